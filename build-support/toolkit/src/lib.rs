@@ -1,0 +1,2 @@
+//! Finds a CUDA toolkit, or installs one without root.
+#![forbid(unsafe_code)]

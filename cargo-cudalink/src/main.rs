@@ -1,0 +1,4 @@
+//! The `cargo cudalink` command.
+#![forbid(unsafe_code)]
+
+fn main() {}

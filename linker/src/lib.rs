@@ -1,0 +1,2 @@
+//! A native device linker for CUDA objects.
+#![forbid(unsafe_code)]

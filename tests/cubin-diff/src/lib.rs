@@ -1,0 +1,2 @@
+//! Compares two device images by meaning.
+#![forbid(unsafe_code)]

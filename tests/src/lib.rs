@@ -1,0 +1,2 @@
+//! Tests that span the crates.
+#![forbid(unsafe_code)]

@@ -1,0 +1,2 @@
+//! Builds cubins from a short text.
+#![forbid(unsafe_code)]
