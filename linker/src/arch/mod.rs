@@ -1,0 +1,1 @@
+//! Hardware facts: the processors, their families and their relocations.

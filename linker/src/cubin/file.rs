@@ -1,0 +1,439 @@
+//! A checked, borrowing view of one device object.
+//!
+//! In: the bytes of an ELF64 CUDA object. Out: header, sections, segments and
+//! symbols whose every range and index has been checked against the file.
+
+use object::LittleEndian as Le;
+use object::elf::{FileHeader64, ProgramHeader64, Rel64, Rela64, SectionHeader64, Sym64};
+use object::read::elf::{FileHeader as _, ProgramHeader as _, SectionHeader as _, Sym as _};
+use object::read::{Bytes, StringTable};
+
+use super::{Binding, EM_CUDA, Place, SectionType, Symbol, SymbolOther, SymbolType};
+use crate::error::{ParseError, Problem};
+
+/// What stage of the build a file comes from: its `e_type`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ObjectKind(pub u16);
+
+impl ObjectKind {
+    /// An input of the device link.
+    pub const RELOCATABLE: Self = Self(1);
+    /// What the driver loads.
+    pub const EXECUTABLE: Self = Self(2);
+    /// A whole program that may still be linked with the device runtime.
+    pub const EXTENDED_WHOLE_PROGRAM: Self = Self(0xff00);
+}
+
+/// The fields of the file header that can differ between device objects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Header {
+    /// `EI_OSABI`.
+    pub os_abi: u8,
+    /// `EI_ABIVERSION`.
+    pub abi_version: u8,
+    /// `e_type`.
+    pub kind: ObjectKind,
+    /// `e_version`.
+    pub version: u32,
+    /// `e_entry`.
+    pub entry: u64,
+    /// `e_phoff`.
+    pub segments_offset: u64,
+    /// `e_shoff`.
+    pub sections_offset: u64,
+    /// `e_flags`.
+    pub flags: u32,
+    /// Number of the section that holds the section names.
+    pub names_section: u32,
+}
+
+/// One section, with its bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Section<'d> {
+    /// Its name.
+    pub name: &'d str,
+    /// Offset of the name in the section name table.
+    pub name_offset: u32,
+    /// `sh_type`.
+    pub kind: SectionType,
+    /// `sh_flags`.
+    pub flags: u64,
+    /// `sh_addr`.
+    pub address: u64,
+    /// `sh_offset`.
+    pub offset: u64,
+    /// `sh_size`, also of sections without bytes.
+    pub size: u64,
+    /// `sh_link`.
+    pub link: u32,
+    /// `sh_info`.
+    pub info: u32,
+    /// `sh_addralign`.
+    pub align: u64,
+    /// `sh_entsize`.
+    pub entry_size: u64,
+    /// The bytes; empty for sections without bytes in the file.
+    pub data: &'d [u8],
+}
+
+/// One program header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Segment {
+    /// `p_type`.
+    pub kind: u32,
+    /// `p_flags`.
+    pub flags: u32,
+    /// `p_offset`.
+    pub offset: u64,
+    /// `p_vaddr`.
+    pub virtual_address: u64,
+    /// `p_paddr`.
+    pub physical_address: u64,
+    /// `p_filesz`.
+    pub file_size: u64,
+    /// `p_memsz`.
+    pub memory_size: u64,
+    /// `p_align`.
+    pub align: u64,
+}
+
+/// One relocation, with or without an addend.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Relocation {
+    /// Where in the patched section.
+    pub offset: u64,
+    /// Index of the symbol in the linked symbol table.
+    pub symbol: u32,
+    /// The type number: `R_CUDA_*`, or `R_MERCURY_*` from 0x10000.
+    pub kind: u32,
+    /// Absent in `REL` sections, where the patched field holds it.
+    pub addend: Option<i64>,
+}
+
+/// A device object.
+#[derive(Debug, Clone)]
+pub struct File<'d> {
+    /// The whole file.
+    pub data: &'d [u8],
+    /// The file header.
+    pub header: Header,
+    /// All sections, section 0 included.
+    pub sections: Vec<Section<'d>>,
+    /// The program headers.
+    pub segments: Vec<Segment>,
+    /// The symbols of `.symtab`, symbol 0 included; empty without one.
+    pub symbols: Vec<Symbol<'d>>,
+}
+
+impl<'d> File<'d> {
+    /// Reads and checks `data`.
+    pub fn parse(data: &'d [u8]) -> Result<Self, ParseError> {
+        if !data.starts_with(b"\x7fELF") {
+            return Err(ParseError::new(Problem::NotElf).at(0));
+        }
+        let header = check_header(data)?;
+        let raw_sections = header.section_headers(Le, data).map_err(|e| {
+            ParseError::new(Problem::Malformed(format!("section table: {e}")))
+                .at(header.e_shoff(Le))
+        })?;
+        let raw_segments = header.program_headers(Le, data).map_err(|e| {
+            ParseError::new(Problem::Malformed(format!("program headers: {e}")))
+                .at(header.e_phoff(Le))
+        })?;
+        let names_section = if raw_sections.is_empty() {
+            0
+        } else {
+            header.shstrndx(Le, data).map_err(|e| {
+                ParseError::new(Problem::Malformed(format!("section name table: {e}")))
+            })?
+        };
+        let sections = read_sections(data, raw_sections, names_section)?;
+        let mut file = Self {
+            data,
+            header: Header {
+                os_abi: header.e_ident.os_abi.0,
+                abi_version: header.e_ident.abi_version,
+                kind: ObjectKind(header.e_type(Le).0),
+                version: header.e_version(Le),
+                entry: header.e_entry(Le),
+                segments_offset: header.e_phoff(Le),
+                sections_offset: header.e_shoff(Le),
+                flags: header.e_flags(Le).0,
+                names_section,
+            },
+            sections,
+            segments: raw_segments.iter().map(read_segment).collect(),
+            symbols: Vec::new(),
+        };
+        if let Some(table) = file.section_of_type(SectionType::SYMTAB) {
+            file.symbols = file.symbol_table(table)?;
+        }
+        Ok(file)
+    }
+
+    /// The first section of a type.
+    pub fn section_of_type(&self, kind: SectionType) -> Option<usize> {
+        self.sections.iter().position(|s| s.kind == kind)
+    }
+
+    /// The first section of a name.
+    pub fn section_by_name(&self, name: &str) -> Option<usize> {
+        self.sections.iter().position(|s| s.name == name)
+    }
+
+    /// A section by the number some field of the file gives.
+    pub fn section(&self, index: u32) -> Result<&Section<'d>, ParseError> {
+        self.sections.get(index as usize).ok_or_else(|| {
+            ParseError::new(Problem::BadIndex {
+                what: "section",
+                index: index.into(),
+                count: self.sections.len() as u64,
+            })
+        })
+    }
+
+    /// Decodes a symbol table section: `.symtab` or `.nv.merc.symtab`.
+    pub fn symbol_table(&self, table: usize) -> Result<Vec<Symbol<'d>>, ParseError> {
+        let section = &self.sections[table];
+        let place = |e: ParseError| e.in_section(section.name);
+        let strings = self.section(section.link).map_err(place)?;
+        if strings.kind != SectionType::STRTAB {
+            return Err(place(ParseError::new(Problem::Malformed(format!(
+                "its string table, section {}, is not a string table",
+                strings.name
+            )))));
+        }
+        let names = StringTable::new(strings.data, 0, strings.data.len() as u64);
+        let extended = self
+            .sections
+            .iter()
+            .find(|s| s.kind == SectionType::SYMTAB_SHNDX && s.link as usize == table)
+            .map(|s| records::<object::U32Bytes<Le>>(s))
+            .transpose()?
+            .unwrap_or(&[]);
+        let raw = records::<Sym64<Le>>(section)?;
+        let mut symbols = Vec::with_capacity(raw.len());
+        for (index, symbol) in raw.iter().enumerate() {
+            let at = |e: ParseError| place(e).at(index as u64 * size_of::<Sym64<Le>>() as u64);
+            let name = names
+                .get(symbol.st_name(Le))
+                .ok()
+                .and_then(|bytes| std::str::from_utf8(bytes).ok())
+                .ok_or_else(|| {
+                    at(ParseError::new(Problem::Malformed(format!(
+                        "name of symbol {index} at {:#x} is not a string of {}",
+                        symbol.st_name(Le),
+                        strings.name
+                    ))))
+                })?;
+            let place = match symbol.st_shndx(Le).0 {
+                0 => Place::Undefined,
+                0xfff1 => Place::Absolute,
+                0xfff2 => Place::Common,
+                0xffff => Place::Section(
+                    extended
+                        .get(index)
+                        .ok_or_else(|| {
+                            at(ParseError::new(Problem::BadIndex {
+                                what: "extended section number of symbol",
+                                index: index as u64,
+                                count: extended.len() as u64,
+                            }))
+                        })?
+                        .get(Le),
+                ),
+                number @ 0xff00.. => Place::Reserved(number),
+                number => Place::Section(number.into()),
+            };
+            if let Place::Section(number) = place {
+                self.section(number).map_err(at)?;
+            }
+            symbols.push(Symbol {
+                name,
+                name_offset: symbol.st_name(Le),
+                kind: SymbolType(symbol.st_type().0),
+                binding: Binding(symbol.st_bind().0),
+                other: SymbolOther(symbol.st_other().0),
+                place,
+                value: symbol.st_value(Le),
+                size: symbol.st_size(Le),
+            });
+        }
+        Ok(symbols)
+    }
+
+    /// The relocations of a `REL`, `RELA` or Mercury relocation section, in
+    /// file order.
+    pub fn relocations(
+        section: &Section<'d>,
+    ) -> Result<impl ExactSizeIterator<Item = Relocation> + use<'d>, ParseError> {
+        let (rela, rel) = if section.kind == SectionType::REL {
+            (&[][..], records::<Rel64<Le>>(section)?)
+        } else {
+            (records::<Rela64<Le>>(section)?, &[][..])
+        };
+        Ok((0..rela.len() + rel.len()).map(move |i| match rela.get(i) {
+            Some(r) => {
+                let info = r.r_info.get(Le);
+                Relocation {
+                    offset: r.r_offset.get(Le),
+                    symbol: (info >> 32) as u32,
+                    kind: info as u32,
+                    addend: Some(r.r_addend.get(Le)),
+                }
+            }
+            None => {
+                let r = &rel[i];
+                let info = r.r_info.get(Le);
+                Relocation {
+                    offset: r.r_offset.get(Le),
+                    symbol: (info >> 32) as u32,
+                    kind: info as u32,
+                    addend: None,
+                }
+            }
+        }))
+    }
+
+    /// A string of a string table section.
+    pub fn string(&self, table: &Section<'d>, offset: u32) -> Result<&'d str, ParseError> {
+        StringTable::new(table.data, 0, table.data.len() as u64)
+            .get(offset)
+            .ok()
+            .and_then(|bytes| std::str::from_utf8(bytes).ok())
+            .ok_or_else(|| {
+                ParseError::new(Problem::Malformed("not the start of a string".to_owned()))
+                    .in_section(table.name)
+                    .at(offset.into())
+            })
+    }
+}
+
+fn check_header(data: &[u8]) -> Result<&FileHeader64<Le>, ParseError> {
+    let wrong = |what: String| ParseError::new(Problem::WrongElf(what)).at(4);
+    match data.get(4..6) {
+        Some([2, 1]) => {}
+        Some([class, order]) => {
+            return Err(wrong(format!("ELF class {class}, byte order {order}")));
+        }
+        _ => {
+            return Err(ParseError::new(Problem::Truncated {
+                what: "file header",
+                end: 64,
+                available: data.len() as u64,
+            }));
+        }
+    }
+    let (header, _) = object::pod::from_bytes::<FileHeader64<Le>>(data).map_err(|()| {
+        ParseError::new(Problem::Truncated {
+            what: "file header",
+            end: 64,
+            available: data.len() as u64,
+        })
+    })?;
+    if header.e_machine(Le).0 != EM_CUDA {
+        return Err(wrong(format!(
+            "machine {} instead of {EM_CUDA}",
+            header.e_machine(Le).0
+        ))
+        .at(18));
+    }
+    Ok(header)
+}
+
+fn read_sections<'d>(
+    data: &'d [u8],
+    raw: &'d [SectionHeader64<Le>],
+    names_section: u32,
+) -> Result<Vec<Section<'d>>, ParseError> {
+    let numbered = |index: usize, e: ParseError| e.in_section(&format!("#{index}"));
+    let bytes_of = |index: usize, header: &'d SectionHeader64<Le>| {
+        let kind = SectionType(header.sh_type(Le).0);
+        if kind.is_nobits() || kind == SectionType::NULL {
+            return Ok(&[][..]);
+        }
+        let (start, size) = (header.sh_offset(Le), header.sh_size(Le));
+        let end = start.saturating_add(size);
+        usize::try_from(end)
+            .ok()
+            .and_then(|end| data.get(start as usize..end))
+            .ok_or_else(|| {
+                numbered(
+                    index,
+                    ParseError::new(Problem::Truncated {
+                        what: "section data",
+                        end,
+                        available: data.len() as u64,
+                    })
+                    .at(start),
+                )
+            })
+    };
+    let names = match raw.get(names_section as usize) {
+        _ if raw.is_empty() => &[][..],
+        Some(header) => bytes_of(names_section as usize, header)?,
+        None => {
+            return Err(ParseError::new(Problem::BadIndex {
+                what: "section name table",
+                index: names_section.into(),
+                count: raw.len() as u64,
+            }));
+        }
+    };
+    let names = StringTable::new(names, 0, names.len() as u64);
+    let mut sections = Vec::with_capacity(raw.len());
+    for (index, header) in raw.iter().enumerate() {
+        let name = names
+            .get(header.sh_name(Le))
+            .ok()
+            .and_then(|bytes| std::str::from_utf8(bytes).ok())
+            .ok_or_else(|| {
+                let problem = format!("its name at {:#x} is not a string", header.sh_name(Le));
+                numbered(index, ParseError::new(Problem::Malformed(problem)))
+            })?;
+        sections.push(Section {
+            name,
+            name_offset: header.sh_name(Le),
+            kind: SectionType(header.sh_type(Le).0),
+            flags: header.sh_flags(Le).0,
+            address: header.sh_addr(Le),
+            offset: header.sh_offset(Le),
+            size: header.sh_size(Le),
+            link: header.sh_link(Le),
+            info: header.sh_info(Le),
+            align: header.sh_addralign(Le),
+            entry_size: header.sh_entsize(Le),
+            data: bytes_of(index, header)?,
+        });
+    }
+    Ok(sections)
+}
+
+fn read_segment(raw: &ProgramHeader64<Le>) -> Segment {
+    Segment {
+        kind: raw.p_type(Le).0,
+        flags: raw.p_flags(Le).0,
+        offset: raw.p_offset(Le),
+        virtual_address: raw.p_vaddr(Le),
+        physical_address: raw.p_paddr(Le),
+        file_size: raw.p_filesz(Le),
+        memory_size: raw.p_memsz(Le),
+        align: raw.p_align(Le),
+    }
+}
+
+/// The section's bytes as records of one size.
+fn records<'d, T: object::pod::Pod>(section: &Section<'d>) -> Result<&'d [T], ParseError> {
+    let size = size_of::<T>();
+    if !section.data.len().is_multiple_of(size) {
+        return Err(ParseError::new(Problem::Malformed(format!(
+            "{} bytes are not a whole number of {size}-byte records",
+            section.data.len()
+        )))
+        .in_section(section.name));
+    }
+    let mut bytes = Bytes(section.data);
+    bytes
+        .read_slice(section.data.len() / size)
+        .map_err(|()| ParseError::new(Problem::Malformed("unreadable records".to_owned())))
+}

@@ -1,0 +1,19 @@
+//! The ELF dialect of CUDA device objects: bytes and names, no policy.
+//!
+//! [`File`] is a checked view that borrows the input; nothing in this folder
+//! opens a file or decides what a link does with what it reads.
+
+mod file;
+mod section_type;
+mod symbol;
+
+pub use file::{File, Header, ObjectKind, Relocation, Section, Segment};
+pub use section_type::SectionType;
+pub use symbol::{Binding, Place, Symbol, SymbolOther, SymbolType};
+
+/// `e_machine` of every CUDA object.
+pub const EM_CUDA: u16 = 190;
+/// `EI_OSABI` that the 13.0 tools write.
+pub const OSABI_CUDA: u8 = 0x41;
+/// `EI_ABIVERSION` that the 13.0 tools write.
+pub const ABI_VERSION: u8 = 8;

@@ -1,0 +1,132 @@
+//! Section types: the ELF ones in use and CUDA's own.
+
+use std::fmt;
+
+/// `sh_type` of a section. Any number is valid; the known ones have names.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SectionType(pub u32);
+
+macro_rules! section_types {
+    ($($(#[$doc:meta])* $name:ident = $value:expr;)*) => {
+        impl SectionType {
+            $($(#[$doc])* pub const $name: Self = Self($value);)*
+
+            /// The name of a known type other than a constant bank.
+            fn fixed_name(self) -> Option<&'static str> {
+                match self {
+                    $(Self::$name => Some(stringify!($name)),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+section_types! {
+    /// The unused section 0.
+    NULL = 0;
+    /// Bytes whose meaning is the program's.
+    PROGBITS = 1;
+    /// A symbol table.
+    SYMTAB = 2;
+    /// A string table.
+    STRTAB = 3;
+    /// Relocations with an addend.
+    RELA = 4;
+    /// Notes.
+    NOTE = 7;
+    /// A size without bytes.
+    NOBITS = 8;
+    /// Relocations without an addend.
+    REL = 9;
+    /// Section numbers of symbols beyond 16 bits.
+    SYMTAB_SHNDX = 18;
+    /// `.nv.info*`: attribute records.
+    CUDA_INFO = 0x7000_0000;
+    /// `.nv.callgraph`.
+    CUDA_CALLGRAPH = 0x7000_0001;
+    /// `.nv.prototype`.
+    CUDA_PROTOTYPE = 0x7000_0002;
+    /// `.nv.resolvedrela*`, written on request only.
+    CUDA_RESOLVED_RELA = 0x7000_0003;
+    /// `.nv.metadata`.
+    CUDA_METADATA = 0x7000_0004;
+    /// `.nv.global`: data without initial values.
+    CUDA_GLOBAL = 0x7000_0007;
+    /// `.nv.global.init`: data with initial values.
+    CUDA_GLOBAL_INIT = 0x7000_0008;
+    /// `.nv.local.*`.
+    CUDA_LOCAL = 0x7000_0009;
+    /// `.nv.shared.*`.
+    CUDA_SHARED = 0x7000_000a;
+    /// `.nv.rel.action`.
+    CUDA_RELOC_ACTION = 0x7000_000b;
+    /// `.nv.uft`: the unified function table.
+    CUDA_UFT = 0x7000_000e;
+    /// `.nv.uft.entry`.
+    CUDA_UFT_ENTRY = 0x7000_0011;
+    /// `.nv.udt`: the unified data table.
+    CUDA_UDT = 0x7000_0012;
+    /// `.nv.udt.entry`.
+    CUDA_UDT_ENTRY = 0x7000_0014;
+    /// `.nv.shared.reserved.*`.
+    CUDA_SHARED_RESERVED = 0x7000_0015;
+    /// `.nv.capmerc.text.*`: Mercury code.
+    CUDA_CAPMERC = 0x7000_0016;
+    /// `.nv.merc.rela.*`.
+    CUDA_MERC_RELA = 0x7000_0082;
+    /// `.nv.merc.nv.info*`.
+    CUDA_MERC_INFO = 0x7000_0083;
+    /// `.nv.merc.nv.constant.optimizer.*`.
+    CUDA_MERC_CONSTANT_OPTIMIZER = 0x7000_0084;
+    /// `.nv.merc.symtab`.
+    CUDA_MERC_SYMTAB = 0x7000_0085;
+    /// `.nv.compat`.
+    CUDA_COMPAT = 0x7000_0086;
+}
+
+impl SectionType {
+    /// The type of constant bank 0; bank `n` is this plus `n`.
+    const CONSTANT0: u32 = 0x7000_0064;
+    /// Banks 0 to 26 have a type of their own.
+    const CONSTANT_BANKS: u32 = 27;
+
+    /// The section type of a constant bank.
+    pub fn constant(bank: u8) -> Self {
+        Self(Self::CONSTANT0 + u32::from(bank))
+    }
+
+    /// The bank of a constant section.
+    pub fn constant_bank(self) -> Option<u8> {
+        let bank = self.0.checked_sub(Self::CONSTANT0)?;
+        (bank < Self::CONSTANT_BANKS).then_some(bank as u8)
+    }
+
+    /// Whether the section has a size but no bytes in the file.
+    pub fn is_nobits(self) -> bool {
+        matches!(
+            self,
+            Self::NOBITS
+                | Self::CUDA_GLOBAL
+                | Self::CUDA_LOCAL
+                | Self::CUDA_SHARED
+                | Self::CUDA_SHARED_RESERVED
+        )
+    }
+}
+
+impl fmt::Display for SectionType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.fixed_name(), self.constant_bank()) {
+            (Some(name), _) => f.write_str(name),
+            (None, Some(bank)) => write!(f, "CUDA_CONSTANT{bank}"),
+            (None, None) => write!(f, "{:#x}", self.0),
+        }
+    }
+}
+
+impl fmt::Debug for SectionType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}

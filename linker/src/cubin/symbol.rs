@@ -1,0 +1,112 @@
+//! Symbols as they stand in a file.
+
+/// `st_info`'s type half.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SymbolType(pub u8);
+
+impl SymbolType {
+    /// Nothing is said.
+    pub const NOTYPE: Self = Self(0);
+    /// A variable, as executables spell it.
+    pub const OBJECT: Self = Self(1);
+    /// A function.
+    pub const FUNC: Self = Self(2);
+    /// A section.
+    pub const SECTION: Self = Self(3);
+    /// A bound texture.
+    pub const TEXTURE: Self = Self(10);
+    /// A bound sampler.
+    pub const SAMPLER: Self = Self(11);
+    /// A bound surface.
+    pub const SURFACE: Self = Self(12);
+    /// A variable whose memory space is in [`SymbolOther`].
+    pub const CUDA_OBJECT: Self = Self(13);
+}
+
+/// `st_info`'s binding half.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Binding(pub u8);
+
+impl Binding {
+    /// Seen in its own file only.
+    pub const LOCAL: Self = Self(0);
+    /// The one definition of the link.
+    pub const GLOBAL: Self = Self(1);
+    /// Gives way to another definition.
+    pub const WEAK: Self = Self(2);
+}
+
+/// `st_other`: CUDA keeps the memory space and the entry mark here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct SymbolOther(pub u8);
+
+impl SymbolOther {
+    /// Lies in managed memory.
+    pub const MANAGED: u8 = 0x04;
+    /// A kernel.
+    pub const ENTRY: u8 = 0x10;
+    /// Lies in global memory.
+    pub const GLOBAL: u8 = 0x20;
+    /// Lies in shared memory.
+    pub const SHARED: u8 = 0x40;
+    /// Lies in a constant bank.
+    pub const CONSTANT: u8 = 0x80;
+    /// The bits that name a memory space.
+    pub const SPACE_MASK: u8 = 0xe0;
+
+    /// Whether every bit of `bits` is set.
+    pub fn has(self, bits: u8) -> bool {
+        self.0 & bits == bits
+    }
+
+    /// The bits that name a memory space.
+    pub fn space(self) -> u8 {
+        self.0 & Self::SPACE_MASK
+    }
+}
+
+/// Where a symbol lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Place {
+    /// Defined elsewhere.
+    Undefined,
+    /// A fixed value, not an address.
+    Absolute,
+    /// A tentative definition: the value is its alignment.
+    Common,
+    /// In the section of this number, extended numbers included.
+    Section(u32),
+    /// Another reserved section number.
+    Reserved(u16),
+}
+
+impl Place {
+    /// The section number, for symbols that lie in one.
+    pub fn section(self) -> Option<u32> {
+        match self {
+            Self::Section(index) => Some(index),
+            Self::Undefined | Self::Absolute | Self::Common | Self::Reserved(_) => None,
+        }
+    }
+}
+
+/// One symbol table entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Symbol<'d> {
+    /// The name, empty for most section symbols of other tools.
+    pub name: &'d str,
+    /// Offset of the name in the string table, as the file has it.
+    pub name_offset: u32,
+    /// What it names.
+    pub kind: SymbolType,
+    /// Who may see or replace it.
+    pub binding: Binding,
+    /// Memory space and marks.
+    pub other: SymbolOther,
+    /// Where it lies.
+    pub place: Place,
+    /// Offset in its section; alignment of commons and shared objects.
+    pub value: u64,
+    /// Size in bytes.
+    pub size: u64,
+}

@@ -1,0 +1,109 @@
+//! What can go wrong while bytes are read, and where.
+
+use std::fmt;
+
+/// A place inside one input: as much of it as is known.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Location {
+    /// The input as the user named it, `archive:member` for archive members.
+    pub input: Option<String>,
+    /// The section's name, or its number when it has no readable name.
+    pub section: Option<String>,
+    /// The symbol concerned.
+    pub symbol: Option<String>,
+    /// Byte offset inside the section, or inside the file without a section.
+    pub offset: Option<u64>,
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.input.as_deref().unwrap_or("<memory>"))?;
+        if let Some(section) = &self.section {
+            write!(f, ", section {section}")?;
+        }
+        if let Some(symbol) = &self.symbol {
+            write!(f, ", symbol {symbol}")?;
+        }
+        if let Some(offset) = self.offset {
+            write!(f, ", offset {offset:#x}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Bytes that are not what their format promises.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{location}: {problem}")]
+pub struct ParseError {
+    /// Where the bytes stand.
+    pub location: Box<Location>,
+    /// What is wrong with them.
+    pub problem: Problem,
+}
+
+impl ParseError {
+    /// A problem with nothing known of its place; callers add what they know.
+    pub fn new(problem: Problem) -> Self {
+        Self {
+            location: Box::default(),
+            problem,
+        }
+    }
+
+    /// Names the input, unless a deeper caller did.
+    #[must_use]
+    pub fn in_input(mut self, input: &str) -> Self {
+        self.location.input.get_or_insert_with(|| input.to_owned());
+        self
+    }
+
+    /// Names the section, unless a deeper caller did.
+    #[must_use]
+    pub fn in_section(mut self, section: &str) -> Self {
+        self.location
+            .section
+            .get_or_insert_with(|| section.to_owned());
+        self
+    }
+
+    /// Gives the offset, unless a deeper caller did.
+    #[must_use]
+    pub fn at(mut self, offset: u64) -> Self {
+        self.location.offset.get_or_insert(offset);
+        self
+    }
+}
+
+/// The kinds of damage a reader can meet.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Problem {
+    /// The file does not begin with the ELF magic number.
+    #[error("not an ELF file")]
+    NotElf,
+    /// An ELF file of another class, byte order or machine.
+    #[error("not a 64-bit little-endian CUDA object: {0}")]
+    WrongElf(String),
+    /// Something reaches past the end of what holds it.
+    #[error("{what} ends at {end:#x}, past the {available:#x} bytes there are")]
+    Truncated {
+        /// What was being read.
+        what: &'static str,
+        /// Where it would end.
+        end: u64,
+        /// How many bytes there are.
+        available: u64,
+    },
+    /// A number that points at nothing.
+    #[error("{what} {index} does not exist; there are {count}")]
+    BadIndex {
+        /// What the number counts.
+        what: &'static str,
+        /// The number.
+        index: u64,
+        /// How many there are.
+        count: u64,
+    },
+    /// A value that no tool writes and nothing can be made of.
+    #[error("{0}")]
+    Malformed(String),
+}
