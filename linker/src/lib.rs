@@ -7,3 +7,5 @@
 pub mod arch;
 pub mod cubin;
 pub mod error;
+mod id;
+mod read;

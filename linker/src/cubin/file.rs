@@ -208,10 +208,10 @@ impl<'d> File<'d> {
             .sections
             .iter()
             .find(|s| s.kind == SectionType::SYMTAB_SHNDX && s.link as usize == table)
-            .map(|s| records::<object::U32Bytes<Le>>(s))
+            .map(|s| records::<object::endian::U32<Le>>(s.name, s.data))
             .transpose()?
             .unwrap_or(&[]);
-        let raw = records::<Sym64<Le>>(section)?;
+        let raw = records::<Sym64<Le>>(section.name, section.data)?;
         let mut symbols = Vec::with_capacity(raw.len());
         for (index, symbol) in raw.iter().enumerate() {
             let at = |e: ParseError| place(e).at(index as u64 * size_of::<Sym64<Le>>() as u64);
@@ -267,46 +267,48 @@ impl<'d> File<'d> {
     pub fn relocations(
         section: &Section<'d>,
     ) -> Result<impl ExactSizeIterator<Item = Relocation> + use<'d>, ParseError> {
-        let (rela, rel) = if section.kind == SectionType::REL {
-            (&[][..], records::<Rel64<Le>>(section)?)
-        } else {
-            (records::<Rela64<Le>>(section)?, &[][..])
-        };
-        Ok((0..rela.len() + rel.len()).map(move |i| match rela.get(i) {
-            Some(r) => {
-                let info = r.r_info.get(Le);
-                Relocation {
-                    offset: r.r_offset.get(Le),
-                    symbol: (info >> 32) as u32,
-                    kind: info as u32,
-                    addend: Some(r.r_addend.get(Le)),
-                }
-            }
-            None => {
-                let r = &rel[i];
-                let info = r.r_info.get(Le);
-                Relocation {
-                    offset: r.r_offset.get(Le),
-                    symbol: (info >> 32) as u32,
-                    kind: info as u32,
-                    addend: None,
-                }
-            }
-        }))
+        Self::relocation_records(section.name, section.kind, section.data)
     }
 
-    /// A string of a string table section.
-    pub fn string(&self, table: &Section<'d>, offset: u32) -> Result<&'d str, ParseError> {
-        StringTable::new(table.data, 0, table.data.len() as u64)
-            .get(offset)
-            .ok()
-            .and_then(|bytes| std::str::from_utf8(bytes).ok())
-            .ok_or_else(|| {
-                ParseError::new(Problem::Malformed("not the start of a string".to_owned()))
-                    .in_section(table.name)
-                    .at(offset.into())
-            })
+    /// The relocations in the bytes of a section of type `kind`.
+    pub fn relocation_records(
+        name: &str,
+        kind: SectionType,
+        data: &'d [u8],
+    ) -> Result<impl ExactSizeIterator<Item = Relocation> + use<'d>, ParseError> {
+        let (rela, rel) = if kind == SectionType::REL {
+            (&[][..], records::<Rel64<Le>>(name, data)?)
+        } else {
+            (records::<Rela64<Le>>(name, data)?, &[][..])
+        };
+        let relocation = |offset, info: u64, addend| Relocation {
+            offset,
+            symbol: (info >> 32) as u32,
+            kind: info as u32,
+            addend,
+        };
+        Ok((0..rela.len() + rel.len()).map(move |i| match rela.get(i) {
+            Some(r) => relocation(
+                r.r_offset.get(Le),
+                r.r_info.get(Le),
+                Some(r.r_addend.get(Le)),
+            ),
+            None => relocation(rel[i].r_offset.get(Le), rel[i].r_info.get(Le), None),
+        }))
     }
+}
+
+/// A string of a string table section.
+pub fn string_at<'d>(table: &Section<'d>, offset: u32) -> Result<&'d str, ParseError> {
+    StringTable::new(table.data, 0, table.data.len() as u64)
+        .get(offset)
+        .ok()
+        .and_then(|bytes| std::str::from_utf8(bytes).ok())
+        .ok_or_else(|| {
+            ParseError::new(Problem::Malformed("not the start of a string".to_owned()))
+                .in_section(table.name)
+                .at(offset.into())
+        })
 }
 
 fn check_header(data: &[u8]) -> Result<&FileHeader64<Le>, ParseError> {
@@ -423,17 +425,19 @@ fn read_segment(raw: &ProgramHeader64<Le>) -> Segment {
 }
 
 /// The section's bytes as records of one size.
-fn records<'d, T: object::pod::Pod>(section: &Section<'d>) -> Result<&'d [T], ParseError> {
+fn records<'d, T: object::pod::Pod>(name: &str, data: &'d [u8]) -> Result<&'d [T], ParseError> {
     let size = size_of::<T>();
-    if !section.data.len().is_multiple_of(size) {
-        return Err(ParseError::new(Problem::Malformed(format!(
-            "{} bytes are not a whole number of {size}-byte records",
-            section.data.len()
-        )))
-        .in_section(section.name));
-    }
-    let mut bytes = Bytes(section.data);
+    let whole = data.len().is_multiple_of(size);
+    let mut bytes = Bytes(data);
     bytes
-        .read_slice(section.data.len() / size)
-        .map_err(|()| ParseError::new(Problem::Malformed("unreadable records".to_owned())))
+        .read_slice(data.len() / size)
+        .ok()
+        .filter(|_| whole)
+        .ok_or_else(|| {
+            ParseError::new(Problem::Malformed(format!(
+                "{} bytes are not a whole number of {size}-byte records",
+                data.len()
+            )))
+            .in_section(name)
+        })
 }

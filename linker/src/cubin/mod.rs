@@ -7,7 +7,7 @@ mod file;
 mod section_type;
 mod symbol;
 
-pub use file::{File, Header, ObjectKind, Relocation, Section, Segment};
+pub use file::{File, Header, ObjectKind, Relocation, Section, Segment, string_at};
 pub use section_type::SectionType;
 pub use symbol::{Binding, Place, Symbol, SymbolOther, SymbolType};
 

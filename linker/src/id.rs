@@ -1,0 +1,133 @@
+//! Ids that cannot be mixed up, and the vectors they index.
+
+use std::marker::PhantomData;
+use std::ops::{Index, IndexMut};
+
+/// A number that names a row of one [`IdVec`].
+pub trait Id: Copy + Eq {
+    /// The id of row `index`.
+    fn new(index: usize) -> Self;
+    /// The row.
+    fn index(self) -> usize;
+}
+
+macro_rules! ids {
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(u32);
+
+        impl Id for $name {
+            fn new(index: usize) -> Self {
+                Self(u32::try_from(index).expect("more than 2^32 rows in a link"))
+            }
+
+            fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+    )*};
+}
+
+ids! {
+    /// One input of the link.
+    InputId;
+    /// One section being built.
+    SectionId;
+    /// One symbol being built.
+    SymbolId;
+    /// One device function or kernel.
+    FunctionId;
+    /// One signature string.
+    PrototypeId;
+    /// One variable in shared memory.
+    SharedId;
+}
+
+/// A vector indexed by one kind of id. Rows are never removed, so ids never
+/// move.
+#[derive(Debug, Clone)]
+pub struct IdVec<I, T> {
+    rows: Vec<T>,
+    id: PhantomData<fn() -> I>,
+}
+
+impl<I: Id, T> IdVec<I, T> {
+    /// An empty vector.
+    pub fn new() -> Self {
+        Self {
+            rows: Vec::new(),
+            id: PhantomData,
+        }
+    }
+
+    /// One row for each row of `other`.
+    pub fn filled<U>(other: &IdVec<I, U>, value: T) -> Self
+    where
+        T: Clone,
+    {
+        Self {
+            rows: vec![value; other.len()],
+            id: PhantomData,
+        }
+    }
+
+    /// Adds a row.
+    pub fn push(&mut self, row: T) -> I {
+        self.rows.push(row);
+        I::new(self.rows.len() - 1)
+    }
+
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Every id.
+    pub fn ids(&self) -> impl DoubleEndedIterator<Item = I> + use<I, T> {
+        (0..self.rows.len()).map(I::new)
+    }
+
+    /// Every row.
+    pub fn iter(&self) -> std::slice::Iter<'_, T> {
+        self.rows.iter()
+    }
+
+    /// Every row, to change.
+    pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, T> {
+        self.rows.iter_mut()
+    }
+
+    /// Every row with its id.
+    pub fn enumerate(&self) -> impl DoubleEndedIterator<Item = (I, &T)> {
+        self.rows
+            .iter()
+            .enumerate()
+            .map(|(index, row)| (I::new(index), row))
+    }
+}
+
+impl<I: Id, T> Default for IdVec<I, T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<I: Id, T> Index<I> for IdVec<I, T> {
+    type Output = T;
+
+    fn index(&self, id: I) -> &T {
+        &self.rows[id.index()]
+    }
+}
+
+impl<I: Id, T> IndexMut<I> for IdVec<I, T> {
+    fn index_mut(&mut self, id: I) -> &mut T {
+        &mut self.rows[id.index()]
+    }
+}

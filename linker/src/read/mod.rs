@@ -1,0 +1,259 @@
+//! Phase 1: bytes become objects whose every index has been checked.
+//!
+//! An [`Object`] is what the merge works on: the *link view* of a file. For
+//! processors before sm_100 that is the file itself. Files of the Mercury
+//! generation hold two worlds: `.nv.merc.*` and `.nv.capmerc.*` sections are
+//! what is linked, and the plain sections are their native twins, carried
+//! along in [`Native`].
+
+mod native;
+
+use crate::cubin::{File, Header, ObjectKind, Relocation, Section, SectionType, Symbol};
+use crate::error::{ParseError, Problem};
+
+pub use native::{Native, NativeRole, NativeSection};
+
+/// Set on every section of the Mercury world.
+pub(crate) const SHF_MERCURY: u64 = 0x1000_0000;
+/// Set on sections that belong to the section `sh_info` names.
+pub(crate) const SHF_INFO_LINK: u64 = 0x40;
+/// Set on code.
+const SHF_EXECINSTR: u64 = 0x4;
+
+/// What a section is to the link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// Not part of the link view: section 0, native twins.
+    Ignored,
+    /// A string table.
+    Strings,
+    /// The symbol table or its extension.
+    Symbols,
+    /// A note.
+    Note,
+    /// `.nv.compat`.
+    Compat,
+    /// `.nv.info` and `.nv.info.*`.
+    Info,
+    /// `.nv.callgraph`.
+    CallGraph,
+    /// `.nv.prototype`.
+    Prototype,
+    /// Relocations without addends.
+    Rel,
+    /// Relocations with addends.
+    Rela,
+    /// Code.
+    Text,
+    /// A constant bank.
+    Constant(u8),
+    /// Initialised variables.
+    GlobalInit,
+    /// Variables without initial values.
+    Global,
+    /// Shared memory.
+    Shared,
+    /// Reserved shared memory.
+    SharedReserved,
+    /// Debug information and anything else that is not loaded.
+    Debug,
+    /// Made by the linker in executables; in inputs it carries nothing.
+    RelocAction,
+}
+
+/// One section of the link view.
+#[derive(Debug, Clone, Copy)]
+pub struct InputSection<'d> {
+    /// What it is to the link.
+    pub role: Role,
+    /// Its name in the link view.
+    pub name: &'d str,
+    /// Its type in the link view.
+    pub kind: SectionType,
+    /// `sh_flags` without the Mercury mark.
+    pub flags: u64,
+    /// `sh_info`.
+    pub info: u32,
+    /// `sh_addralign`.
+    pub align: u64,
+    /// `sh_entsize`.
+    pub entry_size: u64,
+    /// `sh_size`.
+    pub size: u64,
+    /// The bytes.
+    pub data: &'d [u8],
+}
+
+impl InputSection<'_> {
+    /// The section this one belongs to, by its `sh_info`.
+    pub fn target(&self) -> Option<usize> {
+        (self.flags & SHF_INFO_LINK != 0 || matches!(self.role, Role::Rel | Role::Rela))
+            .then_some(self.info as usize)
+    }
+}
+
+/// One device object, ready to merge.
+#[derive(Debug)]
+pub struct Object<'d> {
+    /// The input as the user named it.
+    pub name: String,
+    /// The file header.
+    pub header: Header,
+    /// The sections by their number in the file.
+    pub sections: Vec<InputSection<'d>>,
+    /// The symbols of the link view.
+    pub symbols: Vec<Symbol<'d>>,
+    /// The string table of `.nv.callgraph` and `.nv.prototype`.
+    strings: Section<'d>,
+    /// The native world of a Mercury object.
+    pub native: Option<Native<'d>>,
+}
+
+impl<'d> Object<'d> {
+    /// Reads one relocatable device object.
+    pub fn parse(name: &str, data: &'d [u8]) -> Result<Self, ParseError> {
+        Self::parse_unnamed(name, data).map_err(|e| e.in_input(name))
+    }
+
+    fn parse_unnamed(name: &str, data: &'d [u8]) -> Result<Self, ParseError> {
+        let file = File::parse(data)?;
+        let mercury = file.section_of_type(SectionType::CUDA_MERC_SYMTAB);
+        let native = mercury.map(|_| Native::new(&file)).transpose()?;
+        let mut sections = Vec::with_capacity(file.sections.len());
+        for (index, section) in file.sections.iter().enumerate() {
+            let shadowed = native.as_ref().is_some_and(|n| n.shadows(index));
+            sections.push(link_view(section, shadowed));
+        }
+        for (index, section) in sections.iter().enumerate() {
+            if let Some(target) = section.target()
+                && target >= sections.len()
+                && section.role != Role::Ignored
+            {
+                return Err(ParseError::new(Problem::BadIndex {
+                    what: "section",
+                    index: target as u64,
+                    count: sections.len() as u64,
+                })
+                .in_section(file.sections[index].name));
+            }
+        }
+        let symbols = match mercury {
+            Some(table) => file.symbol_table(table)?,
+            None => file.symbols.clone(),
+        };
+        let strings = match file.section_of_type(SectionType::SYMTAB) {
+            Some(table) => *file.section(file.sections[table].link)?,
+            None => {
+                return Err(ParseError::new(Problem::Malformed(
+                    "it has no symbol table".to_owned(),
+                )));
+            }
+        };
+        Ok(Self {
+            name: name.to_owned(),
+            header: file.header,
+            sections,
+            symbols,
+            strings,
+            native,
+        })
+    }
+
+    /// Whether the file is an input of a device link at all.
+    pub fn is_relocatable(&self) -> bool {
+        matches!(
+            self.header.kind,
+            ObjectKind::RELOCATABLE | ObjectKind::EXTENDED_WHOLE_PROGRAM
+        )
+    }
+
+    /// The signature string at `offset`.
+    pub fn signature(&self, offset: u32) -> Result<&'d str, ParseError> {
+        crate::cubin::string_at(&self.strings, offset).map_err(|e| e.in_input(&self.name))
+    }
+
+    /// A symbol by the number some record gives.
+    pub fn symbol(&self, index: u32) -> Result<&Symbol<'d>, ParseError> {
+        self.symbols.get(index as usize).ok_or_else(|| {
+            ParseError::new(Problem::BadIndex {
+                what: "symbol",
+                index: index.into(),
+                count: self.symbols.len() as u64,
+            })
+            .in_input(&self.name)
+        })
+    }
+
+    /// The relocations of a section of the link view, in file order.
+    pub fn relocations(
+        &self,
+        section: &InputSection<'d>,
+    ) -> Result<impl ExactSizeIterator<Item = Relocation> + use<'d>, ParseError> {
+        File::relocation_records(section.name, section.kind, section.data)
+            .map_err(|e| e.in_input(&self.name))
+    }
+}
+
+/// How a section of the file appears to the merge.
+fn link_view<'d>(section: &Section<'d>, shadowed: bool) -> InputSection<'d> {
+    let mut view = InputSection {
+        role: Role::Ignored,
+        name: section.name,
+        kind: section.kind,
+        flags: section.flags & !SHF_MERCURY,
+        info: section.info,
+        align: section.align,
+        entry_size: section.entry_size,
+        size: section.size,
+        data: section.data,
+    };
+    if section.flags & SHF_MERCURY != 0 {
+        if let Some(name) = section.name.strip_prefix(".nv.capmerc") {
+            view.name = name;
+            view.kind = SectionType::PROGBITS;
+            view.flags = 6;
+        } else if let Some(name) = section.name.strip_prefix(".nv.merc") {
+            view.name = name;
+        }
+        view.kind = match view.kind {
+            SectionType::CUDA_MERC_RELA => SectionType::RELA,
+            SectionType::CUDA_MERC_INFO => SectionType::CUDA_INFO,
+            SectionType::CUDA_MERC_SYMTAB => SectionType::NULL,
+            other => other,
+        };
+    } else if shadowed {
+        return view;
+    }
+    view.role = role(view.kind, view.flags);
+    view
+}
+
+fn role(kind: SectionType, flags: u64) -> Role {
+    match kind {
+        SectionType::NULL => Role::Ignored,
+        SectionType::STRTAB => Role::Strings,
+        SectionType::SYMTAB | SectionType::SYMTAB_SHNDX => Role::Symbols,
+        SectionType::NOTE => Role::Note,
+        SectionType::CUDA_COMPAT => Role::Compat,
+        SectionType::CUDA_INFO => Role::Info,
+        SectionType::CUDA_CALLGRAPH => Role::CallGraph,
+        SectionType::CUDA_PROTOTYPE => Role::Prototype,
+        SectionType::REL => Role::Rel,
+        SectionType::RELA => Role::Rela,
+        SectionType::CUDA_GLOBAL_INIT => Role::GlobalInit,
+        SectionType::CUDA_GLOBAL => Role::Global,
+        SectionType::CUDA_SHARED => Role::Shared,
+        SectionType::CUDA_SHARED_RESERVED => Role::SharedReserved,
+        SectionType::CUDA_RELOC_ACTION => Role::RelocAction,
+        SectionType::CUDA_MERC_CONSTANT_OPTIMIZER => Role::Constant(OPTIMIZER_BANK),
+        _ => match kind.constant_bank() {
+            Some(bank) => Role::Constant(bank),
+            None if flags & SHF_EXECINSTR != 0 => Role::Text,
+            None => Role::Debug,
+        },
+    }
+}
+
+/// The Mercury world's bank of compiler constants, `.nv.constant.optimizer`:
+/// its section type is bank 0's plus 32.
+pub(crate) const OPTIMIZER_BANK: u8 = 32;

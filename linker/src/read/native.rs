@@ -1,0 +1,144 @@
+//! The native twins inside a Mercury object.
+//!
+//! Each section of the Mercury world that describes code, data or debug
+//! information has a native twin whose bytes the driver runs. The link merges
+//! the Mercury world and lays the native bytes out beside it.
+
+use crate::cubin::{File, Relocation, Section, SectionType, Symbol};
+use crate::error::{ParseError, Problem};
+
+use super::{SHF_EXECINSTR, SHF_INFO_LINK, SHF_MERCURY};
+
+/// What a native section is to its Mercury twin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NativeRole {
+    /// The code of the Mercury code section of this number.
+    Code(usize),
+    /// Debug information with bytes of its own, twin of this section.
+    Debug(usize),
+    /// Data whose bytes are the twin's bytes in the file.
+    SharedData(usize),
+    /// Attribute records of one function's native section, by its number.
+    Info(usize),
+    /// Parameters of an entry: its bank 0, by the native code section.
+    Parameters(usize),
+    /// Compiler constants of a function, by the native code section.
+    OptimizerConstants(usize),
+    /// Relocations of the native section of this number.
+    Relocations(usize),
+}
+
+/// One native section.
+#[derive(Debug, Clone, Copy)]
+pub struct NativeSection<'d> {
+    /// Its number in the file.
+    pub index: usize,
+    /// What it is.
+    pub role: NativeRole,
+    /// The section itself.
+    pub section: Section<'d>,
+}
+
+/// The native world of one object.
+#[derive(Debug)]
+pub struct Native<'d> {
+    /// The native sections that have a part in the link, in file order.
+    pub sections: Vec<NativeSection<'d>>,
+    /// The native symbols.
+    pub symbols: Vec<Symbol<'d>>,
+    shadowed: Vec<bool>,
+}
+
+impl<'d> Native<'d> {
+    pub(super) fn new(file: &File<'d>) -> Result<Self, ParseError> {
+        let mut native = Self {
+            sections: Vec::new(),
+            symbols: file.symbols.clone(),
+            shadowed: vec![false; file.sections.len()],
+        };
+        // The code section a Mercury code section describes is its first word.
+        let mut code_twin = vec![None; file.sections.len()];
+        for (index, section) in file.sections.iter().enumerate() {
+            if section.kind == SectionType::CUDA_CAPMERC {
+                let word = section
+                    .data
+                    .first_chunk()
+                    .map(|w| u32::from_le_bytes(*w) as usize);
+                let twin = word.and_then(|w| code_twin.get_mut(w)).ok_or_else(|| {
+                    ParseError::new(Problem::Malformed(
+                        "its first word is not the number of a code section".to_owned(),
+                    ))
+                    .in_section(section.name)
+                })?;
+                *twin = Some(index);
+            }
+        }
+        for (index, section) in file.sections.iter().enumerate() {
+            if section.flags & SHF_MERCURY != 0 {
+                continue;
+            }
+            let owner = section.info as usize;
+            let role = match section.kind {
+                SectionType::PROGBITS if section.flags & SHF_EXECINSTR != 0 => {
+                    code_twin[index].map(NativeRole::Code)
+                }
+                SectionType::PROGBITS => twin_by_name(file, section).map(NativeRole::Debug),
+                SectionType::CUDA_INFO if section.flags & SHF_INFO_LINK != 0 => {
+                    Some(NativeRole::Info(owner))
+                }
+                SectionType::CUDA_INFO => None,
+                SectionType::RELA | SectionType::REL => Some(NativeRole::Relocations(owner)),
+                SectionType::CUDA_GLOBAL_INIT => {
+                    twin_by_bytes(file, section).map(NativeRole::SharedData)
+                }
+                kind => match kind.constant_bank() {
+                    Some(0) if section.flags & SHF_INFO_LINK != 0 => {
+                        Some(NativeRole::Parameters(owner))
+                    }
+                    Some(_) if section.flags & SHF_INFO_LINK != 0 => {
+                        Some(NativeRole::OptimizerConstants(owner))
+                    }
+                    Some(_) => twin_by_bytes(file, section).map(NativeRole::SharedData),
+                    None => None,
+                },
+            };
+            native.shadowed[index] = role.is_some() || section.kind == SectionType::CUDA_INFO;
+            if let Some(role) = role {
+                native.sections.push(NativeSection {
+                    index,
+                    role,
+                    section: *section,
+                });
+            }
+        }
+        Ok(native)
+    }
+
+    /// Whether the link view leaves section `index` out.
+    pub(super) fn shadows(&self, index: usize) -> bool {
+        self.shadowed[index]
+    }
+
+    /// The relocations of a native relocation section, in file order.
+    pub fn relocations(
+        section: &NativeSection<'d>,
+    ) -> Result<impl ExactSizeIterator<Item = Relocation> + use<'d>, ParseError> {
+        File::relocations(&section.section)
+    }
+}
+
+fn twin_by_name(file: &File<'_>, section: &Section<'_>) -> Option<usize> {
+    file.sections.iter().position(|s| {
+        s.flags & SHF_MERCURY != 0 && s.name.strip_prefix(".nv.merc") == Some(section.name)
+    })
+}
+
+/// Data exists once: both sections name the same bytes of the file.
+fn twin_by_bytes(file: &File<'_>, section: &Section<'_>) -> Option<usize> {
+    file.sections.iter().position(|s| {
+        s.flags & SHF_MERCURY != 0
+            && s.offset == section.offset
+            && s.size == section.size
+            && s.name.starts_with(".nv.merc.nv.")
+    })
+}
