@@ -1,1 +1,6 @@
 //! Hardware facts: the processors, their families and their relocations.
+
+pub mod relocation;
+mod sm;
+
+pub use sm::{Family, FileFlags, ParseSmError, Sm, Suffix};

@@ -3,11 +3,24 @@
 //! [`File`] is a checked view that borrows the input; nothing in this folder
 //! opens a file or decides what a link does with what it reads.
 
+mod call_graph;
+mod compat;
 mod file;
+mod info;
+mod note;
+mod pairs;
+mod prototype;
+mod record;
 mod section_type;
 mod symbol;
 
+pub use call_graph::{CallGraph, Edge, Signature};
+pub use compat::{CompatCode, CompatRecord, CompatRecords};
 pub use file::{File, Header, ObjectKind, Relocation, Section, Segment, string_at};
+pub use info::{InfoCode, InfoRecord, InfoRecords};
+pub use note::{DeviceNote, Note, NoteKind, OWNER, ToolNote};
+pub use prototype::Prototype;
+pub use record::{Format, Record, Records};
 pub use section_type::SectionType;
 pub use symbol::{Binding, Place, Symbol, SymbolOther, SymbolType};
 

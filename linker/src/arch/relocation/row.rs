@@ -1,0 +1,398 @@
+//! One row of a relocation table, and the bits it moves.
+
+use super::RelocationType;
+
+/// Bits of the value that land in bits of the patched place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BitField {
+    /// Lowest bit in the patched place, counted from the relocation's offset.
+    pub destination: u8,
+    /// Lowest bit in the value.
+    pub source: u8,
+    /// Number of bits.
+    pub bits: u8,
+}
+
+/// What a link does with a relocation whose target's value it knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Class {
+    /// The fields receive `S + A` and the relocation disappears.
+    Patch,
+    /// The relocation stays in the output; only the driver can resolve it.
+    KeptForDriver,
+    /// The relocation disappears and nothing is patched.
+    Dropped,
+    /// Like [`Class::Dropped`], except that one against a function stays.
+    Yield,
+    /// The fields are zeroed if the target function was removed; the
+    /// relocation disappears in any case.
+    UnusedClear,
+    /// Asks for a function descriptor: kept against functions, and
+    /// meaningless against data.
+    FunctionDescriptor,
+    /// A distance inside one section, impossible across sections.
+    PcRelative,
+    /// Behaves as `plain`, and is written as `plain` where it is kept.
+    Unified {
+        /// The type without unified addressing.
+        plain: RelocationType,
+    },
+    /// No tool writes it and nvlink stops at it.
+    Refused,
+}
+
+/// What a link does with a relocation against a function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FunctionTarget {
+    /// Kept, written as this type.
+    KeptAs(RelocationType),
+    /// Dropped; its fields are zeroed first if the function was removed.
+    ClearedIfRemoved,
+    /// Dropped.
+    Dropped,
+    /// An error.
+    Refused,
+}
+
+/// What is known of a relocation type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Row {
+    /// The name, as NVIDIA's tools print it.
+    pub name: &'static str,
+    /// What becomes of it.
+    pub class: Class,
+    /// Where the bits of the value go; empty for types that patch nothing.
+    pub fields: &'static [BitField],
+    /// Lowest bit of the five that receive the constant bank's number.
+    pub bank: Option<u8>,
+}
+
+/// A relocation that cannot be applied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ApplyError {
+    /// The patched bits reach past the section.
+    #[error("it patches bytes up to {end:#x}, past the {available:#x} there are")]
+    PastEnd {
+        /// Where the patched bits end.
+        end: u64,
+        /// How many bytes there are.
+        available: u64,
+    },
+    /// The type wants a bank number and the target lies in no constant bank.
+    #[error("{0} needs a target in a constant bank")]
+    NoBank(&'static str),
+    /// A bank number that its five bits cannot hold.
+    #[error("constant bank {0} does not fit into five bits")]
+    BankTooLarge(u8),
+    /// The type patches nothing.
+    #[error("{0} cannot be resolved by a link")]
+    NoField(&'static str),
+}
+
+/// Number of bits that hold a constant bank.
+const BANK_BITS: u8 = 5;
+
+/// Bits `source..` of the value go to bits `destination..` of the place.
+pub(super) const fn field(destination: u8, source: u8, bits: u8) -> BitField {
+    BitField {
+        destination,
+        source,
+        bits,
+    }
+}
+
+impl Row {
+    pub(super) const KEPT_FOR_DRIVER: Self = Self::bare(Class::KeptForDriver);
+    pub(super) const DROPPED: Self = Self::bare(Class::Dropped);
+    pub(super) const YIELD: Self = Self::bare(Class::Yield);
+    pub(super) const FUNCTION_DESCRIPTOR: Self = Self::bare(Class::FunctionDescriptor);
+    pub(super) const PC_RELATIVE: Self = Self::bare(Class::PcRelative);
+    pub(super) const REFUSED: Self = Self::bare(Class::Refused);
+
+    const fn bare(class: Class) -> Self {
+        Self {
+            name: "",
+            class,
+            fields: &[],
+            bank: None,
+        }
+    }
+
+    pub(super) const fn patch(fields: &'static [BitField]) -> Self {
+        Self {
+            fields,
+            ..Self::bare(Class::Patch)
+        }
+    }
+
+    pub(super) const fn bank(fields: &'static [BitField], bank: u8) -> Self {
+        Self {
+            bank: Some(bank),
+            ..Self::patch(fields)
+        }
+    }
+
+    pub(super) const fn unused_clear(fields: &'static [BitField]) -> Self {
+        Self {
+            fields,
+            ..Self::bare(Class::UnusedClear)
+        }
+    }
+
+    pub(super) const fn unified(fields: &'static [BitField], plain: RelocationType) -> Self {
+        Self {
+            fields,
+            ..Self::bare(Class::Unified { plain })
+        }
+    }
+
+    /// How many bytes from the relocation's offset on it may touch.
+    pub fn patched_bytes(&self) -> u64 {
+        let fields = self.fields.iter().map(|f| f.destination + f.bits);
+        let bank = self.bank.map(|bit| bit + BANK_BITS);
+        fields
+            .chain(bank)
+            .max()
+            .map_or(0, |bits| u64::from(bits).div_ceil(8))
+    }
+
+    /// Writes `value` into the row's fields at `offset`, and `bank` where the
+    /// type carries a bank number. Bits outside the fields stay as they are.
+    pub fn apply(
+        &self,
+        bytes: &mut [u8],
+        offset: u64,
+        value: u64,
+        bank: Option<u8>,
+    ) -> Result<(), ApplyError> {
+        let bank = match (self.bank, bank) {
+            (None, _) => None,
+            (Some(_), None) => return Err(ApplyError::NoBank(self.name)),
+            (Some(_), Some(bank)) if bank >> BANK_BITS != 0 => {
+                return Err(ApplyError::BankTooLarge(bank));
+            }
+            (Some(bit), Some(bank)) => Some((field(bit, 0, BANK_BITS), u64::from(bank))),
+        };
+        let place = self.place(bytes.len(), offset)?;
+        let place = &mut bytes[place];
+        let mut word = load(place);
+        let fields = self.fields.iter().map(|&field| (field, value));
+        for (field, value) in fields.chain(bank) {
+            let mask = mask(field.bits) << field.destination;
+            let moved = u128::from(value >> field.source) << field.destination;
+            word = word & !mask | moved & mask;
+        }
+        place.copy_from_slice(&word.to_le_bytes()[..place.len()]);
+        Ok(())
+    }
+
+    /// The addend that the fields at `offset` hold, as relocations without an
+    /// addend of their own keep it. Bits the fields leave out read as zero.
+    pub fn implicit_addend(&self, bytes: &[u8], offset: u64) -> Result<u64, ApplyError> {
+        let word = load(&bytes[self.place(bytes.len(), offset)?]);
+        Ok(self.fields.iter().fold(0, |addend, field| {
+            let bits = (word >> field.destination & mask(field.bits)) as u64;
+            addend | bits << field.source
+        }))
+    }
+
+    /// What becomes of a relocation of this row's type, `kind`, whose target
+    /// is a function.
+    pub fn against_function(&self, kind: RelocationType) -> FunctionTarget {
+        match self.class {
+            Class::Patch
+            | Class::KeptForDriver
+            | Class::Yield
+            | Class::FunctionDescriptor
+            | Class::PcRelative => FunctionTarget::KeptAs(kind),
+            Class::Unified { plain } => FunctionTarget::KeptAs(plain),
+            Class::UnusedClear => FunctionTarget::ClearedIfRemoved,
+            Class::Dropped => FunctionTarget::Dropped,
+            Class::Refused => FunctionTarget::Refused,
+        }
+    }
+
+    fn place(&self, available: usize, offset: u64) -> Result<std::ops::Range<usize>, ApplyError> {
+        if self.fields.is_empty() {
+            return Err(ApplyError::NoField(self.name));
+        }
+        let end = offset.saturating_add(self.patched_bytes());
+        if end > available as u64 {
+            return Err(ApplyError::PastEnd {
+                end,
+                available: available as u64,
+            });
+        }
+        Ok(offset as usize..end as usize)
+    }
+}
+
+fn mask(bits: u8) -> u128 {
+    (1 << bits) - 1
+}
+
+/// Up to sixteen bytes as one little-endian number.
+fn load(bytes: &[u8]) -> u128 {
+    let mut word = [0; 16];
+    word[..bytes.len()].copy_from_slice(bytes);
+    u128::from_le_bytes(word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The naive twin: one bit at a time.
+    fn apply_bit_by_bit(row: &Row, bytes: &mut [u8], offset: usize, value: u64, bank: u8) {
+        let mut set = |bit: usize, on: bool| {
+            let byte = &mut bytes[offset + bit / 8];
+            let mask = 1 << (bit % 8);
+            if on {
+                *byte |= mask;
+            } else {
+                *byte &= !mask;
+            }
+        };
+        for field in row.fields {
+            for bit in 0..field.bits {
+                let on = value >> (field.source + bit) & 1 == 1;
+                set(usize::from(field.destination + bit), on);
+            }
+        }
+        if let Some(first) = row.bank {
+            for bit in 0..5 {
+                set(usize::from(first + bit), bank >> bit & 1 == 1);
+            }
+        }
+    }
+
+    fn rows() -> impl Iterator<Item = (RelocationType, &'static Row)> {
+        (0..0x120)
+            .chain(0x10000..0x10100)
+            .map(RelocationType)
+            .filter_map(|kind| Some((kind, kind.row()?)))
+    }
+
+    #[test]
+    fn every_row_patches_what_its_naive_twin_patches() {
+        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+        let mut random = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state
+        };
+        let mut patched = 0;
+        for (_, row) in rows().filter(|(_, row)| !row.fields.is_empty()) {
+            for _ in 0..50 {
+                let mut expected: Vec<u8> = (0..40).map(|_| random() as u8).collect();
+                let mut bytes = expected.clone();
+                let offset = random() % 24;
+                let (value, bank) = (random(), random() as u8 % 32);
+                apply_bit_by_bit(row, &mut expected, offset as usize, value, bank);
+                row.apply(&mut bytes, offset, value, Some(bank)).unwrap();
+                assert_eq!(bytes, expected, "{}", row.name);
+                let kept = row
+                    .fields
+                    .iter()
+                    .fold(0, |kept, f| kept | (mask(f.bits) as u64) << f.source);
+                assert_eq!(row.implicit_addend(&bytes, offset), Ok(value & kept));
+                patched += 1;
+            }
+        }
+        assert!(patched > 50 * 60);
+    }
+
+    #[test]
+    fn fields_fit_the_value_and_the_longest_instruction() {
+        for (_, row) in rows() {
+            for field in row.fields {
+                assert!(field.bits > 0 && field.source + field.bits <= 64);
+                assert!(field.destination + field.bits <= 128);
+            }
+            let patches = matches!(
+                row.class,
+                Class::Patch | Class::UnusedClear | Class::Unified { .. }
+            );
+            assert!(patches || row.fields.is_empty(), "{}", row.name);
+        }
+    }
+
+    #[test]
+    fn names_and_numbers_agree() {
+        for (kind, row) in rows() {
+            assert_eq!(RelocationType::from_name(row.name), Some(kind));
+        }
+        assert_eq!(rows().count(), 116 + 64);
+        assert_eq!(RelocationType(55).name(), Some("R_CUDA_ABS32_32"));
+        assert_eq!(RelocationType(115).name(), Some("R_CUDA_CONST_FIELD22_37"));
+        assert_eq!(
+            RelocationType(0x1003d).name(),
+            Some("R_MERCURY_ABS_PROG_REL64")
+        );
+        assert_eq!(RelocationType(116).row(), None);
+        assert_eq!(RelocationType(0x10040).to_string(), "0x10040");
+    }
+
+    #[test]
+    fn places_outside_the_bytes_are_refused() {
+        let row = RelocationType::R_CUDA_ABS32_32.row().unwrap();
+        let mut bytes = [0; 16];
+        assert_eq!(row.apply(&mut bytes, 8, 1, None), Ok(()));
+        for offset in [9, 16, u64::MAX] {
+            assert_eq!(
+                row.apply(&mut bytes, offset, 1, None),
+                Err(ApplyError::PastEnd {
+                    end: offset.saturating_add(8),
+                    available: 16
+                })
+            );
+        }
+        let row = RelocationType::R_CUDA_8_56.row().unwrap();
+        assert_eq!(row.apply(&mut bytes, 15, 0x5a << 56, None), Ok(()));
+        assert_eq!(bytes[15], 0x5a);
+    }
+
+    #[test]
+    fn constant_fields_carry_their_bank() {
+        let row = RelocationType::R_CUDA_CONST_FIELD19_40.row().unwrap();
+        let mut bytes = [0; 16];
+        row.apply(&mut bytes, 0, 0x1c, Some(3)).unwrap();
+        assert_eq!(
+            u64::from_le_bytes(bytes[..8].try_into().unwrap()),
+            3 << 54 | 7 << 40
+        );
+        assert_eq!(
+            row.apply(&mut bytes, 0, 0, None),
+            Err(ApplyError::NoBank(row.name))
+        );
+        assert_eq!(
+            row.apply(&mut bytes, 0, 0, Some(32)),
+            Err(ApplyError::BankTooLarge(32))
+        );
+    }
+
+    #[test]
+    fn kept_types_patch_nothing() {
+        let row = RelocationType::R_CUDA_ABS55_16_34.row().unwrap();
+        let mut bytes = [0; 16];
+        assert_eq!(
+            row.apply(&mut bytes, 0, 1, None),
+            Err(ApplyError::NoField(row.name))
+        );
+    }
+
+    #[test]
+    fn unified_types_are_kept_as_plain_ones() {
+        let kind = RelocationType::R_CUDA_UNIFIED32_HI_32;
+        assert_eq!(
+            kind.row().unwrap().against_function(kind),
+            FunctionTarget::KeptAs(RelocationType::R_CUDA_ABS32_HI_32)
+        );
+        for (_, row) in rows() {
+            if let Class::Unified { plain } = row.class {
+                assert_eq!(plain.row().unwrap().fields, row.fields, "{}", row.name);
+            }
+        }
+    }
+}

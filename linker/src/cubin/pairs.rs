@@ -1,0 +1,30 @@
+//! Sections that are lists of two 32-bit words.
+
+use crate::error::{ParseError, Problem};
+
+/// Size of one pair.
+pub(super) const SIZE: usize = 8;
+
+/// The pairs of a section.
+pub(super) fn read<'d>(
+    data: &'d [u8],
+    what: &str,
+) -> Result<impl ExactSizeIterator<Item = (u32, u32)> + use<'d>, ParseError> {
+    let (pairs, rest) = data.as_chunks::<SIZE>();
+    if !rest.is_empty() {
+        return Err(ParseError::new(Problem::Malformed(format!(
+            "{} bytes are not a whole number of {what} entries of {SIZE} bytes",
+            data.len()
+        ))));
+    }
+    Ok(pairs.iter().map(|pair| {
+        let pair = u64::from_le_bytes(*pair);
+        (pair as u32, (pair >> 32) as u32)
+    }))
+}
+
+/// Appends one pair.
+pub(super) fn write(out: &mut Vec<u8>, (first, second): (u32, u32)) {
+    out.extend(first.to_le_bytes());
+    out.extend(second.to_le_bytes());
+}
