@@ -1,0 +1,339 @@
+//! Host objects, executables and shared libraries: where their device code
+//! is, and what their host code says about it.
+
+use std::fmt;
+
+use object::LittleEndian as Le;
+use object::elf::{EM_AARCH64, EM_PPC64, EM_RISCV, EM_X86_64, FileHeader64};
+use object::elf::{SHT_DYNSYM, SHT_NOBITS, SHT_SYMTAB};
+use object::read::elf::{FileHeader as _, SectionHeader as _, SectionTable, Sym as _};
+
+use super::{InputKind, detect};
+use crate::error::{ParseError, Problem};
+use crate::fatbin::{self, Fatbins};
+
+/// Fatbins with relocatable device code.
+pub const RELOCATABLE_SECTION: &str = "__nv_relfatbin";
+/// Fatbins with executable device code.
+pub const EXECUTABLE_SECTION: &str = ".nv_fatbin";
+/// The wrappers by which host code hands fatbins to the runtime.
+pub const WRAPPER_SECTION: &str = ".nvFatBinSegment";
+/// The names of device modules.
+pub const MODULE_ID_SECTION: &str = "__nv_module_id";
+
+const WRAPPER_MAGIC: u32 = 0x4662_43b1;
+const WRAPPER_SIZE: usize = 24;
+/// What the names of the registration protocol start with.
+const REGISTRATION: [&str; 3] = ["__cudaRegister", "__cudaUnregister", "__fatbinwrap"];
+
+/// The machine of a host file: its `e_machine`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Machine(pub u16);
+
+impl fmt::Display for Machine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match object::elf::Machine(self.0) {
+            EM_X86_64 => f.write_str("x86-64"),
+            EM_AARCH64 => f.write_str("aarch64"),
+            EM_PPC64 => f.write_str("ppc64"),
+            EM_RISCV => f.write_str("riscv"),
+            _ => write!(f, "machine-{}", self.0),
+        }
+    }
+}
+
+/// One section with fatbins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FatbinSection<'d> {
+    /// [`RELOCATABLE_SECTION`] or [`EXECUTABLE_SECTION`].
+    pub name: &'static str,
+    /// Where it lies in the file.
+    pub offset: u64,
+    /// Its bytes.
+    pub data: &'d [u8],
+}
+
+impl<'d> FatbinSection<'d> {
+    /// Whether its code has yet to be linked.
+    pub fn is_relocatable(&self) -> bool {
+        self.name == RELOCATABLE_SECTION
+    }
+
+    /// Its fatbins; a host link puts several one behind the other.
+    pub fn fatbins(&self) -> Fatbins<'d> {
+        fatbin::fatbins(self.data)
+    }
+}
+
+/// A name of `__nv_module_id`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ModuleId<'d> {
+    /// The file holds this module, and waits for its device link.
+    Module(&'d str),
+    /// The file holds the linked code of this module.
+    Linked(&'d str),
+}
+
+/// What kind of device name a host reference is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ReferenceKind {
+    /// Kernels.
+    Kernel,
+    /// Variables in global memory, managed ones too.
+    Variable,
+    /// Variables in constant memory.
+    Constant,
+}
+
+/// The linkage of the names a host reference is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ReferenceScope {
+    /// Visible to other modules.
+    External,
+    /// Internal to the module.
+    Internal,
+}
+
+/// One `.nvHR*` section: the device names that host code may use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostReferences<'d> {
+    /// What the names are.
+    pub kind: ReferenceKind,
+    /// Their linkage.
+    pub scope: ReferenceScope,
+    /// Where the names lie in the file.
+    pub offset: u64,
+    /// The patterns, in which `*` stands for any run of characters. Empty when
+    /// the section says that there are no references.
+    pub patterns: Vec<&'d str>,
+}
+
+const REFERENCE_SECTIONS: [(&str, ReferenceKind, ReferenceScope); 6] = {
+    use {ReferenceKind as K, ReferenceScope as S};
+    [
+        (".nvHRKE", K::Kernel, S::External),
+        (".nvHRKI", K::Kernel, S::Internal),
+        (".nvHRDE", K::Variable, S::External),
+        (".nvHRDI", K::Variable, S::Internal),
+        (".nvHRCE", K::Constant, S::External),
+        (".nvHRCI", K::Constant, S::Internal),
+    ]
+};
+
+impl HostReferences<'_> {
+    /// Whether some pattern matches the whole of `name`.
+    pub fn matches(&self, name: &str) -> bool {
+        self.patterns.iter().any(|p| pattern_matches(p, name))
+    }
+}
+
+/// Whether `pattern` matches the whole of `name`; `*` is any run, everything
+/// else stands for itself.
+pub fn pattern_matches(pattern: &str, name: &str) -> bool {
+    let Some((first, rest)) = pattern.split_once('*') else {
+        return pattern == name;
+    };
+    let Some(mut name) = name.strip_prefix(first) else {
+        return false;
+    };
+    let mut parts = rest.split('*').peekable();
+    while let Some(part) = parts.next() {
+        if parts.peek().is_none() {
+            return name.ends_with(part);
+        }
+        let Some(at) = name.find(part) else {
+            return false;
+        };
+        name = &name[at + part.len()..];
+    }
+    true
+}
+
+/// A symbol by which host code registers device code with the runtime.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RegistrationSymbol<'d> {
+    /// Its name.
+    pub name: &'d str,
+    /// Whether the file defines it.
+    pub defined: bool,
+}
+
+/// What a host file holds for the device.
+#[derive(Debug, Clone)]
+pub struct HostFile<'d> {
+    /// Object, executable or shared library.
+    pub kind: InputKind,
+    /// The machine its host code is for.
+    pub machine: Machine,
+    /// Its fatbins, in section order.
+    pub fatbins: Vec<FatbinSection<'d>>,
+    /// The names of its modules.
+    pub module_ids: Vec<ModuleId<'d>>,
+    /// What its host code refers to. Without any such section nothing is known.
+    pub references: Vec<HostReferences<'d>>,
+    /// Versions of its fatbin wrappers: 1 of a translation unit, 2 of the
+    /// result of a device link.
+    pub wrappers: Vec<u32>,
+    /// Its registration symbols, in symbol table order.
+    pub registration: Vec<RegistrationSymbol<'d>>,
+}
+
+impl<'d> HostFile<'d> {
+    /// Reads an ELF file of a host machine.
+    pub fn parse(data: &'d [u8]) -> Result<Self, ParseError> {
+        let kind = detect(data);
+        if !matches!(
+            kind,
+            InputKind::HostObject | InputKind::HostExecutable | InputKind::SharedLibrary
+        ) {
+            return Err(ParseError::new(Problem::NotElf).at(0));
+        }
+        if data.get(4..6) != Some(&[2, 1]) {
+            return Err(malformed(
+                "not a 64-bit little-endian host file; CUDA code is only found in those".to_owned(),
+            )
+            .at(4));
+        }
+        let header = FileHeader64::<Le>::parse(data)
+            .map_err(|e| malformed(format!("file header: {e}")).at(0))?;
+        let sections = header
+            .sections(Le, data)
+            .map_err(|e| malformed(format!("section table: {e}")).at(header.e_shoff.get(Le)))?;
+        let mut file = Self {
+            kind,
+            machine: Machine(header.e_machine(Le).0),
+            fatbins: Vec::new(),
+            module_ids: Vec::new(),
+            references: Vec::new(),
+            wrappers: Vec::new(),
+            registration: Vec::new(),
+        };
+        file.read_sections(&sections, data)?;
+        file.read_symbols(&sections, data)?;
+        Ok(file)
+    }
+
+    /// Whether the file holds device code that has yet to be linked.
+    pub fn has_relocatable_code(&self) -> bool {
+        self.fatbins.iter().any(|s| s.is_relocatable())
+    }
+
+    fn read_sections(
+        &mut self,
+        sections: &SectionTable<'d, FileHeader64<Le>>,
+        data: &'d [u8],
+    ) -> Result<(), ParseError> {
+        for (index, section) in sections.enumerate() {
+            let name = sections.section_name(Le, section).map_err(|e| {
+                malformed(format!("section name: {e}")).in_section(&format!("#{}", index.0))
+            })?;
+            let fatbin = [RELOCATABLE_SECTION, EXECUTABLE_SECTION]
+                .into_iter()
+                .find(|n| n.as_bytes() == name);
+            let references = REFERENCE_SECTIONS
+                .into_iter()
+                .find(|(n, ..)| n.as_bytes() == name);
+            let known = match (fatbin, references) {
+                (Some(name), _) | (_, Some((name, ..))) => name,
+                _ if name == WRAPPER_SECTION.as_bytes() => WRAPPER_SECTION,
+                _ if name == MODULE_ID_SECTION.as_bytes() => MODULE_ID_SECTION,
+                _ => continue,
+            };
+            if section.sh_type(Le) == SHT_NOBITS {
+                // What `objcopy --only-keep-debug` leaves: a size without bytes.
+                continue;
+            }
+            let offset = section.sh_offset(Le);
+            let bytes = section.data(Le, data).map_err(|_| {
+                ParseError::new(Problem::Truncated {
+                    what: "section data",
+                    end: offset.saturating_add(section.sh_size(Le)),
+                    available: data.len() as u64,
+                })
+                .in_section(known)
+                .at(offset)
+            })?;
+            let place = |e: ParseError| e.in_section(known);
+            match (fatbin, references) {
+                (Some(name), _) => self.fatbins.push(FatbinSection {
+                    name,
+                    offset,
+                    data: bytes,
+                }),
+                (_, Some((_, kind, scope))) => self.references.push(HostReferences {
+                    kind,
+                    scope,
+                    offset,
+                    patterns: strings(bytes).map_err(place)?,
+                }),
+                _ if known == WRAPPER_SECTION => self.wrappers.extend(wrapper_versions(bytes)),
+                _ => {
+                    for id in strings(bytes).map_err(place)? {
+                        self.module_ids.push(match id.strip_prefix("def ") {
+                            Some(id) => ModuleId::Linked(id),
+                            None => ModuleId::Module(id),
+                        });
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn read_symbols(
+        &mut self,
+        sections: &SectionTable<'d, FileHeader64<Le>>,
+        data: &'d [u8],
+    ) -> Result<(), ParseError> {
+        let place = |e: object::read::Error| malformed(format!("symbol table: {e}"));
+        let mut symbols = sections.symbols(Le, data, SHT_SYMTAB).map_err(place)?;
+        if symbols.is_empty() {
+            symbols = sections.symbols(Le, data, SHT_DYNSYM).map_err(place)?;
+        }
+        for symbol in symbols.iter() {
+            let name = symbol.name(Le, symbols.strings()).map_err(place)?;
+            let Ok(name) = std::str::from_utf8(name) else {
+                continue;
+            };
+            if REGISTRATION.iter().any(|prefix| name.starts_with(prefix)) {
+                self.registration.push(RegistrationSymbol {
+                    name,
+                    defined: symbol.st_shndx(Le).0 != 0,
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The NUL-terminated strings of a section, without empty ones. The last one
+/// may lack its NUL.
+fn strings(data: &[u8]) -> Result<Vec<&str>, ParseError> {
+    let mut offset = 0;
+    let mut strings = Vec::new();
+    for bytes in data.split(|b| *b == 0) {
+        let string = std::str::from_utf8(bytes)
+            .map_err(|_| malformed("not a text in UTF-8".to_owned()).at(offset))?;
+        if !string.is_empty() {
+            strings.push(string);
+        }
+        offset += bytes.len() as u64 + 1;
+    }
+    Ok(strings)
+}
+
+/// Only the versions are read: the pointers are filled in by the host linker.
+fn wrapper_versions(data: &[u8]) -> impl Iterator<Item = u32> + '_ {
+    data.chunks_exact(WRAPPER_SIZE).filter_map(|wrapper| {
+        let number = |at: usize| {
+            let mut bytes = [0; 4];
+            bytes.copy_from_slice(&wrapper[at..at + 4]);
+            u32::from_le_bytes(bytes)
+        };
+        (number(0) == WRAPPER_MAGIC).then(|| number(4))
+    })
+}
+
+fn malformed(problem: String) -> ParseError {
+    ParseError::new(Problem::Malformed(problem))
+}

@@ -1,0 +1,145 @@
+//! Decompression that a lying header cannot turn into a large allocation.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::io::Read as _;
+
+use ruzstd::decoding::StreamingDecoder;
+
+use super::entry::{Entry, Flags};
+use crate::error::{ParseError, Problem};
+
+/// How a payload is stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Compression {
+    /// As it is.
+    None,
+    /// One LZ4 block without a frame.
+    Lz4,
+    /// One zstd frame.
+    Zstd,
+    /// By a method that is not known here; the flag bits that say so.
+    Unknown(u64),
+}
+
+impl Compression {
+    pub(super) fn of(flags: Flags) -> Self {
+        match flags.0 & Flags::COMPRESSED {
+            0 => Self::None,
+            Flags::COMPRESSED_LZ4 => Self::Lz4,
+            Flags::COMPRESSED_ZSTD => Self::Zstd,
+            bits => Self::Unknown(bits),
+        }
+    }
+}
+
+impl fmt::Display for Compression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.write_str("none"),
+            Self::Lz4 => f.write_str("lz4"),
+            Self::Zstd => f.write_str("zstd"),
+            Self::Unknown(bits) => write!(f, "unknown-{bits:#x}"),
+        }
+    }
+}
+
+/// The largest image that is decompressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Limit(pub u64);
+
+impl Default for Limit {
+    /// 1 GiB, several times the largest device images in use.
+    fn default() -> Self {
+        Self(1 << 30)
+    }
+}
+
+/// An LZ4 sequence grows by at most 255 bytes for each of its bytes.
+const LZ4_RATIO: u64 = 255;
+/// A zstd block of 4 bytes holds at most 128 KiB.
+const ZSTD_RATIO: u64 = 128 * 1024 / 4;
+/// The window is reserved before anything is decoded. Toolkits ask for 8 MiB
+/// at most; this is what the `zstd` program accepts.
+const ZSTD_WINDOW: u64 = 128 << 20;
+
+pub(super) fn decompress<'d>(entry: &Entry<'d>, limit: Limit) -> Result<Cow<'d, [u8]>, ParseError> {
+    let malformed = |problem: String| ParseError::new(Problem::Malformed(problem));
+    let compression = entry.compression();
+    if entry.flags.has(Flags::SCRAMBLED) {
+        return Err(malformed(format!(
+            "the {} payload is scrambled and cannot be read; \
+             LTO-IR is readable when its fatbin is made without compression",
+            entry.kind
+        )));
+    }
+    let Entry { stored, size, .. } = *entry;
+    let plausible = |ratio: u64| {
+        if size > limit.0 {
+            return Err(malformed(format!(
+                "the payload would take {size:#x} bytes decompressed; the limit is {:#x}",
+                limit.0
+            )));
+        }
+        if size > (stored.len() as u64).saturating_mul(ratio) {
+            return Err(malformed(format!(
+                "{:#x} bytes of {compression} cannot hold the {size:#x} bytes that the entry promises",
+                stored.len()
+            )));
+        }
+        Ok(())
+    };
+    let image = match compression {
+        Compression::None => return Ok(Cow::Borrowed(stored)),
+        Compression::Lz4 => {
+            plausible(LZ4_RATIO)?;
+            lz4(stored, size)
+        }
+        Compression::Zstd => {
+            plausible(ZSTD_RATIO)?;
+            zstd(stored, size)
+        }
+        Compression::Unknown(bits) => {
+            return Err(malformed(format!(
+                "the payload is compressed by an unknown method (flags {bits:#x}); \
+                 make the fatbin again with a toolkit of CUDA 12 or 13"
+            )));
+        }
+    };
+    match image {
+        Ok(image) if image.len() as u64 == size => Ok(Cow::Owned(image)),
+        Ok(image) => Err(malformed(format!(
+            "the {compression} payload holds {} {:#x} bytes, the entry promises {size:#x}",
+            if image.len() as u64 > size {
+                "more than"
+            } else {
+                "only"
+            },
+            (image.len() as u64).min(size),
+        ))),
+        Err(problem) => Err(malformed(format!(
+            "damaged {compression} payload: {problem}"
+        ))),
+    }
+}
+
+/// The whole size is reserved at once; [`LZ4_RATIO`] justifies it.
+fn lz4(stored: &[u8], size: u64) -> Result<Vec<u8>, String> {
+    let mut image = vec![0; size as usize];
+    let written =
+        lz4_flex::block::decompress_into(stored, &mut image).map_err(|e| e.to_string())?;
+    image.truncate(written);
+    Ok(image)
+}
+
+/// Grows with what is really decoded, up to one byte more than promised.
+fn zstd(mut stored: &[u8], size: u64) -> Result<Vec<u8>, String> {
+    let decoder = StreamingDecoder::new_with_max_window_size(&mut stored, ZSTD_WINDOW)
+        .map_err(|e| e.to_string())?;
+    let mut image = Vec::new();
+    decoder
+        .take(size + 1)
+        .read_to_end(&mut image)
+        .map_err(|e| e.to_string())?;
+    Ok(image)
+}

@@ -1,0 +1,25 @@
+//! Fatbins: the containers that carry device code for several processors.
+//!
+//! In: bytes of a `.fatbin` file or of a fatbin section of a host object. Out:
+//! the entries, every size and offset checked, and their payloads decompressed
+//! on demand within a limit. Nothing here knows what a payload means or which
+//! entry a link prefers.
+
+mod decompress;
+mod entry;
+mod read;
+#[cfg(test)]
+mod tests;
+
+pub use decompress::{Compression, Limit};
+pub use entry::{Entry, Flags, Kind, Suffix, Version};
+pub use read::{Entries, Fatbin, Fatbins, fatbins};
+
+/// The first four bytes of a fatbin, as a little-endian number.
+pub const MAGIC: u32 = 0xba55_ed50;
+/// The only container version there is.
+pub const VERSION: u16 = 1;
+/// Size of the container header; its own size field must say so.
+pub const HEADER_SIZE: u64 = 16;
+/// Size of an entry header without identifier and options.
+pub const ENTRY_HEADER_SIZE: u64 = 0x40;
