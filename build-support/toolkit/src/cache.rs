@@ -1,0 +1,62 @@
+//! The folder that toolkits are installed below, one folder for each version.
+//!
+//! ```text
+//! toolkits/13.0.88            a whole toolkit; it appears by one rename
+//! toolkits/.13.0.88.partial   what an install is working on, or has left when it was interrupted
+//! toolkits/.13.0.88.old       what a reinstall is about to remove
+//! toolkits/.13.0.88.lock      held by the one install of this version
+//! ```
+
+use std::path::{Path, PathBuf};
+
+use semver::Version;
+
+use crate::environment::Environment;
+use crate::packages::DEFAULT_VERSION;
+use crate::search::entries;
+
+/// The folder of all installed toolkits.
+#[derive(Debug, Clone)]
+pub(crate) struct Cache {
+    folder: PathBuf,
+}
+
+impl Cache {
+    /// The cache of this environment; the user may have none.
+    pub(crate) fn of(environment: &Environment) -> Option<Self> {
+        let cache = environment.cache.as_ref()?;
+        Some(Self {
+            folder: environment.current_dir.join(cache).join("toolkits"),
+        })
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The installed toolkits: first the version that this product is made for, then the newest.
+    pub(crate) fn toolkits(&self) -> Vec<PathBuf> {
+        let mut found: Vec<(Version, PathBuf)> = entries(&self.folder)
+            .into_iter()
+            .filter_map(|path| Some((path.file_name()?.to_str()?.parse().ok()?, path)))
+            .collect();
+        found.sort_by(|(a, _), (b, _)| (*b == DEFAULT_VERSION, b).cmp(&(*a == DEFAULT_VERSION, a)));
+        found.into_iter().map(|(_, path)| path).collect()
+    }
+
+    pub(crate) fn root(&self, version: &Version) -> PathBuf {
+        self.folder.join(version.to_string())
+    }
+
+    pub(crate) fn partial(&self, version: &Version) -> PathBuf {
+        self.folder.join(format!(".{version}.partial"))
+    }
+
+    pub(crate) fn old(&self, version: &Version) -> PathBuf {
+        self.folder.join(format!(".{version}.old"))
+    }
+
+    pub(crate) fn lock(&self, version: &Version) -> PathBuf {
+        self.folder.join(format!(".{version}.lock"))
+    }
+}

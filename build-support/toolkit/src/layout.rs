@@ -1,0 +1,89 @@
+//! Completes the folders of unpacked packages to what `nvcc` and host linkers expect of a toolkit.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use semver::Version;
+use serde::Serialize;
+
+use crate::search::entries;
+
+/// An entry of `version.json`, in the shape that NVIDIA's installers write.
+#[derive(Debug, Serialize)]
+struct Component<'a> {
+    name: &'a str,
+    version: &'a str,
+}
+
+/// Adds the links that packages cannot carry.
+///
+/// - `lib64`, which `nvcc.profile` names;
+/// - `libX.so` beside `libX.so.N`, which host linkers look for;
+/// - `nvvm/lib64/libnvvm.so`, which `nvcc -dlto` loads.
+pub(crate) fn complete(root: &Path) -> io::Result<()> {
+    let lib = root.join("lib");
+    if !root.join("lib64").exists() {
+        link("lib", &root.join("lib64"))?;
+    }
+    for library in entries(&lib) {
+        let Some(name) = library.file_name().and_then(|name| name.to_str()) else {
+            continue;
+        };
+        let Some((stem, _)) = name.split_once(".so.") else {
+            continue;
+        };
+        let plain = lib.join(format!("{stem}.so"));
+        if !plain.exists() {
+            link(name, &plain)?;
+        }
+    }
+    let nvvm = root.join("nvvm");
+    if nvvm.is_dir() && !nvvm.join("lib64").exists() {
+        if nvvm.join("lib").is_dir() {
+            link("lib", &nvvm.join("lib64"))?;
+        } else if lib.join("libnvvm.so").exists() {
+            fs::create_dir(nvvm.join("lib64"))?;
+            link("../../lib/libnvvm.so", &nvvm.join("lib64/libnvvm.so"))?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes `version.json`. Its presence says that everything before it is in place.
+///
+/// The component `cuda` is what CMake takes for the version of the toolkit.
+pub(crate) fn write_versions(
+    root: &Path,
+    version: &Version,
+    packages: &BTreeMap<String, String>,
+) -> io::Result<()> {
+    let version = version.to_string();
+    let mut components = BTreeMap::from([(
+        "cuda",
+        Component {
+            name: "CUDA",
+            version: &version,
+        },
+    )]);
+    components.extend(packages.iter().map(|(name, version)| {
+        let component = name.strip_prefix("nvidia_").unwrap_or(name);
+        (component, Component { name, version })
+    }));
+    let text = serde_json::to_string_pretty(&components)?;
+    fs::write(root.join("version.json"), text + "\n")
+}
+
+#[cfg(unix)]
+fn link(target: &str, at: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(target, at)
+}
+
+#[cfg(not(unix))]
+fn link(_target: &str, _at: &Path) -> io::Result<()> {
+    Err(io::Error::new(
+        io::ErrorKind::Unsupported,
+        "toolkits can be installed on Linux only",
+    ))
+}

@@ -1,0 +1,211 @@
+//! Fetches packages with the package manager of Python, which knows the user's index, proxy and certificates.
+
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use crate::environment::Environment;
+use crate::search::entries;
+
+/// The ways to run pip, the likeliest first. `uv` brings its own pip when Python has none.
+const CANDIDATES: &[(&str, &[&str])] = &[
+    ("python3", &["-m", "pip"]),
+    ("python", &["-m", "pip"]),
+    ("pip3", &[]),
+    ("uv", &["tool", "run", "pip"]),
+];
+
+/// How often the size of what has arrived is looked at.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// No package manager of Python works.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "no pip to fetch the packages with{}\n\
+     help: `apt install python3-pip` (or your system's package of that name), or install uv",
+    tried.iter().map(|line| format!("\n  {line}")).collect::<String>()
+)]
+pub struct NoPip {
+    /// Each command that was tried and why it did not serve.
+    pub tried: Vec<String>,
+}
+
+/// A package could not be fetched.
+#[derive(Debug, thiserror::Error)]
+pub enum PipError {
+    /// The program cannot be started or watched.
+    #[error("`{command}` cannot be run")]
+    Run {
+        /// What was run.
+        command: String,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// The program failed.
+    #[error("{requirement} could not be fetched: `{command}` ended with {status}\n{stderr}")]
+    Failed {
+        /// The package.
+        requirement: String,
+        /// What was run.
+        command: String,
+        /// How it ended.
+        status: ExitStatus,
+        /// What it said.
+        stderr: String,
+    },
+    /// The program succeeded and left no package, or several.
+    #[error("`{command}` left {count} packages where one is expected")]
+    Count {
+        /// What was run.
+        command: String,
+        /// How many packages there are.
+        count: usize,
+    },
+}
+
+/// A pip that works.
+#[derive(Debug)]
+pub(crate) struct Pip {
+    program: PathBuf,
+    leading: &'static [&'static str],
+}
+
+impl Pip {
+    /// Finds the first pip that answers.
+    pub(crate) fn find(environment: &Environment) -> Result<Self, NoPip> {
+        let mut tried = Vec::new();
+        for &(name, leading) in CANDIDATES {
+            let Some(program) = environment.programs(name).into_iter().next() else {
+                tried.push(format!("{name}: not on PATH"));
+                continue;
+            };
+            let pip = Self { program, leading };
+            match pip.command().arg("--version").stdin(Stdio::null()).output() {
+                Ok(output) if output.status.success() => return Ok(pip),
+                Ok(output) => {
+                    let text = String::from_utf8_lossy(&output.stderr);
+                    tried.push(format!(
+                        "{}: {}",
+                        pip.shown(),
+                        text.trim().lines().last().unwrap_or("fails")
+                    ));
+                }
+                Err(error) => tried.push(format!("{}: {error}", pip.shown())),
+            }
+        }
+        Err(NoPip { tried })
+    }
+
+    /// Fetches one package into `folder`, which must be new, and returns its path.
+    ///
+    /// `arrived` is told the number of bytes that have arrived so far.
+    pub(crate) fn download(
+        &self,
+        requirement: &str,
+        folder: &Path,
+        mut arrived: impl FnMut(u64),
+    ) -> Result<PathBuf, PipError> {
+        let command = format!("{} download {requirement}", self.shown());
+        let run_error = |source| PipError::Run {
+            command: command.clone(),
+            source,
+        };
+        // pip collects what arrives in a temporary folder. It lies inside ours, so that its size can be watched and
+        // nothing stays behind when the install is interrupted.
+        let temporary = folder.join("tmp");
+        fs::create_dir_all(&temporary).map_err(run_error)?;
+        let mut child = self
+            .command()
+            .args([
+                "download",
+                "--quiet",
+                "--no-input",
+                "--disable-pip-version-check",
+                "--progress-bar",
+                "off",
+            ])
+            .args(["--no-deps", "--only-binary=:all:", "--dest"])
+            .arg(folder)
+            .arg(requirement)
+            .env("TMPDIR", &temporary)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(run_error)?;
+        let (status, stderr) = watch(&mut child, || arrived(size(folder))).map_err(run_error)?;
+        if !status.success() {
+            return Err(PipError::Failed {
+                requirement: requirement.to_owned(),
+                command,
+                status,
+                stderr,
+            });
+        }
+        let mut wheels: Vec<PathBuf> = entries(folder)
+            .into_iter()
+            .filter(|path| path.extension().is_some_and(|end| end == "whl"))
+            .collect();
+        match (wheels.pop(), wheels.len()) {
+            (Some(wheel), 0) => {
+                arrived(size(folder));
+                Ok(wheel)
+            }
+            (last, rest) => Err(PipError::Count {
+                command,
+                count: rest + usize::from(last.is_some()),
+            }),
+        }
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(self.leading);
+        command
+    }
+
+    fn shown(&self) -> String {
+        let mut words = vec![self.program.display().to_string()];
+        words.extend(self.leading.iter().map(ToString::to_string));
+        words.join(" ")
+    }
+}
+
+/// Waits for the child, calls `look` now and then, and returns what it wrote to its error stream.
+fn watch(child: &mut Child, mut look: impl FnMut()) -> io::Result<(ExitStatus, String)> {
+    let stderr = child.stderr.take();
+    let reader = thread::spawn(move || {
+        let mut bytes = Vec::new();
+        match stderr {
+            Some(mut stream) => stream.read_to_end(&mut bytes).map(|_| bytes),
+            None => Ok(bytes),
+        }
+    });
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        look();
+        thread::sleep(LOOK);
+    };
+    let bytes = reader.join().unwrap_or_else(|_| Ok(Vec::new()))?;
+    Ok((status, String::from_utf8_lossy(&bytes).trim().to_owned()))
+}
+
+/// The size of everything below a folder that another program is writing to. What vanishes meanwhile counts nothing.
+fn size(folder: &Path) -> u64 {
+    entries(folder)
+        .iter()
+        .filter_map(|path| Some((path, fs::symlink_metadata(path).ok()?)))
+        .map(|(path, metadata)| {
+            if metadata.is_dir() {
+                size(path)
+            } else {
+                metadata.len()
+            }
+        })
+        .sum()
+}

@@ -1,0 +1,26 @@
+//! How text looks on a terminal. Elsewhere the colours vanish.
+
+use anstyle::{AnsiColor, Style};
+use clap::builder::Styles;
+
+pub(crate) const ERROR: Style = AnsiColor::Red.on_default().bold();
+pub(crate) const NOTE: Style = AnsiColor::Yellow.on_default().bold();
+pub(crate) const GOOD: Style = AnsiColor::Green.on_default().bold();
+pub(crate) const QUIET: Style = Style::new().dimmed();
+
+/// Help in cargo's colours.
+pub(crate) const HELP: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default().bold())
+    .placeholder(AnsiColor::Cyan.on_default());
+
+/// Shows why the command failed, with its causes.
+pub(crate) fn error(error: &anyhow::Error) {
+    anstream::eprintln!("{ERROR}error{ERROR:#}: {error:#}");
+}
+
+/// Tells what the user may want to know although the command succeeds.
+pub(crate) fn note(text: &str) {
+    anstream::eprintln!("{NOTE}note{NOTE:#}: {text}");
+}

@@ -1,0 +1,90 @@
+//! `cargo cudalink toolkit`: installs, names and lists CUDA toolkits.
+//!
+//! What a script reads goes to the output stream; everything else goes to the error stream.
+
+mod list;
+mod progress;
+
+use anyhow::Result;
+use clap::{Args, Subcommand, ValueEnum};
+use cudalink_toolkit::{DEFAULT_VERSION, Environment, Installer, Origin, Search, Toolkit, Version};
+
+use crate::style;
+use crate::toolkit::progress::Progress;
+
+/// Install a CUDA toolkit without root, or show which one is used.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Install a toolkit into your cache folder and print its root.
+    ///
+    /// The packages come from the index that your pip is configured for. Nothing outside of the cache folder is
+    /// touched; set RUSTNVLINK_CACHE to install elsewhere.
+    Install {
+        /// The version of nvcc, such as 13.0.88.
+        #[arg(long, value_name = "VERSION", default_value_t = DEFAULT_VERSION)]
+        version: Version,
+        /// Install again even if the toolkit is there.
+        #[arg(long)]
+        force: bool,
+    },
+    /// Print the root of the toolkit that is used, and nothing else.
+    Path,
+    /// List all toolkits of this machine; the one that is used comes first.
+    List {
+        /// How to write the list.
+        #[arg(long, value_enum, default_value_t)]
+        format: Format,
+    },
+}
+
+/// How to write results.
+#[derive(Debug, Clone, Copy, Default, ValueEnum)]
+enum Format {
+    /// For people.
+    #[default]
+    Text,
+    /// For programs.
+    Json,
+}
+
+/// Does what the command line asks for.
+pub(crate) fn run(arguments: Arguments) -> Result<()> {
+    let environment = Environment::from_process()?;
+    match arguments.action {
+        Action::Install { version, force } => install(&environment, version, force),
+        Action::Path => path(&environment),
+        Action::List { format } => list::run(&environment, format),
+    }
+}
+
+fn install(environment: &Environment, version: Version, force: bool) -> Result<()> {
+    let mut progress = Progress::new();
+    let toolkit = Installer::new(environment)
+        .version(version)
+        .force(force)
+        .install(&mut |event| progress.show(event))?;
+    anstream::println!("{}", toolkit.root().display());
+    Ok(())
+}
+
+fn path(environment: &Environment) -> Result<()> {
+    let toolkit = Search::new(environment).find()?;
+    note_ignored_variables(&toolkit);
+    anstream::println!("{}", toolkit.root().display());
+    Ok(())
+}
+
+/// A variable that the user has set and that leads nowhere is worth a word.
+fn note_ignored_variables(toolkit: &Toolkit) {
+    for attempt in toolkit.passed_over() {
+        if matches!(attempt.origin, Origin::Variable(_)) && attempt.place.is_some() {
+            style::note(&attempt.to_string());
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! `cargo cudalink toolkit list`.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use cudalink_toolkit::{Attempt, Environment, NotFound, Search, Survey, Toolkit};
+use serde::Serialize;
+
+use super::Format;
+use crate::style::{GOOD, QUIET};
+
+/// The list for programs.
+#[derive(Debug, Serialize)]
+struct Report {
+    toolkits: Vec<Found>,
+    tried: Vec<Tried>,
+}
+
+#[derive(Debug, Serialize)]
+struct Found {
+    root: PathBuf,
+    origin: String,
+    /// Absent when `nvcc` does not tell it.
+    version: Option<String>,
+    chosen: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct Tried {
+    origin: String,
+    place: Option<PathBuf>,
+    reason: String,
+}
+
+/// Lists the toolkits. Without any, text is an error that says where it looked, and JSON is an empty list.
+pub(super) fn run(environment: &Environment, format: Format) -> Result<()> {
+    let survey = Search::new(environment).survey();
+    match format {
+        Format::Json => anstream::println!("{}", serde_json::to_string_pretty(&report(&survey))?),
+        Format::Text if survey.found.is_empty() => {
+            return Err(NotFound {
+                tried: survey.tried,
+            }
+            .into());
+        }
+        Format::Text => write_text(&survey.found),
+    }
+    Ok(())
+}
+
+fn report(survey: &Survey) -> Report {
+    let found = |(index, toolkit): (usize, &Toolkit)| Found {
+        root: toolkit.root().to_owned(),
+        origin: toolkit.origin().to_string(),
+        version: toolkit.version().ok().map(ToString::to_string),
+        chosen: index == 0,
+    };
+    let tried = |attempt: &Attempt| Tried {
+        origin: attempt.origin.to_string(),
+        place: attempt.place.clone(),
+        reason: attempt.refusal.to_string(),
+    };
+    Report {
+        toolkits: survey.found.iter().enumerate().map(found).collect(),
+        tried: survey.tried.iter().map(tried).collect(),
+    }
+}
+
+fn write_text(found: &[Toolkit]) {
+    let lines: Vec<(String, String, &Toolkit)> = found
+        .iter()
+        .map(|toolkit| {
+            let version = toolkit
+                .version()
+                .map_or_else(|_| "unknown".to_owned(), ToString::to_string);
+            (version, toolkit.origin().to_string(), toolkit)
+        })
+        .collect();
+    let versions = lines
+        .iter()
+        .map(|(version, ..)| version.len())
+        .max()
+        .unwrap_or(0);
+    let origins = lines
+        .iter()
+        .map(|(_, origin, _)| origin.len())
+        .max()
+        .unwrap_or(0);
+    for (index, (version, origin, toolkit)) in lines.iter().enumerate() {
+        let (mark, style) = if index == 0 {
+            ("*", GOOD)
+        } else {
+            (" ", QUIET)
+        };
+        let root = toolkit.root().display();
+        anstream::println!("{style}{mark} {version:versions$}{style:#}  {origin:origins$}  {root}");
+    }
+}
