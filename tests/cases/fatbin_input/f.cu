@@ -1,0 +1,25 @@
+//# Shows: fatbin files, multi-arch objects, PTX-only inputs, missing arch
+//# Compile: k.fatbin = k.cu -gencode arch=compute_{sm},code=sm_{sm}
+//# Compile: f2.o = f.cu -gencode arch=compute_{sm},code=sm_{sm} -gencode arch=compute_86,code=sm_86
+//# Compile: f86.o = f.cu -gencode arch=compute_86,code=sm_86
+//# Compile: fptx.o = f.cu -gencode arch=compute_75,code=compute_75
+//# Compile: f.ptx = f.cu -arch=sm_75
+//# Compile: plain.o = plain.cpp
+//# Link: out.cubin = k.fatbin f2.o
+//# Link: out2.cubin = k.fatbin f86.o
+//# ExpectExit: 255
+//# ExpectText: warning : SM Arch ('sm_{sm}') not found in 'f86.o'
+//# ExpectText: error   : Undefined reference to '_Z1fi' in 'k.fatbin'
+//# CompareText
+//# Link: out2b.cubin = -suppress-arch-warning k.fatbin f86.o
+//# ExpectExit: 255
+//# ExpectText: error   : Undefined reference to '_Z1fi' in 'k.fatbin'
+//# CompareText
+//# Link: out3.cubin = k.fatbin fptx.o
+//# Link: out4.cubin = k.fatbin f.ptx
+//# ExpectExit[75 80]: 255
+//# ExpectText[75 80]: error   : Undefined reference to '_Z1fi' in 'k.fatbin'
+//# CompareText
+//# Link: out5.cubin = k.fatbin plain.o f2.o
+//# Link: out6.cubin = plain.o
+__device__ int f(int x){return x+1;}

@@ -1,0 +1,15 @@
+//# Shows: -kernels-used and -variables-used filters
+//# Compile: a.cu
+//# Link: out1.cubin = -kernels-used=kern_one a.cubin
+//# Link: out2.cubin = -kernels-used=kern a.cubin
+//# Link: out3.cubin = -kernels-used=nosuch a.cubin
+//# Link: out4.cubin = -variables-used=vc a.cubin
+//# Link: out5.cubin = -kernels-used=kern_one -variables-used=vc a.cubin
+//# Link: out6.cubin = -kernels-used=kern_one,other -variables-used=va,vb,ca a.cubin
+//# Link: out7.cubin = -v -use-host-info a.cubin
+//# CompareText
+//# Link: out8.cubin = -use-host-info -kernels-used=kern_one a.cubin
+//# CompareText
+__device__ int va=1, vb=2, vc=3; __constant__ int ca=4, cb=5;
+__device__ __noinline__ int onlyk2(int x){ return x*vb; }
+__global__ void kern_one(int*p){ *p+=va; } __global__ void kern_two(int*p){ *p=onlyk2(*p)+ca; } __global__ void other(int*p){ *p-=cb; }

@@ -1,0 +1,6 @@
+//# Shows: __managed__ variables and large arrays
+//# Compile: a.cu
+//# Compile: b.cu
+//# Link: out.cubin = -v a.cubin b.cubin
+//# CompareText
+__managed__ int m=5; __managed__ float mz[100]; __device__ char big[1<<20]; extern __managed__ int m2; __global__ void k(int*p){ m+=*p; mz[3]=m2; big[*p]=1; }

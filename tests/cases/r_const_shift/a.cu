@@ -1,0 +1,12 @@
+//# Shows: -r then final link behind another object with constants: nvlink keeps a stale constant/shared offset (nvlink 13.0.88 bug)
+//# Compile: a.cu
+//# Compile: b.cu
+//# Compile: x.cu
+//# Link: r.cubin = -r a.cubin b.cubin
+//# Link: out.cubin = x.cubin r.cubin
+//# Link: good.cubin = x.cubin a.cubin b.cubin
+__device__ int g_count = 7;
+__device__ int g_zero[5];
+__constant__ float coef[4] = {1,2,3,4};
+extern __device__ float helper(float x, int n);
+__global__ void k1(float*p,int n){ __shared__ float s[64]; int i=threadIdx.x; s[i]=p[i]; __syncthreads(); p[i]=helper(s[63-i],n)+coef[n&3]+g_count+g_zero[n]; }

@@ -1,0 +1,4 @@
+//# Shows: one TU, one kernel, no calls, no globals
+//# Compile: a.cu
+//# Link: out.cubin = a.cubin
+__global__ void k(int*p){ p[threadIdx.x]=blockIdx.x; }

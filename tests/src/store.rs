@@ -1,0 +1,222 @@
+//! Keeps the results of tools by the hash of everything they depend on.
+//!
+//! An entry is a folder that appears by one rename and never changes, so that any number of test
+//! runs can share the store. `RUSTNVLINK_TEST_CACHE` names another place for it.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::process::Ended;
+
+/// Changes whenever entries of an older layout must not be read.
+const LAYOUT: &str = "1";
+
+/// A file with its content hash.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stored {
+    /// Where it lies.
+    pub path: PathBuf,
+    /// The hash of its bytes, in hexadecimal.
+    pub hash: String,
+}
+
+impl Stored {
+    /// Hashes the file at `path`.
+    pub fn new(path: PathBuf) -> Result<Self> {
+        let hash = hash(&read(&path)?);
+        Ok(Self { path, hash })
+    }
+
+    /// Its bytes.
+    pub fn read(&self) -> Result<Vec<u8>> {
+        read(&self.path)
+    }
+}
+
+/// Files by their name in the folder of a step.
+pub type Files = BTreeMap<String, Stored>;
+
+/// What one step made.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// How the tool ended.
+    pub ended: Ended,
+    /// The files it wrote.
+    pub files: Files,
+}
+
+/// The form of an [`Entry`] on disk.
+#[derive(Serialize, Deserialize)]
+struct Record {
+    ended: Ended,
+    /// Name to hash.
+    files: BTreeMap<String, String>,
+}
+
+/// Names an entry by what it depends on.
+pub struct Key(Sha256);
+
+impl Key {
+    /// Starts with the kind of step.
+    pub fn new(kind: &str) -> Self {
+        let mut key = Self(Sha256::new());
+        key.add(LAYOUT);
+        key.add(kind);
+        key
+    }
+
+    /// Adds one thing that matters. Lengths are hashed too, so that neighbours cannot run together.
+    pub fn add(&mut self, part: &str) {
+        self.0.update((part.len() as u64).to_le_bytes());
+        self.0.update(part);
+    }
+
+    /// Adds files by name and content.
+    pub fn add_files(&mut self, files: &Files) {
+        for (name, file) in files {
+            self.add(name);
+            self.add(&file.hash);
+        }
+    }
+}
+
+/// The folder of all entries.
+#[derive(Debug)]
+pub struct Store {
+    root: PathBuf,
+}
+
+impl Store {
+    /// Opens the store in the cache folder of the user.
+    pub fn open() -> Result<Self> {
+        let variable = |name| {
+            env::var_os(name)
+                .filter(|value| !value.is_empty())
+                .map(PathBuf::from)
+        };
+        let root = variable("RUSTNVLINK_TEST_CACHE")
+            .or_else(|| Some(variable("XDG_CACHE_HOME")?.join("rustnvlink/cases")))
+            .or_else(|| Some(variable("HOME")?.join(".cache/rustnvlink/cases")))
+            .context("no cache folder: set RUSTNVLINK_TEST_CACHE or HOME")?;
+        fs::create_dir_all(&root).with_context(|| format!("cannot make {}", root.display()))?;
+        Ok(Self { root })
+    }
+
+    /// A fresh folder that goes away when dropped.
+    pub fn scratch(&self) -> Result<tempfile::TempDir> {
+        tempfile::Builder::new()
+            .prefix("scratch-")
+            .tempdir_in(&self.root)
+            .with_context(|| format!("cannot make a folder in {}", self.root.display()))
+    }
+
+    /// The entry of `key`. When there is none, `make` runs in a fresh folder that holds copies of
+    /// `inputs`; every file it adds or changes becomes part of the entry.
+    pub fn entry(
+        &self,
+        key: Key,
+        inputs: &Files,
+        make: impl FnOnce(&Path) -> Result<Ended>,
+    ) -> Result<Entry> {
+        let home = self.root.join(hex(&key.0.finalize()));
+        if let Some(entry) = load(&home)? {
+            return Ok(entry);
+        }
+        let scratch = self.scratch()?;
+        place(inputs, scratch.path())?;
+        let ended = make(scratch.path())?;
+        let made = collect(inputs, scratch.path())?;
+
+        let staged = self.scratch()?;
+        let mut hashes = BTreeMap::new();
+        for (name, file) in made {
+            fs::copy(&file.path, staged.path().join(&name))
+                .with_context(|| format!("cannot keep {name}"))?;
+            hashes.insert(name, file.hash);
+        }
+        let record = serde_json::to_vec_pretty(&Record {
+            ended,
+            files: hashes,
+        })?;
+        fs::write(staged.path().join(RECORD), record)?;
+        let staged = staged.keep();
+        if let Err(error) = fs::rename(&staged, &home) {
+            // Another run was faster; its entry is as good.
+            fs::remove_dir_all(&staged)?;
+            if !home.join(RECORD).is_file() {
+                return Err(error).with_context(|| format!("cannot make {}", home.display()));
+            }
+        }
+        load(&home)?.with_context(|| format!("{} has gone", home.display()))
+    }
+}
+
+/// Lies beside the files of an entry. No tool writes a file of this name.
+const RECORD: &str = ".record.json";
+
+fn load(home: &Path) -> Result<Option<Entry>> {
+    let path = home.join(RECORD);
+    let text = match fs::read(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
+    };
+    let record: Record = serde_json::from_slice(&text)
+        .with_context(|| format!("{} is damaged; delete {}", path.display(), home.display()))?;
+    let stored = |(name, hash)| {
+        let path = home.join(&name);
+        (name, Stored { path, hash })
+    };
+    Ok(Some(Entry {
+        ended: record.ended,
+        files: record.files.into_iter().map(stored).collect(),
+    }))
+}
+
+/// Copies files into a folder under their names.
+pub fn place(files: &Files, folder: &Path) -> Result<()> {
+    for (name, file) in files {
+        fs::copy(&file.path, folder.join(name))
+            .with_context(|| format!("cannot copy {}", file.path.display()))?;
+    }
+    Ok(())
+}
+
+/// The plain files of a folder that `inputs` does not have, or has with other bytes.
+pub fn collect(inputs: &Files, folder: &Path) -> Result<Files> {
+    let mut made = Files::new();
+    for item in fs::read_dir(folder)? {
+        let item = item?;
+        if !item.file_type()?.is_file() {
+            continue;
+        }
+        let name = item.file_name().to_string_lossy().into_owned();
+        let file = Stored::new(item.path())?;
+        if inputs
+            .get(&name)
+            .is_none_or(|input| input.hash != file.hash)
+        {
+            made.insert(name, file);
+        }
+    }
+    Ok(made)
+}
+
+/// The hash of some bytes, in hexadecimal.
+pub fn hash(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn read(path: &Path) -> Result<Vec<u8>> {
+    fs::read(path).with_context(|| format!("cannot read {}", path.display()))
+}
