@@ -40,8 +40,6 @@ ids! {
     FunctionId;
     /// One signature string.
     PrototypeId;
-    /// One variable in shared memory.
-    SharedId;
 }
 
 /// A vector indexed by one kind of id. Rows are never removed, so ids never
@@ -81,16 +79,6 @@ impl<I: Id, T> IdVec<I, T> {
     /// How many rows there are.
     pub fn len(&self) -> usize {
         self.rows.len()
-    }
-
-    /// Whether there are no rows.
-    pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-    }
-
-    /// Every id.
-    pub fn ids(&self) -> impl DoubleEndedIterator<Item = I> + use<I, T> {
-        (0..self.rows.len()).map(I::new)
     }
 
     /// Every row.

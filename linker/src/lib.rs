@@ -1,14 +1,95 @@
 //! A native device linker for CUDA objects.
 //!
-//! [`cubin`] knows the bytes of device objects and no policy, [`fatbin`] and
-//! [`container`] those of the files that carry them; [`arch`] knows hardware
-//! facts and no files.
+//! [`link`] takes relocatable device objects and gives the image that the
+//! driver loads. [`cubin`] knows the bytes of device objects and no policy,
+//! [`fatbin`] and [`container`] those of the files that carry them; [`arch`]
+//! knows hardware facts and no files.
 #![forbid(unsafe_code)]
 
 pub mod arch;
+mod bits;
+mod call_graph;
+pub mod cli;
 pub mod container;
 pub mod cubin;
+pub mod diagnostic;
 pub mod error;
 pub mod fatbin;
+mod finalize;
 mod id;
+mod layout;
+mod list_sort;
+mod merge;
+mod name_table;
+pub mod options;
+mod pipeline;
+mod prune;
 mod read;
+mod relocate;
+mod write;
+
+use diagnostic::{Diagnostic, Diagnostics, Severity};
+use options::Options;
+use read::Object;
+
+/// One input of a link.
+#[derive(Debug, Clone, Copy)]
+pub struct Input<'d> {
+    /// The name that messages use.
+    pub name: &'d str,
+    /// A relocatable device object.
+    pub data: &'d [u8],
+}
+
+/// What a link gives: messages, and the image unless one of them is an error.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The executable image.
+    pub image: Option<Vec<u8>>,
+    /// Everything the user should know.
+    pub diagnostics: Diagnostics,
+}
+
+impl Outcome {
+    /// The exit code that fits.
+    pub fn exit(&self) -> cli::Exit {
+        let messages = self.diagnostics.messages();
+        if messages.iter().any(|m| m.severity == Severity::Fatal) {
+            cli::Exit::Fatal
+        } else if self.diagnostics.has_errors() {
+            cli::Exit::LinkError
+        } else {
+            cli::Exit::Success
+        }
+    }
+}
+
+/// Links relocatable device objects into one executable image.
+pub fn link(inputs: &[Input<'_>], options: &Options) -> Outcome {
+    let mut diagnostics = Diagnostics::default();
+    let mut objects = Vec::with_capacity(inputs.len());
+    for input in inputs {
+        match Object::parse(input.name, input.data) {
+            Ok(object) => objects.push(object),
+            Err(error) => {
+                let text = error.to_string();
+                diagnostics.push(Diagnostic::new(Severity::Fatal, "bad-input", text));
+            }
+        }
+    }
+    if diagnostics.has_errors() {
+        return Outcome {
+            image: None,
+            diagnostics,
+        };
+    }
+    let image = match pipeline::link_executable(&objects, options, &mut diagnostics) {
+        Ok(image) => image,
+        Err(error) => {
+            let text = error.to_string();
+            diagnostics.push(Diagnostic::new(Severity::Fatal, "bad-input", text));
+            None
+        }
+    };
+    Outcome { image, diagnostics }
+}

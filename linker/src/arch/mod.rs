@@ -2,5 +2,6 @@
 
 pub mod relocation;
 mod sm;
+pub mod syscall;
 
 pub use sm::{Family, FileFlags, ParseSmError, Sm, Suffix};

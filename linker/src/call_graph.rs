@@ -1,0 +1,246 @@
+//! The call graph, condensed: every figure over it is computed once per
+//! strongly connected component.
+//!
+//! A call through a pointer reaches every function whose address is taken
+//! under the same signature. Each signature is a node of its own, so that the
+//! edges stay as many as the call graph has records.
+
+use crate::id::{FunctionId, Id as _, IdVec, PrototypeId};
+use crate::merge::Function;
+
+/// Functions and signatures, grouped into components.
+#[derive(Debug)]
+pub(crate) struct CallGraph {
+    functions: usize,
+    successors: Vec<Vec<u32>>,
+    /// Component of each node.
+    component: Vec<u32>,
+    /// Nodes of each component; callees come before their callers.
+    components: Vec<Vec<u32>>,
+}
+
+impl CallGraph {
+    pub(crate) fn new(functions: &IdVec<FunctionId, Function<'_>>, prototypes: usize) -> Self {
+        let hub = |prototype: PrototypeId| (functions.len() + prototype.index()) as u32;
+        let mut successors = vec![Vec::new(); functions.len() + prototypes];
+        for (id, function) in functions.enumerate() {
+            let edges = &mut successors[id.index()];
+            edges.extend(function.calls.iter().map(|callee| callee.index() as u32));
+            edges.extend(
+                function
+                    .indirect_calls
+                    .iter()
+                    .map(|&prototype| hub(prototype)),
+            );
+            if let Some(prototype) = function.address_taken {
+                successors[hub(prototype) as usize].push(id.index() as u32);
+            }
+        }
+        let (component, components) = condense(&successors);
+        Self {
+            functions: functions.len(),
+            successors,
+            component,
+            components,
+        }
+    }
+
+    /// Whether calls among the functions of `function`'s component can go
+    /// round: a stack bound does not exist.
+    fn is_cyclic(&self, component: usize) -> bool {
+        let nodes = &self.components[component];
+        nodes.len() > 1 || self.successors[nodes[0] as usize].contains(&nodes[0])
+    }
+
+    /// For each function, `join` of `own` over itself and all it reaches.
+    pub(crate) fn over_callees<T: Clone + Default>(
+        &self,
+        own: impl Fn(FunctionId) -> T,
+        join: impl Fn(&mut T, &T),
+    ) -> IdVec<FunctionId, T> {
+        let mut sums: Vec<T> = Vec::with_capacity(self.components.len());
+        for (index, nodes) in self.components.iter().enumerate() {
+            let mut sum = T::default();
+            for &node in nodes {
+                if (node as usize) < self.functions {
+                    join(&mut sum, &own(FunctionId::new(node as usize)));
+                }
+                for &next in &self.successors[node as usize] {
+                    let below = self.component[next as usize] as usize;
+                    if below != index {
+                        join(&mut sum, &sums[below]);
+                    }
+                }
+            }
+            sums.push(sum);
+        }
+        self.by_function(|component| sums[component].clone())
+    }
+
+    /// For each function, `join` of `own` over itself and all that reach it.
+    pub(crate) fn over_callers<T: Clone + Default>(
+        &self,
+        own: impl Fn(FunctionId) -> T,
+        join: impl Fn(&mut T, &T),
+    ) -> IdVec<FunctionId, T> {
+        let mut sums: Vec<T> = vec![T::default(); self.components.len()];
+        for (index, nodes) in self.components.iter().enumerate().rev() {
+            let mut sum = std::mem::take(&mut sums[index]);
+            for &node in nodes {
+                if (node as usize) < self.functions {
+                    join(&mut sum, &own(FunctionId::new(node as usize)));
+                }
+            }
+            for &node in nodes {
+                for &next in &self.successors[node as usize] {
+                    let below = self.component[next as usize] as usize;
+                    if below != index {
+                        join(&mut sums[below], &sum);
+                    }
+                }
+            }
+            sums[index] = sum;
+        }
+        self.by_function(|component| sums[component].clone())
+    }
+
+    /// For each function, the deepest sum of `own` along a call path that
+    /// starts there; `None` where calls can go round.
+    pub(crate) fn deepest(
+        &self,
+        own: impl Fn(FunctionId) -> u64,
+    ) -> IdVec<FunctionId, Option<u64>> {
+        let mut depths: Vec<Option<u64>> = Vec::with_capacity(self.components.len());
+        for (index, nodes) in self.components.iter().enumerate() {
+            let mut depth = (!self.is_cyclic(index)).then_some(0);
+            for &node in nodes {
+                for &next in &self.successors[node as usize] {
+                    let below = self.component[next as usize] as usize;
+                    if below != index {
+                        depth = depth.zip(depths[below]).map(|(a, b): (u64, u64)| a.max(b));
+                    }
+                }
+            }
+            let node = nodes[0] as usize;
+            if node < self.functions {
+                depth = depth.map(|d| d.saturating_add(own(FunctionId::new(node))));
+            }
+            depths.push(depth);
+        }
+        self.by_function(|component| depths[component])
+    }
+
+    fn by_function<T>(&self, value: impl Fn(usize) -> T) -> IdVec<FunctionId, T> {
+        let mut values = IdVec::new();
+        for node in 0..self.functions {
+            values.push(value(self.component[node] as usize));
+        }
+        values
+    }
+}
+
+/// Tarjan's strongly connected components with an explicit stack: call chains
+/// can be deeper than ours.
+fn condense(successors: &[Vec<u32>]) -> (Vec<u32>, Vec<Vec<u32>>) {
+    const UNSEEN: u32 = u32::MAX;
+    let mut order = vec![UNSEEN; successors.len()];
+    let mut low = vec![0u32; successors.len()];
+    let mut component = vec![UNSEEN; successors.len()];
+    let mut components: Vec<Vec<u32>> = Vec::new();
+    let mut open = Vec::new();
+    let mut work: Vec<(u32, usize)> = Vec::new();
+    let mut next_order = 0;
+    for root in 0..successors.len() as u32 {
+        if order[root as usize] != UNSEEN {
+            continue;
+        }
+        work.push((root, 0));
+        while let Some((node, edge)) = work.pop() {
+            let at = node as usize;
+            if edge == 0 {
+                order[at] = next_order;
+                low[at] = next_order;
+                next_order += 1;
+                open.push(node);
+            }
+            match successors[at].get(edge) {
+                Some(&next) => {
+                    work.push((node, edge + 1));
+                    let to = next as usize;
+                    if order[to] == UNSEEN {
+                        work.push((next, 0));
+                    } else if component[to] == UNSEEN {
+                        low[at] = low[at].min(order[to]);
+                    }
+                }
+                None => {
+                    if low[at] == order[at] {
+                        let mut nodes = Vec::new();
+                        while let Some(member) = open.pop() {
+                            component[member as usize] = components.len() as u32;
+                            nodes.push(member);
+                            if member == node {
+                                break;
+                            }
+                        }
+                        components.push(nodes);
+                    }
+                    if let Some(&(parent, _)) = work.last() {
+                        low[parent as usize] = low[parent as usize].min(low[at]);
+                    }
+                }
+            }
+        }
+    }
+    (component, components)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn graph(edges: &[(u32, u32)], nodes: usize) -> CallGraph {
+        let mut successors = vec![Vec::new(); nodes];
+        for &(from, to) in edges {
+            successors[from as usize].push(to);
+        }
+        let (component, components) = condense(&successors);
+        CallGraph {
+            functions: nodes,
+            successors,
+            component,
+            components,
+        }
+    }
+
+    #[test]
+    fn depth_is_the_longest_path() {
+        let depths = graph(&[(0, 1), (1, 2), (0, 2)], 3).deepest(|f| f.index() as u64 + 1);
+        assert_eq!(
+            depths.iter().copied().collect::<Vec<_>>(),
+            [Some(6), Some(5), Some(3)]
+        );
+    }
+
+    #[test]
+    fn a_cycle_has_no_depth_nor_have_its_callers() {
+        let depths = graph(&[(0, 1), (1, 2), (2, 1), (3, 3), (0, 4)], 5).deepest(|_| 1);
+        assert_eq!(
+            depths.iter().copied().collect::<Vec<_>>(),
+            [None, None, None, None, Some(1)]
+        );
+    }
+
+    #[test]
+    fn sums_reach_through_components() {
+        let graph = graph(&[(0, 1), (1, 2), (2, 1), (2, 3), (4, 3)], 5);
+        let join = |sum: &mut u32, own: &u32| *sum |= own;
+        let below = graph.over_callees(|f| 1 << f.index(), join);
+        assert_eq!(
+            below.iter().copied().collect::<Vec<_>>(),
+            [15, 14, 14, 8, 24]
+        );
+        let above = graph.over_callers(|f| 1 << f.index(), join);
+        assert_eq!(above.iter().copied().collect::<Vec<_>>(), [1, 7, 7, 31, 16]);
+    }
+}

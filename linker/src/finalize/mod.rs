@@ -1,0 +1,143 @@
+//! Phase 6: the figures that only the whole program has.
+//!
+//! Registers, barriers and stack of a kernel are those of all it reaches.
+//! Each is computed once per component of the call graph.
+
+mod externs;
+mod records;
+
+use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
+use crate::id::{FunctionId, IdVec, PrototypeId, SymbolId};
+use crate::merge::{InfoRecord, SectionKind};
+use crate::relocate::Relocated;
+
+pub(crate) use records::own_registers;
+
+/// What was relocated, with every record the output holds.
+#[derive(Debug)]
+pub(crate) struct Finalized<'d> {
+    pub(crate) relocated: Relocated<'d>,
+    /// `.nv.info`, in output order.
+    pub(crate) module_records: Vec<InfoRecord<'d>>,
+    /// `.nv.info.*`, in output order.
+    pub(crate) function_records: IdVec<FunctionId, Vec<InfoRecord<'d>>>,
+    /// `.nv.callgraph`, in output order.
+    pub(crate) call_graph: Vec<Edge>,
+    /// `.nv.prototype`, in output order.
+    pub(crate) prototypes: Vec<(SymbolId, PrototypeId)>,
+}
+
+/// One entry of the call graph section.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Edge {
+    /// A list of this kind starts: -1 calls, -2 addresses taken, -3 indirect
+    /// calls, -4 references.
+    Mark(i32),
+    /// Between two functions.
+    Functions(SymbolId, SymbolId),
+    /// Between a function and a signature.
+    Signature(SymbolId, PrototypeId),
+}
+
+/// Computes the records and makes the sections that hold the call graph.
+pub(crate) fn finalize<'d>(
+    mut relocated: Relocated<'d>,
+    diagnostics: &mut Diagnostics,
+) -> Finalized<'d> {
+    let pruned = &relocated.laid_out.pruned;
+    let mut function_records = records::in_output_order(pruned);
+    let stacks = records::stack_sizes(pruned);
+    for entry in pruned.entries() {
+        if stacks[entry].is_none() {
+            let name = &pruned.merged.symbols[pruned.merged.functions[entry].symbol].name;
+            diagnostics.push(Diagnostic::new(
+                Severity::Warning,
+                "unbounded-stack",
+                format!("Stack size for entry function '{name}' cannot be statically determined"),
+            ));
+        }
+    }
+    let module_records = records::module(pruned, &stacks);
+    records::propagate(pruned, &stacks, &mut function_records);
+    externs::distribute(pruned, &mut function_records);
+    let call_graph = call_graph(&relocated);
+    let prototypes = prototypes(&relocated);
+    reserve_sections(&mut relocated);
+    Finalized {
+        relocated,
+        module_records,
+        function_records,
+        call_graph,
+        prototypes,
+    }
+}
+
+/// The sections that every link makes, in their order of creation.
+fn reserve_sections(relocated: &mut Relocated<'_>) {
+    let pruned = &mut relocated.laid_out.pruned;
+    pruned.add_section(".nv.callgraph", SectionKind::CallGraph, 0, 4);
+    pruned.add_section(".nv.prototype", SectionKind::Prototype, 0, 4);
+    if !pruned.merged.target.has_mercury() {
+        pruned.add_section(".nv.rel.action", SectionKind::RelocAction, 0, 8);
+    }
+    while relocated.sections.len() < relocated.laid_out.pruned.merged.sections.len() {
+        relocated.sections.push(Default::default());
+        relocated.native.push(None);
+    }
+}
+
+/// Each list goes by functions in creation order; a function's own entries
+/// stand last input first.
+fn call_graph(relocated: &Relocated<'_>) -> Vec<Edge> {
+    let pruned = &relocated.laid_out.pruned;
+    let functions = &pruned.merged.functions;
+    let live = || {
+        functions
+            .enumerate()
+            .filter(|&(id, _)| pruned.live.functions[id])
+    };
+    let mut edges = vec![Edge::Mark(-1)];
+    for (_, function) in live() {
+        let callees = function
+            .calls
+            .iter()
+            .rev()
+            .filter(|&&callee| pruned.live.functions[callee]);
+        edges.extend(callees.map(|&c| Edge::Functions(function.symbol, functions[c].symbol)));
+    }
+    edges.push(Edge::Mark(-2));
+    for (_, function) in live() {
+        edges.extend(
+            function
+                .address_taken
+                .map(|p| Edge::Signature(function.symbol, p)),
+        );
+    }
+    edges.push(Edge::Mark(-3));
+    for (_, function) in live() {
+        let signatures = function.indirect_calls.iter().rev();
+        edges.extend(signatures.map(|&p| Edge::Signature(function.symbol, p)));
+    }
+    edges.push(Edge::Mark(-4));
+    for (_, function) in live() {
+        let targets = function
+            .references
+            .iter()
+            .rev()
+            .filter(|&&target| pruned.live.functions[target]);
+        edges.extend(targets.map(|&t| Edge::Functions(function.symbol, functions[t].symbol)));
+    }
+    edges
+}
+
+/// Functions whose address is taken are not listed here.
+fn prototypes(relocated: &Relocated<'_>) -> Vec<(SymbolId, PrototypeId)> {
+    let pruned = &relocated.laid_out.pruned;
+    pruned
+        .merged
+        .functions
+        .enumerate()
+        .filter(|&(id, function)| pruned.live.functions[id] && function.address_taken.is_none())
+        .filter_map(|(_, function)| Some((function.symbol, function.prototype?)))
+        .collect()
+}

@@ -1,0 +1,152 @@
+//! Attribute records: their order, and what kernels inherit.
+
+use std::borrow::Cow;
+
+use crate::cubin::{Format, InfoCode};
+use crate::id::{FunctionId, Id as _, IdVec, SymbolId};
+use crate::merge::{InfoRecord, Payload};
+use crate::prune::Pruned;
+
+/// The stack size that says that there is no bound.
+const UNBOUNDED: u32 = u32::MAX;
+
+/// Each function's records, last input first.
+pub(super) fn in_output_order<'d>(pruned: &Pruned<'d>) -> IdVec<FunctionId, Vec<InfoRecord<'d>>> {
+    let mut records = IdVec::new();
+    for function in pruned.merged.functions.iter() {
+        records.push(function.records.iter().rev().cloned().collect());
+    }
+    records
+}
+
+/// What each function needs at most with all it calls; `None` without bound.
+pub(super) fn stack_sizes(pruned: &Pruned<'_>) -> IdVec<FunctionId, Option<u64>> {
+    let frames = by_function(pruned, InfoCode::FRAME_SIZE);
+    pruned.graph.deepest(|function| frames[function].into())
+}
+
+/// A figure that the module records give per function.
+fn by_function(pruned: &Pruned<'_>, code: InfoCode) -> IdVec<FunctionId, u32> {
+    let mut figures = IdVec::filled(&pruned.merged.functions, 0);
+    for record in &pruned.merged.records {
+        if record.code == code
+            && let Some((symbol, figure)) = record.symbol_number()
+            && let Some(function) = pruned.merged.symbols[symbol].function
+        {
+            figures[function] = figure;
+        }
+    }
+    figures
+}
+
+/// Register counts of the functions themselves.
+pub(crate) fn own_registers(pruned: &Pruned<'_>) -> IdVec<FunctionId, u32> {
+    by_function(pruned, InfoCode::REGCOUNT)
+}
+
+/// The module's records: those of the inputs, last input first, with the
+/// registers of kernels raised to what they call; then the stack sizes.
+pub(super) fn module<'d>(
+    pruned: &Pruned<'d>,
+    stacks: &IdVec<FunctionId, Option<u64>>,
+) -> Vec<InfoRecord<'d>> {
+    let own = own_registers(pruned);
+    let registers = pruned
+        .graph
+        .over_callees(|f| own[f], |sum: &mut u32, own| *sum = (*sum).max(*own));
+    let mut records = Vec::with_capacity(pruned.merged.records.len());
+    for record in pruned.merged.records.iter().rev() {
+        let subject = record.subject();
+        if subject.is_some_and(|symbol| !pruned.live.symbols[symbol]) {
+            continue;
+        }
+        let mut record = record.clone();
+        if record.code == InfoCode::REGCOUNT
+            && let Some(symbol) = subject
+            && let Some(function) = pruned.merged.symbols[symbol].function
+            && pruned.merged.functions[function].is_entry
+        {
+            record.payload = number(symbol, registers[function]);
+        }
+        records.push(record);
+    }
+    let rank = ranks(pruned);
+    let mut entries: Vec<FunctionId> = pruned.entries().collect();
+    entries.sort_by_key(|&entry| rank[pruned.merged.functions[entry].symbol]);
+    for entry in entries {
+        let bytes = stacks[entry]
+            .and_then(|size| u32::try_from(size).ok())
+            .unwrap_or(UNBOUNDED);
+        records.push(InfoRecord {
+            format: Format::Sized,
+            code: InfoCode::MIN_STACK_SIZE,
+            payload: number(pruned.merged.functions[entry].symbol, bytes),
+        });
+    }
+    records
+}
+
+fn number<'d>(symbol: SymbolId, number: u32) -> Payload<'d> {
+    Payload::Symbol(symbol, Cow::Owned(number.to_le_bytes().to_vec()))
+}
+
+/// The position each symbol has, relative to others, in the symbol table.
+fn ranks(pruned: &Pruned<'_>) -> IdVec<SymbolId, u32> {
+    let mut rank = IdVec::filled(&pruned.merged.symbols, u32::MAX);
+    let lists = pruned.merged.locals.iter().chain(&pruned.merged.globals);
+    for (position, &symbol) in lists.enumerate() {
+        rank[symbol] = position as u32;
+    }
+    rank
+}
+
+/// Gives kernels what the functions they reach demand.
+pub(super) fn propagate<'d>(
+    pruned: &Pruned<'d>,
+    stacks: &IdVec<FunctionId, Option<u64>>,
+    records: &mut IdVec<FunctionId, Vec<InfoRecord<'d>>>,
+) {
+    for entry in pruned.entries() {
+        if stacks[entry].is_none() {
+            records[entry].push(InfoRecord {
+                format: Format::Sized,
+                code: InfoCode::CRS_STACK_SIZE,
+                payload: Payload::Bytes(Cow::Owned(UNBOUNDED.to_le_bytes().to_vec())),
+            });
+        }
+    }
+    let own: Vec<u8> = records.iter().map(|r| barriers(r)).collect();
+    let most = pruned.graph.over_callees(
+        |f| own[f.index()],
+        |sum: &mut u8, own| *sum = (*sum).max(*own),
+    );
+    for entry in pruned.entries() {
+        if most[entry] <= own[entry.index()] {
+            continue;
+        }
+        let payload = Payload::Head([most[entry], 0]);
+        match records[entry]
+            .iter_mut()
+            .find(|r| r.code == InfoCode::NUM_BARRIERS)
+        {
+            Some(record) => record.payload = payload,
+            None => records[entry].push(InfoRecord {
+                format: Format::Byte,
+                code: InfoCode::NUM_BARRIERS,
+                payload,
+            }),
+        }
+    }
+}
+
+fn barriers(records: &[InfoRecord<'_>]) -> u8 {
+    records
+        .iter()
+        .filter(|r| r.code == InfoCode::NUM_BARRIERS)
+        .map(|r| match r.payload {
+            Payload::Head([count, _]) => count,
+            Payload::Bytes(_) | Payload::Symbol(..) | Payload::Symbols(_) => 0,
+        })
+        .max()
+        .unwrap_or(0)
+}

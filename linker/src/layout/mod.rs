@@ -1,0 +1,52 @@
+//! Phase 4: every variable gets its address in its memory space.
+
+mod shared;
+
+use crate::id::SectionId;
+use crate::merge::{Definition, SectionKind};
+use crate::prune::Pruned;
+
+pub(crate) use shared::SharedLayout;
+
+/// What was pruned, with addresses.
+#[derive(Debug)]
+pub(crate) struct LaidOut<'d> {
+    pub(crate) pruned: Pruned<'d>,
+    pub(crate) shared: SharedLayout,
+}
+
+/// Places tentative definitions and shared memory.
+pub(crate) fn layout(mut pruned: Pruned<'_>) -> LaidOut<'_> {
+    place_commons(&mut pruned);
+    let shared = shared::layout(&mut pruned);
+    LaidOut { pruned, shared }
+}
+
+/// Tentative definitions follow all other variables without initial value,
+/// the one that appeared last first.
+fn place_commons(pruned: &mut Pruned<'_>) {
+    let commons = std::mem::take(&mut pruned.merged.commons);
+    if commons.is_empty() {
+        return;
+    }
+    let global = global_section(pruned);
+    for symbol in commons.into_iter().rev() {
+        let merged = &mut pruned.merged;
+        let (size, align) = (merged.symbols[symbol].size, merged.symbols[symbol].value);
+        let offset = merged.sections[global].content.append(&[], size, align);
+        merged.symbols[symbol].value = offset;
+        merged.symbols[symbol].definition = Definition::Section(global);
+    }
+}
+
+fn global_section(pruned: &mut Pruned<'_>) -> SectionId {
+    let known = pruned
+        .merged
+        .sections
+        .enumerate()
+        .find(|(_, s)| s.kind == SectionKind::Global);
+    if let Some((id, _)) = known {
+        return id;
+    }
+    pruned.add_section(".nv.global", SectionKind::Global, 3, 1)
+}

@@ -1,0 +1,342 @@
+//! Shared memory: one kernel's view of it at a time.
+//!
+//! Variables of module scope are seen by every kernel that reaches a function
+//! that uses them. One that a single kernel sees becomes that kernel's own;
+//! the others get a place that is the same in all their kernels, and two of
+//! them share a place when no kernel sees both.
+
+use std::collections::HashMap;
+
+use crate::bits::Bits;
+use crate::id::{FunctionId, IdVec, SymbolId};
+use crate::list_sort::list_sort;
+use crate::merge::{Definition, SharedHome};
+use crate::prune::Pruned;
+
+/// What the system keeps at the start of shared memory on sm_90 and later.
+const RESERVED: u64 = 0x400;
+/// Dynamic shared memory begins at a multiple of this.
+const DYNAMIC_ALIGN: u64 = 16;
+
+/// Addresses in shared memory.
+#[derive(Debug, Default)]
+pub(crate) struct SharedLayout {
+    /// Where a variable starts.
+    pub(crate) offset: HashMap<SymbolId, u64>,
+    /// Where dynamic shared memory starts, as each function sees it.
+    pub(crate) dynamic: HashMap<FunctionId, u64>,
+}
+
+/// The shared memory that one kernel sees.
+#[derive(Default)]
+struct KernelView {
+    /// Variables that it shares with others.
+    common: Vec<SymbolId>,
+    /// Variables of its own, module scope ones after those it declares.
+    own: Vec<SymbolId>,
+    /// Whether it uses dynamic shared memory.
+    dynamic: bool,
+    /// Bytes in use.
+    size: u64,
+}
+
+/// Lays shared memory out for every kernel, dead ones included.
+pub(super) fn layout(pruned: &mut Pruned<'_>) -> SharedLayout {
+    let mut layout = SharedLayout::default();
+    let symbols = &pruned.merged.symbols;
+    let dynamic: Vec<SymbolId> = pruned
+        .merged
+        .dynamic_shared
+        .iter()
+        .copied()
+        .filter(|&s| symbols[s].definition == Definition::Shared(SharedHome::Dynamic))
+        .collect();
+    if pruned.merged.shared.is_empty() && dynamic.is_empty() {
+        return layout;
+    }
+    let uses = users(pruned);
+    let kernels: Vec<FunctionId> = pruned
+        .merged
+        .functions
+        .enumerate()
+        .filter(|(_, f)| f.is_entry)
+        .map(|(id, _)| id)
+        .collect();
+    let seen_by = Visibility::new(pruned, &kernels);
+    let mut views: Vec<KernelView> = kernels.iter().map(|_| KernelView::default()).collect();
+
+    let mut module = Vec::new();
+    for &symbol in &pruned.merged.shared {
+        match symbols[symbol].definition {
+            Definition::Shared(SharedHome::Module) => module.push(symbol),
+            Definition::Shared(SharedHome::Kernel(section)) => {
+                let kernel = kernels
+                    .iter()
+                    .position(|&k| pruned.merged.functions[k].shared == Some(section));
+                if let Some(kernel) = kernel {
+                    views[kernel].own.push(symbol);
+                }
+            }
+            _ => {}
+        }
+    }
+    let module_align = module.iter().map(|&s| symbols[s].value).max().unwrap_or(1);
+    let module = list_sort(module, |&a, &b| symbols[a].size > symbols[b].size);
+    let mut common = Vec::new();
+    for symbol in module {
+        let Some(functions) = uses.get(&symbol) else {
+            continue;
+        };
+        let seers = seen_by.kernels(functions);
+        match seers[..] {
+            [kernel] => views[kernel].own.push(symbol),
+            _ => {
+                for &kernel in &seers {
+                    views[kernel].common.push(symbol);
+                }
+                common.push((symbol, seers));
+            }
+        }
+    }
+    place_common(pruned, &common, kernels.len(), &mut layout);
+
+    for &symbol in &dynamic {
+        for kernel in uses
+            .get(&symbol)
+            .map(|f| seen_by.kernels(f))
+            .unwrap_or_default()
+        {
+            views[kernel].dynamic = true;
+        }
+    }
+    for (view, &kernel) in views.iter_mut().zip(&kernels) {
+        place_own(pruned, kernel, view, &mut layout);
+        if !common.is_empty() {
+            raise_alignment(pruned, kernel, module_align);
+        }
+    }
+    place_dynamic(
+        pruned,
+        &kernels,
+        &mut views,
+        &dynamic,
+        &uses,
+        &seen_by,
+        &mut layout,
+    );
+    for (view, &kernel) in views.iter().zip(&kernels) {
+        let in_use = !view.own.is_empty()
+            || !view.common.is_empty()
+            || view.dynamic
+            || (!dynamic.is_empty() && !common.is_empty());
+        if in_use && let Some(section) = pruned.merged.functions[kernel].shared {
+            let reserved = if pruned.merged.target.is_hopper_or_newer() {
+                RESERVED
+            } else {
+                0
+            };
+            pruned.merged.sections[section].content.size = view.size + reserved;
+            pruned.merged.sections[section].keep_empty = true;
+        }
+    }
+    // The module's own section stays, empty, when dynamic shared memory has
+    // nothing else that demands its alignment.
+    if !dynamic.is_empty() && (common.is_empty() || module_align <= DYNAMIC_ALIGN) {
+        for section in pruned.merged.sections.iter_mut() {
+            if section.name == ".nv_debug.shared" {
+                section.keep_empty = true;
+                section.content.align = section.content.align.max(DYNAMIC_ALIGN);
+            }
+        }
+    }
+    layout
+}
+
+/// The functions whose code names a variable.
+fn users(pruned: &Pruned<'_>) -> HashMap<SymbolId, Vec<FunctionId>> {
+    let mut users: HashMap<SymbolId, Vec<FunctionId>> = HashMap::new();
+    for section in pruned.merged.sections.iter() {
+        let Some(function) = section.function else {
+            continue;
+        };
+        for relocation in &section.relocations {
+            let symbol = &pruned.merged.symbols[relocation.symbol];
+            if matches!(symbol.definition, Definition::Shared(_)) {
+                let functions = users.entry(relocation.symbol).or_default();
+                if functions.last() != Some(&function) {
+                    functions.push(function);
+                }
+            }
+        }
+    }
+    users
+}
+
+/// Which kernels reach a function.
+struct Visibility {
+    reaching: IdVec<FunctionId, Bits>,
+    is_entry: IdVec<FunctionId, Option<usize>>,
+}
+
+impl Visibility {
+    fn new(pruned: &Pruned<'_>, kernels: &[FunctionId]) -> Self {
+        let mut is_entry = IdVec::filled(&pruned.merged.functions, None);
+        for (index, &kernel) in kernels.iter().enumerate() {
+            is_entry[kernel] = Some(index);
+        }
+        let reaching = pruned.graph.over_callers(
+            |function| is_entry[function].map_or_else(Bits::default, Bits::one),
+            Bits::join,
+        );
+        Self { reaching, is_entry }
+    }
+
+    /// The kernels that see what `functions` use. A kernel's own use counts
+    /// for that kernel alone.
+    fn kernels(&self, functions: &[FunctionId]) -> Vec<usize> {
+        let mut seers = Bits::default();
+        for &function in functions {
+            match self.is_entry[function] {
+                Some(kernel) => seers.join(&Bits::one(kernel)),
+                None => seers.join(&self.reaching[function]),
+            }
+        }
+        seers.iter().collect()
+    }
+}
+
+/// Greedy colouring: each variable takes the first group in which no variable
+/// is seen by one of its kernels. Groups stand one behind the other.
+fn place_common(
+    pruned: &Pruned<'_>,
+    common: &[(SymbolId, Vec<usize>)],
+    kernels: usize,
+    layout: &mut SharedLayout,
+) {
+    let symbols = &pruned.merged.symbols;
+    let mut taken = vec![Bits::default(); kernels];
+    let mut groups: Vec<(u64, u64)> = Vec::new();
+    let mut group_of = Vec::with_capacity(common.len());
+    for (symbol, seers) in common {
+        let mut forbidden = Bits::default();
+        for &kernel in seers {
+            forbidden.join(&taken[kernel]);
+        }
+        let group = forbidden.first_clear();
+        for &kernel in seers {
+            taken[kernel].join(&Bits::one(group));
+        }
+        if group == groups.len() {
+            groups.push((0, 1));
+        }
+        let (size, align) = &mut groups[group];
+        *size = (*size).max(symbols[*symbol].size);
+        *align = (*align).max(symbols[*symbol].value);
+        group_of.push(group);
+    }
+    let mut end: u64 = 0;
+    let starts: Vec<u64> = groups
+        .iter()
+        .map(|&(size, align)| {
+            let start = end.next_multiple_of(align.max(1));
+            end = start + size;
+            start
+        })
+        .collect();
+    for ((symbol, _), group) in common.iter().zip(group_of) {
+        layout.offset.insert(*symbol, starts[group]);
+    }
+}
+
+/// A kernel's own variables follow the highest common one it sees, strictest
+/// alignment first, then smallest.
+fn place_own(
+    pruned: &mut Pruned<'_>,
+    kernel: FunctionId,
+    view: &mut KernelView,
+    layout: &mut SharedLayout,
+) {
+    let symbols = &pruned.merged.symbols;
+    view.size = view
+        .common
+        .iter()
+        .map(|symbol| layout.offset[symbol] + symbols[*symbol].size)
+        .max()
+        .unwrap_or(0);
+    let key = |symbol: SymbolId| {
+        (
+            symbols[symbol].value,
+            std::cmp::Reverse(symbols[symbol].size),
+        )
+    };
+    let mut align = 1;
+    for symbol in list_sort(view.own.clone(), |&a, &b| key(a) >= key(b)) {
+        let row = &symbols[symbol];
+        let offset = view.size.next_multiple_of(row.value.max(1));
+        layout.offset.insert(symbol, offset);
+        view.size = offset + row.size;
+        align = align.max(row.value);
+    }
+    raise_alignment(pruned, kernel, align);
+}
+
+fn raise_alignment(pruned: &mut Pruned<'_>, kernel: FunctionId, align: u64) {
+    if let Some(section) = pruned.merged.functions[kernel].shared {
+        let content = &mut pruned.merged.sections[section].content;
+        content.align = content.align.max(align);
+    }
+}
+
+/// Dynamic shared memory starts behind everything else. Kernels that share a
+/// device function which uses it must agree on where.
+fn place_dynamic(
+    pruned: &mut Pruned<'_>,
+    kernels: &[FunctionId],
+    views: &mut [KernelView],
+    dynamic: &[SymbolId],
+    uses: &HashMap<SymbolId, Vec<FunctionId>>,
+    seen_by: &Visibility,
+    layout: &mut SharedLayout,
+) {
+    let mut group: Vec<usize> = (0..kernels.len()).collect();
+    fn root(group: &mut [usize], mut kernel: usize) -> usize {
+        while group[kernel] != kernel {
+            group[kernel] = group[group[kernel]];
+            kernel = group[kernel];
+        }
+        kernel
+    }
+    let users: Vec<FunctionId> = dynamic
+        .iter()
+        .filter_map(|s| uses.get(s))
+        .flatten()
+        .copied()
+        .collect();
+    for &function in &users {
+        if let [first, others @ ..] = &seen_by.kernels(&[function])[..] {
+            for &other in others {
+                let (a, b) = (root(&mut group, *first), root(&mut group, other));
+                group[b] = a;
+            }
+        }
+    }
+    let mut start: HashMap<usize, u64> = HashMap::new();
+    for (index, view) in views.iter_mut().enumerate() {
+        if view.dynamic {
+            view.size = view.size.next_multiple_of(DYNAMIC_ALIGN);
+            let shared = start.entry(root(&mut group, index)).or_default();
+            *shared = (*shared).max(view.size);
+            raise_alignment(pruned, kernels[index], DYNAMIC_ALIGN);
+        }
+    }
+    for (index, view) in views.iter_mut().enumerate() {
+        if view.dynamic {
+            view.size = start[&root(&mut group, index)];
+        }
+    }
+    for &function in &users {
+        if let [first, ..] = seen_by.kernels(&[function])[..] {
+            layout.dynamic.insert(function, views[first].size);
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! The `rustnvlink` program: nvlink's command line over the library.
+#![forbid(unsafe_code)]
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    ExitCode::from(rustnvlink::cli::run(std::env::args_os().skip(1)).code())
+}

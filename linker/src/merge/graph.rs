@@ -1,0 +1,76 @@
+//! The call graph sections of the inputs become edges between functions.
+
+use crate::cubin::{CallGraph, Prototype};
+use crate::error::{ParseError, Problem};
+use crate::id::FunctionId;
+use crate::read::InputSection;
+
+use super::merger::{Current, Merger};
+
+impl<'d> Merger<'d, '_> {
+    pub(super) fn merge_call_graph(
+        &mut self,
+        current: &Current<'_, 'd>,
+        section: &InputSection<'d>,
+    ) -> Result<(), ParseError> {
+        let graph = CallGraph::parse(section.data)?;
+        for edge in graph.calls {
+            let (caller, callee) = (
+                self.function(current, edge.from)?,
+                self.function(current, edge.to)?,
+            );
+            if self.calls_seen.insert((caller, callee)) {
+                self.merged.functions[caller].calls.push(callee);
+            }
+        }
+        for taken in graph.address_taken {
+            let function = self.function(current, taken.function)?;
+            if self.merged.functions[function].address_taken.is_none() {
+                let prototype = self.prototype(current.object.signature(taken.prototype)?);
+                self.merged.functions[function].address_taken = Some(prototype);
+            }
+        }
+        for call in graph.indirect_calls {
+            let function = self.function(current, call.function)?;
+            let prototype = self.prototype(current.object.signature(call.prototype)?);
+            self.merged.functions[function]
+                .indirect_calls
+                .push(prototype);
+        }
+        for edge in graph.address_references {
+            let (function, target) = (
+                self.function(current, edge.from)?,
+                self.function(current, edge.to)?,
+            );
+            self.merged.functions[function].references.push(target);
+        }
+        Ok(())
+    }
+
+    pub(super) fn merge_prototypes(
+        &mut self,
+        current: &Current<'_, 'd>,
+        section: &InputSection<'d>,
+    ) -> Result<(), ParseError> {
+        for entry in Prototype::parse_all(section.data)? {
+            let function = self.function(current, entry.function)?;
+            if self.merged.functions[function].prototype.is_none() {
+                let prototype = self.prototype(current.object.signature(entry.text)?);
+                self.merged.functions[function].prototype = Some(prototype);
+            }
+        }
+        Ok(())
+    }
+
+    fn function(&self, current: &Current<'_, 'd>, index: u32) -> Result<FunctionId, ParseError> {
+        let symbol = current.object.symbol(index)?;
+        current.symbols[index as usize]
+            .and_then(|id| self.merged.symbols[id].function)
+            .ok_or_else(|| {
+                ParseError::new(Problem::Malformed(format!(
+                    "symbol {index} ({}) is not a function",
+                    symbol.name
+                )))
+            })
+    }
+}

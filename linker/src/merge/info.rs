@@ -1,0 +1,114 @@
+//! Attribute records: whom they are about, and which ones are kept.
+
+use std::borrow::Cow;
+
+use crate::cubin::{Format, InfoCode, InfoRecord as FileRecord, InfoRecords, SymbolType};
+use crate::error::{ParseError, Problem};
+use crate::id::SymbolId;
+use crate::read::InputSection;
+
+use super::merger::{Current, Merger};
+use super::{InfoRecord, Payload, SectionKind};
+
+impl<'d> Merger<'d, '_> {
+    pub(super) fn merge_info(
+        &mut self,
+        current: &Current<'_, 'd>,
+        section: &InputSection<'d>,
+    ) -> Result<(), ParseError> {
+        let owner = match section.target() {
+            None => None,
+            Some(text) if current.discarded[text] => return Ok(()),
+            Some(text) => {
+                let function = current.placed[text]
+                    .and_then(|placed| self.merged.sections[placed.section].function)
+                    .ok_or_else(|| {
+                        ParseError::new(Problem::Malformed(format!(
+                            "its section {} is not the code of a function",
+                            current.object.sections[text].name
+                        )))
+                    })?;
+                Some(function)
+            }
+        };
+        if let Some(function) = owner
+            && self.merged.functions[function].info.is_none()
+        {
+            let text = self.merged.functions[function].text;
+            let info = self.section(section.name, SectionKind::Info, 0x40, 4, text);
+            self.merged.functions[function].info = Some(info);
+        }
+        for record in InfoRecords::new(section.data) {
+            let record = record?;
+            let Some(record) = self.resolve_record(current, &record)? else {
+                continue;
+            };
+            match owner {
+                Some(function) => self.merged.functions[function].records.push(record),
+                None => self.merged.records.push(record),
+            }
+        }
+        Ok(())
+    }
+
+    /// The record with its symbols resolved; `None` when it is about a
+    /// function that another input defines, or is made anew by every link.
+    fn resolve_record(
+        &self,
+        current: &Current<'_, 'd>,
+        record: &FileRecord<'d>,
+    ) -> Result<Option<InfoRecord<'d>>, ParseError> {
+        let made_anew = [InfoCode::MAX_STACK_SIZE];
+        if made_anew.contains(&record.code) {
+            return Ok(None);
+        }
+        let payload = if record.format != Format::Sized {
+            Payload::Head(record.value)
+        } else if record.code == InfoCode::EXTERNS {
+            let mut symbols = Vec::with_capacity(record.payload.len() / 4);
+            for index in record.externs() {
+                symbols.extend(self.subject(current, index)?);
+            }
+            Payload::Symbols(symbols)
+        } else {
+            match record.symbol().filter(|&index| index != 0) {
+                None => Payload::Bytes(Cow::Borrowed(record.payload)),
+                Some(index) => match self.subject(current, index)? {
+                    None => Payload::Bytes(Cow::Borrowed(record.payload)),
+                    Some(symbol) => {
+                        let row = &self.merged.symbols[symbol];
+                        let of_definition =
+                            matches!(record.code, InfoCode::FRAME_SIZE | InfoCode::REGCOUNT);
+                        if of_definition && row.function.is_some() && row.input != Some(current.id)
+                        {
+                            return Ok(None);
+                        }
+                        Payload::Symbol(symbol, Cow::Borrowed(&record.payload[4..]))
+                    }
+                },
+            }
+        };
+        Ok(Some(InfoRecord {
+            format: record.format,
+            code: record.code,
+            payload,
+        }))
+    }
+
+    /// The merged symbol for a symbol number in a record.
+    fn subject(
+        &self,
+        current: &Current<'_, 'd>,
+        index: u32,
+    ) -> Result<Option<SymbolId>, ParseError> {
+        let symbol = current.object.symbol(index)?;
+        if symbol.kind == SymbolType::SECTION {
+            return Ok(symbol
+                .place
+                .section()
+                .and_then(|section| current.placed[section as usize])
+                .map(|placed| self.merged.sections[placed.section].symbol));
+        }
+        Ok(current.symbols[index as usize])
+    }
+}

@@ -1,0 +1,311 @@
+//! The state of a merge in progress, and how sections come to be.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use crate::arch::Sm;
+use crate::cubin::{Place, SymbolType};
+use crate::diagnostic::Diagnostics;
+use crate::error::ParseError;
+use crate::id::{FunctionId, Id as _, IdVec, InputId, PrototypeId, SectionId, SymbolId};
+use crate::read::{InputSection, Object, Role};
+
+use super::{Compat, Listing, Merged, NativeContent, Notes, SectionKind, Symbol};
+
+/// Where a section of the current input went.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Placed {
+    pub(super) section: SectionId,
+    /// Offset of the input's bytes in the output section.
+    pub(super) base: u64,
+}
+
+/// What the merge knows of the input it is working on.
+pub(super) struct Current<'a, 'd> {
+    pub(super) id: InputId,
+    pub(super) object: &'a Object<'d>,
+    pub(super) placed: Vec<Option<Placed>>,
+    pub(super) symbols: Vec<Option<SymbolId>>,
+    /// Code sections of weak functions that another input defines.
+    pub(super) discarded: Vec<bool>,
+}
+
+impl Current<'_, '_> {
+    /// Whether `place` is code that was left out.
+    pub(super) fn is_discarded(&self, place: Place) -> bool {
+        place
+            .section()
+            .is_some_and(|index| self.discarded[index as usize])
+    }
+}
+
+pub(super) struct Merger<'d, 'l> {
+    pub(super) merged: Merged<'d>,
+    pub(super) diagnostics: &'l mut Diagnostics,
+    section_keys: HashMap<(Cow<'d, str>, Option<SectionId>), SectionId>,
+    pub(super) names: HashMap<&'d str, SymbolId>,
+    prototype_ids: HashMap<&'d str, PrototypeId>,
+    pub(super) calls_seen: std::collections::HashSet<(FunctionId, FunctionId)>,
+}
+
+/// Merges the objects in their order.
+pub(crate) fn merge<'d>(
+    objects: &[Object<'d>],
+    target: Sm,
+    diagnostics: &mut Diagnostics,
+) -> Result<Merged<'d>, ParseError> {
+    let mut merger = Merger::new(target, objects, diagnostics);
+    for (index, object) in objects.iter().enumerate() {
+        merger
+            .merge_object(InputId::new(index), object)
+            .map_err(|e| e.in_input(&object.name))?;
+    }
+    Ok(merger.merged)
+}
+
+impl<'d, 'l> Merger<'d, 'l> {
+    fn new(target: Sm, objects: &[Object<'d>], diagnostics: &'l mut Diagnostics) -> Self {
+        let mut merger = Self {
+            merged: Merged {
+                target,
+                sections: IdVec::new(),
+                symbols: IdVec::new(),
+                locals: Vec::new(),
+                globals: Vec::new(),
+                functions: IdVec::new(),
+                prototypes: IdVec::new(),
+                records: Vec::new(),
+                commons: Vec::new(),
+                shared: Vec::new(),
+                dynamic_shared: Vec::new(),
+                compat: Compat::default(),
+                notes: Notes::default(),
+                inputs: objects.iter().map(|o| o.name.clone()).collect(),
+                first_flags: objects.first().map_or(0, |o| o.header.flags),
+            },
+            diagnostics,
+            section_keys: HashMap::new(),
+            names: HashMap::new(),
+            prototype_ids: HashMap::new(),
+            calls_seen: std::collections::HashSet::new(),
+        };
+        for (name, kind, align, flags) in [
+            (".shstrtab", SectionKind::SectionNames, 1, 0),
+            (".strtab", SectionKind::SymbolNames, 1, 0),
+            (".symtab", SectionKind::Symbols, 8, 0),
+            (".symtab_shndx", SectionKind::SymbolSections, 4, 0),
+            (".note.nv.tkinfo", SectionKind::ToolNote, 4, 0x200_0000),
+            (".note.nv.cuinfo", SectionKind::DriverNote, 4, 0x100_0000),
+            (".nv.info", SectionKind::Info, 4, 0),
+        ] {
+            merger.section(name, kind, flags, align, None);
+        }
+        if target.is_hopper_or_newer() {
+            merger.section(".nv.compat", SectionKind::Compat, 0, 4, None);
+        }
+        merger
+    }
+
+    fn merge_object(&mut self, id: InputId, object: &Object<'d>) -> Result<(), ParseError> {
+        let mut current = Current {
+            id,
+            object,
+            placed: vec![None; object.sections.len()],
+            symbols: vec![None; object.symbols.len()],
+            discarded: vec![false; object.sections.len()],
+        };
+        self.merge_functions(&mut current)?;
+        self.merge_variables(&mut current)?;
+        self.merge_section_symbols(&mut current);
+        for (index, section) in object.sections.iter().enumerate() {
+            self.merge_section(&mut current, index, section)
+                .map_err(|e| e.in_section(section.name))?;
+        }
+        self.merge_native(&current)
+    }
+
+    /// Sections that only a section symbol leads to: debug information,
+    /// parameters, data without symbols of its own.
+    fn merge_section_symbols(&mut self, current: &mut Current<'_, 'd>) {
+        for symbol in &current.object.symbols {
+            if symbol.kind != SymbolType::SECTION {
+                continue;
+            }
+            let Some(index) = symbol.place.section() else {
+                continue;
+            };
+            match current.object.sections[index as usize].role {
+                Role::Constant(_) | Role::GlobalInit | Role::Debug | Role::SharedReserved => {
+                    self.place(current, index as usize);
+                }
+                // These are merged by their symbols or record by record.
+                Role::Ignored
+                | Role::Strings
+                | Role::Symbols
+                | Role::Note
+                | Role::Compat
+                | Role::Info
+                | Role::CallGraph
+                | Role::Prototype
+                | Role::Rel
+                | Role::Rela
+                | Role::Text
+                | Role::Global
+                | Role::Shared
+                | Role::RelocAction => {}
+            }
+        }
+    }
+
+    fn merge_section(
+        &mut self,
+        current: &mut Current<'_, 'd>,
+        index: usize,
+        section: &InputSection<'d>,
+    ) -> Result<(), ParseError> {
+        match section.role {
+            Role::Note => self.merge_note(section),
+            Role::Compat => self.merged.compat.merge(section.data, self.merged.target)?,
+            Role::Debug => {
+                self.place(current, index);
+            }
+            Role::CallGraph => self.merge_call_graph(current, section)?,
+            Role::Prototype => self.merge_prototypes(current, section)?,
+            Role::Info => self.merge_info(current, section)?,
+            Role::Rel | Role::Rela => self.merge_relocations(current, section)?,
+            Role::Ignored
+            | Role::Strings
+            | Role::Symbols
+            | Role::Text
+            | Role::Constant(_)
+            | Role::GlobalInit
+            | Role::Global
+            | Role::Shared
+            | Role::SharedReserved
+            | Role::RelocAction => {}
+        }
+        Ok(())
+    }
+
+    fn merge_note(&mut self, section: &InputSection<'d>) {
+        if section.name == ".note.nv.tkinfo" {
+            self.merged.notes.tools.push(section.data);
+        } else if section.name == ".note.nv.cuinfo" {
+            self.merged.notes.driver = section.data;
+            self.merged.notes.driver_flags = section.flags;
+        }
+    }
+
+    /// Finds or makes the output section of an input section and puts its
+    /// bytes there. `None` when the function it belongs to was left out.
+    pub(super) fn place(&mut self, current: &mut Current<'_, 'd>, index: usize) -> Option<Placed> {
+        if let Some(placed) = current.placed[index] {
+            return Some(placed);
+        }
+        let input = current.object.sections[index];
+        let target = match input.target() {
+            Some(target) => Some(current.placed[target]?.section),
+            None => None,
+        };
+        let kind = match input.role {
+            Role::Constant(bank) => SectionKind::Constant(bank),
+            Role::GlobalInit => SectionKind::GlobalInit,
+            Role::Global => SectionKind::Global,
+            Role::Shared => SectionKind::Shared,
+            Role::SharedReserved => SectionKind::SharedReserved,
+            Role::Debug => SectionKind::Debug,
+            Role::Ignored
+            | Role::Strings
+            | Role::Symbols
+            | Role::Note
+            | Role::Compat
+            | Role::Info
+            | Role::CallGraph
+            | Role::Prototype
+            | Role::Rel
+            | Role::Rela
+            | Role::Text
+            | Role::RelocAction => return None,
+        };
+        let section = self.section(input.name, kind, input.flags, 1, target);
+        self.merged.sections[section].entry_size = input.entry_size;
+        // The layout of shared memory goes by variables, not by sections.
+        let base = match kind {
+            SectionKind::Shared => 0,
+            _ => self.merged.sections[section]
+                .content
+                .append(input.data, input.size, input.align),
+        };
+        let placed = Placed { section, base };
+        current.placed[index] = Some(placed);
+        Some(placed)
+    }
+
+    /// The section of this name that belongs to `target`, made if need be.
+    pub(super) fn section(
+        &mut self,
+        name: impl Into<Cow<'d, str>>,
+        kind: SectionKind,
+        flags: u64,
+        align: u64,
+        target: Option<SectionId>,
+    ) -> SectionId {
+        let key = (name.into(), target);
+        if let Some(&section) = self.section_keys.get(&key) {
+            return section;
+        }
+        let section = self.new_section(key.0.clone(), kind, flags, align, target);
+        self.section_keys.insert(key, section);
+        section
+    }
+
+    /// Makes a section even where one of the same name exists.
+    pub(super) fn new_section(
+        &mut self,
+        name: Cow<'d, str>,
+        kind: SectionKind,
+        flags: u64,
+        align: u64,
+        target: Option<SectionId>,
+    ) -> SectionId {
+        let section = self
+            .merged
+            .add_section(name.clone(), kind, flags, align, target);
+        // A kernel's parameter bank brings its relocation section along, and
+        // the symbol of that comes before its own.
+        if kind == SectionKind::Constant(0) && target.is_some() {
+            let own = self.merged.locals.pop();
+            self.section(
+                format!(".rel{name}"),
+                SectionKind::Rel,
+                0x40,
+                8,
+                Some(section),
+            );
+            self.merged.locals.extend(own);
+        }
+        section
+    }
+
+    pub(super) fn new_symbol(&mut self, symbol: Symbol<'d>, listing: Listing) -> SymbolId {
+        let id = self.merged.symbols.push(symbol);
+        match listing {
+            Listing::Local => self.merged.locals.push(id),
+            Listing::Global => self.merged.globals.push(id),
+            Listing::Unlisted => {}
+        }
+        id
+    }
+
+    pub(super) fn prototype(&mut self, signature: &'d str) -> PrototypeId {
+        *self
+            .prototype_ids
+            .entry(signature)
+            .or_insert_with(|| self.merged.prototypes.push(signature))
+    }
+
+    /// The native twin of a section, made if need be.
+    pub(super) fn native_twin(&mut self, section: SectionId) -> &mut NativeContent<'d> {
+        self.merged.sections[section].native.get_or_insert_default()
+    }
+}

@@ -1,0 +1,374 @@
+//! Phase 2: many objects become one set of sections, symbols and functions.
+//!
+//! What comes out has no addresses and owns no section bytes: a section is a
+//! list of contributions that borrow the inputs. Everything stands in the
+//! order in which it was created, because that order is visible in the output.
+//! Names are looked up here and nowhere later.
+
+mod compat;
+mod graph;
+mod info;
+mod merger;
+mod native;
+mod relocations;
+mod symbols;
+
+use std::borrow::Cow;
+
+use crate::arch::Sm;
+use crate::cubin::{Binding, Format, InfoCode, Section as FileSection, SymbolOther, SymbolType};
+use crate::id::{FunctionId, Id as _, IdVec, InputId, PrototypeId, SectionId, SymbolId};
+
+pub(crate) use compat::Compat;
+pub(crate) use merger::merge;
+
+/// What an output section is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SectionKind {
+    /// `.shstrtab`.
+    SectionNames,
+    /// `.strtab`.
+    SymbolNames,
+    /// `.symtab`.
+    Symbols,
+    /// `.symtab_shndx`.
+    SymbolSections,
+    /// `.note.nv.tkinfo`.
+    ToolNote,
+    /// `.note.nv.cuinfo`.
+    DriverNote,
+    /// `.nv.info` and `.nv.info.*`.
+    Info,
+    /// `.nv.compat`.
+    Compat,
+    /// `.nv.callgraph`.
+    CallGraph,
+    /// `.nv.prototype`.
+    Prototype,
+    /// `.nv.rel.action`.
+    RelocAction,
+    /// `.rel.*`.
+    Rel,
+    /// `.rela.*`.
+    Rela,
+    /// A constant bank.
+    Constant(u8),
+    /// Code of one function.
+    Text,
+    /// `.nv.global.init`.
+    GlobalInit,
+    /// `.nv.global`.
+    Global,
+    /// `.nv.shared.*`, `.nv_debug.shared`.
+    Shared,
+    /// `.nv.shared.reserved.*`.
+    SharedReserved,
+    /// `.debug_*`, `.nv_debug_*`.
+    Debug,
+}
+
+impl SectionKind {
+    /// Whether the section has a size but no bytes.
+    pub(crate) fn is_nobits(self) -> bool {
+        matches!(self, Self::Global | Self::Shared | Self::SharedReserved)
+    }
+}
+
+/// The bytes one input gives to a section.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Contribution<'d> {
+    /// Where in the section.
+    pub(crate) offset: u64,
+    /// The bytes; empty for sections without bytes.
+    pub(crate) data: &'d [u8],
+}
+
+/// A section's content as it grows: contributions one behind the other.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Content<'d> {
+    /// The parts, by offset.
+    pub(crate) contributions: Vec<Contribution<'d>>,
+    /// The size so far.
+    pub(crate) size: u64,
+    /// The strictest alignment of a part.
+    pub(crate) align: u64,
+}
+
+impl<'d> Content<'d> {
+    /// Adds a part behind the others and says where it stands.
+    pub(crate) fn append(&mut self, data: &'d [u8], size: u64, align: u64) -> u64 {
+        let offset = self.size.next_multiple_of(align.max(1));
+        self.align = self.align.max(align);
+        self.contributions.push(Contribution { offset, data });
+        self.size = offset + size;
+        offset
+    }
+}
+
+/// One output section.
+#[derive(Debug, Clone)]
+pub(crate) struct Section<'d> {
+    pub(crate) name: Cow<'d, str>,
+    pub(crate) kind: SectionKind,
+    pub(crate) flags: u64,
+    pub(crate) entry_size: u64,
+    pub(crate) content: Content<'d>,
+    /// The section this one belongs to: code of a function, or what a
+    /// relocation section patches.
+    pub(crate) target: Option<SectionId>,
+    /// The function whose code this is.
+    pub(crate) function: Option<FunctionId>,
+    /// The section's own symbol.
+    pub(crate) symbol: SymbolId,
+    /// What patches this section, in input order.
+    pub(crate) relocations: Vec<Relocation>,
+    /// The native twin, in the Mercury generation.
+    pub(crate) native: Option<NativeContent<'d>>,
+    /// It is written even when it holds nothing.
+    pub(crate) keep_empty: bool,
+}
+
+/// Bytes and relocations of a native twin.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct NativeContent<'d> {
+    pub(crate) content: Content<'d>,
+    pub(crate) relocations: Vec<Relocation>,
+    /// The bytes are the Mercury section's own.
+    pub(crate) shares_bytes: bool,
+}
+
+/// How a relocation was spelled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// The patched field holds the addend.
+    Rel,
+    /// The record holds the addend.
+    Rela,
+}
+
+/// A relocation against a merged symbol.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Relocation {
+    pub(crate) offset: u64,
+    pub(crate) kind: u32,
+    pub(crate) symbol: SymbolId,
+    /// Added to the symbol's value; for [`Form::Rel`] on top of the field.
+    pub(crate) addend: i64,
+    pub(crate) form: Form,
+    /// It points at a weak function that was not taken: nothing to patch.
+    pub(crate) discarded: bool,
+}
+
+/// Where a symbol is defined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Definition {
+    /// Nowhere yet.
+    Undefined,
+    /// In a section; the symbol's value is the offset.
+    Section(SectionId),
+    /// Tentatively; the value is the alignment.
+    Common,
+    /// In shared memory; the value is the alignment.
+    Shared(SharedHome),
+}
+
+/// Which shared memory a variable lies in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SharedHome {
+    /// Any function may use it; the layout decides.
+    Module,
+    /// Local to the kernel with this shared section.
+    Kernel(SectionId),
+    /// Its size is chosen at launch.
+    Dynamic,
+}
+
+/// Which half of the symbol table lists a symbol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Listing {
+    /// Sections, local symbols and weak definitions.
+    Local,
+    /// All others.
+    Global,
+    /// Neither: shared memory.
+    Unlisted,
+}
+
+/// One merged symbol.
+#[derive(Debug, Clone)]
+pub(crate) struct Symbol<'d> {
+    pub(crate) name: Cow<'d, str>,
+    pub(crate) kind: SymbolType,
+    pub(crate) binding: Binding,
+    pub(crate) other: SymbolOther,
+    pub(crate) definition: Definition,
+    pub(crate) value: u64,
+    pub(crate) size: u64,
+    /// Every reference so far is weak.
+    pub(crate) weak_reference: bool,
+    /// The input that defines it, or refers to it first.
+    pub(crate) input: Option<InputId>,
+    pub(crate) function: Option<FunctionId>,
+}
+
+/// One device function or kernel, defined or not.
+#[derive(Debug, Clone)]
+pub(crate) struct Function<'d> {
+    pub(crate) symbol: SymbolId,
+    pub(crate) text: Option<SectionId>,
+    /// The attribute section, made at once for entries and else on demand.
+    pub(crate) info: Option<SectionId>,
+    /// The kernel's shared memory; `None` for device functions.
+    pub(crate) shared: Option<SectionId>,
+    pub(crate) is_entry: bool,
+    /// Direct callees, in input order.
+    pub(crate) calls: Vec<FunctionId>,
+    /// The signature under which its address is taken.
+    pub(crate) address_taken: Option<PrototypeId>,
+    /// Signatures it calls through pointers, in input order.
+    pub(crate) indirect_calls: Vec<PrototypeId>,
+    /// Functions whose address it takes, in input order.
+    pub(crate) references: Vec<FunctionId>,
+    pub(crate) prototype: Option<PrototypeId>,
+    /// Attribute records in input order.
+    pub(crate) records: Vec<InfoRecord<'d>>,
+    /// What the native world adds, in the Mercury generation.
+    pub(crate) native: NativeFunction<'d>,
+}
+
+/// The native side of a function.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct NativeFunction<'d> {
+    /// The native attribute records, in input order, as the file has them.
+    pub(crate) records: Vec<crate::cubin::InfoRecord<'d>>,
+    /// Bank 0 of an entry.
+    pub(crate) parameters: Option<FileSection<'d>>,
+}
+
+/// What an attribute record carries.
+#[derive(Debug, Clone)]
+pub(crate) enum Payload<'d> {
+    /// The two bytes of the record head: all formats but the sized one.
+    Head([u8; 2]),
+    /// Bytes as they are.
+    Bytes(Cow<'d, [u8]>),
+    /// A symbol, then bytes.
+    Symbol(SymbolId, Cow<'d, [u8]>),
+    /// A list of symbols.
+    Symbols(Vec<SymbolId>),
+}
+
+/// One attribute record with its symbols resolved.
+#[derive(Debug, Clone)]
+pub(crate) struct InfoRecord<'d> {
+    pub(crate) format: Format,
+    pub(crate) code: InfoCode,
+    pub(crate) payload: Payload<'d>,
+}
+
+impl InfoRecord<'_> {
+    /// The symbol the record is about.
+    pub(crate) fn subject(&self) -> Option<SymbolId> {
+        match self.payload {
+            Payload::Symbol(symbol, _) => Some(symbol),
+            Payload::Head(_) | Payload::Bytes(_) | Payload::Symbols(_) => None,
+        }
+    }
+
+    /// The number behind the symbol, for records made of these two.
+    pub(crate) fn symbol_number(&self) -> Option<(SymbolId, u32)> {
+        match &self.payload {
+            Payload::Symbol(symbol, bytes) => {
+                Some((*symbol, u32::from_le_bytes(*bytes.first_chunk()?)))
+            }
+            Payload::Head(_) | Payload::Bytes(_) | Payload::Symbols(_) => None,
+        }
+    }
+}
+
+/// Notes of the inputs, to be written behind our own.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Notes<'d> {
+    /// Tool records, in input order.
+    pub(crate) tools: Vec<&'d [u8]>,
+    /// The driver note, of the last input.
+    pub(crate) driver: &'d [u8],
+    /// Its section flags.
+    pub(crate) driver_flags: u64,
+}
+
+/// The product of the merge.
+#[derive(Debug)]
+pub(crate) struct Merged<'d> {
+    pub(crate) target: Sm,
+    pub(crate) sections: IdVec<SectionId, Section<'d>>,
+    pub(crate) symbols: IdVec<SymbolId, Symbol<'d>>,
+    /// The local half of the symbol table, in creation order.
+    pub(crate) locals: Vec<SymbolId>,
+    /// The global half, in creation order.
+    pub(crate) globals: Vec<SymbolId>,
+    pub(crate) functions: IdVec<FunctionId, Function<'d>>,
+    pub(crate) prototypes: IdVec<PrototypeId, &'d str>,
+    /// Records of the module, in input order.
+    pub(crate) records: Vec<InfoRecord<'d>>,
+    /// Tentative definitions, by first appearance.
+    pub(crate) commons: Vec<SymbolId>,
+    /// Variables in shared memory with a definition, in definition order.
+    pub(crate) shared: Vec<SymbolId>,
+    /// Variables in shared memory whose size is chosen at launch.
+    pub(crate) dynamic_shared: Vec<SymbolId>,
+    pub(crate) compat: Compat,
+    pub(crate) notes: Notes<'d>,
+    pub(crate) inputs: Vec<String>,
+    /// `e_ident` and low `e_flags` of the first input.
+    pub(crate) first_flags: u32,
+}
+
+impl<'d> Merged<'d> {
+    /// Makes a section with its symbol, last in both orders of creation.
+    pub(crate) fn add_section(
+        &mut self,
+        name: Cow<'d, str>,
+        kind: SectionKind,
+        flags: u64,
+        align: u64,
+        target: Option<SectionId>,
+    ) -> SectionId {
+        let section = SectionId::new(self.sections.len());
+        let symbol = self.symbols.push(Symbol {
+            name: name.clone(),
+            kind: SymbolType::SECTION,
+            binding: Binding::LOCAL,
+            other: SymbolOther::default(),
+            definition: Definition::Section(section),
+            value: 0,
+            size: 0,
+            weak_reference: false,
+            input: None,
+            function: None,
+        });
+        self.locals.push(symbol);
+        self.sections.push(Section {
+            name,
+            kind,
+            flags,
+            entry_size: match kind {
+                SectionKind::Rel => 16,
+                SectionKind::Rela | SectionKind::Symbols => 24,
+                SectionKind::CallGraph | SectionKind::Prototype | SectionKind::RelocAction => 8,
+                SectionKind::SymbolSections => 4,
+                _ => 0,
+            },
+            content: Content {
+                align,
+                ..Content::default()
+            },
+            target,
+            function: None,
+            symbol,
+            relocations: Vec::new(),
+            native: None,
+            keep_empty: false,
+        })
+    }
+}

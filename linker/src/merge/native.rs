@@ -1,0 +1,144 @@
+//! Native twins of the Mercury generation follow their Mercury sections.
+
+use crate::cubin::{InfoRecords, SymbolType};
+use crate::error::{ParseError, Problem};
+use crate::id::FunctionId;
+use crate::read::{Native, NativeRole};
+
+use super::Form;
+use super::merger::{Current, Merger, Placed};
+
+impl<'d> Merger<'d, '_> {
+    /// Lays the native sections of one input beside their Mercury twins.
+    pub(super) fn merge_native(&mut self, current: &Current<'_, 'd>) -> Result<(), ParseError> {
+        let Some(native) = &current.object.native else {
+            return Ok(());
+        };
+        let mut placed: Vec<Option<Placed>> = vec![None; current.object.sections.len()];
+        for twin in &native.sections {
+            let section = &twin.section;
+            match twin.role {
+                NativeRole::Code(mercury) | NativeRole::Debug(mercury) => {
+                    let Some(target) = current.placed[mercury] else {
+                        continue;
+                    };
+                    let content = &mut self.native_twin(target.section).content;
+                    let base = content.append(section.data, section.size, section.align);
+                    placed[twin.index] = Some(Placed {
+                        section: target.section,
+                        base,
+                    });
+                }
+                NativeRole::SharedData(mercury) => {
+                    let Some(target) = current.placed[mercury] else {
+                        continue;
+                    };
+                    self.native_twin(target.section).shares_bytes = true;
+                    placed[twin.index] = Some(target);
+                }
+                NativeRole::Info(_)
+                | NativeRole::Parameters(_)
+                | NativeRole::OptimizerConstants(_)
+                | NativeRole::Relocations(_) => {}
+            }
+        }
+        for twin in &native.sections {
+            let section = &twin.section;
+            match twin.role {
+                NativeRole::Info(text) => {
+                    let Some(function) = self.native_function(&placed, text) else {
+                        continue;
+                    };
+                    let row = &mut self.merged.functions[function];
+                    if row.native.records.is_empty() {
+                        row.native.records =
+                            InfoRecords::new(section.data).collect::<Result<_, _>>()?;
+                    }
+                }
+                NativeRole::Parameters(text) => {
+                    let Some(function) = self.native_function(&placed, text) else {
+                        continue;
+                    };
+                    self.merged.functions[function]
+                        .native
+                        .parameters
+                        .get_or_insert(*section);
+                }
+                NativeRole::Relocations(patched) => {
+                    let Some(patched) = placed.get(patched).copied().flatten() else {
+                        continue;
+                    };
+                    self.merge_native_relocations(current, native, twin, patched, &placed)
+                        .map_err(|e| e.in_section(section.name))?;
+                }
+                NativeRole::Code(_)
+                | NativeRole::Debug(_)
+                | NativeRole::SharedData(_)
+                | NativeRole::OptimizerConstants(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn native_function(&self, placed: &[Option<Placed>], text: usize) -> Option<FunctionId> {
+        let section = placed.get(text).copied().flatten()?.section;
+        self.merged.sections[section].function
+    }
+
+    fn merge_native_relocations(
+        &mut self,
+        current: &Current<'_, 'd>,
+        native: &Native<'d>,
+        twin: &crate::read::NativeSection<'d>,
+        patched: Placed,
+        placed: &[Option<Placed>],
+    ) -> Result<(), ParseError> {
+        for relocation in Native::relocations(twin)? {
+            let symbol = native
+                .symbols
+                .get(relocation.symbol as usize)
+                .ok_or_else(|| {
+                    ParseError::new(Problem::BadIndex {
+                        what: "symbol",
+                        index: relocation.symbol.into(),
+                        count: native.symbols.len() as u64,
+                    })
+                })?;
+            let resolved = if symbol.kind == SymbolType::SECTION {
+                let Some(target) = symbol
+                    .place
+                    .section()
+                    .and_then(|section| placed[section as usize])
+                else {
+                    continue;
+                };
+                super::Relocation {
+                    offset: relocation.offset.wrapping_add(patched.base),
+                    kind: relocation.kind,
+                    symbol: self.merged.sections[target.section].symbol,
+                    addend: relocation
+                        .addend
+                        .unwrap_or(0)
+                        .wrapping_add(target.base as i64),
+                    form: Form::Rela,
+                    discarded: false,
+                }
+            } else {
+                // Both symbol tables number their common symbols alike.
+                let mercury = current.object.symbol(relocation.symbol)?;
+                if mercury.name != symbol.name {
+                    return Err(ParseError::new(Problem::Malformed(format!(
+                        "symbol {} is {} in one symbol table and {} in the other",
+                        relocation.symbol, symbol.name, mercury.name
+                    ))));
+                }
+                match self.resolve(current, &relocation, mercury, patched, Form::Rela)? {
+                    Some(resolved) => resolved,
+                    None => continue,
+                }
+            };
+            self.native_twin(patched.section).relocations.push(resolved);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,92 @@
+//! Relocations move to output sections and output symbols.
+
+use crate::cubin::{Relocation as FileRelocation, Symbol as FileSymbol, SymbolType};
+use crate::error::{ParseError, Problem};
+use crate::read::{InputSection, Role};
+
+use super::merger::{Current, Merger, Placed};
+use super::{Form, Relocation, SectionKind};
+
+impl<'d> Merger<'d, '_> {
+    pub(super) fn merge_relocations(
+        &mut self,
+        current: &Current<'_, 'd>,
+        section: &InputSection<'d>,
+    ) -> Result<(), ParseError> {
+        let Some(patched) = section.target().and_then(|target| current.placed[target]) else {
+            return Ok(());
+        };
+        let form = match section.role {
+            Role::Rel => Form::Rel,
+            _ => Form::Rela,
+        };
+        let kind = match form {
+            Form::Rel => SectionKind::Rel,
+            Form::Rela => SectionKind::Rela,
+        };
+        self.section(section.name, kind, 0x40, 8, Some(patched.section));
+        for (index, relocation) in current.object.relocations(section)?.enumerate() {
+            // The name of a section for relocations without addend appears as
+            // soon as one could be spelled that way, though none is.
+            if index > 0 && relocation.addend == Some(0) && self.merged.target.is_hopper_or_newer()
+            {
+                let name = format!(".rel{}", self.merged.sections[patched.section].name);
+                self.section(name, SectionKind::Rel, 0x40, 8, Some(patched.section));
+            }
+            let symbol = current.object.symbol(relocation.symbol)?;
+            if let Some(merged) = self.resolve(current, &relocation, symbol, patched, form)? {
+                self.merged.sections[patched.section]
+                    .relocations
+                    .push(merged);
+            }
+        }
+        Ok(())
+    }
+
+    /// The relocation against merged symbols; `None` when it points at a
+    /// section that has no place in the link.
+    pub(super) fn resolve(
+        &self,
+        current: &Current<'_, 'd>,
+        relocation: &FileRelocation,
+        symbol: &FileSymbol<'d>,
+        patched: Placed,
+        form: Form,
+    ) -> Result<Option<Relocation>, ParseError> {
+        let mut addend = relocation.addend.unwrap_or(0);
+        let target = if symbol.kind == SymbolType::SECTION {
+            let Some(placed) = symbol
+                .place
+                .section()
+                .and_then(|section| current.placed[section as usize])
+            else {
+                return Ok(None);
+            };
+            addend = addend.wrapping_add(placed.base as i64);
+            self.merged.sections[placed.section].symbol
+        } else {
+            match current.symbols[relocation.symbol as usize] {
+                Some(id) => id,
+                None if relocation.symbol == 0 => return Ok(None),
+                None => {
+                    return Err(ParseError::new(Problem::Malformed(format!(
+                        "relocation against {}, which is not part of the link",
+                        symbol.name
+                    )))
+                    .at(relocation.offset));
+                }
+            }
+        };
+        let in_debug = self.merged.sections[patched.section].kind == SectionKind::Debug;
+        Ok(Some(Relocation {
+            offset: relocation.offset.wrapping_add(patched.base),
+            kind: relocation.kind,
+            symbol: target,
+            addend,
+            form,
+            discarded: in_debug
+                && symbol.kind == SymbolType::FUNC
+                && current.is_discarded(symbol.place),
+        }))
+    }
+}

@@ -1,0 +1,408 @@
+//! Functions and variables: who defines a name, and what clashes.
+
+use crate::cubin::{Binding, Place, Symbol as FileSymbol, SymbolOther, SymbolType};
+use crate::diagnostic::Diagnostic;
+use crate::error::{ParseError, Problem};
+use crate::id::SymbolId;
+use crate::read::Role;
+
+use super::merger::{Current, Merger, Placed};
+use super::{
+    Definition, Function, Listing, NativeFunction, Payload, SectionKind, SharedHome, Symbol,
+};
+
+impl<'d> Merger<'d, '_> {
+    /// First pass: functions, each with its code section; for kernels also
+    /// the attribute and shared memory sections.
+    pub(super) fn merge_functions(
+        &mut self,
+        current: &mut Current<'_, 'd>,
+    ) -> Result<(), ParseError> {
+        let object = current.object;
+        for (index, symbol) in object.symbols.iter().enumerate() {
+            if symbol.kind != SymbolType::FUNC {
+                continue;
+            }
+            let id = match self.known(symbol) {
+                Some(id) => id,
+                None => {
+                    let listing = listing(symbol, symbol.place != Place::Undefined);
+                    self.new_named(current, symbol, symbol.binding, listing)
+                }
+            };
+            current.symbols[index] = Some(id);
+            if self.merged.symbols[id].function.is_none() {
+                self.new_function(id);
+            }
+            let Some(text) = symbol.place.section() else {
+                continue;
+            };
+            if object.sections[text as usize].role != Role::Text {
+                return Err(ParseError::new(Problem::Malformed(format!(
+                    "function {} lies in {}, which is not code",
+                    symbol.name, object.sections[text as usize].name
+                ))));
+            }
+            match self.merged.symbols[id].definition {
+                Definition::Undefined => self.define_function(current, id, symbol, text as usize),
+                _ if symbol.binding == Binding::WEAK => current.discarded[text as usize] = true,
+                _ if self.merged.symbols[id].binding == Binding::WEAK => {
+                    self.replace_function(current, id, symbol, text as usize);
+                }
+                _ => self.report_duplicate(current, id, symbol.name),
+            }
+        }
+        Ok(())
+    }
+
+    fn new_function(&mut self, symbol: SymbolId) {
+        let function = self.merged.functions.push(Function {
+            symbol,
+            text: None,
+            info: None,
+            shared: None,
+            is_entry: false,
+            calls: Vec::new(),
+            address_taken: None,
+            indirect_calls: Vec::new(),
+            references: Vec::new(),
+            prototype: None,
+            records: Vec::new(),
+            native: NativeFunction::default(),
+        });
+        self.merged.symbols[symbol].function = Some(function);
+    }
+
+    fn define_function(
+        &mut self,
+        current: &mut Current<'_, 'd>,
+        id: SymbolId,
+        symbol: &FileSymbol<'d>,
+        text: usize,
+    ) {
+        let input = current.object.sections[text];
+        let section = self.new_section(input.name.into(), SectionKind::Text, 6, input.align, None);
+        self.merged.sections[section]
+            .content
+            .append(input.data, input.size, input.align);
+        current.placed[text] = Some(Placed { section, base: 0 });
+        let function = self.merged.symbols[id]
+            .function
+            .expect("functions have a row");
+        self.merged.sections[section].function = Some(function);
+        let merged = &mut self.merged.symbols[id];
+        merged.binding = symbol.binding;
+        merged.other = symbol.other;
+        merged.size = symbol.size;
+        merged.value = symbol.value;
+        merged.input = Some(current.id);
+        merged.definition = Definition::Section(section);
+        self.merged.functions[function].text = Some(section);
+        if symbol.other.has(SymbolOther::ENTRY) {
+            let name = symbol.name;
+            let target = Some(section);
+            let info = self.section(
+                format!(".nv.info.{name}"),
+                SectionKind::Info,
+                0x40,
+                4,
+                target,
+            );
+            let shared = self.section(
+                format!(".nv.shared.{name}"),
+                SectionKind::Shared,
+                0x43,
+                1,
+                target,
+            );
+            let row = &mut self.merged.functions[function];
+            row.is_entry = true;
+            row.info = Some(info);
+            row.shared = Some(shared);
+        }
+    }
+
+    /// A strong definition takes the place of a weak one: code, records and
+    /// relocations of the weak function go, its position stays.
+    fn replace_function(
+        &mut self,
+        current: &mut Current<'_, 'd>,
+        id: SymbolId,
+        symbol: &FileSymbol<'d>,
+        text: usize,
+    ) {
+        let Definition::Section(section) = self.merged.symbols[id].definition else {
+            return;
+        };
+        let input = current.object.sections[text];
+        let row = &mut self.merged.sections[section];
+        row.content = super::Content {
+            align: row.content.align,
+            ..super::Content::default()
+        };
+        row.content.append(input.data, input.size, input.align);
+        row.relocations.clear();
+        row.native = None;
+        current.placed[text] = Some(Placed { section, base: 0 });
+        let merged = &mut self.merged.symbols[id];
+        merged.binding = Binding::GLOBAL;
+        merged.size = symbol.size;
+        merged.input = Some(current.id);
+        let function = merged.function.expect("functions have a row");
+        let row = &mut self.merged.functions[function];
+        row.records.clear();
+        row.native = NativeFunction::default();
+        let dropped = std::mem::take(&mut row.calls);
+        for callee in dropped {
+            self.calls_seen.remove(&(function, callee));
+        }
+        self.merged
+            .records
+            .retain(|r| !matches!(r.payload, Payload::Symbol(s, _) if s == id));
+        for section in self.merged.sections.iter_mut() {
+            if section.kind == SectionKind::Debug && section.name.starts_with(".debug") {
+                section
+                    .relocations
+                    .retain(|r| r.symbol != id || r.form == super::Form::Rel);
+            }
+        }
+    }
+
+    /// Second pass: variables, each after its section.
+    pub(super) fn merge_variables(
+        &mut self,
+        current: &mut Current<'_, 'd>,
+    ) -> Result<(), ParseError> {
+        let object = current.object;
+        for (index, symbol) in object.symbols.iter().enumerate() {
+            if index == 0
+                || matches!(
+                    symbol.kind,
+                    SymbolType::NOTYPE | SymbolType::FUNC | SymbolType::SECTION
+                )
+            {
+                continue;
+            }
+            current.symbols[index] = if symbol.other.space() == SymbolOther::SHARED {
+                self.merge_shared(current, symbol)
+            } else if symbol.other.0 == PARAMETER_SYMBOL {
+                if let Some(section) = symbol.place.section() {
+                    self.place(current, section as usize);
+                }
+                None
+            } else if symbol.binding == Binding::LOCAL {
+                self.merge_local(current, symbol)
+            } else {
+                Some(self.merge_global(current, symbol)?)
+            };
+        }
+        Ok(())
+    }
+
+    fn merge_shared(
+        &mut self,
+        current: &mut Current<'_, 'd>,
+        symbol: &FileSymbol<'d>,
+    ) -> Option<SymbolId> {
+        let home = match symbol.place.section() {
+            None => SharedHome::Dynamic,
+            Some(section) => {
+                let placed = self.place(current, section as usize)?;
+                match self.merged.sections[placed.section].target {
+                    Some(_) => SharedHome::Kernel(placed.section),
+                    None => SharedHome::Module,
+                }
+            }
+        };
+        let id = match self.known(symbol) {
+            Some(id) => id,
+            None => {
+                let id = self.new_named(current, symbol, symbol.binding, Listing::Unlisted);
+                if symbol.binding != Binding::LOCAL {
+                    self.section(".nv_debug.shared", SectionKind::Shared, 3, 1, None);
+                    self.merged.dynamic_shared.push(id);
+                }
+                self.merged.symbols[id].definition = Definition::Shared(SharedHome::Dynamic);
+                id
+            }
+        };
+        let merged = &mut self.merged.symbols[id];
+        if home != SharedHome::Dynamic
+            && merged.definition == Definition::Shared(SharedHome::Dynamic)
+        {
+            merged.definition = Definition::Shared(home);
+            merged.size = symbol.size;
+            merged.value = symbol.value;
+            merged.input = Some(current.id);
+            self.merged.shared.push(id);
+        } else if home != SharedHome::Dynamic && symbol.binding != Binding::WEAK {
+            self.report_duplicate(current, id, symbol.name);
+        }
+        Some(id)
+    }
+
+    fn merge_local(
+        &mut self,
+        current: &mut Current<'_, 'd>,
+        symbol: &FileSymbol<'d>,
+    ) -> Option<SymbolId> {
+        let placed = self.place(current, symbol.place.section()? as usize)?;
+        let id = self.new_named(current, symbol, Binding::LOCAL, Listing::Local);
+        self.define_variable(id, symbol, placed);
+        self.merged.symbols[id].other = SymbolOther(0);
+        Some(id)
+    }
+
+    fn merge_global(
+        &mut self,
+        current: &mut Current<'_, 'd>,
+        symbol: &FileSymbol<'d>,
+    ) -> Result<SymbolId, ParseError> {
+        let known = self.known(symbol);
+        let section = match symbol.place {
+            Place::Section(section) => section as usize,
+            Place::Common => return Ok(self.merge_common(current, symbol, known)),
+            Place::Undefined | Place::Absolute | Place::Reserved(_) => {
+                return Ok(known.unwrap_or_else(|| {
+                    let id = self.new_named(current, symbol, Binding::GLOBAL, Listing::Global);
+                    let merged = &mut self.merged.symbols[id];
+                    merged.weak_reference = symbol.binding == Binding::WEAK;
+                    merged.other = SymbolOther(0);
+                    id
+                }));
+            }
+        };
+        if let Some(id) = known {
+            match self.merged.symbols[id].definition {
+                Definition::Undefined => {}
+                Definition::Common => self.merged.commons.retain(|&c| c != id),
+                Definition::Section(_) | Definition::Shared(_) => {
+                    if symbol.binding == Binding::WEAK {
+                        return Ok(id);
+                    }
+                    if self.merged.symbols[id].binding != Binding::WEAK {
+                        self.report_duplicate(current, id, symbol.name);
+                        return Ok(id);
+                    }
+                }
+            }
+        }
+        let placed = self.place(current, section).ok_or_else(|| {
+            ParseError::new(Problem::Malformed(format!(
+                "variable {} lies in {}, which holds no data",
+                symbol.name, current.object.sections[section].name
+            )))
+        })?;
+        let id = known.unwrap_or_else(|| {
+            self.new_named(current, symbol, symbol.binding, listing(symbol, true))
+        });
+        let was_weak = self.merged.symbols[id].binding == Binding::WEAK && known.is_some();
+        self.define_variable(id, symbol, placed);
+        let merged = &mut self.merged.symbols[id];
+        merged.binding = if was_weak {
+            Binding::GLOBAL
+        } else {
+            symbol.binding
+        };
+        merged.other = SymbolOther(symbol.other.0 & 0x1f);
+        merged.input = Some(current.id);
+        Ok(id)
+    }
+
+    fn merge_common(
+        &mut self,
+        current: &Current<'_, 'd>,
+        symbol: &FileSymbol<'d>,
+        known: Option<SymbolId>,
+    ) -> SymbolId {
+        let id = known.unwrap_or_else(|| {
+            let id = self.new_named(current, symbol, Binding::GLOBAL, Listing::Global);
+            self.merged.symbols[id].other = SymbolOther(0);
+            id
+        });
+        let merged = &mut self.merged.symbols[id];
+        match merged.definition {
+            Definition::Undefined => {
+                merged.definition = Definition::Common;
+                merged.size = symbol.size;
+                merged.value = symbol.value;
+                self.merged.commons.push(id);
+            }
+            // The alignment stays that of the first declaration.
+            Definition::Common => merged.size = merged.size.max(symbol.size),
+            Definition::Section(_) | Definition::Shared(_) => {}
+        }
+        id
+    }
+
+    fn define_variable(&mut self, id: SymbolId, symbol: &FileSymbol<'d>, placed: Placed) {
+        let merged = &mut self.merged.symbols[id];
+        merged.definition = Definition::Section(placed.section);
+        merged.value = placed.base + symbol.value;
+        merged.size = symbol.size;
+    }
+
+    fn known(&self, symbol: &FileSymbol<'d>) -> Option<SymbolId> {
+        (symbol.binding != Binding::LOCAL)
+            .then(|| self.names.get(symbol.name).copied())
+            .flatten()
+    }
+
+    fn new_named(
+        &mut self,
+        current: &Current<'_, 'd>,
+        symbol: &FileSymbol<'d>,
+        binding: Binding,
+        listing: Listing,
+    ) -> SymbolId {
+        // Executables know no CUDA_OBJECT: the section says the memory space.
+        let kind = match symbol.kind {
+            SymbolType::CUDA_OBJECT => SymbolType::OBJECT,
+            other => other,
+        };
+        let id = self.new_symbol(
+            Symbol {
+                name: symbol.name.into(),
+                kind,
+                binding,
+                other: symbol.other,
+                definition: Definition::Undefined,
+                value: 0,
+                size: symbol.size,
+                weak_reference: symbol.binding == Binding::WEAK && symbol.place == Place::Undefined,
+                input: Some(current.id),
+                function: None,
+            },
+            listing,
+        );
+        if symbol.binding != Binding::LOCAL {
+            self.names.insert(symbol.name, id);
+        }
+        id
+    }
+
+    fn report_duplicate(&mut self, current: &Current<'_, 'd>, id: SymbolId, name: &str) {
+        let first = self.merged.symbols[id].input.map_or("", |input| {
+            use crate::id::Id as _;
+            self.merged.inputs[input.index()].as_str()
+        });
+        self.diagnostics.push(Diagnostic::multiple_definition(
+            name,
+            &current.object.name,
+            first,
+        ));
+    }
+}
+
+/// `st_other` of kernel parameters and of names the compiler gives to its own
+/// constants: they lead to a section and vanish.
+const PARAMETER_SYMBOL: u8 = 0x81;
+
+/// Which half of the symbol table a new name goes to.
+fn listing(symbol: &FileSymbol<'_>, defined: bool) -> Listing {
+    match symbol.binding {
+        Binding::LOCAL => Listing::Local,
+        Binding::WEAK if defined => Listing::Local,
+        _ => Listing::Global,
+    }
+}

@@ -1,0 +1,50 @@
+//! String tables in creation order: equal names once, no suffix sharing.
+
+use std::collections::HashMap;
+
+/// A string table being filled. The empty name is always at 0.
+#[derive(Debug)]
+pub(crate) struct NameTable<'n> {
+    bytes: Vec<u8>,
+    offsets: HashMap<&'n str, u32>,
+}
+
+impl<'n> NameTable<'n> {
+    pub(crate) fn new() -> Self {
+        Self {
+            bytes: vec![0],
+            offsets: HashMap::from([("", 0)]),
+        }
+    }
+
+    /// Adds a name unless it is there, and says where it stands.
+    pub(crate) fn add(&mut self, name: &'n str) -> u32 {
+        let bytes = &mut self.bytes;
+        *self.offsets.entry(name).or_insert_with(|| {
+            let offset = bytes.len() as u32;
+            bytes.extend_from_slice(name.as_bytes());
+            bytes.push(0);
+            offset
+        })
+    }
+
+    /// Adds a name, or its offset where it stands already under `key`.
+    pub(crate) fn add_as(&mut self, key: &'n str, spelling: &str, width: usize) -> u32 {
+        let bytes = &mut self.bytes;
+        *self.offsets.entry(key).or_insert_with(|| {
+            let offset = bytes.len();
+            bytes.extend_from_slice(spelling.as_bytes());
+            bytes.resize(offset + width + 1, 0);
+            offset as u32
+        })
+    }
+
+    /// Where a name that was added stands.
+    pub(crate) fn offset(&self, name: &str) -> u32 {
+        self.offsets.get(name).copied().unwrap_or(0)
+    }
+
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+}

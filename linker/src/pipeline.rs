@@ -1,0 +1,32 @@
+//! The link as a sequence of phases.
+
+use crate::diagnostic::Diagnostics;
+use crate::error::ParseError;
+use crate::finalize::finalize;
+use crate::layout::layout;
+use crate::merge::merge;
+use crate::options::Options;
+use crate::prune::prune;
+use crate::read::Object;
+use crate::relocate::relocate;
+use crate::write::write;
+
+/// Links relocatable device objects into the image that the driver loads.
+pub(crate) fn link_executable(
+    objects: &[Object<'_>],
+    options: &Options,
+    diagnostics: &mut Diagnostics,
+) -> Result<Option<Vec<u8>>, ParseError> {
+    let merged = merge(objects, options.target, diagnostics)?;
+    if diagnostics.has_errors() {
+        return Ok(None);
+    }
+    let pruned = prune(merged, options.dangling_callees, |_| true);
+    let laid_out = layout(pruned);
+    let relocated = relocate(laid_out, diagnostics)?;
+    if diagnostics.has_errors() {
+        return Ok(None);
+    }
+    let finalized = finalize(relocated, diagnostics);
+    Ok(Some(write(&finalized, &options.tool_record)))
+}

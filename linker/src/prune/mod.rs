@@ -1,0 +1,135 @@
+//! Phase 3: what no kernel needs is marked dead.
+//!
+//! Nothing is removed here: dead functions keep their place, because the
+//! layout of shared memory still looks at the whole call graph.
+
+use crate::call_graph::CallGraph;
+use crate::id::{FunctionId, Id as _, IdVec, SectionId, SymbolId};
+use crate::merge::{Merged, SectionKind};
+use crate::options::DanglingCallees;
+
+/// What is alive, beside what was merged.
+#[derive(Debug)]
+pub(crate) struct Pruned<'d> {
+    pub(crate) merged: Merged<'d>,
+    pub(crate) graph: CallGraph,
+    pub(crate) live: Liveness,
+}
+
+/// Which rows stay.
+#[derive(Debug)]
+pub(crate) struct Liveness {
+    pub(crate) functions: IdVec<FunctionId, bool>,
+    pub(crate) sections: IdVec<SectionId, bool>,
+    pub(crate) symbols: IdVec<SymbolId, bool>,
+}
+
+/// Marks everything that `is_kept` kernels need.
+pub(crate) fn prune<'d>(
+    merged: Merged<'d>,
+    dangling: DanglingCallees,
+    is_kept: impl Fn(&str) -> bool,
+) -> Pruned<'d> {
+    let graph = CallGraph::new(&merged.functions, merged.prototypes.len());
+    let functions = live_functions(&merged, dangling, is_kept);
+    let mut symbols = IdVec::filled(&merged.symbols, true);
+    let mut sections = IdVec::filled(&merged.sections, true);
+    for (id, function) in merged.functions.enumerate() {
+        symbols[function.symbol] = functions[id];
+    }
+    for (id, section) in merged.sections.enumerate() {
+        if let Some(function) = section.function {
+            sections[id] = functions[function];
+        }
+    }
+    // A relocation section belongs to a section that may belong to code.
+    for relocations in [false, true] {
+        for (id, section) in merged.sections.enumerate() {
+            let is_relocations = matches!(section.kind, SectionKind::Rel | SectionKind::Rela);
+            if let Some(target) = section.target
+                && relocations == is_relocations
+            {
+                sections[id] = sections[target];
+            }
+        }
+    }
+    for (id, section) in merged.sections.enumerate() {
+        symbols[section.symbol] = sections[id];
+    }
+    let live = Liveness {
+        functions,
+        sections,
+        symbols,
+    };
+    Pruned {
+        merged,
+        graph,
+        live,
+    }
+}
+
+fn live_functions(
+    merged: &Merged<'_>,
+    dangling: DanglingCallees,
+    is_kept: impl Fn(&str) -> bool,
+) -> IdVec<FunctionId, bool> {
+    let mut live = IdVec::filled(&merged.functions, false);
+    let mut pending: Vec<FunctionId> = merged
+        .functions
+        .enumerate()
+        .filter(|(_, f)| f.is_entry && is_kept(&merged.symbols[f.symbol].name))
+        .map(|(id, _)| id)
+        .collect();
+    let mut takers = vec![Vec::new(); merged.prototypes.len()];
+    for (id, function) in merged.functions.enumerate() {
+        if let Some(prototype) = function.address_taken {
+            takers[prototype.index()].push(id);
+            if dangling == DanglingCallees::Keep {
+                pending.push(id);
+            }
+        }
+    }
+    while let Some(id) = pending.pop() {
+        if std::mem::replace(&mut live[id], true) {
+            continue;
+        }
+        let function = &merged.functions[id];
+        pending.extend(&function.calls);
+        pending.extend(&function.references);
+        for prototype in &function.indirect_calls {
+            pending.append(&mut takers[prototype.index()]);
+        }
+    }
+    for (id, function) in merged.functions.enumerate() {
+        live[id] |= function.address_taken.is_some();
+    }
+    live
+}
+
+impl Pruned<'_> {
+    /// Kernels that stay, in creation order.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = FunctionId> + '_ {
+        let live = &self.live.functions;
+        self.merged
+            .functions
+            .enumerate()
+            .filter(|&(id, f)| f.is_entry && live[id])
+            .map(|(id, _)| id)
+    }
+
+    /// Makes a live section, last in every order.
+    pub(crate) fn add_section(
+        &mut self,
+        name: &'static str,
+        kind: SectionKind,
+        flags: u64,
+        align: u64,
+    ) -> SectionId {
+        let section = self
+            .merged
+            .add_section(name.into(), kind, flags, align, None);
+        self.live.sections.push(true);
+        self.live.symbols.push(true);
+        section
+    }
+}

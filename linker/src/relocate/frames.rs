@@ -1,0 +1,132 @@
+//! The native `.debug_frame` of a Mercury link: descriptions of functions
+//! that are gone are cut out, with the common entries only they used.
+
+use std::collections::HashMap;
+
+use crate::error::{ParseError, Problem};
+use crate::layout::LaidOut;
+use crate::merge::{Relocation, SectionKind};
+
+use super::Patched;
+
+/// `CIE_id` of a common entry in the 64-bit format that the compiler writes.
+const COMMON_ENTRY: [u8; 8] = [0xff; 8];
+/// The length field: a mark and eight bytes.
+const LENGTH_FIELD: usize = 12;
+/// Where the address of the described function stands in an entry.
+const ADDRESS: u64 = 20;
+
+/// The entries of a `.debug_frame` section.
+pub(super) struct Frames {
+    entries: Vec<Entry>,
+}
+
+struct Entry {
+    start: usize,
+    end: usize,
+    is_common: bool,
+}
+
+impl Frames {
+    pub(super) fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
+        let mut entries = Vec::new();
+        let mut start = 0;
+        while start < bytes.len() {
+            let bad = |problem: &str| {
+                ParseError::new(Problem::Malformed(format!("{problem} of a frame entry")))
+                    .in_section(".debug_frame")
+                    .at(start as u64)
+            };
+            let head = bytes
+                .get(start..start + 20)
+                .ok_or_else(|| bad("truncated head"))?;
+            let length = u64::from_le_bytes(head[4..12].try_into().expect("eight bytes"));
+            let end = usize::try_from(length)
+                .ok()
+                .and_then(|length| start.checked_add(LENGTH_FIELD)?.checked_add(length))
+                .filter(|&end| head[..4] == [0xff; 4] && end <= bytes.len())
+                .ok_or_else(|| bad("length"))?;
+            entries.push(Entry {
+                start,
+                end,
+                is_common: head[12..20] == COMMON_ENTRY,
+            });
+            start = end;
+        }
+        Ok(Self { entries })
+    }
+
+    /// A description names its common entry by a section offset; the compiler
+    /// leaves stale addends there, and the nearest one before is meant.
+    pub(super) fn correct_pointer(&self, laid_out: &LaidOut<'_>, relocation: &mut Relocation) {
+        let merged = &laid_out.pruned.merged;
+        let symbol = &merged.symbols[relocation.symbol];
+        let crate::merge::Definition::Section(section) = symbol.definition else {
+            return;
+        };
+        let section = &merged.sections[section];
+        if section.kind != SectionKind::Debug || section.name != ".debug_frame" {
+            return;
+        }
+        let before = self
+            .entries
+            .partition_point(|e| (e.start as u64) < relocation.offset);
+        if let Some(common) = self.entries[..before].iter().rev().find(|e| e.is_common) {
+            relocation.addend = common.start as i64;
+        }
+    }
+
+    /// The section without the entries of functions that are not in the link.
+    pub(super) fn without_removed(
+        &self,
+        laid_out: &LaidOut<'_>,
+        relocations: &[Relocation],
+        patched: Patched,
+    ) -> Patched {
+        let live = &laid_out.pruned.live.symbols;
+        let functions: HashMap<u64, &Relocation> = relocations
+            .iter()
+            .filter(|r| laid_out.pruned.merged.symbols[r.symbol].function.is_some())
+            .filter(|r| r.kind == crate::arch::relocation::RelocationType::R_CUDA_64.0)
+            .map(|r| (r.offset, r))
+            .collect();
+        let mut bytes = Vec::with_capacity(patched.bytes.len());
+        let mut moved = Vec::with_capacity(self.entries.len());
+        let mut common: Option<&Entry> = None;
+        let mut common_start = 0;
+        for entry in &self.entries {
+            moved.push(None);
+            if entry.is_common {
+                common = Some(entry);
+                continue;
+            }
+            let function = functions.get(&(entry.start as u64 + ADDRESS));
+            if function.is_some_and(|r| r.discarded || !live[r.symbol]) {
+                common = None;
+                continue;
+            }
+            if let Some(common) = common.take() {
+                common_start = bytes.len();
+                bytes.extend_from_slice(&patched.bytes[common.start..common.end]);
+            }
+            let start = bytes.len();
+            *moved.last_mut().expect("just pushed") = Some(start);
+            bytes.extend_from_slice(&patched.bytes[entry.start..entry.end]);
+            bytes[start + LENGTH_FIELD..start + LENGTH_FIELD + 8]
+                .copy_from_slice(&(common_start as u64).to_le_bytes());
+        }
+        let mut kept = patched.kept;
+        kept.retain_mut(|relocation| {
+            let index = self
+                .entries
+                .partition_point(|e| e.end as u64 <= relocation.offset);
+            let Some(Some(start)) = moved.get(index) else {
+                return false;
+            };
+            relocation.offset -= self.entries[index].start as u64;
+            relocation.offset += *start as u64;
+            true
+        });
+        Patched { bytes, kept }
+    }
+}

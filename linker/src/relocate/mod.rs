@@ -1,0 +1,217 @@
+//! Phase 5: section bytes become ours, and each relocation is applied, kept
+//! for the driver, or dropped.
+//!
+//! A link knows the addresses of constants and of shared memory, and the
+//! offsets inside debug sections. Functions and global variables get their
+//! addresses from the driver: relocations against them stay.
+
+mod capsule;
+mod frames;
+mod resolve;
+
+use crate::arch::relocation::{Class, RelocationType};
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::error::{ParseError, Problem};
+use crate::id::{Id as _, IdVec, SectionId};
+use crate::layout::LaidOut;
+use crate::merge::{Content, Definition, Form, Relocation, Section, SectionKind};
+
+pub(crate) use resolve::is_unified_table_name;
+use resolve::{Resolver, World};
+
+/// Bytes of one section, and what the driver still has to patch in them.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Patched {
+    pub(crate) bytes: Vec<u8>,
+    /// In the order of the output: the last input's last relocation first.
+    pub(crate) kept: Vec<Relocation>,
+}
+
+/// What was laid out, with bytes.
+#[derive(Debug)]
+pub(crate) struct Relocated<'d> {
+    pub(crate) laid_out: LaidOut<'d>,
+    pub(crate) sections: IdVec<SectionId, Patched>,
+    /// The native twins of the Mercury generation.
+    pub(crate) native: IdVec<SectionId, Option<Patched>>,
+}
+
+/// Applies every relocation of the live sections.
+pub(crate) fn relocate<'d>(
+    laid_out: LaidOut<'d>,
+    diagnostics: &mut Diagnostics,
+) -> Result<Relocated<'d>, ParseError> {
+    report_undefined(&laid_out, diagnostics);
+    let merged = &laid_out.pruned.merged;
+    let mut sections = IdVec::filled(&merged.sections, Patched::default());
+    let mut native = IdVec::filled(&merged.sections, None);
+    for (id, section) in merged.sections.enumerate() {
+        if !laid_out.pruned.live.sections[id] {
+            continue;
+        }
+        let place = |e: ParseError| e.in_section(&section.name);
+        let mut patched = Patched {
+            bytes: gather(section),
+            kept: Vec::new(),
+        };
+        let resolver = Resolver::new(&laid_out, section, World::Linked);
+        let code_positions = section
+            .native
+            .as_ref()
+            .filter(|_| section.kind == SectionKind::Text)
+            .map(|twin| capsule::positions(&patched.bytes, &section.relocations, &twin.relocations))
+            .transpose()
+            .map_err(place)?;
+        for (index, relocation) in section.relocations.iter().enumerate().rev() {
+            let at = match &code_positions {
+                Some(positions) => positions[index],
+                None => Some(relocation.offset),
+            };
+            apply(&resolver, &mut patched, relocation, at).map_err(place)?;
+        }
+        if let Some(twin) = &section.native {
+            native[id] =
+                Some(relocate_native(&laid_out, section, twin, &mut patched.bytes).map_err(place)?);
+        }
+        sections[id] = patched;
+    }
+    Ok(Relocated {
+        laid_out,
+        sections,
+        native,
+    })
+}
+
+fn relocate_native(
+    laid_out: &LaidOut<'_>,
+    section: &Section<'_>,
+    twin: &crate::merge::NativeContent<'_>,
+    shared_bytes: &mut Vec<u8>,
+) -> Result<Patched, ParseError> {
+    let resolver = Resolver::new(laid_out, section, World::Native);
+    let mut patched = Patched::default();
+    if twin.shares_bytes {
+        patched.bytes = std::mem::take(shared_bytes);
+    } else {
+        patched.bytes = concatenate(&twin.content, section.kind);
+    }
+    let frames = (section.name == ".debug_frame").then(|| frames::Frames::parse(&patched.bytes));
+    let frames = frames.transpose()?;
+    for relocation in twin.relocations.iter().rev() {
+        let mut relocation = *relocation;
+        if let Some(frames) = &frames {
+            frames.correct_pointer(laid_out, &mut relocation);
+        }
+        let at = Some(relocation.offset);
+        apply(&resolver, &mut patched, &relocation, at)?;
+    }
+    if twin.shares_bytes {
+        shared_bytes.clone_from(&patched.bytes);
+    }
+    if let Some(frames) = frames {
+        patched = frames.without_removed(laid_out, &twin.relocations, patched);
+    }
+    Ok(patched)
+}
+
+fn apply(
+    resolver: &Resolver<'_, '_>,
+    patched: &mut Patched,
+    relocation: &Relocation,
+    at: Option<u64>,
+) -> Result<(), ParseError> {
+    let kind = RelocationType(relocation.kind);
+    let fail = |text: String| {
+        ParseError::new(Problem::Malformed(format!("relocation {kind}: {text}")))
+            .at(relocation.offset)
+    };
+    let row = kind
+        .row()
+        .ok_or_else(|| fail("the type is not known".to_owned()))?;
+    let removed = resolver.is_removed(relocation);
+    if row.class == Class::UnusedClear {
+        if removed && !relocation.discarded {
+            row.apply(&mut patched.bytes, relocation.offset, 0, None)
+                .map_err(|e| fail(e.to_string()))?;
+        }
+        return Ok(());
+    }
+    if removed || relocation.discarded || resolver.is_ignored(relocation) {
+        return Ok(());
+    }
+    let value = resolver.value(relocation);
+    match (row.class, value) {
+        (Class::Patch | Class::Unified { .. }, Some(target)) => {
+            let Some(at) = at else { return Ok(()) };
+            let field = match relocation.form {
+                Form::Rela => 0,
+                Form::Rel => row
+                    .implicit_addend(&patched.bytes, at)
+                    .map_err(|e| fail(e.to_string()))?,
+            };
+            let value = target
+                .value
+                .wrapping_add(relocation.addend as u64)
+                .wrapping_add(field);
+            row.apply(&mut patched.bytes, at, value, target.bank)
+                .map_err(|e| fail(e.to_string()))?;
+        }
+        (Class::Dropped | Class::Yield, Some(_)) => {}
+        (Class::Dropped, None) => {}
+        (Class::Unified { plain }, None) => {
+            patched.kept.push(Relocation {
+                kind: plain.0,
+                ..*relocation
+            });
+        }
+        _ => patched.kept.push(*relocation),
+    }
+    Ok(())
+}
+
+/// Joins the contributions, zeros in the gaps.
+fn gather(section: &Section<'_>) -> Vec<u8> {
+    if section.kind.is_nobits() {
+        Vec::new()
+    } else {
+        concatenate(&section.content, section.kind)
+    }
+}
+
+fn concatenate(content: &Content<'_>, kind: SectionKind) -> Vec<u8> {
+    debug_assert!(!kind.is_nobits());
+    let mut bytes = Vec::with_capacity(content.size as usize);
+    for part in &content.contributions {
+        bytes.resize(part.offset as usize, 0);
+        bytes.extend_from_slice(part.data);
+    }
+    bytes
+}
+
+/// Everything that live code needs must be defined or be a system call.
+fn report_undefined(laid_out: &LaidOut<'_>, diagnostics: &mut Diagnostics) {
+    let merged = &laid_out.pruned.merged;
+    let live = &laid_out.pruned.live;
+    let mut reported = vec![false; merged.symbols.len()];
+    for (id, section) in merged.sections.enumerate() {
+        if !live.sections[id] {
+            continue;
+        }
+        for relocation in &section.relocations {
+            let symbol = &merged.symbols[relocation.symbol];
+            if symbol.definition != Definition::Undefined
+                || symbol.weak_reference
+                || reported[relocation.symbol.index()]
+                || relocation.discarded
+                || crate::arch::syscall::is_provided_by_driver(&symbol.name)
+            {
+                continue;
+            }
+            reported[relocation.symbol.index()] = true;
+            let input = symbol
+                .input
+                .map_or("", |input| merged.inputs[input.index()].as_str());
+            diagnostics.push(Diagnostic::undefined_reference(&symbol.name, input));
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! What a relocation's target is worth at link time.
+
+use crate::cubin::SymbolType;
+use crate::id::FunctionId;
+use crate::layout::LaidOut;
+use crate::merge::{Definition, Relocation, Section, SectionKind, SharedHome};
+
+/// Which of the two worlds of a Mercury link is being patched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum World {
+    /// What the merge worked on.
+    Linked,
+    /// The native twins.
+    Native,
+}
+
+/// A value known at link time.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Target {
+    pub(super) value: u64,
+    /// The constant bank, for targets in one.
+    pub(super) bank: Option<u8>,
+}
+
+/// Resolves the relocations of one section.
+pub(super) struct Resolver<'a, 'd> {
+    laid_out: &'a LaidOut<'d>,
+    function: Option<FunctionId>,
+    world: World,
+}
+
+impl<'a, 'd> Resolver<'a, 'd> {
+    pub(super) fn new(laid_out: &'a LaidOut<'d>, section: &Section<'d>, world: World) -> Self {
+        Self {
+            laid_out,
+            function: section.function,
+            world,
+        }
+    }
+
+    /// Whether the target was found dead.
+    pub(super) fn is_removed(&self, relocation: &Relocation) -> bool {
+        !self.laid_out.pruned.live.symbols[relocation.symbol]
+    }
+
+    /// Whether the target is a name only the linker could define, in a link
+    /// that does not.
+    pub(super) fn is_ignored(&self, relocation: &Relocation) -> bool {
+        let symbol = &self.laid_out.pruned.merged.symbols[relocation.symbol];
+        symbol.definition == Definition::Undefined
+            && symbol.weak_reference
+            && is_unified_table_name(&symbol.name)
+    }
+
+    /// The value, where the link decides it.
+    pub(super) fn value(&self, relocation: &Relocation) -> Option<Target> {
+        let merged = &self.laid_out.pruned.merged;
+        let symbol = &merged.symbols[relocation.symbol];
+        let shared = &self.laid_out.shared;
+        match symbol.definition {
+            Definition::Shared(SharedHome::Dynamic) => {
+                let start = self.function.and_then(|f| shared.dynamic.get(&f));
+                Some(Target {
+                    value: start.copied().unwrap_or(0),
+                    bank: None,
+                })
+            }
+            Definition::Shared(SharedHome::Module | SharedHome::Kernel(_)) => {
+                let offset = shared.offset.get(&relocation.symbol).copied().unwrap_or(0);
+                Some(Target {
+                    value: offset,
+                    bank: None,
+                })
+            }
+            Definition::Section(section) => match merged.sections[section].kind {
+                SectionKind::Constant(bank) => Some(Target {
+                    value: symbol.value,
+                    bank: Some(self.hardware_bank(bank)),
+                }),
+                SectionKind::Debug if symbol.kind == SymbolType::SECTION => Some(Target {
+                    value: 0,
+                    bank: None,
+                }),
+                _ => None,
+            },
+            Definition::Common | Definition::Undefined => None,
+        }
+    }
+
+    /// The Mercury world numbers its banks apart from the hardware's.
+    fn hardware_bank(&self, bank: u8) -> u8 {
+        match (self.world, bank) {
+            (World::Native, 24) => 3,
+            (World::Native, 25) => 4,
+            (World::Native, 32) => 2,
+            (World::Native | World::Linked, bank) => bank,
+        }
+    }
+}
+
+/// The names of the unified function and data tables.
+pub(crate) fn is_unified_table_name(name: &str) -> bool {
+    name.starts_with("__UFT") || name.starts_with("__UDT")
+}

@@ -1,0 +1,127 @@
+//! Records and tables as bytes.
+
+use crate::cubin::Format;
+use crate::finalize::{Edge, Finalized};
+use crate::id::PrototypeId;
+use crate::merge::{Form, InfoRecord, Payload, Relocation};
+
+use super::numbering::SymbolNumbers;
+
+/// What `.nv.rel.action` always holds.
+pub(super) const RELOC_ACTION: [u8; 16] =
+    [0x73, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x11, 0x25, 0, 5, 0x36];
+
+/// Attribute records.
+pub(super) fn records(records: &[InfoRecord<'_>], symbols: &SymbolNumbers) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for record in records {
+        record_into(&mut bytes, record, symbols);
+    }
+    bytes
+}
+
+fn record_into(bytes: &mut Vec<u8>, record: &InfoRecord<'_>, symbols: &SymbolNumbers) {
+    let mut payload = Vec::new();
+    match &record.payload {
+        Payload::Head(value) => {
+            bytes.extend([record.format.number(), record.code.0, value[0], value[1]]);
+            return;
+        }
+        Payload::Bytes(data) => payload.extend_from_slice(data),
+        Payload::Symbol(symbol, data) => {
+            payload.extend(symbols.number[*symbol].to_le_bytes());
+            payload.extend_from_slice(data);
+        }
+        Payload::Symbols(list) => {
+            payload.extend(list.iter().flat_map(|s| symbols.number[*s].to_le_bytes()));
+        }
+    }
+    debug_assert_eq!(record.format, Format::Sized);
+    bytes.extend([record.format.number(), record.code.0]);
+    bytes.extend((payload.len() as u16).to_le_bytes());
+    bytes.append(&mut payload);
+    bytes.resize(bytes.len().next_multiple_of(4), 0);
+}
+
+/// Relocation records of one form.
+pub(super) fn relocations(kept: &[Relocation], form: Form, symbols: &SymbolNumbers) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for relocation in kept.iter().filter(|r| r.form == form) {
+        let symbol = u64::from(symbols.number[relocation.symbol]);
+        bytes.extend(relocation.offset.to_le_bytes());
+        bytes.extend((symbol << 32 | u64::from(relocation.kind)).to_le_bytes());
+        if form == Form::Rela {
+            bytes.extend(relocation.addend.to_le_bytes());
+        }
+    }
+    bytes
+}
+
+/// `.nv.callgraph`.
+pub(super) fn call_graph(
+    finalized: &Finalized<'_>,
+    symbols: &SymbolNumbers,
+    signature: impl Fn(PrototypeId) -> u32,
+) -> Vec<u8> {
+    let words = finalized.call_graph.iter().flat_map(|edge| match *edge {
+        Edge::Mark(mark) => [0, mark as u32],
+        Edge::Functions(from, to) => [symbols.number[from], symbols.number[to]],
+        Edge::Signature(from, prototype) => [symbols.number[from], signature(prototype)],
+    });
+    words.flat_map(u32::to_le_bytes).collect()
+}
+
+/// `.nv.prototype`.
+pub(super) fn prototypes(
+    finalized: &Finalized<'_>,
+    symbols: &SymbolNumbers,
+    signature: impl Fn(PrototypeId) -> u32,
+) -> Vec<u8> {
+    let words = finalized
+        .prototypes
+        .iter()
+        .flat_map(|&(function, prototype)| [symbols.number[function], signature(prototype)]);
+    words.flat_map(u32::to_le_bytes).collect()
+}
+
+/// The fields of one symbol table entry.
+pub(super) struct SymbolEntry {
+    pub(super) name: u32,
+    pub(super) kind: u8,
+    pub(super) binding: u8,
+    pub(super) other: u8,
+    pub(super) section: u32,
+    pub(super) value: u64,
+    pub(super) size: u64,
+}
+
+/// Section numbers from here on do not fit into a symbol.
+const EXTENDED: u32 = 0xff00;
+
+/// A symbol table behind its null symbol.
+pub(super) fn symbols(entries: impl Iterator<Item = SymbolEntry>) -> Vec<u8> {
+    let mut bytes = vec![0; 24];
+    for entry in entries {
+        let section = if entry.section >= EXTENDED {
+            0xffff
+        } else {
+            entry.section as u16
+        };
+        bytes.extend(entry.name.to_le_bytes());
+        bytes.extend([entry.binding << 4 | entry.kind, entry.other]);
+        bytes.extend(section.to_le_bytes());
+        bytes.extend(entry.value.to_le_bytes());
+        bytes.extend(entry.size.to_le_bytes());
+    }
+    bytes
+}
+
+/// Our own tool record, then those of the inputs.
+pub(super) fn tool_note(finalized: &Finalized<'_>, own: &[u8]) -> Vec<u8> {
+    let tools = &finalized.relocated.laid_out.pruned.merged.notes.tools;
+    let mut bytes = own.to_vec();
+    for tool in tools {
+        bytes.extend_from_slice(tool);
+    }
+    bytes
+}

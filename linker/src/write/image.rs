@@ -1,0 +1,241 @@
+//! A plan becomes bytes.
+
+/// `e_ident` of every image: ELF64, little-endian, CUDA's ABI.
+const IDENT: [u8; 16] = [
+    0x7f, b'E', b'L', b'F', 2, 1, 1, 0x41, 8, 0, 0, 0, 0, 0, 0, 0,
+];
+const FILE_HEADER: u64 = 64;
+const SECTION_HEADER: u64 = 64;
+const PROGRAM_HEADER: u64 = 56;
+/// From this number of sections on, the count stands in section 0.
+const MANY_SECTIONS: usize = 0xff00;
+
+/// What fills a section.
+#[derive(Debug, Clone)]
+pub(super) enum Body {
+    /// These bytes.
+    Bytes(Vec<u8>),
+    /// Nothing in the file: a size only.
+    Empty(u64),
+    /// The bytes of another section, by its position in the plan.
+    Shares(usize),
+}
+
+/// One section of the image.
+#[derive(Debug, Clone)]
+pub(super) struct OutputSection {
+    pub(super) name: u32,
+    pub(super) kind: u32,
+    pub(super) flags: u64,
+    pub(super) link: u32,
+    pub(super) info: u32,
+    pub(super) align: u64,
+    pub(super) entry_size: u64,
+    pub(super) body: Body,
+    /// Zero bytes that follow it.
+    pub(super) padding: u64,
+    pub(super) segment: Option<SegmentKind>,
+}
+
+/// Which loaded part of the image a section belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SegmentKind {
+    /// Constants.
+    Constants,
+    /// Code.
+    Code,
+    /// Variables.
+    Data,
+    /// Parameter banks, where they are apart from other constants.
+    Parameters,
+}
+
+/// A program header to be: the kinds it covers and its flags.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Load {
+    pub(super) kinds: &'static [SegmentKind],
+    pub(super) flags: u32,
+}
+
+/// Everything the image holds.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) sections: Vec<OutputSection>,
+    /// `e_flags`.
+    pub(super) flags: u32,
+    pub(super) loads: &'static [Load],
+    /// Flags of the headers that cover the header table itself.
+    pub(super) header_flags: u32,
+    /// The table's own load stands before the others, not after.
+    pub(super) header_load_first: bool,
+}
+
+struct Placed {
+    offset: u64,
+    size: u64,
+}
+
+/// Writes the image.
+pub(super) fn encode(plan: &Plan) -> Vec<u8> {
+    let (placed, end) = place(&plan.sections);
+    let section_table = end.next_multiple_of(8);
+    let count = plan.sections.len() + 1;
+    let segment_table = section_table + SECTION_HEADER * count as u64;
+    let segments = segments(plan, &placed, segment_table);
+
+    let mut bytes =
+        Vec::with_capacity((segment_table + PROGRAM_HEADER * segments.len() as u64) as usize);
+    bytes.extend(IDENT);
+    bytes.extend(2u16.to_le_bytes());
+    bytes.extend(crate::cubin::EM_CUDA.to_le_bytes());
+    bytes.extend(1u32.to_le_bytes());
+    bytes.extend(0u64.to_le_bytes());
+    bytes.extend(segment_table.to_le_bytes());
+    bytes.extend(section_table.to_le_bytes());
+    bytes.extend(plan.flags.to_le_bytes());
+    bytes.extend((FILE_HEADER as u16).to_le_bytes());
+    bytes.extend((PROGRAM_HEADER as u16).to_le_bytes());
+    bytes.extend((segments.len() as u16).to_le_bytes());
+    bytes.extend((SECTION_HEADER as u16).to_le_bytes());
+    let many = count >= MANY_SECTIONS;
+    bytes.extend((if many { 0 } else { count as u16 }).to_le_bytes());
+    bytes.extend(1u16.to_le_bytes());
+
+    for (section, placed) in plan.sections.iter().zip(&placed) {
+        if let Body::Bytes(data) = &section.body {
+            bytes.resize(placed.offset as usize, 0);
+            bytes.extend_from_slice(data);
+        }
+    }
+    bytes.resize(section_table as usize, 0);
+    let first = section_header(0, 0, 0, 0, if many { count as u64 } else { 0 }, 0, 0, 0, 0);
+    bytes.extend(first);
+    for (section, placed) in plan.sections.iter().zip(&placed) {
+        bytes.extend(section_header(
+            section.name,
+            section.kind,
+            section.flags,
+            placed.offset,
+            placed.size,
+            section.link,
+            section.info,
+            section.align,
+            section.entry_size,
+        ));
+    }
+    for [kind, flags, offset, file_size, memory_size] in segments {
+        bytes.extend((kind as u32).to_le_bytes());
+        bytes.extend((flags as u32).to_le_bytes());
+        for field in [offset, 0, 0, file_size, memory_size, 8] {
+            bytes.extend(field.to_le_bytes());
+        }
+    }
+    bytes
+}
+
+#[expect(
+    clippy::too_many_arguments,
+    reason = "one argument for each field of the header"
+)]
+fn section_header(
+    name: u32,
+    kind: u32,
+    flags: u64,
+    offset: u64,
+    size: u64,
+    link: u32,
+    info: u32,
+    align: u64,
+    entry_size: u64,
+) -> Vec<u8> {
+    let mut header = Vec::with_capacity(SECTION_HEADER as usize);
+    header.extend(name.to_le_bytes());
+    header.extend(kind.to_le_bytes());
+    for field in [flags, 0, offset, size] {
+        header.extend(field.to_le_bytes());
+    }
+    header.extend(link.to_le_bytes());
+    header.extend(info.to_le_bytes());
+    header.extend(align.to_le_bytes());
+    header.extend(entry_size.to_le_bytes());
+    header
+}
+
+/// Sections one behind the other; one without bytes gets an aligned offset.
+fn place(sections: &[OutputSection]) -> (Vec<Placed>, u64) {
+    let mut end = FILE_HEADER;
+    let mut placed: Vec<Placed> = Vec::with_capacity(sections.len());
+    for section in sections {
+        if let Body::Shares(twin) = section.body {
+            let Placed { offset, size } = placed[twin];
+            placed.push(Placed { offset, size });
+            continue;
+        }
+        let offset = end.next_multiple_of(section.align.max(1));
+        let size = match &section.body {
+            Body::Bytes(data) => data.len() as u64,
+            Body::Empty(size) => *size,
+            Body::Shares(_) => 0,
+        };
+        end = match section.body {
+            Body::Bytes(_) => offset + size,
+            Body::Empty(_) | Body::Shares(_) => offset,
+        } + section.padding;
+        placed.push(Placed { offset, size });
+    }
+    (placed, end)
+}
+
+/// The program headers as kind, flags, offset, file size and memory size.
+fn segments(plan: &Plan, placed: &[Placed], segment_table: u64) -> Vec<[u64; 5]> {
+    const PT_LOAD: u64 = 1;
+    const PT_PHDR: u64 = 6;
+    let mut loads = Vec::new();
+    for load in plan.loads {
+        let covered: Vec<usize> = (0..placed.len())
+            .filter(|&i| {
+                plan.sections[i]
+                    .segment
+                    .is_some_and(|kind| load.kinds.contains(&kind))
+            })
+            .collect();
+        let (Some(&first), Some(&last)) = (covered.first(), covered.last()) else {
+            continue;
+        };
+        let start = placed[first].offset;
+        let is_empty = |index: &&usize| matches!(plan.sections[**index].body, Body::Empty(_));
+        let last_empty = covered.iter().rfind(is_empty);
+        // The file part ends where the last section without bytes stands.
+        let file_end = match last_empty {
+            Some(&index) => placed[index].offset,
+            None => placed[last].offset + placed[last].size,
+        };
+        let mut memory_size = file_end - start;
+        for (position, &index) in covered.iter().filter(is_empty).enumerate() {
+            let align = plan.sections[index].align.max(1);
+            // Only the first one is aligned by its address; the others by
+            // their distance from the start of the segment.
+            memory_size = match position {
+                0 => (start + memory_size).next_multiple_of(align) - start,
+                _ => memory_size.next_multiple_of(align),
+            } + placed[index].size;
+        }
+        loads.push([
+            PT_LOAD,
+            load.flags.into(),
+            start,
+            file_end - start,
+            memory_size,
+        ]);
+    }
+    let size = PROGRAM_HEADER * (loads.len() as u64 + 2);
+    let own = |kind| [kind, plan.header_flags.into(), segment_table, size, size];
+    let position = if plan.header_load_first {
+        0
+    } else {
+        loads.len()
+    };
+    loads.insert(position, own(PT_LOAD));
+    loads.insert(0, own(PT_PHDR));
+    loads
+}

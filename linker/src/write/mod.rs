@@ -1,0 +1,23 @@
+//! Phase 7: numbers, names and offsets; then the bytes of the image.
+//!
+//! A plan lists the output sections in their order with all header fields;
+//! [`image`] turns a plan into bytes.
+
+mod encode;
+mod image;
+mod mercury;
+mod native;
+mod numbering;
+
+use crate::finalize::Finalized;
+
+/// The finished image.
+pub(crate) fn write(finalized: &Finalized<'_>, tool_record: &[u8]) -> Vec<u8> {
+    let merged = &finalized.relocated.laid_out.pruned.merged;
+    let plan = if merged.target.has_mercury() {
+        mercury::plan(finalized, tool_record)
+    } else {
+        native::plan(finalized, tool_record)
+    };
+    image::encode(&plan)
+}

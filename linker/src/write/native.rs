@@ -1,0 +1,277 @@
+//! The plan of an image before the Mercury generation.
+
+use crate::cubin::{SectionType, SymbolType};
+use crate::finalize::{Finalized, own_registers};
+use crate::id::{IdVec, SectionId};
+use crate::merge::{Definition, Form, SectionKind};
+use crate::name_table::NameTable;
+
+use super::encode::{self, SymbolEntry};
+use super::image::{Body, Load, OutputSection, Plan, SegmentKind};
+use super::numbering::{Presence, SymbolNumbers};
+
+const READ_EXECUTE: u32 = 5;
+const READ_WRITE: u32 = 6;
+const LOADS: &[Load] = &[
+    Load {
+        kinds: &[SegmentKind::Constants, SegmentKind::Code],
+        flags: READ_EXECUTE,
+    },
+    Load {
+        kinds: &[SegmentKind::Data],
+        flags: READ_WRITE,
+    },
+];
+
+/// Where a section stands: classes in this order, creation order inside one.
+pub(super) fn class(kind: SectionKind) -> u8 {
+    match kind {
+        SectionKind::SectionNames
+        | SectionKind::SymbolNames
+        | SectionKind::Symbols
+        | SectionKind::SymbolSections => 0,
+        SectionKind::Debug => 1,
+        SectionKind::ToolNote
+        | SectionKind::DriverNote
+        | SectionKind::Info
+        | SectionKind::Compat
+        | SectionKind::CallGraph
+        | SectionKind::Prototype
+        | SectionKind::RelocAction => 2,
+        SectionKind::Rel | SectionKind::Rela => 3,
+        SectionKind::Constant(_) => 4,
+        SectionKind::Text => 5,
+        SectionKind::GlobalInit => 6,
+        SectionKind::Global | SectionKind::Shared | SectionKind::SharedReserved => 7,
+    }
+}
+
+/// The type a section has in an executable.
+pub(super) fn executable_type(kind: SectionKind) -> SectionType {
+    match kind {
+        SectionKind::SectionNames | SectionKind::SymbolNames => SectionType::STRTAB,
+        SectionKind::Symbols => SectionType::SYMTAB,
+        SectionKind::SymbolSections => SectionType::SYMTAB_SHNDX,
+        SectionKind::ToolNote | SectionKind::DriverNote => SectionType::NOTE,
+        SectionKind::Info => SectionType::CUDA_INFO,
+        SectionKind::Compat => SectionType::CUDA_COMPAT,
+        SectionKind::CallGraph => SectionType::CUDA_CALLGRAPH,
+        SectionKind::Prototype => SectionType::CUDA_PROTOTYPE,
+        SectionKind::RelocAction => SectionType::CUDA_RELOC_ACTION,
+        SectionKind::Rel => SectionType::REL,
+        SectionKind::Rela => SectionType::RELA,
+        SectionKind::Constant(_)
+        | SectionKind::Text
+        | SectionKind::GlobalInit
+        | SectionKind::Debug => SectionType::PROGBITS,
+        SectionKind::Global | SectionKind::Shared | SectionKind::SharedReserved => {
+            SectionType::NOBITS
+        }
+    }
+}
+
+/// The loaded part a section belongs to.
+pub(super) fn segment(kind: SectionKind) -> Option<SegmentKind> {
+    match class(kind) {
+        4 => Some(SegmentKind::Constants),
+        5 => Some(SegmentKind::Code),
+        6 | 7 => Some(SegmentKind::Data),
+        _ => None,
+    }
+}
+
+/// Numbers of the sections that are written.
+pub(super) struct SectionNumbers {
+    pub(super) order: Vec<SectionId>,
+    pub(super) number: IdVec<SectionId, u32>,
+}
+
+impl SectionNumbers {
+    pub(super) fn new(finalized: &Finalized<'_>, presence: &Presence) -> Self {
+        let sections = &finalized.relocated.laid_out.pruned.merged.sections;
+        let mut order = presence.sections.clone();
+        order.sort_by_key(|&id| class(sections[id].kind));
+        let mut number = IdVec::filled(sections, 0);
+        for (index, &id) in order.iter().enumerate() {
+            number[id] = index as u32 + 1;
+        }
+        Self { order, number }
+    }
+
+    /// The number of the one section of a kind.
+    pub(super) fn only(&self, finalized: &Finalized<'_>, kind: SectionKind) -> u32 {
+        let sections = &finalized.relocated.laid_out.pruned.merged.sections;
+        let position = self.order.iter().position(|&id| sections[id].kind == kind);
+        position.map_or(0, |position| position as u32 + 1)
+    }
+}
+
+/// `.strtab`: signatures, then the names of every live symbol.
+pub(super) fn symbol_names<'a>(finalized: &'a Finalized<'_>) -> NameTable<'a> {
+    let pruned = &finalized.relocated.laid_out.pruned;
+    let mut names = NameTable::new();
+    for signature in pruned.merged.prototypes.iter() {
+        names.add(signature);
+    }
+    for &symbol in pruned.merged.locals.iter().chain(&pruned.merged.globals) {
+        if pruned.live.symbols[symbol] {
+            names.add(&pruned.merged.symbols[symbol].name);
+        }
+    }
+    names
+}
+
+/// `e_flags` with the number of the driver note.
+pub(super) fn file_flags(finalized: &Finalized<'_>, driver_note: u32) -> u32 {
+    let first = finalized.relocated.laid_out.pruned.merged.first_flags;
+    first & 0x00ff_ffff | driver_note << 24
+}
+
+/// Plans the image.
+pub(super) fn plan(finalized: &Finalized<'_>, tool_record: &[u8]) -> Plan {
+    let relocated = &finalized.relocated;
+    let pruned = &relocated.laid_out.pruned;
+    let merged = &pruned.merged;
+    let presence = Presence::new(finalized);
+    let sections = SectionNumbers::new(finalized, &presence);
+    let symbols = SymbolNumbers::new(finalized, &presence);
+    let names = symbol_names(finalized);
+    let mut section_names = NameTable::new();
+    for (id, section) in merged.sections.enumerate() {
+        if pruned.live.sections[id] {
+            section_names.add(&section.name);
+        }
+    }
+    let registers = own_registers(pruned);
+    let symbol_table = sections.only(finalized, SectionKind::Symbols);
+    let signature = |prototype| names.offset(merged.prototypes[prototype]);
+    let target = |section: &crate::merge::Section<'_>| {
+        section.target.map_or(0, |target| sections.number[target])
+    };
+    let mut output = Vec::with_capacity(sections.order.len());
+    let mut strings = Vec::new();
+    for &id in &sections.order {
+        let section = &merged.sections[id];
+        let mut link = 0;
+        let mut info = target(section);
+        let mut flags = section.flags;
+        let body = match section.kind {
+            SectionKind::SectionNames | SectionKind::SymbolNames => {
+                strings.push(output.len());
+                Body::Bytes(Vec::new())
+            }
+            SectionKind::Symbols => {
+                link = sections.only(finalized, SectionKind::SymbolNames);
+                info = symbols.locals as u32 + 1;
+                Body::Bytes(symbol_table_bytes(finalized, &sections, &symbols, &names))
+            }
+            SectionKind::SymbolSections => Body::Bytes(Vec::new()),
+            SectionKind::ToolNote => Body::Bytes(encode::tool_note(finalized, tool_record)),
+            SectionKind::DriverNote => {
+                flags = merged.notes.driver_flags;
+                link = sections.only(finalized, SectionKind::ToolNote);
+                info = sections.only(finalized, SectionKind::Compat);
+                Body::Bytes(merged.notes.driver.to_vec())
+            }
+            SectionKind::Compat => Body::Bytes(merged.compat.encode()),
+            SectionKind::Info => {
+                link = symbol_table;
+                let records = match section.target.and_then(|t| merged.sections[t].function) {
+                    Some(function) => &finalized.function_records[function],
+                    None => &finalized.module_records,
+                };
+                Body::Bytes(encode::records(records, &symbols))
+            }
+            SectionKind::CallGraph => {
+                link = symbol_table;
+                Body::Bytes(encode::call_graph(finalized, &symbols, signature))
+            }
+            SectionKind::Prototype => {
+                link = symbol_table;
+                Body::Bytes(encode::prototypes(finalized, &symbols, signature))
+            }
+            SectionKind::RelocAction => Body::Bytes(encode::RELOC_ACTION.to_vec()),
+            SectionKind::Rel | SectionKind::Rela => {
+                link = symbol_table;
+                let form = if section.kind == SectionKind::Rel {
+                    Form::Rel
+                } else {
+                    Form::Rela
+                };
+                let kept = section
+                    .target
+                    .map_or(&[][..], |t| &relocated.sections[t].kept);
+                Body::Bytes(encode::relocations(kept, form, &symbols))
+            }
+            SectionKind::Text => {
+                link = symbol_table;
+                if let Some(function) = section.function {
+                    info = symbols.of_function(finalized, function);
+                    if !merged.target.is_hopper_or_newer() {
+                        info |= registers[function] << 24;
+                    }
+                }
+                Body::Bytes(relocated.sections[id].bytes.clone())
+            }
+            SectionKind::Constant(_) | SectionKind::GlobalInit | SectionKind::Debug => {
+                Body::Bytes(relocated.sections[id].bytes.clone())
+            }
+            SectionKind::Global | SectionKind::Shared | SectionKind::SharedReserved => {
+                Body::Empty(section.content.size)
+            }
+        };
+        output.push(OutputSection {
+            name: section_names.offset(&section.name),
+            kind: executable_type(section.kind).0,
+            flags,
+            link,
+            info,
+            align: section.content.align,
+            entry_size: section.entry_size,
+            body,
+            padding: 0,
+            segment: segment(section.kind),
+        });
+    }
+    if let [first, second] = strings[..] {
+        output[first].body = Body::Bytes(section_names.into_bytes());
+        output[second].body = Body::Bytes(names.into_bytes());
+    }
+    let driver_note = sections.only(finalized, SectionKind::DriverNote);
+    Plan {
+        sections: output,
+        flags: file_flags(finalized, driver_note),
+        loads: LOADS,
+        header_flags: READ_EXECUTE,
+        header_load_first: false,
+    }
+}
+
+fn symbol_table_bytes(
+    finalized: &Finalized<'_>,
+    sections: &SectionNumbers,
+    symbols: &SymbolNumbers,
+    names: &NameTable<'_>,
+) -> Vec<u8> {
+    let merged = &finalized.relocated.laid_out.pruned.merged;
+    encode::symbols(symbols.order.iter().map(|&id| {
+        let symbol = &merged.symbols[id];
+        let section = match symbol.definition {
+            Definition::Section(section) => sections.number[section],
+            Definition::Undefined | Definition::Common | Definition::Shared(_) => 0,
+        };
+        let is_missing = symbol.definition == Definition::Undefined
+            && symbol.weak_reference
+            && symbol.kind == SymbolType::OBJECT
+            && !symbol.name.starts_with(".nv.reservedSmem");
+        SymbolEntry {
+            name: names.offset(&symbol.name),
+            kind: symbol.kind.0,
+            binding: symbol.binding.0,
+            other: symbol.other.0,
+            section,
+            value: if is_missing { u64::MAX } else { symbol.value },
+            size: symbol.size,
+        }
+    }))
+}

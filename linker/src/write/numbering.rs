@@ -1,0 +1,152 @@
+//! Which sections and symbols are written, and their numbers.
+
+use crate::finalize::Finalized;
+use crate::id::{FunctionId, IdVec, SectionId, SymbolId};
+use crate::merge::{Definition, Form, Section, SectionKind};
+use crate::relocate::is_unified_table_name;
+
+/// Sections that are written, in creation order, and their relocations.
+pub(super) struct Presence {
+    pub(super) sections: Vec<SectionId>,
+    pub(super) is_present: IdVec<SectionId, bool>,
+}
+
+/// Whether a section of relocations against `target` holds any.
+pub(super) fn has_relocations(
+    finalized: &Finalized<'_>,
+    target: Option<SectionId>,
+    form: Form,
+) -> bool {
+    let relocated = &finalized.relocated;
+    target.is_some_and(|target| {
+        let native = relocated.native[target]
+            .iter()
+            .flat_map(|native| &native.kept);
+        relocated.sections[target]
+            .kept
+            .iter()
+            .chain(native)
+            .any(|r| r.form == form)
+    })
+}
+
+impl Presence {
+    pub(super) fn new(finalized: &Finalized<'_>) -> Self {
+        let pruned = &finalized.relocated.laid_out.pruned;
+        let mut is_present = IdVec::filled(&pruned.merged.sections, false);
+        let mut sections = Vec::new();
+        for (id, section) in pruned.merged.sections.enumerate() {
+            if pruned.live.sections[id] && is_written(finalized, section) {
+                is_present[id] = true;
+                sections.push(id);
+            }
+        }
+        Self {
+            sections,
+            is_present,
+        }
+    }
+}
+
+fn is_written(finalized: &Finalized<'_>, section: &Section<'_>) -> bool {
+    match section.kind {
+        // Extended section numbers are added when there are that many.
+        SectionKind::SymbolSections => false,
+        SectionKind::Rel => has_relocations(finalized, section.target, Form::Rel),
+        SectionKind::Rela => has_relocations(finalized, section.target, Form::Rela),
+        SectionKind::Shared => section.keep_empty || section.content.size > 0,
+        SectionKind::Prototype => !finalized.prototypes.is_empty(),
+        SectionKind::SectionNames
+        | SectionKind::SymbolNames
+        | SectionKind::Symbols
+        | SectionKind::ToolNote
+        | SectionKind::DriverNote
+        | SectionKind::Info
+        | SectionKind::Compat
+        | SectionKind::CallGraph
+        | SectionKind::RelocAction
+        | SectionKind::Constant(_)
+        | SectionKind::Text
+        | SectionKind::GlobalInit
+        | SectionKind::Global
+        | SectionKind::SharedReserved
+        | SectionKind::Debug => true,
+    }
+}
+
+/// The symbols that are written, in their order, and the number of each.
+pub(super) struct SymbolNumbers {
+    /// Local ones, then global ones; the first has number 1.
+    pub(super) order: Vec<SymbolId>,
+    pub(super) locals: usize,
+    pub(super) number: IdVec<SymbolId, u32>,
+}
+
+impl SymbolNumbers {
+    pub(super) fn new(finalized: &Finalized<'_>, presence: &Presence) -> Self {
+        let merged = &finalized.relocated.laid_out.pruned.merged;
+        let written = |&&symbol: &&SymbolId| is_symbol_written(finalized, presence, symbol);
+        let mut order: Vec<SymbolId> = merged.locals.iter().filter(written).copied().collect();
+        let locals = order.len();
+        order.extend(merged.globals.iter().filter(written));
+        let mut number = IdVec::filled(&merged.symbols, 0);
+        for (index, &symbol) in order.iter().enumerate() {
+            number[symbol] = index as u32 + 1;
+        }
+        Self {
+            order,
+            locals,
+            number,
+        }
+    }
+
+    /// Number of a function's symbol.
+    pub(super) fn of_function(&self, finalized: &Finalized<'_>, function: FunctionId) -> u32 {
+        self.number[finalized.relocated.laid_out.pruned.merged.functions[function].symbol]
+    }
+}
+
+fn is_symbol_written(finalized: &Finalized<'_>, presence: &Presence, id: SymbolId) -> bool {
+    let pruned = &finalized.relocated.laid_out.pruned;
+    let symbol = &pruned.merged.symbols[id];
+    if !pruned.live.symbols[id] {
+        return false;
+    }
+    match symbol.definition {
+        Definition::Section(section) if symbol.kind == crate::cubin::SymbolType::SECTION => {
+            presence.is_present[section] && has_section_symbol(&pruned.merged.sections[section])
+        }
+        Definition::Undefined => !(symbol.weak_reference && is_unified_table_name(&symbol.name)),
+        Definition::Section(_) | Definition::Common | Definition::Shared(_) => true,
+    }
+}
+
+/// Tables and records have no symbol of their own, nor have empty sections.
+fn has_section_symbol(section: &Section<'_>) -> bool {
+    match section.kind {
+        SectionKind::SectionNames
+        | SectionKind::SymbolNames
+        | SectionKind::Symbols
+        | SectionKind::SymbolSections
+        | SectionKind::Info
+        | SectionKind::Compat
+        | SectionKind::Rel
+        | SectionKind::Rela => false,
+        SectionKind::Debug => section.content.size > 0,
+        SectionKind::Shared => {
+            section.content.size > 0
+                || !section.name.starts_with(".nv.shared.")
+                    && !section.name.starts_with(".nv_debug")
+        }
+        SectionKind::ToolNote
+        | SectionKind::DriverNote
+        | SectionKind::CallGraph
+        | SectionKind::Prototype
+        | SectionKind::RelocAction
+        | SectionKind::Constant(_)
+        | SectionKind::Text
+        | SectionKind::GlobalInit
+        | SectionKind::Global
+        | SectionKind::SharedReserved => true,
+    }
+}
