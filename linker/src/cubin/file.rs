@@ -43,6 +43,8 @@ pub struct Header {
     pub sections_offset: u64,
     /// `e_flags`.
     pub flags: u32,
+    /// `e_phentsize`; without program headers some tools write zero.
+    pub segment_entry_size: u16,
     /// Number of the section that holds the section names.
     pub names_section: u32,
 }
@@ -159,6 +161,7 @@ impl<'d> File<'d> {
                 segments_offset: header.e_phoff(Le),
                 sections_offset: header.e_shoff(Le),
                 flags: header.e_flags(Le).0,
+                segment_entry_size: header.e_phentsize(Le),
                 names_section,
             },
             sections,
@@ -296,6 +299,23 @@ impl<'d> File<'d> {
             None => relocation(rel[i].r_offset.get(Le), rel[i].r_info.get(Le), None),
         }))
     }
+}
+
+impl Relocation {
+    /// Appends the record; with an addend it is one of a `RELA` section.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        out.extend(self.offset.to_le_bytes());
+        out.extend((u64::from(self.symbol) << 32 | u64::from(self.kind)).to_le_bytes());
+        out.extend(self.addend.iter().flat_map(|addend| addend.to_le_bytes()));
+    }
+}
+
+/// The section as 32-bit words.
+pub(super) fn words<'d>(
+    section: &Section<'d>,
+) -> Result<impl Iterator<Item = u32> + use<'d>, ParseError> {
+    let words = records::<object::endian::U32<Le>>(section.name, section.data)?;
+    Ok(words.iter().map(|word| word.get(Le)))
 }
 
 /// A string of a string table section.

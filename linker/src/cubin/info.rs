@@ -1,7 +1,8 @@
 //! `.nv.info*`: what a function or a module needs of the hardware and the
 //! driver, as attribute records.
 //!
-//! [`InfoRecord`] borrows and leaves the payload as bytes.
+//! [`InfoRecord`] leaves the payload as bytes; [`super::Attribute`] takes it
+//! apart.
 
 use std::fmt;
 

@@ -1,28 +1,39 @@
 //! The ELF dialect of CUDA device objects: bytes and names, no policy.
 //!
-//! [`File`] is a checked view that borrows the input; nothing in this folder
-//! opens a file or decides what a link does with what it reads.
+//! [`File`] is a checked view that borrows the input, [`Cubin`] everything
+//! decoded, with a way back to bytes. Nothing in this folder opens a file or
+//! decides what a link does with what it reads.
 
+mod attribute;
 mod call_graph;
+mod capsule;
 mod compat;
+mod content;
 mod file;
 mod info;
+mod model;
 mod note;
 mod pairs;
 mod prototype;
 mod record;
 mod section_type;
 mod symbol;
+mod tables;
 
+pub use attribute::{Attribute, IndirectBranch, Parameter, ParameterV2};
 pub use call_graph::{CallGraph, Edge, Signature};
+pub use capsule::{Capsule, StoredInstruction};
 pub use compat::{CompatCode, CompatRecord, CompatRecords};
+pub use content::Content;
 pub use file::{File, Header, ObjectKind, Relocation, Section, Segment, string_at};
 pub use info::{InfoCode, InfoRecord, InfoRecords};
+pub use model::{Cubin, CubinSection, EncodeError};
 pub use note::{DeviceNote, Note, NoteKind, OWNER, ToolNote};
 pub use prototype::Prototype;
 pub use record::{Format, Record, Records};
 pub use section_type::SectionType;
 pub use symbol::{Binding, Place, Symbol, SymbolOther, SymbolType};
+pub use tables::{ActionField, RelocationAction, UnifiedEntry};
 
 /// `e_machine` of every CUDA object.
 pub const EM_CUDA: u16 = 190;

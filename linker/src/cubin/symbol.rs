@@ -110,3 +110,25 @@ pub struct Symbol<'d> {
     /// Size in bytes.
     pub size: u64,
 }
+
+impl Symbol<'_> {
+    /// Appends the table entry. Section numbers that need `.symtab_shndx` are
+    /// marked as such.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        let section: u16 = match self.place {
+            Place::Undefined => 0,
+            Place::Absolute => 0xfff1,
+            Place::Common => 0xfff2,
+            Place::Reserved(number) => number,
+            Place::Section(number) => u16::try_from(number)
+                .ok()
+                .filter(|&number| number < 0xff00)
+                .unwrap_or(0xffff),
+        };
+        out.extend(self.name_offset.to_le_bytes());
+        out.extend([self.binding.0 << 4 | self.kind.0 & 0xf, self.other.0]);
+        out.extend(section.to_le_bytes());
+        out.extend(self.value.to_le_bytes());
+        out.extend(self.size.to_le_bytes());
+    }
+}

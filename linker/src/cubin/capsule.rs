@@ -1,0 +1,211 @@
+//! `.nv.capmerc.*`: the Mercury form of one function.
+//!
+//! Three words (section number of the machine code, a word that is the same
+//! in every file, number of instructions), a bitmap and the stored
+//! instructions. A set bit means that the instruction is not stored. Lengths
+//! of stored instructions follow from their first byte; what they mean is not
+//! known here.
+
+use std::ops::Range;
+
+use crate::error::{ParseError, Problem};
+
+/// One function's Mercury code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Capsule<'d> {
+    /// Section number of the machine code, `.text.*`.
+    pub text_section: u32,
+    /// 0xc0000001 in every file seen.
+    pub marker: u32,
+    /// Number of instructions, stored or not.
+    pub instructions: u32,
+    /// One bit for each instruction, in whole 32-bit words.
+    pub bitmap: &'d [u8],
+    /// The stored instructions, in order.
+    pub stored: Vec<StoredInstruction<'d>>,
+}
+
+/// One instruction of the stored ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StoredInstruction<'d> {
+    /// Its number among all instructions.
+    pub index: u32,
+    /// Offset of [`StoredInstruction::bytes`] in the section.
+    pub offset: u32,
+    /// How many of the bytes are a prefix.
+    pub prefix: u8,
+    /// Prefix and body.
+    pub bytes: &'d [u8],
+}
+
+/// Size of the three words.
+const HEADER: usize = 12;
+
+impl<'d> Capsule<'d> {
+    /// Reads a section.
+    pub fn parse(data: &'d [u8]) -> Result<Self, ParseError> {
+        let at = |offset: usize, problem| ParseError::new(problem).at(offset as u64);
+        let truncated = |what, start: usize, size: usize| {
+            let problem = Problem::Truncated {
+                what,
+                end: (start as u64).saturating_add(size as u64),
+                available: data.len() as u64,
+            };
+            at(start, problem)
+        };
+        let (header, _) = data
+            .split_first_chunk::<HEADER>()
+            .ok_or_else(|| truncated("capsule header", 0, HEADER))?;
+        let word = |index: usize| {
+            let bytes = [0, 1, 2, 3].map(|byte| header[index * 4 + byte]);
+            u32::from_le_bytes(bytes)
+        };
+        let instructions = word(2);
+        let bitmap_size = instructions.div_ceil(32) as usize * 4;
+        let bitmap = data[HEADER..]
+            .get(..bitmap_size)
+            .ok_or_else(|| truncated("capsule bitmap", HEADER, bitmap_size))?;
+        let mut stored = Vec::new();
+        let mut offset = HEADER + bitmap_size;
+        for index in (0..instructions).filter(|&index| !bit(bitmap, index)) {
+            let (prefix, size) = lengths(&data[offset..]).ok_or_else(|| {
+                let problem = match data.get(offset) {
+                    Some(byte) => format!("instruction {index} begins with unknown byte {byte:#x}"),
+                    None => format!("instruction {index} is missing"),
+                };
+                at(offset, Problem::Malformed(problem))
+            })?;
+            let bytes = data[offset..]
+                .get(..size)
+                .ok_or_else(|| truncated("capsule instruction", offset, size))?;
+            stored.push(StoredInstruction {
+                index,
+                offset: offset as u32,
+                prefix,
+                bytes,
+            });
+            offset += size;
+        }
+        if offset != data.len() {
+            let problem = format!(
+                "{} bytes behind the last of {instructions} instructions",
+                data.len() - offset
+            );
+            return Err(at(offset, Problem::Malformed(problem)));
+        }
+        Ok(Self {
+            text_section: word(0),
+            marker: word(1),
+            instructions,
+            bitmap,
+            stored,
+        })
+    }
+
+    /// Where the body of an instruction lies in the section; `None` if it is
+    /// not stored.
+    pub fn body(&self, index: u32) -> Option<Range<usize>> {
+        let at = self.stored.binary_search_by_key(&index, |i| i.index).ok()?;
+        let instruction = &self.stored[at];
+        let start = instruction.offset as usize;
+        Some(start + usize::from(instruction.prefix)..start + instruction.bytes.len())
+    }
+
+    /// The bytes of the section.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        for word in [self.text_section, self.marker, self.instructions] {
+            out.extend(word.to_le_bytes());
+        }
+        out.extend(self.bitmap);
+        for instruction in &self.stored {
+            out.extend(instruction.bytes);
+        }
+        out
+    }
+}
+
+/// Length of the prefix and of the whole instruction at the start of `data`.
+/// The lengths add up to the size of every such section of the test cases.
+fn lengths(data: &[u8]) -> Option<(u8, usize)> {
+    const PREFIX: u8 = 2;
+    let body = |first: u8| {
+        Some(match first {
+            0x01 => 16,
+            0x02 => 32,
+            0x41 | 0x42 => 4,
+            0x50 | 0xd0 => 2,
+            _ => return None,
+        })
+    };
+    match *data.first()? {
+        0x51 | 0xd1 => {
+            let size: usize = body(*data.get(usize::from(PREFIX))?)?;
+            Some((PREFIX, usize::from(PREFIX) + size))
+        }
+        first => Some((0, body(first)?)),
+    }
+}
+
+fn bit(bitmap: &[u8], index: u32) -> bool {
+    bitmap[index as usize / 8] >> (index % 8) & 1 == 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes(instructions: u32, bitmap: &[u8], rest: &[u8]) -> Vec<u8> {
+        let mut out = Vec::new();
+        for word in [15, 0xc000_0001, instructions] {
+            out.extend(u32::to_le_bytes(word));
+        }
+        out.extend(bitmap);
+        out.extend(rest);
+        out
+    }
+
+    #[test]
+    fn stored_and_elided_instructions() {
+        // Instructions 1 and 3 are elided; 2 has a prefix.
+        let rest = [&[0x41, 0, 0, 4][..], &[0x51, 9, 0x50, 1], &[0xd0, 6]].concat();
+        let data = bytes(5, &[0b01010, 0, 0, 0], &rest);
+        let capsule = Capsule::parse(&data).unwrap();
+        assert_eq!((capsule.text_section, capsule.instructions), (15, 5));
+        let indices: Vec<_> = capsule.stored.iter().map(|i| (i.index, i.prefix)).collect();
+        assert_eq!(indices, [(0, 0), (2, 2), (4, 0)]);
+        assert_eq!(capsule.body(2), Some(22..24));
+        assert_eq!(capsule.body(1), None);
+        assert_eq!(capsule.body(9), None);
+        assert_eq!(capsule.encode(), data);
+    }
+
+    #[test]
+    fn damage_is_named() {
+        let error = |data: &[u8]| Capsule::parse(data).unwrap_err().to_string();
+        assert_eq!(
+            error(&[0; 4]),
+            "<memory>, offset 0x0: capsule header ends at 0xc, past the 0x4 bytes there are"
+        );
+        assert_eq!(
+            error(&bytes(u32::MAX, &[], &[])),
+            "<memory>, offset 0xc: capsule bitmap ends at 0x2000000c, past the 0xc bytes there are"
+        );
+        assert_eq!(
+            error(&bytes(1, &[0; 4], &[0x77])),
+            "<memory>, offset 0x10: instruction 0 begins with unknown byte 0x77"
+        );
+        assert_eq!(
+            error(&bytes(1, &[0; 4], &[])),
+            "<memory>, offset 0x10: instruction 0 is missing"
+        );
+        assert_eq!(
+            error(&bytes(1, &[0; 4], &[2, 0])),
+            "<memory>, offset 0x10: capsule instruction ends at 0x30, past the 0x12 bytes there are"
+        );
+        assert_eq!(
+            error(&bytes(1, &[1, 0, 0, 0], &[0xd0, 6])),
+            "<memory>, offset 0x10: 2 bytes behind the last of 1 instructions"
+        );
+    }
+}

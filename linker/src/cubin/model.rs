@@ -1,0 +1,381 @@
+//! A whole device object, decoded, and its way back to bytes.
+//!
+//! [`Cubin::parse`] reads any device object the 13.0 tools write and
+//! [`Cubin::encode`] gives back the same bytes. In between, everything can be
+//! looked at and changed. The link does not use this: it reads [`File`].
+
+use object::LittleEndian as Le;
+use object::elf::{
+    ELFCLASS64, ELFDATA2LSB, ELFMAG, EV_CURRENT, FileFlags, FileHeader64, FileType, Ident, Machine,
+    OsAbi, ProgramFlags, ProgramHeader64, ProgramType, SectionFlags, SectionHeader64,
+    SymbolSection,
+};
+use object::endian::{U16, U32, U64};
+
+use super::{Content, EM_CUDA, File, Header, Section, SectionType, Segment, Symbol};
+use crate::error::{ParseError, Problem};
+
+/// A whole device object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cubin<'d> {
+    /// The file header. The offsets in it say where the tables go.
+    pub header: Header,
+    /// All sections, section 0 included.
+    pub sections: Vec<CubinSection<'d>>,
+    /// The program headers.
+    pub segments: Vec<Segment>,
+    /// Size of the file.
+    pub size: u64,
+    /// Runs of bytes that nothing above accounts for and that are not what
+    /// the tools write there: offset and bytes. Empty for their files.
+    pub unexplained: Vec<(u64, &'d [u8])>,
+}
+
+/// One section of a [`Cubin`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CubinSection<'d> {
+    /// Its name.
+    pub name: &'d str,
+    /// Offset of the name in the section name table.
+    pub name_offset: u32,
+    /// `sh_type`.
+    pub kind: SectionType,
+    /// `sh_flags`.
+    pub flags: u64,
+    /// `sh_addr`.
+    pub address: u64,
+    /// `sh_offset`.
+    pub offset: u64,
+    /// `sh_size`. Where there are bytes in the file, their number.
+    pub size: u64,
+    /// `sh_link`.
+    pub link: u32,
+    /// `sh_info`.
+    pub info: u32,
+    /// `sh_addralign`.
+    pub align: u64,
+    /// `sh_entsize`.
+    pub entry_size: u64,
+    /// What is inside.
+    pub content: Content<'d>,
+}
+
+/// A [`Cubin`] whose parts do not fit together.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EncodeError {
+    /// Something lies outside the file.
+    #[error("{what} ends at {end:#x}, past the file's {size:#x} bytes")]
+    OutsideFile {
+        /// The section, or the table.
+        what: String,
+        /// Where it ends.
+        end: u64,
+        /// [`Cubin::size`].
+        size: u64,
+    },
+    /// A section's size is not that of its content.
+    #[error("section {section} has {actual:#x} bytes and says {stated:#x}")]
+    WrongSize {
+        /// The section.
+        section: String,
+        /// Bytes of the content.
+        actual: u64,
+        /// [`CubinSection::size`].
+        stated: u64,
+    },
+    /// A file of more bytes than this machine can hold.
+    #[error("the file's {0:#x} bytes do not fit into memory")]
+    TooLarge(u64),
+}
+
+/// Sizes of the ELF structures.
+const HEADER: u64 = size_of::<FileHeader64<Le>>() as u64;
+const SECTION: u64 = size_of::<SectionHeader64<Le>>() as u64;
+const SEGMENT: u64 = size_of::<ProgramHeader64<Le>>() as u64;
+
+/// From this section number on, numbers do not fit their 16-bit fields.
+const RESERVED: u16 = 0xff00;
+
+/// Stands for a section number that is kept elsewhere.
+const EXTENDED: u16 = 0xffff;
+
+impl<'d> Cubin<'d> {
+    /// Reads and decodes a device object.
+    pub fn parse(data: &'d [u8]) -> Result<Self, ParseError> {
+        let file = File::parse(data)?;
+        check_claims(&file)?;
+        let mut sections = Vec::with_capacity(file.sections.len());
+        for (index, section) in file.sections.iter().enumerate() {
+            let content = Content::decode(&file, index)?;
+            sections.push(CubinSection::new(section, content));
+        }
+        let mut cubin = Self {
+            header: file.header,
+            sections,
+            segments: file.segments,
+            size: data.len() as u64,
+            unexplained: Vec::new(),
+        };
+        let encoded = cubin
+            .encode()
+            .map_err(|error| ParseError::new(Problem::Malformed(error.to_string())))?;
+        cubin.unexplained = differences(data, &encoded);
+        Ok(cubin)
+    }
+
+    /// The bytes of the file. What no part claims is zero.
+    pub fn encode(&self) -> Result<Vec<u8>, EncodeError> {
+        let size = usize::try_from(self.size).map_err(|_| EncodeError::TooLarge(self.size))?;
+        let mut out = vec![0; size];
+        for section in &self.sections {
+            let bytes = match &section.content {
+                // These are most of the bytes; they need no copy in between.
+                Content::Empty => continue,
+                Content::Strings(bytes) | Content::Bytes(bytes) => {
+                    section.check_size(bytes)?;
+                    put(&mut out, section.offset, bytes, section.name)?;
+                    continue;
+                }
+                decoded => decoded.encode(),
+            };
+            section.check_size(&bytes)?;
+            put(&mut out, section.offset, &bytes, section.name)?;
+        }
+        let sections: Vec<_> = self.sections.iter().map(CubinSection::header).collect();
+        let sections = object::pod::bytes_of_slice(&sections);
+        put(
+            &mut out,
+            self.header.sections_offset,
+            sections,
+            "section table",
+        )?;
+        let segments: Vec<_> = self.segments.iter().map(program_header).collect();
+        let segments = object::pod::bytes_of_slice(&segments);
+        put(
+            &mut out,
+            self.header.segments_offset,
+            segments,
+            "program headers",
+        )?;
+        put(
+            &mut out,
+            0,
+            object::pod::bytes_of(&self.file_header()),
+            "file header",
+        )?;
+        for &(offset, bytes) in &self.unexplained {
+            put(&mut out, offset, bytes, "unexplained bytes")?;
+        }
+        Ok(out)
+    }
+
+    /// Gives every section its size and a place in the file, one behind the
+    /// other at its alignment, then the section table and the program headers
+    /// as the CUDA tools do, and sets [`Cubin::size`].
+    pub fn lay_out(&mut self) {
+        let mut end = HEADER;
+        for section in self.sections.iter_mut().skip(1) {
+            end = end.next_multiple_of(section.align.max(1));
+            section.offset = end;
+            if section.content != Content::Empty {
+                section.size = section.content.encode().len() as u64;
+                end += section.size;
+            }
+        }
+        end = end.next_multiple_of(8);
+        self.header.sections_offset = end;
+        end += self.sections.len() as u64 * SECTION;
+        self.header.segments_offset = if self.segments.is_empty() { 0 } else { end };
+        end += self.segments.len() as u64 * SEGMENT;
+        self.size = end;
+        let count = self.sections.len() as u64;
+        if let Some(first) = self.sections.first_mut() {
+            first.size = if count >= RESERVED.into() { count } else { 0 };
+        }
+    }
+
+    /// The first section of a name.
+    pub fn section_by_name(&self, name: &str) -> Option<&CubinSection<'d>> {
+        self.sections.iter().find(|s| s.name == name)
+    }
+
+    /// The symbols of `.symtab`; empty without one, or where it could not be
+    /// decoded without loss.
+    pub fn symbols(&self) -> &[Symbol<'d>] {
+        self.sections
+            .iter()
+            .find(|s| s.kind == SectionType::SYMTAB)
+            .and_then(|s| match &s.content {
+                Content::Symbols(symbols) => Some(&symbols[..]),
+                _ => None,
+            })
+            .unwrap_or(&[])
+    }
+
+    fn file_header(&self) -> FileHeader64<Le> {
+        let header = &self.header;
+        let count = self.sections.len();
+        FileHeader64 {
+            e_ident: Ident {
+                magic: ELFMAG,
+                class: ELFCLASS64,
+                data: ELFDATA2LSB,
+                version: EV_CURRENT,
+                os_abi: OsAbi(header.os_abi),
+                abi_version: header.abi_version,
+                padding: [0; 7],
+            },
+            e_type: U16::new(Le, FileType(header.kind.0)),
+            e_machine: U16::new(Le, Machine(EM_CUDA)),
+            e_version: U32::new(Le, header.version),
+            e_entry: U64::new(Le, header.entry),
+            e_phoff: U64::new(Le, header.segments_offset),
+            e_shoff: U64::new(Le, header.sections_offset),
+            e_flags: U32::new(Le, FileFlags(header.flags)),
+            e_ehsize: U16::new(Le, HEADER as u16),
+            e_phentsize: U16::new(Le, header.segment_entry_size),
+            e_phnum: U16::new(Le, self.segments.len() as u16),
+            e_shentsize: U16::new(Le, if count == 0 { 0 } else { SECTION as u16 }),
+            e_shnum: U16::new(Le, short_count(count)),
+            e_shstrndx: U16::new(Le, SymbolSection(short_number(header.names_section))),
+        }
+    }
+}
+
+impl<'d> CubinSection<'d> {
+    fn new(section: &Section<'d>, content: Content<'d>) -> Self {
+        Self {
+            name: section.name,
+            name_offset: section.name_offset,
+            kind: section.kind,
+            flags: section.flags,
+            address: section.address,
+            offset: section.offset,
+            size: section.size,
+            link: section.link,
+            info: section.info,
+            align: section.align,
+            entry_size: section.entry_size,
+            content,
+        }
+    }
+
+    fn check_size(&self, bytes: &[u8]) -> Result<(), EncodeError> {
+        let actual = bytes.len() as u64;
+        if actual == self.size {
+            return Ok(());
+        }
+        Err(EncodeError::WrongSize {
+            section: self.name.to_owned(),
+            actual,
+            stated: self.size,
+        })
+    }
+
+    fn header(&self) -> SectionHeader64<Le> {
+        SectionHeader64 {
+            sh_name: U32::new(Le, self.name_offset),
+            sh_type: U32::new(Le, object::elf::SectionType(self.kind.0)),
+            sh_flags: U64::new(Le, SectionFlags(self.flags)),
+            sh_addr: U64::new(Le, self.address),
+            sh_offset: U64::new(Le, self.offset),
+            sh_size: U64::new(Le, self.size),
+            sh_link: U32::new(Le, self.link),
+            sh_info: U32::new(Le, self.info),
+            sh_addralign: U64::new(Le, self.align),
+            sh_entsize: U64::new(Le, self.entry_size),
+        }
+    }
+}
+
+fn program_header(segment: &Segment) -> ProgramHeader64<Le> {
+    ProgramHeader64 {
+        p_type: U32::new(Le, ProgramType(segment.kind)),
+        p_flags: U32::new(Le, ProgramFlags(segment.flags)),
+        p_offset: U64::new(Le, segment.offset),
+        p_vaddr: U64::new(Le, segment.virtual_address),
+        p_paddr: U64::new(Le, segment.physical_address),
+        p_filesz: U64::new(Le, segment.file_size),
+        p_memsz: U64::new(Le, segment.memory_size),
+        p_align: U64::new(Le, segment.align),
+    }
+}
+
+/// A number of sections as `e_shnum`: zero where section 0 keeps it.
+fn short_count(count: usize) -> u16 {
+    u16::try_from(count)
+        .ok()
+        .filter(|&count| count < RESERVED)
+        .unwrap_or(0)
+}
+
+/// A section number as a 16-bit field.
+fn short_number(number: u32) -> u16 {
+    u16::try_from(number)
+        .ok()
+        .filter(|&number| number < RESERVED)
+        .unwrap_or(EXTENDED)
+}
+
+/// Decoding takes several times the space of the bytes. Tables of a sound
+/// file do not overlap, so together they are no longer than the file; a
+/// damaged one could make a short file claim any amount.
+fn check_claims(file: &File<'_>) -> Result<(), ParseError> {
+    let mut claimed = 0;
+    for section in &file.sections {
+        claimed += match section.kind {
+            SectionType::PROGBITS | SectionType::STRTAB => 0,
+            _ => section.data.len(),
+        };
+        // Mercury constants and globals share the bytes of their twins.
+        if claimed > file.data.len() * 2 {
+            let problem = format!(
+                "the sections up to here overlap: they claim {claimed:#x} bytes of a file of {:#x}",
+                file.data.len()
+            );
+            return Err(ParseError::new(Problem::Malformed(problem)).in_section(section.name));
+        }
+    }
+    Ok(())
+}
+
+fn put(out: &mut [u8], offset: u64, bytes: &[u8], what: &str) -> Result<(), EncodeError> {
+    if bytes.is_empty() {
+        return Ok(());
+    }
+    let end = offset.saturating_add(bytes.len() as u64);
+    if end > out.len() as u64 {
+        return Err(EncodeError::OutsideFile {
+            what: what.to_owned(),
+            end,
+            size: out.len() as u64,
+        });
+    }
+    out[offset as usize..end as usize].copy_from_slice(bytes);
+    Ok(())
+}
+
+/// Runs of `data` that differ from `encoded`, which is as long.
+fn differences<'d>(data: &'d [u8], encoded: &[u8]) -> Vec<(u64, &'d [u8])> {
+    let mut runs = Vec::new();
+    let mut start = None;
+    // Most files have none, and whole blocks compare fast.
+    if data == encoded {
+        return runs;
+    }
+    for index in 0..=data.len() {
+        let differs = data.get(index) != encoded.get(index);
+        match (start, differs) {
+            (None, true) => start = Some(index),
+            (Some(first), false) => {
+                runs.push((first as u64, &data[first..index]));
+                start = None;
+            }
+            (None, false) | (Some(_), true) => {}
+        }
+    }
+    if let Some(first) = start {
+        runs.push((first as u64, &data[first..]));
+    }
+    runs
+}
