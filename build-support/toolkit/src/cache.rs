@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! toolkits/13.0.88            a whole toolkit; it appears by one rename
-//! toolkits/.13.0.88.partial   what an install is working on, or has left when it was interrupted
-//! toolkits/.13.0.88.old       what a reinstall is about to remove
 //! toolkits/.13.0.88.lock      held by the one install of this version
+//! toolkits/.13.0.88.part-xyz  what an install is working on, or has left when it was interrupted
+//! toolkits/.13.0.88.old       what a reinstall is about to remove
 //! ```
 
 use std::path::{Path, PathBuf};
@@ -48,8 +48,24 @@ impl Cache {
         self.folder.join(version.to_string())
     }
 
-    pub(crate) fn partial(&self, version: &Version) -> PathBuf {
-        self.folder.join(format!(".{version}.partial"))
+    /// How the names of folders begin that an install of this version works in. The rest is random, because a pip
+    /// that outlives an interrupted install still writes to its folder.
+    pub(crate) fn partial_prefix(version: &Version) -> String {
+        format!(".{version}.part-")
+    }
+
+    /// What interrupted installs of this version have left.
+    pub(crate) fn leftovers(&self, version: &Version) -> Vec<PathBuf> {
+        let prefix = Self::partial_prefix(version);
+        let is_leftover = |path: &PathBuf| {
+            path.file_name()
+                .and_then(|name| name.to_str())
+                .is_some_and(|name| name.starts_with(&prefix))
+        };
+        entries(&self.folder)
+            .into_iter()
+            .filter(is_leftover)
+            .collect()
     }
 
     pub(crate) fn old(&self, version: &Version) -> PathBuf {

@@ -152,15 +152,23 @@ impl<'e> Installer<'e> {
             return Ok(toolkit);
         }
 
-        let partial = cache.partial(&self.version);
-        let result = self
-            .fill(&partial, &root, &packages, progress)
-            .and_then(|()| self.put(&cache, &partial, &root));
-        if result.is_err() {
-            // The error at hand says more than one about tidying up; the next install removes what stays.
-            let _ = fs::remove_dir_all(&partial);
+        for leftover in cache.leftovers(&self.version) {
+            remove(&leftover)?;
         }
-        result?;
+        let pip = Pip::find(self.environment)?;
+        let partial = tempfile::Builder::new()
+            .prefix(&Cache::partial_prefix(&self.version))
+            .tempdir_in(cache.folder())
+            .map_err(file_error(cache.folder(), "written to"))?;
+        progress(Event::Begin {
+            root: &root,
+            packages: packages.len(),
+        });
+        let made = self.make(&pip, partial.path(), &packages, progress)?;
+        self.put(&cache, &made, &root)?;
+        partial
+            .close()
+            .map_err(file_error(cache.folder(), "tidied up"))?;
         let toolkit = open(&root)?;
         progress(Event::Done(&root));
         Ok(toolkit)
@@ -196,23 +204,16 @@ impl<'e> Installer<'e> {
         Ok(lock)
     }
 
-    /// Makes the whole toolkit in `partial`.
-    fn fill(
+    /// Makes the whole toolkit in a folder below `partial`.
+    fn make(
         &self,
+        pip: &Pip,
         partial: &Path,
-        root: &Path,
         packages: &[Package],
         progress: &mut dyn FnMut(Event<'_>),
-    ) -> Result<(), InstallError> {
-        let pip = Pip::find(self.environment)?;
-        remove(partial)?;
+    ) -> Result<PathBuf, InstallError> {
         let toolkit = partial.join("toolkit");
-        fs::create_dir_all(&toolkit).map_err(file_error(&toolkit, "made"))?;
-        progress(Event::Begin {
-            root,
-            packages: packages.len(),
-        });
-
+        fs::create_dir(&toolkit).map_err(file_error(&toolkit, "made"))?;
         let prefix = packages::root_in_packages(&self.version);
         let mut components = BTreeMap::new();
         for (index, package) in packages.iter().enumerate() {
@@ -248,20 +249,26 @@ impl<'e> Installer<'e> {
         layout::write_versions(&toolkit, &self.version, &components)
             .map_err(file_error(&toolkit.join("version.json"), "written"))?;
         let nvcc = toolkit.join("bin").join(Tool::Nvcc.name());
-        version::ask(&nvcc).map_err(|error| InstallError::Broken(error.to_string()))?;
-        Ok(())
+        let version =
+            version::ask(&nvcc).map_err(|error| InstallError::Broken(error.to_string()))?;
+        if version != self.version {
+            return Err(InstallError::Broken(format!(
+                "its nvcc says that it is {version}, not {}",
+                self.version
+            )));
+        }
+        Ok(toolkit)
     }
 
     /// Moves the finished toolkit to its place.
-    fn put(&self, cache: &Cache, partial: &Path, root: &Path) -> Result<(), InstallError> {
+    fn put(&self, cache: &Cache, made: &Path, root: &Path) -> Result<(), InstallError> {
         let old = cache.old(&self.version);
         remove(&old)?;
         if root.exists() {
             fs::rename(root, &old).map_err(file_error(root, "moved away"))?;
         }
-        fs::rename(partial.join("toolkit"), root).map_err(file_error(root, "put in place"))?;
-        remove(&old)?;
-        remove(partial)
+        fs::rename(made, root).map_err(file_error(root, "put in place"))?;
+        remove(&old)
     }
 }
 

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
@@ -176,22 +177,26 @@ impl Pip {
 
 /// Waits for the child, calls `look` now and then, and returns what it wrote to its error stream.
 fn watch(child: &mut Child, mut look: impl FnMut()) -> io::Result<(ExitStatus, String)> {
+    let (sender, receiver) = mpsc::channel();
     let stderr = child.stderr.take();
-    let reader = thread::spawn(move || {
+    thread::spawn(move || {
         let mut bytes = Vec::new();
-        match stderr {
+        let result = match stderr {
             Some(mut stream) => stream.read_to_end(&mut bytes).map(|_| bytes),
             None => Ok(bytes),
-        }
+        };
+        // The receiver is gone only when nobody waits for the text any more.
+        let _ = sender.send(result);
     });
-    let status = loop {
-        if let Some(status) = child.try_wait()? {
-            break status;
+    // The stream ends when the child does, so that waiting for it notices the end at once.
+    let bytes = loop {
+        match receiver.recv_timeout(LOOK) {
+            Ok(result) => break result?,
+            Err(RecvTimeoutError::Timeout) => look(),
+            Err(RecvTimeoutError::Disconnected) => break Vec::new(),
         }
-        look();
-        thread::sleep(LOOK);
     };
-    let bytes = reader.join().unwrap_or_else(|_| Ok(Vec::new()))?;
+    let status = child.wait()?;
     Ok((status, String::from_utf8_lossy(&bytes).trim().to_owned()))
 }
 
