@@ -59,7 +59,10 @@ impl Environment {
     /// # Errors
     ///
     /// Fails when the current folder no longer exists.
-    #[expect(clippy::disallowed_methods, reason = "this module is the one that reads the environment")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this module is the one that reads the environment"
+    )]
     pub fn from_process() -> Result<Self, EnvironmentError> {
         let user_cache = etcetera::choose_base_strategy()
             .ok()
@@ -87,7 +90,10 @@ impl Environment {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "this module is the one that reads the environment")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this module is the one that reads the environment"
+)]
 fn path_variable(name: &str) -> Option<PathBuf> {
     env::var_os(name)
         .filter(|value| !value.is_empty())
