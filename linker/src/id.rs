@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
 
 /// A number that names a row of one [`IdVec`].
-pub trait Id: Copy + Eq {
+pub(crate) trait Id: Copy + Eq {
     /// The id of row `index`.
     fn new(index: usize) -> Self;
     /// The row.
@@ -15,7 +15,7 @@ macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident;)*) => {$(
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub struct $name(u32);
+        pub(crate) struct $name(u32);
 
         impl Id for $name {
             fn new(index: usize) -> Self {
@@ -45,14 +45,14 @@ ids! {
 /// A vector indexed by one kind of id. Rows are never removed, so ids never
 /// move.
 #[derive(Debug, Clone)]
-pub struct IdVec<I, T> {
+pub(crate) struct IdVec<I, T> {
     rows: Vec<T>,
     id: PhantomData<fn() -> I>,
 }
 
 impl<I: Id, T> IdVec<I, T> {
     /// An empty vector.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             rows: Vec::new(),
             id: PhantomData,
@@ -60,7 +60,7 @@ impl<I: Id, T> IdVec<I, T> {
     }
 
     /// One row for each row of `other`.
-    pub fn filled<U>(other: &IdVec<I, U>, value: T) -> Self
+    pub(crate) fn filled<U>(other: &IdVec<I, U>, value: T) -> Self
     where
         T: Clone,
     {
@@ -71,28 +71,28 @@ impl<I: Id, T> IdVec<I, T> {
     }
 
     /// Adds a row.
-    pub fn push(&mut self, row: T) -> I {
+    pub(crate) fn push(&mut self, row: T) -> I {
         self.rows.push(row);
         I::new(self.rows.len() - 1)
     }
 
     /// How many rows there are.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.rows.len()
     }
 
     /// Every row.
-    pub fn iter(&self) -> std::slice::Iter<'_, T> {
+    pub(crate) fn iter(&self) -> std::slice::Iter<'_, T> {
         self.rows.iter()
     }
 
     /// Every row, to change.
-    pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, T> {
+    pub(crate) fn iter_mut(&mut self) -> std::slice::IterMut<'_, T> {
         self.rows.iter_mut()
     }
 
     /// Every row with its id.
-    pub fn enumerate(&self) -> impl DoubleEndedIterator<Item = (I, &T)> {
+    pub(crate) fn enumerate(&self) -> impl DoubleEndedIterator<Item = (I, &T)> {
         self.rows
             .iter()
             .enumerate()

@@ -28,15 +28,13 @@ impl<'n> NameTable<'n> {
         })
     }
 
-    /// Adds a name, or its offset where it stands already under `key`.
-    pub(crate) fn add_as(&mut self, key: &'n str, spelling: &str, width: usize) -> u32 {
-        let bytes = &mut self.bytes;
-        *self.offsets.entry(key).or_insert_with(|| {
-            let offset = bytes.len();
-            bytes.extend_from_slice(spelling.as_bytes());
-            bytes.resize(offset + width + 1, 0);
-            offset as u32
-        })
+    /// Writes a name in the room of one of `width` bytes, whether or not it is
+    /// there already, and says where it stands.
+    pub(crate) fn append(&mut self, name: &str, width: usize) -> u32 {
+        let offset = self.bytes.len();
+        self.bytes.extend_from_slice(name.as_bytes());
+        self.bytes.resize(offset + width + 1, 0);
+        offset as u32
     }
 
     /// Where a name that was added stands.

@@ -122,7 +122,15 @@ impl<'d> Object<'d> {
         let mut sections = Vec::with_capacity(file.sections.len());
         for (index, section) in file.sections.iter().enumerate() {
             let shadowed = native.as_ref().is_some_and(|n| n.shadows(index));
-            sections.push(link_view(section, shadowed));
+            let mut view = link_view(section, shadowed);
+            // Shared memory names the native code of its kernel.
+            if let Some(native) = &native
+                && view.flags & SHF_INFO_LINK != 0
+                && let Some(twin) = native.code_twin(view.info as usize)
+            {
+                view.info = twin as u32;
+            }
+            sections.push(view);
         }
         for (index, section) in sections.iter().enumerate() {
             if let Some(target) = section.target()

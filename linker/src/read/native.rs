@@ -47,6 +47,7 @@ pub struct Native<'d> {
     /// The native symbols.
     pub symbols: Vec<Symbol<'d>>,
     shadowed: Vec<bool>,
+    code_twin: Vec<Option<usize>>,
 }
 
 impl<'d> Native<'d> {
@@ -55,6 +56,7 @@ impl<'d> Native<'d> {
             sections: Vec::new(),
             symbols: file.symbols.clone(),
             shadowed: vec![false; file.sections.len()],
+            code_twin: Vec::new(),
         };
         // The code section a Mercury code section describes is its first word.
         let mut code_twin = vec![None; file.sections.len()];
@@ -111,7 +113,13 @@ impl<'d> Native<'d> {
                 });
             }
         }
+        native.code_twin = code_twin;
         Ok(native)
+    }
+
+    /// The Mercury code section of a native code section.
+    pub(super) fn code_twin(&self, native: usize) -> Option<usize> {
+        self.code_twin.get(native).copied().flatten()
     }
 
     /// Whether the link view leaves section `index` out.

@@ -1,10 +1,381 @@
 //! The plan of an image of the Mercury generation.
+//!
+//! The native sections come first, as in older images, and the parameter
+//! banks behind the variables. The Mercury world follows: code, debug
+//! information, records, relocations, data (which shares the native bytes)
+//! and a symbol table of its own.
 
+mod compat;
+mod records;
+mod tables;
+
+use crate::cubin::SectionType;
 use crate::finalize::Finalized;
+use crate::id::{FunctionId, IdVec, SectionId};
+use crate::merge::{Form, Section, SectionKind};
 
-use super::image::Plan;
+use super::encode;
+use super::image::{Body, Load, OutputSection, Plan, SegmentKind};
+use super::native::{SectionNumbers, executable_type, file_flags, segment, symbol_names};
+use super::numbering::{Presence, SymbolNumbers};
+
+use tables::Names;
+
+/// Set on every section of the Mercury world.
+const MERCURY: u64 = crate::read::SHF_MERCURY;
+const READ: u32 = 4;
+const READ_EXECUTE: u32 = 5;
+const READ_WRITE: u32 = 6;
+const LOADS: &[Load] = &[
+    Load {
+        kinds: &[SegmentKind::Constants],
+        flags: READ,
+    },
+    Load {
+        kinds: &[SegmentKind::Code],
+        flags: READ_EXECUTE,
+    },
+    Load {
+        kinds: &[SegmentKind::Data],
+        flags: READ_WRITE,
+    },
+    Load {
+        kinds: &[SegmentKind::Parameters],
+        flags: READ,
+    },
+];
+/// Zero bytes that always follow `.shstrtab`.
+const NAMES_PADDING: u64 = 36;
+/// Alignment of Mercury code.
+const CODE_ALIGN: u64 = 16;
+
+/// A section of the Mercury world in the image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Twin {
+    Code,
+    Debug,
+    Info,
+    Relocations,
+    Data,
+}
+
+/// Everything that has a number in the image.
+struct Layout {
+    native: SectionNumbers,
+    /// Kernels whose parameter bank is written, in the order of the banks.
+    parameters: Vec<FunctionId>,
+    /// The Mercury sections in order.
+    twins: Vec<(Twin, SectionId)>,
+    twin_number: IdVec<SectionId, u32>,
+}
+
+impl Layout {
+    fn new(finalized: &Finalized<'_>, presence: &Presence) -> Self {
+        let pruned = &finalized.relocated.laid_out.pruned;
+        let merged = &pruned.merged;
+        let native = SectionNumbers::new(finalized, presence);
+        let parameters: Vec<FunctionId> = merged
+            .sections
+            .iter()
+            .filter_map(|section| section.function)
+            .filter(|&f| pruned.live.functions[f])
+            .filter(|&f| merged.functions[f].native.parameters.is_some())
+            .collect();
+        let mut twins = Vec::new();
+        let mut add = |twin: Twin, ids: &[SectionId], wanted: &dyn Fn(&Section<'_>) -> bool| {
+            let sections = ids.iter().filter(|&&id| wanted(&merged.sections[id]));
+            twins.extend(sections.map(|&id| (twin, id)));
+        };
+        add(Twin::Code, &native.order, &|s| s.kind == SectionKind::Text);
+        add(Twin::Debug, &native.order, &|s| {
+            s.kind == SectionKind::Debug
+        });
+        add(Twin::Info, &presence.sections, &|s| {
+            s.kind == SectionKind::Info
+        });
+        add(Twin::Relocations, &presence.sections, &|s| {
+            let kept = s
+                .target
+                .map_or(&[][..], |t| &finalized.relocated.sections[t].kept);
+            s.kind == SectionKind::Rela && !kept.is_empty()
+        });
+        add(Twin::Data, &presence.sections, &|s| {
+            matches!(s.kind, SectionKind::Constant(_))
+        });
+        add(Twin::Data, &presence.sections, &|s| {
+            s.kind == SectionKind::GlobalInit
+        });
+        let first = (native.order.len() + parameters.len()) as u32 + 1;
+        let mut twin_number = IdVec::filled(&merged.sections, 0);
+        for (index, &(_, id)) in twins.iter().enumerate() {
+            twin_number[id] = first + index as u32;
+        }
+        Self {
+            native,
+            parameters,
+            twins,
+            twin_number,
+        }
+    }
+
+    fn parameters_number(&self, index: usize) -> u32 {
+        (self.native.order.len() + index) as u32 + 1
+    }
+
+    fn symbol_table_number(&self) -> u32 {
+        (self.native.order.len() + self.parameters.len() + self.twins.len()) as u32 + 1
+    }
+}
 
 /// Plans the image.
 pub(super) fn plan(finalized: &Finalized<'_>, tool_record: &[u8]) -> Plan {
-    super::native::plan(finalized, tool_record)
+    let relocated = &finalized.relocated;
+    let merged = &relocated.laid_out.pruned.merged;
+    let presence = Presence::new(finalized);
+    let layout = Layout::new(finalized, &presence);
+    let symbols = SymbolNumbers::new(finalized, &presence);
+    let names = Names::new(finalized, &layout, symbol_names(finalized));
+    let native = &layout.native;
+    let symbol_table = native.only(finalized, SectionKind::Symbols);
+    let signature = |prototype| names.symbols.offset(merged.prototypes[prototype]);
+
+    let mut output = Vec::new();
+    let mut strings = Vec::new();
+    for &id in &native.order {
+        let section = &merged.sections[id];
+        let mut link = 0;
+        let mut info = section.target.map_or(0, |target| native.number[target]);
+        let mut flags = section.flags;
+        let mut align = section.content.align;
+        let body = match section.kind {
+            SectionKind::SectionNames | SectionKind::SymbolNames => {
+                strings.push(output.len());
+                Body::Bytes(Vec::new())
+            }
+            SectionKind::Symbols => {
+                link = native.only(finalized, SectionKind::SymbolNames);
+                info = match layout.parameters.len() {
+                    0 => symbols.locals as u32 + 1,
+                    parameters => (symbols.order.len() + parameters) as u32 + 1,
+                };
+                Body::Bytes(tables::native_symbols(finalized, &layout, &symbols, &names))
+            }
+            SectionKind::SymbolSections => Body::Bytes(Vec::new()),
+            SectionKind::ToolNote => Body::Bytes(encode::tool_note(finalized, tool_record)),
+            SectionKind::DriverNote => {
+                flags = merged.notes.driver_flags;
+                link = native.only(finalized, SectionKind::ToolNote);
+                info = native.only(finalized, SectionKind::Compat);
+                Body::Bytes(merged.notes.driver.to_vec())
+            }
+            SectionKind::Compat => Body::Bytes(compat::section(finalized)),
+            SectionKind::Info => {
+                link = symbol_table;
+                Body::Bytes(
+                    match section.target.and_then(|t| merged.sections[t].function) {
+                        Some(function) => records::native(finalized, &layout, &symbols, function),
+                        None => encode::records(&finalized.module_records, &symbols),
+                    },
+                )
+            }
+            SectionKind::CallGraph => {
+                link = symbol_table;
+                Body::Bytes(encode::call_graph(finalized, &symbols, signature))
+            }
+            SectionKind::Prototype => {
+                link = symbol_table;
+                Body::Bytes(encode::prototypes(finalized, &symbols, signature))
+            }
+            SectionKind::RelocAction => Body::Bytes(encode::RELOC_ACTION.to_vec()),
+            SectionKind::Rel | SectionKind::Rela => {
+                link = symbol_table;
+                let form = if section.kind == SectionKind::Rel {
+                    Form::Rel
+                } else {
+                    Form::Rela
+                };
+                let kept = section.target.and_then(|t| relocated.native[t].as_ref());
+                let kept = kept.map_or(&[][..], |native| &native.kept);
+                Body::Bytes(encode::relocations(kept, form, &symbols))
+            }
+            SectionKind::Text => {
+                link = symbol_table;
+                info = section
+                    .function
+                    .map_or(0, |f| symbols.of_function(finalized, f));
+                align = section.native.as_ref().map_or(align, |n| n.content.align);
+                native_bytes(finalized, id)
+            }
+            SectionKind::Debug => {
+                align = match &section.native {
+                    Some(native) if !native.shares_bytes => native.content.align,
+                    _ => align,
+                };
+                native_bytes(finalized, id)
+            }
+            SectionKind::Constant(_) | SectionKind::GlobalInit => {
+                Body::Bytes(relocated.sections[id].bytes.clone())
+            }
+            SectionKind::Global | SectionKind::Shared | SectionKind::SharedReserved => {
+                Body::Empty(section.content.size)
+            }
+        };
+        output.push(OutputSection {
+            name: names.native(&section.name),
+            kind: executable_type(section.kind).0,
+            flags,
+            link,
+            info,
+            align,
+            entry_size: section.entry_size,
+            body,
+            padding: match section.kind {
+                SectionKind::SectionNames => NAMES_PADDING,
+                SectionKind::SymbolNames => names.symbols_padding,
+                _ => 0,
+            },
+            segment: segment(section.kind),
+        });
+    }
+    for &function in &layout.parameters {
+        output.extend(parameters(finalized, &layout, &names, function));
+    }
+    for &(twin, id) in &layout.twins {
+        output.push(mercury_section(
+            finalized, &layout, &symbols, &names, twin, id,
+        ));
+    }
+    output.push(OutputSection {
+        name: names.native(".nv.merc.symtab"),
+        kind: SectionType::CUDA_MERC_SYMTAB.0,
+        flags: MERCURY,
+        link: native.only(finalized, SectionKind::SymbolNames),
+        info: symbols.locals as u32 + 1,
+        align: 8,
+        entry_size: 24,
+        body: Body::Bytes(tables::mercury_symbols(
+            finalized, &layout, &symbols, &names,
+        )),
+        padding: 0,
+        segment: None,
+    });
+    let driver_note = native.only(finalized, SectionKind::DriverNote);
+    if let [first, second] = strings[..] {
+        let (section_names, symbol_names) = names.into_bytes();
+        output[first].body = Body::Bytes(section_names);
+        output[second].body = Body::Bytes(symbol_names);
+    }
+    Plan {
+        sections: output,
+        flags: file_flags(finalized, driver_note),
+        loads: LOADS,
+        header_flags: READ,
+        header_load_first: true,
+    }
+}
+
+fn native_bytes(finalized: &Finalized<'_>, id: SectionId) -> Body {
+    let relocated = &finalized.relocated;
+    let patched = relocated.native[id]
+        .as_ref()
+        .unwrap_or(&relocated.sections[id]);
+    Body::Bytes(patched.bytes.clone())
+}
+
+/// The parameter bank of a kernel, which only the native world has.
+fn parameters(
+    finalized: &Finalized<'_>,
+    layout: &Layout,
+    names: &Names<'_>,
+    function: FunctionId,
+) -> Option<OutputSection> {
+    let row = &finalized.relocated.laid_out.pruned.merged.functions[function];
+    let bank = row.native.parameters?;
+    Some(OutputSection {
+        name: names.native(bank.name),
+        kind: SectionType::PROGBITS.0,
+        flags: bank.flags,
+        link: 0,
+        info: row.text.map_or(0, |text| layout.native.number[text]),
+        align: bank.align,
+        entry_size: bank.entry_size,
+        body: Body::Bytes(bank.data.to_vec()),
+        padding: 0,
+        segment: Some(SegmentKind::Parameters),
+    })
+}
+
+fn mercury_section(
+    finalized: &Finalized<'_>,
+    layout: &Layout,
+    symbols: &SymbolNumbers,
+    names: &Names<'_>,
+    twin: Twin,
+    id: SectionId,
+) -> OutputSection {
+    let relocated = &finalized.relocated;
+    let merged = &relocated.laid_out.pruned.merged;
+    let section = &merged.sections[id];
+    let table = layout.symbol_table_number();
+    let bytes = &relocated.sections[id].bytes;
+    let twin_target = section.target.map_or(0, |t| match layout.twin_number[t] {
+        0 => layout.native.number[t],
+        number => number,
+    });
+    let mut output = OutputSection {
+        name: names.mercury(twin, &section.name),
+        kind: SectionType::PROGBITS.0,
+        flags: section.flags | MERCURY,
+        link: 0,
+        info: 0,
+        align: section.content.align,
+        entry_size: 0,
+        body: Body::Empty(0),
+        padding: 0,
+        segment: None,
+    };
+    match twin {
+        Twin::Code => {
+            let mut bytes = bytes.clone();
+            bytes[..4].copy_from_slice(&layout.native.number[id].to_le_bytes());
+            output.kind = SectionType::CUDA_CAPMERC.0;
+            output.flags = MERCURY;
+            output.link = table;
+            output.info = section
+                .function
+                .map_or(0, |f| symbols.of_function(finalized, f));
+            output.align = CODE_ALIGN;
+            output.body = Body::Bytes(bytes);
+        }
+        Twin::Debug => output.body = Body::Bytes(bytes.clone()),
+        Twin::Info => {
+            let function = section.target.and_then(|t| merged.sections[t].function);
+            let records = match function {
+                Some(function) => &finalized.function_records[function],
+                None => &finalized.module_records,
+            };
+            output.kind = SectionType::CUDA_MERC_INFO.0;
+            output.link = table;
+            output.info = twin_target;
+            output.body = Body::Bytes(encode::records(records, symbols));
+        }
+        Twin::Relocations => {
+            let kept = section
+                .target
+                .map_or(&[][..], |t| &relocated.sections[t].kept);
+            output.kind = SectionType::CUDA_MERC_RELA.0;
+            output.link = table;
+            output.info = twin_target;
+            output.entry_size = 24;
+            output.body = Body::Bytes(encode::relocations(kept, Form::Rela, symbols));
+        }
+        Twin::Data => {
+            output.kind = match section.kind {
+                SectionKind::Constant(bank) => SectionType::constant(bank).0,
+                _ => SectionType::CUDA_GLOBAL_INIT.0,
+            };
+            output.body = Body::Shares(layout.native.number[id] as usize - 1);
+        }
+    }
+    output
 }

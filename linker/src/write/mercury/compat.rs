@@ -1,0 +1,66 @@
+//! The word of `.nv.compat` that the linker computes from live code.
+
+use crate::cubin::CompatCode;
+use crate::finalize::Finalized;
+use crate::merge::{Merged, SectionKind};
+
+/// Bytes of one instruction.
+const INSTRUCTION: usize = 16;
+/// Size of the computed value.
+const VALUE: usize = 8;
+
+/// `.nv.compat`.
+pub(super) fn section(finalized: &Finalized<'_>) -> Vec<u8> {
+    let merged = &finalized.relocated.laid_out.pruned.merged;
+    let mut compat = merged.compat.clone();
+    for record in &mut compat.records {
+        if record.attribute == CompatCode::CAN_FASTPATH_FINALIZE {
+            record.value = vec![0; VALUE];
+            record.value[0] = fast_path(finalized, merged);
+        }
+    }
+    compat.encode()
+}
+
+/// Which shortcuts a later finalizer may take. Nothing may without code; on
+/// sm_100 one bit depends on the instructions.
+fn fast_path(finalized: &Finalized<'_>, merged: &Merged<'_>) -> u8 {
+    let pruned = &finalized.relocated.laid_out.pruned;
+    let mut code = merged
+        .sections
+        .enumerate()
+        .filter(|&(id, section)| section.kind == SectionKind::Text && pruned.live.sections[id])
+        .map(|(id, _)| {
+            finalized.relocated.native[id]
+                .as_ref()
+                .map_or(&[][..], |n| &n.bytes)
+        })
+        .peekable();
+    if code.peek().is_none() {
+        return 0;
+    }
+    match merged.target.number {
+        100 if code.any(has_slow_instruction) => 1,
+        100 => 9,
+        120 | 121 => 0x50,
+        _ => 0,
+    }
+}
+
+/// Whether native code holds an instruction that processors of the family
+/// run differently: double precision, integer matrix products, exponentials.
+fn has_slow_instruction(code: &[u8]) -> bool {
+    /// DMUL, DADD, DFMA, DMMA, IMMA.
+    const OPCODES: [u64; 5] = [0x28, 0x29, 0x2b, 0x3f, 0x37];
+    const MUFU: u64 = 0x108;
+    /// The function field of MUFU that says EX2.
+    const EX2: u64 = 2;
+    code.chunks_exact(INSTRUCTION).any(|instruction| {
+        let word = |half: usize| {
+            let bytes = &instruction[half * 8..half * 8 + 8];
+            u64::from_le_bytes(bytes.try_into().expect("eight bytes"))
+        };
+        let opcode = word(0) & 0x1ff;
+        OPCODES.contains(&opcode) || opcode == MUFU && word(1) >> 10 & 63 == EX2
+    })
+}

@@ -1,0 +1,73 @@
+//! Attribute records of native functions in a Mercury image.
+
+use std::collections::HashMap;
+
+use crate::cubin::{Format, InfoCode, InfoRecord as FileRecord};
+use crate::finalize::Finalized;
+use crate::id::FunctionId;
+use crate::merge::{InfoRecord, Payload};
+
+use super::super::encode;
+use super::super::numbering::SymbolNumbers;
+use super::Layout;
+
+/// The records of the Mercury world, with those figures replaced that depend
+/// on the native code, then what only the native world says.
+pub(super) fn native(
+    finalized: &Finalized<'_>,
+    layout: &Layout,
+    symbols: &SymbolNumbers,
+    function: FunctionId,
+) -> Vec<u8> {
+    let merged = &finalized.relocated.laid_out.pruned.merged;
+    let own = &merged.functions[function].native.records;
+    let shared = &finalized.function_records[function];
+    let mut by_code: HashMap<InfoCode, Vec<&FileRecord<'_>>> = HashMap::new();
+    for record in own {
+        by_code.entry(record.code).or_default().push(record);
+    }
+    let mut bytes = Vec::new();
+    for record in shared {
+        // Options for a later run of the finalizer have no native meaning.
+        if record.code == InfoCode::MERCURY_FINALIZER_OPTIONS {
+            continue;
+        }
+        let twin = match is_about_the_program(record) {
+            true => None,
+            // The merged list is the input's list reversed.
+            false => by_code.get_mut(&record.code).and_then(Vec::pop),
+        };
+        match twin {
+            Some(twin) => twin.encode(&mut bytes),
+            None => bytes.extend(encode::records(std::slice::from_ref(record), symbols)),
+        }
+    }
+    for record in own {
+        let is_known = shared.iter().any(|r| r.code == record.code);
+        if is_known || matches!(record.code, InfoCode::EXTERNS | InfoCode::MAX_STACK_SIZE) {
+            continue;
+        }
+        if record.code == InfoCode::PARAM_CBANK {
+            let position = layout.parameters.iter().position(|&f| f == function);
+            let bank = position.map_or(0, |p| (symbols.order.len() + p) as u32 + 1);
+            let mut payload = record.payload.to_vec();
+            if let Some(word) = payload.first_chunk_mut() {
+                *word = bank.to_le_bytes();
+            }
+            if let Some(record) = FileRecord::sized(record.code, &payload) {
+                record.encode(&mut bytes);
+            }
+        } else {
+            record.encode(&mut bytes);
+        }
+    }
+    bytes
+}
+
+/// Whether the link computes the record or rewrites symbols in it, so that
+/// the native input does not know the value.
+fn is_about_the_program(record: &InfoRecord<'_>) -> bool {
+    matches!(record.payload, Payload::Symbol(..) | Payload::Symbols(_))
+        || record.format != Format::Sized
+        || record.code == InfoCode::CRS_STACK_SIZE
+}

@@ -1,0 +1,226 @@
+//! Names and symbols of both worlds.
+
+use crate::cubin::SymbolType;
+use crate::finalize::Finalized;
+use crate::merge::{Definition, SectionKind, Symbol};
+use crate::name_table::NameTable;
+
+use super::super::encode::{self, SymbolEntry};
+use super::super::numbering::SymbolNumbers;
+use super::{Layout, Twin};
+
+/// The user's constants: the Mercury world names the bank by its purpose, the
+/// native one by its number.
+const USER_CONSTANTS: &str = ".nv.constant.user";
+const USER_CONSTANTS_NATIVE: &str = ".nv.constant3";
+/// Undefined symbols that stand for reserved shared memory, with the value
+/// they have in the native symbol table.
+const RESERVED: [(&str, u64); 2] = [
+    (".nv.reservedSmem.offset0", 0x40),
+    (".nv.reservedSmem.cap", 0x400),
+];
+
+/// The native spelling of a section name, where it differs.
+fn native_name(name: &str) -> Option<String> {
+    name.contains(USER_CONSTANTS)
+        .then(|| name.replace(USER_CONSTANTS, USER_CONSTANTS_NATIVE))
+}
+
+/// Both string tables.
+pub(super) struct Names<'a> {
+    pub(super) symbols: NameTable<'a>,
+    /// Zero bytes behind `.strtab`.
+    pub(super) symbols_padding: u64,
+    sections: NameTable<'static>,
+    offsets: std::collections::HashMap<String, u32>,
+}
+
+impl<'a> Names<'a> {
+    pub(super) fn new(
+        finalized: &'a Finalized<'_>,
+        layout: &Layout,
+        mut symbols: NameTable<'a>,
+    ) -> Self {
+        let pruned = &finalized.relocated.laid_out.pruned;
+        let merged = &pruned.merged;
+        let mut symbols_padding = 0;
+        for (id, section) in merged.sections.enumerate() {
+            if section.name == USER_CONSTANTS && pruned.live.sections[id] {
+                symbols.add(USER_CONSTANTS_NATIVE);
+                symbols_padding += (USER_CONSTANTS.len() - USER_CONSTANTS_NATIVE.len()) as u64;
+                let relocated = &finalized.relocated;
+                let native = relocated.native[id].iter().flat_map(|native| &native.kept);
+                if relocated.sections[id]
+                    .kept
+                    .iter()
+                    .chain(native)
+                    .next()
+                    .is_some()
+                {
+                    symbols_padding += ".rela".len() as u64 + USER_CONSTANTS.len() as u64 + 1;
+                }
+            }
+        }
+        for &function in &layout.parameters {
+            if let Some(bank) = merged.functions[function].native.parameters {
+                symbols.add(bank.name);
+            }
+        }
+        let mut names = Self {
+            symbols,
+            symbols_padding,
+            sections: NameTable::new(),
+            offsets: std::collections::HashMap::new(),
+        };
+        for (id, section) in merged.sections.enumerate() {
+            if pruned.live.sections[id] {
+                names.add_section(&section.name);
+            }
+        }
+        for &function in &layout.parameters {
+            if let Some(bank) = merged.functions[function].native.parameters {
+                names.add_section(bank.name);
+            }
+        }
+        for &(twin, id) in &layout.twins {
+            names.add_section(&mercury_name(twin, &merged.sections[id].name));
+        }
+        names.add_section(".nv.merc.symtab");
+        names
+    }
+
+    /// A renamed section keeps the room of its Mercury name.
+    fn add_section(&mut self, name: &str) {
+        let native = native_name(name).filter(|_| !name.starts_with(".nv.merc"));
+        if self.offsets.contains_key(name) {
+            return;
+        }
+        let spelling = native.as_deref().unwrap_or(name);
+        let offset = self.sections.append(spelling, name.len());
+        self.offsets.insert(name.to_owned(), offset);
+    }
+
+    /// Where the name of a section stands.
+    pub(super) fn native(&self, name: &str) -> u32 {
+        self.offsets.get(name).copied().unwrap_or(0)
+    }
+
+    /// Where the name of a section's Mercury twin stands.
+    pub(super) fn mercury(&self, twin: Twin, name: &str) -> u32 {
+        self.native(&mercury_name(twin, name))
+    }
+
+    /// `.shstrtab` and `.strtab`.
+    pub(super) fn into_bytes(self) -> (Vec<u8>, Vec<u8>) {
+        (self.sections.into_bytes(), self.symbols.into_bytes())
+    }
+}
+
+fn mercury_name(twin: Twin, name: &str) -> String {
+    match twin {
+        Twin::Code => format!(".nv.capmerc{name}"),
+        Twin::Debug | Twin::Info | Twin::Relocations | Twin::Data => format!(".nv.merc{name}"),
+    }
+}
+
+fn reserved_value(symbol: &Symbol<'_>) -> Option<u64> {
+    RESERVED
+        .iter()
+        .find(|(name, _)| symbol.definition == Definition::Undefined && symbol.name == *name)
+        .map(|&(_, value)| value)
+}
+
+/// `.symtab`: the symbols, then those of the parameter banks.
+pub(super) fn native_symbols(
+    finalized: &Finalized<'_>,
+    layout: &Layout,
+    numbers: &SymbolNumbers,
+    names: &Names<'_>,
+) -> Vec<u8> {
+    let relocated = &finalized.relocated;
+    let merged = &relocated.laid_out.pruned.merged;
+    let symbols = numbers.order.iter().map(|&id| {
+        let symbol = &merged.symbols[id];
+        let section = match symbol.definition {
+            Definition::Section(section) => Some(section),
+            Definition::Undefined | Definition::Common | Definition::Shared(_) => None,
+        };
+        let code = section
+            .filter(|_| symbol.kind == SymbolType::FUNC)
+            .and_then(|s| relocated.native[s].as_ref());
+        let reserved = reserved_value(symbol);
+        let name = match symbol.kind {
+            SymbolType::SECTION => native_name(&symbol.name),
+            _ => None,
+        };
+        SymbolEntry {
+            name: names
+                .symbols
+                .offset(name.as_deref().unwrap_or(&symbol.name)),
+            kind: match reserved {
+                Some(_) => SymbolType::CUDA_OBJECT.0,
+                None => symbol.kind.0,
+            },
+            binding: symbol.binding.0,
+            other: symbol.other.0,
+            section: section.map_or(0, |s| layout.native.number[s]),
+            value: reserved.unwrap_or(symbol.value),
+            size: code.map_or(symbol.size, |code| code.bytes.len() as u64),
+        }
+    });
+    let parameters = layout
+        .parameters
+        .iter()
+        .enumerate()
+        .map(|(index, &function)| {
+            let bank = merged.functions[function].native.parameters;
+            SymbolEntry {
+                name: bank.map_or(0, |bank| names.symbols.offset(bank.name)),
+                kind: SymbolType::SECTION.0,
+                binding: 0,
+                other: 0,
+                section: layout.parameters_number(index),
+                value: 0,
+                size: 0,
+            }
+        });
+    encode::symbols(symbols.chain(parameters))
+}
+
+/// `.nv.merc.symtab`: variables keep the spelling of relocatable objects.
+pub(super) fn mercury_symbols(
+    finalized: &Finalized<'_>,
+    layout: &Layout,
+    numbers: &SymbolNumbers,
+    names: &Names<'_>,
+) -> Vec<u8> {
+    let merged = &finalized.relocated.laid_out.pruned.merged;
+    encode::symbols(numbers.order.iter().map(|&id| {
+        let symbol = &merged.symbols[id];
+        let section = match symbol.definition {
+            Definition::Section(section) => Some(section),
+            Definition::Undefined | Definition::Common | Definition::Shared(_) => None,
+        };
+        let is_variable = symbol.kind == SymbolType::OBJECT && section.is_some();
+        let reserved = reserved_value(symbol).is_some();
+        let space = match section.map(|s| merged.sections[s].kind) {
+            Some(SectionKind::Constant(_)) => crate::cubin::SymbolOther::CONSTANT,
+            _ => crate::cubin::SymbolOther::GLOBAL,
+        };
+        SymbolEntry {
+            name: names.symbols.offset(&symbol.name),
+            kind: match is_variable || reserved {
+                true => SymbolType::CUDA_OBJECT.0,
+                false => symbol.kind.0,
+            },
+            binding: symbol.binding.0,
+            other: symbol.other.0 | if is_variable { space } else { 0 },
+            section: section.map_or(0, |s| match layout.twin_number[s] {
+                0 => layout.native.number[s],
+                number => number,
+            }),
+            value: symbol.value,
+            size: symbol.size,
+        }
+    }))
+}
