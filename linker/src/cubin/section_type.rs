@@ -11,6 +11,17 @@ macro_rules! section_types {
         impl SectionType {
             $($(#[$doc])* pub const $name: Self = Self($value);)*
 
+            /// The type of a name, as it is displayed.
+            pub fn from_name(name: &str) -> Option<Self> {
+                match name {
+                    $(stringify!($name) => Some(Self::$name),)*
+                    _ => {
+                        let bank = name.strip_prefix("CUDA_CONSTANT")?.parse().ok()?;
+                        Some(Self::constant(bank)).filter(|kind| kind.constant_bank().is_some())
+                    }
+                }
+            }
+
             /// The name of a known type other than a constant bank.
             fn fixed_name(self) -> Option<&'static str> {
                 match self {
@@ -130,5 +141,23 @@ impl fmt::Display for SectionType {
 impl fmt::Debug for SectionType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_survive_a_round_trip() {
+        let known = (0..0x20).chain(0x7000_0000..0x7000_0100).map(SectionType);
+        let mut named = 0;
+        for kind in known.filter(|kind| !kind.to_string().starts_with("0x")) {
+            assert_eq!(SectionType::from_name(&kind.to_string()), Some(kind));
+            named += 1;
+        }
+        assert!(named > 50);
+        assert_eq!(SectionType::from_name("CUDA_CONSTANT27"), None);
+        assert_eq!(SectionType::from_name("CUDA_CONSTANT255"), None);
     }
 }
