@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use cudalink_toolkit::Tool;
 
 use crate::arch::Arch;
 use crate::case::Case;
@@ -85,7 +86,11 @@ impl Runner<'_> {
             }
             Action::Fatbinary { output, flags } => {
                 let arguments = [vec![format!("--create={output}")], flags.clone()].concat();
-                self.tool("fatbinary", &self.toolkit.tool("fatbinary"), &arguments)?
+                self.tool(
+                    "fatbinary",
+                    &self.toolkit.tool(Tool::Fatbinary)?,
+                    &arguments,
+                )?
             }
             Action::Write { output, text } => self.edit(output, text.clone().into_bytes())?,
             Action::Truncate {
@@ -141,9 +146,9 @@ impl Runner<'_> {
         }
         let kind = extension(output).unwrap_or_default();
         let (program, mut arguments) = match extension(source).as_deref() {
-            Some("cu") => (self.toolkit.tool("nvcc"), self.nvcc(&kind, flags)?),
+            Some("cu") => (self.toolkit.tool(Tool::Nvcc)?, self.nvcc(&kind, flags)?),
             Some("ptx") if kind == "cubin" => (
-                self.toolkit.tool("ptxas"),
+                self.toolkit.tool(Tool::Ptxas)?,
                 vec![format!("-arch={}", self.arch), "-c".to_owned()],
             ),
             Some("cpp") if kind == "o" => (toolkit::host_compiler(), vec!["-c".to_owned()]),
@@ -229,7 +234,7 @@ impl Runner<'_> {
             .collect();
         let inputs = referenced(&arguments, &self.files)?;
         let key = self.key("link", &arguments, &inputs);
-        let nvlink = self.toolkit.tool("nvlink");
+        let nvlink = self.toolkit.tool(Tool::Nvlink)?;
         let entry = self.store.entry(key, &inputs, |folder| {
             process::run(&nvlink, &arguments, folder)
         })?;

@@ -1,14 +1,14 @@
 //! Keeps the results of tools by the hash of everything they depend on.
 //!
 //! An entry is a folder that appears by one rename and never changes, so that any number of test
-//! runs can share the store. `RUSTNVLINK_TEST_CACHE` names another place for it.
+//! runs can share the store. It lies beside installed toolkits in the user's cache folder.
 
 use std::collections::BTreeMap;
-use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use cudalink_toolkit::{CACHE_VARIABLE, Environment};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -95,15 +95,10 @@ pub struct Store {
 impl Store {
     /// Opens the store in the cache folder of the user.
     pub fn open() -> Result<Self> {
-        let variable = |name| {
-            env::var_os(name)
-                .filter(|value| !value.is_empty())
-                .map(PathBuf::from)
-        };
-        let root = variable("RUSTNVLINK_TEST_CACHE")
-            .or_else(|| Some(variable("XDG_CACHE_HOME")?.join("rustnvlink/cases")))
-            .or_else(|| Some(variable("HOME")?.join(".cache/rustnvlink/cases")))
-            .context("no cache folder: set RUSTNVLINK_TEST_CACHE or HOME")?;
+        let cache = Environment::from_process()?.cache;
+        let root = cache
+            .with_context(|| format!("no cache folder: set {CACHE_VARIABLE} or HOME"))?
+            .join("cases");
         fs::create_dir_all(&root).with_context(|| format!("cannot make {}", root.display()))?;
         Ok(Self { root })
     }

@@ -3,50 +3,50 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, ensure};
+use cudalink_toolkit::{Environment, Search, Tool};
 
 use crate::process;
+
+/// The toolkit our linker is compatible with; other ones write other bytes.
+const VERSION: (u64, u64) = (13, 0);
 
 /// A toolkit and the versions of its tools.
 #[derive(Debug)]
 pub struct Toolkit {
-    root: PathBuf,
+    found: cudalink_toolkit::Toolkit,
     /// What results depend on: the versions of all tools that make them.
     pub identity: String,
 }
 
 impl Toolkit {
-    /// Finds a toolkit by `RUSTNVLINK_TEST_TOOLKIT`, `CUDA_HOME`, or `nvcc` on the path.
+    /// Finds a toolkit where builds do, or in `RUSTNVLINK_TEST_TOOLKIT`.
     pub fn find() -> Result<Self> {
-        let named = ["RUSTNVLINK_TEST_TOOLKIT", "CUDA_HOME"]
-            .into_iter()
-            .find_map(|variable| env::var_os(variable).filter(|value| !value.is_empty()));
-        let root = match named {
-            Some(root) => PathBuf::from(root),
-            None => {
-                let nvcc = which::which("nvcc").context(
-                    "no CUDA toolkit: set RUSTNVLINK_TEST_TOOLKIT or CUDA_HOME, or put nvcc on the path",
-                )?;
-                let nvcc = nvcc.canonicalize()?;
-                nvcc.ancestors()
-                    .nth(2)
-                    .context("nvcc is not in a `bin` folder")?
-                    .to_owned()
-            }
-        };
+        let environment = Environment::from_process()?;
+        let mut search = Search::new(&environment);
+        if let Some(root) = env::var_os("RUSTNVLINK_TEST_TOOLKIT").filter(|root| !root.is_empty()) {
+            search = search.explicit(root);
+        }
+        let found = search.find()?;
+        let version = found.version()?;
+        ensure!(
+            (version.major, version.minor) == VERSION,
+            "the toolkit in {} is {version}, the tests need {}.{}; set RUSTNVLINK_TEST_TOOLKIT",
+            found.root().display(),
+            VERSION.0,
+            VERSION.1
+        );
         let mut toolkit = Self {
-            root,
+            found,
             identity: String::new(),
         };
-        for tool in ["nvcc", "ptxas", "fatbinary", "nvlink"] {
-            let version = process::run_ok(
-                &toolkit.tool(tool),
-                &["--version".to_owned()],
-                Path::new("/"),
-            )?;
+        let ask = ["--version".to_owned()];
+        for tool in [Tool::Nvcc, Tool::Ptxas, Tool::Fatbinary, Tool::Nvlink] {
+            let version = process::run_ok(&toolkit.tool(tool)?, &ask, Path::new("/"))?;
             toolkit.identity.push_str(&version.stdout);
         }
-        let host = process::run_ok(&host_compiler(), &["--version".to_owned()], Path::new("/"))?;
+        let host = process::run_ok(&host_compiler(), &ask, Path::new("/"))
+            .context("the tests need a host compiler")?;
         toolkit
             .identity
             .push_str(host.stdout.lines().next().unwrap_or_default());
@@ -54,19 +54,13 @@ impl Toolkit {
     }
 
     /// The path of a program of the toolkit.
-    pub fn tool(&self, name: &str) -> PathBuf {
-        self.root.join("bin").join(name)
+    pub fn tool(&self, tool: Tool) -> Result<PathBuf> {
+        Ok(self.found.tool(tool)?)
     }
 
     /// The folder that holds `libcudadevrt.a`.
     pub fn libraries(&self) -> Result<PathBuf> {
-        for folder in ["lib64", "lib", "targets/x86_64-linux/lib"] {
-            let folder = self.root.join(folder);
-            if folder.join("libcudadevrt.a").is_file() {
-                return Ok(folder);
-            }
-        }
-        bail!("{} has no libcudadevrt.a", self.root.display())
+        Ok(self.found.lib_dir()?)
     }
 }
 
