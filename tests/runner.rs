@@ -191,7 +191,7 @@ fn unexplained(
     let new = differences
         .iter()
         .filter(|(key, _)| !accepted.contains_key(key.as_str()))
-        .map(|(key, text)| format!("{key}: {text}"));
+        .map(|(_, text)| text.clone());
     let gone = accepted
         .keys()
         .filter(|key| !differences.contains_key(**key))

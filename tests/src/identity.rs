@@ -134,14 +134,19 @@ pub fn compare(linker: &Path, linked: &Linked, store: &Store) -> Result<Differen
 
 /// How two different outputs of one name differ.
 fn images(name: &str, theirs: &[u8], ours: &[u8]) -> Differences {
-    let first = theirs.iter().zip(ours).position(|(a, b)| a != b);
-    let at = first.unwrap_or(theirs.len().min(ours.len()));
-    let text = format!(
-        "{name}: nvlink writes {} bytes, ours {}; they part at {at:#x}",
-        theirs.len(),
-        ours.len()
-    );
-    Differences::from([("bytes".to_owned(), text)])
+    let differences = match cubin_diff::compare(theirs, ours) {
+        Ok(differences) => differences,
+        Err(error) => {
+            let text = format!("{name}: {error} (left is nvlink's)");
+            return Differences::from([("bytes".to_owned(), text)]);
+        }
+    };
+    // Keys have one word in the list of known differences.
+    let word = |key: &str| key.replace(' ', "_");
+    differences
+        .into_iter()
+        .map(|difference| (word(&difference.key), format!("{name}: {difference}")))
+        .collect()
 }
 
 /// The note that nvlink wrote about itself: header, name and description of the first record.
