@@ -85,7 +85,7 @@ pub fn compare(linker: &Path, linked: &Linked, store: &Store) -> Result<Differen
         // There is nothing to equal where nvlink crashes or hangs; ours has to refuse.
         if !matches!(ours.exit, Exit::Code(1..)) || !files.is_empty() {
             let text = format!(
-                "nvlink ends with {}, ours with {}",
+                "exit: nvlink ends with {}, ours with {}",
                 theirs.ended.exit, ours.exit
             );
             differences.insert("refusal".to_owned(), text);
@@ -94,7 +94,7 @@ pub fn compare(linker: &Path, linked: &Linked, store: &Store) -> Result<Differen
     }
     if ours.exit != theirs.ended.exit {
         let text = format!(
-            "nvlink: {}, ours: {}\n{}{}",
+            "exit: nvlink ends with {}, ours with {}\n{}{}",
             theirs.ended.exit, ours.exit, ours.stdout, ours.stderr
         );
         differences.insert("exit".to_owned(), text);
@@ -107,7 +107,7 @@ pub fn compare(linker: &Path, linked: &Linked, store: &Store) -> Result<Differen
             if theirs != ours {
                 differences.insert(
                     key.to_owned(),
-                    format!("nvlink prints\n{theirs}ours prints\n{ours}"),
+                    format!("{key}: nvlink prints\n{theirs}ours prints\n{ours}"),
                 );
             }
         }
@@ -121,11 +121,14 @@ pub fn compare(linker: &Path, linked: &Linked, store: &Store) -> Result<Differen
             (Some(_), None) => {
                 differences.insert(
                     format!("{name}.missing"),
-                    "only nvlink writes it".to_owned(),
+                    format!("{name}: only nvlink writes it"),
                 );
             }
             (None, _) => {
-                differences.insert(format!("{name}.extra"), "only ours writes it".to_owned());
+                differences.insert(
+                    format!("{name}.extra"),
+                    format!("{name}: only ours writes it"),
+                );
             }
         }
     }
