@@ -164,6 +164,10 @@ impl<'d> Merger<'d, '_> {
                 section
                     .relocations
                     .retain(|r| r.symbol != id || r.form == super::Form::Rel);
+                let native = section.native.iter_mut().flat_map(|n| &mut n.relocations);
+                for relocation in native.filter(|r| r.symbol == id) {
+                    relocation.discarded = true;
+                }
             }
         }
     }

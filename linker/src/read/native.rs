@@ -84,7 +84,15 @@ impl<'d> Native<'d> {
                 SectionType::PROGBITS if section.flags & SHF_EXECINSTR != 0 => {
                     code_twin[index].map(NativeRole::Code)
                 }
-                SectionType::PROGBITS => twin_by_name(file, section).map(NativeRole::Debug),
+                SectionType::PROGBITS => twin_by_name(file, section).map(|twin| {
+                    let mercury = &file.sections[twin];
+                    match section.size > 0
+                        && (mercury.offset, mercury.size) == (section.offset, section.size)
+                    {
+                        true => NativeRole::SharedData(twin),
+                        false => NativeRole::Debug(twin),
+                    }
+                }),
                 SectionType::CUDA_INFO if section.flags & SHF_INFO_LINK != 0 => {
                     Some(NativeRole::Info(owner))
                 }

@@ -108,6 +108,10 @@ fn relocate_native(
     if twin.shares_bytes {
         shared_bytes.clone_from(&patched.bytes);
     }
+    // Line tables are made anew for native code, in input order.
+    if section.name.contains("debug_line") {
+        patched.kept.reverse();
+    }
     if let Some(frames) = frames {
         patched = frames.without_removed(laid_out, &twin.relocations, patched);
     }
@@ -201,6 +205,7 @@ fn report_undefined(laid_out: &LaidOut<'_>, diagnostics: &mut Diagnostics) {
             let symbol = &merged.symbols[relocation.symbol];
             if symbol.definition != Definition::Undefined
                 || symbol.weak_reference
+                || is_unified_table_name(&symbol.name)
                 || reported[relocation.symbol.index()]
                 || relocation.discarded
                 || crate::arch::syscall::is_provided_by_driver(&symbol.name)

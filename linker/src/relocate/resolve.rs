@@ -47,9 +47,7 @@ impl<'a, 'd> Resolver<'a, 'd> {
     /// that does not.
     pub(super) fn is_ignored(&self, relocation: &Relocation) -> bool {
         let symbol = &self.laid_out.pruned.merged.symbols[relocation.symbol];
-        symbol.definition == Definition::Undefined
-            && symbol.weak_reference
-            && is_unified_table_name(&symbol.name)
+        symbol.definition == Definition::Undefined && is_unified_table_name(&symbol.name)
     }
 
     /// The value, where the link decides it.

@@ -240,13 +240,14 @@ pub(super) fn plan(finalized: &Finalized<'_>, tool_record: &[u8]) -> Plan {
     for &function in &layout.parameters {
         output.extend(parameters(finalized, &layout, &names, function));
     }
-    for &(twin, id) in &layout.twins {
+    for (index, &(twin, id)) in layout.twins.iter().enumerate() {
+        let name = names.mercury(index);
         output.push(mercury_section(
-            finalized, &layout, &symbols, &names, twin, id,
+            finalized, &layout, &symbols, name, twin, id,
         ));
     }
     output.push(OutputSection {
-        name: names.native(".nv.merc.symtab"),
+        name: names.symbol_table(),
         kind: SectionType::CUDA_MERC_SYMTAB.0,
         flags: MERCURY,
         link: native.only(finalized, SectionKind::SymbolNames),
@@ -309,7 +310,7 @@ fn mercury_section(
     finalized: &Finalized<'_>,
     layout: &Layout,
     symbols: &SymbolNumbers,
-    names: &Names<'_>,
+    name: u32,
     twin: Twin,
     id: SectionId,
 ) -> OutputSection {
@@ -323,7 +324,7 @@ fn mercury_section(
         number => number,
     });
     let mut output = OutputSection {
-        name: names.mercury(twin, &section.name),
+        name,
         kind: SectionType::PROGBITS.0,
         flags: section.flags | MERCURY,
         link: 0,
@@ -347,7 +348,14 @@ fn mercury_section(
             output.align = CODE_ALIGN;
             output.body = Body::Bytes(bytes);
         }
-        Twin::Debug => output.body = Body::Bytes(bytes.clone()),
+        // What is the same in both worlds stands in the file once.
+        Twin::Debug => {
+            let is_shared = section.native.as_ref().is_some_and(|n| n.shares_bytes);
+            output.body = match is_shared || bytes.is_empty() {
+                true => Body::Shares(layout.native.number[id] as usize - 1),
+                false => Body::Bytes(bytes.clone()),
+            };
+        }
         Twin::Info => {
             let function = section.target.and_then(|t| merged.sections[t].function);
             let records = match function {

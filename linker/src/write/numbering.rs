@@ -116,7 +116,7 @@ fn is_symbol_written(finalized: &Finalized<'_>, presence: &Presence, id: SymbolI
         Definition::Section(section) if symbol.kind == crate::cubin::SymbolType::SECTION => {
             presence.is_present[section] && has_section_symbol(&pruned.merged.sections[section])
         }
-        Definition::Undefined => !(symbol.weak_reference && is_unified_table_name(&symbol.name)),
+        Definition::Undefined => !is_unified_table_name(&symbol.name),
         Definition::Section(_) | Definition::Common | Definition::Shared(_) => true,
     }
 }

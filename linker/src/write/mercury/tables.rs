@@ -13,6 +13,8 @@ use super::{Layout, Twin};
 /// native one by its number.
 const USER_CONSTANTS: &str = ".nv.constant.user";
 const USER_CONSTANTS_NATIVE: &str = ".nv.constant3";
+/// The Mercury symbol table.
+const SYMBOL_TABLE: &str = ".nv.merc.symtab";
 /// Undefined symbols that stand for reserved shared memory, with the value
 /// they have in the native symbol table.
 const RESERVED: [(&str, u64); 2] = [
@@ -33,6 +35,9 @@ pub(super) struct Names<'a> {
     pub(super) symbols_padding: u64,
     sections: NameTable<'static>,
     offsets: std::collections::HashMap<String, u32>,
+    /// Names of the Mercury sections, in their order; equal ones stand twice.
+    twins: Vec<u32>,
+    symbol_table: u32,
 }
 
 impl<'a> Names<'a> {
@@ -71,6 +76,8 @@ impl<'a> Names<'a> {
             symbols_padding,
             sections: NameTable::new(),
             offsets: std::collections::HashMap::new(),
+            twins: Vec::with_capacity(layout.twins.len()),
+            symbol_table: 0,
         };
         for (id, section) in merged.sections.enumerate() {
             if pruned.live.sections[id] {
@@ -83,15 +90,16 @@ impl<'a> Names<'a> {
             }
         }
         for &(twin, id) in &layout.twins {
-            names.add_section(&mercury_name(twin, &merged.sections[id].name));
+            let name = mercury_name(twin, &merged.sections[id].name);
+            names.twins.push(names.sections.append(&name, name.len()));
         }
-        names.add_section(".nv.merc.symtab");
+        names.symbol_table = names.sections.append(SYMBOL_TABLE, SYMBOL_TABLE.len());
         names
     }
 
     /// A renamed section keeps the room of its Mercury name.
     fn add_section(&mut self, name: &str) {
-        let native = native_name(name).filter(|_| !name.starts_with(".nv.merc"));
+        let native = native_name(name);
         if self.offsets.contains_key(name) {
             return;
         }
@@ -105,9 +113,14 @@ impl<'a> Names<'a> {
         self.offsets.get(name).copied().unwrap_or(0)
     }
 
-    /// Where the name of a section's Mercury twin stands.
-    pub(super) fn mercury(&self, twin: Twin, name: &str) -> u32 {
-        self.native(&mercury_name(twin, name))
+    /// Where the name of the Mercury section at `index` stands.
+    pub(super) fn mercury(&self, index: usize) -> u32 {
+        self.twins[index]
+    }
+
+    /// Where the name of the Mercury symbol table stands.
+    pub(super) fn symbol_table(&self) -> u32 {
+        self.symbol_table
     }
 
     /// `.shstrtab` and `.strtab`.
