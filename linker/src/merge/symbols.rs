@@ -26,7 +26,7 @@ impl<'d> Merger<'d, '_> {
             let id = match self.known(symbol) {
                 Some(id) => id,
                 None => {
-                    let listing = listing(symbol, symbol.place != Place::Undefined);
+                    let listing = listing(symbol);
                     self.new_named(current, symbol, symbol.binding, listing)
                 }
             };
@@ -268,10 +268,13 @@ impl<'d> Merger<'d, '_> {
             Place::Common => return Ok(self.merge_common(current, symbol, known)),
             Place::Undefined | Place::Absolute | Place::Reserved(_) => {
                 return Ok(known.unwrap_or_else(|| {
-                    let id = self.new_named(current, symbol, Binding::GLOBAL, Listing::Global);
-                    let merged = &mut self.merged.symbols[id];
-                    merged.weak_reference = symbol.binding == Binding::WEAK;
-                    merged.other = SymbolOther(0);
+                    let binding = if is_linker_name(symbol) {
+                        Binding::GLOBAL
+                    } else {
+                        symbol.binding
+                    };
+                    let id = self.new_named(current, symbol, binding, listing(symbol));
+                    self.merged.symbols[id].other = SymbolOther(0);
                     id
                 }));
             }
@@ -297,9 +300,8 @@ impl<'d> Merger<'d, '_> {
                 symbol.name, current.object.sections[section].name
             )))
         })?;
-        let id = known.unwrap_or_else(|| {
-            self.new_named(current, symbol, symbol.binding, listing(symbol, true))
-        });
+        let id = known
+            .unwrap_or_else(|| self.new_named(current, symbol, symbol.binding, listing(symbol)));
         let was_weak = self.merged.symbols[id].binding == Binding::WEAK && known.is_some();
         self.define_variable(id, symbol, placed);
         let merged = &mut self.merged.symbols[id];
@@ -403,10 +405,18 @@ impl<'d> Merger<'d, '_> {
 const PARAMETER_SYMBOL: u8 = 0x81;
 
 /// Which half of the symbol table a new name goes to.
-fn listing(symbol: &FileSymbol<'_>, defined: bool) -> Listing {
+fn listing(symbol: &FileSymbol<'_>) -> Listing {
     match symbol.binding {
         Binding::LOCAL => Listing::Local,
-        Binding::WEAK if defined => Listing::Local,
+        Binding::WEAK if !is_linker_name(symbol) => Listing::Local,
         _ => Listing::Global,
     }
+}
+
+/// Names that stand for what the linker or the driver lays out. Every object
+/// refers to them weakly, and they are not weak in the output.
+fn is_linker_name(symbol: &FileSymbol<'_>) -> bool {
+    symbol.place == Place::Undefined
+        && (crate::relocate::is_unified_table_name(symbol.name)
+            || symbol.name.starts_with(".nv.reservedSmem."))
 }

@@ -13,6 +13,9 @@ use super::{Layout, Twin};
 /// native one by its number.
 const USER_CONSTANTS: &str = ".nv.constant.user";
 const USER_CONSTANTS_NATIVE: &str = ".nv.constant3";
+/// Zero bytes behind `.strtab` for the renamed bank. Measured: two would be
+/// too few and four too many for some link (case lineinfo on sm_100).
+const RENAMED_PADDING: u64 = 3;
 /// The Mercury symbol table.
 const SYMBOL_TABLE: &str = ".nv.merc.symtab";
 /// Undefined symbols that stand for reserved shared memory, with the value
@@ -52,7 +55,7 @@ impl<'a> Names<'a> {
         for (id, section) in merged.sections.enumerate() {
             if section.name == USER_CONSTANTS && pruned.live.sections[id] {
                 symbols.add(USER_CONSTANTS_NATIVE);
-                symbols_padding += (USER_CONSTANTS.len() - USER_CONSTANTS_NATIVE.len()) as u64;
+                symbols_padding += RENAMED_PADDING;
                 let relocated = &finalized.relocated;
                 let native = relocated.native[id].iter().flat_map(|native| &native.kept);
                 if relocated.sections[id]
