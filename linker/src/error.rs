@@ -66,6 +66,15 @@ impl ParseError {
         self
     }
 
+    /// Names the symbol, unless a deeper caller did.
+    #[must_use]
+    pub fn of_symbol(mut self, symbol: &str) -> Self {
+        self.location
+            .symbol
+            .get_or_insert_with(|| symbol.to_owned());
+        self
+    }
+
     /// Gives the offset, unless a deeper caller did.
     #[must_use]
     pub fn at(mut self, offset: u64) -> Self {

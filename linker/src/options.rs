@@ -23,3 +23,14 @@ pub struct Options {
     /// The bytes of our own record in `.note.nv.tkinfo`.
     pub tool_record: Vec<u8>,
 }
+
+impl Options {
+    /// The defaults for a processor.
+    pub fn new(target: Sm) -> Self {
+        Self {
+            target,
+            dangling_callees: DanglingCallees::default(),
+            tool_record: Vec::new(),
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! Hardware facts: the processors, their families and their relocations.
 
 pub mod relocation;
+pub mod reserved;
 mod sm;
-pub mod syscall;
 
 pub use sm::{Family, FileFlags, ParseSmError, Sm, Suffix};

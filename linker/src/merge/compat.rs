@@ -91,16 +91,8 @@ fn merge_value(attribute: CompatCode, merged: &mut Vec<u8>, value: &[u8]) {
                 (*old & !3) | (*old & 3).max(new & 3)
             };
         }
-        CompatCode::ENABLE_OPPORTUNISTIC_FINALIZATION => {
-            if *old != new {
-                *old = 1;
-            }
-        }
-        CompatCode::MERCURY_ISA_VERSION => {
-            if value > &merged[..] {
-                *merged = value.to_vec();
-            }
-        }
+        CompatCode::ENABLE_OPPORTUNISTIC_FINALIZATION if *old != new => *old = 1,
+        CompatCode::MERCURY_ISA_VERSION if value > &merged[..] => *merged = value.to_vec(),
         // The target's own, computed, or unknown: the first input's value.
         _ => {}
     }

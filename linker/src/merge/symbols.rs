@@ -1,5 +1,6 @@
 //! Functions and variables: who defines a name, and what clashes.
 
+use crate::arch::reserved;
 use crate::cubin::{Binding, Place, Symbol as FileSymbol, SymbolOther, SymbolType};
 use crate::diagnostic::Diagnostic;
 use crate::error::{ParseError, Problem};
@@ -417,6 +418,5 @@ fn listing(symbol: &FileSymbol<'_>) -> Listing {
 /// refers to them weakly, and they are not weak in the output.
 fn is_linker_name(symbol: &FileSymbol<'_>) -> bool {
     symbol.place == Place::Undefined
-        && (crate::relocate::is_unified_table_name(symbol.name)
-            || symbol.name.starts_with(".nv.reservedSmem."))
+        && (reserved::is_unified_table(symbol.name) || reserved::is_shared(symbol.name))
 }

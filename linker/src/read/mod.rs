@@ -8,10 +8,10 @@
 
 mod native;
 
-use crate::cubin::{File, Header, ObjectKind, Relocation, Section, SectionType, Symbol};
+use crate::cubin::{File, Header, Relocation, Section, SectionType, Symbol};
 use crate::error::{ParseError, Problem};
 
-pub use native::{Native, NativeRole, NativeSection};
+pub(crate) use native::{Native, NativeRole, NativeSection};
 
 /// Set on every section of the Mercury world.
 pub(crate) const SHF_MERCURY: u64 = 0x1000_0000;
@@ -22,7 +22,7 @@ const SHF_EXECINSTR: u64 = 0x4;
 
 /// What a section is to the link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
+pub(crate) enum Role {
     /// Not part of the link view: section 0, native twins.
     Ignored,
     /// A string table.
@@ -63,30 +63,30 @@ pub enum Role {
 
 /// One section of the link view.
 #[derive(Debug, Clone, Copy)]
-pub struct InputSection<'d> {
+pub(crate) struct InputSection<'d> {
     /// What it is to the link.
-    pub role: Role,
+    pub(crate) role: Role,
     /// Its name in the link view.
-    pub name: &'d str,
+    pub(crate) name: &'d str,
     /// Its type in the link view.
-    pub kind: SectionType,
+    pub(crate) kind: SectionType,
     /// `sh_flags` without the Mercury mark.
-    pub flags: u64,
+    pub(crate) flags: u64,
     /// `sh_info`.
-    pub info: u32,
+    pub(crate) info: u32,
     /// `sh_addralign`.
-    pub align: u64,
+    pub(crate) align: u64,
     /// `sh_entsize`.
-    pub entry_size: u64,
+    pub(crate) entry_size: u64,
     /// `sh_size`.
-    pub size: u64,
+    pub(crate) size: u64,
     /// The bytes.
-    pub data: &'d [u8],
+    pub(crate) data: &'d [u8],
 }
 
 impl InputSection<'_> {
     /// The section this one belongs to, by its `sh_info`.
-    pub fn target(&self) -> Option<usize> {
+    pub(crate) fn target(&self) -> Option<usize> {
         (self.flags & SHF_INFO_LINK != 0 || matches!(self.role, Role::Rel | Role::Rela))
             .then_some(self.info as usize)
     }
@@ -94,24 +94,24 @@ impl InputSection<'_> {
 
 /// One device object, ready to merge.
 #[derive(Debug)]
-pub struct Object<'d> {
+pub(crate) struct Object<'d> {
     /// The input as the user named it.
-    pub name: String,
+    pub(crate) name: String,
     /// The file header.
-    pub header: Header,
+    pub(crate) header: Header,
     /// The sections by their number in the file.
-    pub sections: Vec<InputSection<'d>>,
+    pub(crate) sections: Vec<InputSection<'d>>,
     /// The symbols of the link view.
-    pub symbols: Vec<Symbol<'d>>,
+    pub(crate) symbols: Vec<Symbol<'d>>,
     /// The string table of `.nv.callgraph` and `.nv.prototype`.
     strings: Section<'d>,
     /// The native world of a Mercury object.
-    pub native: Option<Native<'d>>,
+    pub(crate) native: Option<Native<'d>>,
 }
 
 impl<'d> Object<'d> {
     /// Reads one relocatable device object.
-    pub fn parse(name: &str, data: &'d [u8]) -> Result<Self, ParseError> {
+    pub(crate) fn parse(name: &str, data: &'d [u8]) -> Result<Self, ParseError> {
         Self::parse_unnamed(name, data).map_err(|e| e.in_input(name))
     }
 
@@ -149,6 +149,7 @@ impl<'d> Object<'d> {
             Some(table) => file.symbol_table(table)?,
             None => file.symbols.clone(),
         };
+        check_sizes(&file, &symbols)?;
         let strings = match file.section_of_type(SectionType::SYMTAB) {
             Some(table) => *file.section(file.sections[table].link)?,
             None => {
@@ -167,21 +168,13 @@ impl<'d> Object<'d> {
         })
     }
 
-    /// Whether the file is an input of a device link at all.
-    pub fn is_relocatable(&self) -> bool {
-        matches!(
-            self.header.kind,
-            ObjectKind::RELOCATABLE | ObjectKind::EXTENDED_WHOLE_PROGRAM
-        )
-    }
-
     /// The signature string at `offset`.
-    pub fn signature(&self, offset: u32) -> Result<&'d str, ParseError> {
+    pub(crate) fn signature(&self, offset: u32) -> Result<&'d str, ParseError> {
         crate::cubin::string_at(&self.strings, offset).map_err(|e| e.in_input(&self.name))
     }
 
     /// A symbol by the number some record gives.
-    pub fn symbol(&self, index: u32) -> Result<&Symbol<'d>, ParseError> {
+    pub(crate) fn symbol(&self, index: u32) -> Result<&Symbol<'d>, ParseError> {
         self.symbols.get(index as usize).ok_or_else(|| {
             ParseError::new(Problem::BadIndex {
                 what: "symbol",
@@ -193,13 +186,40 @@ impl<'d> Object<'d> {
     }
 
     /// The relocations of a section of the link view, in file order.
-    pub fn relocations(
+    pub(crate) fn relocations(
         &self,
         section: &InputSection<'d>,
     ) -> Result<impl ExactSizeIterator<Item = Relocation> + use<'d>, ParseError> {
         File::relocation_records(section.name, section.kind, section.data)
             .map_err(|e| e.in_input(&self.name))
     }
+}
+
+/// No section or variable is larger, and nothing is aligned more strictly:
+/// what exceeds this is damage, and sums of what does not cannot overflow.
+const LARGEST: u64 = 1 << 40;
+
+fn check_sizes(file: &File<'_>, symbols: &[Symbol<'_>]) -> Result<(), ParseError> {
+    let absurd = |what: &str, number: u64| {
+        ParseError::new(Problem::Malformed(format!(
+            "{what} {number:#x} is beyond any memory"
+        )))
+    };
+    for section in &file.sections {
+        if section.size > LARGEST {
+            return Err(absurd("size", section.size).in_section(section.name));
+        }
+        if section.align > LARGEST || section.align & section.align.wrapping_sub(1) != 0 {
+            return Err(absurd("alignment", section.align).in_section(section.name));
+        }
+    }
+    for symbol in symbols {
+        if symbol.size > LARGEST || symbol.value > LARGEST && symbol.value != u64::MAX {
+            let number = symbol.size.max(symbol.value);
+            return Err(absurd("size or value", number).of_symbol(symbol.name));
+        }
+    }
+    Ok(())
 }
 
 /// How a section of the file appears to the merge.

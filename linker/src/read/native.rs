@@ -11,7 +11,7 @@ use super::{SHF_EXECINSTR, SHF_INFO_LINK, SHF_MERCURY};
 
 /// What a native section is to its Mercury twin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NativeRole {
+pub(crate) enum NativeRole {
     /// The code of the Mercury code section of this number.
     Code(usize),
     /// Debug information with bytes of its own, twin of this section.
@@ -30,22 +30,22 @@ pub enum NativeRole {
 
 /// One native section.
 #[derive(Debug, Clone, Copy)]
-pub struct NativeSection<'d> {
+pub(crate) struct NativeSection<'d> {
     /// Its number in the file.
-    pub index: usize,
+    pub(crate) index: usize,
     /// What it is.
-    pub role: NativeRole,
+    pub(crate) role: NativeRole,
     /// The section itself.
-    pub section: Section<'d>,
+    pub(crate) section: Section<'d>,
 }
 
 /// The native world of one object.
 #[derive(Debug)]
-pub struct Native<'d> {
+pub(crate) struct Native<'d> {
     /// The native sections that have a part in the link, in file order.
-    pub sections: Vec<NativeSection<'d>>,
+    pub(crate) sections: Vec<NativeSection<'d>>,
     /// The native symbols.
-    pub symbols: Vec<Symbol<'d>>,
+    pub(crate) symbols: Vec<Symbol<'d>>,
     shadowed: Vec<bool>,
     code_twin: Vec<Option<usize>>,
 }
@@ -136,7 +136,7 @@ impl<'d> Native<'d> {
     }
 
     /// The relocations of a native relocation section, in file order.
-    pub fn relocations(
+    pub(crate) fn relocations(
         section: &NativeSection<'d>,
     ) -> Result<impl ExactSizeIterator<Item = Relocation> + use<'d>, ParseError> {
         File::relocations(&section.section)

@@ -10,13 +10,13 @@ mod frames;
 mod resolve;
 
 use crate::arch::relocation::{Class, RelocationType};
+use crate::arch::reserved;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::error::{ParseError, Problem};
 use crate::id::{Id as _, IdVec, SectionId};
 use crate::layout::LaidOut;
 use crate::merge::{Content, Definition, Form, Relocation, Section, SectionKind};
 
-pub(crate) use resolve::is_unified_table_name;
 use resolve::{Resolver, World};
 
 /// Bytes of one section, and what the driver still has to patch in them.
@@ -205,10 +205,10 @@ fn report_undefined(laid_out: &LaidOut<'_>, diagnostics: &mut Diagnostics) {
             let symbol = &merged.symbols[relocation.symbol];
             if symbol.definition != Definition::Undefined
                 || symbol.weak_reference
-                || is_unified_table_name(&symbol.name)
+                || reserved::is_unified_table(&symbol.name)
                 || reported[relocation.symbol.index()]
                 || relocation.discarded
-                || crate::arch::syscall::is_provided_by_driver(&symbol.name)
+                || reserved::is_provided_by_driver(&symbol.name)
             {
                 continue;
             }

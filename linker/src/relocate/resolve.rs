@@ -1,5 +1,6 @@
 //! What a relocation's target is worth at link time.
 
+use crate::arch::reserved;
 use crate::cubin::SymbolType;
 use crate::id::FunctionId;
 use crate::layout::LaidOut;
@@ -47,7 +48,7 @@ impl<'a, 'd> Resolver<'a, 'd> {
     /// that does not.
     pub(super) fn is_ignored(&self, relocation: &Relocation) -> bool {
         let symbol = &self.laid_out.pruned.merged.symbols[relocation.symbol];
-        symbol.definition == Definition::Undefined && is_unified_table_name(&symbol.name)
+        symbol.definition == Definition::Undefined && reserved::is_unified_table(&symbol.name)
     }
 
     /// The value, where the link decides it.
@@ -94,9 +95,4 @@ impl<'a, 'd> Resolver<'a, 'd> {
             (World::Native | World::Linked, bank) => bank,
         }
     }
-}
-
-/// The names of the unified function and data tables.
-pub(crate) fn is_unified_table_name(name: &str) -> bool {
-    name.starts_with("__UFT") || name.starts_with("__UDT")
 }

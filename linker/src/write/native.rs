@@ -1,5 +1,6 @@
 //! The plan of an image before the Mercury generation.
 
+use crate::arch::reserved;
 use crate::cubin::{SectionType, SymbolType};
 use crate::finalize::{Finalized, own_registers};
 use crate::id::{IdVec, SectionId};
@@ -263,7 +264,7 @@ fn symbol_table_bytes(
         let is_missing = symbol.definition == Definition::Undefined
             && symbol.weak_reference
             && symbol.kind == SymbolType::OBJECT
-            && !symbol.name.starts_with(".nv.reservedSmem");
+            && !reserved::is_shared(&symbol.name);
         SymbolEntry {
             name: names.offset(&symbol.name),
             kind: symbol.kind.0,

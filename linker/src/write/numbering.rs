@@ -1,9 +1,9 @@
 //! Which sections and symbols are written, and their numbers.
 
+use crate::arch::reserved;
 use crate::finalize::Finalized;
 use crate::id::{FunctionId, IdVec, SectionId, SymbolId};
 use crate::merge::{Definition, Form, Section, SectionKind};
-use crate::relocate::is_unified_table_name;
 
 /// Sections that are written, in creation order, and their relocations.
 pub(super) struct Presence {
@@ -116,7 +116,7 @@ fn is_symbol_written(finalized: &Finalized<'_>, presence: &Presence, id: SymbolI
         Definition::Section(section) if symbol.kind == crate::cubin::SymbolType::SECTION => {
             presence.is_present[section] && has_section_symbol(&pruned.merged.sections[section])
         }
-        Definition::Undefined => !is_unified_table_name(&symbol.name),
+        Definition::Undefined => !reserved::is_unified_table(&symbol.name),
         Definition::Section(_) | Definition::Common | Definition::Shared(_) => true,
     }
 }
