@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::{style, toolkit};
+use crate::{inspect, style, toolkit};
 
 /// Device-links the CUDA objects of a Cargo build.
 #[derive(Debug, Parser)]
@@ -14,6 +14,7 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Inspect(inspect::Arguments),
     Toolkit(toolkit::Arguments),
 }
 

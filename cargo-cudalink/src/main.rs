@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod cli;
+mod inspect;
 mod style;
 mod toolkit;
 
@@ -16,6 +17,7 @@ use crate::cli::{Cli, Command};
 fn main() -> ExitCode {
     let cli = Cli::parse_from(arguments(env::args_os()));
     let result = match cli.command {
+        Command::Inspect(arguments) => inspect::run(arguments),
         Command::Toolkit(arguments) => toolkit::run(arguments),
     };
     match result {

@@ -105,7 +105,7 @@ fn is_program(data: &[u8]) -> object::read::Result<bool> {
         interpreter |= segment.p_type(Le) == PT_INTERP;
         for entry in segment.dynamic(Le, data)?.unwrap_or(&[]) {
             match entry.d_tag(Le) {
-                DT_FLAGS_1 if entry.d_val(Le) & DF_1_PIE.0 as u64 != 0 => return Ok(true),
+                DT_FLAGS_1 if entry.d_val(Le) & DF_1_PIE.0 != 0 => return Ok(true),
                 DT_SONAME => library_name = true,
                 _ => {}
             }

@@ -6,6 +6,7 @@ use std::fmt;
 use super::ENTRY_HEADER_SIZE;
 use super::decompress::{self, Compression, Limit};
 use super::read::{Fields, malformed};
+use crate::arch::{Sm, Suffix};
 use crate::error::ParseError;
 
 /// What an entry holds. Any number is kept; the known ones have names.
@@ -80,27 +81,6 @@ impl Flags {
     }
 }
 
-/// The letter behind a processor's number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Suffix {
-    /// Runs on its own processor, and newer ones of the line.
-    Plain,
-    /// `a`: runs on this very processor.
-    Architecture,
-    /// `f`: runs on the family.
-    Family,
-}
-
-impl fmt::Display for Suffix {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Plain => "",
-            Self::Architecture => "a",
-            Self::Family => "f",
-        })
-    }
-}
-
 /// A version of the code format: ELF ABI, PTX ISA or NVVM IR by kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version {
@@ -129,8 +109,8 @@ pub struct Entry<'d> {
     pub header_version: u16,
     /// Version of the code format.
     pub code_version: Version,
-    /// The processor's number: 90 of `sm_90a`.
-    pub sm: u32,
+    /// The processor.
+    pub sm: Sm,
     /// The flag bits.
     pub flags: Flags,
     /// The name given by `--ident`, often the source file. Empty without one.
@@ -148,17 +128,6 @@ pub struct Entry<'d> {
 }
 
 impl<'d> Entry<'d> {
-    /// The letter behind the processor's number.
-    pub fn suffix(&self) -> Suffix {
-        if self.flags.has(Flags::SUFFIX_A) {
-            Suffix::Architecture
-        } else if self.flags.has(Flags::SUFFIX_F) {
-            Suffix::Family
-        } else {
-            Suffix::Plain
-        }
-    }
-
     /// How the payload is stored.
     pub fn compression(&self) -> Compression {
         Compression::of(self.flags)
@@ -256,7 +225,7 @@ pub(super) fn parse(data: &[u8], position: u64) -> Result<(Entry<'_>, u64), Pars
             minor: fields.u16(0x18, what)?,
             major: fields.u16(0x1a, what)?,
         },
-        sm: fields.u32(0x1c, what)?,
+        sm: processor(&fields, flags)?,
         flags,
         identifier: identifier(&header)?,
         options: options(&header)?,
@@ -265,6 +234,24 @@ pub(super) fn parse(data: &[u8], position: u64) -> Result<(Entry<'_>, u64), Pars
         size,
     };
     Ok((entry, position + header_size + payload.len() as u64))
+}
+
+fn processor(fields: &Fields<'_>, flags: Flags) -> Result<Sm, ParseError> {
+    let number = fields.u32(0x1c, "fatbin entry header")?;
+    let number = u16::try_from(number).map_err(|_| {
+        malformed(
+            fields.base + 0x1c,
+            format!("processor number {number} is beyond every processor"),
+        )
+    })?;
+    let suffix = if flags.has(Flags::SUFFIX_A) {
+        Some(Suffix::A)
+    } else if flags.has(Flags::SUFFIX_F) {
+        Some(Suffix::F)
+    } else {
+        None
+    };
+    Ok(Sm { number, suffix })
 }
 
 fn identifier<'d>(header: &Fields<'d>) -> Result<&'d [u8], ParseError> {

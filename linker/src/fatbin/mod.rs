@@ -12,7 +12,7 @@ mod read;
 mod tests;
 
 pub use decompress::{Compression, Limit};
-pub use entry::{Entry, Flags, Kind, Suffix, Version};
+pub use entry::{Entry, Flags, Kind, Version};
 pub use read::{Entries, Fatbin, Fatbins, fatbins};
 
 /// The first four bytes of a fatbin, as a little-endian number.

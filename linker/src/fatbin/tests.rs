@@ -61,7 +61,7 @@ fn entries_say_what_they_are() {
         assert_eq!(elf.compiler_options(), None);
         assert_eq!(ptx.compiler_options(), Some(&b"-O1"[..]));
         for entry in [elf, ptx] {
-            assert_eq!((entry.sm, entry.suffix()), (90, Suffix::Plain));
+            assert_eq!(entry.sm.to_string(), "sm_90");
             assert_eq!(entry.identifier, b"scale.cu");
             assert_eq!(entry.compression(), compression);
             assert!(entry.flags.has(Flags::WIDE | Flags::LINUX));
@@ -101,10 +101,10 @@ fn unknown_kinds_are_kept() {
 
 #[test]
 fn suffixes_are_flags() {
-    for (flag, expected) in [(0x10, "a"), (0x20, "f"), (0x00, "")] {
+    for (flag, expected) in [(0x10, "sm_90a"), (0x20, "sm_90f"), (0x00, "sm_90")] {
         let data = with(RAW, 16 + 0x2a, &[flag]);
         let first = Fatbin::parse(&data).unwrap().entries().next().unwrap();
-        assert_eq!(first.unwrap().suffix().to_string(), expected);
+        assert_eq!(first.unwrap().sm.to_string(), expected);
     }
 }
 
@@ -151,6 +151,12 @@ fn damaged_headers_are_errors() {
         0x18,
         &[0xff; 8],
         "offset 0x60: fatbin entry payload ends at 0xffffffffffffffff, past the 0x1170 bytes there are",
+    );
+    check(
+        RAW,
+        0x2e,
+        &[1],
+        "offset 0x2c: processor number 65626 is beyond every processor",
     );
     check(
         RAW,

@@ -1,0 +1,124 @@
+//! Readable names: C++ and Rust, within a bound on their length.
+
+use std::fmt::{self, Write as _};
+
+use cpp_demangle::{DemangleOptions, Symbol};
+
+use super::report::Name;
+
+/// A short mangled name can stand for a text that grows exponentially; longer results are not used.
+const LONGEST: usize = 8 * 1024;
+
+/// The name with its readable form, if it has one.
+pub(super) fn name(mangled: &str) -> Name {
+    Name {
+        name: mangled.to_owned(),
+        demangled: demangle(mangled),
+    }
+}
+
+/// The readable form of a mangled name.
+pub(super) fn demangle(mangled: &str) -> Option<String> {
+    if is_rust(mangled) {
+        return bounded(format_args!(
+            "{:#}",
+            rustc_demangle::try_demangle(mangled).ok()?
+        ));
+    }
+    if !mangled.starts_with("_Z") {
+        return None;
+    }
+    if let Some(text) = cpp(mangled) {
+        return Some(text);
+    }
+    // Compilers append `$5`, `.constprop.0` and the like to copies of a function.
+    let end = mangled.find(['$', '.'])?;
+    let text = cpp(&mangled[..end])?;
+    Some(format!("{text} [{}]", &mangled[end..]))
+}
+
+fn cpp(mangled: &str) -> Option<String> {
+    let symbol = Symbol::new(mangled).ok()?;
+    let mut out = Bounded(String::new());
+    symbol
+        .structured_demangle(&mut out, &DemangleOptions::default())
+        .ok()?;
+    Some(out.0)
+}
+
+/// Rust's own scheme, or the older one, which is C++'s with a hash as the last part.
+fn is_rust(mangled: &str) -> bool {
+    if mangled.starts_with("_R") {
+        return true;
+    }
+    let Some(rest) = mangled
+        .strip_prefix("_ZN")
+        .and_then(|m| m.strip_suffix('E'))
+    else {
+        return false;
+    };
+    let hash = rest.len().checked_sub(19).and_then(|at| rest.get(at..));
+    hash.and_then(|part| part.strip_prefix("17h"))
+        .is_some_and(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()))
+}
+
+fn bounded(text: fmt::Arguments<'_>) -> Option<String> {
+    let mut out = Bounded(String::new());
+    out.write_fmt(text).ok()?;
+    Some(out.0)
+}
+
+struct Bounded(String);
+
+impl fmt::Write for Bounded {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        if self.0.len() + text.len() > LONGEST {
+            return Err(fmt::Error);
+        }
+        self.0.push_str(text);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(mangled: &str, expected: Option<&str>) {
+        assert_eq!(demangle(mangled).as_deref(), expected);
+    }
+
+    #[test]
+    fn names_become_readable() {
+        check("_Z6helperi", Some("helper(int)"));
+        check(
+            "_Z4tmplIdEvPT_PKS0_i",
+            Some("void tmpl<double>(double*, double const*, int)"),
+        );
+        check("_Z5heavyPf$5", Some("heavy(float*) [$5]"));
+        check("_ZN2ns1fE", Some("ns::f"));
+        check(
+            "_ZN4core3fmt5Write17h0123456789abcdefE",
+            Some("core::fmt::Write"),
+        );
+        check("_RNvC5crate4name", Some("crate::name"));
+        check("plain_c", None);
+        check("_Znonsense", None);
+        check("", None);
+    }
+
+    #[test]
+    fn exponential_names_are_left_alone() {
+        // Every `pair<X, X>` of it doubles what stands for X.
+        let mut bomb = String::from("_Z1f4pairIiiE");
+        for substitution in ["S_", "S0_", "S1_", "S2_", "S3_", "S4_", "S5_", "S6_", "S7_"] {
+            for _ in 0..8 {
+                bomb.push_str(substitution);
+            }
+            bomb.push_str(&format!("4pairI{substitution}{substitution}E"));
+        }
+        let text = demangle(&bomb);
+        assert!(text.is_none_or(|text| text.len() <= LONGEST + 16));
+    }
+}

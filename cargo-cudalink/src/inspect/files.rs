@@ -1,0 +1,384 @@
+//! From the bytes of a file to its report: containers are opened, images are left to [`super::image`].
+//!
+//! What cannot be read becomes a [`Failure`] at its place in the report; everything around it is still read.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::fs;
+use std::path::Path;
+
+use rustnvlink::container::archive::{self, MAX_DEPTH};
+use rustnvlink::container::host::{ModuleId, ReferenceKind, ReferenceScope};
+use rustnvlink::container::{Archive, HostFile, InputKind, detect};
+use rustnvlink::cubin;
+use rustnvlink::error::ParseError;
+use rustnvlink::fatbin::{self, Entry, Fatbins, Flags, Kind, Limit};
+
+use super::image::{self, Details};
+use super::report::{
+    ArchiveReport, EntryReport, Failure, FatbinReport, FileReport, HostReport, ModuleReport,
+    ReferencesReport, RegistrationReport,
+};
+
+/// What the user wants to see.
+#[derive(Debug, Default)]
+pub(super) struct Wanted {
+    pub(super) details: Details,
+}
+
+impl From<ParseError> for Failure {
+    fn from(error: ParseError) -> Self {
+        let location = *error.location;
+        Self {
+            message: error.problem.to_string(),
+            section: location.section,
+            symbol: location.symbol,
+            offset: location.offset,
+        }
+    }
+}
+
+impl Failure {
+    fn new(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            section: None,
+            symbol: None,
+            offset: None,
+        }
+    }
+}
+
+/// Reads and inspects one file.
+pub(super) fn inspect(path: &Path, wanted: &Wanted) -> FileReport {
+    let name = path.display().to_string();
+    match read(path) {
+        Ok(data) => bytes(name, &data, path.parent(), MAX_DEPTH, wanted),
+        Err(failure) => FileReport {
+            error: Some(failure),
+            ..empty(name, InputKind::Unknown, 0)
+        },
+    }
+}
+
+/// Only regular files are read: a pipe may never end.
+fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+    let failed = |e: std::io::Error| Failure::new(format!("cannot be read: {e}"));
+    if !fs::metadata(path).map_err(failed)?.is_file() {
+        return Err(Failure::new("cannot be read: not a regular file"));
+    }
+    fs::read(path).map_err(failed)
+}
+
+fn empty(name: String, kind: InputKind, size: u64) -> FileReport {
+    FileReport {
+        name,
+        kind: kind_name(kind),
+        size,
+        error: None,
+        host: None,
+        archive: None,
+        fatbins: Vec::new(),
+        image: None,
+        members: Vec::new(),
+    }
+}
+
+fn kind_name(kind: InputKind) -> &'static str {
+    match kind {
+        InputKind::Cubin => "cubin",
+        InputKind::HostObject => "host-object",
+        InputKind::HostExecutable => "executable",
+        InputKind::SharedLibrary => "shared-library",
+        InputKind::Fatbin => "fatbin",
+        InputKind::Archive => "archive",
+        InputKind::Ptx => "ptx",
+        InputKind::LtoIr => "lto-ir",
+        InputKind::Unknown => "unknown",
+    }
+}
+
+/// `folder` is where a thin archive's members are looked for; members of archives have none.
+fn bytes(
+    name: String,
+    data: &[u8],
+    folder: Option<&Path>,
+    depth: usize,
+    wanted: &Wanted,
+) -> FileReport {
+    let kind = detect(data);
+    let mut report = empty(name, kind, data.len() as u64);
+    let result = match kind {
+        InputKind::Cubin => cubin(&mut report, data, wanted),
+        InputKind::HostObject | InputKind::HostExecutable | InputKind::SharedLibrary => {
+            host(&mut report, data, wanted)
+        }
+        InputKind::Fatbin => {
+            report.fatbins = fatbins(fatbin::fatbins(data), None, wanted);
+            Ok(())
+        }
+        InputKind::Archive => members(&mut report, data, folder, depth, wanted),
+        InputKind::Ptx | InputKind::LtoIr => Ok(()),
+        // An archive may hold anything beside device code; a file named by the user may not.
+        InputKind::Unknown if depth < MAX_DEPTH => Ok(()),
+        InputKind::Unknown => Err(Failure::new(
+            "neither a cubin, fatbin, PTX or LTO-IR file nor an ELF host file or archive",
+        )),
+    };
+    report.error = result.err();
+    report
+}
+
+fn cubin(report: &mut FileReport, data: &[u8], wanted: &Wanted) -> Result<(), Failure> {
+    let file = cubin::File::parse(data)?;
+    let sm = image::processor(&file);
+    report.image = Some(image::report(&file, sm, &wanted.details));
+    Ok(())
+}
+
+fn host(report: &mut FileReport, data: &[u8], wanted: &Wanted) -> Result<(), Failure> {
+    let file = HostFile::parse(data)?;
+    for section in &file.fatbins {
+        let found = fatbins(section.fatbins(), Some(section.name), wanted);
+        report.fatbins.extend(found);
+    }
+    let modules = file.module_ids.iter().map(|id| match id {
+        ModuleId::Module(id) => ModuleReport {
+            id: (*id).to_owned(),
+            linked: false,
+        },
+        ModuleId::Linked(id) => ModuleReport {
+            id: (*id).to_owned(),
+            linked: true,
+        },
+    });
+    let references = file.references.iter().map(|r| ReferencesReport {
+        kind: match r.kind {
+            ReferenceKind::Kernel => "kernel",
+            ReferenceKind::Variable => "variable",
+            ReferenceKind::Constant => "constant",
+        },
+        scope: match r.scope {
+            ReferenceScope::External => "external",
+            ReferenceScope::Internal => "internal",
+        },
+        patterns: r.patterns.iter().map(|p| (*p).to_owned()).collect(),
+    });
+    let registration = file.registration.iter().map(|s| RegistrationReport {
+        name: s.name.to_owned(),
+        defined: s.defined,
+    });
+    report.host = Some(HostReport {
+        machine: file.machine.to_string(),
+        modules: modules.collect(),
+        references: references.collect(),
+        wrappers: file.wrappers.clone(),
+        registration: registration.collect(),
+    });
+    Ok(())
+}
+
+fn fatbins(
+    found: Fatbins<'_>,
+    section: Option<&'static str>,
+    wanted: &Wanted,
+) -> Vec<FatbinReport> {
+    let mut reports = Vec::new();
+    for fatbin in found {
+        let mut report = FatbinReport {
+            section,
+            offset: 0,
+            size: 0,
+            entries: Vec::new(),
+            error: None,
+        };
+        match fatbin {
+            Ok(fatbin) => {
+                report.offset = fatbin.offset;
+                report.size = fatbin.size;
+                for result in fatbin.entries() {
+                    match result {
+                        Ok(e) => report.entries.push(entry(&e, wanted)),
+                        Err(e) => report.error = Some(e.into()),
+                    }
+                }
+            }
+            Err(e) => report.error = Some(e.into()),
+        }
+        if let (Some(error), Some(section)) = (&mut report.error, section) {
+            error.section.get_or_insert_with(|| section.to_owned());
+        }
+        reports.push(report);
+    }
+    reports
+}
+
+fn entry(entry: &Entry<'_>, wanted: &Wanted) -> EntryReport {
+    let text = |bytes: &[u8]| {
+        String::from_utf8_lossy(bytes)
+            .trim_end_matches('\0')
+            .to_owned()
+    };
+    let flags = entry.flags;
+    let mut report = EntryReport {
+        kind: entry.kind.to_string(),
+        arch: entry.sm.to_string(),
+        code_version: entry.code_version.to_string(),
+        offset: entry.offset,
+        flags: flags.0,
+        address_bits: if flags.has(Flags::WIDE) { 64 } else { 32 },
+        debug: flags.has(Flags::DEBUG),
+        host: [
+            (Flags::LINUX, "linux"),
+            (Flags::MACOS, "macos"),
+            (Flags::WINDOWS, "windows"),
+        ]
+        .into_iter()
+        .find_map(|(bit, name)| flags.has(bit).then_some(name)),
+        compression: entry.compression().to_string(),
+        scrambled: flags.has(Flags::SCRAMBLED),
+        stored_size: entry.stored.len() as u64,
+        size: entry.size,
+        identifier: Some(text(entry.identifier)).filter(|text| !text.is_empty()),
+        options: entry
+            .compiler_options()
+            .map(|bytes| text(bytes).trim().to_owned())
+            .filter(|text| !text.is_empty()),
+        compat_record: entry.compat_record().is_some(),
+        error: None,
+        image: None,
+    };
+    // LTO-IR is scrambled as a rule, which is no damage.
+    if entry.kind == Kind::NVVM {
+        return report;
+    }
+    let read = entry.image(Limit::default()).and_then(|data| {
+        if entry.kind == Kind::ELF {
+            let file = cubin::File::parse(&data)?;
+            report.image = Some(image::report(&file, entry.sm, &wanted.details));
+        }
+        Ok(())
+    });
+    report.error = read.err().map(Failure::from);
+    report
+}
+
+fn members(
+    report: &mut FileReport,
+    data: &[u8],
+    folder: Option<&Path>,
+    depth: usize,
+    wanted: &Wanted,
+) -> Result<(), Failure> {
+    let Some(depth) = depth.checked_sub(1) else {
+        return Err(archive::too_deep().into());
+    };
+    let archive = Archive::parse(data)?;
+    report.archive = Some(ArchiveReport {
+        flavour: archive.flavour.to_string(),
+        thin: archive.thin,
+    });
+    for member in archive.members() {
+        let member = member?;
+        report.members.push(match (member.data, folder) {
+            (Some(data), _) => bytes(member.name, data, None, depth, wanted),
+            (None, Some(folder)) => match read(&folder.join(&member.name)) {
+                Ok(data) => bytes(member.name, &data, None, depth, wanted),
+                Err(failure) => FileReport {
+                    error: Some(failure),
+                    ..empty(member.name, InputKind::Unknown, member.size)
+                },
+            },
+            (None, None) => FileReport {
+                error: Some(Failure::new(
+                    "the archive is thin and does not hold this member",
+                )),
+                ..empty(member.name, InputKind::Unknown, member.size)
+            },
+        });
+    }
+    Ok(())
+}
+
+impl fmt::Display for Failure {
+    /// The rest of a message that begins with the name of the file.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(section) = &self.section {
+            write!(f, ", section {section}")?;
+        }
+        if let Some(symbol) = &self.symbol {
+            write!(f, ", symbol {symbol}")?;
+        }
+        if let Some(offset) = self.offset {
+            write!(f, ", offset {offset:#x}")?;
+        }
+        write!(f, ": {}", self.message)
+    }
+}
+
+/// The processors of all images.
+pub(super) fn processors(files: &[FileReport]) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for file in files {
+        found.extend(file.image.iter().map(|image| image.arch.clone()));
+        for fatbin in &file.fatbins {
+            found.extend(fatbin.entries.iter().map(|entry| entry.arch.clone()));
+        }
+        found.extend(processors(&file.members));
+    }
+    found
+}
+
+/// Drops the images for other processors.
+pub(super) fn retain(file: &mut FileReport, arch: &str) {
+    file.image.take_if(|image| image.arch != arch);
+    for fatbin in &mut file.fatbins {
+        fatbin.entries.retain(|entry| entry.arch == arch);
+    }
+    for member in &mut file.members {
+        retain(member, arch);
+    }
+}
+
+/// Whether some image shows the contents of a section.
+pub(super) fn has_contents(file: &FileReport, name: &str) -> bool {
+    let entries = file.fatbins.iter().flat_map(|fatbin| &fatbin.entries);
+    let mut images = file
+        .image
+        .iter()
+        .chain(entries.flat_map(|entry| &entry.image));
+    images.any(|image| image.contents.iter().any(|c| c.header.name == name))
+        || file.members.iter().any(|member| has_contents(member, name))
+}
+
+/// Every image's error and every other one of the report, with the place it belongs to.
+pub(super) fn failures(report: &FileReport) -> Vec<(String, Failure)> {
+    let mut found = Vec::new();
+    collect(report, &report.name, &mut found);
+    found
+}
+
+fn collect(report: &FileReport, place: &str, found: &mut Vec<(String, Failure)>) {
+    let mut push = |place: String, failure: &Failure| found.push((place, failure.clone()));
+    if let Some(failure) = &report.error {
+        push(place.to_owned(), failure);
+    }
+    for fatbin in &report.fatbins {
+        if let Some(failure) = &fatbin.error {
+            push(place.to_owned(), failure);
+        }
+        for entry in &fatbin.entries {
+            let image = format!("{place}, {} image for {}", entry.kind, entry.arch);
+            let inner = entry.image.iter().flat_map(|i| &i.errors);
+            for failure in entry.error.iter().chain(inner) {
+                push(image.clone(), failure);
+            }
+        }
+    }
+    for failure in report.image.iter().flat_map(|i| &i.errors) {
+        push(place.to_owned(), failure);
+    }
+    for member in &report.members {
+        collect(member, &format!("{place}:{}", member.name), found);
+    }
+}

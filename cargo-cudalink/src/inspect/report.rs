@@ -1,0 +1,396 @@
+//! What `inspect` finds out, as values. `--format json` prints exactly these; `docs/inspect.md` describes them.
+//!
+//! Fields are added without a new [`SCHEMA_VERSION`]; a field that goes or changes its meaning needs one.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+/// The number a program that reads the JSON can rely on.
+pub(super) const SCHEMA_VERSION: u32 = 1;
+
+#[derive(Debug, Serialize)]
+pub(super) struct Document {
+    pub(super) schema_version: u32,
+    pub(super) files: Vec<FileReport>,
+}
+
+/// One file, or one member of an archive.
+#[derive(Debug, Serialize)]
+pub(super) struct FileReport {
+    /// The path as the user wrote it; of a member, its name in the archive.
+    pub(super) name: String,
+    pub(super) kind: &'static str,
+    pub(super) size: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) error: Option<Failure>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) host: Option<HostReport>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) archive: Option<ArchiveReport>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) fatbins: Vec<FatbinReport>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) image: Option<ImageReport>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) members: Vec<FileReport>,
+}
+
+/// Why something cannot be read, and where.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Failure {
+    pub(super) message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) section: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) symbol: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) offset: Option<u64>,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct HostReport {
+    pub(super) machine: String,
+    pub(super) modules: Vec<ModuleReport>,
+    pub(super) references: Vec<ReferencesReport>,
+    /// Versions of the fatbin wrappers.
+    pub(super) wrappers: Vec<u32>,
+    pub(super) registration: Vec<RegistrationReport>,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct ModuleReport {
+    pub(super) id: String,
+    /// Whether the file holds the linked code of the module.
+    pub(super) linked: bool,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct ReferencesReport {
+    pub(super) kind: &'static str,
+    pub(super) scope: &'static str,
+    pub(super) patterns: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct RegistrationReport {
+    pub(super) name: String,
+    pub(super) defined: bool,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct ArchiveReport {
+    pub(super) flavour: String,
+    pub(super) thin: bool,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct FatbinReport {
+    /// The section of the host file it lies in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) section: Option<&'static str>,
+    /// Where it starts in that section, or in the file.
+    pub(super) offset: u64,
+    pub(super) size: u64,
+    pub(super) entries: Vec<EntryReport>,
+    /// Why there may be more entries than these.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) error: Option<Failure>,
+}
+
+/// One image in a fatbin.
+#[derive(Debug, Serialize)]
+pub(super) struct EntryReport {
+    pub(super) kind: String,
+    pub(super) arch: String,
+    /// Version of the code format: ELF ABI, PTX ISA or NVVM IR by kind.
+    pub(super) code_version: String,
+    pub(super) offset: u64,
+    pub(super) flags: u64,
+    pub(super) address_bits: u8,
+    pub(super) debug: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) host: Option<&'static str>,
+    pub(super) compression: String,
+    pub(super) scrambled: bool,
+    pub(super) stored_size: u64,
+    pub(super) size: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) identifier: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) options: Option<String>,
+    pub(super) compat_record: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) error: Option<Failure>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) image: Option<ImageReport>,
+}
+
+/// One device object or executable.
+#[derive(Debug, Serialize)]
+pub(super) struct ImageReport {
+    pub(super) arch: String,
+    pub(super) object: String,
+    pub(super) abi_version: u8,
+    pub(super) flags: u32,
+    /// The toolkit whose compiler made it, such as `13.0`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) toolkit: Option<String>,
+    pub(super) tools: Vec<ToolReport>,
+    pub(super) debug_info: bool,
+    pub(super) memory: MemoryReport,
+    pub(super) kernels: Vec<FunctionReport>,
+    pub(super) functions: Vec<FunctionReport>,
+    pub(super) variables: Vec<VariableReport>,
+    pub(super) undefined: Vec<Name>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) sections: Option<Vec<SectionReport>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) symbols: Option<Vec<SymbolReport>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) relocations: Option<Vec<RelocationReport>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) call_graph: Option<CallGraphReport>,
+    /// The sections asked for by name, decoded.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) contents: Vec<ContentsReport>,
+    /// What of the image cannot be read, although the rest can.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) errors: Vec<Failure>,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct ToolReport {
+    pub(super) tool: String,
+    pub(super) version: String,
+    pub(super) build: String,
+    pub(super) options: String,
+}
+
+/// A name as the file has it, and as a person would write it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(super) struct Name {
+    pub(super) name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) demangled: Option<String>,
+}
+
+impl Name {
+    /// The demangled name where there is one.
+    pub(super) fn pretty(&self) -> &str {
+        self.demangled.as_deref().unwrap_or(&self.name)
+    }
+}
+
+/// Memory that belongs to no single function, in bytes.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct MemoryReport {
+    pub(super) global: u64,
+    pub(super) global_initialized: u64,
+    /// Shared variables that are not yet given to kernels.
+    pub(super) shared: u64,
+    /// Bytes by constant bank.
+    pub(super) constant: BTreeMap<u8, u64>,
+}
+
+/// A kernel or device function. Sizes are in bytes.
+#[derive(Debug, Serialize)]
+pub(super) struct FunctionReport {
+    #[serde(flatten)]
+    pub(super) name: Name,
+    pub(super) binding: String,
+    pub(super) section: String,
+    pub(super) code: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) registers: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) max_registers: Option<u32>,
+    pub(super) stack: StackReport,
+    pub(super) shared: u64,
+    pub(super) local: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) barriers: Option<u32>,
+    pub(super) constant: BTreeMap<u8, u64>,
+    pub(super) textures: u64,
+    pub(super) surfaces: u64,
+    pub(super) samplers: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) max_threads: Option<[u32; 3]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) required_threads: Option<[u32; 3]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) cluster: Option<[u32; 3]>,
+    /// Size of all parameters with their padding.
+    pub(super) parameter_bytes: u64,
+    pub(super) parameters: Vec<ParameterReport>,
+}
+
+#[derive(Debug, Default, Serialize)]
+pub(super) struct StackReport {
+    /// The function's own frame.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) frame: Option<u32>,
+    /// What a kernel needs with everything it calls; absent before the device link and where `unbounded`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) minimum: Option<u32>,
+    /// Recursion: no minimum can be known.
+    pub(super) unbounded: bool,
+}
+
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub(super) struct ParameterReport {
+    pub(super) ordinal: u32,
+    pub(super) offset: u32,
+    pub(super) size: u32,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct VariableReport {
+    #[serde(flatten)]
+    pub(super) name: Name,
+    pub(super) space: String,
+    pub(super) binding: String,
+    pub(super) size: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) section: Option<String>,
+    pub(super) offset: u64,
+    pub(super) initialized: bool,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct SectionReport {
+    pub(super) index: u32,
+    pub(super) name: String,
+    #[serde(rename = "type")]
+    pub(super) kind: String,
+    pub(super) flags: u64,
+    pub(super) address: u64,
+    pub(super) offset: u64,
+    pub(super) size: u64,
+    pub(super) align: u64,
+    pub(super) entry_size: u64,
+    pub(super) link: u32,
+    pub(super) info: u32,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct SymbolReport {
+    pub(super) index: u32,
+    #[serde(flatten)]
+    pub(super) name: Name,
+    #[serde(rename = "type")]
+    pub(super) kind: String,
+    pub(super) binding: String,
+    /// `st_other`, which holds the memory space and the entry mark.
+    pub(super) other: u8,
+    pub(super) marks: Vec<&'static str>,
+    pub(super) section: String,
+    pub(super) value: u64,
+    pub(super) size: u64,
+}
+
+/// The relocations of one section.
+#[derive(Debug, Serialize)]
+pub(super) struct RelocationReport {
+    pub(super) section: String,
+    /// The section they patch.
+    pub(super) target: String,
+    pub(super) entries: Vec<RelocationEntry>,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct RelocationEntry {
+    pub(super) offset: u64,
+    #[serde(rename = "type")]
+    pub(super) kind: String,
+    pub(super) symbol: Name,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) addend: Option<i64>,
+}
+
+#[derive(Debug, Default, Serialize)]
+pub(super) struct CallGraphReport {
+    pub(super) calls: Vec<EdgeReport>,
+    pub(super) address_references: Vec<EdgeReport>,
+    pub(super) address_taken: Vec<SignatureReport>,
+    pub(super) indirect_calls: Vec<SignatureReport>,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct EdgeReport {
+    pub(super) from: Name,
+    pub(super) to: Name,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct SignatureReport {
+    pub(super) function: Name,
+    pub(super) prototype: String,
+}
+
+/// One section, decoded as far as its type is known.
+#[derive(Debug, Serialize)]
+pub(super) struct ContentsReport {
+    pub(super) header: SectionReport,
+    pub(super) contents: Contents,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", content = "value", rename_all = "kebab-case")]
+pub(super) enum Contents {
+    /// The section has a size but no bytes in the file.
+    NoBytes,
+    Records(Vec<RecordReport>),
+    Symbols(Vec<SymbolReport>),
+    Relocations(RelocationReport),
+    CallGraph(CallGraphReport),
+    Prototypes(Vec<SignatureReport>),
+    Notes(Vec<NoteReport>),
+    Strings(Vec<StringReport>),
+    /// Hexadecimal digits, two for each byte.
+    Bytes(#[serde(serialize_with = "hexadecimal")] Vec<u8>),
+}
+
+/// One record of `.nv.info*` or `.nv.compat`.
+#[derive(Debug, Serialize)]
+pub(super) struct RecordReport {
+    pub(super) offset: u64,
+    pub(super) code: u8,
+    pub(super) name: String,
+    pub(super) format: &'static str,
+    /// The value of a record without payload.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) value: Option<u16>,
+    /// The symbols it is about.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) symbols: Vec<Name>,
+    /// The words of the payload behind the symbols.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) words: Vec<u32>,
+    /// Bytes behind the last whole word.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) rest: Vec<u8>,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct NoteReport {
+    pub(super) owner: String,
+    #[serde(rename = "type")]
+    pub(super) kind: u32,
+    pub(super) fields: Vec<(&'static str, String)>,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct StringReport {
+    pub(super) offset: u64,
+    pub(super) text: String,
+}
+
+fn hexadecimal<S: serde::Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+    use std::fmt::Write as _;
+    let mut digits = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        write!(digits, "{byte:02x}").map_err(serde::ser::Error::custom)?;
+    }
+    serializer.serialize_str(&digits)
+}
