@@ -2,14 +2,14 @@
 
 use rustnvlink::arch::relocation::RelocationType;
 use rustnvlink::cubin::{
-    CallGraph, CompatCode, DeviceNote, Edge, File, Format, InfoCode, Note, NoteKind, Place,
-    Prototype, Record, Records, Section, SectionType, Signature, Symbol, SymbolOther, SymbolType,
-    ToolNote, string_at,
+    CallGraph, CompatCode, DeviceNote, Edge, File, Format, InfoCode, InfoRecords, Note, NoteKind,
+    Place, Prototype, Record, Records, Section, SectionType, Signature, Symbol, SymbolOther,
+    SymbolType, ToolNote, string_at,
 };
 use rustnvlink::error::ParseError;
 
 use super::demangle;
-use super::image::binding;
+use super::image::{self, binding};
 use super::report::{
     CallGraphReport, Contents, ContentsReport, EdgeReport, Name, NoteReport, RecordReport,
     RelocationEntry, RelocationReport, SectionReport, SignatureReport, StringReport, SymbolReport,
@@ -99,19 +99,21 @@ fn info(section: &Section<'_>, symbols: &[Symbol<'_>]) -> Result<Vec<RecordRepor
         let known = symbols.get(index as usize).map(|s| demangle::name(s.name));
         known.unwrap_or_else(|| demangle::name(&format!("#{index}")))
     };
-    records(section.data, |record: &Record<'_, InfoCode>| {
+    let mut reports = records(section.data, |record: &Record<'_, InfoCode>| {
         let mut about: Vec<u32> = record.externs().collect();
         // A parameter's record begins with a number that is always zero, whatever its code.
-        let parameter = matches!(
-            record.code,
-            InfoCode::KPARAM_INFO | InfoCode::KPARAM_INFO_V2
+        about.extend(
+            record
+                .symbol()
+                .filter(|_| image::parameter(record).is_none()),
         );
-        about.extend(record.symbol().filter(|_| !parameter));
-        (
-            record.code.to_string(),
-            about.into_iter().map(&name).collect(),
-        )
-    })
+        let symbols = about.into_iter().map(&name).collect();
+        (record.code.to_string(), symbols)
+    })?;
+    for (report, record) in reports.iter_mut().zip(InfoRecords::new(section.data)) {
+        report.parameter = image::parameter(&record?);
+    }
+    Ok(reports)
 }
 
 fn compat(section: &Section<'_>) -> Result<Vec<RecordReport>, ParseError> {
@@ -144,6 +146,7 @@ fn records<C: From<u8> + Into<u8> + Copy>(
             format: record.format.name(),
             value,
             words: record.words().skip(symbols.len()).collect(),
+            parameter: None,
             rest: record.payload.chunks_exact(4).remainder().to_vec(),
             symbols,
         });

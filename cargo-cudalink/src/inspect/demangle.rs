@@ -25,6 +25,16 @@ pub(super) fn demangle(mangled: &str) -> Option<String> {
             rustc_demangle::try_demangle(mangled).ok()?
         ));
     }
+    // A whole program's copy of a function beside its caller is named after both.
+    if let Some((caller, callee)) = mangled.strip_prefix('$').and_then(|m| m.split_once('$')) {
+        let readable = |name: &str| demangle(name).unwrap_or_else(|| name.to_owned());
+        return Some(format!("{} [in {}]", readable(callee), readable(caller)));
+    }
+    // A static variable of a function gets a number when it moves out of it.
+    if let Some(inner) = mangled.strip_prefix("$__") {
+        let (inner, number) = inner.rsplit_once("__")?;
+        return demangle(inner).filter(|_| number.bytes().all(|b| b.is_ascii_digit()));
+    }
     if !mangled.starts_with("_Z") {
         return None;
     }
@@ -97,6 +107,10 @@ mod tests {
             Some("void tmpl<double>(double*, double const*, int)"),
         );
         check("_Z5heavyPf$5", Some("heavy(float*) [$5]"));
+        check("$_Z1rPi$_Z3fibi", Some("fib(int) [in r(int*)]"));
+        check("$str", None);
+        check("$___ZZ6callerE4tile__35", Some("caller::tile"));
+        check("$__plain__35", None);
         check("_ZN2ns1fE", Some("ns::f"));
         check(
             "_ZN4core3fmt5Write17h0123456789abcdefE",

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use rustnvlink::arch::{FileFlags, Sm, Suffix};
 use rustnvlink::cubin::{
-    Binding, CompatCode, CompatRecords, DeviceNote, File, InfoCode, InfoRecords, Note, NoteKind,
-    ObjectKind, Place, Section, SectionType, Symbol, SymbolOther, SymbolType, ToolNote,
+    Binding, CompatCode, CompatRecords, DeviceNote, File, InfoCode, InfoRecord, InfoRecords, Note,
+    NoteKind, ObjectKind, Place, Section, SectionType, Symbol, SymbolOther, SymbolType, ToolNote,
 };
 use rustnvlink::error::ParseError;
 
@@ -189,35 +189,47 @@ fn memory(file: &File<'_>) -> MemoryReport {
 
 fn read_functions(file: &File<'_>, report: &mut ImageReport) -> Result<(), ParseError> {
     let mut functions: BTreeMap<usize, FunctionReport> = BTreeMap::new();
-    let mut by_section: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+    // The function that a code section was made for. Whole programs keep copies of others in it.
+    let mut owners: BTreeMap<u32, usize> = BTreeMap::new();
     for (index, symbol) in file.symbols.iter().enumerate() {
         if let (SymbolType::FUNC, Some(section)) = (symbol.kind, symbol.place.section()) {
             functions.insert(index, function(file, symbol, section));
-            by_section.entry(section).or_default().push(index);
+            let owner = owners.entry(section).or_insert(index);
+            if symbol.value == 0 && file.symbols[*owner].value != 0 {
+                *owner = index;
+            }
+        }
+    }
+    for (index, function) in &mut functions {
+        let owner = file.symbols[*index]
+            .place
+            .section()
+            .and_then(|s| owners.get(&s));
+        if let Some(owner) = owner.filter(|owner| *owner != index) {
+            function.inside = Some(file.symbols[*owner].name.to_owned());
         }
     }
     let mut result = Ok(());
     for section in &file.sections {
-        let of_section = owner(section).and_then(|text| by_section.get(&text));
-        for index in of_section.into_iter().flatten() {
-            if let Some(function) = functions.get_mut(index) {
-                add_memory(section, function);
-            }
+        let owner = owner(section).and_then(|text| owners.get(&text));
+        if let Some(function) = owner.and_then(|index| functions.get_mut(index)) {
+            add_memory(section, function);
         }
         if section.kind == SectionType::CUDA_INFO {
             let read = if section.name == ".nv.info" {
                 read_module_info(section, &mut functions)
             } else {
-                let of_section = of_section.map_or(&[][..], Vec::as_slice);
-                read_function_info(section, of_section, &mut functions)
+                let function = owner.and_then(|index| functions.get_mut(index));
+                function.map_or(Ok(()), |f| read_function_info(section, f))
             };
             result = result.and(read);
         }
-        // Legacy references to textures are symbols without an address, named by relocations of the code.
         if contents::is_relocations(section)
-            && let Some(users) = by_section.get(&section.info)
+            && let Some(function) = patched_function(file, section)
+                .and_then(|text| owners.get(&text))
+                .and_then(|index| functions.get_mut(index))
         {
-            result = result.and(count_textures(file, section, users, &mut functions));
+            result = result.and(count_textures(file, section, function));
         }
     }
     for (index, function) in functions {
@@ -238,6 +250,7 @@ fn function(file: &File<'_>, symbol: &Symbol<'_>, section: u32) -> FunctionRepor
         name: demangle::name(symbol.name),
         binding: binding(symbol.binding),
         section: text.map_or_else(String::new, |text| text.name.to_owned()),
+        inside: None,
         code: symbol.size,
         registers: None,
         max_registers: None,
@@ -294,56 +307,56 @@ fn read_module_info(
 /// Records of `.nv.info.<function>`.
 fn read_function_info(
     section: &Section<'_>,
-    of_section: &[usize],
-    functions: &mut BTreeMap<usize, FunctionReport>,
+    function: &mut FunctionReport,
 ) -> Result<(), ParseError> {
     for record in InfoRecords::new(section.data) {
         let record = record.map_err(|e| e.in_section(section.name))?;
         let triple = || Some([record.word(0)?, record.word(1)?, record.word(2)?]);
-        for index in of_section {
-            let Some(function) = functions.get_mut(index) else {
-                continue;
-            };
-            match record.code {
-                InfoCode::NUM_BARRIERS => function.barriers = Some(record.number().into()),
-                InfoCode::MAXREG_COUNT => function.max_registers = Some(record.number().into()),
-                InfoCode::CBANK_PARAM_SIZE => function.parameter_bytes = record.number().into(),
-                InfoCode::MAX_THREADS => function.max_threads = triple(),
-                InfoCode::REQNTID => function.required_threads = triple(),
-                InfoCode::CTA_PER_CLUSTER => function.cluster = triple(),
-                InfoCode::KPARAM_INFO | InfoCode::KPARAM_INFO_V2 => {
-                    let (Some(place), Some(form)) = (record.word(1), record.word(2)) else {
-                        continue;
-                    };
-                    // The first form packs the size above alignment, space and bank.
-                    let size = if record.code == InfoCode::KPARAM_INFO {
-                        form >> 18
-                    } else {
-                        form & 0xffff
-                    };
-                    function.parameters.push(ParameterReport {
-                        ordinal: place & 0xffff,
-                        offset: place >> 16,
-                        size,
-                    });
-                }
-                _ => {}
-            }
+        match record.code {
+            InfoCode::NUM_BARRIERS => function.barriers = Some(record.number().into()),
+            InfoCode::MAXREG_COUNT => function.max_registers = Some(record.number().into()),
+            InfoCode::CBANK_PARAM_SIZE => function.parameter_bytes = record.number().into(),
+            InfoCode::MAX_THREADS => function.max_threads = triple(),
+            InfoCode::REQNTID => function.required_threads = triple(),
+            InfoCode::CTA_PER_CLUSTER => function.cluster = triple(),
+            _ => function.parameters.extend(parameter(&record)),
         }
     }
-    for index in of_section {
-        if let Some(function) = functions.get_mut(index) {
-            function.parameters.sort_by_key(|p| p.ordinal);
-        }
-    }
+    function.parameters.sort_by_key(|p| p.ordinal);
     Ok(())
 }
 
+/// The parameter a record describes, if it describes one.
+pub(super) fn parameter(record: &InfoRecord<'_>) -> Option<ParameterReport> {
+    // The first form packs the size above alignment, space and bank.
+    let size = match record.code {
+        InfoCode::KPARAM_INFO => record.word(2)? >> 18,
+        InfoCode::KPARAM_INFO_V2 => record.word(2)? & 0xffff,
+        _ => return None,
+    };
+    let place = record.word(1)?;
+    Some(ParameterReport {
+        ordinal: place & 0xffff,
+        offset: place >> 16,
+        size,
+    })
+}
+
+/// The code section whose function relocations belong to: they patch it or its constants.
+fn patched_function(file: &File<'_>, section: &Section<'_>) -> Option<u32> {
+    let patched = file.sections.get(section.info as usize)?;
+    match constant_bank(patched) {
+        Some(_) => owner(patched),
+        None => Some(section.info),
+    }
+}
+
+/// Legacy references to textures are symbols without an address. Code names them by relocations in objects, and by
+/// slots of constant bank 0 in executables.
 fn count_textures(
     file: &File<'_>,
     section: &Section<'_>,
-    users: &[usize],
-    functions: &mut BTreeMap<usize, FunctionReport>,
+    function: &mut FunctionReport,
 ) -> Result<(), ParseError> {
     let mut used: Vec<_> = File::relocations(section)
         .map_err(|e| e.in_section(section.name))?
@@ -355,16 +368,11 @@ fn count_textures(
         .iter()
         .filter_map(|index| file.symbols.get(*index as usize))
     {
-        for function in users {
-            let Some(function) = functions.get_mut(function) else {
-                continue;
-            };
-            match symbol.kind {
-                SymbolType::TEXTURE => function.textures += 1,
-                SymbolType::SURFACE => function.surfaces += 1,
-                SymbolType::SAMPLER => function.samplers += 1,
-                _ => {}
-            }
+        match symbol.kind {
+            SymbolType::TEXTURE => function.textures += 1,
+            SymbolType::SURFACE => function.surfaces += 1,
+            SymbolType::SAMPLER => function.samplers += 1,
+            _ => {}
         }
     }
     Ok(())

@@ -200,6 +200,9 @@ pub(super) struct FunctionReport {
     pub(super) name: Name,
     pub(super) binding: String,
     pub(super) section: String,
+    /// The function whose section it lies in, of copies that a whole program keeps beside their caller.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) inside: Option<String>,
     pub(super) code: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) registers: Option<u32>,
@@ -364,6 +367,9 @@ pub(super) struct RecordReport {
     /// The symbols it is about.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) symbols: Vec<Name>,
+    /// The parameter it describes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) parameter: Option<ParameterReport>,
     /// The words of the payload behind the symbols.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) words: Vec<u32>,

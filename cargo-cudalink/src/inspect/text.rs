@@ -268,7 +268,7 @@ fn write_image_table(out: &mut impl Write, fatbins: &[FatbinReport]) -> io::Resu
             ]);
         }
     }
-    table.write(out, 2)
+    table.write_apart(out, 2)
 }
 
 fn write_failure(out: &mut impl Write, failure: &Failure, indent: usize) -> io::Result<()> {

@@ -43,7 +43,7 @@ pub(super) fn write(
     let header = &section.header;
     writeln!(
         out,
-        "    {} {QUIET}{}, {} bytes at {:#x}{QUIET:#}",
+        "\n    {} {QUIET}{}, {} bytes at {:#x}{QUIET:#}",
         clean(&header.name),
         header.kind,
         header.size,
@@ -53,7 +53,11 @@ pub(super) fn write(
         Contents::NoBytes => writeln!(out, "      {QUIET}no bytes in the file{QUIET:#}"),
         Contents::Records(records) => write_records(out, records, style),
         Contents::Symbols(symbols) => image::symbol_table(symbols, style).write(out, 6),
-        Contents::Relocations(relocations) => image::relocation_table(out, relocations, style),
+        Contents::Relocations(relocations) => {
+            let target = clean(&relocations.target);
+            writeln!(out, "      {QUIET}patches{QUIET:#} {target}")?;
+            image::relocation_table(out, relocations, style)
+        }
         Contents::CallGraph(graph) => image::call_graph(out, graph, style),
         Contents::Prototypes(signatures) => {
             let mut table = Table::new(&[("PROTOTYPE", Align::Left), ("FUNCTION", Align::Left)]);
@@ -86,7 +90,25 @@ fn write_records(out: &mut impl Write, records: &[RecordReport], style: &Style) 
     for record in records {
         let mut parts: Vec<String> = record.symbols.iter().map(|name| style.name(name)).collect();
         parts.extend(record.value.map(|value| format!("{value:#x}")));
-        parts.extend(record.words.iter().map(|word| format!("{word:#x}")));
+        if let Some(parameter) = &record.parameter {
+            parts.push(format!(
+                "parameter {} at {:#x}, {} bytes",
+                parameter.ordinal, parameter.offset, parameter.size
+            ));
+        }
+        let words = if record.parameter.is_some() {
+            &[]
+        } else {
+            &record.words[..]
+        };
+        let count = is_count(&record.name);
+        parts.extend(words.iter().map(|word| {
+            if count {
+                word.to_string()
+            } else {
+                format!("{word:#x}")
+            }
+        }));
         parts.extend(record.rest.iter().map(|byte| format!("{byte:02x}")));
         table.row(vec![
             format!("{:#x}", record.offset),
@@ -95,6 +117,21 @@ fn write_records(out: &mut impl Write, records: &[RecordReport], style: &Style) 
         ]);
     }
     table.write(out, 6)
+}
+
+/// Whether a record's words are numbers of things, which people read as decimals.
+fn is_count(name: &str) -> bool {
+    matches!(
+        name.trim_start_matches("EIATTR_"),
+        "REGCOUNT"
+            | "FRAME_SIZE"
+            | "MIN_STACK_SIZE"
+            | "MAX_STACK_SIZE"
+            | "CRS_STACK_SIZE"
+            | "MAX_THREADS"
+            | "REQNTID"
+            | "CTA_PER_CLUSTER"
+    )
 }
 
 fn write_notes(out: &mut impl Write, notes: &[NoteReport]) -> io::Result<()> {

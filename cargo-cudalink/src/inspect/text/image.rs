@@ -57,7 +57,7 @@ pub(super) fn write(out: &mut impl Write, image: &ImageReport, style: &Style) ->
         for name in &image.undefined {
             undefined.row(vec![style.name(name)]);
         }
-        undefined.write(out, 4)?;
+        undefined.write_apart(out, 4)?;
         if style.parameters {
             parameters(out, image, style)?;
         }
@@ -66,15 +66,22 @@ pub(super) fn write(out: &mut impl Write, image: &ImageReport, style: &Style) ->
         }
     }
     if let Some(sections) = &image.sections {
-        contents::section_table(sections).write(out, 4)?;
+        contents::section_table(sections).write_apart(out, 4)?;
     }
     if let Some(symbols) = &image.symbols {
-        symbol_table(symbols, style).write(out, 4)?;
+        symbol_table(symbols, style).write_apart(out, 4)?;
     }
     for relocations in image.relocations.iter().flatten() {
+        writeln!(
+            out,
+            "\n    {} {QUIET}patches{QUIET:#} {}",
+            clean(&relocations.section),
+            clean(&relocations.target)
+        )?;
         relocation_table(out, relocations, style)?;
     }
     if let Some(graph) = &image.call_graph {
+        writeln!(out, "\n    {QUIET}CALL GRAPH{QUIET:#}")?;
         call_graph(out, graph, style)?;
     }
     for section in &image.contents {
@@ -154,7 +161,7 @@ fn functions(
         ]);
         table.row(row);
     }
-    table.write(out, 4)
+    table.write_apart(out, 4)
 }
 
 /// What the kernel's author promised about its launches.
@@ -198,7 +205,7 @@ fn variables(out: &mut impl Write, image: &ImageReport, style: &Style) -> io::Re
             style.name(&variable.name),
         ]);
     }
-    table.write(out, 4)
+    table.write_apart(out, 4)
 }
 
 fn parameters(out: &mut impl Write, image: &ImageReport, style: &Style) -> io::Result<()> {
@@ -218,7 +225,7 @@ fn parameters(out: &mut impl Write, image: &ImageReport, style: &Style) -> io::R
             ]);
         }
     }
-    table.write(out, 4)
+    table.write_apart(out, 4)
 }
 
 fn tools(out: &mut impl Write, image: &ImageReport) -> io::Result<()> {
@@ -234,7 +241,7 @@ fn tools(out: &mut impl Write, image: &ImageReport) -> io::Result<()> {
             tool.options.clone(),
         ]);
     }
-    table.write(out, 4)
+    table.write_apart(out, 4)
 }
 
 pub(super) fn symbol_table(symbols: &[SymbolReport], style: &Style) -> Table {
@@ -268,12 +275,6 @@ pub(super) fn relocation_table(
     relocations: &RelocationReport,
     style: &Style,
 ) -> io::Result<()> {
-    writeln!(
-        out,
-        "    {} {QUIET}patches{QUIET:#} {}",
-        clean(&relocations.section),
-        clean(&relocations.target)
-    )?;
     let mut table = Table::new(&[
         ("OFFSET", Align::Right),
         ("RELOCATION", Align::Left),
@@ -305,7 +306,6 @@ pub(super) fn call_graph(
         .iter()
         .map(|edge| (edge, " (address)"));
     let edges: Vec<_> = edges.chain(references).collect();
-    writeln!(out, "    {QUIET}CALL GRAPH{QUIET:#}")?;
     let mut shown = BTreeSet::new();
     for (edge, _) in &edges {
         if !shown.insert(&edge.from.name) {

@@ -30,8 +30,15 @@ impl Table {
             .push(cells.iter().map(|cell| clean(cell)).collect());
     }
 
-    /// Writes an empty line, the headings and the rows. Columns without any text are left out, and so is a table
-    /// without rows.
+    /// Writes the table with an empty line before it.
+    pub(super) fn write_apart(&self, out: &mut impl Write, indent: usize) -> io::Result<()> {
+        if !self.rows.is_empty() {
+            writeln!(out)?;
+        }
+        self.write(out, indent)
+    }
+
+    /// Writes the headings and the rows. Columns without any text are left out, and so is a table without rows.
     pub(super) fn write(&self, out: &mut impl Write, indent: usize) -> io::Result<()> {
         if self.rows.is_empty() {
             return Ok(());
@@ -59,7 +66,6 @@ impl Table {
             }
             line.trim_end().to_owned()
         };
-        writeln!(out)?;
         writeln!(
             out,
             "{QUIET}{}{QUIET:#}",
@@ -112,15 +118,15 @@ mod tests {
         check(&[], "");
         check(
             &[["1", "", "a"], ["12345", "", "long name"]],
-            "\n   SIZE  NAME\n      1  a\n  12345  long name\n",
+            "   SIZE  NAME\n      1  a\n  12345  long name\n",
         );
         check(
             &[["1", "x", ""], ["2", "", ""]],
-            "\n  SIZE  RARE\n     1  x\n     2\n",
+            "  SIZE  RARE\n     1  x\n     2\n",
         );
         check(
             &[["1", "", "\x1b[31mred"]],
-            "\n  SIZE  NAME\n     1  \\u{1b}[31mred\n",
+            "  SIZE  NAME\n     1  \\u{1b}[31mred\n",
         );
     }
 }
