@@ -17,6 +17,9 @@ use rustnvlink_tests::store::{Files, Store};
 use rustnvlink_tests::toolkit::Toolkit;
 use rustnvlink_tests::{expect, golden, identity};
 
+/// Names a folder for the files of identity trials that fail.
+const KEEP: &str = "RUSTNVLINK_TEST_KEEP";
+
 /// What all trials share.
 struct Suite {
     cases: Vec<Case>,
@@ -174,12 +177,15 @@ impl Subject {
             .get_or_init(|| identity::linker().map_err(|error| format!("{error:#}")))
             .as_ref()
             .map_err(Failed::from)?;
-        let differences = identity::compare(linker, linked, &self.suite.store).map_err(failed)?;
-        let accepted = self
-            .suite
-            .known
-            .of(&self.case().name, self.script().0, link);
-        verdict(unexplained(&differences, &accepted))
+        let compared = identity::compare(linker, linked, &self.suite.store).map_err(failed)?;
+        let (case, arch) = (&self.case().name, self.script().0);
+        let accepted = self.suite.known.of(case, arch, link);
+        let wrong = unexplained(&compared.differences, &accepted);
+        if let (false, Some(folder)) = (wrong.is_empty(), std::env::var_os(KEEP)) {
+            let folder = PathBuf::from(folder).join(format!("{case}.{arch}.{link}"));
+            compared.keep(linked, &folder).map_err(failed)?;
+        }
+        verdict(wrong)
     }
 }
 

@@ -8,10 +8,11 @@ use std::process::Command;
 use anyhow::{Context, Result, bail, ensure};
 use object::read::elf::ElfFile64;
 use object::{Endianness, Object as _, ObjectSection as _};
+use tempfile::TempDir;
 
-use crate::process::{self, Exit};
+use crate::process::{self, Ended, Exit};
 use crate::run::Linked;
-use crate::store::{self, Store};
+use crate::store::{self, Files, Store, Stored};
 
 /// The section that names the tools which made an image.
 const TOOL_NOTES: &str = ".note.nv.tkinfo";
@@ -61,23 +62,59 @@ pub fn linker_exists() -> bool {
             .is_file()
 }
 
+/// What our linker made of a link, and how it differs from what nvlink made.
+pub struct Compared {
+    /// What differs.
+    pub differences: Differences,
+    /// The folder it ran in: inputs and our outputs.
+    folder: TempDir,
+    arguments: Vec<String>,
+}
+
+/// The file in [`Compared::folder`] that `--tool-record` names.
+const TOOL_RECORD: &str = ".tool-record";
+
 /// Links with ours and compares with what nvlink did.
-pub fn compare(linker: &Path, linked: &Linked, store: &Store) -> Result<Differences> {
+pub fn compare(linker: &Path, linked: &Linked, store: &Store) -> Result<Compared> {
     let folder = store.scratch()?;
-    let record = store.scratch()?;
-    store::place(&linked.inputs, folder.path())?;
+    let mut inputs = linked.inputs.clone();
     let mut arguments = vec!["--compat".to_owned()];
     if let Some(bytes) = first_tool_record(linked)? {
-        let path = record.path().join("tool-record");
+        let path = folder.path().join(TOOL_RECORD);
         fs::write(&path, bytes)?;
-        arguments.extend([
-            "--tool-record".to_owned(),
-            path.to_string_lossy().into_owned(),
-        ]);
+        inputs.insert(TOOL_RECORD.to_owned(), Stored::new(path)?);
+        arguments.extend(["--tool-record".to_owned(), TOOL_RECORD.to_owned()]);
     }
+    store::place(&linked.inputs, folder.path())?;
     arguments.extend_from_slice(&linked.arguments);
     let ours = process::run(linker, &arguments, folder.path())?;
-    let files = store::collect(&linked.inputs, folder.path())?;
+    let files = store::collect(&inputs, folder.path())?;
+    let differences = differences(linked, &ours, &files)?;
+    Ok(Compared {
+        differences,
+        folder,
+        arguments,
+    })
+}
+
+impl Compared {
+    /// Leaves everything in `folder`, for somebody to look at: inputs and our outputs, nvlink's
+    /// outputs in `expected`, and the arguments.
+    pub fn keep(&self, linked: &Linked, folder: &Path) -> Result<()> {
+        let expected = folder.join("expected");
+        fs::create_dir_all(&expected)
+            .with_context(|| format!("cannot make {}", expected.display()))?;
+        store::place(&store::collect(&Files::new(), self.folder.path())?, folder)?;
+        store::place(&linked.entry.files, &expected)?;
+        fs::write(
+            folder.join("arguments.txt"),
+            self.arguments.join(" ") + "\n",
+        )?;
+        Ok(())
+    }
+}
+
+fn differences(linked: &Linked, ours: &Ended, files: &Files) -> Result<Differences> {
     let theirs = &linked.entry;
 
     let mut differences = Differences::new();
