@@ -278,11 +278,8 @@ fn referenced(arguments: &[String], files: &Files) -> Result<Files> {
     let mut nested = Vec::new();
     for (name, file) in &found {
         if name.ends_with(".txt") {
-            nested.extend(
-                String::from_utf8(file.read()?)?
-                    .split_whitespace()
-                    .map(str::to_owned),
-            );
+            // Quotes that are not closed are nvlink's to complain of.
+            nested.extend(shlex::split(&String::from_utf8(file.read()?)?).unwrap_or_default());
         }
     }
     if !nested.is_empty() {

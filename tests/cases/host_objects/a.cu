@@ -1,0 +1,18 @@
+//# Shows: host objects: kernels the host never launches go unless -ignore-host-info is given
+//# Compile: a.o = a.cu
+//# Compile: b.o = b.cu
+//# Compile: b.cubin = b.cu
+//# Link: out.cubin = a.o b.o
+//# ExpectNoSymbol: _Z11not_launchedPi
+//# Link: ignored.cubin = -ignore-host-info a.o b.o
+//# Link: used.cubin = -use-host-info a.o b.o
+//# Link: mixed.cubin = a.o b.cubin
+//# Link: verbose.cubin = -v a.o b.o
+//# CompareText
+//# Link: registered.cubin = a.o b.o --register-link-binaries=register.h
+//# ExpectFile: register.h
+extern __device__ int helper(int);
+__device__ int counter = 3;
+__global__ void launched(int *p) { *p = helper(*p) + counter; }
+__global__ void not_launched(int *p) { *p = 2; }
+void host(int *p) { launched<<<1, 1>>>(p); }
