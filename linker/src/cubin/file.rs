@@ -147,6 +147,7 @@ impl<'d> File<'d> {
         } else {
             header.shstrndx(Le, data).map_err(|e| {
                 ParseError::new(Problem::Malformed(format!("section name table: {e}")))
+                    .at(NAMES_FIELD)
             })?
         };
         let sections = read_sections(data, raw_sections, names_section)?;
@@ -206,7 +207,7 @@ impl<'d> File<'d> {
                 strings.name
             )))));
         }
-        let names = StringTable::new(strings.data, 0, strings.data.len() as u64);
+        let mut names = Names::new(strings.data);
         let extended = self
             .sections
             .iter()
@@ -218,17 +219,13 @@ impl<'d> File<'d> {
         let mut symbols = Vec::with_capacity(raw.len());
         for (index, symbol) in raw.iter().enumerate() {
             let at = |e: ParseError| place(e).at(index as u64 * size_of::<Sym64<Le>>() as u64);
-            let name = names
-                .get(symbol.st_name(Le))
-                .ok()
-                .and_then(|bytes| std::str::from_utf8(bytes).ok())
-                .ok_or_else(|| {
-                    at(ParseError::new(Problem::Malformed(format!(
-                        "name of symbol {index} at {:#x} is not a string of {}",
-                        symbol.st_name(Le),
-                        strings.name
-                    ))))
-                })?;
+            let name = names.get(symbol.st_name(Le)).map_err(|problem| {
+                at(ParseError::new(Problem::Malformed(format!(
+                    "name of symbol {index} at {:#x} {problem} of {}",
+                    symbol.st_name(Le),
+                    strings.name
+                ))))
+            })?;
             let place = match symbol.st_shndx(Le).0 {
                 0 => Place::Undefined,
                 0xfff1 => Place::Absolute,
@@ -331,28 +328,61 @@ pub fn string_at<'d>(table: &Section<'d>, offset: u32) -> Result<&'d str, ParseE
         })
 }
 
-fn check_header(data: &[u8]) -> Result<&FileHeader64<Le>, ParseError> {
-    let wrong = |what: String| ParseError::new(Problem::WrongElf(what)).at(4);
-    match data.get(4..6) {
-        Some([2, 1]) => {}
-        Some([class, order]) => {
-            return Err(wrong(format!("ELF class {class}, byte order {order}")));
-        }
-        _ => {
-            return Err(ParseError::new(Problem::Truncated {
-                what: "file header",
-                end: 64,
-                available: data.len() as u64,
-            }));
+/// Offset of `e_shstrndx`.
+const NAMES_FIELD: u64 = 62;
+
+/// The names of one string table.
+///
+/// Every name that ends at the same NUL is read again, so a damaged table of
+/// a few megabytes without NULs would take hours. Real tables share little.
+struct Names<'d> {
+    strings: StringTable<'d>,
+    left: u64,
+}
+
+impl<'d> Names<'d> {
+    /// How many times over a table may be read.
+    const SHARING: u64 = 64;
+
+    fn new(table: &'d [u8]) -> Self {
+        let size = table.len() as u64;
+        Self {
+            strings: StringTable::new(table, 0, size),
+            left: size * Self::SHARING,
         }
     }
-    let (header, _) = object::pod::from_bytes::<FileHeader64<Le>>(data).map_err(|()| {
+
+    fn get(&mut self, offset: u32) -> Result<&'d str, &'static str> {
+        let bytes = self.strings.get(offset).map_err(|()| "is not a string")?;
+        self.left = self
+            .left
+            .checked_sub(bytes.len() as u64)
+            .ok_or("overlaps too many other names")?;
+        std::str::from_utf8(bytes).map_err(|_| "is not a string")
+    }
+}
+
+fn check_header(data: &[u8]) -> Result<&FileHeader64<Le>, ParseError> {
+    let truncated = || {
         ParseError::new(Problem::Truncated {
             what: "file header",
             end: 64,
             available: data.len() as u64,
         })
-    })?;
+        .at(0)
+    };
+    let wrong = |what: String| ParseError::new(Problem::WrongElf(what));
+    match data.get(4..6) {
+        Some([2, 1]) => {}
+        Some([class, order]) => {
+            return Err(wrong(format!("ELF class {class}, byte order {order}")).at(4));
+        }
+        _ => {
+            return Err(truncated());
+        }
+    }
+    let (header, _) =
+        object::pod::from_bytes::<FileHeader64<Le>>(data).map_err(|()| truncated())?;
     if header.e_machine(Le).0 != EM_CUDA {
         return Err(wrong(format!(
             "machine {} instead of {EM_CUDA}",
@@ -399,20 +429,17 @@ fn read_sections<'d>(
                 what: "section name table",
                 index: names_section.into(),
                 count: raw.len() as u64,
-            }));
+            })
+            .at(NAMES_FIELD));
         }
     };
-    let names = StringTable::new(names, 0, names.len() as u64);
+    let mut names = Names::new(names);
     let mut sections = Vec::with_capacity(raw.len());
     for (index, header) in raw.iter().enumerate() {
-        let name = names
-            .get(header.sh_name(Le))
-            .ok()
-            .and_then(|bytes| std::str::from_utf8(bytes).ok())
-            .ok_or_else(|| {
-                let problem = format!("its name at {:#x} is not a string", header.sh_name(Le));
-                numbered(index, ParseError::new(Problem::Malformed(problem)))
-            })?;
+        let name = names.get(header.sh_name(Le)).map_err(|problem| {
+            let problem = format!("its name at {:#x} {problem}", header.sh_name(Le));
+            numbered(index, ParseError::new(Problem::Malformed(problem)))
+        })?;
         sections.push(Section {
             name,
             name_offset: header.sh_name(Le),

@@ -84,7 +84,7 @@ pub enum EncodeError {
         stated: u64,
     },
     /// A file of more bytes than this machine can hold.
-    #[error("the file's {0:#x} bytes do not fit into memory")]
+    #[error("a file of {0:#x} bytes does not fit into memory")]
     TooLarge(u64),
 }
 
@@ -118,15 +118,18 @@ impl<'d> Cubin<'d> {
         };
         let encoded = cubin
             .encode()
-            .map_err(|error| ParseError::new(Problem::Malformed(error.to_string())))?;
+            .map_err(|error| ParseError::new(Problem::Malformed(error.to_string())).at(0))?;
         cubin.unexplained = differences(data, &encoded);
         Ok(cubin)
     }
 
     /// The bytes of the file. What no part claims is zero.
     pub fn encode(&self) -> Result<Vec<u8>, EncodeError> {
-        let size = usize::try_from(self.size).map_err(|_| EncodeError::TooLarge(self.size))?;
-        let mut out = vec![0; size];
+        let too_large = EncodeError::TooLarge(self.size);
+        let size = usize::try_from(self.size).map_err(|_| too_large.clone())?;
+        let mut out = Vec::new();
+        out.try_reserve_exact(size).map_err(|_| too_large)?;
+        out.resize(size, 0);
         for section in &self.sections {
             let bytes = match &section.content {
                 // These are most of the bytes; they need no copy in between.
@@ -172,26 +175,37 @@ impl<'d> Cubin<'d> {
     /// Gives every section its size and a place in the file, one behind the
     /// other at its alignment, then the section table and the program headers
     /// as the CUDA tools do, and sets [`Cubin::size`].
-    pub fn lay_out(&mut self) {
+    pub fn lay_out(&mut self) -> Result<(), EncodeError> {
         let mut end = HEADER;
         for section in self.sections.iter_mut().skip(1) {
-            end = end.next_multiple_of(section.align.max(1));
+            end = end
+                .checked_next_multiple_of(section.align.max(1))
+                .ok_or(EncodeError::TooLarge(section.align))?;
             section.offset = end;
             if section.content != Content::Empty {
                 section.size = section.content.encode().len() as u64;
-                end += section.size;
+                end = end
+                    .checked_add(section.size)
+                    .ok_or(EncodeError::TooLarge(end))?;
             }
         }
-        end = end.next_multiple_of(8);
-        self.header.sections_offset = end;
-        end += self.sections.len() as u64 * SECTION;
-        self.header.segments_offset = if self.segments.is_empty() { 0 } else { end };
-        end += self.segments.len() as u64 * SEGMENT;
-        self.size = end;
         let count = self.sections.len() as u64;
+        let tables = count * SECTION + self.segments.len() as u64 * SEGMENT;
+        let start = end
+            .checked_next_multiple_of(8)
+            .filter(|start| start.checked_add(tables).is_some())
+            .ok_or(EncodeError::TooLarge(end))?;
+        self.header.sections_offset = start;
+        self.header.segments_offset = if self.segments.is_empty() {
+            0
+        } else {
+            start + count * SECTION
+        };
+        self.size = start + tables;
         if let Some(first) = self.sections.first_mut() {
             first.size = if count >= RESERVED.into() { count } else { 0 };
         }
+        Ok(())
     }
 
     /// The first section of a name.
@@ -378,4 +392,102 @@ fn differences<'d>(data: &'d [u8], encoded: &[u8]) -> Vec<(u64, &'d [u8])> {
         runs.push((first as u64, &data[first..]));
     }
     runs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn object() -> Vec<u8> {
+        let path = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../tests/inputs/caller.sm_90.cubin"
+        );
+        std::fs::read(path).unwrap()
+    }
+
+    #[test]
+    fn changes_survive_encoding() {
+        let data = object();
+        let mut cubin = Cubin::parse(&data).unwrap();
+        let symbols = cubin.symbols().len();
+        let section = cubin
+            .sections
+            .iter_mut()
+            .find(|s| s.name == ".symtab")
+            .unwrap();
+        let Content::Symbols(table) = &mut section.content else {
+            panic!("a symbol table");
+        };
+        table[1].value = 0x1234;
+        let encoded = cubin.encode().unwrap();
+        let again = Cubin::parse(&encoded).unwrap();
+        assert_eq!(again.symbols()[1].value, 0x1234);
+        assert_eq!(again.symbols().len(), symbols);
+        assert_eq!(again.unexplained, []);
+    }
+
+    #[test]
+    fn a_file_can_be_laid_out_anew() {
+        // Before sm_90 ptxas leaves no gaps but those of alignment.
+        let older = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../tests/inputs/caller.sm_75.cubin"
+        );
+        let older = std::fs::read(older).unwrap();
+        let mut cubin = Cubin::parse(&older).unwrap();
+        cubin.lay_out().unwrap();
+        assert_eq!(cubin.encode().unwrap(), older);
+
+        let data = object();
+        let mut cubin = Cubin::parse(&data).unwrap();
+        let size = cubin.size;
+        cubin.lay_out().unwrap();
+        assert!(cubin.size < size);
+        let encoded = cubin.encode().unwrap();
+        let again = Cubin::parse(&encoded).unwrap();
+        assert_eq!(
+            (&again.sections, &again.unexplained),
+            (&cubin.sections, &Vec::new())
+        );
+
+        cubin.sections[4].align = 1 << 63;
+        cubin.lay_out().unwrap();
+        assert!(matches!(cubin.encode(), Err(EncodeError::TooLarge(_))));
+        cubin.sections[5].align = (1 << 63) + 1;
+        cubin.sections[6].align = 1 << 63;
+        assert!(matches!(cubin.lay_out(), Err(EncodeError::TooLarge(_))));
+    }
+
+    #[test]
+    fn parts_that_do_not_fit_are_named() {
+        let data = object();
+        let mut cubin = Cubin::parse(&data).unwrap();
+        cubin.sections[2].size += 1;
+        assert_eq!(
+            cubin.encode().unwrap_err().to_string(),
+            "section .strtab has 0x208 bytes and says 0x209"
+        );
+        cubin.sections[2].size -= 1;
+        cubin.sections[2].offset = u64::MAX;
+        assert_eq!(
+            cubin.encode().unwrap_err().to_string(),
+            ".strtab ends at 0xffffffffffffffff, past the file's 0x1720 bytes"
+        );
+    }
+
+    #[test]
+    fn bytes_outside_all_parts_are_kept() {
+        let mut data = object();
+        data[12] = 7;
+        let cubin = Cubin::parse(&data).unwrap();
+        assert_eq!(cubin.unexplained, [(12, &[7][..])]);
+        assert_eq!(cubin.encode().unwrap(), data);
+    }
+
+    #[test]
+    fn section_numbers_beyond_sixteen_bits() {
+        assert_eq!((short_count(0xfeff), short_count(0xff00)), (0xfeff, 0));
+        assert_eq!((short_number(1), short_number(0x1_0000)), (1, EXTENDED));
+    }
 }

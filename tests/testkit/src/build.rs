@@ -465,8 +465,10 @@ impl<'t> Builder<'_, 't> {
             size: 0,
             unexplained: Vec::new(),
         };
-        cubin.lay_out();
-        cubin.encode().or_else(|error| fail(0, error.to_string()))
+        cubin
+            .lay_out()
+            .and_then(|()| cubin.encode())
+            .or_else(|error| fail(0, error.to_string()))
     }
 }
 
