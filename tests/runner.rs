@@ -11,6 +11,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use rustnvlink_tests::arch::Arch;
 use rustnvlink_tests::case::{self, Case};
 use rustnvlink_tests::directive::{Action, Script};
+use rustnvlink_tests::identity::Difference;
 use rustnvlink_tests::known::Known;
 use rustnvlink_tests::run::{self, Ran};
 use rustnvlink_tests::store::{Files, Store};
@@ -190,17 +191,14 @@ impl Subject {
 }
 
 /// Differences nobody accepted, and accepted ones that are gone.
-fn unexplained(
-    differences: &identity::Differences,
-    accepted: &BTreeMap<&str, &str>,
-) -> Vec<String> {
+fn unexplained(differences: &[Difference], accepted: &BTreeMap<&str, &str>) -> Vec<String> {
     let new = differences
         .iter()
-        .filter(|(key, _)| !accepted.contains_key(key.as_str()))
-        .map(|(_, text)| text.clone());
+        .filter(|difference| !accepted.contains_key(difference.key.as_str()))
+        .map(|difference| difference.text.clone());
     let gone = accepted
         .keys()
-        .filter(|key| !differences.contains_key(**key))
+        .filter(|key| !differences.iter().any(|difference| difference.key == **key))
         .map(|key| format!("{key}: no longer differs; delete its line of known-differences.txt"));
     new.chain(gone).collect()
 }

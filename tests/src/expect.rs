@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use object::read::elf::ElfFile64;
-use object::{Endianness, Object as _, ObjectSection as _, ObjectSymbol as _, SymbolKind};
+use object::{Endianness, Object as _, ObjectSection as _, ObjectSymbol as _, elf};
 
 use crate::directive::{Expectation, Link};
 use crate::process::Exit;
@@ -134,10 +134,10 @@ fn describe<'d>(
         (false, true) => "global",
         (false, false) => "local",
     };
-    let kind = match symbol.kind() {
-        SymbolKind::Text => "func",
-        SymbolKind::Data => "object",
-        _ => "other",
+    let kind = match symbol.elf_symbol().st_type() {
+        elf::STT_FUNC => "func".to_owned(),
+        elf::STT_OBJECT => "object".to_owned(),
+        kind => format!("type={}", kind.0),
     };
     let section = match symbol.section_index() {
         Some(index) => file
@@ -146,11 +146,86 @@ fn describe<'d>(
             .and_then(|section| section.name().ok()),
         None => Some("undefined"),
     };
-    let mut words = vec![
-        binding.to_owned(),
-        kind.to_owned(),
-        format!("size={}", symbol.size()),
-    ];
+    let mut words = vec![binding.to_owned(), kind, format!("size={}", symbol.size())];
     words.extend(section.map(str::to_owned));
     words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::Ended;
+    use crate::store::Stored;
+
+    /// What is wrong about a link that ends and prints like this, and writes `files`.
+    fn check(
+        expectations: &[Expectation],
+        exit: Exit,
+        stderr: &str,
+        files: &[&str],
+    ) -> Vec<String> {
+        let link = Link {
+            name: "out.cubin".to_owned(),
+            output: Some("out.cubin".to_owned()),
+            arguments: Vec::new(),
+            expectations: expectations.to_vec(),
+            compare_text: false,
+        };
+        let stored = |name: &&str| {
+            let (path, hash) = ("/nowhere".into(), (*name).to_owned());
+            ((*name).to_owned(), Stored { path, hash })
+        };
+        let (stdout, stderr) = (String::new(), stderr.to_owned());
+        let ended = Ended {
+            exit,
+            stdout,
+            stderr,
+        };
+        let files = files.iter().map(stored).collect();
+        let mut wrong = super::check(&link, &Entry { ended, files }, &Files::new()).unwrap();
+        if let Some(end) = wrong.iter().position(|line| line.starts_with("it ended")) {
+            wrong.truncate(end);
+        }
+        wrong
+    }
+
+    #[test]
+    fn a_link_succeeds_with_its_output_unless_told_otherwise() {
+        let done = Exit::Code(0);
+        assert!(check(&[], done, "", &["out.cubin"]).is_empty());
+        assert_eq!(check(&[], done, "", &[]), ["succeeds without out.cubin"]);
+        assert_eq!(
+            check(&[], Exit::Code(1), "", &[]),
+            ["ends with exit 1, not 0"]
+        );
+        let absent = [Expectation::NoFile("out.cubin".to_owned())];
+        assert!(check(&absent, done, "", &[]).is_empty());
+        assert_eq!(
+            check(&absent, done, "", &["out.cubin"]),
+            ["writes out.cubin"]
+        );
+    }
+
+    #[test]
+    fn a_link_that_fails_leaves_nothing() {
+        let fails = [Expectation::Exit(255)];
+        assert!(check(&fails, Exit::Code(255), "", &[]).is_empty());
+        let left = check(&fails, Exit::Code(255), "", &["out.cubin"]);
+        assert_eq!(left, ["fails and leaves out.cubin"]);
+        assert!(check(&[Expectation::AnyExit], Exit::Code(7), "", &[]).is_empty());
+        assert!(check(&[Expectation::Crash], Exit::Signal(11), "", &[]).is_empty());
+        let survives = check(&[Expectation::Crash], Exit::Code(1), "", &[]);
+        assert_eq!(survives, ["ends with exit 1, not by a signal"]);
+    }
+
+    #[test]
+    fn text_is_looked_for() {
+        let text = Expectation::Text("Undefined".to_owned());
+        let none = Expectation::NoText("warning".to_owned());
+        let all = [text, none];
+        let files = ["out.cubin"];
+        assert!(check(&all, Exit::Code(0), "x Undefined y", &files).is_empty());
+        let wrong = check(&all, Exit::Code(0), "a warning", &files);
+        assert_eq!(wrong, ["does not print `Undefined`", "prints `warning`"]);
+    }
 }

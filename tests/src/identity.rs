@@ -1,6 +1,6 @@
 //! Gives our linker what nvlink got, and compares what comes out.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -17,8 +17,23 @@ use crate::store::{self, Files, Store, Stored};
 /// The section that names the tools which made an image.
 const TOOL_NOTES: &str = ".note.nv.tkinfo";
 
-/// Differences by key, each with a text for people.
-pub type Differences = BTreeMap<String, String>;
+/// Something that ours does in another way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// Its name in the list of known differences.
+    pub key: String,
+    /// What people read.
+    pub text: String,
+}
+
+impl Difference {
+    fn new(key: impl Into<String>, text: impl Into<String>) -> Self {
+        Self {
+            key: key.into(),
+            text: text.into(),
+        }
+    }
+}
 
 /// Builds our linker the way this test was built, and says where it lies.
 /// `RUSTNVLINK_TEST_LINKER` names another one.
@@ -65,7 +80,7 @@ pub fn linker_exists() -> bool {
 /// What our linker made of a link, and how it differs from what nvlink made.
 pub struct Compared {
     /// What differs.
-    pub differences: Differences,
+    pub differences: Vec<Difference>,
     /// The folder it ran in: inputs and our outputs.
     folder: TempDir,
     arguments: Vec<String>,
@@ -114,27 +129,22 @@ impl Compared {
     }
 }
 
-fn differences(linked: &Linked, ours: &Ended, files: &Files) -> Result<Differences> {
+/// All differences; that of the exit code comes first.
+fn differences(linked: &Linked, ours: &Ended, files: &Files) -> Result<Vec<Difference>> {
     let theirs = &linked.entry;
-
-    let mut differences = Differences::new();
+    let exits = format!(
+        "exit: nvlink ends with {}, ours with {}\n{}{}",
+        theirs.ended.exit, ours.exit, ours.stdout, ours.stderr
+    );
     if let Exit::Signal(_) | Exit::TimedOut = theirs.ended.exit {
         // There is nothing to equal where nvlink crashes or hangs; ours has to refuse.
-        if !matches!(ours.exit, Exit::Code(1..)) || !files.is_empty() {
-            let text = format!(
-                "exit: nvlink ends with {}, ours with {}",
-                theirs.ended.exit, ours.exit
-            );
-            differences.insert("refusal".to_owned(), text);
-        }
-        return Ok(differences);
+        let refused = matches!(ours.exit, Exit::Code(1..)) && files.is_empty();
+        let difference = (!refused).then(|| Difference::new("refusal", exits));
+        return Ok(difference.into_iter().collect());
     }
+    let mut differences = Vec::new();
     if ours.exit != theirs.ended.exit {
-        let text = format!(
-            "exit: nvlink ends with {}, ours with {}\n{}{}",
-            theirs.ended.exit, ours.exit, ours.stdout, ours.stderr
-        );
-        differences.insert("exit".to_owned(), text);
+        differences.push(Difference::new("exit", exits));
     }
     if linked.link.compare_text {
         for (key, theirs, ours) in [
@@ -142,30 +152,25 @@ fn differences(linked: &Linked, ours: &Ended, files: &Files) -> Result<Differenc
             ("stderr", &theirs.ended.stderr, &ours.stderr),
         ] {
             if theirs != ours {
-                differences.insert(
-                    key.to_owned(),
-                    format!("{key}: nvlink prints\n{theirs}ours prints\n{ours}"),
-                );
+                let text = format!("{key}: nvlink prints\n{theirs}ours prints\n{ours}");
+                differences.push(Difference::new(key, text));
             }
         }
     }
-    for name in theirs.files.keys().chain(files.keys()) {
+    let names: BTreeSet<&String> = theirs.files.keys().chain(files.keys()).collect();
+    for name in names {
         match (theirs.files.get(name), files.get(name)) {
             (Some(theirs), Some(ours)) if theirs.hash == ours.hash => {}
             (Some(theirs), Some(ours)) => {
-                differences.extend(images(name, &theirs.read()?, &ours.read()?));
+                differences.extend(contents(name, &theirs.read()?, &ours.read()?));
             }
-            (Some(_), None) => {
-                differences.insert(
-                    format!("{name}.missing"),
-                    format!("{name}: only nvlink writes it"),
-                );
-            }
-            (None, _) => {
-                differences.insert(
-                    format!("{name}.extra"),
-                    format!("{name}: only ours writes it"),
-                );
+            (theirs, _) => {
+                let (what, who) = match theirs {
+                    Some(_) => ("missing", "nvlink"),
+                    None => ("extra", "ours"),
+                };
+                let text = format!("{name}: only {who} writes it");
+                differences.push(Difference::new(format!("{name}.{what}"), text));
             }
         }
     }
@@ -173,20 +178,19 @@ fn differences(linked: &Linked, ours: &Ended, files: &Files) -> Result<Differenc
 }
 
 /// How two different outputs of one name differ.
-fn images(name: &str, theirs: &[u8], ours: &[u8]) -> Differences {
-    let differences = match cubin_diff::compare(theirs, ours) {
-        Ok(differences) => differences,
+fn contents(name: &str, theirs: &[u8], ours: &[u8]) -> Vec<Difference> {
+    match cubin_diff::compare(theirs, ours) {
+        // Keys have one word in the list of known differences.
+        Ok(differences) => differences
+            .into_iter()
+            .map(|one| Difference::new(one.key.replace(' ', "_"), format!("{name}: {one}")))
+            .collect(),
         Err(error) => {
-            let text = format!("{name}: {error} (left is nvlink's)");
-            return Differences::from([("bytes".to_owned(), text)]);
+            let at = theirs.iter().zip(ours).take_while(|(a, b)| a == b).count();
+            let text = format!("{name}: differs from {at:#x} on; left is nvlink's: {error}");
+            vec![Difference::new("bytes", text)]
         }
-    };
-    // Keys have one word in the list of known differences.
-    let word = |key: &str| key.replace(' ', "_");
-    differences
-        .into_iter()
-        .map(|difference| (word(&difference.key), format!("{name}: {difference}")))
-        .collect()
+    }
 }
 
 /// The note that nvlink wrote about itself: header, name and description of the first record.
@@ -214,5 +218,91 @@ fn first_note(notes: &[u8]) -> Result<Vec<u8>> {
     match notes.get(..length) {
         Some(note) => Ok(note.to_vec()),
         None => bail!("the note is longer than its section"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::directive::Link;
+    use crate::store::Entry;
+
+    fn linked(exit: Exit, compare_text: bool) -> Linked {
+        let link = Link {
+            name: "out.cubin".to_owned(),
+            output: Some("out.cubin".to_owned()),
+            arguments: Vec::new(),
+            expectations: Vec::new(),
+            compare_text,
+        };
+        let entry = Entry {
+            ended: ended(exit, "theirs\n"),
+            files: Files::new(),
+        };
+        Linked {
+            link,
+            arguments: Vec::new(),
+            inputs: Files::new(),
+            entry,
+        }
+    }
+
+    fn ended(exit: Exit, stderr: &str) -> Ended {
+        Ended {
+            exit,
+            stdout: String::new(),
+            stderr: stderr.to_owned(),
+        }
+    }
+
+    fn keys(linked: &Linked, ours: &Ended, files: &[(&str, &str)]) -> Vec<String> {
+        let stored = |(name, hash): &(&str, &str)| {
+            let (path, hash) = (PathBuf::from("/nowhere"), (*hash).to_owned());
+            ((*name).to_owned(), Stored { path, hash })
+        };
+        let files = files.iter().map(stored).collect();
+        let differences = differences(linked, ours, &files).unwrap();
+        differences.into_iter().map(|one| one.key).collect()
+    }
+
+    #[test]
+    fn exit_codes_messages_and_files_are_compared() {
+        let mut fails = linked(Exit::Code(255), false);
+        let ours = ended(Exit::Code(255), "ours\n");
+        assert!(keys(&fails, &ours, &[]).is_empty());
+        fails.link.compare_text = true;
+        assert_eq!(keys(&fails, &ours, &[]), ["stderr"]);
+        let ours = ended(Exit::Code(0), "theirs\n");
+        assert_eq!(keys(&fails, &ours, &[("o", "1")]), ["exit", "o.extra"]);
+        let mut makes = linked(Exit::Code(0), false);
+        let file = Stored {
+            path: PathBuf::new(),
+            hash: "1".to_owned(),
+        };
+        makes.entry.files.insert("o".to_owned(), file);
+        assert_eq!(keys(&makes, &ours, &[]), ["o.missing"]);
+        assert!(keys(&makes, &ours, &[("o", "1")]).is_empty());
+    }
+
+    #[test]
+    fn where_nvlink_dies_ours_has_to_refuse() {
+        let dies = linked(Exit::Signal(11), true);
+        assert!(keys(&dies, &ended(Exit::Code(1), "error\n"), &[]).is_empty());
+        assert_eq!(keys(&dies, &ended(Exit::Code(0), ""), &[]), ["refusal"]);
+        assert_eq!(
+            keys(&dies, &ended(Exit::Code(1), ""), &[("o", "1")]),
+            ["refusal"]
+        );
+        assert_eq!(keys(&dies, &ended(Exit::Signal(11), ""), &[]), ["refusal"]);
+    }
+
+    #[test]
+    fn the_first_note_ends_at_its_padding() {
+        let mut notes = vec![3, 0, 0, 0, 5, 0, 0, 0, 0xd0, 7, 0, 0];
+        notes.extend(b"ab\0.12345...");
+        let length = notes.len();
+        notes.extend([9; 20]);
+        assert_eq!(first_note(&notes).unwrap(), notes[..length]);
+        assert!(first_note(&notes[..length - 1]).is_err());
     }
 }

@@ -215,3 +215,95 @@ fn hex(bytes: &[u8]) -> String {
 fn read(path: &Path) -> Result<Vec<u8>> {
     fs::read(path).with_context(|| format!("cannot read {}", path.display()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::Exit;
+
+    fn store() -> (tempfile::TempDir, Store) {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().to_owned();
+        (folder, Store { root })
+    }
+
+    fn make(folder: &Path) -> Result<Ended> {
+        fs::write(folder.join("made"), fs::read(folder.join("given"))?)?;
+        let (stdout, stderr) = ("out".to_owned(), String::new());
+        Ok(Ended {
+            exit: Exit::Code(3),
+            stdout,
+            stderr,
+        })
+    }
+
+    fn inputs(store: &Store, text: &str) -> Files {
+        let path = store.root.join(text);
+        fs::write(&path, text).unwrap();
+        Files::from([("given".to_owned(), Stored::new(path).unwrap())])
+    }
+
+    fn key(inputs: &Files) -> Key {
+        let mut key = Key::new("test");
+        key.add_files(inputs);
+        key
+    }
+
+    #[test]
+    fn a_second_request_reads_what_the_first_made() {
+        let (_folder, store) = store();
+        let inputs = inputs(&store, "one");
+        let first = store.entry(key(&inputs), &inputs, make).unwrap();
+        let never = |_: &Path| -> Result<Ended> { panic!("the entry is there") };
+        let second = store.entry(key(&inputs), &inputs, never).unwrap();
+        assert_eq!((&first.ended, &first.files), (&second.ended, &second.files));
+        assert_eq!(first.ended.exit, Exit::Code(3));
+        assert_eq!(first.files.keys().collect::<Vec<_>>(), ["made"]);
+        assert_eq!(second.files["made"].read().unwrap(), b"one");
+    }
+
+    #[test]
+    fn other_inputs_make_another_entry() {
+        let (_folder, store) = store();
+        for text in ["one", "two"] {
+            let inputs = inputs(&store, text);
+            let entry = store.entry(key(&inputs), &inputs, make).unwrap();
+            assert_eq!(entry.files["made"].read().unwrap(), text.as_bytes());
+        }
+    }
+
+    #[test]
+    fn a_failure_leaves_nothing() {
+        let (folder, store) = store();
+        let inputs = Files::new();
+        let fails = |_: &Path| -> Result<Ended> { anyhow::bail!("no") };
+        assert!(store.entry(key(&inputs), &inputs, fails).is_err());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn requests_at_the_same_time_agree() {
+        let (folder, store) = store();
+        let inputs = inputs(&store, "one");
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    let entry = store.entry(key(&inputs), &inputs, make).unwrap();
+                    assert_eq!(entry.files["made"].read().unwrap(), b"one");
+                });
+            }
+        });
+        // The entry and the input.
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn neighbouring_parts_do_not_run_together() {
+        let named = |parts: [&str; 2]| {
+            let mut key = Key::new("test");
+            parts.iter().for_each(|part| key.add(part));
+            hex(&key.0.finalize())
+        };
+        assert_ne!(named(["ab", "c"]), named(["a", "bc"]));
+    }
+}

@@ -53,3 +53,37 @@ pub fn weaken(mut file: Vec<u8>, names: &[String]) -> Result<Vec<u8>> {
     }
     Ok(file)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(offset: usize) -> Place {
+        Place {
+            section: None,
+            offset,
+        }
+    }
+
+    #[test]
+    fn a_patch_overwrites_and_stays_inside() {
+        assert_eq!(patch(vec![1, 2, 3], &place(1), &[9]).unwrap(), [1, 9, 3]);
+        assert!(patch(vec![1, 2, 3], &place(2), &[9, 9]).is_err());
+        let section = Some(".text".to_owned());
+        let in_text = Place { section, offset: 0 };
+        assert!(patch(vec![1, 2, 3], &in_text, &[9]).is_err());
+    }
+
+    #[test]
+    fn weak_symbols_keep_their_type() {
+        let name = "tests/images/two_files.cubin";
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("cubin-diff")
+            .join(name);
+        let file = std::fs::read(path).unwrap();
+        let weakened = weaken(file.clone(), &["g_count".to_owned()]).unwrap();
+        let changed: Vec<_> = file.iter().zip(&weakened).filter(|(a, b)| a != b).collect();
+        assert_eq!(changed, [(&0x11, &0x21)]);
+        assert!(weaken(file, &["no_such_symbol".to_owned()]).is_err());
+    }
+}

@@ -9,7 +9,10 @@
 //# Archive: libx.a = lb.o la.o lc.o
 //# Archive: libc2.a = lb.cubin la.cubin
 //# Link: out.cubin = k.o libx.a
+//# ExpectSymbol: _Z2lbi global func
+//# ExpectSymbol: _Z3klcPi global func
 //# Link: out2.cubin = k.o -L. -lx
+//# ExpectSymbol: _Z2lbi global func
 //# Link: out3.cubin = libx.a k.o
 //# Link: out4.cubin = k.cubin libx.a
 //# Link: out5.cubin = k.o -L. -lnosuch

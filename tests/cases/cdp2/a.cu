@@ -1,6 +1,7 @@
 //# Shows: dynamic parallelism with libcudadevrt.a
 //# Compile: a.cu
 //# Link: out.cubin = a.cubin -L{lib} -lcudadevrt
+//# ExpectSymbol: __cudaCDP2LaunchDeviceV2 global func
 //# Link: outfail.cubin = a.cubin
 //# ExpectExit: 255
 //# ExpectText: error   : Undefined reference to '__cudaCDP2GetParameterBufferV2' in 'a.cubin'

@@ -4,8 +4,10 @@
 //# Compile: a.cu
 //# Compile: b.cu
 //# Link: out.cubin = -g ag.cubin bg.cubin
+//# ExpectSection: .debug_info
 //# Link: out2.cubin = ag.cubin bg.cubin
 //# Link: out3.cubin = -g -suppress-debug-info ag.cubin bg.cubin
+//# ExpectSection: .debug_info
 //# Link: out4.cubin = -g ag.cubin b.cubin
 //# Link: out5.cubin = ag.cubin b.cubin
 //# Link: out6.cubin = b.cubin ag.cubin

@@ -2,5 +2,6 @@
 //# Compile: a.cu
 //# Compile: e.cu
 //# Link: out.cubin = e.cubin a.cubin
+//# ExpectSymbol: _Z1kPi global func
 //# Link: oute.cubin = e.cubin
 __global__ void k(int*p){ p[threadIdx.x]=blockIdx.x; }

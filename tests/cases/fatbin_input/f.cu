@@ -6,6 +6,7 @@
 //# Compile: f.ptx = f.cu -arch=sm_75
 //# Compile: plain.o = plain.cpp
 //# Link: out.cubin = k.fatbin f2.o
+//# ExpectSymbol: _Z1fi global func
 //# Link: out2.cubin = k.fatbin f86.o
 //# ExpectExit: 255
 //# ExpectText: warning : SM Arch ('sm_{sm}') not found in 'f86.o'
@@ -16,6 +17,7 @@
 //# ExpectText: error   : Undefined reference to '_Z1fi' in 'k.fatbin'
 //# CompareText
 //# Link: out3.cubin = k.fatbin fptx.o
+//# ExpectSymbol: _Z1fi global func
 //# Link: out4.cubin = k.fatbin f.ptx
 //# ExpectExit[75 80]: 255
 //# ExpectText[75 80]: error   : Undefined reference to '_Z1fi' in 'k.fatbin'

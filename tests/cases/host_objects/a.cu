@@ -3,8 +3,9 @@
 //# Compile: b.o = b.cu
 //# Compile: b.cubin = b.cu
 //# Link: out.cubin = a.o b.o
-//# ExpectNoSymbol: _Z11not_launchedPi
+//# ExpectNoSymbol: _Z12not_launchedPi
 //# Link: ignored.cubin = -ignore-host-info a.o b.o
+//# ExpectSymbol: _Z12not_launchedPi func
 //# Link: used.cubin = -use-host-info a.o b.o
 //# Link: mixed.cubin = a.o b.cubin
 //# Link: verbose.cubin = -v a.o b.o

@@ -1,9 +1,18 @@
 //# Shows: -kernels-used and -variables-used filters
 //# Compile: a.cu
 //# Link: out1.cubin = -kernels-used=kern_one a.cubin
+//# ExpectSymbol: _Z8kern_onePi func
+//# ExpectNoSymbol: _Z8kern_twoPi
+//# ExpectSymbol: vb object
 //# Link: out2.cubin = -kernels-used=kern a.cubin
+//# ExpectSymbol: _Z8kern_twoPi func
+//# ExpectNoSymbol: _Z5otherPi
 //# Link: out3.cubin = -kernels-used=nosuch a.cubin
+//# ExpectNoSymbol: _Z8kern_onePi
+//# ExpectSymbol: va object
 //# Link: out4.cubin = -variables-used=vc a.cubin
+//# ExpectNoSymbol: _Z8kern_onePi
+//# ExpectSymbol: va object
 //# Link: out5.cubin = -kernels-used=kern_one -variables-used=vc a.cubin
 //# Link: out6.cubin = -kernels-used=kern_one,other -variables-used=va,vb,ca a.cubin
 //# Link: out7.cubin = -v -use-host-info a.cubin

@@ -2,6 +2,7 @@
 //# Compile: al.cubin = a.cu -lineinfo
 //# Compile: bl.cubin = b.cu -lineinfo
 //# Link: out.cubin = al.cubin bl.cubin
+//# ExpectSection: .debug_line
 //# Compile: a.cu
 //# Compile: b.cu
 //# Link: out2.cubin = al.cubin b.cubin

@@ -4,6 +4,7 @@
 //# Compile: pa.ptx
 //# Compile: pb.ptx
 //# Link: out.cubin = -preserve-relocs a.cubin b.cubin
+//# ExpectSection: .nv.resolvedrela.text._Z2k1Pfi
 //# ExpectText[90+]: warning : Option '--preserve-relocs' is not fully implemented for gpu archtecture 'sm_{sm}' and may not work as expected
 //# CompareText
 //# Link: out2.cubin = -preserve-relocs pa.cubin pb.cubin

@@ -4,6 +4,8 @@
 //# Compile: c.cu
 //# Compile: d.cu
 //# Link: r.cubin = -r a.cubin b.cubin
+//# ExpectSymbol: _Z6helperfi global func
+//# ExpectNoSection: .nv.rel.action
 //# Link: out.cubin = r.cubin
 //# Link: r2.cubin = -r a.cubin c.cubin
 //# Link: out2.cubin = r2.cubin b.cubin d.cubin

@@ -3,6 +3,7 @@
 //# Compile: b.cubin = a.cu -DPART=2
 //# Compile: c.cubin = a.cu -DPART=3
 //# Link: out.cubin = a.cubin b.cubin c.cubin
+//# ExpectSymbol: name1 global object size=24
 #include <cstdio>
 #ifndef PART
 #define PART 1

@@ -4,6 +4,7 @@
 //# Compile: c.ptx
 //# Link: out.cubin = a.cubin
 //# Link: out2.cubin = b.cubin c.cubin
+//# ExpectSymbol: tref global type=10 undefined
 //# Link: out3.cubin = a.cubin b.cubin
 #include <cuda_runtime.h>
 __device__ __noinline__ float fetch(cudaTextureObject_t t,float x){ return tex1D<float>(t,x); }

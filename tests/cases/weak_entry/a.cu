@@ -2,6 +2,7 @@
 //# Compile: a.cu
 //# Compile: b.cu
 //# Link: out.cubin = a.cubin b.cubin
+//# ExpectSymbol: _Z7genericIiEvPT_ func
 //# Link: swapped.cubin = b.cubin a.cubin
 #include "kernel.h"
 template __global__ void generic<int>(int *);
