@@ -15,6 +15,26 @@ use super::report::{
     RelocationEntry, RelocationReport, SectionReport, SignatureReport, StringReport, SymbolReport,
 };
 
+/// An image with the symbols of both its worlds.
+pub(super) struct View<'f, 'd> {
+    pub(super) file: &'f File<'d>,
+    /// The symbols that Mercury's records count by.
+    mercury: Vec<Symbol<'d>>,
+}
+
+impl<'f, 'd> View<'f, 'd> {
+    /// A view, and what is wrong with Mercury's symbols. Without them its records name none.
+    pub(super) fn new(file: &'f File<'d>) -> (Self, Result<(), ParseError>) {
+        let table = file.section_of_type(SectionType::CUDA_MERC_SYMTAB);
+        let (mercury, result) = match table.map(|table| file.symbol_table(table)) {
+            Some(Ok(symbols)) => (symbols, Ok(())),
+            Some(Err(e)) => (Vec::new(), Err(e)),
+            None => (Vec::new(), Ok(())),
+        };
+        (Self { file, mercury }, result)
+    }
+}
+
 pub(super) fn header(index: usize, section: &Section<'_>) -> SectionReport {
     SectionReport {
         index: index as u32,
@@ -42,39 +62,32 @@ pub(super) fn is_relocations(section: &Section<'_>) -> bool {
 }
 
 /// Decodes a section by its type.
-pub(super) fn decode(file: &File<'_>, index: usize) -> Result<ContentsReport, ParseError> {
+pub(super) fn decode(view: &View<'_, '_>, index: usize) -> Result<ContentsReport, ParseError> {
+    let file = view.file;
     let section = &file.sections[index];
     let place = |e: ParseError| e.in_section(section.name);
     let contents = match section.kind {
         kind if kind.is_nobits() => Contents::NoBytes,
         SectionType::CUDA_INFO => Contents::Records(info(section, &file.symbols).map_err(place)?),
         SectionType::CUDA_MERC_INFO => {
-            Contents::Records(info(section, &mercury_symbols(file)?).map_err(place)?)
+            Contents::Records(info(section, &view.mercury).map_err(place)?)
         }
         SectionType::CUDA_COMPAT => Contents::Records(compat(section).map_err(place)?),
         SectionType::SYMTAB => Contents::Symbols(symbols(file, &file.symbols)),
-        SectionType::CUDA_MERC_SYMTAB => Contents::Symbols(symbols(file, &mercury_symbols(file)?)),
+        SectionType::CUDA_MERC_SYMTAB => Contents::Symbols(symbols(file, &view.mercury)),
         SectionType::CUDA_CALLGRAPH => Contents::CallGraph(call_graph(file, section)?),
         SectionType::CUDA_PROTOTYPE => {
             Contents::Prototypes(prototypes(file, section).map_err(place)?)
         }
         SectionType::NOTE => Contents::Notes(notes(section).map_err(place)?),
         SectionType::STRTAB => Contents::Strings(strings(section)),
-        _ if is_relocations(section) => Contents::Relocations(relocations(file, section)?),
+        _ if is_relocations(section) => Contents::Relocations(relocations(view, section)?),
         _ => Contents::Bytes(section.data.to_vec()),
     };
     Ok(ContentsReport {
         header: header(index, section),
         contents,
     })
-}
-
-/// The symbols that Mercury's records count by.
-fn mercury_symbols<'d>(file: &File<'d>) -> Result<Vec<Symbol<'d>>, ParseError> {
-    match file.section_of_type(SectionType::CUDA_MERC_SYMTAB) {
-        Some(table) => file.symbol_table(table),
-        None => Ok(Vec::new()),
-    }
 }
 
 /// A symbol by its number; section symbols have the name of their section.
@@ -206,17 +219,16 @@ fn marks(other: SymbolOther) -> Vec<&'static str> {
 }
 
 pub(super) fn relocations(
-    file: &File<'_>,
+    view: &View<'_, '_>,
     section: &Section<'_>,
 ) -> Result<RelocationReport, ParseError> {
     let place = |e: ParseError| e.in_section(section.name);
-    let mercury = section.kind == SectionType::CUDA_MERC_RELA;
-    let other = if mercury {
-        mercury_symbols(file)?
+    let file = view.file;
+    let symbols = if section.kind == SectionType::CUDA_MERC_RELA {
+        &view.mercury
     } else {
-        Vec::new()
+        &file.symbols
     };
-    let symbols = if mercury { &other } else { &file.symbols };
     let entries = File::relocations(section)
         .map_err(place)?
         .map(|r| RelocationEntry {

@@ -30,6 +30,12 @@ pub(super) fn demangle(mangled: &str) -> Option<String> {
         let readable = |name: &str| demangle(name).unwrap_or_else(|| name.to_owned());
         return Some(format!("{} [in {}]", readable(callee), readable(caller)));
     }
+    // A static kernel's name begins with that of its module, whose length comes first.
+    if let Some(rest) = mangled.strip_prefix("__nv_static_") {
+        let (length, rest) = rest.split_once('_')?;
+        let name = rest.get(length.parse().ok()?..)?.strip_prefix('_')?;
+        return demangle(name);
+    }
     // A static variable of a function gets a number when it moves out of it.
     if let Some(inner) = mangled.strip_prefix("$__") {
         let (inner, number) = inner.rsplit_once("__")?;
@@ -108,6 +114,12 @@ mod tests {
         );
         check("_Z5heavyPf$5", Some("heavy(float*) [$5]"));
         check("$_Z1rPi$_Z3fibi", Some("fib(int) [in r(int*)]"));
+        check(
+            "__nv_static_24__161c221c_4_a_cu_counter__Z4tmplIfEvPT_",
+            Some("void tmpl<float>(float*)"),
+        );
+        check("__nv_static_99_short", None);
+        check("__nv_static_", None);
         check("$str", None);
         check("$___ZZ6callerE4tile__35", Some("caller::tile"));
         check("$__plain__35", None);

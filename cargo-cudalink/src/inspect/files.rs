@@ -382,3 +382,93 @@ fn collect(report: &FileReport, place: &str, found: &mut Vec<(String, Failure)>)
         collect(member, &format!("{place}:{}", member.name), found);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::report::{Document, SCHEMA_VERSION};
+    use super::super::text;
+    use super::*;
+
+    const CUBINS: [&[u8]; 3] = [
+        include_bytes!("../../../tests/inputs/caller.sm_80.cubin"),
+        include_bytes!("../../../tests/inputs/callee.sm_90.cubin"),
+        include_bytes!("../../../tests/inputs/caller.sm_100.cubin"),
+    ];
+
+    /// Inspects and shows everything, and decodes every section.
+    fn show(data: &[u8]) -> String {
+        let names = cubin::File::parse(data).map_or_else(
+            |_| Vec::new(),
+            |file| file.sections.iter().map(|s| s.name.to_owned()).collect(),
+        );
+        let wanted = Wanted {
+            details: Details {
+                sections: true,
+                symbols: true,
+                relocations: true,
+                call_graph: true,
+                contents: names,
+            },
+        };
+        let document = Document {
+            schema_version: SCHEMA_VERSION,
+            files: vec![bytes("file".to_owned(), data, None, MAX_DEPTH, &wanted)],
+        };
+        let style = text::Style {
+            mangled: false,
+            parameters: true,
+            all: true,
+            only_contents: false,
+            filtered: false,
+        };
+        let mut out = Vec::new();
+        text::write(&mut out, &document, &style).expect("memory can be written");
+        serde_json::to_string(&document).expect("every report is JSON");
+        let failures = failures(&document.files[0]);
+        let failures = failures
+            .iter()
+            .map(|(place, failure)| format!("{place}{failure}\n"));
+        String::from_utf8(out).expect("text is UTF-8") + &failures.collect::<String>()
+    }
+
+    #[test]
+    fn sound_objects_show_no_failure() {
+        for data in CUBINS {
+            let shown = show(data);
+            assert!(
+                shown.contains("relocatable") && !shown.contains("unreadable"),
+                "{shown}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_damaged_section_is_named() {
+        let mut data = CUBINS[1].to_vec();
+        let file = cubin::File::parse(CUBINS[1]).expect("a sound object");
+        let info = &file.sections[file.section_by_name(".nv.info").expect("records")];
+        data[info.offset as usize] = 9;
+        let shown = show(&data);
+        let expected =
+            "section .nv.info, offset 0x0: attribute record of unknown format 9, code 0x2f";
+        assert!(shown.contains(expected), "{shown}");
+        assert!(shown.contains("DEVICE FUNCTION"), "{shown}");
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_break_the_view(
+            which in 0..CUBINS.len(),
+            changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
+        ) {
+            let mut data = CUBINS[which].to_vec();
+            for (at, byte) in changes {
+                let at = at.index(data.len());
+                data[at] = byte;
+            }
+            show(&data);
+        }
+    }
+}

@@ -78,6 +78,8 @@ pub(super) fn report(file: &File<'_>, sm: Sm, details: &Details) -> ImageReport 
         contents: Vec::new(),
         errors: Vec::new(),
     };
+    let (view, symbols_read) = contents::View::new(file);
+    keep(symbols_read);
     keep(read_notes(file, &mut report));
     keep(read_functions(file, &mut report));
 
@@ -92,7 +94,7 @@ pub(super) fn report(file: &File<'_>, sm: Sm, details: &Details) -> ImageReport 
         let mut found = Vec::new();
         for section in &file.sections {
             if contents::is_relocations(section) {
-                keep(contents::relocations(file, section).map(|r| found.push(r)));
+                keep(contents::relocations(&view, section).map(|r| found.push(r)));
             }
         }
         report.relocations = Some(found);
@@ -106,7 +108,7 @@ pub(super) fn report(file: &File<'_>, sm: Sm, details: &Details) -> ImageReport 
     }
     for (index, section) in file.sections.iter().enumerate() {
         if details.contents.iter().any(|name| name == section.name) {
-            keep(contents::decode(file, index).map(|c| report.contents.push(c)));
+            keep(contents::decode(&view, index).map(|c| report.contents.push(c)));
         }
     }
     report.errors = errors;

@@ -92,6 +92,9 @@ fn write_file(
     if let Some(image) = &file.image {
         image::write(out, image, style)?;
     }
+    if file.host.is_some() && file.fatbins.is_empty() && !style.only_contents {
+        writeln!(out, "  {QUIET}no device code{QUIET:#}")?;
+    }
     write_members(out, file, name, style)
 }
 

@@ -1,12 +1,12 @@
 //! One image: its tables of kernels, functions and variables, and the lists asked for.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write};
 
 use super::table::{Align, Table, clean};
 use super::{Style, contents, write_failure};
 use crate::inspect::report::{
-    CallGraphReport, FunctionReport, ImageReport, RelocationReport, SymbolReport,
+    CallGraphReport, FunctionReport, ImageReport, Name, RelocationReport, SymbolReport,
 };
 use crate::style::QUIET;
 
@@ -305,15 +305,21 @@ pub(super) fn call_graph(
         .address_references
         .iter()
         .map(|edge| (edge, " (address)"));
-    let edges: Vec<_> = edges.chain(references).collect();
-    let mut shown = BTreeSet::new();
-    for (edge, _) in &edges {
-        if !shown.insert(&edge.from.name) {
-            continue;
-        }
-        writeln!(out, "    {}", style.name(&edge.from))?;
-        for (callee, how) in edges.iter().filter(|(e, _)| e.from == edge.from) {
-            writeln!(out, "      -> {}{how}", style.name(&callee.to))?;
+    let mut places = HashMap::new();
+    let mut callers: Vec<(&Name, Vec<String>)> = Vec::new();
+    for (edge, how) in edges.chain(references) {
+        let place = *places.entry(&edge.from.name).or_insert_with(|| {
+            callers.push((&edge.from, Vec::new()));
+            callers.len() - 1
+        });
+        callers[place]
+            .1
+            .push(format!("{}{how}", style.name(&edge.to)));
+    }
+    for (caller, callees) in callers {
+        writeln!(out, "    {}", style.name(caller))?;
+        for callee in callees {
+            writeln!(out, "      -> {callee}")?;
         }
     }
     for (what, signatures) in [
