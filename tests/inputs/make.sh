@@ -1,12 +1,12 @@
 #!/bin/sh
-# Compiles every source here to a relocatable cubin for five processors.
+# Compiles every source here to a relocatable cubin for six processors.
 # Uses the toolkit that `cargo cudalink toolkit path` names, or CUDA_PATH.
 set -eu
 cd "$(dirname "$0")"
 toolkit=${CUDA_PATH:-$(cargo cudalink toolkit path)}
 for source in *.cu; do
     name=${source%.cu}
-    for sm in 75 80 90 100 120; do
+    for sm in 75 80 90 100 110 120; do
         "$toolkit/bin/nvcc" -arch="sm_$sm" -rdc=true -cubin -o "$name.sm_$sm.cubin" "$source"
     done
 done

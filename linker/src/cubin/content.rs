@@ -65,7 +65,7 @@ impl<'d> Content<'d> {
     ) -> Result<Self, ParseError> {
         let data = section.data;
         Ok(match section.kind {
-            kind if kind.is_nobits() || kind == SectionType::NULL => Self::Empty,
+            kind if !kind.has_bytes(section.flags) => Self::Empty,
             SectionType::STRTAB => Self::Strings(data),
             SectionType::SYMTAB | SectionType::CUDA_MERC_SYMTAB => {
                 Self::Symbols(file.symbol_table(index)?)

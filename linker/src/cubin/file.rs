@@ -401,7 +401,7 @@ fn read_sections<'d>(
     let numbered = |index: usize, e: ParseError| e.in_section(&format!("#{index}"));
     let bytes_of = |index: usize, header: &'d SectionHeader64<Le>| {
         let kind = SectionType(header.sh_type(Le).0);
-        if kind.is_nobits() || kind == SectionType::NULL {
+        if !kind.has_bytes(header.sh_flags(Le).0) {
             return Ok(&[][..]);
         }
         let (start, size) = (header.sh_offset(Le), header.sh_size(Le));

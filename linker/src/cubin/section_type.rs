@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::SectionFlags;
+
 /// `sh_type` of a section. Any number is valid; the known ones have names.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SectionType(pub u32);
@@ -113,6 +115,19 @@ impl SectionType {
     pub fn constant_bank(self) -> Option<u8> {
         let bank = self.0.checked_sub(Self::CONSTANT0)?;
         (bank < Self::CONSTANT_BANKS).then_some(bank as u8)
+    }
+
+    /// Whether a section of this type and these flags has bytes in the file.
+    ///
+    /// The Mercury copy of reserved shared memory has, although there is
+    /// nothing to say: the tools copy what the file holds at the offset of the
+    /// section it mirrors. Objects for sm_110 show it.
+    pub fn has_bytes(self, flags: u64) -> bool {
+        match self {
+            Self::NULL => false,
+            Self::CUDA_SHARED_RESERVED => SectionFlags(flags).contains(SectionFlags::MERCURY),
+            kind => !kind.is_nobits(),
+        }
     }
 
     /// Whether the section has a size but no bytes in the file.

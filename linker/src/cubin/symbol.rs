@@ -65,6 +65,26 @@ impl SymbolOther {
     }
 }
 
+impl std::fmt::Display for SymbolOther {
+    /// The names of the set bits, and a number for the others.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let known = [
+            (Self::MANAGED, "MANAGED"),
+            (Self::ENTRY, "ENTRY"),
+            (Self::GLOBAL, "GLOBAL"),
+            (Self::SHARED, "SHARED"),
+            (Self::CONSTANT, "CONSTANT"),
+        ];
+        let rest = known.iter().fold(self.0, |bits, (bit, _)| bits & !bit);
+        let set = known.iter().filter(|(bit, _)| self.has(*bit));
+        let mut names: Vec<String> = set.map(|(_, name)| (*name).to_owned()).collect();
+        if rest != 0 || names.is_empty() {
+            names.push(format!("{rest:#x}"));
+        }
+        f.write_str(&names.join(" "))
+    }
+}
+
 /// Where a symbol lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Place {
@@ -130,5 +150,45 @@ impl Symbol<'_> {
         out.extend(section.to_le_bytes());
         out.extend(self.value.to_le_bytes());
         out.extend(self.size.to_le_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_bits_have_names() {
+        assert_eq!(SymbolOther(0).to_string(), "0x0");
+        assert_eq!(SymbolOther(0x24).to_string(), "MANAGED GLOBAL");
+        assert_eq!(SymbolOther(0x81).to_string(), "CONSTANT 0x1");
+    }
+
+    #[test]
+    fn entries_encode_their_place() {
+        let symbol = |place| Symbol {
+            name: "f",
+            name_offset: 1,
+            kind: SymbolType::FUNC,
+            binding: Binding::WEAK,
+            other: SymbolOther(0x10),
+            place,
+            value: 2,
+            size: 3,
+        };
+        let bytes = |place| {
+            let mut out = Vec::new();
+            symbol(place).encode(&mut out);
+            out
+        };
+        assert_eq!(
+            bytes(Place::Section(0xfeff)),
+            [
+                1, 0, 0, 0, 0x22, 0x10, 0xff, 0xfe, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0
+            ]
+        );
+        assert_eq!(bytes(Place::Section(0xff00))[6..8], [0xff, 0xff]);
+        assert_eq!(bytes(Place::Common)[6..8], [0xf2, 0xff]);
+        assert_eq!(bytes(Place::Undefined)[6..8], [0, 0]);
     }
 }
