@@ -144,7 +144,10 @@ fn complain(files: &[FileReport], format: Format) -> Result<()> {
     for file in files {
         for (place, failure) in files::failures(file) {
             damaged.insert(&file.name);
-            failures.push((place == file.name, format!("{place}{failure}")));
+            failures.push((
+                place == file.name,
+                text::clean(&format!("{place}{failure}")),
+            ));
         }
     }
     if let [(_, only)] = &failures[..] {

@@ -17,7 +17,7 @@ use rustnvlink::fatbin::{self, Entry, Fatbins, Flags, Kind, Limit};
 use super::image::{self, Details};
 use super::report::{
     ArchiveReport, EntryReport, Failure, FatbinReport, FileReport, HostReport, ModuleReport,
-    ReferencesReport, RegistrationReport,
+    PtxReport, ReferencesReport, RegistrationReport,
 };
 
 /// What the user wants to see.
@@ -80,6 +80,7 @@ fn empty(name: String, kind: InputKind, size: u64) -> FileReport {
         archive: None,
         fatbins: Vec::new(),
         image: None,
+        ptx: None,
         members: Vec::new(),
     }
 }
@@ -118,7 +119,11 @@ fn bytes(
             Ok(())
         }
         InputKind::Archive => members(&mut report, data, folder, depth, wanted),
-        InputKind::Ptx | InputKind::LtoIr => Ok(()),
+        InputKind::Ptx => {
+            report.ptx = Some(ptx(data));
+            Ok(())
+        }
+        InputKind::LtoIr => Ok(()),
         // An archive may hold anything beside device code; a file named by the user may not.
         InputKind::Unknown if depth < MAX_DEPTH => Ok(()),
         InputKind::Unknown => Err(Failure::new(
@@ -127,6 +132,22 @@ fn bytes(
     };
     report.error = result.err();
     report
+}
+
+/// The directives `.version 9.0` and `.target sm_90, debug` at the head of a text.
+fn ptx(data: &[u8]) -> PtxReport {
+    let value = |directive: &str| {
+        let mut lines = data.split(|b| *b == b'\n').map(String::from_utf8_lossy);
+        lines.find_map(|line| {
+            let rest = line.trim().strip_prefix(directive)?;
+            let value = rest.split("//").next()?.trim();
+            (rest.starts_with(char::is_whitespace) && !value.is_empty()).then(|| value.to_owned())
+        })
+    };
+    PtxReport {
+        version: value(".version"),
+        target: value(".target"),
+    }
 }
 
 fn cubin(report: &mut FileReport, data: &[u8], wanted: &Wanted) -> Result<(), Failure> {
@@ -431,6 +452,18 @@ mod tests {
             .iter()
             .map(|(place, failure)| format!("{place}{failure}\n"));
         String::from_utf8(out).expect("text is UTF-8") + &failures.collect::<String>()
+    }
+
+    #[test]
+    fn a_ptx_text_says_what_it_is_for() {
+        let text =
+            b"// a comment\n\t.version 9.0 // more\n.targets\n.target sm_90a, debug\r\n.func f\n";
+        let expected = PtxReport {
+            version: Some("9.0".to_owned()),
+            target: Some("sm_90a, debug".to_owned()),
+        };
+        assert_eq!(ptx(text), expected);
+        assert_eq!(ptx(b".version").version, None);
     }
 
     #[test]

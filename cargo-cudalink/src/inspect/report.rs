@@ -32,8 +32,19 @@ pub(super) struct FileReport {
     pub(super) fatbins: Vec<FatbinReport>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) image: Option<ImageReport>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) ptx: Option<PtxReport>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) members: Vec<FileReport>,
+}
+
+/// What a PTX text says of itself.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub(super) struct PtxReport {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) version: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) target: Option<String>,
 }
 
 /// Why something cannot be read, and where.

@@ -9,7 +9,8 @@ use std::io::{self, Write};
 
 use super::report::{Document, EntryReport, Failure, FatbinReport, FileReport, HostReport, Name};
 use crate::style::{ERROR, GOOD, QUIET};
-use table::{Align, Table, clean};
+pub(super) use table::clean;
+use table::{Align, Table};
 
 /// How much is shown, and how.
 #[derive(Debug)]
@@ -73,12 +74,20 @@ fn write_file(
             count(file.members.len(), "member")
         )];
     }
+    if let Some(ptx) = &file.ptx {
+        what.extend(
+            ptx.version
+                .iter()
+                .map(|version| format!("version {version}")),
+        );
+        what.extend(ptx.target.iter().map(|target| format!("for {target}")));
+    }
     what.push(size(file.size));
     writeln!(
         out,
         "{GOOD}{}{GOOD:#}  {QUIET}{}{QUIET:#}",
         clean(name),
-        what.join(", ")
+        clean(&what.join(", "))
     )?;
     if let Some(failure) = &file.error {
         write_failure(out, failure, 2)?;

@@ -79,7 +79,7 @@ impl Table {
 }
 
 /// Names come from files; none of their characters may reach the terminal as a command.
-pub(super) fn clean(text: &str) -> String {
+pub(in crate::inspect) fn clean(text: &str) -> String {
     if !text.contains(char::is_control) {
         return text.to_owned();
     }
