@@ -70,8 +70,11 @@ fn check_exit(link: &Link, entry: &Entry, wrong: &mut Vec<String>) {
             Expectation::AnyExit => expected = None,
             Expectation::Crash => {
                 expected = None;
-                if !matches!(entry.ended.exit, Exit::Signal(_)) {
-                    wrong.push(format!("ends with {}, not by a signal", entry.ended.exit));
+                if !matches!(entry.ended.exit, Exit::Signal(_) | Exit::TimedOut) {
+                    wrong.push(format!(
+                        "ends with {}, not by a signal or the time limit",
+                        entry.ended.exit
+                    ));
                 }
             }
             Expectation::File(_) | Expectation::NoFile(_) => speaks_of_files = true,
@@ -215,7 +218,10 @@ mod tests {
         assert!(check(&[Expectation::AnyExit], Exit::Code(7), "", &[]).is_empty());
         assert!(check(&[Expectation::Crash], Exit::Signal(11), "", &[]).is_empty());
         let survives = check(&[Expectation::Crash], Exit::Code(1), "", &[]);
-        assert_eq!(survives, ["ends with exit 1, not by a signal"]);
+        assert_eq!(
+            survives,
+            ["ends with exit 1, not by a signal or the time limit"]
+        );
     }
 
     #[test]

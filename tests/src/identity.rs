@@ -10,7 +10,7 @@ use object::read::elf::ElfFile64;
 use object::{Endianness, Object as _, ObjectSection as _};
 use tempfile::TempDir;
 
-use crate::process::{self, Ended, Exit};
+use crate::process::{self, Ended, Exit, LINK_LIMIT};
 use crate::run::Linked;
 use crate::store::{self, Files, Store, Stored};
 
@@ -102,7 +102,7 @@ pub fn compare(linker: &Path, linked: &Linked, store: &Store) -> Result<Compared
     }
     store::place(&linked.inputs, folder.path())?;
     arguments.extend_from_slice(&linked.arguments);
-    let ours = process::run(linker, &arguments, folder.path())?;
+    let ours = process::run(linker, &arguments, folder.path(), LINK_LIMIT)?;
     let files = store::collect(&inputs, folder.path())?;
     let differences = differences(linked, &ours, &files)?;
     Ok(Compared {

@@ -9,8 +9,11 @@ use anyhow::{Context, Result, ensure};
 use process_control::{ChildExt, Control};
 use serde::{Deserialize, Serialize};
 
-/// A tool that needs longer has lost its way: nvlink loops for ever on some damaged files.
-const TIME_LIMIT: Duration = Duration::from_secs(120);
+/// A linker that needs longer has lost its way: nvlink loops for ever on some damaged files.
+pub const LINK_LIMIT: Duration = Duration::from_secs(30);
+
+/// Compilers are slow on a busy machine.
+const LIMIT: Duration = Duration::from_secs(600);
 
 /// Far above what a link of a test case takes; nvlink asks for tens of gigabytes on some damaged
 /// files.
@@ -48,8 +51,8 @@ pub struct Ended {
     pub stderr: String,
 }
 
-/// Runs `program` in `folder`.
-pub fn run(program: &Path, arguments: &[String], folder: &Path) -> Result<Ended> {
+/// Runs `program` in `folder`, for no longer than `limit`.
+pub fn run(program: &Path, arguments: &[String], folder: &Path, limit: Duration) -> Result<Ended> {
     let child = Command::new(program)
         .args(arguments)
         .current_dir(folder)
@@ -60,7 +63,7 @@ pub fn run(program: &Path, arguments: &[String], folder: &Path) -> Result<Ended>
         .with_context(|| format!("cannot start {}", program.display()))?;
     let output = child
         .controlled_with_output()
-        .time_limit(TIME_LIMIT)
+        .time_limit(limit)
         .memory_limit(MEMORY_LIMIT)
         .terminate_for_timeout()
         .wait()
@@ -87,7 +90,7 @@ pub fn run(program: &Path, arguments: &[String], folder: &Path) -> Result<Ended>
 
 /// Runs a tool that has to succeed.
 pub fn run_ok(program: &Path, arguments: &[String], folder: &Path) -> Result<Ended> {
-    let ended = run(program, arguments, folder)?;
+    let ended = run(program, arguments, folder, LIMIT)?;
     ensure!(
         ended.exit == Exit::Code(0),
         "{} {} ended with {}\n{}{}",

@@ -9,7 +9,7 @@ use cudalink_toolkit::Tool;
 use crate::arch::Arch;
 use crate::case::Case;
 use crate::directive::{Action, Link, Script};
-use crate::process::{self, Ended, Exit};
+use crate::process::{self, Ended, Exit, LINK_LIMIT};
 use crate::store::{Entry, Files, Key, Store, Stored};
 use crate::surgery;
 use crate::toolkit::{self, Toolkit};
@@ -236,7 +236,7 @@ impl Runner<'_> {
         let key = self.key("link", &arguments, &inputs);
         let nvlink = self.toolkit.tool(Tool::Nvlink)?;
         let entry = self.store.entry(key, &inputs, |folder| {
-            process::run(&nvlink, &arguments, folder)
+            process::run(&nvlink, &arguments, folder, LINK_LIMIT)
         })?;
         let files = entry.files.clone();
         self.links.push(Linked {

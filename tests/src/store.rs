@@ -5,7 +5,9 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use cudalink_toolkit::{CACHE_VARIABLE, Environment};
@@ -16,6 +18,12 @@ use crate::process::Ended;
 
 /// Changes whenever entries of an older layout must not be read.
 const LAYOUT: &str = "1";
+
+/// How the names of folders start that go away.
+const SCRATCH: &str = "scratch-";
+
+/// No test runs for so long.
+const ABANDONED: Duration = Duration::from_secs(24 * 3600);
 
 /// A file with its content hash.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,13 +108,32 @@ impl Store {
             .with_context(|| format!("no cache folder: set {CACHE_VARIABLE} or HOME"))?
             .join("cases");
         fs::create_dir_all(&root).with_context(|| format!("cannot make {}", root.display()))?;
-        Ok(Self { root })
+        let store = Self { root };
+        store.sweep()?;
+        Ok(store)
+    }
+
+    /// Removes folders that runs left behind which were killed.
+    fn sweep(&self) -> Result<()> {
+        for item in fs::read_dir(&self.root)? {
+            let item = item?;
+            let scratch = item.file_name().to_string_lossy().starts_with(SCRATCH);
+            let age = || item.metadata().ok()?.modified().ok()?.elapsed().ok();
+            if scratch && age().is_some_and(|age| age > ABANDONED) {
+                // Another run may sweep at the same time.
+                match fs::remove_dir_all(item.path()) {
+                    Err(error) if error.kind() != ErrorKind::NotFound => return Err(error.into()),
+                    Ok(()) | Err(_) => {}
+                }
+            }
+        }
+        Ok(())
     }
 
     /// A fresh folder that goes away when dropped.
     pub fn scratch(&self) -> Result<tempfile::TempDir> {
         tempfile::Builder::new()
-            .prefix("scratch-")
+            .prefix(SCRATCH)
             .tempdir_in(&self.root)
             .with_context(|| format!("cannot make a folder in {}", self.root.display()))
     }
@@ -159,7 +186,7 @@ fn load(home: &Path) -> Result<Option<Entry>> {
     let path = home.join(RECORD);
     let text = match fs::read(&path) {
         Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
     };
     let record: Record = serde_json::from_slice(&text)

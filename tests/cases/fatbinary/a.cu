@@ -1,0 +1,28 @@
+//# Shows: containers written by fatbinary: raw, compressed, with other architectures and PTX beside
+//# Compile: a.cu
+//# Compile: b.cu
+//# Compile: b86.cubin = b.cu -arch=sm_86
+//# Compile: b.ptx = b.cu -arch=compute_75
+//# Fatbinary: a.fatbin = -64 --image3=kind=elf,sm={sm},file=a.cubin
+//# Fatbinary: b.fatbin = -64 --image3=kind=elf,sm=86,file=b86.cubin --image3=kind=elf,sm={sm},file=b.cubin
+//# Fatbinary: compressed.fatbin = -64 --compress-all --image3=kind=elf,sm={sm},file=b.cubin
+//# Fatbinary: with-ptx.fatbin = -64 --image3=kind=ptx,sm=75,file=b.ptx --image3=kind=elf,sm={sm},file=b.cubin
+//# Fatbinary: only-ptx.fatbin = -64 --image3=kind=ptx,sm=75,file=b.ptx
+//# Fatbinary: only-86.fatbin = -64 --image3=kind=elf,sm=86,file=b86.cubin
+//# Truncate: cut.fatbin = b.fatbin 200
+//# Link: raw.cubin = a.fatbin b.fatbin
+//# ExpectSymbol: _Z1fi global func
+//# Link: compressed.cubin = a.fatbin compressed.fatbin
+//# ExpectSymbol: _Z1fi global func
+//# Link: with-ptx.cubin = a.cubin with-ptx.fatbin
+//# Link: from-ptx.cubin = a.cubin only-ptx.fatbin
+//# ExpectSymbol: _Z1fi global func
+//# Link: other-arch.cubin = a.cubin only-86.fatbin
+//# ExpectExit: 255
+//# ExpectText: warning : SM Arch ('sm_{sm}') not found in 'only-86.fatbin'
+//# ExpectText: error   : Undefined reference to '_Z1fi' in 'a.cubin'
+//# CompareText
+//# Link[90]: cut-off.cubin = cut.fatbin
+//# ExpectExit: crash
+extern __device__ int f(int);
+__global__ void k(int *p) { *p = f(*p); }
