@@ -150,7 +150,7 @@ mod tests {
         assert_eq!(row.name, "R_CUDA_CONST_FIELD22_37");
         assert_eq!(actions[0].fields[2].bits, row.fields[0].bits);
         assert_eq!(actions[0].fields[2].position, row.fields[0].destination);
-        assert_eq!(Some(actions[0].fields[3].position), row.bank);
+        assert_eq!(actions[0].fields[3].position, row.bank[0].destination);
         let mut encoded = Vec::new();
         actions[0].encode(&mut encoded);
         assert_eq!(encoded, bytes);

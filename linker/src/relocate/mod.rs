@@ -145,19 +145,13 @@ fn apply(
     }
     let value = resolver.value(relocation);
     match (row.class, value) {
-        (Class::Patch | Class::Unified { .. }, Some(target)) => {
+        (Class::Patch | Class::Slot | Class::Unified { .. }, Some(target)) => {
             let Some(at) = at else { return Ok(()) };
-            let field = match relocation.form {
-                Form::Rela => 0,
-                Form::Rel => row
-                    .implicit_addend(&patched.bytes, at)
-                    .map_err(|e| fail(e.to_string()))?,
+            let (value, addend) = match relocation.form {
+                Form::Rela => (target.value, Some(relocation.addend)),
+                Form::Rel => (target.value.wrapping_add(relocation.addend as u64), None),
             };
-            let value = target
-                .value
-                .wrapping_add(relocation.addend as u64)
-                .wrapping_add(field);
-            row.apply(&mut patched.bytes, at, value, target.bank)
+            row.resolve(&mut patched.bytes, at, value, addend, target.bank)
                 .map_err(|e| fail(e.to_string()))?;
         }
         (Class::Dropped | Class::Yield, Some(_)) => {}

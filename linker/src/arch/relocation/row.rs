@@ -18,6 +18,8 @@ pub struct BitField {
 pub enum Class {
     /// The fields receive `S + A` and the relocation disappears.
     Patch,
+    /// Like [`Class::Patch`], but the fields receive `A` alone.
+    Slot,
     /// The relocation stays in the output; only the driver can resolve it.
     KeptForDriver,
     /// The relocation disappears and nothing is patched.
@@ -63,8 +65,9 @@ pub struct Row {
     pub class: Class,
     /// Where the bits of the value go; empty for types that patch nothing.
     pub fields: &'static [BitField],
-    /// Lowest bit of the five that receive the constant bank's number.
-    pub bank: Option<u8>,
+    /// Where the number of the target's constant bank goes, for the types
+    /// that carry it.
+    pub bank: &'static [BitField],
 }
 
 /// A relocation that cannot be applied.
@@ -114,7 +117,7 @@ impl Row {
             name: "",
             class,
             fields: &[],
-            bank: None,
+            bank: &[],
         }
     }
 
@@ -125,9 +128,16 @@ impl Row {
         }
     }
 
-    pub(super) const fn bank(fields: &'static [BitField], bank: u8) -> Self {
+    pub(super) const fn slot(fields: &'static [BitField]) -> Self {
         Self {
-            bank: Some(bank),
+            fields,
+            ..Self::bare(Class::Slot)
+        }
+    }
+
+    pub(super) const fn bank(fields: &'static [BitField], bank: &'static [BitField]) -> Self {
+        Self {
+            bank,
             ..Self::patch(fields)
         }
     }
@@ -148,12 +158,48 @@ impl Row {
 
     /// How many bytes from the relocation's offset on it may touch.
     pub fn patched_bytes(&self) -> u64 {
-        let fields = self.fields.iter().map(|f| f.destination + f.bits);
-        let bank = self.bank.map(|bit| bit + BANK_BITS);
+        let fields = self.fields.iter().chain(self.bank);
         fields
-            .chain(bank)
+            .map(|field| field.destination + field.bits)
             .max()
             .map_or(0, |bits| u64::from(bits).div_ceil(8))
+    }
+
+    /// Resolves a relocation against `target`, the value of its symbol.
+    ///
+    /// Without an addend of its own a relocation adds to what the fields
+    /// hold, the bank's included. `bank` is the constant bank the target lies
+    /// in, if any.
+    pub fn resolve(
+        &self,
+        bytes: &mut [u8],
+        offset: u64,
+        target: u64,
+        addend: Option<i64>,
+        bank: Option<u8>,
+    ) -> Result<(), ApplyError> {
+        let (addend, bank) = match addend {
+            Some(addend) => (addend as u64, bank),
+            None => {
+                let place = &bytes[self.place(bytes.len(), offset)?];
+                let old = self.read_bank(place);
+                let bank = bank.map(|bank| bank.wrapping_add(old) & mask(BANK_BITS) as u8);
+                (self.read_addend(place), bank)
+            }
+        };
+        let value = match self.class {
+            Class::Slot => addend,
+            Class::Patch
+            | Class::KeptForDriver
+            | Class::Dropped
+            | Class::Yield
+            | Class::UnusedClear
+            | Class::FunctionDescriptor
+            | Class::PcRelative
+            | Class::Unified { .. }
+            | Class::Refused => target.wrapping_add(addend),
+        };
+        self.apply(bytes, offset, value, bank)
     }
 
     /// Writes `value` into the row's fields at `offset`, and `bank` where the
@@ -165,19 +211,18 @@ impl Row {
         value: u64,
         bank: Option<u8>,
     ) -> Result<(), ApplyError> {
-        let bank = match (self.bank, bank) {
-            (None, _) => None,
-            (Some(_), None) => return Err(ApplyError::NoBank(self.name)),
-            (Some(_), Some(bank)) if bank >> BANK_BITS != 0 => {
-                return Err(ApplyError::BankTooLarge(bank));
-            }
-            (Some(bit), Some(bank)) => Some((field(bit, 0, BANK_BITS), u64::from(bank))),
+        let bank = match bank {
+            _ if self.bank.is_empty() => 0,
+            None => return Err(ApplyError::NoBank(self.name)),
+            Some(bank) if bank >> BANK_BITS != 0 => return Err(ApplyError::BankTooLarge(bank)),
+            Some(bank) => bank.into(),
         };
         let place = self.place(bytes.len(), offset)?;
         let place = &mut bytes[place];
         let mut word = load(place);
-        let fields = self.fields.iter().map(|&field| (field, value));
-        for (field, value) in fields.chain(bank) {
+        let fields = self.fields.iter().map(|field| (field, value));
+        let banks = self.bank.iter().map(|field| (field, bank));
+        for (field, value) in fields.chain(banks) {
             let mask = mask(field.bits) << field.destination;
             let moved = u128::from(value >> field.source) << field.destination;
             word = word & !mask | moved & mask;
@@ -189,11 +234,25 @@ impl Row {
     /// The addend that the fields at `offset` hold, as relocations without an
     /// addend of their own keep it. Bits the fields leave out read as zero.
     pub fn implicit_addend(&self, bytes: &[u8], offset: u64) -> Result<u64, ApplyError> {
-        let word = load(&bytes[self.place(bytes.len(), offset)?]);
-        Ok(self.fields.iter().fold(0, |addend, field| {
-            let bits = (word >> field.destination & mask(field.bits)) as u64;
-            addend | bits << field.source
-        }))
+        Ok(self.read_addend(&bytes[self.place(bytes.len(), offset)?]))
+    }
+
+    fn read_addend(&self, place: &[u8]) -> u64 {
+        // A field holds the bits of the addend that it will hold of the
+        // value, except that a single byte holds the lowest ones.
+        let is_byte = matches!(self.fields, [field] if field.bits == 8);
+        let word = load(place);
+        self.fields.iter().fold(0, |addend, field| {
+            let shift = if is_byte { 0 } else { field.source };
+            addend | read(word, field) << shift
+        })
+    }
+
+    fn read_bank(&self, place: &[u8]) -> u8 {
+        let word = load(place);
+        self.bank.iter().fold(0, |bank, field| {
+            bank | (read(word, field) << field.source) as u8
+        })
     }
 
     /// What becomes of a relocation of this row's type, `kind`, whose target
@@ -201,6 +260,7 @@ impl Row {
     pub fn against_function(&self, kind: RelocationType) -> FunctionTarget {
         match self.class {
             Class::Patch
+            | Class::Slot
             | Class::KeptForDriver
             | Class::Yield
             | Class::FunctionDescriptor
@@ -231,6 +291,10 @@ fn mask(bits: u8) -> u128 {
     (1 << bits) - 1
 }
 
+fn read(word: u128, field: &BitField) -> u64 {
+    (word >> field.destination & mask(field.bits)) as u64
+}
+
 /// Up to sixteen bytes as one little-endian number.
 fn load(bytes: &[u8]) -> u128 {
     let mut word = [0; 16];
@@ -259,9 +323,10 @@ mod tests {
                 set(usize::from(field.destination + bit), on);
             }
         }
-        if let Some(first) = row.bank {
-            for bit in 0..5 {
-                set(usize::from(first + bit), bank >> bit & 1 == 1);
+        for field in row.bank {
+            for bit in 0..field.bits {
+                let on = bank >> (field.source + bit) & 1 == 1;
+                set(usize::from(field.destination + bit), on);
             }
         }
     }
@@ -292,11 +357,14 @@ mod tests {
                 apply_bit_by_bit(row, &mut expected, offset as usize, value, bank);
                 row.apply(&mut bytes, offset, value, Some(bank)).unwrap();
                 assert_eq!(bytes, expected, "{}", row.name);
-                let kept = row
-                    .fields
-                    .iter()
-                    .fold(0, |kept, f| kept | (mask(f.bits) as u64) << f.source);
-                assert_eq!(row.implicit_addend(&bytes, offset), Ok(value & kept));
+                let is_byte = row.fields.len() == 1 && row.fields[0].bits == 8;
+                let kept = match row.fields {
+                    [byte] if is_byte => value >> byte.source & 0xff,
+                    fields => fields.iter().fold(0, |kept, f| {
+                        kept | value & (mask(f.bits) as u64) << f.source
+                    }),
+                };
+                assert_eq!(row.implicit_addend(&bytes, offset), Ok(kept));
                 patched += 1;
             }
         }
@@ -312,7 +380,7 @@ mod tests {
             }
             let patches = matches!(
                 row.class,
-                Class::Patch | Class::UnusedClear | Class::Unified { .. }
+                Class::Patch | Class::Slot | Class::UnusedClear | Class::Unified { .. }
             );
             assert!(patches || row.fields.is_empty(), "{}", row.name);
         }
@@ -370,6 +438,66 @@ mod tests {
             row.apply(&mut bytes, 0, 0, Some(32)),
             Err(ApplyError::BankTooLarge(32))
         );
+    }
+
+    /// What nvlink 13.0.88 made of a relocation without an addend against a
+    /// constant at 0x1230 in bank 3, and the code that was there before.
+    #[test]
+    fn fields_without_an_addend_are_added_to() {
+        let check = |kind: RelocationType, before: u64, after: u64| {
+            let mut bytes = before.to_be_bytes();
+            let row = kind.row().unwrap();
+            row.resolve(&mut bytes, 0, 0x1230, None, Some(3)).unwrap();
+            assert_eq!(
+                format!("{:016x}", u64::from_be_bytes(bytes)),
+                format!("{after:016x}"),
+                "{kind}"
+            );
+        };
+        check(
+            RelocationType::R_CUDA_TEX_SLOT,
+            0x0950_66a7_45ad_db6d,
+            0x0950_66a7_45ad_db6d,
+        );
+        check(
+            RelocationType::R_CUDA_CONST_FIELD19_28,
+            0x140d_0597_a3e6_c8a0,
+            0x140d_0557_ecf2_c8a0,
+        );
+        check(
+            RelocationType::R_CUDA_CONST_FIELD21_26,
+            0x5aa2_e073_7aa0_fdf5,
+            0x5aa2_e033_c3ac_fdf5,
+        );
+        check(
+            RelocationType::R_CUDA_CONST_FIELD19_40,
+            0x8242_28ec_9b07_121f,
+            0x8242_28ec_9b93_d61f,
+        );
+        check(
+            RelocationType::R_CUDA_8_8,
+            0xa2a6_a723_e78f_f5e8,
+            0x12a6_a723_e78f_f5e8,
+        );
+        check(
+            RelocationType::R_CUDA_8_24,
+            0xd219_3288_3668_8522,
+            0x0019_3288_3668_8522,
+        );
+        check(
+            RelocationType::R_CUDA_CONST_FIELD22_37,
+            0x2648_6ef7_abba_9551,
+            0x2648_6ef7_ab00_5852,
+        );
+    }
+
+    #[test]
+    fn slots_take_the_addend_alone() {
+        let row = RelocationType::R_CUDA_TEX_SLOT.row().unwrap();
+        let mut bytes = [0xff; 8];
+        row.resolve(&mut bytes, 0, 0x1230, Some(0x54), None)
+            .unwrap();
+        assert_eq!(bytes, [0xff, 0xff, 0xff, 0xff, 0x54, 0xff, 0xff, 0xff]);
     }
 
     #[test]
