@@ -8,7 +8,7 @@
 
 mod native;
 
-use crate::cubin::{File, Header, Relocation, Section, SectionType, Symbol};
+use crate::cubin::{File, Header, Place, Relocation, Section, SectionType, Symbol, SymbolOther};
 use crate::error::{ParseError, Problem};
 
 pub(crate) use native::{Native, NativeRole, NativeSection};
@@ -195,9 +195,12 @@ impl<'d> Object<'d> {
     }
 }
 
-/// No section or variable is larger, and nothing is aligned more strictly:
-/// what exceeds this is damage, and sums of what does not cannot overflow.
+/// No section or variable is larger: what exceeds this is damage, and sums of
+/// what does not cannot overflow.
 const LARGEST: u64 = 1 << 40;
+/// Nothing is aligned more strictly. The file is padded to alignments, so
+/// this bounds what damage can make us write.
+const STRICTEST: u64 = 1 << 20;
 
 fn check_sizes(file: &File<'_>, symbols: &[Symbol<'_>]) -> Result<(), ParseError> {
     let absurd = |what: &str, number: u64| {
@@ -209,7 +212,7 @@ fn check_sizes(file: &File<'_>, symbols: &[Symbol<'_>]) -> Result<(), ParseError
         if section.size > LARGEST {
             return Err(absurd("size", section.size).in_section(section.name));
         }
-        if section.align > LARGEST || section.align & section.align.wrapping_sub(1) != 0 {
+        if section.align > STRICTEST || section.align & section.align.wrapping_sub(1) != 0 {
             return Err(absurd("alignment", section.align).in_section(section.name));
         }
     }
@@ -217,6 +220,11 @@ fn check_sizes(file: &File<'_>, symbols: &[Symbol<'_>]) -> Result<(), ParseError
         if symbol.size > LARGEST || symbol.value > LARGEST && symbol.value != u64::MAX {
             let number = symbol.size.max(symbol.value);
             return Err(absurd("size or value", number).of_symbol(symbol.name));
+        }
+        let is_alignment =
+            symbol.place == Place::Common || symbol.other.space() == SymbolOther::SHARED;
+        if is_alignment && symbol.value > STRICTEST {
+            return Err(absurd("alignment", symbol.value).of_symbol(symbol.name));
         }
     }
     Ok(())
