@@ -15,6 +15,17 @@ pub enum Severity {
     Fatal,
 }
 
+/// What two inputs can disagree about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mismatch {
+    /// Sizes of a variable.
+    Size,
+    /// Signatures of a function.
+    Prototype,
+    /// Kinds of memory, or a function against a variable.
+    MemorySpace,
+}
+
 /// One message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
@@ -42,6 +53,65 @@ impl Diagnostic {
             Severity::Error,
             "multiple-definition",
             format!("Multiple definition of '{name}' in '{input}', first defined in '{first}'"),
+        )
+    }
+
+    /// Two inputs disagree about a name they share.
+    pub fn mismatch(what: Mismatch, name: &str, input: &str, first: &str) -> Self {
+        let (code, subject, how) = match what {
+            Mismatch::Size => ("size-mismatch", "Size", "specified"),
+            Mismatch::Prototype => ("prototype-mismatch", "Prototype", "defined"),
+            Mismatch::MemorySpace => ("memory-space-mismatch", "Memory space", "specified"),
+        };
+        Self::new(
+            Severity::Error,
+            code,
+            format!("{subject} doesn't match for '{name}' in '{input}', first {how} in '{first}'"),
+        )
+    }
+
+    /// The call graph names what is no function.
+    pub fn no_call_graph_node() -> Self {
+        let text = "Internal error: no callgraph node";
+        Self::new(Severity::Fatal, "no-call-graph-node", text)
+    }
+
+    /// An input cannot be merged; what is wrong with it was reported.
+    pub fn merge_failed() -> Self {
+        Self::new(Severity::Fatal, "merge-failed", "merge_elf failed")
+    }
+
+    /// A kernel needs more static shared memory than there is.
+    pub fn too_much_shared(kernel: &str, size: u64, limit: u64) -> Self {
+        Self::new(
+            Severity::Error,
+            "too-much-shared",
+            format!(
+                "Entry function '{kernel}' uses too much shared data ({size:#x} bytes, \
+                 {limit:#x} max)"
+            ),
+        )
+    }
+
+    /// The module's constants do not fit their bank.
+    pub fn too_much_constant(size: u64, limit: u64) -> Self {
+        Self::new(
+            Severity::Error,
+            "too-much-constant",
+            format!("File uses too much global constant data ({size:#x} bytes, {limit:#x} max)"),
+        )
+    }
+
+    /// A kernel was compiled for fewer registers than a function it calls
+    /// needs.
+    pub fn too_many_registers(kernel: &str, limit: u32, function: &str, count: u32) -> Self {
+        Self::new(
+            Severity::Error,
+            "too-many-registers",
+            format!(
+                "entry function '{kernel}' with max regcount of {limit} calls function \
+                 '{function}' with regcount of {count}"
+            ),
         )
     }
 

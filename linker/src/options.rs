@@ -13,6 +13,26 @@ pub enum DanglingCallees {
     Remove,
 }
 
+/// Which kernels a link keeps.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum KernelFilter {
+    /// All of them.
+    #[default]
+    All,
+    /// Those whose name contains one of these.
+    Containing(Vec<String>),
+}
+
+impl KernelFilter {
+    /// Whether a kernel stays.
+    pub fn keeps(&self, name: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Containing(parts) => parts.iter().any(|part| name.contains(part.as_str())),
+        }
+    }
+}
+
 /// How one link is done.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -20,6 +40,8 @@ pub struct Options {
     pub target: Sm,
     /// Callees of functions whose address is taken.
     pub dangling_callees: DanglingCallees,
+    /// Kernels that stay.
+    pub kernels: KernelFilter,
     /// The bytes of our own record in `.note.nv.tkinfo`.
     pub tool_record: Vec<u8>,
 }
@@ -30,6 +52,7 @@ impl Options {
         Self {
             target,
             dangling_callees: DanglingCallees::default(),
+            kernels: KernelFilter::All,
             tool_record: Vec::new(),
         }
     }

@@ -21,12 +21,17 @@ pub(crate) fn link_executable(
     if diagnostics.has_errors() {
         return Ok(None);
     }
-    let pruned = prune(merged, options.dangling_callees, |_| true);
-    let laid_out = layout(pruned);
+    let pruned = prune(merged, options.dangling_callees, |name| {
+        options.kernels.keeps(name)
+    });
+    let laid_out = layout(pruned, diagnostics);
     let relocated = relocate(laid_out, diagnostics)?;
     if diagnostics.has_errors() {
         return Ok(None);
     }
     let finalized = finalize(relocated, diagnostics);
+    if diagnostics.has_errors() {
+        return Ok(None);
+    }
     Ok(Some(write(&finalized, &options.tool_record)))
 }

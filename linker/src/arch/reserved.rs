@@ -1,10 +1,39 @@
 //! Names that no input needs to define.
 
+/// Functions of the driver besides those that begin with
+/// [`SYSTEM_CALL_PREFIX`]. The case `system_calls` refers to every one.
+const DRIVER_FUNCTIONS: [&str; 19] = [
+    "__assertfail",
+    "__profile",
+    "cnpEventCreate",
+    "cnpEventDestroy",
+    "cnpEventRecord",
+    "cnpFuncGetAttribute",
+    "cnpGetDevice",
+    "cnpGetDeviceCount",
+    "cnpGetLastError",
+    "cnpGetParameterBuffer",
+    "cnpGetParameterBufferV2",
+    "cnpLaunchDevice",
+    "cnpLaunchDeviceV2",
+    "cnpSetLastError",
+    "cnpStreamCreate",
+    "cnpStreamDestroy",
+    "free",
+    "malloc",
+    "vfprintf",
+];
+/// The one that device code calls most, by way of `printf`.
+const PRINT: &str = "vprintf";
+/// How the names of newer system calls begin.
+const SYSTEM_CALL_PREFIX: &str = "__cuda_syscall";
+
 /// Whether an undefined function is a system call: the driver links it when
 /// it loads the image.
 pub fn is_provided_by_driver(name: &str) -> bool {
-    matches!(name, "vprintf" | "malloc" | "free" | "__assertfail")
-        || name.starts_with("__cuda_syscall_")
+    name == PRINT
+        || name.starts_with(SYSTEM_CALL_PREFIX)
+        || DRIVER_FUNCTIONS.binary_search(&name).is_ok()
         || is_shared(name)
 }
 
@@ -17,4 +46,21 @@ pub fn is_unified_table(name: &str) -> bool {
 /// The names of what the system reserves in shared memory.
 pub fn is_shared(name: &str) -> bool {
     name.starts_with(".nv.reservedSmem.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_sorted_and_exact() {
+        assert!(DRIVER_FUNCTIONS.is_sorted());
+        for name in DRIVER_FUNCTIONS {
+            assert!(is_provided_by_driver(name), "{name}");
+        }
+        assert!(is_provided_by_driver("__cuda_syscall_anything"));
+        for name in ["printf", "__cuda_sysca", "cnpLaunch", "calloc", ""] {
+            assert!(!is_provided_by_driver(name), "{name}");
+        }
+    }
 }

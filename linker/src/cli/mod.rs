@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::arch::Sm;
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::options::{DanglingCallees, Options};
+use crate::options::{DanglingCallees, KernelFilter, Options};
 use crate::{Input, link};
 
 /// The exit codes of the program.
@@ -37,6 +37,7 @@ struct Request {
     output: Option<PathBuf>,
     inputs: Vec<PathBuf>,
     compat: bool,
+    kernels: Option<Vec<String>>,
     tool_record: Option<PathBuf>,
 }
 
@@ -87,6 +88,15 @@ fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Request, Diagnosti
             "o" | "output-file" => request.output = Some(value()?.into()),
             "compat" => request.compat = true,
             "tool-record" => request.tool_record = Some(value()?.into()),
+            "kernels-used" => request
+                .kernels
+                .get_or_insert_default()
+                .extend(value()?.to_string_lossy().split(',').map(str::to_owned)),
+            // Without named kernels, nvlink takes this to name none.
+            "variables-used" => {
+                value()?;
+                request.kernels.get_or_insert_default();
+            }
             "m64" => {}
             _ => return Err(fatal("unknown-option", format!("Unknown option '{name}'"))),
         }
@@ -131,6 +141,10 @@ fn execute(request: &Request) -> Result<Exit, Diagnostic> {
         dangling_callees: match request.compat {
             true => DanglingCallees::Remove,
             false => DanglingCallees::Keep,
+        },
+        kernels: match &request.kernels {
+            Some(parts) => KernelFilter::Containing(parts.clone()),
+            None => KernelFilter::All,
         },
         tool_record: match &request.tool_record {
             Some(path) => read(path)?,

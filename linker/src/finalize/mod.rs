@@ -57,6 +57,7 @@ pub(crate) fn finalize<'d>(
             ));
         }
     }
+    records::check_registers(pruned, diagnostics);
     let module_records = records::module(pruned, &stacks);
     records::propagate(pruned, &stacks, &mut function_records);
     externs::distribute(pruned, &mut function_records);

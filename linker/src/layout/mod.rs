@@ -2,6 +2,7 @@
 
 mod shared;
 
+use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::id::SectionId;
 use crate::merge::{Definition, SectionKind};
 use crate::prune::Pruned;
@@ -16,10 +17,23 @@ pub(crate) struct LaidOut<'d> {
 }
 
 /// Places tentative definitions and shared memory.
-pub(crate) fn layout(mut pruned: Pruned<'_>) -> LaidOut<'_> {
+pub(crate) fn layout<'d>(mut pruned: Pruned<'d>, diagnostics: &mut Diagnostics) -> LaidOut<'d> {
     place_commons(&mut pruned);
-    let shared = shared::layout(&mut pruned);
+    let shared = shared::layout(&mut pruned, diagnostics);
+    check_constants(&pruned, diagnostics);
     LaidOut { pruned, shared }
+}
+
+/// A program's constants have one bank, and its size is fixed.
+fn check_constants(pruned: &Pruned<'_>, diagnostics: &mut Diagnostics) {
+    const LIMIT: u64 = 0x10000;
+    for section in pruned.merged.sections.iter() {
+        let is_global =
+            matches!(section.kind, SectionKind::Constant(_)) && section.target.is_none();
+        if is_global && section.content.size > LIMIT {
+            diagnostics.push(Diagnostic::too_much_constant(section.content.size, LIMIT));
+        }
+    }
 }
 
 /// Tentative definitions follow all other variables without initial value,

@@ -8,11 +8,14 @@
 use std::collections::HashMap;
 
 use crate::bits::Bits;
+use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::id::{FunctionId, IdVec, SymbolId};
 use crate::list_sort::list_sort;
 use crate::merge::{Definition, SharedHome};
 use crate::prune::Pruned;
 
+/// What a kernel may use without asking for more at launch.
+const LIMIT: u64 = 0xc000;
 /// What the system keeps at the start of shared memory on sm_90 and later.
 const RESERVED: u64 = 0x400;
 /// Dynamic shared memory begins at a multiple of this.
@@ -41,7 +44,7 @@ struct KernelView {
 }
 
 /// Lays shared memory out for every kernel, dead ones included.
-pub(super) fn layout(pruned: &mut Pruned<'_>) -> SharedLayout {
+pub(super) fn layout(pruned: &mut Pruned<'_>, diagnostics: &mut Diagnostics) -> SharedLayout {
     let mut layout = SharedLayout::default();
     let symbols = &pruned.merged.symbols;
     let dynamic: Vec<SymbolId> = pruned
@@ -125,6 +128,11 @@ pub(super) fn layout(pruned: &mut Pruned<'_>) -> SharedLayout {
         &mut layout,
     );
     for (view, &kernel) in views.iter().zip(&kernels) {
+        if view.size > LIMIT && pruned.live.functions[kernel] {
+            let symbol = pruned.merged.functions[kernel].symbol;
+            let name = &pruned.merged.symbols[symbol].name;
+            diagnostics.push(Diagnostic::too_much_shared(name, view.size, LIMIT));
+        }
         let in_use = !view.own.is_empty()
             || !view.common.is_empty()
             || view.dynamic

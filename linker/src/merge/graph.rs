@@ -1,6 +1,7 @@
 //! The call graph sections of the inputs become edges between functions.
 
 use crate::cubin::{CallGraph, Prototype};
+use crate::diagnostic::Mismatch;
 use crate::error::{ParseError, Problem};
 use crate::id::FunctionId;
 use crate::read::InputSection;
@@ -54,9 +55,11 @@ impl<'d> Merger<'d, '_> {
     ) -> Result<(), ParseError> {
         for entry in Prototype::parse_all(section.data)? {
             let function = self.function(current, entry.function)?;
-            if self.merged.functions[function].prototype.is_none() {
-                let prototype = self.prototype(current.object.signature(entry.text)?);
-                self.merged.functions[function].prototype = Some(prototype);
+            let prototype = self.prototype(current.object.signature(entry.text)?);
+            let row = &mut self.merged.functions[function];
+            if *row.prototype.get_or_insert(prototype) != prototype {
+                let symbol = row.symbol;
+                self.report_mismatch(Mismatch::Prototype, current, symbol);
             }
         }
         Ok(())

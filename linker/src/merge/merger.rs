@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use crate::arch::Sm;
 use crate::cubin::{Place, SymbolType};
-use crate::diagnostic::Diagnostics;
+use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::error::ParseError;
 use crate::id::{FunctionId, Id as _, IdVec, InputId, PrototypeId, SectionId, SymbolId};
 use crate::read::{InputSection, Object, Role};
@@ -56,9 +56,19 @@ pub(crate) fn merge<'d>(
 ) -> Result<Merged<'d>, ParseError> {
     let mut merger = Merger::new(target, objects, diagnostics);
     for (index, object) in objects.iter().enumerate() {
-        merger
-            .merge_object(InputId::new(index), object)
-            .map_err(|e| e.in_input(&object.name))?;
+        let merged = merger.merge_object(InputId::new(index), object);
+        // A name that is no function, though the call graph says so, was
+        // reported when it clashed.
+        if merged.is_err() && merger.diagnostics.has_errors() {
+            merger.diagnostics.push(Diagnostic::no_call_graph_node());
+            break;
+        }
+        merged.map_err(|e| e.in_input(&object.name))?;
+        // What follows a failed merge would be about its consequences.
+        if merger.diagnostics.has_errors() {
+            merger.diagnostics.push(Diagnostic::merge_failed());
+            break;
+        }
     }
     Ok(merger.merged)
 }

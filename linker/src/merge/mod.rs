@@ -206,6 +206,8 @@ pub(crate) struct Symbol<'d> {
     pub(crate) size: u64,
     /// Every reference so far is weak.
     pub(crate) weak_reference: bool,
+    /// The bits of `st_other` that name a memory space, as first seen.
+    pub(crate) space: u8,
     /// The input that defines it, or refers to it first.
     pub(crate) input: Option<InputId>,
     pub(crate) function: Option<FunctionId>,
@@ -344,6 +346,7 @@ impl<'d> Merged<'d> {
             value: 0,
             size: 0,
             weak_reference: false,
+            space: 0,
             input: None,
             function: None,
         });

@@ -2,9 +2,9 @@
 
 use crate::arch::reserved;
 use crate::cubin::{Binding, Place, Symbol as FileSymbol, SymbolOther, SymbolType};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Mismatch};
 use crate::error::{ParseError, Problem};
-use crate::id::SymbolId;
+use crate::id::{Id as _, SymbolId};
 use crate::read::Role;
 
 use super::merger::{Current, Merger, Placed};
@@ -25,6 +25,10 @@ impl<'d> Merger<'d, '_> {
                 continue;
             }
             let id = match self.known(symbol) {
+                Some(id) if self.merged.symbols[id].kind != SymbolType::FUNC => {
+                    self.report_mismatch(Mismatch::MemorySpace, current, id);
+                    continue;
+                }
                 Some(id) => id,
                 None => {
                     let listing = listing(symbol);
@@ -50,7 +54,10 @@ impl<'d> Merger<'d, '_> {
                 _ if self.merged.symbols[id].binding == Binding::WEAK => {
                     self.replace_function(current, id, symbol, text as usize);
                 }
-                _ => self.report_duplicate(current, id, symbol.name),
+                _ => {
+                    current.discarded[text as usize] = true;
+                    self.report_duplicate(current, id, symbol.name);
+                }
             }
         }
         Ok(())
@@ -264,6 +271,9 @@ impl<'d> Merger<'d, '_> {
         symbol: &FileSymbol<'d>,
     ) -> Result<SymbolId, ParseError> {
         let known = self.known(symbol);
+        if let Some(id) = known {
+            self.check_agreement(current, id, symbol);
+        }
         let section = match symbol.place {
             Place::Section(section) => section as usize,
             Place::Common => return Ok(self.merge_common(current, symbol, known)),
@@ -314,6 +324,30 @@ impl<'d> Merger<'d, '_> {
         merged.other = SymbolOther(symbol.other.0 & 0x1f);
         merged.input = Some(current.id);
         Ok(id)
+    }
+
+    /// Whoever names a variable must mean the same kind and size of it. An
+    /// array of unknown length has size 0; tentative definitions may differ.
+    fn check_agreement(
+        &mut self,
+        current: &Current<'_, 'd>,
+        id: SymbolId,
+        symbol: &FileSymbol<'d>,
+    ) {
+        let known = &self.merged.symbols[id];
+        let space = symbol.other.space();
+        if known.kind == SymbolType::FUNC
+            || (known.space != 0 && space != 0 && known.space != space)
+        {
+            self.report_mismatch(Mismatch::MemorySpace, current, id);
+        } else if known.size != symbol.size
+            && known.size != 0
+            && symbol.size != 0
+            && known.definition != Definition::Common
+            && symbol.place != Place::Common
+        {
+            self.report_mismatch(Mismatch::Size, current, id);
+        }
     }
 
     fn merge_common(
@@ -376,6 +410,7 @@ impl<'d> Merger<'d, '_> {
                 definition: Definition::Undefined,
                 value: 0,
                 size: symbol.size,
+                space: symbol.other.space(),
                 weak_reference: symbol.binding == Binding::WEAK && symbol.place == Place::Undefined,
                 input: Some(current.id),
                 function: None,
@@ -389,15 +424,26 @@ impl<'d> Merger<'d, '_> {
     }
 
     fn report_duplicate(&mut self, current: &Current<'_, 'd>, id: SymbolId, name: &str) {
-        let first = self.merged.symbols[id].input.map_or("", |input| {
-            use crate::id::Id as _;
-            self.merged.inputs[input.index()].as_str()
-        });
-        self.diagnostics.push(Diagnostic::multiple_definition(
-            name,
-            &current.object.name,
-            first,
-        ));
+        let first = self.first_input(id);
+        let diagnostic = Diagnostic::multiple_definition(name, &current.object.name, first);
+        self.diagnostics.push(diagnostic);
+    }
+
+    pub(super) fn report_mismatch(
+        &mut self,
+        what: Mismatch,
+        current: &Current<'_, 'd>,
+        id: SymbolId,
+    ) {
+        let name = &self.merged.symbols[id].name;
+        let first = self.first_input(id);
+        let diagnostic = Diagnostic::mismatch(what, name, &current.object.name, first);
+        self.diagnostics.push(diagnostic);
+    }
+
+    fn first_input(&self, id: SymbolId) -> &str {
+        let input = self.merged.symbols[id].input;
+        input.map_or("", |input| &self.merged.inputs[input.index()])
     }
 }
 
