@@ -130,6 +130,23 @@ impl CallGraph {
         self.by_function(|component| depths[component])
     }
 
+    /// A function and all it reaches, each once.
+    pub(crate) fn reached_from(&self, function: FunctionId) -> Vec<FunctionId> {
+        let mut seen = vec![false; self.successors.len()];
+        let mut pending = vec![function.index()];
+        let mut reached = Vec::new();
+        while let Some(node) = pending.pop() {
+            if std::mem::replace(&mut seen[node], true) {
+                continue;
+            }
+            if node < self.functions {
+                reached.push(FunctionId::new(node));
+            }
+            pending.extend(self.successors[node].iter().map(|&next| next as usize));
+        }
+        reached
+    }
+
     fn by_function<T>(&self, value: impl Fn(usize) -> T) -> IdVec<FunctionId, T> {
         let mut values = IdVec::new();
         for node in 0..self.functions {

@@ -4,6 +4,7 @@
 //! Each is computed once per component of the call graph.
 
 mod externs;
+mod inherit;
 mod records;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Severity};

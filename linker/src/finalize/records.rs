@@ -4,9 +4,11 @@ use std::borrow::Cow;
 
 use crate::cubin::{Format, InfoCode};
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::id::{FunctionId, Id as _, IdVec, SymbolId};
+use crate::id::{FunctionId, IdVec, SymbolId};
 use crate::merge::{InfoRecord, Payload};
 use crate::prune::Pruned;
+
+use super::inherit;
 
 /// The stack size that says that there is no bound.
 const UNBOUNDED: u32 = u32::MAX;
@@ -150,38 +152,5 @@ pub(super) fn propagate<'d>(
             });
         }
     }
-    let own: Vec<u8> = records.iter().map(|r| barriers(r)).collect();
-    let most = pruned.graph.over_callees(
-        |f| own[f.index()],
-        |sum: &mut u8, own| *sum = (*sum).max(*own),
-    );
-    for entry in pruned.entries() {
-        if most[entry] <= own[entry.index()] {
-            continue;
-        }
-        let payload = Payload::Head([most[entry], 0]);
-        match records[entry]
-            .iter_mut()
-            .find(|r| r.code == InfoCode::NUM_BARRIERS)
-        {
-            Some(record) => record.payload = payload,
-            None => records[entry].push(InfoRecord {
-                format: Format::Byte,
-                code: InfoCode::NUM_BARRIERS,
-                payload,
-            }),
-        }
-    }
-}
-
-fn barriers(records: &[InfoRecord<'_>]) -> u8 {
-    records
-        .iter()
-        .filter(|r| r.code == InfoCode::NUM_BARRIERS)
-        .map(|r| match r.payload {
-            Payload::Head([count, _]) => count,
-            Payload::Bytes(_) | Payload::Symbol(..) | Payload::Symbols(_) => 0,
-        })
-        .max()
-        .unwrap_or(0)
+    inherit::inherit(pruned, records);
 }

@@ -56,12 +56,21 @@ fn is_written(finalized: &Finalized<'_>, section: &Section<'_>) -> bool {
         SectionKind::Rela => has_relocations(finalized, section.target, Form::Rela),
         SectionKind::Shared => section.keep_empty || section.content.size > 0,
         SectionKind::Prototype => !finalized.prototypes.is_empty(),
+        SectionKind::Info => {
+            let merged = &finalized.relocated.laid_out.pruned.merged;
+            let owner = section
+                .target
+                .and_then(|text| merged.sections[text].function);
+            match owner {
+                Some(function) => !finalized.function_records[function].is_empty(),
+                None => !finalized.module_records.is_empty(),
+            }
+        }
         SectionKind::SectionNames
         | SectionKind::SymbolNames
         | SectionKind::Symbols
         | SectionKind::ToolNote
         | SectionKind::DriverNote
-        | SectionKind::Info
         | SectionKind::Compat
         | SectionKind::CallGraph
         | SectionKind::RelocAction

@@ -1,0 +1,105 @@
+//! Records that a kernel takes over from the functions it reaches.
+
+use crate::cubin::{Format, InfoCode};
+use crate::id::{FunctionId, Id as _, IdVec};
+use crate::merge::{InfoRecord, Payload};
+use crate::prune::Pruned;
+
+/// How the values of the functions that a kernel reaches make its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rule {
+    /// The kernel has it if one of them has.
+    Any,
+    /// The largest.
+    Most,
+    /// All bits of all of them.
+    Union,
+    /// The sum over all of them, each counted once.
+    Total,
+}
+
+/// What is inherited, in the order in which records are added that a kernel
+/// lacks. Found by giving one record after the other to functions of several
+/// objects; the case `mbarrier_tma` shows one that real code has.
+const INHERITED: [(InfoCode, Format, Rule); 9] = [
+    (InfoCode::CTAIDZ_USED, Format::NoValue, Rule::Any),
+    (InfoCode::RESERVED_SMEM_USED, Format::NoValue, Rule::Any),
+    (InfoCode::VRC_CTA_INIT_COUNT, Format::Byte, Rule::Most),
+    (InfoCode::TCGEN05_1CTA_USED, Format::NoValue, Rule::Any),
+    (InfoCode::TCGEN05_2CTA_USED, Format::NoValue, Rule::Any),
+    (InfoCode::SPARSE_MMA_MASK, Format::Half, Rule::Union),
+    (InfoCode::NUM_BARRIERS, Format::Byte, Rule::Most),
+    (InfoCode::REG_RECONFIG, Format::NoValue, Rule::Any),
+    (InfoCode::NUM_MBARRIERS, Format::Half, Rule::Total),
+];
+
+/// Applies every rule to every kernel.
+pub(super) fn inherit<'d>(
+    pruned: &Pruned<'d>,
+    records: &mut IdVec<FunctionId, Vec<InfoRecord<'d>>>,
+) {
+    for (code, format, rule) in INHERITED {
+        let own: Vec<Option<u16>> = records.iter().map(|list| value(list, code)).collect();
+        let device_functions = pruned.merged.functions.iter().zip(&own);
+        if !device_functions
+            .clone()
+            .any(|(f, own)| !f.is_entry && own.is_some())
+        {
+            continue;
+        }
+        let join = |sum: &mut Option<u16>, more: &Option<u16>| {
+            *sum = match (*sum, *more) {
+                (Some(a), Some(b)) => Some(match rule {
+                    Rule::Any => a,
+                    Rule::Most => a.max(b),
+                    Rule::Union => a | b,
+                    Rule::Total => a.saturating_add(b),
+                }),
+                (a, b) => a.or(b),
+            };
+        };
+        let reached = pruned.graph.over_callees(|f| own[f.index()], join);
+        let entries: Vec<FunctionId> = pruned.entries().collect();
+        for entry in entries {
+            let total = match rule {
+                Rule::Total => {
+                    let mut sum = None;
+                    for function in pruned.graph.reached_from(entry) {
+                        join(&mut sum, &own[function.index()]);
+                    }
+                    sum
+                }
+                Rule::Any | Rule::Most | Rule::Union => reached[entry],
+            };
+            if total != own[entry.index()]
+                && let Some(total) = total
+            {
+                set(&mut records[entry], code, format, total);
+            }
+        }
+    }
+}
+
+fn value(records: &[InfoRecord<'_>], code: InfoCode) -> Option<u16> {
+    records.iter().find_map(|record| match record.payload {
+        Payload::Head(value) if record.code == code => Some(match record.format {
+            Format::Byte => value[0].into(),
+            Format::NoValue | Format::Half | Format::Sized => u16::from_le_bytes(value),
+        }),
+        Payload::Head(_) | Payload::Bytes(_) | Payload::Symbol(..) | Payload::Symbols(_) => None,
+    })
+}
+
+/// Changes the record in its place, or adds it at the end.
+fn set(records: &mut Vec<InfoRecord<'_>>, code: InfoCode, format: Format, value: u16) {
+    let payload = Payload::Head(value.to_le_bytes());
+    match records.iter_mut().find(|record| record.code == code) {
+        Some(record) if format != Format::NoValue => record.payload = payload,
+        Some(_) => {}
+        None => records.push(InfoRecord {
+            format,
+            code,
+            payload,
+        }),
+    }
+}
