@@ -9,9 +9,10 @@ use crate::prune::Pruned;
 /// Keeps the undefined functions of each record, and hands those of device
 /// functions to every kernel that reaches them.
 ///
-/// Functions are visited in the order of their code. A kernel that was
-/// visited before, and lost its record because all was defined, gets a new
-/// one at the end; one that comes later takes them into the record it has.
+/// A kernel whose own record names only defined functions loses it. Of a lone
+/// kernel it is gone before anything is handed over, and a new one is made at
+/// the end; with more kernels it goes only if nothing came in (cases
+/// `externs_one_kernel` and `externs_kernels`).
 pub(super) fn distribute<'d>(
     pruned: &Pruned<'d>,
     records: &mut IdVec<FunctionId, Vec<InfoRecord<'d>>>,
@@ -29,26 +30,41 @@ pub(super) fn distribute<'d>(
         |f| entry_number[f].map_or_else(Bits::default, Bits::one),
         Bits::join,
     );
+    if let [lone] = entries[..] {
+        keep_undefined(pruned, &mut records[lone]);
+    }
     for section in pruned.merged.sections.iter() {
-        let Some(function) = section.function.filter(|&f| pruned.live.functions[f]) else {
+        let Some(function) = section.function else {
             continue;
         };
-        let mut missing = Vec::new();
-        records[function].retain_mut(|record| match &mut record.payload {
-            Payload::Symbols(symbols) => {
-                symbols.retain(|&s| pruned.merged.symbols[s].definition == Definition::Undefined);
-                missing.extend_from_slice(symbols);
-                !symbols.is_empty()
-            }
-            Payload::Head(_) | Payload::Bytes(_) | Payload::Symbol(..) => true,
-        });
-        if pruned.merged.functions[function].is_entry || missing.is_empty() {
+        if !pruned.live.functions[function] || pruned.merged.functions[function].is_entry {
             continue;
         }
-        for number in reaching[function].iter() {
-            add(&mut records[entries[number]], &missing);
+        let missing = keep_undefined(pruned, &mut records[function]);
+        if !missing.is_empty() {
+            for number in reaching[function].iter() {
+                add(&mut records[entries[number]], &missing);
+            }
         }
     }
+    for entry in entries {
+        keep_undefined(pruned, &mut records[entry]);
+    }
+}
+
+/// Drops defined functions, and records without any other, and says which
+/// functions are left.
+fn keep_undefined(pruned: &Pruned<'_>, records: &mut Vec<InfoRecord<'_>>) -> Vec<SymbolId> {
+    let mut left = Vec::new();
+    records.retain_mut(|record| match &mut record.payload {
+        Payload::Symbols(symbols) => {
+            symbols.retain(|&s| pruned.merged.symbols[s].definition == Definition::Undefined);
+            left.extend_from_slice(symbols);
+            !symbols.is_empty()
+        }
+        Payload::Head(_) | Payload::Bytes(_) | Payload::Symbol(..) => true,
+    });
+    left
 }
 
 fn add(records: &mut Vec<InfoRecord<'_>>, missing: &[SymbolId]) {
