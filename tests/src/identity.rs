@@ -193,20 +193,26 @@ fn contents(name: &str, theirs: &[u8], ours: &[u8]) -> Vec<Difference> {
     }
 }
 
-/// The note that nvlink wrote about itself: header, name and description of the first record.
+/// The record that nvlink wrote about itself, in any of its outputs.
 fn first_tool_record(linked: &Linked) -> Result<Option<Vec<u8>>> {
     for file in linked.entry.files.values() {
-        let bytes = file.read()?;
-        let Ok(parsed) = ElfFile64::<Endianness>::parse(&*bytes) else {
-            continue;
-        };
-        let Some(section) = parsed.section_by_name(TOOL_NOTES) else {
-            continue;
-        };
-        let notes = section.data()?;
-        return first_note(notes).map(Some);
+        if let Some(record) = tool_record(&file.read()?)? {
+            return Ok(Some(record));
+        }
     }
     Ok(None)
+}
+
+/// The note of the tool that wrote the image: header, name and description of the first record.
+/// Nothing if this is no image.
+pub fn tool_record(image: &[u8]) -> Result<Option<Vec<u8>>> {
+    let Ok(parsed) = ElfFile64::<Endianness>::parse(image) else {
+        return Ok(None);
+    };
+    let Some(section) = parsed.section_by_name(TOOL_NOTES) else {
+        return Ok(None);
+    };
+    first_note(section.data()?).map(Some)
 }
 
 fn first_note(notes: &[u8]) -> Result<Vec<u8>> {

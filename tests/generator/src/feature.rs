@@ -1,0 +1,117 @@
+//! What a program may contain.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::str::FromStr;
+
+use crate::random::Random;
+
+macro_rules! features {
+    ($($variant:ident $name:literal $weight:literal $about:literal,)*) => {
+        /// Something a program may contain.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Feature {
+            $(#[doc = $about] $variant,)*
+        }
+
+        impl Feature {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            /// The name on the command line.
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name,)* }
+            }
+
+            /// In how many of a hundred programs it may occur.
+            fn weight(self) -> usize {
+                match self { $(Self::$variant => $weight,)* }
+            }
+        }
+    };
+}
+
+features! {
+    Base "base" 100 "Entries, functions and arithmetic",
+    Call "call" 85 "direct calls, also into other units",
+    Recursion "recursion" 15 "calls that may come back to their caller",
+    Indirect "indirect" 40 "calls through pointers taken in code",
+    Table "table" 35 "calls through pointers kept in variables",
+    Weak "weak" 35 "weak functions and variables, defined in several units",
+    Static "static" 50 "functions and variables of one unit, with the same names in others",
+    Shadow "shadow" 12 "a local name that is a global name elsewhere",
+    Alias "alias" 6 "a second name of a function",
+    Global "global" 80 "variables in global memory",
+    Pointer "pointer" 35 "addresses of variables in initial values",
+    Byte "byte" 10 "single bytes of addresses in initial values",
+    Common "common" 20 "variables that several units define without a value",
+    Managed "managed" 12 "managed variables",
+    Constant "constant" 50 "variables in constant memory",
+    ModuleShared "module-shared" 40 "shared memory of a module",
+    FunctionShared "function-shared" 40 "shared memory of a function",
+    DynamicShared "dynamic-shared" 30 "shared memory of a size known at launch",
+    Frame "frame" 40 "arrays on the stack",
+    Alloca "alloca" 8 "stack memory of a size known late",
+    Print "print" 20 "vprintf",
+    Heap "heap" 12 "malloc and free",
+    Assert "assert" 12 "__assertfail",
+    Double "double" 30 "double precision with odd constants",
+    JumpTable "jump-table" 25 "indirect branches",
+    Barrier "barrier" 35 "named barriers",
+    Bounds "bounds" 30 "launch bounds of entries",
+    Cluster "cluster" 25 "thread block clusters",
+    AsyncCopy "async-copy" 25 "asynchronous copies and their barriers",
+    Atomic "atomic" 35 "atomics of several widths and scopes",
+    Warp "warp" 35 "shuffles and votes",
+    Matrix "matrix" 25 "matrix instructions",
+    FastMath "fast-math" 30 "approximate functions",
+    Special "special" 30 "special registers",
+    Tensor "tensor" 40 "tcgen05 and wgmma, for architectures with a suffix",
+    Texture "texture" 12 "texture and surface references",
+    TextureObject "texture-object" 15 "texture and surface objects",
+    Parameters "parameters" 30 "many and large parameters of entries",
+    LineInfo "line-info" 15 "line tables",
+    Debug "debug" 6 "debug information",
+    Level "level" 30 "other levels of optimization",
+    Registers "registers" 15 "limits of registers",
+    Unused "unused" 12 "units and functions that nothing needs",
+    Undefined "undefined" 2 "names that nothing defines",
+    Duplicate "duplicate" 2 "names that are defined twice",
+}
+
+impl Feature {
+    /// A set for one program. Leaving features out makes the rest meet more often.
+    pub(crate) fn choose(random: &mut Random, allowed: &BTreeSet<Self>) -> BTreeSet<Self> {
+        let drawn = Self::ALL
+            .iter()
+            .copied()
+            .filter(|feature| random.chance(feature.weight()))
+            .collect::<Vec<_>>();
+        drawn
+            .into_iter()
+            .filter(|feature| allowed.contains(feature))
+            .chain([Self::Base])
+            .collect()
+    }
+}
+
+impl FromStr for Feature {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|feature| feature.name() == text)
+            .ok_or_else(|| {
+                let names: Vec<_> = Self::ALL.iter().map(|feature| feature.name()).collect();
+                format!("`{text}` is none of {}", names.join(", "))
+            })
+    }
+}
+
+impl fmt::Display for Feature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}

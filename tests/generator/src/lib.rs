@@ -1,0 +1,78 @@
+//! Random programs of several units, and what nvlink and our linker make of them.
+//!
+//! The same seed gives the same program. A program is a list of parts that can be left out one by
+//! one, so that a failing program shrinks to a small one.
+#![forbid(unsafe_code)]
+
+pub mod check;
+mod feature;
+mod plan;
+mod program;
+mod ptx;
+mod random;
+pub mod score;
+pub mod shrink;
+mod target;
+
+use std::collections::BTreeSet;
+
+pub use feature::Feature;
+pub use program::{Item, Language, Piece, Program, Unit};
+pub use target::Target;
+
+use random::Random;
+
+/// Makes the program of a seed.
+pub fn generate(seed: u64, target: &Target, allowed: &BTreeSet<Feature>) -> Program {
+    let mut random = Random::new(seed);
+    let features = Feature::choose(&mut random, allowed);
+    ptx::program(&mut random, target, features)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn program(seed: u64) -> Program {
+        let target = "90".parse().unwrap();
+        generate(seed, &target, &Feature::ALL.iter().copied().collect())
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_program() {
+        for seed in 0..50 {
+            assert_eq!(program(seed), program(seed));
+        }
+        assert_ne!(program(1), program(2));
+    }
+
+    #[test]
+    fn all_statements_and_variables_occur() {
+        let seen: BTreeSet<Feature> = (0..400).flat_map(|seed| program(seed).features()).collect();
+        // These are choices of symbols and not statements, or need an architecture with a suffix.
+        let elsewhere = [
+            Feature::Shadow,
+            Feature::Parameters,
+            Feature::Unused,
+            Feature::Undefined,
+            Feature::Duplicate,
+            Feature::Tensor,
+        ];
+        for feature in Feature::ALL {
+            assert!(
+                seen.contains(feature) || elsewhere.contains(feature),
+                "{feature}"
+            );
+        }
+    }
+
+    #[test]
+    fn few_features_stay_few() {
+        let target = "90".parse().unwrap();
+        let allowed = BTreeSet::from([Feature::Call, Feature::Base]);
+        for seed in 0..50 {
+            let features = generate(seed, &target, &allowed).features();
+            assert!(features.is_subset(&allowed), "{features:?}");
+        }
+    }
+}

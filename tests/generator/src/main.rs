@@ -1,0 +1,180 @@
+//! Runs random programs through nvlink and our linker.
+#![forbid(unsafe_code)]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use anyhow::{Context, Result};
+use clap::Parser;
+use rustnvlink_generator::check::{Outcome, Tools};
+use rustnvlink_generator::score::{Score, first_lines};
+use rustnvlink_generator::{Feature, Program, Target, generate, shrink};
+use rustnvlink_tests::identity;
+use rustnvlink_tests::toolkit::Toolkit;
+
+/// Random programs that show where our linker and nvlink differ.
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// The seeds of the programs: `7` or `100..200`.
+    #[arg(long, default_value = "0..100")]
+    seeds: String,
+    /// The architectures.
+    #[arg(long, value_delimiter = ',', default_value = "75,80,90,100,120")]
+    archs: Vec<Target>,
+    /// Only these features, where all are used otherwise.
+    #[arg(long, value_delimiter = ',')]
+    features: Vec<Feature>,
+    /// All features but these.
+    #[arg(long, value_delimiter = ',')]
+    without: Vec<Feature>,
+    /// Leaves the files of programs that differ in folders of this one.
+    #[arg(long)]
+    keep: Option<PathBuf>,
+    /// Leaves out parts of programs that differ while they still do.
+    #[arg(long)]
+    shrink: bool,
+    /// The class of differences that is to stay.
+    #[arg(long, requires = "shrink")]
+    class: Option<String>,
+    /// Prints the programs and runs nothing.
+    #[arg(long)]
+    print: bool,
+    /// Says why compilers reject programs.
+    #[arg(long)]
+    verbose: bool,
+    /// The linker to test; otherwise ours is built.
+    #[arg(long)]
+    linker: Option<PathBuf>,
+    /// How many programs run at a time.
+    #[arg(long, default_value_t = 2)]
+    jobs: usize,
+}
+
+fn main() -> ExitCode {
+    match run(&Arguments::parse()) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn seeds(text: &str) -> Result<std::ops::Range<u64>> {
+    let number = |text: &str| -> Result<u64> {
+        text.parse().with_context(|| format!("`{text}` is no seed"))
+    };
+    match text.split_once("..") {
+        Some((start, end)) => Ok(number(start)?..number(end)?),
+        None => {
+            let seed = number(text)?;
+            Ok(seed..seed + 1)
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let allowed: BTreeSet<Feature> = Feature::ALL
+        .iter()
+        .copied()
+        .filter(|feature| arguments.features.is_empty() || arguments.features.contains(feature))
+        .filter(|feature| !arguments.without.contains(feature))
+        .collect();
+    let work: Vec<(u64, &Target)> = seeds(&arguments.seeds)?
+        .flat_map(|seed| arguments.archs.iter().map(move |target| (seed, target)))
+        .collect();
+    if arguments.print {
+        for (seed, target) in &work {
+            print(&generate(*seed, target, &allowed));
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let linker = match &arguments.linker {
+        Some(linker) => linker.clone(),
+        None => identity::linker()?,
+    };
+    let tools = Tools::new(&Toolkit::find()?, linker)?;
+    let next = AtomicUsize::new(0);
+    let score = Mutex::new(Score::default());
+    let worker = || -> Result<()> {
+        while let Some((seed, target)) = work.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let program = generate(*seed, target, &allowed);
+            let outcome = tools.check(&program)?;
+            score
+                .lock()
+                .expect("no worker panics")
+                .add(*seed, &program, &outcome);
+            report(arguments, &tools, *seed, &program, &outcome)
+                .with_context(|| format!("seed {seed}, {target}"))?;
+        }
+        Ok(())
+    };
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..arguments.jobs.max(1))
+            .map(|_| scope.spawn(worker))
+            .collect();
+        workers
+            .into_iter()
+            .try_for_each(|worker| worker.join().expect("no worker panics"))
+    })?;
+    let score = score.into_inner().expect("no worker panics");
+    println!("{score}");
+    Ok(match score.is_perfect() {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    })
+}
+
+fn report(
+    arguments: &Arguments,
+    tools: &Tools,
+    seed: u64,
+    program: &Program,
+    outcome: &Outcome,
+) -> Result<()> {
+    let target = &program.target;
+    let differences = match outcome {
+        Outcome::Different(differences) => differences,
+        Outcome::Rejected(text) if arguments.verbose => {
+            println!("seed {seed} {target} does not compile:\n{text}");
+            return Ok(());
+        }
+        Outcome::Rejected(_) | Outcome::Refused | Outcome::Same(_) => return Ok(()),
+    };
+    println!(
+        "seed {seed} {target} differs:\n{}",
+        first_lines(differences, 4).trim_end()
+    );
+    let mut program = program.clone();
+    if arguments.shrink {
+        program = shrink::shrink(tools, &program, arguments.class.as_deref())?;
+        print(&program);
+    }
+    if let Some(keep) = &arguments.keep {
+        let folder = keep.join(format!("{seed}-{target}"));
+        fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        let outcome = tools.check_in(&program, &folder)?;
+        if let Outcome::Different(differences) = outcome {
+            let text = first_lines(&differences, 100);
+            fs::write(folder.join("differences.txt"), text)?;
+        }
+    }
+    Ok(())
+}
+
+fn print(program: &Program) {
+    for unit in &program.units {
+        let options: Vec<&str> = unit.arguments().collect();
+        println!(
+            "// {} {} {}\n{}",
+            unit.file(),
+            program.target,
+            options.join(" "),
+            unit.source()
+        );
+    }
+}
