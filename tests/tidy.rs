@@ -1,0 +1,82 @@
+//! House rules that a compiler does not check.
+
+use std::path::{Path, PathBuf};
+
+/// Longer files are split.
+const LONGEST: usize = 700;
+/// The phases of a link, in order.
+const PHASES: [&str; 7] = [
+    "read", "merge", "prune", "layout", "relocate", "finalize", "write",
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).expect("a readable folder") {
+        let path = entry.expect("a readable entry").path();
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        if path.is_dir() && name != "target" && !name.starts_with('.') {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+fn every_source() -> Vec<(PathBuf, String)> {
+    let mut found = Vec::new();
+    sources(&root(), &mut found);
+    assert!(found.len() > 50, "only {} sources found", found.len());
+    found
+        .into_iter()
+        .map(|path| {
+            let text = std::fs::read_to_string(&path).expect("a readable source");
+            (path, text)
+        })
+        .collect()
+}
+
+#[test]
+fn files_are_short_enough_to_hold_in_mind() {
+    for (path, text) in every_source() {
+        let lines = text.lines().count();
+        assert!(lines <= LONGEST, "{}: {lines} lines", path.display());
+    }
+}
+
+#[test]
+fn every_file_says_what_it_is() {
+    for (path, text) in every_source() {
+        let is_documented = text.starts_with("//!") || text.starts_with("#![");
+        assert!(is_documented, "{} does not begin with //!", path.display());
+    }
+}
+
+#[test]
+fn line_endings_are_unix() {
+    for (path, text) in every_source() {
+        assert!(!text.contains('\r'), "{}", path.display());
+    }
+}
+
+#[test]
+fn phases_look_back_only() {
+    for (position, phase) in PHASES.iter().enumerate() {
+        let mut files = Vec::new();
+        sources(&root().join("linker/src").join(phase), &mut files);
+        assert!(!files.is_empty(), "no sources of {phase}");
+        for path in files {
+            let text = std::fs::read_to_string(&path).expect("a readable source");
+            for later in &PHASES[position + 1..] {
+                let use_of = format!("crate::{later}::");
+                assert!(!text.contains(&use_of), "{} uses {later}", path.display());
+            }
+        }
+    }
+}
