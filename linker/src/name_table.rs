@@ -42,6 +42,11 @@ impl<'n> NameTable<'n> {
         self.offsets.get(name).copied().unwrap_or(0)
     }
 
+    /// How many bytes there are.
+    pub(crate) fn size(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
     pub(crate) fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }

@@ -43,6 +43,9 @@ pub fn is_unified_table(name: &str) -> bool {
     name.starts_with("__UFT") || name.starts_with("__UDT")
 }
 
+/// Where the variables that the system reserves in shared memory start.
+pub const SHARED_START: u64 = 0x40;
+
 /// The names of what the system reserves in shared memory.
 pub fn is_shared(name: &str) -> bool {
     name.starts_with(".nv.reservedSmem.")

@@ -241,7 +241,7 @@ impl<'d, 'l> Merger<'d, 'l> {
         self.merged.sections[section].entry_size = input.entry_size;
         // The layout of shared memory goes by variables, not by sections.
         let base = match kind {
-            SectionKind::Shared => 0,
+            SectionKind::Shared | SectionKind::SharedReserved => 0,
             _ => self.merged.sections[section]
                 .content
                 .append(input.data, input.size, input.align),

@@ -377,9 +377,16 @@ impl<'d> Merger<'d, '_> {
     }
 
     fn define_variable(&mut self, id: SymbolId, symbol: &FileSymbol<'d>, placed: Placed) {
+        let section = &mut self.merged.sections[placed.section];
+        // Reserved shared memory is laid out by variables, whose value is
+        // their alignment.
+        let value = match section.kind {
+            SectionKind::SharedReserved => section.content.append(&[], symbol.size, symbol.value),
+            _ => placed.base + symbol.value,
+        };
         let merged = &mut self.merged.symbols[id];
         merged.definition = Definition::Section(placed.section);
-        merged.value = placed.base + symbol.value;
+        merged.value = value;
         merged.size = symbol.size;
     }
 

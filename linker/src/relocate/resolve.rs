@@ -76,6 +76,10 @@ impl<'a, 'd> Resolver<'a, 'd> {
                     value: symbol.value,
                     bank: Some(self.hardware_bank(bank)),
                 }),
+                SectionKind::SharedReserved if self.world == World::Native => Some(Target {
+                    value: symbol.value + reserved::SHARED_START,
+                    bank: None,
+                }),
                 SectionKind::Debug if symbol.kind == SymbolType::SECTION => Some(Target {
                     value: 0,
                     bank: None,

@@ -9,6 +9,7 @@ mod compat;
 mod records;
 mod tables;
 
+use crate::arch::reserved;
 use crate::cubin::SectionType;
 use crate::finalize::Finalized;
 use crate::id::{FunctionId, IdVec, SectionId};
@@ -57,6 +58,7 @@ enum Twin {
     Info,
     Relocations,
     Data,
+    ReservedShared,
 }
 
 /// Everything that has a number in the image.
@@ -104,6 +106,9 @@ impl Layout {
         });
         add(Twin::Data, &presence.sections, &|s| {
             s.kind == SectionKind::GlobalInit
+        });
+        add(Twin::ReservedShared, &presence.sections, &|s| {
+            s.kind == SectionKind::SharedReserved
         });
         let first = (native.order.len() + parameters.len()) as u32 + 1;
         let mut twin_number = IdVec::filled(&merged.sections, 0);
@@ -216,9 +221,10 @@ pub(super) fn plan(finalized: &Finalized<'_>, tool_record: &[u8]) -> Plan {
             SectionKind::Constant(_) | SectionKind::GlobalInit => {
                 Body::Bytes(relocated.sections[id].bytes.clone())
             }
-            SectionKind::Global | SectionKind::Shared | SectionKind::SharedReserved => {
-                Body::Empty(section.content.size)
+            SectionKind::SharedReserved => {
+                Body::Empty(section.content.size + reserved::SHARED_START)
             }
+            SectionKind::Global | SectionKind::Shared => Body::Empty(section.content.size),
         };
         output.push(OutputSection {
             name: names.native(&section.name),
@@ -241,7 +247,7 @@ pub(super) fn plan(finalized: &Finalized<'_>, tool_record: &[u8]) -> Plan {
         output.extend(parameters(finalized, &layout, &names, function));
     }
     for (index, &(twin, id)) in layout.twins.iter().enumerate() {
-        let name = names.mercury(index);
+        let name = (names.mercury(index), names.linked_size);
         output.push(mercury_section(
             finalized, &layout, &symbols, name, twin, id,
         ));
@@ -306,11 +312,27 @@ fn parameters(
     })
 }
 
+/// What fills the Mercury section of reserved shared memory, which has no
+/// content: the start of a section table as it was before the names of the
+/// Mercury sections were added. The case `reserved_shared` shows the first
+/// two headers, and nothing known is larger.
+fn reserved_bytes(size: u64, names_size: u64) -> Vec<u8> {
+    let mut bytes = vec![0; 64];
+    for word in [1u32, SectionType::STRTAB.0] {
+        bytes.extend(word.to_le_bytes());
+    }
+    for field in [0, 0, 64, names_size, 0, 1, 0u64] {
+        bytes.extend(field.to_le_bytes());
+    }
+    bytes.resize(size as usize, 0);
+    bytes
+}
+
 fn mercury_section(
     finalized: &Finalized<'_>,
     layout: &Layout,
     symbols: &SymbolNumbers,
-    name: u32,
+    (name, names_size): (u32, u64),
     twin: Twin,
     id: SectionId,
 ) -> OutputSection {
@@ -376,6 +398,10 @@ fn mercury_section(
             output.info = twin_target;
             output.entry_size = 24;
             output.body = Body::Bytes(encode::relocations(kept, Form::Rela, symbols));
+        }
+        Twin::ReservedShared => {
+            output.kind = SectionType::CUDA_SHARED_RESERVED.0;
+            output.body = Body::Bytes(reserved_bytes(section.content.size, names_size));
         }
         Twin::Data => {
             output.kind = match section.kind {

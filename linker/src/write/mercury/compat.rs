@@ -42,7 +42,7 @@ fn fast_path(finalized: &Finalized<'_>, merged: &Merged<'_>) -> u8 {
     match merged.target.number {
         100 if code.any(has_slow_instruction) => 1,
         100 => 9,
-        120 | 121 => 0x50,
+        120 => 0x50,
         _ => 0,
     }
 }

@@ -1,6 +1,6 @@
 //! Names and symbols of both worlds.
 
-use crate::cubin::SymbolType;
+use crate::cubin::{SymbolOther, SymbolType};
 use crate::finalize::Finalized;
 use crate::merge::{Definition, SectionKind, Symbol};
 use crate::name_table::NameTable;
@@ -41,6 +41,8 @@ pub(super) struct Names<'a> {
     /// Names of the Mercury sections, in their order; equal ones stand twice.
     twins: Vec<u32>,
     symbol_table: u32,
+    /// Size of `.shstrtab` before the native parameters were added.
+    pub(super) linked_size: u64,
 }
 
 impl<'a> Names<'a> {
@@ -81,12 +83,14 @@ impl<'a> Names<'a> {
             offsets: std::collections::HashMap::new(),
             twins: Vec::with_capacity(layout.twins.len()),
             symbol_table: 0,
+            linked_size: 0,
         };
         for (id, section) in merged.sections.enumerate() {
             if pruned.live.sections[id] {
                 names.add_section(&section.name);
             }
         }
+        names.linked_size = names.sections.size();
         for &function in &layout.parameters {
             if let Some(bank) = merged.functions[function].native.parameters {
                 names.add_section(bank.name);
@@ -135,7 +139,9 @@ impl<'a> Names<'a> {
 fn mercury_name(twin: Twin, name: &str) -> String {
     match twin {
         Twin::Code => format!(".nv.capmerc{name}"),
-        Twin::Debug | Twin::Info | Twin::Relocations | Twin::Data => format!(".nv.merc{name}"),
+        Twin::Debug | Twin::Info | Twin::Relocations | Twin::Data | Twin::ReservedShared => {
+            format!(".nv.merc{name}")
+        }
     }
 }
 
@@ -165,6 +171,12 @@ pub(super) fn native_symbols(
             .filter(|_| symbol.kind == SymbolType::FUNC)
             .and_then(|s| relocated.native[s].as_ref());
         let reserved = reserved_value(symbol);
+        let start = match section.map(|s| merged.sections[s].kind) {
+            Some(SectionKind::SharedReserved) if symbol.kind != SymbolType::SECTION => {
+                crate::arch::reserved::SHARED_START
+            }
+            _ => 0,
+        };
         let name = match symbol.kind {
             SymbolType::SECTION => native_name(&symbol.name),
             _ => None,
@@ -180,7 +192,7 @@ pub(super) fn native_symbols(
             binding: symbol.binding.0,
             other: symbol.other.0,
             section: section.map_or(0, |s| layout.native.number[s]),
-            value: reserved.unwrap_or(symbol.value),
+            value: reserved.unwrap_or(symbol.value) + start,
             size: code.map_or(symbol.size, |code| code.bytes.len() as u64),
         }
     });
@@ -220,8 +232,9 @@ pub(super) fn mercury_symbols(
         let is_variable = symbol.kind == SymbolType::OBJECT && section.is_some();
         let reserved = reserved_value(symbol).is_some();
         let space = match section.map(|s| merged.sections[s].kind) {
-            Some(SectionKind::Constant(_)) => crate::cubin::SymbolOther::CONSTANT,
-            _ => crate::cubin::SymbolOther::GLOBAL,
+            Some(SectionKind::Constant(_)) => SymbolOther::CONSTANT,
+            Some(SectionKind::SharedReserved) => SymbolOther::CONSTANT | SymbolOther::GLOBAL,
+            _ => SymbolOther::GLOBAL,
         };
         SymbolEntry {
             name: names.symbols.offset(&symbol.name),
