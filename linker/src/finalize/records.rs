@@ -145,11 +145,16 @@ pub(super) fn propagate<'d>(
 ) {
     for entry in pruned.entries() {
         if stacks[entry].is_none() {
-            records[entry].push(InfoRecord {
-                format: Format::Sized,
-                code: InfoCode::CRS_STACK_SIZE,
-                payload: Payload::Bytes(Cow::Owned(UNBOUNDED.to_le_bytes().to_vec())),
-            });
+            let payload = Payload::Bytes(Cow::Owned(UNBOUNDED.to_le_bytes().to_vec()));
+            let list = &mut records[entry];
+            match list.iter_mut().find(|r| r.code == InfoCode::CRS_STACK_SIZE) {
+                Some(record) => record.payload = payload,
+                None => list.push(InfoRecord {
+                    format: Format::Sized,
+                    code: InfoCode::CRS_STACK_SIZE,
+                    payload,
+                }),
+            }
         }
     }
     inherit::inherit(pruned, records);

@@ -15,7 +15,15 @@ impl<'d> Merger<'d, '_> {
         section: &InputSection<'d>,
     ) -> Result<(), ParseError> {
         let graph = CallGraph::parse(section.data)?;
+        // A weak function that another input defines calls what that one calls.
+        let is_discarded = |function: u32| {
+            let symbol = current.object.symbols.get(function as usize);
+            symbol.is_some_and(|symbol| current.is_discarded(symbol.place))
+        };
         for edge in graph.calls {
+            if is_discarded(edge.from) {
+                continue;
+            }
             let (caller, callee) = (
                 self.function(current, edge.from)?,
                 self.function(current, edge.to)?,
@@ -32,6 +40,9 @@ impl<'d> Merger<'d, '_> {
             }
         }
         for call in graph.indirect_calls {
+            if is_discarded(call.function) {
+                continue;
+            }
             let function = self.function(current, call.function)?;
             let prototype = self.prototype(current.object.signature(call.prototype)?);
             self.merged.functions[function]
@@ -39,6 +50,9 @@ impl<'d> Merger<'d, '_> {
                 .push(prototype);
         }
         for edge in graph.address_references {
+            if is_discarded(edge.from) {
+                continue;
+            }
             let (function, target) = (
                 self.function(current, edge.from)?,
                 self.function(current, edge.to)?,

@@ -1,7 +1,7 @@
 //! The state of a merge in progress, and how sections come to be.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::arch::Sm;
 use crate::cubin::{Place, SymbolType};
@@ -28,9 +28,21 @@ pub(super) struct Current<'a, 'd> {
     pub(super) symbols: Vec<Option<SymbolId>>,
     /// Code sections of weak functions that another input defines.
     pub(super) discarded: Vec<bool>,
+    /// Ends of weak variables that another input defines, by section and
+    /// start. Their bytes stay, but nothing patches them.
+    pub(super) discarded_data: BTreeMap<(usize, u64), u64>,
 }
 
 impl Current<'_, '_> {
+    /// Whether `offset` lies in a variable that was left out.
+    pub(super) fn is_discarded_data(&self, section: usize, offset: u64) -> bool {
+        let before = self
+            .discarded_data
+            .range((section, 0)..=(section, offset))
+            .next_back();
+        before.is_some_and(|(_, &end)| offset < end)
+    }
+
     /// Whether `place` is code that was left out.
     pub(super) fn is_discarded(&self, place: Place) -> bool {
         place
@@ -123,6 +135,7 @@ impl<'d, 'l> Merger<'d, 'l> {
             placed: vec![None; object.sections.len()],
             symbols: vec![None; object.symbols.len()],
             discarded: vec![false; object.sections.len()],
+            discarded_data: BTreeMap::new(),
         };
         self.merge_functions(&mut current)?;
         self.merge_variables(&mut current)?;

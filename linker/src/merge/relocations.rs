@@ -33,6 +33,9 @@ impl<'d> Merger<'d, '_> {
                 let name = format!(".rel{}", self.merged.sections[patched.section].name);
                 self.section(name, SectionKind::Rel, 0x40, 8, Some(patched.section));
             }
+            if current.is_discarded_data(section.info as usize, relocation.offset) {
+                continue;
+            }
             let symbol = current.object.symbol(relocation.symbol)?;
             if let Some(merged) = self.resolve(current, &relocation, symbol, patched, form)? {
                 self.merged.sections[patched.section]

@@ -296,6 +296,8 @@ impl<'d> Merger<'d, '_> {
                 Definition::Common => self.merged.commons.retain(|&c| c != id),
                 Definition::Section(_) | Definition::Shared(_) => {
                     if symbol.binding == Binding::WEAK {
+                        let end = symbol.value.saturating_add(symbol.size);
+                        current.discarded_data.insert((section, symbol.value), end);
                         return Ok(id);
                     }
                     if self.merged.symbols[id].binding != Binding::WEAK {

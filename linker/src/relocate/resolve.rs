@@ -60,7 +60,8 @@ impl<'a, 'd> Resolver<'a, 'd> {
             Definition::Shared(SharedHome::Dynamic) => {
                 let start = self.function.and_then(|f| shared.dynamic.get(&f));
                 Some(Target {
-                    value: start.copied().unwrap_or(0),
+                    // No kernel reaches the function.
+                    value: start.copied().unwrap_or(u64::MAX),
                     bank: None,
                 })
             }
