@@ -12,7 +12,8 @@ use crate::prune::Pruned;
 /// A kernel whose own record names only defined functions loses it. Of a lone
 /// kernel it is gone before anything is handed over, and a new one is made at
 /// the end; with more kernels it goes only if nothing came in (cases
-/// `externs_one_kernel` and `externs_kernels`).
+/// `externs_one_kernel` and `externs_kernels`). A lone kernel gets them from
+/// all live functions, reached or not.
 pub(super) fn distribute<'d>(
     pruned: &Pruned<'d>,
     records: &mut IdVec<FunctionId, Vec<InfoRecord<'d>>>,
@@ -41,7 +42,11 @@ pub(super) fn distribute<'d>(
             continue;
         }
         let missing = keep_undefined(pruned, &mut records[function]);
-        if !missing.is_empty() {
+        if let [lone] = entries[..] {
+            if !missing.is_empty() {
+                add(&mut records[lone], &missing);
+            }
+        } else if !missing.is_empty() {
             for number in reaching[function].iter() {
                 add(&mut records[entries[number]], &missing);
             }

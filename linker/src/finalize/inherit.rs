@@ -1,4 +1,8 @@
 //! Records that a kernel takes over from the functions it reaches.
+//!
+//! A program's only kernel takes them from every live function, reached or
+//! not: a function whose address is taken counts even if nothing calls it
+//! (case `inherit_one_kernel`).
 
 use crate::cubin::{Format, InfoCode};
 use crate::id::{FunctionId, Id as _, IdVec};
@@ -58,17 +62,22 @@ pub(super) fn inherit<'d>(
                 (a, b) => a.or(b),
             };
         };
+        let sum_of = |functions: &mut dyn Iterator<Item = FunctionId>| {
+            let mut sum = None;
+            for function in functions {
+                join(&mut sum, &own[function.index()]);
+            }
+            sum
+        };
         let reached = pruned.graph.over_callees(|f| own[f.index()], join);
         let entries: Vec<FunctionId> = pruned.entries().collect();
-        for entry in entries {
+        for &entry in &entries {
             let total = match rule {
-                Rule::Total => {
-                    let mut sum = None;
-                    for function in pruned.graph.reached_from(entry) {
-                        join(&mut sum, &own[function.index()]);
-                    }
-                    sum
+                _ if entries.len() == 1 => {
+                    let live = pruned.live.functions.enumerate().filter(|&(_, &live)| live);
+                    sum_of(&mut live.map(|(function, _)| function))
                 }
+                Rule::Total => sum_of(&mut pruned.graph.reached_from(entry).into_iter()),
                 Rule::Any | Rule::Most | Rule::Union => reached[entry],
             };
             if total != own[entry.index()]

@@ -136,7 +136,7 @@ pub(super) fn layout(pruned: &mut Pruned<'_>, diagnostics: &mut Diagnostics) -> 
         let in_use = !view.own.is_empty()
             || !view.common.is_empty()
             || view.dynamic
-            || (!dynamic.is_empty() && !common.is_empty());
+            || (dynamic.iter().any(|symbol| uses.contains_key(symbol)) && !common.is_empty());
         if in_use && let Some(section) = pruned.merged.functions[kernel].shared {
             let reserved = if pruned.merged.target.is_hopper_or_newer() {
                 RESERVED

@@ -230,7 +230,8 @@ impl<'d> Merger<'d, '_> {
             Some(id) => id,
             None => {
                 let id = self.new_named(current, symbol, symbol.binding, Listing::Unlisted);
-                if symbol.binding != Binding::LOCAL {
+                // What has a size is only referred to here, and defined elsewhere.
+                if symbol.binding != Binding::LOCAL && symbol.size == 0 {
                     self.section(".nv_debug.shared", SectionKind::Shared, 3, 1, None);
                     self.merged.dynamic_shared.push(id);
                 }

@@ -15,7 +15,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::error::{ParseError, Problem};
 use crate::id::{Id as _, IdVec, SectionId};
 use crate::layout::LaidOut;
-use crate::merge::{Content, Definition, Form, Relocation, Section, SectionKind};
+use crate::merge::{Content, Definition, Form, Relocation, Section, SectionKind, SharedHome};
 
 use resolve::{Resolver, World};
 
@@ -197,7 +197,13 @@ fn report_undefined(laid_out: &LaidOut<'_>, diagnostics: &mut Diagnostics) {
         }
         for relocation in &section.relocations {
             let symbol = &merged.symbols[relocation.symbol];
-            if symbol.definition != Definition::Undefined
+            // Shared memory with a size is not dynamic: someone must define it.
+            let is_missing = match symbol.definition {
+                Definition::Undefined => true,
+                Definition::Shared(SharedHome::Dynamic) => symbol.size > 0,
+                Definition::Section(_) | Definition::Common | Definition::Shared(_) => false,
+            };
+            if !is_missing
                 || symbol.weak_reference
                 || reserved::is_unified_table(&symbol.name)
                 || reported[relocation.symbol.index()]
