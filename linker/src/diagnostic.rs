@@ -35,6 +35,8 @@ pub struct Diagnostic {
     pub code: &'static str,
     /// The message, without severity or program name.
     pub text: String,
+    /// What can be added where the words need not be those of nvlink.
+    pub detail: Option<String>,
 }
 
 impl Diagnostic {
@@ -44,7 +46,15 @@ impl Diagnostic {
             severity,
             code,
             text: text.into(),
+            detail: None,
         }
+    }
+
+    /// Adds what nvlink does not say.
+    #[must_use]
+    pub fn with_detail(mut self, detail: impl fmt::Display) -> Self {
+        self.detail = Some(detail.to_string());
+        self
     }
 
     /// Two inputs define one name.
@@ -152,6 +162,11 @@ impl Diagnostics {
     /// Whether some message makes the link fail.
     pub fn has_errors(&self) -> bool {
         self.messages.iter().any(|m| m.severity >= Severity::Error)
+    }
+
+    /// Whether some message ends the link at once.
+    pub fn has_fatal(&self) -> bool {
+        self.messages.iter().any(|m| m.severity == Severity::Fatal)
     }
 
     /// All messages.

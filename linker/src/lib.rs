@@ -17,6 +17,7 @@ pub mod error;
 pub mod fatbin;
 mod finalize;
 mod id;
+pub mod inputs;
 mod layout;
 mod list_sort;
 mod merge;

@@ -1,6 +1,7 @@
 //! What a link may be told, in the linker's own words.
 
 use crate::arch::Sm;
+use crate::container::host::pattern_matches;
 
 /// What happens to the callees of functions whose address is taken, when no
 /// kernel reaches them.
@@ -21,6 +22,9 @@ pub enum KernelFilter {
     All,
     /// Those whose name contains one of these.
     Containing(Vec<String>),
+    /// Those whose whole name matches one of these, in which `*` is any run of
+    /// characters.
+    Matching(Vec<String>),
 }
 
 impl KernelFilter {
@@ -29,6 +33,9 @@ impl KernelFilter {
         match self {
             Self::All => true,
             Self::Containing(parts) => parts.iter().any(|part| name.contains(part.as_str())),
+            Self::Matching(patterns) => patterns
+                .iter()
+                .any(|pattern| pattern_matches(pattern, name)),
         }
     }
 }

@@ -1,12 +1,25 @@
-//! nvlink's command line: one or two dashes, `=` or a separate value.
+//! nvlink's command line over the library.
+//!
+//! [`typed`] sorts the arguments out, [`lower`] decides what they ask for, and
+//! [`run`] does it. Only this folder and [`crate::inputs`] touch the file
+//! system, and only this file the environment.
+
+mod flags;
+mod help;
+mod host_script;
+mod link;
+pub mod lower;
+mod output;
+mod response_file;
+pub mod typed;
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
 
-use crate::arch::Sm;
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::options::{DanglingCallees, KernelFilter, Options};
-use crate::{Input, link};
+use crate::inputs::Environment;
+use lower::{Command, Messages};
+
+pub use flags::{FLAGS, Flag, Group, Spelling, Value};
 
 /// The exit codes of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,152 +43,93 @@ impl Exit {
     }
 }
 
-/// What was asked for on the command line.
-#[derive(Debug, Default)]
-struct Request {
-    target: Option<String>,
-    output: Option<PathBuf>,
-    inputs: Vec<PathBuf>,
-    compat: bool,
-    kernels: Option<Vec<String>>,
-    tool_record: Option<PathBuf>,
-}
-
 /// Runs the program with its arguments, the program's name left out.
 pub fn run(arguments: impl Iterator<Item = OsString>) -> Exit {
-    match parse(arguments).and_then(|request| execute(&request)) {
+    let mut notes = Vec::new();
+    let typed = typed::parse(arguments, &|path| std::fs::read(path), &mut notes);
+    // What the options say of themselves is printed as it is: nvlink applies
+    // no option to it.
+    let print = |notes: &mut Vec<Diagnostic>| {
+        for note in notes.drain(..) {
+            eprintln!("{note}");
+        }
+    };
+    print(&mut notes);
+    let typed = match typed {
+        Ok(typed) => typed,
+        Err(problem) => {
+            eprintln!("{problem}");
+            return Exit::Fatal;
+        }
+    };
+    let mut messages = lower::messages(&typed);
+    let command = lower::lower(&typed, &mut notes);
+    for note in notes {
+        messages.print(note);
+    }
+    let done = command.and_then(|command| match command {
+        Command::Help => output::print(&help::text()),
+        Command::Version => output::print(&help::version()),
+        Command::HostScript(script) => host_script::write(&script),
+        Command::Link(request) => link::link(&request, &environment(), &mut messages),
+    });
+    match done {
         Ok(exit) => exit,
-        Err(diagnostic) => {
-            eprintln!("{diagnostic}");
+        Err(problem) => {
+            messages.print(problem);
             Exit::Fatal
         }
     }
 }
 
+/// What the surroundings decide: where libraries are, and what relative paths
+/// are relative to.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the library gets the environment from here"
+)]
+fn environment() -> Environment {
+    Environment {
+        library_path: std::env::var_os("LIBRARY_PATH"),
+        folder: std::env::current_dir().unwrap_or_default(),
+    }
+}
+
+impl Messages {
+    /// Prints a message as the options want it, and says whether it is an
+    /// error by then.
+    fn print(&self, mut message: Diagnostic) -> bool {
+        let hidden = match message.severity {
+            Severity::Info => self.hide_infos,
+            Severity::Warning if self.hide_unbounded_stack && message.code == UNBOUNDED_STACK => {
+                true
+            }
+            Severity::Warning => self.hide_warnings && !self.warnings_are_errors,
+            Severity::Error | Severity::Fatal => false,
+        };
+        if hidden {
+            return false;
+        }
+        if message.severity == Severity::Warning && self.warnings_are_errors {
+            message.severity = Severity::Error;
+        }
+        let report = match &self.report {
+            Some(target) => format!(" (target: {target})"),
+            None => String::new(),
+        };
+        let ours = match (self.without_codes, &message.detail) {
+            (true, _) => String::new(),
+            (false, None) => format!(" [{}]", message.code),
+            (false, Some(detail)) => format!(": {detail} [{}]", message.code),
+        };
+        eprintln!("{message}{report}{ours}");
+        message.severity >= Severity::Error
+    }
+}
+
+/// The code of the warning that has an option of its own.
+const UNBOUNDED_STACK: &str = "unbounded-stack";
+
 fn fatal(code: &'static str, text: impl Into<String>) -> Diagnostic {
     Diagnostic::new(Severity::Fatal, code, text)
-}
-
-fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Request, Diagnostic> {
-    let mut request = Request::default();
-    let mut arguments = arguments;
-    while let Some(argument) = arguments.next() {
-        let Some(flag) = argument
-            .to_str()
-            .filter(|a| a.starts_with('-') && a.len() > 1)
-        else {
-            request.inputs.push(argument.into());
-            continue;
-        };
-        let flag = flag.trim_start_matches('-');
-        let (name, attached) = match flag.split_once('=') {
-            Some((name, value)) => (name, Some(OsString::from(value))),
-            None => (flag, None),
-        };
-        let mut value = || {
-            attached
-                .clone()
-                .or_else(|| arguments.next())
-                .ok_or_else(|| {
-                    fatal(
-                        "missing-value",
-                        format!("Missing value for option '{name}'"),
-                    )
-                })
-        };
-        match name {
-            "arch" => request.target = Some(value()?.to_string_lossy().into_owned()),
-            "o" | "output-file" => request.output = Some(value()?.into()),
-            "compat" => request.compat = true,
-            "tool-record" => request.tool_record = Some(value()?.into()),
-            "kernels-used" => request
-                .kernels
-                .get_or_insert_default()
-                .extend(value()?.to_string_lossy().split(',').map(str::to_owned)),
-            // Without named kernels, nvlink takes this to name none.
-            "variables-used" => {
-                value()?;
-                request.kernels.get_or_insert_default();
-            }
-            "m64" => {}
-            _ => return Err(fatal("unknown-option", format!("Unknown option '{name}'"))),
-        }
-    }
-    Ok(request)
-}
-
-fn execute(request: &Request) -> Result<Exit, Diagnostic> {
-    let target = request.target.as_deref().unwrap_or("(null)");
-    let target: Sm = target
-        .parse()
-        .map_err(|_| fatal("unknown-arch", format!("Unknown arch name '{target}'")))?;
-    let read = |path: &Path| {
-        std::fs::read(path).map_err(|_| {
-            fatal(
-                "unreadable-input",
-                format!("Could not open input file '{}'", path.display()),
-            )
-        })
-    };
-    let output = request
-        .output
-        .as_deref()
-        .ok_or_else(|| fatal("no-output", "Must specify output file with -o option"))?;
-    if request.inputs.is_empty() {
-        return Err(fatal(
-            "no-input",
-            "No input files specified; use option --help for more information",
-        ));
-    }
-    let files: Vec<(String, Vec<u8>)> = request
-        .inputs
-        .iter()
-        .map(|path| Ok((path.display().to_string(), read(path)?)))
-        .collect::<Result<_, Diagnostic>>()?;
-    let inputs: Vec<Input<'_>> = files
-        .iter()
-        .map(|(name, data)| Input { name, data })
-        .collect();
-    let options = Options {
-        target,
-        dangling_callees: match request.compat {
-            true => DanglingCallees::Remove,
-            false => DanglingCallees::Keep,
-        },
-        kernels: match &request.kernels {
-            Some(parts) => KernelFilter::Containing(parts.clone()),
-            None => KernelFilter::All,
-        },
-        tool_record: match &request.tool_record {
-            Some(path) => read(path)?,
-            None => Vec::new(),
-        },
-    };
-    let outcome = link(&inputs, &options);
-    for message in outcome.diagnostics.messages() {
-        eprintln!("{message}");
-    }
-    let Some(image) = outcome.image else {
-        return Ok(outcome.exit());
-    };
-    write(output, &image)?;
-    Ok(Exit::Success)
-}
-
-/// The output appears whole or not at all.
-fn write(path: &Path, image: &[u8]) -> Result<(), Diagnostic> {
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    let fail = |_| {
-        fatal(
-            "unwritable-output",
-            format!("Could not open output file '{}'", path.display()),
-        )
-    };
-    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(fail)?;
-    std::io::Write::write_all(&mut file, image).map_err(fail)?;
-    file.persist(path).map_err(|e| fail(e.error))?;
-    Ok(())
 }

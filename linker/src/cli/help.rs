@@ -1,0 +1,94 @@
+//! What `--help` and `--version` print.
+
+use std::fmt::Write as _;
+
+use super::flags::{FLAGS, Group, Spelling};
+
+/// The width of the text.
+const WIDTH: usize = 80;
+/// Where the descriptions begin.
+const INDENT: usize = 8;
+
+/// The list of options.
+pub(super) fn text() -> String {
+    let mut text = String::from(
+        "Links relocatable CUDA objects for one processor into an image that the driver loads.
+
+Usage: rustnvlink -arch=sm_NN -o FILE [options] INPUT..
+
+An input is a host object, a static library (plain or thin), a cubin or a fatbin.
+A value stands behind `=` or in the next argument. Arguments can also come from
+files: `--options-file FILE`, or `@FILE`.
+",
+    );
+    for (group, title) in [
+        (Group::Files, "Files"),
+        (Group::Linking, "Linking"),
+        (Group::DeadCode, "What is kept"),
+        (Group::Messages, "Messages"),
+        (Group::Ours, "Options that nvlink does not have"),
+        (
+            Group::LinkTime,
+            "Link-time optimization (of nvlink; refused where it is needed)",
+        ),
+    ] {
+        let _ = write!(text, "\n{title}:\n");
+        for spelling in FLAGS.iter().filter(|spelling| spelling.group == group) {
+            describe(spelling, &mut text);
+        }
+    }
+    text.push_str(
+        "
+Exit codes: 0 the image was written, 1 the command line or an input is at fault,
+255 the program that is linked is at fault.
+",
+    );
+    text
+}
+
+fn describe(spelling: &Spelling, text: &mut String) {
+    let _ = write!(text, "  --{}", spelling.long);
+    if let Some(short) = spelling.short {
+        let _ = write!(text, ", -{short}");
+    }
+    if !spelling.placeholder.is_empty() {
+        let _ = write!(text, " <{}>", spelling.placeholder);
+    }
+    let mut column = usize::MAX;
+    for word in spelling.help.split_whitespace() {
+        if column.saturating_add(word.len() + 1) > WIDTH {
+            let _ = write!(text, "\n{:INDENT$}{word}", "");
+            column = INDENT + word.len();
+        } else {
+            let _ = write!(text, " {word}");
+            column += word.len() + 1;
+        }
+    }
+    text.push('\n');
+}
+
+/// The version, in the shape of nvlink's: scripts look for the release of the
+/// toolkit whose linker this one replaces.
+pub(super) fn version() -> String {
+    format!(
+        "rustnvlink: Cuda linker\n\
+         Copyright (c) the RustNvLink authors\n\
+         Cuda compilation tools, release 13.0, V13.0.88\n\
+         Build rustnvlink {}\n",
+        env!("CARGO_PKG_VERSION")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_line_is_too_wide() {
+        let text = text();
+        assert!(text.contains("  --output-file, -o <FILE>\n        Where the linked image goes."));
+        for line in text.lines() {
+            assert!(line.len() <= 88, "{line}");
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! One link from files to a file.
+
+use std::time::Instant;
+
+use super::flags::Flag;
+use super::lower::{self, Messages, Request, Target};
+use super::{Exit, fatal, output};
+use crate::Input;
+use crate::arch::Sm;
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::inputs::{self, Behaviour, Environment, Files, Wanted};
+use crate::options::{DanglingCallees, Options};
+
+/// Links, prints what there is to say and writes the files.
+pub(super) fn link(
+    request: &Request,
+    environment: &Environment,
+    messages: &mut Messages,
+) -> Result<Exit, Diagnostic> {
+    let start = Instant::now();
+    let exit = link_files(request, environment, messages);
+    if let Some(path) = &request.time {
+        let row = (request.behaviour == Behaviour::Own).then(|| start.elapsed());
+        output::append_time(path, request, row)?;
+    }
+    exit
+}
+
+fn link_files(
+    request: &Request,
+    environment: &Environment,
+    messages: &mut Messages,
+) -> Result<Exit, Diagnostic> {
+    let (target, target_name) = match &request.target {
+        Target::Real(sm) => (*sm, sm.to_string()),
+        // nvlink looks at the inputs all the same.
+        Target::Virtual(name) => {
+            let number = name.trim_start_matches("compute_");
+            let sm = format!("sm_{number}").parse();
+            (sm.unwrap_or(Sm::KNOWN[0]), name.clone())
+        }
+    };
+    let wanted = Wanted {
+        target,
+        target_name: &target_name,
+        files: &request.files,
+        libraries: &request.libraries,
+        library_paths: &request.library_paths,
+        keep_system_libraries: request.keep_system_libraries,
+        kernels: &request.kernels,
+        may_lack_arch: request.messages.hide_missing_arch,
+        warnings_are_errors: request.messages.warnings_are_errors,
+        behaviour: request.behaviour,
+    };
+    if let Some(path) = &request.unified_index {
+        return Err(match std::fs::File::open(path) {
+            Ok(_) => lower::unsupported(Flag::UnifiedIndex),
+            Err(why) => fatal(
+                "unreadable-input",
+                format!("Could not open input file '{}'", path.display()),
+            )
+            .with_detail(why),
+        });
+    }
+    let files = Files::read(&wanted, environment);
+    let mut diagnostics = Diagnostics::default();
+    let loaded = inputs::load(&files, &wanted, environment, &mut diagnostics);
+    let failed = print_all(&diagnostics, messages);
+    let Some(loaded) = loaded else {
+        return Ok(Exit::Fatal);
+    };
+    if failed {
+        return Ok(Exit::LinkError);
+    }
+    if let Target::Virtual(_) = request.target {
+        return match target.number {
+            100.. => Err(fatal(
+                "virtual-arch",
+                "specified arch exceeds buffer length",
+            )),
+            _ => Ok(Exit::Success),
+        };
+    }
+
+    let inputs: Vec<Input<'_>> = loaded
+        .images
+        .iter()
+        .map(|image| Input {
+            name: &image.name,
+            data: &image.data,
+        })
+        .collect();
+    let tool_record = match &request.tool_record {
+        Some(path) => std::fs::read(path).map_err(|why| {
+            fatal(
+                "unreadable-tool-record",
+                format!("Could not open the tool record '{}'", path.display()),
+            )
+            .with_detail(why)
+        })?,
+        None => Vec::new(),
+    };
+    let options = Options {
+        target,
+        dangling_callees: match request.behaviour {
+            Behaviour::Nvlink => DanglingCallees::Remove,
+            Behaviour::Own => DanglingCallees::Keep,
+        },
+        kernels: loaded.kernels.clone(),
+        tool_record,
+    };
+    let outcome = crate::link(&inputs, &options);
+    let failed = print_all(&outcome.diagnostics, messages);
+    if let Some(path) = &request.registration {
+        // nvlink leaves this file beside no image.
+        let wanted = match request.behaviour {
+            Behaviour::Own => !failed && outcome.image.is_some(),
+            Behaviour::Nvlink => outcome.exit() != Exit::Fatal,
+        };
+        if wanted {
+            let text = inputs::registration(&loaded.modules);
+            output::write(path, text.as_bytes())?;
+        }
+    }
+    match outcome.image {
+        Some(image) if !failed => {
+            output::write(&request.output, &image)?;
+            Ok(Exit::Success)
+        }
+        Some(_) => Ok(Exit::LinkError),
+        None => {
+            if request.behaviour == Behaviour::Own {
+                for hint in loaded.hints {
+                    messages.print(hint);
+                }
+            }
+            Ok(outcome_exit(&outcome.diagnostics))
+        }
+    }
+}
+
+fn outcome_exit(diagnostics: &Diagnostics) -> Exit {
+    match diagnostics.has_fatal() {
+        true => Exit::Fatal,
+        false => Exit::LinkError,
+    }
+}
+
+/// Prints messages and says whether one of them is an error.
+fn print_all(diagnostics: &Diagnostics, messages: &Messages) -> bool {
+    let mut failed = false;
+    for message in diagnostics.messages() {
+        failed |= messages.print(message.clone());
+    }
+    failed
+}

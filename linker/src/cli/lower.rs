@@ -1,0 +1,456 @@
+//! What was typed becomes what is done: every rule about several options at
+//! once, in the order in which nvlink checks them.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use super::flags::Flag;
+use super::typed::Typed;
+use crate::arch::Sm;
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::inputs::{Behaviour, Kernels};
+
+/// What the program is asked for.
+#[derive(Debug)]
+pub enum Command {
+    /// The list of options.
+    Help,
+    /// The version.
+    Version,
+    /// A script for the host linker.
+    HostScript(HostScript),
+    /// A link.
+    Link(Box<Request>),
+}
+
+/// A script for the host linker.
+#[derive(Debug, PartialEq, Eq)]
+pub struct HostScript {
+    /// Where it goes, instead of the standard output.
+    pub output: Option<PathBuf>,
+    /// The host compiler whose own script it starts with; without one it only
+    /// adds to another script.
+    pub base: Option<BaseScript>,
+}
+
+/// Which of its scripts the host linker is asked for.
+#[derive(Debug, PartialEq, Eq)]
+pub struct BaseScript {
+    /// The program that calls the host linker.
+    pub compiler: PathBuf,
+    /// The one for shared libraries.
+    pub shared: bool,
+    /// The one for relocatable links.
+    pub relocatable: bool,
+}
+
+/// What a link is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    /// A processor.
+    Real(Sm),
+    /// A virtual processor. nvlink reads the inputs and writes nothing.
+    Virtual(String),
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Real(sm) => sm.fmt(f),
+            Self::Virtual(name) => f.write_str(name),
+        }
+    }
+}
+
+/// One link.
+#[derive(Debug)]
+pub struct Request {
+    /// What it is for.
+    pub target: Target,
+    /// Where the image goes.
+    pub output: PathBuf,
+    /// The files named.
+    pub files: Vec<PathBuf>,
+    /// The libraries to look for.
+    pub libraries: Vec<String>,
+    /// The folders to look in.
+    pub library_paths: Vec<PathBuf>,
+    /// Whether libcudadevrt.a is linked without need.
+    pub keep_system_libraries: bool,
+    /// Which kernels stay.
+    pub kernels: Kernels,
+    /// Whose manners to have.
+    pub behaviour: Behaviour,
+    /// Where the names of the modules go.
+    pub registration: Option<PathBuf>,
+    /// Where the time goes.
+    pub time: Option<PathBuf>,
+    /// The index of unified functions and variables.
+    pub unified_index: Option<PathBuf>,
+    /// Holds the note about the linker.
+    pub tool_record: Option<PathBuf>,
+    /// What is printed.
+    pub messages: Messages,
+}
+
+/// What is printed, and how.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Messages {
+    /// Warnings are errors.
+    pub warnings_are_errors: bool,
+    /// Warnings are not printed. nvlink prints them all the same.
+    pub hide_warnings: bool,
+    /// Information is not printed. nvlink prints it all the same.
+    pub hide_infos: bool,
+    /// Objects without code for the processor are no news.
+    pub hide_missing_arch: bool,
+    /// Nor are kernels with unknown stack sizes.
+    pub hide_unbounded_stack: bool,
+    /// Every message names this target.
+    pub report: Option<String>,
+    /// Codes are left out.
+    pub without_codes: bool,
+}
+
+/// Decides what is done. Information about the options goes to `notes`.
+pub fn lower(typed: &Typed, notes: &mut Vec<Diagnostic>) -> Result<Command, Diagnostic> {
+    if typed.has(Flag::Help) {
+        return Ok(Command::Help);
+    }
+    if typed.has(Flag::Version) {
+        return Ok(Command::Version);
+    }
+    if let Some(kind) = typed.text(Flag::HostLinkerScript) {
+        return host_script(typed, kind).map(Command::HostScript);
+    }
+    let arch = typed.text(Flag::Arch).ok_or_else(|| {
+        let text = "Unknown arch name '(null)'";
+        if typed.has(Flag::Compat) {
+            fatal("missing-arch", text)
+        } else {
+            fatal(
+                "missing-arch",
+                "Must specify the processor with -arch=sm_NN",
+            )
+        }
+    })?;
+    let output = typed
+        .path(Flag::Output)
+        .ok_or_else(|| fatal("missing-output", "Must specify output file with -o option"))?;
+    let behaviour = if typed.has(Flag::Compat) {
+        Behaviour::Nvlink
+    } else {
+        Behaviour::Own
+    };
+    let target = target(arch, behaviour)?;
+    if typed.inputs.is_empty() {
+        return Err(fatal(
+            "no-input",
+            "No input files specified; use option --help for more information",
+        ));
+    }
+    let kernels = kernels(typed, notes);
+    check_conflicts(typed)?;
+    check_support(typed)?;
+    if behaviour == Behaviour::Own {
+        notes.extend(unused(typed));
+    }
+    Ok(Command::Link(Box::new(Request {
+        target,
+        output,
+        files: typed.inputs.clone(),
+        libraries: texts(typed, Flag::Library),
+        library_paths: typed.all(Flag::LibraryPath).map(PathBuf::from).collect(),
+        keep_system_libraries: typed.has(Flag::KeepSystemLibraries),
+        kernels,
+        behaviour,
+        registration: typed.path(Flag::RegisterLinkBinaries),
+        time: typed.path(Flag::Time),
+        unified_index: typed.path(Flag::UnifiedIndex),
+        tool_record: typed.path(Flag::ToolRecord),
+        messages: messages(typed),
+    })))
+}
+
+/// What the options say about messages.
+pub fn messages(typed: &Typed) -> Messages {
+    let compat = typed.has(Flag::Compat);
+    Messages {
+        warnings_are_errors: typed.has(Flag::WarningAsError),
+        hide_warnings: typed.has(Flag::DisableWarnings) && !compat,
+        hide_infos: typed.has(Flag::DisableInfos) && !compat,
+        hide_missing_arch: typed.has(Flag::SuppressArchWarning),
+        hide_unbounded_stack: typed.has(Flag::SuppressStackSizeWarning),
+        report: typed
+            .text(Flag::Arch)
+            .filter(|_| typed.has(Flag::ReportArch))
+            .map(str::to_owned),
+        without_codes: compat,
+    }
+}
+
+fn host_script(typed: &Typed, kind: &str) -> Result<HostScript, Diagnostic> {
+    if !typed.inputs.is_empty() {
+        return Err(fatal(
+            "script-with-input",
+            "Input files are not allowed with -ghls option; use --help for more information",
+        ));
+    }
+    let base = (kind == "lcs-abs").then(|| BaseScript {
+        compiler: typed
+            .path(Flag::HostCompiler)
+            .unwrap_or_else(|| PathBuf::from("gcc")),
+        shared: typed.has(Flag::Shared),
+        relocatable: typed.has(Flag::Relocatable),
+    });
+    Ok(HostScript {
+        output: typed.path(Flag::Output),
+        base,
+    })
+}
+
+fn target(arch: &str, behaviour: Behaviour) -> Result<Target, Diagnostic> {
+    if let Ok(sm) = arch.parse() {
+        return Ok(Target::Real(sm));
+    }
+    let nvlink = behaviour == Behaviour::Nvlink;
+    if arch.starts_with("compute_") && nvlink {
+        return Ok(Target::Virtual(arch.to_owned()));
+    }
+    Err(fatal(
+        "virtual-arch",
+        if nvlink {
+            format!(
+                "Link target of '{arch}' is virtual target that is not JIT-able; use 'sm_' target \
+                 instead"
+            )
+        } else {
+            format!("'{arch}' is no processor that a link can be for; use an 'sm_' name")
+        },
+    ))
+}
+
+/// Without named kernels, nvlink takes named variables to mean that no kernel
+/// is used. The case `kernels_used` shows it.
+fn kernels(typed: &Typed, notes: &mut Vec<Diagnostic>) -> Kernels {
+    if typed.has(Flag::KernelsUsed) || typed.has(Flag::VariablesUsed) {
+        if typed.has(Flag::UseHostInfo) {
+            notes.push(Diagnostic::new(
+                Severity::Info,
+                "ignored-host-info",
+                "ignore -use-host-info because -kernels-used or -variables-used is specified",
+            ));
+        }
+        return Kernels::Containing(texts(typed, Flag::KernelsUsed));
+    }
+    if typed.has(Flag::IgnoreHostInfo) {
+        Kernels::All
+    } else {
+        Kernels::NamedByHost
+    }
+}
+
+fn check_conflicts(typed: &Typed) -> Result<(), Diagnostic> {
+    let conflict = |option: &str, missing: &str| {
+        Err(fatal(
+            "conflicting-options",
+            format!("Conflicting options '{option}' and 'no {missing}'"),
+        ))
+    };
+    if typed.has(Flag::SuppressDebugInfo) && !typed.has(Flag::Debug) {
+        return conflict("-suppress-debug-info", "-g");
+    }
+    if is_link_time(typed) {
+        if !typed.has(Flag::NvvmPath) {
+            return Err(fatal(
+                "missing-nvvm-path",
+                "-nvvmpath should be specified with -lto",
+            ));
+        }
+        return Ok(());
+    }
+    for (flag, option) in [
+        (Flag::ForcePartialLto, "-force-partial-lto"),
+        (Flag::EmitPtx, "-emit-ptx"),
+        (Flag::FastCompile, "--Ofast-compile"),
+    ] {
+        if typed.has(flag) {
+            return conflict(option, "-dlto");
+        }
+    }
+    Ok(())
+}
+
+fn is_link_time(typed: &Typed) -> bool {
+    typed.has(Flag::LinkTimeOptimization) || typed.has(Flag::LinkTimeOptimizationAlias)
+}
+
+/// Options that change the image in ways this linker does not know. To leave
+/// them out of account would be to give another image than was asked for.
+const UNSUPPORTED: &[Flag] = &[
+    Flag::LinkTimeOptimization,
+    Flag::LinkTimeOptimizationAlias,
+    Flag::Relocatable,
+    Flag::Debug,
+    Flag::PreserveRelocations,
+    Flag::Verbose,
+    Flag::DumpCallGraph,
+    Flag::DumpCallGraphNoDemangle,
+    Flag::NvHost,
+    Flag::ForceRela,
+    Flag::Uumn,
+    Flag::DisableSharedReservation,
+    Flag::ExtendedShared,
+    Flag::VerboseToolRecord,
+];
+
+fn check_support(typed: &Typed) -> Result<(), Diagnostic> {
+    let found = UNSUPPORTED.iter().find(|flag| {
+        // What `false` asks for is what happens anyway.
+        typed.has(**flag) && typed.text(**flag) != Some("false")
+    });
+    match found {
+        None => Ok(()),
+        Some(flag) => Err(unsupported(*flag)),
+    }
+}
+
+/// The refusal of an option.
+pub(super) fn unsupported(flag: Flag) -> Diagnostic {
+    let spelling = flag.spelling();
+    let short = match spelling.short {
+        Some(short) if short != spelling.long => format!(" (-{short})"),
+        _ => String::new(),
+    };
+    fatal(
+        "unsupported-option",
+        format!(
+            "option '--{}'{short} is not supported by rustnvlink; link with nvlink where it is \
+             needed",
+            spelling.long
+        ),
+    )
+}
+
+/// Options that mean nothing without others.
+fn unused(typed: &Typed) -> impl Iterator<Item = Diagnostic> {
+    [
+        Flag::NvvmPath,
+        Flag::NvvmOptions,
+        Flag::SplitCompile,
+        Flag::SplitCompileExtended,
+    ]
+    .into_iter()
+    .filter(|flag| typed.has(*flag))
+    .map(|flag| {
+        let name = flag.spelling().long;
+        Diagnostic::new(
+            Severity::Warning,
+            "unused-option",
+            format!("option '--{name}' has no effect without link-time optimization"),
+        )
+    })
+}
+
+fn texts(typed: &Typed, flag: Flag) -> Vec<String> {
+    typed
+        .all(flag)
+        .map(|text| text.to_string_lossy().into_owned())
+        .collect()
+}
+
+fn fatal(code: &'static str, text: impl Into<String>) -> Diagnostic {
+    Diagnostic::new(Severity::Fatal, code, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+
+    use super::super::typed;
+    use super::*;
+
+    fn check(arguments: &str, expected: &str) {
+        let arguments = arguments.split(' ').map(OsString::from);
+        let mut notes = Vec::new();
+        let typed = typed::parse(arguments, &|_| Ok(Vec::new()), &mut notes).unwrap();
+        let mut shown = match lower(&typed, &mut notes) {
+            Err(error) => error.text,
+            Ok(Command::Link(request)) => format!("{:?} {:?}", request.target, request.kernels),
+            Ok(other) => format!("{other:?}"),
+        };
+        for note in notes {
+            shown = format!("{}: {shown}", note.code);
+        }
+        assert_eq!(shown, expected);
+    }
+
+    /// The order of the checks is that of nvlink 13.0.88.
+    #[test]
+    fn checks_in_order() {
+        check("-V -h -ghls=lcs-aug", "Help");
+        check("-V a.o", "Version");
+        check(
+            "-ghls=lcs-aug -lto",
+            "HostScript(HostScript { output: None, base: None })",
+        );
+        check(
+            "-ghls=lcs-aug a.o",
+            "Input files are not allowed with -ghls option; use --help for more information",
+        );
+        check("--compat a.o", "Unknown arch name '(null)'");
+        check("-arch=sm_90 a.o", "Must specify output file with -o option");
+        check(
+            "-arch=lto_90 -o x --compat",
+            "Link target of 'lto_90' is virtual target that is not JIT-able; use 'sm_' target \
+             instead",
+        );
+        check(
+            "-arch=sm_90 -o x -lto",
+            "No input files specified; use option --help for more information",
+        );
+        check(
+            "-arch=sm_90 -o x -lto a.o -suppress-debug-info",
+            "Conflicting options '-suppress-debug-info' and 'no -g'",
+        );
+        check(
+            "-arch=sm_90 -o x -lto a.o",
+            "-nvvmpath should be specified with -lto",
+        );
+        check(
+            "-arch=sm_90 -o x a.o -Ofc=max -emit-ptx -force-partial-lto",
+            "Conflicting options '-force-partial-lto' and 'no -dlto'",
+        );
+        check(
+            "-arch=sm_90 -o x a.o -Ofc=max -emit-ptx",
+            "Conflicting options '-emit-ptx' and 'no -dlto'",
+        );
+        check(
+            "-arch=sm_90 -o x a.o -r",
+            "option '--relocatable-link' (-r) is not supported by rustnvlink; link with nvlink \
+             where it is needed",
+        );
+    }
+
+    #[test]
+    fn kernels_that_stay() {
+        let sm_90 = "Real(Sm { number: 90, suffix: None })";
+        check("-arch=sm_90 -o x a.o", &format!("{sm_90} NamedByHost"));
+        check(
+            "-arch=sm_90 -o x a.o -ignore-host-info",
+            &format!("{sm_90} All"),
+        );
+        check(
+            "-arch=sm_90 -o x a.o -use-host-info -kernels-used=a,b",
+            &format!("ignored-host-info: {sm_90} Containing([\"a\", \"b\"])"),
+        );
+        check(
+            "-arch=sm_90 -o x a.o -variables-used=v",
+            &format!("{sm_90} Containing([])"),
+        );
+        check(
+            "-arch=sm_90 -o x a.o -nvvmpath=y",
+            &format!("unused-option: {sm_90} NamedByHost"),
+        );
+    }
+}

@@ -1,0 +1,136 @@
+//! Writes files so that they appear whole or not at all.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::time::Duration;
+
+use tempfile::Builder;
+
+use super::lower::Request;
+use super::{Exit, fatal};
+use crate::diagnostic::Diagnostic;
+
+/// Prints on the standard output. Who has stopped reading has read enough.
+pub(super) fn print(text: &str) -> Result<Exit, Diagnostic> {
+    match io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(fatal(
+            "unwritable-output",
+            format!("Could not write to the standard output: {error}"),
+        )),
+        _ => Ok(Exit::Success),
+    }
+}
+
+/// Writes a file.
+pub(super) fn write(path: &Path, contents: &[u8]) -> Result<(), Diagnostic> {
+    try_write(path, contents).map_err(|why| unwritable(path, &why))
+}
+
+fn unwritable(path: &Path, why: &io::Error) -> Diagnostic {
+    let path = path.display();
+    fatal(
+        "unwritable-output",
+        format!("Could not open output file '{path}'"),
+    )
+    .with_detail(why)
+}
+
+fn try_write(path: &Path, contents: &[u8]) -> io::Result<()> {
+    let path = match path.canonicalize() {
+        Ok(existing) => {
+            // A file that may not be written stays, although it could be
+            // replaced.
+            let mut file = OpenOptions::new().write(true).open(&existing)?;
+            if !file.metadata()?.is_file() {
+                return file.write_all(contents);
+            }
+            existing
+        }
+        Err(_) => path.to_owned(),
+    };
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let mut builder = Builder::new();
+    builder.prefix(".rustnvlink-");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        // What the user's mask leaves of it, as for any new file.
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
+    }
+    let mut file = builder.tempfile_in(folder)?;
+    file.write_all(contents)?;
+    file.persist(&path)?;
+    Ok(())
+}
+
+const TIME_HEADER: &str = "source file name , phase name , phase input files , phase output file , \
+                           arch , tool, metric , unit\n";
+
+/// Appends to a table of times. nvlink writes its header and no row.
+pub(super) fn append_time(
+    path: &Path,
+    request: &Request,
+    elapsed: Option<Duration>,
+) -> Result<(), Diagnostic> {
+    let mut text = String::new();
+    let row = elapsed.map(|elapsed| {
+        let inputs: Vec<String> = request
+            .files
+            .iter()
+            .map(|file| format!("\"{}\"", file.display()))
+            .collect();
+        format!(
+            " , rustnvlink , {} , \"{}\" , {} , rustnvlink , {:.3} , ms\n",
+            inputs.join(" "),
+            request.output.display(),
+            request.target,
+            elapsed.as_secs_f64() * 1e3,
+        )
+    });
+    if path == Path::new("-") {
+        text.push_str(TIME_HEADER);
+        text.extend(row);
+        return print(&text).map(|_| ());
+    }
+    let append = || -> io::Result<()> {
+        let mut file: File = OpenOptions::new().create(true).append(true).open(path)?;
+        if file.metadata()?.len() == 0 {
+            text.push_str(TIME_HEADER);
+        }
+        text.extend(row);
+        file.write_all(text.as_bytes())
+    };
+    append().map_err(|why| unwritable(path, &why))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_replaced_and_others_written_through() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out");
+        for contents in ["first", "second"] {
+            write(&path, contents.as_bytes()).unwrap();
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), contents);
+        }
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+        let missing = folder.path().join("no/out");
+        assert_eq!(write(&missing, b"").unwrap_err().code, "unwritable-output");
+        #[cfg(unix)]
+        {
+            let link = folder.path().join("link");
+            std::os::unix::fs::symlink(&path, &link).unwrap();
+            write(&link, b"third").unwrap();
+            assert!(link.is_symlink());
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), "third");
+            write(Path::new("/dev/null"), b"gone").unwrap();
+            assert!(!Path::new("/dev/null").is_file());
+        }
+    }
+}

@@ -1,0 +1,485 @@
+//! What was typed: options files read, spellings resolved, values checked one
+//! by one, and nothing decided yet.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use super::flags::{FLAGS, Flag, Spelling, Value};
+use super::response_file::{self, StrayQuote};
+use crate::arch::Sm;
+use crate::diagnostic::{Diagnostic, Severity};
+
+/// How many options files may lie in one another.
+const MAX_NESTED_FILES: usize = 15;
+
+/// The arguments, sorted out.
+#[derive(Debug, Default)]
+pub struct Typed {
+    /// Arguments that are no options, in order.
+    pub inputs: Vec<PathBuf>,
+    options: Vec<(Flag, OsString)>,
+}
+
+/// What reads options files.
+pub type ReadFile<'a> = &'a dyn Fn(&Path) -> std::io::Result<Vec<u8>>;
+
+/// Sorts out the arguments. The first error ends it, as with nvlink. What else
+/// the user should know goes to `notes`.
+pub fn parse(
+    arguments: impl IntoIterator<Item = OsString>,
+    read: ReadFile<'_>,
+    notes: &mut Vec<Diagnostic>,
+) -> Result<Typed, Diagnostic> {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    // What `@file` means depends on this, wherever it stands.
+    let compat = arguments
+        .iter()
+        .any(|argument| argument == "--compat" || argument == "-compat");
+    let mut parser = Parser {
+        typed: Typed::default(),
+        read,
+        notes,
+        compat,
+    };
+    parser.arguments(arguments, 0)?;
+    Ok(parser.typed)
+}
+
+impl Typed {
+    /// Whether an option was given.
+    pub fn has(&self, flag: Flag) -> bool {
+        self.options.iter().any(|(given, _)| *given == flag)
+    }
+
+    /// The value of an option; the last one counts.
+    pub fn value(&self, flag: Flag) -> Option<&OsStr> {
+        self.all(flag).last()
+    }
+
+    /// The value of an option that is text by its kind.
+    pub fn text(&self, flag: Flag) -> Option<&str> {
+        self.value(flag).and_then(OsStr::to_str)
+    }
+
+    /// The value of an option that names a file.
+    pub fn path(&self, flag: Flag) -> Option<PathBuf> {
+        self.value(flag).map(PathBuf::from)
+    }
+
+    /// The items of a list.
+    pub fn all(&self, flag: Flag) -> impl Iterator<Item = &OsStr> {
+        self.options
+            .iter()
+            .filter(move |(given, _)| *given == flag)
+            .map(|(_, value)| value.as_os_str())
+    }
+
+    /// All options in the order they were given, with the items of lists one
+    /// by one.
+    pub fn flags(&self) -> impl Iterator<Item = Flag> {
+        self.options.iter().map(|(flag, _)| *flag)
+    }
+}
+
+struct Parser<'a> {
+    typed: Typed,
+    read: ReadFile<'a>,
+    notes: &'a mut Vec<Diagnostic>,
+    compat: bool,
+}
+
+impl Parser<'_> {
+    fn arguments(
+        &mut self,
+        arguments: impl IntoIterator<Item = OsString>,
+        depth: usize,
+    ) -> Result<(), Diagnostic> {
+        let mut arguments = arguments.into_iter();
+        while let Some(argument) = arguments.next() {
+            let Some(name) = option_name(&argument)? else {
+                self.input(argument, depth)?;
+                continue;
+            };
+            let (spelling, attached) = resolve(name)?;
+            if spelling.value == Value::Nothing {
+                if attached.is_some() {
+                    let name = name.split('=').next().unwrap_or(name);
+                    return Err(fatal(
+                        "unexpected-value",
+                        format!("no argument expected after '-{name}'"),
+                    ));
+                }
+                self.set(spelling, OsString::new());
+                continue;
+            }
+            let value = attached.map(OsString::from).or_else(|| arguments.next());
+            let value = value.ok_or_else(|| {
+                fatal(
+                    "missing-value",
+                    format!("argument expected after '-{name}'"),
+                )
+            })?;
+            self.value(spelling, value, depth)?;
+        }
+        Ok(())
+    }
+
+    /// An argument that is no option: an input, or `@file`.
+    fn input(&mut self, argument: OsString, depth: usize) -> Result<(), Diagnostic> {
+        let file = argument
+            .to_str()
+            .and_then(|text| text.strip_prefix('@'))
+            .filter(|file| !file.is_empty() && !self.compat);
+        if let Some(file) = file {
+            return self.options_file(Path::new(file), depth);
+        }
+        self.typed.inputs.push(argument.into());
+        Ok(())
+    }
+
+    fn value(
+        &mut self,
+        spelling: &'static Spelling,
+        value: OsString,
+        depth: usize,
+    ) -> Result<(), Diagnostic> {
+        if spelling.value == Value::Text {
+            self.replace(spelling, value, OsStr::eq);
+            return Ok(());
+        }
+        let text = value.to_str().ok_or_else(|| {
+            let shown = value.to_string_lossy();
+            let name = spelling.long;
+            fatal(
+                "invalid-value",
+                format!("the value '{shown}' of option '{name}' is not valid UTF-8"),
+            )
+        })?;
+        match spelling.value {
+            Value::Nothing | Value::Text => {}
+            Value::List => {
+                for item in response_file::items(text).map_err(stray_quote)? {
+                    if spelling.flag == Flag::OptionsFile {
+                        self.options_file(Path::new(&item), depth)?;
+                    } else {
+                        self.set(spelling, item.into());
+                    }
+                }
+            }
+            Value::Choice(allowed) if !allowed.contains(&text) => {
+                return Err(undefined_value(spelling, text));
+            }
+            Value::Processor if !is_processor(text) => {
+                return Err(undefined_value(spelling, text));
+            }
+            Value::SixtyFour if number(text)? != 64 => {
+                return Err(undefined_value(spelling, text));
+            }
+            Value::Truth if !matches!(text, "true" | "false") => {
+                return Err(fatal(
+                    "invalid-value",
+                    format!("'{text}': expected true or false"),
+                ));
+            }
+            Value::Number => {
+                number(text)?;
+                let parse = |text: &OsStr| text.to_str().and_then(|text| number(text).ok());
+                self.replace(spelling, value, |a, b| parse(a) == parse(b));
+            }
+            // Only one value is allowed, so that a repetition cannot differ.
+            Value::SixtyFour => self.set(spelling, value),
+            Value::Choice(_) | Value::Processor | Value::Truth => {
+                self.replace(spelling, value, OsStr::eq);
+            }
+        }
+        Ok(())
+    }
+
+    fn set(&mut self, spelling: &Spelling, value: OsString) {
+        self.typed.options.push((spelling.flag, value));
+    }
+
+    /// Sets the value of an option that has one, and warns if it had another.
+    fn replace(
+        &mut self,
+        spelling: &Spelling,
+        value: OsString,
+        same: impl Fn(&OsStr, &OsStr) -> bool,
+    ) {
+        let old = self.typed.value(spelling.flag);
+        if old.is_some_and(|old| !same(old, &value)) {
+            self.notes.push(Diagnostic::new(
+                Severity::Warning,
+                "redefined-option",
+                format!(
+                    "incompatible redefinition for option '{}', the last value of this option \
+                     was used",
+                    spelling.long
+                ),
+            ));
+        }
+        self.set(spelling, value);
+    }
+
+    fn options_file(&mut self, path: &Path, depth: usize) -> Result<(), Diagnostic> {
+        let shown = path.display();
+        if depth == MAX_NESTED_FILES {
+            return Err(fatal(
+                "nested-options-files",
+                format!("Too many options file opened '{shown}'"),
+            ));
+        }
+        let bytes = (self.read)(path).map_err(|_| {
+            fatal(
+                "unreadable-options-file",
+                format!("Could not open options file '{shown}'"),
+            )
+        })?;
+        let text = String::from_utf8(bytes).map_err(|_| {
+            fatal(
+                "invalid-options-file",
+                format!("options file '{shown}' is not valid UTF-8"),
+            )
+        })?;
+        let arguments = response_file::arguments(&text).map_err(stray_quote)?;
+        self.arguments(arguments.into_iter().map(OsString::from), depth + 1)
+    }
+}
+
+/// What stands behind the first dash of an option.
+fn option_name(argument: &OsStr) -> Result<Option<&str>, Diagnostic> {
+    if !argument.as_encoded_bytes().starts_with(b"-") || argument.len() == 1 {
+        return Ok(None);
+    }
+    match argument.to_str() {
+        Some(text) => Ok(Some(&text[1..])),
+        None => {
+            let shown = argument.to_string_lossy();
+            Err(fatal(
+                "invalid-option",
+                format!("'{shown}' is not valid UTF-8; give the value as an argument of its own"),
+            ))
+        }
+    }
+}
+
+/// Finds an option by what stands behind its first dash.
+fn resolve(typed: &str) -> Result<(&'static Spelling, Option<&str>), Diagnostic> {
+    let (name, value) = match typed.split_once('=') {
+        Some((name, value)) => (name, Some(value)),
+        None => (typed, None),
+    };
+    let exact = match name.strip_prefix('-') {
+        Some(long) => FLAGS.iter().find(|spelling| spelling.long == long),
+        None => FLAGS.iter().find(|spelling| spelling.short == Some(name)),
+    };
+    if let Some(spelling) = exact {
+        return Ok((spelling, value));
+    }
+    FLAGS
+        .iter()
+        .filter(|spelling| spelling.joined)
+        .find_map(|spelling| Some((spelling, Some(typed.strip_prefix(spelling.short?)?))))
+        .ok_or_else(|| fatal("unknown-option", format!("Unknown option '{name}'")))
+}
+
+fn is_processor(text: &str) -> bool {
+    ["sm_", "compute_", "lto_"]
+        .iter()
+        .filter_map(|prefix| text.strip_prefix(prefix))
+        .filter_map(|name| format!("sm_{name}").parse().ok())
+        .any(|sm: Sm| Sm::KNOWN.contains(&sm))
+}
+
+/// A number as C reads it: `0x` starts a hexadecimal and `0` an octal one.
+/// Nothing at all is zero.
+fn number(text: &str) -> Result<i32, Diagnostic> {
+    let trimmed = text.trim_start();
+    let (negative, digits) = match trimmed.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, trimmed.strip_prefix('+').unwrap_or(trimmed)),
+    };
+    let (radix, digits) = match digits.get(..2) {
+        Some("0x" | "0X") => (16, &digits[2..]),
+        _ if digits.len() > 1 && digits.starts_with('0') => (8, &digits[1..]),
+        _ => (10, digits),
+    };
+    if text.is_empty() {
+        return Ok(0);
+    }
+    if digits.is_empty() || !digits.chars().all(|digit| digit.is_digit(radix)) {
+        return Err(fatal(
+            "invalid-value",
+            format!("'{text}': expected a number"),
+        ));
+    }
+    let sign = if negative { -1 } else { 1 };
+    i64::from_str_radix(digits, radix)
+        .ok()
+        .and_then(|number| i32::try_from(sign * number).ok())
+        .ok_or_else(|| {
+            fatal(
+                "invalid-value",
+                format!("32-bit integer value ({text}) out of range"),
+            )
+        })
+}
+
+fn undefined_value(spelling: &Spelling, text: &str) -> Diagnostic {
+    let name = spelling.long;
+    fatal(
+        "invalid-value",
+        format!("Value '{text}' is not defined for option '{name}'"),
+    )
+}
+
+fn stray_quote(_: StrayQuote) -> Diagnostic {
+    fatal("stray-quote", "Stray '\"' character")
+}
+
+fn fatal(code: &'static str, text: impl Into<String>) -> Diagnostic {
+    Diagnostic::new(Severity::Fatal, code, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn files(path: &Path) -> std::io::Result<Vec<u8>> {
+        match path.to_str() {
+            Some("inputs.txt") => Ok(b"a.o \"b c.o\"".to_vec()),
+            Some("self.txt") => Ok(b"-optf self.txt".to_vec()),
+            Some("stray.txt") => Ok(b"a \"b".to_vec()),
+            Some("value.txt") => Ok(b"-arch".to_vec()),
+            _ => Err(std::io::ErrorKind::NotFound.into()),
+        }
+    }
+
+    /// What was understood, or the error.
+    fn check(arguments: &str, expected: &str) {
+        let mut notes = Vec::new();
+        let typed = parse(arguments.split(' ').map(OsString::from), &files, &mut notes);
+        let shown = match typed {
+            Err(error) => error.text,
+            Ok(typed) => {
+                let options = typed.options.iter().map(|(flag, value)| {
+                    format!("{}={}", flag.spelling().long, value.to_string_lossy())
+                });
+                let inputs = typed.inputs.iter().map(|path| path.display().to_string());
+                let notes = notes.iter().map(|note| note.text.clone());
+                let all: Vec<String> = options.chain(inputs).chain(notes).collect();
+                all.join(" ")
+            }
+        };
+        assert_eq!(shown, expected, "{arguments}");
+    }
+
+    /// Every line was tried with nvlink 13.0.88.
+    #[test]
+    fn spellings() {
+        check("-arch=sm_90 -arch sm_90", "arch=sm_90 arch=sm_90");
+        check("--arch sm_90 --arch=sm_90", "arch=sm_90 arch=sm_90");
+        check(
+            "-o x --output-file=y=z",
+            concat!(
+                "output-file=x output-file=y=z incompatible redefinition for option 'output-file', ",
+                "the last value of this option was used",
+            ),
+        );
+        check(
+            "-m64 -m 64 -m=0x40 -m=+64",
+            "machine=64 machine=64 machine=0x40 machine=+64",
+        );
+        check("-lx -l y,z -l=u", "library=x library=y library=z library=u");
+        check("-La -L b,c", "library-path=a library-path=b library-path=c");
+        check("-lineinfo", "library=ineinfo");
+        check("-v --verbose a.o -", "verbose= verbose= a.o -");
+        check(
+            "-kernels-used= -kernels-used a,b",
+            "kernels-used=a kernels-used=b",
+        );
+        check(
+            "-maxrregcount=32 -maxrregcount=0x20",
+            "maxrregcount=32 maxrregcount=0x20",
+        );
+        check("--register-link-binaries r", "register-link-binaries=r");
+        check("-kernels-used -v", "kernels-used=-v");
+    }
+
+    #[test]
+    fn errors() {
+        check("-badopt", "Unknown option 'badopt'");
+        check("--badopt=3", "Unknown option '-badopt'");
+        check("--v", "Unknown option '-v'");
+        check("-verbose", "Unknown option 'verbose'");
+        check("--", "Unknown option '-'");
+        check("-=3", "Unknown option ''");
+        check("-oout", "Unknown option 'oout'");
+        check("--machine64", "Unknown option '-machine64'");
+        check(
+            "-register-link-binaries r",
+            "Unknown option 'register-link-binaries'",
+        );
+        check("-arch", "argument expected after '-arch'");
+        check("--nvvmpath", "argument expected after '--nvvmpath'");
+        check("-v=true", "no argument expected after '-v'");
+        check("--verbose=", "no argument expected after '--verbose'");
+        check("-arch=", "Value '' is not defined for option 'arch'");
+        check(
+            "-arch=sm_11",
+            "Value 'sm_11' is not defined for option 'arch'",
+        );
+        check("-m32", "Value '32' is not defined for option 'machine'");
+        check("-mfoo", "'foo': expected a number");
+        check("-m=064", "Value '064' is not defined for option 'machine'");
+        check("-maxrregcount=1.5", "'1.5': expected a number");
+        check(
+            "-maxrregcount=2147483648",
+            "32-bit integer value (2147483648) out of range",
+        );
+        check(
+            "-device-stack-protector TRUE",
+            "'TRUE': expected true or false",
+        );
+        check(
+            "-ghls=foo",
+            "Value 'foo' is not defined for option 'gen-host-linker-script'",
+        );
+        check("-kernels-used=\"x", "Stray '\"' character");
+    }
+
+    #[test]
+    fn options_files() {
+        check("-optf inputs.txt c.o", "a.o b c.o c.o");
+        check("@inputs.txt", "a.o b c.o");
+        check("--compat @inputs.txt", "compat= @inputs.txt");
+        check("-optf nofile", "Could not open options file 'nofile'");
+        check("@nofile", "Could not open options file 'nofile'");
+        check("-optf self.txt", "Too many options file opened 'self.txt'");
+        check("-optf stray.txt", "Stray '\"' character");
+        check("-optf value.txt sm_90", "argument expected after '-arch'");
+        check(
+            "--options-file=inputs.txt,inputs.txt",
+            "a.o b c.o a.o b c.o",
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn no_arguments_panic(arguments in prop::collection::vec(
+            prop_oneof![
+                "\\PC*",
+                "--?[a-zA-Z-]{0,12}(=[\\PC]{0,8})?",
+                prop::sample::select(FLAGS).prop_map(|f| format!("--{}", f.long)),
+                prop::sample::select(FLAGS).prop_map(|f| format!("-{}", f.short.unwrap_or(""))),
+                prop::sample::select(vec!["@self.txt", "-optf=stray.txt", "-m", "-", "sm_90"])
+                    .prop_map(str::to_owned),
+            ],
+            0..8,
+        )) {
+            let _ = parse(arguments.into_iter().map(OsString::from), &files, &mut Vec::new());
+        }
+    }
+}

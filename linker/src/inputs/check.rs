@@ -1,0 +1,183 @@
+//! Whether a device object can be part of a link, with nvlink's words where
+//! it cannot.
+
+use crate::arch::{FileFlags, Sm, Suffix};
+use crate::cubin::{
+    CompatCode, CompatRecords, DeviceNote, EM_CUDA, File, Note, NoteKind, ObjectKind, SectionType,
+};
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::error::ParseError;
+
+use super::Behaviour;
+
+/// `EI_OSABI` and `EI_ABIVERSION` of what the 13.0 tools write.
+const ABI: (u8, u8) = (0x41, 8);
+/// `EI_OSABI` of older tools.
+const OLD_OS_ABI: u8 = 0x33;
+/// The mark of 64-bit addresses in objects of older tools.
+const OLD_WIDE: u32 = 0x400;
+/// The toolkit whose objects are understood, times ten.
+const TOOLKIT: u16 = 130;
+
+/// What is to be done with a device object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// It is linked.
+    Link,
+    /// It is linked, and wants to be alone with libcudadevrt.
+    LinkAlone,
+    /// It has been linked already, or holds nothing; it is left out.
+    Skip(&'static str),
+}
+
+/// Looks at a device object. `is_named` tells files from entries of fatbins,
+/// whose processor has been looked at before. Warnings go to `warnings`.
+pub(super) fn check(
+    name: &str,
+    data: &[u8],
+    target: Sm,
+    is_named: bool,
+    behaviour: Behaviour,
+    warnings: &mut Vec<Diagnostic>,
+) -> Result<Verdict, Diagnostic> {
+    if !data.starts_with(b"\x7fELF") {
+        return Err(fatal("not-a-cubin", name, "cubin not an elf?"));
+    }
+    if data.get(18..20) != Some(&EM_CUDA.to_le_bytes()) {
+        let text = "cubin not a device elf?";
+        return Err(fatal("not-a-cubin", name, text));
+    }
+    let file = match File::parse(data) {
+        Ok(file) => file,
+        // Up to sm_90, nvlink takes what it cannot read for nothing.
+        Err(_) if behaviour == Behaviour::Nvlink && !target.has_mercury() => {
+            return Ok(Verdict::Skip("it is damaged"));
+        }
+        Err(error) => return Err(damaged(name, error)),
+    };
+    if file.header.kind == ObjectKind::EXECUTABLE {
+        return Ok(Verdict::Skip(
+            "it is an executable image; compile with -rdc=true for objects that can be linked",
+        ));
+    }
+    check_abi(name, &file, warnings)?;
+    if is_named {
+        check_arch(name, &file, target, warnings)?;
+    }
+    check_toolkit(name, &file)?;
+    Ok(match file.header.kind {
+        ObjectKind::EXTENDED_WHOLE_PROGRAM => Verdict::LinkAlone,
+        _ => Verdict::Link,
+    })
+}
+
+fn check_abi(
+    name: &str,
+    file: &File<'_>,
+    warnings: &mut Vec<Diagnostic>,
+) -> Result<(), Diagnostic> {
+    let header = &file.header;
+    if header.os_abi == OLD_OS_ABI && header.flags & OLD_WIDE == 0 {
+        warnings.push(Diagnostic::new(
+            Severity::Warning,
+            "narrow-addresses",
+            format!("expected 64bit object '{name}' to have EF_CUDA_64BIT_ADDRESS set"),
+        ));
+    }
+    if (header.os_abi, header.abi_version) != ABI {
+        return Err(Diagnostic::new(
+            Severity::Fatal,
+            "abi-mismatch",
+            format!("Input file '{name}' abi does not match"),
+        ));
+    }
+    Ok(())
+}
+
+fn check_arch(
+    name: &str,
+    file: &File<'_>,
+    target: Sm,
+    warnings: &mut Vec<Diagnostic>,
+) -> Result<(), Diagnostic> {
+    let object = processor(name, file)?;
+    if object.links_into(target) {
+        return Ok(());
+    }
+    if target.has_mercury() && !object.has_mercury() {
+        warnings.push(Diagnostic::new(
+            Severity::Warning,
+            "limited-arch",
+            format!(
+                "Output is limited to run on SM Arch '{}' only due to limitations in input file \
+                 {name}",
+                target.number
+            ),
+        ));
+    }
+    Err(Diagnostic::new(
+        Severity::Fatal,
+        "arch-mismatch",
+        format!("Input file '{name}' arch does not match target '{target}'"),
+    ))
+}
+
+/// The processor an object is for. The letter stands in `.nv.compat`.
+fn processor(name: &str, file: &File<'_>) -> Result<Sm, Diagnostic> {
+    let mut sm = FileFlags::decode(file.header.flags).sm();
+    if let Some(section) = file.section_of_type(SectionType::CUDA_COMPAT) {
+        for record in CompatRecords::new(file.sections[section].data) {
+            let record = record.map_err(|error| damaged(name, error))?;
+            if record.code == CompatCode::CUDA_ACCELERATOR_TARGET {
+                sm.suffix = match record.number() {
+                    0 => None,
+                    1 => Some(Suffix::A),
+                    _ => Some(Suffix::F),
+                };
+            }
+        }
+    }
+    Ok(sm)
+}
+
+fn check_toolkit(name: &str, file: &File<'_>) -> Result<(), Diagnostic> {
+    if FileFlags::decode(file.header.flags).device_note == 0 {
+        return Err(Diagnostic::new(
+            Severity::Fatal,
+            "old-toolkit",
+            format!("Input file '{name}' must be recompiled with toolkit >= Cuda 12.0"),
+        ));
+    }
+    let notes = file
+        .sections
+        .iter()
+        .filter(|section| section.kind == SectionType::NOTE);
+    for section in notes {
+        let notes = Note::parse_all(section.data).map_err(|error| damaged(name, error))?;
+        for note in notes.iter().filter(|note| note.kind == NoteKind::DEVICE) {
+            let note = DeviceNote::parse(note.description).map_err(|error| damaged(name, error))?;
+            if note.toolkit > TOOLKIT {
+                return Err(Diagnostic::new(
+                    Severity::Fatal,
+                    "newer-toolkit",
+                    format!(
+                        "Input file '{name}' newer than toolkit ({} vs {TOOLKIT})",
+                        note.toolkit
+                    ),
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Bytes that are not what they should be.
+pub(super) fn damaged(name: &str, error: ParseError) -> Diagnostic {
+    let error = error.in_input(name);
+    Diagnostic::new(Severity::Fatal, "bad-input", error.to_string())
+}
+
+/// A problem that nvlink puts into words without the name of the file.
+pub(super) fn fatal(code: &'static str, name: &str, text: &str) -> Diagnostic {
+    Diagnostic::new(Severity::Fatal, code, text).with_detail(format_args!("in '{name}'"))
+}

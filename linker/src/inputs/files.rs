@@ -1,0 +1,185 @@
+//! Reads the files that were named and those that libraries turn out to be.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use same_file::Handle;
+
+use super::search::{self, Found};
+use super::{Behaviour, Environment, Wanted};
+use crate::container::{Archive, InputKind, detect};
+
+/// The least that a file of any kind takes.
+const SMALLEST: usize = 56;
+/// How much of something that is no plain file is read to see what it is.
+const BEGINNING: u64 = 64 * 1024;
+
+/// The contents of all files of a link, in link order.
+#[derive(Debug)]
+pub struct Files(pub(super) Vec<Opened>);
+
+/// One named file or library.
+#[derive(Debug)]
+pub(super) enum Opened {
+    /// A file.
+    Read(Source),
+    /// A file that cannot be read, and why.
+    Unreadable { name: String, why: String },
+    /// A file of a library's name without host objects.
+    Incompatible { name: String, library: String },
+    /// No folder has the library.
+    Missing { library: String },
+    /// Nothing to link: a shared library, or an archive for the second time.
+    Nothing,
+}
+
+/// One file.
+#[derive(Debug)]
+pub(super) struct Source {
+    /// As it was named, or found.
+    pub(super) name: String,
+    /// Its contents.
+    pub(super) data: Vec<u8>,
+    /// The contents of its members, of a thin archive.
+    pub(super) members: Vec<ThinMember>,
+}
+
+/// A file that a thin archive names.
+#[derive(Debug)]
+pub(super) struct ThinMember {
+    /// As the archive names it.
+    pub(super) name: String,
+    /// Its contents, or why there are none.
+    pub(super) data: Result<Vec<u8>, String>,
+}
+
+impl Files {
+    /// Reads everything. What cannot be read is remembered, so that problems
+    /// are reported in the order of the files.
+    pub fn read(wanted: &Wanted<'_>, environment: &Environment) -> Self {
+        let mut reader = Reader {
+            wanted,
+            archives: Vec::new(),
+            opened: Vec::new(),
+        };
+        for path in wanted.files {
+            reader.file(path);
+        }
+        let folders = search::folders(wanted.library_paths, environment);
+        for library in wanted.libraries {
+            reader.library(library, &folders);
+        }
+        Self(reader.opened)
+    }
+}
+
+struct Reader<'a> {
+    wanted: &'a Wanted<'a>,
+    /// Every archive so far. The same one is linked once, whatever its names.
+    archives: Vec<Handle>,
+    opened: Vec<Opened>,
+}
+
+impl Reader<'_> {
+    fn file(&mut self, path: &Path) {
+        let name = path.display().to_string();
+        let opened = match read(path) {
+            Ok(data) => self.source(path, name, data),
+            Err(why) => Opened::Unreadable {
+                name,
+                why: why.to_string(),
+            },
+        };
+        self.opened.push(opened);
+    }
+
+    fn library(&mut self, library: &str, folders: &[PathBuf]) {
+        let mut result = Opened::Missing {
+            library: library.to_owned(),
+        };
+        for found in search::candidates(library, folders) {
+            match found {
+                Found::Shared => {
+                    result = Opened::Nothing;
+                    break;
+                }
+                Found::Archive(path) => {
+                    let Ok(data) = read(&path) else { continue };
+                    let name = path.display().to_string();
+                    if search::is_compatible(&data) {
+                        result = self.source(&path, name, data);
+                        break;
+                    }
+                    let library = library.to_owned();
+                    self.opened.push(Opened::Incompatible { name, library });
+                    result = Opened::Nothing;
+                }
+            }
+        }
+        self.opened.push(result);
+    }
+
+    fn source(&mut self, path: &Path, name: String, data: Vec<u8>) -> Opened {
+        let mut members = Vec::new();
+        if detect(&data) == InputKind::Archive {
+            if let Ok(handle) = Handle::from_path(path) {
+                if self.archives.contains(&handle) {
+                    return Opened::Nothing;
+                }
+                self.archives.push(handle);
+            }
+            members = self.thin_members(path, &data);
+        }
+        Opened::Read(Source {
+            name,
+            data,
+            members,
+        })
+    }
+
+    /// A thin archive names its members from its own folder. nvlink looks for
+    /// them in the current one.
+    fn thin_members(&self, path: &Path, data: &[u8]) -> Vec<ThinMember> {
+        let Ok(archive) = Archive::parse(data) else {
+            return Vec::new();
+        };
+        if !archive.thin {
+            return Vec::new();
+        }
+        let folder = match (self.wanted.behaviour, path.parent()) {
+            (Behaviour::Own, Some(folder)) => folder,
+            (Behaviour::Nvlink, _) | (_, None) => Path::new(""),
+        };
+        archive
+            .members()
+            .map_while(Result::ok)
+            .map(|member| ThinMember {
+                data: read(&folder.join(&member.name)).map_err(|why| why.to_string()),
+                name: member.name,
+            })
+            .collect()
+    }
+}
+
+/// Reads a file. A few bytes are no file of any kind, and of a device that
+/// never ends only the beginning is read.
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let file = File::open(path)?;
+    let metadata = file.metadata()?;
+    let mut data = Vec::new();
+    if metadata.is_file() {
+        data.reserve_exact(usize::try_from(metadata.len()).unwrap_or(0));
+    }
+    let mut file = file.take(BEGINNING);
+    file.read_to_end(&mut data)?;
+    if metadata.is_file() || detect(&data) != InputKind::Unknown {
+        file.set_limit(u64::MAX);
+        file.read_to_end(&mut data)?;
+    }
+    if (1..SMALLEST).contains(&data.len()) {
+        let problem = format!("{} bytes are too few for any kind of input", data.len());
+        return Err(io::Error::new(io::ErrorKind::InvalidData, problem));
+    }
+    Ok(data)
+}

@@ -1,0 +1,505 @@
+//! Looks at the files in order and takes from them what the link needs.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use super::check::{self, Verdict};
+use super::files::{Files, Opened, Source};
+use super::host::{self, HostObject};
+use super::modules::name_of_path;
+use super::select::select;
+use super::{Environment, Image, Kernels, Loaded, Wanted};
+use crate::arch::reserved;
+use crate::container::{Archive, HostFile, InputKind, archive, detect};
+use crate::cubin::{Binding, File, Place};
+use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
+use crate::error::ParseError;
+use crate::fatbin::{Fatbin, Kind, Limit};
+use crate::options::KernelFilter;
+
+/// The library of the device runtime is known by its name.
+const SYSTEM_LIBRARY: &str = "libcudadevrt.a";
+
+/// Takes what the link needs from `files`. Without a result, an error is among
+/// the messages.
+pub fn load<'d>(
+    files: &'d Files,
+    wanted: &Wanted<'_>,
+    environment: &Environment,
+    diagnostics: &mut Diagnostics,
+) -> Option<Loaded<'d>> {
+    let mut loader = Loader {
+        wanted,
+        environment,
+        diagnostics,
+        linked_elsewhere: linked_elsewhere(files),
+        images: Vec::new(),
+        modules: Vec::new(),
+        further_modules: Vec::new(),
+        kernels: Vec::new(),
+        all_name_kernels: true,
+        lonely: HashSet::new(),
+        hints: Vec::new(),
+    };
+    for opened in &files.0 {
+        loader.opened(opened).ok()?;
+    }
+    loader.warn_of_company();
+    Some(loader.finish())
+}
+
+/// A problem was reported, and nothing more is read.
+struct Stop;
+
+struct Loader<'a, 'd> {
+    wanted: &'a Wanted<'a>,
+    environment: &'a Environment,
+    diagnostics: &'a mut Diagnostics,
+    /// Modules whose linked code is in some input.
+    linked_elsewhere: HashSet<&'d str>,
+    images: Vec<Image<'d>>,
+    modules: Vec<String>,
+    /// Further modules of single objects; nvlink registers them last.
+    further_modules: Vec<String>,
+    kernels: Vec<&'d str>,
+    /// Whether every object so far says which kernels its host code launches.
+    all_name_kernels: bool,
+    /// Whole programs that want to be alone, as numbers of images.
+    lonely: HashSet<usize>,
+    hints: Vec<Diagnostic>,
+}
+
+impl<'d> Loader<'_, 'd> {
+    fn opened(&mut self, opened: &'d Opened) -> Result<(), Stop> {
+        match opened {
+            Opened::Read(source) => self.source(source),
+            Opened::Unreadable { name, why } => Err(self.unreadable(name, why)),
+            Opened::Incompatible { name, library } => self.warn(
+                "incompatible-library",
+                format!("Skipping incompatible '{name}' when searching for -l{library}"),
+            ),
+            Opened::Missing { library } => {
+                self.hints.push(Diagnostic::new(
+                    Severity::Info,
+                    "missing-library",
+                    format!("no library was found for -l{library}"),
+                ));
+                Ok(())
+            }
+            Opened::Nothing => Ok(()),
+        }
+    }
+
+    fn source(&mut self, source: &'d Source) -> Result<(), Stop> {
+        let Source { name, data, .. } = source;
+        if data.is_empty() {
+            return self.ignored(name, "it is empty");
+        }
+        let kind = detect(data);
+        let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+        match extension {
+            "cubin" => self.cubin(name, data, true),
+            "fatbin" => match Fatbin::parse(data) {
+                Ok(fatbin) => self.fatbin_file(name, fatbin),
+                Err(_) if self.wanted.is_compatible() => {
+                    Err(self.fatal("not-a-fatbin", name, "fatbin wrong format?"))
+                }
+                Err(error) => Err(self.damaged(name, error)),
+            },
+            "ltoir" => Err(self.fatal("lto-input", name, "should only see nvvm files when -lto")),
+            "ptx" if kind == InputKind::Cubin => self.cubin(name, data, true),
+            "ptx" if kind == InputKind::Ptx => Err(self.needs_ptxas(name)),
+            "ptx" => Err(self.unrecognized_ptx(name)),
+            _ => match kind {
+                InputKind::Archive => self.archive(source),
+                InputKind::HostObject => self.host_object(name, data),
+                InputKind::Cubin if extension == "o" => self.cubin(name, data, true),
+                InputKind::Cubin | InputKind::Fatbin | InputKind::Ptx | InputKind::LtoIr => {
+                    let kind = kind.to_string();
+                    let end = kind.to_lowercase();
+                    self.ignored(
+                        name,
+                        &format!("a {kind} is only linked from a file whose name ends in .{end}"),
+                    )
+                }
+                InputKind::HostExecutable | InputKind::SharedLibrary => {
+                    self.linked_host(name, data)
+                }
+                InputKind::Unknown => self.ignored(
+                    name,
+                    "it is neither a host object nor an archive, cubin or fatbin",
+                ),
+            },
+        }
+    }
+
+    /// A file that the host linker made; its device code is out of reach.
+    fn linked_host(&mut self, name: &str, data: &[u8]) -> Result<(), Stop> {
+        match HostFile::parse(data) {
+            Ok(file) if file.has_relocatable_code() => self.ignored(
+                name,
+                "device code in shared libraries and programs cannot be linked again",
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    fn archive(&mut self, source: &'d Source) -> Result<(), Stop> {
+        let name = &source.name;
+        let file_name = name.rsplit('/').next().unwrap_or(name);
+        if file_name == SYSTEM_LIBRARY
+            && !self.wanted.keep_system_libraries
+            && !self.needs_system_library()
+        {
+            return Ok(());
+        }
+        match Archive::parse(&source.data) {
+            Ok(archive) if archive.thin => self.thin_archive(source),
+            Ok(archive) if self.wanted.is_compatible() => {
+                for member in archive.members().map_while(Result::ok) {
+                    let Some(data) = member.data else { break };
+                    if !data.starts_with(b"\x7fELF") {
+                        break;
+                    }
+                    self.member(&format!("{name}:{}", member.name), data)?;
+                }
+                Ok(())
+            }
+            Ok(_) => {
+                let mut stop = None;
+                let walked = archive::walk(name, &source.data, &mut |path, member| {
+                    let data = member.data.unwrap_or(&[]);
+                    self.member(path, data).map_err(|s| {
+                        stop = Some(s);
+                        WalkEnd::Stopped
+                    })
+                });
+                match (walked, stop) {
+                    (Ok(()), _) => Ok(()),
+                    (Err(_), Some(stop)) => Err(stop),
+                    (Err(WalkEnd::Damaged(error)), None) => Err(self.damaged(name, error)),
+                    (Err(WalkEnd::Stopped), None) => Err(Stop),
+                }
+            }
+            Err(_) if self.wanted.is_compatible() => Ok(()),
+            Err(error) => Err(self.damaged(name, error)),
+        }
+    }
+
+    fn thin_archive(&mut self, source: &'d Source) -> Result<(), Stop> {
+        for member in &source.members {
+            let path = format!("{}:{}", source.name, member.name);
+            match &member.data {
+                Ok(data) => self.member(&path, data)?,
+                Err(_) if self.wanted.is_compatible() => {
+                    let stop = self.unreadable(&member.name, "");
+                    self.diagnostics.push(host::internal_error());
+                    return Err(stop);
+                }
+                Err(why) => return Err(self.unreadable(&path, why)),
+            }
+        }
+        Ok(())
+    }
+
+    fn member(&mut self, name: &str, data: &'d [u8]) -> Result<(), Stop> {
+        match detect(data) {
+            InputKind::HostObject => self.host_object(name, data),
+            InputKind::Cubin => {
+                self.all_name_kernels = false;
+                self.ignored(name, "archives are only searched for host objects")
+            }
+            InputKind::Fatbin | InputKind::Ptx | InputKind::LtoIr => {
+                self.ignored(name, "archives are only searched for host objects")
+            }
+            // Compilers put notes of their own beside the objects.
+            InputKind::HostExecutable
+            | InputKind::SharedLibrary
+            | InputKind::Archive
+            | InputKind::Unknown => Ok(()),
+        }
+    }
+
+    fn host_object(&mut self, name: &str, data: &'d [u8]) -> Result<(), Stop> {
+        let object = HostObject::parse(name, data, self.wanted).map_err(|problems| {
+            for problem in problems {
+                self.diagnostics.push(problem);
+            }
+            Stop
+        })?;
+        self.all_name_kernels &= object.names_kernels;
+        self.kernels.extend(&object.kernels);
+        let is_linked = |id: &&str| self.linked_elsewhere.contains(*id);
+        if !object.linked.is_empty() || object.modules.iter().any(is_linked) {
+            return Ok(());
+        }
+        for fatbin in &object.fatbins {
+            self.fatbin(name, fatbin)?;
+        }
+        if !object.fatbins.is_empty() {
+            let mut modules = object.modules.iter().map(|id| (*id).to_owned());
+            self.modules.extend(modules.next());
+            self.further_modules.extend(modules);
+        }
+        // nvlink notices here that a warning was an error.
+        if self.diagnostics.has_errors() {
+            self.diagnostics.push(host::internal_error());
+            return Err(Stop);
+        }
+        Ok(())
+    }
+
+    fn fatbin_file(&mut self, name: &str, fatbin: Fatbin<'d>) -> Result<(), Stop> {
+        self.all_name_kernels = false;
+        self.fatbin(name, &fatbin)?;
+        self.modules
+            .push(name_of_path(&self.environment.folder, name));
+        Ok(())
+    }
+
+    /// Takes the entry of a fatbin that fits the processor.
+    fn fatbin(&mut self, name: &str, fatbin: &Fatbin<'d>) -> Result<(), Stop> {
+        let entry = select(fatbin, self.wanted.target);
+        let Some(entry) = entry.map_err(|error| self.damaged(name, error))? else {
+            return self.without_arch(name);
+        };
+        match entry.kind {
+            Kind::ELF => {
+                let image = entry.image(Limit::default());
+                let image = image.map_err(|error| self.damaged(name, error))?;
+                self.image(name, image, false)
+            }
+            Kind::NVVM => Err(self.fatal("lto-input", name, "LTO objects found, use -dlto")),
+            _ => Err(self.needs_ptxas(name)),
+        }
+    }
+
+    fn without_arch(&mut self, name: &str) -> Result<(), Stop> {
+        if self.wanted.may_lack_arch {
+            return Ok(());
+        }
+        let target = self.wanted.target_name;
+        self.warn(
+            "missing-arch-code",
+            format!("SM Arch ('{target}') not found in '{name}'"),
+        )
+    }
+
+    fn cubin(&mut self, name: &str, data: &'d [u8], is_named: bool) -> Result<(), Stop> {
+        let count = self.images.len();
+        self.image(name, Cow::Borrowed(data), is_named)?;
+        if self.images.len() > count {
+            self.all_name_kernels = false;
+            self.modules
+                .push(name_of_path(&self.environment.folder, name));
+        }
+        Ok(())
+    }
+
+    /// Adds a device object to the link, if it may be part of one.
+    fn image(&mut self, name: &str, data: Cow<'d, [u8]>, is_named: bool) -> Result<(), Stop> {
+        let mut warnings = Vec::new();
+        let verdict = check::check(
+            name,
+            &data,
+            self.wanted.target,
+            is_named,
+            self.wanted.behaviour,
+            &mut warnings,
+        );
+        for warning in warnings {
+            self.warn(warning.code, warning.text)?;
+        }
+        match verdict {
+            Ok(Verdict::Skip(why)) => return self.ignored(name, why),
+            Ok(Verdict::LinkAlone) => {
+                self.lonely.insert(self.images.len());
+            }
+            Ok(Verdict::Link) => {}
+            Err(problem) => {
+                self.diagnostics.push(problem);
+                return Err(Stop);
+            }
+        }
+        self.images.push(Image {
+            name: name.to_owned(),
+            data,
+        });
+        Ok(())
+    }
+
+    /// Whether an object so far refers to something that no object so far
+    /// defines. References from dead code count.
+    fn needs_system_library(&self) -> bool {
+        let mut defined = HashSet::new();
+        let mut wanted = HashSet::new();
+        for image in &self.images {
+            // What cannot be read is reported when it is linked.
+            let Ok(file) = File::parse(&image.data) else {
+                continue;
+            };
+            for symbol in &file.symbols {
+                if symbol.place != Place::Undefined {
+                    defined.insert(symbol.name.to_owned());
+                } else if symbol.binding == Binding::GLOBAL
+                    && !symbol.name.is_empty()
+                    && !reserved::is_provided_by_driver(symbol.name)
+                {
+                    wanted.insert(symbol.name.to_owned());
+                }
+            }
+        }
+        wanted.iter().any(|name| !defined.contains(name))
+    }
+
+    /// Whole programs are meant to be linked with the device runtime alone.
+    fn warn_of_company(&mut self) {
+        if self.lonely.is_empty() {
+            return;
+        }
+        let is_system = |name: &str| {
+            name.rsplit_once(':')
+                .is_some_and(|(archive, _)| archive.ends_with(SYSTEM_LIBRARY))
+        };
+        for (index, image) in self.images.iter().enumerate() {
+            if !self.lonely.contains(&index) && !is_system(&image.name) {
+                self.diagnostics.push(Diagnostic::new(
+                    Severity::Warning,
+                    "whole-program-company",
+                    format!(
+                        "'{}': -ewp compiled objects should only link with libcudadevrt",
+                        image.name
+                    ),
+                ));
+            }
+        }
+    }
+
+    fn finish(self) -> Loaded<'d> {
+        let kernels = match self.wanted.kernels {
+            Kernels::All => KernelFilter::All,
+            Kernels::Containing(parts) => KernelFilter::Containing(parts.clone()),
+            // Where no file launches anything, something else must.
+            Kernels::NamedByHost if !self.all_name_kernels || self.kernels.is_empty() => {
+                KernelFilter::All
+            }
+            Kernels::NamedByHost => {
+                KernelFilter::Matching(self.kernels.iter().map(|p| (*p).to_owned()).collect())
+            }
+        };
+        let mut modules = self.modules;
+        modules.extend(self.further_modules);
+        Loaded {
+            images: self.images,
+            modules,
+            kernels,
+            hints: self.hints,
+        }
+    }
+
+    /// Says that an input is left out, where nvlink says nothing.
+    fn ignored(&mut self, name: &str, why: &str) -> Result<(), Stop> {
+        if self.wanted.is_compatible() {
+            return Ok(());
+        }
+        self.warn("ignored-input", format!("'{name}' is ignored: {why}"))
+    }
+
+    fn warn(&mut self, code: &'static str, text: String) -> Result<(), Stop> {
+        let severity = if self.wanted.warnings_are_errors {
+            Severity::Error
+        } else {
+            Severity::Warning
+        };
+        self.diagnostics.push(Diagnostic::new(severity, code, text));
+        Ok(())
+    }
+
+    fn fatal(&mut self, code: &'static str, name: &str, text: &str) -> Stop {
+        self.diagnostics.push(check::fatal(code, name, text));
+        Stop
+    }
+
+    fn damaged(&mut self, name: &str, error: ParseError) -> Stop {
+        self.diagnostics.push(check::damaged(name, error));
+        Stop
+    }
+
+    fn unreadable(&mut self, name: &str, why: &str) -> Stop {
+        let text = format!("Could not open input file '{name}'");
+        self.diagnostics
+            .push(Diagnostic::new(Severity::Fatal, "unreadable-input", text).with_detail(why));
+        Stop
+    }
+
+    fn unrecognized_ptx(&mut self, name: &str) -> Stop {
+        let text = "Binary format for key='0', ident='' is not recognized";
+        self.diagnostics.push(
+            Diagnostic::new(Severity::Error, "not-ptx", text)
+                .with_detail(format_args!("'{name}' is neither PTX nor a cubin")),
+        );
+        self.fatal("not-ptx", name, "elfLink fatbinary error")
+    }
+
+    fn needs_ptxas(&mut self, name: &str) -> Stop {
+        let target = self.wanted.target_name;
+        self.diagnostics.push(Diagnostic::new(
+            Severity::Fatal,
+            "ptx-input",
+            format!(
+                "'{name}' has PTX but no machine code for {target}, and rustnvlink compiles no \
+                 PTX: build it for {target}, or run `ptxas -arch={target} -c` and link the result"
+            ),
+        ));
+        Stop
+    }
+}
+
+/// Why the walk through an archive ended early.
+enum WalkEnd {
+    Damaged(ParseError),
+    Stopped,
+}
+
+impl From<ParseError> for WalkEnd {
+    fn from(error: ParseError) -> Self {
+        Self::Damaged(error)
+    }
+}
+
+/// The modules whose linked code is in some input: what is left of them waits
+/// for no link.
+fn linked_elsewhere(files: &Files) -> HashSet<&str> {
+    let mut linked = HashSet::new();
+    let mut object = |data| {
+        if let Ok(file) = HostFile::parse(data) {
+            linked.extend(file.module_ids.iter().filter_map(|id| match id {
+                crate::container::host::ModuleId::Linked(id) => Some(*id),
+                crate::container::host::ModuleId::Module(_) => None,
+            }));
+        }
+    };
+    for opened in &files.0 {
+        let Opened::Read(source) = opened else {
+            continue;
+        };
+        match detect(&source.data) {
+            InputKind::HostObject => object(&source.data),
+            InputKind::Archive => {
+                for member in source.members.iter().filter_map(|m| m.data.as_ref().ok()) {
+                    object(member);
+                }
+                let visited = archive::walk(&source.name, &source.data, &mut |_, member| {
+                    if let Some(data) = member.data {
+                        object(data);
+                    }
+                    Ok::<(), ParseError>(())
+                });
+                // Damage is reported when the archive's turn comes.
+                drop(visited);
+            }
+            _ => {}
+        }
+    }
+    linked
+}

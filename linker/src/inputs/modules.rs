@@ -1,0 +1,51 @@
+//! The names of modules, by which the host stub registers them.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// The name nvlink gives to a module that has none: the path with everything
+/// but letters and digits replaced. The path is joined, not normalised.
+pub(super) fn name_of_path(folder: &Path, path: &str) -> String {
+    let full = folder.join(path);
+    let full = full.to_string_lossy();
+    let mut name = String::with_capacity(full.len());
+    for character in full.chars() {
+        name.push(if character.is_ascii_alphanumeric() {
+            character
+        } else {
+            '_'
+        });
+    }
+    name
+}
+
+/// The text of the file that `--register-link-binaries` names.
+pub fn registration(modules: &[String]) -> String {
+    let mut text = format!("#define NUM_PRELINKED_OBJECTS {}\n", modules.len());
+    for module in modules {
+        let _ = writeln!(text, "DEFINE_REGISTER_FUNC({module})");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_made_of_paths() {
+        let check = |path: &str, expected: &str| {
+            assert_eq!(name_of_path(Path::new("/a/b"), path), expected);
+        };
+        check("./foo-bar.cubin", "_a_b___foo_bar_cubin");
+        check("/c/d.fatbin", "_c_d_fatbin");
+    }
+
+    #[test]
+    fn registration_counts_and_names() {
+        assert_eq!(
+            registration(&["_a".to_owned()]),
+            "#define NUM_PRELINKED_OBJECTS 1\nDEFINE_REGISTER_FUNC(_a)\n"
+        );
+    }
+}

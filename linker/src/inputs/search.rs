@@ -1,0 +1,67 @@
+//! Where `-l` finds libraries.
+
+use std::path::{Path, PathBuf};
+
+use super::Environment;
+use crate::container::{Archive, InputKind, detect};
+
+/// Something of a library's name.
+pub(super) enum Found {
+    /// A shared library: the host linker will take it, and it has no code to
+    /// link.
+    Shared,
+    /// A file that should be an archive.
+    Archive(PathBuf),
+}
+
+/// The folders of `-L` in their order, then those of `LIBRARY_PATH`.
+pub(super) fn folders(given: &[PathBuf], environment: &Environment) -> Vec<PathBuf> {
+    let inherited = environment.library_path.iter();
+    given
+        .iter()
+        .cloned()
+        .chain(inherited.flat_map(std::env::split_paths))
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .collect()
+}
+
+/// The files of a library's name. A shared library hides the static one of
+/// its folder.
+pub(super) fn candidates(library: &str, folders: &[PathBuf]) -> impl Iterator<Item = Found> {
+    folders.iter().filter_map(move |folder| {
+        // A name with a slash would not be looked for in the folder.
+        let file = |end| folder.join(format!("lib{library}.{end}"));
+        if library.contains('/') {
+            None
+        } else if is_file(&file("so")) {
+            Some(Found::Shared)
+        } else {
+            Some(file("a"))
+                .filter(|path| is_file(path))
+                .map(Found::Archive)
+        }
+    })
+}
+
+fn is_file(path: &Path) -> bool {
+    path.metadata().is_ok_and(|metadata| metadata.is_file())
+}
+
+/// Whether a file is an archive with host objects. Members that are no ELF
+/// files end the archive for nvlink.
+pub(super) fn is_compatible(data: &[u8]) -> bool {
+    if detect(data) != InputKind::Archive {
+        return false;
+    }
+    let Ok(archive) = Archive::parse(data) else {
+        return false;
+    };
+    // The members of a thin archive are elsewhere; it has some if it is there.
+    let is_thin = archive.thin;
+    archive
+        .members()
+        .map_while(Result::ok)
+        .map(|member| member.data.map(detect))
+        .take_while(|kind| is_thin || !matches!(kind, Some(InputKind::Unknown)))
+        .any(|kind| is_thin || kind == Some(InputKind::HostObject))
+}

@@ -1,0 +1,152 @@
+//! Which entry of a fatbin a link for one processor takes.
+//!
+//! Every rule was measured with nvlink 13.0.88; the cases `fatbin_input` and
+//! `fatbin_choice` show them.
+
+use crate::arch::{Sm, Suffix};
+use crate::error::ParseError;
+use crate::fatbin::{Entry, Fatbin, Flags, Kind};
+
+/// The entry nvlink takes, if any fits: the highest processor number, machine
+/// code before PTX, and the narrowest variant. LTO-IR is the last resort.
+/// Where an entry stands among the others does not matter.
+pub(super) fn select<'d>(fatbin: &Fatbin<'d>, target: Sm) -> Result<Option<Entry<'d>>, ParseError> {
+    let mut best: Option<(Rank, Entry<'d>)> = None;
+    for entry in fatbin.entries() {
+        let entry = entry?;
+        if let Some(rank) = rank(&entry, target)
+            && best.as_ref().is_none_or(|(other, _)| rank > *other)
+        {
+            best = Some((rank, entry));
+        }
+    }
+    Ok(best.map(|(_, entry)| entry))
+}
+
+/// How good an entry is. What compares greater is better.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Rank {
+    is_code: bool,
+    number: u16,
+    is_elf: bool,
+    narrowness: u8,
+}
+
+fn rank(entry: &Entry<'_>, target: Sm) -> Option<Rank> {
+    if !entry.flags.has(Flags::WIDE) {
+        return None;
+    }
+    let (fits, is_code) = match entry.kind {
+        Kind::ELF => (elf_fits(entry, target), true),
+        Kind::PTX => (ptx_fits(entry.sm, target), true),
+        Kind::NVVM => (entry.sm.number <= target.number, false),
+        _ => (false, false),
+    };
+    let is_elf = entry.kind == Kind::ELF;
+    fits.then_some(Rank {
+        is_code,
+        number: entry.sm.number,
+        is_elf,
+        narrowness: match entry.sm.suffix {
+            Some(Suffix::A) => 2,
+            Some(Suffix::F) => 1,
+            None => 0,
+        },
+    })
+}
+
+fn elf_fits(entry: &Entry<'_>, target: Sm) -> bool {
+    // From sm_100 on, the container says what the code relies on. Without that
+    // record code stays on its own processor number.
+    if !entry.sm.has_mercury() || entry.flags.has(Flags::COMPAT_RECORD) {
+        return entry.sm.links_into(target);
+    }
+    entry.sm.number == target.number
+        && match entry.sm.suffix {
+            None => true,
+            Some(Suffix::A) => target.suffix == Some(Suffix::A),
+            Some(Suffix::F) => target.suffix != Some(Suffix::A),
+        }
+}
+
+fn ptx_fits(ptx: Sm, target: Sm) -> bool {
+    match ptx.suffix {
+        None => ptx.number <= target.number,
+        Some(Suffix::A) => ptx == target,
+        Some(Suffix::F) => ptx.number <= target.number && ptx.family() == target.family(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A fatbin with an empty entry for each word: `e` machine code, `E` with
+    /// a compatibility record, `p` PTX, `n` LTO-IR.
+    fn fatbin(entries: &str) -> Vec<u8> {
+        let mut content = Vec::new();
+        for word in entries.split(' ') {
+            let (kind, flags) = match &word[..1] {
+                "e" => (2_u16, Flags::WIDE),
+                "E" => (2, Flags::WIDE | Flags::COMPAT_RECORD),
+                "p" => (1, Flags::WIDE),
+                "n" => (8, Flags::WIDE),
+                _ => (1, 0),
+            };
+            let sm: Sm = format!("sm_{}", &word[1..]).parse().unwrap();
+            let suffix = match sm.suffix {
+                Some(Suffix::A) => Flags::SUFFIX_A,
+                Some(Suffix::F) => Flags::SUFFIX_F,
+                None => 0,
+            };
+            let mut header = [0; 0x40];
+            header[..2].copy_from_slice(&kind.to_le_bytes());
+            header[4..8].copy_from_slice(&0x40_u32.to_le_bytes());
+            header[0x1c..0x20].copy_from_slice(&u32::from(sm.number).to_le_bytes());
+            header[0x28..0x30].copy_from_slice(&(flags | suffix).to_le_bytes());
+            content.extend(header);
+        }
+        let mut bytes = crate::fatbin::MAGIC.to_le_bytes().to_vec();
+        bytes.extend([1, 0, 16, 0]);
+        bytes.extend((content.len() as u64).to_le_bytes());
+        bytes.extend(content);
+        bytes
+    }
+
+    #[test]
+    fn the_entry_nvlink_takes() {
+        let check = |entries: &str, target: &str, expected: &str| {
+            let bytes = fatbin(entries);
+            let fatbin = Fatbin::parse(&bytes).unwrap();
+            let chosen = select(&fatbin, target.parse().unwrap()).unwrap();
+            let shown = chosen.map_or("none".to_owned(), |entry| {
+                let name = entry.sm.to_string().split_off(3);
+                format!("{}{name}", entry.kind.to_string().split_at(1).0)
+            });
+            assert_eq!(shown, expected, "{entries} for {target}");
+        };
+        check("e80 e86 e75", "sm_86", "e86");
+        check("e80 e86 e75", "sm_89", "e86");
+        check("e80", "sm_90", "none");
+        check("e86 p89", "sm_89", "p89");
+        check("p86 e86", "sm_86", "e86");
+        check("e90 e90a", "sm_90", "e90a");
+        check("E100 p103", "sm_103", "p103");
+        check("E100 E100f E100a", "sm_100", "e100a");
+        check("E100a", "sm_103", "none");
+        check("E100f", "sm_103", "e100f");
+        check("e100", "sm_103", "none");
+        check("e100a", "sm_100", "none");
+        check("e100", "sm_100a", "e100");
+        check("e100f", "sm_100", "e100f");
+        check("e100f", "sm_100a", "none");
+        check("p100f p100", "sm_103", "p100f");
+        check("p100a p100f p100", "sm_100", "p100f");
+        check("p100a p100f p100", "sm_100a", "p100a");
+        check("p100f", "sm_110", "none");
+        check("p90a p80", "sm_90", "p80");
+        check("n75 p75", "sm_90", "p75");
+        check("n75", "sm_90", "l75");
+        check("x90", "sm_90", "none");
+    }
+}
