@@ -28,6 +28,8 @@ pub(super) struct Current<'a, 'd> {
     pub(super) symbols: Vec<Option<SymbolId>>,
     /// Code sections of weak functions that another input defines.
     pub(super) discarded: Vec<bool>,
+    /// The code that was taken instead, by the section that was left out.
+    pub(super) taken_instead: BTreeMap<usize, SectionId>,
     /// Ends of weak variables that another input defines, by section and
     /// start. Their bytes stay, but nothing patches them.
     pub(super) discarded_data: BTreeMap<(usize, u64), u64>,
@@ -135,6 +137,7 @@ impl<'d, 'l> Merger<'d, 'l> {
             placed: vec![None; object.sections.len()],
             symbols: vec![None; object.symbols.len()],
             discarded: vec![false; object.sections.len()],
+            taken_instead: BTreeMap::new(),
             discarded_data: BTreeMap::new(),
         };
         self.merge_functions(&mut current)?;
@@ -227,7 +230,13 @@ impl<'d, 'l> Merger<'d, 'l> {
         }
         let input = current.object.sections[index];
         let target = match input.target() {
-            Some(target) => Some(current.placed[target]?.section),
+            Some(target) => Some(match current.placed[target] {
+                Some(placed) => placed.section,
+                // nvlink gives a kernel the shared memory of all its weak
+                // definitions, one behind the other (case `weak_registers`).
+                None if input.role == Role::Shared => *current.taken_instead.get(&target)?,
+                None => return None,
+            }),
             None => None,
         };
         let kind = match input.role {

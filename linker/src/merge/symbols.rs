@@ -1,7 +1,7 @@
 //! Functions and variables: who defines a name, and what clashes.
 
 use crate::arch::reserved;
-use crate::cubin::{Binding, Place, Symbol as FileSymbol, SymbolOther, SymbolType};
+use crate::cubin::{Binding, InfoCode, Place, Symbol as FileSymbol, SymbolOther, SymbolType};
 use crate::diagnostic::{Diagnostic, Mismatch};
 use crate::error::{ParseError, Problem};
 use crate::id::{Id as _, SymbolId};
@@ -50,7 +50,16 @@ impl<'d> Merger<'d, '_> {
             }
             match self.merged.symbols[id].definition {
                 Definition::Undefined => self.define_function(current, id, symbol, text as usize),
-                _ if symbol.binding == Binding::WEAK => current.discarded[text as usize] = true,
+                _ if symbol.binding == Binding::WEAK => {
+                    if self.needs_fewer_registers(current, id, index)? {
+                        self.replace_function(current, id, symbol, text as usize);
+                    } else {
+                        current.discarded[text as usize] = true;
+                        if let Definition::Section(taken) = self.merged.symbols[id].definition {
+                            current.taken_instead.insert(text as usize, taken);
+                        }
+                    }
+                }
                 _ if self.merged.symbols[id].binding == Binding::WEAK => {
                     self.replace_function(current, id, symbol, text as usize);
                 }
@@ -130,7 +139,26 @@ impl<'d> Merger<'d, '_> {
         }
     }
 
-    /// A strong definition takes the place of a weak one: code, records and
+    /// Of weak definitions the one with the fewest registers is taken, and the
+    /// first of these (case `weak_registers`).
+    fn needs_fewer_registers(
+        &self,
+        current: &Current<'_, 'd>,
+        id: SymbolId,
+        index: usize,
+    ) -> Result<bool, ParseError> {
+        if self.merged.symbols[id].binding != Binding::WEAK {
+            return Ok(false);
+        }
+        let known = self.merged.records.iter().rev().find_map(|record| {
+            let (symbol, count) = record.symbol_number()?;
+            (record.code == InfoCode::REGCOUNT && symbol == id).then_some(count)
+        });
+        let own = current.object.registers(index as u32)?;
+        Ok(matches!((own, known), (Some(own), Some(known)) if own < known))
+    }
+
+    /// Another definition takes the place of a weak one: code, records and
     /// relocations of the weak function go, its position stays.
     fn replace_function(
         &mut self,
@@ -153,13 +181,14 @@ impl<'d> Merger<'d, '_> {
         row.native = None;
         current.placed[text] = Some(Placed { section, base: 0 });
         let merged = &mut self.merged.symbols[id];
-        merged.binding = Binding::GLOBAL;
+        merged.binding = symbol.binding;
         merged.size = symbol.size;
         merged.input = Some(current.id);
         let function = merged.function.expect("functions have a row");
         let row = &mut self.merged.functions[function];
         row.records.clear();
         row.native = NativeFunction::default();
+        // Indirect calls and addresses taken stay, as they do with nvlink.
         let dropped = std::mem::take(&mut row.calls);
         for callee in dropped {
             self.calls_seen.remove(&(function, callee));
@@ -167,6 +196,11 @@ impl<'d> Merger<'d, '_> {
         self.merged
             .records
             .retain(|r| !matches!(r.payload, Payload::Symbol(s, _) if s == id));
+        for owned in self.merged.sections.iter_mut() {
+            if owned.target == Some(section) && matches!(owned.kind, SectionKind::Constant(_)) {
+                owned.content = super::Content::default();
+            }
+        }
         for section in self.merged.sections.iter_mut() {
             if section.kind == SectionKind::Debug && section.name.starts_with(".debug") {
                 section
