@@ -16,7 +16,7 @@ use rustnvlink_tests::known::Known;
 use rustnvlink_tests::run::{self, Ran};
 use rustnvlink_tests::store::{Files, Store};
 use rustnvlink_tests::toolkit::Toolkit;
-use rustnvlink_tests::{expect, golden, identity};
+use rustnvlink_tests::{expect, golden, identity, roundtrip};
 
 /// Names a folder for the files of identity trials that fail.
 const KEEP: &str = "RUSTNVLINK_TEST_KEEP";
@@ -88,6 +88,11 @@ fn trials() -> Result<(Arguments, Vec<Trial>, Option<String>)> {
             trials.push(Trial::test(
                 format!("oracle/{}/{arch}", case.name),
                 move || oracle.oracle(),
+            ));
+            let whole = subject.clone();
+            trials.push(Trial::test(
+                format!("roundtrip/{}/{arch}", case.name),
+                move || verdict(roundtrip::check(&whole.ran()?.files).map_err(failed)?),
             ));
             for link in links(script).filter(|_| with_identity) {
                 let (subject, link) = (subject.clone(), link.to_owned());

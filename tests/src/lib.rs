@@ -17,6 +17,7 @@ pub mod golden;
 pub mod identity;
 pub mod known;
 pub mod process;
+pub mod roundtrip;
 pub mod run;
 pub mod store;
 pub mod surgery;
