@@ -9,7 +9,7 @@ mod records;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
 use crate::id::{FunctionId, IdVec, PrototypeId, SymbolId};
-use crate::merge::{InfoRecord, SectionKind};
+use crate::merge::InfoRecord;
 use crate::relocate::Relocated;
 
 pub(crate) use records::own_registers;
@@ -42,7 +42,7 @@ pub(crate) enum Edge {
 
 /// Computes the records and makes the sections that hold the call graph.
 pub(crate) fn finalize<'d>(
-    mut relocated: Relocated<'d>,
+    relocated: Relocated<'d>,
     diagnostics: &mut Diagnostics,
 ) -> Finalized<'d> {
     let pruned = &relocated.laid_out.pruned;
@@ -64,27 +64,12 @@ pub(crate) fn finalize<'d>(
     externs::distribute(pruned, &mut function_records);
     let call_graph = call_graph(&relocated);
     let prototypes = prototypes(&relocated);
-    reserve_sections(&mut relocated);
     Finalized {
         relocated,
         module_records,
         function_records,
         call_graph,
         prototypes,
-    }
-}
-
-/// The sections that every link makes, in their order of creation.
-fn reserve_sections(relocated: &mut Relocated<'_>) {
-    let pruned = &mut relocated.laid_out.pruned;
-    pruned.add_section(".nv.callgraph", SectionKind::CallGraph, 0, 4);
-    pruned.add_section(".nv.prototype", SectionKind::Prototype, 0, 4);
-    if !pruned.merged.target.has_mercury() {
-        pruned.add_section(".nv.rel.action", SectionKind::RelocAction, 0, 8);
-    }
-    while relocated.sections.len() < relocated.laid_out.pruned.merged.sections.len() {
-        relocated.sections.push(Default::default());
-        relocated.native.push(None);
     }
 }
 

@@ -1,5 +1,6 @@
 //! Phase 4: every variable gets its address in its memory space.
 
+mod constants;
 mod shared;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
@@ -14,6 +15,9 @@ pub(crate) use shared::SharedLayout;
 pub(crate) struct LaidOut<'d> {
     pub(crate) pruned: Pruned<'d>,
     pub(crate) shared: SharedLayout,
+    /// The value of the null symbol, which stands for the constants that no
+    /// name leads to (case `ocg_weak`).
+    pub(crate) null_value: u64,
 }
 
 /// Places tentative definitions and shared memory.
@@ -21,7 +25,12 @@ pub(crate) fn layout<'d>(mut pruned: Pruned<'d>, diagnostics: &mut Diagnostics) 
     place_commons(&mut pruned);
     let shared = shared::layout(&mut pruned, diagnostics);
     check_constants(&pruned, diagnostics);
-    LaidOut { pruned, shared }
+    let null_value = reserve_sections(&mut pruned);
+    LaidOut {
+        pruned,
+        shared,
+        null_value,
+    }
 }
 
 /// A program's constants have one bank, and its size is fixed.
@@ -34,6 +43,18 @@ fn check_constants(pruned: &Pruned<'_>, diagnostics: &mut Diagnostics) {
             diagnostics.push(Diagnostic::too_much_constant(section.content.size, LIMIT));
         }
     }
+}
+
+/// The sections that every link makes, in their order of creation. The banks
+/// that the compiler's constants demand come between them (case `ocg_late`).
+fn reserve_sections(pruned: &mut Pruned<'_>) -> u64 {
+    pruned.add_section(".nv.callgraph", SectionKind::CallGraph, 0, 4, None);
+    pruned.add_section(".nv.prototype", SectionKind::Prototype, 0, 4, None);
+    let null_value = constants::layout(pruned);
+    if !pruned.merged.target.has_mercury() {
+        pruned.add_section(".nv.rel.action", SectionKind::RelocAction, 0, 8, None);
+    }
+    null_value
 }
 
 /// Tentative definitions follow all other variables without initial value,
@@ -62,5 +83,5 @@ fn global_section(pruned: &mut Pruned<'_>) -> SectionId {
     if let Some((id, _)) = known {
         return id;
     }
-    pruned.add_section(".nv.global", SectionKind::Global, 3, 1)
+    pruned.add_section(".nv.global", SectionKind::Global, 3, 1, None)
 }

@@ -181,13 +181,13 @@ fn users(pruned: &Pruned<'_>) -> HashMap<SymbolId, Vec<FunctionId>> {
 }
 
 /// Which kernels reach a function.
-struct Visibility {
+pub(super) struct Visibility {
     reaching: IdVec<FunctionId, Bits>,
     is_entry: IdVec<FunctionId, Option<usize>>,
 }
 
 impl Visibility {
-    fn new(pruned: &Pruned<'_>, kernels: &[FunctionId]) -> Self {
+    pub(super) fn new(pruned: &Pruned<'_>, kernels: &[FunctionId]) -> Self {
         let mut is_entry = IdVec::filled(&pruned.merged.functions, None);
         for (index, &kernel) in kernels.iter().enumerate() {
             is_entry[kernel] = Some(index);
@@ -201,7 +201,7 @@ impl Visibility {
 
     /// The kernels that see what `functions` use. A kernel's own use counts
     /// for that kernel alone.
-    fn kernels(&self, functions: &[FunctionId]) -> Vec<usize> {
+    pub(super) fn kernels(&self, functions: &[FunctionId]) -> Vec<usize> {
         let mut seers = Bits::default();
         for &function in functions {
             match self.is_entry[function] {

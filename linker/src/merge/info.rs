@@ -18,7 +18,7 @@ impl<'d> Merger<'d, '_> {
     ) -> Result<(), ParseError> {
         let owner = match section.target() {
             None => None,
-            Some(text) if current.discarded[text] => return Ok(()),
+            Some(text) if current.discarded[text].is_some() => return Ok(()),
             Some(text) => {
                 let function = current.placed[text]
                     .and_then(|placed| self.merged.sections[placed.section].function)
@@ -43,6 +43,11 @@ impl<'d> Merger<'d, '_> {
             let Some(record) = self.resolve_record(current, &record)? else {
                 continue;
             };
+            if record.code == InfoCode::REGCOUNT
+                && let Some((symbol, count)) = record.symbol_number()
+            {
+                self.registers.insert(symbol, count);
+            }
             match owner {
                 Some(function) => self.merged.functions[function].records.push(record),
                 None => self.merged.records.push(record),

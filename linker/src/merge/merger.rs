@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
 use crate::arch::Sm;
-use crate::cubin::{Place, SymbolType};
+use crate::cubin::{InfoCode, InfoRecords, Place, SymbolType};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::error::ParseError;
 use crate::id::{FunctionId, Id as _, IdVec, InputId, PrototypeId, SectionId, SymbolId};
@@ -26,13 +26,13 @@ pub(super) struct Current<'a, 'd> {
     pub(super) object: &'a Object<'d>,
     pub(super) placed: Vec<Option<Placed>>,
     pub(super) symbols: Vec<Option<SymbolId>>,
-    /// Code sections of weak functions that another input defines.
-    pub(super) discarded: Vec<bool>,
-    /// The code that was taken instead, by the section that was left out.
-    pub(super) taken_instead: BTreeMap<usize, SectionId>,
+    /// Code sections of weak functions that another input defines, and the
+    /// code that is used instead.
+    pub(super) discarded: Vec<Option<SectionId>>,
     /// Ends of weak variables that another input defines, by section and
     /// start. Their bytes stay, but nothing patches them.
     pub(super) discarded_data: BTreeMap<(usize, u64), u64>,
+    registers: Option<HashMap<u32, u32>>,
 }
 
 impl Current<'_, '_> {
@@ -49,7 +49,30 @@ impl Current<'_, '_> {
     pub(super) fn is_discarded(&self, place: Place) -> bool {
         place
             .section()
-            .is_some_and(|index| self.discarded[index as usize])
+            .is_some_and(|index| self.discarded[index as usize].is_some())
+    }
+
+    /// Registers that the functions of this input need, by symbol number.
+    pub(super) fn registers(&mut self) -> Result<&HashMap<u32, u32>, ParseError> {
+        if self.registers.is_none() {
+            let mut registers = HashMap::new();
+            for section in &self.object.sections {
+                if section.role != Role::Info || section.target().is_some() {
+                    continue;
+                }
+                for record in InfoRecords::new(section.data) {
+                    let record = record.map_err(|e| e.in_section(section.name))?;
+                    let count = record.payload.get(4..).and_then(<[u8]>::first_chunk);
+                    if let (InfoCode::REGCOUNT, Some(symbol), Some(count)) =
+                        (record.code, record.symbol(), count)
+                    {
+                        registers.insert(symbol, u32::from_le_bytes(*count));
+                    }
+                }
+            }
+            self.registers = Some(registers);
+        }
+        Ok(self.registers.get_or_insert_default())
     }
 }
 
@@ -58,6 +81,8 @@ pub(super) struct Merger<'d, 'l> {
     pub(super) diagnostics: &'l mut Diagnostics,
     section_keys: HashMap<(Cow<'d, str>, Option<SectionId>), SectionId>,
     pub(super) names: HashMap<&'d str, SymbolId>,
+    /// Registers that the definition in use of a function needs.
+    pub(super) registers: HashMap<SymbolId, u32>,
     prototype_ids: HashMap<&'d str, PrototypeId>,
     pub(super) calls_seen: std::collections::HashSet<(FunctionId, FunctionId)>,
 }
@@ -110,6 +135,7 @@ impl<'d, 'l> Merger<'d, 'l> {
             diagnostics,
             section_keys: HashMap::new(),
             names: HashMap::new(),
+            registers: HashMap::new(),
             prototype_ids: HashMap::new(),
             calls_seen: std::collections::HashSet::new(),
         };
@@ -136,9 +162,9 @@ impl<'d, 'l> Merger<'d, 'l> {
             object,
             placed: vec![None; object.sections.len()],
             symbols: vec![None; object.symbols.len()],
-            discarded: vec![false; object.sections.len()],
-            taken_instead: BTreeMap::new(),
+            discarded: vec![None; object.sections.len()],
             discarded_data: BTreeMap::new(),
+            registers: None,
         };
         self.merge_functions(&mut current)?;
         self.merge_variables(&mut current)?;
@@ -162,7 +188,10 @@ impl<'d, 'l> Merger<'d, 'l> {
             };
             match current.object.sections[index as usize].role {
                 Role::Constant(_) | Role::GlobalInit | Role::Debug | Role::SharedReserved => {
-                    self.place(current, index as usize);
+                    if self.place(current, index as usize).is_none() {
+                        let section = current.object.sections[index as usize];
+                        self.merge_unused_constants(current, &section);
+                    }
                 }
                 // These are merged by their symbols or record by record.
                 Role::Ignored
@@ -234,7 +263,7 @@ impl<'d, 'l> Merger<'d, 'l> {
                 Some(placed) => placed.section,
                 // nvlink gives a kernel the shared memory of all its weak
                 // definitions, one behind the other (case `weak_registers`).
-                None if input.role == Role::Shared => *current.taken_instead.get(&target)?,
+                None if input.role == Role::Shared => current.discarded[target]?,
                 None => return None,
             }),
             None => None,
@@ -261,6 +290,7 @@ impl<'d, 'l> Merger<'d, 'l> {
         };
         let section = self.section(input.name, kind, input.flags, 1, target);
         self.merged.sections[section].entry_size = input.entry_size;
+        self.mark_compiler_constants(section);
         // The layout of shared memory goes by variables, not by sections.
         let base = match kind {
             SectionKind::Shared | SectionKind::SharedReserved => 0,

@@ -6,6 +6,7 @@
 //! Names are looked up here and nowhere later.
 
 mod compat;
+mod constants;
 mod graph;
 mod info;
 mod merger;
@@ -23,7 +24,7 @@ pub(crate) use compat::Compat;
 pub(crate) use merger::merge;
 
 /// What an output section is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum SectionKind {
     /// `.shstrtab`.
     SectionNames,
@@ -126,6 +127,9 @@ pub(crate) struct Section<'d> {
     pub(crate) native: Option<NativeContent<'d>>,
     /// It is written even when it holds nothing.
     pub(crate) keep_empty: bool,
+    /// Constants that the compiler made for a device function: the layout
+    /// moves them into the kernels that reach it.
+    pub(crate) is_moved: bool,
 }
 
 /// Bytes and relocations of a native twin.
@@ -372,6 +376,7 @@ impl<'d> Merged<'d> {
             relocations: Vec::new(),
             native: None,
             keep_empty: false,
+            is_moved: false,
         })
     }
 }

@@ -4,6 +4,7 @@ use crate::cubin::{Relocation as FileRelocation, Symbol as FileSymbol, SymbolTyp
 use crate::error::{ParseError, Problem};
 use crate::read::{InputSection, Role};
 
+use super::constants::PLACE_NAME;
 use super::merger::{Current, Merger, Placed};
 use super::{Form, Relocation, SectionKind};
 
@@ -24,7 +25,10 @@ impl<'d> Merger<'d, '_> {
             Form::Rel => SectionKind::Rel,
             Form::Rela => SectionKind::Rela,
         };
-        self.section(section.name, kind, 0x40, 8, Some(patched.section));
+        // An empty one leaves no name behind (case `jump_table` on sm_90).
+        if !section.data.is_empty() {
+            self.section(section.name, kind, 0x40, 8, Some(patched.section));
+        }
         for (index, relocation) in current.object.relocations(section)?.enumerate() {
             // The name of a section for relocations without addend appears as
             // soon as one could be spelled that way, though none is.
@@ -57,7 +61,8 @@ impl<'d> Merger<'d, '_> {
         form: Form,
     ) -> Result<Option<Relocation>, ParseError> {
         let mut addend = relocation.addend.unwrap_or(0);
-        let target = if symbol.kind == SymbolType::SECTION {
+        let is_place = symbol.kind == SymbolType::SECTION || symbol.other == PLACE_NAME;
+        let target = if is_place {
             let Some(placed) = symbol
                 .place
                 .section()
@@ -65,7 +70,7 @@ impl<'d> Merger<'d, '_> {
             else {
                 return Ok(None);
             };
-            addend = addend.wrapping_add(placed.base as i64);
+            addend = addend.wrapping_add(placed.base.wrapping_add(symbol.value) as i64);
             self.merged.sections[placed.section].symbol
         } else {
             match current.symbols[relocation.symbol as usize] {

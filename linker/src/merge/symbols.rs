@@ -1,12 +1,13 @@
 //! Functions and variables: who defines a name, and what clashes.
 
 use crate::arch::reserved;
-use crate::cubin::{Binding, InfoCode, Place, Symbol as FileSymbol, SymbolOther, SymbolType};
+use crate::cubin::{Binding, Place, Symbol as FileSymbol, SymbolOther, SymbolType};
 use crate::diagnostic::{Diagnostic, Mismatch};
 use crate::error::{ParseError, Problem};
 use crate::id::{Id as _, SymbolId};
 use crate::read::Role;
 
+use super::constants::PLACE_NAME;
 use super::merger::{Current, Merger, Placed};
 use super::{
     Definition, Function, Listing, NativeFunction, Payload, SectionKind, SharedHome, Symbol,
@@ -50,21 +51,19 @@ impl<'d> Merger<'d, '_> {
             }
             match self.merged.symbols[id].definition {
                 Definition::Undefined => self.define_function(current, id, symbol, text as usize),
-                _ if symbol.binding == Binding::WEAK => {
-                    if self.needs_fewer_registers(current, id, index)? {
-                        self.replace_function(current, id, symbol, text as usize);
-                    } else {
-                        current.discarded[text as usize] = true;
-                        if let Definition::Section(taken) = self.merged.symbols[id].definition {
-                            current.taken_instead.insert(text as usize, taken);
-                        }
-                    }
+                Definition::Section(used)
+                    if symbol.binding == Binding::WEAK
+                        && !self.is_better(current, id, index as u32)? =>
+                {
+                    current.discarded[text as usize] = Some(used);
                 }
                 _ if self.merged.symbols[id].binding == Binding::WEAK => {
                     self.replace_function(current, id, symbol, text as usize);
                 }
                 _ => {
-                    current.discarded[text as usize] = true;
+                    let function = self.merged.symbols[id].function;
+                    current.discarded[text as usize] =
+                        function.and_then(|f| self.merged.functions[f].text);
                     self.report_duplicate(current, id, symbol.name);
                 }
             }
@@ -139,27 +138,25 @@ impl<'d> Merger<'d, '_> {
         }
     }
 
-    /// Of weak definitions the one with the fewest registers is taken, and the
-    /// first of these (case `weak_registers`).
-    fn needs_fewer_registers(
+    /// Whether a weak definition takes the place of the one in use: of two
+    /// weak ones the one that needs fewer registers stays (case `weak_registers`).
+    fn is_better(
         &self,
-        current: &Current<'_, 'd>,
+        current: &mut Current<'_, 'd>,
         id: SymbolId,
-        index: usize,
+        index: u32,
     ) -> Result<bool, ParseError> {
         if self.merged.symbols[id].binding != Binding::WEAK {
             return Ok(false);
         }
-        let known = self.merged.records.iter().rev().find_map(|record| {
-            let (symbol, count) = record.symbol_number()?;
-            (record.code == InfoCode::REGCOUNT && symbol == id).then_some(count)
-        });
-        let own = current.object.registers(index as u32)?;
-        Ok(matches!((own, known), (Some(own), Some(known)) if own < known))
+        let own = current.registers()?.get(&index).copied();
+        Ok(own
+            .zip(self.registers.get(&id).copied())
+            .is_some_and(|(own, used)| own < used))
     }
 
-    /// Another definition takes the place of a weak one: code, records and
-    /// relocations of the weak function go, its position stays.
+    /// A strong definition takes the place of a weak one, and so does a better
+    /// weak one: code, records and relocations go, the position stays.
     fn replace_function(
         &mut self,
         current: &mut Current<'_, 'd>,
@@ -181,26 +178,48 @@ impl<'d> Merger<'d, '_> {
         row.native = None;
         current.placed[text] = Some(Placed { section, base: 0 });
         let merged = &mut self.merged.symbols[id];
-        merged.binding = symbol.binding;
+        let is_strong = symbol.binding != Binding::WEAK;
+        if is_strong {
+            merged.binding = Binding::GLOBAL;
+        }
         merged.size = symbol.size;
         merged.input = Some(current.id);
         let function = merged.function.expect("functions have a row");
         let row = &mut self.merged.functions[function];
         row.records.clear();
         row.native = NativeFunction::default();
-        // Indirect calls and addresses taken stay, as they do with nvlink.
-        let dropped = std::mem::take(&mut row.calls);
-        for callee in dropped {
+        // What the old code calls stays, and what the new one calls is added
+        // even if it is the same (case `weak_calls`).
+        for &callee in &row.calls {
             self.calls_seen.remove(&(function, callee));
         }
         self.merged
             .records
             .retain(|r| !matches!(r.payload, Payload::Symbol(s, _) if s == id));
-        for owned in self.merged.sections.iter_mut() {
-            if owned.target == Some(section) && matches!(owned.kind, SectionKind::Constant(_)) {
-                owned.content = super::Content::default();
+        let mut had_relocations = false;
+        for row in self.merged.sections.iter_mut() {
+            let is_replaced = match row.kind {
+                // A strong kernel leaves the parameters of the weak one where
+                // they are, and adds its own.
+                SectionKind::Constant(bank) => bank > 0 || !is_strong,
+                _ => false,
+            };
+            if is_replaced && row.target == Some(section) {
+                row.content = super::Content::default();
+                row.relocations.clear();
             }
+            had_relocations |= matches!(row.kind, SectionKind::Rel | SectionKind::Rela)
+                && row.target == Some(section);
         }
+        if had_relocations {
+            self.discard_debug(id);
+        }
+    }
+
+    /// Debug information loses what points at a weak function that another
+    /// one replaced, if the code of one had relocations so far; those without
+    /// an addend always stay (case `weak_debug`).
+    fn discard_debug(&mut self, id: SymbolId) {
         for section in self.merged.sections.iter_mut() {
             if section.kind == SectionKind::Debug && section.name.starts_with(".debug") {
                 section
@@ -231,7 +250,7 @@ impl<'d> Merger<'d, '_> {
             }
             current.symbols[index] = if symbol.other.space() == SymbolOther::SHARED {
                 self.merge_shared(current, symbol)
-            } else if symbol.other.0 == PARAMETER_SYMBOL {
+            } else if symbol.other == PLACE_NAME {
                 if let Some(section) = symbol.place.section() {
                     self.place(current, section as usize);
                 }
@@ -490,10 +509,6 @@ impl<'d> Merger<'d, '_> {
         input.map_or("", |input| &self.merged.inputs[input.index()])
     }
 }
-
-/// `st_other` of kernel parameters and of names the compiler gives to its own
-/// constants: they lead to a section and vanish.
-const PARAMETER_SYMBOL: u8 = 0x81;
 
 /// Which half of the symbol table a new name goes to.
 fn listing(symbol: &FileSymbol<'_>) -> Listing {

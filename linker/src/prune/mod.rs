@@ -3,6 +3,8 @@
 //! Nothing is removed here: dead functions keep their place, because the
 //! layout of shared memory still looks at the whole call graph.
 
+use std::borrow::Cow;
+
 use crate::call_graph::CallGraph;
 use crate::id::{FunctionId, Id as _, IdVec, SectionId, SymbolId};
 use crate::merge::{Merged, SectionKind};
@@ -49,12 +51,15 @@ pub(crate) fn prune<'d>(
             if let Some(target) = section.target
                 && relocations == is_relocations
             {
-                sections[id] = sections[target];
+                sections[id] = sections[target] && !merged.sections[target].is_moved;
             }
         }
     }
     for (id, section) in merged.sections.enumerate() {
         symbols[section.symbol] = sections[id];
+        // Of a section that the layout moves, only the symbol stays: it
+        // stands for wherever the content goes.
+        sections[id] &= !section.is_moved;
     }
     let live = Liveness {
         functions,
@@ -95,7 +100,6 @@ fn live_functions(
         }
         let function = &merged.functions[id];
         pending.extend(&function.calls);
-        pending.extend(&function.references);
         for prototype in &function.indirect_calls {
             pending.append(&mut takers[prototype.index()]);
         }
@@ -106,7 +110,7 @@ fn live_functions(
     live
 }
 
-impl Pruned<'_> {
+impl<'d> Pruned<'d> {
     /// Kernels that stay, in creation order.
     pub(crate) fn entries(&self) -> impl Iterator<Item = FunctionId> + '_ {
         let live = &self.live.functions;
@@ -120,14 +124,15 @@ impl Pruned<'_> {
     /// Makes a live section, last in every order.
     pub(crate) fn add_section(
         &mut self,
-        name: &'static str,
+        name: impl Into<Cow<'d, str>>,
         kind: SectionKind,
         flags: u64,
         align: u64,
+        target: Option<SectionId>,
     ) -> SectionId {
         let section = self
             .merged
-            .add_section(name.into(), kind, flags, align, None);
+            .add_section(name.into(), kind, flags, align, target);
         self.live.sections.push(true);
         self.live.symbols.push(true);
         section

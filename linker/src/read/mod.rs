@@ -8,10 +8,7 @@
 
 mod native;
 
-use crate::cubin::{
-    File, Header, InfoCode, InfoRecords, Place, Relocation, Section, SectionType, Symbol,
-    SymbolOther,
-};
+use crate::cubin::{File, Header, Place, Relocation, Section, SectionType, Symbol, SymbolOther};
 use crate::error::{ParseError, Problem};
 
 pub(crate) use native::{Native, NativeRole, NativeSection};
@@ -169,20 +166,6 @@ impl<'d> Object<'d> {
             strings,
             native,
         })
-    }
-
-    /// The register count that the object's records give a function.
-    pub(crate) fn registers(&self, symbol: u32) -> Result<Option<u32>, ParseError> {
-        let of_module = |s: &&InputSection<'d>| s.role == Role::Info && s.target().is_none();
-        for section in self.sections.iter().filter(of_module) {
-            for record in InfoRecords::new(section.data) {
-                let record = record.map_err(|e| e.in_section(section.name))?;
-                if record.code == InfoCode::REGCOUNT && record.symbol() == Some(symbol) {
-                    return Ok(record.word(1));
-                }
-            }
-        }
-        Ok(None)
     }
 
     /// The signature string at `offset`.

@@ -183,6 +183,7 @@ fn concatenate(content: &Content<'_>, kind: SectionKind) -> Vec<u8> {
         bytes.resize(part.offset as usize, 0);
         bytes.extend_from_slice(part.data);
     }
+    bytes.resize(content.size as usize, 0);
     bytes
 }
 

@@ -255,7 +255,7 @@ fn symbol_table_bytes(
     names: &NameTable<'_>,
 ) -> Vec<u8> {
     let merged = &finalized.relocated.laid_out.pruned.merged;
-    encode::symbols(symbols.order.iter().map(|&id| {
+    let mut bytes = encode::symbols(symbols.order.iter().map(|&id| {
         let symbol = &merged.symbols[id];
         let section = match symbol.definition {
             Definition::Section(section) => sections.number[section],
@@ -274,5 +274,8 @@ fn symbol_table_bytes(
             value: if is_missing { u64::MAX } else { symbol.value },
             size: symbol.size,
         }
-    }))
+    }));
+    let null_value = finalized.relocated.laid_out.null_value;
+    bytes[8..16].copy_from_slice(&null_value.to_le_bytes());
+    bytes
 }

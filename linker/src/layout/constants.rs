@@ -1,0 +1,123 @@
+//! The compiler's constants: those of a device function move into a bank of
+//! every kernel that reaches it.
+//!
+//! The function's code holds one offset, so that all its kernels must have
+//! the constants at the same place: behind whatever any of them holds so far,
+//! at the strictest alignment among them (case `ocg_alignment`).
+
+use std::collections::HashMap;
+
+use crate::id::{FunctionId, SectionId};
+use crate::merge::{Contribution, SectionKind};
+use crate::prune::Pruned;
+
+use super::shared::Visibility;
+
+/// Moves the constants of each device function, the one merged last first
+/// (case `ocg_functions`). Says where the last ones are that no symbol leads to.
+pub(super) fn layout(pruned: &mut Pruned<'_>) -> u64 {
+    let moved: Vec<SectionId> = pruned
+        .merged
+        .sections
+        .enumerate()
+        .filter(|(_, section)| section.is_moved && section.content.size > 0)
+        .map(|(id, _)| id)
+        .collect();
+    let mut unnamed = 0;
+    if moved.is_empty() {
+        return unnamed;
+    }
+    let kernels: Vec<FunctionId> = pruned.entries().collect();
+    let seen_by = Visibility::new(pruned, &kernels);
+    let mut banks = Banks::new(pruned);
+    for section in moved.into_iter().rev() {
+        let Some(function) = function_of(pruned, section) else {
+            continue;
+        };
+        let banks: Vec<SectionId> = seen_by
+            .kernels(&[function])
+            .into_iter()
+            .rev()
+            .map(|kernel| banks.of(pruned, kernels[kernel], section))
+            .collect();
+        // Without a kernel the constants are nowhere, and the code that needs
+        // them finds them at 0 (case `ocg_address_taken`).
+        if banks.is_empty() {
+            continue;
+        }
+        let sections = &pruned.merged.sections;
+        let align = std::iter::once(&section)
+            .chain(&banks)
+            .map(|&s| sections[s].content.align.max(1))
+            .max()
+            .unwrap_or(1);
+        let end = banks.iter().map(|&bank| sections[bank].content.size).max();
+        let offset = end.unwrap_or(0).next_multiple_of(align);
+        for bank in banks {
+            copy(pruned, section, bank, offset, align);
+        }
+        let row = &pruned.merged.sections[section];
+        pruned.merged.symbols[row.symbol].value = offset;
+        if let [_, .., last] = &row.content.contributions[..] {
+            unnamed = offset + last.offset;
+        }
+    }
+    unnamed
+}
+
+fn function_of(pruned: &Pruned<'_>, section: SectionId) -> Option<FunctionId> {
+    let code = pruned.merged.sections[section].target?;
+    pruned.merged.sections[code].function
+}
+
+/// The banks of the kernels.
+struct Banks(HashMap<(FunctionId, SectionKind), SectionId>);
+
+impl Banks {
+    fn new(pruned: &Pruned<'_>) -> Self {
+        let banks = pruned
+            .merged
+            .sections
+            .enumerate()
+            .filter(|(_, s)| matches!(s.kind, SectionKind::Constant(_)) && !s.is_moved)
+            .filter_map(|(id, s)| Some(((function_of(pruned, id)?, s.kind), id)))
+            .collect();
+        Self(banks)
+    }
+
+    /// The bank of a kernel that takes what `section` holds, made if need be.
+    fn of(&mut self, pruned: &mut Pruned<'_>, kernel: FunctionId, section: SectionId) -> SectionId {
+        let row = &pruned.merged.sections[section];
+        let (kind, flags) = (row.kind, row.flags);
+        if let Some(&bank) = self.0.get(&(kernel, kind)) {
+            return bank;
+        }
+        let functions = &pruned.merged.functions;
+        let name_of = |f: FunctionId| &*pruned.merged.symbols[functions[f].symbol].name;
+        let own_name = function_of(pruned, section).map_or("", name_of);
+        let prefix = row.name.strip_suffix(own_name).unwrap_or(&row.name);
+        let name = format!("{prefix}{}", name_of(kernel));
+        let code = functions[kernel].text;
+        let bank = pruned.add_section(name, kind, flags, 1, code);
+        self.0.insert((kernel, kind), bank);
+        bank
+    }
+}
+
+fn copy(pruned: &mut Pruned<'_>, section: SectionId, bank: SectionId, offset: u64, align: u64) {
+    let source = &pruned.merged.sections[section];
+    let (content, mut relocations) = (source.content.clone(), source.relocations.clone());
+    let bank = &mut pruned.merged.sections[bank];
+    for relocation in &mut relocations {
+        relocation.offset = relocation.offset.wrapping_add(offset);
+    }
+    bank.relocations.append(&mut relocations);
+    bank.content
+        .contributions
+        .extend(content.contributions.iter().map(|part| Contribution {
+            offset: part.offset + offset,
+            data: part.data,
+        }));
+    bank.content.size = (offset + content.size).next_multiple_of(align);
+    bank.content.align = align;
+}

@@ -1,0 +1,54 @@
+//! Constants that the compiler made for a function: jump tables, and numbers
+//! too long for an instruction.
+//!
+//! Those of a kernel are a bank of the kernel. Those of a device function
+//! have no place of their own in the output.
+
+use crate::cubin::SymbolOther;
+use crate::id::SectionId;
+use crate::read::{InputSection, Role};
+
+use super::SectionKind;
+use super::merger::{Current, Merger};
+
+/// `st_other` of kernel parameters and of compiler constants: names that lead
+/// to a place in a section and vanish.
+pub(super) const PLACE_NAME: SymbolOther = SymbolOther(0x81);
+
+impl<'d> Merger<'d, '_> {
+    /// A new section of compiler constants of a device function has no name
+    /// and no symbol in the output.
+    pub(super) fn mark_compiler_constants(&mut self, section: SectionId) {
+        let row = &self.merged.sections[section];
+        let SectionKind::Constant(1..) = row.kind else {
+            return;
+        };
+        let function = row.target.and_then(|t| self.merged.sections[t].function);
+        let is_of_kernel = function.is_none_or(|f| self.merged.functions[f].is_entry);
+        // Only a section made just now is last in the list.
+        if !is_of_kernel && self.merged.locals.last() == Some(&row.symbol) {
+            self.merged.locals.pop();
+            self.merged.sections[section].is_moved = true;
+        }
+    }
+
+    /// The compiler constants of a weak function that another input defines
+    /// stay as dead bytes behind those in use (case `ocg_weak`).
+    pub(super) fn merge_unused_constants(
+        &mut self,
+        current: &Current<'_, 'd>,
+        input: &InputSection<'d>,
+    ) {
+        let (Role::Constant(bank @ 1..), Some(text)) = (input.role, input.target()) else {
+            return;
+        };
+        let Some(used) = current.discarded[text] else {
+            return;
+        };
+        let kind = SectionKind::Constant(bank);
+        let section = self.section(input.name, kind, input.flags, 1, Some(used));
+        self.merged.sections[section]
+            .content
+            .append(input.data, input.size, input.align);
+    }
+}
