@@ -271,13 +271,13 @@ impl Plan {
         if self.has(Feature::Static) && random.chance(25) {
             let name = format!("{}_{kind}", random.pick(STATIC_WORDS));
             let taken = if variable {
-                self.variables
-                    .iter()
-                    .any(|other| other.name == name && other.homes[0].unit == unit)
+                self.variables.iter().any(|other| {
+                    other.name == name && other.homes.iter().any(|home| home.unit == unit)
+                })
             } else {
-                self.functions
-                    .iter()
-                    .any(|other| other.name == name && other.homes[0].unit == unit)
+                self.functions.iter().any(|other| {
+                    other.name == name && other.homes.iter().any(|home| home.unit == unit)
+                })
             };
             if !taken {
                 return (name, one(Linkage::Static));
