@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use crate::call_graph::CallGraph;
 use crate::id::{FunctionId, Id as _, IdVec, SectionId, SymbolId};
-use crate::merge::{Merged, SectionKind};
+use crate::merge::{Definition, Merged, SectionKind};
 use crate::options::DanglingCallees;
 
 /// What is alive, beside what was merged.
@@ -105,7 +105,15 @@ fn live_functions(
         }
     }
     for (id, function) in merged.functions.enumerate() {
-        live[id] |= function.address_taken.is_some();
+        if function.address_taken.is_some() && !live[id] {
+            live[id] = true;
+            // What the driver provides cannot be removed (case
+            // `externs_address_taken`).
+            for &callee in &function.calls {
+                let symbol = merged.functions[callee].symbol;
+                live[callee] |= merged.symbols[symbol].definition == Definition::Undefined;
+            }
+        }
     }
     live
 }
