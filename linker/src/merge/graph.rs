@@ -32,7 +32,11 @@ impl<'d> Merger<'d, '_> {
                 self.merged.functions[caller].calls.push(callee);
             }
         }
+        // That its address is taken counts as little (case `weak_address_taken`).
         for taken in graph.address_taken {
+            if is_discarded(taken.function) {
+                continue;
+            }
             let function = self.function(current, taken.function)?;
             if self.merged.functions[function].address_taken.is_none() {
                 let prototype = self.prototype(current.object.signature(taken.prototype)?);
