@@ -21,9 +21,7 @@ pub(crate) fn link_executable(
     if diagnostics.has_errors() {
         return Ok(None);
     }
-    let pruned = prune(merged, options.dangling_callees, |name| {
-        options.kernels.keeps(name)
-    });
+    let pruned = prune(merged, options.dangling_callees, &options.kernels);
     let laid_out = layout(pruned, diagnostics);
     let relocated = relocate(laid_out, diagnostics)?;
     if diagnostics.has_errors() {

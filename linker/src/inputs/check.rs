@@ -65,10 +65,17 @@ pub(super) fn check(
         check_arch(name, &file, target, warnings)?;
     }
     check_toolkit(name, &file)?;
-    Ok(match file.header.kind {
-        ObjectKind::EXTENDED_WHOLE_PROGRAM => Verdict::LinkAlone,
-        _ => Verdict::Link,
-    })
+    match file.header.kind {
+        ObjectKind::EXTENDED_WHOLE_PROGRAM => Ok(Verdict::LinkAlone),
+        ObjectKind::RELOCATABLE => Ok(Verdict::Link),
+        // Up to sm_90, nvlink takes any other type for a relocatable one.
+        _ if behaviour == Behaviour::Nvlink && !target.has_mercury() => Ok(Verdict::Link),
+        ObjectKind(kind) => {
+            let text = format!("Internal FNLZR error '{name}'");
+            let problem = Diagnostic::new(Severity::Fatal, "bad-object-type", text);
+            Err(problem.with_detail(format_args!("{kind} is no type of a device object")))
+        }
+    }
 }
 
 fn check_abi(

@@ -108,6 +108,15 @@ impl<'d> Loader<'_, 'd> {
             },
             "ltoir" => Err(self.fatal("lto-input", name, "should only see nvvm files when -lto")),
             "ptx" if kind == InputKind::Cubin => self.cubin(name, data, true),
+            // Before sm_90, nvlink makes a whole program of PTX, and then leaves
+            // it out because it is one.
+            "ptx"
+                if kind == InputKind::Ptx
+                    && self.wanted.is_compatible()
+                    && !self.wanted.target.is_hopper_or_newer() =>
+            {
+                Ok(())
+            }
             "ptx" if kind == InputKind::Ptx => Err(self.needs_ptxas(name)),
             "ptx" => Err(self.unrecognized_ptx(name)),
             _ => match kind {

@@ -20,9 +20,32 @@ pub(crate) struct Compat {
 }
 
 impl Compat {
+    /// What a link without inputs writes.
+    pub(super) fn new(target: Sm) -> Self {
+        let mut records = vec![CompatRecord {
+            format: Format::Byte,
+            attribute: CompatCode::CUDA_ACCELERATOR_TARGET,
+            value: vec![u8::from(target.suffix == Some(Suffix::A)), 0],
+        }];
+        if target.has_mercury() {
+            records.push(CompatRecord {
+                format: Format::Sized,
+                attribute: CompatCode::CAN_FASTPATH_FINALIZE,
+                value: vec![0; 8],
+            });
+        }
+        Self {
+            records,
+            merged_one: false,
+        }
+    }
+
     /// Merges the attributes of one input.
     pub(super) fn merge(&mut self, data: &[u8], target: Sm) -> Result<(), ParseError> {
         let first = !std::mem::replace(&mut self.merged_one, true);
+        if first {
+            self.records.clear();
+        }
         for record in CompatRecords::new(data) {
             let record = record?;
             let attribute = record.code;

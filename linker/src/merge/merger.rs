@@ -127,10 +127,9 @@ impl<'d, 'l> Merger<'d, 'l> {
                 commons: Vec::new(),
                 shared: Vec::new(),
                 dynamic_shared: Vec::new(),
-                compat: Compat::default(),
-                notes: Notes::default(),
+                compat: Compat::new(target),
+                notes: Notes::new(target),
                 inputs: objects.iter().map(|o| o.name.clone()).collect(),
-                first_flags: objects.first().map_or(0, |o| o.header.flags),
             },
             diagnostics,
             section_keys: HashMap::new(),
@@ -246,7 +245,7 @@ impl<'d, 'l> Merger<'d, 'l> {
         if section.name == ".note.nv.tkinfo" {
             self.merged.notes.tools.push(section.data);
         } else if section.name == ".note.nv.cuinfo" {
-            self.merged.notes.driver = section.data;
+            self.merged.notes.driver = section.data.into();
             self.merged.notes.driver_flags = section.flags;
         }
     }

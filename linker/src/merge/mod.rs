@@ -11,6 +11,7 @@ mod graph;
 mod info;
 mod merger;
 mod native;
+mod notes;
 mod relocations;
 mod symbols;
 
@@ -22,6 +23,7 @@ use crate::id::{FunctionId, Id as _, IdVec, InputId, PrototypeId, SectionId, Sym
 
 pub(crate) use compat::Compat;
 pub(crate) use merger::merge;
+pub(crate) use notes::Notes;
 
 /// What an output section is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -292,17 +294,6 @@ impl InfoRecord<'_> {
     }
 }
 
-/// Notes of the inputs, to be written behind our own.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Notes<'d> {
-    /// Tool records, in input order.
-    pub(crate) tools: Vec<&'d [u8]>,
-    /// The driver note, of the last input.
-    pub(crate) driver: &'d [u8],
-    /// Its section flags.
-    pub(crate) driver_flags: u64,
-}
-
 /// The product of the merge.
 #[derive(Debug)]
 pub(crate) struct Merged<'d> {
@@ -326,8 +317,6 @@ pub(crate) struct Merged<'d> {
     pub(crate) compat: Compat,
     pub(crate) notes: Notes<'d>,
     pub(crate) inputs: Vec<String>,
-    /// `e_ident` and low `e_flags` of the first input.
-    pub(crate) first_flags: u32,
 }
 
 impl<'d> Merged<'d> {

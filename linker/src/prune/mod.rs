@@ -4,11 +4,12 @@
 //! layout of shared memory still looks at the whole call graph.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use crate::call_graph::CallGraph;
 use crate::id::{FunctionId, Id as _, IdVec, SectionId, SymbolId};
-use crate::merge::{Definition, Merged, SectionKind};
-use crate::options::DanglingCallees;
+use crate::merge::{Definition, Merged, SectionKind, SharedHome};
+use crate::options::{DanglingCallees, KernelFilter};
 
 /// What is alive, beside what was merged.
 #[derive(Debug)]
@@ -26,14 +27,14 @@ pub(crate) struct Liveness {
     pub(crate) symbols: IdVec<SymbolId, bool>,
 }
 
-/// Marks everything that `is_kept` kernels need.
+/// Marks everything that the kernels of `filter` need.
 pub(crate) fn prune<'d>(
     merged: Merged<'d>,
     dangling: DanglingCallees,
-    is_kept: impl Fn(&str) -> bool,
+    filter: &KernelFilter,
 ) -> Pruned<'d> {
     let graph = CallGraph::new(&merged.functions, merged.prototypes.len());
-    let functions = live_functions(&merged, dangling, is_kept);
+    let functions = live_functions(&merged, dangling, |name| filter.keeps(name));
     let mut symbols = IdVec::filled(&merged.symbols, true);
     let mut sections = IdVec::filled(&merged.sections, true);
     for (id, function) in merged.functions.enumerate() {
@@ -55,6 +56,9 @@ pub(crate) fn prune<'d>(
             }
         }
     }
+    for id in named_after_death(&merged, filter) {
+        sections[id] = true;
+    }
     for (id, section) in merged.sections.enumerate() {
         symbols[section.symbol] = sections[id];
         // Of a section that the layout moves, only the symbol stays: it
@@ -71,6 +75,32 @@ pub(crate) fn prune<'d>(
         graph,
         live,
     }
+}
+
+/// The shared memory of removed kernels: it is not written, but for nvlink its
+/// name has been given. The kernels that `-kernels-used` leaves out never get
+/// such a section unless they declare shared memory (case `host_objects`).
+fn named_after_death(
+    merged: &Merged<'_>,
+    filter: &KernelFilter,
+) -> impl Iterator<Item = SectionId> {
+    let declared: HashSet<SectionId> = merged
+        .shared
+        .iter()
+        .filter_map(|&symbol| match merged.symbols[symbol].definition {
+            Definition::Shared(SharedHome::Kernel(section)) => Some(section),
+            _ => None,
+        })
+        .collect();
+    let keeps_all = match filter {
+        KernelFilter::All | KernelFilter::Matching(_) => true,
+        KernelFilter::Containing(_) => false,
+    };
+    merged
+        .functions
+        .enumerate()
+        .filter_map(|(_, function)| function.shared)
+        .filter(move |section| keeps_all || declared.contains(section))
 }
 
 fn live_functions(

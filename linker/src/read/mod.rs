@@ -8,7 +8,7 @@
 
 mod native;
 
-use crate::cubin::{File, Header, Place, Relocation, Section, SectionType, Symbol, SymbolOther};
+use crate::cubin::{File, Place, Relocation, Section, SectionType, Symbol, SymbolOther};
 use crate::error::{ParseError, Problem};
 
 pub(crate) use native::{Native, NativeRole, NativeSection};
@@ -97,8 +97,6 @@ impl InputSection<'_> {
 pub(crate) struct Object<'d> {
     /// The input as the user named it.
     pub(crate) name: String,
-    /// The file header.
-    pub(crate) header: Header,
     /// The sections by their number in the file.
     pub(crate) sections: Vec<InputSection<'d>>,
     /// The symbols of the link view.
@@ -160,7 +158,6 @@ impl<'d> Object<'d> {
         };
         Ok(Self {
             name: name.to_owned(),
-            header: file.header,
             sections,
             symbols,
             strings,

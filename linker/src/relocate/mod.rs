@@ -187,11 +187,12 @@ fn concatenate(content: &Content<'_>, kind: SectionKind) -> Vec<u8> {
     bytes
 }
 
-/// Everything that live code needs must be defined or be a system call.
+/// Everything that live code needs must be defined or be a system call. What is
+/// missing is reported in the order in which it was first named.
 fn report_undefined(laid_out: &LaidOut<'_>, diagnostics: &mut Diagnostics) {
     let merged = &laid_out.pruned.merged;
     let live = &laid_out.pruned.live;
-    let mut reported = vec![false; merged.symbols.len()];
+    let mut missing = IdVec::filled(&merged.symbols, false);
     for (id, section) in merged.sections.enumerate() {
         if !live.sections[id] {
             continue;
@@ -207,13 +208,16 @@ fn report_undefined(laid_out: &LaidOut<'_>, diagnostics: &mut Diagnostics) {
             if !is_missing
                 || symbol.weak_reference
                 || reserved::is_unified_table(&symbol.name)
-                || reported[relocation.symbol.index()]
                 || relocation.discarded
                 || reserved::is_provided_by_driver(&symbol.name)
             {
                 continue;
             }
-            reported[relocation.symbol.index()] = true;
+            missing[relocation.symbol] = true;
+        }
+    }
+    for (id, symbol) in merged.symbols.enumerate() {
+        if missing[id] {
             let input = symbol
                 .input
                 .map_or("", |input| merged.inputs[input.index()].as_str());

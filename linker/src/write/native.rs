@@ -1,6 +1,6 @@
 //! The plan of an image before the Mercury generation.
 
-use crate::arch::reserved;
+use crate::arch::{FileFlags, reserved};
 use crate::cubin::{SectionType, SymbolType};
 use crate::finalize::{Finalized, own_registers};
 use crate::id::{IdVec, SectionId};
@@ -122,10 +122,10 @@ pub(super) fn symbol_names<'a>(finalized: &'a Finalized<'_>) -> NameTable<'a> {
     names
 }
 
-/// `e_flags` with the number of the driver note.
+/// `e_flags`: those of the target, whatever the inputs were made for.
 pub(super) fn file_flags(finalized: &Finalized<'_>, driver_note: u32) -> u32 {
-    let first = finalized.relocated.laid_out.pruned.merged.first_flags;
-    first & 0x00ff_ffff | driver_note << 24
+    let target = finalized.relocated.laid_out.pruned.merged.target;
+    FileFlags::new(target, driver_note).encode()
 }
 
 /// Plans the image.

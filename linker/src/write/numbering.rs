@@ -54,7 +54,11 @@ fn is_written(finalized: &Finalized<'_>, section: &Section<'_>) -> bool {
         SectionKind::SymbolSections => false,
         SectionKind::Rel => has_relocations(finalized, section.target, Form::Rel),
         SectionKind::Rela => has_relocations(finalized, section.target, Form::Rela),
-        SectionKind::Shared => section.keep_empty || section.content.size > 0,
+        SectionKind::Shared => {
+            let live = &finalized.relocated.laid_out.pruned.live.sections;
+            let is_used = section.target.is_none_or(|kernel| live[kernel]);
+            is_used && (section.keep_empty || section.content.size > 0)
+        }
         SectionKind::Prototype => !finalized.prototypes.is_empty(),
         SectionKind::Info => {
             let merged = &finalized.relocated.laid_out.pruned.merged;
