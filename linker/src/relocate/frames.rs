@@ -1,6 +1,7 @@
 //! The native `.debug_frame` of a Mercury link: descriptions of functions
 //! that are gone are cut out, with the common entries only they used.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::error::{ParseError, Problem};
@@ -77,12 +78,12 @@ impl Frames {
     }
 
     /// The section without the entries of functions that are not in the link.
-    pub(super) fn without_removed(
+    pub(super) fn without_removed<'d>(
         &self,
         laid_out: &LaidOut<'_>,
         relocations: &[Relocation],
-        patched: Patched,
-    ) -> Patched {
+        patched: Patched<'_>,
+    ) -> Patched<'d> {
         let live = &laid_out.pruned.live.symbols;
         let functions: HashMap<u64, &Relocation> = relocations
             .iter()
@@ -127,6 +128,9 @@ impl Frames {
             relocation.offset += *start as u64;
             true
         });
-        Patched { bytes, kept }
+        Patched {
+            bytes: Cow::Owned(bytes),
+            kept,
+        }
     }
 }

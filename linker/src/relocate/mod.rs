@@ -9,6 +9,8 @@ mod capsule;
 mod frames;
 mod resolve;
 
+use std::borrow::Cow;
+
 use crate::arch::relocation::{Class, RelocationType};
 use crate::arch::reserved;
 use crate::diagnostic::{Diagnostic, Diagnostics};
@@ -21,8 +23,9 @@ use resolve::{Resolver, World};
 
 /// Bytes of one section, and what the driver still has to patch in them.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Patched {
-    pub(crate) bytes: Vec<u8>,
+pub(crate) struct Patched<'d> {
+    /// The input's own where nothing had to change.
+    pub(crate) bytes: Cow<'d, [u8]>,
     /// In the order of the output: the last input's last relocation first.
     pub(crate) kept: Vec<Relocation>,
 }
@@ -31,9 +34,9 @@ pub(crate) struct Patched {
 #[derive(Debug)]
 pub(crate) struct Relocated<'d> {
     pub(crate) laid_out: LaidOut<'d>,
-    pub(crate) sections: IdVec<SectionId, Patched>,
+    pub(crate) sections: IdVec<SectionId, Patched<'d>>,
     /// The native twins of the Mercury generation.
-    pub(crate) native: IdVec<SectionId, Option<Patched>>,
+    pub(crate) native: IdVec<SectionId, Option<Patched<'d>>>,
 }
 
 /// Applies every relocation of the live sections.
@@ -82,12 +85,12 @@ pub(crate) fn relocate<'d>(
     })
 }
 
-fn relocate_native(
-    laid_out: &LaidOut<'_>,
-    section: &Section<'_>,
-    twin: &crate::merge::NativeContent<'_>,
-    shared_bytes: &mut Vec<u8>,
-) -> Result<Patched, ParseError> {
+fn relocate_native<'d>(
+    laid_out: &LaidOut<'d>,
+    section: &Section<'d>,
+    twin: &crate::merge::NativeContent<'d>,
+    shared_bytes: &mut Cow<'d, [u8]>,
+) -> Result<Patched<'d>, ParseError> {
     let resolver = Resolver::new(laid_out, section, World::Native);
     let mut patched = Patched::default();
     if twin.shares_bytes {
@@ -120,7 +123,7 @@ fn relocate_native(
 
 fn apply(
     resolver: &Resolver<'_, '_>,
-    patched: &mut Patched,
+    patched: &mut Patched<'_>,
     relocation: &Relocation,
     at: Option<u64>,
 ) -> Result<(), ParseError> {
@@ -135,7 +138,7 @@ fn apply(
     let removed = resolver.is_removed(relocation);
     if row.class == Class::UnusedClear {
         if removed && !relocation.discarded {
-            row.apply(&mut patched.bytes, relocation.offset, 0, None)
+            row.apply(patched.bytes.to_mut(), relocation.offset, 0, None)
                 .map_err(|e| fail(e.to_string()))?;
         }
         return Ok(());
@@ -151,7 +154,7 @@ fn apply(
                 Form::Rela => (target.value, Some(relocation.addend)),
                 Form::Rel => (target.value.wrapping_add(relocation.addend as u64), None),
             };
-            row.resolve(&mut patched.bytes, at, value, addend, target.bank)
+            row.resolve(patched.bytes.to_mut(), at, value, addend, target.bank)
                 .map_err(|e| fail(e.to_string()))?;
         }
         (Class::Dropped | Class::Yield, Some(_)) => {}
@@ -168,23 +171,29 @@ fn apply(
 }
 
 /// Joins the contributions, zeros in the gaps.
-fn gather(section: &Section<'_>) -> Vec<u8> {
+fn gather<'d>(section: &Section<'d>) -> Cow<'d, [u8]> {
     if section.kind.is_nobits() {
-        Vec::new()
+        Cow::default()
     } else {
         concatenate(&section.content, section.kind)
     }
 }
 
-fn concatenate(content: &Content<'_>, kind: SectionKind) -> Vec<u8> {
+/// The lone part of most sections is borrowed.
+fn concatenate<'d>(content: &Content<'d>, kind: SectionKind) -> Cow<'d, [u8]> {
     debug_assert!(!kind.is_nobits());
+    if let [lone] = content.contributions[..]
+        && lone.data.len() as u64 == content.size
+    {
+        return Cow::Borrowed(lone.data);
+    }
     let mut bytes = Vec::with_capacity(content.size as usize);
     for part in &content.contributions {
         bytes.resize(part.offset as usize, 0);
         bytes.extend_from_slice(part.data);
     }
     bytes.resize(content.size as usize, 0);
-    bytes
+    Cow::Owned(bytes)
 }
 
 /// Everything that live code needs must be defined or be a system call. What is

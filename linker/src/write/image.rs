@@ -12,18 +12,31 @@ const MANY_SECTIONS: usize = 0xff00;
 
 /// What fills a section.
 #[derive(Debug, Clone)]
-pub(super) enum Body {
-    /// These bytes.
+pub(super) enum Body<'a> {
+    /// These bytes, made for the image.
     Bytes(Vec<u8>),
+    /// These bytes of a section or an input.
+    Borrowed(&'a [u8]),
     /// Nothing in the file: a size only.
     Empty(u64),
     /// The bytes of another section, by its position in the plan.
     Shares(usize),
 }
 
+impl Body<'_> {
+    /// What stands in the file at the place of this section.
+    fn data(&self) -> Option<&[u8]> {
+        match self {
+            Self::Bytes(data) => Some(data),
+            Self::Borrowed(data) => Some(data),
+            Self::Empty(_) | Self::Shares(_) => None,
+        }
+    }
+}
+
 /// One section of the image.
 #[derive(Debug, Clone)]
-pub(super) struct OutputSection {
+pub(super) struct OutputSection<'a> {
     pub(super) name: u32,
     pub(super) kind: u32,
     pub(super) flags: u64,
@@ -31,7 +44,7 @@ pub(super) struct OutputSection {
     pub(super) info: u32,
     pub(super) align: u64,
     pub(super) entry_size: u64,
-    pub(super) body: Body,
+    pub(super) body: Body<'a>,
     /// Zero bytes that follow it.
     pub(super) padding: u64,
     pub(super) segment: Option<SegmentKind>,
@@ -59,8 +72,8 @@ pub(super) struct Load {
 
 /// Everything the image holds.
 #[derive(Debug)]
-pub(super) struct Plan {
-    pub(super) sections: Vec<OutputSection>,
+pub(super) struct Plan<'a> {
+    pub(super) sections: Vec<OutputSection<'a>>,
     /// `e_flags`.
     pub(super) flags: u32,
     pub(super) loads: &'static [Load],
@@ -76,7 +89,7 @@ struct Placed {
 }
 
 /// Writes the image.
-pub(super) fn encode(plan: &Plan) -> Vec<u8> {
+pub(super) fn encode(plan: &Plan<'_>) -> Vec<u8> {
     let (placed, end) = place(&plan.sections);
     let section_table = end.next_multiple_of(8);
     let count = plan.sections.len() + 1;
@@ -102,7 +115,7 @@ pub(super) fn encode(plan: &Plan) -> Vec<u8> {
     bytes.extend(1u16.to_le_bytes());
 
     for (section, placed) in plan.sections.iter().zip(&placed) {
-        if let Body::Bytes(data) = &section.body {
+        if let Some(data) = section.body.data() {
             bytes.resize(placed.offset as usize, 0);
             bytes.extend_from_slice(data);
         }
@@ -162,7 +175,7 @@ fn section_header(
 }
 
 /// Sections one behind the other; one without bytes gets an aligned offset.
-fn place(sections: &[OutputSection]) -> (Vec<Placed>, u64) {
+fn place(sections: &[OutputSection<'_>]) -> (Vec<Placed>, u64) {
     let mut end = FILE_HEADER;
     let mut placed: Vec<Placed> = Vec::with_capacity(sections.len());
     for section in sections {
@@ -174,11 +187,12 @@ fn place(sections: &[OutputSection]) -> (Vec<Placed>, u64) {
         let offset = end.next_multiple_of(section.align.max(1));
         let size = match &section.body {
             Body::Bytes(data) => data.len() as u64,
+            Body::Borrowed(data) => data.len() as u64,
             Body::Empty(size) => *size,
             Body::Shares(_) => 0,
         };
         end = match section.body {
-            Body::Bytes(_) => offset + size,
+            Body::Bytes(_) | Body::Borrowed(_) => offset + size,
             Body::Empty(_) | Body::Shares(_) => offset,
         } + section.padding;
         placed.push(Placed { offset, size });
@@ -187,7 +201,7 @@ fn place(sections: &[OutputSection]) -> (Vec<Placed>, u64) {
 }
 
 /// The program headers as kind, flags, offset, file size and memory size.
-fn segments(plan: &Plan, placed: &[Placed], segment_table: u64) -> Vec<[u64; 5]> {
+fn segments(plan: &Plan<'_>, placed: &[Placed], segment_table: u64) -> Vec<[u64; 5]> {
     const PT_LOAD: u64 = 1;
     const PT_PHDR: u64 = 6;
     let mut loads = Vec::new();

@@ -133,7 +133,7 @@ impl Layout {
 }
 
 /// Plans the image.
-pub(super) fn plan(finalized: &Finalized<'_>, tool_record: &[u8]) -> Plan {
+pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan<'f> {
     let relocated = &finalized.relocated;
     let merged = &relocated.laid_out.pruned.merged;
     let presence = Presence::new(finalized);
@@ -171,7 +171,7 @@ pub(super) fn plan(finalized: &Finalized<'_>, tool_record: &[u8]) -> Plan {
                 flags = merged.notes.driver_flags;
                 link = native.only(finalized, SectionKind::ToolNote);
                 info = native.only(finalized, SectionKind::Compat);
-                Body::Bytes(merged.notes.driver.to_vec())
+                Body::Borrowed(merged.notes.driver)
             }
             SectionKind::Compat => Body::Bytes(compat::section(finalized)),
             SectionKind::Info => {
@@ -191,7 +191,7 @@ pub(super) fn plan(finalized: &Finalized<'_>, tool_record: &[u8]) -> Plan {
                 link = symbol_table;
                 Body::Bytes(encode::prototypes(finalized, &symbols, signature))
             }
-            SectionKind::RelocAction => Body::Bytes(encode::RELOC_ACTION.to_vec()),
+            SectionKind::RelocAction => Body::Borrowed(&encode::RELOC_ACTION),
             SectionKind::Rel | SectionKind::Rela => {
                 link = symbol_table;
                 let form = if section.kind == SectionKind::Rel {
@@ -219,7 +219,7 @@ pub(super) fn plan(finalized: &Finalized<'_>, tool_record: &[u8]) -> Plan {
                 native_bytes(finalized, id)
             }
             SectionKind::Constant(_) | SectionKind::GlobalInit => {
-                Body::Bytes(relocated.sections[id].bytes.clone())
+                Body::Borrowed(&relocated.sections[id].bytes)
             }
             SectionKind::SharedReserved => {
                 Body::Empty(section.content.size + reserved::SHARED_START)
@@ -281,21 +281,21 @@ pub(super) fn plan(finalized: &Finalized<'_>, tool_record: &[u8]) -> Plan {
     }
 }
 
-fn native_bytes(finalized: &Finalized<'_>, id: SectionId) -> Body {
+fn native_bytes<'f>(finalized: &'f Finalized<'_>, id: SectionId) -> Body<'f> {
     let relocated = &finalized.relocated;
     let patched = relocated.native[id]
         .as_ref()
         .unwrap_or(&relocated.sections[id]);
-    Body::Bytes(patched.bytes.clone())
+    Body::Borrowed(&patched.bytes)
 }
 
 /// The parameter bank of a kernel, which only the native world has.
-fn parameters(
-    finalized: &Finalized<'_>,
+fn parameters<'f>(
+    finalized: &'f Finalized<'_>,
     layout: &Layout,
     names: &Names<'_>,
     function: FunctionId,
-) -> Option<OutputSection> {
+) -> Option<OutputSection<'f>> {
     let row = &finalized.relocated.laid_out.pruned.merged.functions[function];
     let bank = row.native.parameters?;
     Some(OutputSection {
@@ -306,7 +306,7 @@ fn parameters(
         info: row.text.map_or(0, |text| layout.native.number[text]),
         align: bank.align,
         entry_size: bank.entry_size,
-        body: Body::Bytes(bank.data.to_vec()),
+        body: Body::Borrowed(bank.data),
         padding: 0,
         segment: Some(SegmentKind::Parameters),
     })
@@ -328,14 +328,14 @@ fn reserved_bytes(size: u64, names_size: u64) -> Vec<u8> {
     bytes
 }
 
-fn mercury_section(
-    finalized: &Finalized<'_>,
+fn mercury_section<'f>(
+    finalized: &'f Finalized<'_>,
     layout: &Layout,
     symbols: &SymbolNumbers,
     (name, names_size): (u32, u64),
     twin: Twin,
     id: SectionId,
-) -> OutputSection {
+) -> OutputSection<'f> {
     let relocated = &finalized.relocated;
     let merged = &relocated.laid_out.pruned.merged;
     let section = &merged.sections[id];
@@ -359,7 +359,7 @@ fn mercury_section(
     };
     match twin {
         Twin::Code => {
-            let mut bytes = bytes.clone();
+            let mut bytes = bytes.to_vec();
             bytes[..4].copy_from_slice(&layout.native.number[id].to_le_bytes());
             output.kind = SectionType::CUDA_CAPMERC.0;
             output.flags = MERCURY;
@@ -375,7 +375,7 @@ fn mercury_section(
             let is_shared = section.native.as_ref().is_some_and(|n| n.shares_bytes);
             output.body = match is_shared || bytes.is_empty() {
                 true => Body::Shares(layout.native.number[id] as usize - 1),
-                false => Body::Bytes(bytes.clone()),
+                false => Body::Borrowed(bytes),
             };
         }
         Twin::Info => {

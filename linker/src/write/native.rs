@@ -129,7 +129,7 @@ pub(super) fn file_flags(finalized: &Finalized<'_>, driver_note: u32) -> u32 {
 }
 
 /// Plans the image.
-pub(super) fn plan(finalized: &Finalized<'_>, tool_record: &[u8]) -> Plan {
+pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan<'f> {
     let relocated = &finalized.relocated;
     let pruned = &relocated.laid_out.pruned;
     let merged = &pruned.merged;
@@ -172,7 +172,7 @@ pub(super) fn plan(finalized: &Finalized<'_>, tool_record: &[u8]) -> Plan {
                 flags = merged.notes.driver_flags;
                 link = sections.only(finalized, SectionKind::ToolNote);
                 info = sections.only(finalized, SectionKind::Compat);
-                Body::Bytes(merged.notes.driver.to_vec())
+                Body::Borrowed(merged.notes.driver)
             }
             SectionKind::Compat => Body::Bytes(merged.compat.encode()),
             SectionKind::Info => {
@@ -191,7 +191,7 @@ pub(super) fn plan(finalized: &Finalized<'_>, tool_record: &[u8]) -> Plan {
                 link = symbol_table;
                 Body::Bytes(encode::prototypes(finalized, &symbols, signature))
             }
-            SectionKind::RelocAction => Body::Bytes(encode::RELOC_ACTION.to_vec()),
+            SectionKind::RelocAction => Body::Borrowed(&encode::RELOC_ACTION),
             SectionKind::Rel | SectionKind::Rela => {
                 link = symbol_table;
                 let form = if section.kind == SectionKind::Rel {
@@ -212,10 +212,10 @@ pub(super) fn plan(finalized: &Finalized<'_>, tool_record: &[u8]) -> Plan {
                         info |= registers[function] << 24;
                     }
                 }
-                Body::Bytes(relocated.sections[id].bytes.clone())
+                Body::Borrowed(&relocated.sections[id].bytes)
             }
             SectionKind::Constant(_) | SectionKind::GlobalInit | SectionKind::Debug => {
-                Body::Bytes(relocated.sections[id].bytes.clone())
+                Body::Borrowed(&relocated.sections[id].bytes)
             }
             SectionKind::Global | SectionKind::Shared | SectionKind::SharedReserved => {
                 Body::Empty(section.content.size)
