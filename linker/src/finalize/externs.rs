@@ -1,5 +1,7 @@
 //! `EXTERNS` records: which functions the driver must still provide.
 
+use std::collections::HashMap;
+
 use crate::bits::Bits;
 use crate::cubin::{Format, InfoCode};
 use crate::id::{FunctionId, IdVec, SymbolId};
@@ -34,6 +36,8 @@ pub(super) fn distribute<'d>(
     if let [lone] = entries[..] {
         keep_undefined(pruned, &mut records[lone]);
     }
+    // Which kernels got a list already: most functions hand over the same.
+    let mut given: HashMap<Vec<SymbolId>, Bits> = HashMap::new();
     for section in pruned.merged.sections.iter() {
         let Some(function) = section.function else {
             continue;
@@ -47,9 +51,11 @@ pub(super) fn distribute<'d>(
                 add(&mut records[lone], &missing);
             }
         } else if !missing.is_empty() {
-            for number in reaching[function].iter() {
+            let given = given.entry(missing.clone()).or_default();
+            for number in reaching[function].iter_without(given) {
                 add(&mut records[entries[number]], &missing);
             }
+            given.join(&reaching[function]);
         }
     }
     for entry in entries {

@@ -34,8 +34,8 @@ pub(super) fn layout(pruned: &mut Pruned<'_>) -> u64 {
         let Some(function) = function_of(pruned, section) else {
             continue;
         };
-        let banks: Vec<SectionId> = seen_by
-            .kernels(&[function])
+        let seers: Vec<usize> = seen_by.kernels(&[function]).iter().collect();
+        let banks: Vec<SectionId> = seers
             .into_iter()
             .rev()
             .map(|kernel| banks.of(pruned, kernels[kernel], section))

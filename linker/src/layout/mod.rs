@@ -60,7 +60,8 @@ fn reserve_sections(pruned: &mut Pruned<'_>) -> u64 {
 /// Tentative definitions follow all other variables without initial value,
 /// the one that appeared last first.
 fn place_commons(pruned: &mut Pruned<'_>) {
-    let commons = std::mem::take(&mut pruned.merged.commons);
+    let mut commons = std::mem::take(&mut pruned.merged.commons);
+    commons.retain(|&symbol| pruned.merged.symbols[symbol].definition == Definition::Common);
     if commons.is_empty() {
         return;
     }

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use crate::bits::Bits;
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::id::{FunctionId, IdVec, SymbolId};
+use crate::id::{FunctionId, IdVec, SectionId, SymbolId};
 use crate::list_sort::list_sort;
 use crate::merge::{Definition, SharedHome};
 use crate::prune::Pruned;
@@ -33,8 +33,8 @@ pub(crate) struct SharedLayout {
 /// The shared memory that one kernel sees.
 #[derive(Default)]
 struct KernelView {
-    /// Variables that it shares with others.
-    common: Vec<SymbolId>,
+    /// Whether it sees variables that others see too.
+    sees_common: bool,
     /// Variables of its own, module scope ones after those it declares.
     own: Vec<SymbolId>,
     /// Whether it uses dynamic shared memory.
@@ -68,15 +68,17 @@ pub(super) fn layout(pruned: &mut Pruned<'_>, diagnostics: &mut Diagnostics) -> 
     let seen_by = Visibility::new(pruned, &kernels);
     let mut views: Vec<KernelView> = kernels.iter().map(|_| KernelView::default()).collect();
 
+    let kernel_of: HashMap<SectionId, usize> = kernels
+        .iter()
+        .enumerate()
+        .filter_map(|(index, &kernel)| Some((pruned.merged.functions[kernel].shared?, index)))
+        .collect();
     let mut module = Vec::new();
     for &symbol in &pruned.merged.shared {
         match symbols[symbol].definition {
             Definition::Shared(SharedHome::Module) => module.push(symbol),
             Definition::Shared(SharedHome::Kernel(section)) => {
-                let kernel = kernels
-                    .iter()
-                    .position(|&k| pruned.merged.functions[k].shared == Some(section));
-                if let Some(kernel) = kernel {
+                if let Some(&kernel) = kernel_of.get(&section) {
                     views[kernel].own.push(symbol);
                 }
             }
@@ -86,29 +88,27 @@ pub(super) fn layout(pruned: &mut Pruned<'_>, diagnostics: &mut Diagnostics) -> 
     let module_align = module.iter().map(|&s| symbols[s].value).max().unwrap_or(1);
     let module = list_sort(module, |&a, &b| symbols[a].size > symbols[b].size);
     let mut common = Vec::new();
+    let mut audiences: Vec<Vec<usize>> = Vec::new();
+    let mut audience_of: HashMap<Bits, usize> = HashMap::new();
     for symbol in module {
         let Some(functions) = uses.get(&symbol) else {
             continue;
         };
         let seers = seen_by.kernels(functions);
-        match seers[..] {
+        let audience = *audience_of.entry(seers).or_insert_with_key(|seers| {
+            audiences.push(seers.iter().collect());
+            audiences.len() - 1
+        });
+        match audiences[audience][..] {
             [kernel] => views[kernel].own.push(symbol),
-            _ => {
-                for &kernel in &seers {
-                    views[kernel].common.push(symbol);
-                }
-                common.push((symbol, seers));
-            }
+            _ => common.push((symbol, audience)),
         }
     }
-    place_common(pruned, &common, kernels.len(), &mut layout);
+    place_common(pruned, &common, &audiences, &mut views, &mut layout);
 
     for &symbol in &dynamic {
-        for kernel in uses
-            .get(&symbol)
-            .map(|f| seen_by.kernels(f))
-            .unwrap_or_default()
-        {
+        let seers = uses.get(&symbol).map(|f| seen_by.kernels(f));
+        for kernel in seers.unwrap_or_default().iter() {
             views[kernel].dynamic = true;
         }
     }
@@ -134,7 +134,7 @@ pub(super) fn layout(pruned: &mut Pruned<'_>, diagnostics: &mut Diagnostics) -> 
             diagnostics.push(Diagnostic::too_much_shared(name, view.size, LIMIT));
         }
         let in_use = !view.own.is_empty()
-            || !view.common.is_empty()
+            || view.sees_common
             || view.dynamic
             || (dynamic.iter().any(|symbol| uses.contains_key(symbol)) && !common.is_empty());
         if in_use && let Some(section) = pruned.merged.functions[kernel].shared {
@@ -201,15 +201,15 @@ impl Visibility {
 
     /// The kernels that see what `functions` use. A kernel's own use counts
     /// for that kernel alone.
-    pub(super) fn kernels(&self, functions: &[FunctionId]) -> Vec<usize> {
+    pub(super) fn kernels(&self, functions: &[FunctionId]) -> Bits {
         let mut seers = Bits::default();
         for &function in functions {
             match self.is_entry[function] {
-                Some(kernel) => seers.join(&Bits::one(kernel)),
+                Some(kernel) => seers.insert(kernel),
                 None => seers.join(&self.reaching[function]),
             }
         }
-        seers.iter().collect()
+        seers
     }
 }
 
@@ -217,29 +217,40 @@ impl Visibility {
 /// is seen by one of its kernels. Groups stand one behind the other.
 fn place_common(
     pruned: &Pruned<'_>,
-    common: &[(SymbolId, Vec<usize>)],
-    kernels: usize,
+    common: &[(SymbolId, usize)],
+    audiences: &[Vec<usize>],
+    views: &mut [KernelView],
     layout: &mut SharedLayout,
 ) {
     let symbols = &pruned.merged.symbols;
-    let mut taken = vec![Bits::default(); kernels];
+    let classes = classes(audiences, views.len());
+    let classes_of: Vec<Vec<usize>> = audiences
+        .iter()
+        .map(|kernels| {
+            let mut members: Vec<usize> = kernels.iter().map(|&kernel| classes[kernel]).collect();
+            members.sort_unstable();
+            members.dedup();
+            members
+        })
+        .collect();
+    let mut taken = vec![Bits::default(); views.len()];
     let mut groups: Vec<(u64, u64)> = Vec::new();
     let mut group_of = Vec::with_capacity(common.len());
-    for (symbol, seers) in common {
+    for &(symbol, audience) in common {
         let mut forbidden = Bits::default();
-        for &kernel in seers {
-            forbidden.join(&taken[kernel]);
+        for &class in &classes_of[audience] {
+            forbidden.join(&taken[class]);
         }
         let group = forbidden.first_clear();
-        for &kernel in seers {
-            taken[kernel].join(&Bits::one(group));
+        for &class in &classes_of[audience] {
+            taken[class].insert(group);
         }
         if group == groups.len() {
             groups.push((0, 1));
         }
         let (size, align) = &mut groups[group];
-        *size = (*size).max(symbols[*symbol].size);
-        *align = (*align).max(symbols[*symbol].value);
+        *size = (*size).max(symbols[symbol].size);
+        *align = (*align).max(symbols[symbol].value);
         group_of.push(group);
     }
     let mut end: u64 = 0;
@@ -251,9 +262,44 @@ fn place_common(
             start
         })
         .collect();
-    for ((symbol, _), group) in common.iter().zip(group_of) {
-        layout.offset.insert(*symbol, starts[group]);
+    let mut ends = vec![None; audiences.len()];
+    for (&(symbol, audience), group) in common.iter().zip(group_of) {
+        layout.offset.insert(symbol, starts[group]);
+        ends[audience] = ends[audience].max(Some(starts[group] + symbols[symbol].size));
     }
+    for (kernels, end) in audiences.iter().zip(ends) {
+        let Some(end) = end else { continue };
+        for &kernel in kernels {
+            views[kernel].sees_common = true;
+            views[kernel].size = views[kernel].size.max(end);
+        }
+    }
+}
+
+/// A number for each kernel; those with the same number are in the same
+/// audiences. Hundreds of kernels are often one class.
+fn classes(audiences: &[Vec<usize>], kernels: usize) -> Vec<usize> {
+    let mut classes = vec![0; kernels];
+    let mut sizes = vec![kernels];
+    for audience in audiences {
+        let mut inside = vec![0; sizes.len()];
+        for &kernel in audience {
+            inside[classes[kernel]] += 1;
+        }
+        // A class of which only a part is in the audience loses that part.
+        let mut part = vec![None; sizes.len()];
+        for (class, inside) in inside.into_iter().enumerate() {
+            if inside != 0 && inside != sizes[class] {
+                part[class] = Some(sizes.len());
+                sizes[class] -= inside;
+                sizes.push(inside);
+            }
+        }
+        for &kernel in audience {
+            classes[kernel] = part[classes[kernel]].unwrap_or(classes[kernel]);
+        }
+    }
+    classes
 }
 
 /// A kernel's own variables follow the highest common one it sees, strictest
@@ -265,12 +311,6 @@ fn place_own(
     layout: &mut SharedLayout,
 ) {
     let symbols = &pruned.merged.symbols;
-    view.size = view
-        .common
-        .iter()
-        .map(|symbol| layout.offset[symbol] + symbols[*symbol].size)
-        .max()
-        .unwrap_or(0);
     let key = |symbol: SymbolId| {
         (
             symbols[symbol].value,
@@ -321,9 +361,11 @@ fn place_dynamic(
         .copied()
         .collect();
     for &function in &users {
-        if let [first, others @ ..] = &seen_by.kernels(&[function])[..] {
-            for &other in others {
-                let (a, b) = (root(&mut group, *first), root(&mut group, other));
+        let seers = seen_by.kernels(&[function]);
+        let mut seers = seers.iter();
+        if let Some(first) = seers.next() {
+            for other in seers {
+                let (a, b) = (root(&mut group, first), root(&mut group, other));
                 group[b] = a;
             }
         }
@@ -343,7 +385,7 @@ fn place_dynamic(
         }
     }
     for &function in &users {
-        if let [first, ..] = seen_by.kernels(&[function])[..] {
+        if let Some(first) = seen_by.kernels(&[function]).iter().next() {
             layout.dynamic.insert(function, views[first].size);
         }
     }

@@ -32,7 +32,16 @@ pub(super) struct Current<'a, 'd> {
     /// Ends of weak variables that another input defines, by section and
     /// start. Their bytes stay, but nothing patches them.
     pub(super) discarded_data: BTreeMap<(usize, u64), u64>,
+    /// Code of earlier inputs that this input defines anew.
+    pub(super) replaced: HashMap<SectionId, Replaced>,
     registers: Option<HashMap<u32, u32>>,
+}
+
+/// Whose code another definition replaced.
+pub(super) struct Replaced {
+    pub(super) symbol: SymbolId,
+    /// Whether the new definition is a strong one.
+    pub(super) is_strong: bool,
 }
 
 impl Current<'_, '_> {
@@ -163,9 +172,11 @@ impl<'d, 'l> Merger<'d, 'l> {
             symbols: vec![None; object.symbols.len()],
             discarded: vec![None; object.sections.len()],
             discarded_data: BTreeMap::new(),
+            replaced: HashMap::new(),
             registers: None,
         };
         self.merge_functions(&mut current)?;
+        self.forget_replaced(&current.replaced);
         self.merge_variables(&mut current)?;
         self.merge_section_symbols(&mut current);
         for (index, section) in object.sections.iter().enumerate() {

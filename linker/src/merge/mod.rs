@@ -308,7 +308,8 @@ pub(crate) struct Merged<'d> {
     pub(crate) prototypes: IdVec<PrototypeId, &'d str>,
     /// Records of the module, in input order.
     pub(crate) records: Vec<InfoRecord<'d>>,
-    /// Tentative definitions, by first appearance.
+    /// Symbols that were defined tentatively, by first appearance; some got a
+    /// definition later.
     pub(crate) commons: Vec<SymbolId>,
     /// Variables in shared memory with a definition, in definition order.
     pub(crate) shared: Vec<SymbolId>,

@@ -1,17 +1,17 @@
 //! Functions and variables: who defines a name, and what clashes.
 
+use std::collections::{HashMap, HashSet};
+
 use crate::arch::reserved;
 use crate::cubin::{Binding, Place, Symbol as FileSymbol, SymbolOther, SymbolType};
 use crate::diagnostic::{Diagnostic, Mismatch};
 use crate::error::{ParseError, Problem};
-use crate::id::{Id as _, SymbolId};
+use crate::id::{Id as _, SectionId, SymbolId};
 use crate::read::Role;
 
 use super::constants::PLACE_NAME;
-use super::merger::{Current, Merger, Placed};
-use super::{
-    Definition, Function, Listing, NativeFunction, Payload, SectionKind, SharedHome, Symbol,
-};
+use super::merger::{Current, Merger, Placed, Replaced};
+use super::{Definition, Function, Listing, NativeFunction, SectionKind, SharedHome, Symbol};
 
 impl<'d> Merger<'d, '_> {
     /// First pass: functions, each with its code section; for kernels also
@@ -193,40 +193,57 @@ impl<'d> Merger<'d, '_> {
         for &callee in &row.calls {
             self.calls_seen.remove(&(function, callee));
         }
+        let replaced = Replaced {
+            symbol: id,
+            is_strong,
+        };
+        current.replaced.insert(section, replaced);
+    }
+
+    /// Clears what replaced functions left in other tables, in one pass for
+    /// all of an input.
+    pub(super) fn forget_replaced(&mut self, replaced: &HashMap<SectionId, Replaced>) {
+        if replaced.is_empty() {
+            return;
+        }
+        let functions: HashSet<SymbolId> = replaced.values().map(|r| r.symbol).collect();
         self.merged
             .records
-            .retain(|r| !matches!(r.payload, Payload::Symbol(s, _) if s == id));
-        let mut had_relocations = false;
+            .retain(|r| !r.subject().is_some_and(|s| functions.contains(&s)));
+        let mut had_relocations = HashSet::new();
         for row in self.merged.sections.iter_mut() {
-            let is_replaced = match row.kind {
+            let Some(owner) = row.target.and_then(|target| replaced.get(&target)) else {
+                continue;
+            };
+            match row.kind {
                 // A strong kernel leaves the parameters of the weak one where
                 // they are, and adds its own.
-                SectionKind::Constant(bank) => bank > 0 || !is_strong,
-                _ => false,
-            };
-            if is_replaced && row.target == Some(section) {
-                row.content = super::Content::default();
-                row.relocations.clear();
+                SectionKind::Constant(bank) if bank > 0 || !owner.is_strong => {
+                    row.content = super::Content::default();
+                    row.relocations.clear();
+                }
+                SectionKind::Rel | SectionKind::Rela => {
+                    had_relocations.insert(owner.symbol);
+                }
+                _ => {}
             }
-            had_relocations |= matches!(row.kind, SectionKind::Rel | SectionKind::Rela)
-                && row.target == Some(section);
         }
-        if had_relocations {
-            self.discard_debug(id);
+        if !had_relocations.is_empty() {
+            self.discard_debug(&had_relocations);
         }
     }
 
     /// Debug information loses what points at a weak function that another
     /// one replaced, if the code of one had relocations so far; those without
     /// an addend always stay (case `weak_debug`).
-    fn discard_debug(&mut self, id: SymbolId) {
+    fn discard_debug(&mut self, functions: &HashSet<SymbolId>) {
         for section in self.merged.sections.iter_mut() {
             if section.kind == SectionKind::Debug && section.name.starts_with(".debug") {
                 section
                     .relocations
-                    .retain(|r| r.symbol != id || r.form == super::Form::Rel);
+                    .retain(|r| !functions.contains(&r.symbol) || r.form == super::Form::Rel);
                 let native = section.native.iter_mut().flat_map(|n| &mut n.relocations);
-                for relocation in native.filter(|r| r.symbol == id) {
+                for relocation in native.filter(|r| functions.contains(&r.symbol)) {
                     relocation.discarded = true;
                 }
             }
@@ -347,7 +364,7 @@ impl<'d> Merger<'d, '_> {
         if let Some(id) = known {
             match self.merged.symbols[id].definition {
                 Definition::Undefined => {}
-                Definition::Common => self.merged.commons.retain(|&c| c != id),
+                Definition::Common => {}
                 Definition::Section(_) | Definition::Shared(_) => {
                     if symbol.binding == Binding::WEAK {
                         let end = symbol.value.saturating_add(symbol.size);

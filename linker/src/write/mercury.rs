@@ -171,7 +171,7 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
                 flags = merged.notes.driver_flags;
                 link = native.only(finalized, SectionKind::ToolNote);
                 info = native.only(finalized, SectionKind::Compat);
-                Body::Borrowed(merged.notes.driver)
+                Body::Borrowed(&merged.notes.driver)
             }
             SectionKind::Compat => Body::Bytes(compat::section(finalized)),
             SectionKind::Info => {

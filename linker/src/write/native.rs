@@ -172,7 +172,7 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
                 flags = merged.notes.driver_flags;
                 link = sections.only(finalized, SectionKind::ToolNote);
                 info = sections.only(finalized, SectionKind::Compat);
-                Body::Borrowed(merged.notes.driver)
+                Body::Borrowed(&merged.notes.driver)
             }
             SectionKind::Compat => Body::Bytes(merged.compat.encode()),
             SectionKind::Info => {
