@@ -49,6 +49,8 @@ pub struct Options {
     pub dangling_callees: DanglingCallees,
     /// Kernels that stay.
     pub kernels: KernelFilter,
+    /// Whether to say what the program and its kernels use.
+    pub verbose: bool,
     /// The bytes of our own record in `.note.nv.tkinfo`.
     pub tool_record: Vec<u8>,
 }
@@ -60,6 +62,7 @@ impl Options {
             target,
             dangling_callees: DanglingCallees::default(),
             kernels: KernelFilter::All,
+            verbose: false,
             tool_record: Vec::new(),
         }
     }

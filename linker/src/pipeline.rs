@@ -27,7 +27,7 @@ pub(crate) fn link_executable(
     if diagnostics.has_errors() {
         return Ok(None);
     }
-    let finalized = finalize(relocated, diagnostics);
+    let finalized = finalize(relocated, options.verbose, diagnostics);
     if diagnostics.has_errors() {
         return Ok(None);
     }

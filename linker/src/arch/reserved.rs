@@ -37,6 +37,10 @@ pub fn is_provided_by_driver(name: &str) -> bool {
         || is_shared(name)
 }
 
+/// A name that stands for the size of bank 0. nvlink drops relocations against
+/// it and patches nothing (case `cdp2`).
+pub const PARAMETERS_SIZE: &str = ".nv.ptx.const0.size";
+
 /// The names of the unified function and data tables, which the linker lays
 /// out in links that have them.
 pub fn is_unified_table(name: &str) -> bool {

@@ -107,6 +107,7 @@ fn link_files(
             Behaviour::Own => DanglingCallees::Keep,
         },
         kernels: loaded.kernels.clone(),
+        verbose: request.verbose,
         tool_record,
     };
     let outcome = crate::link(&inputs, &options);

@@ -87,6 +87,8 @@ pub struct Request {
     pub time: Option<PathBuf>,
     /// The index of unified functions and variables.
     pub unified_index: Option<PathBuf>,
+    /// Whether to say what the kernels use.
+    pub verbose: bool,
     /// Holds the note about the linker.
     pub tool_record: Option<PathBuf>,
     /// What is printed.
@@ -167,6 +169,7 @@ pub fn lower(typed: &Typed, notes: &mut Vec<Diagnostic>) -> Result<Command, Diag
         registration: typed.path(Flag::RegisterLinkBinaries),
         time: typed.path(Flag::Time),
         unified_index: typed.path(Flag::UnifiedIndex),
+        verbose: typed.has(Flag::Verbose),
         tool_record: typed.path(Flag::ToolRecord),
         messages: messages(typed),
     })))
@@ -293,7 +296,6 @@ const UNSUPPORTED: &[Flag] = &[
     Flag::Relocatable,
     Flag::Debug,
     Flag::PreserveRelocations,
-    Flag::Verbose,
     Flag::DumpCallGraph,
     Flag::DumpCallGraphNoDemangle,
     Flag::NvHost,

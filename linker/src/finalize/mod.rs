@@ -6,6 +6,7 @@
 mod externs;
 mod inherit;
 mod records;
+mod report;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
 use crate::id::{FunctionId, IdVec, PrototypeId, SymbolId};
@@ -43,6 +44,7 @@ pub(crate) enum Edge {
 /// Computes the records and makes the sections that hold the call graph.
 pub(crate) fn finalize<'d>(
     relocated: Relocated<'d>,
+    verbose: bool,
     diagnostics: &mut Diagnostics,
 ) -> Finalized<'d> {
     let pruned = &relocated.laid_out.pruned;
@@ -62,6 +64,21 @@ pub(crate) fn finalize<'d>(
     let module_records = records::module(pruned, &stacks);
     records::propagate(pruned, &stacks, &mut function_records);
     externs::distribute(pruned, &mut function_records);
+    if verbose {
+        // A link that has failed says nothing of stacks.
+        let known = if diagnostics.has_errors() {
+            &IdVec::new()
+        } else {
+            &stacks
+        };
+        report::report(
+            pruned,
+            &module_records,
+            &function_records,
+            known,
+            diagnostics,
+        );
+    }
     let call_graph = call_graph(&relocated);
     let prototypes = prototypes(&relocated);
     Finalized {

@@ -8,7 +8,7 @@ use crate::id::SectionId;
 use crate::merge::{Definition, SectionKind};
 use crate::prune::Pruned;
 
-pub(crate) use shared::SharedLayout;
+pub(crate) use shared::{RESERVED as RESERVED_SHARED, SharedLayout};
 
 /// What was pruned, with addresses.
 #[derive(Debug)]

@@ -17,7 +17,7 @@ use crate::prune::Pruned;
 /// What a kernel may use without asking for more at launch.
 const LIMIT: u64 = 0xc000;
 /// What the system keeps at the start of shared memory on sm_90 and later.
-const RESERVED: u64 = 0x400;
+pub(crate) const RESERVED: u64 = 0x400;
 /// Dynamic shared memory begins at a multiple of this.
 const DYNAMIC_ALIGN: u64 = 16;
 

@@ -1,5 +1,6 @@
 //! Relocations move to output sections and output symbols.
 
+use crate::arch::reserved;
 use crate::cubin::{Relocation as FileRelocation, Symbol as FileSymbol, SymbolType};
 use crate::error::{ParseError, Problem};
 use crate::read::{InputSection, Role};
@@ -75,7 +76,9 @@ impl<'d> Merger<'d, '_> {
         } else {
             match current.symbols[relocation.symbol as usize] {
                 Some(id) => id,
-                None if relocation.symbol == 0 => return Ok(None),
+                None if relocation.symbol == 0 || symbol.name == reserved::PARAMETERS_SIZE => {
+                    return Ok(None);
+                }
                 None => {
                     return Err(ParseError::new(Problem::Malformed(format!(
                         "relocation against {}, which is not part of the link",

@@ -229,7 +229,7 @@ fn report_undefined(laid_out: &LaidOut<'_>, diagnostics: &mut Diagnostics) {
         if missing[id] {
             let input = symbol
                 .input
-                .map_or("", |input| merged.inputs[input.index()].as_str());
+                .map_or("", |i| merged.inputs[i.index()].as_str());
             diagnostics.push(Diagnostic::undefined_reference(&symbol.name, input));
         }
     }
