@@ -80,6 +80,12 @@ impl Diagnostic {
         )
     }
 
+    /// Unified functions or variables need an index that all images share.
+    pub fn unified_without_index() -> Self {
+        let text = "Unified symbols found but index file not specified.";
+        Self::new(Severity::Fatal, "no-unified-index", text)
+    }
+
     /// The call graph names what is no function.
     pub fn no_call_graph_node() -> Self {
         let text = "Internal error: no callgraph node";

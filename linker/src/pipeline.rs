@@ -1,6 +1,6 @@
 //! The link as a sequence of phases.
 
-use crate::diagnostic::Diagnostics;
+use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::error::ParseError;
 use crate::finalize::finalize;
 use crate::layout::layout;
@@ -17,6 +17,10 @@ pub(crate) fn link_executable(
     options: &Options,
     diagnostics: &mut Diagnostics,
 ) -> Result<Option<Vec<u8>>, ParseError> {
+    if objects.iter().any(|object| object.has_unified_symbols) {
+        diagnostics.push(Diagnostic::unified_without_index());
+        return Ok(None);
+    }
     let merged = merge(objects, options.target, diagnostics)?;
     if diagnostics.has_errors() {
         return Ok(None);

@@ -105,6 +105,8 @@ pub(crate) struct Object<'d> {
     strings: Section<'d>,
     /// The native world of a Mercury object.
     pub(crate) native: Option<Native<'d>>,
+    /// It defines functions or variables that several images share.
+    pub(crate) has_unified_symbols: bool,
 }
 
 impl<'d> Object<'d> {
@@ -148,6 +150,16 @@ impl<'d> Object<'d> {
             None => file.symbols.clone(),
         };
         check_sizes(&file, &symbols)?;
+        let is_unified = |kind| {
+            matches!(
+                kind,
+                SectionType::CUDA_UFT
+                    | SectionType::CUDA_UFT_ENTRY
+                    | SectionType::CUDA_UDT
+                    | SectionType::CUDA_UDT_ENTRY
+            )
+        };
+        let has_unified_symbols = file.sections.iter().any(|s| is_unified(s.kind));
         let strings = match file.section_of_type(SectionType::SYMTAB) {
             Some(table) => *file.section(file.sections[table].link)?,
             None => {
@@ -162,6 +174,7 @@ impl<'d> Object<'d> {
             symbols,
             strings,
             native,
+            has_unified_symbols,
         })
     }
 
