@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-/// A string table being filled. The empty name is always at 0.
+/// A string table being filled. It starts with an empty name; adding another
+/// makes a second one, as the empty signature of a kernel whose address is
+/// taken does (case `cdp2`).
 #[derive(Debug)]
 pub(crate) struct NameTable<'n> {
     bytes: Vec<u8>,
@@ -13,7 +15,7 @@ impl<'n> NameTable<'n> {
     pub(crate) fn new() -> Self {
         Self {
             bytes: vec![0],
-            offsets: HashMap::from([("", 0)]),
+            offsets: HashMap::new(),
         }
     }
 

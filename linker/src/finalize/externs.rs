@@ -34,7 +34,7 @@ pub(super) fn distribute<'d>(
         Bits::join,
     );
     if let [lone] = entries[..] {
-        keep_undefined(pruned, &mut records[lone]);
+        keep_external(pruned, &mut records[lone]);
     }
     // Which kernels got a list already: most functions hand over the same.
     let mut given: HashMap<Vec<SymbolId>, Bits> = HashMap::new();
@@ -45,7 +45,7 @@ pub(super) fn distribute<'d>(
         if !pruned.live.functions[function] || pruned.merged.functions[function].is_entry {
             continue;
         }
-        let missing = keep_undefined(pruned, &mut records[function]);
+        let missing = keep_external(pruned, &mut records[function]);
         if let [lone] = entries[..] {
             if !missing.is_empty() {
                 add(&mut records[lone], &missing);
@@ -59,17 +59,23 @@ pub(super) fn distribute<'d>(
         }
     }
     for entry in entries {
-        keep_undefined(pruned, &mut records[entry]);
+        keep_external(pruned, &mut records[entry]);
     }
 }
 
-/// Drops defined functions, and records without any other, and says which
-/// functions are left.
-fn keep_undefined(pruned: &Pruned<'_>, records: &mut Vec<InfoRecord<'_>>) -> Vec<SymbolId> {
+/// Drops defined functions other than kernels, which are launched and not
+/// called, and records without any other. Says which are left.
+fn keep_external(pruned: &Pruned<'_>, records: &mut Vec<InfoRecord<'_>>) -> Vec<SymbolId> {
     let mut left = Vec::new();
     records.retain_mut(|record| match &mut record.payload {
         Payload::Symbols(symbols) => {
-            symbols.retain(|&s| pruned.merged.symbols[s].definition == Definition::Undefined);
+            symbols.retain(|&s| {
+                let symbol = &pruned.merged.symbols[s];
+                symbol.definition == Definition::Undefined
+                    || symbol
+                        .function
+                        .is_some_and(|f| pruned.merged.functions[f].is_entry)
+            });
             left.extend_from_slice(symbols);
             !symbols.is_empty()
         }

@@ -329,6 +329,11 @@ impl<'d> Merger<'d, '_> {
         current: &mut Current<'_, 'd>,
         symbol: &FileSymbol<'d>,
     ) -> Option<SymbolId> {
+        if symbol.place == Place::Undefined {
+            let id = self.new_named(current, symbol, Binding::LOCAL, Listing::Unlisted);
+            self.merged.symbols[id].definition = Definition::Never;
+            return Some(id);
+        }
         let placed = self.place(current, symbol.place.section()? as usize)?;
         let id = self.new_named(current, symbol, Binding::LOCAL, Listing::Local);
         self.define_variable(id, symbol, placed);
@@ -363,8 +368,7 @@ impl<'d> Merger<'d, '_> {
         };
         if let Some(id) = known {
             match self.merged.symbols[id].definition {
-                Definition::Undefined => {}
-                Definition::Common => {}
+                Definition::Undefined | Definition::Common | Definition::Never => {}
                 Definition::Section(_) | Definition::Shared(_) => {
                     if symbol.binding == Binding::WEAK {
                         let end = symbol.value.saturating_add(symbol.size);
@@ -444,7 +448,7 @@ impl<'d> Merger<'d, '_> {
             }
             // The alignment stays that of the first declaration.
             Definition::Common => merged.size = merged.size.max(symbol.size),
-            Definition::Section(_) | Definition::Shared(_) => {}
+            Definition::Section(_) | Definition::Shared(_) | Definition::Never => {}
         }
         id
     }

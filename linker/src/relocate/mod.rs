@@ -212,7 +212,10 @@ fn report_undefined(laid_out: &LaidOut<'_>, diagnostics: &mut Diagnostics) {
             let is_missing = match symbol.definition {
                 Definition::Undefined => true,
                 Definition::Shared(SharedHome::Dynamic) => symbol.size > 0,
-                Definition::Section(_) | Definition::Common | Definition::Shared(_) => false,
+                Definition::Section(_)
+                | Definition::Common
+                | Definition::Shared(_)
+                | Definition::Never => false,
             };
             if !is_missing
                 || symbol.weak_reference

@@ -87,6 +87,10 @@ impl<'a, 'd> Resolver<'a, 'd> {
                 }),
                 _ => None,
             },
+            Definition::Never => Some(Target {
+                value: u64::MAX,
+                bank: None,
+            }),
             Definition::Common | Definition::Undefined => None,
         }
     }

@@ -115,8 +115,9 @@ pub(super) fn symbol_names<'a>(finalized: &'a Finalized<'_>) -> NameTable<'a> {
         names.add(signature);
     }
     for &symbol in pruned.merged.locals.iter().chain(&pruned.merged.globals) {
-        if pruned.live.symbols[symbol] {
-            names.add(&pruned.merged.symbols[symbol].name);
+        let name = &pruned.merged.symbols[symbol].name;
+        if pruned.live.symbols[symbol] && !name.is_empty() {
+            names.add(name);
         }
     }
     names
@@ -259,7 +260,10 @@ fn symbol_table_bytes(
         let symbol = &merged.symbols[id];
         let section = match symbol.definition {
             Definition::Section(section) => sections.number[section],
-            Definition::Undefined | Definition::Common | Definition::Shared(_) => 0,
+            Definition::Undefined
+            | Definition::Common
+            | Definition::Shared(_)
+            | Definition::Never => 0,
         };
         let is_missing = symbol.definition == Definition::Undefined
             && symbol.weak_reference

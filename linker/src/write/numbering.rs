@@ -131,6 +131,7 @@ fn is_symbol_written(finalized: &Finalized<'_>, presence: &Presence, id: SymbolI
         }
         Definition::Undefined => !reserved::is_unified_table(&symbol.name),
         Definition::Section(_) | Definition::Common | Definition::Shared(_) => true,
+        Definition::Never => false,
     }
 }
 

@@ -165,7 +165,10 @@ pub(super) fn native_symbols(
         let symbol = &merged.symbols[id];
         let section = match symbol.definition {
             Definition::Section(section) => Some(section),
-            Definition::Undefined | Definition::Common | Definition::Shared(_) => None,
+            Definition::Undefined
+            | Definition::Common
+            | Definition::Shared(_)
+            | Definition::Never => None,
         };
         let code = section
             .filter(|_| symbol.kind == SymbolType::FUNC)
@@ -227,7 +230,10 @@ pub(super) fn mercury_symbols(
         let symbol = &merged.symbols[id];
         let section = match symbol.definition {
             Definition::Section(section) => Some(section),
-            Definition::Undefined | Definition::Common | Definition::Shared(_) => None,
+            Definition::Undefined
+            | Definition::Common
+            | Definition::Shared(_)
+            | Definition::Never => None,
         };
         let is_variable = symbol.kind == SymbolType::OBJECT && section.is_some();
         let reserved = reserved_value(symbol).is_some();
