@@ -13,6 +13,7 @@ use crate::arch::reserved;
 use crate::cubin::SectionType;
 use crate::finalize::Finalized;
 use crate::id::{FunctionId, IdVec, SectionId};
+use crate::layout::RESERVED_SHARED;
 use crate::merge::{Form, Section, SectionKind};
 
 use super::encode;
@@ -223,6 +224,10 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
             }
             SectionKind::SharedReserved => {
                 Body::Empty(section.content.size + reserved::SHARED_START)
+            }
+            // The module's own section has what the system reserves.
+            SectionKind::Shared if section.target.is_none() => {
+                Body::Empty(section.content.size + RESERVED_SHARED)
             }
             SectionKind::Global | SectionKind::Shared => Body::Empty(section.content.size),
         };

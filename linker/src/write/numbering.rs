@@ -3,6 +3,7 @@
 use crate::arch::reserved;
 use crate::finalize::Finalized;
 use crate::id::{FunctionId, IdVec, SectionId, SymbolId};
+use crate::layout::RESERVED_SHARED;
 use crate::merge::{Definition, Form, Section, SectionKind};
 
 /// Sections that are written, in creation order, and their relocations.
@@ -127,7 +128,12 @@ fn is_symbol_written(finalized: &Finalized<'_>, presence: &Presence, id: SymbolI
     }
     match symbol.definition {
         Definition::Section(section) if symbol.kind == crate::cubin::SymbolType::SECTION => {
-            presence.is_present[section] && has_section_symbol(&pruned.merged.sections[section])
+            let reserved = match pruned.merged.target.has_mercury() {
+                true => RESERVED_SHARED,
+                false => 0,
+            };
+            presence.is_present[section]
+                && has_section_symbol(&pruned.merged.sections[section], reserved)
         }
         Definition::Undefined => !reserved::is_unified_table(&symbol.name),
         Definition::Section(_) | Definition::Common | Definition::Shared(_) => true,
@@ -136,7 +142,9 @@ fn is_symbol_written(finalized: &Finalized<'_>, presence: &Presence, id: SymbolI
 }
 
 /// Tables and records have no symbol of their own, nor have empty sections.
-fn has_section_symbol(section: &Section<'_>) -> bool {
+/// In Mercury images what the system reserves of shared memory does not count
+/// (case `shared_extern`).
+fn has_section_symbol(section: &Section<'_>, reserved: u64) -> bool {
     match section.kind {
         SectionKind::SectionNames
         | SectionKind::SymbolNames
@@ -148,7 +156,7 @@ fn has_section_symbol(section: &Section<'_>) -> bool {
         | SectionKind::Rela => false,
         SectionKind::Debug => section.content.size > 0,
         SectionKind::Shared => {
-            section.content.size > 0
+            section.content.size > reserved
                 || !section.name.starts_with(".nv.shared.")
                     && !section.name.starts_with(".nv_debug")
         }

@@ -20,15 +20,17 @@ const RENAMED_PADDING: u64 = 3;
 const SYMBOL_TABLE: &str = ".nv.merc.symtab";
 /// Undefined symbols that stand for reserved shared memory, with the value
 /// they have in the native symbol table.
-const RESERVED: [(&str, u64); 2] = [
+const RESERVED: [(&str, u64); 3] = [
+    (".nv.reservedSmem.begin", 0),
     (".nv.reservedSmem.offset0", 0x40),
     (".nv.reservedSmem.cap", 0x400),
 ];
 
 /// The native spelling of a section name, where it differs.
 fn native_name(name: &str) -> Option<String> {
-    name.contains(USER_CONSTANTS)
-        .then(|| name.replace(USER_CONSTANTS, USER_CONSTANTS_NATIVE))
+    // Relocations without addends keep the Mercury name: there never are any.
+    let is_renamed = name.strip_prefix(".rela").unwrap_or(name) == USER_CONSTANTS;
+    is_renamed.then(|| name.replace(USER_CONSTANTS, USER_CONSTANTS_NATIVE))
 }
 
 /// Both string tables.
