@@ -9,13 +9,8 @@ use crate::merge::{Definition, InfoRecord, Payload};
 use crate::prune::Pruned;
 
 /// Keeps the undefined functions of each record, and hands those of device
-/// functions to every kernel that reaches them.
-///
-/// A kernel whose own record names only defined functions loses it. Of a lone
-/// kernel it is gone before anything is handed over, and a new one is made at
-/// the end; with more kernels it goes only if nothing came in (cases
-/// `externs_one_kernel` and `externs_kernels`). A lone kernel gets them from
-/// all live functions, reached or not.
+/// functions to every kernel that reaches them (case `externs_kernels`). A
+/// lone kernel gets those of all live functions, reached or not.
 pub(super) fn distribute<'d>(
     pruned: &Pruned<'d>,
     records: &mut IdVec<FunctionId, Vec<InfoRecord<'d>>>,
@@ -25,6 +20,10 @@ pub(super) fn distribute<'d>(
         return;
     }
     let entries: Vec<FunctionId> = pruned.entries().collect();
+    if let [lone] = entries[..] {
+        give_all(pruned, records, lone);
+        return;
+    }
     let mut entry_number = IdVec::filled(&pruned.merged.functions, None);
     for (number, &entry) in entries.iter().enumerate() {
         entry_number[entry] = Some(number);
@@ -33,24 +32,14 @@ pub(super) fn distribute<'d>(
         |f| entry_number[f].map_or_else(Bits::default, Bits::one),
         Bits::join,
     );
-    if let [lone] = entries[..] {
-        keep_external(pruned, &mut records[lone]);
-    }
     // Which kernels got a list already: most functions hand over the same.
     let mut given: HashMap<Vec<SymbolId>, Bits> = HashMap::new();
-    for section in pruned.merged.sections.iter() {
-        let Some(function) = section.function else {
-            continue;
-        };
-        if !pruned.live.functions[function] || pruned.merged.functions[function].is_entry {
+    for function in in_order_of_code(pruned) {
+        if pruned.merged.functions[function].is_entry {
             continue;
         }
         let missing = keep_external(pruned, &mut records[function]);
-        if let [lone] = entries[..] {
-            if !missing.is_empty() {
-                add(&mut records[lone], &missing);
-            }
-        } else if !missing.is_empty() {
+        if !missing.is_empty() {
             let given = given.entry(missing.clone()).or_default();
             for number in reaching[function].iter_without(given) {
                 add(&mut records[entries[number]], &missing);
@@ -58,8 +47,44 @@ pub(super) fn distribute<'d>(
             given.join(&reaching[function]);
         }
     }
+    // A record that names only defined functions goes if nothing came in.
     for entry in entries {
         keep_external(pruned, &mut records[entry]);
+    }
+}
+
+fn in_order_of_code(pruned: &Pruned<'_>) -> impl Iterator<Item = FunctionId> {
+    let sections = pruned.merged.sections.iter();
+    sections
+        .filter_map(|section| section.function)
+        .filter(|&function| pruned.live.functions[function])
+}
+
+/// Gives a lone kernel what all functions with it lack, the last first, in a
+/// new record at the end. Its own record stays where it is if nothing came in
+/// (cases `externs_one_kernel` and `externs_lone_order`).
+fn give_all(
+    pruned: &Pruned<'_>,
+    records: &mut IdVec<FunctionId, Vec<InfoRecord<'_>>>,
+    lone: FunctionId,
+) {
+    let mut own = 0;
+    let mut all = Vec::new();
+    for function in in_order_of_code(pruned) {
+        let missing = keep_external(pruned, &mut records[function]);
+        if function == lone {
+            own = missing.len();
+        }
+        for symbol in missing {
+            if !all.contains(&symbol) {
+                all.insert(0, symbol);
+            }
+        }
+    }
+    if all.len() > own {
+        let list = &mut records[lone];
+        list.retain(|record| record.code != InfoCode::EXTERNS);
+        list.push(record(all));
     }
 }
 
@@ -95,9 +120,13 @@ fn add(records: &mut Vec<InfoRecord<'_>>, missing: &[SymbolId]) {
             return;
         }
     }
-    records.push(InfoRecord {
+    records.push(record(missing.to_vec()));
+}
+
+fn record<'d>(symbols: Vec<SymbolId>) -> InfoRecord<'d> {
+    InfoRecord {
         format: Format::Sized,
         code: InfoCode::EXTERNS,
-        payload: Payload::Symbols(missing.to_vec()),
-    });
+        payload: Payload::Symbols(symbols),
+    }
 }

@@ -6,7 +6,7 @@
 
 use crate::cubin::{Format, InfoCode};
 use crate::id::{FunctionId, Id as _, IdVec};
-use crate::merge::{InfoRecord, Payload};
+use crate::merge::{Definition, InfoRecord, Payload};
 use crate::prune::Pruned;
 
 /// How the values of the functions that a kernel reaches make its own.
@@ -22,8 +22,8 @@ enum Rule {
     Total,
 }
 
-/// What is inherited, in the order in which records are added that a kernel
-/// lacks. Found by giving one record after the other to functions of several
+/// What is inherited, in the order in which records are added that a lone
+/// kernel lacks. Found by giving one record after the other to functions of several
 /// objects; the case `mbarrier_tma` shows one that real code has.
 const INHERITED: [(InfoCode, Format, Rule); 9] = [
     (InfoCode::CTAIDZ_USED, Format::NoValue, Rule::Any),
@@ -86,6 +86,59 @@ pub(super) fn inherit<'d>(
                 set(&mut records[entry], code, format, total);
             }
         }
+    }
+}
+
+/// Puts what kernels took over into the order in which it came: function by
+/// function, in the order of code, and each function's records in the order of
+/// its input (case `inherit_order`). `own` counts the records that each kernel
+/// brought. A lone kernel has an order of its own, see [`INHERITED`].
+pub(super) fn sort_by_arrival(
+    pruned: &Pruned<'_>,
+    own: &IdVec<FunctionId, Vec<InfoCode>>,
+    records: &mut IdVec<FunctionId, Vec<InfoRecord<'_>>>,
+) {
+    let entries: Vec<FunctionId> = pruned.entries().collect();
+    if entries.len() < 2 {
+        return;
+    }
+    let order: Vec<FunctionId> = pruned
+        .merged
+        .sections
+        .iter()
+        .filter_map(|section| section.function)
+        .filter(|&f| pruned.live.functions[f] && !pruned.merged.functions[f].is_entry)
+        .collect();
+    for entry in entries {
+        let (own, list) = (&own[entry], &mut records[entry]);
+        if list.iter().filter(|r| !own.contains(&r.code)).count() < 2 {
+            continue;
+        }
+        let mut is_reached = vec![false; pruned.merged.functions.len()];
+        for function in pruned.graph.reached_from(entry) {
+            is_reached[function.index()] = true;
+        }
+        let arrived: Vec<InfoCode> = order
+            .iter()
+            .filter(|f| is_reached[f.index()])
+            .flat_map(|&f| &pruned.merged.functions[f].records)
+            .filter(|record| !is_about_defined(pruned, record))
+            .map(|record| record.code)
+            .collect();
+        list.sort_by_key(|record| match own.contains(&record.code) {
+            true => None,
+            false => Some(arrived.iter().position(|&code| code == record.code)),
+        });
+    }
+}
+
+/// Whether this is an `EXTERNS` record that hands nothing over.
+fn is_about_defined(pruned: &Pruned<'_>, record: &InfoRecord<'_>) -> bool {
+    match &record.payload {
+        Payload::Symbols(symbols) => symbols
+            .iter()
+            .all(|&s| pruned.merged.symbols[s].definition != Definition::Undefined),
+        Payload::Head(_) | Payload::Bytes(_) | Payload::Symbol(..) => false,
     }
 }
 

@@ -62,8 +62,13 @@ pub(crate) fn finalize<'d>(
     }
     records::check_registers(pruned, diagnostics);
     let module_records = records::module(pruned, &stacks);
+    let mut own_codes = IdVec::new();
+    for list in function_records.iter() {
+        own_codes.push(list.iter().map(|record| record.code).collect());
+    }
     records::propagate(pruned, &stacks, &mut function_records);
     externs::distribute(pruned, &mut function_records);
+    inherit::sort_by_arrival(pruned, &own_codes, &mut function_records);
     if verbose {
         // A link that has failed says nothing of stacks.
         let known = if diagnostics.has_errors() {
