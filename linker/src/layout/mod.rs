@@ -2,19 +2,25 @@
 
 mod constants;
 mod shared;
+mod textures;
+
+use std::collections::HashMap;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::id::SectionId;
+use crate::id::{SectionId, SymbolId};
 use crate::merge::{Definition, SectionKind};
 use crate::prune::Pruned;
 
 pub(crate) use shared::{RESERVED as RESERVED_SHARED, SharedLayout};
+pub(crate) use textures::is_reference;
 
 /// What was pruned, with addresses.
 #[derive(Debug)]
 pub(crate) struct LaidOut<'d> {
     pub(crate) pruned: Pruned<'d>,
     pub(crate) shared: SharedLayout,
+    /// Where a kernel finds the handle of a texture, sampler or surface.
+    pub(crate) texture_slots: HashMap<SymbolId, u64>,
     /// The value of the null symbol, which stands for the constants that no
     /// name leads to (case `ocg_weak`).
     pub(crate) null_value: u64,
@@ -25,10 +31,12 @@ pub(crate) fn layout<'d>(mut pruned: Pruned<'d>, diagnostics: &mut Diagnostics) 
     place_commons(&mut pruned);
     let shared = shared::layout(&mut pruned, diagnostics);
     check_constants(&pruned, diagnostics);
+    let texture_slots = textures::layout(&mut pruned);
     let null_value = reserve_sections(&mut pruned);
     LaidOut {
         pruned,
         shared,
+        texture_slots,
         null_value,
     }
 }

@@ -347,13 +347,7 @@ impl<'d, 'l> Merger<'d, 'l> {
         // the symbol of that comes before its own.
         if kind == SectionKind::Constant(0) && target.is_some() {
             let own = self.merged.locals.pop();
-            self.section(
-                format!(".rel{name}"),
-                SectionKind::Rel,
-                0x40,
-                8,
-                Some(section),
-            );
+            self.section(format!(".rel{name}"), SectionKind::Rel, 0, 8, Some(section));
             self.merged.locals.extend(own);
         }
         section

@@ -3,7 +3,7 @@
 use crate::arch::reserved;
 use crate::cubin::SymbolType;
 use crate::id::FunctionId;
-use crate::layout::LaidOut;
+use crate::layout::{LaidOut, is_reference};
 use crate::merge::{Definition, Relocation, Section, SectionKind, SharedHome};
 
 /// Which of the two worlds of a Mercury link is being patched.
@@ -91,6 +91,13 @@ impl<'a, 'd> Resolver<'a, 'd> {
                 value: u64::MAX,
                 bank: None,
             }),
+            Definition::Undefined if is_reference(symbol.kind) => {
+                let slot = self.laid_out.texture_slots.get(&relocation.symbol);
+                Some(Target {
+                    value: *slot?,
+                    bank: Some(0),
+                })
+            }
             Definition::Common | Definition::Undefined => None,
         }
     }
