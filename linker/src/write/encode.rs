@@ -96,10 +96,10 @@ pub(super) struct SymbolEntry {
 }
 
 /// Section numbers from here on do not fit into a symbol.
-const EXTENDED: u32 = 0xff00;
+pub(super) const EXTENDED: u32 = 0xff00;
 
 /// A symbol table behind its null symbol.
-pub(super) fn symbols(entries: impl Iterator<Item = SymbolEntry>) -> Vec<u8> {
+pub(super) fn symbols<'e>(entries: impl Iterator<Item = &'e SymbolEntry>) -> Vec<u8> {
     let mut bytes = vec![0; 24];
     for entry in entries {
         let section = if entry.section >= EXTENDED {
@@ -114,6 +114,13 @@ pub(super) fn symbols(entries: impl Iterator<Item = SymbolEntry>) -> Vec<u8> {
         bytes.extend(entry.size.to_le_bytes());
     }
     bytes
+}
+
+/// The section numbers of all symbols, for images with more sections than a
+/// symbol table entry can name.
+pub(super) fn symbol_sections(entries: &[SymbolEntry]) -> Vec<u8> {
+    let numbers = std::iter::once(0).chain(entries.iter().map(|entry| entry.section));
+    numbers.flat_map(u32::to_le_bytes).collect()
 }
 
 /// Our own tool record, then those of the inputs.

@@ -3,7 +3,7 @@
 use crate::arch::{FileFlags, reserved};
 use crate::cubin::{SectionType, SymbolType};
 use crate::finalize::{Finalized, own_registers};
-use crate::id::{IdVec, SectionId};
+use crate::id::{IdVec, SectionId, SymbolId};
 use crate::merge::{Definition, Form, SectionKind};
 use crate::name_table::NameTable;
 
@@ -150,6 +150,7 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
     let target = |section: &crate::merge::Section<'_>| {
         section.target.map_or(0, |target| sections.number[target])
     };
+    let entries = symbol_entries(finalized, &sections, &symbols, &names);
     let mut output = Vec::with_capacity(sections.order.len());
     let mut strings = Vec::new();
     for &id in &sections.order {
@@ -165,9 +166,14 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
             SectionKind::Symbols => {
                 link = sections.only(finalized, SectionKind::SymbolNames);
                 info = symbols.locals as u32 + 1;
-                Body::Bytes(symbol_table_bytes(finalized, &sections, &symbols, &names))
+                let mut table = encode::symbols(entries.iter());
+                table[8..16].copy_from_slice(&relocated.laid_out.null_value.to_le_bytes());
+                Body::Bytes(table)
             }
-            SectionKind::SymbolSections => Body::Bytes(Vec::new()),
+            SectionKind::SymbolSections => {
+                link = symbol_table;
+                Body::Bytes(encode::symbol_sections(&entries))
+            }
             SectionKind::ToolNote => Body::Bytes(encode::tool_note(finalized, tool_record)),
             SectionKind::DriverNote => {
                 flags = merged.notes.driver_flags;
@@ -249,14 +255,14 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
     }
 }
 
-fn symbol_table_bytes(
+fn symbol_entries(
     finalized: &Finalized<'_>,
     sections: &SectionNumbers,
     symbols: &SymbolNumbers,
     names: &NameTable<'_>,
-) -> Vec<u8> {
+) -> Vec<SymbolEntry> {
     let merged = &finalized.relocated.laid_out.pruned.merged;
-    let mut bytes = encode::symbols(symbols.order.iter().map(|&id| {
+    let entry = |&id: &SymbolId| {
         let symbol = &merged.symbols[id];
         let section = match symbol.definition {
             Definition::Section(section) => sections.number[section],
@@ -278,8 +284,6 @@ fn symbol_table_bytes(
             value: if is_missing { u64::MAX } else { symbol.value },
             size: symbol.size,
         }
-    }));
-    let null_value = finalized.relocated.laid_out.null_value;
-    bytes[8..16].copy_from_slice(&null_value.to_le_bytes());
-    bytes
+    };
+    symbols.order.iter().map(entry).collect()
 }

@@ -1,5 +1,6 @@
 //! Which sections and symbols are written, and their numbers.
 
+use super::encode;
 use crate::arch::reserved;
 use crate::finalize::Finalized;
 use crate::id::{FunctionId, IdVec, SectionId, SymbolId};
@@ -36,11 +37,22 @@ impl Presence {
         let pruned = &finalized.relocated.laid_out.pruned;
         let mut is_present = IdVec::filled(&pruned.merged.sections, false);
         let mut sections = Vec::new();
+        let mut extension = None;
         for (id, section) in pruned.merged.sections.enumerate() {
-            if pruned.live.sections[id] && is_written(finalized, section) {
+            if section.kind == SectionKind::SymbolSections {
+                extension = Some((id, sections.len()));
+            } else if pruned.live.sections[id] && is_written(finalized, section) {
                 is_present[id] = true;
                 sections.push(id);
             }
+        }
+        // With section 0, the last one would have a number that no symbol can
+        // hold.
+        if let Some((id, position)) = extension
+            && sections.len() + 1 >= encode::EXTENDED as usize
+        {
+            is_present[id] = true;
+            sections.insert(position, id);
         }
         Self {
             sections,

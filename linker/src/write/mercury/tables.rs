@@ -217,7 +217,7 @@ pub(super) fn native_symbols(
                 size: 0,
             }
         });
-    encode::symbols(symbols.chain(parameters))
+    encode::symbols(symbols.chain(parameters).collect::<Vec<_>>().iter())
 }
 
 /// `.nv.merc.symtab`: variables keep the spelling of relocatable objects.
@@ -228,7 +228,7 @@ pub(super) fn mercury_symbols(
     names: &Names<'_>,
 ) -> Vec<u8> {
     let merged = &finalized.relocated.laid_out.pruned.merged;
-    encode::symbols(numbers.order.iter().map(|&id| {
+    let entries = numbers.order.iter().map(|&id| {
         let symbol = &merged.symbols[id];
         let section = match symbol.definition {
             Definition::Section(section) => Some(section),
@@ -259,5 +259,6 @@ pub(super) fn mercury_symbols(
             value: symbol.value,
             size: symbol.size,
         }
-    }))
+    });
+    encode::symbols(entries.collect::<Vec<_>>().iter())
 }
