@@ -143,8 +143,19 @@ pub(super) fn layout(pruned: &mut Pruned<'_>, diagnostics: &mut Diagnostics) -> 
             } else {
                 0
             };
-            pruned.merged.sections[section].content.size = view.size + reserved;
-            pruned.merged.sections[section].keep_empty = true;
+            let target = pruned.merged.target;
+            let section = &mut pruned.merged.sections[section];
+            section.content.size = view.size + reserved;
+            // Dynamic shared memory alone holds a section only where the
+            // alignment is its own (case `dynamic_align`).
+            section.keep_empty = view.size > 0
+                || section.content.align == DYNAMIC_ALIGN
+                || (section.content.align > DYNAMIC_ALIGN
+                    && target.is_hopper_or_newer()
+                    && !target.has_mercury());
+            if !section.keep_empty {
+                section.content.size = 0;
+            }
         }
     }
     // The module's own section stays, empty, when dynamic shared memory has
