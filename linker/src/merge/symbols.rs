@@ -297,9 +297,13 @@ impl<'d> Merger<'d, '_> {
             }
         };
         let id = match self.known(symbol) {
-            Some(id) => id,
+            Some(id) => {
+                self.check_agreement(current, id, symbol);
+                id
+            }
             None => {
                 let id = self.new_named(current, symbol, symbol.binding, Listing::Unlisted);
+                self.merged.symbols[id].size = symbol.size;
                 // What has a size is only referred to here, and defined elsewhere.
                 if symbol.binding != Binding::LOCAL && symbol.size == 0 {
                     self.section(".nv_debug.shared", SectionKind::Shared, 3, 1, None);
@@ -319,7 +323,14 @@ impl<'d> Merger<'d, '_> {
             merged.input = Some(current.id);
             self.merged.shared.push(id);
         } else if home != SharedHome::Dynamic && symbol.binding != Binding::WEAK {
-            self.report_duplicate(current, id, symbol.name);
+            if merged.binding == Binding::WEAK {
+                // nvlink lays out both, one after the other, and uses one;
+                // here they are one variable.
+                merged.binding = symbol.binding;
+                merged.value = merged.value.max(symbol.value);
+            } else {
+                self.report_duplicate(current, id, symbol.name);
+            }
         }
         Some(id)
     }
