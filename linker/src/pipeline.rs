@@ -21,7 +21,7 @@ pub(crate) fn link_executable(
         diagnostics.push(Diagnostic::unified_without_index());
         return Ok(None);
     }
-    let merged = merge(objects, options.target, diagnostics)?;
+    let merged = merge(objects, options.target, &options.kernels, diagnostics)?;
     if diagnostics.has_errors() {
         return Ok(None);
     }

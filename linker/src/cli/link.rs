@@ -47,6 +47,7 @@ fn link_files(
         libraries: &request.libraries,
         library_paths: &request.library_paths,
         keep_system_libraries: request.keep_system_libraries,
+        registers_modules: request.registration.is_some(),
         kernels: &request.kernels,
         may_lack_arch: request.messages.hide_missing_arch,
         warnings_are_errors: request.messages.warnings_are_errors,

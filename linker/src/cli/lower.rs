@@ -373,7 +373,7 @@ mod tests {
     use super::*;
 
     fn check(arguments: &str, expected: &str) {
-        let arguments = arguments.split(' ').map(OsString::from);
+        let arguments = arguments.split(' ').map(OsString::from).collect();
         let mut notes = Vec::new();
         let typed = typed::parse(arguments, &|_| Ok(Vec::new()), &mut notes).unwrap();
         let mut shown = match lower(&typed, &mut notes) {

@@ -45,20 +45,21 @@ impl Exit {
 
 /// Runs the program with its arguments, the program's name left out.
 pub fn run(arguments: impl Iterator<Item = OsString>) -> Exit {
+    let arguments: Vec<OsString> = arguments.collect();
     let mut notes = Vec::new();
-    let typed = typed::parse(arguments, &|path| std::fs::read(path), &mut notes);
-    // What the options say of themselves is printed as it is: nvlink applies
-    // no option to it.
-    let print = |notes: &mut Vec<Diagnostic>| {
-        for note in notes.drain(..) {
-            eprintln!("{note}");
-        }
+    // No other option applies to messages about options.
+    let plain = Messages {
+        without_codes: typed::wants_compatibility(&arguments),
+        ..Messages::default()
     };
-    print(&mut notes);
+    let typed = typed::parse(arguments, &|path| std::fs::read(path), &mut notes);
+    for note in notes.drain(..) {
+        plain.print(note);
+    }
     let typed = match typed {
         Ok(typed) => typed,
         Err(problem) => {
-            eprintln!("{problem}");
+            plain.print(problem);
             return Exit::Fatal;
         }
     };
@@ -120,7 +121,11 @@ impl Messages {
         let ours = match (self.without_codes, &message.detail) {
             (true, _) => String::new(),
             (false, None) => format!(" [{}]", message.code),
-            (false, Some(detail)) => format!(": {detail} [{}]", message.code),
+            (false, Some(detail)) => {
+                let is_sentence = message.text.ends_with(['.', '?']);
+                let joint = if is_sentence { "" } else { ":" };
+                format!("{joint} {detail} [{}]", message.code)
+            }
         };
         eprintln!("{message}{report}{ours}");
         message.severity >= Severity::Error

@@ -61,7 +61,10 @@ fn try_write(path: &Path, contents: &[u8]) -> io::Result<()> {
         // What the user's mask leaves of it, as for any new file.
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
-    let mut file = builder.tempfile_in(folder)?;
+    // The name of the file on the way says nothing to a user.
+    let mut file = builder
+        .tempfile_in(folder)
+        .map_err(|error| io::Error::from(error.kind()))?;
     file.write_all(contents)?;
     file.persist(&path)?;
     Ok(())

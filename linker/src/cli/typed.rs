@@ -26,15 +26,11 @@ pub type ReadFile<'a> = &'a dyn Fn(&Path) -> std::io::Result<Vec<u8>>;
 /// Sorts out the arguments. The first error ends it, as with nvlink. What else
 /// the user should know goes to `notes`.
 pub fn parse(
-    arguments: impl IntoIterator<Item = OsString>,
+    arguments: Vec<OsString>,
     read: ReadFile<'_>,
     notes: &mut Vec<Diagnostic>,
 ) -> Result<Typed, Diagnostic> {
-    let arguments: Vec<OsString> = arguments.into_iter().collect();
-    // What `@file` means depends on this, wherever it stands.
-    let compat = arguments
-        .iter()
-        .any(|argument| argument == "--compat" || argument == "-compat");
+    let compat = wants_compatibility(&arguments);
     let mut parser = Parser {
         typed: Typed::default(),
         read,
@@ -43,6 +39,14 @@ pub fn parse(
     };
     parser.arguments(arguments, 0)?;
     Ok(parser.typed)
+}
+
+/// Whether `--compat` is among the arguments: what `@file` means and how
+/// messages look depends on it, wherever it stands.
+pub fn wants_compatibility(arguments: &[OsString]) -> bool {
+    arguments
+        .iter()
+        .any(|argument| argument == "--compat" || argument == "-compat")
 }
 
 impl Typed {
@@ -280,7 +284,23 @@ fn resolve(typed: &str) -> Result<(&'static Spelling, Option<&str>), Diagnostic>
         .iter()
         .filter(|spelling| spelling.joined)
         .find_map(|spelling| Some((spelling, Some(typed.strip_prefix(spelling.short?)?))))
-        .ok_or_else(|| fatal("unknown-option", format!("Unknown option '{name}'")))
+        .ok_or_else(|| unknown_option(name))
+}
+
+/// Says which option may be meant: nvlink's long names need two dashes and its
+/// short ones one.
+fn unknown_option(name: &str) -> Diagnostic {
+    let problem = fatal("unknown-option", format!("Unknown option '{name}'"));
+    let bare = name.trim_start_matches('-');
+    let meant = FLAGS.iter().find_map(|spelling| match spelling.short {
+        _ if spelling.long == bare => Some(format!("--{bare}")),
+        Some(short) if short == bare => Some(format!("-{bare}")),
+        _ => None,
+    });
+    match meant {
+        Some(meant) => problem.with_detail(format_args!("did you mean '{meant}'?")),
+        None => problem.with_detail("--help lists all options"),
+    }
 }
 
 fn is_processor(text: &str) -> bool {
@@ -360,7 +380,11 @@ mod tests {
     /// What was understood, or the error.
     fn check(arguments: &str, expected: &str) {
         let mut notes = Vec::new();
-        let typed = parse(arguments.split(' ').map(OsString::from), &files, &mut notes);
+        let typed = parse(
+            arguments.split(' ').map(OsString::from).collect(),
+            &files,
+            &mut notes,
+        );
         let shown = match typed {
             Err(error) => error.text,
             Ok(typed) => {
@@ -479,7 +503,8 @@ mod tests {
             ],
             0..8,
         )) {
-            let _ = parse(arguments.into_iter().map(OsString::from), &files, &mut Vec::new());
+            let arguments = arguments.into_iter().map(OsString::from).collect();
+            let _ = parse(arguments, &files, &mut Vec::new());
         }
     }
 }

@@ -1,5 +1,7 @@
 //! What one host object brings to a link.
 
+use std::borrow::Cow;
+
 use super::check;
 use super::{Behaviour, Wanted};
 use crate::container::HostFile;
@@ -7,13 +9,45 @@ use crate::container::host::{ModuleId, ReferenceKind, ReferenceScope};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::fatbin::Fatbin;
 
+/// The names of a host object's modules.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Modules<'d> {
+    /// These wait for this link.
+    Waiting(Vec<Cow<'d, str>>),
+    /// The object holds the linked code of these.
+    Linked(Vec<&'d str>),
+}
+
+impl<'d> Modules<'d> {
+    /// The first name says which kind all are. Before names of modules that
+    /// wait, `def` means nothing to nvlink; behind the others it has to stand.
+    pub(super) fn new(ids: &[ModuleId<'d>]) -> Option<Self> {
+        let linked = || -> Option<Vec<&str>> {
+            let ids = ids.iter().map(|id| match id {
+                ModuleId::Linked(id) => Some(*id),
+                ModuleId::Module(_) => None,
+            });
+            ids.collect()
+        };
+        match ids.first() {
+            Some(ModuleId::Linked(_)) => linked().map(Self::Linked),
+            Some(ModuleId::Module(_)) | None => Some(Self::Waiting(
+                ids.iter()
+                    .map(|id| match id {
+                        ModuleId::Module(id) => Cow::Borrowed(*id),
+                        ModuleId::Linked(id) => Cow::Owned(format!("def {id}")),
+                    })
+                    .collect(),
+            )),
+        }
+    }
+}
+
 /// A host object, taken apart.
 #[derive(Debug)]
 pub(super) struct HostObject<'d> {
-    /// The modules it waits to have linked.
-    pub(super) modules: Vec<&'d str>,
-    /// The modules whose linked code it holds.
-    pub(super) linked: Vec<&'d str>,
+    /// Its names in the registration of modules.
+    pub(super) modules: Modules<'d>,
     /// Its relocatable device code.
     pub(super) fatbins: Vec<Fatbin<'d>>,
     /// The kernels its host code may launch, as patterns.
@@ -34,28 +68,21 @@ impl<'d> HostObject<'d> {
             Behaviour::Nvlink => no_fatbin(name),
         };
         let file = HostFile::parse(data).map_err(fail)?;
+        let ids: &[ModuleId<'d>] = if wanted.registers_modules {
+            &file.module_ids
+        } else {
+            &[]
+        };
+        let modules = Modules::new(ids).ok_or_else(|| {
+            let text = "unexpected data in module_ids";
+            vec![check::fatal("bad-module-ids", name, text)]
+        })?;
         let mut object = Self {
-            modules: Vec::new(),
-            linked: Vec::new(),
+            modules,
             fatbins: Vec::new(),
             kernels: Vec::new(),
             names_kernels: false,
         };
-        for id in &file.module_ids {
-            match id {
-                ModuleId::Linked(id) => object.linked.push(id),
-                // What does not start so is no name of a module.
-                ModuleId::Module(id) if id.starts_with('_') => object.modules.push(id),
-                ModuleId::Module(_) => {}
-            }
-        }
-        if !object.modules.is_empty() && !object.linked.is_empty() {
-            return Err(vec![check::fatal(
-                "bad-module-ids",
-                name,
-                "unexpected data in module_ids",
-            )]);
-        }
         for references in &file.references {
             if references.kind == ReferenceKind::Kernel {
                 object.kernels.extend(&references.patterns);

@@ -5,13 +5,13 @@ use std::collections::HashSet;
 
 use super::check::{self, Verdict};
 use super::files::{Files, Opened, Source};
-use super::host::{self, HostObject};
+use super::host::{self, HostObject, Modules};
 use super::modules::name_of_path;
 use super::select::select;
 use super::{Environment, Image, Kernels, Loaded, Wanted};
 use crate::arch::reserved;
 use crate::container::{Archive, HostFile, InputKind, archive, detect};
-use crate::cubin::{Binding, File, Place};
+use crate::cubin::{Binding, File, Place, SymbolOther};
 use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
 use crate::error::ParseError;
 use crate::fatbin::{Fatbin, Kind, Limit};
@@ -32,7 +32,10 @@ pub fn load<'d>(
         wanted,
         environment,
         diagnostics,
-        linked_elsewhere: linked_elsewhere(files),
+        linked_elsewhere: match wanted.registers_modules {
+            true => linked_elsewhere(files),
+            false => HashSet::new(),
+        },
         images: Vec::new(),
         modules: Vec::new(),
         further_modules: Vec::new(),
@@ -45,6 +48,7 @@ pub fn load<'d>(
         loader.opened(opened).ok()?;
     }
     loader.warn_of_company();
+    loader.warn_of_nothing().ok()?;
     Some(loader.finish())
 }
 
@@ -59,7 +63,8 @@ struct Loader<'a, 'd> {
     linked_elsewhere: HashSet<&'d str>,
     images: Vec<Image<'d>>,
     modules: Vec<String>,
-    /// Further modules of single objects; nvlink registers them last.
+    /// Further modules of single objects; nvlink registers them last, and the
+    /// last one first.
     further_modules: Vec<String>,
     kernels: Vec<&'d str>,
     /// Whether every object so far says which kernels its host code launches.
@@ -74,10 +79,11 @@ impl<'d> Loader<'_, 'd> {
         match opened {
             Opened::Read(source) => self.source(source),
             Opened::Unreadable { name, why } => Err(self.unreadable(name, why)),
-            Opened::Incompatible { name, library } => self.warn(
-                "incompatible-library",
-                format!("Skipping incompatible '{name}' when searching for -l{library}"),
-            ),
+            Opened::Incompatible { name, library } => {
+                let text = format!("Skipping incompatible '{name}' when searching for -l{library}");
+                self.warn("incompatible-library", text)?;
+                self.stop_after_errors()
+            }
             Opened::Missing { library } => {
                 self.hints.push(Diagnostic::new(
                     Severity::Info,
@@ -238,24 +244,38 @@ impl<'d> Loader<'_, 'd> {
         })?;
         self.all_name_kernels &= object.names_kernels;
         self.kernels.extend(&object.kernels);
-        let is_linked = |id: &&str| self.linked_elsewhere.contains(*id);
-        if !object.linked.is_empty() || object.modules.iter().any(is_linked) {
+        let mut modules = match object.modules {
+            Modules::Linked(_) => return Ok(()),
+            Modules::Waiting(modules) => modules,
+        };
+        if modules
+            .iter()
+            .any(|id| self.linked_elsewhere.contains(&**id))
+        {
             return Ok(());
         }
         for fatbin in &object.fatbins {
             self.fatbin(name, fatbin)?;
         }
         if !object.fatbins.is_empty() {
-            let mut modules = object.modules.iter().map(|id| (*id).to_owned());
+            if modules.is_empty() {
+                modules.push(name_of_path(&self.environment.folder, name).into());
+            }
+            let mut modules = modules.into_iter().map(Cow::into_owned);
             self.modules.extend(modules.next());
             self.further_modules.extend(modules);
         }
-        // nvlink notices here that a warning was an error.
-        if self.diagnostics.has_errors() {
-            self.diagnostics.push(host::internal_error());
-            return Err(Stop);
+        self.stop_after_errors()
+    }
+
+    /// nvlink notices at host objects and libraries that a warning was an
+    /// error.
+    fn stop_after_errors(&mut self) -> Result<(), Stop> {
+        if !self.diagnostics.has_errors() {
+            return Ok(());
         }
-        Ok(())
+        self.diagnostics.push(host::internal_error());
+        Err(Stop)
     }
 
     fn fatbin_file(&mut self, name: &str, fatbin: Fatbin<'d>) -> Result<(), Stop> {
@@ -338,7 +358,8 @@ impl<'d> Loader<'_, 'd> {
     }
 
     /// Whether an object so far refers to something that no object so far
-    /// defines. References from dead code count.
+    /// defines. References from dead code count; dynamic shared memory is
+    /// never defined.
     fn needs_system_library(&self) -> bool {
         let mut defined = HashSet::new();
         let mut wanted = HashSet::new();
@@ -351,6 +372,7 @@ impl<'d> Loader<'_, 'd> {
                 if symbol.place != Place::Undefined {
                     defined.insert(symbol.name.to_owned());
                 } else if symbol.binding == Binding::GLOBAL
+                    && symbol.other.space() != SymbolOther::SHARED
                     && !symbol.name.is_empty()
                     && !reserved::is_provided_by_driver(symbol.name)
                 {
@@ -384,6 +406,15 @@ impl<'d> Loader<'_, 'd> {
         }
     }
 
+    /// nvlink makes an image without code of inputs without code.
+    fn warn_of_nothing(&mut self) -> Result<(), Stop> {
+        if !self.images.is_empty() || self.wanted.is_compatible() {
+            return Ok(());
+        }
+        let text = "no input has device code to link; the image is empty";
+        self.warn("no-device-code", text.to_owned())
+    }
+
     fn finish(self) -> Loaded<'d> {
         let kernels = match self.wanted.kernels {
             Kernels::All => KernelFilter::All,
@@ -397,7 +428,7 @@ impl<'d> Loader<'_, 'd> {
             }
         };
         let mut modules = self.modules;
-        modules.extend(self.further_modules);
+        modules.extend(self.further_modules.into_iter().rev());
         Loaded {
             images: self.images,
             modules,
@@ -406,7 +437,8 @@ impl<'d> Loader<'_, 'd> {
         }
     }
 
-    /// Says that an input is left out, where nvlink says nothing.
+    /// Says that an input is left out, where nvlink says nothing. The link
+    /// goes on, as it does after any warning.
     fn ignored(&mut self, name: &str, why: &str) -> Result<(), Stop> {
         if self.wanted.is_compatible() {
             return Ok(());
@@ -481,11 +513,10 @@ impl From<ParseError> for WalkEnd {
 fn linked_elsewhere(files: &Files) -> HashSet<&str> {
     let mut linked = HashSet::new();
     let mut object = |data| {
-        if let Ok(file) = HostFile::parse(data) {
-            linked.extend(file.module_ids.iter().filter_map(|id| match id {
-                crate::container::host::ModuleId::Linked(id) => Some(*id),
-                crate::container::host::ModuleId::Module(_) => None,
-            }));
+        if let Ok(file) = HostFile::parse(data)
+            && let Some(Modules::Linked(ids)) = Modules::new(&file.module_ids)
+        {
+            linked.extend(ids);
         }
     };
     for opened in &files.0 {

@@ -61,6 +61,9 @@ pub struct Wanted<'a> {
     pub library_paths: &'a [PathBuf],
     /// Whether libcudadevrt.a is linked without need.
     pub keep_system_libraries: bool,
+    /// Whether the modules are registered. Only then does nvlink look at their
+    /// names.
+    pub registers_modules: bool,
     /// Which kernels stay.
     pub kernels: &'a Kernels,
     /// Whether an object may lack code for the processor.

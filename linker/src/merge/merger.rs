@@ -8,6 +8,7 @@ use crate::cubin::{InfoCode, InfoRecords, Place, SymbolType};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::error::ParseError;
 use crate::id::{FunctionId, Id as _, IdVec, InputId, PrototypeId, SectionId, SymbolId};
+use crate::options::KernelFilter;
 use crate::read::{InputSection, Object, Role};
 
 use super::{Compat, Listing, Merged, NativeContent, Notes, SectionKind, Symbol};
@@ -88,6 +89,7 @@ impl Current<'_, '_> {
 pub(super) struct Merger<'d, 'l> {
     pub(super) merged: Merged<'d>,
     pub(super) diagnostics: &'l mut Diagnostics,
+    filter: &'l KernelFilter,
     section_keys: HashMap<(Cow<'d, str>, Option<SectionId>), SectionId>,
     pub(super) names: HashMap<&'d str, SymbolId>,
     /// Registers that the definition in use of a function needs.
@@ -96,13 +98,16 @@ pub(super) struct Merger<'d, 'l> {
     pub(super) calls_seen: std::collections::HashSet<(FunctionId, FunctionId)>,
 }
 
-/// Merges the objects in their order.
+/// Merges the objects in their order. Kernels that `filter` leaves out by parts
+/// of their names are no kernels from the start; what the host names is looked
+/// at when everything is known.
 pub(crate) fn merge<'d>(
     objects: &[Object<'d>],
     target: Sm,
+    filter: &KernelFilter,
     diagnostics: &mut Diagnostics,
 ) -> Result<Merged<'d>, ParseError> {
-    let mut merger = Merger::new(target, objects, diagnostics);
+    let mut merger = Merger::new(target, objects, filter, diagnostics);
     for (index, object) in objects.iter().enumerate() {
         let merged = merger.merge_object(InputId::new(index), object);
         // A name that is no function, though the call graph says so, was
@@ -122,7 +127,12 @@ pub(crate) fn merge<'d>(
 }
 
 impl<'d, 'l> Merger<'d, 'l> {
-    fn new(target: Sm, objects: &[Object<'d>], diagnostics: &'l mut Diagnostics) -> Self {
+    fn new(
+        target: Sm,
+        objects: &[Object<'d>],
+        filter: &'l KernelFilter,
+        diagnostics: &'l mut Diagnostics,
+    ) -> Self {
         let mut merger = Self {
             merged: Merged {
                 target,
@@ -141,6 +151,7 @@ impl<'d, 'l> Merger<'d, 'l> {
                 inputs: objects.iter().map(|o| o.name.clone()).collect(),
             },
             diagnostics,
+            filter,
             section_keys: HashMap::new(),
             names: HashMap::new(),
             registers: HashMap::new(),
@@ -162,6 +173,14 @@ impl<'d, 'l> Merger<'d, 'l> {
             merger.section(".nv.compat", SectionKind::Compat, 0, 4, None);
         }
         merger
+    }
+
+    /// Whether a kernel of this name counts as one.
+    pub(super) fn is_kernel(&self, name: &str) -> bool {
+        match self.filter {
+            KernelFilter::Containing(_) => self.filter.keeps(name),
+            KernelFilter::All | KernelFilter::Matching(_) => true,
+        }
     }
 
     fn merge_object(&mut self, id: InputId, object: &Object<'d>) -> Result<(), ParseError> {
@@ -189,13 +208,13 @@ impl<'d, 'l> Merger<'d, 'l> {
     /// Sections that only a section symbol leads to: debug information,
     /// parameters, data without symbols of its own.
     fn merge_section_symbols(&mut self, current: &mut Current<'_, 'd>) {
-        for symbol in &current.object.symbols {
-            if symbol.kind != SymbolType::SECTION {
-                continue;
-            }
-            let Some(index) = symbol.place.section() else {
-                continue;
-            };
+        let symbols = current.object.symbols.iter();
+        let mut sections: Vec<u32> = symbols
+            .filter(|symbol| symbol.kind == SymbolType::SECTION)
+            .filter_map(|symbol| symbol.place.section())
+            .collect();
+        sections.sort_unstable();
+        for index in sections {
             match current.object.sections[index as usize].role {
                 Role::Constant(_) | Role::GlobalInit | Role::Debug | Role::SharedReserved => {
                     if self.place(current, index as usize).is_none() {

@@ -114,7 +114,7 @@ impl<'d> Merger<'d, '_> {
         merged.input = Some(current.id);
         merged.definition = Definition::Section(section);
         self.merged.functions[function].text = Some(section);
-        if symbol.other.has(SymbolOther::ENTRY) {
+        if symbol.other.has(SymbolOther::ENTRY) && self.is_kernel(symbol.name) {
             let name = symbol.name;
             let target = Some(section);
             let info = self.section(

@@ -4,11 +4,10 @@
 //! layout of shared memory still looks at the whole call graph.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
 
 use crate::call_graph::CallGraph;
 use crate::id::{FunctionId, Id as _, IdVec, SectionId, SymbolId};
-use crate::merge::{Definition, Merged, SectionKind, SharedHome};
+use crate::merge::{Definition, Merged, SectionKind};
 use crate::options::{DanglingCallees, KernelFilter};
 
 /// What is alive, beside what was merged.
@@ -56,7 +55,7 @@ pub(crate) fn prune<'d>(
             }
         }
     }
-    for id in named_after_death(&merged, filter) {
+    for id in named_after_death(&merged) {
         sections[id] = true;
     }
     for (id, section) in merged.sections.enumerate() {
@@ -78,29 +77,13 @@ pub(crate) fn prune<'d>(
 }
 
 /// The shared memory of removed kernels: it is not written, but for nvlink its
-/// name has been given. The kernels that `-kernels-used` leaves out never get
-/// such a section unless they declare shared memory (case `host_objects`).
-fn named_after_death(
-    merged: &Merged<'_>,
-    filter: &KernelFilter,
-) -> impl Iterator<Item = SectionId> {
-    let declared: HashSet<SectionId> = merged
-        .shared
-        .iter()
-        .filter_map(|&symbol| match merged.symbols[symbol].definition {
-            Definition::Shared(SharedHome::Kernel(section)) => Some(section),
-            _ => None,
-        })
-        .collect();
-    let keeps_all = match filter {
-        KernelFilter::All | KernelFilter::Matching(_) => true,
-        KernelFilter::Containing(_) => false,
-    };
+/// name has been given (case `removed_kernels`).
+fn named_after_death(merged: &Merged<'_>) -> impl Iterator<Item = SectionId> {
     merged
-        .functions
+        .sections
         .enumerate()
-        .filter_map(|(_, function)| function.shared)
-        .filter(move |section| keeps_all || declared.contains(section))
+        .filter(|(_, section)| section.kind == SectionKind::Shared && section.target.is_some())
+        .map(|(id, _)| id)
 }
 
 fn live_functions(

@@ -1,0 +1,1 @@
+__global__ void w(int *p) { *p = 1; }

@@ -1,0 +1,14 @@
+//# Shows: extensible whole programs are linked, with a warning about company other than the device runtime
+//# Compile: a.cu
+//# Compile: e.cubin = e.cu -rdc=false -ewp
+//# Compile: e2.cubin = e2.cu -rdc=false -ewp
+//# Link: alone.cubin = e.cubin
+//# Link: before.cubin = a.cubin e.cubin
+//# ExpectText: warning : 'a.cubin': -ewp compiled objects should only link with libcudadevrt
+//# CompareText
+//# Link: behind.cubin = e.cubin a.cubin
+//# ExpectText: warning : 'a.cubin': -ewp compiled objects should only link with libcudadevrt
+//# CompareText
+//# Link: both.cubin = e.cubin e2.cubin
+//# CompareText
+__global__ void k(int *p) { *p = 1; }

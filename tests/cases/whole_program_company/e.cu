@@ -1,0 +1,1 @@
+__global__ void e(int *p) { *p = 2; }

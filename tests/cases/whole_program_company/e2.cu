@@ -1,0 +1,1 @@
+__global__ void e2(int *p) { *p = 3; }
