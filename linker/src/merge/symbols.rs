@@ -382,8 +382,12 @@ impl<'d> Merger<'d, '_> {
                 Definition::Undefined | Definition::Common | Definition::Never => {}
                 Definition::Section(_) | Definition::Shared(_) => {
                     if symbol.binding == Binding::WEAK {
-                        let end = symbol.value.saturating_add(symbol.size);
-                        current.discarded_data.insert((section, symbol.value), end);
+                        // Beside a strong variable it stays patched (case
+                        // `weak_data_pointers`).
+                        if self.merged.symbols[id].binding == Binding::WEAK {
+                            let end = symbol.value.saturating_add(symbol.size);
+                            current.discarded_data.insert((section, symbol.value), end);
+                        }
                         return Ok(id);
                     }
                     if self.merged.symbols[id].binding != Binding::WEAK {
