@@ -1,7 +1,7 @@
 //! Which entry of a fatbin a link for one processor takes.
 //!
 //! Every rule was measured with nvlink 13.0.88; the cases `fatbin_input` and
-//! `fatbin_choice` show them.
+//! `fatbinary` show them.
 
 use crate::arch::{Sm, Suffix};
 use crate::error::ParseError;

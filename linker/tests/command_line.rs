@@ -1,0 +1,166 @@
+//! The program as its users run it: messages, exit codes and files.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A folder of its own for every test, with two objects that belong together.
+struct Folder(tempfile::TempDir);
+
+/// What a run printed, and how it ended.
+#[derive(Debug, PartialEq, Eq)]
+struct Ran {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+impl Folder {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let inputs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/inputs");
+        for name in ["caller", "callee"] {
+            let from = inputs.join(format!("{name}.sm_90.cubin"));
+            std::fs::copy(&from, folder.path().join(format!("{name}.cubin"))).unwrap();
+        }
+        Self(folder)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.path(name), text).unwrap();
+    }
+
+    fn run(&self, arguments: &str) -> Ran {
+        let output = Command::new(env!("CARGO_BIN_EXE_rustnvlink"))
+            .args(arguments.split_whitespace())
+            .current_dir(self.0.path())
+            .output()
+            .unwrap();
+        Ran {
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// Runs a link, and says how it ended and what it said.
+    fn check(&self, arguments: &str, code: i32, stderr: &str) {
+        let ran = self.run(arguments);
+        assert_eq!(
+            (ran.code, &*ran.stderr),
+            (Some(code), stderr),
+            "{arguments}"
+        );
+    }
+}
+
+/// Longer than what nvlink needs to look at a file.
+const TEXT: &str = "a text of more than fifty bytes, which is as much as nvlink reads first";
+
+#[test]
+fn a_link_writes_its_image_and_nothing_else() {
+    let folder = Folder::new();
+    folder.check("-arch=sm_90 -o out.cubin caller.cubin callee.cubin", 0, "");
+    let image = std::fs::read(folder.path("out.cubin")).unwrap();
+    folder.write("arguments.txt", "-arch sm_90 caller.cubin \"callee.cubin\"");
+    for spelling in ["@arguments.txt", "-optf arguments.txt"] {
+        folder.check(&format!("{spelling} -o again.cubin"), 0, "");
+        assert_eq!(image, std::fs::read(folder.path("again.cubin")).unwrap());
+    }
+    assert_eq!(std::fs::read_dir(folder.0.path()).unwrap().count(), 5);
+}
+
+#[test]
+fn what_is_left_out_is_said_unless_nvlink_is_meant() {
+    let folder = Folder::new();
+    folder.write("note.txt", TEXT);
+    let arguments = "-arch=sm_90 -o out.cubin caller.cubin callee.cubin note.txt";
+    let warning = "nvlink warning : 'note.txt' is ignored: it is neither a host object nor an \
+                   archive, cubin or fatbin [ignored-input]\n";
+    folder.check(arguments, 0, warning);
+    folder.check(&format!("{arguments} --compat"), 0, "");
+    folder.check(&format!("{arguments} -w"), 0, "");
+    std::fs::remove_file(folder.path("out.cubin")).unwrap();
+    let error = warning.replace("warning ", "error   ");
+    folder.check(&format!("{arguments} -Werror"), 255, &error);
+    assert!(!folder.path("out.cubin").exists());
+}
+
+#[test]
+fn failed_links_leave_older_outputs_alone() {
+    let folder = Folder::new();
+    folder.write("out.cubin", "older");
+    folder.write("modules.h", "older");
+    let ran = folder
+        .run("-arch=sm_90 -o out.cubin caller.cubin --register-link-binaries=modules.h -lmissing");
+    assert_eq!(ran.code, Some(255));
+    assert!(
+        ran.stderr.contains("[undefined-reference]"),
+        "{}",
+        ran.stderr
+    );
+    assert!(
+        ran.stderr
+            .ends_with("no library was found for -lmissing [missing-library]\n")
+    );
+    for name in ["out.cubin", "modules.h"] {
+        assert_eq!(std::fs::read_to_string(folder.path(name)).unwrap(), "older");
+    }
+}
+
+#[test]
+fn modules_are_registered_by_their_paths() {
+    let folder = Folder::new();
+    folder.check(
+        "-arch=sm_90 -o out.cubin caller.cubin callee.cubin --register-link-binaries=modules.h",
+        0,
+        "",
+    );
+    let text = std::fs::read_to_string(folder.path("modules.h")).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[0], "#define NUM_PRELINKED_OBJECTS 2");
+    assert!(lines[1].starts_with("DEFINE_REGISTER_FUNC(_"));
+    assert!(lines[2].ends_with("_callee_cubin)"));
+}
+
+#[test]
+fn problems_with_options_and_inputs() {
+    let folder = Folder::new();
+    folder.write("junk.cubin", TEXT);
+    let check = |arguments: &str, message: &str| {
+        folder.check(
+            &format!("-arch=sm_90 -o out.cubin {arguments}"),
+            1,
+            &format!("nvlink fatal   : {message}\n"),
+        );
+        assert!(!folder.path("out.cubin").exists());
+    };
+    check(
+        "-verbose",
+        "Unknown option 'verbose': did you mean '--verbose'? [unknown-option]",
+    );
+    check("--compat -verbose", "Unknown option 'verbose'");
+    check(
+        "junk.cubin",
+        "cubin not an elf? in 'junk.cubin' [not-a-cubin]",
+    );
+    check("--compat junk.cubin", "cubin not an elf?");
+    check(
+        "-report-arch --compat nothing.cubin",
+        "Could not open input file 'nothing.cubin' (target: sm_90)",
+    );
+}
+
+#[test]
+fn help_and_version_go_to_the_standard_output() {
+    let folder = Folder::new();
+    let help = folder.run("--help");
+    assert_eq!((help.code, &*help.stderr), (Some(0), ""));
+    assert!(help.stdout.contains("Usage: rustnvlink"));
+    let version = folder.run("-V");
+    assert_eq!((version.code, &*version.stderr), (Some(0), ""));
+    assert!(version.stdout.contains("release 13.0, V13.0.88"));
+}
