@@ -1,6 +1,6 @@
 //! Native twins of the Mercury generation follow their Mercury sections.
 
-use crate::cubin::{InfoRecords, SymbolType};
+use crate::cubin::{InfoRecords, Relocation as FileRelocation, SymbolType};
 use crate::error::{ParseError, Problem};
 use crate::id::FunctionId;
 use crate::read::{Native, NativeRole};
@@ -64,11 +64,20 @@ impl<'d> Merger<'d, '_> {
                         .parameters
                         .get_or_insert(*section);
                 }
-                NativeRole::Relocations(patched) => {
-                    let Some(patched) = placed.get(patched).copied().flatten() else {
+                NativeRole::Relocations(index) => {
+                    let Some(patched) = placed.get(index).copied().flatten() else {
                         continue;
                     };
-                    self.merge_native_relocations(current, native, twin, patched, &placed)
+                    let data = native.sections.iter().find_map(|other| match other.role {
+                        NativeRole::SharedData(mercury) if other.index == index => Some(mercury),
+                        _ => None,
+                    });
+                    let is_left_out = |offset: u64| {
+                        data.is_some_and(|section| current.is_discarded_data(section, offset))
+                    };
+                    let relocations = Native::relocations(twin)?
+                        .filter(|relocation| !is_left_out(relocation.offset));
+                    self.merge_native_relocations(current, native, relocations, patched, &placed)
                         .map_err(|e| e.in_section(section.name))?;
                 }
                 NativeRole::Code(_)
@@ -89,11 +98,11 @@ impl<'d> Merger<'d, '_> {
         &mut self,
         current: &Current<'_, 'd>,
         native: &Native<'d>,
-        twin: &crate::read::NativeSection<'d>,
+        relocations: impl Iterator<Item = FileRelocation>,
         patched: Placed,
         placed: &[Option<Placed>],
     ) -> Result<(), ParseError> {
-        for relocation in Native::relocations(twin)? {
+        for relocation in relocations {
             let symbol = native
                 .symbols
                 .get(relocation.symbol as usize)
