@@ -11,7 +11,7 @@ mod native;
 use crate::cubin::{File, Place, Relocation, Section, SectionType, Symbol, SymbolOther};
 use crate::error::{ParseError, Problem};
 
-pub(crate) use native::{Native, NativeRole, NativeSection};
+pub(crate) use native::{Native, NativeRole};
 
 /// Set on every section of the Mercury world.
 pub(crate) const SHF_MERCURY: u64 = 0x1000_0000;
