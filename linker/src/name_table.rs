@@ -1,6 +1,6 @@
 //! String tables in creation order: equal names once, no suffix sharing.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// A string table being filled. It starts with an empty name; adding another
 /// makes a second one, as the empty signature of a kernel whose address is
@@ -8,14 +8,14 @@ use std::collections::HashMap;
 #[derive(Debug)]
 pub(crate) struct NameTable<'n> {
     bytes: Vec<u8>,
-    offsets: HashMap<&'n str, u32>,
+    offsets: FxHashMap<&'n str, u32>,
 }
 
 impl<'n> NameTable<'n> {
     pub(crate) fn new() -> Self {
         Self {
             bytes: vec![0],
-            offsets: HashMap::new(),
+            offsets: FxHashMap::default(),
         }
     }
 

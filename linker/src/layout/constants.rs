@@ -5,7 +5,7 @@
 //! the constants at the same place: behind whatever any of them holds so far,
 //! at the strictest alignment among them (case `ocg_alignment`).
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use crate::id::{FunctionId, SectionId};
 use crate::merge::{Contribution, SectionKind};
@@ -71,7 +71,7 @@ fn function_of(pruned: &Pruned<'_>, section: SectionId) -> Option<FunctionId> {
 }
 
 /// The banks of the kernels.
-struct Banks(HashMap<(FunctionId, SectionKind), SectionId>);
+struct Banks(FxHashMap<(FunctionId, SectionKind), SectionId>);
 
 impl Banks {
     fn new(pruned: &Pruned<'_>) -> Self {

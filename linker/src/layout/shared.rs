@@ -5,7 +5,7 @@
 //! the others get a place that is the same in all their kernels, and two of
 //! them share a place when no kernel sees both.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use crate::bits::Bits;
 use crate::diagnostic::{Diagnostic, Diagnostics};
@@ -25,9 +25,9 @@ const DYNAMIC_ALIGN: u64 = 16;
 #[derive(Debug, Default)]
 pub(crate) struct SharedLayout {
     /// Where a variable starts.
-    pub(crate) offset: HashMap<SymbolId, u64>,
+    pub(crate) offset: FxHashMap<SymbolId, u64>,
     /// Where dynamic shared memory starts, as each function sees it.
-    pub(crate) dynamic: HashMap<FunctionId, u64>,
+    pub(crate) dynamic: FxHashMap<FunctionId, u64>,
 }
 
 /// The shared memory that one kernel sees.
@@ -68,7 +68,7 @@ pub(super) fn layout(pruned: &mut Pruned<'_>, diagnostics: &mut Diagnostics) -> 
     let seen_by = Visibility::new(pruned, &kernels);
     let mut views: Vec<KernelView> = kernels.iter().map(|_| KernelView::default()).collect();
 
-    let kernel_of: HashMap<SectionId, usize> = kernels
+    let kernel_of: FxHashMap<SectionId, usize> = kernels
         .iter()
         .enumerate()
         .filter_map(|(index, &kernel)| Some((pruned.merged.functions[kernel].shared?, index)))
@@ -89,7 +89,7 @@ pub(super) fn layout(pruned: &mut Pruned<'_>, diagnostics: &mut Diagnostics) -> 
     let module = list_sort(module, |&a, &b| symbols[a].size > symbols[b].size);
     let mut common = Vec::new();
     let mut audiences: Vec<Vec<usize>> = Vec::new();
-    let mut audience_of: HashMap<Bits, usize> = HashMap::new();
+    let mut audience_of: FxHashMap<Bits, usize> = FxHashMap::default();
     for symbol in module {
         let Some(functions) = uses.get(&symbol) else {
             continue;
@@ -172,8 +172,8 @@ pub(super) fn layout(pruned: &mut Pruned<'_>, diagnostics: &mut Diagnostics) -> 
 }
 
 /// The functions whose code names a variable.
-fn users(pruned: &Pruned<'_>) -> HashMap<SymbolId, Vec<FunctionId>> {
-    let mut users: HashMap<SymbolId, Vec<FunctionId>> = HashMap::new();
+fn users(pruned: &Pruned<'_>) -> FxHashMap<SymbolId, Vec<FunctionId>> {
+    let mut users: FxHashMap<SymbolId, Vec<FunctionId>> = FxHashMap::default();
     for section in pruned.merged.sections.iter() {
         let Some(function) = section.function else {
             continue;
@@ -353,7 +353,7 @@ fn place_dynamic(
     kernels: &[FunctionId],
     views: &mut [KernelView],
     dynamic: &[SymbolId],
-    uses: &HashMap<SymbolId, Vec<FunctionId>>,
+    uses: &FxHashMap<SymbolId, Vec<FunctionId>>,
     seen_by: &Visibility,
     layout: &mut SharedLayout,
 ) {
@@ -381,7 +381,7 @@ fn place_dynamic(
             }
         }
     }
-    let mut start: HashMap<usize, u64> = HashMap::new();
+    let mut start: FxHashMap<usize, u64> = FxHashMap::default();
     for (index, view) in views.iter_mut().enumerate() {
         if view.dynamic {
             view.size = view.size.next_multiple_of(DYNAMIC_ALIGN);

@@ -1,7 +1,9 @@
 //! The state of a merge in progress, and how sections come to be.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
+
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::arch::Sm;
 use crate::cubin::{InfoCode, InfoRecords, Place, SymbolType};
@@ -34,8 +36,8 @@ pub(super) struct Current<'a, 'd> {
     /// start. Their bytes stay, but nothing patches them.
     pub(super) discarded_data: BTreeMap<(usize, u64), u64>,
     /// Code of earlier inputs that this input defines anew.
-    pub(super) replaced: HashMap<SectionId, Replaced>,
-    registers: Option<HashMap<u32, u32>>,
+    pub(super) replaced: FxHashMap<SectionId, Replaced>,
+    registers: Option<FxHashMap<u32, u32>>,
 }
 
 /// Whose code another definition replaced.
@@ -63,9 +65,9 @@ impl Current<'_, '_> {
     }
 
     /// Registers that the functions of this input need, by symbol number.
-    pub(super) fn registers(&mut self) -> Result<&HashMap<u32, u32>, ParseError> {
+    pub(super) fn registers(&mut self) -> Result<&FxHashMap<u32, u32>, ParseError> {
         if self.registers.is_none() {
-            let mut registers = HashMap::new();
+            let mut registers = FxHashMap::default();
             for section in &self.object.sections {
                 if section.role != Role::Info || section.target().is_some() {
                     continue;
@@ -90,12 +92,12 @@ pub(super) struct Merger<'d, 'l> {
     pub(super) merged: Merged<'d>,
     pub(super) diagnostics: &'l mut Diagnostics,
     filter: &'l KernelFilter,
-    section_keys: HashMap<(Cow<'d, str>, Option<SectionId>), SectionId>,
-    pub(super) names: HashMap<&'d str, SymbolId>,
+    section_keys: FxHashMap<(Cow<'d, str>, Option<SectionId>), SectionId>,
+    pub(super) names: FxHashMap<&'d str, SymbolId>,
     /// Registers that the definition in use of a function needs.
-    pub(super) registers: HashMap<SymbolId, u32>,
-    prototype_ids: HashMap<&'d str, PrototypeId>,
-    pub(super) calls_seen: std::collections::HashSet<(FunctionId, FunctionId)>,
+    pub(super) registers: FxHashMap<SymbolId, u32>,
+    prototype_ids: FxHashMap<&'d str, PrototypeId>,
+    pub(super) calls_seen: FxHashSet<(FunctionId, FunctionId)>,
 }
 
 /// Merges the objects in their order. Kernels that `filter` leaves out by parts
@@ -152,11 +154,11 @@ impl<'d, 'l> Merger<'d, 'l> {
             },
             diagnostics,
             filter,
-            section_keys: HashMap::new(),
-            names: HashMap::new(),
-            registers: HashMap::new(),
-            prototype_ids: HashMap::new(),
-            calls_seen: std::collections::HashSet::new(),
+            section_keys: FxHashMap::default(),
+            names: FxHashMap::default(),
+            registers: FxHashMap::default(),
+            prototype_ids: FxHashMap::default(),
+            calls_seen: FxHashSet::default(),
         };
         for (name, kind, align, flags) in [
             (".shstrtab", SectionKind::SectionNames, 1, 0),
@@ -191,7 +193,7 @@ impl<'d, 'l> Merger<'d, 'l> {
             symbols: vec![None; object.symbols.len()],
             discarded: vec![None; object.sections.len()],
             discarded_data: BTreeMap::new(),
-            replaced: HashMap::new(),
+            replaced: FxHashMap::default(),
             registers: None,
         };
         self.merge_functions(&mut current)?;

@@ -1,6 +1,6 @@
 //! Functions and variables: who defines a name, and what clashes.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::arch::reserved;
 use crate::cubin::{Binding, Place, Symbol as FileSymbol, SymbolOther, SymbolType};
@@ -202,15 +202,15 @@ impl<'d> Merger<'d, '_> {
 
     /// Clears what replaced functions left in other tables, in one pass for
     /// all of an input.
-    pub(super) fn forget_replaced(&mut self, replaced: &HashMap<SectionId, Replaced>) {
+    pub(super) fn forget_replaced(&mut self, replaced: &FxHashMap<SectionId, Replaced>) {
         if replaced.is_empty() {
             return;
         }
-        let functions: HashSet<SymbolId> = replaced.values().map(|r| r.symbol).collect();
+        let functions: FxHashSet<SymbolId> = replaced.values().map(|r| r.symbol).collect();
         self.merged
             .records
             .retain(|r| !r.subject().is_some_and(|s| functions.contains(&s)));
-        let mut had_relocations = HashSet::new();
+        let mut had_relocations = FxHashSet::default();
         for row in self.merged.sections.iter_mut() {
             let Some(owner) = row.target.and_then(|target| replaced.get(&target)) else {
                 continue;
@@ -236,7 +236,7 @@ impl<'d> Merger<'d, '_> {
     /// Debug information loses what points at a weak function that another
     /// one replaced, if the code of one had relocations so far; those without
     /// an addend always stay (case `weak_debug`).
-    fn discard_debug(&mut self, functions: &HashSet<SymbolId>) {
+    fn discard_debug(&mut self, functions: &FxHashSet<SymbolId>) {
         for section in self.merged.sections.iter_mut() {
             if section.kind == SectionKind::Debug && section.name.starts_with(".debug") {
                 section

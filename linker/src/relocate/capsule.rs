@@ -5,7 +5,7 @@
 //! the expanded stream, so the patched record is found through the native
 //! relocation for the same use of the same symbol.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use crate::error::{ParseError, Problem};
 use crate::id::SymbolId;
@@ -38,8 +38,8 @@ pub(super) fn positions(
 }
 
 /// Offset and index of each symbol's relocations, by offset.
-fn by_symbol(relocations: &[Relocation]) -> HashMap<SymbolId, Vec<(u64, usize)>> {
-    let mut uses: HashMap<SymbolId, Vec<(u64, usize)>> = HashMap::new();
+fn by_symbol(relocations: &[Relocation]) -> FxHashMap<SymbolId, Vec<(u64, usize)>> {
+    let mut uses: FxHashMap<SymbolId, Vec<(u64, usize)>> = FxHashMap::default();
     for (index, relocation) in relocations.iter().enumerate() {
         uses.entry(relocation.symbol)
             .or_default()

@@ -1,5 +1,7 @@
 //! Names and symbols of both worlds.
 
+use rustc_hash::FxHashMap;
+
 use crate::cubin::{SymbolOther, SymbolType};
 use crate::finalize::Finalized;
 use crate::merge::{Definition, SectionKind, Symbol};
@@ -39,7 +41,7 @@ pub(super) struct Names<'a> {
     /// Zero bytes behind `.strtab`.
     pub(super) symbols_padding: u64,
     sections: NameTable<'static>,
-    offsets: std::collections::HashMap<String, u32>,
+    offsets: FxHashMap<String, u32>,
     /// Names of the Mercury sections, in their order; equal ones stand twice.
     twins: Vec<u32>,
     symbol_table: u32,
@@ -82,7 +84,7 @@ impl<'a> Names<'a> {
             symbols,
             symbols_padding,
             sections: NameTable::new(),
-            offsets: std::collections::HashMap::new(),
+            offsets: FxHashMap::default(),
             twins: Vec::with_capacity(layout.twins.len()),
             symbol_table: 0,
             linked_size: 0,
