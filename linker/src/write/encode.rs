@@ -116,13 +116,6 @@ pub(super) fn symbols<'e>(entries: impl Iterator<Item = &'e SymbolEntry>) -> Vec
     bytes
 }
 
-/// The section numbers of all symbols, for images with more sections than a
-/// symbol table entry can name.
-pub(super) fn symbol_sections(entries: &[SymbolEntry]) -> Vec<u8> {
-    let numbers = std::iter::once(0).chain(entries.iter().map(|entry| entry.section));
-    numbers.flat_map(u32::to_le_bytes).collect()
-}
-
 /// Our own tool record, then those of the inputs.
 pub(super) fn tool_note(finalized: &Finalized<'_>, own: &[u8]) -> Vec<u8> {
     let tools = &finalized.relocated.laid_out.pruned.merged.notes.tools;

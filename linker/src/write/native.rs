@@ -9,7 +9,7 @@ use crate::name_table::NameTable;
 
 use super::encode::{self, SymbolEntry};
 use super::image::{Body, Load, OutputSection, Plan, SegmentKind};
-use super::numbering::{Presence, SymbolNumbers};
+use super::numbering::{Presence, SymbolNumbers, creation_number};
 
 const READ_EXECUTE: u32 = 5;
 const READ_WRITE: u32 = 6;
@@ -172,7 +172,7 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
             }
             SectionKind::SymbolSections => {
                 link = symbol_table;
-                Body::Bytes(encode::symbol_sections(&entries))
+                Body::Bytes(symbol_sections(finalized, &sections, &symbols))
             }
             SectionKind::ToolNote => Body::Bytes(encode::tool_note(finalized, tool_record)),
             SectionKind::DriverNote => {
@@ -253,6 +253,27 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
         header_flags: READ_EXECUTE,
         header_load_first: false,
     }
+}
+
+/// `.symtab_shndx`: sections whose numbers do not fit into the symbols. For
+/// the others nvlink leaves the number that the section had when it was made.
+fn symbol_sections(
+    finalized: &Finalized<'_>,
+    sections: &SectionNumbers,
+    symbols: &SymbolNumbers,
+) -> Vec<u8> {
+    let merged = &finalized.relocated.laid_out.pruned.merged;
+    let numbers = symbols.order.iter().map(|&id| {
+        let Definition::Section(section) = merged.symbols[id].definition else {
+            return 0;
+        };
+        match sections.number[section] {
+            number @ encode::EXTENDED.. => number,
+            _ => creation_number(section),
+        }
+    });
+    let numbers = std::iter::once(0).chain(numbers);
+    numbers.flat_map(u32::to_le_bytes).collect()
 }
 
 fn symbol_entries(

@@ -3,7 +3,7 @@
 use super::encode;
 use crate::arch::reserved;
 use crate::finalize::Finalized;
-use crate::id::{FunctionId, IdVec, SectionId, SymbolId};
+use crate::id::{FunctionId, Id as _, IdVec, SectionId, SymbolId};
 use crate::layout::RESERVED_SHARED;
 use crate::merge::{Definition, Form, Section, SectionKind};
 
@@ -37,22 +37,11 @@ impl Presence {
         let pruned = &finalized.relocated.laid_out.pruned;
         let mut is_present = IdVec::filled(&pruned.merged.sections, false);
         let mut sections = Vec::new();
-        let mut extension = None;
         for (id, section) in pruned.merged.sections.enumerate() {
-            if section.kind == SectionKind::SymbolSections {
-                extension = Some((id, sections.len()));
-            } else if pruned.live.sections[id] && is_written(finalized, section) {
+            if pruned.live.sections[id] && is_written(finalized, section) {
                 is_present[id] = true;
                 sections.push(id);
             }
-        }
-        // With section 0, the last one would have a number that no symbol can
-        // hold.
-        if let Some((id, position)) = extension
-            && sections.len() + 1 >= encode::EXTENDED as usize
-        {
-            is_present[id] = true;
-            sections.insert(position, id);
         }
         Self {
             sections,
@@ -61,10 +50,22 @@ impl Presence {
     }
 }
 
+/// The number of a section in the order of creation. nvlink counts one more
+/// than it ever names, behind the notes.
+pub(super) fn creation_number(section: SectionId) -> u32 {
+    const NOTES: usize = 6;
+    let index = section.index();
+    (index + 1 + usize::from(index >= NOTES)) as u32
+}
+
 fn is_written(finalized: &Finalized<'_>, section: &Section<'_>) -> bool {
     match section.kind {
-        // Extended section numbers are added when there are that many.
-        SectionKind::SymbolSections => false,
+        // Sections that are not written count too.
+        SectionKind::SymbolSections => {
+            let sections = &finalized.relocated.laid_out.pruned.merged.sections;
+            let last = sections.enumerate().next_back();
+            last.is_some_and(|(id, _)| creation_number(id) >= encode::EXTENDED)
+        }
         SectionKind::Rel => has_relocations(finalized, section.target, Form::Rel),
         SectionKind::Rela => has_relocations(finalized, section.target, Form::Rela),
         SectionKind::Shared => {
