@@ -8,6 +8,8 @@ use crate::id::{FunctionId, IdVec, SymbolId};
 use crate::merge::{Definition, InfoRecord, Payload};
 use crate::prune::Pruned;
 
+use super::inherit;
+
 /// Keeps the undefined functions of each record, and hands those of device
 /// functions to every kernel that reaches them (case `externs_kernels`). A
 /// lone kernel gets those of all live functions, reached or not.
@@ -34,7 +36,7 @@ pub(super) fn distribute<'d>(
     );
     // Which kernels got a list already: most functions hand over the same.
     let mut given: HashMap<Vec<SymbolId>, Bits> = HashMap::new();
-    for function in in_order_of_code(pruned) {
+    for function in inherit::described(pruned) {
         if pruned.merged.functions[function].is_entry {
             continue;
         }
@@ -53,13 +55,6 @@ pub(super) fn distribute<'d>(
     }
 }
 
-fn in_order_of_code(pruned: &Pruned<'_>) -> impl Iterator<Item = FunctionId> {
-    let sections = pruned.merged.sections.iter();
-    sections
-        .filter_map(|section| section.function)
-        .filter(|&function| pruned.live.functions[function])
-}
-
 /// Gives a lone kernel what all functions with it lack, the last first, in a
 /// new record at the end. Its own record stays where it is if nothing came in
 /// (cases `externs_one_kernel` and `externs_lone_order`).
@@ -70,7 +65,7 @@ fn give_all(
 ) {
     let mut own = 0;
     let mut all = Vec::new();
-    for function in in_order_of_code(pruned) {
+    for function in inherit::described(pruned) {
         let missing = keep_external(pruned, &mut records[function]);
         if function == lone {
             own = missing.len();

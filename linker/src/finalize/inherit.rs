@@ -89,9 +89,22 @@ pub(super) fn inherit<'d>(
     }
 }
 
+/// Live functions in the order in which their records came. That is the order
+/// of the information sections of each input, not the one of its symbols.
+pub(super) fn described(pruned: &Pruned<'_>) -> Vec<FunctionId> {
+    let mut is_seen = IdVec::filled(&pruned.merged.functions, false);
+    let last_first = pruned.merged.described.iter().rev().copied();
+    let mut functions: Vec<FunctionId> = last_first
+        .filter(|&function| pruned.live.functions[function])
+        .filter(|&function| !std::mem::replace(&mut is_seen[function], true))
+        .collect();
+    functions.reverse();
+    functions
+}
+
 /// Puts what kernels took over into the order in which it came: function by
-/// function, in the order of code, and each function's records in the order of
-/// its input (case `inherit_order`). `own` counts the records that each kernel
+/// function, and each function's records in the order of its input (case
+/// `inherit_order`). `own` counts the records that each kernel
 /// brought. A lone kernel has an order of its own, see [`INHERITED`].
 pub(super) fn sort_by_arrival(
     pruned: &Pruned<'_>,
@@ -102,13 +115,8 @@ pub(super) fn sort_by_arrival(
     if entries.len() < 2 {
         return;
     }
-    let order: Vec<FunctionId> = pruned
-        .merged
-        .sections
-        .iter()
-        .filter_map(|section| section.function)
-        .filter(|&f| pruned.live.functions[f] && !pruned.merged.functions[f].is_entry)
-        .collect();
+    let mut order = described(pruned);
+    order.retain(|&function| !pruned.merged.functions[function].is_entry);
     for entry in entries {
         let (own, list) = (&own[entry], &mut records[entry]);
         if list.iter().filter(|r| !own.contains(&r.code)).count() < 2 {

@@ -38,6 +38,7 @@ impl<'d> Merger<'d, '_> {
             let info = self.section(section.name, SectionKind::Info, 0x40, 4, text);
             self.merged.functions[function].info = Some(info);
         }
+        self.merged.described.extend(owner);
         for record in InfoRecords::new(section.data) {
             let record = record?;
             let Some(record) = self.resolve_record(current, &record)? else {

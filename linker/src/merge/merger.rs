@@ -145,6 +145,7 @@ impl<'d, 'l> Merger<'d, 'l> {
                 functions: IdVec::new(),
                 prototypes: IdVec::new(),
                 records: Vec::new(),
+                described: Vec::new(),
                 commons: Vec::new(),
                 shared: Vec::new(),
                 dynamic_shared: Vec::new(),

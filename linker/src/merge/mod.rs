@@ -311,6 +311,9 @@ pub(crate) struct Merged<'d> {
     pub(crate) prototypes: IdVec<PrototypeId, &'d str>,
     /// Records of the module, in input order.
     pub(crate) records: Vec<InfoRecord<'d>>,
+    /// Functions that have records of their own, in input order. One whose
+    /// definition was replaced stands here twice and counts the last time.
+    pub(crate) described: Vec<FunctionId>,
     /// Symbols that were defined tentatively, by first appearance; some got a
     /// definition later.
     pub(crate) commons: Vec<SymbolId>,
