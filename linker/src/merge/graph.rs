@@ -1,5 +1,7 @@
 //! The call graph sections of the inputs become edges between functions.
 
+use rustc_hash::FxHashSet;
+
 use crate::cubin::{CallGraph, Prototype};
 use crate::diagnostic::Mismatch;
 use crate::error::{ParseError, Problem};
@@ -32,9 +34,16 @@ impl<'d> Merger<'d, '_> {
                 self.merged.functions[caller].calls.push(callee);
             }
         }
-        // That its address is taken counts as little (case `weak_address_taken`).
+        // That data holds its address counts as little; that code does, counts
+        // (case `weak_address_taken`).
+        let in_code: FxHashSet<u32> = graph
+            .address_references
+            .iter()
+            .filter(|edge| !is_discarded(edge.from))
+            .map(|edge| edge.to)
+            .collect();
         for taken in graph.address_taken {
-            if is_discarded(taken.function) {
+            if is_discarded(taken.function) && !in_code.contains(&taken.function) {
                 continue;
             }
             let function = self.function(current, taken.function)?;
