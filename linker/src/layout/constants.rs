@@ -8,7 +8,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::id::{FunctionId, SectionId};
-use crate::merge::{Contribution, SectionKind};
+use crate::merge::{Content, Contribution, Relocation, SectionKind};
 use crate::prune::Pruned;
 
 use super::shared::Visibility;
@@ -98,26 +98,58 @@ impl Banks {
         let prefix = row.name.strip_suffix(own_name).unwrap_or(&row.name);
         let name = format!("{prefix}{}", name_of(kernel));
         let code = functions[kernel].text;
+        let relocations_name = format!(".rela{name}");
+        let has_relocations = !row.relocations.is_empty();
         let bank = pruned.add_section(name, kind, flags, 1, code);
+        if has_relocations {
+            let target = Some(bank);
+            pruned.add_section(relocations_name, SectionKind::Rela, 0x40, 8, target);
+        }
         self.0.insert((kernel, kind), bank);
         bank
     }
 }
 
 fn copy(pruned: &mut Pruned<'_>, section: SectionId, bank: SectionId, offset: u64, align: u64) {
-    let source = &pruned.merged.sections[section];
-    let (content, mut relocations) = (source.content.clone(), source.relocations.clone());
+    let source = pruned.merged.sections[section].clone();
     let bank = &mut pruned.merged.sections[bank];
-    for relocation in &mut relocations {
-        relocation.offset = relocation.offset.wrapping_add(offset);
+    let relocations = by_piece(&source.relocations, &source.pieces);
+    append(&mut bank.content, &source.content, offset, align);
+    // Before the kernel's own: the output lists relocations last one first.
+    bank.relocations.splice(0..0, moved(relocations, offset));
+    if let Some(native) = source.native {
+        let twin = bank.native.get_or_insert_default();
+        append(&mut twin.content, &native.content, offset, align);
+        twin.relocations.extend(moved(native.relocations, offset));
     }
-    bank.relocations.append(&mut relocations);
-    bank.content
-        .contributions
-        .extend(content.contributions.iter().map(|part| Contribution {
-            offset: part.offset + offset,
-            data: part.data,
-        }));
-    bank.content.size = (offset + content.size).next_multiple_of(align);
-    bank.content.align = align;
+}
+
+/// Relocations constant by constant: so they move (case `jump_table`).
+fn by_piece(relocations: &[Relocation], pieces: &[(u64, u64)]) -> Vec<Relocation> {
+    let mut rank: Vec<usize> = (0..pieces.len()).collect();
+    rank.sort_unstable_by_key(|&piece| pieces[piece]);
+    let piece_of = |relocation: &Relocation| {
+        let after = rank.partition_point(|&piece| pieces[piece].0 <= relocation.offset);
+        after.checked_sub(1).map(|position| rank[position])
+    };
+    let mut ordered = relocations.to_vec();
+    ordered.sort_by_key(piece_of);
+    ordered
+}
+
+fn moved(relocations: Vec<Relocation>, offset: u64) -> impl Iterator<Item = Relocation> {
+    relocations.into_iter().map(move |relocation| Relocation {
+        offset: relocation.offset.wrapping_add(offset),
+        ..relocation
+    })
+}
+
+fn append<'d>(bank: &mut Content<'d>, source: &Content<'d>, offset: u64, align: u64) {
+    let parts = source.contributions.iter();
+    bank.contributions.extend(parts.map(|part| Contribution {
+        offset: part.offset + offset,
+        data: part.data,
+    }));
+    bank.size = (offset + source.size).next_multiple_of(align);
+    bank.align = align;
 }

@@ -132,6 +132,8 @@ pub(crate) struct Section<'d> {
     /// Constants that the compiler made for a device function: the layout
     /// moves them into the kernels that reach it.
     pub(crate) is_moved: bool,
+    /// Start and end of each compiler constant, as the input names them.
+    pub(crate) pieces: Vec<(u64, u64)>,
 }
 
 /// Bytes and relocations of a native twin.
@@ -373,6 +375,7 @@ impl<'d> Merged<'d> {
             native: None,
             keep_empty: false,
             is_moved: false,
+            pieces: Vec::new(),
         })
     }
 }

@@ -18,7 +18,9 @@ impl<'d> Merger<'d, '_> {
         for twin in &native.sections {
             let section = &twin.section;
             match twin.role {
-                NativeRole::Code(mercury) | NativeRole::Debug(mercury) => {
+                NativeRole::Code(mercury)
+                | NativeRole::Debug(mercury)
+                | NativeRole::OptimizerConstants(mercury) => {
                     let Some(target) = current.placed[mercury] else {
                         continue;
                     };
@@ -36,10 +38,7 @@ impl<'d> Merger<'d, '_> {
                     self.native_twin(target.section).shares_bytes = true;
                     placed[twin.index] = Some(target);
                 }
-                NativeRole::Info(_)
-                | NativeRole::Parameters(_)
-                | NativeRole::OptimizerConstants(_)
-                | NativeRole::Relocations(_) => {}
+                NativeRole::Info(_) | NativeRole::Parameters(_) | NativeRole::Relocations(_) => {}
             }
         }
         for twin in &native.sections {

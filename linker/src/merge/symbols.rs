@@ -268,8 +268,12 @@ impl<'d> Merger<'d, '_> {
             current.symbols[index] = if symbol.other.space() == SymbolOther::SHARED {
                 self.merge_shared(current, symbol)
             } else if symbol.other == PLACE_NAME {
-                if let Some(section) = symbol.place.section() {
-                    self.place(current, section as usize);
+                if let Some(section) = symbol.place.section()
+                    && let Some(placed) = self.place(current, section as usize)
+                {
+                    let start = placed.base + symbol.value;
+                    let pieces = &mut self.merged.sections[placed.section].pieces;
+                    pieces.push((start, start + symbol.size));
                 }
                 None
             } else if symbol.binding == Binding::LOCAL {

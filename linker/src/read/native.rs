@@ -22,7 +22,7 @@ pub(crate) enum NativeRole {
     Info(usize),
     /// Parameters of an entry: its bank 0, by the native code section.
     Parameters(usize),
-    /// Compiler constants of a function, by the native code section.
+    /// Compiler constants of a function, twin of this section.
     OptimizerConstants(usize),
     /// Relocations of the native section of this number.
     Relocations(usize),
@@ -106,7 +106,9 @@ impl<'d> Native<'d> {
                         Some(NativeRole::Parameters(owner))
                     }
                     Some(_) if section.flags & SHF_INFO_LINK != 0 => {
-                        Some(NativeRole::OptimizerConstants(owner))
+                        let code = code_twin.get(owner).copied().flatten();
+                        code.and_then(|code| optimizer_twin(file, code))
+                            .map(NativeRole::OptimizerConstants)
                     }
                     Some(_) => twin_by_bytes(file, section).map(NativeRole::SharedData),
                     None => None,
@@ -146,6 +148,13 @@ impl<'d> Native<'d> {
 fn twin_by_name(file: &File<'_>, section: &Section<'_>) -> Option<usize> {
     file.sections.iter().position(|s| {
         s.flags & SHF_MERCURY != 0 && s.name.strip_prefix(".nv.merc") == Some(section.name)
+    })
+}
+
+/// The Mercury constants of the function whose Mercury code is `code`.
+fn optimizer_twin(file: &File<'_>, code: usize) -> Option<usize> {
+    file.sections.iter().position(|s| {
+        s.kind == SectionType::CUDA_MERC_CONSTANT_OPTIMIZER && s.info as usize == code
     })
 }
 

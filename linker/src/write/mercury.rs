@@ -219,9 +219,7 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
                 };
                 native_bytes(finalized, id)
             }
-            SectionKind::Constant(_) | SectionKind::GlobalInit => {
-                Body::Borrowed(&relocated.sections[id].bytes)
-            }
+            SectionKind::Constant(_) | SectionKind::GlobalInit => native_bytes(finalized, id),
             SectionKind::SharedReserved => {
                 Body::Empty(section.content.size + reserved::SHARED_START)
             }
@@ -413,7 +411,12 @@ fn mercury_section<'f>(
                 SectionKind::Constant(bank) => SectionType::constant(bank).0,
                 _ => SectionType::CUDA_GLOBAL_INIT.0,
             };
-            output.body = Body::Shares(layout.native.number[id] as usize - 1);
+            output.info = twin_target;
+            let has_own_bytes = section.native.as_ref().is_some_and(|n| !n.shares_bytes);
+            output.body = match has_own_bytes {
+                true => Body::Borrowed(bytes),
+                false => Body::Shares(layout.native.number[id] as usize - 1),
+            };
         }
     }
     output

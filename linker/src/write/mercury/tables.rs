@@ -11,13 +11,12 @@ use super::super::encode::{self, SymbolEntry};
 use super::super::numbering::SymbolNumbers;
 use super::{Layout, Twin};
 
-/// The user's constants: the Mercury world names the bank by its purpose, the
-/// native one by its number.
-const USER_CONSTANTS: &str = ".nv.constant.user";
-const USER_CONSTANTS_NATIVE: &str = ".nv.constant3";
-/// Zero bytes behind `.strtab` for the renamed bank. Measured: two would be
-/// too few and four too many for some link (case lineinfo on sm_100).
-const RENAMED_PADDING: u64 = 3;
+/// Constant banks: the Mercury world names them by their purpose, the native
+/// one by their numbers.
+const BANKS: [(&str, &str); 2] = [
+    (".nv.constant.user", ".nv.constant3"),
+    (".nv.constant.optimizer", ".nv.constant2"),
+];
 /// The Mercury symbol table.
 const SYMBOL_TABLE: &str = ".nv.merc.symtab";
 /// Undefined symbols that stand for reserved shared memory, with the value
@@ -31,8 +30,15 @@ const RESERVED: [(&str, u64); 3] = [
 /// The native spelling of a section name, where it differs.
 fn native_name(name: &str) -> Option<String> {
     // Relocations without addends keep the Mercury name: there never are any.
-    let is_renamed = name.strip_prefix(".rela").unwrap_or(name) == USER_CONSTANTS;
-    is_renamed.then(|| name.replace(USER_CONSTANTS, USER_CONSTANTS_NATIVE))
+    let (prefix, bank) = match name.strip_prefix(".rela") {
+        Some(bank) => (".rela", bank),
+        None => ("", name),
+    };
+    let renamed = |(mercury, native): &(&str, &str)| {
+        let rest = bank.strip_prefix(mercury)?;
+        Some(format!("{prefix}{native}{rest}"))
+    };
+    BANKS.iter().find_map(renamed)
 }
 
 /// Both string tables.
@@ -40,6 +46,8 @@ pub(super) struct Names<'a> {
     pub(super) symbols: NameTable<'a>,
     /// Zero bytes behind `.strtab`.
     pub(super) symbols_padding: u64,
+    /// Where the native names of renamed banks stand.
+    bank_symbols: FxHashMap<String, u32>,
     sections: NameTable<'static>,
     offsets: FxHashMap<String, u32>,
     /// Names of the Mercury sections, in their order; equal ones stand twice.
@@ -58,21 +66,26 @@ impl<'a> Names<'a> {
         let pruned = &finalized.relocated.laid_out.pruned;
         let merged = &pruned.merged;
         let mut symbols_padding = 0;
+        let mut bank_symbols = FxHashMap::default();
         for (id, section) in merged.sections.enumerate() {
-            if section.name == USER_CONSTANTS && pruned.live.sections[id] {
-                symbols.add(USER_CONSTANTS_NATIVE);
-                symbols_padding += RENAMED_PADDING;
-                let relocated = &finalized.relocated;
-                let native = relocated.native[id].iter().flat_map(|native| &native.kept);
-                if relocated.sections[id]
-                    .kept
-                    .iter()
-                    .chain(native)
-                    .next()
-                    .is_some()
-                {
-                    symbols_padding += ".rela".len() as u64 + USER_CONSTANTS.len() as u64 + 1;
-                }
+            let is_bank = matches!(section.kind, SectionKind::Constant(_));
+            let Some(native) = native_name(&section.name) else {
+                continue;
+            };
+            if !is_bank || !pruned.live.sections[id] {
+                continue;
+            }
+            // Zero bytes behind the table: one less than the name got shorter,
+            // and the whole name of its relocations. Both are measured (cases
+            // `lineinfo`, `preserve_relocs` and `jump_table`).
+            symbols_padding += (section.name.len() - native.len()) as u64 - 1;
+            let offset = symbols.append(&native, native.len());
+            bank_symbols.insert(native, offset);
+            let relocated = &finalized.relocated;
+            let native = relocated.native[id].iter().flat_map(|native| &native.kept);
+            let mut kept = relocated.sections[id].kept.iter().chain(native);
+            if kept.next().is_some() {
+                symbols_padding += (".rela".len() + section.name.len() + 1) as u64;
             }
         }
         for &function in &layout.parameters {
@@ -83,6 +96,7 @@ impl<'a> Names<'a> {
         let mut names = Self {
             symbols,
             symbols_padding,
+            bank_symbols,
             sections: NameTable::new(),
             offsets: FxHashMap::default(),
             twins: Vec::with_capacity(layout.twins.len()),
@@ -189,9 +203,10 @@ pub(super) fn native_symbols(
             _ => None,
         };
         SymbolEntry {
-            name: names
-                .symbols
-                .offset(name.as_deref().unwrap_or(&symbol.name)),
+            name: match name {
+                Some(name) => names.bank_symbols.get(&name).copied().unwrap_or(0),
+                None => names.symbols.offset(&symbol.name),
+            },
             kind: match reserved {
                 Some(_) => SymbolType::CUDA_OBJECT.0,
                 None => symbol.kind.0,
