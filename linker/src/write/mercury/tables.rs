@@ -4,11 +4,11 @@ use rustc_hash::FxHashMap;
 
 use crate::cubin::{SymbolOther, SymbolType};
 use crate::finalize::Finalized;
-use crate::merge::{Definition, SectionKind, Symbol};
+use crate::merge::{Definition, Form, SectionKind, Symbol};
 use crate::name_table::NameTable;
 
 use super::super::encode::{self, SymbolEntry};
-use super::super::numbering::SymbolNumbers;
+use super::super::numbering::{SymbolNumbers, has_relocations};
 use super::{Layout, Twin};
 
 /// Constant banks: the Mercury world names them by their purpose, the native
@@ -105,13 +105,16 @@ impl<'a> Names<'a> {
         };
         for (id, section) in merged.sections.enumerate() {
             if pruned.live.sections[id] {
-                names.add_section(&section.name);
+                let is_written = section.kind != SectionKind::Rela
+                    || has_relocations(finalized, section.target, Form::Rela);
+                let native = native_name(&section.name).filter(|_| is_written);
+                names.add_section(&section.name, native.as_deref());
             }
         }
         names.linked_size = names.sections.size();
         for &function in &layout.parameters {
             if let Some(bank) = merged.functions[function].native.parameters {
-                names.add_section(bank.name);
+                names.add_section(bank.name, None);
             }
         }
         for &(twin, id) in &layout.twins {
@@ -122,13 +125,13 @@ impl<'a> Names<'a> {
         names
     }
 
-    /// A renamed section keeps the room of its Mercury name.
-    fn add_section(&mut self, name: &str) {
-        let native = native_name(name);
+    /// A renamed section keeps the room of its Mercury name, and one that is
+    /// not written keeps the name itself.
+    fn add_section(&mut self, name: &str, native: Option<&str>) {
         if self.offsets.contains_key(name) {
             return;
         }
-        let spelling = native.as_deref().unwrap_or(name);
+        let spelling = native.unwrap_or(name);
         let offset = self.sections.append(spelling, name.len());
         self.offsets.insert(name.to_owned(), offset);
     }
