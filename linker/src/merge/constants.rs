@@ -4,7 +4,7 @@
 //! Those of a kernel are a bank of the kernel. Those of a device function
 //! have no place of their own in the output.
 
-use crate::cubin::SymbolOther;
+use crate::cubin::{Binding, SymbolOther};
 use crate::id::SectionId;
 use crate::read::{InputSection, Role};
 
@@ -33,18 +33,26 @@ impl<'d> Merger<'d, '_> {
     }
 
     /// The compiler constants of a weak function that another input defines
-    /// stay as dead bytes behind those in use (case `ocg_weak`).
+    /// stay as dead bytes behind those in use (case `ocg_weak`). The
+    /// parameters of a weak kernel do beside a strong one (case `weak_kernel`).
     pub(super) fn merge_unused_constants(
         &mut self,
         current: &Current<'_, 'd>,
         input: &InputSection<'d>,
     ) {
-        let (Role::Constant(bank @ 1..), Some(text)) = (input.role, input.target()) else {
+        let (Role::Constant(bank), Some(text)) = (input.role, input.target()) else {
             return;
         };
         let Some(used) = current.discarded[text] else {
             return;
         };
+        let is_strong = self.merged.sections[used].function.is_some_and(|function| {
+            let symbol = self.merged.functions[function].symbol;
+            self.merged.symbols[symbol].binding != Binding::WEAK
+        });
+        if bank == 0 && !is_strong {
+            return;
+        }
         let kind = SectionKind::Constant(bank);
         let section = self.section(input.name, kind, input.flags, 1, Some(used));
         self.merged.sections[section]

@@ -216,7 +216,14 @@ impl<'d, 'l> Merger<'d, 'l> {
             .filter(|symbol| symbol.kind == SymbolType::SECTION)
             .filter_map(|symbol| symbol.place.section())
             .collect();
+        // Debug sections that are empty have no symbol (case `lineinfo_empty`).
+        let all = current.object.sections.iter().enumerate();
+        sections.extend(
+            all.filter(|(_, section)| section.role == Role::Debug)
+                .map(|(index, _)| index as u32),
+        );
         sections.sort_unstable();
+        sections.dedup();
         for index in sections {
             match current.object.sections[index as usize].role {
                 Role::Constant(_) | Role::GlobalInit | Role::Debug | Role::SharedReserved => {

@@ -376,7 +376,11 @@ impl<'d> Merger<'d, '_> {
                         symbol.binding
                     };
                     let id = self.new_named(current, symbol, binding, listing(symbol));
-                    self.merged.symbols[id].other = SymbolOther(0);
+                    let merged = &mut self.merged.symbols[id];
+                    merged.other = SymbolOther(0);
+                    // What the system reserves keeps its address (case
+                    // `reserved_cap`).
+                    merged.value = symbol.value;
                     id
                 }));
             }

@@ -43,6 +43,14 @@ pub(crate) fn prune<'d>(
         if let Some(function) = section.function {
             sections[id] = functions[function];
         }
+        // The constants of a weak kernel whose code was replaced by code that
+        // has none (case `weak_kernel`).
+        if matches!(section.kind, SectionKind::Constant(1..))
+            && section.target.is_some()
+            && section.content.size == 0
+        {
+            sections[id] = false;
+        }
     }
     // A relocation section belongs to a section that may belong to code.
     for relocations in [false, true] {
@@ -51,7 +59,7 @@ pub(crate) fn prune<'d>(
             if let Some(target) = section.target
                 && relocations == is_relocations
             {
-                sections[id] = sections[target] && !merged.sections[target].is_moved;
+                sections[id] &= sections[target] && !merged.sections[target].is_moved;
             }
         }
     }
