@@ -115,6 +115,9 @@ pub(super) fn sort_by_arrival(
     if entries.len() < 2 {
         return;
     }
+    let is_handed_over = |code: &InfoCode| {
+        *code == InfoCode::EXTERNS || INHERITED.iter().any(|(inherited, ..)| inherited == code)
+    };
     let mut order = described(pruned);
     order.retain(|&function| !pruned.merged.functions[function].is_entry);
     for entry in entries {
@@ -132,6 +135,7 @@ pub(super) fn sort_by_arrival(
             .flat_map(|&f| &pruned.merged.functions[f].records)
             .filter(|record| !is_about_defined(pruned, record))
             .map(|record| record.code)
+            .filter(is_handed_over)
             .collect();
         list.sort_by_key(|record| match own.contains(&record.code) {
             true => None,

@@ -427,7 +427,8 @@ impl<'d> Merger<'d, '_> {
     }
 
     /// Whoever names a variable must mean the same kind and size of it. An
-    /// array of unknown length has size 0; tentative definitions may differ.
+    /// array of unknown length has size 0; two tentative definitions may differ
+    /// (case `common_sizes`).
     fn check_agreement(
         &mut self,
         current: &Current<'_, 'd>,
@@ -443,8 +444,7 @@ impl<'d> Merger<'d, '_> {
         } else if known.size != symbol.size
             && known.size != 0
             && symbol.size != 0
-            && known.definition != Definition::Common
-            && symbol.place != Place::Common
+            && !(known.definition == Definition::Common && symbol.place == Place::Common)
         {
             self.report_mismatch(Mismatch::Size, current, id);
         }
