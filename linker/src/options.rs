@@ -40,6 +40,19 @@ impl KernelFilter {
     }
 }
 
+/// What a link does for debuggers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum DebugLevel {
+    /// Nothing.
+    #[default]
+    None,
+    /// Code that no kernel needs stays, and so do all kernels.
+    Code,
+    /// Shared variables are symbols, too, and dynamic shared memory starts at
+    /// the same place in all kernels.
+    Symbols,
+}
+
 /// How one link is done.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -49,6 +62,8 @@ pub struct Options {
     pub dangling_callees: DanglingCallees,
     /// Kernels that stay.
     pub kernels: KernelFilter,
+    /// What is kept for debuggers.
+    pub debug: DebugLevel,
     /// Whether to say what the program and its kernels use.
     pub verbose: bool,
     /// The bytes of our own record in `.note.nv.tkinfo`.
@@ -62,6 +77,7 @@ impl Options {
             target,
             dangling_callees: DanglingCallees::default(),
             kernels: KernelFilter::All,
+            debug: DebugLevel::None,
             verbose: false,
             tool_record: Vec::new(),
         }

@@ -21,11 +21,11 @@ pub(crate) fn link_executable(
         diagnostics.push(Diagnostic::unified_without_index());
         return Ok(None);
     }
-    let merged = merge(objects, options.target, &options.kernels, diagnostics)?;
+    let merged = merge(objects, options, diagnostics)?;
     if diagnostics.has_errors() {
         return Ok(None);
     }
-    let pruned = prune(merged, options.dangling_callees, &options.kernels);
+    let pruned = prune(merged, options);
     let laid_out = layout(pruned, diagnostics);
     let relocated = relocate(laid_out, diagnostics)?;
     if diagnostics.has_errors() {

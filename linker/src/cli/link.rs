@@ -108,6 +108,7 @@ fn link_files(
             Behaviour::Own => DanglingCallees::Keep,
         },
         kernels: loaded.kernels.clone(),
+        debug: request.debug,
         verbose: request.verbose,
         tool_record,
     };

@@ -9,6 +9,7 @@ use super::typed::Typed;
 use crate::arch::Sm;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::inputs::{Behaviour, Kernels};
+use crate::options::DebugLevel;
 
 /// What the program is asked for.
 #[derive(Debug)]
@@ -87,6 +88,8 @@ pub struct Request {
     pub time: Option<PathBuf>,
     /// The index of unified functions and variables.
     pub unified_index: Option<PathBuf>,
+    /// What is kept for debuggers.
+    pub debug: DebugLevel,
     /// Whether to say what the kernels use.
     pub verbose: bool,
     /// Holds the note about the linker.
@@ -169,6 +172,11 @@ pub fn lower(typed: &Typed, notes: &mut Vec<Diagnostic>) -> Result<Command, Diag
         registration: typed.path(Flag::RegisterLinkBinaries),
         time: typed.path(Flag::Time),
         unified_index: typed.path(Flag::UnifiedIndex),
+        debug: match (typed.has(Flag::Debug), typed.has(Flag::SuppressDebugInfo)) {
+            (false, _) => DebugLevel::None,
+            (true, true) => DebugLevel::Code,
+            (true, false) => DebugLevel::Symbols,
+        },
         verbose: typed.has(Flag::Verbose),
         tool_record: typed.path(Flag::ToolRecord),
         messages: messages(typed),
@@ -294,7 +302,6 @@ const UNSUPPORTED: &[Flag] = &[
     Flag::LinkTimeOptimization,
     Flag::LinkTimeOptimizationAlias,
     Flag::Relocatable,
-    Flag::Debug,
     Flag::PreserveRelocations,
     Flag::DumpCallGraph,
     Flag::DumpCallGraphNoDemangle,

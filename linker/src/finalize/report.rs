@@ -79,7 +79,7 @@ fn shared_size(pruned: &Pruned<'_>, function: FunctionId) -> u64 {
         return 0;
     };
     let section = &pruned.merged.sections[section];
-    let reserved = match pruned.merged.target.has_mercury() && section.keep_empty {
+    let reserved = match pruned.merged.target.has_mercury() && section.content.size > 0 {
         true => crate::layout::RESERVED_SHARED,
         false => 0,
     };

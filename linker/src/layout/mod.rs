@@ -1,10 +1,11 @@
 //! Phase 4: every variable gets its address in its memory space.
 
 mod constants;
+mod listed;
 mod shared;
 mod textures;
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::id::{SectionId, SymbolId};
@@ -20,7 +21,7 @@ pub(crate) struct LaidOut<'d> {
     pub(crate) pruned: Pruned<'d>,
     pub(crate) shared: SharedLayout,
     /// Where a kernel finds the handle of a texture, sampler or surface.
-    pub(crate) texture_slots: HashMap<SymbolId, u64>,
+    pub(crate) texture_slots: FxHashMap<SymbolId, u64>,
     /// The value of the null symbol, which stands for the constants that no
     /// name leads to (case `ocg_weak`).
     pub(crate) null_value: u64,

@@ -14,6 +14,8 @@ use crate::list_sort::list_sort;
 use crate::merge::{Definition, SharedHome};
 use crate::prune::Pruned;
 
+use super::listed;
+
 /// What a kernel may use without asking for more at launch.
 const LIMIT: u64 = 0xc000;
 /// What the system keeps at the start of shared memory on sm_90 and later.
@@ -28,19 +30,31 @@ pub(crate) struct SharedLayout {
     pub(crate) offset: FxHashMap<SymbolId, u64>,
     /// Where dynamic shared memory starts, as each function sees it.
     pub(crate) dynamic: FxHashMap<FunctionId, u64>,
+    /// The variables that are symbols of the image.
+    pub(crate) listed: FxHashMap<SymbolId, Listed>,
+}
+
+/// A variable as a symbol.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Listed {
+    pub(crate) section: SectionId,
+    /// Where it starts.
+    pub(crate) offset: u64,
+    /// The same, behind what the system reserves.
+    pub(crate) value: u64,
 }
 
 /// The shared memory that one kernel sees.
 #[derive(Default)]
-struct KernelView {
+pub(super) struct KernelView {
     /// Whether it sees variables that others see too.
     sees_common: bool,
     /// Variables of its own, module scope ones after those it declares.
-    own: Vec<SymbolId>,
+    pub(super) own: Vec<SymbolId>,
     /// Whether it uses dynamic shared memory.
-    dynamic: bool,
+    pub(super) dynamic: bool,
     /// Bytes in use.
-    size: u64,
+    pub(super) size: u64,
 }
 
 /// Lays shared memory out for every kernel, dead ones included.
@@ -86,12 +100,17 @@ pub(super) fn layout(pruned: &mut Pruned<'_>, diagnostics: &mut Diagnostics) -> 
         }
     }
     let module_align = module.iter().map(|&s| symbols[s].value).max().unwrap_or(1);
+    // Dynamic shared memory takes part in the sort: that decides which of two
+    // equally long variables is first.
+    module.extend(&dynamic);
+    module.sort();
     let module = list_sort(module, |&a, &b| symbols[a].size > symbols[b].size);
     let mut common = Vec::new();
     let mut audiences: Vec<Vec<usize>> = Vec::new();
     let mut audience_of: FxHashMap<Bits, usize> = FxHashMap::default();
     for symbol in module {
-        let Some(functions) = uses.get(&symbol) else {
+        let is_dynamic = symbols[symbol].definition == Definition::Shared(SharedHome::Dynamic);
+        let Some(functions) = uses.get(&symbol).filter(|_| !is_dynamic) else {
             continue;
         };
         let seers = seen_by.kernels(functions);
@@ -133,29 +152,29 @@ pub(super) fn layout(pruned: &mut Pruned<'_>, diagnostics: &mut Diagnostics) -> 
             let name = &pruned.merged.symbols[symbol].name;
             diagnostics.push(Diagnostic::too_much_shared(name, view.size, LIMIT));
         }
-        let in_use = !view.own.is_empty()
-            || view.sees_common
-            || view.dynamic
-            || (dynamic.iter().any(|symbol| uses.contains_key(symbol)) && !common.is_empty());
-        if in_use && let Some(section) = pruned.merged.functions[kernel].shared {
-            let reserved = if pruned.merged.target.is_hopper_or_newer() {
-                RESERVED
-            } else {
-                0
-            };
-            let target = pruned.merged.target;
-            let section = &mut pruned.merged.sections[section];
-            section.content.size = view.size + reserved;
-            // Dynamic shared memory alone holds a section only where the
-            // alignment is its own (case `dynamic_align`).
-            section.keep_empty = view.size > 0
-                || section.content.align == DYNAMIC_ALIGN
-                || (section.content.align > DYNAMIC_ALIGN
-                    && target.is_hopper_or_newer()
-                    && !target.has_mercury());
-            if !section.keep_empty {
-                section.content.size = 0;
-            }
+        let Some(section) = pruned.merged.functions[kernel].shared else {
+            continue;
+        };
+        let reserved = match pruned.merged.target.is_hopper_or_newer() {
+            true => RESERVED,
+            false => 0,
+        };
+        // In a program with dynamic shared memory, an empty section stays for
+        // its alignment, whoever asked for that (case `shared_alignment`).
+        let content = &mut pruned.merged.sections[section].content;
+        let is_marked = !dynamic.is_empty() && content.align == DYNAMIC_ALIGN;
+        // Only on sm_90 what is reserved is added before empty sections go.
+        let in_use = if reserved == 0 || pruned.merged.target.has_mercury() {
+            view.size > 0 || is_marked
+        } else {
+            !view.own.is_empty()
+                || view.sees_common
+                || view.dynamic
+                || !dynamic.is_empty() && content.align >= DYNAMIC_ALIGN
+        };
+        if in_use {
+            content.size = view.size + reserved;
+            pruned.merged.sections[section].keep_empty = is_marked;
         }
     }
     // The module's own section stays, empty, when dynamic shared memory has
@@ -167,6 +186,11 @@ pub(super) fn layout(pruned: &mut Pruned<'_>, diagnostics: &mut Diagnostics) -> 
                 section.content.align = section.content.align.max(DYNAMIC_ALIGN);
             }
         }
+    }
+    if pruned.merged.lists_shared {
+        let common: Vec<SymbolId> = common.iter().map(|&(symbol, _)| symbol).collect();
+        let views = kernels.into_iter().zip(views).collect();
+        listed::list(pruned, &mut layout, &common, views, &dynamic, module_align);
     }
     layout
 }
@@ -381,23 +405,32 @@ fn place_dynamic(
             }
         }
     }
+    // As a symbol it has one value (case `debug_shared`).
+    let lists_shared = pruned.merged.lists_shared;
+    let place = |group: &mut [usize], kernel| match lists_shared {
+        true => 0,
+        false => root(group, kernel),
+    };
     let mut start: FxHashMap<usize, u64> = FxHashMap::default();
     for (index, view) in views.iter_mut().enumerate() {
         if view.dynamic {
             view.size = view.size.next_multiple_of(DYNAMIC_ALIGN);
-            let shared = start.entry(root(&mut group, index)).or_default();
+            let shared = start.entry(place(&mut group, index)).or_default();
             *shared = (*shared).max(view.size);
             raise_alignment(pruned, kernels[index], DYNAMIC_ALIGN);
         }
     }
     for (index, view) in views.iter_mut().enumerate() {
         if view.dynamic {
-            view.size = start[&root(&mut group, index)];
+            view.size = start[&place(&mut group, index)];
         }
     }
     for &function in &users {
         if let Some(first) = seen_by.kernels(&[function]).iter().next() {
             layout.dynamic.insert(function, views[first].size);
+        } else if lists_shared {
+            let value = start.values().copied().next().unwrap_or(0);
+            layout.dynamic.insert(function, value);
         }
     }
 }

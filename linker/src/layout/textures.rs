@@ -4,7 +4,7 @@
 //! The driver puts a handle there. Code holds the offset, so that it is the
 //! same in all kernels: behind the longest parameters of the program.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use crate::arch::relocation::RelocationType;
 use crate::cubin::SymbolType;
@@ -19,7 +19,7 @@ const SLOT: u64 = 4;
 
 /// Gives every reference of the program, used or not, a slot in every kernel
 /// that reaches code with one (cases `texture_slots` and `texture_users`).
-pub(super) fn layout(pruned: &mut Pruned<'_>) -> HashMap<SymbolId, u64> {
+pub(super) fn layout(pruned: &mut Pruned<'_>) -> FxHashMap<SymbolId, u64> {
     let references = references(pruned);
     let kernels: Vec<(FunctionId, SectionId)> = kernels(pruned);
     let (false, Some(end)) = (
@@ -29,7 +29,7 @@ pub(super) fn layout(pruned: &mut Pruned<'_>) -> HashMap<SymbolId, u64> {
             .map(|&(_, bank)| pruned.merged.sections[bank].content.size)
             .max(),
     ) else {
-        return HashMap::new();
+        return FxHashMap::default();
     };
     let start = end.next_multiple_of(SLOT);
     let slots: Vec<(SymbolId, u64)> = references

@@ -5,12 +5,11 @@ use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::arch::Sm;
 use crate::cubin::{InfoCode, InfoRecords, Place, SymbolType};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::error::ParseError;
 use crate::id::{FunctionId, Id as _, IdVec, InputId, PrototypeId, SectionId, SymbolId};
-use crate::options::KernelFilter;
+use crate::options::{DebugLevel, KernelFilter, Options};
 use crate::read::{InputSection, Object, Role};
 
 use super::{Compat, Listing, Merged, NativeContent, Notes, SectionKind, Symbol};
@@ -105,11 +104,10 @@ pub(super) struct Merger<'d, 'l> {
 /// at when everything is known.
 pub(crate) fn merge<'d>(
     objects: &[Object<'d>],
-    target: Sm,
-    filter: &KernelFilter,
+    options: &Options,
     diagnostics: &mut Diagnostics,
 ) -> Result<Merged<'d>, ParseError> {
-    let mut merger = Merger::new(target, objects, filter, diagnostics);
+    let mut merger = Merger::new(options, objects, diagnostics);
     for (index, object) in objects.iter().enumerate() {
         let merged = merger.merge_object(InputId::new(index), object);
         // A name that is no function, though the call graph says so, was
@@ -129,12 +127,13 @@ pub(crate) fn merge<'d>(
 }
 
 impl<'d, 'l> Merger<'d, 'l> {
-    fn new(
-        target: Sm,
-        objects: &[Object<'d>],
-        filter: &'l KernelFilter,
-        diagnostics: &'l mut Diagnostics,
-    ) -> Self {
+    fn new(options: &'l Options, objects: &[Object<'d>], diagnostics: &'l mut Diagnostics) -> Self {
+        let target = options.target;
+        // A link for debuggers keeps all kernels (case `debug_dead_code`).
+        let filter = match options.debug {
+            DebugLevel::None => &options.kernels,
+            DebugLevel::Code | DebugLevel::Symbols => &KernelFilter::All,
+        };
         let mut merger = Self {
             merged: Merged {
                 target,
@@ -149,6 +148,7 @@ impl<'d, 'l> Merger<'d, 'l> {
                 commons: Vec::new(),
                 shared: Vec::new(),
                 dynamic_shared: Vec::new(),
+                lists_shared: options.debug == DebugLevel::Symbols,
                 compat: Compat::new(target),
                 notes: Notes::new(target),
                 inputs: objects.iter().map(|o| o.name.clone()).collect(),

@@ -323,6 +323,8 @@ pub(crate) struct Merged<'d> {
     pub(crate) shared: Vec<SymbolId>,
     /// Variables in shared memory whose size is chosen at launch.
     pub(crate) dynamic_shared: Vec<SymbolId>,
+    /// Whether variables in shared memory are symbols of the image.
+    pub(crate) lists_shared: bool,
     pub(crate) compat: Compat,
     pub(crate) notes: Notes<'d>,
     pub(crate) inputs: Vec<String>,

@@ -33,8 +33,7 @@ impl<'d> Merger<'d, '_> {
         for (index, relocation) in current.object.relocations(section)?.enumerate() {
             // The name of a section for relocations without addend appears as
             // soon as one could be spelled that way, though none is.
-            if index > 0 && relocation.addend == Some(0) && self.merged.target.is_hopper_or_newer()
-            {
+            if index > 0 && relocation.addend == Some(0) {
                 let name = format!(".rel{}", self.merged.sections[patched.section].name);
                 self.section(name, SectionKind::Rel, 0x40, 8, Some(patched.section));
             }

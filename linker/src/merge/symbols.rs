@@ -306,7 +306,12 @@ impl<'d> Merger<'d, '_> {
                 id
             }
             None => {
-                let id = self.new_named(current, symbol, symbol.binding, Listing::Unlisted);
+                let listing = match self.merged.lists_shared {
+                    true => listing(symbol),
+                    false => Listing::Unlisted,
+                };
+                let id = self.new_named(current, symbol, symbol.binding, listing);
+                self.merged.symbols[id].other = SymbolOther(0);
                 self.merged.symbols[id].size = symbol.size;
                 // What has a size is only referred to here, and defined elsewhere.
                 if symbol.binding != Binding::LOCAL && symbol.size == 0 {

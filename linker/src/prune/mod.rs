@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use crate::call_graph::CallGraph;
 use crate::id::{FunctionId, Id as _, IdVec, SectionId, SymbolId};
 use crate::merge::{Definition, Merged, SectionKind};
-use crate::options::{DanglingCallees, KernelFilter};
+use crate::options::{DanglingCallees, DebugLevel, Options};
 
 /// What is alive, beside what was merged.
 #[derive(Debug)]
@@ -26,14 +26,16 @@ pub(crate) struct Liveness {
     pub(crate) symbols: IdVec<SymbolId, bool>,
 }
 
-/// Marks everything that the kernels of `filter` need.
-pub(crate) fn prune<'d>(
-    merged: Merged<'d>,
-    dangling: DanglingCallees,
-    filter: &KernelFilter,
-) -> Pruned<'d> {
+/// Marks everything that the kernels to be kept need; in a link for debuggers
+/// that is everything (case `debug_dead_code`).
+pub(crate) fn prune<'d>(merged: Merged<'d>, options: &Options) -> Pruned<'d> {
     let graph = CallGraph::new(&merged.functions, merged.prototypes.len());
-    let functions = live_functions(&merged, dangling, |name| filter.keeps(name));
+    let functions = match options.debug {
+        DebugLevel::None => live_functions(&merged, options.dangling_callees, |name| {
+            options.kernels.keeps(name)
+        }),
+        DebugLevel::Code | DebugLevel::Symbols => IdVec::filled(&merged.functions, true),
+    };
     let mut symbols = IdVec::filled(&merged.symbols, true);
     let mut sections = IdVec::filled(&merged.sections, true);
     for (id, function) in merged.functions.enumerate() {

@@ -285,12 +285,13 @@ fn symbol_entries(
     let merged = &finalized.relocated.laid_out.pruned.merged;
     let entry = |&id: &SymbolId| {
         let symbol = &merged.symbols[id];
-        let section = match symbol.definition {
-            Definition::Section(section) => sections.number[section],
-            Definition::Undefined
-            | Definition::Common
-            | Definition::Shared(_)
-            | Definition::Never => 0,
+        let (section, value) = match symbol.definition {
+            Definition::Section(section) => (sections.number[section], symbol.value),
+            Definition::Shared(_) => {
+                let listed = finalized.relocated.laid_out.shared.listed.get(&id);
+                listed.map_or((0, 0), |l| (sections.number[l.section], l.value))
+            }
+            Definition::Undefined | Definition::Common | Definition::Never => (0, symbol.value),
         };
         let is_missing = symbol.definition == Definition::Undefined
             && symbol.weak_reference
@@ -302,7 +303,7 @@ fn symbol_entries(
             binding: symbol.binding.0,
             other: symbol.other.0,
             section,
-            value: if is_missing { u64::MAX } else { symbol.value },
+            value: if is_missing { u64::MAX } else { value },
             size: symbol.size,
         }
     };

@@ -141,12 +141,11 @@ fn is_symbol_written(finalized: &Finalized<'_>, presence: &Presence, id: SymbolI
     }
     match symbol.definition {
         Definition::Section(section) if symbol.kind == crate::cubin::SymbolType::SECTION => {
-            let reserved = match pruned.merged.target.has_mercury() {
-                true => RESERVED_SHARED,
-                false => 0,
-            };
-            presence.is_present[section]
-                && has_section_symbol(&pruned.merged.sections[section], reserved)
+            let section_row = &pruned.merged.sections[section];
+            // The module's section gets it when it is written.
+            let has_reserved = pruned.merged.target.has_mercury() && section_row.target.is_some();
+            let reserved = if has_reserved { RESERVED_SHARED } else { 0 };
+            presence.is_present[section] && has_section_symbol(section_row, reserved)
         }
         Definition::Undefined => !reserved::is_unified_table(&symbol.name),
         Definition::Section(_) | Definition::Common | Definition::Shared(_) => true,

@@ -184,12 +184,11 @@ pub(super) fn native_symbols(
     let merged = &relocated.laid_out.pruned.merged;
     let symbols = numbers.order.iter().map(|&id| {
         let symbol = &merged.symbols[id];
+        let listed = relocated.laid_out.shared.listed.get(&id);
         let section = match symbol.definition {
             Definition::Section(section) => Some(section),
-            Definition::Undefined
-            | Definition::Common
-            | Definition::Shared(_)
-            | Definition::Never => None,
+            Definition::Shared(_) => listed.map(|l| l.section),
+            Definition::Undefined | Definition::Common | Definition::Never => None,
         };
         let code = section
             .filter(|_| symbol.kind == SymbolType::FUNC)
@@ -217,7 +216,10 @@ pub(super) fn native_symbols(
             binding: symbol.binding.0,
             other: symbol.other.0,
             section: section.map_or(0, |s| layout.native.number[s]),
-            value: reserved.unwrap_or(symbol.value) + start,
+            value: match listed {
+                Some(listed) => listed.value,
+                None => reserved.unwrap_or(symbol.value) + start,
+            },
             size: code.map_or(symbol.size, |code| code.bytes.len() as u64),
         }
     });
@@ -250,18 +252,18 @@ pub(super) fn mercury_symbols(
     let merged = &finalized.relocated.laid_out.pruned.merged;
     let entries = numbers.order.iter().map(|&id| {
         let symbol = &merged.symbols[id];
+        let listed = finalized.relocated.laid_out.shared.listed.get(&id);
         let section = match symbol.definition {
             Definition::Section(section) => Some(section),
-            Definition::Undefined
-            | Definition::Common
-            | Definition::Shared(_)
-            | Definition::Never => None,
+            Definition::Shared(_) => listed.map(|l| l.section),
+            Definition::Undefined | Definition::Common | Definition::Never => None,
         };
         let is_variable = symbol.kind == SymbolType::OBJECT && section.is_some();
         let reserved = reserved_value(symbol).is_some();
         let space = match section.map(|s| merged.sections[s].kind) {
             Some(SectionKind::Constant(_)) => SymbolOther::CONSTANT,
             Some(SectionKind::SharedReserved) => SymbolOther::CONSTANT | SymbolOther::GLOBAL,
+            Some(SectionKind::Shared) => SymbolOther::SHARED,
             _ => SymbolOther::GLOBAL,
         };
         SymbolEntry {
@@ -276,7 +278,7 @@ pub(super) fn mercury_symbols(
                 0 => layout.native.number[s],
                 number => number,
             }),
-            value: symbol.value,
+            value: listed.map_or(symbol.value, |listed| listed.offset),
             size: symbol.size,
         }
     });

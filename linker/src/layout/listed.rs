@@ -1,0 +1,84 @@
+//! Variables in shared memory as symbols of the image, for debuggers (case
+//! `debug_shared`).
+
+use rustc_hash::FxHashMap;
+
+use crate::id::{FunctionId, SectionId, SymbolId};
+use crate::merge::{Definition, SectionKind};
+use crate::prune::Pruned;
+
+use super::shared::{KernelView, Listed, RESERVED, SharedLayout};
+
+/// Finds a section and a value for every variable that is used.
+pub(super) fn list(
+    pruned: &mut Pruned<'_>,
+    layout: &mut SharedLayout,
+    common: &[SymbolId],
+    views: Vec<(FunctionId, KernelView)>,
+    dynamic: &[SymbolId],
+    module_align: u64,
+) {
+    let reserved = match pruned.merged.target.is_hopper_or_newer() {
+        true => RESERVED,
+        false => 0,
+    };
+    let mut listed: FxHashMap<SymbolId, Listed> = FxHashMap::default();
+    for (kernel, view) in &views {
+        if let Some(section) = pruned.merged.functions[*kernel].shared {
+            let place = |&symbol| (symbol, at(section, layout.offset[&symbol], reserved));
+            listed.extend(view.own.iter().map(place));
+        }
+    }
+    let symbols = &pruned.merged.symbols;
+    if let Some(module) = module_section(pruned)
+        && !(common.is_empty() && dynamic.is_empty())
+    {
+        let place = |&symbol| (symbol, at(module, layout.offset[&symbol], reserved));
+        listed.extend(common.iter().map(place));
+        let start = views.iter().filter(|(_, view)| view.dynamic);
+        let start = start.map(|(_, view)| view.size).max().unwrap_or(0);
+        // On sm_90 what the system reserves counts only behind other variables.
+        let reserved_before = match common.is_empty() && !pruned.merged.target.has_mercury() {
+            true => 0,
+            false => reserved,
+        };
+        let place = at(module, start, reserved_before);
+        listed.extend(dynamic.iter().map(|&symbol| (symbol, place)));
+        let ends = common.iter();
+        let end = ends.map(|symbol| layout.offset[symbol] + symbols[*symbol].size);
+        // Mercury images reserve it for this section in any link.
+        let size = match pruned.merged.target.has_mercury() {
+            true => end.max().unwrap_or(0),
+            false => end.max().unwrap_or(0) + reserved,
+        };
+        let section = &mut pruned.merged.sections[module];
+        section.content.size = size;
+        section.keep_empty = true;
+        if !common.is_empty() {
+            section.content.align = section.content.align.max(module_align);
+        }
+    }
+    for (id, symbol) in pruned.merged.symbols.enumerate() {
+        if matches!(symbol.definition, Definition::Shared(_)) && !listed.contains_key(&id) {
+            pruned.live.symbols[id] = false;
+        }
+    }
+    layout.listed = listed;
+}
+
+fn at(section: SectionId, offset: u64, reserved: u64) -> Listed {
+    Listed {
+        section,
+        offset,
+        value: offset + reserved,
+    }
+}
+
+/// The section of the variables that belong to no kernel.
+fn module_section(pruned: &Pruned<'_>) -> Option<SectionId> {
+    let sections = pruned.merged.sections.enumerate();
+    sections
+        .filter(|(_, section)| section.kind == SectionKind::Shared && section.target.is_none())
+        .map(|(id, _)| id)
+        .next()
+}
