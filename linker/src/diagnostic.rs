@@ -118,6 +118,19 @@ impl Diagnostic {
         )
     }
 
+    /// What the compiler made for a kernel and its functions is more than a
+    /// bank holds.
+    pub fn too_many_compiler_constants(kernel: &str) -> Self {
+        Self::new(
+            Severity::Error,
+            "too-many-compiler-constants",
+            format!(
+                "Entry function '{kernel}' uses too much data for compiler-generated constants; \
+                 please recompile with -Xptxas --disable-optimizer-constants"
+            ),
+        )
+    }
+
     /// A kernel was compiled for fewer registers than a function it calls
     /// needs.
     pub fn too_many_registers(kernel: &str, limit: u32, function: &str, count: u32) -> Self {

@@ -7,6 +7,7 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::id::{FunctionId, SectionId};
 use crate::merge::{Content, Contribution, Relocation, SectionKind};
 use crate::prune::Pruned;
@@ -63,6 +64,23 @@ pub(super) fn layout(pruned: &mut Pruned<'_>) -> u64 {
         }
     }
     unnamed
+}
+
+/// A bank has a fixed size (case `ocg_overflow`). nvlink lets equal constants
+/// share a place before it gives up.
+pub(super) fn check(pruned: &Pruned<'_>, diagnostics: &mut Diagnostics) {
+    const LIMIT: u64 = 0x10000;
+    for (id, section) in pruned.merged.sections.enumerate() {
+        if matches!(section.kind, SectionKind::Constant(1..))
+            && section.content.size > LIMIT
+            && pruned.live.sections[id]
+            && let Some(function) = function_of(pruned, id)
+        {
+            let symbol = pruned.merged.functions[function].symbol;
+            let name = &pruned.merged.symbols[symbol].name;
+            diagnostics.push(Diagnostic::too_many_compiler_constants(name));
+        }
+    }
 }
 
 fn function_of(pruned: &Pruned<'_>, section: SectionId) -> Option<FunctionId> {

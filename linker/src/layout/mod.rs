@@ -34,6 +34,7 @@ pub(crate) fn layout<'d>(mut pruned: Pruned<'d>, diagnostics: &mut Diagnostics) 
     check_constants(&pruned, diagnostics);
     let texture_slots = textures::layout(&mut pruned);
     let null_value = reserve_sections(&mut pruned);
+    constants::check(&pruned, diagnostics);
     LaidOut {
         pruned,
         shared,
