@@ -97,6 +97,8 @@ pub(super) struct Merger<'d, 'l> {
     pub(super) registers: FxHashMap<SymbolId, u32>,
     prototype_ids: FxHashMap<&'d str, PrototypeId>,
     pub(super) calls_seen: FxHashSet<(FunctionId, FunctionId)>,
+    /// Tentative definitions that also have a strong one without value.
+    pub(super) defined_commons: FxHashSet<SymbolId>,
 }
 
 /// Merges the objects in their order. Kernels that `filter` leaves out by parts
@@ -160,6 +162,7 @@ impl<'d, 'l> Merger<'d, 'l> {
             registers: FxHashMap::default(),
             prototype_ids: FxHashMap::default(),
             calls_seen: FxHashSet::default(),
+            defined_commons: FxHashSet::default(),
         };
         for (name, kind, align, flags) in [
             (".shstrtab", SectionKind::SectionNames, 1, 0),

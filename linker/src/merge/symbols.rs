@@ -392,6 +392,19 @@ impl<'d> Merger<'d, '_> {
         };
         if let Some(id) = known {
             match self.merged.symbols[id].definition {
+                // Without a value, a definition is no more than a tentative
+                // one; a strong one has its place besides, though unused (case
+                // `common_defined`).
+                Definition::Common if current.object.sections[section].role == Role::Global => {
+                    if symbol.binding != Binding::WEAK {
+                        if !self.defined_commons.insert(id) {
+                            self.report_duplicate(current, id, symbol.name);
+                        }
+                        self.place(current, section);
+                        self.merged.symbols[id].binding = Binding::GLOBAL;
+                    }
+                    return Ok(id);
+                }
                 Definition::Undefined | Definition::Common | Definition::Never => {}
                 Definition::Section(_) | Definition::Shared(_) => {
                     if symbol.binding == Binding::WEAK {
@@ -476,6 +489,17 @@ impl<'d> Merger<'d, '_> {
             }
             // The alignment stays that of the first declaration.
             Definition::Common => merged.size = merged.size.max(symbol.size),
+            Definition::Section(section)
+                if self.merged.sections[section].kind == SectionKind::Global =>
+            {
+                if merged.binding == Binding::WEAK {
+                    merged.definition = Definition::Common;
+                    merged.value = symbol.value;
+                    self.merged.commons.push(id);
+                } else {
+                    self.report_duplicate(current, id, symbol.name);
+                }
+            }
             Definition::Section(_) | Definition::Shared(_) | Definition::Never => {}
         }
         id
