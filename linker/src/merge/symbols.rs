@@ -408,9 +408,11 @@ impl<'d> Merger<'d, '_> {
                 Definition::Undefined | Definition::Common | Definition::Never => {}
                 Definition::Section(_) | Definition::Shared(_) => {
                     if symbol.binding == Binding::WEAK {
-                        // Beside a strong variable it stays patched (case
-                        // `weak_data_pointers`).
-                        if self.merged.symbols[id].binding == Binding::WEAK {
+                        // Beside a strong variable, and among constants, it
+                        // stays patched (case `weak_data_pointers`).
+                        if self.merged.symbols[id].binding == Binding::WEAK
+                            && current.object.sections[section].role == Role::GlobalInit
+                        {
                             let end = symbol.value.saturating_add(symbol.size);
                             current.discarded_data.insert((section, symbol.value), end);
                         }
