@@ -31,14 +31,14 @@ impl<'d> Merger<'d, '_> {
             self.section(section.name, kind, 0x40, 8, Some(patched.section));
         }
         for (index, relocation) in current.object.relocations(section)?.enumerate() {
+            if current.is_discarded_data(section.info as usize, relocation.offset) {
+                continue;
+            }
             // The name of a section for relocations without addend appears as
             // soon as one could be spelled that way, though none is.
             if index > 0 && relocation.addend == Some(0) {
                 let name = format!(".rel{}", self.merged.sections[patched.section].name);
                 self.section(name, SectionKind::Rel, 0x40, 8, Some(patched.section));
-            }
-            if current.is_discarded_data(section.info as usize, relocation.offset) {
-                continue;
             }
             let symbol = current.object.symbol(relocation.symbol)?;
             if let Some(merged) = self.resolve(current, &relocation, symbol, patched, form)? {
