@@ -1,7 +1,19 @@
 //! House rules that a compiler does not check.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
+/// All folders at the top, so that nobody commits scratch files there.
+const FOLDERS: [&str; 8] = [
+    ".ci",
+    "build-support",
+    "cargo-cudalink",
+    "cmake",
+    "docs",
+    "examples",
+    "linker",
+    "tests",
+];
 /// Longer files are split.
 const LONGEST: usize = 700;
 /// The phases of a link, in order.
@@ -40,6 +52,23 @@ fn every_source() -> Vec<(PathBuf, String)> {
             (path, text)
         })
         .collect()
+}
+
+#[test]
+fn top_folders_are_those_of_the_readme() {
+    let listed = Command::new("git")
+        .args(["ls-files", "--full-name"])
+        .current_dir(root())
+        .output()
+        .expect("git lists the files of the repository");
+    assert!(listed.status.success(), "not a clone of the repository");
+    let listed = String::from_utf8_lossy(&listed.stdout);
+    assert!(listed.contains("tests/tidy.rs"), "{listed}");
+    for path in listed.lines() {
+        if let Some((folder, _)) = path.split_once('/') {
+            assert!(FOLDERS.contains(&folder), "{path} is in no known folder");
+        }
+    }
 }
 
 #[test]
