@@ -151,13 +151,31 @@ fn exits(theirs: &Ended, ours: &Ended) -> Difference {
     };
     // The first words of the message tell one reason from another.
     let message = format!("{}{}", theirs.stderr, ours.stderr);
-    let reason: Vec<&str> = message.split_whitespace().take(12).collect();
+    let reason = message
+        .lines()
+        .filter_map(|line| {
+            line.split_once("error   : ")
+                .or(line.split_once("fatal   : "))
+        })
+        .map(|(_, reason)| {
+            reason
+                .split_whitespace()
+                .take(8)
+                .collect::<Vec<_>>()
+                .join("-")
+        })
+        .next()
+        .unwrap_or_default();
+    let code = |exit: Exit| {
+        exit.to_string()
+            .trim_start_matches("exit ")
+            .replace(' ', "-")
+    };
     Difference {
         class: class(&format!(
-            "exit: nvlink {}, ours {}: {}",
-            theirs.exit,
-            ours.exit,
-            reason.join(" ")
+            "exit.{}.{}.{reason}",
+            code(theirs.exit),
+            code(ours.exit)
         )),
         text: format!("nvlink: {}\n    ours: {}", said(theirs), said(ours)),
     }
@@ -170,7 +188,7 @@ fn compare(theirs: Option<Vec<u8>>, ours: Option<Vec<u8>>, ended: &Ended) -> Res
         (theirs, _) => {
             let who = if theirs.is_some() { "nvlink" } else { "ours" };
             return Ok(Outcome::Different(vec![Difference {
-                class: format!("only {who} writes an image"),
+                class: format!("only-{who}-writes-an-image"),
                 text: String::new(),
             }]));
         }
@@ -200,7 +218,10 @@ fn compare(theirs: Option<Vec<u8>>, ours: Option<Vec<u8>>, ended: &Ended) -> Res
 fn class(key: &str) -> String {
     let is_name = |word: &str| {
         let stem = word.trim_end_matches(|c: char| c.is_ascii_digit());
+        // The compiler mangles names in CUDA, and names its own functions after them.
         ["_f", "_v", "_k"].iter().any(|end| stem.ends_with(end))
+            || word.starts_with("_Z")
+            || word.contains("const_opt")
             || word.starts_with("0x")
             || word.contains("_alias")
     };

@@ -5,7 +5,9 @@
 #![forbid(unsafe_code)]
 
 pub mod check;
+mod cuda;
 mod feature;
+pub mod known;
 mod plan;
 mod program;
 mod ptx;
@@ -23,32 +25,46 @@ pub use target::Target;
 use random::Random;
 
 /// Makes the program of a seed.
-pub fn generate(seed: u64, target: &Target, allowed: &BTreeSet<Feature>) -> Program {
+pub fn generate(
+    seed: u64,
+    target: &Target,
+    language: Language,
+    allowed: &BTreeSet<Feature>,
+) -> Program {
     let mut random = Random::new(seed);
     let features = Feature::choose(&mut random, allowed);
-    ptx::program(&mut random, target, features)
+    match language {
+        Language::Ptx => ptx::program(&mut random, target, features),
+        Language::Cuda => cuda::program(&mut random, target, &features),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn program(seed: u64) -> Program {
+    fn program(seed: u64, language: Language) -> Program {
         let target = "90".parse().unwrap();
-        generate(seed, &target, &Feature::ALL.iter().copied().collect())
+        let all = Feature::ALL.iter().copied().collect();
+        generate(seed, &target, language, &all)
     }
 
     #[test]
     fn the_same_seed_gives_the_same_program() {
-        for seed in 0..50 {
-            assert_eq!(program(seed), program(seed));
+        for language in Language::ALL {
+            for seed in 0..50 {
+                assert_eq!(program(seed, language), program(seed, language));
+            }
+            assert_ne!(program(1, language), program(2, language));
         }
-        assert_ne!(program(1), program(2));
     }
 
     #[test]
     fn all_statements_and_variables_occur() {
-        let seen: BTreeSet<Feature> = (0..400).flat_map(|seed| program(seed).features()).collect();
+        let seen: BTreeSet<Feature> = (0..400)
+            .flat_map(|seed| Language::ALL.map(|language| program(seed, language)))
+            .flat_map(|program| program.features())
+            .collect();
         // These are choices of symbols and not statements, or need an architecture with a suffix.
         let elsewhere = [
             Feature::Shadow,
@@ -71,7 +87,7 @@ mod tests {
         let target = "90".parse().unwrap();
         let allowed = BTreeSet::from([Feature::Call, Feature::Base]);
         for seed in 0..50 {
-            let features = generate(seed, &target, &allowed).features();
+            let features = generate(seed, &target, Language::Ptx, &allowed).features();
             assert!(features.is_subset(&allowed), "{features:?}");
         }
     }

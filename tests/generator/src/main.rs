@@ -11,8 +11,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use anyhow::{Context, Result};
 use clap::Parser;
 use rustnvlink_generator::check::{Outcome, Tools};
+use rustnvlink_generator::known::Known;
 use rustnvlink_generator::score::{Score, first_lines};
-use rustnvlink_generator::{Feature, Program, Target, generate, shrink};
+use rustnvlink_generator::{Feature, Language, Program, Target, generate, shrink};
 use rustnvlink_tests::identity;
 use rustnvlink_tests::toolkit::Toolkit;
 
@@ -25,6 +26,9 @@ struct Arguments {
     /// The architectures.
     #[arg(long, value_delimiter = ',', default_value = "75,80,90,100,120")]
     archs: Vec<Target>,
+    /// The language of the programs: `ptx`, or `cu` for CUDA C++, which takes its time.
+    #[arg(long, default_value = "ptx")]
+    language: Language,
     /// Only these features, where all are used otherwise.
     #[arg(long, value_delimiter = ',')]
     features: Vec<Feature>,
@@ -43,7 +47,7 @@ struct Arguments {
     /// Prints the programs and runs nothing.
     #[arg(long)]
     print: bool,
-    /// Says why compilers reject programs.
+    /// Says why compilers reject programs, and shows known differences too.
     #[arg(long)]
     verbose: bool,
     /// The linker to test; otherwise ours is built.
@@ -89,7 +93,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         .collect();
     if arguments.print {
         for (seed, target) in &work {
-            print(&generate(*seed, target, &allowed));
+            print(&generate(*seed, target, arguments.language, &allowed));
         }
         return Ok(ExitCode::SUCCESS);
     }
@@ -98,16 +102,22 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         None => identity::linker()?,
     };
     let tools = Tools::new(&Toolkit::find()?, linker)?;
+    let known = Known::read()?;
     let next = AtomicUsize::new(0);
     let score = Mutex::new(Score::default());
     let worker = || -> Result<()> {
         while let Some((seed, target)) = work.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let program = generate(*seed, target, &allowed);
+            let program = generate(*seed, target, arguments.language, &allowed);
             let outcome = tools.check(&program)?;
             score
                 .lock()
                 .expect("no worker panics")
-                .add(*seed, &program, &outcome);
+                .add(*seed, &program, &outcome, &known);
+            let is_known = matches!(&outcome, Outcome::Different(differences)
+                if known.reasons(target, differences).is_some());
+            if is_known && !arguments.verbose && !arguments.shrink {
+                continue;
+            }
             report(arguments, &tools, *seed, &program, &outcome)
                 .with_context(|| format!("seed {seed}, {target}"))?;
         }

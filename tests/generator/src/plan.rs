@@ -415,6 +415,7 @@ impl Plan {
             Feature::DynamicShared => {
                 variable.space = Space::Dynamic;
                 variable.homes.clear();
+                variable.name = format!("dynamic_v{index}");
                 if random.chance(50) {
                     "dynamic".clone_into(&mut variable.name);
                     variable.width = 1;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::str::FromStr;
 
 use crate::feature::Feature;
 use crate::target::Target;
@@ -25,12 +26,26 @@ pub enum Language {
 }
 
 impl Language {
-    /// How its files end.
+    /// Both of them.
+    pub const ALL: [Self; 2] = [Self::Ptx, Self::Cuda];
+
+    /// How its files end, and its name on the command line.
     pub fn extension(self) -> &'static str {
         match self {
             Self::Ptx => "ptx",
             Self::Cuda => "cu",
         }
+    }
+}
+
+impl FromStr for Language {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::ALL
+            .into_iter()
+            .find(|language| language.extension() == text)
+            .ok_or_else(|| format!("`{text}` is neither ptx nor cu"))
     }
 }
 

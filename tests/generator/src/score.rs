@@ -5,6 +5,7 @@ use std::fmt;
 
 use crate::check::{Difference, Outcome};
 use crate::feature::Feature;
+use crate::known::Known;
 use crate::program::Program;
 use crate::target::Target;
 
@@ -12,13 +13,18 @@ use crate::target::Target;
 #[derive(Debug, Default, Clone, Copy)]
 struct Count {
     same: usize,
+    known: usize,
     tried: usize,
 }
 
 impl fmt::Display for Count {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let percent = 100.0 * self.same as f64 / self.tried.max(1) as f64;
-        write!(f, "{:6} of {:6}  {percent:6.2} %", self.same, self.tried)
+        write!(
+            f,
+            "{:6} of {:6}  {percent:6.2} %  {:6} differ in known ways",
+            self.same, self.tried, self.known
+        )
     }
 }
 
@@ -31,12 +37,20 @@ pub struct Score {
     failed_links: usize,
     refused: usize,
     classes: BTreeMap<String, Vec<(u64, Target)>>,
+    reasons: BTreeMap<&'static str, usize>,
+}
+
+/// How one program counts.
+enum Verdict {
+    Same,
+    Known,
+    Different,
 }
 
 impl Score {
     /// Counts one program.
-    pub fn add(&mut self, seed: u64, program: &Program, outcome: &Outcome) {
-        let same = match outcome {
+    pub fn add(&mut self, seed: u64, program: &Program, outcome: &Outcome, known: &Known) {
+        let verdict = match outcome {
             Outcome::Rejected(text) => {
                 *self.rejected.entry(reason(text)).or_default() += 1;
                 return;
@@ -49,9 +63,16 @@ impl Score {
                 if exit.to_string() != "exit 0" {
                     self.failed_links += 1;
                 }
-                true
+                Verdict::Same
             }
             Outcome::Different(differences) => {
+                if let Some(reasons) = known.reasons(&program.target, differences) {
+                    for reason in reasons {
+                        *self.reasons.entry(reason).or_default() += 1;
+                    }
+                    self.count(program, &Verdict::Known);
+                    return;
+                }
                 let mut classes: Vec<&str> = differences.iter().map(|d| &*d.class).collect();
                 classes.sort_unstable();
                 classes.dedup();
@@ -59,21 +80,28 @@ impl Score {
                     let seeds = self.classes.entry(class.to_owned()).or_default();
                     seeds.push((seed, program.target.clone()));
                 }
-                false
+                Verdict::Different
             }
         };
-        let target = self.targets.entry(program.target.clone()).or_default();
-        let counts = program.features();
-        target.tried += 1;
-        target.same += usize::from(same);
-        for feature in counts {
-            let count = self.features.entry(feature).or_default();
+        self.count(program, &verdict);
+    }
+
+    fn count(&mut self, program: &Program, verdict: &Verdict) {
+        let add = |count: &mut Count| {
             count.tried += 1;
-            count.same += usize::from(same);
+            match verdict {
+                Verdict::Same => count.same += 1,
+                Verdict::Known => count.known += 1,
+                Verdict::Different => {}
+            }
+        };
+        add(self.targets.entry(program.target.clone()).or_default());
+        for feature in program.features() {
+            add(self.features.entry(feature).or_default());
         }
     }
 
-    /// Whether nothing differed.
+    /// Whether nothing differed in unknown ways.
     pub fn is_perfect(&self) -> bool {
         self.classes.is_empty()
     }
@@ -109,6 +137,9 @@ impl fmt::Display for Score {
             "\n{} links fail with both linkers; nvlink crashes on {} and ours refuses",
             self.failed_links, self.refused
         )?;
+        for (reason, count) in &self.reasons {
+            writeln!(f, "{count:5} differ as known: {reason}")?;
+        }
         for (reason, count) in &self.rejected {
             writeln!(f, "{count} programs do not compile: {reason}")?;
         }

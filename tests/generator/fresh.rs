@@ -1,0 +1,121 @@
+//! Runs programs that nobody has run before: the seeds come from the time, and every failure says
+//! its own.
+#![forbid(unsafe_code)]
+
+use std::collections::BTreeSet;
+use std::process::ExitCode;
+use std::sync::{Arc, OnceLock};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, Result};
+use libtest_mimic::{Arguments, Failed, Trial};
+use rustnvlink_generator::check::{Outcome, Tools};
+use rustnvlink_generator::known::Known;
+use rustnvlink_generator::score::first_lines;
+use rustnvlink_generator::{Feature, Language, Target, generate};
+use rustnvlink_tests::identity;
+use rustnvlink_tests::toolkit::Toolkit;
+
+/// Fixes the first seed.
+const SEED: &str = "RUSTNVLINK_TEST_SEED";
+
+const ARCHS: [&str; 5] = ["75", "80", "90", "100", "120"];
+
+/// Programs for each architecture.
+const PTX_PROGRAMS: u64 = 12;
+
+/// One program in CUDA takes as long as dozens in PTX.
+const CUDA_PROGRAMS: u64 = 1;
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<ExitCode> {
+    let arguments = Arguments::from_args();
+    let toolkit = Toolkit::find();
+    let is_skipped = toolkit.is_err();
+    let skip = toolkit.as_ref().err().map(|error| format!("{error:#}"));
+    let toolkit = Arc::new(toolkit.ok());
+    let known = Arc::new(Known::read()?);
+    let tools: Arc<OnceLock<Result<Tools, String>>> = Arc::default();
+    let base = base()?;
+    if !arguments.list && !is_skipped {
+        eprintln!("seeds from {base} on; set {SEED}={base} to run the same again");
+    }
+    let mut trials = Vec::new();
+    for language in Language::ALL {
+        let count = match language {
+            Language::Ptx => PTX_PROGRAMS,
+            Language::Cuda => CUDA_PROGRAMS,
+        };
+        for arch in ARCHS {
+            let (toolkit, tools, known) = (toolkit.clone(), tools.clone(), known.clone());
+            let name = format!("fresh/{}/sm_{arch}", language.extension());
+            let test = move || {
+                let make = || -> Result<Tools> {
+                    let toolkit = toolkit.as_ref().as_ref().context("no toolkit")?;
+                    Tools::new(toolkit, identity::linker()?)
+                };
+                let tools = tools.get_or_init(|| make().map_err(|error| format!("{error:#}")));
+                let tools = tools.as_ref().map_err(Failed::from)?;
+                for seed in base..base + count {
+                    check(tools, &known, seed, arch, language)?;
+                }
+                Ok(())
+            };
+            trials.push(Trial::test(name, test).with_ignored_flag(is_skipped));
+        }
+    }
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    if let Some(reason) = skip.filter(|_| conclusion.num_ignored > 0) {
+        eprintln!("skipped {} trials: {reason}", conclusion.num_ignored);
+        if std::env::var_os("CI").is_some_and(|value| !value.is_empty()) {
+            eprintln!("a skip is a failure where CI is set");
+            return Ok(ExitCode::FAILURE);
+        }
+    }
+    Ok(conclusion.exit_code())
+}
+
+/// The first seed. Seconds are far enough apart for all programs of one run.
+fn base() -> Result<u64> {
+    match std::env::var(SEED) {
+        Ok(seed) => seed
+            .parse()
+            .with_context(|| format!("{SEED}={seed} is not a number")),
+        Err(_) => Ok(SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs() * 100),
+    }
+}
+
+fn check(
+    tools: &Tools,
+    known: &Known,
+    seed: u64,
+    arch: &str,
+    language: Language,
+) -> Result<(), Failed> {
+    let target: Target = arch.parse()?;
+    let all: BTreeSet<Feature> = Feature::ALL.iter().copied().collect();
+    let program = generate(seed, &target, language, &all);
+    let outcome = tools
+        .check(&program)
+        .map_err(|error| Failed::from(format!("seed {seed}: {error:#}")))?;
+    let Outcome::Different(differences) = outcome else {
+        return Ok(());
+    };
+    if known.reasons(&target, &differences).is_some() {
+        return Ok(());
+    }
+    Err(Failed::from(format!(
+        "seed {seed} differs:\n{}to see the smallest program that does, run\n    cargo run -p rustnvlink-generator -- --language {} --archs {arch} --seeds {seed} --shrink",
+        first_lines(&differences, 6),
+        language.extension()
+    )))
+}

@@ -1,0 +1,306 @@
+//! Writes programs in CUDA C++: what the compiler makes of templates, inline functions and classes.
+
+use std::collections::BTreeSet;
+
+use crate::feature::Feature;
+use crate::program::{Item, Language, Piece, Program, Unit};
+use crate::random::Random;
+use crate::target::Target;
+
+/// What each unit may need; what it does not use leaves nothing behind.
+const HEAD: &str = "\
+#include <cassert>
+#include <cooperative_groups.h>
+#include <cstdio>
+";
+
+/// Definitions that several units hold, as headers bring them.
+const SHARED: &[(Feature, &str)] = &[
+    (
+        Feature::Template,
+        "template <class T> __device__ __noinline__ T twice(T x) { return x + x * x; }",
+    ),
+    (
+        Feature::Template,
+        "template <int N> __device__ __noinline__ int tile(int x) { __shared__ int cells[N]; cells[x & 7] = x; __syncthreads(); return cells[x & 3]; }",
+    ),
+    (
+        Feature::Template,
+        "template <class T> __global__ void generic(T *p) { __shared__ T buffer[16]; buffer[threadIdx.x & 15] = p[1]; __syncthreads(); p[0] = buffer[3]; }",
+    ),
+    (
+        Feature::Inline,
+        "inline __device__ __noinline__ int clamp(int x) { static __device__ int calls; return atomicAdd(&calls, 1) < x ? x : 7; }",
+    ),
+    (
+        Feature::Inline,
+        "struct Point { int x, y; __device__ __noinline__ int norm() const { return x * x + y * y; } };",
+    ),
+    (
+        Feature::Virtual,
+        "struct Shape { int size; __device__ virtual int area(int n) { return n * size; } __device__ virtual int sides() { return 4; } };\n\
+         struct Circle : Shape { __device__ int area(int n) override { return n * size * 3; } };",
+    ),
+    (
+        Feature::Static,
+        "static __device__ int state = 5;\nstatic __constant__ int numbers[4] = {1, 2, 3, 4};\n\
+         static __device__ __noinline__ int local_step(int x) { return x + state + numbers[x & 3]; }",
+    ),
+];
+
+/// Makes a program that may contain these features.
+pub(crate) fn program(
+    random: &mut Random,
+    target: &Target,
+    features: &BTreeSet<Feature>,
+) -> Program {
+    let units = random.within(1..=3);
+    let homes: Vec<usize> = (0..random.within(1..=6))
+        .map(|_| random.below(units))
+        .collect();
+    let mut program = Program {
+        target: target.clone(),
+        units: (0..units)
+            .map(|unit| Writer::new(random, features, &homes, unit).write())
+            .collect(),
+    };
+    random.shuffle(&mut program.units);
+    program
+}
+
+struct Writer<'a> {
+    random: &'a mut Random,
+    features: &'a BTreeSet<Feature>,
+    /// The unit of each function.
+    homes: &'a [usize],
+    unit: usize,
+    variables: usize,
+}
+
+impl<'a> Writer<'a> {
+    fn new(
+        random: &'a mut Random,
+        features: &'a BTreeSet<Feature>,
+        homes: &'a [usize],
+        unit: usize,
+    ) -> Self {
+        Self {
+            random,
+            features,
+            homes,
+            unit,
+            variables: 0,
+        }
+    }
+
+    fn has(&self, feature: Feature) -> bool {
+        self.features.contains(&feature)
+    }
+
+    fn write(mut self) -> Unit {
+        let options = self.options();
+        let mut items: Vec<Item> = SHARED
+            .iter()
+            .filter(|(feature, _)| self.has(*feature))
+            .map(|(feature, text)| Item::new(*feature, *text))
+            .collect();
+        for function in 0..self.homes.len() {
+            let text = format!("extern __device__ int f{function}(int x);");
+            items.push(Item::new(Feature::Base, text));
+        }
+        items.extend(self.variables());
+        for function in 0..self.homes.len() {
+            if self.homes[function] == self.unit {
+                items.push(Item {
+                    feature: Feature::Base,
+                    head: format!("__device__ __noinline__ int f{function}(int x) {{"),
+                    pieces: self.body(Some(function)),
+                    tail: "    return x;\n}".to_owned(),
+                });
+            }
+        }
+        for kernel in 0..self.random.within(0..=2) {
+            let bounds = match self.has(Feature::Bounds) && self.random.chance(40) {
+                true => *self
+                    .random
+                    .pick(&["__launch_bounds__(128) ", "__launch_bounds__(256, 2) "]),
+                false => "",
+            };
+            let name = format!("k{}_{kernel}", self.unit);
+            items.push(Item {
+                feature: if bounds.is_empty() {
+                    Feature::Base
+                } else {
+                    Feature::Bounds
+                },
+                head: format!(
+                    "__global__ void {bounds}{name}(int *p, long n) {{\n    int x = p[threadIdx.x] + n;"
+                ),
+                pieces: self.body(None),
+                tail: "    p[0] = x;\n}".to_owned(),
+            });
+        }
+        if self.has(Feature::Template) && self.random.chance(60) {
+            let kind = *self.random.pick(&["int", "float", "double"]);
+            let text = format!("template __global__ void generic<{kind}>({kind} *);");
+            items.push(Item::new(Feature::Template, text));
+        }
+        Unit {
+            name: format!("u{}", self.unit),
+            language: Language::Cuda,
+            head: HEAD.to_owned(),
+            options,
+            items,
+        }
+    }
+
+    fn options(&mut self) -> Vec<Piece> {
+        let mut options = Vec::new();
+        if self.has(Feature::Debug) && self.random.chance(70) {
+            options.push(Piece::new(Feature::Debug, "-G"));
+        } else if self.has(Feature::LineInfo) && self.random.chance(70) {
+            options.push(Piece::new(Feature::LineInfo, "-lineinfo"));
+        }
+        if self.has(Feature::Registers) && self.random.chance(50) {
+            options.push(Piece::new(Feature::Registers, "-maxrregcount=64"));
+        }
+        options
+    }
+
+    fn variables(&mut self) -> Vec<Item> {
+        let unit = self.unit;
+        let other = self.random.below(self.homes.len());
+        let all = [
+            (
+                Feature::Global,
+                format!("__device__ int total{unit} = 3;\n__device__ float samples{unit}[20];"),
+            ),
+            (
+                Feature::Constant,
+                format!("__constant__ double weights{unit}[3] = {{1.5, 2.5, 3.5}};"),
+            ),
+            (
+                Feature::Managed,
+                format!("__managed__ int shared_count{unit} = 9;"),
+            ),
+            (
+                Feature::Table,
+                format!("__device__ int (*action{unit})(int) = f{other};"),
+            ),
+            (
+                Feature::ModuleShared,
+                format!("__shared__ int lane{unit}[33];"),
+            ),
+        ];
+        all.into_iter()
+            .filter(|(feature, _)| self.features.contains(feature))
+            .map(|(feature, text)| Item::new(feature, text))
+            .collect()
+    }
+
+    fn body(&mut self, function: Option<usize>) -> Vec<Piece> {
+        let count = self.random.within(0..=6);
+        (0..count)
+            .filter_map(|_| self.statement(function))
+            .collect()
+    }
+
+    fn statement(&mut self, function: Option<usize>) -> Option<Piece> {
+        let kinds: Vec<Feature> = STATEMENTS
+            .iter()
+            .copied()
+            .filter(|kind| self.has(*kind))
+            .collect();
+        let kind = *self.random.pick(&kinds);
+        self.variables += 1;
+        let (unit, number) = (self.unit, self.variables);
+        let callee = match function {
+            // Only functions further on, so that nothing recurses by accident.
+            Some(own) if kind != Feature::Recursion => {
+                let rest = self.homes.len() - own - 1;
+                (rest > 0).then(|| own + 1 + self.random.below(rest))
+            }
+            _ => Some(self.random.below(self.homes.len())),
+        };
+        let text = match kind {
+            Feature::Call | Feature::Recursion => format!("if (x > 3) x += f{}(x);", callee?),
+            Feature::Indirect => {
+                format!("int (*g{number})(int) = x & 1 ? f{} : f0; x ^= g{number}(x);", callee?)
+            }
+            Feature::Table => format!("x += action{unit}(x);"),
+            Feature::Template => match self.random.below(3) {
+                0 => "x += twice(x);".to_owned(),
+                1 => "x += (int)twice((double)x);".to_owned(),
+                _ => format!("x += tile<{}>(x);", 8 << self.random.below(3)),
+            },
+            Feature::Inline => match self.random.below(2) {
+                0 => "x = clamp(x);".to_owned(),
+                _ => format!("Point p{number} = {{x, 3}}; x += p{number}.norm();"),
+            },
+            Feature::Virtual => format!(
+                "Circle c{number}; Shape b{number}; Shape *s{number} = x & 1 ? &c{number} : &b{number}; s{number}->size = x; x += s{number}->area(x) + s{number}->sides();"
+            ),
+            Feature::Static => "x = local_step(x);".to_owned(),
+            Feature::Lambda => format!("auto l{number} = [=](int y) {{ return y * x + {number}; }}; x += l{number}(x);"),
+            Feature::Cooperative => match self.random.below(3) {
+                0 => "cooperative_groups::this_thread_block().sync();".to_owned(),
+                1 => "cooperative_groups::this_grid().sync();".to_owned(),
+                _ => format!("auto t{number} = cooperative_groups::tiled_partition<32>(cooperative_groups::this_thread_block()); x += t{number}.shfl_xor(x, 1);"),
+            },
+            Feature::Print => format!("printf(\"{number}: %d\\n\", x);"),
+            Feature::Heap => format!("int *h{number} = new int[x & 15]; h{number}[0] = x; x += h{number}[1]; delete[] h{number};"),
+            Feature::Assert => "assert(x != 1234);".to_owned(),
+            Feature::Double => {
+                let name = *self.random.pick(&["sin", "exp", "sqrt", "tgamma", "cbrt"]);
+                format!("x += (int)({name}((double)x) * {number}.3125);")
+            }
+            Feature::FastMath => "x += (int)__expf((float)x);".to_owned(),
+            Feature::Frame => format!("int a{number}[24]; for (int i = 0; i < 24; ++i) a{number}[i] = x * i; x += a{number}[x & 15];"),
+            Feature::FunctionShared => {
+                format!("__shared__ int s{number}[{}]; s{number}[x & 7] = x; __syncthreads(); x += s{number}[1];", self.random.within(8..=90))
+            }
+            Feature::ModuleShared => format!("lane{unit}[x & 31] = x; __syncthreads(); x += lane{unit}[3];"),
+            Feature::DynamicShared => format!("extern __shared__ int dynamic[]; dynamic[x & 7] = x; x += dynamic[{number}];"),
+            Feature::JumpTable => "switch (x) { case 0: x = 91; break; case 1: x *= 37; break; case 2: x ^= 1234; break; case 3: x = __clz(x); break; case 4: x = __popc(x); break; case 5: x /= 3; break; case 6: x = ~x; break; case 7: x %= 13; break; default: x = 5; }".to_owned(),
+            Feature::Global => format!("total{unit} += x; samples{unit}[x & 15] += 1.5f;"),
+            Feature::Constant => format!("x += (int)weights{unit}[x & 1];"),
+            Feature::Managed => format!("shared_count{unit} += x;"),
+            Feature::Atomic => format!("x += atomicAdd_system((int *)(size_t)x, {number});"),
+            Feature::Warp => "x += __shfl_down_sync(~0u, x, 2) + __ballot_sync(~0u, x > 3);".to_owned(),
+            Feature::Barrier => "x += __syncthreads_count(x);".to_owned(),
+            _ => format!("x = x * {number} + 3;"),
+        };
+        Some(Piece::new(kind, format!("    {text}")))
+    }
+}
+
+const STATEMENTS: &[Feature] = &[
+    Feature::Base,
+    Feature::Call,
+    Feature::Call,
+    Feature::Recursion,
+    Feature::Indirect,
+    Feature::Table,
+    Feature::Template,
+    Feature::Inline,
+    Feature::Virtual,
+    Feature::Static,
+    Feature::Lambda,
+    Feature::Cooperative,
+    Feature::Print,
+    Feature::Heap,
+    Feature::Assert,
+    Feature::Double,
+    Feature::FastMath,
+    Feature::Frame,
+    Feature::FunctionShared,
+    Feature::ModuleShared,
+    Feature::DynamicShared,
+    Feature::JumpTable,
+    Feature::Global,
+    Feature::Constant,
+    Feature::Managed,
+    Feature::Atomic,
+    Feature::Warp,
+    Feature::Barrier,
+];
