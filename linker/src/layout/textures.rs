@@ -22,15 +22,16 @@ const SLOT: u64 = 4;
 pub(super) fn layout(pruned: &mut Pruned<'_>) -> FxHashMap<SymbolId, u64> {
     let references = references(pruned);
     let kernels: Vec<(FunctionId, SectionId)> = kernels(pruned);
-    let (false, Some(end)) = (
-        references.is_empty(),
-        kernels
-            .iter()
-            .map(|&(_, bank)| pruned.merged.sections[bank].content.size)
-            .max(),
-    ) else {
+    if references.is_empty() {
         return FxHashMap::default();
-    };
+    }
+    // Without kernels the slots are those of a kernel without parameters
+    // (case `texture_no_kernel`).
+    let end = kernels
+        .iter()
+        .map(|&(_, bank)| pruned.merged.sections[bank].content.size)
+        .max()
+        .unwrap_or(0);
     let start = end.next_multiple_of(SLOT);
     let slots: Vec<(SymbolId, u64)> = references
         .into_iter()

@@ -26,13 +26,16 @@ impl<'d> Merger<'d, '_> {
             Form::Rel => SectionKind::Rel,
             Form::Rela => SectionKind::Rela,
         };
-        // An empty one leaves no name behind (case `jump_table` on sm_90).
-        if !section.data.is_empty() {
-            self.section(section.name, kind, 0x40, 8, Some(patched.section));
-        }
         for (index, relocation) in current.object.relocations(section)?.enumerate() {
             if current.is_discarded_data(section.info as usize, relocation.offset) {
                 continue;
+            }
+            let symbol = current.object.symbol(relocation.symbol)?;
+            let merged = self.resolve(current, &relocation, symbol, patched, form)?;
+            // One without relocations leaves no name behind (cases `jump_table` on sm_90 and
+            // `weak_lineinfo`).
+            if !merged.as_ref().is_some_and(|merged| merged.discarded) {
+                self.section(section.name, kind, 0x40, 8, Some(patched.section));
             }
             // The name of a section for relocations without addend appears as
             // soon as one could be spelled that way, though none is.
@@ -40,8 +43,7 @@ impl<'d> Merger<'d, '_> {
                 let name = format!(".rel{}", self.merged.sections[patched.section].name);
                 self.section(name, SectionKind::Rel, 0x40, 8, Some(patched.section));
             }
-            let symbol = current.object.symbol(relocation.symbol)?;
-            if let Some(merged) = self.resolve(current, &relocation, symbol, patched, form)? {
+            if let Some(merged) = merged {
                 self.merged.sections[patched.section]
                     .relocations
                     .push(merged);

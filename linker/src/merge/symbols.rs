@@ -238,7 +238,7 @@ impl<'d> Merger<'d, '_> {
     /// an addend always stay (case `weak_debug`).
     fn discard_debug(&mut self, functions: &FxHashSet<SymbolId>) {
         for section in self.merged.sections.iter_mut() {
-            if section.kind == SectionKind::Debug && section.name.starts_with(".debug") {
+            if section.kind == SectionKind::Debug {
                 section
                     .relocations
                     .retain(|r| !functions.contains(&r.symbol) || r.form == super::Form::Rel);
