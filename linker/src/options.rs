@@ -3,15 +3,17 @@
 use crate::arch::Sm;
 use crate::container::host::pattern_matches;
 
-/// What happens to the callees of functions whose address is taken, when no
-/// kernel reaches them.
+/// What happens to code that no kernel calls by name, but that a pointer may
+/// reach.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum DanglingCallees {
-    /// They stay: a call through a pointer may need them.
+pub enum PointerTargets {
+    /// It stays, with all that it calls.
     #[default]
     Keep,
-    /// They go, as with nvlink, and the calls to them dangle.
-    Remove,
+    /// As with nvlink, what functions behind pointers call goes and the calls
+    /// dangle; so do pointers in data to a weak function that another file
+    /// defines.
+    Drop,
 }
 
 /// Which kernels a link keeps.
@@ -58,8 +60,8 @@ pub enum DebugLevel {
 pub struct Options {
     /// The processor to link for.
     pub target: Sm,
-    /// Callees of functions whose address is taken.
-    pub dangling_callees: DanglingCallees,
+    /// Code that only pointers reach.
+    pub pointer_targets: PointerTargets,
     /// Kernels that stay.
     pub kernels: KernelFilter,
     /// What is kept for debuggers.
@@ -75,7 +77,7 @@ impl Options {
     pub fn new(target: Sm) -> Self {
         Self {
             target,
-            dangling_callees: DanglingCallees::default(),
+            pointer_targets: PointerTargets::default(),
             kernels: KernelFilter::All,
             debug: DebugLevel::None,
             verbose: false,

@@ -9,7 +9,7 @@ use crate::Input;
 use crate::arch::Sm;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::inputs::{self, Behaviour, Environment, Files, Wanted};
-use crate::options::{DanglingCallees, Options};
+use crate::options::{Options, PointerTargets};
 
 /// Links, prints what there is to say and writes the files.
 pub(super) fn link(
@@ -103,9 +103,9 @@ fn link_files(
     };
     let options = Options {
         target,
-        dangling_callees: match request.behaviour {
-            Behaviour::Nvlink => DanglingCallees::Remove,
-            Behaviour::Own => DanglingCallees::Keep,
+        pointer_targets: match request.behaviour {
+            Behaviour::Nvlink => PointerTargets::Drop,
+            Behaviour::Own => PointerTargets::Keep,
         },
         kernels: loaded.kernels.clone(),
         debug: request.debug,

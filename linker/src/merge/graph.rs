@@ -6,6 +6,7 @@ use crate::cubin::{CallGraph, Prototype};
 use crate::diagnostic::Mismatch;
 use crate::error::{ParseError, Problem};
 use crate::id::FunctionId;
+use crate::options::PointerTargets;
 use crate::read::InputSection;
 
 use super::merger::{Current, Merger};
@@ -34,8 +35,8 @@ impl<'d> Merger<'d, '_> {
                 self.merged.functions[caller].calls.push(callee);
             }
         }
-        // That data holds its address counts as little; that code does, counts
-        // (case `weak_address_taken`).
+        // For nvlink it does not count either that data holds its address; that
+        // code does, counts (case `weak_address_taken`).
         let in_code: FxHashSet<u32> = graph
             .address_references
             .iter()
@@ -43,7 +44,10 @@ impl<'d> Merger<'d, '_> {
             .map(|edge| edge.to)
             .collect();
         for taken in graph.address_taken {
-            if is_discarded(taken.function) && !in_code.contains(&taken.function) {
+            if self.pointer_targets == PointerTargets::Drop
+                && is_discarded(taken.function)
+                && !in_code.contains(&taken.function)
+            {
                 continue;
             }
             let function = self.function(current, taken.function)?;

@@ -3,6 +3,7 @@
 use crate::arch::reserved;
 use crate::cubin::{Relocation as FileRelocation, Symbol as FileSymbol, SymbolType};
 use crate::error::{ParseError, Problem};
+use crate::options::PointerTargets;
 use crate::read::{InputSection, Role};
 
 use super::constants::PLACE_NAME;
@@ -89,14 +90,19 @@ impl<'d> Merger<'d, '_> {
                 }
             }
         };
-        let in_debug = self.merged.sections[patched.section].kind == SectionKind::Debug;
+        let forgets_discarded = match self.merged.sections[patched.section].kind {
+            SectionKind::Debug => true,
+            // Case `weak_in_constants`.
+            SectionKind::Constant(_) => self.pointer_targets == PointerTargets::Drop,
+            _ => false,
+        };
         Ok(Some(Relocation {
             offset: relocation.offset.wrapping_add(patched.base),
             kind: relocation.kind,
             symbol: target,
             addend,
             form,
-            discarded: in_debug
+            discarded: forgets_discarded
                 && symbol.kind == SymbolType::FUNC
                 && current.is_discarded(symbol.place),
         }))

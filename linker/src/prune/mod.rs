@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use crate::call_graph::CallGraph;
 use crate::id::{FunctionId, Id as _, IdVec, SectionId, SymbolId};
 use crate::merge::{Definition, Merged, SectionKind};
-use crate::options::{DanglingCallees, DebugLevel, Options};
+use crate::options::{DebugLevel, Options, PointerTargets};
 
 /// What is alive, beside what was merged.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ pub(crate) struct Liveness {
 pub(crate) fn prune<'d>(merged: Merged<'d>, options: &Options) -> Pruned<'d> {
     let graph = CallGraph::new(&merged.functions, merged.prototypes.len());
     let functions = match options.debug {
-        DebugLevel::None => live_functions(&merged, options.dangling_callees, |name| {
+        DebugLevel::None => live_functions(&merged, options.pointer_targets, |name| {
             options.kernels.keeps(name)
         }),
         DebugLevel::Code | DebugLevel::Symbols => IdVec::filled(&merged.functions, true),
@@ -98,7 +98,7 @@ fn named_after_death(merged: &Merged<'_>) -> impl Iterator<Item = SectionId> {
 
 fn live_functions(
     merged: &Merged<'_>,
-    dangling: DanglingCallees,
+    targets: PointerTargets,
     is_kept: impl Fn(&str) -> bool,
 ) -> IdVec<FunctionId, bool> {
     let mut live = IdVec::filled(&merged.functions, false);
@@ -112,7 +112,7 @@ fn live_functions(
     for (id, function) in merged.functions.enumerate() {
         if let Some(prototype) = function.address_taken {
             takers[prototype.index()].push(id);
-            if dangling == DanglingCallees::Keep {
+            if targets == PointerTargets::Keep {
                 pending.push(id);
             }
         }
