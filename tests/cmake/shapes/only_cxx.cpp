@@ -1,0 +1,3 @@
+int launch();
+
+int main() { return launch() == 0; }
