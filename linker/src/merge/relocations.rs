@@ -27,23 +27,27 @@ impl<'d> Merger<'d, '_> {
             Form::Rel => SectionKind::Rel,
             Form::Rela => SectionKind::Rela,
         };
-        for (index, relocation) in current.object.relocations(section)?.enumerate() {
+        let mut is_first = true;
+        for relocation in current.object.relocations(section)? {
             if current.is_discarded_data(section.info as usize, relocation.offset) {
                 continue;
             }
             let symbol = current.object.symbol(relocation.symbol)?;
             let merged = self.resolve(current, &relocation, symbol, patched, form)?;
+            let is_discarded = merged.as_ref().is_some_and(|merged| merged.discarded);
             // One without relocations leaves no name behind (cases `jump_table` on sm_90 and
             // `weak_lineinfo`).
-            if !merged.as_ref().is_some_and(|merged| merged.discarded) {
+            if !is_discarded {
                 self.section(section.name, kind, 0x40, 8, Some(patched.section));
             }
             // The name of a section for relocations without addend appears as
-            // soon as one could be spelled that way, though none is.
-            if index > 0 && relocation.addend == Some(0) {
+            // soon as one behind the first could be spelled that way, though
+            // none is.
+            if !is_first && relocation.addend == Some(0) && !is_discarded {
                 let name = format!(".rel{}", self.merged.sections[patched.section].name);
                 self.section(name, SectionKind::Rel, 0x40, 8, Some(patched.section));
             }
+            is_first &= is_discarded;
             if let Some(merged) = merged {
                 self.merged.sections[patched.section]
                     .relocations
