@@ -12,6 +12,7 @@ mod call_graph;
 pub mod cli;
 pub mod container;
 pub mod cubin;
+pub mod demangle;
 pub mod diagnostic;
 pub mod error;
 pub mod fatbin;

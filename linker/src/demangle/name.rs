@@ -1,0 +1,369 @@
+//! Names and what they name.
+
+use super::operators::OPERATORS;
+use super::rendered::Prefix;
+use super::{Demangler, Parts, Substitution, bounded};
+
+/// A name as it stands before parameters.
+pub(super) struct Name {
+    pub(super) prefix: Prefix,
+    /// What stands behind the parameters.
+    trailer: String,
+    /// Constructors, destructors and conversions have no return type.
+    is_special: bool,
+}
+
+impl From<Prefix> for Name {
+    fn from(prefix: Prefix) -> Self {
+        Self {
+            prefix,
+            trailer: String::new(),
+            is_special: false,
+        }
+    }
+}
+
+/// The standard names with a letter of their own: in full, and as
+/// constructors are called.
+const ABBREVIATIONS: &[(&str, &str, &str)] = &[
+    ("a", "std::allocator", "allocator"),
+    ("b", "std::basic_string", "basic_string"),
+    (
+        "s",
+        "std::basic_string<char, std::char_traits<char>, std::allocator<char>>",
+        "basic_string",
+    ),
+    (
+        "i",
+        "std::basic_istream<char, std::char_traits<char>>",
+        "basic_istream",
+    ),
+    (
+        "o",
+        "std::basic_ostream<char, std::char_traits<char>>",
+        "basic_ostream",
+    ),
+    (
+        "d",
+        "std::basic_iostream<char, std::char_traits<char>>",
+        "basic_iostream",
+    ),
+];
+
+/// Names that are no functions, by what they start with.
+const TABLES: &[(&str, &str)] = &[
+    ("TV", "Virtual function table for "),
+    ("TT", "Virtual table table for "),
+    ("TI", "Typeinfo for "),
+    ("TS", "Typeinfo name for "),
+];
+
+/// Names that belong to a variable.
+const COMPANIONS: &[(&str, &str)] = &[
+    ("GV", "Initialization guard variable for "),
+    ("TH", "Thread-local initialization routine for "),
+    ("TW", "Thread-local wrapper routine for "),
+];
+
+impl<'n> Demangler<'n> {
+    /// What a whole mangled name stands for.
+    pub(super) fn encoding(&mut self, parts: Parts) -> Option<String> {
+        self.nested(|this| this.encoding_inner(parts))
+    }
+
+    fn encoding_inner(&mut self, parts: Parts) -> Option<String> {
+        for (code, words) in TABLES {
+            if self.eat(code) {
+                return Some(format!("{words}{}", self.type_text()?));
+            }
+        }
+        for (code, words) in COMPANIONS {
+            if self.eat(code) {
+                return Some(format!("{words}{}", self.name()?.prefix.text));
+            }
+        }
+        if self.eat("Th") {
+            let offset = self.offset()?;
+            return Some(format!(
+                "Thunk for (offset {offset}) {}",
+                self.encoding(parts)?
+            ));
+        }
+        if self.eat("Tv") {
+            let (offset, in_table) = (self.offset()?, self.offset()?);
+            let function = self.encoding(parts)?;
+            return Some(format!(
+                "Thunk for (offset {offset}, virtual offset {in_table}) {function}"
+            ));
+        }
+        let name = self.name()?;
+        if matches!(self.peek(), None | Some('E' | '$')) {
+            return Some(name.prefix.text);
+        }
+        let result = match name.prefix.is_instance && !name.is_special {
+            true => self.type_text()? + " ",
+            false => String::new(),
+        };
+        let parameters = self.parameters()?;
+        match parts {
+            Parts::Name => Some(name.prefix.text),
+            Parts::All => bounded(format!(
+                "{result}{}({parameters}){}",
+                name.prefix.text, name.trailer
+            )),
+        }
+    }
+
+    /// A number with `n` for its sign, and an underscore.
+    fn offset(&mut self) -> Option<String> {
+        let sign = if self.eat("n") { "-" } else { "" };
+        let text = format!("{sign}{}", self.digits()?);
+        self.expect("_")?;
+        Some(text)
+    }
+
+    pub(super) fn name(&mut self) -> Option<Name> {
+        self.nested(Self::name_inner)
+    }
+
+    fn name_inner(&mut self) -> Option<Name> {
+        match self.peek()? {
+            'N' => self.nested_name(),
+            'Z' => self.local_name(),
+            _ => {
+                let scope = self.eat("St").then(|| Prefix::new("std"));
+                let mut name = self.unqualified_name(scope.as_ref())?;
+                if self.peek() == Some('I') {
+                    self.record(Substitution::Prefix(name.prefix.clone()));
+                    self.add_arguments(&mut name.prefix)?;
+                }
+                Some(name)
+            }
+        }
+    }
+
+    fn add_arguments(&mut self, prefix: &mut Prefix) -> Option<()> {
+        let arguments = self.template_arguments()?;
+        prefix.text = bounded(format!("{}{arguments}", prefix.text))?;
+        prefix.is_instance = true;
+        Some(())
+    }
+
+    fn nested_name(&mut self) -> Option<Name> {
+        self.expect("N")?;
+        let mut trailer = String::new();
+        let qualifiers = self.qualifiers();
+        if !qualifiers.is_empty() {
+            trailer = format!(" {}", qualifiers.trim_end());
+        }
+        if self.eat("R") {
+            trailer.push_str(" &");
+        } else if self.eat("O") {
+            trailer.push_str(" &&");
+        }
+        let mut name: Option<Name> = None;
+        let mut is_recorded = false;
+        while !self.eat("E") {
+            is_recorded = true;
+            let next = match (self.peek()?, &mut name) {
+                ('S', None) => {
+                    is_recorded = false;
+                    if self.eat("St") {
+                        Name::from(Prefix::new("std"))
+                    } else {
+                        self.expect("S")?;
+                        let prefix = match self.abbreviation() {
+                            Some(prefix) => prefix,
+                            None => self.substitution()?.into_prefix(),
+                        };
+                        Name::from(prefix)
+                    }
+                }
+                ('T', None) => Name::from(Prefix::new(self.template_parameter()?)),
+                ('D', None) => {
+                    // The type records itself.
+                    is_recorded = false;
+                    Name::from(Prefix::new(self.type_text()?))
+                }
+                ('I', Some(template)) => {
+                    self.add_arguments(&mut template.prefix)?;
+                    self.record(Substitution::Prefix(template.prefix.clone()));
+                    continue;
+                }
+                // The variable that a lambda initialises.
+                ('M', Some(_)) => {
+                    self.expect("M")?;
+                    continue;
+                }
+                (_, scope) => {
+                    let scope = scope.as_ref().map(|name| &name.prefix);
+                    self.unqualified_name(scope)?
+                }
+            };
+            if is_recorded {
+                self.record(Substitution::Prefix(next.prefix.clone()));
+            }
+            name = Some(next);
+        }
+        if is_recorded {
+            // The whole name is a type or a function, and no prefix.
+            self.substitutions.pop();
+        }
+        let mut name = name?;
+        name.trailer.insert_str(0, &trailer);
+        Some(name)
+    }
+
+    /// A name inside a function.
+    fn local_name(&mut self) -> Option<Name> {
+        self.expect("Z")?;
+        let function = self.encoding(Parts::All)?;
+        self.expect("E")?;
+        let mut scope = function;
+        let mut name = if self.eat("s") {
+            Name::from(Prefix::new("string"))
+        } else {
+            if self.eat("d") {
+                let argument = self.ordinal()?;
+                scope = format!("{scope}::[default argument {argument} (from end)]");
+            }
+            self.name()?
+        };
+        if self.eat("__") {
+            let number = self.number()?.checked_add(2)?;
+            self.expect("_")?;
+            name.prefix.text += &format!(" (instance {number})");
+        } else if self.eat("_") {
+            let number = self.take(1)?.parse::<usize>().ok()? + 2;
+            name.prefix.text += &format!(" (instance {number})");
+        }
+        name.prefix.text = bounded(format!("{scope}::{}", name.prefix.text))?;
+        Some(name)
+    }
+
+    /// The standard name that a letter behind `S` stands for.
+    pub(super) fn abbreviation(&mut self) -> Option<Prefix> {
+        let (code, text, last) = ABBREVIATIONS
+            .iter()
+            .find(|(code, ..)| self.rest.starts_with(code))?;
+        self.expect(code)?;
+        Some(Prefix {
+            text: (*text).to_owned(),
+            last: (*last).to_owned(),
+            is_instance: false,
+        })
+    }
+
+    pub(super) fn source_name(&mut self) -> Option<&'n str> {
+        let length = self.number()?;
+        self.take(length).filter(|name| !name.is_empty())
+    }
+
+    /// The last part of a name, put behind its scope.
+    fn unqualified_name(&mut self, scope: Option<&Prefix>) -> Option<Name> {
+        let mut trailer = String::new();
+        let mut is_special = false;
+        let mut last = match self.peek()? {
+            '0'..='9' => match self.source_name()? {
+                name if name.starts_with("_GLOBAL__N_") => "<unnamed>".to_owned(),
+                // The scope of what nvcc keeps inside a file.
+                name if name.starts_with("_INTERNAL_") => String::new(),
+                name => name.to_owned(),
+            },
+            'C' => {
+                is_special = true;
+                let class = &scope?.last;
+                let kinds = [
+                    ("C1", ""),
+                    ("C2", " [subobject]"),
+                    ("C3", " [allocating]"),
+                    ("CI1", " [complete inheriting]"),
+                    ("CI2", " [base inheriting]"),
+                ];
+                let (code, text) = kinds.iter().find(|(code, _)| self.eat(code))?;
+                trailer.push_str(text);
+                match code.len() {
+                    3 => self.type_text()?,
+                    _ => class.clone(),
+                }
+            }
+            'D' => {
+                is_special = true;
+                let class = &scope?.last;
+                let kinds = [("D0", " [deleting]"), ("D1", ""), ("D2", " [subobject]")];
+                let (_, text) = kinds.iter().find(|(code, _)| self.eat(code))?;
+                trailer.push_str(text);
+                format!("~{class}")
+            }
+            'U' => self.unnamed()?,
+            _ if self.eat("cv") => {
+                is_special = true;
+                format!("operator {}", self.type_text()?)
+            }
+            _ if self.eat("li") => format!("operator \"\"{}", self.source_name()?),
+            _ => self.operator_name()?,
+        };
+        while self.eat("B") {
+            let tag = self.source_name()?;
+            last = format!("{last}[abi:{tag}]");
+        }
+        let text = match scope {
+            Some(scope) if last.is_empty() => scope.text.clone(),
+            Some(scope) if !scope.text.is_empty() => format!("{}::{last}", scope.text),
+            Some(_) | None => last.clone(),
+        };
+        let prefix = Prefix {
+            text: bounded(text)?,
+            last,
+            is_instance: false,
+        };
+        Some(Name {
+            prefix,
+            trailer,
+            is_special,
+        })
+    }
+
+    pub(super) fn operator_name(&mut self) -> Option<String> {
+        let (code, text, _) = OPERATORS
+            .iter()
+            .find(|(code, ..)| self.rest.starts_with(code))?;
+        self.expect(code)?;
+        Some(format!("operator {text}"))
+    }
+
+    /// A lambda or a type without a name.
+    fn unnamed(&mut self) -> Option<String> {
+        if self.eat("Ut") {
+            return Some(format!("[unnamed type (instance {})]", self.ordinal()?));
+        }
+        self.expect("Ul")?;
+        let parameters = self.parameters()?;
+        self.expect("E")?;
+        let number = self.ordinal()?;
+        Some(format!("[lambda({parameters}) (instance {number})]"))
+    }
+
+    /// `I` arguments `E`, in angle brackets.
+    pub(super) fn template_arguments(&mut self) -> Option<String> {
+        self.expect("I")?;
+        let arguments = self.list(Self::template_argument)?;
+        Some(format!("<{arguments}>"))
+    }
+
+    fn template_argument(&mut self) -> Option<String> {
+        self.nested(|this| {
+            if this.eat("X") {
+                let expression = this.expression()?;
+                this.expect("E")?;
+                Some(expression)
+            } else if this.eat("J") {
+                this.list(Self::template_argument)
+            } else if this.peek() == Some('L') {
+                this.literal()
+            } else {
+                this.type_text()
+            }
+        })
+    }
+}

@@ -1,0 +1,66 @@
+//! Operators, by the two letters that stand for them.
+
+/// How many operands an operator has in an expression.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Arity {
+    Unary,
+    /// Behind its operand, unless `_` follows the letters.
+    Postfix,
+    Binary,
+    Ternary,
+    /// It has rules of its own.
+    Special,
+}
+
+/// Letters, spelling and arity.
+pub(super) const OPERATORS: &[(&str, &str, Arity)] = &[
+    ("nw", "new ", Arity::Special),
+    ("na", "new[] ", Arity::Special),
+    ("dl", "delete ", Arity::Unary),
+    ("da", "delete[] ", Arity::Unary),
+    ("aw", "co_await", Arity::Unary),
+    ("ps", "+", Arity::Unary),
+    ("ng", "-", Arity::Unary),
+    ("ad", "&", Arity::Unary),
+    ("de", "*", Arity::Unary),
+    ("co", "~", Arity::Unary),
+    ("nt", "!", Arity::Unary),
+    ("pp", "++", Arity::Postfix),
+    ("mm", "--", Arity::Postfix),
+    ("pl", "+", Arity::Binary),
+    ("mi", "-", Arity::Binary),
+    ("ml", "*", Arity::Binary),
+    ("dv", "/", Arity::Binary),
+    ("rm", "%", Arity::Binary),
+    ("an", "&", Arity::Binary),
+    ("or", "|", Arity::Binary),
+    ("eo", "^", Arity::Binary),
+    ("aS", "=", Arity::Binary),
+    ("pL", "+=", Arity::Binary),
+    ("mI", "-=", Arity::Binary),
+    ("mL", "*=", Arity::Binary),
+    ("dV", "/=", Arity::Binary),
+    ("rM", "%=", Arity::Binary),
+    ("aN", "&=", Arity::Binary),
+    ("oR", "|=", Arity::Binary),
+    ("eO", "^=", Arity::Binary),
+    ("ls", "<<", Arity::Binary),
+    ("rs", ">>", Arity::Binary),
+    ("lS", "<<=", Arity::Binary),
+    ("rS", ">>=", Arity::Binary),
+    ("eq", "==", Arity::Binary),
+    ("ne", "!=", Arity::Binary),
+    ("lt", "<", Arity::Binary),
+    ("gt", ">", Arity::Binary),
+    ("le", "<=", Arity::Binary),
+    ("ge", ">=", Arity::Binary),
+    ("ss", "<=>", Arity::Binary),
+    ("aa", "&&", Arity::Binary),
+    ("oo", "||", Arity::Binary),
+    ("cm", ",", Arity::Binary),
+    ("pm", "->*", Arity::Binary),
+    ("pt", "->", Arity::Special),
+    ("cl", "()", Arity::Special),
+    ("ix", "[]", Arity::Special),
+    ("qu", "?", Arity::Ternary),
+];

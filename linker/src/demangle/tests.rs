@@ -1,0 +1,46 @@
+//! What nvlink 13.0.88 prints for these names.
+
+use super::readable;
+
+#[test]
+fn names_are_those_of_nvlink() {
+    let mut wrong = Vec::new();
+    for line in include_str!("names.txt").lines() {
+        let (mangled, expected) = line.split_once('\t').unwrap();
+        let shown = readable(mangled);
+        if shown != expected {
+            wrong.push(format!("{mangled}\n  {expected}\n  {shown}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn endless_names_end() {
+    let nested = format!("_Z1f{}i", "P".repeat(1 << 20));
+    assert_eq!(readable(&nested), nested);
+    let mut doubled = String::from("_Z1fI1A");
+    for _ in 0..64 {
+        doubled.push_str("1BIS_S_E");
+    }
+    readable(&doubled);
+    let mut grows = String::from("_Z1f1A");
+    for index in 0..30 {
+        grows.push_str(&format!("1BIS{}_S{}_E", base_36(index), base_36(index)));
+    }
+    assert!(readable(&grows).len() < 1 << 20);
+}
+
+fn base_36(number: u32) -> String {
+    char::from_digit(number, 36)
+        .unwrap()
+        .to_ascii_uppercase()
+        .to_string()
+}
+
+proptest::proptest! {
+    #[test]
+    fn any_text_has_a_readable_form(name in "(_Z)?[NIESTPRKXLJDAFMZUC0-9a-z_$]{0,60}") {
+        readable(&name);
+    }
+}
