@@ -5,6 +5,8 @@ use std::fmt;
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
+    /// Text that was asked for, shown as it is.
+    Text,
     /// Worth knowing.
     Info,
     /// The link goes on.
@@ -48,6 +50,11 @@ impl Diagnostic {
             text: text.into(),
             detail: None,
         }
+    }
+
+    /// Text that was asked for.
+    pub fn text(text: String) -> Self {
+        Self::new(Severity::Text, "requested", text)
     }
 
     /// Adds what nvlink does not say.
@@ -157,6 +164,7 @@ impl Diagnostic {
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let severity = match self.severity {
+            Severity::Text => return f.write_str(&self.text),
             Severity::Info => "info    ",
             Severity::Warning => "warning ",
             Severity::Error => "error   ",

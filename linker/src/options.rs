@@ -55,6 +55,15 @@ pub enum DebugLevel {
     Symbols,
 }
 
+/// How names are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Names {
+    /// As people write them.
+    Readable,
+    /// As the objects have them.
+    Mangled,
+}
+
 /// How one link is done.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -68,6 +77,8 @@ pub struct Options {
     pub debug: DebugLevel,
     /// Whether to say what the program and its kernels use.
     pub verbose: bool,
+    /// Whether to show which function calls which, and how names look then.
+    pub call_graph: Option<Names>,
     /// The bytes of our own record in `.note.nv.tkinfo`.
     pub tool_record: Vec<u8>,
 }
@@ -81,6 +92,7 @@ impl Options {
             kernels: KernelFilter::All,
             debug: DebugLevel::None,
             verbose: false,
+            call_graph: None,
             tool_record: Vec::new(),
         }
     }

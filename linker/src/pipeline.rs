@@ -2,7 +2,7 @@
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::error::ParseError;
-use crate::finalize::finalize;
+use crate::finalize::{call_graph_text, finalize};
 use crate::layout::layout;
 use crate::merge::merge;
 use crate::options::Options;
@@ -29,9 +29,12 @@ pub(crate) fn link_executable(
     let laid_out = layout(pruned, diagnostics);
     let relocated = relocate(laid_out, diagnostics)?;
     if diagnostics.has_errors() {
+        if let Some(names) = options.call_graph {
+            diagnostics.push(call_graph_text(&relocated.laid_out.pruned, names));
+        }
         return Ok(None);
     }
-    let finalized = finalize(relocated, options.verbose, diagnostics);
+    let finalized = finalize(relocated, options, diagnostics);
     if diagnostics.has_errors() {
         return Ok(None);
     }

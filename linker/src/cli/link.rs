@@ -110,6 +110,7 @@ fn link_files(
         kernels: loaded.kernels.clone(),
         debug: request.debug,
         verbose: request.verbose,
+        call_graph: request.call_graph,
         tool_record,
     };
     let outcome = crate::link(&inputs, &options);

@@ -9,7 +9,7 @@ use super::typed::Typed;
 use crate::arch::Sm;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::inputs::{Behaviour, Kernels};
-use crate::options::DebugLevel;
+use crate::options::{DebugLevel, Names};
 
 /// What the program is asked for.
 #[derive(Debug)]
@@ -92,6 +92,8 @@ pub struct Request {
     pub debug: DebugLevel,
     /// Whether to say what the kernels use.
     pub verbose: bool,
+    /// Whether to show the call graph, and how names look then.
+    pub call_graph: Option<Names>,
     /// Holds the note about the linker.
     pub tool_record: Option<PathBuf>,
     /// What is printed.
@@ -154,8 +156,9 @@ pub fn lower(typed: &Typed, notes: &mut Vec<Diagnostic>) -> Result<Command, Diag
             "No input files specified; use option --help for more information",
         ));
     }
-    let kernels = kernels(typed, notes);
     check_conflicts(typed)?;
+    let kernels = kernels(typed, notes);
+    check_link_time(typed)?;
     check_support(typed)?;
     if behaviour == Behaviour::Own {
         notes.extend(unused(typed));
@@ -178,6 +181,7 @@ pub fn lower(typed: &Typed, notes: &mut Vec<Diagnostic>) -> Result<Command, Diag
             (true, false) => DebugLevel::Symbols,
         },
         verbose: typed.has(Flag::Verbose),
+        call_graph: call_graph(typed, behaviour),
         tool_record: typed.path(Flag::ToolRecord),
         messages: messages(typed),
     })))
@@ -261,16 +265,33 @@ fn kernels(typed: &Typed, notes: &mut Vec<Diagnostic>) -> Kernels {
     }
 }
 
-fn check_conflicts(typed: &Typed) -> Result<(), Diagnostic> {
-    let conflict = |option: &str, missing: &str| {
-        Err(fatal(
-            "conflicting-options",
-            format!("Conflicting options '{option}' and 'no {missing}'"),
-        ))
+/// For nvlink both options are one (case `demangle`).
+fn call_graph(typed: &Typed, behaviour: Behaviour) -> Option<Names> {
+    let mangled = match behaviour {
+        Behaviour::Own => Names::Mangled,
+        Behaviour::Nvlink => Names::Readable,
     };
-    if typed.has(Flag::SuppressDebugInfo) && !typed.has(Flag::Debug) {
-        return conflict("-suppress-debug-info", "-g");
+    if typed.has(Flag::DumpCallGraphNoDemangle) {
+        Some(mangled)
+    } else if typed.has(Flag::DumpCallGraph) {
+        Some(Names::Readable)
+    } else {
+        None
     }
+}
+
+fn check_conflicts(typed: &Typed) -> Result<(), Diagnostic> {
+    if typed.has(Flag::SuppressDebugInfo) && !typed.has(Flag::Debug) {
+        return conflict("-suppress-debug-info", "no -g");
+    }
+    if typed.has(Flag::DumpCallGraph) && typed.has(Flag::DumpCallGraphNoDemangle) {
+        return conflict("-dump-callgraph", "-dump-callgraph-no-demangle");
+    }
+    Ok(())
+}
+
+/// Options that go with link-time optimization, or do not.
+fn check_link_time(typed: &Typed) -> Result<(), Diagnostic> {
     if is_link_time(typed) {
         if !typed.has(Flag::NvvmPath) {
             return Err(fatal(
@@ -286,10 +307,17 @@ fn check_conflicts(typed: &Typed) -> Result<(), Diagnostic> {
         (Flag::FastCompile, "--Ofast-compile"),
     ] {
         if typed.has(flag) {
-            return conflict(option, "-dlto");
+            return conflict(option, "no -dlto");
         }
     }
     Ok(())
+}
+
+fn conflict(one: &str, other: &str) -> Result<(), Diagnostic> {
+    Err(fatal(
+        "conflicting-options",
+        format!("Conflicting options '{one}' and '{other}'"),
+    ))
 }
 
 fn is_link_time(typed: &Typed) -> bool {
@@ -303,8 +331,6 @@ const UNSUPPORTED: &[Flag] = &[
     Flag::LinkTimeOptimizationAlias,
     Flag::Relocatable,
     Flag::PreserveRelocations,
-    Flag::DumpCallGraph,
-    Flag::DumpCallGraphNoDemangle,
     Flag::NvHost,
     Flag::ForceRela,
     Flag::Uumn,
@@ -421,6 +447,10 @@ mod tests {
         check(
             "-arch=sm_90 -o x -lto a.o -suppress-debug-info",
             "Conflicting options '-suppress-debug-info' and 'no -g'",
+        );
+        check(
+            "-arch=sm_90 -o x -lto a.o -dump-callgraph -dump-callgraph-no-demangle",
+            "Conflicting options '-dump-callgraph' and '-dump-callgraph-no-demangle'",
         );
         check(
             "-arch=sm_90 -o x -lto a.o",

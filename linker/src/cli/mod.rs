@@ -100,13 +100,17 @@ impl Messages {
     /// Prints a message as the options want it, and says whether it is an
     /// error by then.
     fn print(&self, mut message: Diagnostic) -> bool {
+        if message.severity == Severity::Text {
+            eprintln!("{message}");
+            return false;
+        }
         let hidden = match message.severity {
             Severity::Info => self.hide_infos,
             Severity::Warning if self.hide_unbounded_stack && message.code == UNBOUNDED_STACK => {
                 true
             }
             Severity::Warning => self.hide_warnings && !self.warnings_are_errors,
-            Severity::Error | Severity::Fatal => false,
+            Severity::Text | Severity::Error | Severity::Fatal => false,
         };
         if hidden {
             return false;

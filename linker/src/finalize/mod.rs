@@ -3,16 +3,20 @@
 //! Registers, barriers and stack of a kernel are those of all it reaches.
 //! Each is computed once per component of the call graph.
 
+mod dump;
 mod externs;
 mod inherit;
 mod records;
+mod registers;
 mod report;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
 use crate::id::{FunctionId, IdVec, PrototypeId, SymbolId};
 use crate::merge::InfoRecord;
+use crate::options::Options;
 use crate::relocate::Relocated;
 
+pub(crate) use dump::table as call_graph_text;
 pub(crate) use records::own_registers;
 
 /// What was relocated, with every record the output holds.
@@ -44,7 +48,7 @@ pub(crate) enum Edge {
 /// Computes the records and makes the sections that hold the call graph.
 pub(crate) fn finalize<'d>(
     relocated: Relocated<'d>,
-    verbose: bool,
+    options: &Options,
     diagnostics: &mut Diagnostics,
 ) -> Finalized<'d> {
     let pruned = &relocated.laid_out.pruned;
@@ -60,7 +64,10 @@ pub(crate) fn finalize<'d>(
             ));
         }
     }
-    records::check_registers(pruned, diagnostics);
+    if let Some(names) = options.call_graph {
+        diagnostics.push(call_graph_text(pruned, names));
+    }
+    registers::check(pruned, options.call_graph, diagnostics);
     let module_records = records::module(pruned, &stacks);
     let mut own_codes = IdVec::new();
     for list in function_records.iter() {
@@ -69,7 +76,7 @@ pub(crate) fn finalize<'d>(
     records::propagate(pruned, &stacks, &mut function_records);
     externs::distribute(pruned, &mut function_records);
     inherit::sort_by_arrival(pruned, &own_codes, &mut function_records);
-    if verbose {
+    if options.verbose {
         // A link that has failed says nothing of stacks.
         let known = if diagnostics.has_errors() {
             &IdVec::new()

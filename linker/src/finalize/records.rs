@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 
 use crate::cubin::{Format, InfoCode};
-use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::id::{FunctionId, IdVec, SymbolId};
 use crate::merge::{InfoRecord, Payload};
 use crate::prune::Pruned;
@@ -45,40 +44,6 @@ fn by_function(pruned: &Pruned<'_>, code: InfoCode) -> IdVec<FunctionId, u32> {
 /// Register counts of the functions themselves.
 pub(crate) fn own_registers(pruned: &Pruned<'_>) -> IdVec<FunctionId, u32> {
     by_function(pruned, InfoCode::REGCOUNT)
-}
-
-/// A kernel compiled for a maximum number of registers cannot call a function
-/// that needs more.
-pub(super) fn check_registers(pruned: &Pruned<'_>, diagnostics: &mut Diagnostics) {
-    let own = own_registers(pruned);
-    let most = pruned.graph.over_callees(
-        |f| Some((own[f], f)),
-        |sum: &mut Option<(u32, FunctionId)>, other| {
-            if other.map(|o| o.0) > sum.map(|s| s.0) {
-                *sum = *other;
-            }
-        },
-    );
-    for entry in pruned.entries() {
-        let function = &pruned.merged.functions[entry];
-        let limit = function
-            .records
-            .iter()
-            .find_map(|record| match record.payload {
-                Payload::Head(limit) if record.code == InfoCode::MAXREG_COUNT => {
-                    Some(u32::from(u16::from_le_bytes(limit)))
-                }
-                _ => None,
-            });
-        if let (Some(limit), Some((count, worst))) = (limit, most[entry])
-            && count > limit
-        {
-            let name =
-                |f: FunctionId| &pruned.merged.symbols[pruned.merged.functions[f].symbol].name;
-            let diagnostic = Diagnostic::too_many_registers(name(entry), limit, name(worst), count);
-            diagnostics.push(diagnostic);
-        }
-    }
 }
 
 /// The module's records: those of the inputs, last input first, with the

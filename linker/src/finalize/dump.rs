@@ -1,0 +1,81 @@
+//! The call graph as a user reads it.
+
+use std::fmt::Write as _;
+
+use crate::demangle::readable;
+use crate::diagnostic::Diagnostic;
+use crate::id::{FunctionId, Id as _};
+use crate::options::Names;
+use crate::prune::Pruned;
+
+use super::registers::Raise;
+
+/// The functions in creation order with what they may call. Dead ones keep
+/// their numbers (case `dce_functions`).
+pub(crate) fn table(pruned: &Pruned<'_>, names: Names) -> Diagnostic {
+    let mut text = format!(
+        "callgraph for {}:\n\
+         # A: s -> B // s (number A) potentially calls B\n\
+         # s [N]     // s uses N registers\n\
+         # ^s        // s is entry point\n\
+         # &s        // s has address taken",
+        pruned.merged.target
+    );
+    let registers = super::own_registers(pruned);
+    let takers = takers(pruned);
+    for (id, function) in pruned.merged.functions.enumerate() {
+        let _ = write!(text, "\n{}: ", id.index() + 1);
+        if !pruned.live.functions[id] {
+            continue;
+        }
+        if function.is_entry {
+            text.push('^');
+        }
+        if function.address_taken.is_some() {
+            text.push('&');
+        }
+        text.push_str(&spelled(pruned, id, names));
+        if function.text.is_some() {
+            let _ = write!(text, " [{}]", registers[id]);
+        }
+        text.push_str(" ->");
+        let of_pointers = function
+            .indirect_calls
+            .iter()
+            .flat_map(|prototype| takers[prototype.index()].iter().rev());
+        let callees = of_pointers.chain(function.calls.iter().rev());
+        for callee in callees.filter(|&&callee| pruned.live.functions[callee]) {
+            let _ = write!(text, " {}", callee.index() + 1);
+        }
+    }
+    Diagnostic::text(text)
+}
+
+/// Says which function gave a kernel its registers.
+pub(super) fn raise(pruned: &Pruned<'_>, raise: &Raise, names: Names) -> Diagnostic {
+    Diagnostic::text(format!(
+        "regcount {} for {} propagated to entry {}",
+        raise.count,
+        spelled(pruned, raise.function, names),
+        spelled(pruned, raise.entry, names)
+    ))
+}
+
+/// The functions that a call through a pointer may reach, by signature.
+fn takers(pruned: &Pruned<'_>) -> Vec<Vec<FunctionId>> {
+    let mut takers = vec![Vec::new(); pruned.merged.prototypes.len()];
+    for (id, function) in pruned.merged.functions.enumerate() {
+        if let Some(prototype) = function.address_taken {
+            takers[prototype.index()].push(id);
+        }
+    }
+    takers
+}
+
+fn spelled(pruned: &Pruned<'_>, function: FunctionId, names: Names) -> String {
+    let name = &pruned.merged.symbols[pruned.merged.functions[function].symbol].name;
+    match names {
+        Names::Readable => readable(name),
+        Names::Mangled => name.to_string(),
+    }
+}
