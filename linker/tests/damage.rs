@@ -121,7 +121,7 @@ fn section_headers(data: &[u8]) -> (usize, usize) {
 }
 
 fn overwrite(data: &mut [u8], at: usize, size: usize, number: u64) {
-    let end = data.len().min(at + size);
+    let end = data.len().min(at.saturating_add(size));
     if at < end {
         data[at..end].copy_from_slice(&number.to_le_bytes()[..end - at]);
     }
