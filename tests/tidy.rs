@@ -33,7 +33,8 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
             .unwrap_or_default()
             .to_string_lossy()
             .into_owned();
-        if path.is_dir() && name != "target" && !name.starts_with('.') {
+        let is_built = ["target", "build"].contains(&name.as_str());
+        if path.is_dir() && !is_built && !name.starts_with('.') {
             sources(&path, found);
         } else if path.extension().is_some_and(|e| e == "rs") {
             found.push(path);

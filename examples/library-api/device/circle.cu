@@ -1,0 +1,3 @@
+__device__ double function(double x) {
+    return 4 / (1 + x * x);
+}

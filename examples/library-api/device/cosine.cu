@@ -1,0 +1,3 @@
+__device__ double function(double x) {
+    return cos(x);
+}

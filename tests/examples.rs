@@ -1,0 +1,105 @@
+//! Does what the READMEs of the examples say, one indented line after the other.
+//!
+//! Needs a CUDA toolkit and a host compiler. Without one of them the test is skipped, which is a failure where `CI` is
+//! set. The examples built by CMake are tests of `cmake.rs`.
+
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use cudalink_toolkit::Tool;
+use rustnvlink_tests::toolkit::Toolkit;
+
+/// Tests of `cmake.rs`.
+const WITH_CMAKE: [&str; 1] = ["cmake-lib"];
+/// Crates of examples, and no examples themselves.
+const SHARED: [&str; 1] = ["cuda-driver"];
+
+#[test]
+fn examples_do_what_they_say() -> Result<()> {
+    let toolkit = match Toolkit::find() {
+        Ok(toolkit) => toolkit,
+        Err(reason) => return skip(&reason),
+    };
+    let bin = toolkit.tool(Tool::Nvcc)?;
+    let bin = bin.parent().context("nvcc lies in no folder")?;
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
+    let list = fs::read_to_string(examples.join("README.md"))?;
+    let mut run = 0;
+    for entry in fs::read_dir(&examples)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let name = name.to_str().context("a name that is not UTF-8")?;
+        if !entry.file_type()?.is_dir() {
+            continue;
+        }
+        ensure!(
+            list.contains(&format!("[`{name}`]")),
+            "{name} is not listed"
+        );
+        if !WITH_CMAKE.contains(&name) && !SHARED.contains(&name) {
+            follow(&entry.path(), bin)?;
+            run += 1;
+        }
+    }
+    ensure!(run > 0, "no examples in {}", examples.display());
+    Ok(())
+}
+
+/// Runs the commands of a README.
+fn follow(folder: &Path, toolkit: &Path) -> Result<()> {
+    let readme = folder.join("README.md");
+    let text = fs::read_to_string(&readme).with_context(|| format!("no {}", readme.display()))?;
+    let commands: Vec<&str> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("    "))
+        .collect();
+    ensure!(!commands.is_empty(), "no commands in {}", readme.display());
+    for command in commands {
+        let output = Command::new("sh")
+            .args(["-e", "-c", command])
+            .current_dir(folder)
+            .env("PATH", path(toolkit)?)
+            .env("CUDA_HOME", toolkit.parent().unwrap_or(toolkit))
+            // One processor is enough to see that it works.
+            .env("CUDAARCHS", "90")
+            // Shared, so that no crate is built twice.
+            .env("CARGO_TARGET_DIR", target_folder()?)
+            .output()?;
+        ensure!(
+            output.status.success(),
+            "{}: {command}\n{}{}",
+            folder.display(),
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+    Ok(())
+}
+
+/// `PATH` with the toolkit first.
+fn path(toolkit: &Path) -> Result<OsString> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let folders = std::iter::once(toolkit.to_owned()).chain(env::split_paths(&path));
+    Ok(env::join_paths(folders)?)
+}
+
+/// Where the examples are built: beside what Cargo builds.
+fn target_folder() -> Result<PathBuf> {
+    let own = env::current_exe()?;
+    // This program is `<target>/<profile>/deps/examples-<hash>`.
+    let target = own.ancestors().nth(3);
+    Ok(target
+        .context("the test lies in no build folder")?
+        .join("examples"))
+}
+
+fn skip(reason: &anyhow::Error) -> Result<()> {
+    let strict = env::var_os("CI").is_some_and(|value| !value.is_empty());
+    ensure!(!strict, "a skip is a failure where CI is set: {reason:#}");
+    eprintln!("skipped: {reason:#}");
+    Ok(())
+}
