@@ -31,7 +31,7 @@ mod relocate;
 mod write;
 
 use diagnostic::{Diagnostic, Diagnostics, Severity};
-use options::Options;
+use options::{ImageKind, Options};
 use read::Object;
 
 /// One input of a link.
@@ -66,7 +66,8 @@ impl Outcome {
     }
 }
 
-/// Links relocatable device objects into one executable image.
+/// Links relocatable device objects into one image, which is a relocatable
+/// object again where the options say so.
 pub fn link(inputs: &[Input<'_>], options: &Options) -> Outcome {
     let mut diagnostics = Diagnostics::default();
     let mut objects = Vec::with_capacity(inputs.len());
@@ -85,7 +86,13 @@ pub fn link(inputs: &[Input<'_>], options: &Options) -> Outcome {
             diagnostics,
         };
     }
-    let image = match pipeline::link_executable(&objects, options, &mut diagnostics) {
+    let linked = match options.image {
+        ImageKind::Executable => pipeline::link_executable(&objects, options, &mut diagnostics),
+        ImageKind::Relocatable(addresses) => {
+            pipeline::link_relocatable(&objects, options, addresses, &mut diagnostics)
+        }
+    };
+    let image = match linked {
         Ok(image) => image,
         Err(error) => {
             let text = error.to_string();

@@ -64,11 +64,43 @@ pub enum Names {
     Mangled,
 }
 
+/// What a link makes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ImageKind {
+    /// The program that the driver loads.
+    #[default]
+    Executable,
+    /// One object out of many, for a later link. Nothing is left out.
+    Relocatable(EarlyAddresses),
+}
+
+impl ImageKind {
+    /// Whether the driver loads it.
+    pub fn is_executable(self) -> bool {
+        self == Self::Executable
+    }
+}
+
+/// What a relocatable link does about addresses that only the last link
+/// knows: those of constants and of shared memory, and offsets inside debug
+/// information.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum EarlyAddresses {
+    /// It leaves them to the last link.
+    #[default]
+    Leave,
+    /// It fills in those that hold if nothing comes before the object, as
+    /// nvlink does (case `r_const_shift`).
+    Fill,
+}
+
 /// How one link is done.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// The processor to link for.
     pub target: Sm,
+    /// What is made.
+    pub image: ImageKind,
     /// Code that only pointers reach.
     pub pointer_targets: PointerTargets,
     /// Kernels that stay.
@@ -88,6 +120,7 @@ impl Options {
     pub fn new(target: Sm) -> Self {
         Self {
             target,
+            image: ImageKind::default(),
             pointer_targets: PointerTargets::default(),
             kernels: KernelFilter::All,
             debug: DebugLevel::None,

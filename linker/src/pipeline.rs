@@ -2,11 +2,11 @@
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::error::ParseError;
-use crate::finalize::{call_graph_text, finalize};
-use crate::layout::layout;
+use crate::finalize::{call_graph_text, collect, finalize};
+use crate::layout::{layout, layout_relocatable};
 use crate::merge::merge;
-use crate::options::Options;
-use crate::prune::prune;
+use crate::options::{EarlyAddresses, Options};
+use crate::prune::{keep_all, prune};
 use crate::read::Object;
 use crate::relocate::relocate;
 use crate::write::write;
@@ -38,5 +38,23 @@ pub(crate) fn link_executable(
     if diagnostics.has_errors() {
         return Ok(None);
     }
+    Ok(Some(write(&finalized, &options.tool_record)))
+}
+
+/// Joins relocatable device objects into one. Undefined names are no errors
+/// here, and nothing is left out.
+pub(crate) fn link_relocatable(
+    objects: &[Object<'_>],
+    options: &Options,
+    addresses: EarlyAddresses,
+    diagnostics: &mut Diagnostics,
+) -> Result<Option<Vec<u8>>, ParseError> {
+    let merged = merge(objects, options, diagnostics)?;
+    if diagnostics.has_errors() {
+        return Ok(None);
+    }
+    let laid_out = layout_relocatable(keep_all(merged), addresses);
+    let relocated = relocate(laid_out, diagnostics)?;
+    let finalized = collect(relocated, options.verbose, diagnostics);
     Ok(Some(write(&finalized, &options.tool_record)))
 }

@@ -5,10 +5,15 @@ use std::path::Path;
 use proptest::prelude::*;
 use rustnvlink::arch::Sm;
 use rustnvlink::cubin::{File, ObjectKind, SymbolOther};
-use rustnvlink::options::Options;
+use rustnvlink::options::{EarlyAddresses, ImageKind, Options};
 use rustnvlink::{Input, link};
 
 const ARCHS: [u16; 5] = [75, 80, 90, 100, 120];
+const IMAGES: [ImageKind; 3] = [
+    ImageKind::Executable,
+    ImageKind::Relocatable(EarlyAddresses::Leave),
+    ImageKind::Relocatable(EarlyAddresses::Fill),
+];
 
 fn input(name: &str, arch: u16) -> Vec<u8> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/inputs");
@@ -21,6 +26,10 @@ fn options(arch: u16) -> Options {
 }
 
 fn link_pair(arch: u16, caller: &[u8], callee: &[u8]) -> rustnvlink::Outcome {
+    link_pair_as(&options(arch), caller, callee)
+}
+
+fn link_pair_as(options: &Options, caller: &[u8], callee: &[u8]) -> rustnvlink::Outcome {
     let inputs = [
         Input {
             name: "caller.cubin",
@@ -31,7 +40,7 @@ fn link_pair(arch: u16, caller: &[u8], callee: &[u8]) -> rustnvlink::Outcome {
             data: callee,
         },
     ];
-    link(&inputs, &options(arch))
+    link(&inputs, options)
 }
 
 #[test]
@@ -57,6 +66,61 @@ fn repeated_links_give_the_same_bytes() {
         let first = link_pair(arch, &caller, &callee).image;
         assert!(first.is_some());
         assert_eq!(first, link_pair(arch, &caller, &callee).image, "sm_{arch}");
+    }
+}
+
+/// Code, data and sizes of an image, by section name.
+fn content(image: &[u8]) -> Vec<(String, u64, Vec<u8>)> {
+    let file = File::parse(image).expect("an image parses");
+    let is_content = |name: &str| {
+        [
+            ".text",
+            ".nv.constant",
+            ".nv.global",
+            ".nv.shared",
+            ".debug",
+        ]
+        .iter()
+        .any(|prefix| name.starts_with(prefix))
+    };
+    let mut content: Vec<(String, u64, Vec<u8>)> = file
+        .sections
+        .iter()
+        .filter(|section| is_content(section.name))
+        .map(|section| (section.name.to_owned(), section.size, section.data.to_vec()))
+        .collect();
+    content.sort();
+    content
+}
+
+/// A relocatable link leaves every address to the last link, so that it does
+/// not matter what comes before its object.
+#[test]
+fn links_in_two_steps_give_the_same_program() {
+    for arch in ARCHS {
+        let files = ["saxpy", "caller", "callee"].map(|name| input(name, arch));
+        let [first, parts @ ..] = files.each_ref().map(|data| Input {
+            name: "part.cubin",
+            data,
+        });
+        let mut relocatable = options(arch);
+        relocatable.image = ImageKind::Relocatable(EarlyAddresses::Leave);
+        let joined = link(&parts, &relocatable);
+        assert_eq!(joined.diagnostics.messages(), [], "sm_{arch}");
+        let joined = joined.image.expect("no message and no object");
+        let file = File::parse(&joined).expect("the object parses");
+        assert_eq!(file.header.kind, ObjectKind::RELOCATABLE);
+        let joined = Input {
+            name: "joined.cubin",
+            data: &joined,
+        };
+        let in_two_steps = link(&[first, joined], &options(arch)).image;
+        let at_once = link(&[first, parts[0], parts[1]], &options(arch)).image;
+        assert_eq!(
+            content(&in_two_steps.expect("it links")),
+            content(&at_once.expect("it links")),
+            "sm_{arch}"
+        );
     }
 }
 
@@ -153,10 +217,16 @@ proptest! {
 
     /// Damaged inputs give an image or an error, never a panic.
     #[test]
-    fn damaged_inputs_never_panic(arch in prop::sample::select(&ARCHS[..]), damage in damage()) {
+    fn damaged_inputs_never_panic(
+        arch in prop::sample::select(&ARCHS[..]),
+        image in prop::sample::select(&IMAGES[..]),
+        damage in damage(),
+    ) {
         let mut caller = input("caller", arch);
         apply(&mut caller, &damage);
-        let outcome = link_pair(arch, &caller, &input("callee", arch));
+        let mut options = options(arch);
+        options.image = image;
+        let outcome = link_pair_as(&options, &caller, &input("callee", arch));
         let has_error = outcome.diagnostics.has_errors();
         prop_assert_eq!(outcome.image.is_none(), has_error);
     }

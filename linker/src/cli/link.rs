@@ -103,6 +103,7 @@ fn link_files(
     };
     let options = Options {
         target,
+        image: request.image,
         pointer_targets: match request.behaviour {
             Behaviour::Nvlink => PointerTargets::Drop,
             Behaviour::Own => PointerTargets::Keep,

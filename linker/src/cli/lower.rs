@@ -9,7 +9,7 @@ use super::typed::Typed;
 use crate::arch::Sm;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::inputs::{Behaviour, Kernels};
-use crate::options::{DebugLevel, Names};
+use crate::options::{DebugLevel, EarlyAddresses, ImageKind, Names};
 
 /// What the program is asked for.
 #[derive(Debug)]
@@ -88,6 +88,8 @@ pub struct Request {
     pub time: Option<PathBuf>,
     /// The index of unified functions and variables.
     pub unified_index: Option<PathBuf>,
+    /// What is made.
+    pub image: ImageKind,
     /// What is kept for debuggers.
     pub debug: DebugLevel,
     /// Whether to say what the kernels use.
@@ -175,6 +177,11 @@ pub fn lower(typed: &Typed, notes: &mut Vec<Diagnostic>) -> Result<Command, Diag
         registration: typed.path(Flag::RegisterLinkBinaries),
         time: typed.path(Flag::Time),
         unified_index: typed.path(Flag::UnifiedIndex),
+        image: match (typed.has(Flag::Relocatable), behaviour) {
+            (false, _) => ImageKind::Executable,
+            (true, Behaviour::Own) => ImageKind::Relocatable(EarlyAddresses::Leave),
+            (true, Behaviour::Nvlink) => ImageKind::Relocatable(EarlyAddresses::Fill),
+        },
         debug: match (typed.has(Flag::Debug), typed.has(Flag::SuppressDebugInfo)) {
             (false, _) => DebugLevel::None,
             (true, true) => DebugLevel::Code,
@@ -329,7 +336,6 @@ fn is_link_time(typed: &Typed) -> bool {
 const UNSUPPORTED: &[Flag] = &[
     Flag::LinkTimeOptimization,
     Flag::LinkTimeOptimizationAlias,
-    Flag::Relocatable,
     Flag::PreserveRelocations,
     Flag::NvHost,
     Flag::ForceRela,
@@ -465,9 +471,9 @@ mod tests {
             "Conflicting options '-emit-ptx' and 'no -dlto'",
         );
         check(
-            "-arch=sm_90 -o x a.o -r",
-            "option '--relocatable-link' (-r) is not supported by rustnvlink; link with nvlink \
-             where it is needed",
+            "-arch=sm_90 -o x a.o -preserve-relocs",
+            "option '--preserve-relocs' is not supported by rustnvlink; link with nvlink where \
+             it is needed",
         );
     }
 

@@ -108,6 +108,21 @@ impl Place {
             Self::Undefined | Self::Absolute | Self::Common | Self::Reserved(_) => None,
         }
     }
+
+    /// `st_shndx`. Section numbers that need `.symtab_shndx` are marked as
+    /// such.
+    pub fn encode(self) -> u16 {
+        match self {
+            Self::Undefined => 0,
+            Self::Absolute => 0xfff1,
+            Self::Common => 0xfff2,
+            Self::Reserved(number) => number,
+            Self::Section(number) => u16::try_from(number)
+                .ok()
+                .filter(|&number| number < 0xff00)
+                .unwrap_or(0xffff),
+        }
+    }
 }
 
 /// One symbol table entry.
@@ -132,19 +147,9 @@ pub struct Symbol<'d> {
 }
 
 impl Symbol<'_> {
-    /// Appends the table entry. Section numbers that need `.symtab_shndx` are
-    /// marked as such.
+    /// Appends the table entry.
     pub fn encode(&self, out: &mut Vec<u8>) {
-        let section: u16 = match self.place {
-            Place::Undefined => 0,
-            Place::Absolute => 0xfff1,
-            Place::Common => 0xfff2,
-            Place::Reserved(number) => number,
-            Place::Section(number) => u16::try_from(number)
-                .ok()
-                .filter(|&number| number < 0xff00)
-                .unwrap_or(0xffff),
-        };
+        let section = self.place.encode();
         out.extend(self.name_offset.to_le_bytes());
         out.extend([self.binding.0 << 4 | self.kind.0 & 0xf, self.other.0]);
         out.extend(section.to_le_bytes());

@@ -85,7 +85,10 @@ fn give_all(
 
 /// Drops defined functions other than kernels, which are launched and not
 /// called, and records without any other. Says which are left.
-fn keep_external(pruned: &Pruned<'_>, records: &mut Vec<InfoRecord<'_>>) -> Vec<SymbolId> {
+pub(super) fn keep_external(
+    pruned: &Pruned<'_>,
+    records: &mut Vec<InfoRecord<'_>>,
+) -> Vec<SymbolId> {
     let mut left = Vec::new();
     records.retain_mut(|record| match &mut record.payload {
         Payload::Symbols(symbols) => {

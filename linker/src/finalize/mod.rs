@@ -102,6 +102,39 @@ pub(crate) fn finalize<'d>(
     }
 }
 
+/// Puts the records of the inputs together; a later link computes the rest.
+pub(crate) fn collect<'d>(
+    relocated: Relocated<'d>,
+    verbose: bool,
+    diagnostics: &mut Diagnostics,
+) -> Finalized<'d> {
+    let pruned = &relocated.laid_out.pruned;
+    let mut function_records = records::in_output_order(pruned);
+    for records in function_records.iter_mut() {
+        externs::keep_external(pruned, records);
+    }
+    let module_records: Vec<_> = pruned.merged.records.iter().rev().cloned().collect();
+    if verbose {
+        let stacks = IdVec::new();
+        report::report(
+            pruned,
+            &module_records,
+            &function_records,
+            &stacks,
+            diagnostics,
+        );
+    }
+    let call_graph = call_graph(&relocated);
+    let prototypes = prototypes(&relocated);
+    Finalized {
+        module_records,
+        function_records,
+        call_graph,
+        prototypes,
+        relocated,
+    }
+}
+
 /// Each list goes by functions in creation order; a function's own entries
 /// stand last input first.
 fn call_graph(relocated: &Relocated<'_>) -> Vec<Edge> {

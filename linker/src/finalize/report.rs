@@ -79,7 +79,10 @@ fn shared_size(pruned: &Pruned<'_>, function: FunctionId) -> u64 {
         return 0;
     };
     let section = &pruned.merged.sections[section];
-    let reserved = match pruned.merged.target.has_mercury() && section.content.size > 0 {
+    let has_reserved = pruned.merged.target.has_mercury()
+        && pruned.merged.image.is_executable()
+        && section.content.size > 0;
+    let reserved = match has_reserved {
         true => crate::layout::RESERVED_SHARED,
         false => 0,
     };

@@ -75,7 +75,7 @@ fn at(section: SectionId, offset: u64, reserved: u64) -> Listed {
 }
 
 /// The section of the variables that belong to no kernel.
-fn module_section(pruned: &Pruned<'_>) -> Option<SectionId> {
+pub(super) fn module_section(pruned: &Pruned<'_>) -> Option<SectionId> {
     let sections = pruned.merged.sections.enumerate();
     sections
         .filter(|(_, section)| section.kind == SectionKind::Shared && section.target.is_none())

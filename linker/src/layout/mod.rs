@@ -2,6 +2,7 @@
 
 mod constants;
 mod listed;
+mod relocatable;
 mod shared;
 mod textures;
 
@@ -10,6 +11,7 @@ use rustc_hash::FxHashMap;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::id::{SectionId, SymbolId};
 use crate::merge::{Definition, SectionKind};
+use crate::options::EarlyAddresses;
 use crate::prune::Pruned;
 
 pub(crate) use shared::{RESERVED as RESERVED_SHARED, SharedLayout};
@@ -40,6 +42,24 @@ pub(crate) fn layout<'d>(mut pruned: Pruned<'d>, diagnostics: &mut Diagnostics) 
         shared,
         texture_slots,
         null_value,
+    }
+}
+
+/// Leaves memory to the last link. nvlink places tentative definitions, which
+/// no later link can merge any more.
+pub(crate) fn layout_relocatable(mut pruned: Pruned<'_>, addresses: EarlyAddresses) -> LaidOut<'_> {
+    match addresses {
+        EarlyAddresses::Leave => {}
+        EarlyAddresses::Fill => place_commons(&mut pruned),
+    }
+    pruned.add_section(".nv.callgraph", SectionKind::CallGraph, 0, 4, None);
+    pruned.add_section(".nv.prototype", SectionKind::Prototype, 0, 4, None);
+    let shared = relocatable::list_shared(&mut pruned, addresses);
+    LaidOut {
+        pruned,
+        shared,
+        texture_slots: FxHashMap::default(),
+        null_value: 0,
     }
 }
 

@@ -21,7 +21,7 @@ const LIMIT: u64 = 0xc000;
 /// What the system keeps at the start of shared memory on sm_90 and later.
 pub(crate) const RESERVED: u64 = 0x400;
 /// Dynamic shared memory begins at a multiple of this.
-const DYNAMIC_ALIGN: u64 = 16;
+pub(super) const DYNAMIC_ALIGN: u64 = 16;
 
 /// Addresses in shared memory.
 #[derive(Debug, Default)]

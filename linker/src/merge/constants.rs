@@ -9,7 +9,7 @@ use crate::id::SectionId;
 use crate::read::{InputSection, Role};
 
 use super::SectionKind;
-use super::merger::{Current, Merger};
+use super::merger::{Current, Merger, Placed};
 
 /// `st_other` of kernel parameters and of compiler constants: names that lead
 /// to a place in a section and vanish.
@@ -19,6 +19,9 @@ impl<'d> Merger<'d, '_> {
     /// A new section of compiler constants of a device function has no name
     /// and no symbol in the output.
     pub(super) fn mark_compiler_constants(&mut self, section: SectionId) {
+        if !self.merged.image.is_executable() {
+            return;
+        }
         let row = &self.merged.sections[section];
         let SectionKind::Constant(1..) = row.kind else {
             return;
@@ -30,6 +33,15 @@ impl<'d> Merger<'d, '_> {
             self.merged.locals.pop();
             self.merged.sections[section].is_moved = true;
         }
+    }
+
+    /// The section of the definition in use where that of another was left
+    /// out.
+    pub(super) fn used_instead(&self, current: &Current<'_, 'd>, index: usize) -> Option<Placed> {
+        let input = &current.object.sections[index];
+        let used = current.discarded[input.target()?]?;
+        let section = self.known_section(input.name, used)?;
+        Some(Placed { section, base: 0 })
     }
 
     /// The compiler constants of a weak function that another input defines

@@ -64,8 +64,7 @@ impl<'d> Merger<'d, '_> {
         current: &Current<'_, 'd>,
         record: &FileRecord<'d>,
     ) -> Result<Option<InfoRecord<'d>>, ParseError> {
-        let made_anew = [InfoCode::MAX_STACK_SIZE];
-        if made_anew.contains(&record.code) {
+        if record.code == InfoCode::MAX_STACK_SIZE && self.merged.image.is_executable() {
             return Ok(None);
         }
         let payload = if record.format != Format::Sized {
@@ -83,8 +82,10 @@ impl<'d> Merger<'d, '_> {
                     None => Payload::Bytes(Cow::Borrowed(record.payload)),
                     Some(symbol) => {
                         let row = &self.merged.symbols[symbol];
-                        let of_definition =
-                            matches!(record.code, InfoCode::FRAME_SIZE | InfoCode::REGCOUNT);
+                        let of_definition = matches!(
+                            record.code,
+                            InfoCode::FRAME_SIZE | InfoCode::REGCOUNT | InfoCode::MAX_STACK_SIZE
+                        );
                         if of_definition && row.function.is_some() && row.input != Some(current.id)
                         {
                             return Ok(None);

@@ -140,6 +140,7 @@ impl<'d, 'l> Merger<'d, 'l> {
         let mut merger = Self {
             merged: Merged {
                 target,
+                image: options.image,
                 sections: IdVec::new(),
                 symbols: IdVec::new(),
                 locals: Vec::new(),
@@ -151,7 +152,8 @@ impl<'d, 'l> Merger<'d, 'l> {
                 commons: Vec::new(),
                 shared: Vec::new(),
                 dynamic_shared: Vec::new(),
-                lists_shared: options.debug == DebugLevel::Symbols,
+                lists_shared: options.debug == DebugLevel::Symbols
+                    || !options.image.is_executable(),
                 compat: Compat::new(target),
                 notes: Notes::new(target),
                 inputs: objects.iter().map(|o| o.name.clone()).collect(),
@@ -365,6 +367,12 @@ impl<'d, 'l> Merger<'d, 'l> {
         section
     }
 
+    /// The section of this name that belongs to `target`, if there is one.
+    pub(super) fn known_section(&self, name: &'d str, target: SectionId) -> Option<SectionId> {
+        let key = (Cow::Borrowed(name), Some(target));
+        self.section_keys.get(&key).copied()
+    }
+
     /// Makes a section even where one of the same name exists.
     pub(super) fn new_section(
         &mut self,
@@ -377,9 +385,10 @@ impl<'d, 'l> Merger<'d, 'l> {
         let section = self
             .merged
             .add_section(name.clone(), kind, flags, align, target);
-        // A kernel's parameter bank brings its relocation section along, and
-        // the symbol of that comes before its own.
-        if kind == SectionKind::Constant(0) && target.is_some() {
+        // A kernel's parameter bank brings its relocation section along, for
+        // the slots of textures, and the symbol of that comes before its own.
+        if kind == SectionKind::Constant(0) && target.is_some() && self.merged.image.is_executable()
+        {
             let own = self.merged.locals.pop();
             self.section(format!(".rel{name}"), SectionKind::Rel, 0, 8, Some(section));
             self.merged.locals.extend(own);

@@ -20,6 +20,7 @@ use std::borrow::Cow;
 use crate::arch::Sm;
 use crate::cubin::{Binding, Format, InfoCode, Section as FileSection, SymbolOther, SymbolType};
 use crate::id::{FunctionId, Id as _, IdVec, InputId, PrototypeId, SectionId, SymbolId};
+use crate::options::ImageKind;
 
 pub(crate) use compat::Compat;
 pub(crate) use merger::merge;
@@ -303,6 +304,7 @@ impl InfoRecord<'_> {
 #[derive(Debug)]
 pub(crate) struct Merged<'d> {
     pub(crate) target: Sm,
+    pub(crate) image: ImageKind,
     pub(crate) sections: IdVec<SectionId, Section<'d>>,
     pub(crate) symbols: IdVec<SymbolId, Symbol<'d>>,
     /// The local half of the symbol table, in creation order.

@@ -68,7 +68,8 @@ impl<'d> Merger<'d, '_> {
         form: Form,
     ) -> Result<Option<Relocation>, ParseError> {
         let mut addend = relocation.addend.unwrap_or(0);
-        let is_place = symbol.kind == SymbolType::SECTION || symbol.other == PLACE_NAME;
+        let is_place = symbol.kind == SymbolType::SECTION
+            || symbol.other == PLACE_NAME && self.merged.image.is_executable();
         let target = if is_place {
             let Some(placed) = symbol
                 .place

@@ -267,7 +267,7 @@ impl<'d> Merger<'d, '_> {
             }
             current.symbols[index] = if symbol.other.space() == SymbolOther::SHARED {
                 self.merge_shared(current, symbol)
-            } else if symbol.other == PLACE_NAME {
+            } else if symbol.other == PLACE_NAME && self.merged.image.is_executable() {
                 if let Some(section) = symbol.place.section()
                     && let Some(placed) = self.place(current, section as usize)
                 {
@@ -311,7 +311,6 @@ impl<'d> Merger<'d, '_> {
                     false => Listing::Unlisted,
                 };
                 let id = self.new_named(current, symbol, symbol.binding, listing);
-                self.merged.symbols[id].other = SymbolOther(0);
                 self.merged.symbols[id].size = symbol.size;
                 // What has a size is only referred to here, and defined elsewhere.
                 if symbol.binding != Binding::LOCAL && symbol.size == 0 {
@@ -350,14 +349,26 @@ impl<'d> Merger<'d, '_> {
         symbol: &FileSymbol<'d>,
     ) -> Option<SymbolId> {
         if symbol.place == Place::Undefined {
-            let id = self.new_named(current, symbol, Binding::LOCAL, Listing::Unlisted);
-            self.merged.symbols[id].definition = Definition::Never;
+            let listing = match self.merged.image.is_executable() {
+                true => Listing::Unlisted,
+                false => Listing::Local,
+            };
+            let id = self.new_named(current, symbol, Binding::LOCAL, listing);
+            let merged = &mut self.merged.symbols[id];
+            merged.definition = Definition::Never;
+            merged.kind = SymbolType::CUDA_OBJECT;
+            merged.value = u64::MAX;
             return Some(id);
         }
-        let placed = self.place(current, symbol.place.section()? as usize)?;
+        let section = symbol.place.section()? as usize;
+        let placed = match self.place(current, section) {
+            // The parameters of a weak kernel that lost are those of the
+            // kernel that is used.
+            None if symbol.other == PLACE_NAME => self.used_instead(current, section)?,
+            placed => placed?,
+        };
         let id = self.new_named(current, symbol, Binding::LOCAL, Listing::Local);
         self.define_variable(id, symbol, placed);
-        self.merged.symbols[id].other = SymbolOther(0);
         Some(id)
     }
 
@@ -382,7 +393,6 @@ impl<'d> Merger<'d, '_> {
                     };
                     let id = self.new_named(current, symbol, binding, listing(symbol));
                     let merged = &mut self.merged.symbols[id];
-                    merged.other = SymbolOther(0);
                     // What the system reserves keeps its address (case
                     // `reserved_cap`).
                     merged.value = symbol.value;
@@ -435,13 +445,17 @@ impl<'d> Merger<'d, '_> {
             .unwrap_or_else(|| self.new_named(current, symbol, symbol.binding, listing(symbol)));
         let was_weak = self.merged.symbols[id].binding == Binding::WEAK && known.is_some();
         self.define_variable(id, symbol, placed);
+        let is_executable = self.merged.image.is_executable();
         let merged = &mut self.merged.symbols[id];
         merged.binding = if was_weak {
             Binding::GLOBAL
         } else {
             symbol.binding
         };
-        merged.other = SymbolOther(symbol.other.0 & 0x1f);
+        merged.other = match is_executable {
+            true => SymbolOther(symbol.other.0 & !SymbolOther::SPACE_MASK),
+            false => symbol.other,
+        };
         merged.input = Some(current.id);
         Ok(id)
     }
@@ -476,11 +490,8 @@ impl<'d> Merger<'d, '_> {
         symbol: &FileSymbol<'d>,
         known: Option<SymbolId>,
     ) -> SymbolId {
-        let id = known.unwrap_or_else(|| {
-            let id = self.new_named(current, symbol, Binding::GLOBAL, Listing::Global);
-            self.merged.symbols[id].other = SymbolOther(0);
-            id
-        });
+        let id = known
+            .unwrap_or_else(|| self.new_named(current, symbol, Binding::GLOBAL, Listing::Global));
         let merged = &mut self.merged.symbols[id];
         match merged.definition {
             Definition::Undefined => {
@@ -535,16 +546,22 @@ impl<'d> Merger<'d, '_> {
         listing: Listing,
     ) -> SymbolId {
         // Executables know no CUDA_OBJECT: the section says the memory space.
-        let kind = match symbol.kind {
-            SymbolType::CUDA_OBJECT => SymbolType::OBJECT,
-            other => other,
+        let is_relocatable = !self.merged.image.is_executable();
+        let (kind, other) = match symbol.kind {
+            SymbolType::FUNC => (symbol.kind, symbol.other),
+            SymbolType::OBJECT if is_relocatable && self.merged.target.has_mercury() => {
+                (SymbolType::CUDA_OBJECT, symbol.other)
+            }
+            kind if is_relocatable => (kind, symbol.other),
+            SymbolType::CUDA_OBJECT => (SymbolType::OBJECT, SymbolOther(0)),
+            kind => (kind, SymbolOther(0)),
         };
         let id = self.new_symbol(
             Symbol {
                 name: symbol.name.into(),
                 kind,
                 binding,
-                other: symbol.other,
+                other,
                 definition: Definition::Undefined,
                 value: 0,
                 size: symbol.size,

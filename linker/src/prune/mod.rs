@@ -86,6 +86,21 @@ pub(crate) fn prune<'d>(merged: Merged<'d>, options: &Options) -> Pruned<'d> {
     }
 }
 
+/// Keeps everything: a later link knows what is needed.
+pub(crate) fn keep_all(merged: Merged<'_>) -> Pruned<'_> {
+    let graph = CallGraph::new(&merged.functions, merged.prototypes.len());
+    let live = Liveness {
+        functions: IdVec::filled(&merged.functions, true),
+        sections: IdVec::filled(&merged.sections, true),
+        symbols: IdVec::filled(&merged.symbols, true),
+    };
+    Pruned {
+        merged,
+        graph,
+        live,
+    }
+}
+
 /// The shared memory of removed kernels: it is not written, but for nvlink its
 /// name has been given (case `removed_kernels`).
 fn named_after_death(merged: &Merged<'_>) -> impl Iterator<Item = SectionId> {

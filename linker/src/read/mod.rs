@@ -303,3 +303,14 @@ fn role(kind: SectionType, flags: u64) -> Role {
 /// The Mercury world's bank of compiler constants, `.nv.constant.optimizer`:
 /// its section type is bank 0's plus 32.
 pub(crate) const OPTIMIZER_BANK: u8 = 32;
+
+/// The hardware's number of a bank, which the Mercury world numbers by its
+/// purpose.
+pub(crate) fn native_bank(bank: u8) -> u8 {
+    match bank {
+        24 => 3,
+        25 => 4,
+        OPTIMIZER_BANK => 2,
+        bank => bank,
+    }
+}

@@ -44,7 +44,9 @@ pub(crate) fn relocate<'d>(
     laid_out: LaidOut<'d>,
     diagnostics: &mut Diagnostics,
 ) -> Result<Relocated<'d>, ParseError> {
-    report_undefined(&laid_out, diagnostics);
+    if laid_out.pruned.merged.image.is_executable() {
+        report_undefined(&laid_out, diagnostics);
+    }
     let merged = &laid_out.pruned.merged;
     let mut sections = IdVec::filled(&merged.sections, Patched::default());
     let mut native = IdVec::filled(&merged.sections, None);
@@ -136,6 +138,20 @@ fn apply(
         .row()
         .ok_or_else(|| fail("the type is not known".to_owned()))?;
     let removed = resolver.is_removed(relocation);
+    if resolver.leaves_addresses() {
+        if relocation.discarded {
+            return Ok(());
+        }
+        // Where the field is the addend, it takes what the move added.
+        let mut moved = *relocation;
+        if relocation.form == Form::Rel && relocation.addend != 0 {
+            let added = std::mem::take(&mut moved.addend) as u64;
+            row.resolve(patched.bytes.to_mut(), relocation.offset, added, None, None)
+                .map_err(|e| fail(e.to_string()))?;
+        }
+        patched.kept.push(moved);
+        return Ok(());
+    }
     if row.class == Class::UnusedClear {
         if removed && !relocation.discarded {
             row.apply(patched.bytes.to_mut(), relocation.offset, 0, None)
@@ -159,7 +175,7 @@ fn apply(
         }
         (Class::Dropped | Class::Yield, Some(_)) => {}
         (Class::Dropped, None) => {}
-        (Class::Unified { plain }, None) => {
+        (Class::Unified { plain }, None) if resolver.is_executable() => {
             patched.kept.push(Relocation {
                 kind: plain.0,
                 ..*relocation

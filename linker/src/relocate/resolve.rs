@@ -1,10 +1,12 @@
 //! What a relocation's target is worth at link time.
 
 use crate::arch::reserved;
-use crate::cubin::SymbolType;
+use crate::cubin::{Binding, SymbolType};
 use crate::id::FunctionId;
 use crate::layout::{LaidOut, is_reference};
 use crate::merge::{Definition, Relocation, Section, SectionKind, SharedHome};
+use crate::options::{EarlyAddresses, ImageKind};
+use crate::read::native_bank;
 
 /// Which of the two worlds of a Mercury link is being patched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +46,16 @@ impl<'a, 'd> Resolver<'a, 'd> {
         !self.laid_out.pruned.live.symbols[relocation.symbol]
     }
 
+    /// Whether this link is the last one.
+    pub(super) fn is_executable(&self) -> bool {
+        self.laid_out.pruned.merged.image.is_executable()
+    }
+
+    /// Whether all addresses are left to a later link.
+    pub(super) fn leaves_addresses(&self) -> bool {
+        self.laid_out.pruned.merged.image == ImageKind::Relocatable(EarlyAddresses::Leave)
+    }
+
     /// Whether the target is a name only the linker could define, in a link
     /// that does not.
     pub(super) fn is_ignored(&self, relocation: &Relocation) -> bool {
@@ -56,8 +68,12 @@ impl<'a, 'd> Resolver<'a, 'd> {
         let merged = &self.laid_out.pruned.merged;
         let symbol = &merged.symbols[relocation.symbol];
         let shared = &self.laid_out.shared;
+        // A later link may find a strong definition.
+        if symbol.binding == Binding::WEAK && !self.is_executable() {
+            return None;
+        }
         match symbol.definition {
-            Definition::Shared(SharedHome::Dynamic) => {
+            Definition::Shared(SharedHome::Dynamic) if self.is_executable() => {
                 let start = self.function.and_then(|f| shared.dynamic.get(&f));
                 Some(Target {
                     // No kernel reaches the function.
@@ -65,7 +81,7 @@ impl<'a, 'd> Resolver<'a, 'd> {
                     bank: None,
                 })
             }
-            Definition::Shared(SharedHome::Module | SharedHome::Kernel(_)) => {
+            Definition::Shared(_) => {
                 let offset = shared.offset.get(&relocation.symbol).copied().unwrap_or(0);
                 Some(Target {
                     value: offset,
@@ -75,7 +91,10 @@ impl<'a, 'd> Resolver<'a, 'd> {
             Definition::Section(section) => match merged.sections[section].kind {
                 SectionKind::Constant(bank) => Some(Target {
                     value: symbol.value,
-                    bank: Some(self.hardware_bank(bank)),
+                    bank: Some(match self.world {
+                        World::Linked => bank,
+                        World::Native => native_bank(bank),
+                    }),
                 }),
                 SectionKind::SharedReserved if self.world == World::Native => Some(Target {
                     value: symbol.value + reserved::SHARED_START,
@@ -91,6 +110,14 @@ impl<'a, 'd> Resolver<'a, 'd> {
                 value: u64::MAX,
                 bank: None,
             }),
+            // nvlink takes slots to be at 0 as long as there are none (case
+            // `relocatable_textures`).
+            Definition::Undefined if is_reference(symbol.kind) && !self.is_executable() => {
+                Some(Target {
+                    value: 0,
+                    bank: Some(0),
+                })
+            }
             Definition::Undefined if is_reference(symbol.kind) => {
                 let slot = self.laid_out.texture_slots.get(&relocation.symbol);
                 Some(Target {
@@ -99,16 +126,6 @@ impl<'a, 'd> Resolver<'a, 'd> {
                 })
             }
             Definition::Common | Definition::Undefined => None,
-        }
-    }
-
-    /// The Mercury world numbers its banks apart from the hardware's.
-    fn hardware_bank(&self, bank: u8) -> u8 {
-        match (self.world, bank) {
-            (World::Native, 24) => 3,
-            (World::Native, 25) => 4,
-            (World::Native, 32) => 2,
-            (World::Native | World::Linked, bank) => bank,
         }
     }
 }

@@ -1,9 +1,10 @@
 //! Records and tables as bytes.
 
-use crate::cubin::Format;
+use crate::cubin::{Format, Place};
 use crate::finalize::{Edge, Finalized};
 use crate::id::PrototypeId;
 use crate::merge::{Form, InfoRecord, Payload, Relocation};
+use crate::options::ImageKind;
 
 use super::numbering::SymbolNumbers;
 
@@ -90,7 +91,7 @@ pub(super) struct SymbolEntry {
     pub(super) kind: u8,
     pub(super) binding: u8,
     pub(super) other: u8,
-    pub(super) section: u32,
+    pub(super) place: Place,
     pub(super) value: u64,
     pub(super) size: u64,
 }
@@ -102,11 +103,7 @@ pub(super) const EXTENDED: u32 = 0xff00;
 pub(super) fn symbols<'e>(entries: impl Iterator<Item = &'e SymbolEntry>) -> Vec<u8> {
     let mut bytes = vec![0; 24];
     for entry in entries {
-        let section = if entry.section >= EXTENDED {
-            0xffff
-        } else {
-            entry.section as u16
-        };
+        let section = entry.place.encode();
         bytes.extend(entry.name.to_le_bytes());
         bytes.extend([entry.binding << 4 | entry.kind, entry.other]);
         bytes.extend(section.to_le_bytes());
@@ -116,10 +113,14 @@ pub(super) fn symbols<'e>(entries: impl Iterator<Item = &'e SymbolEntry>) -> Vec
     bytes
 }
 
-/// Our own tool record, then those of the inputs.
+/// Our own tool record, then, in executables, those of the inputs.
 pub(super) fn tool_note(finalized: &Finalized<'_>, own: &[u8]) -> Vec<u8> {
-    let tools = &finalized.relocated.laid_out.pruned.merged.notes.tools;
+    let merged = &finalized.relocated.laid_out.pruned.merged;
     let mut bytes = own.to_vec();
+    let tools = match merged.image {
+        ImageKind::Executable => &merged.notes.tools[..],
+        ImageKind::Relocatable(_) => &[],
+    };
     for tool in tools {
         bytes.extend_from_slice(tool);
     }

@@ -4,9 +4,11 @@
 const IDENT: [u8; 16] = [
     0x7f, b'E', b'L', b'F', 2, 1, 1, 0x41, 8, 0, 0, 0, 0, 0, 0, 0,
 ];
+const ET_REL: u16 = 1;
+const ET_EXEC: u16 = 2;
 const FILE_HEADER: u64 = 64;
 const SECTION_HEADER: u64 = 64;
-const PROGRAM_HEADER: u64 = 56;
+pub(super) const PROGRAM_HEADER: u64 = 56;
 /// From this number of sections on, the count stands in section 0.
 const MANY_SECTIONS: usize = 0xff00;
 
@@ -70,17 +72,33 @@ pub(super) struct Load {
     pub(super) flags: u32,
 }
 
+/// How the loaded parts of an executable are described.
+#[derive(Debug)]
+pub(super) struct Segments {
+    pub(super) loads: &'static [Load],
+    /// Flags of the headers that cover the header table itself.
+    pub(super) header_flags: u32,
+    /// The table's own load stands before the others, not after.
+    pub(super) header_load_first: bool,
+}
+
+/// What kind of ELF file it is.
+#[derive(Debug)]
+pub(super) enum FileKind {
+    /// An executable.
+    Executable(Segments),
+    /// A relocatable object. It has no program headers, but says how large one
+    /// would be.
+    Relocatable { program_header: u64 },
+}
+
 /// Everything the image holds.
 #[derive(Debug)]
 pub(super) struct Plan<'a> {
     pub(super) sections: Vec<OutputSection<'a>>,
     /// `e_flags`.
     pub(super) flags: u32,
-    pub(super) loads: &'static [Load],
-    /// Flags of the headers that cover the header table itself.
-    pub(super) header_flags: u32,
-    /// The table's own load stands before the others, not after.
-    pub(super) header_load_first: bool,
+    pub(super) kind: FileKind,
 }
 
 struct Placed {
@@ -93,13 +111,20 @@ pub(super) fn encode(plan: &Plan<'_>) -> Vec<u8> {
     let (placed, end) = place(&plan.sections);
     let section_table = end.next_multiple_of(8);
     let count = plan.sections.len() + 1;
-    let segment_table = section_table + SECTION_HEADER * count as u64;
-    let segments = segments(plan, &placed, segment_table);
+    let after_sections = section_table + SECTION_HEADER * count as u64;
+    let (file_type, segment_table, program_header) = match plan.kind {
+        FileKind::Executable(_) => (ET_EXEC, after_sections, PROGRAM_HEADER),
+        FileKind::Relocatable { program_header } => (ET_REL, 0, program_header),
+    };
+    let segments = match &plan.kind {
+        FileKind::Executable(wanted) => segments(&plan.sections, wanted, &placed, after_sections),
+        FileKind::Relocatable { .. } => Vec::new(),
+    };
 
     let mut bytes =
-        Vec::with_capacity((segment_table + PROGRAM_HEADER * segments.len() as u64) as usize);
+        Vec::with_capacity((after_sections + PROGRAM_HEADER * segments.len() as u64) as usize);
     bytes.extend(IDENT);
-    bytes.extend(2u16.to_le_bytes());
+    bytes.extend(file_type.to_le_bytes());
     bytes.extend(crate::cubin::EM_CUDA.to_le_bytes());
     bytes.extend(1u32.to_le_bytes());
     bytes.extend(0u64.to_le_bytes());
@@ -107,7 +132,7 @@ pub(super) fn encode(plan: &Plan<'_>) -> Vec<u8> {
     bytes.extend(section_table.to_le_bytes());
     bytes.extend(plan.flags.to_le_bytes());
     bytes.extend((FILE_HEADER as u16).to_le_bytes());
-    bytes.extend((PROGRAM_HEADER as u16).to_le_bytes());
+    bytes.extend((program_header as u16).to_le_bytes());
     bytes.extend((segments.len() as u16).to_le_bytes());
     bytes.extend((SECTION_HEADER as u16).to_le_bytes());
     let many = count >= MANY_SECTIONS;
@@ -201,14 +226,19 @@ fn place(sections: &[OutputSection<'_>]) -> (Vec<Placed>, u64) {
 }
 
 /// The program headers as kind, flags, offset, file size and memory size.
-fn segments(plan: &Plan<'_>, placed: &[Placed], segment_table: u64) -> Vec<[u64; 5]> {
+fn segments(
+    sections: &[OutputSection<'_>],
+    wanted: &Segments,
+    placed: &[Placed],
+    segment_table: u64,
+) -> Vec<[u64; 5]> {
     const PT_LOAD: u64 = 1;
     const PT_PHDR: u64 = 6;
     let mut loads = Vec::new();
-    for load in plan.loads {
+    for load in wanted.loads {
         let covered: Vec<usize> = (0..placed.len())
             .filter(|&i| {
-                plan.sections[i]
+                sections[i]
                     .segment
                     .is_some_and(|kind| load.kinds.contains(&kind))
             })
@@ -217,7 +247,7 @@ fn segments(plan: &Plan<'_>, placed: &[Placed], segment_table: u64) -> Vec<[u64;
             continue;
         };
         let start = placed[first].offset;
-        let is_empty = |index: &&usize| matches!(plan.sections[**index].body, Body::Empty(_));
+        let is_empty = |index: &&usize| matches!(sections[**index].body, Body::Empty(_));
         let last_empty = covered.iter().rfind(is_empty);
         // The file part ends where the last section without bytes stands.
         let file_end = match last_empty {
@@ -226,7 +256,7 @@ fn segments(plan: &Plan<'_>, placed: &[Placed], segment_table: u64) -> Vec<[u64;
         };
         let mut memory_size = file_end - start;
         for (position, &index) in covered.iter().filter(is_empty).enumerate() {
-            let align = plan.sections[index].align.max(1);
+            let align = sections[index].align.max(1);
             // Only the first one is aligned by its address; the others by
             // their distance from the start of the segment.
             memory_size = match position {
@@ -243,8 +273,8 @@ fn segments(plan: &Plan<'_>, placed: &[Placed], segment_table: u64) -> Vec<[u64;
         ]);
     }
     let size = PROGRAM_HEADER * (loads.len() as u64 + 2);
-    let own = |kind| [kind, plan.header_flags.into(), segment_table, size, size];
-    let position = if plan.header_load_first {
+    let own = |kind| [kind, wanted.header_flags.into(), segment_table, size, size];
+    let position = if wanted.header_load_first {
         0
     } else {
         loads.len()

@@ -15,10 +15,12 @@ use crate::finalize::Finalized;
 use crate::id::{FunctionId, IdVec, SectionId};
 use crate::layout::RESERVED_SHARED;
 use crate::merge::{Form, Section, SectionKind};
+use crate::options::ImageKind;
+use crate::read::native_bank;
 
 use super::encode;
-use super::image::{Body, Load, OutputSection, Plan, SegmentKind};
-use super::native::{SectionNumbers, executable_type, file_flags, segment, symbol_names};
+use super::image::{Body, FileKind, Load, OutputSection, Plan, SegmentKind, Segments};
+use super::native::{SectionNumbers, file_flags, section_type, segment, symbol_names};
 use super::numbering::{Presence, SymbolNumbers};
 
 use tables::Names;
@@ -224,14 +226,20 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
                 Body::Empty(section.content.size + reserved::SHARED_START)
             }
             // The module's own section has what the system reserves.
-            SectionKind::Shared if section.target.is_none() => {
+            SectionKind::Shared if section.target.is_none() && merged.image.is_executable() => {
                 Body::Empty(section.content.size + RESERVED_SHARED)
             }
             SectionKind::Global | SectionKind::Shared => Body::Empty(section.content.size),
         };
         output.push(OutputSection {
             name: names.native(&section.name),
-            kind: executable_type(section.kind).0,
+            kind: match section.kind {
+                SectionKind::Constant(bank) => {
+                    section_type(SectionKind::Constant(native_bank(bank)), merged.image)
+                }
+                kind => section_type(kind, merged.image),
+            }
+            .0,
             flags,
             link,
             info,
@@ -278,9 +286,14 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
     Plan {
         sections: output,
         flags: file_flags(finalized, driver_note),
-        loads: LOADS,
-        header_flags: READ,
-        header_load_first: true,
+        kind: match merged.image {
+            ImageKind::Executable => FileKind::Executable(Segments {
+                loads: LOADS,
+                header_flags: READ,
+                header_load_first: true,
+            }),
+            ImageKind::Relocatable(_) => FileKind::Relocatable { program_header: 0 },
+        },
     }
 }
 
@@ -299,11 +312,12 @@ fn parameters<'f>(
     names: &Names<'_>,
     function: FunctionId,
 ) -> Option<OutputSection<'f>> {
-    let row = &finalized.relocated.laid_out.pruned.merged.functions[function];
+    let merged = &finalized.relocated.laid_out.pruned.merged;
+    let row = &merged.functions[function];
     let bank = row.native.parameters?;
     Some(OutputSection {
         name: names.native(bank.name),
-        kind: SectionType::PROGBITS.0,
+        kind: section_type(SectionKind::Constant(0), merged.image).0,
         flags: bank.flags,
         link: 0,
         info: row.text.map_or(0, |text| layout.native.number[text]),

@@ -1,14 +1,17 @@
 //! The plan of an image before the Mercury generation.
 
 use crate::arch::{FileFlags, reserved};
-use crate::cubin::{SectionType, SymbolType};
+use crate::cubin::{Place, SectionType, SymbolType};
 use crate::finalize::{Finalized, own_registers};
 use crate::id::{IdVec, SectionId, SymbolId};
 use crate::merge::{Definition, Form, SectionKind};
 use crate::name_table::NameTable;
+use crate::options::ImageKind;
 
 use super::encode::{self, SymbolEntry};
-use super::image::{Body, Load, OutputSection, Plan, SegmentKind};
+use super::image::{
+    Body, FileKind, Load, OutputSection, PROGRAM_HEADER, Plan, SegmentKind, Segments,
+};
 use super::numbering::{Presence, SymbolNumbers, creation_number};
 
 const READ_EXECUTE: u32 = 5;
@@ -47,8 +50,22 @@ pub(super) fn class(kind: SectionKind) -> u8 {
     }
 }
 
-/// The type a section has in an executable.
-pub(super) fn executable_type(kind: SectionKind) -> SectionType {
+/// The type a section has: executables know memory by its place in the image,
+/// relocatable objects name it.
+pub(super) fn section_type(kind: SectionKind, image: ImageKind) -> SectionType {
+    match (kind, image) {
+        (SectionKind::Constant(bank), ImageKind::Relocatable(_)) => SectionType::constant(bank),
+        (SectionKind::GlobalInit, ImageKind::Relocatable(_)) => SectionType::CUDA_GLOBAL_INIT,
+        (SectionKind::Global, ImageKind::Relocatable(_)) => SectionType::CUDA_GLOBAL,
+        (SectionKind::Shared, ImageKind::Relocatable(_)) => SectionType::CUDA_SHARED,
+        (SectionKind::SharedReserved, ImageKind::Relocatable(_)) => {
+            SectionType::CUDA_SHARED_RESERVED
+        }
+        (kind, _) => executable_type(kind),
+    }
+}
+
+fn executable_type(kind: SectionKind) -> SectionType {
     match kind {
         SectionKind::SectionNames | SectionKind::SymbolNames => SectionType::STRTAB,
         SectionKind::Symbols => SectionType::SYMTAB,
@@ -230,7 +247,7 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
         };
         output.push(OutputSection {
             name: section_names.offset(&section.name),
-            kind: executable_type(section.kind).0,
+            kind: section_type(section.kind, merged.image).0,
             flags,
             link,
             info,
@@ -249,9 +266,16 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
     Plan {
         sections: output,
         flags: file_flags(finalized, driver_note),
-        loads: LOADS,
-        header_flags: READ_EXECUTE,
-        header_load_first: false,
+        kind: match merged.image {
+            ImageKind::Executable => FileKind::Executable(Segments {
+                loads: LOADS,
+                header_flags: READ_EXECUTE,
+                header_load_first: false,
+            }),
+            ImageKind::Relocatable(_) => FileKind::Relocatable {
+                program_header: PROGRAM_HEADER,
+            },
+        },
     }
 }
 
@@ -285,24 +309,27 @@ fn symbol_entries(
     let merged = &finalized.relocated.laid_out.pruned.merged;
     let entry = |&id: &SymbolId| {
         let symbol = &merged.symbols[id];
-        let (section, value) = match symbol.definition {
-            Definition::Section(section) => (sections.number[section], symbol.value),
+        let place = |section| Place::Section(sections.number[section]);
+        let (place, value) = match symbol.definition {
+            Definition::Section(section) => (place(section), symbol.value),
             Definition::Shared(_) => {
                 let listed = finalized.relocated.laid_out.shared.listed.get(&id);
-                listed.map_or((0, 0), |l| (sections.number[l.section], l.value))
+                listed.map_or((Place::Undefined, 0), |l| (place(l.section), l.value))
             }
-            Definition::Undefined | Definition::Common | Definition::Never => (0, symbol.value),
+            Definition::Common => (Place::Common, symbol.value),
+            Definition::Undefined | Definition::Never => (Place::Undefined, symbol.value),
         };
         let is_missing = symbol.definition == Definition::Undefined
             && symbol.weak_reference
-            && symbol.kind == SymbolType::OBJECT
-            && !reserved::is_shared(&symbol.name);
+            && matches!(symbol.kind, SymbolType::OBJECT | SymbolType::CUDA_OBJECT)
+            && !reserved::is_shared(&symbol.name)
+            && !reserved::is_unified_table(&symbol.name);
         SymbolEntry {
             name: names.offset(&symbol.name),
             kind: symbol.kind.0,
             binding: symbol.binding.0,
             other: symbol.other.0,
-            section,
+            place,
             value: if is_missing { u64::MAX } else { value },
             size: symbol.size,
         }

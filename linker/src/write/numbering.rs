@@ -143,13 +143,22 @@ fn is_symbol_written(finalized: &Finalized<'_>, presence: &Presence, id: SymbolI
         Definition::Section(section) if symbol.kind == crate::cubin::SymbolType::SECTION => {
             let section_row = &pruned.merged.sections[section];
             // The module's section gets it when it is written.
-            let has_reserved = pruned.merged.target.has_mercury() && section_row.target.is_some();
+            let has_reserved = pruned.merged.target.has_mercury()
+                && pruned.merged.image.is_executable()
+                && section_row.target.is_some();
             let reserved = if has_reserved { RESERVED_SHARED } else { 0 };
-            presence.is_present[section] && has_section_symbol(section_row, reserved)
+            // In relocatable objects it need not be empty.
+            let is_kept_empty = section_row.keep_empty && !pruned.merged.image.is_executable();
+            presence.is_present[section]
+                && !is_kept_empty
+                && has_section_symbol(section_row, reserved)
         }
-        Definition::Undefined => !reserved::is_unified_table(&symbol.name),
+        // The tables are the last link's.
+        Definition::Undefined => {
+            !pruned.merged.image.is_executable() || !reserved::is_unified_table(&symbol.name)
+        }
         Definition::Section(_) | Definition::Common | Definition::Shared(_) => true,
-        Definition::Never => false,
+        Definition::Never => !pruned.merged.image.is_executable(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::cubin::{SymbolOther, SymbolType};
+use crate::cubin::{Place, SymbolOther, SymbolType};
 use crate::finalize::Finalized;
 use crate::merge::{Definition, Form, SectionKind, Symbol};
 use crate::name_table::NameTable;
@@ -215,7 +215,7 @@ pub(super) fn native_symbols(
             },
             binding: symbol.binding.0,
             other: symbol.other.0,
-            section: section.map_or(0, |s| layout.native.number[s]),
+            place: place(symbol.definition, section.map(|s| layout.native.number[s])),
             value: match listed {
                 Some(listed) => listed.value,
                 None => reserved.unwrap_or(symbol.value) + start,
@@ -234,7 +234,7 @@ pub(super) fn native_symbols(
                 kind: SymbolType::SECTION.0,
                 binding: 0,
                 other: 0,
-                section: layout.parameters_number(index),
+                place: Place::Section(layout.parameters_number(index)),
                 value: 0,
                 size: 0,
             }
@@ -274,13 +274,25 @@ pub(super) fn mercury_symbols(
             },
             binding: symbol.binding.0,
             other: symbol.other.0 | if is_variable { space } else { 0 },
-            section: section.map_or(0, |s| match layout.twin_number[s] {
-                0 => layout.native.number[s],
-                number => number,
-            }),
+            place: place(
+                symbol.definition,
+                section.map(|s| match layout.twin_number[s] {
+                    0 => layout.native.number[s],
+                    number => number,
+                }),
+            ),
             value: listed.map_or(symbol.value, |listed| listed.offset),
             size: symbol.size,
         }
     });
     encode::symbols(entries.collect::<Vec<_>>().iter())
+}
+
+/// Where a symbol lies whose section has a number.
+fn place(definition: Definition, section: Option<u32>) -> Place {
+    match (definition, section) {
+        (Definition::Common, _) => Place::Common,
+        (_, Some(section)) => Place::Section(section),
+        (_, None) => Place::Undefined,
+    }
 }

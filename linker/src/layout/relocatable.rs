@@ -1,0 +1,168 @@
+//! Shared memory in relocatable objects.
+//!
+//! Variables keep the sections of the inputs, and their values stay the
+//! alignments that they are there: which of them a kernel sees, and where, the
+//! last link decides.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::cubin::{Binding, SymbolOther, SymbolType};
+use crate::id::{FunctionId, SectionId, SymbolId};
+use crate::merge::{Definition, SectionKind, SharedHome, Symbol};
+use crate::options::EarlyAddresses;
+use crate::prune::Pruned;
+
+use super::listed::module_section;
+use super::shared::{DYNAMIC_ALIGN, Listed, SharedLayout};
+
+/// What nvlink calls the start of dynamic shared memory in one kernel.
+const INSTANCE: &str = "externsharedinstance";
+
+/// Makes a symbol of every variable, and its section as large as it needs to
+/// be for all that lie there.
+pub(super) fn list_shared(pruned: &mut Pruned<'_>, addresses: EarlyAddresses) -> SharedLayout {
+    let mut layout = SharedLayout::default();
+    let module = module_section(pruned);
+    let merged = &mut pruned.merged;
+    let mut members: FxHashMap<SectionId, Vec<SymbolId>> = FxHashMap::default();
+    for &id in &merged.shared {
+        let symbol = &merged.symbols[id];
+        let section = match symbol.definition {
+            Definition::Shared(SharedHome::Kernel(section)) => Some(section),
+            Definition::Shared(SharedHome::Module) => module,
+            _ => None,
+        };
+        if let Some(section) = section {
+            members.entry(section).or_default().push(id);
+            layout.offset.insert(id, symbol.value);
+            layout.listed.insert(id, listed(section, symbol.value));
+        }
+    }
+    for (&section, variables) in &members {
+        let content = &mut merged.sections[section].content;
+        for &variable in variables {
+            let symbol = &merged.symbols[variable];
+            // Nothing has an offset here, so that gaps are nobody's.
+            content.size += symbol.size;
+            content.align = content.align.max(symbol.value);
+        }
+    }
+    match addresses {
+        EarlyAddresses::Leave => {}
+        EarlyAddresses::Fill => fill_dynamic(pruned, module, &mut layout),
+    }
+    // A section that would not be larger than its alignment is as much larger;
+    // ptxas does so, too.
+    for section in pruned.merged.sections.iter_mut() {
+        let content = &mut section.content;
+        let is_written = content.size > 0 || section.keep_empty;
+        if section.kind == SectionKind::Shared && is_written && content.size <= content.align {
+            content.size += content.align;
+        }
+    }
+    layout
+}
+
+fn listed(section: SectionId, value: u64) -> Listed {
+    Listed {
+        section,
+        offset: value,
+        value,
+    }
+}
+
+/// nvlink gives each kernel whose own code uses dynamic shared memory a symbol
+/// for the start of it, and takes it to start at 0 in device functions (case
+/// `relocatable_shared`).
+fn fill_dynamic(pruned: &mut Pruned<'_>, module: Option<SectionId>, layout: &mut SharedLayout) {
+    let merged = &mut pruned.merged;
+    let module_align = module.map_or(1, |module| merged.sections[module].content.align);
+    let mut dynamic: FxHashSet<SymbolId> = FxHashSet::default();
+    let undefined: Vec<SymbolId> = merged
+        .symbols
+        .enumerate()
+        .filter(|(_, symbol)| symbol.definition == Definition::Shared(SharedHome::Dynamic))
+        .map(|(id, _)| id)
+        .collect();
+    for id in undefined {
+        let symbol = &mut merged.symbols[id];
+        if symbol.size == 0 {
+            dynamic.insert(id);
+        } else {
+            // What only another module defines can never be found any more.
+            symbol.value = u64::MAX;
+            symbol.definition = Definition::Never;
+        }
+    }
+    if let Some(module) = module {
+        for &symbol in &dynamic {
+            layout.offset.insert(symbol, 0);
+            layout.listed.insert(symbol, listed(module, 0));
+        }
+    }
+    let kernels: Vec<FunctionId> = merged
+        .functions
+        .enumerate()
+        .filter(|(_, function)| function.is_entry)
+        .map(|(id, _)| id)
+        .collect();
+    for kernel in kernels {
+        let function = &pruned.merged.functions[kernel];
+        let (Some(code), Some(shared)) = (function.text, function.shared) else {
+            continue;
+        };
+        let uses = |relocations: &[crate::merge::Relocation]| {
+            relocations.iter().any(|r| dynamic.contains(&r.symbol))
+        };
+        let uses_dynamic = uses(&pruned.merged.sections[code].relocations);
+        let content = &mut pruned.merged.sections[shared].content;
+        content.align = content.align.max(module_align);
+        if uses_dynamic {
+            content.align = content.align.max(DYNAMIC_ALIGN);
+            content.size = content.size.next_multiple_of(DYNAMIC_ALIGN);
+            let start = content.size;
+            let instance = add_instance(pruned, start);
+            let row = &mut pruned.merged.sections[code];
+            let native = row.native.iter_mut().flat_map(|n| &mut n.relocations);
+            for relocation in row.relocations.iter_mut().chain(native) {
+                if dynamic.contains(&relocation.symbol) {
+                    relocation.symbol = instance;
+                }
+            }
+        }
+    }
+    if dynamic.is_empty() {
+        return;
+    }
+    if let Some(module) = module {
+        let content = &mut pruned.merged.sections[module].content;
+        content.align = content.align.max(DYNAMIC_ALIGN);
+    }
+    // An empty section stays if it has the alignment of dynamic shared memory,
+    // whoever asked for that.
+    for section in pruned.merged.sections.iter_mut() {
+        let content = &section.content;
+        section.keep_empty |= section.kind == SectionKind::Shared
+            && content.size == 0
+            && content.align == DYNAMIC_ALIGN;
+    }
+}
+
+fn add_instance(pruned: &mut Pruned<'_>, start: u64) -> SymbolId {
+    let symbol = pruned.merged.symbols.push(Symbol {
+        name: INSTANCE.into(),
+        kind: SymbolType::CUDA_OBJECT,
+        binding: Binding::WEAK,
+        other: SymbolOther(SymbolOther::SHARED | 1),
+        definition: Definition::Undefined,
+        value: start,
+        size: 0,
+        weak_reference: false,
+        space: SymbolOther::SHARED,
+        input: None,
+        function: None,
+    });
+    pruned.live.symbols.push(true);
+    pruned.merged.locals.push(symbol);
+    symbol
+}
