@@ -265,7 +265,7 @@ impl<'d, 'l> Merger<'d, 'l> {
         section: &InputSection<'d>,
     ) -> Result<(), ParseError> {
         match section.role {
-            Role::Note => self.merge_note(section),
+            Role::Note => self.merged.notes.merge(section)?,
             Role::Compat => self.merged.compat.merge(section.data, self.merged.target)?,
             Role::Debug => {
                 self.place(current, index);
@@ -286,15 +286,6 @@ impl<'d, 'l> Merger<'d, 'l> {
             | Role::RelocAction => {}
         }
         Ok(())
-    }
-
-    fn merge_note(&mut self, section: &InputSection<'d>) {
-        if section.name == ".note.nv.tkinfo" {
-            self.merged.notes.tools.push(section.data);
-        } else if section.name == ".note.nv.cuinfo" {
-            self.merged.notes.driver = section.data.into();
-            self.merged.notes.driver_flags = section.flags;
-        }
     }
 
     /// Finds or makes the output section of an input section and puts its

@@ -25,6 +25,10 @@ pub(super) struct Target {
     pub(super) bank: Option<u8>,
 }
 
+/// The bank of what lies in none: nvlink subtracts the section type of bank 0
+/// from that of no section, and five bits of the difference are this.
+const NO_BANK: u8 = 28;
+
 /// Resolves the relocations of one section.
 pub(super) struct Resolver<'a, 'd> {
     laid_out: &'a LaidOut<'d>,
@@ -110,12 +114,12 @@ impl<'a, 'd> Resolver<'a, 'd> {
                 value: u64::MAX,
                 bank: None,
             }),
-            // nvlink takes slots to be at 0 as long as there are none (case
-            // `relocatable_textures`).
+            // nvlink takes slots to be at 0 of no bank as long as there are
+            // none (case `relocatable_textures`).
             Definition::Undefined if is_reference(symbol.kind) && !self.is_executable() => {
                 Some(Target {
                     value: 0,
-                    bank: Some(0),
+                    bank: Some(NO_BANK),
                 })
             }
             Definition::Undefined if is_reference(symbol.kind) => {
