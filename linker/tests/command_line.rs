@@ -164,3 +164,65 @@ fn help_and_version_go_to_the_standard_output() {
     assert_eq!((version.code, &*version.stderr), (Some(0), ""));
     assert!(version.stdout.contains("release 13.0, V13.0.88"));
 }
+
+/// PTX that no test compiles.
+const PTX: &str = ".version 9.0\n.target sm_75\n.address_size 64\n.visible .func f() { ret; }\n";
+
+/// A program in place of ptxas: it says what it was told, and does `end`.
+#[cfg(unix)]
+fn assembler(folder: &Folder, end: &str) {
+    use std::os::unix::fs::PermissionsExt as _;
+    let callee = folder.path("callee.cubin");
+    let script = format!(
+        "#!/bin/sh\necho \"$@\" >&2\ncp '{}' elf.o\n{end}\n",
+        callee.display()
+    );
+    folder.write("ptxas", &script);
+    let mode = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(folder.path("ptxas"), mode).unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn ptx_is_compiled_by_the_program_that_is_named() {
+    let folder = Folder::new();
+    folder.write("callee.ptx", PTX);
+    assembler(&folder, "");
+    let arguments = "-arch=sm_90 -o out.cubin caller.cubin callee.ptx --ptxas=./ptxas \
+                     -maxrregcount=40 -Xptxas=-O1,-v";
+    let told = "-arch sm_90 -m 64 -c -O1 -v --maxrregcount=40 callee.ptx -o elf.o\n";
+    folder.check(arguments, 0, told);
+    folder.check("-arch=sm_90 -o both.cubin caller.cubin callee.cubin", 0, "");
+    let read = |name| std::fs::read(folder.path(name)).unwrap();
+    assert_eq!(read("out.cubin"), read("both.cubin"));
+}
+
+#[cfg(unix)]
+#[test]
+fn ptx_that_does_not_compile_ends_the_link() {
+    let folder = Folder::new();
+    folder.write("callee.ptx", PTX);
+    assembler(&folder, "exit 3");
+    let program = folder.path("ptxas").display().to_string();
+    let arguments = format!("-arch=sm_90 -o out.cubin callee.ptx --ptxas={program}");
+    let told = "-arch sm_90 -m 64 -c callee.ptx -o elf.o\n";
+    let problem = "nvlink fatal   : elfLink fatbinary error";
+    folder.check(
+        &arguments,
+        1,
+        &format!(
+            "{told}{problem}: '{program}' made no object of the PTX in 'callee.ptx' (exit status: \
+             3) [ptxas-failed]\n"
+        ),
+    );
+    assert!(!folder.path("out.cubin").exists());
+    let told = told.replace("callee.ptx", "application ptx input");
+    folder.check(
+        &format!("{arguments} --compat"),
+        1,
+        &format!("{told}{problem}\n"),
+    );
+    let ran = folder.run("-arch=sm_90 -o out.cubin callee.ptx --ptxas=/no/such/program");
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.stderr.contains("Could not run '/no/such/program'"));
+}

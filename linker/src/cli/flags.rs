@@ -39,6 +39,7 @@ pub enum Flag {
     OptionsFile,
     Output,
     PreserveRelocations,
+    Ptxas,
     PtxasOptions,
     RegisterLinkBinaries,
     Relocatable,
@@ -254,6 +255,8 @@ pub const FLAGS: &[Spelling] = {
         switch(F::Compat, "compat", "compat", G::Ours,
             "Does exactly what nvlink 13.0 does: its messages, its silence about inputs it \
              ignores, and its bytes where they differ from ours."),
+        option(F::Ptxas, "ptxas", "ptxas", V::Text, "FILE", G::Ours,
+            "The program that compiles PTX, which is otherwise that of the CUDA toolkit."),
         option(F::ToolRecord, "tool-record", "tool-record", V::Text, "FILE", G::Ours,
             "Takes the note about the linker from a file, byte for byte."),
 

@@ -49,6 +49,7 @@ fn link_files(
         keep_system_libraries: request.keep_system_libraries,
         registers_modules: request.registration.is_some(),
         kernels: &request.kernels,
+        assembler: &request.assembler,
         may_lack_arch: request.messages.hide_missing_arch,
         warnings_are_errors: request.messages.warnings_are_errors,
         behaviour: request.behaviour,

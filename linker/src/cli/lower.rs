@@ -8,7 +8,7 @@ use super::flags::Flag;
 use super::typed::Typed;
 use crate::arch::Sm;
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::inputs::{Behaviour, Kernels};
+use crate::inputs::{Assembler, Behaviour, Kernels};
 use crate::options::{DebugLevel, EarlyAddresses, ImageKind, Names};
 
 /// What the program is asked for.
@@ -80,6 +80,8 @@ pub struct Request {
     pub keep_system_libraries: bool,
     /// Which kernels stay.
     pub kernels: Kernels,
+    /// How PTX is assembled.
+    pub assembler: Assembler,
     /// Whose manners to have.
     pub behaviour: Behaviour,
     /// Where the names of the modules go.
@@ -173,6 +175,7 @@ pub fn lower(typed: &Typed, notes: &mut Vec<Diagnostic>) -> Result<Command, Diag
         library_paths: typed.all(Flag::LibraryPath).map(PathBuf::from).collect(),
         keep_system_libraries: typed.has(Flag::KeepSystemLibraries),
         kernels,
+        assembler: assembler(typed),
         behaviour,
         registration: typed.path(Flag::RegisterLinkBinaries),
         time: typed.path(Flag::Time),
@@ -371,6 +374,27 @@ pub(super) fn unsupported(flag: Flag) -> Diagnostic {
             spelling.long
         ),
     )
+}
+
+/// The arguments stand in an order in which those of the link win.
+fn assembler(typed: &Typed) -> Assembler {
+    let mut arguments = texts(typed, Flag::PtxasOptions);
+    for flag in [
+        Flag::MaxRegisters,
+        Flag::DeviceStackProtector,
+        Flag::SplitCompile,
+    ] {
+        if let Some(value) = typed.text(flag) {
+            arguments.push(format!("--{}={value}", flag.spelling().long));
+        }
+    }
+    if typed.has(Flag::Debug) && !typed.has(Flag::SuppressDebugInfo) {
+        arguments.push("-g".to_owned());
+    }
+    Assembler {
+        program: typed.path(Flag::Ptxas),
+        arguments,
+    }
 }
 
 /// Options that mean nothing without others.

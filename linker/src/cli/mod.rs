@@ -11,6 +11,7 @@ mod link;
 pub mod lower;
 mod output;
 mod response_file;
+mod toolkit;
 pub mod typed;
 
 use std::ffi::OsString;
@@ -93,6 +94,7 @@ fn environment() -> Environment {
     Environment {
         library_path: std::env::var_os("LIBRARY_PATH"),
         folder: std::env::current_dir().unwrap_or_default(),
+        find_ptxas: toolkit::ptxas,
     }
 }
 

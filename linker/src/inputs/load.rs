@@ -2,11 +2,13 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::path::Path;
 
 use super::check::{self, Verdict};
 use super::files::{Files, Opened, Source};
 use super::host::{self, HostObject, Modules};
 use super::modules::name_of_path;
+use super::ptx;
 use super::select::select;
 use super::{Environment, Image, Kernels, Loaded, Wanted};
 use crate::arch::reserved;
@@ -37,16 +39,17 @@ pub fn load<'d>(
             false => HashSet::new(),
         },
         images: Vec::new(),
+        waiting: Vec::new(),
         modules: Vec::new(),
         further_modules: Vec::new(),
         kernels: Vec::new(),
         all_name_kernels: true,
-        lonely: HashSet::new(),
         hints: Vec::new(),
     };
     for opened in &files.0 {
         loader.opened(opened).ok()?;
     }
+    loader.assemble().ok()?;
     loader.warn_of_company();
     loader.warn_of_nothing().ok()?;
     Some(loader.finish())
@@ -62,6 +65,8 @@ struct Loader<'a, 'd> {
     /// Modules whose linked code is in some input.
     linked_elsewhere: HashSet<&'d str>,
     images: Vec<Image<'d>>,
+    /// PTX, and how many objects come before it.
+    waiting: Vec<(usize, ptx::Source<'d>)>,
     modules: Vec<String>,
     /// Further modules of single objects; nvlink registers them last, and the
     /// last one first.
@@ -69,8 +74,6 @@ struct Loader<'a, 'd> {
     kernels: Vec<&'d str>,
     /// Whether every object so far says which kernels its host code launches.
     all_name_kernels: bool,
-    /// Whole programs that want to be alone, as numbers of images.
-    lonely: HashSet<usize>,
     hints: Vec<Diagnostic>,
 }
 
@@ -123,7 +126,13 @@ impl<'d> Loader<'_, 'd> {
             {
                 Ok(())
             }
-            "ptx" if kind == InputKind::Ptx => Err(self.needs_ptxas(name)),
+            "ptx" if kind == InputKind::Ptx => {
+                self.all_name_kernels = false;
+                self.ptx(name, Cow::Borrowed(data), Vec::new());
+                self.modules
+                    .push(name_of_path(&self.environment.folder, name));
+                Ok(())
+            }
             "ptx" => Err(self.unrecognized_ptx(name)),
             _ => match kind {
                 InputKind::Archive => self.archive(source),
@@ -162,11 +171,11 @@ impl<'d> Loader<'_, 'd> {
     fn archive(&mut self, source: &'d Source) -> Result<(), Stop> {
         let name = &source.name;
         let file_name = name.rsplit('/').next().unwrap_or(name);
-        if file_name == SYSTEM_LIBRARY
-            && !self.wanted.keep_system_libraries
-            && !self.needs_system_library()
-        {
-            return Ok(());
+        if file_name == SYSTEM_LIBRARY && !self.wanted.keep_system_libraries {
+            self.assemble()?;
+            if !self.needs_system_library() {
+                return Ok(());
+            }
         }
         match Archive::parse(&source.data) {
             Ok(archive) if archive.thin => self.thin_archive(source),
@@ -299,8 +308,67 @@ impl<'d> Loader<'_, 'd> {
                 self.image(name, image, false)
             }
             Kind::NVVM => Err(self.fatal("lto-input", name, "LTO objects found, use -dlto")),
-            _ => Err(self.needs_ptxas(name)),
+            _ => {
+                let text = entry.image(Limit::default());
+                let text = text.map_err(|error| self.damaged(name, error))?;
+                let options = entry.compiler_options().unwrap_or_default();
+                let options = String::from_utf8_lossy(options);
+                let words = options.split_ascii_whitespace().map(str::to_owned);
+                self.ptx(name, text, words.collect());
+                Ok(())
+            }
         }
+    }
+
+    /// Remembers PTX for the assembler, at its place among the objects.
+    fn ptx(&mut self, name: &str, text: Cow<'d, [u8]>, options: Vec<String>) {
+        self.waiting.push((
+            self.images.len(),
+            ptx::Source {
+                name: name.to_owned(),
+                text,
+                options,
+            },
+        ));
+    }
+
+    /// Lets the assembler make objects of the PTX so far.
+    fn assemble(&mut self) -> Result<(), Stop> {
+        let waiting = std::mem::take(&mut self.waiting);
+        if waiting.is_empty() {
+            return Ok(());
+        }
+        let (places, sources): (Vec<usize>, Vec<ptx::Source<'d>>) = waiting.into_iter().unzip();
+        let program = match &self.wanted.assembler.program {
+            Some(program) => program.clone(),
+            None => (self.environment.find_ptxas)()
+                .map_err(|why| self.needs_ptxas(&sources[0].name, &why))?,
+        };
+        // It runs in another folder. A name alone is looked for on PATH.
+        let program = match program.parent() {
+            Some(folder) if folder != Path::new("") => self.environment.folder.join(program),
+            Some(_) | None => program,
+        };
+        let assembled = ptx::assemble(&sources, self.wanted, &program);
+        let mut ready = std::mem::take(&mut self.images).into_iter();
+        let mut taken = 0;
+        for ((place, source), assembled) in places.iter().zip(&sources).zip(assembled) {
+            self.images.extend(ready.by_ref().take(place - taken));
+            taken = *place;
+            let printed = assembled.printed.trim_end();
+            if !printed.is_empty() {
+                self.diagnostics.push(Diagnostic::text(printed.to_owned()));
+            }
+            match assembled.object {
+                Ok(object) => self.image(&source.name, Cow::Owned(object), false)?,
+                Err(problem) => {
+                    self.diagnostics.push(problem);
+                    return Err(Stop);
+                }
+            }
+        }
+        self.images.extend(ready);
+        Ok(())
     }
 
     fn without_arch(&mut self, name: &str) -> Result<(), Stop> {
@@ -341,19 +409,16 @@ impl<'d> Loader<'_, 'd> {
         }
         match verdict {
             Ok(Verdict::Skip(why)) => return self.ignored(name, why),
-            Ok(Verdict::LinkAlone) => {
-                self.lonely.insert(self.images.len());
-            }
-            Ok(Verdict::Link) => {}
+            Ok(verdict @ (Verdict::LinkAlone | Verdict::Link)) => self.images.push(Image {
+                name: name.to_owned(),
+                data,
+                is_alone: verdict == Verdict::LinkAlone,
+            }),
             Err(problem) => {
                 self.diagnostics.push(problem);
                 return Err(Stop);
             }
         }
-        self.images.push(Image {
-            name: name.to_owned(),
-            data,
-        });
         Ok(())
     }
 
@@ -385,15 +450,15 @@ impl<'d> Loader<'_, 'd> {
 
     /// Whole programs are meant to be linked with the device runtime alone.
     fn warn_of_company(&mut self) {
-        if self.lonely.is_empty() {
+        if !self.images.iter().any(|image| image.is_alone) {
             return;
         }
         let is_system = |name: &str| {
             name.rsplit_once(':')
                 .is_some_and(|(archive, _)| archive.ends_with(SYSTEM_LIBRARY))
         };
-        for (index, image) in self.images.iter().enumerate() {
-            if !self.lonely.contains(&index) && !is_system(&image.name) {
+        for image in &self.images {
+            if !image.is_alone && !is_system(&image.name) {
                 self.diagnostics.push(Diagnostic::new(
                     Severity::Warning,
                     "whole-program-company",
@@ -482,16 +547,14 @@ impl<'d> Loader<'_, 'd> {
         self.fatal("not-ptx", name, "elfLink fatbinary error")
     }
 
-    fn needs_ptxas(&mut self, name: &str) -> Stop {
+    fn needs_ptxas(&mut self, name: &str, why: &str) -> Stop {
         let target = self.wanted.target_name;
-        self.diagnostics.push(Diagnostic::new(
-            Severity::Fatal,
-            "ptx-input",
-            format!(
-                "'{name}' has PTX but no machine code for {target}, and rustnvlink compiles no \
-                 PTX: build it for {target}, or run `ptxas -arch={target} -c` and link the result"
-            ),
-        ));
+        let text = format!(
+            "'{name}' has PTX but no machine code for {target}, and ptxas, which would compile it, \
+             is not there"
+        );
+        self.diagnostics
+            .push(Diagnostic::new(Severity::Fatal, "missing-ptxas", text).with_detail(why));
         Stop
     }
 }

@@ -11,6 +11,7 @@ mod files;
 mod host;
 mod load;
 mod modules;
+mod ptx;
 mod search;
 mod select;
 
@@ -24,6 +25,7 @@ use crate::options::KernelFilter;
 
 pub use files::Files;
 pub use modules::registration;
+pub use ptx::Assembler;
 
 /// Whose manners the program has where nvlink is silent or in error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -66,6 +68,8 @@ pub struct Wanted<'a> {
     pub registers_modules: bool,
     /// Which kernels stay.
     pub kernels: &'a Kernels,
+    /// How PTX is assembled.
+    pub assembler: &'a Assembler,
     /// Whether an object may lack code for the processor.
     pub may_lack_arch: bool,
     /// Whether a warning ends the reading.
@@ -88,6 +92,8 @@ pub struct Environment {
     /// The current folder. It is part of the names of modules that have none
     /// of their own.
     pub folder: PathBuf,
+    /// Finds the assembler of PTX, or says where it was looked for.
+    pub find_ptxas: fn() -> Result<PathBuf, String>,
 }
 
 /// A device object.
@@ -97,6 +103,9 @@ pub struct Image<'d> {
     pub name: String,
     /// Its bytes.
     pub data: Cow<'d, [u8]>,
+    /// A whole program, which is meant to be linked with the device runtime
+    /// alone.
+    is_alone: bool,
 }
 
 /// What a link takes.

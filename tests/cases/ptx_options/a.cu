@@ -1,0 +1,43 @@
+//# Shows: PTX inputs are compiled during the link, with the options of the link, of the container and of -Xptxas
+//# Compile: a.cu
+//# Compile: b.ptx = b.cu -arch=compute_75
+//# Compile: c.ptx = c.cu -arch=compute_75
+//# Fatbinary: b.fatbin = -64 --image3=kind=ptx,sm=75,file=b.ptx
+//# Fatbinary: c.fatbin = -64 --image3=kind=ptx,sm=75,file=c.ptx
+//# Fatbinary: options.fatbin = -64 --cmdline=-O1 --image3=kind=ptx,sm=75,file=b.ptx
+//# Fatbinary: bogus.fatbin = -64 --cmdline=-bogus --image3=kind=ptx,sm=75,file=b.ptx
+//# Write: broken.ptx = .version 9.0 .target sm_75 .address_size 64 .nonsense
+//# Write: text.ptx = a text of more than fifty bytes, which is as much as nvlink reads first
+//# Link: plain.cubin = b.fatbin a.cubin c.fatbin
+//# ExpectSymbol: _Z1gi global func
+//# CompareText
+//# Link: registers.cubin = -maxrregcount=32 a.cubin b.fatbin c.fatbin
+//# CompareText
+//# Link: assembler.cubin = -Xptxas=-O1,--def-load-cache=ca a.cubin b.fatbin c.fatbin
+//# CompareText
+//# Link: protected.cubin = -device-stack-protector=true -split-compile=2 a.cubin b.fatbin c.fatbin
+//# CompareText
+//# Link: repeated.cubin = -Xptxas=-maxrregcount=40 -maxrregcount=32 a.cubin b.fatbin c.fatbin
+//# CompareText
+//# Link: container.cubin = a.cubin options.fatbin c.fatbin
+//# CompareText
+//# Link: overridden.cubin = -Xptxas=-O2 a.cubin options.fatbin c.fatbin
+//# CompareText
+//# Link[75-90]: debug.cubin = -g a.cubin b.fatbin c.fatbin
+//# CompareText
+//# Link: bogus.cubin = a.cubin bogus.fatbin
+//# ExpectExit: 1
+//# CompareText
+//# Link: bogus-option.cubin = -Xptxas=-bogus a.cubin b.fatbin c.fatbin
+//# ExpectExit: 1
+//# CompareText
+//# Link[90+]: broken.cubin = a.cubin broken.ptx
+//# ExpectExit: 1
+//# CompareText
+//# Link: text.cubin = a.cubin text.ptx
+//# ExpectExit: 1
+//# CompareText
+//# Link[90+]: files.cubin = a.cubin b.ptx c.ptx -v
+//# CompareText
+extern __device__ int f(int);
+__global__ void k(int *p) { *p = f(*p); }

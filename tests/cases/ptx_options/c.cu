@@ -1,0 +1,4 @@
+__device__ int g(int x)
+{
+    return x * 3;
+}
