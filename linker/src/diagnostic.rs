@@ -99,6 +99,12 @@ impl Diagnostic {
         Self::new(Severity::Fatal, "no-call-graph-node", text)
     }
 
+    /// A function lost its code together with another name for it.
+    pub fn reference_to_deleted() -> Self {
+        let text = "Internal error: reference to deleted symbol";
+        Self::new(Severity::Fatal, "reference-to-deleted", text)
+    }
+
     /// An input cannot be merged; what is wrong with it was reported.
     pub fn merge_failed() -> Self {
         Self::new(Severity::Fatal, "merge-failed", "merge_elf failed")

@@ -3,17 +3,16 @@
 use crate::arch::Sm;
 use crate::container::host::pattern_matches;
 
-/// What happens to code that no kernel calls by name, but that a pointer may
-/// reach.
+/// What a link keeps of its inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum PointerTargets {
-    /// It stays, with all that it calls.
+pub enum Keeping {
+    /// All that a kernel or a pointer may reach.
     #[default]
-    Keep,
-    /// As with nvlink, what functions behind pointers call goes and the calls
-    /// dangle; so do pointers in data to a weak function that another file
-    /// defines.
-    Drop,
+    Reachable,
+    /// What nvlink keeps. What functions behind pointers call goes and the
+    /// calls dangle; so do pointers in data to a weak function that another
+    /// file defines. The link fails where a function stays and its alias goes.
+    AsNvlink,
 }
 
 /// Which kernels a link keeps.
@@ -101,8 +100,8 @@ pub struct Options {
     pub target: Sm,
     /// What is made.
     pub image: ImageKind,
-    /// Code that only pointers reach.
-    pub pointer_targets: PointerTargets,
+    /// What is kept of code and pointers.
+    pub keeping: Keeping,
     /// Kernels that stay.
     pub kernels: KernelFilter,
     /// What is kept for debuggers.
@@ -121,7 +120,7 @@ impl Options {
         Self {
             target,
             image: ImageKind::default(),
-            pointer_targets: PointerTargets::default(),
+            keeping: Keeping::default(),
             kernels: KernelFilter::All,
             debug: DebugLevel::None,
             verbose: false,

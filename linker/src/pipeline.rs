@@ -25,7 +25,10 @@ pub(crate) fn link_executable(
     if diagnostics.has_errors() {
         return Ok(None);
     }
-    let pruned = prune(merged, options);
+    let pruned = prune(merged, options, diagnostics);
+    if diagnostics.has_errors() {
+        return Ok(None);
+    }
     let laid_out = layout(pruned, diagnostics);
     let relocated = relocate(laid_out, diagnostics)?;
     if diagnostics.has_errors() {

@@ -9,7 +9,7 @@ use crate::Input;
 use crate::arch::Sm;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::inputs::{self, Behaviour, Environment, Files, Wanted};
-use crate::options::{Options, PointerTargets};
+use crate::options::{Keeping, Options};
 
 /// Links, prints what there is to say and writes the files.
 pub(super) fn link(
@@ -105,9 +105,9 @@ fn link_files(
     let options = Options {
         target,
         image: request.image,
-        pointer_targets: match request.behaviour {
-            Behaviour::Nvlink => PointerTargets::Drop,
-            Behaviour::Own => PointerTargets::Keep,
+        keeping: match request.behaviour {
+            Behaviour::Nvlink => Keeping::AsNvlink,
+            Behaviour::Own => Keeping::Reachable,
         },
         kernels: loaded.kernels.clone(),
         debug: request.debug,

@@ -154,14 +154,16 @@ fn is_about_defined(pruned: &Pruned<'_>, record: &InfoRecord<'_>) -> bool {
     }
 }
 
+/// A function has several records of one code if it has aliases.
 fn value(records: &[InfoRecord<'_>], code: InfoCode) -> Option<u16> {
-    records.iter().find_map(|record| match record.payload {
+    let values = records.iter().filter_map(|record| match record.payload {
         Payload::Head(value) if record.code == code => Some(match record.format {
             Format::Byte => value[0].into(),
             Format::NoValue | Format::Half | Format::Sized => u16::from_le_bytes(value),
         }),
         Payload::Head(_) | Payload::Bytes(_) | Payload::Symbol(..) | Payload::Symbols(_) => None,
-    })
+    });
+    values.reduce(|all, more| all | more)
 }
 
 /// Changes the record in its place, or adds it at the end.

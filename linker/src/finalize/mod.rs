@@ -53,6 +53,7 @@ pub(crate) fn finalize<'d>(
 ) -> Finalized<'d> {
     let pruned = &relocated.laid_out.pruned;
     let mut function_records = records::in_output_order(pruned);
+    records::assume_unknown_masks(pruned, &mut function_records);
     let stacks = records::stack_sizes(pruned);
     for entry in pruned.entries() {
         if stacks[entry].is_none() {

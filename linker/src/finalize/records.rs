@@ -21,6 +21,35 @@ pub(super) fn in_output_order<'d>(pruned: &Pruned<'d>) -> IdVec<FunctionId, Vec<
     records
 }
 
+/// Where some functions say which sparse matrix instructions they have, those
+/// that say nothing may have any (case `alias`; so have objects of older
+/// compilers).
+pub(super) fn assume_unknown_masks(
+    pruned: &Pruned<'_>,
+    records: &mut IdVec<FunctionId, Vec<InfoRecord<'_>>>,
+) {
+    const UNKNOWN: u16 = 0x8000;
+    let has_mask = |list: &[InfoRecord<'_>]| {
+        list.iter()
+            .any(|record| record.code == InfoCode::SPARSE_MMA_MASK)
+    };
+    if !records.iter().any(|list| has_mask(list)) {
+        return;
+    }
+    let functions = pruned.merged.functions.enumerate();
+    let silent: Vec<FunctionId> = functions
+        .filter(|&(id, _)| pruned.live.functions[id] && !has_mask(&records[id]))
+        .filter_map(|(_, function)| pruned.merged.owner(function.symbol))
+        .collect();
+    for function in silent {
+        records[function].push(InfoRecord {
+            format: Format::Half,
+            code: InfoCode::SPARSE_MMA_MASK,
+            payload: Payload::Head(UNKNOWN.to_le_bytes()),
+        });
+    }
+}
+
 /// What each function needs at most with all it calls; `None` without bound.
 pub(super) fn stack_sizes(pruned: &Pruned<'_>) -> IdVec<FunctionId, Option<u64>> {
     let frames = by_function(pruned, InfoCode::FRAME_SIZE);

@@ -6,7 +6,7 @@ use crate::cubin::{CallGraph, Prototype};
 use crate::diagnostic::Mismatch;
 use crate::error::{ParseError, Problem};
 use crate::id::FunctionId;
-use crate::options::PointerTargets;
+use crate::options::Keeping;
 use crate::read::InputSection;
 
 use super::merger::{Current, Merger};
@@ -44,7 +44,7 @@ impl<'d> Merger<'d, '_> {
             .map(|edge| edge.to)
             .collect();
         for taken in graph.address_taken {
-            if self.pointer_targets == PointerTargets::Drop
+            if self.keeping == Keeping::AsNvlink
                 && is_discarded(taken.function)
                 && !in_code.contains(&taken.function)
             {

@@ -9,7 +9,7 @@ use crate::cubin::{InfoCode, InfoRecords, Place, SymbolType};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::error::ParseError;
 use crate::id::{FunctionId, Id as _, IdVec, InputId, PrototypeId, SectionId, SymbolId};
-use crate::options::{DebugLevel, KernelFilter, Options, PointerTargets};
+use crate::options::{DebugLevel, Keeping, KernelFilter, Options};
 use crate::read::{InputSection, Object, Role};
 
 use super::{Compat, Listing, Merged, NativeContent, Notes, SectionKind, Symbol};
@@ -91,7 +91,7 @@ pub(super) struct Merger<'d, 'l> {
     pub(super) merged: Merged<'d>,
     pub(super) diagnostics: &'l mut Diagnostics,
     filter: &'l KernelFilter,
-    pub(super) pointer_targets: PointerTargets,
+    pub(super) keeping: Keeping,
     section_keys: FxHashMap<(Cow<'d, str>, Option<SectionId>), SectionId>,
     pub(super) names: FxHashMap<&'d str, SymbolId>,
     /// Registers that the definition in use of a function needs.
@@ -160,7 +160,7 @@ impl<'d, 'l> Merger<'d, 'l> {
             },
             diagnostics,
             filter,
-            pointer_targets: options.pointer_targets,
+            keeping: options.keeping,
             section_keys: FxHashMap::default(),
             names: FxHashMap::default(),
             registers: FxHashMap::default(),

@@ -333,6 +333,17 @@ pub(crate) struct Merged<'d> {
 }
 
 impl<'d> Merged<'d> {
+    /// The function whose code a function is: itself, or another one that it
+    /// is an alias of.
+    pub(crate) fn owner(&self, symbol: SymbolId) -> Option<FunctionId> {
+        match self.symbols[symbol].definition {
+            Definition::Section(section) if self.symbols[symbol].kind == SymbolType::FUNC => {
+                self.sections[section].function
+            }
+            _ => None,
+        }
+    }
+
     /// Makes a section with its symbol, last in both orders of creation.
     pub(crate) fn add_section(
         &mut self,

@@ -3,7 +3,7 @@
 use crate::arch::reserved;
 use crate::cubin::{Relocation as FileRelocation, Symbol as FileSymbol, SymbolType};
 use crate::error::{ParseError, Problem};
-use crate::options::PointerTargets;
+use crate::options::Keeping;
 use crate::read::{InputSection, Role};
 
 use super::constants::PLACE_NAME;
@@ -98,7 +98,7 @@ impl<'d> Merger<'d, '_> {
         let forgets_discarded = match self.merged.sections[patched.section].kind {
             SectionKind::Debug => true,
             // Case `weak_in_constants`.
-            SectionKind::Constant(_) => self.pointer_targets == PointerTargets::Drop,
+            SectionKind::Constant(_) => self.keeping == Keeping::AsNvlink,
             _ => false,
         };
         Ok(Some(Relocation {

@@ -6,7 +6,7 @@ use crate::arch::reserved;
 use crate::cubin::{Binding, Place, Symbol as FileSymbol, SymbolOther, SymbolType};
 use crate::diagnostic::{Diagnostic, Mismatch};
 use crate::error::{ParseError, Problem};
-use crate::id::{Id as _, SectionId, SymbolId};
+use crate::id::{Id as _, InputId, SectionId, SymbolId};
 use crate::read::Role;
 
 use super::constants::PLACE_NAME;
@@ -96,6 +96,10 @@ impl<'d> Merger<'d, '_> {
         symbol: &FileSymbol<'d>,
         text: usize,
     ) {
+        if let Some(placed) = current.placed[text] {
+            self.define_alias(current.id, id, symbol, placed.section);
+            return;
+        }
         let input = current.object.sections[text];
         let section = self.new_section(input.name.into(), SectionKind::Text, 6, input.align, None);
         self.merged.sections[section]
@@ -153,6 +157,23 @@ impl<'d> Merger<'d, '_> {
         Ok(own
             .zip(self.registers.get(&id).copied())
             .is_some_and(|(own, used)| own < used))
+    }
+
+    /// A second name for code stands for it and owns nothing (case `alias`).
+    fn define_alias(
+        &mut self,
+        input: InputId,
+        id: SymbolId,
+        symbol: &FileSymbol<'d>,
+        section: SectionId,
+    ) {
+        let merged = &mut self.merged.symbols[id];
+        merged.binding = symbol.binding;
+        merged.other = symbol.other;
+        merged.size = symbol.size;
+        merged.value = symbol.value;
+        merged.input = Some(input);
+        merged.definition = Definition::Section(section);
     }
 
     /// A strong definition takes the place of a weak one, and so does a better

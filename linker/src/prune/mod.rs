@@ -5,10 +5,13 @@
 
 use std::borrow::Cow;
 
+use rustc_hash::FxHashSet;
+
 use crate::call_graph::CallGraph;
+use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::id::{FunctionId, Id as _, IdVec, SectionId, SymbolId};
 use crate::merge::{Definition, Merged, SectionKind};
-use crate::options::{DebugLevel, Options, PointerTargets};
+use crate::options::{DebugLevel, Keeping, Options};
 
 /// What is alive, beside what was merged.
 #[derive(Debug)]
@@ -28,14 +31,21 @@ pub(crate) struct Liveness {
 
 /// Marks everything that the kernels to be kept need; in a link for debuggers
 /// that is everything (case `debug_dead_code`).
-pub(crate) fn prune<'d>(merged: Merged<'d>, options: &Options) -> Pruned<'d> {
+pub(crate) fn prune<'d>(
+    merged: Merged<'d>,
+    options: &Options,
+    diagnostics: &mut Diagnostics,
+) -> Pruned<'d> {
     let graph = CallGraph::new(&merged.functions, merged.prototypes.len());
     let functions = match options.debug {
-        DebugLevel::None => live_functions(&merged, options.pointer_targets, |name| {
-            options.kernels.keeps(name)
-        }),
+        DebugLevel::None => {
+            live_functions(&merged, options.keeping, |name| options.kernels.keeps(name))
+        }
         DebugLevel::Code | DebugLevel::Symbols => IdVec::filled(&merged.functions, true),
     };
+    if options.keeping == Keeping::AsNvlink && loses_code_to_alias(&merged, &functions) {
+        diagnostics.push(Diagnostic::reference_to_deleted());
+    }
     let mut symbols = IdVec::filled(&merged.symbols, true);
     let mut sections = IdVec::filled(&merged.sections, true);
     for (id, function) in merged.functions.enumerate() {
@@ -113,7 +123,7 @@ fn named_after_death(merged: &Merged<'_>) -> impl Iterator<Item = SectionId> {
 
 fn live_functions(
     merged: &Merged<'_>,
-    targets: PointerTargets,
+    keeping: Keeping,
     is_kept: impl Fn(&str) -> bool,
 ) -> IdVec<FunctionId, bool> {
     let mut live = IdVec::filled(&merged.functions, false);
@@ -127,7 +137,7 @@ fn live_functions(
     for (id, function) in merged.functions.enumerate() {
         if let Some(prototype) = function.address_taken {
             takers[prototype.index()].push(id);
-            if targets == PointerTargets::Keep {
+            if keeping == Keeping::Reachable {
                 pending.push(id);
             }
         }
@@ -154,6 +164,23 @@ fn live_functions(
         }
     }
     live
+}
+
+/// Whether dead names stand for code that live ones need, too: for nvlink the
+/// code goes with the dead name (case `alias`).
+fn loses_code_to_alias(merged: &Merged<'_>, live: &IdVec<FunctionId, bool>) -> bool {
+    let code = |is_live| {
+        merged
+            .functions
+            .enumerate()
+            .filter(move |&(id, _)| live[id] == is_live)
+            .filter_map(|(_, f)| match merged.symbols[f.symbol].definition {
+                Definition::Section(text) => Some(text),
+                _ => None,
+            })
+    };
+    let lost: FxHashSet<SectionId> = code(false).collect();
+    code(true).any(|text| lost.contains(&text))
 }
 
 impl<'d> Pruned<'d> {

@@ -178,10 +178,14 @@ fn apply(
         (Class::Unified { plain }, None) if resolver.is_executable() => {
             patched.kept.push(Relocation {
                 kind: plain.0,
+                symbol: resolver.first_name(relocation.symbol),
                 ..*relocation
             });
         }
-        _ => patched.kept.push(*relocation),
+        _ => patched.kept.push(Relocation {
+            symbol: resolver.first_name(relocation.symbol),
+            ..*relocation
+        }),
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use crate::arch::reserved;
 use crate::cubin::{Binding, SymbolType};
-use crate::id::FunctionId;
+use crate::id::{FunctionId, SymbolId};
 use crate::layout::{LaidOut, is_reference};
 use crate::merge::{Definition, Relocation, Section, SectionKind, SharedHome};
 use crate::options::{EarlyAddresses, ImageKind};
@@ -68,6 +68,15 @@ impl<'a, 'd> Resolver<'a, 'd> {
     }
 
     /// The value, where the link decides it.
+    /// The driver is told the name that owns the code, not an alias of it
+    /// (case `alias`).
+    pub(super) fn first_name(&self, symbol: SymbolId) -> SymbolId {
+        let merged = &self.laid_out.pruned.merged;
+        merged
+            .owner(symbol)
+            .map_or(symbol, |owner| merged.functions[owner].symbol)
+    }
+
     pub(super) fn value(&self, relocation: &Relocation) -> Option<Target> {
         let merged = &self.laid_out.pruned.merged;
         let symbol = &merged.symbols[relocation.symbol];
