@@ -3,12 +3,13 @@
 use std::time::Instant;
 
 use super::flags::Flag;
+use super::link_time::Made;
 use super::lower::{self, Messages, Request, Target};
-use super::{Exit, fatal, output};
+use super::{Exit, fatal, link_time, output};
 use crate::Input;
 use crate::arch::Sm;
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::inputs::{self, Behaviour, Environment, Files, Wanted};
+use crate::inputs::{self, Behaviour, Environment, Files, Loaded, Wanted};
 use crate::options::{Keeping, Options};
 
 /// Links, prints what there is to say and writes the files.
@@ -50,6 +51,7 @@ fn link_files(
         registers_modules: request.registration.is_some(),
         kernels: &request.kernels,
         assembler: &request.assembler,
+        link_time: request.link_time.is_some(),
         may_lack_arch: request.messages.hide_missing_arch,
         warnings_are_errors: request.messages.warnings_are_errors,
         behaviour: request.behaviour,
@@ -84,7 +86,23 @@ fn link_files(
         };
     }
 
-    let inputs: Vec<Input<'_>> = loaded
+    let mut optimized = None;
+    if let Some(settings) = &request.link_time
+        && !loaded.intermediates.is_empty()
+    {
+        let mut said = Diagnostics::default();
+        let made = link_time::link(request, settings, target, &loaded, environment, &mut said);
+        print_all(&said, messages);
+        match made? {
+            Made::Output(output) => {
+                write_registration(request, &loaded)?;
+                output::write(&request.output, &output)?;
+                return Ok(Exit::Success);
+            }
+            Made::Object(object) => optimized = Some(object),
+        }
+    }
+    let mut inputs: Vec<Input<'_>> = loaded
         .images
         .iter()
         .map(|image| Input {
@@ -92,6 +110,10 @@ fn link_files(
             data: &image.data,
         })
         .collect();
+    inputs.extend(optimized.as_ref().map(|data| Input {
+        name: link_time::OBJECT,
+        data,
+    }));
     let tool_record = match &request.tool_record {
         Some(path) => std::fs::read(path).map_err(|why| {
             fatal(
@@ -117,16 +139,13 @@ fn link_files(
     };
     let outcome = crate::link(&inputs, &options);
     let failed = print_all(&outcome.diagnostics, messages);
-    if let Some(path) = &request.registration {
-        // nvlink leaves this file beside no image.
-        let wanted = match request.behaviour {
-            Behaviour::Own => !failed && outcome.image.is_some(),
-            Behaviour::Nvlink => outcome.exit() != Exit::Fatal,
-        };
-        if wanted {
-            let text = inputs::registration(&loaded.modules);
-            output::write(path, text.as_bytes())?;
-        }
+    // nvlink leaves this file beside no image.
+    let is_registered = match request.behaviour {
+        Behaviour::Own => !failed && outcome.image.is_some(),
+        Behaviour::Nvlink => outcome.exit() != Exit::Fatal,
+    };
+    if is_registered {
+        write_registration(request, &loaded)?;
     }
     match outcome.image {
         Some(image) if !failed => {
@@ -142,6 +161,13 @@ fn link_files(
             }
             Ok(outcome_exit(&outcome.diagnostics))
         }
+    }
+}
+
+fn write_registration(request: &Request, loaded: &Loaded<'_>) -> Result<(), Diagnostic> {
+    match &request.registration {
+        Some(path) => output::write(path, inputs::registration(&loaded.modules).as_bytes()),
+        None => Ok(()),
     }
 }
 

@@ -80,6 +80,8 @@ pub struct Request {
     pub keep_system_libraries: bool,
     /// Which kernels stay.
     pub kernels: Kernels,
+    /// How LTO-IR is optimized and compiled, if it is.
+    pub link_time: Option<LinkTime>,
     /// How PTX is assembled.
     pub assembler: Assembler,
     /// Whose manners to have.
@@ -102,6 +104,17 @@ pub struct Request {
     pub tool_record: Option<PathBuf>,
     /// What is printed.
     pub messages: Messages,
+}
+
+/// Link-time optimization.
+#[derive(Debug, Default)]
+pub struct LinkTime {
+    /// The library that does it, unless it is to be looked for.
+    pub library: Option<PathBuf>,
+    /// What the library is told beside the processor.
+    pub options: Vec<String>,
+    /// Whether PTX is written instead of an image.
+    pub emit_ptx: bool,
 }
 
 /// What is printed, and how.
@@ -162,7 +175,7 @@ pub fn lower(typed: &Typed, notes: &mut Vec<Diagnostic>) -> Result<Command, Diag
     }
     check_conflicts(typed)?;
     let kernels = kernels(typed, notes);
-    check_link_time(typed)?;
+    check_link_time(typed, behaviour)?;
     check_support(typed)?;
     if behaviour == Behaviour::Own {
         notes.extend(unused(typed));
@@ -175,6 +188,7 @@ pub fn lower(typed: &Typed, notes: &mut Vec<Diagnostic>) -> Result<Command, Diag
         library_paths: typed.all(Flag::LibraryPath).map(PathBuf::from).collect(),
         keep_system_libraries: typed.has(Flag::KeepSystemLibraries),
         kernels,
+        link_time: is_link_time(typed).then(|| link_time(typed)),
         assembler: assembler(typed),
         behaviour,
         registration: typed.path(Flag::RegisterLinkBinaries),
@@ -301,9 +315,9 @@ fn check_conflicts(typed: &Typed) -> Result<(), Diagnostic> {
 }
 
 /// Options that go with link-time optimization, or do not.
-fn check_link_time(typed: &Typed) -> Result<(), Diagnostic> {
+fn check_link_time(typed: &Typed, behaviour: Behaviour) -> Result<(), Diagnostic> {
     if is_link_time(typed) {
-        if !typed.has(Flag::NvvmPath) {
+        if !typed.has(Flag::NvvmPath) && behaviour == Behaviour::Nvlink {
             return Err(fatal(
                 "missing-nvvm-path",
                 "-nvvmpath should be specified with -lto",
@@ -337,8 +351,6 @@ fn is_link_time(typed: &Typed) -> bool {
 /// Options that change the image in ways this linker does not know. To leave
 /// them out of account would be to give another image than was asked for.
 const UNSUPPORTED: &[Flag] = &[
-    Flag::LinkTimeOptimization,
-    Flag::LinkTimeOptimizationAlias,
     Flag::PreserveRelocations,
     Flag::NvHost,
     Flag::ForceRela,
@@ -376,6 +388,29 @@ pub(super) fn unsupported(flag: Flag) -> Diagnostic {
     )
 }
 
+fn link_time(typed: &Typed) -> LinkTime {
+    let nvvm = texts(typed, Flag::NvvmOptions);
+    let mut options: Vec<String> = nvvm.iter().map(|o| format!("-Xnvvm={o}")).collect();
+    for flag in [
+        Flag::SplitCompile,
+        Flag::SplitCompileExtended,
+        Flag::FastCompile,
+        Flag::MaxRegisters,
+    ] {
+        if let Some(value) = typed.text(flag) {
+            options.push(format!("-{}={value}", flag.spelling().long));
+        }
+    }
+    if typed.has(Flag::Debug) {
+        options.push("-g".to_owned());
+    }
+    LinkTime {
+        library: typed.path(Flag::NvJitLink),
+        options,
+        emit_ptx: typed.has(Flag::EmitPtx),
+    }
+}
+
 /// The arguments stand in an order in which those of the link win.
 fn assembler(typed: &Typed) -> Assembler {
     let mut arguments = texts(typed, Flag::PtxasOptions);
@@ -402,11 +437,11 @@ fn unused(typed: &Typed) -> impl Iterator<Item = Diagnostic> {
     [
         Flag::NvvmPath,
         Flag::NvvmOptions,
-        Flag::SplitCompile,
         Flag::SplitCompileExtended,
+        Flag::NvJitLink,
     ]
     .into_iter()
-    .filter(|flag| typed.has(*flag))
+    .filter(|flag| typed.has(*flag) && !is_link_time(typed))
     .map(|flag| {
         let name = flag.spelling().long;
         Diagnostic::new(
@@ -483,7 +518,7 @@ mod tests {
             "Conflicting options '-dump-callgraph' and '-dump-callgraph-no-demangle'",
         );
         check(
-            "-arch=sm_90 -o x -lto a.o",
+            "-arch=sm_90 -o x -lto a.o --compat",
             "-nvvmpath should be specified with -lto",
         );
         check(

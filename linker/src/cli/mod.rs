@@ -8,6 +8,7 @@ mod flags;
 mod help;
 mod host_script;
 mod link;
+mod link_time;
 pub mod lower;
 mod output;
 mod response_file;
@@ -95,6 +96,7 @@ fn environment() -> Environment {
         library_path: std::env::var_os("LIBRARY_PATH"),
         folder: std::env::current_dir().unwrap_or_default(),
         find_ptxas: toolkit::ptxas,
+        find_jitlink: toolkit::jitlink,
     }
 }
 

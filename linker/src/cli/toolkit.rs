@@ -2,15 +2,22 @@
 
 use std::path::PathBuf;
 
-use cudalink_toolkit::{Environment, Search, Tool};
+use cudalink_toolkit::{Environment, Search, Tool, Toolkit, ToolkitError};
 
 /// The assembler of PTX: that of the toolkit that builds use, else one on
 /// `PATH`.
 pub(super) fn ptxas() -> Result<PathBuf, String> {
+    find(|toolkit| toolkit.tool(Tool::Ptxas)).or_else(|why| which::which("ptxas").map_err(|_| why))
+}
+
+/// The optimizer of LTO-IR, of the same toolkit.
+pub(super) fn jitlink() -> Result<PathBuf, String> {
+    find(Toolkit::libnvjitlink)
+}
+
+fn find(part: impl Fn(&Toolkit) -> Result<PathBuf, ToolkitError>) -> Result<PathBuf, String> {
     let environment = Environment::from_process().map_err(|error| error.to_string())?;
-    let found = match Search::new(&environment).find() {
-        Ok(toolkit) => toolkit.tool(Tool::Ptxas).map_err(|error| error.to_string()),
-        Err(error) => Err(error.to_string()),
-    };
-    found.or_else(|why| which::which("ptxas").map_err(|_| why))
+    let toolkit = Search::new(&environment).find();
+    let toolkit = toolkit.map_err(|error| error.to_string())?;
+    part(&toolkit).map_err(|error| error.to_string())
 }

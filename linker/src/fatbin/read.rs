@@ -54,6 +54,11 @@ impl<'d> Fatbin<'d> {
         })
     }
 
+    /// The fatbin alone, header and entries.
+    pub fn bytes(&self) -> &'d [u8] {
+        &self.data[self.offset as usize..]
+    }
+
     /// The entries in file order. Ends after the first one that cannot be
     /// read, because its size is not to be trusted.
     pub fn entries(&self) -> Entries<'d> {

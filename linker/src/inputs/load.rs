@@ -2,15 +2,14 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
-use std::path::Path;
 
 use super::check::{self, Verdict};
 use super::files::{Files, Opened, Source};
 use super::host::{self, HostObject, Modules};
 use super::modules::name_of_path;
-use super::ptx;
+use super::ptx::{Product, Ptxas, Source as PtxSource};
 use super::select::select;
-use super::{Environment, Image, Kernels, Loaded, Wanted};
+use super::{Environment, Image, Intermediate, Kernels, Loaded, Wanted};
 use crate::arch::reserved;
 use crate::container::{Archive, HostFile, InputKind, archive, detect};
 use crate::cubin::{Binding, File, Place, SymbolOther};
@@ -18,6 +17,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
 use crate::error::ParseError;
 use crate::fatbin::{Fatbin, Kind, Limit};
 use crate::options::KernelFilter;
+use cudalink_jitlink as jitlink;
 
 /// The library of the device runtime is known by its name.
 const SYSTEM_LIBRARY: &str = "libcudadevrt.a";
@@ -40,6 +40,7 @@ pub fn load<'d>(
         },
         images: Vec::new(),
         waiting: Vec::new(),
+        intermediates: Vec::new(),
         modules: Vec::new(),
         further_modules: Vec::new(),
         kernels: Vec::new(),
@@ -50,9 +51,14 @@ pub fn load<'d>(
         loader.opened(opened).ok()?;
     }
     loader.assemble().ok()?;
+    loader.check_link_time(files).ok()?;
     loader.warn_of_company();
     loader.warn_of_nothing().ok()?;
     Some(loader.finish())
+}
+
+fn is_system_library(name: &str) -> bool {
+    name.rsplit('/').next() == Some(SYSTEM_LIBRARY)
 }
 
 /// A problem was reported, and nothing more is read.
@@ -66,7 +72,8 @@ struct Loader<'a, 'd> {
     linked_elsewhere: HashSet<&'d str>,
     images: Vec<Image<'d>>,
     /// PTX, and how many objects come before it.
-    waiting: Vec<(usize, ptx::Source<'d>)>,
+    waiting: Vec<(usize, PtxSource<'d>)>,
+    intermediates: Vec<Intermediate<'d>>,
     modules: Vec<String>,
     /// Further modules of single objects; nvlink registers them last, and the
     /// last one first.
@@ -115,6 +122,13 @@ impl<'d> Loader<'_, 'd> {
                 }
                 Err(error) => Err(self.damaged(name, error)),
             },
+            "ltoir" if kind == InputKind::LtoIr && self.wanted.link_time => {
+                self.all_name_kernels = false;
+                self.intermediate(name, jitlink::Kind::LtoIr, data);
+                self.modules
+                    .push(name_of_path(&self.environment.folder, name));
+                Ok(())
+            }
             "ltoir" => Err(self.fatal("lto-input", name, "should only see nvvm files when -lto")),
             "ptx" if kind == InputKind::Cubin => self.cubin(name, data, true),
             // Before sm_90, nvlink makes a whole program of PTX, and then leaves
@@ -297,7 +311,7 @@ impl<'d> Loader<'_, 'd> {
 
     /// Takes the entry of a fatbin that fits the processor.
     fn fatbin(&mut self, name: &str, fatbin: &Fatbin<'d>) -> Result<(), Stop> {
-        let entry = select(fatbin, self.wanted.target);
+        let entry = select(fatbin, self.wanted.target, self.wanted.link_time);
         let Some(entry) = entry.map_err(|error| self.damaged(name, error))? else {
             return self.without_arch(name);
         };
@@ -306,6 +320,11 @@ impl<'d> Loader<'_, 'd> {
                 let image = entry.image(Limit::default());
                 let image = image.map_err(|error| self.damaged(name, error))?;
                 self.image(name, image, false)
+            }
+            // Its compressed form is one that only NVIDIA's library reads.
+            Kind::NVVM if self.wanted.link_time => {
+                self.intermediate(name, jitlink::Kind::Fatbin, fatbin.bytes());
+                Ok(())
             }
             Kind::NVVM => Err(self.fatal("lto-input", name, "LTO objects found, use -dlto")),
             _ => {
@@ -324,12 +343,21 @@ impl<'d> Loader<'_, 'd> {
     fn ptx(&mut self, name: &str, text: Cow<'d, [u8]>, options: Vec<String>) {
         self.waiting.push((
             self.images.len(),
-            ptx::Source {
+            PtxSource {
                 name: name.to_owned(),
                 text,
                 options,
             },
         ));
+    }
+
+    /// Remembers LTO-IR for the optimizer.
+    fn intermediate(&mut self, name: &str, kind: jitlink::Kind, data: &'d [u8]) {
+        self.intermediates.push(Intermediate {
+            name: name.to_owned(),
+            kind,
+            data,
+        });
     }
 
     /// Lets the assembler make objects of the PTX so far.
@@ -338,18 +366,16 @@ impl<'d> Loader<'_, 'd> {
         if waiting.is_empty() {
             return Ok(());
         }
-        let (places, sources): (Vec<usize>, Vec<ptx::Source<'d>>) = waiting.into_iter().unzip();
-        let program = match &self.wanted.assembler.program {
-            Some(program) => program.clone(),
-            None => (self.environment.find_ptxas)()
-                .map_err(|why| self.needs_ptxas(&sources[0].name, &why))?,
-        };
-        // It runs in another folder. A name alone is looked for on PATH.
-        let program = match program.parent() {
-            Some(folder) if folder != Path::new("") => self.environment.folder.join(program),
-            Some(_) | None => program,
-        };
-        let assembled = ptx::assemble(&sources, self.wanted, &program);
+        let (places, sources): (Vec<usize>, Vec<PtxSource<'d>>) = waiting.into_iter().unzip();
+        let wanted = self.wanted;
+        let ptxas = Ptxas::find(
+            wanted.assembler,
+            wanted.target,
+            wanted.behaviour,
+            self.environment,
+        );
+        let ptxas = ptxas.map_err(|why| self.needs_ptxas(&sources[0].name, &why))?;
+        let assembled = ptxas.assemble(&sources, Product::Object);
         let mut ready = std::mem::take(&mut self.images).into_iter();
         let mut taken = 0;
         for ((place, source), assembled) in places.iter().zip(&sources).zip(assembled) {
@@ -359,7 +385,7 @@ impl<'d> Loader<'_, 'd> {
             if !printed.is_empty() {
                 self.diagnostics.push(Diagnostic::text(printed.to_owned()));
             }
-            match assembled.object {
+            match assembled.product {
                 Ok(object) => self.image(&source.name, Cow::Owned(object), false)?,
                 Err(problem) => {
                     self.diagnostics.push(problem);
@@ -448,6 +474,36 @@ impl<'d> Loader<'_, 'd> {
         wanted.iter().any(|name| !defined.contains(name))
     }
 
+    /// Says what of link-time optimization comes to nothing.
+    fn check_link_time(&mut self, files: &Files) -> Result<(), Stop> {
+        if !self.wanted.link_time {
+            return Ok(());
+        }
+        for image in &self.images {
+            let text = format!(
+                "requested LTO but '{}' not built for LTO so doing partial LTO",
+                image.name
+            );
+            self.diagnostics
+                .push(Diagnostic::new(Severity::Info, "partial-lto", text));
+        }
+        if self.intermediates.is_empty() {
+            let text = "Ignoring -dlto option because no LTO objects found";
+            return self.warn("no-lto-input", text.to_owned());
+        }
+        let has_runtime = files.0.iter().any(|opened| match opened {
+            Opened::Read(source) => is_system_library(&source.name),
+            _ => false,
+        });
+        if !has_runtime && self.wanted.is_compatible() {
+            let text = "expected libcudadevrt object";
+            self.diagnostics
+                .push(Diagnostic::new(Severity::Fatal, "no-device-runtime", text));
+            return Err(Stop);
+        }
+        Ok(())
+    }
+
     /// Whole programs are meant to be linked with the device runtime alone.
     fn warn_of_company(&mut self) {
         if !self.images.iter().any(|image| image.is_alone) {
@@ -473,7 +529,8 @@ impl<'d> Loader<'_, 'd> {
 
     /// nvlink makes an image without code of inputs without code.
     fn warn_of_nothing(&mut self) -> Result<(), Stop> {
-        if !self.images.is_empty() || self.wanted.is_compatible() {
+        let has_code = !self.images.is_empty() || !self.intermediates.is_empty();
+        if has_code || self.wanted.is_compatible() {
             return Ok(());
         }
         let text = "no input has device code to link; the image is empty";
@@ -496,6 +553,7 @@ impl<'d> Loader<'_, 'd> {
         modules.extend(self.further_modules.into_iter().rev());
         Loaded {
             images: self.images,
+            intermediates: self.intermediates,
             modules,
             kernels,
             hints: self.hints,

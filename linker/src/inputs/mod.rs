@@ -11,7 +11,7 @@ mod files;
 mod host;
 mod load;
 mod modules;
-mod ptx;
+pub(crate) mod ptx;
 mod search;
 mod select;
 
@@ -70,6 +70,8 @@ pub struct Wanted<'a> {
     pub kernels: &'a Kernels,
     /// How PTX is assembled.
     pub assembler: &'a Assembler,
+    /// Whether LTO-IR is taken, and before machine code.
+    pub link_time: bool,
     /// Whether an object may lack code for the processor.
     pub may_lack_arch: bool,
     /// Whether a warning ends the reading.
@@ -94,6 +96,8 @@ pub struct Environment {
     pub folder: PathBuf,
     /// Finds the assembler of PTX, or says where it was looked for.
     pub find_ptxas: fn() -> Result<PathBuf, String>,
+    /// Finds the optimizer of LTO-IR in the same way.
+    pub find_jitlink: fn() -> Result<PathBuf, String>,
 }
 
 /// A device object.
@@ -108,11 +112,24 @@ pub struct Image<'d> {
     is_alone: bool,
 }
 
+/// LTO-IR, perhaps in a container.
+#[derive(Debug)]
+pub struct Intermediate<'d> {
+    /// The name messages use.
+    pub name: String,
+    /// What it is.
+    pub kind: cudalink_jitlink::Kind,
+    /// Its bytes.
+    pub data: &'d [u8],
+}
+
 /// What a link takes.
 #[derive(Debug)]
 pub struct Loaded<'d> {
     /// The objects in link order.
     pub images: Vec<Image<'d>>,
+    /// What has to be optimized and compiled first.
+    pub intermediates: Vec<Intermediate<'d>>,
     /// The names of the modules, for the host stub.
     pub modules: Vec<String>,
     /// Which kernels stay.

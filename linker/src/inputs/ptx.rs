@@ -7,7 +7,8 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use super::Wanted;
+use super::{Behaviour, Environment};
+use crate::arch::Sm;
 use crate::diagnostic::{Diagnostic, Severity};
 
 /// What the file is called in which the assembler gets PTX: the words that
@@ -25,99 +26,142 @@ pub struct Assembler {
     pub arguments: Vec<String>,
 }
 
+/// What the assembler makes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Product {
+    /// An object that has to be linked.
+    Object,
+    /// An image.
+    Program,
+}
+
 /// PTX that waits for the assembler.
 #[derive(Debug)]
-pub(super) struct Source<'d> {
+pub(crate) struct Source<'d> {
     /// The input it comes from.
-    pub(super) name: String,
-    pub(super) text: Cow<'d, [u8]>,
+    pub(crate) name: String,
+    pub(crate) text: Cow<'d, [u8]>,
     /// What the compiler that wrote it wants the assembler to be told.
-    pub(super) options: Vec<String>,
+    pub(crate) options: Vec<String>,
 }
 
 /// What came of one source.
 #[derive(Debug)]
-pub(super) struct Assembled {
+pub(crate) struct Assembled {
     /// What the assembler printed.
-    pub(super) printed: String,
-    /// The object, or why there is none.
-    pub(super) object: Result<Vec<u8>, Diagnostic>,
+    pub(crate) printed: String,
+    /// What it made, or why there is nothing.
+    pub(crate) product: Result<Vec<u8>, Diagnostic>,
 }
 
-/// Assembles all sources, as many at once as there are processors.
-pub(super) fn assemble(
-    sources: &[Source<'_>],
-    wanted: &Wanted<'_>,
-    program: &Path,
-) -> Vec<Assembled> {
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let mut done = Vec::new();
-        loop {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some(source) = sources.get(index) else {
-                return done;
-            };
-            done.push((index, assemble_one(source, wanted, program)));
+/// The assembler of one link.
+#[derive(Debug)]
+pub(crate) struct Ptxas<'a> {
+    program: PathBuf,
+    arguments: &'a [String],
+    target: Sm,
+    behaviour: Behaviour,
+}
+
+impl<'a> Ptxas<'a> {
+    /// Finds the program, or says where it was looked for.
+    pub(crate) fn find(
+        assembler: &'a Assembler,
+        target: Sm,
+        behaviour: Behaviour,
+        environment: &Environment,
+    ) -> Result<Self, String> {
+        let program = match &assembler.program {
+            Some(program) => program.clone(),
+            None => (environment.find_ptxas)()?,
+        };
+        // It runs in another folder. A name alone is looked for on PATH.
+        let program = match program.parent() {
+            Some(folder) if folder != Path::new("") => environment.folder.join(program),
+            Some(_) | None => program,
+        };
+        Ok(Self {
+            program,
+            arguments: &assembler.arguments,
+            target,
+            behaviour,
+        })
+    }
+
+    /// Assembles all sources, as many at once as there are processors.
+    pub(crate) fn assemble(&self, sources: &[Source<'_>], product: Product) -> Vec<Assembled> {
+        let next = AtomicUsize::new(0);
+        let work = || {
+            let mut done = Vec::new();
+            loop {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                let Some(source) = sources.get(index) else {
+                    return done;
+                };
+                done.push((index, self.assemble_one(source, product)));
+            }
+        };
+        let workers = thread::available_parallelism().map_or(1, usize::from);
+        let mut done = Vec::with_capacity(sources.len());
+        thread::scope(|scope| {
+            let others: Vec<_> = (1..workers.min(sources.len()))
+                .map(|_| scope.spawn(work))
+                .collect();
+            done.extend(work());
+            for other in others {
+                done.extend(other.join().expect("the assembler's threads do not panic"));
+            }
+        });
+        done.sort_by_key(|(index, _)| *index);
+        done.into_iter().map(|(_, assembled)| assembled).collect()
+    }
+
+    fn assemble_one(&self, source: &Source<'_>, product: Product) -> Assembled {
+        let mut printed = String::new();
+        let made = self.try_assemble(source, product, &mut printed);
+        let product = made.unwrap_or_else(|why| {
+            let text = format!("Could not run '{}'", self.program.display());
+            Err(Diagnostic::new(Severity::Fatal, "ptxas-failed", text).with_detail(why))
+        });
+        if self.behaviour == Behaviour::Own {
+            printed = printed.replace(INPUT, &source.name);
         }
-    };
-    let workers = thread::available_parallelism().map_or(1, usize::from);
-    let mut done = Vec::with_capacity(sources.len());
-    thread::scope(|scope| {
-        let others: Vec<_> = (1..workers.min(sources.len()))
-            .map(|_| scope.spawn(work))
-            .collect();
-        done.extend(work());
-        for other in others {
-            done.extend(other.join().expect("the assembler's threads do not panic"));
+        Assembled { printed, product }
+    }
+
+    fn try_assemble(
+        &self,
+        source: &Source<'_>,
+        product: Product,
+        printed: &mut String,
+    ) -> io::Result<Result<Vec<u8>, Diagnostic>> {
+        let folder = tempfile::tempdir()?;
+        std::fs::write(folder.path().join(INPUT), &source.text)?;
+        let mut command = Command::new(&self.program);
+        command
+            .current_dir(folder.path())
+            .args(["-arch", &self.target.to_string(), "-m", "64"]);
+        if product == Product::Object {
+            command.arg("-c");
         }
-    });
-    done.sort_by_key(|(index, _)| *index);
-    done.into_iter().map(|(_, assembled)| assembled).collect()
-}
-
-fn assemble_one(source: &Source<'_>, wanted: &Wanted<'_>, program: &Path) -> Assembled {
-    let mut printed = String::new();
-    let object = try_assemble(source, wanted, program, &mut printed).unwrap_or_else(|why| {
-        let text = format!("Could not run '{}'", program.display());
-        Err(Diagnostic::new(Severity::Fatal, "ptxas-failed", text).with_detail(why))
-    });
-    if !wanted.is_compatible() {
-        printed = printed.replace(INPUT, &source.name);
+        let output = command
+            .args(&source.options)
+            .args(self.arguments)
+            .args([INPUT, "-o", OUTPUT])
+            .output()?;
+        for stream in [output.stdout, output.stderr] {
+            printed.push_str(&String::from_utf8_lossy(&stream));
+        }
+        if output.status.success() {
+            return std::fs::read(folder.path().join(OUTPUT)).map(Ok);
+        }
+        let text = "elfLink fatbinary error";
+        let failed = Diagnostic::new(Severity::Fatal, "ptxas-failed", text);
+        Ok(Err(failed.with_detail(format_args!(
+            "'{}' made nothing of the PTX in '{}' ({})",
+            self.program.display(),
+            source.name,
+            output.status
+        ))))
     }
-    Assembled { printed, object }
-}
-
-fn try_assemble(
-    source: &Source<'_>,
-    wanted: &Wanted<'_>,
-    program: &Path,
-    printed: &mut String,
-) -> io::Result<Result<Vec<u8>, Diagnostic>> {
-    let folder = tempfile::tempdir()?;
-    std::fs::write(folder.path().join(INPUT), &source.text)?;
-    let output = Command::new(program)
-        .current_dir(folder.path())
-        .args(["-arch", &wanted.target.to_string(), "-m", "64", "-c"])
-        .args(&source.options)
-        .args(&wanted.assembler.arguments)
-        .args([INPUT, "-o", OUTPUT])
-        .output()?;
-    for stream in [output.stdout, output.stderr] {
-        printed.push_str(&String::from_utf8_lossy(&stream));
-    }
-    if output.status.success() {
-        return std::fs::read(folder.path().join(OUTPUT)).map(Ok);
-    }
-    Ok(Err(Diagnostic::new(
-        Severity::Fatal,
-        "ptxas-failed",
-        "elfLink fatbinary error",
-    )
-    .with_detail(format_args!(
-        "'{}' made no object of the PTX in '{}' ({})",
-        program.display(),
-        source.name,
-        output.status
-    ))))
 }

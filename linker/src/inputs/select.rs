@@ -9,12 +9,17 @@ use crate::fatbin::{Entry, Fatbin, Flags, Kind};
 
 /// The entry nvlink takes, if any fits: the highest processor number, machine
 /// code before PTX, and the narrowest variant. LTO-IR is the last resort.
-/// Where an entry stands among the others does not matter.
-pub(super) fn select<'d>(fatbin: &Fatbin<'d>, target: Sm) -> Result<Option<Entry<'d>>, ParseError> {
+/// For link-time optimization it comes first. Where an entry stands among the
+/// others does not matter.
+pub(super) fn select<'d>(
+    fatbin: &Fatbin<'d>,
+    target: Sm,
+    link_time: bool,
+) -> Result<Option<Entry<'d>>, ParseError> {
     let mut best: Option<(Rank, Entry<'d>)> = None;
     for entry in fatbin.entries() {
         let entry = entry?;
-        if let Some(rank) = rank(&entry, target)
+        if let Some(rank) = rank(&entry, target, link_time)
             && best.as_ref().is_none_or(|(other, _)| rank > *other)
         {
             best = Some((rank, entry));
@@ -26,25 +31,25 @@ pub(super) fn select<'d>(fatbin: &Fatbin<'d>, target: Sm) -> Result<Option<Entry
 /// How good an entry is. What compares greater is better.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Rank {
-    is_code: bool,
+    is_preferred: bool,
     number: u16,
     is_elf: bool,
     narrowness: u8,
 }
 
-fn rank(entry: &Entry<'_>, target: Sm) -> Option<Rank> {
+fn rank(entry: &Entry<'_>, target: Sm, link_time: bool) -> Option<Rank> {
     if !entry.flags.has(Flags::WIDE) {
         return None;
     }
-    let (fits, is_code) = match entry.kind {
-        Kind::ELF => (elf_fits(entry, target), true),
-        Kind::PTX => (ptx_fits(entry.sm, target), true),
-        Kind::NVVM => (entry.sm.number <= target.number, false),
+    let (fits, is_preferred) = match entry.kind {
+        Kind::ELF => (elf_fits(entry, target), !link_time),
+        Kind::PTX => (ptx_fits(entry.sm, target), !link_time),
+        Kind::NVVM => (entry.sm.number <= target.number, link_time),
         _ => (false, false),
     };
     let is_elf = entry.kind == Kind::ELF;
     fits.then_some(Rank {
-        is_code,
+        is_preferred,
         number: entry.sm.number,
         is_elf,
         narrowness: match entry.sm.suffix {
@@ -118,7 +123,7 @@ mod tests {
         let check = |entries: &str, target: &str, expected: &str| {
             let bytes = fatbin(entries);
             let fatbin = Fatbin::parse(&bytes).unwrap();
-            let chosen = select(&fatbin, target.parse().unwrap()).unwrap();
+            let chosen = select(&fatbin, target.parse().unwrap(), false).unwrap();
             let shown = chosen.map_or("none".to_owned(), |entry| {
                 let name = entry.sm.to_string().split_off(3);
                 format!("{}{name}", entry.kind.to_string().split_at(1).0)

@@ -1,0 +1,189 @@
+//! nvcc calls our linker in place of nvlink, and link-time optimization gives what nvlink gives.
+//!
+//! Needs a CUDA toolkit and a host compiler. Without one of them the test is skipped, which is a failure where `CI` is
+//! set.
+#![cfg(unix)]
+
+use std::env;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use cudalink_toolkit::{Environment, Search, Tool};
+use rustnvlink_tests::identity;
+use rustnvlink_tests::toolkit::Toolkit;
+
+const SOURCES: [(&str, &str); 3] = [
+    (
+        "main.cu",
+        "#include <cstdio>\n\
+         extern __device__ int twice(int);\n\
+         extern __constant__ int table[4];\n\
+         __global__ void kernel(int *p) { *p = twice(*p) + table[*p & 3]; printf(\"%d\\n\", *p); }\n\
+         __global__ void unused(int *p) { *p = 1; }\n\
+         int main() { kernel<<<1, 1>>>(nullptr); return 0; }\n",
+    ),
+    (
+        "twice.cu",
+        "__constant__ int table[4] = {1, 2, 3, 4};\n\
+         __device__ int counter;\n\
+         __device__ __noinline__ int twice(int x) { atomicAdd(&counter, 1); return 2 * x; }\n",
+    ),
+    (
+        "library.cu",
+        "__device__ int nobody(int x) { return x + 7; }\n",
+    ),
+];
+
+#[test]
+fn a_toolkit_with_our_linker_builds_the_same_programs() -> Result<()> {
+    let toolkit = match Toolkit::find() {
+        Ok(toolkit) => toolkit,
+        Err(reason) => return skip(&reason),
+    };
+    let folder = tempfile::tempdir()?;
+    let folder = folder.path();
+    for (name, text) in SOURCES {
+        fs::write(folder.join(name), text)?;
+    }
+    let nvcc = toolkit.tool(Tool::Nvcc)?;
+    let shadow = shadow(&nvcc, &identity::linker()?, &folder.join("shadow"))?;
+    let archs =
+        "-gencode=arch=compute_80,code=sm_80 -gencode=arch=compute_90,code=[sm_90,compute_90]";
+    run(folder, &nvcc, &format!("-dc {archs} main.cu twice.cu"))?;
+    run(
+        folder,
+        &nvcc,
+        &format!("-rdc=true {archs} -lib library.cu -o liblibrary.a"),
+    )?;
+    for (compiler, linked, program) in [(&nvcc, "theirs.o", "theirs"), (&shadow, "ours.o", "ours")]
+    {
+        let inputs = "main.o twice.o -L. -llibrary";
+        run(
+            folder,
+            compiler,
+            &format!("-dlink {archs} {inputs} -o {linked}"),
+        )?;
+        run(folder, compiler, &format!("{archs} {inputs} -o {program}"))?;
+    }
+    let ours = folder.join("ours.o");
+    let same = Path::new(env!("CARGO_BIN_EXE_same-images"));
+    for pair in [["theirs.o", "ours.o"], ["theirs", "ours"]] {
+        run(folder, same, &pair.join(" "))?;
+    }
+    // Ours says so in its note; else nothing of this was a test.
+    let bytes = fs::read(ours)?;
+    ensure!(
+        !bytes.windows(6).any(|part| part == b"nvlink"),
+        "nvcc did not call our linker"
+    );
+    Ok(())
+}
+
+#[test]
+fn link_time_optimization_gives_the_image_of_nvlink() -> Result<()> {
+    let toolkit = match Toolkit::find() {
+        Ok(toolkit) => toolkit,
+        Err(reason) => return skip(&reason),
+    };
+    let environment = Environment::from_process()?;
+    let found = Search::new(&environment)
+        .explicit(toolkit_root(&toolkit)?)
+        .find()?;
+    let (optimizer, library) = match (found.libnvvm(), found.libnvjitlink()) {
+        (Ok(optimizer), Ok(library)) => (optimizer, library),
+        (Err(reason), _) | (_, Err(reason)) => return skip(&reason.into()),
+    };
+    let folder = tempfile::tempdir()?;
+    let folder = folder.path();
+    for (name, text) in SOURCES {
+        fs::write(folder.join(name), text)?;
+    }
+    // nvlink wants it at this place.
+    fs::create_dir_all(folder.join("nvvm/lib64"))?;
+    symlink(optimizer, folder.join("nvvm/lib64/libnvvm.so"))?;
+    let (nvcc, nvlink) = (toolkit.tool(Tool::Nvcc)?, toolkit.tool(Tool::Nvlink)?);
+    let linker = identity::linker()?;
+    let libraries = toolkit.libraries()?;
+    let nvvm = format!("-nvvmpath={}", folder.join("nvvm").display());
+    for arch in ["sm_80", "sm_90"] {
+        run(
+            folder,
+            &nvcc,
+            &format!("-dc -dlto -arch={arch} main.cu twice.cu"),
+        )?;
+        let runtime = format!("-L{} -lcudadevrt", libraries.display());
+        // Which kernels and variables host code uses is not known to libnvJitLink.
+        let inputs = format!("-arch={arch} -dlto -ignore-host-info main.o twice.o");
+        for output in ["image.cubin", "code.ptx -emit-ptx"] {
+            run(
+                folder,
+                &nvlink,
+                &format!("{inputs} {nvvm} {runtime} -o theirs-{output}"),
+            )?;
+            let library = library.display();
+            run(
+                folder,
+                &linker,
+                &format!("{inputs} --nvjitlink={library} -o ours-{output}"),
+            )?;
+            let name = output.split(' ').next().unwrap_or(output);
+            let read = |who: &str| fs::read(folder.join(format!("{who}-{name}")));
+            ensure!(read("theirs")? == read("ours")?, "{arch}: {name} differs");
+        }
+    }
+    Ok(())
+}
+
+/// A toolkit of links to another one, with its own `nvlink`. nvcc does not follow the link to itself.
+fn shadow(nvcc: &Path, linker: &Path, root: &Path) -> Result<PathBuf> {
+    let bin = nvcc.parent().context("nvcc lies in no folder")?;
+    let original = bin.parent().context("nvcc lies in no toolkit")?;
+    fs::create_dir_all(root.join("bin"))?;
+    for entry in fs::read_dir(original)? {
+        let name = entry?.file_name();
+        if name != "bin" {
+            symlink(original.join(&name), root.join(&name))?;
+        }
+    }
+    for entry in fs::read_dir(bin)? {
+        let name = entry?.file_name();
+        let target = match name == "nvlink" {
+            true => linker.to_owned(),
+            false => bin.join(&name),
+        };
+        symlink(target, root.join("bin").join(&name))?;
+    }
+    Ok(root.join("bin/nvcc"))
+}
+
+fn toolkit_root(toolkit: &Toolkit) -> Result<PathBuf> {
+    let nvcc = toolkit.tool(Tool::Nvcc)?;
+    let root = nvcc.ancestors().nth(2);
+    Ok(root.context("nvcc lies in no toolkit")?.to_owned())
+}
+
+fn run(folder: &Path, program: &Path, arguments: &str) -> Result<()> {
+    let output = Command::new(program)
+        .args(arguments.split_whitespace())
+        .current_dir(folder)
+        .output()
+        .with_context(|| format!("cannot run {}", program.display()))?;
+    ensure!(
+        output.status.success(),
+        "{} {arguments}\n{}{}",
+        program.display(),
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    Ok(())
+}
+
+fn skip(reason: &anyhow::Error) -> Result<()> {
+    let strict = env::var_os("CI").is_some_and(|value| !value.is_empty());
+    ensure!(!strict, "a skip is a failure where CI is set: {reason:#}");
+    eprintln!("skipped: {reason:#}");
+    Ok(())
+}
