@@ -1,37 +1,48 @@
 //! Mercury code as it is stored: which bytes a relocation means.
 //!
-//! A code section holds a bitmap of its instructions and then records only
-//! for those that the native code does not already say. Relocations count in
-//! the expanded stream, so the patched record is found through the native
-//! relocation for the same use of the same symbol.
+//! A code section holds only what the machine code beside it does not say.
+//! Of the places whose value a link knows these are the loads from constant
+//! banks; addresses in shared memory stand in instructions that are not
+//! stored. Offsets of Mercury relocations count expanded code, whose sizes are
+//! not known here, so that a load is found by its place among all loads: they
+//! stand in the same order in both forms of the code.
+
+use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
-use crate::error::{ParseError, Problem};
+use crate::arch::relocation::RelocationType;
+use crate::cubin::{Capsule, StoredInstruction};
+use crate::error::ParseError;
 use crate::id::SymbolId;
 use crate::merge::Relocation;
 
-/// Header words before the bitmap.
-const HEADER: usize = 12;
-/// Bytes of one native instruction.
-const INSTRUCTION: u64 = 16;
+/// Bytes of one instruction of machine code, and of a stored value's group.
+const INSTRUCTION: usize = 16;
 
-/// For each Mercury relocation the byte of the section it patches, `None`
+/// For each Mercury relocation the byte of the section that it patches, `None`
 /// where the instruction is not stored.
 pub(super) fn positions(
-    bytes: &[u8],
+    section: &[u8],
     mercury: &[Relocation],
+    code: &[u8],
     native: &[Relocation],
 ) -> Result<Vec<Option<u64>>, ParseError> {
-    let records = Records::parse(bytes)?;
-    let native = by_symbol(native);
     let mut positions = vec![None; mercury.len()];
+    let patched = patched_loads(native);
+    if patched.is_empty() {
+        return Ok(positions);
+    }
+    let capsule = Capsule::parse(section)?;
+    let loads = paired_loads(&capsule, code, &patched);
+    let native = by_symbol(native);
     for (symbol, uses) in by_symbol(mercury) {
         let Some(twins) = native.get(&symbol) else {
             continue;
         };
         for (&(offset, index), &(twin, _)) in uses.iter().zip(twins) {
-            positions[index] = records.position((twin / INSTRUCTION) as usize, offset);
+            let group = loads.get(&(twin as usize / INSTRUCTION));
+            positions[index] = group.map(|&group| group + offset % INSTRUCTION as u64);
         }
     }
     Ok(positions)
@@ -51,82 +62,63 @@ fn by_symbol(relocations: &[Relocation]) -> FxHashMap<SymbolId, Vec<(u64, usize)
     uses
 }
 
-/// Where each stored instruction's word starts.
-struct Records {
-    words: Vec<Option<usize>>,
+/// Numbers of the instructions that get an offset in a constant bank.
+fn patched_loads(native: &[Relocation]) -> Vec<usize> {
+    let mut loads: Vec<usize> = native
+        .iter()
+        .filter(|relocation| {
+            let row = RelocationType(relocation.kind).row();
+            row.is_some_and(|row| !row.bank.is_empty())
+        })
+        .map(|relocation| relocation.offset as usize / INSTRUCTION)
+        .collect();
+    loads.sort_unstable();
+    loads
 }
 
-impl Records {
-    fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
-        let short = || {
-            ParseError::new(Problem::Truncated {
-                what: "Mercury code",
-                end: bytes.len() as u64 + 1,
-                available: bytes.len() as u64,
-            })
-        };
-        let count = bytes
-            .get(8..HEADER)
-            .and_then(|b| b.first_chunk())
-            .ok_or_else(short)?;
-        let count = u32::from_le_bytes(*count) as usize;
-        let mut at = HEADER + count.div_ceil(32) * 4;
-        let bitmap = bytes.get(HEADER..at).ok_or_else(short)?;
-        let mut words = Vec::with_capacity(count);
-        for index in 0..count {
-            if bitmap[index / 8] >> (index % 8) & 1 == 1 {
-                words.push(None);
-                continue;
-            }
-            let mut length = record_length(*bytes.get(at).ok_or_else(short)?);
-            if length.is_prefix {
-                at += length.bytes;
-                length = record_length(*bytes.get(at).ok_or_else(short)?);
-            }
-            let end = at + length.bytes;
-            if end > bytes.len() {
-                return Err(short());
-            }
-            words.push((length.bytes >= 16).then_some(end - 16));
-            at = end;
-        }
-        Ok(Self { words })
-    }
-
-    fn position(&self, instruction: usize, offset: u64) -> Option<u64> {
-        let word = self.words.get(instruction).copied().flatten()?;
-        Some(word as u64 + (offset & 15))
-    }
+/// For machine instructions that load a constant of the program, where the
+/// value of the stored instruction begins. A load that is not stored, and so
+/// has no counterpart, is one that is not patched.
+fn paired_loads(capsule: &Capsule<'_>, code: &[u8], patched: &[usize]) -> BTreeMap<usize, u64> {
+    let stored: Vec<u64> = capsule.stored.iter().filter_map(value_of_load).collect();
+    let all: Vec<usize> = code
+        .chunks_exact(INSTRUCTION)
+        .enumerate()
+        .filter(|(index, instruction)| {
+            is_load(instruction) && (bank(instruction) != 0 || patched.binary_search(index).is_ok())
+        })
+        .map(|(index, _)| index)
+        .collect();
+    let loads = if all.len() == stored.len() {
+        &all
+    } else {
+        patched
+    };
+    loads.iter().copied().zip(stored).collect()
 }
 
-struct Length {
-    bytes: usize,
-    /// Another record follows that belongs to the same instruction.
-    is_prefix: bool,
+/// Whether machine code is `LDC` or `LDCU`.
+fn is_load(instruction: &[u8]) -> bool {
+    let opcode = u16::from_le_bytes([instruction[0], instruction[1]]) & 0x1ff;
+    matches!(opcode, 0x182 | 0x1ac)
 }
 
-/// The length of a stored record by its first byte.
-fn record_length(first: u8) -> Length {
-    match first {
-        0x01 => Length {
-            bytes: 16,
-            is_prefix: false,
-        },
-        0x02 => Length {
-            bytes: 32,
-            is_prefix: false,
-        },
-        0x50 | 0xd0 => Length {
-            bytes: 2,
-            is_prefix: false,
-        },
-        0x51 | 0xd1 => Length {
-            bytes: 2,
-            is_prefix: true,
-        },
-        _ => Length {
-            bytes: 4,
-            is_prefix: false,
-        },
-    }
+/// The bank that a load names. A link fills in that of textures.
+fn bank(instruction: &[u8]) -> u8 {
+    (u16::from_le_bytes([instruction[6], instruction[7]]) >> 6) as u8 & 31
+}
+
+/// Where the last half of a stored load from a bank of the program begins,
+/// which holds the offset. Bank 0 has the parameters.
+fn value_of_load(instruction: &StoredInstruction<'_>) -> Option<u64> {
+    const LOAD: u8 = 0x22;
+    const FORMS: [u8; 3] = [0x08, 0x0c, 0x0e];
+    const BANK: usize = 12;
+    let body = &instruction.bytes[usize::from(instruction.prefix)..];
+    let is_load = body.len() == 2 * INSTRUCTION
+        && body[1] == LOAD
+        && FORMS.contains(&body[2])
+        && body[BANK] & 0x3f != 0;
+    let end = instruction.offset as usize + instruction.bytes.len();
+    is_load.then_some((end - INSTRUCTION) as u64)
 }

@@ -64,7 +64,11 @@ pub(crate) fn relocate<'d>(
             .native
             .as_ref()
             .filter(|_| section.kind == SectionKind::Text)
-            .map(|twin| capsule::positions(&patched.bytes, &section.relocations, &twin.relocations))
+            .map(|twin| {
+                let code = concatenate(&twin.content, section.kind);
+                let (mercury, native) = (&section.relocations, &twin.relocations);
+                capsule::positions(&patched.bytes, mercury, &code, native)
+            })
             .transpose()
             .map_err(place)?;
         for (index, relocation) in section.relocations.iter().enumerate().rev() {

@@ -48,19 +48,25 @@ fn fast_path(finalized: &Finalized<'_>, merged: &Merged<'_>) -> u8 {
 }
 
 /// Whether native code holds an instruction that processors of the family
-/// run differently: double precision, integer matrix products, exponentials.
+/// run differently: double precision, integer matrix products. The forms of
+/// comparisons that count are measured (case `compat_caps`).
 fn has_slow_instruction(code: &[u8]) -> bool {
     /// DMUL, DADD, DFMA, DMMA, IMMA.
-    const OPCODES: [u64; 5] = [0x28, 0x29, 0x2b, 0x3f, 0x37];
-    const MUFU: u64 = 0x108;
-    /// The function field of MUFU that says EX2.
-    const EX2: u64 = 2;
+    const ALL_FORMS: [u64; 5] = [0x28, 0x29, 0x2b, 0x3f, 0x37];
+    /// DSETP without an immediate operand.
+    const DSETP: [u64; 3] = [0x22a, 0xc2a, 0xe2a];
+    /// FSETP with an immediate operand.
+    const FSETP: u64 = 0x80b;
+    /// The predicate that FSETP combines its result with: always true.
+    const TRUE: u64 = 7;
     code.chunks_exact(INSTRUCTION).any(|instruction| {
         let word = |half: usize| {
             let bytes = &instruction[half * 8..half * 8 + 8];
             u64::from_le_bytes(bytes.try_into().expect("eight bytes"))
         };
-        let opcode = word(0) & 0x1ff;
-        OPCODES.contains(&opcode) || opcode == MUFU && word(1) >> 10 & 63 == EX2
+        let opcode = word(0) & 0xfff;
+        ALL_FORMS.contains(&(opcode & 0x1ff))
+            || DSETP.contains(&opcode)
+            || opcode == FSETP && word(1) >> 23 & 15 == TRUE
     })
 }
