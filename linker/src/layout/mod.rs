@@ -6,24 +6,22 @@ mod relocatable;
 mod shared;
 mod textures;
 
-use rustc_hash::FxHashMap;
-
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::id::{SectionId, SymbolId};
+use crate::id::SectionId;
 use crate::merge::{Definition, SectionKind};
 use crate::options::EarlyAddresses;
 use crate::prune::Pruned;
 
 pub(crate) use shared::{RESERVED as RESERVED_SHARED, SharedLayout};
-pub(crate) use textures::is_reference;
+pub(crate) use textures::{TextureSlots, is_reference};
 
 /// What was pruned, with addresses.
 #[derive(Debug)]
 pub(crate) struct LaidOut<'d> {
     pub(crate) pruned: Pruned<'d>,
     pub(crate) shared: SharedLayout,
-    /// Where a kernel finds the handle of a texture, sampler or surface.
-    pub(crate) texture_slots: FxHashMap<SymbolId, u64>,
+    /// Where a kernel finds the handles of textures, samplers and surfaces.
+    pub(crate) texture_slots: TextureSlots,
     /// The value of the null symbol, which stands for the constants that no
     /// name leads to (case `ocg_weak`).
     pub(crate) null_value: u64,
@@ -34,9 +32,16 @@ pub(crate) fn layout<'d>(mut pruned: Pruned<'d>, diagnostics: &mut Diagnostics) 
     place_commons(&mut pruned);
     let shared = shared::layout(&mut pruned, diagnostics);
     check_constants(&pruned, diagnostics);
+    pruned.add_section(".nv.callgraph", SectionKind::CallGraph, 0, 4, None);
+    pruned.add_section(".nv.prototype", SectionKind::Prototype, 0, 4, None);
     let texture_slots = textures::layout(&mut pruned);
-    let null_value = reserve_sections(&mut pruned);
+    // The banks that the compiler's constants demand come between the sections
+    // that every link makes (case `ocg_late`).
+    let null_value = constants::layout(&mut pruned);
     constants::check(&pruned, diagnostics);
+    if !pruned.merged.target.has_mercury() {
+        pruned.add_section(".nv.rel.action", SectionKind::RelocAction, 0, 8, None);
+    }
     LaidOut {
         pruned,
         shared,
@@ -58,7 +63,7 @@ pub(crate) fn layout_relocatable(mut pruned: Pruned<'_>, addresses: EarlyAddress
     LaidOut {
         pruned,
         shared,
-        texture_slots: FxHashMap::default(),
+        texture_slots: TextureSlots::default(),
         null_value: 0,
     }
 }
@@ -73,18 +78,6 @@ fn check_constants(pruned: &Pruned<'_>, diagnostics: &mut Diagnostics) {
             diagnostics.push(Diagnostic::too_much_constant(section.content.size, LIMIT));
         }
     }
-}
-
-/// The sections that every link makes, in their order of creation. The banks
-/// that the compiler's constants demand come between them (case `ocg_late`).
-fn reserve_sections(pruned: &mut Pruned<'_>) -> u64 {
-    pruned.add_section(".nv.callgraph", SectionKind::CallGraph, 0, 4, None);
-    pruned.add_section(".nv.prototype", SectionKind::Prototype, 0, 4, None);
-    let null_value = constants::layout(pruned);
-    if !pruned.merged.target.has_mercury() {
-        pruned.add_section(".nv.rel.action", SectionKind::RelocAction, 0, 8, None);
-    }
-    null_value
 }
 
 /// Tentative definitions follow all other variables without initial value,

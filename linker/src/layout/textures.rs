@@ -2,7 +2,8 @@
 //! parameters of a kernel.
 //!
 //! The driver puts a handle there. Code holds the offset, so that it is the
-//! same in all kernels: behind the longest parameters of the program.
+//! same in all kernels: behind the longest parameters of the program. Mercury
+//! code counts from the first handle instead, in a bank of its own.
 
 use rustc_hash::FxHashMap;
 
@@ -10,48 +11,141 @@ use crate::arch::relocation::RelocationType;
 use crate::cubin::SymbolType;
 use crate::id::{FunctionId, SectionId, SymbolId};
 use crate::list_sort::list_sort;
-use crate::merge::{Form, Relocation, SectionKind};
+use crate::merge::{Form, NativeContent, ParameterBank, Relocation, Section, SectionKind};
 use crate::prune::Pruned;
 
 use super::shared::Visibility;
 
 const SLOT: u64 = 4;
+/// Where the handles may start in images of the Mercury generation.
+const MERCURY_ALIGN: u64 = 16;
+/// The bank of handles in Mercury objects.
+const HANDLES: SectionKind = SectionKind::Constant(21);
+
+/// Where the handles are that the driver fills in.
+#[derive(Debug, Default)]
+pub(crate) struct TextureSlots {
+    /// Behind the longest parameters.
+    start: u64,
+    /// Offsets from there.
+    offsets: FxHashMap<SymbolId, u64>,
+}
+
+impl TextureSlots {
+    /// Whether the program has a handle for `symbol`.
+    pub(crate) fn contains(&self, symbol: SymbolId) -> bool {
+        self.offsets.contains_key(&symbol)
+    }
+
+    /// The offset in a kernel's bank 0.
+    pub(crate) fn behind_parameters(&self, symbol: SymbolId) -> Option<u64> {
+        Some(self.start + self.among_handles(symbol)?)
+    }
+
+    /// The offset from the first handle.
+    pub(crate) fn among_handles(&self, symbol: SymbolId) -> Option<u64> {
+        self.offsets.get(&symbol).copied()
+    }
+}
+
+/// A kernel's parameters.
+struct Kernel {
+    function: FunctionId,
+    bank: Bank,
+    size: u64,
+}
+
+/// What the handles of a kernel stand in.
+enum Bank {
+    Section(SectionId),
+    /// None yet, in the Mercury generation.
+    ToBeMade,
+}
 
 /// Gives every reference of the program, used or not, a slot in every kernel
 /// that reaches code with one (cases `texture_slots` and `texture_users`).
-pub(super) fn layout(pruned: &mut Pruned<'_>) -> FxHashMap<SymbolId, u64> {
+pub(super) fn layout(pruned: &mut Pruned<'_>) -> TextureSlots {
     let references = references(pruned);
-    let kernels: Vec<(FunctionId, SectionId)> = kernels(pruned);
+    let kernels = kernels(pruned);
     if references.is_empty() {
-        return FxHashMap::default();
+        return TextureSlots::default();
     }
     // Without kernels the slots are those of a kernel without parameters
     // (case `texture_no_kernel`).
-    let end = kernels
-        .iter()
-        .map(|&(_, bank)| pruned.merged.sections[bank].content.size)
-        .max()
-        .unwrap_or(0);
-    let start = end.next_multiple_of(SLOT);
+    let end = kernels.iter().map(|kernel| kernel.size).max().unwrap_or(0);
+    let start = match pruned.merged.target.has_mercury() {
+        true => end.next_multiple_of(MERCURY_ALIGN),
+        false => end.next_multiple_of(SLOT),
+    };
     let slots: Vec<(SymbolId, u64)> = references
         .into_iter()
-        .zip((start..).step_by(SLOT as usize))
+        .zip((0..).step_by(SLOT as usize))
         .collect();
-    for bank in banks_in_use(pruned, &kernels) {
-        let section = &mut pruned.merged.sections[bank];
-        section.content.size = start + SLOT * slots.len() as u64;
-        section
-            .relocations
-            .extend(slots.iter().map(|&(symbol, offset)| Relocation {
-                offset,
-                kind: relocation_type(pruned.merged.symbols[symbol].kind).0,
-                symbol,
-                addend: 0,
-                form: Form::Rel,
-                discarded: false,
-            }));
+    for kernel in users(pruned, &kernels) {
+        match kernel.bank {
+            Bank::Section(bank) => {
+                let handles = relocations(pruned, &slots, start, Form::Rel, native_type);
+                let section = &mut pruned.merged.sections[bank];
+                section.content.size = start + SLOT * slots.len() as u64;
+                section.relocations.extend(handles);
+            }
+            Bank::ToBeMade => make_bank(pruned, kernel.function, &slots, start),
+        }
     }
-    slots.into_iter().collect()
+    TextureSlots {
+        start,
+        offsets: slots.into_iter().collect(),
+    }
+}
+
+/// Makes the bank of handles of a kernel. Its native twin is bank 0, and has
+/// the parameters before the handles.
+fn make_bank(pruned: &mut Pruned<'_>, kernel: FunctionId, slots: &[(SymbolId, u64)], start: u64) {
+    const FLAGS: u64 = 0x42;
+    let row = &pruned.merged.functions[kernel];
+    let Some(ParameterBank::Native(parameters)) = row.native.parameters else {
+        return;
+    };
+    let name = &pruned.merged.symbols[row.symbol].name;
+    let name = format!(".nv.constant.entry_image_header_indices.{name}");
+    let relocations_name = format!(".rela{name}");
+    let code = row.text;
+    let bank = pruned.add_section(name, HANDLES, FLAGS, SLOT, code);
+    // The symbol of the relocations comes before the bank's own.
+    let own = pruned.merged.locals.pop();
+    pruned.add_section(relocations_name, SectionKind::Rela, 0x40, 8, Some(bank));
+    pruned.merged.locals.extend(own);
+
+    let size = SLOT * slots.len() as u64;
+    let mut native = NativeContent::default();
+    let content = &mut native.content;
+    content.append(parameters.data, parameters.size, parameters.align);
+    content.size = start + size;
+    native.relocations = relocations(pruned, slots, start, Form::Rela, twin_type);
+    let handles = relocations(pruned, slots, 0, Form::Rela, mercury_type);
+    let section = &mut pruned.merged.sections[bank];
+    section.content.size = size;
+    section.relocations = handles;
+    section.native = Some(native);
+    pruned.merged.functions[kernel].native.parameters = Some(ParameterBank::Twin(bank));
+}
+
+fn relocations(
+    pruned: &Pruned<'_>,
+    slots: &[(SymbolId, u64)],
+    start: u64,
+    form: Form,
+    kind: impl Fn(SymbolType) -> RelocationType,
+) -> Vec<Relocation> {
+    let relocation = |&(symbol, offset): &(SymbolId, u64)| Relocation {
+        offset: start + offset,
+        kind: kind(pruned.merged.symbols[symbol].kind).0,
+        symbol,
+        addend: 0,
+        form,
+        discarded: false,
+    };
+    slots.iter().map(relocation).collect()
 }
 
 /// The references in the order of their slots: surfaces, samplers, textures,
@@ -72,23 +166,42 @@ fn references(pruned: &Pruned<'_>) -> Vec<SymbolId> {
     list_sort(list, |_, _| true)
 }
 
-/// Kernels with the bank of their parameters.
-fn kernels(pruned: &Pruned<'_>) -> Vec<(FunctionId, SectionId)> {
-    let sections = pruned.merged.sections.enumerate();
-    sections
-        .filter(|(id, section)| {
-            section.kind == SectionKind::Constant(0) && pruned.live.sections[*id]
+/// All kernels with parameters, in the order of their banks.
+fn kernels(pruned: &Pruned<'_>) -> Vec<Kernel> {
+    let merged = &pruned.merged;
+    let of_bank = |(id, section): (SectionId, &Section<'_>)| {
+        let function = merged.sections[section.target?].function?;
+        Some(Kernel {
+            function,
+            bank: Bank::Section(id),
+            size: section.content.size,
         })
-        .filter_map(|(id, section)| {
-            let code = section.target?;
-            Some((pruned.merged.sections[code].function?, id))
+    };
+    let of_code = |section: &Section<'_>| {
+        let function = section.function?;
+        let bank = merged.functions[function].native.own_parameters()?;
+        Some(Kernel {
+            function,
+            bank: Bank::ToBeMade,
+            size: bank.size,
         })
-        .collect()
+    };
+    let live = merged
+        .sections
+        .enumerate()
+        .filter(|(id, _)| pruned.live.sections[*id]);
+    match merged.target.has_mercury() {
+        true => live.filter_map(|(_, section)| of_code(section)).collect(),
+        false => live
+            .filter(|(_, section)| section.kind == SectionKind::Constant(0))
+            .filter_map(of_bank)
+            .collect(),
+    }
 }
 
-/// The banks of the kernels that reach code with a reference. A program's only
-/// kernel is taken to reach all code, dead or not (case `texture_one_kernel`).
-fn banks_in_use(pruned: &Pruned<'_>, kernels: &[(FunctionId, SectionId)]) -> Vec<SectionId> {
+/// The kernels that reach code with a reference. A program's only kernel is
+/// taken to reach all code, dead or not (case `texture_one_kernel`).
+fn users<'k>(pruned: &Pruned<'_>, kernels: &'k [Kernel]) -> Vec<&'k Kernel> {
     let sections = pruned.merged.sections.iter();
     let users: Vec<FunctionId> = sections
         .filter(|section| {
@@ -97,12 +210,12 @@ fn banks_in_use(pruned: &Pruned<'_>, kernels: &[(FunctionId, SectionId)]) -> Vec
         })
         .filter_map(|section| section.function)
         .collect();
-    if let [(_, lone)] = kernels {
-        return users.first().map(|_| *lone).into_iter().collect();
+    if let [lone] = kernels {
+        return users.first().map(|_| lone).into_iter().collect();
     }
-    let functions: Vec<FunctionId> = kernels.iter().map(|&(function, _)| function).collect();
+    let functions: Vec<FunctionId> = kernels.iter().map(|kernel| kernel.function).collect();
     let seers = Visibility::new(pruned, &functions).kernels(&users);
-    seers.iter().map(|kernel| kernels[kernel].1).collect()
+    seers.iter().map(|kernel| &kernels[kernel]).collect()
 }
 
 /// Whether a symbol stands for a texture, a sampler or a surface.
@@ -114,10 +227,27 @@ pub(crate) fn is_reference(kind: SymbolType) -> bool {
 }
 
 /// What the driver is to put into a slot.
-fn relocation_type(kind: SymbolType) -> RelocationType {
+fn native_type(kind: SymbolType) -> RelocationType {
     match kind {
         SymbolType::SURFACE => RelocationType::R_CUDA_SURF_HEADER_INDEX,
         SymbolType::SAMPLER => RelocationType::R_CUDA_SAMP_HEADER_INDEX,
         _ => RelocationType::R_CUDA_TEX_HEADER_INDEX,
+    }
+}
+
+/// The same in the native bank of a Mercury image.
+fn twin_type(kind: SymbolType) -> RelocationType {
+    match kind {
+        SymbolType::SAMPLER => RelocationType::R_CUDA_SAMP_HEADER_INDEX_0,
+        _ => native_type(kind),
+    }
+}
+
+/// The same in the Mercury world.
+fn mercury_type(kind: SymbolType) -> RelocationType {
+    match kind {
+        SymbolType::SURFACE => RelocationType::R_MERCURY_SURF_HEADER_INDEX,
+        SymbolType::SAMPLER => RelocationType::R_MERCURY_SAMP_HEADER_INDEX,
+        _ => RelocationType::R_MERCURY_TEX_HEADER_INDEX,
     }
 }

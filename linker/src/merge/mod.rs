@@ -256,7 +256,26 @@ pub(crate) struct NativeFunction<'d> {
     /// The native attribute records, in input order, as the file has them.
     pub(crate) records: Vec<crate::cubin::InfoRecord<'d>>,
     /// Bank 0 of an entry.
-    pub(crate) parameters: Option<FileSection<'d>>,
+    pub(crate) parameters: Option<ParameterBank<'d>>,
+}
+
+/// Where the parameters of an entry stand in a Mercury image.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum ParameterBank<'d> {
+    /// In a section that only the native world has.
+    Native(FileSection<'d>),
+    /// In the native twin of this section, before the handles of textures.
+    Twin(SectionId),
+}
+
+impl<'d> NativeFunction<'d> {
+    /// The parameter bank that is written as the input has it.
+    pub(crate) fn own_parameters(&self) -> Option<FileSection<'d>> {
+        match self.parameters? {
+            ParameterBank::Native(section) => Some(section),
+            ParameterBank::Twin(_) => None,
+        }
+    }
 }
 
 /// What an attribute record carries.

@@ -5,8 +5,8 @@ use crate::error::{ParseError, Problem};
 use crate::id::FunctionId;
 use crate::read::{Native, NativeRole};
 
-use super::Form;
 use super::merger::{Current, Merger, Placed};
+use super::{Form, ParameterBank};
 
 impl<'d> Merger<'d, '_> {
     /// Lays the native sections of one input beside their Mercury twins.
@@ -61,7 +61,7 @@ impl<'d> Merger<'d, '_> {
                     self.merged.functions[function]
                         .native
                         .parameters
-                        .get_or_insert(*section);
+                        .get_or_insert(ParameterBank::Native(*section));
                 }
                 NativeRole::Relocations(index) => {
                     let Some(patched) = placed.get(index).copied().flatten() else {

@@ -243,7 +243,7 @@ fn report_undefined(laid_out: &LaidOut<'_>, diagnostics: &mut Diagnostics) {
             };
             if !is_missing
                 || symbol.weak_reference
-                || laid_out.texture_slots.contains_key(&relocation.symbol)
+                || laid_out.texture_slots.contains(relocation.symbol)
                 || reserved::is_unified_table(&symbol.name)
                 || relocation.discarded
                 || reserved::is_provided_by_driver(&symbol.name)

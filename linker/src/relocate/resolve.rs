@@ -123,18 +123,27 @@ impl<'a, 'd> Resolver<'a, 'd> {
                 value: u64::MAX,
                 bank: None,
             }),
-            // nvlink takes slots to be at 0 of no bank as long as there are
-            // none (case `relocatable_textures`).
-            Definition::Undefined if is_reference(symbol.kind) && !self.is_executable() => {
+            // Before the Mercury generation nvlink takes slots to be at 0 of no
+            // bank as long as there are none (case `relocatable_textures`).
+            Definition::Undefined
+                if is_reference(symbol.kind)
+                    && !self.is_executable()
+                    && !merged.target.has_mercury() =>
+            {
                 Some(Target {
                     value: 0,
                     bank: Some(NO_BANK),
                 })
             }
             Definition::Undefined if is_reference(symbol.kind) => {
-                let slot = self.laid_out.texture_slots.get(&relocation.symbol);
+                let slots = &self.laid_out.texture_slots;
+                let is_mercury = merged.target.has_mercury() && self.world == World::Linked;
+                let value = match is_mercury {
+                    true => slots.among_handles(relocation.symbol),
+                    false => slots.behind_parameters(relocation.symbol),
+                };
                 Some(Target {
-                    value: *slot?,
+                    value: value?,
                     bank: Some(0),
                 })
             }

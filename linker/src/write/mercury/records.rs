@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::cubin::{Format, InfoCode, InfoRecord as FileRecord};
 use crate::finalize::Finalized;
 use crate::id::FunctionId;
-use crate::merge::{InfoRecord, Payload};
+use crate::merge::{InfoRecord, ParameterBank, Payload};
 
 use super::super::encode;
 use super::super::numbering::SymbolNumbers;
@@ -48,8 +48,13 @@ pub(super) fn native(
             continue;
         }
         if record.code == InfoCode::PARAM_CBANK {
-            let position = layout.parameters.iter().position(|&f| f == function);
-            let bank = position.map_or(0, |p| (symbols.order.len() + p) as u32 + 1);
+            let bank = match merged.functions[function].native.parameters {
+                Some(ParameterBank::Twin(bank)) => symbols.number[merged.sections[bank].symbol],
+                Some(ParameterBank::Native(_)) | None => {
+                    let position = layout.parameters.iter().position(|&f| f == function);
+                    position.map_or(0, |p| (symbols.order.len() + p) as u32 + 1)
+                }
+            };
             let mut payload = record.payload.to_vec();
             if let Some(word) = payload.first_chunk_mut() {
                 *word = bank.to_le_bytes();
@@ -59,6 +64,15 @@ pub(super) fn native(
             }
         } else {
             record.encode(&mut bytes);
+        }
+    }
+    // Where the handles of textures and surfaces are is said anew.
+    if let Some(ParameterBank::Twin(_)) = merged.functions[function].native.parameters {
+        for code in [
+            InfoCode::BINDLESS_TEXTURE_BANK,
+            InfoCode::BINDLESS_SURFACE_BANK,
+        ] {
+            FileRecord::byte(code, 0).encode(&mut bytes);
         }
     }
     bytes

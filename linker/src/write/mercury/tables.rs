@@ -13,9 +13,10 @@ use super::{Layout, Twin};
 
 /// Constant banks: the Mercury world names them by their purpose, the native
 /// one by their numbers.
-const BANKS: [(&str, &str); 2] = [
+const BANKS: [(&str, &str); 3] = [
     (".nv.constant.user", ".nv.constant3"),
     (".nv.constant.optimizer", ".nv.constant2"),
+    (".nv.constant.entry_image_header_indices", ".nv.constant0"),
 ];
 /// The Mercury symbol table.
 const SYMBOL_TABLE: &str = ".nv.merc.symtab";
@@ -77,7 +78,7 @@ impl<'a> Names<'a> {
             }
             // Zero bytes behind the table: one less than the name got shorter,
             // and the whole name of its relocations. Both are measured (cases
-            // `lineinfo`, `preserve_relocs` and `jump_table`).
+            // `lineinfo`, `preserve_relocs`, `jump_table` and `texture_users`).
             symbols_padding += (section.name.len() - native.len()) as u64 - 1;
             let offset = symbols.append(&native, native.len());
             bank_symbols.insert(native, offset);
@@ -85,11 +86,11 @@ impl<'a> Names<'a> {
             let native = relocated.native[id].iter().flat_map(|native| &native.kept);
             let mut kept = relocated.sections[id].kept.iter().chain(native);
             if kept.next().is_some() {
-                symbols_padding += (".rela".len() + section.name.len() + 1) as u64;
+                symbols_padding += (".rela".len() + section.name.len()) as u64;
             }
         }
         for &function in &layout.parameters {
-            if let Some(bank) = merged.functions[function].native.parameters {
+            if let Some(bank) = merged.functions[function].native.own_parameters() {
                 symbols.add(bank.name);
             }
         }
@@ -113,7 +114,7 @@ impl<'a> Names<'a> {
         }
         names.linked_size = names.sections.size();
         for &function in &layout.parameters {
-            if let Some(bank) = merged.functions[function].native.parameters {
+            if let Some(bank) = merged.functions[function].native.own_parameters() {
                 names.add_section(bank.name, None);
             }
         }
@@ -228,7 +229,7 @@ pub(super) fn native_symbols(
         .iter()
         .enumerate()
         .map(|(index, &function)| {
-            let bank = merged.functions[function].native.parameters;
+            let bank = merged.functions[function].native.own_parameters();
             SymbolEntry {
                 name: bank.map_or(0, |bank| names.symbols.offset(bank.name)),
                 kind: SymbolType::SECTION.0,
