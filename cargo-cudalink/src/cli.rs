@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::{inspect, style, toolkit};
+use crate::{inspect, link, script, style, toolkit};
 
 /// Device-links the CUDA objects of a Cargo build.
 #[derive(Debug, Parser)]
@@ -15,6 +15,8 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Inspect(inspect::Arguments),
+    Link(link::Arguments),
+    Script(script::Arguments),
     Toolkit(toolkit::Arguments),
 }
 

@@ -23,6 +23,9 @@ use image::Details;
 use report::{Document, FileReport, SCHEMA_VERSION};
 use text::Style;
 
+pub(crate) use image::kernels;
+pub(crate) use report::FunctionReport;
+
 /// Show the device code in cubins, host objects, fatbins, archives and programs
 ///
 /// The summary lists the images of every file, and of each image the kernels with their registers, stack, shared and

@@ -3,6 +3,8 @@
 
 mod cli;
 mod inspect;
+mod link;
+mod script;
 mod style;
 mod toolkit;
 
@@ -18,6 +20,8 @@ fn main() -> ExitCode {
     let cli = Cli::parse_from(arguments(env::args_os()));
     let result = match cli.command {
         Command::Inspect(arguments) => inspect::run(arguments),
+        Command::Link(arguments) => link::run(arguments),
+        Command::Script(arguments) => script::run(arguments),
         Command::Toolkit(arguments) => toolkit::run(arguments),
     };
     match result {

@@ -115,6 +115,15 @@ pub(super) fn report(file: &File<'_>, sm: Sm, details: &Details) -> ImageReport 
     report
 }
 
+/// The kernels of a linked image.
+pub(crate) fn kernels(file: &File<'_>, sm: Sm) -> Result<Vec<FunctionReport>, Failure> {
+    let report = report(file, sm, &Details::default());
+    match report.errors.into_iter().next() {
+        Some(failure) => Err(failure),
+        None => Ok(report.kernels),
+    }
+}
+
 fn object_kind(kind: ObjectKind) -> String {
     match kind {
         ObjectKind::RELOCATABLE => "relocatable".to_owned(),

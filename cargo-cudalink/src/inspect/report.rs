@@ -49,7 +49,7 @@ pub(super) struct PtxReport {
 
 /// Why something cannot be read, and where.
 #[derive(Debug, Clone, Serialize)]
-pub(super) struct Failure {
+pub(crate) struct Failure {
     pub(super) message: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) section: Option<String>,
@@ -180,15 +180,15 @@ pub(super) struct ToolReport {
 
 /// A name as the file has it, and as a person would write it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(super) struct Name {
-    pub(super) name: String,
+pub(crate) struct Name {
+    pub(crate) name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) demangled: Option<String>,
+    pub(crate) demangled: Option<String>,
 }
 
 impl Name {
     /// The demangled name where there is one.
-    pub(super) fn pretty(&self) -> &str {
+    pub(crate) fn pretty(&self) -> &str {
         self.demangled.as_deref().unwrap_or(&self.name)
     }
 }
@@ -206,56 +206,56 @@ pub(super) struct MemoryReport {
 
 /// A kernel or device function. Sizes are in bytes.
 #[derive(Debug, Serialize)]
-pub(super) struct FunctionReport {
+pub(crate) struct FunctionReport {
     #[serde(flatten)]
-    pub(super) name: Name,
-    pub(super) binding: String,
-    pub(super) section: String,
+    pub(crate) name: Name,
+    pub(crate) binding: String,
+    pub(crate) section: String,
     /// The function whose section it lies in, of copies that a whole program keeps beside their caller.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) inside: Option<String>,
-    pub(super) code: u64,
+    pub(crate) inside: Option<String>,
+    pub(crate) code: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) registers: Option<u32>,
+    pub(crate) registers: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) max_registers: Option<u32>,
-    pub(super) stack: StackReport,
-    pub(super) shared: u64,
-    pub(super) local: u64,
+    pub(crate) max_registers: Option<u32>,
+    pub(crate) stack: StackReport,
+    pub(crate) shared: u64,
+    pub(crate) local: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) barriers: Option<u32>,
-    pub(super) constant: BTreeMap<u8, u64>,
-    pub(super) textures: u64,
-    pub(super) surfaces: u64,
-    pub(super) samplers: u64,
+    pub(crate) barriers: Option<u32>,
+    pub(crate) constant: BTreeMap<u8, u64>,
+    pub(crate) textures: u64,
+    pub(crate) surfaces: u64,
+    pub(crate) samplers: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) max_threads: Option<[u32; 3]>,
+    pub(crate) max_threads: Option<[u32; 3]>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) required_threads: Option<[u32; 3]>,
+    pub(crate) required_threads: Option<[u32; 3]>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) cluster: Option<[u32; 3]>,
+    pub(crate) cluster: Option<[u32; 3]>,
     /// Size of all parameters with their padding.
-    pub(super) parameter_bytes: u64,
-    pub(super) parameters: Vec<ParameterReport>,
+    pub(crate) parameter_bytes: u64,
+    pub(crate) parameters: Vec<ParameterReport>,
 }
 
 #[derive(Debug, Default, Serialize)]
-pub(super) struct StackReport {
+pub(crate) struct StackReport {
     /// The function's own frame.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) frame: Option<u32>,
+    pub(crate) frame: Option<u32>,
     /// What a kernel needs with everything it calls; absent before the device link and where `unbounded`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) minimum: Option<u32>,
+    pub(crate) minimum: Option<u32>,
     /// Recursion: no minimum can be known.
-    pub(super) unbounded: bool,
+    pub(crate) unbounded: bool,
 }
 
 #[derive(Debug, PartialEq, Eq, Serialize)]
-pub(super) struct ParameterReport {
-    pub(super) ordinal: u32,
-    pub(super) offset: u32,
-    pub(super) size: u32,
+pub(crate) struct ParameterReport {
+    pub(crate) ordinal: u32,
+    pub(crate) offset: u32,
+    pub(crate) size: u32,
 }
 
 #[derive(Debug, Serialize)]

@@ -1,128 +1,21 @@
-//! Scripts for the host linker that put device code behind everything else,
-//! so that much of it cannot push host code and data apart.
+//! Scripts for the host linker, with nvlink's words where there is none.
 
-use std::path::Path;
-use std::process::{Command, Stdio};
-
-use super::lower::{BaseScript, HostScript};
+use super::lower::HostScript;
 use super::{Exit, fatal, output};
 use crate::diagnostic::Diagnostic;
-
-/// What nvlink adds to the script of the host linker, to the blank at the end
-/// of a line.
-const SECTIONS: &str = "SECTIONS
-{
-\t.nvFatBinSegment : { *(.nvFatBinSegment) }
-\t__nv_relfatbin : { *(__nv_relfatbin) }\x20
-\t.nv_fatbin : { *(.nv_fatbin) }
-}
-";
+use crate::host::script;
 
 /// Writes or prints a script.
-pub(super) fn write(script: &HostScript) -> Result<Exit, Diagnostic> {
-    let mut text = match &script.base {
-        Some(base) => base_script(base)?,
-        None => String::new(),
+pub(super) fn write(wanted: &HostScript) -> Result<Exit, Diagnostic> {
+    let text = match &wanted.base {
+        Some(base) => script::absolute(base).map_err(|why| {
+            let text = "Host linker script creation failed.";
+            fatal("host-script-failed", text).with_detail(why)
+        })?,
+        None => script::SECTIONS.to_owned(),
     };
-    text.push_str(SECTIONS);
-    match &script.output {
+    match &wanted.output {
         Some(path) => output::write(path, text.as_bytes()).map(|()| Exit::Success),
         None => output::print(&text),
-    }
-}
-
-/// The script that the host linker would use without one.
-fn base_script(base: &BaseScript) -> Result<String, Diagnostic> {
-    let mut compiler = Command::new(&base.compiler);
-    // Says how it would call the linker, and calls nothing.
-    compiler.args(["-###", "-m64"]).arg(null_file());
-    if base.shared {
-        compiler.arg("-shared");
-    }
-    if base.relocatable {
-        compiler.arg("-r");
-    }
-    let plan = capture(&mut compiler)?;
-    let plan = plan.lines().find(|line| line.contains("collect2"));
-    let mode = linker_mode(plan.unwrap_or_default());
-    let version = capture(Command::new("ld").arg("-V"))?;
-    let verbose = capture(Command::new("ld").arg("--verbose").args(mode))?;
-    let script = script_in(&verbose, &version);
-    if script.is_empty() {
-        return Err(failed("the host linker printed no script"));
-    }
-    Ok(script)
-}
-
-fn null_file() -> &'static Path {
-    Path::new(if cfg!(windows) { "NUL" } else { "/dev/null" })
-}
-
-/// The options on a linker's command line that decide which script it uses.
-fn linker_mode(command: &str) -> Vec<String> {
-    let mut mode = Vec::new();
-    let mut words = command
-        .split_whitespace()
-        .map(|word| word.trim_matches('"'));
-    while let Some(word) = words.next() {
-        match word {
-            "-pie" | "-r" | "-shared" => mode.push(word.to_owned()),
-            "-z" | "-m" => {
-                mode.push(word.to_owned());
-                mode.extend(words.next().map(str::to_owned));
-            }
-            _ => {}
-        }
-    }
-    mode
-}
-
-/// The script in what a linker says of itself, between its version, a heading
-/// and two lines of marks.
-fn script_in(verbose: &str, version: &str) -> String {
-    let lines: Vec<&str> = verbose
-        .lines()
-        .filter(|line| !version.lines().any(|other| other == *line))
-        .collect();
-    let Some(lines) = lines.get(2..lines.len().max(3) - 1) else {
-        return String::new();
-    };
-    lines.iter().flat_map(|line| [line, "\n"]).collect()
-}
-
-/// Both streams of a program: compilers explain themselves on the second.
-fn capture(command: &mut Command) -> Result<String, Diagnostic> {
-    let program = command.get_program().to_string_lossy().into_owned();
-    let output = command
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|why| failed(&format!("cannot run '{program}': {why}")))?;
-    let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
-    text.push_str(&String::from_utf8_lossy(&output.stderr));
-    Ok(text)
-}
-
-fn failed(why: &str) -> Diagnostic {
-    fatal("host-script-failed", "Host linker script creation failed.").with_detail(why)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn options_that_choose_the_script() {
-        let line = r#" /usr/lib/gcc/collect2 "-plugin-opt=-r" "-m" elf_x86_64 -pie -z now -o a"#;
-        let expected = ["-m", "elf_x86_64", "-pie", "-z", "now"];
-        assert_eq!(linker_mode(line), expected);
-    }
-
-    #[test]
-    fn the_script_stands_between_marks() {
-        let version = "GNU ld\n  emulations:\n";
-        let verbose = "GNU ld\n  emulations:\nusing internal script:\n====\na\nb\n====\n";
-        assert_eq!(script_in(verbose, version), "a\nb\n");
-        assert_eq!(script_in("", version), "");
-        assert_eq!(script_in("x\n", version), "");
     }
 }

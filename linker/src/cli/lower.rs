@@ -8,6 +8,7 @@ use super::flags::Flag;
 use super::typed::Typed;
 use crate::arch::Sm;
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::host::script::BaseScript;
 use crate::inputs::{Assembler, Behaviour, Kernels};
 use crate::options::{DebugLevel, EarlyAddresses, ImageKind, Names};
 
@@ -32,17 +33,6 @@ pub struct HostScript {
     /// The host compiler whose own script it starts with; without one it only
     /// adds to another script.
     pub base: Option<BaseScript>,
-}
-
-/// Which of its scripts the host linker is asked for.
-#[derive(Debug, PartialEq, Eq)]
-pub struct BaseScript {
-    /// The program that calls the host linker.
-    pub compiler: PathBuf,
-    /// The one for shared libraries.
-    pub shared: bool,
-    /// The one for relocatable links.
-    pub relocatable: bool,
 }
 
 /// What a link is for.

@@ -91,7 +91,7 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> Exit {
     clippy::disallowed_methods,
     reason = "the library gets the environment from here"
 )]
-fn environment() -> Environment {
+pub fn environment() -> Environment {
     Environment {
         library_path: std::env::var_os("LIBRARY_PATH"),
         folder: std::env::current_dir().unwrap_or_default(),

@@ -1,11 +1,9 @@
-//! Writes files so that they appear whole or not at all.
+//! What the command line writes, with nvlink's words where it cannot.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::Path;
 use std::time::Duration;
-
-use tempfile::Builder;
 
 use super::lower::Request;
 use super::{Exit, fatal};
@@ -24,7 +22,7 @@ pub(super) fn print(text: &str) -> Result<Exit, Diagnostic> {
 
 /// Writes a file.
 pub(super) fn write(path: &Path, contents: &[u8]) -> Result<(), Diagnostic> {
-    try_write(path, contents).map_err(|why| unwritable(path, &why))
+    crate::output::write(path, contents).map_err(|why| unwritable(path, &why))
 }
 
 fn unwritable(path: &Path, why: &io::Error) -> Diagnostic {
@@ -34,40 +32,6 @@ fn unwritable(path: &Path, why: &io::Error) -> Diagnostic {
         format!("Could not open output file '{path}'"),
     )
     .with_detail(why)
-}
-
-fn try_write(path: &Path, contents: &[u8]) -> io::Result<()> {
-    let path = match path.canonicalize() {
-        Ok(existing) => {
-            // A file that may not be written stays, although it could be
-            // replaced.
-            let mut file = OpenOptions::new().write(true).open(&existing)?;
-            if !file.metadata()?.is_file() {
-                return file.write_all(contents);
-            }
-            existing
-        }
-        Err(_) => path.to_owned(),
-    };
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    let mut builder = Builder::new();
-    builder.prefix(".rustnvlink-");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        // What the user's mask leaves of it, as for any new file.
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
-    }
-    // The name of the file on the way says nothing to a user.
-    let mut file = builder
-        .tempfile_in(folder)
-        .map_err(|error| io::Error::from(error.kind()))?;
-    file.write_all(contents)?;
-    file.persist(&path)?;
-    Ok(())
 }
 
 const TIME_HEADER: &str = "source file name , phase name , phase input files , phase output file , \

@@ -2,18 +2,22 @@
 //!
 //! In: bytes of a `.fatbin` file or of a fatbin section of a host object. Out:
 //! the entries, every size and offset checked, and their payloads decompressed
-//! on demand within a limit. Nothing here knows what a payload means or which
-//! entry a link prefers.
+//! on demand within a limit. [`write`] makes a fatbin of linked images. Nothing
+//! here knows which entry a link prefers.
 
 mod decompress;
 mod entry;
 mod read;
 #[cfg(test)]
 mod tests;
+mod write;
 
 pub use decompress::{Compression, Limit};
 pub use entry::{Entry, Flags, Kind, Version};
 pub use read::{Entries, Fatbin, Fatbins, fatbins};
+pub use write::{
+    CompressionMode, FatbinOptions, LinkedImage, ParseCompressionModeError, WriteError, write,
+};
 
 /// The first four bytes of a fatbin, as a little-endian number.
 pub const MAGIC: u32 = 0xba55_ed50;

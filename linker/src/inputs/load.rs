@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use super::check::{self, Verdict};
 use super::files::{Files, Opened, Source};
 use super::host::{self, HostObject, Modules};
-use super::modules::name_of_path;
+use super::modules::{Module, name_of_path};
 use super::ptx::{Product, Ptxas, Source as PtxSource};
 use super::select::select;
 use super::{Environment, Image, Intermediate, Kernels, Loaded, Wanted};
@@ -57,8 +57,9 @@ pub fn load<'d>(
     Some(loader.finish())
 }
 
-fn is_system_library(name: &str) -> bool {
-    name.rsplit('/').next() == Some(SYSTEM_LIBRARY)
+/// Whether a path is that of the device runtime.
+pub(super) fn is_system_library(path: &str) -> bool {
+    path.rsplit('/').next() == Some(SYSTEM_LIBRARY)
 }
 
 /// A problem was reported, and nothing more is read.
@@ -74,10 +75,10 @@ struct Loader<'a, 'd> {
     /// PTX, and how many objects come before it.
     waiting: Vec<(usize, PtxSource<'d>)>,
     intermediates: Vec<Intermediate<'d>>,
-    modules: Vec<String>,
+    modules: Vec<Module>,
     /// Further modules of single objects; nvlink registers them last, and the
     /// last one first.
-    further_modules: Vec<String>,
+    further_modules: Vec<Module>,
     kernels: Vec<&'d str>,
     /// Whether every object so far says which kernels its host code launches.
     all_name_kernels: bool,
@@ -125,8 +126,7 @@ impl<'d> Loader<'_, 'd> {
             "ltoir" if kind == InputKind::LtoIr && self.wanted.link_time => {
                 self.all_name_kernels = false;
                 self.intermediate(name, jitlink::Kind::LtoIr, data);
-                self.modules
-                    .push(name_of_path(&self.environment.folder, name));
+                self.unnamed_module(name);
                 Ok(())
             }
             "ltoir" => Err(self.fatal("lto-input", name, "should only see nvvm files when -lto")),
@@ -143,8 +143,7 @@ impl<'d> Loader<'_, 'd> {
             "ptx" if kind == InputKind::Ptx => {
                 self.all_name_kernels = false;
                 self.ptx(name, Cow::Borrowed(data), Vec::new());
-                self.modules
-                    .push(name_of_path(&self.environment.folder, name));
+                self.unnamed_module(name);
                 Ok(())
             }
             "ptx" => Err(self.unrecognized_ptx(name)),
@@ -184,8 +183,7 @@ impl<'d> Loader<'_, 'd> {
 
     fn archive(&mut self, source: &'d Source) -> Result<(), Stop> {
         let name = &source.name;
-        let file_name = name.rsplit('/').next().unwrap_or(name);
-        if file_name == SYSTEM_LIBRARY && !self.wanted.keep_system_libraries {
+        if is_system_library(name) && !self.wanted.keep_system_libraries {
             self.assemble()?;
             if !self.needs_system_library() {
                 return Ok(());
@@ -267,7 +265,7 @@ impl<'d> Loader<'_, 'd> {
         })?;
         self.all_name_kernels &= object.names_kernels;
         self.kernels.extend(&object.kernels);
-        let mut modules = match object.modules {
+        let modules = match object.modules {
             Modules::Linked(_) => return Ok(()),
             Modules::Waiting(modules) => modules,
         };
@@ -282,9 +280,9 @@ impl<'d> Loader<'_, 'd> {
         }
         if !object.fatbins.is_empty() {
             if modules.is_empty() {
-                modules.push(name_of_path(&self.environment.folder, name).into());
+                self.unnamed_module(name);
             }
-            let mut modules = modules.into_iter().map(Cow::into_owned);
+            let mut modules = modules.into_iter().map(|id| Module::Named(id.into_owned()));
             self.modules.extend(modules.next());
             self.further_modules.extend(modules);
         }
@@ -304,9 +302,13 @@ impl<'d> Loader<'_, 'd> {
     fn fatbin_file(&mut self, name: &str, fatbin: Fatbin<'d>) -> Result<(), Stop> {
         self.all_name_kernels = false;
         self.fatbin(name, &fatbin)?;
-        self.modules
-            .push(name_of_path(&self.environment.folder, name));
+        self.unnamed_module(name);
         Ok(())
+    }
+
+    fn unnamed_module(&mut self, path: &str) {
+        let name = name_of_path(&self.environment.folder, path);
+        self.modules.push(Module::Unnamed(name));
     }
 
     /// Takes the entry of a fatbin that fits the processor.
@@ -413,8 +415,7 @@ impl<'d> Loader<'_, 'd> {
         self.image(name, Cow::Borrowed(data), is_named)?;
         if self.images.len() > count {
             self.all_name_kernels = false;
-            self.modules
-                .push(name_of_path(&self.environment.folder, name));
+            self.unnamed_module(name);
         }
         Ok(())
     }

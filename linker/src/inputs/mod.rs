@@ -14,6 +14,7 @@ mod modules;
 pub(crate) mod ptx;
 mod search;
 mod select;
+mod survey;
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -24,8 +25,9 @@ use crate::diagnostic::Diagnostic;
 use crate::options::KernelFilter;
 
 pub use files::Files;
-pub use modules::registration;
+pub use modules::{Module, registration};
 pub use ptx::Assembler;
+pub use survey::Survey;
 
 /// Whose manners the program has where nvlink is silent or in error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -130,8 +132,8 @@ pub struct Loaded<'d> {
     pub images: Vec<Image<'d>>,
     /// What has to be optimized and compiled first.
     pub intermediates: Vec<Intermediate<'d>>,
-    /// The names of the modules, for the host stub.
-    pub modules: Vec<String>,
+    /// The modules, for the host stub.
+    pub modules: Vec<Module>,
     /// Which kernels stay.
     pub kernels: KernelFilter,
     /// What explains an undefined reference, if there is one.

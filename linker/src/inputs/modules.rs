@@ -3,6 +3,24 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+/// A module that a link holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Module {
+    /// Its host object names it, and registers it when the program starts.
+    Named(String),
+    /// Only nvlink has a name for it; nothing registers it.
+    Unnamed(String),
+}
+
+impl Module {
+    /// The name, nvlink's if need be.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Named(name) | Self::Unnamed(name) => name,
+        }
+    }
+}
+
 /// The name nvlink gives to a module that has none: the path with everything
 /// but letters and digits replaced. The path is joined, not normalised.
 pub(super) fn name_of_path(folder: &Path, path: &str) -> String {
@@ -20,10 +38,10 @@ pub(super) fn name_of_path(folder: &Path, path: &str) -> String {
 }
 
 /// The text of the file that `--register-link-binaries` names.
-pub fn registration(modules: &[String]) -> String {
+pub fn registration(modules: &[Module]) -> String {
     let mut text = format!("#define NUM_PRELINKED_OBJECTS {}\n", modules.len());
     for module in modules {
-        let _ = writeln!(text, "DEFINE_REGISTER_FUNC({module})");
+        let _ = writeln!(text, "DEFINE_REGISTER_FUNC({})", module.name());
     }
     text
 }
@@ -44,7 +62,7 @@ mod tests {
     #[test]
     fn registration_counts_and_names() {
         assert_eq!(
-            registration(&["_a".to_owned()]),
+            registration(&[Module::Named("_a".to_owned())]),
             "#define NUM_PRELINKED_OBJECTS 1\nDEFINE_REGISTER_FUNC(_a)\n"
         );
     }

@@ -1,0 +1,199 @@
+//! `cargo cudalink link`: links device code as `nvcc -dlink` does, and writes it in the form that is asked for.
+
+mod bindings;
+mod messages;
+mod stub;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use clap::{Args, ValueEnum};
+use cudalink_toolkit::{Environment, Search};
+use rustnvlink::arch::Sm;
+use rustnvlink::cli;
+use rustnvlink::device_link::{Linked, Request, device_link};
+use rustnvlink::fatbin::{CompressionMode, FatbinOptions};
+use rustnvlink::host::HostObject;
+use rustnvlink::inputs::Kernels;
+use rustnvlink::options::DebugLevel;
+use rustnvlink::output;
+
+use bindings::Language;
+
+/// Link device code for one or more processors, as `nvcc -dlink` does
+///
+/// Takes objects that were compiled with -rdc=true (nvcc -dc), libraries of them, cubins and fatbins. The result goes to
+/// the host linker together with the same objects, before all libraries.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// Objects, static libraries, cubins and fatbins
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Where the result goes
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// What the result is
+    #[arg(long, value_enum, default_value_t)]
+    output_format: OutputFormat,
+    /// The processors to link for, such as sm_90,sm_100a; without it, all that the inputs have code for
+    #[arg(long, value_name = "SM", value_delimiter = ',')]
+    arch: Vec<Sm>,
+    /// A folder to look for libraries in; may be given several times
+    #[arg(short = 'L', long, value_name = "FOLDER")]
+    library_path: Vec<PathBuf>,
+    /// A static library to link: NAME of libNAME.a
+    #[arg(short = 'l', long, value_name = "NAME")]
+    library: Vec<String>,
+    /// Which kernels stay: all, or those that host code names. `used` for objects, else `all`
+    #[arg(long, value_enum, value_name = "WHICH")]
+    kernels: Option<KernelChoice>,
+    /// Keep what debuggers need, and compress images as nvcc does with -G
+    #[arg(short = 'G', long)]
+    device_debug: bool,
+    /// How images are compressed: none, speed, balance, size or zstd:LEVEL
+    #[arg(long, value_name = "MODE")]
+    compress_mode: Option<CompressionMode>,
+    /// A name for the images that tools show
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    ident: String,
+    /// The host to make the object for, as a target triple; without it, that of the inputs
+    #[arg(long, value_name = "TRIPLE")]
+    target: Option<String>,
+    /// Make the object with the C compiler, also where it could be written without one
+    #[arg(long)]
+    cc: bool,
+    /// Do not warn of inputs without code for some processor
+    #[arg(long)]
+    suppress_arch_warning: bool,
+    /// Say what the program and its kernels use
+    #[arg(short, long)]
+    verbose: bool,
+}
+
+/// What the result is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+enum OutputFormat {
+    /// An object for the host linker
+    #[default]
+    Object,
+    /// The same as C source
+    C,
+    /// The images of all processors in one file, which the driver can load
+    Fatbin,
+    /// The image of a single processor
+    Cubin,
+    /// A fatbin, and beside it a Rust module that embeds and describes it
+    Rust,
+    /// A C header with a fatbin and its description
+    CHeader,
+}
+
+/// Which kernels stay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum KernelChoice {
+    /// Those that host code names, as nvcc does it
+    Used,
+    /// All of them
+    All,
+}
+
+/// Does what the command line asks for.
+pub(crate) fn run(arguments: Arguments) -> Result<()> {
+    let linked = link(&arguments)?;
+    let options = FatbinOptions {
+        identifier: arguments.ident.clone(),
+        debug: arguments.device_debug,
+        compression: arguments
+            .compress_mode
+            .unwrap_or(match arguments.device_debug {
+                true => CompressionMode::BALANCE,
+                false => CompressionMode::None,
+            }),
+    };
+    let path = &arguments.output;
+    match arguments.output_format {
+        OutputFormat::Object => {
+            let fatbin = linked.fatbin(&options)?;
+            let host = HostObject::new(&fatbin, &linked.modules)?;
+            stub::write(
+                path,
+                &host,
+                linked.host,
+                arguments.target.as_deref(),
+                arguments.cc,
+            )
+        }
+        OutputFormat::C => {
+            let fatbin = linked.fatbin(&options)?;
+            let source = HostObject::new(&fatbin, &linked.modules)?.source()?;
+            write(path, source.as_bytes())
+        }
+        OutputFormat::Fatbin => write(path, &linked.fatbin(&options)?),
+        OutputFormat::Cubin => match &linked.images[..] {
+            [image] => write(path, &image.data),
+            images => {
+                let names: Vec<String> = images.iter().map(|image| image.sm.to_string()).collect();
+                bail!(
+                    "a cubin is for one processor, and there are images for {}; choose one with --arch, or \
+                     --output-format=fatbin for all",
+                    names.join(", ")
+                )
+            }
+        },
+        OutputFormat::Rust => bindings::write(path, &linked, &options, Language::Rust),
+        OutputFormat::CHeader => bindings::write(path, &linked, &options, Language::C),
+    }
+}
+
+fn link(arguments: &Arguments) -> Result<Linked> {
+    let environment = cli::environment();
+    let for_host = matches!(
+        arguments.output_format,
+        OutputFormat::Object | OutputFormat::C
+    );
+    let kernels = arguments.kernels.unwrap_or(match for_host {
+        true => KernelChoice::Used,
+        // Who loads an image by hand looks kernels up by name, and nothing here knows which.
+        false => KernelChoice::All,
+    });
+    let mut request = Request {
+        targets: arguments.arch.clone(),
+        libraries: arguments.library.clone(),
+        library_paths: arguments.library_path.clone(),
+        kernels: match kernels {
+            KernelChoice::Used => Kernels::NamedByHost,
+            KernelChoice::All => Kernels::All,
+        },
+        debug: match arguments.device_debug {
+            true => DebugLevel::Symbols,
+            false => DebugLevel::None,
+        },
+        may_lack_arch: arguments.suppress_arch_warning,
+        verbose: arguments.verbose,
+        ..Request::new(arguments.files.clone())
+    };
+    let mut linked = device_link(&request, &environment);
+    // The device runtime is looked for only where something is missing: most programs do without.
+    if !linked.is_complete()
+        && messages::has(&linked, "undefined-reference")
+        && let Some(library) = device_runtime()
+    {
+        request.files.push(library);
+        linked = device_link(&request, &environment);
+    }
+    messages::print(&linked.messages);
+    if !linked.is_complete() {
+        bail!("the device code cannot be linked");
+    }
+    Ok(linked)
+}
+
+/// The library that every device link of nvcc searches.
+fn device_runtime() -> Option<PathBuf> {
+    let environment = Environment::from_process().ok()?;
+    Search::new(&environment).find().ok()?.libcudadevrt().ok()
+}
+
+fn write(path: &Path, contents: &[u8]) -> Result<()> {
+    output::write(path, contents).with_context(|| format!("cannot write {}", path.display()))
+}

@@ -1,0 +1,126 @@
+//! The Rust module.
+
+use std::fmt::Write as _;
+
+use super::Kernel;
+
+const TYPES: &str = "
+/// A kernel of [`IMAGE`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kernel {
+    /// The name by which the driver finds it.
+    pub name: &'static str,
+    /// Its parameters in their order.
+    pub parameters: &'static [Parameter],
+    /// The size of all parameters in bytes, with padding.
+    pub parameter_bytes: u64,
+    /// What it needs, by processor.
+    pub resources: &'static [Resources],
+}
+
+/// A parameter; sizes are in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Parameter {
+    /// Where it lies among the parameters.
+    pub offset: u32,
+    /// Its size.
+    pub size: u32,
+}
+
+/// What a kernel needs on one processor; sizes are in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Resources {
+    /// The processor.
+    pub arch: &'static str,
+    /// Registers of a thread.
+    pub registers: u32,
+    /// Stack of a thread; unknown with recursion.
+    pub stack: Option<u32>,
+    /// Static shared memory of a block.
+    pub shared: u64,
+    /// Local memory of a thread.
+    pub local: u64,
+    /// Barriers of a block.
+    pub barriers: u32,
+    /// The largest block it was compiled for.
+    pub max_threads: Option<[u32; 3]>,
+}
+";
+
+/// A module for the image `STEM.fatbin` beside it.
+pub(super) fn source(stem: &str, size: usize, kernels: &[Kernel]) -> String {
+    let mut text = String::from(
+        "// Made by `cargo cudalink link`; changes are lost when it runs again.\n\n\
+         #[repr(C, align(16))]\nstruct Aligned<T>(T);\n\n",
+    );
+    let _ = write!(
+        text,
+        "static ALIGNED: Aligned<[u8; {size}]> = Aligned(*include_bytes!({:?}));\n\n\
+         /// The images, as the driver loads them.\n\
+         pub static IMAGE: &[u8] = &ALIGNED.0;\n",
+        format!("{stem}.fatbin"),
+    );
+    text.push_str(TYPES);
+    text.push_str("\n/// Every kernel.\npub const KERNELS: &[Kernel] = &[");
+    for kernel in kernels {
+        let _ = write!(text, "\n    kernels::{},", constant(kernel));
+    }
+    if !kernels.is_empty() {
+        text.push('\n');
+    }
+    text.push_str("];\n\n/// The kernels by name.\npub mod kernels {\n");
+    if !kernels.is_empty() {
+        text.push_str("    use super::{Kernel, Parameter, Resources};\n");
+    }
+    for kernel in kernels {
+        write_kernel(&mut text, kernel);
+    }
+    text.push_str("}\n");
+    text
+}
+
+fn constant(kernel: &Kernel) -> String {
+    kernel.identifier.to_uppercase()
+}
+
+fn write_kernel(text: &mut String, kernel: &Kernel) {
+    let function = kernel.first();
+    let _ = write!(
+        text,
+        "\n    /// `{}`\n    pub const {}: Kernel = Kernel {{\n        name: {:?},\n        \
+         parameters: &[",
+        kernel.readable,
+        constant(kernel),
+        kernel.symbol,
+    );
+    for parameter in &function.parameters {
+        let _ = write!(
+            text,
+            "\n            Parameter {{ offset: {}, size: {} }},",
+            parameter.offset, parameter.size
+        );
+    }
+    if !function.parameters.is_empty() {
+        text.push_str("\n        ");
+    }
+    let _ = write!(
+        text,
+        "],\n        parameter_bytes: {},\n        resources: &[",
+        function.parameter_bytes
+    );
+    for (arch, function) in &kernel.images {
+        let _ = write!(
+            text,
+            "\n            Resources {{\n                arch: {arch:?},\n                \
+             registers: {},\n                stack: {:?},\n                shared: {},\n                \
+             local: {},\n                barriers: {},\n                max_threads: {:?},\n            }},",
+            function.registers.unwrap_or(0),
+            function.stack.minimum,
+            function.shared,
+            function.local,
+            function.barriers.unwrap_or(0),
+            function.max_threads,
+        );
+    }
+    text.push_str("\n        ],\n    };\n");
+}

@@ -1,0 +1,80 @@
+//! The host object: written by us where we can, else by the C compiler.
+
+use std::fs;
+use std::io::{self, BufWriter, Write as _};
+use std::path::Path;
+
+use anyhow::{Context, Result, anyhow, bail};
+use rustnvlink::container::Machine;
+use rustnvlink::host::{HostMachine, HostObject};
+use rustnvlink::output;
+
+/// The host this program was built for. Its first part is the only one that differs between hosts of CUDA.
+const LINUX: &str = "unknown-linux-gnu";
+
+/// Writes the object for `target`, else for the host of the inputs, else for this one.
+pub(super) fn write(
+    path: &Path,
+    host: &HostObject<'_>,
+    inputs: Option<Machine>,
+    target: Option<&str>,
+    with_compiler: bool,
+) -> Result<()> {
+    let name = match (target, inputs) {
+        (Some(triple), _) => triple.split('-').next().unwrap_or(triple).to_owned(),
+        (None, Some(machine)) => machine.to_string(),
+        (None, None) => std::env::consts::ARCH.to_owned(),
+    };
+    // Elsewhere objects are no ELF files.
+    let is_elf =
+        !target.is_some_and(|triple| triple.contains("windows") || triple.contains("apple"));
+    match name.parse::<HostMachine>() {
+        Ok(machine) if is_elf && !with_compiler => {
+            let written = output::write_with(path, |file| {
+                let mut out = BufWriter::new(file);
+                host.write(machine, &mut out).map_err(io::Error::other)?;
+                out.flush()
+            });
+            written.with_context(|| format!("cannot write {}", path.display()))
+        }
+        parsed => {
+            let triple = match (target, parsed) {
+                (Some(triple), _) => triple.to_owned(),
+                (None, Ok(machine)) => format!("{machine}-{LINUX}"),
+                (None, Err(error)) => {
+                    return Err(anyhow!(error).context("name the target with --target"));
+                }
+            };
+            compile(path, host, &triple)
+        }
+    }
+}
+
+/// Compiles the C form with the compiler that `cc` finds for the target.
+fn compile(path: &Path, host: &HostObject<'_>, triple: &str) -> Result<()> {
+    let folder = tempfile::tempdir().context("cannot make a folder for the C source")?;
+    let source = folder.path().join("device_link.c");
+    fs::write(&source, host.source()?)
+        .with_context(|| format!("cannot write {}", source.display()))?;
+    let native = format!("{}-{LINUX}", std::env::consts::ARCH);
+    let objects = cc::Build::new()
+        .cargo_metadata(false)
+        .target(triple)
+        .host(&native)
+        .opt_level(2)
+        .debug(false)
+        .pic(true)
+        .warnings(false)
+        .out_dir(folder.path())
+        .file(&source)
+        .try_compile_intermediates()
+        .with_context(|| format!("the C compiler for {triple} has failed; CC names another one"))?;
+    let [object] = &objects[..] else {
+        bail!(
+            "the C compiler made {} objects of one source",
+            objects.len()
+        );
+    };
+    let object = fs::read(object).with_context(|| format!("cannot read {}", object.display()))?;
+    output::write(path, &object).with_context(|| format!("cannot write {}", path.display()))
+}

@@ -1,0 +1,67 @@
+//! `cargo cudalink script`: scripts for host linkers that put device code behind everything else.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, anyhow};
+use clap::{Args, ValueEnum};
+use rustnvlink::host::script::{self, BaseScript};
+use rustnvlink::output;
+
+/// Write a host linker script that keeps gigabytes of device code out of the way of host code
+///
+/// With much device code between them, host code cannot reach its data, and the link ends with "relocation truncated to
+/// fit" or "out of range". With `-Wl,-T,SCRIPT` the device code goes behind everything else.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// Which script
+    #[arg(value_enum, default_value_t)]
+    kind: Kind,
+    /// Where it goes, instead of the standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// The compiler whose linker has a script of its own, for lcs-abs
+    #[arg(long, value_name = "PROGRAM", default_value = "gcc")]
+    host_compiler: PathBuf,
+    /// The linker's own script for shared libraries, for lcs-abs
+    #[arg(long)]
+    shared: bool,
+    /// The linker's own script for relocatable objects, for lcs-abs
+    #[arg(short, long)]
+    relocatable: bool,
+}
+
+/// Which script.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+enum Kind {
+    /// For -T of GNU ld and lld: adds to the linker's own script
+    #[default]
+    Insert,
+    /// What nvlink -ghls=lcs-aug prints: a part for scripts of your own
+    LcsAug,
+    /// What nvlink -ghls=lcs-abs prints: a whole script, for -T of GNU ld
+    LcsAbs,
+}
+
+/// Does what the command line asks for.
+pub(crate) fn run(arguments: Arguments) -> Result<()> {
+    let text = match arguments.kind {
+        Kind::Insert => format!("{}{}", script::SECTIONS, script::INSERT),
+        Kind::LcsAug => script::SECTIONS.to_owned(),
+        Kind::LcsAbs => {
+            let base = BaseScript {
+                compiler: arguments.host_compiler,
+                shared: arguments.shared,
+                relocatable: arguments.relocatable,
+            };
+            script::absolute(&base).map_err(|error| anyhow!(error))?
+        }
+    };
+    match arguments.output {
+        Some(path) => output::write(&path, text.as_bytes())
+            .with_context(|| format!("cannot write {}", path.display())),
+        None => {
+            anstream::print!("{text}");
+            Ok(())
+        }
+    }
+}

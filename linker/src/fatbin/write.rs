@@ -1,0 +1,257 @@
+//! Writes fatbins as NVIDIA's `fatbinary -link` does, byte for byte.
+
+use std::fmt;
+use std::io;
+use std::str::FromStr;
+
+use lz4::block::CompressionMode as Lz4Mode;
+
+use super::{ENTRY_HEADER_SIZE, Flags, HEADER_SIZE, Kind, MAGIC, VERSION};
+use crate::arch::{Sm, Suffix};
+use crate::cubin::{File, SectionType};
+use crate::error::ParseError;
+
+/// Version of the entry header.
+const ENTRY_VERSION: u16 = 0x101;
+/// Version of the code format of device ELF files: minor, then major.
+const ELF_VERSION: [u16; 2] = [8, 1];
+/// What payloads and strings are padded to.
+const ALIGNMENT: usize = 8;
+/// The level of LZ4's strong compressor that gives the bytes of `fatbinary`.
+const LZ4_LEVEL: i32 = 2;
+
+/// How the images of a fatbin are compressed. [`FromStr`] reads the words of
+/// `fatbinary --compress-mode` and `zstd:LEVEL`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CompressionMode {
+    /// Not at all.
+    #[default]
+    None,
+    /// As LZ4 blocks.
+    Lz4,
+    /// As zstd frames, with a level from 1 to 22.
+    Zstd(i32),
+}
+
+impl CompressionMode {
+    /// What `fatbinary` calls `balance`, and does with debug images.
+    pub const BALANCE: Self = Self::Zstd(5);
+    /// What `fatbinary` calls `size`.
+    pub const SIZE: Self = Self::Zstd(19);
+
+    fn flags(self) -> u64 {
+        match self {
+            Self::None => 0,
+            Self::Lz4 => Flags::COMPRESSED_LZ4,
+            Self::Zstd(_) => Flags::COMPRESSED_ZSTD,
+        }
+    }
+
+    /// The compressed image, unless there is nothing to do.
+    fn compress(self, image: &[u8]) -> io::Result<Option<Vec<u8>>> {
+        match self {
+            Self::None => Ok(None),
+            Self::Lz4 => {
+                let mode = Lz4Mode::HIGHCOMPRESSION(LZ4_LEVEL);
+                lz4::block::compress(image, Some(mode), false).map(Some)
+            }
+            Self::Zstd(level) => zstd::bulk::compress(image, level).map(Some),
+        }
+    }
+}
+
+/// A text that names no way to compress.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "'{0}' is no way to compress: it is none, speed (lz4), balance (zstd:5), size (zstd:19) or \
+     zstd:LEVEL with a level from 1 to 22"
+)]
+pub struct ParseCompressionModeError(String);
+
+impl FromStr for CompressionMode {
+    type Err = ParseCompressionModeError;
+
+    fn from_str(text: &str) -> Result<Self, ParseCompressionModeError> {
+        match text {
+            "none" => Ok(Self::None),
+            "speed" | "lz4" => Ok(Self::Lz4),
+            "balance" | "default" | "zstd" => Ok(Self::BALANCE),
+            "size" => Ok(Self::SIZE),
+            _ => text
+                .strip_prefix("zstd:")
+                .and_then(|level| level.parse().ok())
+                .filter(|level| (1..=22).contains(level))
+                .map(Self::Zstd)
+                .ok_or_else(|| ParseCompressionModeError(text.to_owned())),
+        }
+    }
+}
+
+impl fmt::Display for CompressionMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.write_str("none"),
+            Self::Lz4 => f.write_str("lz4"),
+            Self::Zstd(level) => write!(f, "zstd:{level}"),
+        }
+    }
+}
+
+/// A linked image that goes into a fatbin.
+#[derive(Debug, Clone, Copy)]
+pub struct LinkedImage<'d> {
+    /// The processor. Its letter stands nowhere else.
+    pub sm: Sm,
+    /// The executable device ELF file.
+    pub data: &'d [u8],
+}
+
+/// What is said of all images of a fatbin.
+#[derive(Debug, Clone, Default)]
+pub struct FatbinOptions {
+    /// A name for people, often the names of the inputs.
+    pub identifier: String,
+    /// Whether the images are made for debugging.
+    pub debug: bool,
+    /// How they are compressed.
+    pub compression: CompressionMode,
+}
+
+/// Why a fatbin cannot be written.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    /// An image that is no device ELF file.
+    #[error("the image for {sm} cannot be put into a fatbin: {error}")]
+    Image {
+        /// Its processor.
+        sm: Sm,
+        /// What is wrong with it.
+        error: ParseError,
+    },
+    /// The compressor has refused an image.
+    #[error("the image for {sm} cannot be compressed: {error}")]
+    Compression {
+        /// Its processor.
+        sm: Sm,
+        /// What the compressor says.
+        error: io::Error,
+    },
+    /// A size that its field in the header cannot hold.
+    #[error("the fatbin cannot hold {size:#x} bytes of {what}: at most 0xffffffff fit")]
+    TooLarge {
+        /// What is too large.
+        what: &'static str,
+        /// Its size.
+        size: usize,
+    },
+}
+
+/// Makes a fatbin of linked images, in their order.
+pub fn write(images: &[LinkedImage<'_>], options: &FatbinOptions) -> Result<Vec<u8>, WriteError> {
+    let mut fatbin = Vec::with_capacity(
+        HEADER_SIZE as usize + images.iter().map(|i| i.data.len() + 0x100).sum::<usize>(),
+    );
+    fatbin.extend(MAGIC.to_le_bytes());
+    fatbin.extend(VERSION.to_le_bytes());
+    fatbin.extend((HEADER_SIZE as u16).to_le_bytes());
+    fatbin.extend([0; 8]);
+    for image in images {
+        write_entry(&mut fatbin, image, options)?;
+    }
+    let size = fatbin.len() as u64 - HEADER_SIZE;
+    fatbin[8..16].copy_from_slice(&size.to_le_bytes());
+    Ok(fatbin)
+}
+
+fn write_entry(
+    out: &mut Vec<u8>,
+    image: &LinkedImage<'_>,
+    options: &FatbinOptions,
+) -> Result<(), WriteError> {
+    let sm = image.sm;
+    let compressed = options
+        .compression
+        .compress(image.data)
+        .map_err(|error| WriteError::Compression { sm, error })?;
+    let compat = compat_section(image)?;
+    let mut flags = Flags::WIDE | Flags::LINUX | options.compression.flags();
+    if options.debug {
+        flags |= Flags::DEBUG;
+    }
+    if compat.is_some() {
+        flags |= Flags::COMPAT_RECORD;
+    }
+    flags |= match sm.suffix {
+        Some(Suffix::A) => Flags::SUFFIX_A,
+        Some(Suffix::F) => Flags::SUFFIX_F,
+        None => 0,
+    };
+
+    let mut strings = Vec::new();
+    let identifier = options.identifier.as_bytes();
+    if !identifier.is_empty() {
+        strings.extend(identifier);
+        strings.push(0);
+        pad(&mut strings);
+    }
+    let record = ENTRY_HEADER_SIZE as usize + strings.len();
+    if let Some(section) = compat {
+        strings.extend(number("a name", record + 8)?.to_le_bytes());
+        strings.extend(number("compatibility records", section.len())?.to_le_bytes());
+        // The length leaves this byte out of account.
+        strings.push(0);
+        strings.extend(section);
+        pad(&mut strings);
+    }
+    let header_size = number("names", ENTRY_HEADER_SIZE as usize + strings.len())?;
+    let stored = compressed.as_deref().unwrap_or(image.data);
+    let (compressed_size, size) = match &compressed {
+        Some(bytes) => (number("compressed code", bytes.len())?, image.data.len()),
+        None => (0, 0),
+    };
+
+    out.extend(Kind::ELF.0.to_le_bytes());
+    out.extend(ENTRY_VERSION.to_le_bytes());
+    out.extend(header_size.to_le_bytes());
+    out.extend((stored.len().next_multiple_of(ALIGNMENT) as u64).to_le_bytes());
+    out.extend(compressed_size.to_le_bytes());
+    let record = compat.map_or(0, |_| record);
+    out.extend(number("a name", record)?.to_le_bytes());
+    out.extend(ELF_VERSION.into_iter().flat_map(u16::to_le_bytes));
+    out.extend(u32::from(sm.number).to_le_bytes());
+    let place = match identifier {
+        [] => 0,
+        _ => ENTRY_HEADER_SIZE as u32,
+    };
+    out.extend(place.to_le_bytes());
+    out.extend(number("a name", identifier.len())?.to_le_bytes());
+    out.extend(flags.to_le_bytes());
+    out.extend([0; 8]);
+    out.extend((size as u64).to_le_bytes());
+    out.extend(strings);
+    out.extend(stored);
+    pad(out);
+    Ok(())
+}
+
+/// The contents of `.nv.compat`, which the container repeats from sm_100 on.
+fn compat_section<'d>(image: &LinkedImage<'d>) -> Result<Option<&'d [u8]>, WriteError> {
+    if !image.sm.has_mercury() {
+        return Ok(None);
+    }
+    let file = File::parse(image.data).map_err(|error| WriteError::Image {
+        sm: image.sm,
+        error,
+    })?;
+    Ok(file
+        .section_of_type(SectionType::CUDA_COMPAT)
+        .map(|section| file.sections[section].data))
+}
+
+fn number(what: &'static str, size: usize) -> Result<u32, WriteError> {
+    u32::try_from(size).map_err(|_| WriteError::TooLarge { what, size })
+}
+
+fn pad(bytes: &mut Vec<u8>) {
+    bytes.resize(bytes.len().next_multiple_of(ALIGNMENT), 0);
+}

@@ -1,0 +1,57 @@
+//! The same in C, for hosts that no object is written for.
+
+use std::fmt::Write as _;
+
+use super::{HostError, HostObject, REGISTER_PREFIX, WRAPPER_PREFIX};
+
+/// Before the images and the modules.
+const BEGINNING: &str = include_str!("source/beginning.c");
+/// Behind them.
+const END: &str = include_str!("source/end.c");
+
+pub(super) fn write(host: &HostObject<'_>) -> Result<String, HostError> {
+    for module in host.modules {
+        // The prefix comes first, so that a digit may.
+        if !module
+            .bytes()
+            .all(|byte| byte == b'_' || byte.is_ascii_alphanumeric())
+        {
+            return Err(HostError::NoIdentifier(module.clone()));
+        }
+    }
+    let mut text = String::with_capacity(BEGINNING.len() + END.len() + 3 * host.fatbin.len());
+    text.push_str(BEGINNING);
+    let _ = writeln!(text, "\n#define MODULES {}\n", host.modules.len());
+    // Words are eight bytes because an array element of one byte takes a
+    // compiler a hundred times longer.
+    text.push_str("FATBIN_SECTION static const unsigned long long fatbin[] = {\n");
+    for line in host.fatbin.chunks(64) {
+        for word in line.chunks(8) {
+            let mut bytes = [0; 8];
+            bytes[..word.len()].copy_from_slice(word);
+            let _ = write!(text, "{:#x},", u64::from_le_bytes(bytes));
+        }
+        text.push('\n');
+    }
+    text.push_str("};\n\n");
+    if host.modules.is_empty() {
+        return Ok(text);
+    }
+    text.push_str("MODULE_ID_SECTION static const char module_ids[] =");
+    for module in host.modules {
+        let _ = write!(text, "\n    \"def {module}\\0\"");
+    }
+    text.push_str(";\n");
+    text.push_str(END);
+    for module in host.modules {
+        let _ = writeln!(
+            text,
+            "\nHIDDEN extern const struct wrapper {WRAPPER_PREFIX}{module};\n\
+             HIDDEN void {REGISTER_PREFIX}{module}(callback *call, const struct wrapper *from,\n    \
+             const void *name, void (*keep)(void *))\n{{\n    \
+             (void)from; (void)name; (void)keep;\n    \
+             cudalink_register(call, &{WRAPPER_PREFIX}{module});\n}}"
+        );
+    }
+    Ok(text)
+}
