@@ -5,6 +5,10 @@
 //! under the same signature. Each signature is a node of its own, so that the
 //! edges stay as many as the call graph has records.
 
+use std::collections::VecDeque;
+
+use rustc_hash::FxHashMap;
+
 use crate::id::{FunctionId, Id as _, IdVec, PrototypeId};
 use crate::merge::Function;
 
@@ -147,6 +151,50 @@ impl CallGraph {
         reached
     }
 
+    /// Functions that call each other in a circle and that `function` reaches,
+    /// the first one again at the end. Empty if there are none.
+    pub(crate) fn circle(&self, function: FunctionId) -> Vec<FunctionId> {
+        let is_function = |node: &u32| (*node as usize) < self.functions;
+        let reached = self.reached_from(function);
+        let start = reached.iter().map(|f| f.index()).find(|&node| {
+            let component = self.component[node] as usize;
+            self.is_cyclic(component)
+        });
+        let Some(start) = start else {
+            return Vec::new();
+        };
+        // The shortest way from the start to itself stays in its component.
+        let mut before = FxHashMap::default();
+        let mut pending = VecDeque::from([start as u32]);
+        while let Some(node) = pending.pop_front() {
+            for &next in &self.successors[node as usize] {
+                if self.component[next as usize] != self.component[start] {
+                    continue;
+                }
+                if next as usize == start {
+                    let mut circle = vec![next];
+                    let mut at = node;
+                    while at as usize != start {
+                        circle.push(at);
+                        at = before[&at];
+                    }
+                    circle.push(next);
+                    circle.reverse();
+                    circle.retain(is_function);
+                    return circle
+                        .into_iter()
+                        .map(|node| FunctionId::new(node as usize))
+                        .collect();
+                }
+                before.entry(next).or_insert_with(|| {
+                    pending.push_back(next);
+                    node
+                });
+            }
+        }
+        Vec::new()
+    }
+
     fn by_function<T>(&self, value: impl Fn(usize) -> T) -> IdVec<FunctionId, T> {
         let mut values = IdVec::new();
         for node in 0..self.functions {
@@ -246,6 +294,18 @@ mod tests {
             depths.iter().copied().collect::<Vec<_>>(),
             [None, None, None, None, Some(1)]
         );
+    }
+
+    #[test]
+    fn circles_are_found_from_outside() {
+        let graph = graph(&[(0, 1), (1, 2), (2, 3), (3, 1), (2, 2), (4, 0), (5, 5)], 6);
+        let circle = |from| -> Vec<usize> {
+            let circle = graph.circle(FunctionId::new(from));
+            circle.into_iter().map(FunctionId::index).collect()
+        };
+        assert_eq!(circle(4), [1, 2, 3, 1]);
+        assert_eq!(circle(2), [2, 2]);
+        assert_eq!(circle(5), [5, 5]);
     }
 
     #[test]

@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+use crate::demangle::readable;
+use crate::explain::explain;
+
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
@@ -39,16 +42,20 @@ pub struct Diagnostic {
     pub text: String,
     /// What can be added where the words need not be those of nvlink.
     pub detail: Option<String>,
+    /// What helps to act on it, line by line.
+    pub notes: Vec<String>,
 }
 
 impl Diagnostic {
     /// A message.
     pub fn new(severity: Severity, code: &'static str, text: impl Into<String>) -> Self {
+        debug_assert!(explain(code).is_some(), "{code} has no row in explain.rs");
         Self {
             severity,
             code,
             text: text.into(),
             detail: None,
+            notes: Vec::new(),
         }
     }
 
@@ -64,6 +71,25 @@ impl Diagnostic {
         self
     }
 
+    /// Adds a line below.
+    #[must_use]
+    pub fn with_note(mut self, note: impl fmt::Display) -> Self {
+        self.notes.push(note.to_string());
+        self
+    }
+
+    /// Adds names as people write them, if they are written differently.
+    #[must_use]
+    fn with_readable(mut self, names: &[&str]) -> Self {
+        for name in names {
+            let readable = readable(name);
+            if readable != *name {
+                self.notes.push(format!("{name} is {readable}"));
+            }
+        }
+        self
+    }
+
     /// Two inputs define one name.
     pub fn multiple_definition(name: &str, input: &str, first: &str) -> Self {
         Self::new(
@@ -71,6 +97,7 @@ impl Diagnostic {
             "multiple-definition",
             format!("Multiple definition of '{name}' in '{input}', first defined in '{first}'"),
         )
+        .with_readable(&[name])
     }
 
     /// Two inputs disagree about a name they share.
@@ -85,6 +112,7 @@ impl Diagnostic {
             code,
             format!("{subject} doesn't match for '{name}' in '{input}', first {how} in '{first}'"),
         )
+        .with_readable(&[name])
     }
 
     /// Unified functions or variables need an index that all images share.
@@ -120,6 +148,7 @@ impl Diagnostic {
                  {limit:#x} max)"
             ),
         )
+        .with_readable(&[kernel])
     }
 
     /// The module's constants do not fit their bank.
@@ -142,6 +171,7 @@ impl Diagnostic {
                  please recompile with -Xptxas --disable-optimizer-constants"
             ),
         )
+        .with_readable(&[kernel])
     }
 
     /// A kernel was compiled for fewer registers than a function it calls
@@ -155,6 +185,11 @@ impl Diagnostic {
                  '{function}' with regcount of {count}"
             ),
         )
+        .with_readable(&[kernel, function])
+        .with_note(format_args!(
+            "help: let the kernel have {count} registers (__launch_bounds__, -maxrregcount), or \
+             compile the function for {limit}"
+        ))
     }
 
     /// Nobody defines a name that is used.
@@ -164,6 +199,7 @@ impl Diagnostic {
             "undefined-reference",
             format!("Undefined reference to '{name}' in '{input}'"),
         )
+        .with_readable(&[name])
     }
 }
 

@@ -16,6 +16,7 @@ pub mod demangle;
 pub mod device_link;
 pub mod diagnostic;
 pub mod error;
+pub mod explain;
 pub mod fatbin;
 mod finalize;
 pub mod host;

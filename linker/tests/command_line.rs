@@ -211,7 +211,7 @@ fn ptx_that_does_not_compile_ends_the_link() {
         &arguments,
         1,
         &format!(
-            "{told}{problem}: '{program}' made no object of the PTX in 'callee.ptx' (exit status: \
+            "{told}{problem}: '{program}' made nothing of the PTX in 'callee.ptx' (exit status: \
              3) [ptxas-failed]\n"
         ),
     );
@@ -225,4 +225,43 @@ fn ptx_that_does_not_compile_ends_the_link() {
     let ran = folder.run("-arch=sm_90 -o out.cubin callee.ptx --ptxas=/no/such/program");
     assert_eq!(ran.code, Some(1));
     assert!(ran.stderr.contains("Could not run '/no/such/program'"));
+}
+
+#[test]
+fn messages_can_be_explained_and_read_by_programs() {
+    let folder = Folder::new();
+    let explained = folder.run("--explain undefined-reference");
+    assert_eq!((explained.code, &*explained.stderr), (Some(0), ""));
+    assert!(
+        explained
+            .stdout
+            .starts_with("undefined-reference\n\nA function")
+    );
+    folder.check(
+        "--explain undefined-refrence",
+        1,
+        "nvlink fatal   : There is no message code 'undefined-refrence': did you mean \
+         'undefined-reference'? [unknown-code]\n",
+    );
+    let ran = folder.run("-arch=sm_90 -o out.cubin caller.cubin --message-format=json");
+    assert_eq!(ran.code, Some(255));
+    let start =
+        r#"{"severity":"error","code":"undefined-reference","message":"Undefined reference to '"#;
+    for line in ran.stderr.lines() {
+        assert!(line.starts_with(start) && line.ends_with('}'), "{line}");
+    }
+    assert!(!ran.stderr.is_empty());
+}
+
+#[test]
+fn undefined_names_come_with_who_needs_them_and_what_may_be_meant() {
+    let folder = Folder::new();
+    let ran = folder.run("-arch=sm_90 -o out.cubin caller.cubin");
+    assert!(
+        ran.stderr.contains("\n    needed by kernel "),
+        "{}",
+        ran.stderr
+    );
+    let compatible = folder.run("-arch=sm_90 -o out.cubin caller.cubin --compat");
+    assert!(!compatible.stderr.contains("needed by"));
 }

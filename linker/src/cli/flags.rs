@@ -16,6 +16,7 @@ pub enum Flag {
     DumpCallGraph,
     DumpCallGraphNoDemangle,
     EmitPtx,
+    Explain,
     ExtendedShared,
     ExtraWarnings,
     FastCompile,
@@ -33,6 +34,7 @@ pub enum Flag {
     LinkTimeOptimizationAlias,
     Machine,
     MaxRegisters,
+    MessageFormat,
     NvHost,
     NvJitLink,
     NvvmOptions,
@@ -172,6 +174,7 @@ const fn long_only(spelling: Spelling) -> Spelling {
 }
 
 const HOSTS: &[&str] = &["AARCH64", "ARMv7", "PPC64LE", "X86", "X86_64", "unknown"];
+const FORMATS: &[&str] = &["text", "json"];
 const SCRIPTS: &[&str] = &["lcs-abs", "lcs-aug"];
 
 /// All options, in the order in which `--help` shows them.
@@ -256,6 +259,10 @@ pub const FLAGS: &[Spelling] = {
         switch(F::Compat, "compat", "compat", G::Ours,
             "Does exactly what nvlink 13.0 does: its messages, its silence about inputs it \
              ignores, and its bytes where they differ from ours."),
+        option(F::MessageFormat, "message-format", "message-format", V::Choice(FORMATS), "text|json", G::Ours,
+            "The shape of messages; json gives one object on each line."),
+        option(F::Explain, "explain", "explain", V::Text, "CODE", G::Ours,
+            "Says what a message code means, and does nothing else."),
         option(F::NvJitLink, "nvjitlink", "nvjitlink", V::Text, "FILE", G::Ours,
             "The library that compiles LTO-IR, which is otherwise that of the CUDA toolkit."),
         option(F::Ptxas, "ptxas", "ptxas", V::Text, "FILE", G::Ours,

@@ -2,7 +2,10 @@
 
 use std::fmt::Write as _;
 
+use super::fatal;
 use super::flags::{FLAGS, Group, Spelling};
+use crate::diagnostic::Diagnostic;
+use crate::explain::{EXPLANATIONS, Explanation, explain};
 
 /// The width of the text.
 const WIDTH: usize = 80;
@@ -17,7 +20,8 @@ or, with -r, into one object.
 
 Usage: rustnvlink -arch=sm_NN -o FILE [options] INPUT..
 
-An input is a host object, a static library (plain or thin), a cubin or a fatbin.
+An input is a host object, a static library (plain or thin), a cubin, a fatbin, PTX
+(compiled by ptxas of the CUDA toolkit) or, with -dlto, LTO-IR.
 A value stands behind `=` or in the next argument. Arguments can also come from
 files: `--options-file FILE`, or `@FILE`.
 ",
@@ -28,10 +32,7 @@ files: `--options-file FILE`, or `@FILE`.
         (Group::DeadCode, "What is kept"),
         (Group::Messages, "Messages"),
         (Group::Ours, "Options that nvlink does not have"),
-        (
-            Group::LinkTime,
-            "Link-time optimization (of nvlink; refused where it is needed)",
-        ),
+        (Group::LinkTime, "Link-time optimization"),
     ] {
         let _ = write!(text, "\n{title}:\n");
         for spelling in FLAGS.iter().filter(|spelling| spelling.group == group) {
@@ -41,7 +42,8 @@ files: `--options-file FILE`, or `@FILE`.
     text.push_str(
         "
 Exit codes: 0 the image was written, 1 the command line or an input is at fault,
-255 the program that is linked is at fault.
+255 the program that is linked is at fault. Messages end in a code in brackets, which
+--explain explains.
 ",
     );
     text
@@ -55,17 +57,25 @@ fn describe(spelling: &Spelling, text: &mut String) {
     if !spelling.placeholder.is_empty() {
         let _ = write!(text, " <{}>", spelling.placeholder);
     }
-    let mut column = usize::MAX;
-    for word in spelling.help.split_whitespace() {
-        if column.saturating_add(word.len() + 1) > WIDTH {
-            let _ = write!(text, "\n{:INDENT$}{word}", "");
-            column = INDENT + word.len();
-        } else {
-            let _ = write!(text, " {word}");
-            column += word.len() + 1;
-        }
-    }
+    let _ = write!(text, "\n{:INDENT$}", "");
+    wrap(spelling.help, INDENT, text);
     text.push('\n');
+}
+
+/// Adds words in lines that begin at a column; the first one begins there.
+fn wrap(words: &str, indent: usize, text: &mut String) {
+    let mut column = indent;
+    for word in words.split_whitespace() {
+        if column > indent && column + word.len() + 1 > WIDTH {
+            let _ = write!(text, "\n{:indent$}", "");
+            column = indent;
+        } else if column > indent {
+            text.push(' ');
+            column += 1;
+        }
+        text.push_str(word);
+        column += word.len();
+    }
 }
 
 /// The version, in the shape of nvlink's: scripts look for the release of the
@@ -78,6 +88,25 @@ pub(super) fn version() -> String {
          Build rustnvlink {}\n",
         env!("CARGO_PKG_VERSION")
     )
+}
+
+/// What a message code means, in lines.
+pub(super) fn explanation(code: &str) -> Result<String, Diagnostic> {
+    let code = code.trim_matches(['[', ']']);
+    let Some(text) = explain(code) else {
+        let alike = |known: &Explanation| strsim::jaro_winkler(known.code, code);
+        let best = EXPLANATIONS
+            .iter()
+            .max_by(|a, b| alike(a).total_cmp(&alike(b)));
+        let problem = fatal("unknown-code", format!("There is no message code '{code}'"));
+        return Err(match best {
+            Some(best) => problem.with_detail(format_args!("did you mean '{}'?", best.code)),
+            None => problem,
+        });
+    };
+    let mut lines = format!("{code}\n\n");
+    wrap(text, 0, &mut lines);
+    Ok(lines + "\n")
 }
 
 #[cfg(test)]

@@ -4,7 +4,8 @@ use std::time::Instant;
 
 use super::flags::Flag;
 use super::link_time::Made;
-use super::lower::{self, Messages, Request, Target};
+use super::lower::{self, Request, Target};
+use super::messages::Messages;
 use super::{Exit, fatal, link_time, output};
 use crate::Input;
 use crate::arch::Sm;

@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use super::flags::Flag;
+use super::messages::{Format, Messages};
 use super::typed::Typed;
 use crate::arch::Sm;
 use crate::diagnostic::{Diagnostic, Severity};
@@ -19,6 +20,8 @@ pub enum Command {
     Help,
     /// The version.
     Version,
+    /// What a message code means.
+    Explain(String),
     /// A script for the host linker.
     HostScript(HostScript),
     /// A link.
@@ -107,25 +110,6 @@ pub struct LinkTime {
     pub emit_ptx: bool,
 }
 
-/// What is printed, and how.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Messages {
-    /// Warnings are errors.
-    pub warnings_are_errors: bool,
-    /// Warnings are not printed. nvlink prints them all the same.
-    pub hide_warnings: bool,
-    /// Information is not printed. nvlink prints it all the same.
-    pub hide_infos: bool,
-    /// Objects without code for the processor are no news.
-    pub hide_missing_arch: bool,
-    /// Nor are kernels with unknown stack sizes.
-    pub hide_unbounded_stack: bool,
-    /// Every message names this target.
-    pub report: Option<String>,
-    /// Codes are left out.
-    pub without_codes: bool,
-}
-
 /// Decides what is done. Information about the options goes to `notes`.
 pub fn lower(typed: &Typed, notes: &mut Vec<Diagnostic>) -> Result<Command, Diagnostic> {
     if typed.has(Flag::Help) {
@@ -133,6 +117,9 @@ pub fn lower(typed: &Typed, notes: &mut Vec<Diagnostic>) -> Result<Command, Diag
     }
     if typed.has(Flag::Version) {
         return Ok(Command::Version);
+    }
+    if let Some(code) = typed.text(Flag::Explain) {
+        return Ok(Command::Explain(code.to_owned()));
     }
     if let Some(kind) = typed.text(Flag::HostLinkerScript) {
         return host_script(typed, kind).map(Command::HostScript);
@@ -214,7 +201,11 @@ pub fn messages(typed: &Typed) -> Messages {
             .text(Flag::Arch)
             .filter(|_| typed.has(Flag::ReportArch))
             .map(str::to_owned),
-        without_codes: compat,
+        format: match (typed.text(Flag::MessageFormat), compat) {
+            (Some("json"), _) => Format::Json,
+            (_, true) => Format::Nvlink,
+            (_, false) => Format::Own,
+        },
     }
 }
 

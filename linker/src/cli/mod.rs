@@ -10,6 +10,7 @@ mod host_script;
 mod link;
 mod link_time;
 pub mod lower;
+pub mod messages;
 mod output;
 mod response_file;
 mod toolkit;
@@ -19,7 +20,8 @@ use std::ffi::OsString;
 
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::inputs::Environment;
-use lower::{Command, Messages};
+use lower::Command;
+use messages::Messages;
 
 pub use flags::{FLAGS, Flag, Group, Spelling, Value};
 
@@ -51,7 +53,7 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> Exit {
     let mut notes = Vec::new();
     // No other option applies to messages about options.
     let plain = Messages {
-        without_codes: typed::wants_compatibility(&arguments),
+        format: typed::format(&arguments),
         ..Messages::default()
     };
     let typed = typed::parse(arguments, &|path| std::fs::read(path), &mut notes);
@@ -73,6 +75,7 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> Exit {
     let done = command.and_then(|command| match command {
         Command::Help => output::print(&help::text()),
         Command::Version => output::print(&help::version()),
+        Command::Explain(code) => output::print(&help::explanation(&code)?),
         Command::HostScript(script) => host_script::write(&script),
         Command::Link(request) => link::link(&request, &environment(), &mut messages),
     });
@@ -99,49 +102,6 @@ pub fn environment() -> Environment {
         find_jitlink: toolkit::jitlink,
     }
 }
-
-impl Messages {
-    /// Prints a message as the options want it, and says whether it is an
-    /// error by then.
-    fn print(&self, mut message: Diagnostic) -> bool {
-        if message.severity == Severity::Text {
-            eprintln!("{message}");
-            return false;
-        }
-        let hidden = match message.severity {
-            Severity::Info => self.hide_infos,
-            Severity::Warning if self.hide_unbounded_stack && message.code == UNBOUNDED_STACK => {
-                true
-            }
-            Severity::Warning => self.hide_warnings && !self.warnings_are_errors,
-            Severity::Text | Severity::Error | Severity::Fatal => false,
-        };
-        if hidden {
-            return false;
-        }
-        if message.severity == Severity::Warning && self.warnings_are_errors {
-            message.severity = Severity::Error;
-        }
-        let report = match &self.report {
-            Some(target) => format!(" (target: {target})"),
-            None => String::new(),
-        };
-        let ours = match (self.without_codes, &message.detail) {
-            (true, _) => String::new(),
-            (false, None) => format!(" [{}]", message.code),
-            (false, Some(detail)) => {
-                let is_sentence = message.text.ends_with(['.', '?']);
-                let joint = if is_sentence { "" } else { ":" };
-                format!("{joint} {detail} [{}]", message.code)
-            }
-        };
-        eprintln!("{message}{report}{ours}");
-        message.severity >= Severity::Error
-    }
-}
-
-/// The code of the warning that has an option of its own.
-const UNBOUNDED_STACK: &str = "unbounded-stack";
 
 fn fatal(code: &'static str, text: impl Into<String>) -> Diagnostic {
     Diagnostic::new(Severity::Fatal, code, text)

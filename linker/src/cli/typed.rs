@@ -4,13 +4,17 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use super::flags::{FLAGS, Flag, Spelling, Value};
+use super::flags::{FLAGS, Flag, Group, Spelling, Value};
+use super::messages::Format;
 use super::response_file::{self, StrayQuote};
 use crate::arch::Sm;
 use crate::diagnostic::{Diagnostic, Severity};
 
 /// How many options files may lie in one another.
 const MAX_NESTED_FILES: usize = 15;
+
+/// How much alike two names are, from 0 to 1, of which one may be meant.
+const ALIKE: f64 = 0.85;
 
 /// The arguments, sorted out.
 #[derive(Debug, Default)]
@@ -47,6 +51,22 @@ pub fn wants_compatibility(arguments: &[OsString]) -> bool {
     arguments
         .iter()
         .any(|argument| argument == "--compat" || argument == "-compat")
+}
+
+/// The shape of messages about the arguments themselves.
+pub fn format(arguments: &[OsString]) -> Format {
+    let is_json = |pair: &[OsString]| pair[0] == "--message-format" && pair[1] == "json";
+    if arguments
+        .iter()
+        .any(|argument| argument == "--message-format=json")
+        || arguments.windows(2).any(is_json)
+    {
+        Format::Json
+    } else if wants_compatibility(arguments) {
+        Format::Nvlink
+    } else {
+        Format::Own
+    }
 }
 
 impl Typed {
@@ -296,6 +316,14 @@ fn unknown_option(name: &str) -> Diagnostic {
         _ if spelling.long == bare => Some(format!("--{bare}")),
         Some(short) if short == bare => Some(format!("-{bare}")),
         _ => None,
+    });
+    let meant = meant.or_else(|| {
+        let alike = |spelling: &&Spelling| strsim::jaro_winkler(spelling.long, bare);
+        let shown = FLAGS
+            .iter()
+            .filter(|spelling| spelling.group != Group::Hidden);
+        let best = shown.max_by(|a, b| alike(a).total_cmp(&alike(b)))?;
+        (alike(&best) > ALIKE).then(|| format!("--{}", best.long))
     });
     match meant {
         Some(meant) => problem.with_detail(format_args!("did you mean '{meant}'?")),

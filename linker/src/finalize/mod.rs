@@ -10,6 +10,7 @@ mod records;
 mod registers;
 mod report;
 
+use crate::demangle::readable;
 use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
 use crate::id::{FunctionId, IdVec, PrototypeId, SymbolId};
 use crate::merge::InfoRecord;
@@ -58,11 +59,22 @@ pub(crate) fn finalize<'d>(
     for entry in pruned.entries() {
         if stacks[entry].is_none() {
             let name = &pruned.merged.symbols[pruned.merged.functions[entry].symbol].name;
-            diagnostics.push(Diagnostic::new(
+            let mut warning = Diagnostic::new(
                 Severity::Warning,
                 "unbounded-stack",
                 format!("Stack size for entry function '{name}' cannot be statically determined"),
-            ));
+            );
+            let circle: Vec<String> = pruned
+                .graph
+                .circle(entry)
+                .into_iter()
+                .map(|f| readable(&pruned.merged.symbols[pruned.merged.functions[f].symbol].name))
+                .collect();
+            if !circle.is_empty() {
+                warning =
+                    warning.with_note(format_args!("calls go round: {}", circle.join(" -> ")));
+            }
+            diagnostics.push(warning);
         }
     }
     if let Some(names) = options.call_graph {

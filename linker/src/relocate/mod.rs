@@ -8,16 +8,16 @@
 mod capsule;
 mod frames;
 mod resolve;
+mod undefined;
 
 use std::borrow::Cow;
 
 use crate::arch::relocation::{Class, RelocationType};
-use crate::arch::reserved;
-use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::diagnostic::Diagnostics;
 use crate::error::{ParseError, Problem};
-use crate::id::{Id as _, IdVec, SectionId};
+use crate::id::{IdVec, SectionId};
 use crate::layout::LaidOut;
-use crate::merge::{Content, Definition, Form, Relocation, Section, SectionKind, SharedHome};
+use crate::merge::{Content, Form, Relocation, Section, SectionKind};
 
 use resolve::{Resolver, World};
 
@@ -45,7 +45,7 @@ pub(crate) fn relocate<'d>(
     diagnostics: &mut Diagnostics,
 ) -> Result<Relocated<'d>, ParseError> {
     if laid_out.pruned.merged.image.is_executable() {
-        report_undefined(&laid_out, diagnostics);
+        undefined::report(&laid_out, diagnostics);
     }
     let merged = &laid_out.pruned.merged;
     let mut sections = IdVec::filled(&merged.sections, Patched::default());
@@ -218,47 +218,4 @@ fn concatenate<'d>(content: &Content<'d>, kind: SectionKind) -> Cow<'d, [u8]> {
     }
     bytes.resize(content.size as usize, 0);
     Cow::Owned(bytes)
-}
-
-/// Everything that live code needs must be defined or be a system call. What is
-/// missing is reported in the order in which it was first named.
-fn report_undefined(laid_out: &LaidOut<'_>, diagnostics: &mut Diagnostics) {
-    let merged = &laid_out.pruned.merged;
-    let live = &laid_out.pruned.live;
-    let mut missing = IdVec::filled(&merged.symbols, false);
-    for (id, section) in merged.sections.enumerate() {
-        if !live.sections[id] {
-            continue;
-        }
-        for relocation in &section.relocations {
-            let symbol = &merged.symbols[relocation.symbol];
-            // Shared memory with a size is not dynamic: someone must define it.
-            let is_missing = match symbol.definition {
-                Definition::Undefined => true,
-                Definition::Shared(SharedHome::Dynamic) => symbol.size > 0,
-                Definition::Section(_)
-                | Definition::Common
-                | Definition::Shared(_)
-                | Definition::Never => false,
-            };
-            if !is_missing
-                || symbol.weak_reference
-                || laid_out.texture_slots.contains(relocation.symbol)
-                || reserved::is_unified_table(&symbol.name)
-                || relocation.discarded
-                || reserved::is_provided_by_driver(&symbol.name)
-            {
-                continue;
-            }
-            missing[relocation.symbol] = true;
-        }
-    }
-    for (id, symbol) in merged.symbols.enumerate() {
-        if missing[id] {
-            let input = symbol
-                .input
-                .map_or("", |i| merged.inputs[i.index()].as_str());
-            diagnostics.push(Diagnostic::undefined_reference(&symbol.name, input));
-        }
-    }
 }

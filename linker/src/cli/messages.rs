@@ -1,0 +1,159 @@
+//! What is printed, and how.
+
+use serde::Serialize;
+
+use crate::diagnostic::{Diagnostic, Severity};
+
+/// The code of the warning that has an option of its own.
+const UNBOUNDED_STACK: &str = "unbounded-stack";
+
+/// The shape of messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Format {
+    /// nvlink's, with codes and what else helps.
+    #[default]
+    Own,
+    /// nvlink's to the letter.
+    Nvlink,
+    /// One JSON object on each line.
+    Json,
+}
+
+/// What is printed, and how.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Messages {
+    /// Warnings are errors.
+    pub warnings_are_errors: bool,
+    /// Warnings are not printed. nvlink prints them all the same.
+    pub hide_warnings: bool,
+    /// Information is not printed. nvlink prints it all the same.
+    pub hide_infos: bool,
+    /// Objects without code for the processor are no news.
+    pub hide_missing_arch: bool,
+    /// Nor are kernels with unknown stack sizes.
+    pub hide_unbounded_stack: bool,
+    /// Every message names this target.
+    pub report: Option<String>,
+    /// Their shape.
+    pub format: Format,
+}
+
+/// A message for programs; docs/messages.md describes it.
+#[derive(Serialize)]
+struct Record<'a> {
+    severity: &'static str,
+    code: &'static str,
+    message: &'a str,
+    detail: Option<&'a str>,
+    notes: &'a [String],
+    target: Option<&'a str>,
+}
+
+impl Messages {
+    /// Prints a message as the options want it, and says whether it is an
+    /// error by then.
+    pub(super) fn print(&self, mut message: Diagnostic) -> bool {
+        let hidden = match message.severity {
+            Severity::Info => self.hide_infos,
+            Severity::Warning if self.hide_unbounded_stack && message.code == UNBOUNDED_STACK => {
+                true
+            }
+            Severity::Warning => self.hide_warnings && !self.warnings_are_errors,
+            Severity::Text | Severity::Error | Severity::Fatal => false,
+        };
+        if hidden {
+            return false;
+        }
+        if message.severity == Severity::Warning && self.warnings_are_errors {
+            message.severity = Severity::Error;
+        }
+        eprintln!("{}", self.shown(&message));
+        message.severity >= Severity::Error
+    }
+
+    /// The lines of a message.
+    fn shown(&self, message: &Diagnostic) -> String {
+        match self.format {
+            Format::Json => self.json(message),
+            Format::Own | Format::Nvlink if message.severity == Severity::Text => {
+                message.to_string()
+            }
+            Format::Nvlink => message.to_string() + &self.target(),
+            Format::Own => {
+                let detail = match &message.detail {
+                    None => String::new(),
+                    Some(detail) => {
+                        let is_sentence = message.text.ends_with(['.', '?']);
+                        let joint = if is_sentence { "" } else { ":" };
+                        format!("{joint} {detail}")
+                    }
+                };
+                let mut text = format!("{message}{}{detail} [{}]", self.target(), message.code);
+                for note in &message.notes {
+                    text.push_str("\n    ");
+                    text.push_str(note);
+                }
+                text
+            }
+        }
+    }
+
+    fn target(&self) -> String {
+        match &self.report {
+            Some(target) => format!(" (target: {target})"),
+            None => String::new(),
+        }
+    }
+
+    fn json(&self, message: &Diagnostic) -> String {
+        let record = Record {
+            severity: match message.severity {
+                Severity::Text => "text",
+                Severity::Info => "info",
+                Severity::Warning => "warning",
+                Severity::Error => "error",
+                Severity::Fatal => "fatal",
+            },
+            code: message.code,
+            message: &message.text,
+            detail: message.detail.as_deref(),
+            notes: &message.notes,
+            target: self.report.as_deref(),
+        };
+        serde_json::to_string(&record).expect("texts have a JSON form")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(format: Format, expected: &str) {
+        let messages = Messages {
+            format,
+            report: Some("sm_90".to_owned()),
+            ..Messages::default()
+        };
+        let message = Diagnostic::new(Severity::Warning, "ignored-input", "'a \"b\"' is ignored")
+            .with_detail("it is empty")
+            .with_note("help: leave it out");
+        assert_eq!(messages.shown(&message), expected);
+    }
+
+    #[test]
+    fn shapes_of_messages() {
+        check(
+            Format::Own,
+            "nvlink warning : 'a \"b\"' is ignored (target: sm_90): it is empty [ignored-input]\n    \
+             help: leave it out",
+        );
+        check(
+            Format::Nvlink,
+            "nvlink warning : 'a \"b\"' is ignored (target: sm_90)",
+        );
+        check(
+            Format::Json,
+            r#"{"severity":"warning","code":"ignored-input","message":"'a \"b\"' is ignored","detail":"it is empty","notes":["help: leave it out"],"target":"sm_90"}"#,
+        );
+    }
+}

@@ -1,0 +1,365 @@
+//! What every message code means, for `--explain` and for readers of JSON.
+
+/// A code and what is behind it.
+#[derive(Debug, Clone, Copy)]
+pub struct Explanation {
+    /// The code, which stays the same between releases.
+    pub code: &'static str,
+    /// What it means and what to do.
+    pub text: &'static str,
+}
+
+/// What a code means.
+pub fn explain(code: &str) -> Option<&'static str> {
+    EXPLANATIONS
+        .iter()
+        .find(|explanation| explanation.code == code)
+        .map(|explanation| explanation.text)
+}
+
+const fn of(code: &'static str, text: &'static str) -> Explanation {
+    Explanation { code, text }
+}
+
+/// All codes in alphabetical order.
+pub const EXPLANATIONS: &[Explanation] = &[
+    of(
+        "abi-mismatch",
+        "The object was made for another device ABI: its ELF header has another EI_OSABI or \
+         EI_ABIVERSION than toolkit 13.0 writes. Compile it again with this toolkit.",
+    ),
+    of(
+        "arch-mismatch",
+        "The object's code cannot run on the processor of the link. An object runs on its own \
+         processor and on later ones of the same major number; code with suffix 'a' runs on its \
+         own processor only, with 'f' on those of its family. Compile the object for the \
+         processor, or link for another one with -arch.",
+    ),
+    of(
+        "bad-host-object",
+        "The host object is damaged, or its section of device code is. Compile it again.",
+    ),
+    of(
+        "bad-input",
+        "An input breaks the rules of its format. The message names the file, the section and \
+         the place. It was cut off or damaged, or a tool wrote it that does not follow the format: \
+         make it again.",
+    ),
+    of(
+        "bad-module-ids",
+        "The section __nv_module_id of a host object mixes names of linked modules ('def NAME') \
+         with others. Compile the object again.",
+    ),
+    of(
+        "bad-object-type",
+        "The file is a device object by its name and machine, but neither relocatable nor \
+         executable.",
+    ),
+    of(
+        "conflicting-options",
+        "Two options exclude each other, or one needs another that is not given.",
+    ),
+    of(
+        "host-object-failed",
+        "Reading an input failed; the messages before this one say why.",
+    ),
+    of(
+        "host-script-failed",
+        "The host compiler did not print the linker script that a script of its own is to begin \
+         with. --host-ccbin names the compiler; it needs sh, ld and sed.",
+    ),
+    of(
+        "ignored-host-info",
+        "-kernels-used and -variables-used say what stays, so that it does not matter what host \
+         code uses.",
+    ),
+    of(
+        "ignored-input",
+        "The file was named, but has nothing that a device link can use; the message says why. \
+         Leave it out, or give it the extension of what it is: .cubin, .fatbin, .ptx or .ltoir. \
+         nvlink leaves such files out without a word.",
+    ),
+    of(
+        "incompatible-library",
+        "A file of the library's name has no host objects in it. The search goes on in the next \
+         folder.",
+    ),
+    of(
+        "invalid-option",
+        "An option is not valid UTF-8. Give its value as an argument of its own.",
+    ),
+    of(
+        "invalid-options-file",
+        "An options file is not valid UTF-8.",
+    ),
+    of(
+        "invalid-value",
+        "The value is none that the option takes; --help lists them.",
+    ),
+    of(
+        "limited-arch",
+        "An input has code of an older generation only, which newer processors cannot take over. \
+         The image runs on the processor that is named and on no other.",
+    ),
+    of(
+        "lto-failed",
+        "libnvJitLink refused the LTO-IR. What it said follows the colon.",
+    ),
+    of(
+        "lto-input",
+        "The input has LTO-IR, which is linked with -dlto only. Add -dlto, or compile without it.",
+    ),
+    of(
+        "lto-log",
+        "What libnvJitLink said about a link that succeeded.",
+    ),
+    of(
+        "memory-space-mismatch",
+        "Two files declare one name in different kinds of memory, or once as a function and once \
+         as a variable. Make the declarations agree.",
+    ),
+    of(
+        "merge-failed",
+        "The inputs cannot be joined; the messages before this one say why.",
+    ),
+    of(
+        "missing-arch",
+        "Every link is for one processor: -arch=sm_90.",
+    ),
+    of(
+        "missing-arch-code",
+        "The input has device code, but none that runs on the processor of the link, and no PTX \
+         to compile. Its functions and kernels are missing from the image. Compile it with \
+         -gencode=arch=compute_NN,code=sm_NN for the processor. -suppress-arch-warning silences \
+         the warning.",
+    ),
+    of(
+        "missing-library",
+        "-l names a library of which no folder has a libNAME.a. nvlink says nothing about it. \
+         -L and the environment variable LIBRARY_PATH name folders.",
+    ),
+    of(
+        "missing-nvjitlink",
+        "LTO-IR is compiled by libnvJitLink, which comes with the CUDA toolkit. Install a toolkit \
+         (`cargo cudalink toolkit install`), set CUDA_HOME, or name the library with --nvjitlink.",
+    ),
+    of(
+        "missing-nvvm-path",
+        "nvlink demands -nvvmpath with -dlto. Without --compat it is not needed.",
+    ),
+    of("missing-output", "-o names the file for the image."),
+    of(
+        "missing-ptxas",
+        "PTX is compiled by ptxas, which comes with the CUDA toolkit. Install a toolkit \
+         (`cargo cudalink toolkit install`), set CUDA_HOME, name the program with --ptxas, or \
+         compile the input for the processor of the link so that no PTX is needed.",
+    ),
+    of("missing-value", "The option needs a value behind it."),
+    of(
+        "multiple-definition",
+        "Two inputs define one function or variable. Declare it 'extern' in all files but one, or \
+         make it 'static' or 'inline'. The whole of an archive is linked, so an object that is \
+         named beside the archive that holds it is there twice.",
+    ),
+    of(
+        "narrow-addresses",
+        "The object says that its addresses have 32 bits. Toolkits since 9.0 make none of these.",
+    ),
+    of(
+        "nested-options-files",
+        "Options files name each other too deeply, perhaps in a circle.",
+    ),
+    of(
+        "newer-toolkit",
+        "The object comes from a newer toolkit than the one that this linker follows, 13.0. \
+         Compile it with toolkit 13.0 or older.",
+    ),
+    of(
+        "no-call-graph-node",
+        "An object's call graph names something that is no function. The object is damaged, or \
+         another input defines the function as a variable.",
+    ),
+    of(
+        "no-device-code",
+        "No input has code for the processor, so that the image has no kernels. nvlink makes such \
+         an image without a word.",
+    ),
+    of(
+        "no-device-runtime",
+        "nvlink demands -lcudadevrt with -dlto. Without --compat it is not needed.",
+    ),
+    of("no-input", "No file to link was named."),
+    of(
+        "no-lto-input",
+        "-dlto was given, but no input has LTO-IR: compile with -dlto, too.",
+    ),
+    of(
+        "no-unified-index",
+        "The inputs have unified functions or variables, whose index all images of a program \
+         share. It is named with -uidx.",
+    ),
+    of(
+        "not-a-cubin",
+        "A file with the extension .cubin is no device object. Rename it, or make it with \
+         nvcc -cubin -rdc=true or ptxas -c.",
+    ),
+    of("not-a-fatbin", "A file with the extension .fatbin is none."),
+    of(
+        "not-ptx",
+        "A file with the extension .ptx is neither PTX nor a cubin.",
+    ),
+    of(
+        "odr-violation",
+        "Two inputs define one weak function or variable (an inline function, a template, an \
+         inline variable) in different ways. One of them is taken, and the other's callers get \
+         it, too. The sources, or the compiler's options, differ between the files. --odr=off \
+         turns the check off, --odr=error makes it end the link.",
+    ),
+    of(
+        "old-toolkit",
+        "The object comes from a toolkit before 12.0, whose objects cannot be linked any more. \
+         Compile it again.",
+    ),
+    of(
+        "partial-lto",
+        "Some input has machine code instead of LTO-IR, so that the optimizer does not see all of \
+         the program. Compile it with -dlto, too.",
+    ),
+    of(
+        "prototype-mismatch",
+        "Two files declare one function with different parameters or results. This can only \
+         happen to functions that are extern \"C\" or written in PTX. Make the declarations \
+         agree.",
+    ),
+    of(
+        "ptxas-failed",
+        "ptxas did not compile the PTX of an input. What it printed stands before this message.",
+    ),
+    of(
+        "redefined-option",
+        "An option was given twice with different values. The last one counts.",
+    ),
+    of(
+        "reference-to-deleted",
+        "A function that stays uses one that was to be left out.",
+    ),
+    of("requested", "Text that an option asked for."),
+    of(
+        "resource-usage",
+        "What -v asks for: the resources of each kernel.",
+    ),
+    of(
+        "script-with-input",
+        "A script for the host linker does not depend on inputs. Leave them out.",
+    ),
+    of(
+        "size-mismatch",
+        "Two files declare one variable with different sizes. Make the declarations agree.",
+    ),
+    of("stray-quote", "A quote is opened and not closed."),
+    of(
+        "too-many-compiler-constants",
+        "The compiler put more constants into the bank of a kernel and its functions than it \
+         holds. Compile with -Xptxas --disable-optimizer-constants.",
+    ),
+    of(
+        "too-many-registers",
+        "A kernel was compiled for fewer registers than a function that it calls needs. Raise the \
+         limit of the kernel (__launch_bounds__, __maxnreg__, -maxrregcount), or compile the \
+         function with the same limit.",
+    ),
+    of(
+        "too-much-constant",
+        "The __constant__ variables of all inputs together are larger than the bank, 64 KiB. Move \
+         some of them into __device__ memory.",
+    ),
+    of(
+        "too-much-shared",
+        "A kernel and the functions that it calls have more static __shared__ memory than there \
+         is. Use less, or allocate it at launch: 'extern __shared__'.",
+    ),
+    of(
+        "unbounded-stack",
+        "Calls that start at the kernel can go round, so that the stack it needs is unknown. The \
+         driver gives it cudaLimitStackSize; set that before the launch. \
+         -suppress-stack-size-warning silences the warning.",
+    ),
+    of(
+        "undefined-reference",
+        "A function or variable is used that no input defines. Name the object or library that \
+         defines it; -lcudadevrt defines what kernels need to launch kernels. A definition that is \
+         'static' cannot be used from another file, and one that was compiled without -rdc=true \
+         neither.",
+    ),
+    of("unexpected-value", "The option takes no value."),
+    of(
+        "unknown-code",
+        "--explain takes the code that stands in brackets behind a message.",
+    ),
+    of(
+        "unknown-option",
+        "There is no such option; --help lists all.",
+    ),
+    of(
+        "unknown-symbol",
+        "No input defines or uses the name. It is given as the objects have it, or as it is \
+         written in C++ with its parameters.",
+    ),
+    of(
+        "unreadable-input",
+        "The file does not exist, may not be read, or is too short for any kind of input.",
+    ),
+    of(
+        "unreadable-options-file",
+        "The options file cannot be read.",
+    ),
+    of(
+        "unreadable-tool-record",
+        "The file of --tool-record cannot be read.",
+    ),
+    of(
+        "unsupported-option",
+        "nvlink has this option and rustnvlink does not follow it, because the image would be \
+         another than was asked for. Link with nvlink where it is needed.",
+    ),
+    of(
+        "unused-option",
+        "The option has no effect in this link. nvlink says nothing about it.",
+    ),
+    of(
+        "unwritable-output",
+        "The file cannot be written. What was there before is still there.",
+    ),
+    of(
+        "virtual-arch",
+        "A link is for a real processor, such as sm_90. For compute_90 there is nothing to link.",
+    ),
+    of(
+        "whole-program-company",
+        "An object that was compiled as a whole program (-ewp) is linked with others. It is meant \
+         to be linked with libcudadevrt alone.",
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_documentation_lists_every_code() {
+        let page = include_str!("../../docs/messages.md");
+        for Explanation { code, .. } in EXPLANATIONS {
+            assert!(page.contains(&format!("\n| `{code}` | ")), "{code}");
+        }
+    }
+
+    #[test]
+    fn codes_are_sorted_and_explained_in_sentences() {
+        assert!(EXPLANATIONS.is_sorted_by(|a, b| a.code < b.code));
+        for Explanation { code, text } in EXPLANATIONS {
+            assert!(text.ends_with('.'), "{code}");
+        }
+        assert!(explain("undefined-reference").is_some());
+        assert_eq!(explain("no-such-code"), None);
+    }
+}

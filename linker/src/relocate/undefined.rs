@@ -1,0 +1,179 @@
+//! What a user wants to know about a name that nobody defines: who needs it,
+//! and which name may have been meant.
+
+use std::collections::VecDeque;
+
+use crate::arch::reserved;
+use crate::demangle::readable;
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::id::{FunctionId, Id as _, IdVec, SymbolId};
+use crate::layout::LaidOut;
+use crate::merge::{Definition, Merged, SharedHome};
+
+/// So many names are explained; the others are only named.
+const MAX_EXPLAINED: usize = 20;
+/// How many functions a call path shows at most.
+const MAX_PATH: usize = 8;
+/// How much alike two names are, from 0 to 1, of which one may be meant.
+const ALIKE: f64 = 0.93;
+
+/// Everything that live code needs must be defined or be a system call. What
+/// is missing is reported in the order in which it was first named.
+pub(super) fn report(laid_out: &LaidOut<'_>, diagnostics: &mut Diagnostics) {
+    let merged = &laid_out.pruned.merged;
+    let live = &laid_out.pruned.live;
+    // The function whose code uses it first, if it is code.
+    let mut users: IdVec<SymbolId, Option<Option<FunctionId>>> =
+        IdVec::filled(&merged.symbols, None);
+    for (id, section) in merged.sections.enumerate() {
+        if !live.sections[id] {
+            continue;
+        }
+        for relocation in &section.relocations {
+            let symbol = &merged.symbols[relocation.symbol];
+            // Shared memory with a size is not dynamic: someone must define it.
+            let is_missing = match symbol.definition {
+                Definition::Undefined => true,
+                Definition::Shared(SharedHome::Dynamic) => symbol.size > 0,
+                Definition::Section(_)
+                | Definition::Common
+                | Definition::Shared(_)
+                | Definition::Never => false,
+            };
+            if !is_missing
+                || symbol.weak_reference
+                || laid_out.texture_slots.contains(relocation.symbol)
+                || reserved::is_unified_table(&symbol.name)
+                || relocation.discarded
+                || reserved::is_provided_by_driver(&symbol.name)
+            {
+                continue;
+            }
+            users[relocation.symbol].get_or_insert(section.function);
+        }
+    }
+    let missing: Vec<SymbolId> = users
+        .enumerate()
+        .filter_map(|(id, user)| user.map(|_| id))
+        .collect();
+    if missing.is_empty() {
+        return;
+    }
+    let callers = callers(laid_out);
+    for (index, &id) in missing.iter().enumerate() {
+        let symbol = &merged.symbols[id];
+        let input = symbol
+            .input
+            .map_or("", |i| merged.inputs[i.index()].as_str());
+        let mut diagnostic = Diagnostic::undefined_reference(&symbol.name, input);
+        if index < MAX_EXPLAINED {
+            if let Some(user) = users[id].flatten() {
+                diagnostic = diagnostic.with_note(needed_by(merged, &callers, user));
+            }
+            if let Some(meant) = alike(merged, &symbol.name) {
+                diagnostic = diagnostic.with_note(meant);
+            }
+            if symbol.name.starts_with("cuda") {
+                diagnostic = diagnostic.with_note("help: -lcudadevrt defines the device runtime");
+            }
+        }
+        diagnostics.push(diagnostic);
+    }
+}
+
+/// For each function that a kernel reaches, the function before it on a
+/// shortest way from a kernel; kernels have themselves.
+fn callers(laid_out: &LaidOut<'_>) -> IdVec<FunctionId, Option<FunctionId>> {
+    let pruned = &laid_out.pruned;
+    let functions = &pruned.merged.functions;
+    let mut takers = vec![Vec::new(); pruned.merged.prototypes.len()];
+    for (id, function) in functions.enumerate() {
+        if let Some(prototype) = function.address_taken {
+            takers[prototype.index()].push(id);
+        }
+    }
+    let mut callers = IdVec::filled(functions, None);
+    let mut pending = VecDeque::new();
+    for entry in pruned.entries() {
+        callers[entry] = Some(entry);
+        pending.push_back(entry);
+    }
+    while let Some(id) = pending.pop_front() {
+        let function = &functions[id];
+        let indirect = function
+            .indirect_calls
+            .iter()
+            .flat_map(|prototype| &takers[prototype.index()]);
+        for &callee in function.calls.iter().chain(indirect) {
+            if callers[callee].is_none() {
+                callers[callee] = Some(id);
+                pending.push_back(callee);
+            }
+        }
+    }
+    callers
+}
+
+/// The calls that lead from a kernel to a function.
+fn needed_by(
+    merged: &Merged<'_>,
+    callers: &IdVec<FunctionId, Option<FunctionId>>,
+    user: FunctionId,
+) -> String {
+    let name = |id: FunctionId| readable(&merged.symbols[merged.functions[id].symbol].name);
+    let input = |id: FunctionId| {
+        let input = merged.symbols[merged.functions[id].symbol].input;
+        input.map_or("", |i| merged.inputs[i.index()].as_str())
+    };
+    let mut path = vec![user];
+    while let Some(caller) = callers[path[path.len() - 1]]
+        && caller != path[path.len() - 1]
+    {
+        path.push(caller);
+    }
+    let place = format!("in '{}'", input(user));
+    let is_reached = merged.functions[path[path.len() - 1]].is_entry;
+    path.reverse();
+    let mut names: Vec<String> = path.iter().map(|&id| name(id)).collect();
+    if names.len() > MAX_PATH {
+        names.splice(MAX_PATH / 2..names.len() - MAX_PATH / 2, ["..".to_owned()]);
+    }
+    match is_reached {
+        true => format!("needed by kernel {}, {place}", names.join(" -> ")),
+        false => format!("needed by {}, {place}", names.join(" -> ")),
+    }
+}
+
+/// A defined name that may have been meant: one of the same function with
+/// other parameters, or one with other letters.
+fn alike(merged: &Merged<'_>, missing: &str) -> Option<String> {
+    let wanted = readable(missing);
+    let base = |name: &str| name.split('(').next().unwrap_or_default().to_owned();
+    let wanted_base = base(&wanted);
+    let mut best: Option<(f64, SymbolId)> = None;
+    for (id, symbol) in merged.symbols.enumerate() {
+        let is_defined = matches!(
+            symbol.definition,
+            Definition::Section(_) | Definition::Common | Definition::Shared(_)
+        );
+        if !is_defined || symbol.input.is_none() || symbol.name == missing {
+            continue;
+        }
+        let mut score = strsim::jaro_winkler(&symbol.name, missing);
+        // To demangle is slower than to compare.
+        if score > 0.7 && base(&readable(&symbol.name)) == wanted_base {
+            score = 1.0;
+        }
+        if score >= ALIKE && best.is_none_or(|(other, _)| score > other) {
+            best = Some((score, id));
+        }
+    }
+    let (_, id) = best?;
+    let symbol = &merged.symbols[id];
+    let input = &merged.inputs[symbol.input?.index()];
+    let known = readable(&symbol.name);
+    Some(match known == wanted {
+        true => format!("did you mean {}, which '{input}' defines?", symbol.name),
+        false => format!("did you mean {known}, which '{input}' defines?"),
+    })
+}
