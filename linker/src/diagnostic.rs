@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::arch::Sm;
 use crate::demangle::readable;
 use crate::explain::explain;
 
@@ -119,6 +120,16 @@ impl Diagnostic {
     pub fn unified_without_index() -> Self {
         let text = "Unified symbols found but index file not specified.";
         Self::new(Severity::Fatal, "no-unified-index", text)
+    }
+
+    /// An input does not say what its code needs.
+    pub fn missing_attribute(target: Sm, attribute: &str, input: &str) -> Self {
+        let text = format!(
+            "Output is limited to run on SM Arch '{}' only, due to missing attribute \
+             '{attribute}' in input file '{input}'",
+            target.number
+        );
+        Self::new(Severity::Warning, "missing-attribute", text)
     }
 
     /// The call graph names what is no function.

@@ -8,7 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::cubin::{Binding, SymbolOther, SymbolType};
 use crate::id::{FunctionId, SectionId, SymbolId};
-use crate::merge::{Definition, SectionKind, SharedHome, Symbol};
+use crate::merge::{Definition, Section, SectionKind, SharedHome, Symbol};
 use crate::options::EarlyAddresses;
 use crate::prune::Pruned;
 
@@ -103,25 +103,28 @@ fn fill_dynamic(pruned: &mut Pruned<'_>, module: Option<SectionId>, layout: &mut
     let kernels: Vec<FunctionId> = merged
         .functions
         .enumerate()
-        .filter(|(_, function)| function.is_entry)
+        .filter(|(_, f)| merged.symbols[f.symbol].other.has(SymbolOther::ENTRY))
         .map(|(id, _)| id)
         .collect();
     for kernel in kernels {
-        let function = &pruned.merged.functions[kernel];
-        let (Some(code), Some(shared)) = (function.text, function.shared) else {
+        let Some(code) = pruned.merged.functions[kernel].text else {
             continue;
         };
         let uses = |relocations: &[crate::merge::Relocation]| {
             relocations.iter().any(|r| dynamic.contains(&r.symbol))
         };
         let uses_dynamic = uses(&pruned.merged.sections[code].relocations);
-        let content = &mut pruned.merged.sections[shared].content;
-        content.align = content.align.max(module_align);
+        if let Some(shared) = pruned.merged.functions[kernel].shared {
+            let content = &mut pruned.merged.sections[shared].content;
+            content.align = content.align.max(module_align);
+        }
         if uses_dynamic {
+            let instance = add_instance(pruned);
+            let shared = shared_section(pruned, kernel, code);
+            let content = &mut pruned.merged.sections[shared].content;
             content.align = content.align.max(DYNAMIC_ALIGN);
             content.size = content.size.next_multiple_of(DYNAMIC_ALIGN);
-            let start = content.size;
-            let instance = add_instance(pruned, start);
+            pruned.merged.symbols[instance].value = content.size;
             let row = &mut pruned.merged.sections[code];
             let native = row.native.iter_mut().flat_map(|n| &mut n.relocations);
             for relocation in row.relocations.iter_mut().chain(native) {
@@ -148,14 +151,28 @@ fn fill_dynamic(pruned: &mut Pruned<'_>, module: Option<SectionId>, layout: &mut
     }
 }
 
-fn add_instance(pruned: &mut Pruned<'_>, start: u64) -> SymbolId {
+/// The section of a kernel's shared memory. A kernel that the command line
+/// leaves out has none from the start.
+fn shared_section(pruned: &mut Pruned<'_>, kernel: FunctionId, code: SectionId) -> SectionId {
+    let merged = &pruned.merged;
+    let function = &merged.functions[kernel];
+    let is_own = |s: &Section<'_>| s.kind == SectionKind::Shared && s.target == Some(code);
+    let known = function.shared.or_else(|| {
+        let own = merged.sections.enumerate().find(|(_, s)| is_own(s));
+        own.map(|(id, _)| id)
+    });
+    let name = format!(".nv.shared.{}", merged.symbols[function.symbol].name);
+    known.unwrap_or_else(|| pruned.add_section(name, SectionKind::Shared, 0x43, 1, Some(code)))
+}
+
+fn add_instance(pruned: &mut Pruned<'_>) -> SymbolId {
     let symbol = pruned.merged.symbols.push(Symbol {
         name: INSTANCE.into(),
         kind: SymbolType::CUDA_OBJECT,
         binding: Binding::WEAK,
         other: SymbolOther(SymbolOther::SHARED | 1),
         definition: Definition::Undefined,
-        value: start,
+        value: 0,
         size: 0,
         weak_reference: false,
         space: SymbolOther::SHARED,

@@ -12,6 +12,20 @@ pub(crate) struct CompatRecord {
     pub(crate) value: Vec<u8>,
 }
 
+/// What an input with attributes means that lacks one of these (case
+/// `relocatable_empty`).
+const DEFAULTS: [(CompatCode, Format, [u8; 2]); 5] = [
+    (CompatCode::ISA_CLASS, Format::Byte, [0, 0]),
+    (CompatCode::INST_TENSORMAP_V1, Format::Byte, [3, 0]),
+    (CompatCode::INST_TCGEN05_MMA, Format::Byte, [0, 0]),
+    (
+        CompatCode::ENABLE_OPPORTUNISTIC_FINALIZATION,
+        Format::Byte,
+        [1, 0],
+    ),
+    (CompatCode::MERCURY_ISA_VERSION, Format::Half, [0, 1]),
+];
+
 /// The merged attributes, in the order of their first appearance.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Compat {
@@ -40,15 +54,18 @@ impl Compat {
         }
     }
 
-    /// Merges the attributes of one input.
-    pub(super) fn merge(&mut self, data: &[u8], target: Sm) -> Result<(), ParseError> {
+    /// Merges the attributes of one input. Says whether it names the class of
+    /// its instructions: what does not runs on one processor only.
+    pub(super) fn merge(&mut self, data: &[u8], target: Sm) -> Result<bool, ParseError> {
         let first = !std::mem::replace(&mut self.merged_one, true);
         if first {
             self.records.clear();
         }
+        let mut missing = DEFAULTS.to_vec();
         for record in CompatRecords::new(data) {
             let record = record?;
             let attribute = record.code;
+            missing.retain(|(code, ..)| *code != attribute);
             if attribute == CompatCode::CAN_FASTPATH_FINALIZE && !target.has_mercury() {
                 continue;
             }
@@ -57,16 +74,10 @@ impl Compat {
             } else {
                 &record.value[..]
             };
-            match self.records.iter_mut().find(|r| r.attribute == attribute) {
-                Some(merged) => merge_value(attribute, &mut merged.value, value),
-                // An attribute that an earlier input lacks counts as zero there,
-                // which is what the combining rules give for a new record.
-                None => self.records.push(CompatRecord {
-                    format: record.format,
-                    attribute,
-                    value: value.to_vec(),
-                }),
-            }
+            self.merge_record(attribute, record.format, value);
+        }
+        for &(attribute, format, value) in &missing {
+            self.merge_record(attribute, format, &value);
         }
         if first
             && let Some(record) = self
@@ -76,7 +87,24 @@ impl Compat {
         {
             record.value[0] = u8::from(target.suffix == Some(Suffix::A));
         }
-        Ok(())
+        let has_class = |(code, ..): &(CompatCode, Format, [u8; 2])| *code != CompatCode::ISA_CLASS;
+        Ok(missing.iter().all(has_class))
+    }
+
+    fn merge_record(&mut self, attribute: CompatCode, format: Format, value: &[u8]) {
+        if let Some(merged) = self.records.iter_mut().find(|r| r.attribute == attribute) {
+            merge_value(attribute, &mut merged.value, value);
+            return;
+        }
+        // What the link computes stays last.
+        let is_last = |record: &CompatRecord| record.attribute == CompatCode::CAN_FASTPATH_FINALIZE;
+        let end = self.records.len() - usize::from(self.records.last().is_some_and(is_last));
+        let record = CompatRecord {
+            format,
+            attribute,
+            value: value.to_vec(),
+        };
+        self.records.insert(end, record);
     }
 
     /// The section's bytes.

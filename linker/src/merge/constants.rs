@@ -6,7 +6,7 @@
 
 use crate::cubin::{Binding, SymbolOther};
 use crate::id::SectionId;
-use crate::read::{InputSection, Role};
+use crate::read::Role;
 
 use super::SectionKind;
 use super::merger::{Current, Merger, Placed};
@@ -35,40 +35,39 @@ impl<'d> Merger<'d, '_> {
         }
     }
 
-    /// The section of the definition in use where that of another was left
-    /// out.
-    pub(super) fn used_instead(&self, current: &Current<'_, 'd>, index: usize) -> Option<Placed> {
-        let input = &current.object.sections[index];
-        let used = current.discarded[input.target()?]?;
-        let section = self.known_section(input.name, used)?;
-        Some(Placed { section, base: 0 })
-    }
-
     /// The compiler constants of a weak function that another input defines
     /// stay as dead bytes behind those in use (case `ocg_weak`). The
     /// parameters of a weak kernel do beside a strong one (case `weak_kernel`).
+    /// Says where they are.
     pub(super) fn merge_unused_constants(
         &mut self,
-        current: &Current<'_, 'd>,
-        input: &InputSection<'d>,
-    ) {
-        let (Role::Constant(bank), Some(text)) = (input.role, input.target()) else {
-            return;
+        current: &mut Current<'_, 'd>,
+        index: usize,
+    ) -> Option<Placed> {
+        if let Some(&placed) = current.unused.get(&index) {
+            return Some(placed);
+        }
+        let input = current.object.sections[index];
+        let (Role::Constant(bank), text) = (input.role, input.target()?) else {
+            return None;
         };
-        let Some(used) = current.discarded[text] else {
-            return;
-        };
+        let used = current.discarded[text]?;
         let is_strong = self.merged.sections[used].function.is_some_and(|function| {
             let symbol = self.merged.functions[function].symbol;
             self.merged.symbols[symbol].binding != Binding::WEAK
         });
-        if bank == 0 && !is_strong {
-            return;
-        }
         let kind = SectionKind::Constant(bank);
         let section = self.section(input.name, kind, input.flags, 1, Some(used));
-        self.merged.sections[section]
-            .content
-            .append(input.data, input.size, input.align);
+        let base = match bank == 0 && !is_strong {
+            true => 0,
+            false => {
+                self.merged.sections[section]
+                    .content
+                    .append(input.data, input.size, input.align)
+            }
+        };
+        let placed = Placed { section, base };
+        current.unused.insert(index, placed);
+        Some(placed)
     }
 }

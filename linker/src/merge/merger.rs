@@ -34,6 +34,8 @@ pub(super) struct Current<'a, 'd> {
     /// Ends of weak variables that another input defines, by section and
     /// start. Their bytes stay, but nothing patches them.
     pub(super) discarded_data: BTreeMap<(usize, u64), u64>,
+    /// Where the constants of weak functions went that another input defines.
+    pub(super) unused: FxHashMap<usize, Placed>,
     /// Code of earlier inputs that this input defines anew.
     pub(super) replaced: FxHashMap<SectionId, Replaced>,
     registers: Option<FxHashMap<u32, u32>>,
@@ -201,6 +203,7 @@ impl<'d, 'l> Merger<'d, 'l> {
             symbols: vec![None; object.symbols.len()],
             discarded: vec![None; object.sections.len()],
             discarded_data: BTreeMap::new(),
+            unused: FxHashMap::default(),
             replaced: FxHashMap::default(),
             registers: None,
         };
@@ -235,8 +238,7 @@ impl<'d, 'l> Merger<'d, 'l> {
             match current.object.sections[index as usize].role {
                 Role::Constant(_) | Role::GlobalInit | Role::Debug | Role::SharedReserved => {
                     if self.place(current, index as usize).is_none() {
-                        let section = current.object.sections[index as usize];
-                        self.merge_unused_constants(current, &section);
+                        self.merge_unused_constants(current, index as usize);
                     }
                 }
                 // These are merged by their symbols or record by record.
@@ -266,7 +268,14 @@ impl<'d, 'l> Merger<'d, 'l> {
     ) -> Result<(), ParseError> {
         match section.role {
             Role::Note => self.merged.notes.merge(section)?,
-            Role::Compat => self.merged.compat.merge(section.data, self.merged.target)?,
+            Role::Compat => {
+                let target = self.merged.target;
+                if !self.merged.compat.merge(section.data, target)? {
+                    let name = &current.object.name;
+                    self.diagnostics
+                        .push(Diagnostic::missing_attribute(target, "ISA_CLASS", name));
+                }
+            }
             Role::Debug => {
                 self.place(current, index);
             }
@@ -356,12 +365,6 @@ impl<'d, 'l> Merger<'d, 'l> {
         let section = self.new_section(key.0.clone(), kind, flags, align, target);
         self.section_keys.insert(key, section);
         section
-    }
-
-    /// The section of this name that belongs to `target`, if there is one.
-    pub(super) fn known_section(&self, name: &'d str, target: SectionId) -> Option<SectionId> {
-        let key = (Cow::Borrowed(name), Some(target));
-        self.section_keys.get(&key).copied()
     }
 
     /// Makes a section even where one of the same name exists.

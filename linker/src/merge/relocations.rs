@@ -3,7 +3,7 @@
 use crate::arch::reserved;
 use crate::cubin::{Relocation as FileRelocation, Symbol as FileSymbol, SymbolType};
 use crate::error::{ParseError, Problem};
-use crate::options::Keeping;
+use crate::options::{EarlyAddresses, ImageKind, Keeping};
 use crate::read::{InputSection, Role};
 
 use super::constants::PLACE_NAME;
@@ -49,6 +49,14 @@ impl<'d> Merger<'d, '_> {
             }
             is_first &= is_discarded;
             if let Some(merged) = merged {
+                // The move to its place in the section is an addend.
+                if form == Form::Rel
+                    && merged.addend != 0
+                    && self.merged.image == ImageKind::Relocatable(EarlyAddresses::Leave)
+                {
+                    let name = format!(".rela{}", self.merged.sections[patched.section].name);
+                    self.section(name, SectionKind::Rela, 0x40, 8, Some(patched.section));
+                }
                 self.merged.sections[patched.section]
                     .relocations
                     .push(merged);

@@ -210,9 +210,12 @@ impl<'d> Merger<'d, '_> {
         row.records.clear();
         row.native = NativeFunction::default();
         // What the old code calls stays, and what the new one calls is added
-        // even if it is the same (case `weak_calls`).
-        for &callee in &row.calls {
-            self.calls_seen.remove(&(function, callee));
+        // even if it is the same; in relocatable objects if it is not (case
+        // `weak_calls`).
+        if self.merged.image.is_executable() {
+            for &callee in &row.calls {
+                self.calls_seen.remove(&(function, callee));
+            }
         }
         let replaced = Replaced {
             symbol: id,
@@ -313,6 +316,8 @@ impl<'d> Merger<'d, '_> {
     ) -> Option<SymbolId> {
         let home = match symbol.place.section() {
             None => SharedHome::Dynamic,
+            // nvlink defines it in its relocatable objects.
+            Some(_) if symbol.binding != Binding::LOCAL && symbol.size == 0 => SharedHome::Dynamic,
             Some(section) => {
                 let placed = self.place(current, section as usize)?;
                 match self.merged.sections[placed.section].target {
@@ -384,8 +389,10 @@ impl<'d> Merger<'d, '_> {
         let section = symbol.place.section()? as usize;
         let placed = match self.place(current, section) {
             // The parameters of a weak kernel that lost are those of the
-            // kernel that is used.
-            None if symbol.other == PLACE_NAME => self.used_instead(current, section)?,
+            // kernel that is used, or stand behind them.
+            None if current.object.sections[section].role == Role::Constant(0) => {
+                self.merge_unused_constants(current, section)?
+            }
             placed => placed?,
         };
         let id = self.new_named(current, symbol, Binding::LOCAL, Listing::Local);

@@ -10,7 +10,7 @@ use rustc_hash::FxHashSet;
 use crate::call_graph::CallGraph;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::id::{FunctionId, Id as _, IdVec, SectionId, SymbolId};
-use crate::merge::{Definition, Merged, SectionKind};
+use crate::merge::{Definition, Merged, Section, SectionKind};
 use crate::options::{DebugLevel, Keeping, Options};
 
 /// What is alive, beside what was merged.
@@ -55,14 +55,7 @@ pub(crate) fn prune<'d>(
         if let Some(function) = section.function {
             sections[id] = functions[function];
         }
-        // The constants of a weak kernel whose code was replaced by code that
-        // has none (case `weak_kernel`).
-        if matches!(section.kind, SectionKind::Constant(1..))
-            && section.target.is_some()
-            && section.content.size == 0
-        {
-            sections[id] = false;
-        }
+        sections[id] &= !lost_its_content(section);
     }
     // A relocation section belongs to a section that may belong to code.
     for relocations in [false, true] {
@@ -96,14 +89,28 @@ pub(crate) fn prune<'d>(
     }
 }
 
+/// The constants of a weak kernel whose code was replaced by code that has
+/// none (case `weak_kernel`).
+fn lost_its_content(section: &Section<'_>) -> bool {
+    matches!(section.kind, SectionKind::Constant(1..))
+        && section.target.is_some()
+        && section.content.size == 0
+}
+
 /// Keeps everything: a later link knows what is needed.
 pub(crate) fn keep_all(merged: Merged<'_>) -> Pruned<'_> {
     let graph = CallGraph::new(&merged.functions, merged.prototypes.len());
-    let live = Liveness {
+    let mut live = Liveness {
         functions: IdVec::filled(&merged.functions, true),
         sections: IdVec::filled(&merged.sections, true),
         symbols: IdVec::filled(&merged.symbols, true),
     };
+    for (id, section) in merged.sections.enumerate() {
+        if lost_its_content(section) {
+            live.sections[id] = false;
+            live.symbols[section.symbol] = false;
+        }
+    }
     Pruned {
         merged,
         graph,

@@ -146,14 +146,15 @@ fn apply(
         if relocation.discarded {
             return Ok(());
         }
-        // Where the field is the addend, it takes what the move added.
-        let mut moved = *relocation;
-        if relocation.form == Form::Rel && relocation.addend != 0 {
-            let added = std::mem::take(&mut moved.addend) as u64;
-            row.resolve(patched.bytes.to_mut(), relocation.offset, added, None, None)
+        let mut kept = *relocation;
+        if kept.form == Form::Rel && kept.addend != 0 {
+            let field = row
+                .implicit_addend(&patched.bytes, kept.offset)
                 .map_err(|e| fail(e.to_string()))?;
+            kept.addend = kept.addend.wrapping_add(field as i64);
+            kept.form = Form::Rela;
         }
-        patched.kept.push(moved);
+        patched.kept.push(kept);
         return Ok(());
     }
     if row.class == Class::UnusedClear {

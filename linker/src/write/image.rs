@@ -255,14 +255,10 @@ fn segments(
             None => placed[last].offset + placed[last].size,
         };
         let mut memory_size = file_end - start;
-        for (position, &index) in covered.iter().filter(is_empty).enumerate() {
+        for &index in covered.iter().filter(is_empty) {
             let align = sections[index].align.max(1);
-            // Only the first one is aligned by its address; the others by
-            // their distance from the start of the segment.
-            memory_size = match position {
-                0 => (start + memory_size).next_multiple_of(align) - start,
-                _ => memory_size.next_multiple_of(align),
-            } + placed[index].size;
+            memory_size = (start + memory_size).next_multiple_of(align) - start;
+            memory_size += placed[index].size;
         }
         loads.push([
             PT_LOAD,
