@@ -157,18 +157,18 @@ fn apply(
         patched.kept.push(kept);
         return Ok(());
     }
-    if row.class == Class::UnusedClear {
-        if removed && !relocation.discarded {
-            row.apply(patched.bytes.to_mut(), relocation.offset, 0, None)
-                .map_err(|e| fail(e.to_string()))?;
-        }
+    let is_function = resolver.is_function(relocation);
+    let value = resolver.value(relocation);
+    let is_cleared = removed || resolver.is_shared(relocation);
+    if row.class == Class::UnusedClear && is_cleared && !relocation.discarded {
+        row.apply(patched.bytes.to_mut(), relocation.offset, 0, None)
+            .map_err(|e| fail(e.to_string()))?;
         return Ok(());
     }
     if removed || relocation.discarded || resolver.is_ignored(relocation) {
         return Ok(());
     }
-    let value = resolver.value(relocation);
-    match (row.class, value) {
+    let kept_as = match (row.class, value) {
         (Class::Patch | Class::Slot | Class::Unified { .. }, Some(target)) => {
             let Some(at) = at else { return Ok(()) };
             let (value, addend) = match relocation.form {
@@ -177,21 +177,41 @@ fn apply(
             };
             row.resolve(patched.bytes.to_mut(), at, value, addend, target.bank)
                 .map_err(|e| fail(e.to_string()))?;
+            return Ok(());
         }
-        (Class::Dropped | Class::Yield, Some(_)) => {}
-        (Class::Dropped, None) => {}
-        (Class::Unified { plain }, None) if resolver.is_executable() => {
-            patched.kept.push(Relocation {
-                kind: plain.0,
-                symbol: resolver.first_name(relocation.symbol),
-                ..*relocation
-            });
+        (Class::Dropped | Class::Yield | Class::UnusedClear, Some(_)) => return Ok(()),
+        (Class::Dropped | Class::UnusedClear, None) if is_function => return Ok(()),
+        (Class::Unified { plain }, None) if resolver.is_executable() => plain,
+        (Class::FunctionDescriptor, _) if !is_function => {
+            return Err(fail("the target is not a function".to_owned()));
         }
-        _ => patched.kept.push(Relocation {
-            symbol: resolver.first_name(relocation.symbol),
-            ..*relocation
-        }),
-    }
+        (Class::PcRelative, Some(target)) if target.bank.is_some() => {
+            return Err(fail("the target is not code".to_owned()));
+        }
+        (Class::KeptForDriver, Some(_)) if resolver.is_shared(relocation) => {
+            return Err(fail(
+                "the driver knows no address of shared memory".to_owned(),
+            ));
+        }
+        (Class::Refused, _) => {
+            return Err(fail("the type is not for relocatable objects".to_owned()));
+        }
+        (Class::KeptForDriver | Class::FunctionDescriptor | Class::PcRelative, _)
+        | (
+            Class::Patch
+            | Class::Slot
+            | Class::Unified { .. }
+            | Class::Dropped
+            | Class::Yield
+            | Class::UnusedClear,
+            None,
+        ) => kind,
+    };
+    patched.kept.push(Relocation {
+        kind: kept_as.0,
+        symbol: resolver.first_name(relocation.symbol),
+        ..*relocation
+    });
     Ok(())
 }
 

@@ -28,6 +28,8 @@ pub(super) struct Target {
 /// The bank of what lies in none: nvlink subtracts the section type of bank 0
 /// from that of no section, and five bits of the difference are this.
 const NO_BANK: u8 = 28;
+/// The same of the section type of shared memory (case `every_relocation`).
+const SHARED_BANK: u8 = 6;
 
 /// Resolves the relocations of one section.
 pub(super) struct Resolver<'a, 'd> {
@@ -67,7 +69,17 @@ impl<'a, 'd> Resolver<'a, 'd> {
         symbol.definition == Definition::Undefined && reserved::is_unified_table(&symbol.name)
     }
 
-    /// The value, where the link decides it.
+    /// Whether the target is code.
+    pub(super) fn is_function(&self, relocation: &Relocation) -> bool {
+        self.laid_out.pruned.merged.symbols[relocation.symbol].kind == SymbolType::FUNC
+    }
+
+    /// Whether the target is shared memory.
+    pub(super) fn is_shared(&self, relocation: &Relocation) -> bool {
+        let symbol = &self.laid_out.pruned.merged.symbols[relocation.symbol];
+        matches!(symbol.definition, Definition::Shared(_)) && self.is_executable()
+    }
+
     /// The driver is told the name that owns the code, not an alias of it
     /// (case `alias`).
     pub(super) fn first_name(&self, symbol: SymbolId) -> SymbolId {
@@ -77,6 +89,7 @@ impl<'a, 'd> Resolver<'a, 'd> {
             .map_or(symbol, |owner| merged.functions[owner].symbol)
     }
 
+    /// The value, where the link decides it.
     pub(super) fn value(&self, relocation: &Relocation) -> Option<Target> {
         let merged = &self.laid_out.pruned.merged;
         let symbol = &merged.symbols[relocation.symbol];
@@ -91,14 +104,14 @@ impl<'a, 'd> Resolver<'a, 'd> {
                 Some(Target {
                     // No kernel reaches the function.
                     value: start.copied().unwrap_or(u64::MAX),
-                    bank: None,
+                    bank: Some(SHARED_BANK),
                 })
             }
             Definition::Shared(_) => {
                 let offset = shared.offset.get(&relocation.symbol).copied().unwrap_or(0);
                 Some(Target {
                     value: offset,
-                    bank: None,
+                    bank: Some(SHARED_BANK),
                 })
             }
             Definition::Section(section) => match merged.sections[section].kind {
