@@ -134,6 +134,12 @@ pub const EXPLANATIONS: &[Explanation] = &[
          the warning.",
     ),
     of(
+        "missing-attribute",
+        "An input does not say in .nv.compat what its code needs, as a relocatable object that was \
+         linked from nothing does not. The image runs on the processor that is named and on no \
+         other.",
+    ),
+    of(
         "missing-library",
         "-l names a library of which no folder has a libNAME.a. nvlink says nothing about it. \
          -L and the environment variable LIBRARY_PATH name folders.",
