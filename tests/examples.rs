@@ -11,6 +11,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use cudalink_toolkit::Tool;
+use rustnvlink_tests::identity::program;
 use rustnvlink_tests::toolkit::Toolkit;
 
 /// Tests of `cmake.rs`.
@@ -24,8 +25,11 @@ fn examples_do_what_they_say() -> Result<()> {
         Ok(toolkit) => toolkit,
         Err(reason) => return skip(&reason),
     };
-    let bin = toolkit.tool(Tool::Nvcc)?;
-    let bin = bin.parent().context("nvcc lies in no folder")?;
+    let nvcc = toolkit.tool(Tool::Nvcc)?;
+    let ours = program("cargo-cudalink")?;
+    let bin = nvcc.parent().context("nvcc lies in no folder")?;
+    // For `cargo cudalink`.
+    let ours = ours.parent().context("our program lies in no folder")?;
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
     let list = fs::read_to_string(examples.join("README.md"))?;
     let mut run = 0;
@@ -41,7 +45,7 @@ fn examples_do_what_they_say() -> Result<()> {
             "{name} is not listed"
         );
         if !WITH_CMAKE.contains(&name) && !SHARED.contains(&name) {
-            follow(&entry.path(), bin)?;
+            follow(&entry.path(), bin, ours)?;
             run += 1;
         }
     }
@@ -50,7 +54,7 @@ fn examples_do_what_they_say() -> Result<()> {
 }
 
 /// Runs the commands of a README.
-fn follow(folder: &Path, toolkit: &Path) -> Result<()> {
+fn follow(folder: &Path, toolkit: &Path, ours: &Path) -> Result<()> {
     let readme = folder.join("README.md");
     let text = fs::read_to_string(&readme).with_context(|| format!("no {}", readme.display()))?;
     let commands: Vec<&str> = text
@@ -62,10 +66,11 @@ fn follow(folder: &Path, toolkit: &Path) -> Result<()> {
         let output = Command::new("sh")
             .args(["-e", "-c", command])
             .current_dir(folder)
-            .env("PATH", path(toolkit)?)
+            .env("PATH", path(&[toolkit, ours])?)
             .env("CUDA_HOME", toolkit.parent().unwrap_or(toolkit))
             // One processor is enough to see that it works.
             .env("CUDAARCHS", "90")
+            .env("CUDALINK_ARCH", "sm_90")
             // Shared, so that no crate is built twice.
             .env("CARGO_TARGET_DIR", target_folder()?)
             .output()?;
@@ -80,11 +85,11 @@ fn follow(folder: &Path, toolkit: &Path) -> Result<()> {
     Ok(())
 }
 
-/// `PATH` with the toolkit first.
-fn path(toolkit: &Path) -> Result<OsString> {
+/// `PATH` with these folders first.
+fn path(first: &[&Path]) -> Result<OsString> {
     let path = env::var_os("PATH").unwrap_or_default();
-    let folders = std::iter::once(toolkit.to_owned()).chain(env::split_paths(&path));
-    Ok(env::join_paths(folders)?)
+    let first = first.iter().map(|folder| PathBuf::from(*folder));
+    Ok(env::join_paths(first.chain(env::split_paths(&path)))?)
 }
 
 /// Where the examples are built: beside what Cargo builds.

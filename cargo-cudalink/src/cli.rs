@@ -2,7 +2,8 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::{inspect, link, script, style, toolkit};
+use crate::cargo::WithDevice;
+use crate::{clean, inspect, link, script, shell, style, toolkit};
 
 /// Device-links the CUDA objects of a Cargo build.
 #[derive(Debug, Parser)]
@@ -14,10 +15,31 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Compile the current package, and device-link its programs
+    #[command(visible_alias = "b")]
+    Build(Box<WithDevice<cargo_options::Build>>),
+    /// Run a program of the current package
+    #[command(visible_alias = "r")]
+    Run(Box<WithDevice<cargo_options::Run>>),
+    /// Run the tests
+    #[command(visible_alias = "t")]
+    Test(Box<WithDevice<cargo_options::Test>>),
+    /// Run the benchmarks
+    Bench(Box<WithDevice<cargo_options::Bench>>),
+    /// Analyze the current package and report errors, but don't link
+    #[command(visible_alias = "c")]
+    Check(Box<WithDevice<cargo_options::Check>>),
+    /// Run clippy on the current package
+    Clippy(Box<WithDevice<cargo_options::Clippy>>),
+    /// Compile the current package with extra options for rustc
+    Rustc(Box<WithDevice<cargo_options::Rustc>>),
+    Clean(clean::Arguments),
     Inspect(inspect::Arguments),
     Link(link::Arguments),
     Script(script::Arguments),
     Toolkit(toolkit::Arguments),
+    Completions(shell::CompletionsArguments),
+    Man(shell::ManArguments),
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! `cargo cudalink link`: links device code as `nvcc -dlink` does, and writes it in the form that is asked for.
 
 mod bindings;
-mod messages;
+pub(crate) mod messages;
 mod stub;
 
 use std::path::{Path, PathBuf};
@@ -18,6 +18,7 @@ use rustnvlink::inputs::Kernels;
 use rustnvlink::options::DebugLevel;
 use rustnvlink::output;
 
+use crate::settings::KernelChoice;
 use bindings::Language;
 
 /// Link device code for one or more processors, as `nvcc -dlink` does
@@ -86,15 +87,6 @@ enum OutputFormat {
     Rust,
     /// A C header with a fatbin and its description
     CHeader,
-}
-
-/// Which kernels stay.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum KernelChoice {
-    /// Those that host code names, as nvcc does it
-    Used,
-    /// All of them
-    All,
 }
 
 /// Does what the command line asks for.

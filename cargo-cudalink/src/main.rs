@@ -1,10 +1,18 @@
 //! The `cargo cudalink` command.
 #![forbid(unsafe_code)]
 
+mod cargo;
+mod clean;
 mod cli;
 mod inspect;
+mod journal;
 mod link;
+mod plan;
+mod platform;
 mod script;
+mod settings;
+mod shell;
+mod stand_in;
 mod style;
 mod toolkit;
 
@@ -12,20 +20,35 @@ use std::env;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use anyhow::Result;
 use clap::Parser;
 
 use crate::cli::{Cli, Command};
 
 fn main() -> ExitCode {
+    if let Some(code) = stand_in::play() {
+        return code;
+    }
     let cli = Cli::parse_from(arguments(env::args_os()));
+    let done = |result: Result<()>| result.map(|()| ExitCode::SUCCESS);
     let result = match cli.command {
-        Command::Inspect(arguments) => inspect::run(arguments),
-        Command::Link(arguments) => link::run(arguments),
-        Command::Script(arguments) => script::run(arguments),
-        Command::Toolkit(arguments) => toolkit::run(arguments),
+        Command::Build(arguments) => cargo::run(*arguments),
+        Command::Run(arguments) => cargo::run(*arguments),
+        Command::Test(arguments) => cargo::run(*arguments),
+        Command::Bench(arguments) => cargo::run(*arguments),
+        Command::Check(arguments) => cargo::run(*arguments),
+        Command::Clippy(arguments) => cargo::run(*arguments),
+        Command::Rustc(arguments) => cargo::run(*arguments),
+        Command::Clean(arguments) => done(clean::run(arguments)),
+        Command::Inspect(arguments) => done(inspect::run(arguments)),
+        Command::Link(arguments) => done(link::run(arguments)),
+        Command::Script(arguments) => done(script::run(arguments)),
+        Command::Toolkit(arguments) => done(toolkit::run(arguments)),
+        Command::Completions(arguments) => done(shell::completions(arguments)),
+        Command::Man(arguments) => done(shell::man(arguments)),
     };
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             style::error(&error);
             ExitCode::FAILURE

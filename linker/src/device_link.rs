@@ -123,9 +123,14 @@ impl Linked {
 
 /// Links for every processor that is asked for.
 pub fn device_link(request: &Request, environment: &Environment) -> Linked {
-    let mut linked = Linked::default();
     // What is read does not depend on the processor.
     let files = Files::read(&wanted(request, Sm::KNOWN[0], ""), environment);
+    link_files(request, &files, environment)
+}
+
+/// Links `files`, which have been read, instead of those that the request names.
+pub fn link_files(request: &Request, files: &Files, environment: &Environment) -> Linked {
+    let mut linked = Linked::default();
     let survey = files.survey();
     linked.host = survey.host;
     let targets = match &request.targets[..] {
@@ -147,7 +152,7 @@ pub fn device_link(request: &Request, environment: &Environment) -> Linked {
         let name = Sm::KNOWN[0].to_string();
         let mut diagnostics = Diagnostics::default();
         let loaded = inputs::load(
-            &files,
+            files,
             &wanted(request, Sm::KNOWN[0], &name),
             environment,
             &mut diagnostics,
@@ -160,7 +165,7 @@ pub fn device_link(request: &Request, environment: &Environment) -> Linked {
     }
     let mut failed = false;
     for sm in targets {
-        match link_for(sm, request, &files, environment, &mut linked) {
+        match link_for(sm, request, files, environment, &mut linked) {
             Some(data) => linked.images.push(Image { sm, data }),
             None => failed = true,
         }

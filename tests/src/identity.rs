@@ -35,12 +35,16 @@ impl Difference {
     }
 }
 
-/// Builds our linker the way this test was built, and says where it lies.
-/// `RUSTNVLINK_TEST_LINKER` names another one.
+/// Builds our linker and says where it lies. `RUSTNVLINK_TEST_LINKER` names another one.
 pub fn linker() -> Result<PathBuf> {
-    if let Some(path) = std::env::var_os("RUSTNVLINK_TEST_LINKER").filter(|path| !path.is_empty()) {
-        return Ok(PathBuf::from(path));
+    match std::env::var_os("RUSTNVLINK_TEST_LINKER").filter(|path| !path.is_empty()) {
+        Some(path) => Ok(PathBuf::from(path)),
+        None => program("rustnvlink"),
     }
+}
+
+/// Builds the program of the package of the same name, the way this test was built, and says where it lies.
+pub fn program(name: &str) -> Result<PathBuf> {
     let own = std::env::current_exe()?;
     // This program is `<profile>/deps/cases-<hash>`.
     let profile = own
@@ -48,14 +52,7 @@ pub fn linker() -> Result<PathBuf> {
         .and_then(Path::parent)
         .context("the test lies in no build folder")?;
     let mut build = Command::new(env!("CARGO"));
-    build.args([
-        "build",
-        "--quiet",
-        "--package",
-        "rustnvlink",
-        "--bin",
-        "rustnvlink",
-    ]);
+    build.args(["build", "--quiet", "--package", name, "--bin", name]);
     if profile.ends_with("release") {
         build.arg("--release");
     }
@@ -63,10 +60,10 @@ pub fn linker() -> Result<PathBuf> {
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .status()
         .context("cannot run cargo")?;
-    ensure!(status.success(), "the linker does not build");
-    let linker = profile.join("rustnvlink");
-    ensure!(linker.is_file(), "cargo left no {}", linker.display());
-    Ok(linker)
+    ensure!(status.success(), "{name} does not build");
+    let program = profile.join(name);
+    ensure!(program.is_file(), "cargo left no {}", program.display());
+    Ok(program)
 }
 
 /// Whether the package of the linker has a program yet.

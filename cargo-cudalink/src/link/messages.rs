@@ -6,12 +6,29 @@ use rustnvlink::diagnostic::Severity;
 use crate::style::{ERROR, NOTE};
 
 /// Whether a message with this code is among those of a link.
-pub(super) fn has(linked: &Linked, code: &str) -> bool {
+pub(crate) fn has(linked: &Linked, code: &str) -> bool {
     linked.messages.iter().any(|m| m.diagnostic.code == code)
 }
 
 /// Shows messages in the order in which they came up first.
 pub(super) fn print(messages: &[Message]) {
+    for (severity, text) in summarize(messages) {
+        let (style, severity) = match severity {
+            Severity::Text => {
+                anstream::eprintln!("{text}");
+                continue;
+            }
+            Severity::Info => (NOTE, "info"),
+            Severity::Warning => (NOTE, "warning"),
+            Severity::Error | Severity::Fatal => (ERROR, "error"),
+        };
+        anstream::eprintln!("{style}{severity}{style:#}: {text}");
+    }
+}
+
+/// What to show of messages: each once, with the processors it concerns.
+pub(crate) fn summarize(messages: &[Message]) -> Vec<(Severity, String)> {
+    let mut summary = Vec::new();
     for (index, message) in messages.iter().enumerate() {
         let is_same = |other: &&Message| other.diagnostic == message.diagnostic;
         if messages[..index].iter().any(|other| is_same(&other)) {
@@ -24,15 +41,6 @@ pub(super) fn print(messages: &[Message]) {
             .map(|sm| sm.to_string())
             .collect();
         let diagnostic = &message.diagnostic;
-        let (style, severity) = match diagnostic.severity {
-            Severity::Text => {
-                anstream::eprintln!("{}", diagnostic.text);
-                continue;
-            }
-            Severity::Info => (NOTE, "info"),
-            Severity::Warning => (NOTE, "warning"),
-            Severity::Error | Severity::Fatal => (ERROR, "error"),
-        };
         let detail = match &diagnostic.detail {
             Some(detail) => format!(": {detail}"),
             None => String::new(),
@@ -41,10 +49,13 @@ pub(super) fn print(messages: &[Message]) {
             [] => String::new(),
             processors => format!(" ({})", processors.join(", ")),
         };
-        anstream::eprintln!(
-            "{style}{severity}{style:#}: {}{detail}{place} [{}]",
-            diagnostic.text,
-            diagnostic.code
-        );
+        let text = match diagnostic.severity {
+            Severity::Text => diagnostic.text.clone(),
+            Severity::Info | Severity::Warning | Severity::Error | Severity::Fatal => {
+                format!("{}{detail}{place} [{}]", diagnostic.text, diagnostic.code)
+            }
+        };
+        summary.push((diagnostic.severity, text));
     }
+    summary
 }

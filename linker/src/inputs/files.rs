@@ -72,6 +72,18 @@ impl Files {
         }
         Self(reader.opened)
     }
+
+    /// Files that the caller has read: their names, and what they hold.
+    pub fn in_memory(files: impl IntoIterator<Item = (String, Vec<u8>)>) -> Self {
+        let read = |(name, data)| {
+            Opened::Read(Source {
+                name,
+                data,
+                members: Vec::new(),
+            })
+        };
+        Self(files.into_iter().map(read).collect())
+    }
 }
 
 struct Reader<'a> {

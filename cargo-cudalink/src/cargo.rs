@@ -1,0 +1,232 @@
+//! `cargo cudalink build` and the other commands of cargo, with a device link before every host link.
+//!
+//! Cargo runs as always, but for two programs: the host linker is [`crate::stand_in::linker`], and build scripts that use
+//! the `cc` crate find [`crate::stand_in::nvcc`]. A [`Plan`] tells both what to do.
+
+mod report;
+mod run;
+mod user_linker;
+mod workspace;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, Result};
+use cargo_options::CommonOptions;
+use clap::Args;
+use cudalink_toolkit::{Environment, Search, Tool, Toolkit};
+use rustnvlink::output;
+use sha2::{Digest as _, Sha256};
+
+use crate::plan::{Folder, PLAN_VARIABLE, Plan, ToolkitPaths};
+use crate::platform;
+use crate::settings::{Settings, Word, version};
+use crate::stand_in::cache;
+use user_linker::UserLinkers;
+use workspace::Workspace;
+
+/// A command of cargo and what we add to it.
+#[derive(Debug, Args)]
+pub(crate) struct WithDevice<C: Args> {
+    #[command(flatten)]
+    settings: Settings,
+    #[command(flatten)]
+    cargo: C,
+}
+
+/// What the commands of cargo have in common.
+pub(crate) trait CargoCommand {
+    /// The options that every command has.
+    fn common(&mut self) -> &mut CommonOptions;
+    /// `--manifest-path`.
+    fn manifest_path(&self) -> Option<&Path>;
+    /// Arguments that go to rustc itself.
+    fn rustc_arguments(&mut self) -> Option<&mut Vec<String>>;
+    /// The command line.
+    fn command(&self) -> Command;
+}
+
+macro_rules! cargo_commands {
+    ($($command:ident: |$this:ident| $rustc:expr;)*) => {$(
+        impl CargoCommand for cargo_options::$command {
+            fn common(&mut self) -> &mut CommonOptions {
+                &mut self.common
+            }
+
+            fn manifest_path(&self) -> Option<&Path> {
+                self.manifest_path.as_deref()
+            }
+
+            fn rustc_arguments(&mut self) -> Option<&mut Vec<String>> {
+                let $this = self;
+                $rustc
+            }
+
+            fn command(&self) -> Command {
+                cargo_options::$command::command(self)
+            }
+        }
+    )*};
+}
+
+cargo_commands! {
+    Build: |_command| None;
+    Run: |_command| None;
+    Test: |_command| None;
+    Bench: |_command| None;
+    Check: |_command| None;
+    Clippy: |_command| None;
+    Rustc: |command| Some(&mut command.args);
+}
+
+/// Runs cargo.
+pub(crate) fn run<C: CargoCommand + Args>(arguments: WithDevice<C>) -> Result<ExitCode> {
+    let WithDevice { settings, cargo } = arguments;
+    let mut cargo = cargo;
+    let current = std::env::current_dir().context("the current folder cannot be told")?;
+    let settings = settings.in_folder(&current);
+    let workspace = Workspace::load(cargo.manifest_path().map(Path::to_owned), cargo.common())?;
+    let folder = Folder::of_target(&workspace.target);
+    let (packages, others) = workspace.settings(&settings)?;
+    let linkers = UserLinkers::find(&mut cargo)?;
+    for (triple, linker) in &linkers.by_triple {
+        let name = linker.file_name().unwrap_or(linker.as_os_str());
+        let stand_in = folder.linkers().join(triple).join(name);
+        stand_in_at(&stand_in)?;
+        let path = stand_in
+            .to_str()
+            .with_context(|| format!("the path {} is no text", stand_in.display()))?;
+        let setting = format!("target.{triple}.linker={}", toml_string(path));
+        cargo.common().config.push(setting);
+    }
+    let toolkit = find_toolkit(&others);
+    let mut compiled_for: Vec<Word<_>> = Vec::new();
+    for settings in packages.values().chain([&others]) {
+        for word in &settings.arch {
+            if !compiled_for.contains(word) {
+                compiled_for.push(*word);
+            }
+        }
+    }
+    let nvcc = stand_in_toolkit(&folder, toolkit.as_ref().ok(), &compiled_for)?;
+    let run = run::Run::begin(&folder)?;
+    let plan = Plan {
+        folder,
+        target: workspace.target,
+        journal: run.journal(),
+        linkers: linkers.by_triple,
+        toolkit: match &toolkit {
+            Ok(toolkit) => ToolkitPaths::of(toolkit),
+            Err(error) => Err(format!("{error:#}")),
+        },
+        compiled_for,
+        packages,
+        others,
+    };
+    cache::remove_outdated(&plan)?;
+    let path = run.plan();
+    output::write(&path, &serde_json::to_vec(&plan)?)
+        .with_context(|| format!("cannot write {}", path.display()))?;
+    let mut command = cargo.command();
+    command.env(PLAN_VARIABLE, &path).env("NVCC", nvcc);
+    if !plan.compiled_for.is_empty() {
+        let names: Vec<String> = plan.compiled_for.iter().map(|w| w.0.to_string()).collect();
+        command.env("CUDALINK_ARCH", names.join(","));
+    }
+    if let Ok(toolkit) = &toolkit {
+        command.env("CUDALINK_TOOLKIT", toolkit.root());
+    }
+    if let Some(flags) = linkers.rustflags {
+        command.env("CARGO_ENCODED_RUSTFLAGS", flags);
+    }
+    let common = cargo.common();
+    run.follow(command, report::Reporter::new(common))
+}
+
+impl ToolkitPaths {
+    fn of(toolkit: &Toolkit) -> Result<Self, String> {
+        let tool = |tool| toolkit.tool(tool).map_err(|error| error.to_string());
+        Ok(Self {
+            // Who has chosen a compiler gets it.
+            nvcc: match std::env::var_os("NVCC") {
+                Some(nvcc) if !nvcc.is_empty() => nvcc.into(),
+                _ => tool(Tool::Nvcc)?,
+            },
+            ptxas: tool(Tool::Ptxas)?,
+            device_runtime: toolkit.libcudadevrt().ok(),
+        })
+    }
+}
+
+/// The toolkit that was chosen, or the first one.
+fn find_toolkit(settings: &Settings) -> Result<Toolkit> {
+    let environment = Environment::from_process()?;
+    let search = Search::new(&environment);
+    let Some(choice) = &settings.toolkit else {
+        return Ok(search.find()?);
+    };
+    let Some(wanted) = version(choice) else {
+        return Ok(search.explicit(choice).find()?);
+    };
+    let has_version = |toolkit: &Toolkit| toolkit.version().is_ok_and(|version| *version == wanted);
+    search.survey().found.into_iter().find(has_version).with_context(|| {
+        format!(
+            "there is no CUDA toolkit {wanted}; `cargo cudalink toolkit install --version {wanted}` installs it"
+        )
+    })
+}
+
+/// A toolkit whose nvcc is ours, and whose libraries are where the `cc` crate looks for them. Whatever build scripts
+/// should notice is part of its path.
+fn stand_in_toolkit(
+    folder: &Folder,
+    toolkit: Option<&Toolkit>,
+    compiled_for: &[Word<rustnvlink::arch::Sm>],
+) -> Result<PathBuf> {
+    let mut name = match toolkit {
+        Some(toolkit) => {
+            let digest = Sha256::digest(toolkit.root().as_os_str().as_encoded_bytes());
+            digest[..4]
+                .iter()
+                .map(|byte| format!("{byte:02x}"))
+                .collect()
+        }
+        None => "none".to_owned(),
+    };
+    for Word(sm) in compiled_for {
+        name.push('-');
+        name.push_str(&sm.to_string());
+    }
+    let root = folder.toolkits().join(name);
+    if let Some(libraries) = toolkit.and_then(|toolkit| toolkit.lib_dir().ok()) {
+        let machine = match std::env::consts::ARCH {
+            "aarch64" => "sbsa",
+            machine => machine,
+        };
+        let place = root.join(format!("targets/{machine}-linux/lib"));
+        link(&libraries, &place)?;
+        link(&libraries, &root.join("lib64"))?;
+    }
+    if let Some(headers) = toolkit.and_then(|toolkit| toolkit.include_dir().ok()) {
+        link(&headers, &root.join("include"))?;
+    }
+    let nvcc = root.join("bin/nvcc");
+    stand_in_at(&nvcc)?;
+    Ok(nvcc)
+}
+
+/// Makes a path start this program.
+fn stand_in_at(path: &Path) -> Result<()> {
+    let program = std::env::current_exe().context("this program does not know where it lies")?;
+    link(&program, path)
+}
+
+fn link(original: &Path, place: &Path) -> Result<()> {
+    platform::link(original, place)
+        .with_context(|| format!("cannot make the link {}", place.display()))
+}
+
+/// A string as TOML has it; what JSON escapes, TOML escapes in the same way.
+fn toml_string(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}

@@ -1,0 +1,163 @@
+//! One run of cargo: a folder of its own, and an ear for what its device links have to say.
+
+use std::fs::{self, File};
+use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{ChildStdout, Command, ExitCode, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use tempfile::TempDir;
+
+use super::report::Reporter;
+use crate::journal::Reader;
+use crate::plan::Folder;
+use crate::platform::{self, not_started};
+
+/// How often the journal is read.
+const INTERVAL: Duration = Duration::from_millis(50);
+
+/// A run.
+#[derive(Debug)]
+pub(super) struct Run {
+    folder: TempDir,
+    journal: Reader,
+    /// Held as long as this run lasts.
+    _lock: File,
+}
+
+impl Run {
+    /// Makes the folder, and removes those of runs that were killed.
+    pub(super) fn begin(folder: &Folder) -> Result<Self> {
+        let runs = folder.runs();
+        let begin = || -> io::Result<Self> {
+            fs::create_dir_all(&runs)?;
+            let own = TempDir::with_prefix_in("", &runs)?;
+            let lock = File::create(own.path().join("lock"))?;
+            lock.lock()?;
+            let journal = Reader::create(&own.path().join("journal"))?;
+            Ok(Self {
+                folder: own,
+                journal,
+                _lock: lock,
+            })
+        };
+        let run = begin().with_context(|| format!("cannot write to {}", runs.display()))?;
+        remove_abandoned(&runs);
+        Ok(run)
+    }
+
+    /// Where the plan goes.
+    pub(super) fn plan(&self) -> PathBuf {
+        self.folder.path().join("plan.json")
+    }
+
+    /// Where events go.
+    pub(super) fn journal(&self) -> PathBuf {
+        self.folder.path().join("journal")
+    }
+
+    /// Runs cargo and shows what happens in device links.
+    pub(super) fn follow(
+        mut self,
+        mut command: Command,
+        mut reporter: Reporter,
+    ) -> Result<ExitCode> {
+        // Cargo and the program it runs get the interrupt too and decide what it means; this program waits for them.
+        ctrlc::set_handler(|| {}).context("interrupts cannot be handed on")?;
+        if reporter.writes_json() {
+            command.stdout(Stdio::piped());
+        }
+        let mut child = command
+            .spawn()
+            .map_err(|error| not_started(&command, error))?;
+        let lines = child.stdout.take().map(lines);
+        let (ended, end) = channel();
+        thread::spawn(move || ended.send(child.wait()));
+        let status = loop {
+            let next = end.recv_timeout(INTERVAL);
+            for event in self.journal.events()? {
+                reporter.show(event);
+            }
+            if let Some(lines) = &lines {
+                pass_on(lines.try_iter())?;
+            }
+            match next {
+                Ok(status) => break status.context("cargo cannot be waited for")?,
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    anyhow::bail!("cargo cannot be waited for");
+                }
+            }
+        };
+        if let Some(lines) = lines {
+            pass_on(lines.into_iter())?;
+        }
+        reporter.finish();
+        Ok(platform::exit_code(status))
+    }
+}
+
+/// The lines of cargo's output, so that ours come between whole ones.
+fn lines(output: ChildStdout) -> Receiver<Vec<u8>> {
+    let (sender, receiver) = channel();
+    thread::spawn(move || {
+        let mut output = BufReader::new(output);
+        loop {
+            let mut line = Vec::new();
+            match output.read_until(b'\n', &mut line) {
+                Ok(0) | Err(_) => return,
+                Ok(_) if sender.send(line).is_err() => return,
+                Ok(_) => {}
+            }
+        }
+    });
+    receiver
+}
+
+fn pass_on(lines: impl Iterator<Item = Vec<u8>>) -> Result<()> {
+    let mut output = io::stdout().lock();
+    for line in lines {
+        output
+            .write_all(&line)
+            .context("cargo's messages cannot be passed on")?;
+    }
+    output
+        .flush()
+        .context("cargo's messages cannot be passed on")
+}
+
+/// The lock of a run that was killed is free. What cannot be removed is left to the next run.
+fn remove_abandoned(runs: &Path) {
+    for path in fs::read_dir(runs).into_iter().flatten().flatten() {
+        let path = path.path();
+        // A folder without a lock is about to get one.
+        let is_abandoned = File::open(path.join("lock")).is_ok_and(|lock| lock.try_lock().is_ok());
+        if is_abandoned {
+            drop(fs::remove_dir_all(&path));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn abandoned_runs_are_removed_and_others_stay() {
+        let target = tempfile::tempdir().unwrap();
+        let folder = Folder::of_target(target.path());
+        let abandoned = folder.runs().join("abandoned");
+        fs::create_dir_all(&abandoned).unwrap();
+        File::create(abandoned.join("lock")).unwrap();
+        let first = Run::begin(&folder).unwrap();
+        assert!(!abandoned.exists());
+        let second = Run::begin(&folder).unwrap();
+        assert!(first.journal().exists() && second.journal().exists());
+        let path = first.journal();
+        drop(first);
+        assert!(!path.exists());
+    }
+}

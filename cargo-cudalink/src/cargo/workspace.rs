@@ -1,0 +1,79 @@
+//! The workspace that cargo works in, and what its manifests choose.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use cargo_metadata::{Metadata, MetadataCommand};
+use cargo_options::CommonOptions;
+use serde_json::Value;
+
+use crate::settings::Settings;
+
+/// The key in manifests: `[package.metadata.cudalink]`, `[workspace.metadata.cudalink]`.
+const KEY: &str = "cudalink";
+
+/// A workspace.
+#[derive(Debug)]
+pub(super) struct Workspace {
+    /// Where cargo puts what it makes.
+    pub(super) target: PathBuf,
+    metadata: Metadata,
+}
+
+impl Workspace {
+    /// Asks cargo.
+    pub(super) fn load(manifest: Option<PathBuf>, options: &CommonOptions) -> Result<Self> {
+        let mut command = MetadataCommand::new();
+        if let Some(manifest) = manifest {
+            command.manifest_path(manifest);
+        }
+        let mut others: Vec<String> = [
+            (options.frozen, "--frozen"),
+            (options.locked, "--locked"),
+            (options.offline, "--offline"),
+        ]
+        .into_iter()
+        .filter(|(given, _)| *given)
+        .map(|(_, option)| option.to_owned())
+        .collect();
+        for setting in &options.config {
+            others.extend(["--config".to_owned(), setting.clone()]);
+        }
+        let metadata = command.no_deps().other_options(others).exec()?;
+        let target = match &options.target_dir {
+            Some(folder) => std::path::absolute(folder)
+                .with_context(|| format!("the target folder {} is no path", folder.display()))?,
+            None => metadata.target_directory.clone().into_std_path_buf(),
+        };
+        Ok(Self { target, metadata })
+    }
+
+    /// The choices for every package by its folder, and for everything else. What is `given` comes first.
+    pub(super) fn settings(
+        &self,
+        given: &Settings,
+    ) -> Result<(BTreeMap<PathBuf, Settings>, Settings)> {
+        let root = self.metadata.workspace_root.as_std_path();
+        let manifest = root.join("Cargo.toml");
+        let of_workspace = read(&self.metadata.workspace_metadata, "workspace", &manifest)?;
+        let mut packages = BTreeMap::new();
+        for package in self.metadata.workspace_packages() {
+            let manifest = package.manifest_path.as_std_path();
+            let own = read(&package.metadata, "package", manifest)?;
+            let folder = manifest.parent().unwrap_or(root).to_owned();
+            packages.insert(folder, given.clone().or(&own.or(&of_workspace)));
+        }
+        Ok((packages, given.clone().or(&of_workspace)))
+    }
+}
+
+fn read(metadata: &Value, table: &str, manifest: &Path) -> Result<Settings> {
+    let Some(value) = metadata.get(KEY) else {
+        return Ok(Settings::default());
+    };
+    let settings: Settings = serde_json::from_value(value.clone())
+        .with_context(|| format!("[{table}.metadata.{KEY}] in {}", manifest.display()))?;
+    let folder = manifest.parent().unwrap_or(Path::new("."));
+    Ok(settings.in_folder(folder))
+}

@@ -1,0 +1,47 @@
+//! `cargo cudalink clean`: removes what this tool keeps in the target folder.
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use cargo_metadata::MetadataCommand;
+use clap::Args;
+
+use crate::plan::Folder;
+
+/// Remove the results of device links that the target folder keeps
+///
+/// The next build links all device code again. What cargo keeps stays; `cargo clean` removes both.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// Path to Cargo.toml
+    #[arg(long, value_name = "PATH")]
+    manifest_path: Option<PathBuf>,
+    /// Directory for all generated artifacts
+    #[arg(long, value_name = "DIRECTORY")]
+    target_dir: Option<PathBuf>,
+}
+
+/// Does what the command line asks for.
+pub(crate) fn run(arguments: Arguments) -> Result<()> {
+    let target = match arguments.target_dir {
+        Some(folder) => folder,
+        None => {
+            let mut command = MetadataCommand::new();
+            if let Some(manifest) = arguments.manifest_path {
+                command.manifest_path(manifest);
+            }
+            command
+                .no_deps()
+                .exec()?
+                .target_directory
+                .into_std_path_buf()
+        }
+    };
+    let Folder(folder) = Folder::of_target(&target);
+    match fs::remove_dir_all(&folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        result => result.with_context(|| format!("cannot remove {}", folder.display())),
+    }
+}

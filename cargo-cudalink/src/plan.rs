@@ -1,0 +1,97 @@
+//! What a run of cargo decides for the programs that stand in for others below it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use rustnvlink::arch::Sm;
+use serde::{Deserialize, Serialize};
+
+use crate::settings::{Settings, Word};
+
+/// The variable that names the plan of a run.
+pub(crate) const PLAN_VARIABLE: &str = "CUDALINK_PLAN";
+
+/// The folder of this tool in the target folder of a workspace.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Folder(pub(crate) PathBuf);
+
+impl Folder {
+    /// That of a workspace.
+    pub(crate) fn of_target(target: &Path) -> Self {
+        Self(target.join("cudalink"))
+    }
+
+    /// Where linkers for `triple` are stood in for.
+    pub(crate) fn linkers(&self) -> PathBuf {
+        self.0.join("linker")
+    }
+
+    /// Where toolkits are stood in for.
+    pub(crate) fn toolkits(&self) -> PathBuf {
+        self.0.join("toolkit")
+    }
+
+    /// Where the results of device links are kept.
+    pub(crate) fn images(&self) -> PathBuf {
+        self.0.join("images")
+    }
+
+    /// Where runs of cargo keep what only they need.
+    pub(crate) fn runs(&self) -> PathBuf {
+        self.0.join("run")
+    }
+}
+
+/// The plan of a run of cargo.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Plan {
+    /// The folder of this tool.
+    pub(crate) folder: Folder,
+    /// The target folder.
+    pub(crate) target: PathBuf,
+    /// Where events are written.
+    pub(crate) journal: PathBuf,
+    /// The user's linkers by target triple.
+    pub(crate) linkers: BTreeMap<String, PathBuf>,
+    /// The user's toolkit, or why there is none.
+    pub(crate) toolkit: Result<ToolkitPaths, String>,
+    /// The processors to compile for where a build script names none.
+    pub(crate) compiled_for: Vec<Word<Sm>>,
+    /// The choices for the packages of the workspace, by their folders.
+    pub(crate) packages: BTreeMap<PathBuf, Settings>,
+    /// The choices for everything else.
+    pub(crate) others: Settings,
+}
+
+/// What is used of a toolkit.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct ToolkitPaths {
+    /// The compiler driver.
+    pub(crate) nvcc: PathBuf,
+    /// The assembler of PTX.
+    pub(crate) ptxas: PathBuf,
+    /// The library of the device runtime; a toolkit may lack it.
+    pub(crate) device_runtime: Option<PathBuf>,
+}
+
+impl Plan {
+    /// Reads a plan.
+    pub(crate) fn read(path: &Path) -> Result<Self> {
+        let read = || -> Result<Self> { Ok(serde_json::from_slice(&fs::read(path)?)?) };
+        read().with_context(|| {
+            format!(
+                "cannot read {}, which {PLAN_VARIABLE} names",
+                path.display()
+            )
+        })
+    }
+
+    /// The choices for the package in a folder.
+    pub(crate) fn settings(&self, package: Option<&Path>) -> &Settings {
+        package
+            .and_then(|folder| self.packages.get(folder))
+            .unwrap_or(&self.others)
+    }
+}

@@ -1,0 +1,72 @@
+//! What differs between systems.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+use anyhow::Result;
+
+/// Makes `link` lead to `original`, whatever was there before. Who looks at it at the same time sees one or the other.
+pub(crate) fn link(original: &Path, link: &Path) -> io::Result<()> {
+    if fs::read_link(link).is_ok_and(|there| there == original) {
+        return Ok(());
+    }
+    let folder = link.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    let new = tempfile::Builder::new().make_in(folder, |path| make_link(original, path))?;
+    new.persist(link)?;
+    Ok(())
+}
+
+#[cfg(unix)]
+fn make_link(original: &Path, link: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(original, link)
+}
+
+#[cfg(not(unix))]
+fn make_link(original: &Path, link: &Path) -> io::Result<()> {
+    fs::copy(original, link).map(drop)
+}
+
+/// Goes on as another program.
+#[cfg(unix)]
+pub(crate) fn replace_by(mut command: Command) -> Result<ExitCode> {
+    use std::os::unix::process::CommandExt as _;
+
+    let error = command.exec();
+    Err(not_started(&command, error))
+}
+
+/// Goes on as another program.
+#[cfg(not(unix))]
+pub(crate) fn replace_by(mut command: Command) -> Result<ExitCode> {
+    let status = command
+        .status()
+        .map_err(|error| not_started(&command, error))?;
+    Ok(exit_code(status))
+}
+
+/// The exit code of a program that has ended, as a shell would tell it.
+pub(crate) fn exit_code(status: std::process::ExitStatus) -> ExitCode {
+    let code = status.code().unwrap_or_else(|| 128 + signal(status));
+    ExitCode::from(u8::try_from(code).unwrap_or(1))
+}
+
+#[cfg(unix)]
+fn signal(status: std::process::ExitStatus) -> i32 {
+    use std::os::unix::process::ExitStatusExt as _;
+
+    status.signal().unwrap_or_default()
+}
+
+#[cfg(not(unix))]
+fn signal(_: std::process::ExitStatus) -> i32 {
+    0
+}
+
+/// A program that cannot be started.
+pub(crate) fn not_started(command: &Command, error: io::Error) -> anyhow::Error {
+    let program = command.get_program().to_string_lossy().into_owned();
+    anyhow::Error::new(error).context(format!("cannot run '{program}'"))
+}

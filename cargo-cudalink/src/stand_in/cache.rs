@@ -1,0 +1,151 @@
+//! Keeps the results of device links, so that what did not change is not linked again.
+//!
+//! An entry belongs to one output of the host linker. Its object has the hash of everything it was made from in its
+//! name and appears whole or not at all, so whatever is there is right: a build that was killed leaves nothing to repair.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use rustnvlink::output;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use crate::journal::Report;
+use crate::plan::Plan;
+use crate::settings::Settings;
+
+/// What is kept beside an object.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Record {
+    /// What the user was told.
+    pub(crate) report: Report,
+    /// Whether the host linker needs the library of the device runtime.
+    pub(crate) needs_device_runtime: bool,
+    /// The folder of the package.
+    pub(crate) package: Option<PathBuf>,
+    /// The choices that the link obeyed.
+    pub(crate) settings: Settings,
+}
+
+/// The entry of one output.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    folder: PathBuf,
+    stem: String,
+    /// Held as long as the object is used: the next link of the same output may replace it.
+    _lock: File,
+}
+
+impl Entry {
+    /// Takes the entry of an output, as soon as nobody else has it. Outputs outside of the target folder have none:
+    /// they are of documentation tests and never made again.
+    pub(crate) fn lock(plan: &Plan, output: &Path) -> Result<Option<Self>> {
+        let output = std::path::absolute(output).unwrap_or_else(|_| output.to_owned());
+        let Ok(inside) = output.strip_prefix(&plan.target) else {
+            return Ok(None);
+        };
+        let folder = plan.folder.images();
+        fs::create_dir_all(&folder)
+            .with_context(|| format!("cannot make the folder {}", folder.display()))?;
+        let parts: Vec<_> = inside.iter().map(|part| part.to_string_lossy()).collect();
+        let stem = parts.join("+");
+        let path = folder.join(format!("{stem}.lock"));
+        let lock = || {
+            let file = File::create(&path)?;
+            file.lock()?;
+            Ok::<_, std::io::Error>(file)
+        };
+        let lock = lock().with_context(|| format!("cannot lock {}", path.display()))?;
+        Ok(Some(Self {
+            folder,
+            stem,
+            _lock: lock,
+        }))
+    }
+
+    fn object(&self, key: &str) -> PathBuf {
+        self.folder.join(format!("{}.{key}.o", self.stem))
+    }
+
+    fn record(&self) -> PathBuf {
+        self.folder.join(format!("{}.json", self.stem))
+    }
+
+    /// The object for a key, with its record, if there is one.
+    pub(crate) fn get(&self, key: &str) -> Option<(PathBuf, Record)> {
+        let object = self.object(key);
+        let record = serde_json::from_slice(&fs::read(self.record()).ok()?).ok()?;
+        object.is_file().then_some((object, record))
+    }
+
+    /// Replaces what there is.
+    pub(crate) fn put(&self, key: &str, object: &[u8], record: &Record) -> Result<PathBuf> {
+        self.clear()?;
+        let path = self.object(key);
+        let write = |path: &Path, data: &[u8]| {
+            output::write(path, data).with_context(|| format!("cannot write {}", path.display()))
+        };
+        // An object without its record is made again.
+        write(&self.record(), &serde_json::to_vec(record)?)?;
+        write(&path, object)?;
+        Ok(path)
+    }
+
+    /// Removes what there is.
+    pub(crate) fn clear(&self) -> Result<()> {
+        let prefix = format!("{}.", self.stem);
+        for entry in fs::read_dir(&self.folder)?.flatten() {
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            if name
+                .strip_prefix(&prefix)
+                .is_some_and(|rest| rest != "lock")
+            {
+                fs::remove_file(entry.path())
+                    .with_context(|| format!("cannot remove {}", entry.path().display()))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Removes the outputs that were linked under other choices. Cargo knows nothing of these choices, but it makes again
+/// what is missing.
+pub(crate) fn remove_outdated(plan: &Plan) -> Result<()> {
+    let Ok(entries) = fs::read_dir(plan.folder.images()) else {
+        return Ok(());
+    };
+    for path in entries.flatten().map(|entry| entry.path()) {
+        if path.extension().is_none_or(|extension| extension != "json") {
+            continue;
+        }
+        // A record that cannot be read is of another version of this program.
+        let record: Option<Record> = fs::read(&path)
+            .ok()
+            .and_then(|data| serde_json::from_slice(&data).ok());
+        let up_to_date = record
+            .as_ref()
+            .is_some_and(|r| r.settings == *plan.settings(r.package.as_deref()));
+        if up_to_date {
+            continue;
+        }
+        if let Some(output) = record.map(|record| record.report.output)
+            && output.starts_with(&plan.target)
+            && output.exists()
+        {
+            fs::remove_file(&output)
+                .with_context(|| format!("cannot remove {}", output.display()))?;
+        }
+    }
+    Ok(())
+}
+
+/// A short name for everything a link depends on.
+pub(crate) fn key(hash: Sha256) -> String {
+    let digest = hash.finalize();
+    digest[..8]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}

@@ -1,0 +1,259 @@
+//! The command line of a host linker, as far as device code is concerned: which files go in, and what comes out.
+//!
+//! Compilers that link (`cc`, `clang`) and linkers proper are both understood. An option that is not known may have a
+//! value that looks like an input; that does no harm, because only files with device code count.
+
+use std::collections::HashSet;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+/// Response files that name response files: more than this deep is a circle.
+const MAX_DEPTH: usize = 16;
+
+/// What a command line says.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct LinkLine {
+    /// What is made.
+    pub(crate) output: Option<PathBuf>,
+    /// Whether that is an object, which is linked again.
+    pub(crate) relocatable: bool,
+    /// What goes in, in order.
+    inputs: Vec<Input>,
+    /// Where libraries are looked for.
+    folders: Vec<PathBuf>,
+    /// Which symbols a shared library shows.
+    version_scripts: Vec<PathBuf>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Input {
+    File(PathBuf),
+    Library { name: String, only_static: bool },
+}
+
+impl LinkLine {
+    /// Reads a command line with its response files.
+    pub(crate) fn parse(arguments: &[OsString]) -> Result<Self> {
+        let mut words = Vec::new();
+        expand(arguments, MAX_DEPTH, &mut words)?;
+        let mut line = Self::default();
+        let mut only_static = false;
+        let mut words = words.into_iter();
+        while let Some(word) = words.next() {
+            line.word(&word, &mut words, &mut only_static);
+        }
+        Ok(line)
+    }
+
+    fn word(
+        &mut self,
+        word: &OsStr,
+        rest: &mut dyn Iterator<Item = OsString>,
+        only_static: &mut bool,
+    ) {
+        // Paths need not be text; options are.
+        let text = word.to_string_lossy();
+        if !text.starts_with('-') {
+            self.inputs.push(Input::File(word.into()));
+            return;
+        }
+        let mut value = |attached: &str| match attached {
+            "" => rest.next(),
+            attached => Some(attached.into()),
+        };
+        if let Some(packed) = text.strip_prefix("-Wl,") {
+            let mut parts = packed.split(',').map(OsString::from);
+            while let Some(part) = parts.next() {
+                self.word(&part, &mut parts, only_static);
+            }
+        } else if &*text == "-Xlinker" {
+            if let Some(word) = rest.next() {
+                self.word(&word, rest, only_static);
+            }
+        } else if &*text == "-o" || &*text == "--output" {
+            self.output = rest.next().map(PathBuf::from);
+        } else if let Some(path) = text.strip_prefix("--output=") {
+            self.output = Some(path.into());
+        } else if let Some(path) = text.strip_prefix("--version-script=") {
+            self.version_scripts.push(path.into());
+        } else if let Some(folder) = text.strip_prefix("--library-path=") {
+            self.folders.push(folder.into());
+        } else if let Some(folder) = text.strip_prefix("-L") {
+            self.folders.extend(value(folder).map(PathBuf::from));
+        } else if let Some(name) = text
+            .strip_prefix("--library=")
+            .or_else(|| text.strip_prefix("-l"))
+        {
+            if let Some(name) = value(name) {
+                self.inputs.push(Input::Library {
+                    name: name.to_string_lossy().into_owned(),
+                    only_static: *only_static,
+                });
+            }
+        } else {
+            match &*text {
+                "-r" | "-i" | "--relocatable" => self.relocatable = true,
+                "-Bstatic" | "-static" | "-dn" | "-non_shared" => *only_static = true,
+                "-Bdynamic" | "-dy" | "-call_shared" => *only_static = false,
+                _ => {}
+            }
+        }
+    }
+
+    /// The files that go in, each once.
+    pub(crate) fn files(&self, further_folders: &[PathBuf]) -> Vec<PathBuf> {
+        let mut known = HashSet::new();
+        let found = self.inputs.iter().filter_map(|input| match input {
+            Input::File(path) => path.is_file().then(|| path.clone()),
+            Input::Library { name, only_static } => {
+                let mut folders = self.folders.iter().chain(further_folders);
+                folders.find_map(|folder| library(folder, name, *only_static))
+            }
+        });
+        found
+            .filter(|path| known.insert(fs::canonicalize(path).unwrap_or_else(|_| path.clone())))
+            .collect()
+    }
+
+    /// Whether this is a procedural macro, which runs inside the compiler.
+    pub(crate) fn is_procedural_macro(&self) -> bool {
+        self.version_scripts.iter().any(|script| {
+            fs::read_to_string(script).is_ok_and(|text| text.contains("__rustc_proc_macro_decls_"))
+        })
+    }
+}
+
+/// The archive that a linker takes for a library from this folder. Device code in shared libraries has been linked.
+fn library(folder: &Path, name: &str, only_static: bool) -> Option<PathBuf> {
+    if let Some(file) = name.strip_prefix(':') {
+        return Some(folder.join(file)).filter(|path| path.is_file());
+    }
+    let shared = folder.join(format!("lib{name}.so"));
+    if !only_static && shared.exists() {
+        return Some(shared);
+    }
+    Some(folder.join(format!("lib{name}.a"))).filter(|path| path.is_file())
+}
+
+/// Puts the words of response files in their place.
+fn expand(arguments: &[OsString], depth: usize, words: &mut Vec<OsString>) -> Result<()> {
+    for argument in arguments {
+        let text = argument.to_string_lossy();
+        let path = text.strip_prefix('@').map(Path::new);
+        // A compiler takes `@name` for a file where there is one.
+        let Some(path) = path.filter(|path| path.is_file() && depth > 0) else {
+            words.push(argument.clone());
+            continue;
+        };
+        let text = fs::read_to_string(path)
+            .with_context(|| format!("cannot read the response file {}", path.display()))?;
+        let inner = shlex::split(&text)
+            .with_context(|| format!("the response file {} ends inside quotes", path.display()))?;
+        let inner: Vec<OsString> = inner.into_iter().map(OsString::from).collect();
+        expand(&inner, depth - 1, words)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> LinkLine {
+        let words: Vec<OsString> = text.split_whitespace().map(OsString::from).collect();
+        LinkLine::parse(&words).unwrap()
+    }
+
+    fn file(path: &str) -> Input {
+        Input::File(path.into())
+    }
+
+    fn archive(name: &str, only_static: bool) -> Input {
+        Input::Library {
+            name: name.to_owned(),
+            only_static,
+        }
+    }
+
+    #[test]
+    fn what_rustc_writes_is_understood() {
+        let line = parse(
+            "-m64 symbols.o a.rcgu.o -Wl,--as-needed -Wl,-Bstatic libgpub.rlib -lx -Wl,-Bdynamic -lcudart_static \
+             -Wl,--whole-archive -Wl,/t/libmm.a -Wl,--no-whole-archive -L out -Lother -fuse-ld=lld -o app-1 -pie",
+        );
+        let expected = [
+            file("symbols.o"),
+            file("a.rcgu.o"),
+            file("libgpub.rlib"),
+            archive("x", true),
+            archive("cudart_static", false),
+            file("/t/libmm.a"),
+        ];
+        assert_eq!(line.inputs, expected);
+        assert_eq!(line.output, Some("app-1".into()));
+        assert_eq!(line.folders, [PathBuf::from("out"), "other".into()]);
+        assert!(!line.relocatable);
+    }
+
+    #[test]
+    fn linkers_proper_are_understood() {
+        let line = parse("-r -l :odd.a --library=y -Xlinker --output=z.o --library-path=d");
+        assert_eq!(line.inputs, [archive(":odd.a", false), archive("y", false)]);
+        assert_eq!(line.output, Some("z.o".into()));
+        assert_eq!(line.folders, [PathBuf::from("d")]);
+        assert!(line.relocatable);
+    }
+
+    #[test]
+    fn libraries_are_found_as_linkers_find_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        for name in ["liba.a", "liba.so", "libb.a", "odd.a"] {
+            fs::write(path(name), "").unwrap();
+        }
+        let line = parse("-Wl,-Bstatic -la -Wl,-Bdynamic -la -lb -l:odd.a -lb -lmissing missing.o");
+        let files = line.files(&[folder.path().to_owned()]);
+        assert_eq!(files, ["liba.a", "liba.so", "libb.a", "odd.a"].map(path));
+    }
+
+    #[test]
+    fn response_files_may_hold_others_and_themselves() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let inner = path("inner");
+        fs::write(
+            &inner,
+            format!("b\\ c.o\n\"-L\"\nd\n@{}\n", inner.display()),
+        )
+        .unwrap();
+        fs::write(
+            path("outer"),
+            format!("a.o\n@{}\n-o\nout\n", inner.display()),
+        )
+        .unwrap();
+        let line = LinkLine::parse(&[format!("@{}", path("outer").display()).into()]).unwrap();
+        assert_eq!(line.inputs[..2], [file("a.o"), file("b c.o")]);
+        assert_eq!(line.output, Some("out".into()));
+        fs::write(&inner, "'open").unwrap();
+        let error = LinkLine::parse(&[format!("@{}", inner.display()).into()]).unwrap_err();
+        assert!(error.to_string().contains("inside quotes"), "{error}");
+    }
+
+    #[test]
+    fn procedural_macros_are_known_by_what_they_show() {
+        let folder = tempfile::tempdir().unwrap();
+        let script = folder.path().join("list");
+        fs::write(
+            &script,
+            "{ global: __rustc_proc_macro_decls_1__; local: *; };",
+        )
+        .unwrap();
+        let line = format!("-shared -Wl,--version-script={}", script.display());
+        assert!(parse(&line).is_procedural_macro());
+        fs::write(&script, "{ global: run; local: *; };").unwrap();
+        assert!(!parse(&line).is_procedural_macro());
+    }
+}

@@ -1,0 +1,435 @@
+//! The host linker: links the device code of its inputs first, and hands the result to the user's linker before
+//! everything else. Without device code it only runs the user's linker.
+
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, Result, bail};
+use rustnvlink::cli;
+use rustnvlink::cubin::File;
+use rustnvlink::device_link::{self, Linked, Request, link_files};
+use rustnvlink::diagnostic::Severity;
+use rustnvlink::fatbin::{CompressionMode, FatbinOptions};
+use rustnvlink::host::{HostMachine, HostObject, script};
+use rustnvlink::inputs::{Assembler, Files, Kernels};
+use rustnvlink::options::DebugLevel;
+use rustnvlink::output;
+use sha2::{Digest as _, Sha256};
+
+use super::cache::{Entry, Record, key};
+use super::line::LinkLine;
+use super::objects::Objects;
+use crate::inspect::kernels;
+use crate::journal::{Event, Journal, Level, Message, Report};
+use crate::link::messages;
+use crate::plan::{Plan, ToolkitPaths};
+use crate::platform;
+use crate::settings::{KernelChoice, ScriptUse, Settings};
+
+/// Relative addresses of host code reach two gigabytes; some of that is not device code.
+const REACH: u64 = 3 << 29;
+
+/// Does what the user's linker would do, and the device link before.
+pub(crate) fn run(plan: &Plan, triple: &str, arguments: Vec<OsString>) -> Result<ExitCode> {
+    let linker = plan
+        .linkers
+        .get(triple)
+        .with_context(|| format!("the plan has no linker for {triple}"))?;
+    let host = HostLink {
+        linker,
+        arguments,
+        folder: plan.folder.runs(),
+    };
+    let line = LinkLine::parse(&host.arguments)?;
+    let crate_name = env::var("CARGO_CRATE_NAME").unwrap_or_default();
+    let is_build_script = crate_name.starts_with("build_script_");
+    let Some(output) = line.output.clone() else {
+        return host.replace();
+    };
+    if line.relocatable || is_build_script || line.is_procedural_macro() {
+        return host.replace();
+    }
+    let search: Vec<PathBuf> = env::var_os("LIBRARY_PATH")
+        .iter()
+        .flat_map(env::split_paths)
+        .collect();
+    let mut objects = Objects::find(&line.files(&search))?;
+    let package = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    let settings = plan.settings(package.as_deref());
+    for library in &settings.libraries {
+        objects.add(library)?;
+    }
+    if !objects.waits {
+        return host.replace();
+    }
+    let image = Image {
+        name: image_name(&output),
+        output,
+        triple,
+        package,
+        settings,
+        toolkit: plan.toolkit.as_ref().ok(),
+        journal: Journal(&plan.journal),
+    };
+    image.link(plan, objects, &host)
+}
+
+/// The name that users know: cargo puts a hash behind it.
+fn image_name(output: &Path) -> String {
+    let name = output.file_stem().unwrap_or_default().to_string_lossy();
+    match name.rsplit_once('-') {
+        Some((name, hash))
+            if hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()) =>
+        {
+            name.to_owned()
+        }
+        _ => name.into_owned(),
+    }
+}
+
+/// What the host linker makes, with device code.
+#[derive(Debug)]
+struct Image<'a> {
+    name: String,
+    output: PathBuf,
+    triple: &'a str,
+    package: Option<PathBuf>,
+    settings: &'a Settings,
+    toolkit: Option<&'a ToolkitPaths>,
+    journal: Journal<'a>,
+}
+
+/// The result of a device link.
+struct Made {
+    object: Vec<u8>,
+    record: Record,
+}
+
+impl Image<'_> {
+    fn link(&self, plan: &Plan, objects: Objects, host: &HostLink<'_>) -> Result<ExitCode> {
+        let entry = Entry::lock(plan, &self.output)?;
+        let key = self.key(plan, &objects)?;
+        let placed = objects.placed;
+        if let Some((object, mut record)) = entry.as_ref().and_then(|entry| entry.get(&key)) {
+            record.report.fresh = true;
+            self.journal.add(&Event::Linked(record.report.clone()));
+            return self.host_link(&object, &record, placed, host);
+        }
+        self.journal.add(&Event::Started {
+            image: self.name.clone(),
+            objects: objects.inputs.len(),
+            bytes: objects.bytes(),
+        });
+        let made = self.make(objects).inspect_err(|error| {
+            self.say(Level::Error, format!("{error:#}"));
+            self.journal.add(&Event::Failed {
+                image: self.name.clone(),
+            });
+        })?;
+        self.journal.add(&Event::Linked(made.record.report.clone()));
+        match entry {
+            Some(entry) => {
+                let object = entry.put(&key, &made.object, &made.record)?;
+                self.host_link(&object, &made.record, placed, host)
+            }
+            None => {
+                let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
+                let object = folder.path().join("device.o");
+                output::write(&object, &made.object)
+                    .with_context(|| format!("cannot write {}", object.display()))?;
+                self.host_link(&object, &made.record, placed, host)
+            }
+        }
+    }
+
+    /// Everything the device link depends on.
+    fn key(&self, plan: &Plan, objects: &Objects) -> Result<String> {
+        let mut hash = Sha256::new();
+        let surroundings = (
+            env!("CARGO_PKG_VERSION"),
+            self.triple,
+            self.settings,
+            &plan.toolkit,
+        );
+        hash.update(serde_json::to_vec(&surroundings)?);
+        objects.hash_into(&mut hash);
+        Ok(key(hash))
+    }
+
+    fn say(&self, level: Level, text: String) {
+        self.journal.add(&Event::Message(Message {
+            image: self.name.clone(),
+            level,
+            text,
+        }));
+    }
+
+    /// The device link and its host object.
+    fn make(&self, objects: Objects) -> Result<Made> {
+        let closed = objects.closed;
+        let mut inputs = objects.inputs;
+        let debug = self.settings.device_debug.unwrap_or(false);
+        let request = Request {
+            targets: self.settings.targets(),
+            kernels: match self.settings.kernels.unwrap_or(KernelChoice::All) {
+                KernelChoice::Used => Kernels::NamedByHost,
+                KernelChoice::All => Kernels::All,
+            },
+            debug: match debug {
+                true => DebugLevel::Symbols,
+                false => DebugLevel::None,
+            },
+            assembler: Assembler {
+                program: self.toolkit.map(|toolkit| toolkit.ptxas.clone()),
+                arguments: Vec::new(),
+            },
+            ..Request::new(Vec::new())
+        };
+        let environment = cli::environment();
+        let mut needs_device_runtime = false;
+        let mut linked = link_files(&request, &Files::in_memory(inputs.clone()), &environment);
+        // The device runtime is looked for only where something is missing: most programs do without.
+        if !linked.is_complete()
+            && messages::has(&linked, "undefined-reference")
+            && let Some(library) = self.toolkit.and_then(|t| t.device_runtime.as_ref())
+            && let Ok(data) = fs::read(library)
+        {
+            inputs.push((library.display().to_string(), data));
+            needs_device_runtime = true;
+            linked = link_files(&request, &Files::in_memory(inputs), &environment);
+        }
+        for (severity, text) in messages::summarize(&linked.messages) {
+            let level = match severity {
+                Severity::Text | Severity::Info => Level::Info,
+                Severity::Warning => Level::Warning,
+                Severity::Error | Severity::Fatal => Level::Error,
+            };
+            self.say(level, text);
+        }
+        if !linked.is_complete() {
+            for help in self.help(&linked, &closed) {
+                self.say(Level::Help, help);
+            }
+            bail!("the device code of '{}' cannot be linked", self.name);
+        }
+        let default = match debug {
+            true => CompressionMode::BALANCE,
+            false => CompressionMode::None,
+        };
+        let fatbin = linked.fatbin(&FatbinOptions {
+            identifier: String::new(),
+            debug,
+            compression: self.settings.compress_mode.map_or(default, |mode| mode.0),
+        })?;
+        let machine: HostMachine = match self.triple.split('-').next() {
+            Some(machine) => machine.parse()?,
+            None => bail!("the target has no name"),
+        };
+        let object = HostObject::new(&fatbin, &linked.modules)?.to_bytes(machine)?;
+        let report = Report {
+            image: self.name.clone(),
+            output: std::path::absolute(&self.output)?,
+            arch: linked.images.iter().map(|i| i.sm.to_string()).collect(),
+            kernels: kernel_count(&linked),
+            bytes: fatbin.len() as u64,
+            fresh: false,
+        };
+        Ok(Made {
+            object,
+            record: Record {
+                report,
+                needs_device_runtime,
+                package: self.package.clone(),
+                settings: self.settings.clone(),
+            },
+        })
+    }
+
+    /// What to do about a link that failed.
+    fn help(&self, linked: &Linked, closed: &[String]) -> Vec<String> {
+        let mut help = Vec::new();
+        if messages::has(linked, "undefined-reference") {
+            if !closed.is_empty() {
+                help.push(format!(
+                    "device functions of {} cannot be called from elsewhere: compile it with -rdc=true",
+                    closed.join(", ")
+                ));
+            }
+            help.push(
+                "an object that defines it has to be in this program; one that only the device link needs is named by \
+                 --device-library"
+                    .to_owned(),
+            );
+        }
+        if messages::has(linked, "missing-arch-code") {
+            help.push(
+                "compile every object for every processor of the link (nvcc --generate-code), or name the processors \
+                 that all of them have code for with --arch"
+                    .to_owned(),
+            );
+        }
+        help
+    }
+
+    /// The user's linker, with the device code first.
+    fn host_link(
+        &self,
+        object: &Path,
+        record: &Record,
+        placed: u64,
+        host: &HostLink<'_>,
+    ) -> Result<ExitCode> {
+        let mut first = vec![OsString::from(object)];
+        let needs_script = match self.settings.host_linker_script.unwrap_or_default() {
+            ScriptUse::Auto => placed + record.report.bytes > REACH,
+            ScriptUse::Always => true,
+            ScriptUse::Never => false,
+        };
+        let script = object.with_extension("ld");
+        if needs_script {
+            let text = format!("{}{}", script::SECTIONS, script::INSERT);
+            output::write(&script, text.as_bytes())
+                .with_context(|| format!("cannot write {}", script.display()))?;
+            first.extend(host.script(&script));
+        }
+        let mut last = Vec::new();
+        if record.needs_device_runtime {
+            let library = self.toolkit.and_then(|t| t.device_runtime.clone());
+            last.extend(library.map(OsString::from));
+        }
+        host.run(first, last)
+    }
+}
+
+fn kernel_count(linked: &Linked) -> usize {
+    let count = |image: &device_link::Image| {
+        let file = File::parse(&image.data).ok()?;
+        Some(kernels(&file, image.sm).ok()?.len())
+    };
+    linked.images.iter().filter_map(count).max().unwrap_or(0)
+}
+
+/// The user's linker and what rustc wants of it.
+#[derive(Debug)]
+struct HostLink<'a> {
+    linker: &'a Path,
+    arguments: Vec<OsString>,
+    /// Where files go that only this link needs.
+    folder: PathBuf,
+}
+
+impl HostLink<'_> {
+    /// Goes on as the user's linker.
+    fn replace(&self) -> Result<ExitCode> {
+        let mut command = Command::new(self.linker);
+        command.args(&self.arguments);
+        platform::replace_by(command).map_err(|error| self.explain(error))
+    }
+
+    /// Runs the user's linker with more inputs.
+    fn run(&self, first: Vec<OsString>, last: Vec<OsString>) -> Result<ExitCode> {
+        let all: Vec<&OsString> = first.iter().chain(&self.arguments).chain(&last).collect();
+        let mut command = Command::new(self.linker);
+        command.args(&all);
+        let status = match command.status() {
+            // What we add can be what is too much; a file takes any number of arguments.
+            Err(error) if error.kind() == io::ErrorKind::ArgumentListTooLong => {
+                let file = self.response_file(&all)?;
+                let mut at = OsString::from("@");
+                at.push(file.path());
+                Command::new(self.linker).arg(at).status()
+            }
+            status => status,
+        };
+        let status =
+            status.map_err(|error| self.explain(platform::not_started(&command, error)))?;
+        Ok(platform::exit_code(status))
+    }
+
+    fn response_file(&self, arguments: &[&OsString]) -> Result<tempfile::NamedTempFile> {
+        let mut text = String::new();
+        for argument in arguments {
+            let argument = argument
+                .to_str()
+                .with_context(|| format!("{argument:?} cannot stand in a response file"))?;
+            for character in argument.chars() {
+                if matches!(character, '\\' | '"' | '\'') || character.is_whitespace() {
+                    text.push('\\');
+                }
+                text.push(character);
+            }
+            text.push('\n');
+        }
+        let file =
+            tempfile::NamedTempFile::new_in(&self.folder).context("cannot make a response file")?;
+        fs::write(file.path(), text).context("cannot write a response file")?;
+        Ok(file)
+    }
+
+    /// How the user's linker is told of a script.
+    fn script(&self, script: &Path) -> Vec<OsString> {
+        let name = self.linker.file_stem().unwrap_or_default();
+        let name = name.to_string_lossy();
+        let is_linker_proper = ["ld", "lld", "mold", "wild"]
+            .iter()
+            .any(|proper| name == *proper || name.ends_with(&format!("-{proper}")))
+            || name.starts_with("ld.");
+        match is_linker_proper {
+            true => vec!["-T".into(), script.into()],
+            false => {
+                let mut packed = OsString::from("-Wl,-T,");
+                packed.push(script);
+                vec![packed]
+            }
+        }
+    }
+
+    fn explain(&self, error: anyhow::Error) -> anyhow::Error {
+        let missing = error
+            .downcast_ref::<io::Error>()
+            .is_some_and(|error| error.kind() == io::ErrorKind::NotFound);
+        match missing {
+            true => error.context(format!(
+                "the host linker '{}' is not there; install it, or name another one with target.<triple>.linker in \
+                 .cargo/config.toml",
+                self.linker.display()
+            )),
+            false => error,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn images_are_called_as_users_call_them() {
+        let check = |output: &str, expected: &str| {
+            assert_eq!(image_name(Path::new(output)), expected);
+        };
+        check("target/debug/deps/app-0123456789abcdef", "app");
+        check("target/debug/deps/libplugin.so", "libplugin");
+        check("a/two-words", "two-words");
+    }
+
+    #[test]
+    fn scripts_reach_every_kind_of_linker() {
+        let check = |linker: &str, expected: &[&str]| {
+            let host = HostLink {
+                linker: Path::new(linker),
+                arguments: Vec::new(),
+                folder: PathBuf::new(),
+            };
+            assert_eq!(host.script(Path::new("s.ld")), expected);
+        };
+        check("cc", &["-Wl,-T,s.ld"]);
+        check("/usr/bin/aarch64-linux-gnu-gcc", &["-Wl,-T,s.ld"]);
+        check("/usr/bin/ld.lld", &["-T", "s.ld"]);
+        check("rust-lld", &["-T", "s.ld"]);
+    }
+}

@@ -1,0 +1,167 @@
+//! nvcc for build scripts: makes objects that can still be linked with those of other crates.
+//!
+//! The `cc` crate links the device code of every library by itself, where it cannot see what other crates define. Here
+//! that link makes an empty object, and compiling makes relocatable code.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, Result, anyhow, bail};
+use object::{Architecture, BinaryFormat, Endianness};
+use rustnvlink::arch::Sm;
+use rustnvlink::output;
+
+use crate::plan::Plan;
+use crate::platform;
+use crate::settings::Word;
+
+/// What nvcc is asked for.
+#[derive(Debug, PartialEq, Eq)]
+enum Action {
+    /// Link the device code of some files into an object for the host linker.
+    DeviceLink(PathBuf),
+    /// Compile to host objects; these arguments are missing.
+    Compile(Vec<String>),
+    /// Anything else.
+    Other,
+}
+
+impl Action {
+    fn of(arguments: &[OsString], compiled_for: &[Word<Sm>]) -> Self {
+        let mut links = false;
+        let mut compiles = false;
+        let mut says_relocatable = false;
+        let mut names_processor = false;
+        let mut output = PathBuf::from("a_dlink.o");
+        let mut words = arguments.iter();
+        while let Some(word) = words.next() {
+            let text = word.to_string_lossy();
+            let (option, value) = match text.split_once('=') {
+                Some((option, value)) => (option, Some(value)),
+                None => (&*text, None),
+            };
+            match option {
+                "-dlink" | "--device-link" => links = true,
+                "-c" | "--compile" => compiles = true,
+                "-dc" | "--device-c" | "-dw" | "--device-w" => {
+                    compiles = true;
+                    says_relocatable = true;
+                }
+                "-rdc" | "--relocatable-device-code" => says_relocatable = true,
+                "-arch" | "--gpu-architecture" | "-gencode" | "--generate-code" | "-code"
+                | "--gpu-code" => names_processor = true,
+                // Device code in a file of its own is nothing that the host linker gets.
+                "-cubin" | "--cubin" | "-fatbin" | "--fatbin" | "-ptx" | "--ptx" => {
+                    return Self::Other;
+                }
+                "-o" | "--output-file" => {
+                    let path = value.map(OsString::from).or_else(|| words.next().cloned());
+                    output = path.map_or(output, PathBuf::from);
+                }
+                _ => {}
+            }
+        }
+        if links {
+            return Self::DeviceLink(output);
+        }
+        if !compiles {
+            return Self::Other;
+        }
+        let mut missing = Vec::new();
+        if !says_relocatable {
+            missing.push("-rdc=true".to_owned());
+        }
+        if !names_processor {
+            missing.extend(compiled_for.iter().map(|Word(sm)| {
+                let number = sm.to_string().replace("sm_", "");
+                format!("--generate-code=arch=compute_{number},code=sm_{number}")
+            }));
+        }
+        Self::Compile(missing)
+    }
+}
+
+/// Does what nvcc would do.
+pub(crate) fn run(plan: &Plan, arguments: Vec<OsString>) -> Result<ExitCode> {
+    let toolkit = plan.toolkit.as_ref().map_err(|why| anyhow!("{why}"))?;
+    let mut command = Command::new(&toolkit.nvcc);
+    match Action::of(&arguments, &plan.compiled_for) {
+        Action::DeviceLink(output) => {
+            output::write(&output, &empty_object()?)
+                .with_context(|| format!("cannot write {}", output.display()))?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        Action::Compile(missing) => command.args(arguments).args(missing),
+        Action::Other => command.args(arguments),
+    };
+    platform::replace_by(command)
+}
+
+/// An object of the machine that is compiled for.
+fn empty_object() -> Result<Vec<u8>> {
+    let machine = match std::env::var("TARGET") {
+        Ok(triple) => triple.split('-').next().unwrap_or_default().to_owned(),
+        Err(_) => std::env::consts::ARCH.to_owned(),
+    };
+    let architecture = match machine.as_str() {
+        "x86_64" => Architecture::X86_64,
+        "aarch64" => Architecture::Aarch64,
+        other => bail!("CUDA has no host code for {other}"),
+    };
+    let object = object::write::Object::new(BinaryFormat::Elf, architecture, Endianness::Little);
+    Ok(object.write()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(arguments: &str, expected: Action) {
+        let arguments: Vec<OsString> = arguments.split(' ').map(OsString::from).collect();
+        let sm = Word("sm_90".parse().unwrap());
+        assert_eq!(Action::of(&arguments, &[sm]), expected);
+    }
+
+    fn compile(missing: &[&str]) -> Action {
+        Action::Compile(missing.iter().map(|word| (*word).to_owned()).collect())
+    }
+
+    #[test]
+    fn the_link_of_one_library_is_left_out() {
+        let link = |path: &str| Action::DeviceLink(path.into());
+        check("-G --device-link -o x_dlink.o libx.a", link("x_dlink.o"));
+        check("-dlink libx.a -o=y.o", link("y.o"));
+        check("-dlink -fatbin libx.a -o y.fatbin", Action::Other);
+    }
+
+    #[test]
+    fn compiled_code_is_relocatable() {
+        let sm_90 = "--generate-code=arch=compute_90,code=sm_90";
+        check("-o x.o -c x.cu", compile(&["-rdc=true", sm_90]));
+        check("-c --device-c -o x.o x.cu", compile(&[sm_90]));
+        check("-c -arch=sm_80 -o x.o x.cu", compile(&["-rdc=true"]));
+        check(
+            "-c -gencode arch=compute_80,code=sm_80 -rdc=true x.cu",
+            compile(&[]),
+        );
+        check("-c -rdc=false -arch sm_80 x.cu", compile(&[]));
+    }
+
+    #[test]
+    fn everything_else_is_left_alone() {
+        check("-ptx x.cu", Action::Other);
+        check("--version", Action::Other);
+        check("-E x.cu", Action::Other);
+    }
+
+    #[test]
+    fn the_empty_object_can_be_linked() {
+        let bytes = empty_object().unwrap();
+        assert_eq!(
+            rustnvlink::container::detect(&bytes),
+            rustnvlink::container::InputKind::HostObject
+        );
+    }
+}

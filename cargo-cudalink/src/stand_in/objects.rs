@@ -1,0 +1,141 @@
+//! Finds the objects with device code among the inputs of a host link.
+//!
+//! Only these go into the device link: plain Rust objects in the same archives would hide what C++ code says about the
+//! kernels it launches, and an image is made again only when one of these changes.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow};
+use memchr::memmem;
+use rustnvlink::container::host::{EXECUTABLE_SECTION, RELOCATABLE_SECTION};
+use rustnvlink::container::{Archive, HostFile, InputKind, archive, detect};
+use rustnvlink::error::ParseError;
+use sha2::{Digest as _, Sha256};
+
+/// The library of the device runtime, of which a device link takes what it needs.
+const DEVICE_RUNTIME: &str = "libcudadevrt.a";
+
+/// What the inputs hold for the device.
+#[derive(Debug, Default)]
+pub(crate) struct Objects {
+    /// What the device link takes, by the names that messages use.
+    pub(crate) inputs: Vec<(String, Vec<u8>)>,
+    /// Whether anything waits for a device link.
+    pub(crate) waits: bool,
+    /// Objects whose device code is no longer open to others.
+    pub(crate) closed: Vec<String>,
+    /// How many bytes of device code the host linker will place.
+    pub(crate) placed: u64,
+    known: HashSet<Vec<u8>>,
+}
+
+impl Objects {
+    /// Looks through the inputs of a host link.
+    pub(crate) fn find(files: &[PathBuf]) -> Result<Self> {
+        let mut objects = Self::default();
+        for path in files {
+            let data = read(path)?;
+            if memmem::find(&data, RELOCATABLE_SECTION.as_bytes()).is_some()
+                || memmem::find(&data, EXECUTABLE_SECTION.as_bytes()).is_some()
+            {
+                objects.file(path, data)?;
+            } else if detect(&data) == InputKind::Archive {
+                objects.thin_archive(path, &data)?;
+            }
+        }
+        Ok(objects)
+    }
+
+    /// Takes a file for the device link alone.
+    pub(crate) fn add(&mut self, path: &Path) -> Result<()> {
+        let data = read(path)?;
+        self.waits = true;
+        self.inputs.push((path.display().to_string(), data));
+        Ok(())
+    }
+
+    fn file(&mut self, path: &Path, data: Vec<u8>) -> Result<()> {
+        let name = path.display().to_string();
+        if path.ends_with(DEVICE_RUNTIME) {
+            self.inputs.push((name, data));
+            return Ok(());
+        }
+        match detect(&data) {
+            InputKind::Archive => archive::walk(&name, &data, &mut |name, member| {
+                self.object(name, member.data.unwrap_or_default())
+            })
+            .map_err(|error: ParseError| anyhow!(error)),
+            InputKind::HostObject => self
+                .object(&name, &data)
+                .map_err(|error| anyhow!(error.in_input(&name))),
+            // What is linked already is no matter of this link.
+            _ => Ok(()),
+        }
+    }
+
+    /// The members of a thin archive lie elsewhere.
+    fn thin_archive(&mut self, path: &Path, data: &[u8]) -> Result<()> {
+        let name = path.display().to_string();
+        let place = |error: ParseError| anyhow!(error.in_input(&name));
+        let archive = Archive::parse(data).map_err(place)?;
+        if !archive.thin {
+            return Ok(());
+        }
+        let folder = path.parent().unwrap_or(Path::new(""));
+        for member in archive.members() {
+            let member = member.map_err(place)?;
+            let data = read(&folder.join(&member.name))?;
+            self.object(&format!("{name}:{}", member.name), &data)
+                .map_err(place)?;
+        }
+        Ok(())
+    }
+
+    fn object(&mut self, name: &str, data: &[u8]) -> Result<(), ParseError> {
+        if detect(data) != InputKind::HostObject {
+            return Ok(());
+        }
+        // Most members of an rlib have nothing to do with the device.
+        if memmem::find(data, b"__nv_").is_none() && memmem::find(data, b".nv_fatbin").is_none() {
+            return Ok(());
+        }
+        let file = HostFile::parse(data).map_err(|error| error.in_input(name))?;
+        self.placed += file
+            .fatbins
+            .iter()
+            .map(|f| f.data.len() as u64)
+            .sum::<u64>();
+        let waits = file.has_relocatable_code();
+        if !waits && file.module_ids.is_empty() {
+            if !file.fatbins.is_empty() {
+                self.closed.push(name.to_owned());
+            }
+            return Ok(());
+        }
+        // A crate may carry an object that another one carries too; the host linker takes the first.
+        if self.known.insert(Sha256::digest(data).to_vec()) {
+            self.waits |= waits;
+            self.inputs.push((name.to_owned(), data.to_vec()));
+        }
+        Ok(())
+    }
+
+    /// The size of all inputs.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.inputs.iter().map(|(_, data)| data.len() as u64).sum()
+    }
+
+    /// Names the contents, whatever the files are called.
+    pub(crate) fn hash_into(&self, hash: &mut Sha256) {
+        for (_, data) in &self.inputs {
+            hash.update((data.len() as u64).to_le_bytes());
+            hash.update(data);
+        }
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>> {
+    fs::read(path).with_context(|| format!("cannot read {}", path.display()))
+}
