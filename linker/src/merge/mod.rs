@@ -142,7 +142,7 @@ pub(crate) struct Section<'d> {
 pub(crate) struct NativeContent<'d> {
     pub(crate) content: Content<'d>,
     pub(crate) relocations: Vec<Relocation>,
-    /// The bytes are the Mercury section's own.
+    /// The bytes are the Mercury section's own, those of every input.
     pub(crate) shares_bytes: bool,
 }
 

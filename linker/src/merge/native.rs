@@ -18,9 +18,24 @@ impl<'d> Merger<'d, '_> {
         for twin in &native.sections {
             let section = &twin.section;
             match twin.role {
-                NativeRole::Code(mercury)
-                | NativeRole::Debug(mercury)
-                | NativeRole::OptimizerConstants(mercury) => {
+                NativeRole::Debug {
+                    mercury,
+                    shares_bytes,
+                } => {
+                    let Some(target) = current.placed[mercury] else {
+                        continue;
+                    };
+                    let native = self.native_twin(target.section);
+                    let is_first = native.content.contributions.is_empty();
+                    native.shares_bytes = shares_bytes && (is_first || native.shares_bytes);
+                    let content = &mut native.content;
+                    let base = content.append(section.data, section.size, section.align);
+                    placed[twin.index] = Some(Placed {
+                        section: target.section,
+                        base,
+                    });
+                }
+                NativeRole::Code(mercury) | NativeRole::OptimizerConstants(mercury) => {
                     let Some(target) = current.placed[mercury] else {
                         continue;
                     };
@@ -80,7 +95,7 @@ impl<'d> Merger<'d, '_> {
                         .map_err(|e| e.in_section(section.name))?;
                 }
                 NativeRole::Code(_)
-                | NativeRole::Debug(_)
+                | NativeRole::Debug { .. }
                 | NativeRole::SharedData(_)
                 | NativeRole::OptimizerConstants(_) => {}
             }

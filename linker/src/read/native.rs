@@ -14,8 +14,12 @@ use super::{SHF_EXECINSTR, SHF_INFO_LINK, SHF_MERCURY};
 pub(crate) enum NativeRole {
     /// The code of the Mercury code section of this number.
     Code(usize),
-    /// Debug information with bytes of its own, twin of this section.
-    Debug(usize),
+    /// Debug information, twin of this section.
+    Debug {
+        mercury: usize,
+        /// The bytes are the twin's bytes in the file.
+        shares_bytes: bool,
+    },
     /// Data whose bytes are the twin's bytes in the file.
     SharedData(usize),
     /// Attribute records of one function's native section, by its number.
@@ -86,11 +90,11 @@ impl<'d> Native<'d> {
                 }
                 SectionType::PROGBITS => twin_by_name(file, section).map(|twin| {
                     let mercury = &file.sections[twin];
-                    match section.size > 0
-                        && (mercury.offset, mercury.size) == (section.offset, section.size)
-                    {
-                        true => NativeRole::SharedData(twin),
-                        false => NativeRole::Debug(twin),
+                    let shares_bytes = section.size > 0
+                        && (mercury.offset, mercury.size) == (section.offset, section.size);
+                    NativeRole::Debug {
+                        mercury: twin,
+                        shares_bytes,
                     }
                 }),
                 SectionType::CUDA_INFO if section.flags & SHF_INFO_LINK != 0 => {

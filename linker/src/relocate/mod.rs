@@ -7,6 +7,7 @@
 
 mod capsule;
 mod frames;
+mod lines;
 mod resolve;
 mod undefined;
 
@@ -50,7 +51,17 @@ pub(crate) fn relocate<'d>(
     let merged = &laid_out.pruned.merged;
     let mut sections = IdVec::filled(&merged.sections, Patched::default());
     let mut native = IdVec::filled(&merged.sections, None);
-    for (id, section) in merged.sections.enumerate() {
+    let mut units = lines::Units::default();
+    // Line tables come first: what refers to their units follows them.
+    let tables = merged
+        .sections
+        .enumerate()
+        .filter(|(_, s)| lines::is_table(&s.name));
+    let others = merged
+        .sections
+        .enumerate()
+        .filter(|(_, s)| !lines::is_table(&s.name));
+    for (id, section) in tables.chain(others) {
         if !laid_out.pruned.live.sections[id] {
             continue;
         }
@@ -79,8 +90,8 @@ pub(crate) fn relocate<'d>(
             apply(&resolver, &mut patched, relocation, at).map_err(place)?;
         }
         if let Some(twin) = &section.native {
-            native[id] =
-                Some(relocate_native(&laid_out, section, twin, &mut patched.bytes).map_err(place)?);
+            let twin = relocate_native(&laid_out, id, twin, &mut patched.bytes, &mut units);
+            native[id] = Some(twin.map_err(place)?);
         }
         sections[id] = patched;
     }
@@ -93,10 +104,12 @@ pub(crate) fn relocate<'d>(
 
 fn relocate_native<'d>(
     laid_out: &LaidOut<'d>,
-    section: &Section<'d>,
+    id: SectionId,
     twin: &crate::merge::NativeContent<'d>,
     shared_bytes: &mut Cow<'d, [u8]>,
+    units: &mut lines::Units,
 ) -> Result<Patched<'d>, ParseError> {
+    let section = &laid_out.pruned.merged.sections[id];
     let resolver = Resolver::new(laid_out, section, World::Native);
     let mut patched = Patched::default();
     if twin.shares_bytes {
@@ -111,15 +124,15 @@ fn relocate_native<'d>(
         if let Some(frames) = &frames {
             frames.correct_pointer(laid_out, &mut relocation);
         }
+        units.follow(laid_out, &mut relocation);
         let at = Some(relocation.offset);
         apply(&resolver, &mut patched, &relocation, at)?;
     }
     if twin.shares_bytes {
         shared_bytes.clone_from(&patched.bytes);
     }
-    // Line tables are made anew for native code, in input order.
-    if section.name.contains("debug_line") {
-        patched.kept.reverse();
+    if lines::is_table(&section.name) {
+        patched = lines::rebuild(laid_out, id, &twin.relocations, patched, units)?;
     }
     if let Some(frames) = frames {
         patched = frames.without_removed(laid_out, &twin.relocations, patched);

@@ -389,7 +389,9 @@ fn mercury_section<'f>(
         }
         // What is the same in both worlds stands in the file once.
         Twin::Debug => {
-            let is_shared = section.native.as_ref().is_some_and(|n| n.shares_bytes);
+            let native = section.native.as_ref().filter(|n| n.shares_bytes);
+            let twin = relocated.native[id].as_ref();
+            let is_shared = native.is_some() && twin.is_some_and(|twin| twin.bytes == *bytes);
             output.body = match is_shared || bytes.is_empty() {
                 true => Body::Shares(layout.native.number[id] as usize - 1),
                 false => Body::Borrowed(bytes),

@@ -1,0 +1,238 @@
+//! The native line tables of a Mercury link, which nvlink makes anew: rows of
+//! functions that are not in the link are left out, and the others of a unit
+//! stand in the order of the symbol table (case `lineinfo_order`).
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use rustc_hash::FxHashMap;
+
+use crate::cubin::SymbolType;
+use crate::error::{ParseError, Problem};
+use crate::id::{IdVec, SectionId, SymbolId};
+use crate::layout::LaidOut;
+use crate::merge::{Definition, Relocation};
+
+use super::Patched;
+
+/// The length of a unit, without which it starts.
+const LENGTH_FIELD: usize = 4;
+/// The version, and the length of the rest of the header.
+const HEADER_START: usize = LENGTH_FIELD + 6;
+/// Where the number of the first special opcode stands: behind the length of
+/// an instruction, a default and the two figures of special opcodes.
+const OPCODE_BASE: usize = HEADER_START + 4;
+
+/// Whether a section holds a line table.
+pub(super) fn is_table(name: &str) -> bool {
+    matches!(name, ".debug_line" | ".nv_debug_line_sass")
+}
+
+/// Where the units of line tables went.
+#[derive(Default)]
+pub(super) struct Units {
+    moves: FxHashMap<(SectionId, u64), u64>,
+}
+
+impl Units {
+    /// Debug information names a unit by its offset in the table.
+    pub(super) fn follow(&self, laid_out: &LaidOut<'_>, relocation: &mut Relocation) {
+        let symbol = &laid_out.pruned.merged.symbols[relocation.symbol];
+        if symbol.kind == SymbolType::SECTION
+            && let Definition::Section(section) = symbol.definition
+            && let Some(&start) = self.moves.get(&(section, relocation.addend as u64))
+        {
+            relocation.addend = start as i64;
+        }
+    }
+}
+
+/// The table as the link writes it.
+pub(super) fn rebuild<'d>(
+    laid_out: &LaidOut<'_>,
+    section: SectionId,
+    relocations: &[Relocation],
+    patched: Patched<'d>,
+    moved: &mut Units,
+) -> Result<Patched<'d>, ParseError> {
+    let units = units(&patched.bytes)?;
+    let ranks = ranks(laid_out);
+    let mut kept = patched.kept;
+    kept.sort_by_key(|relocation| relocation.offset);
+    let mut all = relocations.to_vec();
+    all.sort_by_key(|relocation| relocation.offset);
+    let mut written = Table::default();
+    for unit in units {
+        let start = written.bytes.len();
+        let place = (section, unit.header.start as u64);
+        moved.moves.insert(place, start as u64);
+        written.copy(&patched.bytes, &kept, unit.header);
+        let mut sequences: Vec<(u32, Range<usize>)> = Vec::new();
+        for sequence in unit.sequences {
+            match within(&kept, &sequence).first() {
+                Some(function) => sequences.push((ranks[function.symbol], sequence)),
+                // Rows of no function stay where they are.
+                None if within(&all, &sequence).is_empty() => sequences.push((0, sequence)),
+                None => {}
+            }
+        }
+        sequences.sort_by_key(|&(rank, _)| rank);
+        for (_, sequence) in sequences {
+            written.copy(&patched.bytes, &kept, sequence);
+        }
+        let length = (written.bytes.len() - start - LENGTH_FIELD) as u32;
+        written.bytes[start..start + LENGTH_FIELD].copy_from_slice(&length.to_le_bytes());
+    }
+    Ok(Patched {
+        bytes: Cow::Owned(written.bytes),
+        kept: written.kept,
+    })
+}
+
+/// Where each symbol stands in the symbol table, counted from 1.
+fn ranks(laid_out: &LaidOut<'_>) -> IdVec<SymbolId, u32> {
+    let merged = &laid_out.pruned.merged;
+    let mut ranks = IdVec::filled(&merged.symbols, 0);
+    let symbols = merged.locals.iter().chain(&merged.globals);
+    for (rank, &symbol) in (1..).zip(symbols) {
+        ranks[symbol] = rank;
+    }
+    ranks
+}
+
+/// The relocations that patch a part of the section.
+fn within<'r>(sorted: &'r [Relocation], part: &Range<usize>) -> &'r [Relocation] {
+    let before = |end: usize| sorted.partition_point(|r| (r.offset as usize) < end);
+    &sorted[before(part.start)..before(part.end)]
+}
+
+/// A table as it grows.
+#[derive(Default)]
+struct Table {
+    bytes: Vec<u8>,
+    kept: Vec<Relocation>,
+}
+
+impl Table {
+    fn copy(&mut self, bytes: &[u8], relocations: &[Relocation], part: Range<usize>) {
+        let moved = |relocation: &Relocation| Relocation {
+            offset: relocation.offset - part.start as u64 + self.bytes.len() as u64,
+            ..*relocation
+        };
+        let relocations = within(relocations, &part).iter().map(moved);
+        self.kept.extend(relocations);
+        self.bytes.extend_from_slice(&bytes[part]);
+    }
+}
+
+/// The rows of one source file.
+struct Unit {
+    /// From the length of the unit to its first instruction.
+    header: Range<usize>,
+    /// Instructions up to each end of a sequence.
+    sequences: Vec<Range<usize>>,
+}
+
+fn units(bytes: &[u8]) -> Result<Vec<Unit>, ParseError> {
+    let mut units = Vec::new();
+    let mut start = 0;
+    while start < bytes.len() {
+        let unit = unit(bytes, start).ok_or_else(|| {
+            let problem = Problem::Malformed("unit of a line table that cannot be read".to_owned());
+            ParseError::new(problem).at(start as u64)
+        })?;
+        start = unit.sequences.last().map_or(unit.header.end, |s| s.end);
+        units.push(unit);
+    }
+    Ok(units)
+}
+
+fn unit(bytes: &[u8], start: usize) -> Option<Unit> {
+    let length = u32::from_le_bytes(*bytes[start..].first_chunk()?) as usize;
+    let end = start.checked_add(LENGTH_FIELD)?.checked_add(length)?;
+    let unit = bytes.get(start..end)?;
+    let header = u32::from_le_bytes(*unit.get(LENGTH_FIELD + 2..)?.first_chunk()?) as usize;
+    let first = HEADER_START.checked_add(header)?;
+    let base = *unit.get(OPCODE_BASE)?;
+    let operands = unit.get(OPCODE_BASE + 1..)?;
+    let mut program = Program {
+        bytes: unit,
+        at: first,
+        base,
+        operands,
+    };
+    let mut sequences = Vec::new();
+    let mut sequence = first;
+    while program.at < unit.len() {
+        if program.step()? == Step::EndSequence || program.at == unit.len() {
+            sequences.push(start + sequence..start + program.at);
+            sequence = program.at;
+        }
+    }
+    (program.at == unit.len()).then_some(Unit {
+        header: start..start + first,
+        sequences,
+    })
+}
+
+/// What an instruction of a line program does, as far as it matters here.
+#[derive(PartialEq, Eq)]
+enum Step {
+    EndSequence,
+    Other,
+}
+
+/// A line program, read instruction by instruction.
+struct Program<'b> {
+    bytes: &'b [u8],
+    at: usize,
+    base: u8,
+    /// How many numbers follow each standard opcode, from the first on.
+    operands: &'b [u8],
+}
+
+impl Program<'_> {
+    fn step(&mut self) -> Option<Step> {
+        const EXTENDED: u8 = 0;
+        const FIXED_ADVANCE: u8 = 9;
+        const END_SEQUENCE: u8 = 1;
+        let opcode = self.byte()?;
+        match opcode {
+            EXTENDED => {
+                let length = usize::try_from(self.number()?).ok()?;
+                let kind = *self.bytes.get(self.at)?;
+                self.at = self.at.checked_add(length)?;
+                if kind == END_SEQUENCE {
+                    return Some(Step::EndSequence);
+                }
+            }
+            FIXED_ADVANCE if opcode < self.base => self.at += 2,
+            _ if opcode < self.base => {
+                for _ in 0..*self.operands.get(usize::from(opcode) - 1)? {
+                    self.number()?;
+                }
+            }
+            _ => {}
+        }
+        Some(Step::Other)
+    }
+
+    fn byte(&mut self) -> Option<u8> {
+        let byte = *self.bytes.get(self.at)?;
+        self.at += 1;
+        Some(byte)
+    }
+
+    /// A number of seven bits a byte, the lowest first.
+    fn number(&mut self) -> Option<u64> {
+        let mut number = 0;
+        for shift in (0..u64::BITS).step_by(7) {
+            let byte = self.byte()?;
+            number |= u64::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                return Some(number);
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,3 @@
+__device__ int unused(int x) {
+    return x - 2;
+}
