@@ -215,7 +215,11 @@ fn link_for(
         verbose: request.verbose,
         ..Options::new(sm)
     };
-    let Outcome { image, diagnostics } = crate::link(&inputs, &options);
+    let Outcome {
+        image,
+        diagnostics,
+        reports: _,
+    } = crate::link(&inputs, &options);
     linked.add(Some(sm), &diagnostics);
     let image = image.filter(|_| !diagnostics.has_errors());
     if image.is_none() {

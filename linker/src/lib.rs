@@ -9,6 +9,7 @@
 pub mod arch;
 mod bits;
 mod call_graph;
+mod call_paths;
 pub mod cli;
 pub mod container;
 pub mod cubin;
@@ -26,17 +27,20 @@ mod layout;
 mod list_sort;
 mod merge;
 mod name_table;
+mod odr;
 pub mod options;
 pub mod output;
 mod pipeline;
 mod prune;
 mod read;
 mod relocate;
+pub mod report;
 mod write;
 
 use diagnostic::{Diagnostic, Diagnostics, Severity};
 use options::{ImageKind, Options};
 use read::Object;
+use report::Reports;
 
 /// One input of a link.
 #[derive(Debug, Clone, Copy)]
@@ -54,6 +58,8 @@ pub struct Outcome {
     pub image: Option<Vec<u8>>,
     /// Everything the user should know.
     pub diagnostics: Diagnostics,
+    /// What the options ask for beside the image.
+    pub reports: Reports,
 }
 
 impl Outcome {
@@ -88,12 +94,19 @@ pub fn link(inputs: &[Input<'_>], options: &Options) -> Outcome {
         return Outcome {
             image: None,
             diagnostics,
+            reports: Reports::default(),
         };
     }
+    let mut reports = Reports::default();
+    if options.reports.cross_references {
+        reports.cross_references = Some(report::cross_references(&objects));
+    }
     let linked = match options.image {
-        ImageKind::Executable => pipeline::link_executable(&objects, options, &mut diagnostics),
+        ImageKind::Executable => {
+            pipeline::link_executable(&objects, options, &mut diagnostics, &mut reports)
+        }
         ImageKind::Relocatable(addresses) => {
-            pipeline::link_relocatable(&objects, options, addresses, &mut diagnostics)
+            pipeline::link_relocatable(&objects, options, addresses, &mut diagnostics, &mut reports)
         }
     };
     let image = match linked {
@@ -104,5 +117,14 @@ pub fn link(inputs: &[Input<'_>], options: &Options) -> Outcome {
             None
         }
     };
-    Outcome { image, diagnostics }
+    // An error of this kind does not keep the others from being found.
+    if let Err(error) = odr::check(&objects, options.odr, &mut diagnostics) {
+        let text = error.to_string();
+        diagnostics.push(Diagnostic::new(Severity::Fatal, "bad-input", text));
+    }
+    Outcome {
+        image: image.filter(|_| !diagnostics.has_errors()),
+        diagnostics,
+        reports,
+    }
 }

@@ -2,6 +2,7 @@
 
 use crate::arch::Sm;
 use crate::container::host::pattern_matches;
+use crate::report;
 
 /// What a link keeps of its inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -93,6 +94,18 @@ pub enum EarlyAddresses {
     Fill,
 }
 
+/// What becomes of weak definitions of one name that differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Odr {
+    /// Nobody looks.
+    #[default]
+    Off,
+    /// A warning.
+    Warn,
+    /// An error.
+    Error,
+}
+
 /// How one link is done.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -110,6 +123,10 @@ pub struct Options {
     pub verbose: bool,
     /// Whether to show which function calls which, and how names look then.
     pub call_graph: Option<Names>,
+    /// Weak definitions that differ.
+    pub odr: Odr,
+    /// What is told beside the image.
+    pub reports: report::Wanted,
     /// The bytes of our own record in `.note.nv.tkinfo`.
     pub tool_record: Vec<u8>,
 }
@@ -125,6 +142,8 @@ impl Options {
             debug: DebugLevel::None,
             verbose: false,
             call_graph: None,
+            odr: Odr::Off,
+            reports: report::Wanted::default(),
             tool_record: Vec::new(),
         }
     }

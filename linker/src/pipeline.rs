@@ -9,6 +9,7 @@ use crate::options::{EarlyAddresses, Options};
 use crate::prune::{keep_all, prune};
 use crate::read::Object;
 use crate::relocate::relocate;
+use crate::report::{self, Reports};
 use crate::write::write;
 
 /// Links relocatable device objects into the image that the driver loads.
@@ -16,6 +17,7 @@ pub(crate) fn link_executable(
     objects: &[Object<'_>],
     options: &Options,
     diagnostics: &mut Diagnostics,
+    reports: &mut Reports,
 ) -> Result<Option<Vec<u8>>, ParseError> {
     if objects.iter().any(|object| object.has_unified_symbols) {
         diagnostics.push(Diagnostic::unified_without_index());
@@ -29,7 +31,15 @@ pub(crate) fn link_executable(
     if diagnostics.has_errors() {
         return Ok(None);
     }
+    for name in &options.reports.why_live {
+        for reason in report::why_live(&pruned, name) {
+            diagnostics.push(reason);
+        }
+    }
     let laid_out = layout(pruned, diagnostics);
+    if options.reports.map {
+        reports.map = Some(report::map(&laid_out));
+    }
     let relocated = relocate(laid_out, diagnostics)?;
     if diagnostics.has_errors() {
         if let Some(names) = options.call_graph {
@@ -51,12 +61,16 @@ pub(crate) fn link_relocatable(
     options: &Options,
     addresses: EarlyAddresses,
     diagnostics: &mut Diagnostics,
+    reports: &mut Reports,
 ) -> Result<Option<Vec<u8>>, ParseError> {
     let merged = merge(objects, options, diagnostics)?;
     if diagnostics.has_errors() {
         return Ok(None);
     }
     let laid_out = layout_relocatable(keep_all(merged), addresses);
+    if options.reports.map {
+        reports.map = Some(report::map(&laid_out));
+    }
     let relocated = relocate(laid_out, diagnostics)?;
     let finalized = collect(relocated, options.verbose, diagnostics);
     Ok(Some(write(&finalized, &options.tool_record)))

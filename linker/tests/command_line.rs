@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use rustnvlink::cubin::{Binding, Content, Cubin, SymbolType};
+
 /// A folder of its own for every test, with two objects that belong together.
 struct Folder(tempfile::TempDir);
 
@@ -264,4 +266,104 @@ fn undefined_names_come_with_who_needs_them_and_what_may_be_meant() {
     );
     let compatible = folder.run("-arch=sm_90 -o out.cubin caller.cubin --compat");
     assert!(!compatible.stderr.contains("needed by"));
+}
+
+/// An object whose functions are weak, with the first byte of their code changed by `code`.
+fn weakened(folder: &Folder, name: &str, code: u8) {
+    let bytes = std::fs::read(folder.path("callee.cubin")).unwrap();
+    let mut cubin = Cubin::parse(&bytes).unwrap();
+    let mut places = Vec::new();
+    for section in &mut cubin.sections {
+        match &mut section.content {
+            Content::Symbols(symbols) => {
+                for symbol in symbols {
+                    if symbol.binding == Binding::GLOBAL {
+                        symbol.binding = Binding::WEAK;
+                    }
+                }
+            }
+            Content::Bytes(_) if section.name.starts_with(".text.") => {
+                places.push(section.offset as usize);
+            }
+            _ => {}
+        }
+    }
+    let mut bytes = cubin.encode().unwrap();
+    for place in places {
+        bytes[place] ^= code;
+    }
+    std::fs::write(folder.path(name), bytes).unwrap();
+}
+
+#[test]
+fn weak_definitions_that_differ_are_found() {
+    let folder = Folder::new();
+    weakened(&folder, "one.cubin", 0);
+    weakened(&folder, "same.cubin", 0);
+    weakened(&folder, "other.cubin", 1);
+    let link =
+        |inputs: &str| folder.run(&format!("-arch=sm_90 -o out.cubin caller.cubin {inputs}"));
+    for inputs in ["one.cubin same.cubin --odr=error", "one.cubin other.cubin"] {
+        let ran = link(inputs);
+        assert_eq!((ran.code, &*ran.stderr), (Some(0), ""), "{inputs}");
+    }
+    let warned = link("one.cubin other.cubin --odr=warn");
+    assert_eq!(warned.code, Some(0));
+    let expected =
+        "differ in 'one.cubin' and 'other.cubin': the bytes differ from 0x0 on [odr-violation]";
+    assert!(warned.stderr.contains(expected), "{}", warned.stderr);
+    let refused = link("one.cubin other.cubin --odr=error");
+    assert_eq!(refused.code, Some(255));
+    assert!(
+        refused
+            .stderr
+            .starts_with("nvlink error   : weak definitions of '")
+    );
+}
+
+#[test]
+fn a_link_tells_about_itself() {
+    let folder = Folder::new();
+    let ran = folder.run(
+        "-arch=sm_90 -o out.cubin caller.cubin callee.cubin --map=out.map --cref --depfile out.d",
+    );
+    assert_eq!((ran.code, &*ran.stdout, &*ran.stderr), (Some(0), "", ""));
+    let read = |name| std::fs::read_to_string(folder.path(name)).unwrap();
+    let map = read("out.map");
+    assert!(map.starts_with("Image for sm_90\n\nInputs\n    caller.cubin\n    callee.cubin\n"));
+    assert!(map.contains("  .text."), "{map}");
+    assert!(map.contains("\nCross references\n"), "{map}");
+    assert_eq!(
+        read("out.d"),
+        "out.cubin: \\\n  caller.cubin \\\n  callee.cubin\n\ncaller.cubin:\n\ncallee.cubin:\n"
+    );
+    let printed = folder.run("-arch=sm_90 -o out.cubin caller.cubin callee.cubin --cref");
+    assert!(printed.stdout.starts_with("Cross references\n"));
+    let bytes = std::fs::read(folder.path("caller.cubin")).unwrap();
+    let cubin = Cubin::parse(&bytes).unwrap();
+    let undefined = cubin
+        .sections
+        .iter()
+        .find_map(|section| match &section.content {
+            Content::Symbols(symbols) => symbols
+                .iter()
+                .find(|s| s.kind == SymbolType::FUNC && s.place.section().is_none())
+                .map(|s| s.name.to_owned()),
+            _ => None,
+        });
+    let callee = undefined.unwrap();
+    let ran = folder.run(&format!(
+        "-arch=sm_90 -o out.cubin caller.cubin callee.cubin --why-live={callee}"
+    ));
+    assert_eq!(ran.code, Some(0));
+    assert!(
+        ran.stderr.contains(" in 'callee.cubin': kernel "),
+        "{}",
+        ran.stderr
+    );
+    folder.check(
+        "-arch=sm_90 -o out.cubin caller.cubin callee.cubin --why-live=nobody",
+        0,
+        "nvlink warning : no input defines or uses 'nobody' [unknown-symbol]\n",
+    );
 }

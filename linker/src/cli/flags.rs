@@ -8,7 +8,9 @@ pub enum Flag {
     Arch,
     Compat,
     CpuArch,
+    CrossReferences,
     Debug,
+    DependencyFile,
     DeviceStackProtector,
     DisableInfos,
     DisableSharedReservation,
@@ -33,12 +35,14 @@ pub enum Flag {
     LinkTimeOptimization,
     LinkTimeOptimizationAlias,
     Machine,
+    Map,
     MaxRegisters,
     MessageFormat,
     NvHost,
     NvJitLink,
     NvvmOptions,
     NvvmPath,
+    Odr,
     OptionsFile,
     Output,
     PreserveRelocations,
@@ -63,6 +67,7 @@ pub enum Flag {
     VerboseToolRecord,
     Version,
     WarningAsError,
+    WhyLive,
     XLinker,
 }
 
@@ -174,6 +179,7 @@ const fn long_only(spelling: Spelling) -> Spelling {
 }
 
 const HOSTS: &[&str] = &["AARCH64", "ARMv7", "PPC64LE", "X86", "X86_64", "unknown"];
+const ODR: &[&str] = &["off", "warn", "error"];
 const FORMATS: &[&str] = &["text", "json"];
 const SCRIPTS: &[&str] = &["lcs-abs", "lcs-aug"];
 
@@ -259,6 +265,18 @@ pub const FLAGS: &[Spelling] = {
         switch(F::Compat, "compat", "compat", G::Ours,
             "Does exactly what nvlink 13.0 does: its messages, its silence about inputs it \
              ignores, and its bytes where they differ from ours."),
+        option(F::Map, "map", "map", V::Text, "FILE", G::Ours,
+            "Writes what lies where in the image, and what was left out."),
+        switch(F::CrossReferences, "cref", "cref", G::Ours,
+            "Adds to the map who defines each name and who uses it; without a map it is printed."),
+        option(F::WhyLive, "why-live", "why-live", V::Text, "NAME", G::Ours,
+            "Says which kernel needs a function or variable, or that it is left out. The name is \
+             that of the object or, with or without parameters, that of the source."),
+        option(F::Odr, "odr", "odr", V::Choice(ODR), "off|warn|error", G::Ours,
+            "What to do about inline functions, templates and other weak names that two inputs \
+             define in different ways; off by default."),
+        option(F::DependencyFile, "depfile", "depfile", V::Text, "FILE", G::Ours,
+            "Writes which files were read, as a rule for make or ninja."),
         option(F::MessageFormat, "message-format", "message-format", V::Choice(FORMATS), "text|json", G::Ours,
             "The shape of messages; json gives one object on each line."),
         option(F::Explain, "explain", "explain", V::Text, "CODE", G::Ours,

@@ -6,12 +6,13 @@ use super::flags::Flag;
 use super::link_time::Made;
 use super::lower::{self, Request, Target};
 use super::messages::Messages;
-use super::{Exit, fatal, link_time, output};
+use super::{Exit, depfile, fatal, link_time, output};
 use crate::Input;
 use crate::arch::Sm;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::inputs::{self, Behaviour, Environment, Files, Loaded, Wanted};
 use crate::options::{Keeping, Options};
+use crate::report::Reports;
 
 /// Links, prints what there is to say and writes the files.
 pub(super) fn link(
@@ -98,6 +99,7 @@ fn link_files(
             Made::Output(output) => {
                 write_registration(request, &loaded)?;
                 output::write(&request.output, &output)?;
+                write_dependencies(request, &files)?;
                 return Ok(Exit::Success);
             }
             Made::Object(object) => optimized = Some(object),
@@ -136,10 +138,13 @@ fn link_files(
         debug: request.debug,
         verbose: request.verbose,
         call_graph: request.call_graph,
+        odr: request.odr,
+        reports: request.reports.clone(),
         tool_record,
     };
     let outcome = crate::link(&inputs, &options);
     let failed = print_all(&outcome.diagnostics, messages);
+    write_reports(request, &outcome.reports)?;
     // nvlink leaves this file beside no image.
     let is_registered = match request.behaviour {
         Behaviour::Own => !failed && outcome.image.is_some(),
@@ -151,6 +156,7 @@ fn link_files(
     match outcome.image {
         Some(image) if !failed => {
             output::write(&request.output, &image)?;
+            write_dependencies(request, &files)?;
             Ok(Exit::Success)
         }
         Some(_) => Ok(Exit::LinkError),
@@ -170,6 +176,34 @@ fn write_registration(request: &Request, loaded: &Loaded<'_>) -> Result<(), Diag
         Some(path) => output::write(path, inputs::registration(&loaded.modules).as_bytes()),
         None => Ok(()),
     }
+}
+
+/// Writes them for failed links, too: they help to see why.
+fn write_reports(request: &Request, reports: &Reports) -> Result<(), Diagnostic> {
+    let texts = [&reports.map, &reports.cross_references];
+    match &request.map {
+        Some(path) => {
+            let parts: Vec<&str> = texts.into_iter().flatten().map(String::as_str).collect();
+            if parts.is_empty() {
+                return Ok(());
+            }
+            output::write(path, parts.join("\n").as_bytes())
+        }
+        None => match &reports.cross_references {
+            Some(text) => output::print(text).map(|_| ()),
+            None => Ok(()),
+        },
+    }
+}
+
+fn write_dependencies(request: &Request, files: &Files) -> Result<(), Diagnostic> {
+    let Some(path) = &request.dependencies else {
+        return Ok(());
+    };
+    let beside = request.options_files.iter().chain(&request.tool_record);
+    let mut inputs: Vec<String> = beside.map(|path| path.display().to_string()).collect();
+    inputs.extend(files.names());
+    output::write(path, depfile::rule(&request.output, &inputs).as_bytes())
 }
 
 fn outcome_exit(diagnostics: &Diagnostics) -> Exit {

@@ -11,7 +11,8 @@ use crate::arch::Sm;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::host::script::BaseScript;
 use crate::inputs::{Assembler, Behaviour, Kernels};
-use crate::options::{DebugLevel, EarlyAddresses, ImageKind, Names};
+use crate::options::{DebugLevel, EarlyAddresses, ImageKind, Names, Odr};
+use crate::report;
 
 /// What the program is asked for.
 #[derive(Debug)]
@@ -93,6 +94,16 @@ pub struct Request {
     pub verbose: bool,
     /// Whether to show the call graph, and how names look then.
     pub call_graph: Option<Names>,
+    /// Weak definitions that differ.
+    pub odr: Odr,
+    /// What is told beside the image.
+    pub reports: report::Wanted,
+    /// Where the map goes.
+    pub map: Option<PathBuf>,
+    /// Where the names of the files go that were read.
+    pub dependencies: Option<PathBuf>,
+    /// Files that held arguments.
+    pub options_files: Vec<PathBuf>,
     /// Holds the note about the linker.
     pub tool_record: Option<PathBuf>,
     /// What is printed.
@@ -183,6 +194,19 @@ pub fn lower(typed: &Typed, notes: &mut Vec<Diagnostic>) -> Result<Command, Diag
         },
         verbose: typed.has(Flag::Verbose),
         call_graph: call_graph(typed, behaviour),
+        odr: match typed.text(Flag::Odr) {
+            Some("error") => Odr::Error,
+            Some("warn") => Odr::Warn,
+            Some(_) | None => Odr::Off,
+        },
+        reports: report::Wanted {
+            map: typed.has(Flag::Map),
+            cross_references: typed.has(Flag::CrossReferences),
+            why_live: texts(typed, Flag::WhyLive),
+        },
+        map: typed.path(Flag::Map),
+        dependencies: typed.path(Flag::DependencyFile),
+        options_files: typed.options_files.clone(),
         tool_record: typed.path(Flag::ToolRecord),
         messages: messages(typed),
     })))

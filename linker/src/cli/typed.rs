@@ -21,6 +21,8 @@ const ALIKE: f64 = 0.85;
 pub struct Typed {
     /// Arguments that are no options, in order.
     pub inputs: Vec<PathBuf>,
+    /// Files that held arguments.
+    pub options_files: Vec<PathBuf>,
     options: Vec<(Flag, OsString)>,
 }
 
@@ -259,6 +261,7 @@ impl Parser<'_> {
                 format!("Could not open options file '{shown}'"),
             )
         })?;
+        self.typed.options_files.push(path.to_owned());
         let text = String::from_utf8(bytes).map_err(|_| {
             fatal(
                 "invalid-options-file",

@@ -1,3 +1,5 @@
+//! Objects that are written here are read back, and carry what nvcc would put in.
+
 use super::*;
 use crate::container::{HostFile, host::ModuleId};
 

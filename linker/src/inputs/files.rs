@@ -1,5 +1,6 @@
 //! Reads the files that were named and those that libraries turn out to be.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -55,6 +56,26 @@ pub(super) struct ThinMember {
 }
 
 impl Files {
+    /// The files that were read, as they were named or found, each once.
+    pub fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        for opened in &self.0 {
+            let Opened::Read(source) = opened else {
+                continue;
+            };
+            let folder = Path::new(&source.name).parent();
+            let members = source.members.iter().map(|member| {
+                let path = folder.unwrap_or(Path::new("")).join(&member.name);
+                path.display().to_string()
+            });
+            names.push(source.name.clone());
+            names.extend(members);
+        }
+        let mut seen = HashSet::new();
+        names.retain(|name| seen.insert(name.clone()));
+        names
+    }
+
     /// Reads everything. What cannot be read is remembered, so that problems
     /// are reported in the order of the files.
     pub fn read(wanted: &Wanted<'_>, environment: &Environment) -> Self {

@@ -1,9 +1,8 @@
 //! What a user wants to know about a name that nobody defines: who needs it,
 //! and which name may have been meant.
 
-use std::collections::VecDeque;
-
 use crate::arch::reserved;
+use crate::call_paths::CallPaths;
 use crate::demangle::readable;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::id::{FunctionId, Id as _, IdVec, SymbolId};
@@ -12,8 +11,6 @@ use crate::merge::{Definition, Merged, SharedHome};
 
 /// So many names are explained; the others are only named.
 const MAX_EXPLAINED: usize = 20;
-/// How many functions a call path shows at most.
-const MAX_PATH: usize = 8;
 /// How much alike two names are, from 0 to 1, of which one may be meant.
 const ALIKE: f64 = 0.93;
 
@@ -59,7 +56,7 @@ pub(super) fn report(laid_out: &LaidOut<'_>, diagnostics: &mut Diagnostics) {
     if missing.is_empty() {
         return;
     }
-    let callers = callers(laid_out);
+    let paths = CallPaths::new(&laid_out.pruned);
     for (index, &id) in missing.iter().enumerate() {
         let symbol = &merged.symbols[id];
         let input = symbol
@@ -68,7 +65,12 @@ pub(super) fn report(laid_out: &LaidOut<'_>, diagnostics: &mut Diagnostics) {
         let mut diagnostic = Diagnostic::undefined_reference(&symbol.name, input);
         if index < MAX_EXPLAINED {
             if let Some(user) = users[id].flatten() {
-                diagnostic = diagnostic.with_note(needed_by(merged, &callers, user));
+                let symbol = &merged.symbols[merged.functions[user].symbol];
+                let place = symbol
+                    .input
+                    .map_or("", |i| merged.inputs[i.index()].as_str());
+                let path = paths.to(merged, user);
+                diagnostic = diagnostic.with_note(format_args!("needed by {path}, in '{place}'"));
             }
             if let Some(meant) = alike(merged, &symbol.name) {
                 diagnostic = diagnostic.with_note(meant);
@@ -78,69 +80,6 @@ pub(super) fn report(laid_out: &LaidOut<'_>, diagnostics: &mut Diagnostics) {
             }
         }
         diagnostics.push(diagnostic);
-    }
-}
-
-/// For each function that a kernel reaches, the function before it on a
-/// shortest way from a kernel; kernels have themselves.
-fn callers(laid_out: &LaidOut<'_>) -> IdVec<FunctionId, Option<FunctionId>> {
-    let pruned = &laid_out.pruned;
-    let functions = &pruned.merged.functions;
-    let mut takers = vec![Vec::new(); pruned.merged.prototypes.len()];
-    for (id, function) in functions.enumerate() {
-        if let Some(prototype) = function.address_taken {
-            takers[prototype.index()].push(id);
-        }
-    }
-    let mut callers = IdVec::filled(functions, None);
-    let mut pending = VecDeque::new();
-    for entry in pruned.entries() {
-        callers[entry] = Some(entry);
-        pending.push_back(entry);
-    }
-    while let Some(id) = pending.pop_front() {
-        let function = &functions[id];
-        let indirect = function
-            .indirect_calls
-            .iter()
-            .flat_map(|prototype| &takers[prototype.index()]);
-        for &callee in function.calls.iter().chain(indirect) {
-            if callers[callee].is_none() {
-                callers[callee] = Some(id);
-                pending.push_back(callee);
-            }
-        }
-    }
-    callers
-}
-
-/// The calls that lead from a kernel to a function.
-fn needed_by(
-    merged: &Merged<'_>,
-    callers: &IdVec<FunctionId, Option<FunctionId>>,
-    user: FunctionId,
-) -> String {
-    let name = |id: FunctionId| readable(&merged.symbols[merged.functions[id].symbol].name);
-    let input = |id: FunctionId| {
-        let input = merged.symbols[merged.functions[id].symbol].input;
-        input.map_or("", |i| merged.inputs[i.index()].as_str())
-    };
-    let mut path = vec![user];
-    while let Some(caller) = callers[path[path.len() - 1]]
-        && caller != path[path.len() - 1]
-    {
-        path.push(caller);
-    }
-    let place = format!("in '{}'", input(user));
-    let is_reached = merged.functions[path[path.len() - 1]].is_entry;
-    path.reverse();
-    let mut names: Vec<String> = path.iter().map(|&id| name(id)).collect();
-    if names.len() > MAX_PATH {
-        names.splice(MAX_PATH / 2..names.len() - MAX_PATH / 2, ["..".to_owned()]);
-    }
-    match is_reached {
-        true => format!("needed by kernel {}, {place}", names.join(" -> ")),
-        false => format!("needed by {}, {place}", names.join(" -> ")),
     }
 }
 

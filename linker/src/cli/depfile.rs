@@ -1,0 +1,45 @@
+//! The rule by which `make` and its kin know when a link is stale.
+
+use std::path::Path;
+
+/// A rule whose target is the output, and a rule without commands for each
+/// input, so that one that vanished is no error.
+pub(super) fn rule(output: &Path, inputs: &[String]) -> String {
+    let mut text = format!("{}:", escaped(&output.display().to_string()));
+    for input in inputs {
+        text.push_str(" \\\n  ");
+        text.push_str(&escaped(input));
+    }
+    text.push('\n');
+    for input in inputs {
+        text.push_str(&format!("\n{}:\n", escaped(input)));
+    }
+    text
+}
+
+/// A path as `make` reads it back.
+fn escaped(path: &str) -> String {
+    let mut text = String::with_capacity(path.len());
+    for character in path.chars() {
+        match character {
+            ' ' | '#' | '\\' => text.extend(['\\', character]),
+            '$' => text.push_str("$$"),
+            _ => text.push(character),
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_escaped() {
+        let inputs = ["a b.o".to_owned(), "$c#.a".to_owned()];
+        assert_eq!(
+            rule(Path::new("out.cubin"), &inputs),
+            "out.cubin: \\\n  a\\ b.o \\\n  $$c\\#.a\n\na\\ b.o:\n\n$$c\\#.a:\n"
+        );
+    }
+}

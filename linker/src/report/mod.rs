@@ -1,0 +1,38 @@
+//! What a link tells about itself beyond the image: a map, who uses what, and
+//! why something stays.
+
+mod cross_reference;
+mod map;
+mod why_live;
+
+use crate::id::{Id as _, InputId};
+use crate::merge::Merged;
+
+pub(crate) use cross_reference::cross_references;
+pub(crate) use map::map;
+pub(crate) use why_live::why_live;
+
+/// What is to be told.
+#[derive(Debug, Clone, Default)]
+pub struct Wanted {
+    /// What lies where, and what was left out.
+    pub map: bool,
+    /// Who defines each name, and who uses it.
+    pub cross_references: bool,
+    /// Names of which to say why they stay.
+    pub why_live: Vec<String>,
+}
+
+/// What was told.
+#[derive(Debug, Default)]
+pub struct Reports {
+    /// What lies where, and what was left out.
+    pub map: Option<String>,
+    /// Who defines each name, and who uses it.
+    pub cross_references: Option<String>,
+}
+
+/// What the linker made has no input.
+fn input_name<'m>(merged: &'m Merged<'_>, input: Option<InputId>) -> &'m str {
+    input.map_or("(the linker)", |id| merged.inputs[id.index()].as_str())
+}

@@ -1,0 +1,72 @@
+//! Why a function or variable is in an image, or why not.
+
+use super::input_name;
+use crate::call_paths::CallPaths;
+use crate::cubin::SymbolType;
+use crate::demangle::readable;
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::id::SymbolId;
+use crate::merge::{Definition, SectionKind};
+use crate::prune::Pruned;
+
+/// Says why what has this name stays, or that it does not. The name is the
+/// object's or, with or without parameters, that of the source.
+pub(crate) fn why_live(pruned: &Pruned<'_>, name: &str) -> Vec<Diagnostic> {
+    let symbols = pruned.merged.symbols.enumerate().filter(|(_, symbol)| {
+        symbol.kind != SymbolType::SECTION
+            && symbol.input.is_some()
+            && is_called(&symbol.name, name)
+    });
+    let paths = CallPaths::new(pruned);
+    let reasons: Vec<Diagnostic> = symbols
+        .map(|(id, symbol)| {
+            let input = input_name(&pruned.merged, symbol.input);
+            let shown = readable(&symbol.name);
+            Diagnostic::text(format!(
+                "{shown} in '{input}': {}",
+                reason(pruned, &paths, id)
+            ))
+        })
+        .collect();
+    if !reasons.is_empty() {
+        return reasons;
+    }
+    let text = format!("no input defines or uses '{name}'");
+    vec![Diagnostic::new(Severity::Warning, "unknown-symbol", text)]
+}
+
+fn is_called(symbol: &str, name: &str) -> bool {
+    let shown = readable(symbol);
+    symbol == name || shown == name || shown.split('(').next() == Some(name)
+}
+
+fn reason(pruned: &Pruned<'_>, paths: &CallPaths, id: SymbolId) -> String {
+    let merged = &pruned.merged;
+    let symbol = &merged.symbols[id];
+    if let Some(id) = symbol.function {
+        let function = &merged.functions[id];
+        let is_live = pruned.live.functions[id];
+        return match (is_live, function.is_entry) {
+            (true, true) => "it is a kernel".to_owned(),
+            (false, true) => {
+                "left out: a kernel that host code or -kernels-used does not name".to_owned()
+            }
+            (false, false) => "left out: no kernel that stays reaches it".to_owned(),
+            (true, false) if paths.reaches(id) => paths.to(merged, id),
+            (true, false) if function.address_taken.is_some() => "its address is taken".to_owned(),
+            (true, false) => "kept for debuggers or for what takes an address".to_owned(),
+        };
+    }
+    if symbol.definition == Definition::Undefined {
+        return "the driver defines it".to_owned();
+    }
+    let user = merged.sections.enumerate().find(|(section_id, section)| {
+        section.kind == SectionKind::Text
+            && pruned.live.sections[*section_id]
+            && section.relocations.iter().any(|r| r.symbol == id)
+    });
+    match user.and_then(|(_, section)| section.function) {
+        Some(function) => format!("used by {}", paths.to(merged, function)),
+        None => "variables always stay".to_owned(),
+    }
+}
