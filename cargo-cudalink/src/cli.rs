@@ -3,7 +3,7 @@
 use clap::{Parser, Subcommand};
 
 use crate::cargo::WithDevice;
-use crate::{clean, inspect, link, script, shell, style, toolkit};
+use crate::{clean, doctor, inspect, link, script, shell, style, toolkit};
 
 /// Device-links the CUDA objects of a Cargo build.
 #[derive(Debug, Parser)]
@@ -34,6 +34,7 @@ pub(crate) enum Command {
     /// Compile the current package with extra options for rustc
     Rustc(Box<WithDevice<cargo_options::Rustc>>),
     Clean(clean::Arguments),
+    Doctor(doctor::Arguments),
     Inspect(inspect::Arguments),
     Link(link::Arguments),
     Script(script::Arguments),

@@ -4,6 +4,7 @@
 mod cargo;
 mod clean;
 mod cli;
+mod doctor;
 mod inspect;
 mod journal;
 mod link;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
         Command::Clippy(arguments) => cargo::run(*arguments),
         Command::Rustc(arguments) => cargo::run(*arguments),
         Command::Clean(arguments) => done(clean::run(arguments)),
+        Command::Doctor(arguments) => done(doctor::run(arguments)),
         Command::Inspect(arguments) => done(inspect::run(arguments)),
         Command::Link(arguments) => done(link::run(arguments)),
         Command::Script(arguments) => done(script::run(arguments)),

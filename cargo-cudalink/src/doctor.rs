@@ -1,0 +1,165 @@
+//! `cargo cudalink doctor`: says what is wrong with the device link of finished files, and what helps.
+//!
+//! [`survey`] reads the files, [`checks`] compares what they say of each other.
+
+mod checks;
+mod survey;
+
+use std::collections::BTreeSet;
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use clap::{Args, ValueEnum};
+use rustnvlink::arch::Sm;
+use serde::Serialize;
+
+use crate::style::{ERROR, GOOD, NOTE, QUIET};
+use survey::Unit;
+
+/// The number a program that reads the JSON can rely on.
+const SCHEMA_VERSION: u32 = 1;
+
+/// Find out why device code is not linked, linked twice, or lacks a processor
+///
+/// Takes the objects and libraries that go into one program, in the order of its link, or finished programs and shared
+/// libraries. Ends with code 1 if something is wrong.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// Objects, static libraries, shared libraries and programs
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Processors that linked code has to be there for, such as sm_80,sm_90
+    #[arg(long, value_name = "SM", value_delimiter = ',')]
+    arch: Vec<Sm>,
+    /// Fail on warnings, too
+    #[arg(long)]
+    deny_warnings: bool,
+    /// How to write the result
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// How to write the result.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people
+    #[default]
+    Text,
+    /// One JSON document, described in docs/host.md
+    Json,
+}
+
+/// How bad a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Severity {
+    /// Worth knowing.
+    Note,
+    /// The program may lack something.
+    Warning,
+    /// The program does not link or does not run.
+    Error,
+}
+
+/// Something that is wrong.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+struct Finding {
+    severity: Severity,
+    /// A short name that stays the same between releases.
+    code: &'static str,
+    message: String,
+    /// The files concerned, with the modules concerned in each.
+    places: Vec<Place>,
+    /// What helps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fix: Option<String>,
+}
+
+/// One file that a finding is about.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+struct Place {
+    file: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    detail: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema_version: u32,
+    files: &'a [Unit],
+    findings: &'a [Finding],
+}
+
+/// Does what the command line asks for.
+pub(crate) fn run(arguments: Arguments) -> Result<()> {
+    let (units, mut findings) = survey::read(&arguments.files);
+    let required: BTreeSet<Sm> = arguments.arch.iter().copied().collect();
+    findings.extend(checks::all(&units, &required));
+    findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    let count = |severity| findings.iter().filter(|f| f.severity == severity).count();
+    let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
+    let written = match arguments.format {
+        Format::Json => write_json(&units, &findings),
+        Format::Text => write_text(&units, &findings),
+    };
+    match written {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            return Err(error).context("cannot write the result");
+        }
+        _ => {}
+    }
+    if errors > 0 || (arguments.deny_warnings && warnings > 0) {
+        bail!(
+            "the device link is not in order: {}, {}",
+            checks::count(errors, "error"),
+            checks::count(warnings, "warning")
+        );
+    }
+    Ok(())
+}
+
+fn write_json(units: &[Unit], findings: &[Finding]) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    let document = Document {
+        schema_version: SCHEMA_VERSION,
+        files: units,
+        findings,
+    };
+    serde_json::to_writer_pretty(&mut out, &document)?;
+    writeln!(out)
+}
+
+fn write_text(units: &[Unit], findings: &[Finding]) -> io::Result<()> {
+    let mut out = anstream::stdout().lock();
+    for finding in findings {
+        let (style, severity) = match finding.severity {
+            Severity::Note => (NOTE, "note"),
+            Severity::Warning => (NOTE, "warning"),
+            Severity::Error => (ERROR, "error"),
+        };
+        writeln!(
+            out,
+            "{style}{severity}{style:#}: {} {QUIET}[{}]{QUIET:#}",
+            finding.message, finding.code
+        )?;
+        for place in &finding.places {
+            match &place.detail {
+                Some(detail) => writeln!(out, "    {}: {detail}", place.file)?,
+                None => writeln!(out, "    {}", place.file)?,
+            }
+        }
+        if let Some(fix) = &finding.fix {
+            writeln!(out, "  {GOOD}help{GOOD:#}: {fix}")?;
+        }
+    }
+    let with_code = units.iter().filter(|unit| unit.has_device_code()).count();
+    if findings.iter().all(|f| f.severity == Severity::Note) {
+        writeln!(
+            out,
+            "{GOOD}ok{GOOD:#}: nothing is wrong with the device code in {with_code} of {} files and members",
+            units.len()
+        )?;
+    }
+    Ok(())
+}

@@ -1,0 +1,210 @@
+//! What each file says of the device link.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
+
+use rustnvlink::arch::Sm;
+use rustnvlink::container::host::ModuleId;
+use rustnvlink::container::{HostFile, InputKind, archive, detect};
+use rustnvlink::error::ParseError;
+use rustnvlink::fatbin::Kind;
+use serde::{Serialize, Serializer};
+
+use super::{Finding, Place, Severity};
+
+/// The version of the wrappers that a device link makes.
+const LINKED_WRAPPER: u32 = 2;
+const REGISTER: &str = "__cudaRegisterLinkedBinary";
+const WRAPPER: &str = "__fatbinwrap";
+
+/// What a unit is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum UnitKind {
+    Object,
+    ArchiveMember,
+    SharedLibrary,
+    Program,
+}
+
+/// One object, member of an archive, shared library or program.
+#[derive(Debug, Serialize)]
+pub(super) struct Unit {
+    /// `archive:member` for members.
+    pub(super) name: String,
+    /// The file as the user named it.
+    pub(super) file: String,
+    pub(super) kind: UnitKind,
+    /// Modules whose device code it holds unlinked.
+    pub(super) modules: BTreeSet<String>,
+    /// Modules whose linked code it says to hold.
+    pub(super) linked: BTreeSet<String>,
+    /// Modules that it asks to be registered.
+    pub(super) wants_registration: BTreeSet<String>,
+    /// Modules that it registers.
+    pub(super) registers: BTreeSet<String>,
+    /// Modules whose unlinked code it needs beside it.
+    pub(super) wants_module: BTreeSet<String>,
+    /// Modules that can be registered because it holds them.
+    pub(super) provides_module: BTreeSet<String>,
+    #[serde(serialize_with = "names")]
+    pub(super) relocatable: BTreeSet<Sm>,
+    #[serde(serialize_with = "names")]
+    pub(super) executable: BTreeSet<Sm>,
+    /// Whether it has unlinked device code, of whatever form.
+    pub(super) has_relocatable_code: bool,
+    /// Whether a device link has made it or a part of it.
+    pub(super) is_device_linked: bool,
+}
+
+impl Unit {
+    pub(super) fn has_device_code(&self) -> bool {
+        self.has_relocatable_code || !self.executable.is_empty()
+    }
+
+    /// Whether the host linker has still to link it.
+    pub(super) fn is_input(&self) -> bool {
+        matches!(self.kind, UnitKind::Object | UnitKind::ArchiveMember)
+    }
+}
+
+fn names<S: Serializer>(processors: &BTreeSet<Sm>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(processors.iter().map(Sm::to_string))
+}
+
+/// Reads all files. What cannot be read is a finding.
+pub(super) fn read(files: &[PathBuf]) -> (Vec<Unit>, Vec<Finding>) {
+    let mut units = Vec::new();
+    let mut findings = Vec::new();
+    for path in files {
+        let file = path.display().to_string();
+        match fs::read(path) {
+            Ok(data) => read_file(&file, &data, &mut units, &mut findings),
+            Err(error) => findings.push(unreadable(&file, error.to_string())),
+        }
+    }
+    (units, findings)
+}
+
+fn read_file(file: &str, data: &[u8], units: &mut Vec<Unit>, findings: &mut Vec<Finding>) {
+    let kind = match detect(data) {
+        InputKind::HostObject => UnitKind::Object,
+        InputKind::SharedLibrary => UnitKind::SharedLibrary,
+        InputKind::HostExecutable => UnitKind::Program,
+        InputKind::Archive => {
+            let walked = archive::walk(file, data, &mut |name, member| {
+                let data = member.data.unwrap_or_default();
+                if detect(data) == InputKind::HostObject {
+                    units.push(unit(name, file, UnitKind::ArchiveMember, data)?);
+                }
+                Ok(())
+            });
+            if let Err(error) = walked {
+                findings.push(damaged(file, &error));
+            }
+            return;
+        }
+        other => {
+            findings.push(Finding {
+                severity: Severity::Error,
+                code: "not-a-host-file",
+                message: format!(
+                    "{file} is neither host object, archive, shared library nor program ({other})"
+                ),
+                places: Vec::new(),
+                fix: Some(format!(
+                    "cargo cudalink inspect {file} shows device code without host code"
+                )),
+            });
+            return;
+        }
+    };
+    match unit(file, file, kind, data) {
+        Ok(unit) => units.push(unit),
+        Err(error) => findings.push(damaged(file, &error)),
+    }
+}
+
+fn unreadable(file: &str, why: String) -> Finding {
+    Finding {
+        severity: Severity::Error,
+        code: "unreadable",
+        message: format!("{file} cannot be read: {why}"),
+        places: Vec::new(),
+        fix: None,
+    }
+}
+
+fn damaged(file: &str, error: &ParseError) -> Finding {
+    Finding {
+        severity: Severity::Error,
+        code: "damaged",
+        message: error.clone().in_input(file).to_string(),
+        places: vec![Place {
+            file: file.to_owned(),
+            detail: None,
+        }],
+        fix: Some("make the file again".to_owned()),
+    }
+}
+
+fn unit(name: &str, file: &str, kind: UnitKind, data: &[u8]) -> Result<Unit, ParseError> {
+    let host = HostFile::parse(data)?;
+    let mut unit = Unit {
+        name: name.to_owned(),
+        file: file.to_owned(),
+        kind,
+        modules: BTreeSet::new(),
+        linked: BTreeSet::new(),
+        wants_registration: BTreeSet::new(),
+        registers: BTreeSet::new(),
+        wants_module: BTreeSet::new(),
+        provides_module: BTreeSet::new(),
+        relocatable: BTreeSet::new(),
+        executable: BTreeSet::new(),
+        has_relocatable_code: host.has_relocatable_code(),
+        is_device_linked: host.wrappers.contains(&LINKED_WRAPPER),
+    };
+    for id in &host.module_ids {
+        match id {
+            ModuleId::Module(id) => unit.modules.insert((*id).to_owned()),
+            ModuleId::Linked(id) => unit.linked.insert((*id).to_owned()),
+        };
+    }
+    for symbol in &host.registration {
+        let (set, id) = if let Some(id) = symbol.name.strip_prefix(REGISTER) {
+            let set = match symbol.defined {
+                true => &mut unit.registers,
+                false => &mut unit.wants_registration,
+            };
+            (set, id)
+        } else if let Some(id) = symbol.name.strip_prefix(WRAPPER) {
+            let set = match symbol.defined {
+                true => &mut unit.provides_module,
+                false => &mut unit.wants_module,
+            };
+            (set, id)
+        } else {
+            continue;
+        };
+        if !id.is_empty() {
+            set.insert(id.to_owned());
+        }
+    }
+    for section in &host.fatbins {
+        for fatbin in section.fatbins() {
+            for entry in fatbin.map_err(|e| e.in_section(section.name))?.entries() {
+                let entry = entry.map_err(|e| e.in_section(section.name))?;
+                if entry.kind == Kind::ELF {
+                    let set = match section.is_relocatable() {
+                        true => &mut unit.relocatable,
+                        false => &mut unit.executable,
+                    };
+                    set.insert(entry.sm);
+                }
+            }
+        }
+    }
+    Ok(unit)
+}

@@ -1,0 +1,131 @@
+//! Images for programs that load them through the driver.
+
+use std::fs;
+use std::process::Command;
+
+use anyhow::{Result, ensure};
+
+use crate::Suite;
+use crate::world::{World, run};
+
+pub(crate) fn add(suite: &mut Suite) {
+    let missing = suite.world.missing_toolkit();
+    suite.add("bindings/rust", missing.clone(), rust);
+    suite.add("bindings/c", missing.clone(), c);
+    suite.add("bindings/cubin", missing, cubin);
+}
+
+/// The kernels and images of a fatbin are those that the source tells.
+fn rust(world: &World) -> Result<()> {
+    let objects = world.objects()?;
+    let folder = world.folder("rust")?;
+    let module = folder.join("device.rs");
+    run(world
+        .cudalink()?
+        .args(["link", "--output-format=rust"])
+        .args([&objects.main, &objects.part])
+        .arg("-o")
+        .arg(&module))?;
+    let program = folder.join("program.rs");
+    fs::write(
+        &program,
+        "#![deny(warnings)]
+        #[allow(dead_code)]
+        mod device;
+        fn main() {
+            assert_eq!(device::IMAGE[..4], [0x50, 0xed, 0x55, 0xba]);
+            assert_eq!(device::IMAGE.as_ptr() as usize % 16, 0);
+            assert_eq!(device::KERNELS.len(), 3);
+            let kernel = device::kernels::APPLY_INT;
+            assert_eq!(kernel.parameter_bytes, 12);
+            let sizes: Vec<u32> = kernel.parameters.iter().map(|p| p.size).collect();
+            assert_eq!(sizes, [8, 4]);
+            let archs: Vec<&str> = kernel.resources.iter().map(|r| r.arch).collect();
+            assert_eq!(archs, [\"sm_80\", \"sm_90a\", \"sm_103f\"]);
+            assert!(kernel.resources.iter().all(|r| r.registers > 0 && r.stack == Some(0)));
+            print!(\"{}\", device::kernels::STORE.name);
+        }",
+    )?;
+    let executable = folder.join("program");
+    run(Command::new("rustc")
+        .args(["--edition", "2024"])
+        .arg(&program)
+        .arg("-o")
+        .arg(&executable))?;
+    let name = run(&mut Command::new(&executable))?;
+    ensure!(name == "_Z5storePi", "{name}");
+    Ok(())
+}
+
+/// The header serves C and C++.
+fn c(world: &World) -> Result<()> {
+    let objects = world.objects()?;
+    let folder = world.folder("c")?;
+    run(world
+        .cudalink()?
+        .args(["link", "--output-format=c-header", "--compress-mode=size"])
+        .args([&objects.main, &objects.part])
+        .arg("-o")
+        .arg(folder.join("device.h")))?;
+    fs::write(
+        folder.join("program.c"),
+        "#define DEVICE_IMPLEMENTATION
+        #include \"device.h\"
+        #include <stdio.h>
+        int main(void)
+        {
+            int sizes[DEVICE_APPLY_INT_PARAMETER_COUNT] = {
+                DEVICE_APPLY_INT_PARAMETER_0_SIZE, DEVICE_APPLY_INT_PARAMETER_1_SIZE};
+            printf(\"%s %d %d %d %x %d\", DEVICE_STORE_NAME, DEVICE_APPLY_INT_PARAMETER_BYTES, sizes[0], sizes[1],
+                *(const unsigned *)device_image, DEVICE_STORE_SM_80_REGISTERS > 0);
+            return DEVICE_IMAGE_SIZE > sizeof device_image;
+        }",
+    )?;
+    for (compiler, language) in [("cc", "c"), ("c++", "c++")] {
+        let program = folder.join(language);
+        run(Command::new(compiler)
+            .args(["-Wall", "-Wextra", "-Werror", "-x", language])
+            .arg(folder.join("program.c"))
+            .arg("-o")
+            .arg(&program))?;
+        let text = run(&mut Command::new(&program))?;
+        ensure!(text == "_Z5storePi 12 8 4 ba55ed50 1", "{text}");
+    }
+    Ok(())
+}
+
+/// A cubin is for one processor, and a failure leaves no file.
+fn cubin(world: &World) -> Result<()> {
+    let objects = world.objects()?;
+    let folder = world.folder("cubin")?;
+    let link = |arch: Option<&str>, output: &str| -> Result<std::process::Output> {
+        let mut command = world.cudalink()?;
+        command.args(["link", "--output-format=cubin"]);
+        if let Some(arch) = arch {
+            command.args(["--arch", arch]);
+        }
+        command.args([&objects.main, &objects.part]);
+        Ok(command.arg("-o").arg(folder.join(output)).output()?)
+    };
+    let refused = link(None, "several.cubin")?;
+    let why = String::from_utf8_lossy(&refused.stderr).into_owned();
+    ensure!(!refused.status.success() && !folder.join("several.cubin").exists());
+    ensure!(
+        why.contains("there are images for sm_80, sm_90a, sm_103f"),
+        "{why}"
+    );
+    ensure!(link(Some("sm_86"), "one.cubin")?.status.success());
+    ensure!(fs::read(folder.join("one.cubin"))?.starts_with(b"\x7fELF"));
+
+    let lonely = world
+        .cudalink()?
+        .arg("link")
+        .arg(&objects.main)
+        .arg("-o")
+        .arg(folder.join("lonely.o"))
+        .output()?;
+    let why = String::from_utf8_lossy(&lonely.stderr).into_owned();
+    ensure!(!lonely.status.success() && !folder.join("lonely.o").exists());
+    ensure!(why.contains("Undefined reference to '_Z6triplei'"), "{why}");
+    Ok(())
+}

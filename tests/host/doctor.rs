@@ -1,0 +1,138 @@
+//! What the doctor finds.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+
+use crate::Suite;
+use crate::world::{World, run, source_file};
+
+pub(crate) fn add(suite: &mut Suite) {
+    let missing = suite.world.missing_toolkit();
+    suite.add("doctor/inputs", missing.clone(), inputs);
+    suite.add("doctor/finished", missing, finished);
+}
+
+/// The severities and codes of what is found, and whether the doctor is content.
+fn check(world: &World, options: &[&str], files: &[&Path], expected: &[&str]) -> Result<()> {
+    let output = world
+        .cudalink()?
+        .args(["doctor", "--format=json"])
+        .args(options)
+        .args(files)
+        .output()?;
+    let document: Value = serde_json::from_slice(&output.stdout)
+        .with_context(|| String::from_utf8_lossy(&output.stderr).into_owned())?;
+    let findings = document["findings"].as_array().context("no findings")?;
+    let found: Vec<String> = findings
+        .iter()
+        .map(|finding| {
+            let text = |key: &str| finding[key].as_str().unwrap_or_default().to_owned();
+            format!("{} {}", text("severity"), text("code"))
+        })
+        .collect();
+    ensure!(found == expected, "{files:?}: {document:#}");
+    let has_error = expected.iter().any(|finding| finding.starts_with("error"));
+    ensure!(
+        output.status.success() != has_error,
+        "{files:?}: {}",
+        output.status
+    );
+    Ok(())
+}
+
+fn inputs(world: &World) -> Result<()> {
+    let objects = world.objects()?;
+    let folder = world.folder("doctor")?;
+    let (main, part, link) = (&*objects.main, &*objects.part, &*objects.nvcc_link);
+    let plain = &*objects.runtime;
+    check(world, &[], &[main, part, link, plain], &[])?;
+    check(world, &["--arch=sm_80,sm_86"], &[main, part, link], &[])?;
+    check(
+        world,
+        &["--arch=sm_75"],
+        &[main, part, link],
+        &["error arch-missing"],
+    )?;
+    check(world, &[], &[main, part], &["error never-linked"])?;
+    check(world, &[], &[main, link], &["error object-missing"])?;
+    check(world, &[], &[main, part, part, link], &["error held-twice"])?;
+
+    let ours = folder.join("ours.o");
+    run(world
+        .cudalink()?
+        .args(["link", "--arch=sm_80"])
+        .args([main, part])
+        .arg("-o")
+        .arg(&ours))?;
+    check(
+        world,
+        &[],
+        &[main, part, &ours],
+        &["warning arch-missing-in-link"],
+    )?;
+    let both = ["error linked-twice", "warning arch-missing-in-link"];
+    check(world, &[], &[main, part, link, &ours], &both)?;
+
+    let library = folder.join("libpart.a");
+    run(Command::new("ar").arg("rcs").arg(&library).arg(part))?;
+    check(world, &[], &[&library], &["note never-linked"])?;
+    check(world, &[], &[main, &library, link], &["note order"])?;
+    check(world, &[], &[link, main, &library], &[])?;
+
+    let part_link = folder.join("part_link.o");
+    run(world
+        .cudalink()?
+        .arg("link")
+        .arg(part)
+        .arg("-o")
+        .arg(&part_link))?;
+    let linked = folder.join("liblinked.a");
+    run(Command::new("ar")
+        .arg("rcs")
+        .arg(&linked)
+        .args([part, &part_link]))?;
+    check(world, &[], &[&linked], &["note archive-already-linked"])?;
+    let expected = ["error never-linked", "warning archive-already-linked"];
+    check(world, &[], &[main, &linked], &expected)?;
+
+    let damaged = folder.join("damaged.o");
+    let data = std::fs::read(main)?;
+    std::fs::write(&damaged, &data[..data.len() / 2])?;
+    check(world, &[], &[&damaged], &["error damaged"])?;
+    check(
+        world,
+        &[],
+        &[&folder.join("missing.o")],
+        &["error unreadable"],
+    )?;
+    check(
+        world,
+        &[],
+        &[&source_file("main.cu")],
+        &["error not-a-host-file"],
+    )
+}
+
+fn finished(world: &World) -> Result<()> {
+    let objects = world.objects()?;
+    let folder = world.folder("finished")?;
+    let (good, bad) = (folder.join("libgood.so"), folder.join("libbad.so"));
+    let shared = |output: &Path, link: &[&Path]| {
+        run(Command::new("c++")
+            .arg("-shared")
+            .args(link)
+            .args([&objects.main, &objects.part, &objects.runtime])
+            .arg("-o")
+            .arg(output))
+    };
+    shared(&good, &[&objects.nvcc_link])?;
+    shared(&bad, &[])?;
+    check(world, &["--arch=sm_80"], &[&good], &[])?;
+    check(world, &[], &[&bad], &["error never-linked"])?;
+    run(Command::new("strip").args([&good, &bad]))?;
+    check(world, &[], &[&good], &[])?;
+    check(world, &[], &[&bad], &["error never-linked"])
+}

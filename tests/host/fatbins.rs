@@ -1,0 +1,101 @@
+//! Fatbins beside those of NVIDIA's tools.
+
+use std::fs;
+use std::process::Command;
+
+use anyhow::{Result, ensure};
+use cudalink_toolkit::Tool;
+use rustnvlink::fatbin::{self, CompressionMode, Fatbin, FatbinOptions, Limit, LinkedImage};
+
+use crate::Suite;
+use crate::world::{self, World, run};
+
+/// A name for the images, at each length of padding.
+const IDENTIFIERS: [&str; 3] = ["", "a.o", "1234567 "];
+
+pub(crate) fn add(suite: &mut Suite) {
+    let missing = suite.world.missing_toolkit();
+    suite.add("fatbin/nvcc", missing.clone(), of_nvcc);
+    suite.add("fatbin/options", missing, beside_fatbinary);
+}
+
+/// What nvcc's device link has put into its object, written again.
+fn of_nvcc(world: &World) -> Result<()> {
+    let expected = world::section(&world.objects()?.nvcc_link, ".nv_fatbin")?;
+    let fatbin = Fatbin::parse(&expected)?;
+    let entries = fatbin.entries().collect::<Result<Vec<_>, _>>()?;
+    ensure!(entries.len() == world::ARCHS.len());
+    let images: Vec<LinkedImage<'_>> = entries
+        .iter()
+        .map(|entry| LinkedImage {
+            sm: entry.sm,
+            data: entry.stored,
+        })
+        .collect();
+    let ours = fatbin::write(&images, &FatbinOptions::default())?;
+    ensure!(ours == expected, "the fatbins differ");
+    Ok(())
+}
+
+/// Every option that concerns linked images. Compressed bytes have to be the same, too.
+fn beside_fatbinary(world: &World) -> Result<()> {
+    let folder = world.folder("fatbin")?;
+    let linked = world::section(&world.objects()?.nvcc_link, ".nv_fatbin")?;
+    let fatbin = Fatbin::parse(&linked)?;
+    let mut images = Vec::new();
+    let mut arguments = Vec::new();
+    for entry in fatbin.entries() {
+        let entry = entry?;
+        let name = entry.sm.to_string();
+        let file = folder.join(format!("{name}.cubin"));
+        fs::write(&file, entry.stored)?;
+        arguments.push(format!(
+            "--image3=kind=elf,sm={},file={}",
+            name.trim_start_matches("sm_"),
+            file.display()
+        ));
+        images.push(LinkedImage {
+            sm: entry.sm,
+            data: entry.stored,
+        });
+    }
+    let fatbinary = world.tool(Tool::Fatbinary)?;
+    let output = folder.join("theirs.fatbin");
+    for mode in ["none", "balance", "size", "speed"] {
+        for debug in [false, true] {
+            for identifier in IDENTIFIERS {
+                let mut command = Command::new(&fatbinary);
+                command
+                    .args(["-64", "-link", "-compress-all"])
+                    .arg(format!("-compress-mode={mode}"))
+                    .args(&arguments)
+                    .arg(format!("--create={}", output.display()));
+                if debug {
+                    command.arg("-g");
+                }
+                if !identifier.is_empty() {
+                    command.arg(format!("--ident={identifier}"));
+                }
+                run(&mut command)?;
+                let theirs = fs::read(&output)?;
+                let options = FatbinOptions {
+                    identifier: identifier.to_owned(),
+                    debug,
+                    compression: mode.parse::<CompressionMode>()?,
+                };
+                let ours = fatbin::write(&images, &options)?;
+                let what = format!("{mode}, debug {debug}, identifier '{identifier}'");
+                ensure!(
+                    ours == theirs,
+                    "{what}: {} bytes differ from the {} of fatbinary",
+                    ours.len(),
+                    theirs.len()
+                );
+                for (entry, image) in Fatbin::parse(&ours)?.entries().zip(&images) {
+                    ensure!(entry?.image(Limit::default())? == image.data, "{what}");
+                }
+            }
+        }
+    }
+    Ok(())
+}

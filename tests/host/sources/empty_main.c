@@ -1,0 +1,5 @@
+/* A program whose only work is registration. */
+int main(void)
+{
+    return 0;
+}
