@@ -40,6 +40,10 @@ pub const EXPLANATIONS: &[Explanation] = &[
         "The host object is damaged, or its section of device code is. Compile it again.",
     ),
     of(
+        "bad-image",
+        "The images of several processors cannot be put into one file.",
+    ),
+    of(
         "bad-input",
         "An input breaks the rules of its format. The message names the file, the section and \
          the place. It was cut off or damaged, or a tool wrote it that does not follow the format: \

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rustnvlink::cubin::{Binding, Content, Cubin, SymbolType};
+use rustnvlink::fatbin::{self, FatbinOptions, LinkedImage};
 
 /// A folder of its own for every test, with two objects that belong together.
 struct Folder(tempfile::TempDir);
@@ -366,4 +367,52 @@ fn a_link_tells_about_itself() {
         0,
         "nvlink warning : no input defines or uses 'nobody' [unknown-symbol]\n",
     );
+}
+
+/// A fatbin with the code of one input for two processors.
+fn fatbin_of(folder: &Folder, name: &str) {
+    let inputs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/inputs");
+    let read = |sm| std::fs::read(inputs.join(format!("{name}.{sm}.cubin"))).unwrap();
+    let (older, newer) = (read("sm_80"), read("sm_90"));
+    let images = [("sm_80", &older), ("sm_90", &newer)].map(|(sm, data)| LinkedImage {
+        sm: sm.parse().unwrap(),
+        data,
+    });
+    let bytes = fatbin::write(&images, &FatbinOptions::default()).unwrap();
+    std::fs::write(folder.path(&format!("{name}.fatbin")), bytes).unwrap();
+}
+
+#[test]
+fn one_run_links_for_several_processors() {
+    let folder = Folder::new();
+    fatbin_of(&folder, "caller");
+    fatbin_of(&folder, "callee");
+    let inputs = "caller.fatbin callee.fatbin";
+    folder.check(&format!("-arch=sm_80 -o 80.cubin {inputs}"), 0, "");
+    folder.check(&format!("-arch=sm_90 -o 90.cubin {inputs}"), 0, "");
+    let read = |name: &str| std::fs::read(folder.path(name)).unwrap();
+    let both = format!("-arch=sm_80,sm_90 {inputs}");
+    folder.check(&format!("{both} -o {{arch}}.out --depfile out.d"), 0, "");
+    assert_eq!(read("sm_80.out"), read("80.cubin"));
+    assert_eq!(read("sm_90.out"), read("90.cubin"));
+    assert!(read("out.d").starts_with(b"sm_80.out sm_90.out: \\\n  caller.fatbin"));
+    folder.check(&format!("{both} -o out.fatbin"), 0, "");
+    let bytes = read("out.fatbin");
+    let fatbins: Vec<_> = fatbin::fatbins(&bytes).map(Result::unwrap).collect();
+    let entries: Vec<_> = fatbins[0].entries().map(Result::unwrap).collect();
+    let names: Vec<String> = entries.iter().map(|entry| entry.sm.to_string()).collect();
+    assert_eq!(names, ["sm_80", "sm_90"]);
+    let image = entries[0].image(fatbin::Limit::default()).unwrap();
+    assert_eq!(image[..], read("80.cubin")[..]);
+    folder.check(
+        &format!("{both} -o out.fatbin --map=out.map"),
+        1,
+        "nvlink fatal   : --map needs {arch} in its value where several processors are named \
+         [conflicting-options]\n",
+    );
+    // One link that fails keeps all from being written.
+    let ran = folder.run("-arch=sm_80,sm_90 -o no-{arch} caller.cubin callee.cubin");
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.stderr.contains("(target: sm_80)"), "{}", ran.stderr);
+    assert!(!folder.path("no-sm_90").exists());
 }

@@ -1,11 +1,12 @@
 //! The rule by which `make` and its kin know when a link is stale.
 
-use std::path::Path;
+use std::path::PathBuf;
 
-/// A rule whose target is the output, and a rule without commands for each
+/// A rule whose targets are the outputs, and a rule without commands for each
 /// input, so that one that vanished is no error.
-pub(super) fn rule(output: &Path, inputs: &[String]) -> String {
-    let mut text = format!("{}:", escaped(&output.display().to_string()));
+pub(super) fn rule(outputs: &[PathBuf], inputs: &[String]) -> String {
+    let outputs = outputs.iter().map(|o| escaped(&o.display().to_string()));
+    let mut text = outputs.collect::<Vec<_>>().join(" ") + ":";
     for input in inputs {
         text.push_str(" \\\n  ");
         text.push_str(&escaped(input));
@@ -38,7 +39,7 @@ mod tests {
     fn paths_are_escaped() {
         let inputs = ["a b.o".to_owned(), "$c#.a".to_owned()];
         assert_eq!(
-            rule(Path::new("out.cubin"), &inputs),
+            rule(&["out.cubin".into()], &inputs),
             "out.cubin: \\\n  a\\ b.o \\\n  $$c\\#.a\n\na\\ b.o:\n\n$$c\\#.a:\n"
         );
     }

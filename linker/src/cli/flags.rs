@@ -188,10 +188,11 @@ const SCRIPTS: &[&str] = &["lcs-abs", "lcs-aug"];
 pub const FLAGS: &[Spelling] = {
     use {Flag as F, Group as G, Value as V};
     &[
-        option(F::Arch, "arch", "arch", V::Processor, "sm_NN", G::Files,
-            "The processor to link for, such as sm_90 or sm_100a. Required."),
+        option(F::Arch, "arch", "arch", V::Processor, "sm_NN,..", G::Files,
+            "The processor to link for, such as sm_90 or sm_100a, or several of them. Required."),
         option(F::Output, "output-file", "o", V::Text, "FILE", G::Files,
-            "Where the linked image goes. Required."),
+            "Where the linked image goes. Required. With several processors it is a fatbin, or one \
+             file for each where {arch} stands in the name."),
         joined(option(F::Library, "library", "l", V::List, "NAME,..", G::Files,
             "Links libNAME.a. Libraries come after all other inputs.")),
         joined(option(F::LibraryPath, "library-path", "L", V::List, "DIR,..", G::Files,

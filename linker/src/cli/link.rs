@@ -1,5 +1,6 @@
-//! One link from files to a file.
+//! One link from files to a file, or to one for each of several processors.
 
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::flags::Flag;
@@ -10,6 +11,7 @@ use super::{Exit, depfile, fatal, link_time, output};
 use crate::Input;
 use crate::arch::Sm;
 use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::fatbin::{self, FatbinOptions, LinkedImage};
 use crate::inputs::{self, Behaviour, Environment, Files, Loaded, Wanted};
 use crate::options::{Keeping, Options};
 use crate::report::Reports;
@@ -21,7 +23,7 @@ pub(super) fn link(
     messages: &mut Messages,
 ) -> Result<Exit, Diagnostic> {
     let start = Instant::now();
-    let exit = link_files(request, environment, messages);
+    let exit = link_all(request, environment, messages);
     if let Some(path) = &request.time {
         let row = (request.behaviour == Behaviour::Own).then(|| start.elapsed());
         output::append_time(path, request, row)?;
@@ -29,12 +31,74 @@ pub(super) fn link(
     exit
 }
 
-fn link_files(
+/// What came of the link for one processor.
+struct Linked {
+    exit: Exit,
+    /// An image, or PTX. It is not there if the link failed, or was for a
+    /// virtual processor.
+    output: Option<Vec<u8>>,
+    /// The text for the host stub, if it is to be written.
+    registration: Option<String>,
+}
+
+impl Linked {
+    fn ended(exit: Exit) -> Self {
+        Self {
+            exit,
+            output: None,
+            registration: None,
+        }
+    }
+}
+
+/// Links the same files for each processor, and writes nothing but reports
+/// unless all links succeed.
+fn link_all(
     request: &Request,
     environment: &Environment,
     messages: &mut Messages,
 ) -> Result<Exit, Diagnostic> {
-    let (target, target_name) = match &request.target {
+    if let Some(path) = &request.unified_index {
+        return Err(match std::fs::File::open(path) {
+            Ok(_) => lower::unsupported(Flag::UnifiedIndex),
+            Err(why) => fatal(
+                "unreadable-input",
+                format!("Could not open input file '{}'", path.display()),
+            )
+            .with_detail(why),
+        });
+    }
+    // What is read does not depend on the processor.
+    let (sm, name) = processor(&request.targets[0]);
+    let files = Files::read(&wanted(request, sm, &name), environment);
+    let mut outputs = Vec::new();
+    let mut registration = None;
+    let mut exit = Exit::Success;
+    for target in &request.targets {
+        if request.targets.len() > 1 {
+            messages.report = Some(target.to_string());
+        }
+        let linked = link_one(request, target, &files, environment, messages)?;
+        if exit == Exit::Success {
+            exit = linked.exit;
+        }
+        registration = registration.or(linked.registration);
+        outputs.extend(linked.output.map(|output| (target, output)));
+    }
+    let registers = exit == Exit::Success || request.behaviour == Behaviour::Nvlink;
+    if let (Some(path), Some(text)) = (&request.registration, registration.filter(|_| registers)) {
+        output::write(path, text.as_bytes())?;
+    }
+    if exit == Exit::Success && !outputs.is_empty() {
+        write_outputs(request, &outputs)?;
+        write_dependencies(request, &files)?;
+    }
+    Ok(exit)
+}
+
+/// The processor of a target, and its name in messages.
+fn processor(target: &Target) -> (Sm, String) {
+    match target {
         Target::Real(sm) => (*sm, sm.to_string()),
         // nvlink looks at the inputs all the same.
         Target::Virtual(name) => {
@@ -42,10 +106,13 @@ fn link_files(
             let sm = format!("sm_{number}").parse();
             (sm.unwrap_or(Sm::KNOWN[0]), name.clone())
         }
-    };
-    let wanted = Wanted {
+    }
+}
+
+fn wanted<'a>(request: &'a Request, target: Sm, target_name: &'a str) -> Wanted<'a> {
+    Wanted {
         target,
-        target_name: &target_name,
+        target_name,
         files: &request.files,
         libraries: &request.libraries,
         library_paths: &request.library_paths,
@@ -57,50 +124,50 @@ fn link_files(
         may_lack_arch: request.messages.hide_missing_arch,
         warnings_are_errors: request.messages.warnings_are_errors,
         behaviour: request.behaviour,
-    };
-    if let Some(path) = &request.unified_index {
-        return Err(match std::fs::File::open(path) {
-            Ok(_) => lower::unsupported(Flag::UnifiedIndex),
-            Err(why) => fatal(
-                "unreadable-input",
-                format!("Could not open input file '{}'", path.display()),
-            )
-            .with_detail(why),
-        });
     }
-    let files = Files::read(&wanted, environment);
+}
+
+fn link_one(
+    request: &Request,
+    target: &Target,
+    files: &Files,
+    environment: &Environment,
+    messages: &Messages,
+) -> Result<Linked, Diagnostic> {
+    let (sm, name) = processor(target);
+    let wanted = wanted(request, sm, &name);
     let mut diagnostics = Diagnostics::default();
-    let loaded = inputs::load(&files, &wanted, environment, &mut diagnostics);
+    let loaded = inputs::load(files, &wanted, environment, &mut diagnostics);
     let failed = print_all(&diagnostics, messages);
     let Some(loaded) = loaded else {
-        return Ok(Exit::Fatal);
+        return Ok(Linked::ended(Exit::Fatal));
     };
     if failed {
-        return Ok(Exit::LinkError);
+        return Ok(Linked::ended(Exit::LinkError));
     }
-    if let Target::Virtual(_) = request.target {
-        return match target.number {
+    if let Target::Virtual(_) = target {
+        return match sm.number {
             100.. => Err(fatal(
                 "virtual-arch",
                 "specified arch exceeds buffer length",
             )),
-            _ => Ok(Exit::Success),
+            _ => Ok(Linked::ended(Exit::Success)),
         };
     }
-
     let mut optimized = None;
     if let Some(settings) = &request.link_time
         && !loaded.intermediates.is_empty()
     {
         let mut said = Diagnostics::default();
-        let made = link_time::link(request, settings, target, &loaded, environment, &mut said);
+        let made = link_time::link(request, settings, sm, &loaded, environment, &mut said);
         print_all(&said, messages);
         match made? {
             Made::Output(output) => {
-                write_registration(request, &loaded)?;
-                output::write(&request.output, &output)?;
-                write_dependencies(request, &files)?;
-                return Ok(Exit::Success);
+                return Ok(Linked {
+                    exit: Exit::Success,
+                    output: Some(output),
+                    registration: Some(inputs::registration(&loaded.modules)),
+                });
             }
             Made::Object(object) => optimized = Some(object),
         }
@@ -117,6 +184,32 @@ fn link_files(
         name: link_time::OBJECT,
         data,
     }));
+    let options = options(request, sm, &loaded)?;
+    let outcome = crate::link(&inputs, &options);
+    let failed = print_all(&outcome.diagnostics, messages);
+    write_reports(request, target, &outcome.reports)?;
+    let exit = match outcome.exit() {
+        Exit::Success if failed => Exit::LinkError,
+        exit => exit,
+    };
+    // nvlink leaves this file beside no image.
+    let is_registered = match request.behaviour {
+        Behaviour::Own => exit == Exit::Success,
+        Behaviour::Nvlink => exit != Exit::Fatal,
+    };
+    if outcome.image.is_none() && request.behaviour == Behaviour::Own {
+        for hint in loaded.hints {
+            messages.print(hint);
+        }
+    }
+    Ok(Linked {
+        exit,
+        output: outcome.image.filter(|_| exit == Exit::Success),
+        registration: is_registered.then(|| inputs::registration(&loaded.modules)),
+    })
+}
+
+fn options(request: &Request, target: Sm, loaded: &Loaded<'_>) -> Result<Options, Diagnostic> {
     let tool_record = match &request.tool_record {
         Some(path) => std::fs::read(path).map_err(|why| {
             fatal(
@@ -127,7 +220,7 @@ fn link_files(
         })?,
         None => Vec::new(),
     };
-    let options = Options {
+    Ok(Options {
         target,
         image: request.image,
         keeping: match request.behaviour {
@@ -141,45 +234,49 @@ fn link_files(
         odr: request.odr,
         reports: request.reports.clone(),
         tool_record,
-    };
-    let outcome = crate::link(&inputs, &options);
-    let failed = print_all(&outcome.diagnostics, messages);
-    write_reports(request, &outcome.reports)?;
-    // nvlink leaves this file beside no image.
-    let is_registered = match request.behaviour {
-        Behaviour::Own => !failed && outcome.image.is_some(),
-        Behaviour::Nvlink => outcome.exit() != Exit::Fatal,
-    };
-    if is_registered {
-        write_registration(request, &loaded)?;
-    }
-    match outcome.image {
-        Some(image) if !failed => {
-            output::write(&request.output, &image)?;
-            write_dependencies(request, &files)?;
-            Ok(Exit::Success)
-        }
-        Some(_) => Ok(Exit::LinkError),
-        None => {
-            if request.behaviour == Behaviour::Own {
-                for hint in loaded.hints {
-                    messages.print(hint);
-                }
-            }
-            Ok(outcome_exit(&outcome.diagnostics))
-        }
+    })
+}
+
+/// What stands in names of outputs for the processor.
+pub(super) const ARCH: &str = "{arch}";
+
+/// The name of an output for one processor.
+fn path_for(path: &Path, target: &Target) -> PathBuf {
+    match path.to_str() {
+        Some(text) if text.contains(ARCH) => text.replace(ARCH, &target.to_string()).into(),
+        Some(_) | None => path.to_owned(),
     }
 }
 
-fn write_registration(request: &Request, loaded: &Loaded<'_>) -> Result<(), Diagnostic> {
-    match &request.registration {
-        Some(path) => output::write(path, inputs::registration(&loaded.modules).as_bytes()),
-        None => Ok(()),
+/// Writes one file for each processor or, under a name that is the same for
+/// all, one fatbin.
+fn write_outputs(request: &Request, outputs: &[(&Target, Vec<u8>)]) -> Result<(), Diagnostic> {
+    let is_named = request.output.to_str().is_some_and(|o| o.contains(ARCH));
+    if let [(_, only)] = outputs
+        && !is_named
+    {
+        return output::write(&request.output, only);
     }
+    if is_named && request.behaviour == Behaviour::Own {
+        for (target, data) in outputs {
+            output::write(&path_for(&request.output, target), data)?;
+        }
+        return Ok(());
+    }
+    let images: Vec<LinkedImage<'_>> = outputs
+        .iter()
+        .map(|(target, data)| LinkedImage {
+            sm: processor(target).0,
+            data,
+        })
+        .collect();
+    let fatbin = fatbin::write(&images, &FatbinOptions::default());
+    let fatbin = fatbin.map_err(|error| fatal("bad-image", error.to_string()))?;
+    output::write(&request.output, &fatbin)
 }
 
 /// Writes them for failed links, too: they help to see why.
-fn write_reports(request: &Request, reports: &Reports) -> Result<(), Diagnostic> {
+fn write_reports(request: &Request, target: &Target, reports: &Reports) -> Result<(), Diagnostic> {
     let texts = [&reports.map, &reports.cross_references];
     match &request.map {
         Some(path) => {
@@ -187,7 +284,7 @@ fn write_reports(request: &Request, reports: &Reports) -> Result<(), Diagnostic>
             if parts.is_empty() {
                 return Ok(());
             }
-            output::write(path, parts.join("\n").as_bytes())
+            output::write(&path_for(path, target), parts.join("\n").as_bytes())
         }
         None => match &reports.cross_references {
             Some(text) => output::print(text).map(|_| ()),
@@ -203,14 +300,14 @@ fn write_dependencies(request: &Request, files: &Files) -> Result<(), Diagnostic
     let beside = request.options_files.iter().chain(&request.tool_record);
     let mut inputs: Vec<String> = beside.map(|path| path.display().to_string()).collect();
     inputs.extend(files.names());
-    output::write(path, depfile::rule(&request.output, &inputs).as_bytes())
-}
-
-fn outcome_exit(diagnostics: &Diagnostics) -> Exit {
-    match diagnostics.has_fatal() {
-        true => Exit::Fatal,
-        false => Exit::LinkError,
-    }
+    let outputs: Vec<PathBuf> = match request.output.to_str() {
+        Some(output) if output.contains(ARCH) => {
+            let targets = request.targets.iter();
+            targets.map(|t| path_for(&request.output, t)).collect()
+        }
+        Some(_) | None => vec![request.output.clone()],
+    };
+    output::write(path, depfile::rule(&outputs, &inputs).as_bytes())
 }
 
 /// Prints messages and says whether one of them is an error.

@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use super::flags::Flag;
+use super::link::ARCH;
 use super::messages::{Format, Messages};
 use super::typed::Typed;
 use crate::arch::Sm;
@@ -60,8 +61,9 @@ impl fmt::Display for Target {
 /// One link.
 #[derive(Debug)]
 pub struct Request {
-    /// What it is for.
-    pub target: Target,
+    /// What it is for; more than one where the same files are linked for
+    /// several processors.
+    pub targets: Vec<Target>,
     /// Where the image goes.
     pub output: PathBuf,
     /// The files named.
@@ -154,7 +156,19 @@ pub fn lower(typed: &Typed, notes: &mut Vec<Diagnostic>) -> Result<Command, Diag
     } else {
         Behaviour::Own
     };
-    let target = target(arch, behaviour)?;
+    let targets: Vec<Target> = match behaviour {
+        Behaviour::Nvlink => vec![target(arch, behaviour)?],
+        Behaviour::Own => {
+            let mut targets = Vec::new();
+            for arch in arch.split(',') {
+                let target = target(arch, behaviour)?;
+                if !targets.contains(&target) {
+                    targets.push(target);
+                }
+            }
+            targets
+        }
+    };
     if typed.inputs.is_empty() {
         return Err(fatal(
             "no-input",
@@ -164,12 +178,13 @@ pub fn lower(typed: &Typed, notes: &mut Vec<Diagnostic>) -> Result<Command, Diag
     check_conflicts(typed)?;
     let kernels = kernels(typed, notes);
     check_link_time(typed, behaviour)?;
+    check_several(typed, &targets)?;
     check_support(typed)?;
     if behaviour == Behaviour::Own {
         notes.extend(unused(typed));
     }
     Ok(Command::Link(Box::new(Request {
-        target,
+        targets,
         output,
         files: typed.inputs.clone(),
         libraries: texts(typed, Flag::Library),
@@ -349,6 +364,28 @@ fn conflict(one: &str, other: &str) -> Result<(), Diagnostic> {
     ))
 }
 
+/// What several processors demand of the names of outputs.
+fn check_several(typed: &Typed, targets: &[Target]) -> Result<(), Diagnostic> {
+    if targets.len() == 1 {
+        return Ok(());
+    }
+    let is_named = |flag| typed.text(flag).is_some_and(|path| path.contains(ARCH));
+    let is_no_image = typed.has(Flag::Relocatable) || typed.has(Flag::EmitPtx);
+    for (flag, is_needed) in [
+        (Flag::Output, is_no_image),
+        (Flag::Map, typed.has(Flag::Map)),
+    ] {
+        if is_needed && !is_named(flag) {
+            let name = flag.spelling().long;
+            return Err(fatal(
+                "conflicting-options",
+                format!("--{name} needs {ARCH} in its value where several processors are named"),
+            ));
+        }
+    }
+    Ok(())
+}
+
 fn is_link_time(typed: &Typed) -> bool {
     typed.has(Flag::LinkTimeOptimization) || typed.has(Flag::LinkTimeOptimizationAlias)
 }
@@ -481,7 +518,7 @@ mod tests {
         let typed = typed::parse(arguments, &|_| Ok(Vec::new()), &mut notes).unwrap();
         let mut shown = match lower(&typed, &mut notes) {
             Err(error) => error.text,
-            Ok(Command::Link(request)) => format!("{:?} {:?}", request.target, request.kernels),
+            Ok(Command::Link(request)) => format!("{:?} {:?}", request.targets[0], request.kernels),
             Ok(other) => format!("{other:?}"),
         };
         for note in notes {

@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use std::time::Duration;
 
-use super::lower::Request;
+use super::lower::{Request, Target};
 use super::{Exit, fatal};
 use crate::diagnostic::Diagnostic;
 
@@ -45,6 +45,7 @@ pub(super) fn append_time(
 ) -> Result<(), Diagnostic> {
     let mut text = String::new();
     let row = elapsed.map(|elapsed| {
+        let targets: Vec<String> = request.targets.iter().map(Target::to_string).collect();
         let inputs: Vec<String> = request
             .files
             .iter()
@@ -54,7 +55,7 @@ pub(super) fn append_time(
             " , rustnvlink , {} , \"{}\" , {} , rustnvlink , {:.3} , ms\n",
             inputs.join(" "),
             request.output.display(),
-            request.target,
+            targets.join(" "),
             elapsed.as_secs_f64() * 1e3,
         )
     });

@@ -195,7 +195,7 @@ impl Parser<'_> {
             Value::Choice(allowed) if !allowed.contains(&text) => {
                 return Err(undefined_value(spelling, text));
             }
-            Value::Processor if !is_processor(text) => {
+            Value::Processor if !self.are_processors(text) => {
                 return Err(undefined_value(spelling, text));
             }
             Value::SixtyFour if number(text)? != 64 => {
@@ -219,6 +219,14 @@ impl Parser<'_> {
             }
         }
         Ok(())
+    }
+
+    /// nvlink takes one.
+    fn are_processors(&self, text: &str) -> bool {
+        match self.compat {
+            true => is_processor(text),
+            false => text.split(',').all(is_processor),
+        }
     }
 
     fn set(&mut self, spelling: &Spelling, value: OsString) {
