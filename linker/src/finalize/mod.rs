@@ -5,6 +5,7 @@
 
 mod dump;
 mod externs;
+mod fragments;
 mod inherit;
 mod records;
 mod registers;
@@ -88,6 +89,7 @@ pub(crate) fn finalize<'d>(
     }
     records::propagate(pruned, &stacks, &mut function_records);
     externs::distribute(pruned, &mut function_records);
+    fragments::collect(pruned, &mut function_records);
     inherit::sort_by_arrival(pruned, &own_codes, &mut function_records);
     if options.verbose {
         // A link that has failed says nothing of stacks.

@@ -64,7 +64,11 @@ impl<'d> Merger<'d, '_> {
         current: &Current<'_, 'd>,
         record: &FileRecord<'d>,
     ) -> Result<Option<InfoRecord<'d>>, ParseError> {
-        if record.code == InfoCode::MAX_STACK_SIZE && self.merged.image.is_executable() {
+        let is_dropped = matches!(
+            record.code,
+            InfoCode::ERROR | InfoCode::MAX_STACK_SIZE | InfoCode::LOAD_CACHE_REQUEST
+        );
+        if is_dropped && self.merged.image.is_executable() {
             return Ok(None);
         }
         let payload = if record.format != Format::Sized {

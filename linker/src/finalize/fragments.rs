@@ -1,0 +1,81 @@
+//! `AT_ENTRY_FRAGMENTS` records: sets of numbers that only kernels keep.
+
+use std::borrow::Cow;
+
+use crate::cubin::{Format, InfoCode};
+use crate::id::{FunctionId, IdVec};
+use crate::merge::{InfoRecord, Payload};
+use crate::prune::Pruned;
+
+use super::inherit;
+
+/// Moves the fragments of device functions to every kernel that reaches them.
+/// A lone kernel gets those of all live functions, reached or not, and its own
+/// in its turn (case `fragments`).
+pub(super) fn collect<'d>(
+    pruned: &Pruned<'d>,
+    records: &mut IdVec<FunctionId, Vec<InfoRecord<'d>>>,
+) {
+    let described = inherit::described(pruned);
+    let of_functions: Vec<(FunctionId, Vec<u32>)> = described
+        .into_iter()
+        .map(|function| (function, fragments(&records[function])))
+        .filter(|(_, fragments)| !fragments.is_empty())
+        .collect();
+    if of_functions.is_empty() {
+        return;
+    }
+    let entries: Vec<FunctionId> = pruned.entries().collect();
+    for &entry in &entries {
+        let is_lone = entries.len() == 1;
+        let mut is_reached = IdVec::filled(&pruned.merged.functions, is_lone);
+        let mut all = Vec::new();
+        if !is_lone {
+            all = fragments(&records[entry]);
+            for function in pruned.graph.reached_from(entry) {
+                is_reached[function] = true;
+            }
+        }
+        for (_, more) in of_functions.iter().filter(|(f, _)| is_reached[*f]) {
+            for fragment in more {
+                if !all.contains(fragment) {
+                    all.push(*fragment);
+                }
+            }
+        }
+        if !all.is_empty() {
+            set(&mut records[entry], &all);
+        }
+    }
+    for (function, _) in of_functions {
+        if !pruned.merged.functions[function].is_entry {
+            records[function].retain(|record| record.code != InfoCode::AT_ENTRY_FRAGMENTS);
+        }
+    }
+}
+
+fn fragments(records: &[InfoRecord<'_>]) -> Vec<u32> {
+    let payloads = records.iter().filter_map(|record| match &record.payload {
+        Payload::Bytes(bytes) if record.code == InfoCode::AT_ENTRY_FRAGMENTS => Some(bytes),
+        Payload::Bytes(_) | Payload::Head(_) | Payload::Symbol(..) | Payload::Symbols(_) => None,
+    });
+    payloads
+        .flat_map(|bytes| bytes.as_chunks::<4>().0)
+        .map(|word| u32::from_le_bytes(*word))
+        .collect()
+}
+
+/// Changes the record in its place, or adds it at the end.
+fn set(records: &mut Vec<InfoRecord<'_>>, fragments: &[u32]) {
+    let bytes = fragments.iter().flat_map(|word| word.to_le_bytes());
+    let payload = Payload::Bytes(Cow::Owned(bytes.collect()));
+    let mut all = records.iter_mut();
+    match all.find(|record| record.code == InfoCode::AT_ENTRY_FRAGMENTS) {
+        Some(record) => record.payload = payload,
+        None => records.push(InfoRecord {
+            format: Format::Sized,
+            code: InfoCode::AT_ENTRY_FRAGMENTS,
+            payload,
+        }),
+    }
+}
