@@ -54,9 +54,9 @@ pub(crate) struct Arguments {
     /// How images are compressed: none, speed, balance, size or zstd:LEVEL
     #[arg(long, value_name = "MODE")]
     compress_mode: Option<CompressionMode>,
-    /// A name for the images that tools show
-    #[arg(long, value_name = "TEXT", default_value = "")]
-    ident: String,
+    /// A name for the images that tools show; with -G the names of the inputs unless given
+    #[arg(long, value_name = "TEXT")]
+    ident: Option<String>,
     /// The host to make the object for, as a target triple; without it, that of the inputs
     #[arg(long, value_name = "TRIPLE")]
     target: Option<String>,
@@ -93,7 +93,7 @@ enum OutputFormat {
 pub(crate) fn run(arguments: Arguments) -> Result<()> {
     let linked = link(&arguments)?;
     let options = FatbinOptions {
-        identifier: arguments.ident.clone(),
+        identifier: identifier(&arguments),
         debug: arguments.device_debug,
         compression: arguments
             .compress_mode
@@ -134,6 +134,21 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
         },
         OutputFormat::Rust => bindings::write(path, &linked, &options, Language::Rust),
         OutputFormat::CHeader => bindings::write(path, &linked, &options, Language::C),
+    }
+}
+
+/// The name of the images. With -G, nvcc lists the inputs, each with a blank behind it.
+fn identifier(arguments: &Arguments) -> String {
+    match &arguments.ident {
+        Some(name) => name.clone(),
+        None if arguments.device_debug => {
+            let names = arguments
+                .files
+                .iter()
+                .map(|file| format!("{} ", file.display()));
+            names.collect()
+        }
+        None => String::new(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Fatbins beside those of NVIDIA's tools.
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Result, ensure};
@@ -16,7 +17,48 @@ const IDENTIFIERS: [&str; 3] = ["", "a.o", "1234567 "];
 pub(crate) fn add(suite: &mut Suite) {
     let missing = suite.world.missing_toolkit();
     suite.add("fatbin/nvcc", missing.clone(), of_nvcc);
+    suite.add("fatbin/debug", missing.clone(), for_debuggers);
     suite.add("fatbin/options", missing, beside_fatbinary);
+}
+
+/// With -G, images are named, marked and compressed as those of nvcc.
+fn for_debuggers(world: &World) -> Result<()> {
+    let objects = world.objects()?;
+    let folder = world.folder("debug")?;
+    let (theirs, ours) = (folder.join("theirs.o"), folder.join("ours.o"));
+    let inputs = [&objects.main, &objects.part];
+    run(world
+        .nvcc()?
+        .args(["-G", "-dlink"])
+        .args(inputs)
+        .arg("-o")
+        .arg(&theirs))?;
+    run(world
+        .cudalink()?
+        .args(["link", "-G"])
+        .args(inputs)
+        .arg("-o")
+        .arg(&ours))?;
+    let told = |object: &Path| -> Result<Vec<String>> {
+        let section = world::section(object, ".nv_fatbin")?;
+        let entries = Fatbin::parse(&section)?.entries();
+        entries
+            .map(|entry| {
+                let entry = entry?;
+                let name = String::from_utf8_lossy(entry.identifier);
+                entry.image(Limit::default())?;
+                Ok(format!(
+                    "{} {:#x} '{name}' {}",
+                    entry.sm,
+                    entry.flags.0,
+                    entry.compression()
+                ))
+            })
+            .collect()
+    };
+    let (theirs, ours) = (told(&theirs)?, told(&ours)?);
+    ensure!(theirs == ours, "nvcc: {theirs:?}, ours: {ours:?}");
+    Ok(())
 }
 
 /// What nvcc's device link has put into its object, written again.
