@@ -1,2 +1,64 @@
 //! Compile and device-link CUDA sources from a build script.
+//!
+//! With this crate a package needs nothing but `cargo build`. The device code is linked in the build script, by the
+//! library `rustnvlink`; the sources are compiled by the nvcc of a CUDA toolkit, which is found as
+//! `cargo cudalink toolkit list` shows it.
+//!
+//! # One package
+//!
+//! ```no_run
+//! cudalink_build::Build::new()
+//!     .files(["device/saxpy.cu", "device/math.cu"])
+//!     .arch("sm_90")
+//!     .compile("saxpy");
+//! ```
+//!
+//! makes a static library of the sources with their linked device code, and tells cargo to link it and the CUDA runtime.
+//!
+//! # Device code of several packages
+//!
+//! A package with device functions for others has `links = "name"` in its manifest and ends its build script with
+//! [`Build::publish_device_objects`]. The package that makes the program, and depends on it directly, ends with
+//! [`Build::link_device`]. With `cargo cudalink build` none of that is needed: it links the device code of all packages
+//! when the program is linked, and [`Build::compile`] leaves it to that.
+//!
+//! # Images for the driver
+//!
+//! [`Build::embed`] links device code without any host code into one file for all processors, with a Rust module that
+//! embeds it:
+//!
+//! ```no_run
+//! cudalink_build::Build::new()
+//!     .file("device/kernels.cu")
+//!     .archs(["sm_80", "sm_90"])
+//!     .prebuilt("objects")
+//!     .embed("kernels");
+//! ```
+//!
+//! and in the program
+//!
+//! ```ignore
+//! mod kernels {
+//!     include!(concat!(env!("OUT_DIR"), "/kernels.rs"));
+//! }
+//! ```
+//!
+//! [`Build::ptx`] and [`Build::cubin`] stop before the link.
+//!
+//! # Choices of the user
+//!
+//! The variable `CUDALINK_ARCH` replaces the processors that a build script names, `CUDALINK_TOOLKIT` names the folder of
+//! a toolkit, `NVCC` a compiler. Cargo runs the build script again when one of these, a source or one of its headers
+//! changes.
 #![forbid(unsafe_code)]
+
+mod build;
+mod compile;
+mod device;
+mod embed;
+mod environment;
+mod error;
+mod output;
+
+pub use build::{Build, Cudart};
+pub use error::Error;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
 use memchr::memmem;
-use rustnvlink::container::host::{EXECUTABLE_SECTION, RELOCATABLE_SECTION};
+use rustnvlink::container::host::{EXECUTABLE_SECTION, ModuleId, RELOCATABLE_SECTION};
 use rustnvlink::container::{Archive, HostFile, InputKind, archive, detect};
 use rustnvlink::error::ParseError;
 use sha2::{Digest as _, Sha256};
@@ -108,7 +108,9 @@ impl Objects {
             .map(|f| f.data.len() as u64)
             .sum::<u64>();
         let waits = file.has_relocatable_code();
-        if !waits && file.module_ids.is_empty() {
+        let is_result = |id: &ModuleId<'_>| matches!(id, ModuleId::Linked(_));
+        // The result of an earlier device link says what needs no other one.
+        if !waits && !file.module_ids.iter().any(is_result) {
             if !file.fatbins.is_empty() {
                 self.closed.push(name.to_owned());
             }

@@ -1,0 +1,528 @@
+//! The builder.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use cudalink_toolkit::{Environment, Search, Tool, Toolkit};
+use rustnvlink::arch::Sm;
+use rustnvlink::fatbin::FatbinOptions;
+use rustnvlink::host::{HostMachine, HostObject};
+
+use crate::compile::{Compiler, Product};
+use crate::error::Error;
+use crate::{device, embed, environment, output};
+
+/// The key under which packages publish their device objects.
+const PUBLISHED: &str = "device_objects";
+
+/// How the CUDA runtime is linked.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Cudart {
+    /// Into the program.
+    #[default]
+    Static,
+    /// As a shared library, which has to be there when the program starts.
+    Shared,
+    /// Not at all, because something else does it.
+    None,
+}
+
+/// Builds CUDA sources. Every method that ends a build prints an error and ends the build script if it fails; the
+/// method of the same name with `try_` returns the error.
+#[derive(Debug, Clone, Default)]
+pub struct Build {
+    sources: Vec<PathBuf>,
+    libraries: Vec<PathBuf>,
+    arguments: Vec<OsString>,
+    archs: Vec<String>,
+    prebuilt: Option<PathBuf>,
+    cudart: Cudart,
+}
+
+impl Build {
+    /// A build of nothing yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a source.
+    pub fn file(&mut self, path: impl AsRef<Path>) -> &mut Self {
+        self.sources.push(path.as_ref().to_owned());
+        self
+    }
+
+    /// Adds sources.
+    pub fn files(&mut self, paths: impl IntoIterator<Item: AsRef<Path>>) -> &mut Self {
+        for path in paths {
+            self.file(path);
+        }
+        self
+    }
+
+    /// Adds a processor such as `sm_90` or `sm_100a`. `CUDALINK_ARCH` replaces all of them.
+    pub fn arch(&mut self, name: impl Into<String>) -> &mut Self {
+        self.archs.push(name.into());
+        self
+    }
+
+    /// Adds processors.
+    pub fn archs(&mut self, names: impl IntoIterator<Item: Into<String>>) -> &mut Self {
+        self.archs.extend(names.into_iter().map(Into::into));
+        self
+    }
+
+    /// Adds a folder with headers.
+    pub fn include(&mut self, folder: impl AsRef<Path>) -> &mut Self {
+        self.flag("-I").flag(folder.as_ref())
+    }
+
+    /// Defines a macro.
+    pub fn define<'a>(&mut self, name: &str, value: impl Into<Option<&'a str>>) -> &mut Self {
+        match value.into() {
+            Some(value) => self.flag(format!("-D{name}={value}")),
+            None => self.flag(format!("-D{name}")),
+        }
+    }
+
+    /// Adds an argument for nvcc.
+    pub fn flag(&mut self, flag: impl AsRef<OsStr>) -> &mut Self {
+        self.arguments.push(flag.as_ref().to_owned());
+        self
+    }
+
+    /// Adds an object or a static library with relocatable device code, which is linked with that of the sources.
+    pub fn library(&mut self, path: impl AsRef<Path>) -> &mut Self {
+        self.libraries.push(path.as_ref().to_owned());
+        self
+    }
+
+    /// Builds a static library with CMake and adds it; `name` is the target, and `lib<name>.a` the file.
+    pub fn cmake_library(&mut self, config: &mut cmake::Config, name: &str) -> &mut Self {
+        let library = self.try_cmake_library(config, name);
+        self.library(or_exit(library))
+    }
+
+    /// Names a folder that holds what nvcc would make, `<source>.<processor>.cubin` for each of both, for builds without
+    /// a toolkit. [`Build::cubin`] makes these files. They replace the compiler of [`Build::embed`] only: host code has
+    /// to be compiled.
+    pub fn prebuilt(&mut self, folder: impl AsRef<Path>) -> &mut Self {
+        self.prebuilt = Some(folder.as_ref().to_owned());
+        self
+    }
+
+    /// Chooses how the CUDA runtime is linked; it is linked statically unless another choice is made.
+    pub fn cudart(&mut self, cudart: Cudart) -> &mut Self {
+        self.cudart = cudart;
+        self
+    }
+
+    /// Makes the static library `lib<name>.a` with the linked device code, and tells cargo to link it.
+    pub fn compile(&self, name: &str) {
+        or_exit(self.try_compile(name));
+    }
+
+    /// Compiles every source for every processor to relocatable device code, and returns the files.
+    pub fn cubin(&self) -> Vec<PathBuf> {
+        or_exit(self.try_cubin())
+    }
+
+    /// Compiles every source for every processor to PTX, and returns the files.
+    pub fn ptx(&self) -> Vec<PathBuf> {
+        or_exit(self.try_ptx())
+    }
+
+    /// Makes the static library `lib<name>.a`, whose device code is linked by the package that makes the program.
+    ///
+    /// The package needs `links` in its manifest. What its own dependencies have published is published again.
+    pub fn publish_device_objects(&self, name: &str) {
+        or_exit(self.try_publish_device_objects(name));
+    }
+
+    /// Links the device code of the sources, and of all packages this one depends on directly, for this package's
+    /// program. There need not be any sources.
+    pub fn link_device(&self, name: &str) {
+        or_exit(self.try_link_device(name));
+    }
+
+    /// Links the device code of the sources, without host code, to `<name>.fatbin` in `OUT_DIR`, and writes the Rust
+    /// module `<name>.rs` that embeds it: `IMAGE` for the driver, `ARCHS` and `KERNELS`.
+    pub fn embed(&self, name: &str) {
+        or_exit(self.try_embed(name));
+    }
+
+    /// See [`Build::cmake_library`].
+    ///
+    /// # Errors
+    ///
+    /// Fails if CMake makes no such library.
+    pub fn try_cmake_library(
+        &self,
+        config: &mut cmake::Config,
+        name: &str,
+    ) -> Result<PathBuf, Error> {
+        let numbers: Vec<String> = self
+            .targets()?
+            .iter()
+            .map(|sm| format!("{}-real", sm.to_string().replace("sm_", "")))
+            .collect();
+        let folder = config
+            .define("CMAKE_CUDA_ARCHITECTURES", numbers.join(";"))
+            .define("CMAKE_CUDA_COMPILER", nvcc(&find_toolkit()?)?)
+            .define("CMAKE_CUDA_SEPARABLE_COMPILATION", "ON")
+            .define("CMAKE_CUDA_RESOLVE_DEVICE_SYMBOLS", "OFF")
+            .define("CMAKE_POSITION_INDEPENDENT_CODE", "ON")
+            .build_target(name)
+            .build()
+            .join("build");
+        let file = format!("lib{name}.a");
+        ["", "lib"]
+            .map(|place| folder.join(place).join(&file))
+            .into_iter()
+            .find(|path| path.is_file())
+            .ok_or(Error::NoLibrary {
+                name: name.to_owned(),
+                folder,
+            })
+    }
+
+    /// See [`Build::compile`].
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is no toolkit, a source does not compile, or the device code does not link.
+    pub fn try_compile(&self, name: &str) -> Result<(), Error> {
+        let toolkit = find_toolkit()?;
+        let mut objects = self.objects(name, &toolkit)?;
+        if !environment::is_linked_later() {
+            let mut files = objects.clone();
+            files.extend(self.libraries.iter().cloned());
+            objects.push(self.linked_object(files, name, &toolkit)?);
+        }
+        self.archive(name, &objects)?;
+        self.link_libraries()?;
+        self.link_runtime(&toolkit)
+    }
+
+    /// See [`Build::cubin`].
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is no toolkit, or a source does not compile.
+    pub fn try_cubin(&self) -> Result<Vec<PathBuf>, Error> {
+        self.for_each_target(Product::Cubin)
+    }
+
+    /// See [`Build::ptx`].
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is no toolkit, or a source does not compile.
+    pub fn try_ptx(&self) -> Result<Vec<PathBuf>, Error> {
+        self.for_each_target(Product::Ptx)
+    }
+
+    /// See [`Build::publish_device_objects`].
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is no toolkit, a source does not compile, or the manifest has no `links`.
+    pub fn try_publish_device_objects(&self, name: &str) -> Result<(), Error> {
+        environment::of_cargo("CARGO_MANIFEST_LINKS")
+            .map_err(|_| Error::NoLinks(name.to_owned()))?;
+        let toolkit = find_toolkit()?;
+        let objects = self.objects(name, &toolkit)?;
+        self.archive(name, &objects)?;
+        self.link_libraries()?;
+        let mut published = vec![environment::out_dir()?.join(format!("lib{name}.a"))];
+        published.extend(self.libraries.iter().cloned());
+        published.extend(environment::published(PUBLISHED));
+        let joined =
+            std::env::join_paths(&published).map_err(|error| Error::Write(error.to_string()))?;
+        output::line("metadata", format_args!("{PUBLISHED}={}", joined.display()));
+        self.link_runtime(&toolkit)
+    }
+
+    /// See [`Build::link_device`].
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is no toolkit, a source does not compile, or the device code does not link.
+    pub fn try_link_device(&self, name: &str) -> Result<(), Error> {
+        let toolkit = find_toolkit()?;
+        let mut files = environment::published(PUBLISHED);
+        if !self.sources.is_empty() {
+            let objects = self.objects(name, &toolkit)?;
+            self.archive(name, &objects)?;
+            files.extend(objects);
+        }
+        files.extend(self.libraries.iter().cloned());
+        if !environment::is_linked_later() {
+            let linked_name = format!("{name}_device");
+            let object = self.linked_object(files, &linked_name, &toolkit)?;
+            cc::Build::new()
+                .cargo_metadata(false)
+                .object(object)
+                .try_compile(&linked_name)?;
+            // Nothing asks for it by name before the objects it registers have been read.
+            output::line(
+                "rustc-link-search",
+                format_args!("native={}", environment::out_dir()?.display()),
+            );
+            output::line(
+                "rustc-link-lib",
+                format_args!("static:+whole-archive={linked_name}"),
+            );
+        }
+        self.link_libraries()?;
+        self.link_runtime(&toolkit)
+    }
+
+    /// See [`Build::embed`].
+    ///
+    /// # Errors
+    ///
+    /// Fails if a source does not compile, the device code does not link, or neither a toolkit nor what it would make is
+    /// there.
+    pub fn try_embed(&self, name: &str) -> Result<(), Error> {
+        let targets = self.targets()?;
+        let folder = environment::out_dir()?;
+        let (mut files, toolkit) = match find_toolkit() {
+            Ok(toolkit) => {
+                let compiler = self.compiler(&toolkit, targets.clone())?;
+                let made =
+                    compiler.compile(self.sources()?, Product::Fatbin, &folder.join(name))?;
+                (made, Some(toolkit))
+            }
+            Err(Error::NoToolkit(missing)) => match &self.prebuilt {
+                Some(prebuilt) => (self.prebuilt_objects(prebuilt, &targets, missing)?, None),
+                None => return Err(missing.into()),
+            },
+            Err(error) => return Err(error),
+        };
+        files.extend(self.libraries.iter().cloned());
+        let linked = match &toolkit {
+            Some(_) => device::link(files, &targets, toolkit.as_ref())?,
+            // A cubin is for one processor, so each link has its own.
+            None => {
+                let mut all = rustnvlink::device_link::Linked::default();
+                for sm in &targets {
+                    let end = format!(".{sm}.cubin");
+                    let own = files.iter().filter(|file| {
+                        let name = file.to_string_lossy();
+                        !name.ends_with(".cubin") || name.ends_with(&end)
+                    });
+                    let one = device::link(own.cloned().collect(), &[*sm], None)?;
+                    all.images.extend(one.images);
+                }
+                all
+            }
+        };
+        let image = linked
+            .fatbin(&FatbinOptions::default())
+            .map_err(|error| Error::Write(error.to_string()))?;
+        write(&folder.join(format!("{name}.fatbin")), &image)?;
+        let module = embed::module(name, image.len(), &linked)?;
+        write(&folder.join(format!("{name}.rs")), module.as_bytes())
+    }
+
+    fn sources(&self) -> Result<&[PathBuf], Error> {
+        match self.sources.is_empty() {
+            true => Err(Error::NothingToBuild),
+            false => Ok(&self.sources),
+        }
+    }
+
+    /// The processors: those of the user, else those of the build script.
+    fn targets(&self) -> Result<Vec<Sm>, Error> {
+        let chosen = environment::chosen("CUDALINK_ARCH");
+        let chosen = chosen.as_ref().map(|names| names.to_string_lossy());
+        let names: Vec<&str> = match &chosen {
+            Some(names) => names.split(',').map(str::trim).collect(),
+            None => self.archs.iter().map(String::as_str).collect(),
+        };
+        let mut targets = Vec::with_capacity(names.len());
+        for name in names {
+            let sm = name
+                .parse()
+                .map_err(|_| Error::UnknownArch(name.to_owned()))?;
+            if !targets.contains(&sm) {
+                targets.push(sm);
+            }
+        }
+        match targets.is_empty() {
+            true => Err(Error::NoArch),
+            false => Ok(targets),
+        }
+    }
+
+    fn compiler(&self, toolkit: &Toolkit, targets: Vec<Sm>) -> Result<Compiler, Error> {
+        let host = cc::Build::new()
+            .cpp(true)
+            .cargo_metadata(false)
+            .try_get_compiler()?;
+        let mut arguments = Vec::new();
+        if environment::of_cargo("DEBUG")? != "false" {
+            arguments.extend(["-g", "-lineinfo"].map(OsString::from));
+        }
+        let level = match environment::of_cargo("OPT_LEVEL")?.as_str() {
+            "s" | "z" => "-O2".to_owned(),
+            level => format!("-O{level}"),
+        };
+        arguments.push(level.into());
+        arguments.extend(self.arguments.iter().cloned());
+        Ok(Compiler {
+            nvcc: nvcc(toolkit)?,
+            host: host.path().to_owned(),
+            arguments,
+            targets,
+        })
+    }
+
+    fn objects(&self, name: &str, toolkit: &Toolkit) -> Result<Vec<PathBuf>, Error> {
+        let compiler = self.compiler(toolkit, self.targets()?)?;
+        let folder = environment::out_dir()?.join(name);
+        compiler.compile(self.sources()?, Product::Object, &folder)
+    }
+
+    fn for_each_target(&self, product: impl Fn(Sm) -> Product) -> Result<Vec<PathBuf>, Error> {
+        let toolkit = find_toolkit()?;
+        let targets = self.targets()?;
+        let folder = environment::out_dir()?;
+        let compiler = self.compiler(&toolkit, targets.clone())?;
+        let mut made = Vec::new();
+        for sm in targets {
+            made.extend(compiler.compile(self.sources()?, product(sm), &folder)?);
+        }
+        Ok(made)
+    }
+
+    /// What the package brings for builds without a toolkit.
+    fn prebuilt_objects(
+        &self,
+        folder: &Path,
+        targets: &[Sm],
+        toolkit: cudalink_toolkit::NotFound,
+    ) -> Result<Vec<PathBuf>, Error> {
+        let mut objects = Vec::new();
+        for sm in targets {
+            let names = crate::compile::names(self.sources()?, Product::Cubin(*sm))?;
+            objects.extend(names.into_iter().map(|name| folder.join(name)));
+        }
+        output::depends_on(folder);
+        match objects.iter().find(|object| !object.is_file()) {
+            Some(missing) => Err(Error::NoToolkitAndNoObject {
+                toolkit,
+                object: missing.clone(),
+            }),
+            None => Ok(objects),
+        }
+    }
+
+    /// The device link of `files`, as an object for the host linker.
+    fn linked_object(
+        &self,
+        files: Vec<PathBuf>,
+        name: &str,
+        toolkit: &Toolkit,
+    ) -> Result<PathBuf, Error> {
+        let linked = device::link(files, &self.targets()?, Some(toolkit))?;
+        let failed = |error: &dyn std::fmt::Display| Error::Write(error.to_string());
+        let fatbin = linked
+            .fatbin(&FatbinOptions::default())
+            .map_err(|error| failed(&error))?;
+        let machine: HostMachine = environment::of_cargo("CARGO_CFG_TARGET_ARCH")?
+            .parse()
+            .map_err(|error| failed(&error))?;
+        let object = HostObject::new(&fatbin, &linked.modules)
+            .and_then(|object| object.to_bytes(machine))
+            .map_err(|error| failed(&error))?;
+        let path = environment::out_dir()?.join(format!("{name}.device.o"));
+        write(&path, &object)?;
+        Ok(path)
+    }
+
+    /// A static library, which the host compiler's archiver makes and cargo links.
+    fn archive(&self, name: &str, objects: &[PathBuf]) -> Result<(), Error> {
+        cc::Build::new()
+            .cpp(true)
+            .objects(objects)
+            .try_compile(name)?;
+        Ok(())
+    }
+
+    /// Tells cargo of the further libraries. Objects are no libraries: whoever adds one takes care of its host code.
+    fn link_libraries(&self) -> Result<(), Error> {
+        for library in &self.libraries {
+            let name = library.file_name().unwrap_or_default().to_string_lossy();
+            let name = name
+                .strip_prefix("lib")
+                .and_then(|name| name.strip_suffix(".a"));
+            if let (Some(name), Some(folder)) = (name, library.parent()) {
+                output::line(
+                    "rustc-link-search",
+                    format_args!("native={}", folder.display()),
+                );
+                output::line("rustc-link-lib", format_args!("static={name}"));
+            }
+        }
+        Ok(())
+    }
+
+    fn link_runtime(&self, toolkit: &Toolkit) -> Result<(), Error> {
+        let name = match self.cudart {
+            Cudart::Static => "cudart_static",
+            Cudart::Shared => "cudart",
+            Cudart::None => return Ok(()),
+        };
+        let folder = toolkit.lib_dir()?;
+        output::line(
+            "rustc-link-search",
+            format_args!("native={}", folder.display()),
+        );
+        output::line("rustc-link-lib", name);
+        if self.cudart == Cudart::Static {
+            // What the runtime needs of the system; all one library in newer ones.
+            for name in ["dl", "pthread", "rt"] {
+                output::line("rustc-link-lib", name);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The compiler that the user has chosen, else that of the toolkit.
+fn nvcc(toolkit: &Toolkit) -> Result<PathBuf, Error> {
+    match environment::chosen("NVCC") {
+        Some(nvcc) => Ok(nvcc.into()),
+        None => Ok(toolkit.tool(Tool::Nvcc)?),
+    }
+}
+
+fn find_toolkit() -> Result<Toolkit, Error> {
+    let places = Environment::from_process()?;
+    let search = Search::new(&places);
+    for variable in ["CUDA_HOME", "CUDA_PATH", "RUSTNVLINK_CACHE"] {
+        environment::chosen(variable);
+    }
+    match environment::chosen("CUDALINK_TOOLKIT") {
+        Some(root) => Ok(search.explicit(root).find()?),
+        None => Ok(search.find()?),
+    }
+}
+
+/// Replaces a file where it differs; what did not change looks old to cargo, too.
+fn write(path: &Path, contents: &[u8]) -> Result<(), Error> {
+    if fs::read(path).is_ok_and(|there| there == contents) {
+        return Ok(());
+    }
+    rustnvlink::output::write(path, contents).map_err(Error::io(path))
+}
+
+fn or_exit<T>(result: Result<T, Error>) -> T {
+    result.unwrap_or_else(|error| {
+        output::message("error", &error.to_string());
+        std::process::exit(1);
+    })
+}

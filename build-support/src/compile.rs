@@ -1,0 +1,238 @@
+//! Runs nvcc.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use rustnvlink::arch::Sm;
+
+use crate::environment;
+use crate::error::Error;
+use crate::output;
+
+/// What nvcc makes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Product {
+    /// A host object with relocatable device code for all processors.
+    Object,
+    /// Relocatable device code for all processors, and no host code.
+    Fatbin,
+    /// Relocatable device code for one processor.
+    Cubin(Sm),
+    /// Text that the driver compiles, for one processor and later ones.
+    Ptx(Sm),
+}
+
+impl Product {
+    fn flag(self) -> &'static str {
+        match self {
+            Self::Object => "-c",
+            Self::Fatbin => "-fatbin",
+            Self::Cubin(_) => "-cubin",
+            Self::Ptx(_) => "-ptx",
+        }
+    }
+
+    /// The file name for a source of this name.
+    pub(crate) fn file_name(self, stem: &str) -> String {
+        match self {
+            Self::Object => format!("{stem}.o"),
+            Self::Fatbin => format!("{stem}.fatbin"),
+            Self::Cubin(sm) => format!("{stem}.{sm}.cubin"),
+            Self::Ptx(sm) => format!("{stem}.{sm}.ptx"),
+        }
+    }
+}
+
+/// How nvcc is run.
+#[derive(Debug)]
+pub(crate) struct Compiler {
+    /// The program.
+    pub(crate) nvcc: PathBuf,
+    /// The host compiler behind it.
+    pub(crate) host: PathBuf,
+    /// Arguments for every source.
+    pub(crate) arguments: Vec<OsString>,
+    /// The processors.
+    pub(crate) targets: Vec<Sm>,
+}
+
+impl Compiler {
+    /// Compiles every source, several at once, and tells cargo of all files that were read.
+    pub(crate) fn compile(
+        &self,
+        sources: &[PathBuf],
+        product: Product,
+        folder: &Path,
+    ) -> Result<Vec<PathBuf>, Error> {
+        fs::create_dir_all(folder).map_err(Error::io(folder))?;
+        let made: Vec<PathBuf> = names(sources, product)?
+            .into_iter()
+            .map(|name| folder.join(name))
+            .collect();
+        let jobs: usize = environment::of_cargo("NUM_JOBS")?.parse().unwrap_or(1);
+        let next = AtomicUsize::new(0);
+        let work = || -> Result<(), Error> {
+            loop {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                let Some(source) = sources.get(index) else {
+                    return Ok(());
+                };
+                self.compile_one(source, product, &made[index])?;
+            }
+        };
+        thread::scope(|scope| {
+            let workers: Vec<_> = (1..jobs.min(sources.len()))
+                .map(|_| scope.spawn(work))
+                .collect();
+            let own = work();
+            let others = workers
+                .into_iter()
+                .map(|worker| worker.join().expect("workers do not panic"));
+            others.fold(own, Result::and)
+        })?;
+        for source in sources {
+            output::depends_on(source);
+        }
+        for path in &made {
+            for header in headers(path)? {
+                output::depends_on(&header);
+            }
+        }
+        Ok(made)
+    }
+
+    fn compile_one(&self, source: &Path, product: Product, made: &Path) -> Result<(), Error> {
+        let mut command = Command::new(&self.nvcc);
+        command.arg("-ccbin").arg(&self.host);
+        match product {
+            Product::Ptx(sm) => {
+                let number = number(sm);
+                command.arg(format!("-arch=compute_{number}"));
+            }
+            Product::Cubin(sm) => {
+                command.arg(format!("-arch={sm}")).arg("-rdc=true");
+            }
+            Product::Object | Product::Fatbin => {
+                command.arg("-rdc=true");
+                for sm in &self.targets {
+                    let number = number(*sm);
+                    command.arg(format!(
+                        "--generate-code=arch=compute_{number},code=sm_{number}"
+                    ));
+                }
+            }
+        }
+        if product == Product::Object {
+            command.args(["-Xcompiler", "-fPIC"]);
+        }
+        command
+            .args(&self.arguments)
+            .args(["-MD", "-MF"])
+            .arg(dependencies(made))
+            .arg(product.flag())
+            .arg(source)
+            .arg("-o")
+            .arg(made);
+        let ran = command.output().map_err(Error::io(&self.nvcc))?;
+        let mut text = String::from_utf8_lossy(&ran.stdout).into_owned();
+        text.push_str(&String::from_utf8_lossy(&ran.stderr));
+        if !ran.status.success() {
+            return Err(Error::Compile {
+                source_file: source.to_owned(),
+                command: format!("{command:?}"),
+                text,
+            });
+        }
+        output::message("warning", &text);
+        Ok(())
+    }
+}
+
+/// `90` of `sm_90`.
+fn number(sm: Sm) -> String {
+    sm.to_string().replace("sm_", "")
+}
+
+/// The file names of what becomes of sources.
+pub(crate) fn names(sources: &[PathBuf], product: Product) -> Result<Vec<String>, Error> {
+    let mut names = Vec::with_capacity(sources.len());
+    for source in sources {
+        let stem = source.file_stem().unwrap_or_default().to_string_lossy();
+        let name = product.file_name(&stem);
+        if names.contains(&name) {
+            return Err(Error::SameName(source.clone()));
+        }
+        names.push(name);
+    }
+    Ok(names)
+}
+
+fn dependencies(made: &Path) -> PathBuf {
+    let mut path = made.as_os_str().to_owned();
+    path.push(".d");
+    path.into()
+}
+
+/// The headers that the compiler has read, but for those of the system and the toolkit.
+fn headers(made: &Path) -> Result<Vec<PathBuf>, Error> {
+    let path = dependencies(made);
+    let text = fs::read_to_string(&path).map_err(Error::io(&path))?;
+    Ok(prerequisites(&text)
+        .into_iter()
+        .map(PathBuf::from)
+        .filter(|path| !path.starts_with("/usr"))
+        .collect())
+}
+
+/// The files behind the colon of a rule for make, in which a backslash takes the meaning of a blank or line end.
+fn prerequisites(rule: &str) -> Vec<String> {
+    let rule = rule.replace("\\\n", " ");
+    let Some((_, files)) = rule.split_once(": ").or_else(|| rule.split_once(" :")) else {
+        return Vec::new();
+    };
+    let mut words = vec![String::new()];
+    let mut characters = files.chars().peekable();
+    while let Some(character) = characters.next() {
+        match character {
+            '\\' if characters.peek() == Some(&' ') => {
+                words.last_mut().expect("never empty").push(' ');
+                characters.next();
+            }
+            character if character.is_whitespace() => words.push(String::new()),
+            character => words.last_mut().expect("never empty").push(character),
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_name_what_was_read() {
+        let check = |rule: &str, expected: &[&str]| assert_eq!(prerequisites(rule), expected);
+        check(
+            "a.o : a.cu \\\n    /usr/x.h b.h\n",
+            &["a.cu", "/usr/x.h", "b.h"],
+        );
+        check("a.o: my\\ file.cu\n", &["my file.cu"]);
+        check("", &[]);
+    }
+
+    #[test]
+    fn sources_of_one_name_are_refused() {
+        let check = |sources: &[&str]| {
+            let sources: Vec<PathBuf> = sources.iter().map(PathBuf::from).collect();
+            names(&sources, Product::Object)
+        };
+        assert_eq!(check(&["a/x.cu", "a/y.cu"]).unwrap(), ["x.o", "y.o"]);
+        let error = check(&["a/x.cu", "b/x.cu"]).unwrap_err();
+        assert!(error.to_string().contains("b/x.cu"), "{error}");
+    }
+}

@@ -1,0 +1,68 @@
+//! Variables, and the lines that tell cargo which of them matter.
+
+use std::env;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use crate::error::Error;
+use crate::output;
+
+/// A variable that users set; cargo runs the build script again when it changes.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this module is the one that reads the environment"
+)]
+pub(crate) fn chosen(name: &str) -> Option<OsString> {
+    output::line("rerun-if-env-changed", name);
+    env::var_os(name).filter(|value| !value.is_empty())
+}
+
+/// A variable that cargo sets for every build script. It knows when these change.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this module is the one that reads the environment"
+)]
+pub(crate) fn of_cargo(name: &'static str) -> Result<String, Error> {
+    env::var(name).map_err(|_| Error::NoBuildScript(name))
+}
+
+/// Whether `cargo cudalink` links device code when the program is linked.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this module is the one that reads the environment"
+)]
+pub(crate) fn is_linked_later() -> bool {
+    // The path behind it differs from run to run; `NVCC`, which cargo watches, changes with it.
+    env::var_os("CUDALINK_PLAN").is_some()
+}
+
+/// Where cargo wants what a build script makes.
+pub(crate) fn out_dir() -> Result<PathBuf, Error> {
+    of_cargo("OUT_DIR").map(PathBuf::from)
+}
+
+/// The device objects that the packages we depend on have published.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this module is the one that reads the environment"
+)]
+pub(crate) fn published(key: &str) -> Vec<PathBuf> {
+    let end = format!("_{}", key.to_uppercase());
+    let mut variables: Vec<(OsString, OsString)> = env::vars_os()
+        .filter(|(name, _)| {
+            let name = name.to_string_lossy();
+            name.starts_with("DEP_") && name.ends_with(&end)
+        })
+        .collect();
+    variables.sort();
+    let mut paths = Vec::new();
+    for path in variables
+        .iter()
+        .flat_map(|(_, value)| env::split_paths(value))
+    {
+        if !paths.contains(&path) {
+            paths.push(path);
+        }
+    }
+    paths
+}

@@ -1,0 +1,94 @@
+//! Why a build script cannot go on.
+
+use std::io;
+use std::path::PathBuf;
+
+use cudalink_toolkit::{EnvironmentError, NotFound, ToolkitError};
+
+/// Why device code cannot be built.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Nothing was given.
+    #[error("there is nothing to build: name sources with file()")]
+    NothingToBuild,
+    /// No processor was named.
+    #[error("no processor is named: call arch(\"sm_90\"), or set CUDALINK_ARCH=sm_90")]
+    NoArch,
+    /// A processor that CUDA does not have.
+    #[error(
+        "'{0}' is no processor that device code is linked for; they are called sm_90 or sm_100a"
+    )]
+    UnknownArch(String),
+    /// Two sources of one name, which would end in one object.
+    #[error("{0} and another source have the same name")]
+    SameName(PathBuf),
+    /// A variable that cargo sets is missing.
+    #[error("the variable {0} is not set; this crate works in build scripts only")]
+    NoBuildScript(&'static str),
+    /// A package that is to publish something has no name for it.
+    #[error(
+        "device objects are published under the name of `links`: add `links = \"{0}\"` to [package] in Cargo.toml"
+    )]
+    NoLinks(String),
+    /// The process has no current folder.
+    #[error(transparent)]
+    Environment(#[from] EnvironmentError),
+    /// There is no toolkit.
+    #[error("{0}")]
+    NoToolkit(#[from] NotFound),
+    /// There is no toolkit, nor what could replace it.
+    #[error("{toolkit}\nThe package has no {} for it either", object.display())]
+    NoToolkitAndNoObject {
+        /// Where toolkits were looked for.
+        toolkit: NotFound,
+        /// What was looked for instead.
+        object: PathBuf,
+    },
+    /// The toolkit lacks something.
+    #[error(transparent)]
+    Toolkit(#[from] ToolkitError),
+    /// The host compiler, its archiver, or CMake.
+    #[error("{0}")]
+    HostTools(#[from] cc::Error),
+    /// The compiler says that a source is wrong.
+    #[error("{} does not compile: {command}\n{text}", source_file.display())]
+    Compile {
+        /// The source.
+        source_file: PathBuf,
+        /// What was run.
+        command: String,
+        /// What it said.
+        text: String,
+    },
+    /// CMake has made no such library.
+    #[error("CMake made no lib{name}.a below {}", folder.display())]
+    NoLibrary {
+        /// The name.
+        name: String,
+        /// Where it was looked for.
+        folder: PathBuf,
+    },
+    /// The device code does not fit together.
+    #[error("the device code cannot be linked:\n{0}")]
+    Link(String),
+    /// The images cannot be put into a file.
+    #[error("the linked device code cannot be written: {0}")]
+    Write(String),
+    /// A file or program.
+    #[error("{}: {error}", path.display())]
+    Io {
+        /// Which one.
+        path: PathBuf,
+        /// What happened.
+        error: io::Error,
+    },
+}
+
+impl Error {
+    /// For `map_err`: an error about a file.
+    pub(crate) fn io(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        |error| Self::Io { path, error }
+    }
+}

@@ -1,0 +1,177 @@
+//! Builds Rust programs with device code by plain `cargo`, with build scripts that use `cudalink-build`.
+//!
+//! The workspace is written by the test. Linking device code across packages needs a CUDA toolkit and a host compiler;
+//! without them that part is skipped, which is a failure where `CI` is set.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use cudalink_toolkit::Tool;
+use rustnvlink_tests::toolkit::Toolkit;
+use tempfile::TempDir;
+
+/// A package that publishes a device function, one whose kernel calls it, and one that brings its device code compiled.
+const FILES: [(&str, &str); 10] = [
+    (
+        "Cargo.toml",
+        "[workspace]\nresolver = \"3\"\nmembers = [\"noise\", \"app\", \"embedded\"]\n",
+    ),
+    (
+        "noise/build.rs",
+        "fn main() { cudalink_build::Build::new().file(\"noise.cu\").arch(\"sm_90\")\n\
+         .publish_device_objects(\"noise\"); }",
+    ),
+    (
+        "noise/noise.cu",
+        "__device__ int noise(int x) { return 7 * x; }",
+    ),
+    ("noise/src/lib.rs", "//! Noise.\n"),
+    (
+        "app/build.rs",
+        "fn main() { cudalink_build::Build::new().file(\"app.cu\").include(\"headers\").arch(\"sm_90\")\n\
+         .link_device(\"app\"); }",
+    ),
+    (
+        "app/app.cu",
+        "#include \"noise.h\"\n\
+         __global__ void kernel(int *p) { *p = noise(*p); }\n\
+         extern \"C\" int launch() { kernel<<<1, 1>>>(nullptr); return cudaGetLastError(); }",
+    ),
+    ("app/headers/noise.h", "__device__ int noise(int x);\n"),
+    (
+        "app/src/main.rs",
+        "use noise as _;\nunsafe extern \"C\" { fn launch() -> i32; }\n\
+         fn main() { println!(\"launched: {}\", unsafe { launch() }); }",
+    ),
+    (
+        "embedded/build.rs",
+        "fn main() { cudalink_build::Build::new().files([\"caller.cu\", \"callee.cu\"]).arch(\"sm_90\")\n\
+         .prebuilt(\"objects\").embed(\"device\"); }",
+    ),
+    (
+        "embedded/src/main.rs",
+        "include!(concat!(env!(\"OUT_DIR\"), \"/device.rs\"));\n\
+         fn main() { println!(\"{KERNELS:?} {ARCHS:?} {}\", IMAGE.len() > 0); }",
+    ),
+];
+
+fn workspace() -> Result<TempDir> {
+    let folder = tempfile::tempdir()?;
+    for (name, text) in FILES {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().context("a file lies in a folder")?)?;
+        fs::write(path, text)?;
+    }
+    let build_support = Path::new(env!("CARGO_MANIFEST_DIR")).join("../build-support");
+    for (name, more) in [
+        ("noise", "links = \"noise\"\n"),
+        ("app", "[dependencies]\nnoise = { path = \"../noise\" }\n"),
+        ("embedded", ""),
+    ] {
+        let manifest = format!(
+            "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n{more}\
+             [build-dependencies]\ncudalink-build = {{ path = {build_support:?} }}\n"
+        );
+        fs::write(folder.path().join(name).join("Cargo.toml"), manifest)?;
+    }
+    Ok(folder)
+}
+
+/// Where the examples are built too, so that no crate is built twice.
+fn target_folder() -> Result<PathBuf> {
+    let own = env::current_exe()?;
+    // This program is `<target>/<profile>/deps/build_script-<hash>`.
+    let target = own.ancestors().nth(3);
+    Ok(target
+        .context("the test lies in no build folder")?
+        .join("examples"))
+}
+
+struct Ran {
+    success: bool,
+    out: String,
+    err: String,
+}
+
+fn cargo(workspace: &Path, package: &str, variables: &[(&str, &str)]) -> Result<Ran> {
+    let mut command = Command::new(env!("CARGO"));
+    command
+        .args(["run", "--package", package])
+        .current_dir(workspace)
+        .env("CARGO_TARGET_DIR", target_folder()?)
+        .env_remove("CUDALINK_ARCH");
+    for (name, value) in variables {
+        command.env(name, value);
+    }
+    let output = command.output()?;
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    Ok(Ran {
+        success: output.status.success(),
+        out: text(output.stdout),
+        err: text(output.stderr),
+    })
+}
+
+#[test]
+fn device_code_of_packages_is_linked_by_the_last_one() -> Result<()> {
+    let nvcc = match Toolkit::find() {
+        Ok(toolkit) => toolkit.tool(Tool::Nvcc)?,
+        Err(reason) => {
+            let strict = env::var_os("CI").is_some_and(|value| !value.is_empty());
+            ensure!(!strict, "a skip is a failure where CI is set: {reason:#}");
+            eprintln!("skipped: {reason:#}");
+            return Ok(());
+        }
+    };
+    let root = nvcc.ancestors().nth(2).context("nvcc lies in no folder")?;
+    let root = root.to_str().context("a path of text")?;
+    let toolkit = [("CUDALINK_TOOLKIT", root)];
+    let workspace = workspace()?;
+    let ran = cargo(workspace.path(), "app", &toolkit)?;
+    ensure!(
+        ran.success && ran.out.contains("launched: "),
+        "{}{}",
+        ran.out,
+        ran.err
+    );
+
+    // A header counts among the sources, and what is missing is named.
+    fs::write(
+        workspace.path().join("app/headers/noise.h"),
+        "__device__ int noise(long x);\n",
+    )?;
+    let ran = cargo(workspace.path(), "app", &toolkit)?;
+    ensure!(!ran.success, "{}", ran.out);
+    for part in ["the device code cannot be linked", "_Z5noisel", "app.o"] {
+        ensure!(ran.err.contains(part), "no {part} in {}", ran.err);
+    }
+    Ok(())
+}
+
+#[test]
+fn compiled_device_code_needs_no_toolkit() -> Result<()> {
+    let workspace = workspace()?;
+    let nothing = [("CUDALINK_TOOLKIT", "/nonexistent")];
+    let ran = cargo(workspace.path(), "embedded", &nothing)?;
+    ensure!(!ran.success, "{}", ran.out);
+    for part in ["no CUDA toolkit found", "objects/caller.sm_90.cubin"] {
+        ensure!(ran.err.contains(part), "no {part} in {}", ran.err);
+    }
+    let objects = workspace.path().join("embedded/objects");
+    fs::create_dir(&objects)?;
+    for name in ["caller", "callee"] {
+        let file = format!("{name}.sm_90.cubin");
+        let inputs = Path::new(env!("CARGO_MANIFEST_DIR")).join("inputs");
+        fs::copy(inputs.join(&file), objects.join(&file))?;
+    }
+    let ran = cargo(workspace.path(), "embedded", &nothing)?;
+    ensure!(ran.success, "{}{}", ran.out, ran.err);
+    ensure!(ran.out.contains("[\"sm_90\"] true"), "{}", ran.out);
+    let wrong = [nothing[0], ("CUDALINK_ARCH", "sm_banana")];
+    let ran = cargo(workspace.path(), "embedded", &wrong)?;
+    ensure!(!ran.success && ran.err.contains("sm_banana"), "{}", ran.err);
+    Ok(())
+}

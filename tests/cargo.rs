@@ -1,0 +1,364 @@
+//! Builds Rust programs with device code by `cargo cudalink`.
+//!
+//! The projects are written by the tests and depend on nothing. Tests that need device objects compile them once, with
+//! a CUDA toolkit and a host compiler; without these they are skipped, which is a failure where `CI` is set. The linker
+//! that projects choose is a script that writes down what it is called with.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::LazyLock;
+
+use anyhow::{Context, Result, ensure};
+use cudalink_toolkit::Tool;
+use rustnvlink_tests::identity::program;
+use rustnvlink_tests::toolkit::Toolkit;
+use tempfile::TempDir;
+
+/// Device code of two libraries: a kernel in one calls a function in the other.
+const SOURCES: [(&str, &str); 2] = [
+    ("twice", "__device__ int twice(int x) { return 2 * x; }"),
+    (
+        "kernel",
+        "__device__ int twice(int x);\n\
+         __global__ void kernel(int *p) { *p = twice(*p); }\n\
+         extern \"C\" int launch() { kernel<<<1, 1>>>(nullptr); return cudaGetLastError(); }",
+    ),
+];
+
+/// Writes its arguments down and does the work with `cc`.
+const RECORDER: &str =
+    "#!/bin/sh\nprintf '%s\\n' \"$@\" >> \"$RECORD\"\necho == >> \"$RECORD\"\nexec cc \"$@\"\n";
+
+/// The device objects, as static libraries in one folder, and the toolkit's library folder.
+struct Objects {
+    folder: PathBuf,
+    runtime: PathBuf,
+}
+
+static OBJECTS: LazyLock<Result<Objects>> = LazyLock::new(compile);
+
+fn compile() -> Result<Objects> {
+    let toolkit = Toolkit::find()?;
+    let nvcc = toolkit.tool(Tool::Nvcc)?;
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cargo");
+    fs::create_dir_all(&folder)?;
+    let path = |name: &str| folder.join(name);
+    let make = |name: &str, object: &str, relocatable: &str| -> Result<()> {
+        let archive = path(&format!("lib{object}.a"));
+        let object = path(&format!("{object}.o"));
+        run(Command::new(&nvcc)
+            .args(["-arch=sm_90", "-Xcompiler", "-fPIC", relocatable, "-c"])
+            .arg(path(&format!("{name}.cu")))
+            .arg("-o")
+            .arg(&object))?;
+        run(Command::new("ar").arg("rcs").args([&archive, &object]))
+    };
+    for (name, source) in SOURCES {
+        fs::write(path(&format!("{name}.cu")), source)?;
+        make(name, name, "-rdc=true")?;
+    }
+    make("twice", "closed", "-rdc=false")?;
+    let root = nvcc.ancestors().nth(2).context("nvcc lies in no folder")?;
+    let lib = ["lib64", "targets/x86_64-linux/lib", "lib"].map(|place| root.join(place));
+    let runtime = lib
+        .into_iter()
+        .find(|place| place.join("libcudart_static.a").is_file())
+        .context("the toolkit has no libcudart_static.a")?;
+    Ok(Objects { folder, runtime })
+}
+
+/// A project in a folder of its own.
+struct Project {
+    folder: TempDir,
+}
+
+/// What goes into a project.
+const MANIFEST: &str =
+    "[package]\nname = \"app\"\nversion = \"0.1.0\"\nedition = \"2024\"\n[workspace]\n";
+const PLAIN: &str = "fn main() { println!(\"plain\"); }";
+const LAUNCHING: &str = "unsafe extern \"C\" { fn launch() -> i32; }\n\
+    fn main() { println!(\"launched: {}\", unsafe { launch() }); }";
+
+impl Project {
+    /// Writes a project; `libraries` are what its build script links.
+    fn new(program: &str, libraries: &[&str]) -> Result<Self> {
+        let project = Self {
+            folder: tempfile::tempdir()?,
+        };
+        project.write("Cargo.toml", MANIFEST)?;
+        project.write("src/main.rs", program)?;
+        if let Ok(objects) = &*OBJECTS
+            && !libraries.is_empty()
+        {
+            let mut script =
+                String::from("fn main() {\nprintln!(\"cargo::rerun-if-changed=build.rs\");\n");
+            for folder in [&objects.folder, &objects.runtime] {
+                script += &format!(
+                    "println!(\"cargo::rustc-link-search=native={}\");\n",
+                    folder.display()
+                );
+            }
+            for library in libraries {
+                script += &format!("println!(\"cargo::rustc-link-lib={library}\");\n");
+            }
+            script += "for name in [\"cudart_static\", \"stdc++\", \"dl\", \"pthread\", \"rt\"] {\n\
+                println!(\"cargo::rustc-link-lib={name}\");\n}\n}\n";
+            project.write("build.rs", &script)?;
+        }
+        project.write("recorder", RECORDER)?;
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            let mode = fs::Permissions::from_mode(0o755);
+            fs::set_permissions(project.path("recorder"), mode)?;
+        }
+        Ok(project)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) -> Result<()> {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().context("a file lies in a folder")?)?;
+        Ok(fs::write(path, text)?)
+    }
+
+    /// `cargo cudalink` with these arguments.
+    fn cargo(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Result<Output> {
+        let program = program("cargo-cudalink")?;
+        let mut command = Command::new(program);
+        command
+            .args(arguments)
+            .current_dir(self.folder.path())
+            .env("RECORD", self.path("record"))
+            .env_remove("CARGO_TARGET_DIR")
+            .env_remove("CUDALINK_ARCH");
+        for (name, value) in variables {
+            command.env(name, value);
+        }
+        Ok(command.output()?)
+    }
+
+    /// The same, with success.
+    fn succeed(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Result<(String, String)> {
+        let output = self.cargo(arguments, variables)?;
+        let (out, err) = texts(&output);
+        ensure!(output.status.success(), "{arguments:?}\n{out}{err}");
+        Ok((out, err))
+    }
+
+    /// The same, with a failure that says these things.
+    fn fail(&self, arguments: &[&str], expected: &[&str]) -> Result<()> {
+        let output = self.cargo(arguments, &[])?;
+        let (out, err) = texts(&output);
+        ensure!(
+            !output.status.success(),
+            "{arguments:?} succeeds\n{out}{err}"
+        );
+        for part in expected {
+            ensure!(err.contains(part), "no '{part}' in\n{err}");
+        }
+        Ok(())
+    }
+
+    /// How often the recorder has linked since the last time, and what came first in its last link.
+    fn links(&self) -> Result<(usize, String)> {
+        let path = self.path("record");
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        fs::write(&path, "")?;
+        let links: Vec<&str> = text.split("==\n").filter(|part| !part.is_empty()).collect();
+        let first = links.last().and_then(|link| link.lines().next());
+        Ok((links.len(), first.unwrap_or_default().to_owned()))
+    }
+}
+
+fn texts(output: &Output) -> (String, String) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (text(&output.stdout), text(&output.stderr))
+}
+
+fn run(command: &mut Command) -> Result<()> {
+    let output = command.output()?;
+    let (out, err) = texts(&output);
+    ensure!(output.status.success(), "{command:?}\n{out}{err}");
+    Ok(())
+}
+
+/// Whether a test that needs device objects has to be skipped.
+fn is_skipped() -> Result<bool> {
+    let Err(reason) = &*OBJECTS else {
+        return Ok(false);
+    };
+    let strict = env::var_os("CI").is_some_and(|value| !value.is_empty());
+    ensure!(!strict, "a skip is a failure where CI is set: {reason:#}");
+    eprintln!("skipped: {reason:#}");
+    Ok(true)
+}
+
+fn linker_setting(project: &Project) -> String {
+    format!(
+        "[target.'cfg(all())']\nlinker = {:?}\n",
+        project.path("recorder")
+    )
+}
+
+#[test]
+fn programs_without_device_code_are_linked_as_ever() -> Result<()> {
+    let project = Project::new(PLAIN, &[])?;
+    project.write("build.rs", "fn main() {}")?;
+    project.write(".cargo/config.toml", &linker_setting(&project))?;
+    let (out, err) = project.succeed(&["run"], &[])?;
+    ensure!(
+        out == "plain\n" && !err.contains("DeviceLink"),
+        "{out}{err}"
+    );
+    let (links, first) = project.links()?;
+    ensure!(links == 2, "a build script and a program: {links} links");
+    ensure!(!first.contains("cudalink"), "{first}");
+    Ok(())
+}
+
+#[test]
+fn choices_that_are_wrong_are_named() -> Result<()> {
+    let project = Project::new(PLAIN, &[])?;
+    let wrong = format!("{MANIFEST}[package.metadata.cudalink]\narchs = [\"sm_90\"]\n");
+    project.write("Cargo.toml", &wrong)?;
+    project.fail(
+        &["build"],
+        &["[package.metadata.cudalink] in", "Cargo.toml", "archs"],
+    )?;
+    project.write("Cargo.toml", MANIFEST)?;
+    project.fail(&["build", "--arch", "sm_banana"], &["sm_banana"])?;
+    project.write(
+        ".cargo/config.toml",
+        "[build]\nrustflags = [\"-Clinker=no-such-cc\"]\n",
+    )?;
+    project.fail(&["build"], &["no-such-cc", "is not there", "install it"])
+}
+
+#[test]
+fn device_code_is_linked_once_for_each_program() -> Result<()> {
+    if is_skipped()? {
+        return Ok(());
+    }
+    let project = Project::new(LAUNCHING, &["static=kernel", "static=twice"])?;
+    project.write(".cargo/config.toml", &linker_setting(&project))?;
+    let (out, err) = project.succeed(&["run", "--message-format=json"], &[])?;
+    ensure!(out.contains("\"reason\":\"device-link\""), "{out}");
+    ensure!(out.contains("launched: "), "{out}");
+    ensure!(err.contains("DeviceLink app (sm_90) 1 kernel, "), "{err}");
+    let (links, first) = project.links()?;
+    ensure!(links == 2 && first.contains("cudalink"), "{links} {first}");
+
+    // Nothing to do; then Rust code changes, and the device code stays.
+    let (_, err) = project.succeed(&["build"], &[])?;
+    ensure!(
+        project.links()?.0 == 0 && !err.contains("DeviceLink"),
+        "{err}"
+    );
+    project.write("src/main.rs", &format!("// Changed.\n{LAUNCHING}"))?;
+    let (_, err) = project.succeed(&["build", "-v"], &[])?;
+    ensure!(err.contains("Fresh app (sm_90) 1 kernel"), "{err}");
+    ensure!(project.links()?.0 == 1);
+
+    // A choice changes, of which cargo knows nothing.
+    let compressed = [("CUDALINK_COMPRESS_MODE", "size")];
+    let (_, err) = project.succeed(&["build"], &compressed)?;
+    ensure!(err.contains("DeviceLink app (sm_90)"), "{err}");
+    ensure!(project.links()?.0 == 1);
+
+    project.succeed(&["clean"], &[])?;
+    ensure!(!project.path("target/cudalink").exists());
+    Ok(())
+}
+
+#[test]
+fn every_way_of_naming_a_linker_and_a_library_works() -> Result<()> {
+    if is_skipped()? {
+        return Ok(());
+    }
+    let project = Project::new(
+        LAUNCHING,
+        &["static:+whole-archive=kernel", "static:-bundle=twice"],
+    )?;
+    let recorder = project.path("recorder");
+    let recorder = recorder.to_str().context("a path of text")?;
+    let host = String::from_utf8(Command::new("rustc").arg("-vV").output()?.stdout)?;
+    let host = host
+        .lines()
+        .find_map(|line| line.strip_prefix("host: "))
+        .context("rustc tells its host")?;
+    let variable = format!(
+        "CARGO_TARGET_{}_LINKER",
+        host.to_uppercase().replace('-', "_")
+    );
+    let setting = format!("target.{host}.linker='{recorder}'");
+    let flags = format!("-C linker={recorder} -C link-arg=-Wl,--gc-sections");
+    let for_crate = format!("-Clinker={recorder}");
+    let check = |arguments: &[&str], variable: Option<(&str, &str)>| -> Result<()> {
+        project.succeed(arguments, variable.as_slice())?;
+        let (links, first) = project.links()?;
+        ensure!(links > 0, "{arguments:?}: the user's linker is not used");
+        ensure!(first.contains("cudalink"), "{arguments:?}: {first}");
+        fs::remove_dir_all(project.path("target"))?;
+        Ok(())
+    };
+    check(&["run"], Some((&variable, recorder)))?;
+    check(&["run", "--config", &setting], None)?;
+    check(&["run"], Some(("RUSTFLAGS", &flags)))?;
+    check(&["rustc", "--", &for_crate], None)?;
+    for linker in ["bfd", "gold", "lld", "mold"] {
+        let name = match linker {
+            "mold" => "mold".to_owned(),
+            linker => format!("ld.{linker}"),
+        };
+        if Command::new(&name).arg("--version").output().is_err() {
+            continue;
+        }
+        let flag = format!("-Clink-arg=-fuse-ld={linker}");
+        project.succeed(&["rustc", "--", &flag], &[])?;
+        run(&mut Command::new(project.path("target/debug/app")))?;
+    }
+    Ok(())
+}
+
+#[test]
+fn shared_libraries_carry_their_device_code() -> Result<()> {
+    if is_skipped()? {
+        return Ok(());
+    }
+    let project = Project::new(PLAIN, &["static=kernel", "static=twice"])?;
+    fs::remove_file(project.path("src/main.rs"))?;
+    project.write(
+        "src/lib.rs",
+        "unsafe extern \"C\" { fn launch() -> i32; }\n\
+         #[unsafe(no_mangle)]\npub extern \"C\" fn go() -> i32 { unsafe { launch() } }\n",
+    )?;
+    let library = format!("{MANIFEST}[lib]\ncrate-type = [\"cdylib\"]\n");
+    project.write("Cargo.toml", &library)?;
+    let (_, err) = project.succeed(&["build"], &[])?;
+    ensure!(err.contains("DeviceLink libapp (sm_90) 1 kernel"), "{err}");
+    Ok(())
+}
+
+#[test]
+fn what_is_missing_is_named_with_what_to_do() -> Result<()> {
+    if is_skipped()? {
+        return Ok(());
+    }
+    let project = Project::new(LAUNCHING, &["static=kernel"])?;
+    project.fail(
+        &["build"],
+        &[
+            "_Z5twicei",
+            "libkernel.a:kernel.o",
+            "'app' cannot be linked",
+        ],
+    )?;
+    let closed = Project::new(LAUNCHING, &["static=kernel", "static=closed"])?;
+    closed.fail(&["build"], &["closed.o", "compile it with -rdc=true"])
+}
