@@ -157,6 +157,40 @@ fn problems_with_options_and_inputs() {
     );
 }
 
+#[cfg(unix)]
+#[test]
+fn odd_files_are_refused_or_left_out() {
+    let folder = Folder::new();
+    let made = Command::new("mkfifo").arg(folder.path("pipe")).status();
+    assert!(made.unwrap().success());
+    folder.check(
+        "-arch=sm_90 -o out.cubin pipe",
+        1,
+        "nvlink fatal   : Could not open input file 'pipe': it is a pipe; write what comes out of \
+         it to a file [unreadable-input]\n",
+    );
+    let ran = folder.run("-arch=sm_90 -o out.cubin .");
+    assert_eq!(ran.code, Some(1));
+    let endless = "-arch=sm_90 -o out.cubin caller.cubin callee.cubin /dev/zero";
+    let warning = "nvlink warning : '/dev/zero' is ignored: it is neither a host object nor an \
+                   archive, cubin or fatbin [ignored-input]\n";
+    folder.check(endless, 0, warning);
+    // nothing is written outside of what was named
+    let bytes = std::fs::read(folder.path("callee.cubin")).unwrap();
+    let mut archive = b"!<arch>\n".to_vec();
+    archive.extend(format!("{:<16}{:<32}{:<10}`\n", "../../escape.o/", "0", bytes.len()).bytes());
+    archive.extend(bytes);
+    std::fs::write(folder.path("tricks.a"), archive).unwrap();
+    let ran = folder.run("-arch=sm_90 -o out.cubin caller.cubin callee.cubin tricks.a");
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("tricks.a:"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(std::fs::read_dir(folder.0.path()).unwrap().count(), 5);
+}
+
 #[test]
 fn help_and_version_go_to_the_standard_output() {
     let folder = Folder::new();

@@ -195,9 +195,26 @@ impl Reader<'_> {
     }
 }
 
+/// To open a pipe is to wait until somebody writes to it, perhaps for ever.
+#[cfg(unix)]
+fn refuse_pipe(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::FileTypeExt as _;
+    if !path.metadata()?.file_type().is_fifo() {
+        return Ok(());
+    }
+    let problem = "it is a pipe; write what comes out of it to a file";
+    Err(io::Error::new(io::ErrorKind::InvalidInput, problem))
+}
+
+#[cfg(not(unix))]
+fn refuse_pipe(_: &Path) -> io::Result<()> {
+    Ok(())
+}
+
 /// Reads a file. A few bytes are no file of any kind, and of a device that
 /// never ends only the beginning is read.
 fn read(path: &Path) -> io::Result<Vec<u8>> {
+    refuse_pipe(path)?;
     let file = File::open(path)?;
     let metadata = file.metadata()?;
     let mut data = Vec::new();
