@@ -4,7 +4,9 @@ use std::fmt;
 
 use crate::arch::Sm;
 use crate::demangle::readable;
+use crate::error::ParseError;
 use crate::explain::explain;
+use crate::options::Keeping;
 
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -130,6 +132,24 @@ impl Diagnostic {
             target.number
         );
         Self::new(Severity::Warning, "missing-attribute", text)
+    }
+
+    /// Bytes that are not what they should be.
+    pub fn bad_input(error: &ParseError, keeping: Keeping) -> Self {
+        let text = match (keeping, error.nvlink) {
+            (Keeping::AsNvlink, Some(words)) => format!("Internal error: {words}"),
+            (Keeping::AsNvlink | Keeping::Reachable, _) => error.to_string(),
+        };
+        Self::new(Severity::Fatal, "bad-input", text)
+    }
+
+    /// An object does not say how many registers its code needs.
+    pub fn no_register_count(function: &str, input: &str) -> Self {
+        let text = "Internal error: no regcount?";
+        Self::new(Severity::Fatal, "no-register-count", text).with_detail(format_args!(
+            "'{input}' has none for {}",
+            readable(function)
+        ))
     }
 
     /// The call graph names what is no function.

@@ -39,6 +39,8 @@ pub struct ParseError {
     pub location: Box<Location>,
     /// What is wrong with them.
     pub problem: Problem,
+    /// How nvlink puts it, if it notices.
+    pub nvlink: Option<&'static str>,
 }
 
 impl ParseError {
@@ -47,7 +49,15 @@ impl ParseError {
         Self {
             location: Box::default(),
             problem,
+            nvlink: None,
         }
+    }
+
+    /// Adds the words of nvlink.
+    #[must_use]
+    pub fn as_nvlink(mut self, words: &'static str) -> Self {
+        self.nvlink = Some(words);
+        self
     }
 
     /// Names the input, unless a deeper caller did.

@@ -204,6 +204,11 @@ pub const EXPLANATIONS: &[Explanation] = &[
         "-dlto was given, but no input has LTO-IR: compile with -dlto, too.",
     ),
     of(
+        "no-register-count",
+        "The attributes of an object do not say how many registers a function needs. Kernels that \
+         call it could not be launched. The object is damaged: compile it again.",
+    ),
+    of(
         "no-unified-index",
         "The inputs have unified functions or variables, whose index all images of a program \
          share. It is named with -uidx.",

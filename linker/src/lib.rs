@@ -85,8 +85,7 @@ pub fn link(inputs: &[Input<'_>], options: &Options) -> Outcome {
         match Object::parse(input.name, input.data) {
             Ok(object) => objects.push(object),
             Err(error) => {
-                let text = error.to_string();
-                diagnostics.push(Diagnostic::new(Severity::Fatal, "bad-input", text));
+                diagnostics.push(Diagnostic::bad_input(&error, options.keeping));
             }
         }
     }
@@ -112,15 +111,13 @@ pub fn link(inputs: &[Input<'_>], options: &Options) -> Outcome {
     let image = match linked {
         Ok(image) => image,
         Err(error) => {
-            let text = error.to_string();
-            diagnostics.push(Diagnostic::new(Severity::Fatal, "bad-input", text));
+            diagnostics.push(Diagnostic::bad_input(&error, options.keeping));
             None
         }
     };
     // An error of this kind does not keep the others from being found.
     if let Err(error) = odr::check(&objects, options.odr, &mut diagnostics) {
-        let text = error.to_string();
-        diagnostics.push(Diagnostic::new(Severity::Fatal, "bad-input", text));
+        diagnostics.push(Diagnostic::bad_input(&error, options.keeping));
     }
     Outcome {
         image: image.filter(|_| !diagnostics.has_errors()),

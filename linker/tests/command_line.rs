@@ -183,11 +183,7 @@ fn odd_files_are_refused_or_left_out() {
     std::fs::write(folder.path("tricks.a"), archive).unwrap();
     let ran = folder.run("-arch=sm_90 -o out.cubin caller.cubin callee.cubin tricks.a");
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-    assert!(
-        ran.stderr.contains("tricks.a:"),
-        "{}",
-        ran.stderr
-    );
+    assert!(ran.stderr.contains("tricks.a:"), "{}", ran.stderr);
     assert_eq!(std::fs::read_dir(folder.0.path()).unwrap().count(), 5);
 }
 

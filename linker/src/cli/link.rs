@@ -68,6 +68,14 @@ fn link_all(
             .with_detail(why),
         });
     }
+    if request.behaviour == Behaviour::Nvlink
+        && let Some(settings) = &request.link_time
+        && let Some(folder) = &settings.nvvm
+        && !folder.join("lib64/libnvvm.so").exists()
+    {
+        let text = "elfLink linker library load error";
+        return Err(fatal("lto-failed", text));
+    }
     // What is read does not depend on the processor.
     let (sm, name) = processor(&request.targets[0]);
     let files = Files::read(&wanted(request, sm, &name), environment);

@@ -117,6 +117,8 @@ pub struct Request {
 pub struct LinkTime {
     /// The library that does it, unless it is to be looked for.
     pub library: Option<PathBuf>,
+    /// Where nvlink looks for its own.
+    pub nvvm: Option<PathBuf>,
     /// What the library is told beside the processor.
     pub options: Vec<String>,
     /// Whether PTX is written instead of an image.
@@ -448,6 +450,7 @@ fn link_time(typed: &Typed) -> LinkTime {
     }
     LinkTime {
         library: typed.path(Flag::NvJitLink),
+        nvvm: typed.path(Flag::NvvmPath),
         options,
         emit_ptx: typed.has(Flag::EmitPtx),
     }

@@ -57,6 +57,7 @@ pub(crate) fn finalize<'d>(
     let mut function_records = records::in_output_order(pruned);
     records::assume_unknown_masks(pruned, &mut function_records);
     let stacks = records::stack_sizes(pruned);
+    registers::check_known(pruned, options.keeping, diagnostics);
     for entry in pruned.entries() {
         if stacks[entry].is_none() {
             let name = &pruned.merged.symbols[pruned.merged.functions[entry].symbol].name;

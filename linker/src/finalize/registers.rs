@@ -5,7 +5,7 @@ use crate::cubin::InfoCode;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::id::{FunctionId, Id as _, IdVec};
 use crate::merge::Payload;
-use crate::options::Names;
+use crate::options::{Keeping, Names};
 use crate::prune::Pruned;
 
 use super::dump;
@@ -16,6 +16,33 @@ pub(super) struct Raise {
     pub(super) function: FunctionId,
     pub(super) entry: FunctionId,
     pub(super) count: u32,
+}
+
+/// Checks that it is known how many registers each function needs. Before
+/// sm_90 nvlink takes what is unknown for none.
+pub(super) fn check_known(pruned: &Pruned<'_>, keeping: Keeping, diagnostics: &mut Diagnostics) {
+    if keeping == Keeping::AsNvlink && !pruned.merged.target.is_hopper_or_newer() {
+        return;
+    }
+    let mut known = IdVec::filled(&pruned.merged.functions, false);
+    for record in &pruned.merged.records {
+        if record.code == InfoCode::REGCOUNT
+            && let Some((symbol, _)) = record.symbol_number()
+            && let Some(function) = pruned.merged.symbols[symbol].function
+        {
+            known[function] = true;
+        }
+    }
+    let unknown = pruned.merged.functions.enumerate().find(|(id, function)| {
+        function.text.is_some() && pruned.live.functions[*id] && !known[*id]
+    });
+    if let Some((_, function)) = unknown {
+        let symbol = &pruned.merged.symbols[function.symbol];
+        let input = symbol
+            .input
+            .map_or("", |id| pruned.merged.inputs[id.index()].as_str());
+        diagnostics.push(Diagnostic::no_register_count(&symbol.name, input));
+    }
 }
 
 /// Checks that no kernel needs more than it was compiled for, and says, if

@@ -132,17 +132,24 @@ impl<'d> Object<'d> {
             }
             sections.push(view);
         }
-        for (index, section) in sections.iter().enumerate() {
-            if let Some(target) = section.target()
-                && target >= sections.len()
-                && section.role != Role::Ignored
+        for (index, section) in file.sections.iter().enumerate() {
+            let is_relocations = matches!(section.kind, SectionType::REL | SectionType::RELA);
+            let target = match sections[index].role {
+                Role::Ignored if is_relocations => Some(section.info as usize),
+                Role::Ignored => None,
+                _ => sections[index].target(),
+            };
+            if let Some(target) = target
+                && (target >= sections.len() || is_relocations && target == 0)
             {
-                return Err(ParseError::new(Problem::BadIndex {
+                let problem = ParseError::new(Problem::BadIndex {
                     what: "section",
                     index: target as u64,
                     count: sections.len() as u64,
-                })
-                .in_section(file.sections[index].name));
+                });
+                return Err(problem
+                    .as_nvlink("unexpected reloc section")
+                    .in_section(section.name));
             }
         }
         let symbols = match mercury {

@@ -13,12 +13,12 @@ mod undefined;
 
 use std::borrow::Cow;
 
-use crate::arch::relocation::{Class, RelocationType};
+use crate::arch::relocation::{ApplyError, Class, RelocationType};
 use crate::diagnostic::Diagnostics;
 use crate::error::{ParseError, Problem};
-use crate::id::{IdVec, SectionId};
+use crate::id::{Id as _, IdVec, SectionId};
 use crate::layout::LaidOut;
-use crate::merge::{Content, Form, Relocation, Section, SectionKind};
+use crate::merge::{Content, Form, Merged, Relocation, Section, SectionKind};
 
 use resolve::{Resolver, World};
 
@@ -65,7 +65,13 @@ pub(crate) fn relocate<'d>(
         if !laid_out.pruned.live.sections[id] {
             continue;
         }
-        let place = |e: ParseError| e.in_section(&section.name);
+        let place = |e: ParseError| {
+            let e = e.in_section(&section.name);
+            match input_of(merged, section) {
+                Some(input) => e.in_input(input),
+                None => e.in_input("the linked program"),
+            }
+        };
         let mut patched = Patched {
             bytes: gather(section),
             kept: Vec::new(),
@@ -100,6 +106,22 @@ pub(crate) fn relocate<'d>(
         sections,
         native,
     })
+}
+
+/// The input of a function's code. What other sections hold comes from many.
+fn input_of<'m>(merged: &'m Merged<'_>, section: &Section<'_>) -> Option<&'m str> {
+    let function = &merged.functions[section.function?];
+    let input = merged.symbols[function.symbol].input?;
+    Some(&merged.inputs[input.index()])
+}
+
+/// nvlink has words for what lies outside of its section, and for no other
+/// field that cannot be patched.
+fn beyond(error: &ApplyError, problem: ParseError) -> ParseError {
+    match error {
+        ApplyError::PastEnd { .. } => problem.as_nvlink("reloc address not found"),
+        _ => problem,
+    }
 }
 
 fn relocate_native<'d>(
@@ -153,7 +175,7 @@ fn apply(
     };
     let row = kind
         .row()
-        .ok_or_else(|| fail("the type is not known".to_owned()))?;
+        .ok_or_else(|| fail("the type is not known".to_owned()).as_nvlink("unexpected NVRS"))?;
     let removed = resolver.is_removed(relocation);
     if resolver.leaves_addresses() {
         if relocation.discarded {
@@ -163,7 +185,7 @@ fn apply(
         if kept.form == Form::Rel && kept.addend != 0 {
             let field = row
                 .implicit_addend(&patched.bytes, kept.offset)
-                .map_err(|e| fail(e.to_string()))?;
+                .map_err(|e| beyond(&e, fail(e.to_string())))?;
             kept.addend = kept.addend.wrapping_add(field as i64);
             kept.form = Form::Rela;
         }
@@ -175,7 +197,7 @@ fn apply(
     let is_cleared = removed || resolver.is_shared(relocation);
     if row.class == Class::UnusedClear && is_cleared && !relocation.discarded {
         row.apply(patched.bytes.to_mut(), relocation.offset, 0, None)
-            .map_err(|e| fail(e.to_string()))?;
+            .map_err(|e| beyond(&e, fail(e.to_string())))?;
         return Ok(());
     }
     if removed || relocation.discarded || resolver.is_ignored(relocation) {
@@ -189,7 +211,7 @@ fn apply(
                 Form::Rel => (target.value.wrapping_add(relocation.addend as u64), None),
             };
             row.resolve(patched.bytes.to_mut(), at, value, addend, target.bank)
-                .map_err(|e| fail(e.to_string()))?;
+                .map_err(|e| beyond(&e, fail(e.to_string())))?;
             return Ok(());
         }
         (Class::Dropped | Class::Yield | Class::UnusedClear, Some(_)) => return Ok(()),
@@ -199,7 +221,9 @@ fn apply(
             return Err(fail("the target is not a function".to_owned()));
         }
         (Class::PcRelative, Some(target)) if target.bank.is_some() => {
-            return Err(fail("the target is not code".to_owned()));
+            let problem = fail("the target is not code".to_owned());
+            let words = "PC relative branch address should be in the same section";
+            return Err(problem.as_nvlink(words));
         }
         (Class::KeptForDriver, Some(_)) if resolver.is_shared(relocation) => {
             return Err(fail(
@@ -220,6 +244,11 @@ fn apply(
             None,
         ) => kind,
     };
+    let size = patched.bytes.len() as u64;
+    if resolver.addresses_bytes() && relocation.offset >= size {
+        let problem = fail(format!("it lies outside of the {size:#x} bytes there are"));
+        return Err(problem.as_nvlink("relocation is past end of offset"));
+    }
     patched.kept.push(Relocation {
         kind: kept_as.0,
         symbol: resolver.first_name(relocation.symbol),

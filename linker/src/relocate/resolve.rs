@@ -69,6 +69,12 @@ impl<'a, 'd> Resolver<'a, 'd> {
         symbol.definition == Definition::Undefined && reserved::is_unified_table(&symbol.name)
     }
 
+    /// Whether offsets count bytes of the section. Those of Mercury code count
+    /// what its records stand for.
+    pub(super) fn addresses_bytes(&self) -> bool {
+        self.world == World::Native || !self.laid_out.pruned.merged.target.has_mercury()
+    }
+
     /// Whether the target is code.
     pub(super) fn is_function(&self, relocation: &Relocation) -> bool {
         self.laid_out.pruned.merged.symbols[relocation.symbol].kind == SymbolType::FUNC
