@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use cudalink_toolkit::{Environment, Search};
-use rustnvlink::arch::Sm;
+use rustnvlink::arch::{ParseSmError, Sm};
 use rustnvlink::cli;
 use rustnvlink::device_link::{Linked, Request, device_link};
 use rustnvlink::fatbin::{CompressionMode, FatbinOptions};
@@ -37,7 +37,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, default_value_t)]
     output_format: OutputFormat,
     /// The processors to link for, such as sm_90,sm_100a; without it, all that the inputs have code for
-    #[arg(long, value_name = "SM", value_delimiter = ',')]
+    #[arg(long, value_name = "SM", value_delimiter = ',', value_parser = processor)]
     arch: Vec<Sm>,
     /// A folder to look for libraries in; may be given several times
     #[arg(short = 'L', long, value_name = "FOLDER")]
@@ -87,6 +87,21 @@ enum OutputFormat {
     Rust,
     /// A C header with a fatbin and its description
     CHeader,
+}
+
+/// A processor that links can be for.
+fn processor(text: &str) -> Result<Sm, String> {
+    let sm: Sm = text
+        .parse()
+        .map_err(|error: ParseSmError| error.to_string())?;
+    if Sm::KNOWN.contains(&sm) {
+        return Ok(sm);
+    }
+    let known: Vec<String> = Sm::KNOWN.iter().map(Sm::to_string).collect();
+    Err(format!(
+        "there is no such processor; there are {}",
+        known.join(", ")
+    ))
 }
 
 /// Does what the command line asks for.

@@ -1,6 +1,7 @@
 //! What `nvcc -dlink` does: links the same inputs once for each processor and
 //! puts the images into one host object.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 use crate::arch::Sm;
@@ -133,10 +134,13 @@ pub fn link_files(request: &Request, files: &Files, environment: &Environment) -
     let mut linked = Linked::default();
     let survey = files.survey();
     linked.host = survey.host;
-    let targets = match &request.targets[..] {
+    let mut targets: Vec<Sm> = match &request.targets[..] {
         [] => survey.processors.into_iter().collect(),
         targets => targets.to_vec(),
     };
+    // Twice the same image would be of no use.
+    let mut known = HashSet::new();
+    targets.retain(|sm| known.insert(*sm));
     if targets.is_empty() {
         let problem = Diagnostic::new(
             Severity::Fatal,

@@ -40,7 +40,12 @@ pub fn write_with(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -
     // The name of the file on the way says nothing to a user.
     let mut file = builder
         .tempfile_in(folder)
-        .map_err(|error| io::Error::from(error.kind()))?;
+        .map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => {
+                io::Error::new(io::ErrorKind::NotFound, "there is no such folder")
+            }
+            kind => kind.into(),
+        })?;
     fill(file.as_file_mut())?;
     file.persist(&path)?;
     Ok(())

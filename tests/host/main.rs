@@ -5,11 +5,11 @@
 //! need it, which is a failure where `CI` is set.
 #![forbid(unsafe_code)]
 
-mod aarch64;
 mod bindings;
 mod doctor;
 mod fatbins;
 mod large;
+mod machines;
 mod programs;
 mod scripts;
 mod world;
@@ -67,7 +67,7 @@ fn main() -> ExitCode {
     };
     fatbins::add(&mut suite);
     programs::add(&mut suite);
-    aarch64::add(&mut suite);
+    machines::add(&mut suite);
     scripts::add(&mut suite);
     large::add(&mut suite);
     bindings::add(&mut suite);

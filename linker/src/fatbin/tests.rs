@@ -4,6 +4,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::arch::Sm;
 use crate::error::ParseError;
 
 const RAW: &[u8] = include_bytes!("../../tests/data/fatbin/raw.fatbin");
@@ -271,5 +272,72 @@ proptest! {
     ) {
         let data = with([RAW, LZ4, ZSTD][which], field, &value.to_le_bytes());
         let _ = read_all(&data, Limit(1 << 20));
+    }
+}
+
+/// The first entry of the raw fatbin, an image for sm_90.
+fn image() -> Vec<u8> {
+    let fatbin = Fatbin::parse(RAW).unwrap();
+    let entry = fatbin.entries().next().unwrap().unwrap();
+    entry.image(Limit::default()).unwrap().into_owned()
+}
+
+#[test]
+fn written_fatbins_are_read_back() {
+    let data = image();
+    let names = ["sm_80", "sm_90a"];
+    let images = names.map(|name| LinkedImage {
+        sm: name.parse::<Sm>().unwrap(),
+        data: &data,
+    });
+    for mode in ["none", "speed", "balance", "size", "zstd:1", "zstd:22"] {
+        let options = FatbinOptions {
+            identifier: "scale.o ".to_owned(),
+            debug: true,
+            compression: mode.parse().unwrap(),
+        };
+        let bytes = write(&images, &options).unwrap();
+        assert_eq!(read_all(&bytes, Limit::default()).unwrap(), [&data[..]; 2]);
+        for (entry, name) in Fatbin::parse(&bytes).unwrap().entries().zip(names) {
+            let entry = entry.unwrap();
+            assert_eq!(entry.sm.to_string(), name);
+            assert_eq!(entry.identifier, b"scale.o ");
+            assert!(entry.flags.has(Flags::WIDE | Flags::LINUX | Flags::DEBUG));
+        }
+    }
+}
+
+#[test]
+fn images_with_compat_records_have_to_be_elf_files() {
+    let image = LinkedImage {
+        sm: Sm::new(100),
+        data: b"no image",
+    };
+    let error = write(&[image], &FatbinOptions::default()).unwrap_err();
+    let text = error.to_string();
+    assert!(
+        text.starts_with("the image for sm_100 cannot be put into a fatbin: "),
+        "{text}"
+    );
+}
+
+#[test]
+fn ways_to_compress_have_names() {
+    let check = |text: &str, expected: Option<CompressionMode>| {
+        assert_eq!(text.parse().ok(), expected, "{text}");
+    };
+    check("none", Some(CompressionMode::None));
+    check("lz4", Some(CompressionMode::Lz4));
+    check("balance", Some(CompressionMode::Zstd(5)));
+    check("zstd:22", Some(CompressionMode::Zstd(22)));
+    check("zstd:0", None);
+    check("zstd:23", None);
+    check("best", None);
+    for mode in [
+        CompressionMode::None,
+        CompressionMode::Lz4,
+        CompressionMode::SIZE,
+    ] {
+        check(&mode.to_string(), Some(mode));
     }
 }

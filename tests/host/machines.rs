@@ -1,4 +1,5 @@
-//! Objects for 64-bit Arm: linked by a cross linker and run by an emulator.
+//! Objects for both machines that there is a writer for. For the other one than this, a cross compiler links and an emulator
+//! runs them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,32 +15,48 @@ use crate::world::{World, missing_program, run, source_file};
 /// More modules than the registers of either machine.
 const MODULES: [&str; 5] = ["_a", "_b", "_c", "_d", "_e"];
 
-/// Compilers and emulators by machine.
+/// Cross compilers and emulators by machine.
 struct Host {
     machine: HostMachine,
-    compiler: &'static str,
-    emulator: &'static [&'static str],
+    cross_compiler: &'static str,
+    emulator: &'static str,
+    /// Where the emulator finds the C library.
+    root: &'static str,
 }
 
 const HOSTS: [Host; 2] = [
     Host {
         machine: HostMachine::X86_64,
-        compiler: "x86_64-linux-gnu-gcc",
-        emulator: &[],
+        cross_compiler: "x86_64-linux-gnu-gcc",
+        emulator: "qemu-x86_64",
+        root: "/usr/x86_64-linux-gnu",
     },
     Host {
         machine: HostMachine::Aarch64,
-        compiler: "aarch64-linux-gnu-gcc",
-        emulator: &["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"],
+        cross_compiler: "aarch64-linux-gnu-gcc",
+        emulator: "qemu-aarch64",
+        root: "/usr/aarch64-linux-gnu",
     },
 ];
 
+impl Host {
+    fn is_native(&self) -> bool {
+        HostMachine::native() == Some(self.machine)
+    }
+
+    fn compiler(&self) -> &'static str {
+        match self.is_native() {
+            true => "cc",
+            false => self.cross_compiler,
+        }
+    }
+}
+
 pub(crate) fn add(suite: &mut Suite) {
     for host in HOSTS {
-        let mut missing = missing_program(host.compiler);
-        if HostMachine::native() != Some(host.machine) {
-            let emulator = host.emulator.first().copied().unwrap_or("an emulator");
-            missing = missing.or_else(|| missing_program(emulator));
+        let mut missing = missing_program(host.compiler());
+        if !host.is_native() {
+            missing = missing.or_else(|| missing_program(host.emulator));
         }
         let name = format!("modules/{}", host.machine);
         suite.add(name, missing, move |world| registers(world, &host));
@@ -93,7 +110,7 @@ fn registers(world: &World, host: &Host) -> Result<()> {
     for link in [&written, &compiled] {
         for options in [&["-pie"][..], &["-no-pie"], &["-static"]] {
             let program = folder.join("program");
-            run(Command::new(host.compiler)
+            run(Command::new(host.compiler())
                 .args(options)
                 .args([link, &main])
                 .args(&units)
@@ -102,14 +119,14 @@ fn registers(world: &World, host: &Host) -> Result<()> {
             check(host, &program, &[], &expected)?;
         }
         let library = folder.join("libunits.so");
-        run(Command::new(host.compiler)
+        run(Command::new(host.compiler())
             .args(["-shared", "-Wl,-z,defs"])
             .arg(link)
             .args(&units)
             .arg("-o")
             .arg(&library))?;
         let program = folder.join("with_library");
-        run(Command::new(host.compiler)
+        run(Command::new(host.compiler())
             .args(["-Wl,--no-as-needed"])
             .args([&main, &library])
             .arg("-o")
@@ -128,7 +145,7 @@ fn compile(
     options: &[&str],
 ) -> Result<PathBuf> {
     let object = folder.join(name);
-    run(Command::new(host.compiler)
+    run(Command::new(host.compiler())
         .args(["-c", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror"])
         .args(options)
         .arg(source)
@@ -138,21 +155,16 @@ fn compile(
 }
 
 fn check(host: &Host, program: &Path, environment: &[&str], expected: &str) -> Result<()> {
-    let emulator = match HostMachine::native() == Some(host.machine) {
-        true => &[],
-        false => host.emulator,
-    };
-    let mut command = match emulator {
-        [] => Command::new(program),
-        [emulator, arguments @ ..] => {
-            let mut command = Command::new(emulator);
-            for variable in environment {
-                command.args(["-E", variable]);
-            }
-            command.args(arguments).arg(program);
-            command
+    let mut command = Command::new(match host.is_native() {
+        true => program,
+        false => Path::new(host.emulator),
+    });
+    if !host.is_native() {
+        for variable in environment {
+            command.args(["-E", variable]);
         }
-    };
+        command.args(["-L", host.root]).arg(program);
+    }
     for (name, value) in environment
         .iter()
         .filter_map(|variable| variable.split_once('='))
