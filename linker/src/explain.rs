@@ -241,6 +241,11 @@ pub const EXPLANATIONS: &[Explanation] = &[
          the program. Compile it with -dlto, too.",
     ),
     of(
+        "partial-relocation-record",
+        "The image does not say everything about the relocations that the link resolved. The code \
+         and data are complete.",
+    ),
+    of(
         "prototype-mismatch",
         "Two files declare one function with different parameters or results. This can only \
          happen to functions that are extern \"C\" or written in PTX. Make the declarations \

@@ -106,6 +106,17 @@ pub enum Odr {
     Error,
 }
 
+/// What becomes of relocations that a link resolves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ResolvedRelocations {
+    /// They go.
+    #[default]
+    Dropped,
+    /// The image says in `.nv.resolvedrela*` what they were, and what they
+    /// name is in its symbol table.
+    Recorded,
+}
+
 /// How one link is done.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -119,6 +130,8 @@ pub struct Options {
     pub kernels: KernelFilter,
     /// What is kept for debuggers.
     pub debug: DebugLevel,
+    /// What becomes of relocations.
+    pub resolved_relocations: ResolvedRelocations,
     /// Whether to say what the program and its kernels use.
     pub verbose: bool,
     /// Whether to show which function calls which, and how names look then.
@@ -140,6 +153,7 @@ impl Options {
             keeping: Keeping::default(),
             kernels: KernelFilter::All,
             debug: DebugLevel::None,
+            resolved_relocations: ResolvedRelocations::default(),
             verbose: false,
             call_graph: None,
             odr: Odr::Off,

@@ -237,6 +237,7 @@ fn options(request: &Request, target: Sm, loaded: &Loaded<'_>) -> Result<Options
         },
         kernels: loaded.kernels.clone(),
         debug: request.debug,
+        resolved_relocations: request.resolved_relocations,
         verbose: request.verbose,
         call_graph: request.call_graph,
         odr: request.odr,

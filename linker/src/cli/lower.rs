@@ -12,7 +12,7 @@ use crate::arch::Sm;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::host::script::BaseScript;
 use crate::inputs::{Assembler, Behaviour, Kernels};
-use crate::options::{DebugLevel, EarlyAddresses, ImageKind, Names, Odr};
+use crate::options::{DebugLevel, EarlyAddresses, ImageKind, Names, Odr, ResolvedRelocations};
 use crate::report;
 
 /// What the program is asked for.
@@ -92,6 +92,8 @@ pub struct Request {
     pub image: ImageKind,
     /// What is kept for debuggers.
     pub debug: DebugLevel,
+    /// What becomes of relocations.
+    pub resolved_relocations: ResolvedRelocations,
     /// Whether to say what the kernels use.
     pub verbose: bool,
     /// Whether to show the call graph, and how names look then.
@@ -185,6 +187,9 @@ pub fn lower(typed: &Typed, notes: &mut Vec<Diagnostic>) -> Result<Command, Diag
     if behaviour == Behaviour::Own {
         notes.extend(unused(typed));
     }
+    if typed.has(Flag::PreserveRelocations) {
+        notes.extend(partial_record(&targets, behaviour));
+    }
     Ok(Command::Link(Box::new(Request {
         targets,
         output,
@@ -208,6 +213,10 @@ pub fn lower(typed: &Typed, notes: &mut Vec<Diagnostic>) -> Result<Command, Diag
             (false, _) => DebugLevel::None,
             (true, true) => DebugLevel::Code,
             (true, false) => DebugLevel::Symbols,
+        },
+        resolved_relocations: match typed.has(Flag::PreserveRelocations) {
+            true => ResolvedRelocations::Recorded,
+            false => ResolvedRelocations::Dropped,
         },
         verbose: typed.has(Flag::Verbose),
         call_graph: call_graph(typed, behaviour),
@@ -395,7 +404,6 @@ fn is_link_time(typed: &Typed) -> bool {
 /// Options that change the image in ways this linker does not know. To leave
 /// them out of account would be to give another image than was asked for.
 const UNSUPPORTED: &[Flag] = &[
-    Flag::PreserveRelocations,
     Flag::NvHost,
     Flag::ForceRela,
     Flag::Uumn,
@@ -475,6 +483,28 @@ fn assembler(typed: &Typed) -> Assembler {
         program: typed.path(Flag::Ptxas),
         arguments,
     }
+}
+
+/// Images for sm_100 and later record only uses of shared memory. nvlink warns
+/// for sm_90, too.
+fn partial_record(targets: &[Target], behaviour: Behaviour) -> Option<Diagnostic> {
+    let newest = targets.iter().filter_map(|target| match target {
+        Target::Real(sm) => Some(sm),
+        Target::Virtual(_) => None,
+    });
+    let sm = newest.max_by_key(|sm| sm.number)?;
+    let text = match behaviour {
+        Behaviour::Nvlink if sm.is_hopper_or_newer() => format!(
+            "Option '--preserve-relocs' is not fully implemented for gpu archtecture '{sm}' and \
+             may not work as expected"
+        ),
+        Behaviour::Own if sm.has_mercury() => {
+            format!("option '--preserve-relocs' records only uses of shared memory for {sm}")
+        }
+        Behaviour::Nvlink | Behaviour::Own => return None,
+    };
+    let code = "partial-relocation-record";
+    Some(Diagnostic::new(Severity::Warning, code, text))
 }
 
 /// Options that mean nothing without others.
@@ -575,9 +605,9 @@ mod tests {
             "Conflicting options '-emit-ptx' and 'no -dlto'",
         );
         check(
-            "-arch=sm_90 -o x a.o -preserve-relocs",
-            "option '--preserve-relocs' is not supported by rustnvlink; link with nvlink where \
-             it is needed",
+            "-arch=sm_90 -o x a.o -nv-host=h",
+            "option '--nv-host' is not supported by rustnvlink; link with nvlink where it is \
+             needed",
         );
     }
 

@@ -4,7 +4,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::id::{FunctionId, SectionId, SymbolId};
-use crate::merge::{Definition, SectionKind};
+use crate::merge::{Definition, ListedShared, SectionKind, SharedHome};
 use crate::prune::Pruned;
 
 use super::shared::{KernelView, Listed, RESERVED, SharedLayout};
@@ -30,6 +30,7 @@ pub(super) fn list(
         }
     }
     let symbols = &pruned.merged.symbols;
+    let lists_dynamic = pruned.merged.listed_shared == ListedShared::All;
     if let Some(module) = module_section(pruned)
         && !(common.is_empty() && dynamic.is_empty())
     {
@@ -42,8 +43,18 @@ pub(super) fn list(
             true => 0,
             false => reserved,
         };
-        let place = at(module, start, reserved_before);
-        listed.extend(dynamic.iter().map(|&symbol| (symbol, place)));
+        let place = match lists_dynamic {
+            true => Some(at(module, start, reserved_before)),
+            // A record of relocations knows no start that all kernels have;
+            // on sm_90 it is one before what is reserved (case
+            // `preserve_shared`).
+            false => Some(at(module, u64::MAX, reserved_before))
+                .filter(|place| place.value != u64::MAX && !pruned.merged.target.has_mercury()),
+        };
+        listed.extend(place.iter().flat_map(|&place| {
+            let dynamic = dynamic.iter();
+            dynamic.map(move |&symbol| (symbol, place))
+        }));
         let ends = common.iter();
         let end = ends.map(|symbol| layout.offset[symbol] + symbols[*symbol].size);
         // Mercury images reserve it for this section in any link.
@@ -59,8 +70,19 @@ pub(super) fn list(
         }
     }
     for (id, symbol) in pruned.merged.symbols.enumerate() {
-        if matches!(symbol.definition, Definition::Shared(_)) && !listed.contains_key(&id) {
+        let is_used = match symbol.definition {
+            Definition::Shared(SharedHome::Dynamic) if !lists_dynamic => true,
+            Definition::Shared(_) => listed.contains_key(&id),
+            _ => true,
+        };
+        if !is_used {
             pruned.live.symbols[id] = false;
+        }
+    }
+    if !lists_dynamic {
+        let merged = &mut pruned.merged;
+        for list in [&mut merged.locals, &mut merged.globals] {
+            list.retain(|symbol| !dynamic.contains(symbol) || listed.contains_key(symbol));
         }
     }
     layout.listed = listed;
@@ -70,7 +92,7 @@ fn at(section: SectionId, offset: u64, reserved: u64) -> Listed {
     Listed {
         section,
         offset,
-        value: offset + reserved,
+        value: offset.wrapping_add(reserved),
     }
 }
 

@@ -11,7 +11,7 @@ use crate::bits::Bits;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::id::{FunctionId, IdVec, SectionId, SymbolId};
 use crate::list_sort::list_sort;
-use crate::merge::{Definition, SharedHome};
+use crate::merge::{Definition, ListedShared, SharedHome};
 use crate::prune::Pruned;
 
 use super::listed;
@@ -187,7 +187,7 @@ pub(super) fn layout(pruned: &mut Pruned<'_>, diagnostics: &mut Diagnostics) -> 
             }
         }
     }
-    if pruned.merged.lists_shared {
+    if pruned.merged.listed_shared != ListedShared::Nothing {
         let common: Vec<SymbolId> = common.iter().map(|&(symbol, _)| symbol).collect();
         let views = kernels.into_iter().zip(views).collect();
         listed::list(pruned, &mut layout, &common, views, &dynamic, module_align);
@@ -406,7 +406,7 @@ fn place_dynamic(
         }
     }
     // As a symbol it has one value (case `debug_shared`).
-    let lists_shared = pruned.merged.lists_shared;
+    let lists_shared = pruned.merged.listed_shared == ListedShared::All;
     let place = |group: &mut [usize], kernel| match lists_shared {
         true => 0,
         false => root(group, kernel),

@@ -4,8 +4,9 @@
 //! Those of a kernel are a bank of the kernel. Those of a device function
 //! have no place of their own in the output.
 
-use crate::cubin::{Binding, SymbolOther};
+use crate::cubin::{Binding, Symbol, SymbolOther};
 use crate::id::SectionId;
+use crate::options::ResolvedRelocations;
 use crate::read::Role;
 
 use super::SectionKind;
@@ -15,7 +16,43 @@ use super::merger::{Current, Merger, Placed};
 /// to a place in a section and vanish.
 pub(super) const PLACE_NAME: SymbolOther = SymbolOther(0x81);
 
+/// What is left of `st_other` where a name stays only because a relocation
+/// that is gone named it.
+const RECORDED: SymbolOther = SymbolOther(1);
+
 impl<'d> Merger<'d, '_> {
+    /// Whether names of places are symbols of the image.
+    pub(super) fn lists_places(&self) -> bool {
+        !self.merged.image.is_executable()
+            || self.merged.resolved_relocations == ResolvedRelocations::Recorded
+    }
+
+    /// Whether the name of a place is no symbol of the image. The name of a
+    /// place that moves never is one.
+    pub(super) fn vanishes(&mut self, current: &mut Current<'_, 'd>, symbol: &Symbol<'d>) -> bool {
+        let section = symbol.place.section();
+        let Some(placed) = section.and_then(|section| self.place(current, section as usize)) else {
+            return !self.lists_places();
+        };
+        let lists_places = self.lists_places();
+        let start = placed.base + symbol.value;
+        let section = &mut self.merged.sections[placed.section];
+        section.pieces.push((start, start + symbol.size));
+        !lists_places || section.is_moved
+    }
+
+    /// `st_other` of a variable in an executable, which knows its memory by
+    /// its section.
+    pub(super) fn other_of_recorded(&self, symbol: &Symbol<'d>) -> SymbolOther {
+        let is_recorded = self.merged.resolved_relocations == ResolvedRelocations::Recorded
+            && (symbol.other == PLACE_NAME || symbol.other.space() == SymbolOther::SHARED);
+        if is_recorded {
+            RECORDED
+        } else {
+            SymbolOther(0)
+        }
+    }
+
     /// A new section of compiler constants of a device function has no name
     /// and no symbol in the output.
     pub(super) fn mark_compiler_constants(&mut self, section: SectionId) {

@@ -9,10 +9,10 @@ use crate::cubin::{InfoCode, InfoRecords, Place, SymbolType};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::error::ParseError;
 use crate::id::{FunctionId, Id as _, IdVec, InputId, PrototypeId, SectionId, SymbolId};
-use crate::options::{DebugLevel, Keeping, KernelFilter, Options};
+use crate::options::{DebugLevel, Keeping, KernelFilter, Options, ResolvedRelocations};
 use crate::read::{InputSection, Object, Role};
 
-use super::{Compat, Listing, Merged, NativeContent, Notes, SectionKind, Symbol};
+use super::{Compat, ListedShared, Listing, Merged, NativeContent, Notes, SectionKind, Symbol};
 
 /// Where a section of the current input went.
 #[derive(Debug, Clone, Copy)]
@@ -104,6 +104,16 @@ pub(super) struct Merger<'d, 'l> {
     pub(super) defined_commons: FxHashSet<SymbolId>,
 }
 
+fn listed_shared(options: &Options) -> ListedShared {
+    if options.debug == DebugLevel::Symbols || !options.image.is_executable() {
+        return ListedShared::All;
+    }
+    match options.resolved_relocations {
+        ResolvedRelocations::Dropped => ListedShared::Nothing,
+        ResolvedRelocations::Recorded => ListedShared::Static,
+    }
+}
+
 /// Merges the objects in their order. Kernels that `filter` leaves out by parts
 /// of their names are no kernels from the start; what the host names is looked
 /// at when everything is known.
@@ -154,8 +164,8 @@ impl<'d, 'l> Merger<'d, 'l> {
                 commons: Vec::new(),
                 shared: Vec::new(),
                 dynamic_shared: Vec::new(),
-                lists_shared: options.debug == DebugLevel::Symbols
-                    || !options.image.is_executable(),
+                listed_shared: listed_shared(options),
+                resolved_relocations: options.resolved_relocations,
                 compat: Compat::new(target),
                 notes: Notes::new(target),
                 inputs: objects.iter().map(|o| o.name.clone()).collect(),

@@ -20,7 +20,7 @@ use std::borrow::Cow;
 use crate::arch::Sm;
 use crate::cubin::{Binding, Format, InfoCode, Section as FileSection, SymbolOther, SymbolType};
 use crate::id::{FunctionId, Id as _, IdVec, InputId, PrototypeId, SectionId, SymbolId};
-use crate::options::ImageKind;
+use crate::options::{ImageKind, ResolvedRelocations};
 
 pub(crate) use compat::Compat;
 pub(crate) use merger::merge;
@@ -55,6 +55,8 @@ pub(crate) enum SectionKind {
     Rel,
     /// `.rela.*`.
     Rela,
+    /// `.nv.resolvedrela*`.
+    ResolvedRela,
     /// A constant bank.
     Constant(u8),
     /// Code of one function.
@@ -193,6 +195,17 @@ pub(crate) enum SharedHome {
     Kernel(SectionId),
     /// Its size is chosen at launch.
     Dynamic,
+}
+
+/// Which variables in shared memory are symbols of the image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ListedShared {
+    /// None.
+    Nothing,
+    /// Those whose size is known when the kernel is launched.
+    Static,
+    /// All of them.
+    All,
 }
 
 /// Which half of the symbol table lists a symbol.
@@ -344,8 +357,10 @@ pub(crate) struct Merged<'d> {
     pub(crate) shared: Vec<SymbolId>,
     /// Variables in shared memory whose size is chosen at launch.
     pub(crate) dynamic_shared: Vec<SymbolId>,
-    /// Whether variables in shared memory are symbols of the image.
-    pub(crate) lists_shared: bool,
+    /// Which variables in shared memory are symbols of the image.
+    pub(crate) listed_shared: ListedShared,
+    /// What becomes of relocations that are resolved.
+    pub(crate) resolved_relocations: ResolvedRelocations,
     pub(crate) compat: Compat,
     pub(crate) notes: Notes<'d>,
     pub(crate) inputs: Vec<String>,
@@ -393,7 +408,7 @@ impl<'d> Merged<'d> {
             flags,
             entry_size: match kind {
                 SectionKind::Rel => 16,
-                SectionKind::Rela | SectionKind::Symbols => 24,
+                SectionKind::Rela | SectionKind::ResolvedRela | SectionKind::Symbols => 24,
                 SectionKind::CallGraph | SectionKind::Prototype | SectionKind::RelocAction => 8,
                 SectionKind::SymbolSections => 4,
                 _ => 0,

@@ -3,7 +3,7 @@
 use crate::arch::reserved;
 use crate::cubin::{Relocation as FileRelocation, Symbol as FileSymbol, SymbolType};
 use crate::error::{ParseError, Problem};
-use crate::options::{EarlyAddresses, ImageKind, Keeping};
+use crate::options::{EarlyAddresses, ImageKind, Keeping, ResolvedRelocations};
 use crate::read::{InputSection, Role};
 
 use super::constants::PLACE_NAME;
@@ -39,6 +39,12 @@ impl<'d> Merger<'d, '_> {
             // `weak_lineinfo`).
             if !is_discarded {
                 self.section(section.name, kind, 0x40, 8, Some(patched.section));
+                if self.merged.resolved_relocations == ResolvedRelocations::Recorded {
+                    let patched_name = &self.merged.sections[patched.section].name;
+                    let name = format!(".nv.resolvedrela{patched_name}");
+                    let kind = SectionKind::ResolvedRela;
+                    self.section(name, kind, 0x40, 8, Some(patched.section));
+                }
             }
             // The name of a section for relocations without addend appears as
             // soon as one behind the first could be spelled that way, though
@@ -77,7 +83,7 @@ impl<'d> Merger<'d, '_> {
     ) -> Result<Option<Relocation>, ParseError> {
         let mut addend = relocation.addend.unwrap_or(0);
         let is_place = symbol.kind == SymbolType::SECTION
-            || symbol.other == PLACE_NAME && self.merged.image.is_executable();
+            || symbol.other == PLACE_NAME && current.symbols[relocation.symbol as usize].is_none();
         let target = if is_place {
             let Some(placed) = symbol
                 .place

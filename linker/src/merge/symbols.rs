@@ -11,7 +11,9 @@ use crate::read::Role;
 
 use super::constants::PLACE_NAME;
 use super::merger::{Current, Merger, Placed, Replaced};
-use super::{Definition, Function, Listing, NativeFunction, SectionKind, SharedHome, Symbol};
+use super::{
+    Definition, Function, ListedShared, Listing, NativeFunction, SectionKind, SharedHome, Symbol,
+};
 
 impl<'d> Merger<'d, '_> {
     /// First pass: functions, each with its code section; for kernels also
@@ -291,14 +293,7 @@ impl<'d> Merger<'d, '_> {
             }
             current.symbols[index] = if symbol.other.space() == SymbolOther::SHARED {
                 self.merge_shared(current, symbol)
-            } else if symbol.other == PLACE_NAME && self.merged.image.is_executable() {
-                if let Some(section) = symbol.place.section()
-                    && let Some(placed) = self.place(current, section as usize)
-                {
-                    let start = placed.base + symbol.value;
-                    let pieces = &mut self.merged.sections[placed.section].pieces;
-                    pieces.push((start, start + symbol.size));
-                }
+            } else if symbol.other == PLACE_NAME && self.vanishes(current, symbol) {
                 None
             } else if symbol.binding == Binding::LOCAL {
                 self.merge_local(current, symbol)
@@ -332,9 +327,9 @@ impl<'d> Merger<'d, '_> {
                 id
             }
             None => {
-                let listing = match self.merged.lists_shared {
-                    true => listing(symbol),
-                    false => Listing::Unlisted,
+                let listing = match self.merged.listed_shared {
+                    ListedShared::All | ListedShared::Static => listing(symbol),
+                    ListedShared::Nothing => Listing::Unlisted,
                 };
                 let id = self.new_named(current, symbol, symbol.binding, listing);
                 self.merged.symbols[id].size = symbol.size;
@@ -581,7 +576,7 @@ impl<'d> Merger<'d, '_> {
                 (SymbolType::CUDA_OBJECT, symbol.other)
             }
             kind if is_relocatable => (kind, symbol.other),
-            SymbolType::CUDA_OBJECT => (SymbolType::OBJECT, SymbolOther(0)),
+            SymbolType::CUDA_OBJECT => (SymbolType::OBJECT, self.other_of_recorded(symbol)),
             kind => (kind, SymbolOther(0)),
         };
         let id = self.new_symbol(

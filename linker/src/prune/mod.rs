@@ -11,7 +11,7 @@ use crate::call_graph::CallGraph;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::id::{FunctionId, Id as _, IdVec, SectionId, SymbolId};
 use crate::merge::{Definition, Merged, Section, SectionKind};
-use crate::options::{DebugLevel, Keeping, Options};
+use crate::options::{DebugLevel, Keeping, Options, ResolvedRelocations};
 
 /// What is alive, beside what was merged.
 #[derive(Debug)]
@@ -38,6 +38,9 @@ pub(crate) fn prune<'d>(
 ) -> Pruned<'d> {
     let graph = CallGraph::new(&merged.functions, merged.prototypes.len());
     let functions = match options.debug {
+        DebugLevel::None if options.resolved_relocations == ResolvedRelocations::Recorded => {
+            IdVec::filled(&merged.functions, true)
+        }
         DebugLevel::None => {
             live_functions(&merged, options.keeping, |name| options.kernels.keeps(name))
         }
@@ -60,7 +63,10 @@ pub(crate) fn prune<'d>(
     // A relocation section belongs to a section that may belong to code.
     for relocations in [false, true] {
         for (id, section) in merged.sections.enumerate() {
-            let is_relocations = matches!(section.kind, SectionKind::Rel | SectionKind::Rela);
+            let is_relocations = matches!(
+                section.kind,
+                SectionKind::Rel | SectionKind::Rela | SectionKind::ResolvedRela
+            );
             if let Some(target) = section.target
                 && relocations == is_relocations
             {

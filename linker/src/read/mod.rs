@@ -283,7 +283,10 @@ fn link_view<'d>(section: &Section<'d>, shadowed: bool) -> InputSection<'d> {
 
 fn role(kind: SectionType, flags: u64) -> Role {
     match kind {
-        SectionType::NULL => Role::Ignored,
+        // What another link resolved is no matter of this one.
+        SectionType::NULL
+        | SectionType::CUDA_RESOLVED_RELA
+        | SectionType::CUDA_MERC_RESOLVED_RELA => Role::Ignored,
         SectionType::STRTAB => Role::Strings,
         SectionType::SYMTAB | SectionType::SYMTAB_SHNDX => Role::Symbols,
         SectionType::NOTE => Role::Note,

@@ -131,6 +131,7 @@ impl Frames {
         Patched {
             bytes: Cow::Owned(bytes),
             kept,
+            resolved: patched.resolved,
         }
     }
 }

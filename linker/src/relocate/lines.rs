@@ -86,6 +86,7 @@ pub(super) fn rebuild<'d>(
     Ok(Patched {
         bytes: Cow::Owned(written.bytes),
         kept: written.kept,
+        resolved: patched.resolved,
     })
 }
 

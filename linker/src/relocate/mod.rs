@@ -29,6 +29,8 @@ pub(crate) struct Patched<'d> {
     pub(crate) bytes: Cow<'d, [u8]>,
     /// In the order of the output: the last input's last relocation first.
     pub(crate) kept: Vec<Relocation>,
+    /// What was patched, for the record, in the same order.
+    pub(crate) resolved: Vec<Relocation>,
 }
 
 /// What was laid out, with bytes.
@@ -75,6 +77,7 @@ pub(crate) fn relocate<'d>(
         let mut patched = Patched {
             bytes: gather(section),
             kept: Vec::new(),
+            resolved: Vec::new(),
         };
         let resolver = Resolver::new(&laid_out, section, World::Linked);
         let code_positions = section
@@ -205,6 +208,9 @@ fn apply(
     }
     let kept_as = match (row.class, value) {
         (Class::Patch | Class::Slot | Class::Unified { .. }, Some(target)) => {
+            if resolver.is_recorded(relocation) {
+                patched.resolved.push(*relocation);
+            }
             let Some(at) = at else { return Ok(()) };
             let (value, addend) = match relocation.form {
                 Form::Rela => (target.value, Some(relocation.addend)),

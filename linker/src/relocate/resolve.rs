@@ -5,7 +5,7 @@ use crate::cubin::{Binding, SymbolType};
 use crate::id::{FunctionId, SymbolId};
 use crate::layout::{LaidOut, is_reference};
 use crate::merge::{Definition, Relocation, Section, SectionKind, SharedHome};
-use crate::options::{EarlyAddresses, ImageKind};
+use crate::options::{EarlyAddresses, ImageKind, ResolvedRelocations};
 use crate::read::native_bank;
 
 /// Which of the two worlds of a Mercury link is being patched.
@@ -50,6 +50,29 @@ impl<'a, 'd> Resolver<'a, 'd> {
     /// Whether the target was found dead.
     pub(super) fn is_removed(&self, relocation: &Relocation) -> bool {
         !self.laid_out.pruned.live.symbols[relocation.symbol]
+    }
+
+    /// Whether the image records that it was resolved. In Mercury images only
+    /// uses of shared memory are (case `preserve_relocs`).
+    pub(super) fn is_recorded(&self, relocation: &Relocation) -> bool {
+        let merged = &self.laid_out.pruned.merged;
+        if merged.resolved_relocations == ResolvedRelocations::Dropped {
+            return false;
+        }
+        match merged.symbols[relocation.symbol].definition {
+            // Where it starts is a matter of each kernel.
+            Definition::Shared(SharedHome::Dynamic) => {
+                let dynamic = &self.laid_out.shared.dynamic;
+                self.function.is_none_or(|f| !dynamic.contains_key(&f))
+            }
+            Definition::Shared(_) => true,
+            Definition::Section(section) => {
+                !merged.target.has_mercury() && !merged.sections[section].is_moved
+            }
+            // The slots of textures are the last link's.
+            Definition::Undefined => !self.is_executable(),
+            Definition::Common | Definition::Never => false,
+        }
     }
 
     /// Whether this link is the last one.

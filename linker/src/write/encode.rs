@@ -58,6 +58,18 @@ pub(super) fn relocations(kept: &[Relocation], form: Form, symbols: &SymbolNumbe
     bytes
 }
 
+/// Records of resolved relocations.
+pub(super) fn resolved(resolved: &[Relocation], symbols: &SymbolNumbers) -> Vec<u8> {
+    let records: Vec<Relocation> = resolved
+        .iter()
+        .map(|&relocation| Relocation {
+            form: Form::Rela,
+            ..relocation
+        })
+        .collect();
+    relocations(&records, Form::Rela, symbols)
+}
+
 /// `.nv.callgraph`.
 pub(super) fn call_graph(
     finalized: &Finalized<'_>,

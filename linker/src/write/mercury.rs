@@ -99,10 +99,12 @@ impl Layout {
             s.kind == SectionKind::Info
         });
         add(Twin::Relocations, &presence.sections, &|s| {
-            let kept = s
-                .target
-                .map_or(&[][..], |t| &finalized.relocated.sections[t].kept);
-            s.kind == SectionKind::Rela && !kept.is_empty()
+            let patched = s.target.map(|t| &finalized.relocated.sections[t]);
+            patched.is_some_and(|patched| match s.kind {
+                SectionKind::Rela => !patched.kept.is_empty(),
+                SectionKind::ResolvedRela => !patched.resolved.is_empty(),
+                _ => false,
+            })
         });
         add(Twin::Data, &presence.sections, &|s| {
             matches!(s.kind, SectionKind::Constant(_))
@@ -205,6 +207,12 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
                 let kept = section.target.and_then(|t| relocated.native[t].as_ref());
                 let kept = kept.map_or(&[][..], |native| &native.kept);
                 Body::Bytes(encode::relocations(kept, form, &symbols))
+            }
+            SectionKind::ResolvedRela => {
+                link = symbol_table;
+                let native = section.target.and_then(|t| relocated.native[t].as_ref());
+                let resolved = native.map_or(&[][..], |native| &native.resolved);
+                Body::Bytes(encode::resolved(resolved, &symbols))
             }
             SectionKind::Text => {
                 link = symbol_table;
@@ -407,6 +415,16 @@ fn mercury_section<'f>(
             output.link = table;
             output.info = twin_target;
             output.body = Body::Bytes(encode::records(records, symbols));
+        }
+        Twin::Relocations if section.kind == SectionKind::ResolvedRela => {
+            let resolved = section
+                .target
+                .map_or(&[][..], |t| &relocated.sections[t].resolved);
+            output.kind = SectionType::CUDA_MERC_RESOLVED_RELA.0;
+            output.link = table;
+            output.info = twin_target;
+            output.entry_size = 24;
+            output.body = Body::Bytes(encode::resolved(resolved, symbols));
         }
         Twin::Relocations => {
             let kept = section

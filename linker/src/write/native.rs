@@ -42,7 +42,7 @@ pub(super) fn class(kind: SectionKind) -> u8 {
         | SectionKind::CallGraph
         | SectionKind::Prototype
         | SectionKind::RelocAction => 2,
-        SectionKind::Rel | SectionKind::Rela => 3,
+        SectionKind::Rel | SectionKind::Rela | SectionKind::ResolvedRela => 3,
         SectionKind::Constant(_) => 4,
         SectionKind::Text => 5,
         SectionKind::GlobalInit => 6,
@@ -78,6 +78,7 @@ fn executable_type(kind: SectionKind) -> SectionType {
         SectionKind::RelocAction => SectionType::CUDA_RELOC_ACTION,
         SectionKind::Rel => SectionType::REL,
         SectionKind::Rela => SectionType::RELA,
+        SectionKind::ResolvedRela => SectionType::CUDA_RESOLVED_RELA,
         SectionKind::Constant(_)
         | SectionKind::Text
         | SectionKind::GlobalInit
@@ -227,6 +228,13 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
                     .target
                     .map_or(&[][..], |t| &relocated.sections[t].kept);
                 Body::Bytes(encode::relocations(kept, form, &symbols))
+            }
+            SectionKind::ResolvedRela => {
+                link = symbol_table;
+                let resolved = section
+                    .target
+                    .map_or(&[][..], |t| &relocated.sections[t].resolved);
+                Body::Bytes(encode::resolved(resolved, &symbols))
             }
             SectionKind::Text => {
                 link = symbol_table;

@@ -68,6 +68,12 @@ fn is_written(finalized: &Finalized<'_>, section: &Section<'_>) -> bool {
         }
         SectionKind::Rel => has_relocations(finalized, section.target, Form::Rel),
         SectionKind::Rela => has_relocations(finalized, section.target, Form::Rela),
+        SectionKind::ResolvedRela => section.target.is_some_and(|target| {
+            let relocated = &finalized.relocated;
+            let native = relocated.native[target].as_ref();
+            !relocated.sections[target].resolved.is_empty()
+                || native.is_some_and(|native| !native.resolved.is_empty())
+        }),
         SectionKind::Shared => {
             let live = &finalized.relocated.laid_out.pruned.live.sections;
             let is_used = section.target.is_none_or(|kernel| live[kernel]);
@@ -174,7 +180,8 @@ fn has_section_symbol(section: &Section<'_>, reserved: u64) -> bool {
         | SectionKind::Info
         | SectionKind::Compat
         | SectionKind::Rel
-        | SectionKind::Rela => false,
+        | SectionKind::Rela
+        | SectionKind::ResolvedRela => false,
         SectionKind::Debug => section.content.size > 0,
         SectionKind::Shared => {
             section.content.size > reserved
