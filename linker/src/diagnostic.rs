@@ -124,6 +124,15 @@ impl Diagnostic {
         Self::new(Severity::Fatal, "no-unified-index", text)
     }
 
+    /// An input holds addresses that a relocatable link filled in too early.
+    pub fn stale_addresses(input: &str, spaces: &str) -> Self {
+        let text = format!(
+            "'{input}' comes from nvlink -r, which filled in addresses of {spaces} that do not \
+             hold in this link"
+        );
+        Self::new(Severity::Warning, "stale-addresses", text)
+    }
+
     /// An input does not say what its code needs.
     pub fn missing_attribute(target: Sm, attribute: &str, input: &str) -> Self {
         let text = format!(

@@ -276,6 +276,12 @@ pub const EXPLANATIONS: &[Explanation] = &[
         "size-mismatch",
         "Two files declare one variable with different sizes. Make the declarations agree.",
     ),
+    of(
+        "stale-addresses",
+        "nvlink -r fills in addresses that only the last link knows. Code of the object reads other \
+         constants or shared memory than it means. Link the objects that it was made of, or make it \
+         with rustnvlink -r.",
+    ),
     of("stray-quote", "A quote is opened and not closed."),
     of(
         "too-many-compiler-constants",

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use rustnvlink::arch::Sm;
-use rustnvlink::cubin::{File, ObjectKind, SymbolOther};
-use rustnvlink::options::{EarlyAddresses, ImageKind, Options};
+use rustnvlink::cubin::{File, Note, NoteKind, ObjectKind, SymbolOther, ToolNote};
+use rustnvlink::options::{EarlyAddresses, ImageKind, Keeping, Options};
 use rustnvlink::{Input, link};
 
 const ARCHS: [u16; 5] = [75, 80, 90, 100, 120];
@@ -121,6 +121,46 @@ fn links_in_two_steps_give_the_same_program() {
             content(&at_once.expect("it links")),
             "sm_{arch}"
         );
+    }
+}
+
+/// The same of nvlink fills addresses in, and who links it is told.
+#[test]
+fn addresses_of_nvlink_are_warned_of() {
+    for arch in ARCHS {
+        let files = ["caller", "callee"].map(|name| input(name, arch));
+        let parts = files.each_ref().map(|data| Input {
+            name: "part.cubin",
+            data,
+        });
+        let mut relocatable = options(arch);
+        relocatable.image = ImageKind::Relocatable(EarlyAddresses::Fill);
+        let tool = ToolNote {
+            version: 2,
+            object: "",
+            tool: "nvlink",
+            tool_version: "",
+            branch: "",
+            options: "-r ",
+        };
+        let record = &mut relocatable.tool_record;
+        Note::nvidia(NoteKind::TOOL, &tool.encode()).encode(record);
+        let joined = link(&parts, &relocatable).image.expect("it links");
+        let joined = [Input {
+            name: "joined.cubin",
+            data: &joined,
+        }];
+        let outcome = link(&joined, &options(arch));
+        let codes: Vec<_> = outcome
+            .diagnostics
+            .messages()
+            .iter()
+            .map(|m| m.code)
+            .collect();
+        assert_eq!(codes, ["stale-addresses"], "sm_{arch}");
+        let mut as_nvlink = options(arch);
+        as_nvlink.keeping = Keeping::AsNvlink;
+        assert_eq!(link(&joined, &as_nvlink).diagnostics.messages(), []);
     }
 }
 

@@ -225,6 +225,7 @@ impl<'d, 'l> Merger<'d, 'l> {
             self.merge_section(&mut current, index, section)
                 .map_err(|e| e.in_section(section.name))?;
         }
+        self.check_addresses(&current);
         self.merge_native(&current)
     }
 

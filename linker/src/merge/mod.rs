@@ -13,6 +13,7 @@ mod merger;
 mod native;
 mod notes;
 mod relocations;
+mod stale;
 mod symbols;
 
 use std::borrow::Cow;
