@@ -65,8 +65,14 @@ fn like_nvcc(world: &World) -> Result<()> {
             "{form:?}: other modules"
         );
         ensure!(modules(&ours)?.is_empty());
+        same_images(&objects.nvcc_link, &ours)?;
     }
     Ok(())
+}
+
+/// The images are those of nvlink, its note about itself aside.
+fn same_images(theirs: &Path, ours: &Path) -> Result<()> {
+    run(Command::new(env!("CARGO_BIN_EXE_same-images")).args([theirs, ours])).map(|_| ())
 }
 
 /// Links a program and gives what it prints.
