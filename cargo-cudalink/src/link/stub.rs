@@ -9,7 +9,7 @@ use rustnvlink::container::Machine;
 use rustnvlink::host::{HostMachine, HostObject};
 use rustnvlink::output;
 
-/// The host this program was built for. Its first part is the only one that differs between hosts of CUDA.
+/// The rest of the name of a host of which only the machine is known.
 const LINUX: &str = "unknown-linux-gnu";
 
 /// Writes the object for `target`, else for the host of the inputs, else for this one.
@@ -59,6 +59,7 @@ fn compile(path: &Path, host: &HostObject<'_>, triple: &str) -> Result<()> {
     let native = format!("{}-{LINUX}", std::env::consts::ARCH);
     let objects = cc::Build::new()
         .cargo_metadata(false)
+        .cargo_warnings(false)
         .target(triple)
         .host(&native)
         .opt_level(2)
