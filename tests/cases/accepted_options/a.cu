@@ -1,0 +1,10 @@
+//# Shows: options that nvcc passes and that change nothing in a device link
+//# Compile: a.cu
+//# Link: nvcc.cubin = -m64 -cpu-arch=X86_64 --host-ccbin g++ a.cubin
+//# CompareText
+//# Link: shared.cubin = -m64 --shared -cpu-arch AARCH64 --host-ccbin=gcc -Xlinker=-x a.cubin
+//# CompareText
+//# Link: unused.cubin = -Xnvvm=-opt=3 -split-compile-extended=2 -extrawarn a.cubin
+//# CompareText
+__device__ int counter;
+__global__ void k(int *p) { *p = atomicAdd(&counter, 1); }
