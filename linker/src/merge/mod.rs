@@ -283,6 +283,22 @@ pub(crate) enum ParameterBank<'d> {
 }
 
 impl<'d> NativeFunction<'d> {
+    /// Where branches through tables lead, in the native code. A record lists
+    /// the branch, a word that is 0, and the number of its targets before them.
+    pub(crate) fn branch_targets(&self) -> Vec<u64> {
+        let records = self.records.iter();
+        let records = records.filter(|r| r.code == InfoCode::INDIRECT_BRANCH_TARGETS);
+        let mut targets = Vec::new();
+        for record in records {
+            let mut words = record.words();
+            while let (Some(_), Some(_), Some(count)) = (words.next(), words.next(), words.next()) {
+                let of_branch = words.by_ref().take(count as usize);
+                targets.extend(of_branch.map(u64::from));
+            }
+        }
+        targets
+    }
+
     /// The parameter bank that is written as the input has it.
     pub(crate) fn own_parameters(&self) -> Option<FileSection<'d>> {
         match self.parameters? {

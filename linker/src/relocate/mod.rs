@@ -9,6 +9,7 @@ mod capsule;
 mod frames;
 mod lines;
 mod resolve;
+mod scoreboards;
 mod undefined;
 
 use std::borrow::Cow;
@@ -155,6 +156,15 @@ fn relocate_native<'d>(
     }
     if twin.shares_bytes {
         shared_bytes.clone_from(&patched.bytes);
+    }
+    if let Some(function) = section.function.filter(|_| resolver.is_executable()) {
+        let function = &laid_out.pruned.merged.functions[function];
+        let targets = function.native.branch_targets();
+        if function.is_entry
+            && let Some(code) = scoreboards::without_stack_pointer(&patched.bytes, &targets)
+        {
+            patched.bytes = Cow::Owned(code);
+        }
     }
     if lines::is_table(&section.name) {
         patched = lines::rebuild(laid_out, id, &twin.relocations, patched, units)?;

@@ -1,0 +1,294 @@
+//! Scoreboards of native code in Mercury images.
+//!
+//! Instructions of unknown duration take one of six scoreboards, and those
+//! that need a result wait for it. nvlink encodes the native code of kernels
+//! anew, and sees what the compiler did not: a kernel that never uses the
+//! stack has no use for its stack pointer, whose load then takes none. Later
+//! instructions get lower ones (case `scoreboards`).
+//!
+//! How scoreboards are numbered is measured: an instruction takes the lowest
+//! one that nothing holds, and a load from memory none of the first two. Where
+//! the compiler's numbers do not follow from that, ours are a guess. In any
+//! case a wait for an instruction stays a wait for it: each goes to the
+//! scoreboards of all that it can have waited for.
+
+mod flow;
+mod instruction;
+
+use flow::{Flow, Held};
+use instruction::{BOARDS, Control, INSTRUCTION, NO_BOARD};
+
+/// Functions with more stay as they are.
+const MOST_EVENTS: usize = 4096;
+/// Scoreboards that loads from memory leave to others.
+const FIRST_FOR_MEMORY: u8 = 2;
+/// What some loads take first, and others last.
+const LAST: u8 = BOARDS - 1;
+
+/// An instruction that takes a scoreboard.
+#[derive(Debug, Clone, Copy)]
+struct Event {
+    instruction: usize,
+    /// Until the result is written, not only until the operands are read.
+    is_write: bool,
+    board: u8,
+}
+
+/// The code of a kernel without a scoreboard for its stack pointer; `None`
+/// where it stays as it is. `targets` are those of branches through tables.
+pub(super) fn without_stack_pointer(code: &[u8], targets: &[u64]) -> Option<Vec<u8>> {
+    if !instruction::loads_unused_stack_pointer(code) {
+        return None;
+    }
+    let events = events(code);
+    if events.len() > MOST_EVENTS {
+        return None;
+    }
+    let flow = Flow::new(code, targets, &events)?;
+    let boards = Numbering::new(code, &events).number(&flow)?;
+    Some(renumbered(code, &events, &flow, &boards))
+}
+
+fn events(code: &[u8]) -> Vec<Event> {
+    let of_instruction = |(index, instruction): (usize, &[u8])| {
+        let control = Control::of(instruction);
+        let event = |is_write, board| Event {
+            instruction: index,
+            is_write,
+            board,
+        };
+        [event(false, control.read()), event(true, control.write())]
+    };
+    code.chunks_exact(INSTRUCTION)
+        .enumerate()
+        .flat_map(of_instruction)
+        .filter(|event| event.board < BOARDS)
+        .collect()
+}
+
+/// The code with other scoreboards for its events.
+fn renumbered(code: &[u8], events: &[Event], flow: &Flow, boards: &[u8]) -> Vec<u8> {
+    let mut code = code.to_vec();
+    flow.walk(events, |index, before, own| {
+        let instruction = &mut code[index * INSTRUCTION..][..INSTRUCTION];
+        let waits = Control::of(instruction).waits();
+        let mut moved = 0;
+        for board in (0..BOARDS).filter(|board| waits >> board & 1 == 1) {
+            let mut held = before.events(board).peekable();
+            // A wait for nothing is no harm.
+            if held.peek().is_none() {
+                moved |= 1 << board;
+            }
+            let held = held.filter(|&event| boards[event] < BOARDS);
+            moved |= held.fold(0, |mask, event| mask | 1 << boards[event]);
+        }
+        let (mut write, mut read) = (NO_BOARD, NO_BOARD);
+        for event in own {
+            match events[event].is_write {
+                true => write = boards[event],
+                false => read = boards[event],
+            }
+        }
+        Control::set(instruction, write, read, moved);
+        Some(())
+    });
+    code
+}
+
+/// The choice of scoreboards, in the order of the code.
+struct Numbering<'c> {
+    code: &'c [u8],
+    events: &'c [Event],
+    /// What each event takes, once it is known.
+    new: Vec<Option<u8>>,
+    /// Who took each of the compiler's scoreboards last.
+    last: [Option<usize>; BOARDS as usize],
+}
+
+impl<'c> Numbering<'c> {
+    fn new(code: &'c [u8], events: &'c [Event]) -> Self {
+        Self {
+            code,
+            events,
+            new: vec![None; events.len()],
+            last: [None; BOARDS as usize],
+        }
+    }
+
+    /// One scoreboard for each event, none for the stack pointer.
+    fn number(mut self, flow: &Flow) -> Option<Vec<u8>> {
+        flow.walk(self.events, |index, before, own| {
+            let instruction = &self.code[index * INSTRUCTION..][..INSTRUCTION];
+            let mut held = before.clone();
+            held.wait(Control::of(instruction).waits());
+            for event in own {
+                let board = match index {
+                    0 => NO_BOARD,
+                    _ => self
+                        .explained(event, instruction, &held)
+                        .or_else(|| self.guessed(event, instruction, &held))?,
+                };
+                self.new[event] = Some(board);
+                let old = self.events[event].board;
+                self.last[usize::from(old)] = Some(event);
+                held.take(old, event);
+            }
+            Some(())
+        })?;
+        let boards = self.new.into_iter();
+        Some(boards.map(|board| board.unwrap_or(NO_BOARD)).collect())
+    }
+
+    /// What an event takes, if what is held explains the compiler's choice.
+    fn explained(&self, event: usize, instruction: &[u8], held: &Held) -> Option<u8> {
+        let Event {
+            is_write, board, ..
+        } = self.events[event];
+        let (old, new) = (held.boards(), self.new_boards(held));
+        let mut holders = held.events(board).filter_map(|event| self.board(event));
+        // Who shares for want of another need not where one has become free.
+        if let Some(shared) = holders.next()
+            && !(lowest(old, 0).is_none() && lowest(new, 0).is_some())
+        {
+            return Some(shared);
+        }
+        let first = self.first(event, instruction);
+        let expected = lowest(old, first);
+        if is_write && board == LAST && expected != Some(LAST) && new >> LAST & 1 == 0 {
+            return Some(LAST);
+        }
+        let follows = old >> board & 1 == 1 || expected == Some(board);
+        follows.then(|| lowest(new, first)).flatten()
+    }
+
+    /// What an event takes where nothing explains the compiler's choice.
+    fn guessed(&self, event: usize, instruction: &[u8], held: &Held) -> Option<u8> {
+        let board = self.events[event].board;
+        let new = self.new_boards(held);
+        let first = self.first(event, instruction);
+        if first > 0 {
+            return match new >> board & 1 {
+                0 => Some(board),
+                _ => lowest(new, first),
+            };
+        }
+        // The compiler kept away from lower ones that were in use just before.
+        let lower = self.last[..usize::from(board)].iter().flatten();
+        let avoided = lower.filter_map(|&event| self.board(event));
+        let avoided = avoided.fold(new, |mask, board| mask | 1 << board);
+        lowest(avoided, 0).or_else(|| lowest(new, 0))
+    }
+
+    /// The lowest scoreboard that an event likes to take.
+    fn first(&self, event: usize, instruction: &[u8]) -> u8 {
+        match self.events[event].is_write && instruction::loads_memory(instruction) {
+            true => FIRST_FOR_MEMORY,
+            false => 0,
+        }
+    }
+
+    /// The new scoreboard of an event, if it has one.
+    fn board(&self, event: usize) -> Option<u8> {
+        self.new[event].filter(|&board| board < BOARDS)
+    }
+
+    /// One bit for each new scoreboard that is held.
+    fn new_boards(&self, held: &Held) -> u8 {
+        let events = (0..BOARDS).flat_map(|board| held.events(board));
+        let boards = events.filter_map(|event| self.board(event));
+        boards.fold(0, |mask, board| mask | 1 << board)
+    }
+}
+
+/// The lowest scoreboard that is not held, those before `first` last.
+fn lowest(held: u8, first: u8) -> Option<u8> {
+    let mut boards = (first..BOARDS).chain(0..first);
+    boards.find(|board| held >> board & 1 == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LDC: u16 = 0x7b82;
+    const IADD3: u16 = 0x7210;
+    const EXIT: u16 = 0x794d;
+    /// Two instructions back, if the predicate holds.
+    const BRANCH_BACK: u16 = 0x0947;
+
+    fn instruction(opcode: u16, target: u8, write: u8, waits: u8) -> [u8; INSTRUCTION] {
+        let mut instruction = [0; INSTRUCTION];
+        instruction[..2].copy_from_slice(&opcode.to_le_bytes());
+        instruction[2] = target;
+        Control::set(&mut instruction, write, NO_BOARD, waits);
+        if opcode == BRANCH_BACK {
+            // -48 in units of four bytes: eight bits here, the others above.
+            instruction[2] = 0xf4;
+            instruction[4..11].copy_from_slice(&[0xfc, 0xff, 0xff, 0xff, 0xff, 0xff, 0x83]);
+        }
+        instruction
+    }
+
+    fn controls(code: &[u8]) -> Vec<(u8, u8)> {
+        let controls = code.chunks_exact(INSTRUCTION).map(Control::of);
+        controls.map(|c| (c.write(), c.waits())).collect()
+    }
+
+    #[test]
+    fn waits_go_with_what_they_wait_for() {
+        let code = [
+            instruction(LDC, 1, 0, 0),
+            instruction(LDC, 2, 1, 0),
+            instruction(LDC, 4, 2, 0),
+            instruction(IADD3, 6, NO_BOARD, 0b010),
+            instruction(IADD3, 6, NO_BOARD, 0b101),
+            instruction(EXIT, 0, NO_BOARD, 0),
+        ]
+        .concat();
+        let changed = without_stack_pointer(&code, &[]).unwrap();
+        let expected = [(7, 0), (0, 0), (1, 0), (7, 0b01), (7, 0b10), (7, 0)];
+        assert_eq!(controls(&changed), expected);
+    }
+
+    #[test]
+    fn waits_in_loops_are_for_what_came_before_too() {
+        let code = [
+            instruction(LDC, 1, 0, 0),
+            instruction(LDC, 2, 1, 0),
+            instruction(IADD3, 6, NO_BOARD, 0b010),
+            instruction(LDC, 4, 1, 0),
+            instruction(BRANCH_BACK, 0, NO_BOARD, 0b001),
+            instruction(EXIT, 0, NO_BOARD, 0),
+        ]
+        .concat();
+        let changed = without_stack_pointer(&code, &[]).unwrap();
+        let expected = [(7, 0), (0, 0), (7, 0b01), (0, 0), (7, 0), (7, 0)];
+        assert_eq!(controls(&changed), expected);
+    }
+
+    #[test]
+    fn a_used_stack_pointer_keeps_its_scoreboard() {
+        let mut use_of_it = instruction(IADD3, 6, NO_BOARD, 1);
+        use_of_it[3] = 1;
+        let exit = instruction(EXIT, 0, NO_BOARD, 0);
+        let code = [instruction(LDC, 1, 0, 0), use_of_it, exit].concat();
+        assert_eq!(without_stack_pointer(&code, &[]), None);
+    }
+
+    #[test]
+    fn code_that_leads_nowhere_known_stays() {
+        const BRX: u16 = 0x7949;
+        let code = [
+            instruction(LDC, 1, 0, 0),
+            instruction(BRX, 4, NO_BOARD, 1),
+            instruction(EXIT, 0, NO_BOARD, 0),
+        ]
+        .concat();
+        assert_eq!(without_stack_pointer(&code, &[]), None);
+        assert_eq!(without_stack_pointer(&code, &[8]), None);
+        let changed = without_stack_pointer(&code, &[32]).unwrap();
+        assert_eq!(controls(&changed), [(7, 0), (7, 0), (7, 0)]);
+        assert_eq!(without_stack_pointer(&code[..16], &[]), None);
+        assert_eq!(without_stack_pointer(&[], &[]), None);
+    }
+}

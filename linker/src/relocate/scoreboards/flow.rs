@@ -1,0 +1,163 @@
+//! Which events can hold a scoreboard where, over all paths through the code.
+
+use crate::bits::Bits;
+
+use super::Event;
+use super::instruction::{BOARDS, Control, INSTRUCTION, Next, next};
+
+/// The events that hold each scoreboard.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Held([Bits; BOARDS as usize]);
+
+impl Held {
+    /// Waits until the scoreboards in a mask are free.
+    pub(super) fn wait(&mut self, mask: u8) {
+        for (board, events) in (0..).zip(&mut self.0) {
+            if mask >> board & 1 == 1 {
+                *events = Bits::default();
+            }
+        }
+    }
+
+    /// An event takes a scoreboard.
+    pub(super) fn take(&mut self, board: u8, event: usize) {
+        self.0[usize::from(board)].insert(event);
+    }
+
+    /// Who can hold a scoreboard.
+    pub(super) fn events(&self, board: u8) -> impl Iterator<Item = usize> + '_ {
+        self.0[usize::from(board)].iter()
+    }
+
+    /// One bit for each scoreboard that may be held.
+    pub(super) fn boards(&self) -> u8 {
+        let held = (0..BOARDS).filter(|&board| self.events(board).next().is_some());
+        held.fold(0, |mask, board| mask | 1 << board)
+    }
+
+    fn join(&mut self, other: &Self) {
+        for (events, more) in self.0.iter_mut().zip(&other.0) {
+            events.join(more);
+        }
+    }
+}
+
+/// What can be held at the start of each block of code.
+pub(super) struct Flow {
+    /// Number of each instruction's waits.
+    waits: Vec<u8>,
+    /// First event of each instruction, and the number of events at the end.
+    first_event: Vec<usize>,
+    /// What is held where a block starts; `None` inside blocks and where
+    /// control never comes.
+    entries: Vec<Option<Held>>,
+    starts: Vec<bool>,
+}
+
+impl Flow {
+    /// `None` where it is not known where control goes.
+    pub(super) fn new(code: &[u8], targets: &[u64], events: &[Event]) -> Option<Self> {
+        let instructions: Vec<&[u8]> = code.chunks_exact(INSTRUCTION).collect();
+        let nexts = (0..).step_by(INSTRUCTION).zip(&instructions);
+        let nexts: Vec<Next> = nexts.map(|(offset, i)| next(i, offset)).collect();
+        let index = |offset: u64| {
+            let index = usize::try_from(offset).ok()? / INSTRUCTION;
+            let is_instruction =
+                offset.is_multiple_of(INSTRUCTION as u64) && index < instructions.len();
+            is_instruction.then_some(index)
+        };
+        let tables: Vec<usize> = targets.iter().map(|&t| index(t)).collect::<Option<_>>()?;
+        let calls = nexts.iter().enumerate();
+        let calls = calls.filter(|(_, next)| matches!(next, Next::Call(_)));
+        let returns: Vec<usize> = calls.map(|(call, _)| call + 1).collect();
+        let mut successors = Vec::with_capacity(nexts.len());
+        for (at, next) in nexts.iter().enumerate() {
+            successors.push(match next {
+                Next::Through => vec![at + 1],
+                Next::End => Vec::new(),
+                Next::To(target) => vec![index(*target)?],
+                Next::Either(target) | Next::Call(target) => vec![index(*target)?, at + 1],
+                Next::Return => returns.clone(),
+                Next::Table if tables.is_empty() => return None,
+                Next::Table => tables.clone(),
+                Next::Unknown => return None,
+            });
+        }
+        let mut starts = vec![false; instructions.len() + 1];
+        starts[0] = true;
+        for (at, successors) in successors.iter().enumerate() {
+            if successors[..] != [at + 1] {
+                starts[at + 1] = true;
+                successors.iter().for_each(|&next| starts[next] = true);
+            }
+        }
+        let first_event = |at| events.partition_point(|event| event.instruction < at);
+        let mut flow = Self {
+            waits: instructions
+                .iter()
+                .map(|i| Control::of(i).waits())
+                .collect(),
+            first_event: (0..=instructions.len()).map(first_event).collect(),
+            entries: vec![None; instructions.len() + 1],
+            starts,
+        };
+        flow.entries[0] = Some(Held::default());
+        let mut waiting = vec![0];
+        while let Some(start) = waiting.pop() {
+            let Some(mut held) = flow.entries[start].clone() else {
+                continue;
+            };
+            let mut at = start;
+            let last = loop {
+                let last = *successors.get(at).map(|_| &at)?;
+                flow.step(at, &mut held, events);
+                at += 1;
+                if flow.starts[at] {
+                    break last;
+                }
+            };
+            for &next in &successors[last] {
+                let entry = &mut flow.entries[next];
+                let mut joined = entry.clone().unwrap_or_default();
+                joined.join(&held);
+                if entry.as_ref() != Some(&joined) {
+                    *entry = Some(joined);
+                    waiting.push(next);
+                }
+            }
+        }
+        Some(flow)
+    }
+
+    fn step(&self, at: usize, held: &mut Held, events: &[Event]) {
+        held.wait(self.waits[at]);
+        for event in self.own(at) {
+            held.take(events[event].board, event);
+        }
+    }
+
+    /// The events of an instruction.
+    fn own(&self, at: usize) -> std::ops::Range<usize> {
+        self.first_event[at]..self.first_event[at + 1]
+    }
+
+    /// Visits every instruction that control comes to, in the order of the
+    /// code, with what is held before it and its own events.
+    pub(super) fn walk(
+        &self,
+        events: &[Event],
+        mut visit: impl FnMut(usize, &Held, std::ops::Range<usize>) -> Option<()>,
+    ) -> Option<()> {
+        let mut held = None;
+        for at in 0..self.waits.len() {
+            if self.starts[at] {
+                held = self.entries[at].clone();
+            }
+            if let Some(held) = &mut held {
+                visit(at, held, self.own(at))?;
+                self.step(at, held, events);
+            }
+        }
+        Some(())
+    }
+}

@@ -1,0 +1,160 @@
+//! The bits of native instructions that matter for scoreboards.
+
+/// Bytes of one instruction.
+pub(super) const INSTRUCTION: usize = 16;
+/// How many scoreboards there are.
+pub(super) const BOARDS: u8 = 6;
+/// What stands for none.
+pub(super) const NO_BOARD: u8 = 7;
+
+/// BRA.
+const BRANCH: u16 = 0x147;
+
+/// The opcode, which says the form of the operands too.
+pub(super) fn opcode(instruction: &[u8]) -> u16 {
+    u16::from_le_bytes([instruction[0], instruction[1]]) & 0xfff
+}
+
+/// The opcode of all forms.
+pub(super) fn operation(instruction: &[u8]) -> u16 {
+    opcode(instruction) & 0x1ff
+}
+
+/// How an instruction waits for others, and what it takes itself: bits 105 to
+/// 121.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Control(u32);
+
+impl Control {
+    const WORD: usize = 12;
+    const SHIFT: u32 = 9;
+    const BOARDS_AND_WAITS: u32 = 0x1_ffe0;
+
+    pub(super) fn of(instruction: &[u8]) -> Self {
+        Self(word(instruction) >> Self::SHIFT)
+    }
+
+    /// Taken until the result is written.
+    pub(super) fn write(self) -> u8 {
+        (self.0 >> 5 & 7) as u8
+    }
+
+    /// Taken until the operands are read.
+    pub(super) fn read(self) -> u8 {
+        (self.0 >> 8 & 7) as u8
+    }
+
+    /// One bit for each scoreboard that must be free.
+    pub(super) fn waits(self) -> u8 {
+        (self.0 >> 11 & 63) as u8
+    }
+
+    pub(super) fn set(instruction: &mut [u8], write: u8, read: u8, waits: u8) {
+        let fields = u32::from(write) << 5 | u32::from(read) << 8 | u32::from(waits) << 11;
+        let kept = word(instruction) & !(Self::BOARDS_AND_WAITS << Self::SHIFT);
+        let changed = kept | fields << Self::SHIFT;
+        instruction[Self::WORD..].copy_from_slice(&changed.to_le_bytes());
+    }
+}
+
+/// The last four bytes.
+fn word(instruction: &[u8]) -> u32 {
+    u32::from_le_bytes(*instruction.last_chunk().expect("sixteen bytes"))
+}
+
+/// Whether code starts as kernels do, with a load of the stack pointer that
+/// takes a scoreboard, and never names that register again.
+///
+/// Code for debuggers waits for every instruction, its first one too, and
+/// stays as it is.
+pub(super) fn loads_unused_stack_pointer(code: &[u8]) -> bool {
+    const LDC: u16 = 0xb82;
+    const STACK_POINTER: u8 = 1;
+    let mut instructions = code.chunks_exact(INSTRUCTION);
+    let is_load = instructions.next().is_some_and(|first| {
+        let control = Control::of(first);
+        opcode(first) == LDC
+            && first[2] == STACK_POINTER
+            && control.write() < BOARDS
+            && control.waits() == 0
+    });
+    is_load && !instructions.any(|instruction| names(instruction, STACK_POINTER))
+}
+
+/// Whether an operand may be the register. Bytes that mean something else in
+/// some instructions count as well; only immediates of plain arithmetic and the
+/// distances of branches are known to be none.
+fn names(instruction: &[u8], register: u8) -> bool {
+    /// What comes before it is arithmetic.
+    const TENSOR: u16 = 0xc0;
+    let operation = operation(instruction);
+    let has_immediate = operation < TENSOR && matches!(opcode(instruction) >> 9, 2 | 4 | 5);
+    let [_, _, target, first, second, _, _, _, third, ..] = *instruction else {
+        return true;
+    };
+    target == register
+        || first == register
+        || second == register && !has_immediate && operation != BRANCH
+        || third == register
+}
+
+/// Whether the instruction loads from memory other than shared memory.
+pub(super) fn loads_memory(instruction: &[u8]) -> bool {
+    /// LD, LDG, LDL, ATOM, ATOM.CAS, ATOMG, ATOMG.CAS.
+    const LOADS: [u16; 7] = [0x180, 0x181, 0x183, 0x18a, 0x18b, 0x1a8, 0x1a9];
+    LOADS.contains(&operation(instruction))
+}
+
+/// Where control goes behind an instruction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Next {
+    /// To the next instruction.
+    Through,
+    /// Nowhere.
+    End,
+    /// There, to a byte of the code.
+    To(u64),
+    /// There or to the next one.
+    Either(u64),
+    /// There, and later behind this instruction.
+    Call(u64),
+    /// Behind some call.
+    Return,
+    /// To one of the targets in a table.
+    Table,
+    /// It is not known, or the instruction names scoreboards as an operand.
+    Unknown,
+}
+
+/// Where control goes behind the instruction at `offset`.
+pub(super) fn next(instruction: &[u8], offset: u64) -> Next {
+    const CONTROL: std::ops::RangeInclusive<u16> = 0x140..=0x15f;
+    /// Bits behind the offset of a branch without condition.
+    const ALWAYS: u64 = 0xe0;
+    let half = |at: usize| {
+        let bytes = &instruction[at..at + 8];
+        u64::from_le_bytes(bytes.try_into().expect("eight bytes"))
+    };
+    let (low, high) = (half(0), half(8));
+    let has_predicate = low >> 12 & 15 != 7;
+    let distance = (low >> 34 | (high & 0x3_ffff) << 30) << 8 | low >> 16 & 0xff;
+    let distance = ((distance << 8) as i64 >> 8).wrapping_mul(4);
+    let target = (offset + INSTRUCTION as u64).wrapping_add_signed(distance);
+    match operation(instruction) {
+        // DEPBAR and ENDCOLLECTIVE.
+        0x11a | 0x11b => Next::Unknown,
+        BRANCH if has_predicate || high >> 18 & 0x7f_ffff != ALWAYS => Next::Either(target),
+        BRANCH => Next::To(target),
+        // CALL.REL, RET and BRX.
+        0x144 => Next::Call(target),
+        0x150 => Next::Return,
+        0x149 => Next::Table,
+        // EXIT.
+        0x14d if has_predicate => Next::Through,
+        0x14d => Next::End,
+        // BSYNC, BREAK, BSSY, YIELD, WARPSYNC, BMOV and BPT.
+        0x141 | 0x142 | 0x145 | 0x146 | 0x148 | 0x155 | 0x156 | 0x15c => Next::Through,
+        operation if CONTROL.contains(&operation) => Next::Unknown,
+        _ => Next::Through,
+    }
+}
