@@ -81,14 +81,18 @@ fn fill_dynamic(pruned: &mut Pruned<'_>, module: Option<SectionId>, layout: &mut
     let undefined: Vec<SymbolId> = merged
         .symbols
         .enumerate()
-        .filter(|(_, symbol)| symbol.definition == Definition::Shared(SharedHome::Dynamic))
+        .filter(|(_, symbol)| match symbol.definition {
+            Definition::Shared(SharedHome::Dynamic) => true,
+            Definition::Undefined => symbol.space == SymbolOther::CONSTANT,
+            _ => false,
+        })
         .map(|(id, _)| id)
         .collect();
     for id in undefined {
         let symbol = &mut merged.symbols[id];
-        if symbol.size == 0 {
+        if symbol.space == SymbolOther::SHARED && symbol.size == 0 {
             dynamic.insert(id);
-        } else {
+        } else if symbol.binding != Binding::WEAK {
             // What only another module defines can never be found any more.
             symbol.value = u64::MAX;
             symbol.definition = Definition::Never;

@@ -7,7 +7,7 @@
 use crate::cubin::{Binding, Symbol, SymbolOther};
 use crate::id::SectionId;
 use crate::options::ResolvedRelocations;
-use crate::read::Role;
+use crate::read::{OPTIMIZER_BANK, Role};
 
 use super::SectionKind;
 use super::merger::{Current, Merger, Placed};
@@ -39,6 +39,23 @@ impl<'d> Merger<'d, '_> {
         let section = &mut self.merged.sections[placed.section];
         section.pieces.push((start, start + symbol.size));
         !lists_places || section.is_moved
+    }
+
+    /// Mercury objects count the compiler constants of each input in their
+    /// names (case `relocatable_constants`).
+    pub(super) fn name_of_constant(
+        &self,
+        current: &mut Current<'_, 'd>,
+        symbol: &Symbol<'d>,
+        placed: Placed,
+    ) -> Option<String> {
+        let section = &self.merged.sections[placed.section];
+        let is_counted =
+            symbol.other == PLACE_NAME && section.kind == SectionKind::Constant(OPTIMIZER_BANK);
+        is_counted.then(|| {
+            current.counted_constants += 1;
+            format!("{}.{}", section.name, current.counted_constants)
+        })
     }
 
     /// `st_other` of a variable in an executable, which knows its memory by

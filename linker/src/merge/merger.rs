@@ -36,6 +36,9 @@ pub(super) struct Current<'a, 'd> {
     pub(super) discarded_data: BTreeMap<(usize, u64), u64>,
     /// Where the constants of weak functions went that another input defines.
     pub(super) unused: FxHashMap<usize, Placed>,
+    /// How many compiler constants have names so far, in the Mercury
+    /// generation.
+    pub(super) counted_constants: u32,
     /// Code of earlier inputs that this input defines anew.
     pub(super) replaced: FxHashMap<SectionId, Replaced>,
     registers: Option<FxHashMap<u32, u32>>,
@@ -214,6 +217,7 @@ impl<'d, 'l> Merger<'d, 'l> {
             discarded: vec![None; object.sections.len()],
             discarded_data: BTreeMap::new(),
             unused: FxHashMap::default(),
+            counted_constants: 0,
             replaced: FxHashMap::default(),
             registers: None,
         };

@@ -392,6 +392,9 @@ impl<'d> Merger<'d, '_> {
         };
         let id = self.new_named(current, symbol, Binding::LOCAL, Listing::Local);
         self.define_variable(id, symbol, placed);
+        if let Some(name) = self.name_of_constant(current, symbol, placed) {
+            self.merged.symbols[id].name = name.into();
+        }
         Some(id)
     }
 

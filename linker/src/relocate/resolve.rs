@@ -163,7 +163,7 @@ impl<'a, 'd> Resolver<'a, 'd> {
             },
             Definition::Never => Some(Target {
                 value: u64::MAX,
-                bank: None,
+                bank: Some(NO_BANK),
             }),
             // Before the Mercury generation nvlink takes slots to be at 0 of no
             // bank as long as there are none (case `relocatable_textures`).

@@ -19,6 +19,8 @@ pub struct Tools {
     nvcc: PathBuf,
     nvlink: PathBuf,
     linker: PathBuf,
+    /// What both linkers get besides the objects.
+    link_options: Vec<String>,
 }
 
 /// What came of a program.
@@ -52,12 +54,13 @@ const COMPILE_LIMIT: Duration = Duration::from_secs(120);
 
 impl Tools {
     /// Takes the tools of the toolkit.
-    pub fn new(toolkit: &Toolkit, linker: PathBuf) -> Result<Self> {
+    pub fn new(toolkit: &Toolkit, linker: PathBuf, link_options: Vec<String>) -> Result<Self> {
         Ok(Self {
             ptxas: toolkit.tool(Tool::Ptxas)?,
             nvcc: toolkit.tool(Tool::Nvcc)?,
             nvlink: toolkit.tool(Tool::Nvlink)?,
             linker,
+            link_options,
         })
     }
 
@@ -85,6 +88,7 @@ impl Tools {
         let arch = format!("-arch={}", program.target);
         let link = |linker: &Path, more: &[String], output: &str| {
             let mut arguments = vec![arch.clone()];
+            arguments.extend_from_slice(&self.link_options);
             arguments.extend_from_slice(more);
             arguments.extend_from_slice(&objects);
             arguments.extend(["-o".to_owned(), output.to_owned()]);

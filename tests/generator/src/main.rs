@@ -50,6 +50,13 @@ struct Arguments {
     /// Says why compilers reject programs, and shows known differences too.
     #[arg(long)]
     verbose: bool,
+    /// An option for both linkers, such as `--link-option=-r`; can be given several times.
+    #[arg(
+        long = "link-option",
+        value_name = "OPTION",
+        allow_hyphen_values = true
+    )]
+    link_options: Vec<String>,
     /// The linker to test; otherwise ours is built.
     #[arg(long)]
     linker: Option<PathBuf>,
@@ -101,7 +108,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         Some(linker) => linker.clone(),
         None => identity::linker()?,
     };
-    let tools = Tools::new(&Toolkit::find()?, linker)?;
+    let tools = Tools::new(&Toolkit::find()?, linker, arguments.link_options.clone())?;
     let known = Known::read()?;
     let next = AtomicUsize::new(0);
     let score = Mutex::new(Score::default());
