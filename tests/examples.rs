@@ -15,7 +15,7 @@ use rustnvlink_tests::identity::program;
 use rustnvlink_tests::toolkit::Toolkit;
 
 /// Tests of `cmake.rs`.
-const WITH_CMAKE: [&str; 1] = ["cmake-lib"];
+const WITH_CMAKE: [&str; 2] = ["cmake-lib", "cmake-image"];
 /// Crates of examples, and no examples themselves.
 const SHARED: [&str; 1] = ["cuda-driver"];
 

@@ -3,7 +3,7 @@
 use clap::{Parser, Subcommand};
 
 use crate::cargo::WithDevice;
-use crate::{clean, doctor, inspect, link, script, shell, style, toolkit};
+use crate::{clean, doctor, inspect, link, nvcc_dlink, script, shell, style, toolkit};
 
 /// Device-links the CUDA objects of a Cargo build.
 #[derive(Debug, Parser)]
@@ -37,6 +37,7 @@ pub(crate) enum Command {
     Doctor(doctor::Arguments),
     Inspect(inspect::Arguments),
     Link(link::Arguments),
+    NvccDlink(nvcc_dlink::Arguments),
     Script(script::Arguments),
     Toolkit(toolkit::Arguments),
     Completions(shell::CompletionsArguments),

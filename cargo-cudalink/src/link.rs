@@ -5,12 +5,13 @@ pub(crate) mod messages;
 mod stub;
 
 use std::path::{Path, PathBuf};
+use std::slice;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use cudalink_toolkit::{Environment, Search};
 use rustnvlink::arch::{ParseSmError, Sm};
-use rustnvlink::cli;
+use rustnvlink::cli::{self, depfile};
 use rustnvlink::device_link::{Linked, Request, device_link};
 use rustnvlink::fatbin::{CompressionMode, FatbinOptions};
 use rustnvlink::host::HostObject;
@@ -33,6 +34,9 @@ pub(crate) struct Arguments {
     /// Where the result goes
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
+    /// Where a make rule goes that names all files the result depends on
+    #[arg(long, value_name = "FILE")]
+    depfile: Option<PathBuf>,
     /// What the result is
     #[arg(long, value_enum, default_value_t)]
     output_format: OutputFormat,
@@ -118,6 +122,12 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
             }),
     };
     let path = &arguments.output;
+    if let Some(depfile) = &arguments.depfile {
+        write(
+            depfile,
+            depfile::rule(slice::from_ref(path), &linked.files).as_bytes(),
+        )?;
+    }
     match arguments.output_format {
         OutputFormat::Object => {
             let fatbin = linked.fatbin(&options)?;

@@ -8,6 +8,7 @@ mod doctor;
 mod inspect;
 mod journal;
 mod link;
+mod nvcc_dlink;
 mod plan;
 mod platform;
 mod script;
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
         Command::Doctor(arguments) => done(doctor::run(arguments)),
         Command::Inspect(arguments) => done(inspect::run(arguments)),
         Command::Link(arguments) => done(link::run(arguments)),
+        Command::NvccDlink(arguments) => done(nvcc_dlink::run(arguments)),
         Command::Script(arguments) => done(script::run(arguments)),
         Command::Toolkit(arguments) => done(toolkit::run(arguments)),
         Command::Completions(arguments) => done(shell::completions(arguments)),

@@ -78,6 +78,8 @@ pub struct Linked {
     /// One image per processor, in the order of the request. Empty if some
     /// link has failed.
     pub images: Vec<Image>,
+    /// The files that were read.
+    pub files: Vec<String>,
     /// The modules that register themselves, for the host object.
     pub modules: Vec<String>,
     /// The host of the objects that were linked.
@@ -132,6 +134,7 @@ pub fn device_link(request: &Request, environment: &Environment) -> Linked {
 /// Links `files`, which have been read, instead of those that the request names.
 pub fn link_files(request: &Request, files: &Files, environment: &Environment) -> Linked {
     let mut linked = Linked::default();
+    linked.files = files.names();
     let survey = files.survey();
     linked.host = survey.host;
     let mut targets: Vec<Sm> = match &request.targets[..] {

@@ -10,3 +10,27 @@ function(run)
   endif()
   set(output "${output}" PARENT_SCOPE)
 endfunction()
+
+# build(<out>): builds ${build} and sets <out> to the lines that tell of a step.
+function(build out)
+  run("${CMAKE_COMMAND}" --build "${build}" --parallel 2)
+  string(REGEX MATCHALL "(Building|Linking) [^\n]*" steps "${output}")
+  list(FILTER steps EXCLUDE REGEX "with Cargo$")
+  set(${out} "${steps}" PARENT_SCOPE)
+endfunction()
+
+# count(<out> <regex> <step>..): sets <out> to how many steps match.
+function(count out regex)
+  set(steps ${ARGN})
+  list(FILTER steps INCLUDE REGEX "${regex}")
+  list(LENGTH steps length)
+  set(${out} ${length} PARENT_SCOPE)
+endfunction()
+
+# expect(<what> <actual> <expected> <step>..): fails, and shows the steps, if the numbers differ.
+function(expect what actual expected)
+  if(NOT actual EQUAL expected)
+    list(JOIN ARGN "\n" steps)
+    message(FATAL_ERROR "${what}: ${actual} instead of ${expected}\n${steps}")
+  endif()
+endfunction()

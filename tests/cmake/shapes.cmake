@@ -7,34 +7,11 @@ set(copy "${build} sources")
 file(REMOVE_RECURSE "${build}" "${copy}")
 file(COPY "${source}/" DESTINATION "${copy}")
 
-# build(<out>): builds and sets <out> to the lines that tell of a step.
-function(build out)
-  set(steps "")
-  run("${CMAKE_COMMAND}" --build "${build}" --parallel 2)
-  string(REGEX MATCHALL "(Building|Linking|Built target|Scanning)[^\n]*" steps "${output}")
-  list(FILTER steps EXCLUDE REGEX "^Built target|Building rustnvlink")
-  set(${out} "${steps}" PARENT_SCOPE)
-endfunction()
-
-# count(<out> <regex> <step>..): sets <out> to how many steps match.
-function(count out regex)
-  set(steps ${ARGN})
-  list(FILTER steps INCLUDE REGEX "${regex}")
-  list(LENGTH steps length)
-  set(${out} ${length} PARENT_SCOPE)
-endfunction()
-
-function(expect what actual expected)
-  if(NOT actual EQUAL expected)
-    list(JOIN ARGN "\n" steps)
-    message(FATAL_ERROR "${what}: ${actual} instead of ${expected}\n${steps}")
-  endif()
-endfunction()
-
 set(device_link "Linking .*cmake_device_link")
 
 run("${CMAKE_COMMAND}" -S "${copy}" -B "${build}" -G "${generator}"
-  "-DCMAKE_CUDA_COMPILER=${nvcc}" -DCMAKE_CUDA_ARCHITECTURES=90-real)
+  "-DCMAKE_CUDA_COMPILER=${nvcc}" "-DCMAKE_CUDA_COMPILER_LAUNCHER=${CMAKE_CURRENT_LIST_DIR}/compile-once"
+  -DCMAKE_CUDA_ARCHITECTURES=90-real)
 build(steps)
 file(GLOB_RECURSE objects RELATIVE "${build}" "${build}/*cmake_device_link.o")
 list(LENGTH objects links)

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 /// A rule whose targets are the outputs, and a rule without commands for each
 /// input, so that one that vanished is no error.
-pub(super) fn rule(outputs: &[PathBuf], inputs: &[String]) -> String {
+pub fn rule(outputs: &[PathBuf], inputs: &[String]) -> String {
     let outputs = outputs.iter().map(|o| escaped(&o.display().to_string()));
     let mut text = outputs.collect::<Vec<_>>().join(" ") + ":";
     for input in inputs {

@@ -4,7 +4,7 @@
 //! [`run`] does it. Only this folder and [`crate::inputs`] touch the file
 //! system, and only this file the environment.
 
-mod depfile;
+pub mod depfile;
 mod flags;
 mod help;
 mod host_script;

@@ -1,0 +1,143 @@
+//! `cargo cudalink nvcc-dlink`: the device link of `nvcc -dlink`, for build systems that write nvcc's command line.
+
+mod arguments;
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use clap::{Args, Parser};
+
+use crate::link;
+use arguments::Parsed;
+
+/// Do the device link of a command line for `nvcc -dlink`
+///
+/// To be put before the command line of a build system. Options of the compilation and of the host mean nothing here and
+/// are passed over. nvcc itself is not run.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// The nvcc that would be run; libraries are looked for in its toolkit, too
+    nvcc: PathBuf,
+    /// What it would be given
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "ARGUMENT"
+    )]
+    arguments: Vec<OsString>,
+}
+
+/// Does what the command line asks for.
+pub(crate) fn run(arguments: Arguments) -> Result<()> {
+    let mut parsed = Parsed::parse(arguments.arguments, &|path| fs::read_to_string(path))?;
+    parsed
+        .library_paths
+        .extend(toolkit_libraries(&arguments.nvcc));
+    // The others are for the host linker.
+    let folders = parsed.library_paths.clone();
+    parsed.libraries.retain(|name| {
+        let file = format!("lib{name}.a");
+        folders.iter().any(|folder| folder.join(&file).is_file())
+    });
+
+    /// The command line of `link`.
+    #[derive(Parser)]
+    struct Link {
+        #[command(flatten)]
+        arguments: link::Arguments,
+    }
+    let words = std::iter::once(OsString::from("link")).chain(translated(parsed)?);
+    link::run(Link::try_parse_from(words)?.arguments)
+}
+
+/// The folders of the toolkit that an nvcc belongs to, as it lies in `bin`.
+fn toolkit_libraries(nvcc: &Path) -> Vec<PathBuf> {
+    let bin = nvcc.parent().unwrap_or(Path::new(""));
+    ["../lib64", "../lib"]
+        .map(|folder| bin.join(folder))
+        .into_iter()
+        .filter(|folder| folder.is_dir())
+        .collect()
+}
+
+/// What `cargo cudalink link` has to be told.
+fn translated(parsed: Parsed) -> Result<Vec<OsString>> {
+    let mut words: Vec<OsString> = Vec::new();
+    let output = parsed.output.context("no output is named with -o")?;
+    words.extend(["-o".into(), output.into_os_string()]);
+    let mut flags = Vec::new();
+    flags.extend(
+        parsed
+            .processors
+            .iter()
+            .map(|name| format!("--arch={name}")),
+    );
+    flags.extend(
+        parsed
+            .libraries
+            .iter()
+            .map(|name| format!("--library={name}")),
+    );
+    if parsed.debug || parsed.line_info {
+        // nvcc names the inputs in the fatbin for debuggers.
+        let names: Vec<_> = parsed
+            .inputs
+            .iter()
+            .map(|file| file.to_string_lossy())
+            .collect();
+        flags.push(format!("--ident={}", names.join(" ")));
+    }
+    if parsed.debug {
+        flags.push("--device-debug".to_owned());
+    }
+    if parsed.resource_usage {
+        flags.push("--verbose".to_owned());
+    }
+    for option in &parsed.linker_options {
+        let flag = match option.trim_start_matches('-') {
+            "v" | "verbose" => "--verbose",
+            "ignore-host-info" => "--kernels=all",
+            "use-host-info" => "--kernels=used",
+            "suppress-arch-warning" => "--suppress-arch-warning",
+            _ => bail!("-Xnvlink={option} is not supported in a device link for host code"),
+        };
+        flags.push(flag.to_owned());
+    }
+    words.extend(flags.into_iter().map(OsString::from));
+    for folder in parsed.library_paths {
+        words.extend(["-L".into(), folder.into_os_string()]);
+    }
+    words.push("--".into());
+    words.extend(parsed.inputs.into_iter().map(PathBuf::into_os_string));
+    Ok(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(typed: &str, expected: &str) {
+        let words = shlex::split(typed).expect("a command line");
+        let none = |_: &Path| Err(std::io::ErrorKind::NotFound.into());
+        let parsed = Parsed::parse(words.into_iter().map(OsString::from), &none).expect(typed);
+        let words = translated(parsed).expect(typed);
+        let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+        assert_eq!(words.join(" "), expected);
+    }
+
+    #[test]
+    fn a_command_line_is_translated() {
+        check(
+            "-arch=sm_90 -O3 -dlink a.o liba.a -o d.o -L/lib -lcudadevrt -Xnvlink -v,--ignore-host-info",
+            "-o d.o --arch=sm_90 --library=cudadevrt --verbose --kernels=all -L /lib -- a.o liba.a",
+        );
+        check(
+            "-lineinfo a.o b.o -o d.o",
+            "-o d.o --ident=a.o b.o -- a.o b.o",
+        );
+        check("-G a.o -o d.o", "-o d.o --ident=a.o --device-debug -- a.o");
+    }
+}

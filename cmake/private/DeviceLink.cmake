@@ -1,0 +1,218 @@
+# Device links that CMake does not make by itself.
+include_guard(GLOBAL)
+
+# Collects what <target> links that may hold device code, in the order of a link line: names of object libraries in
+# <objects>, those of them whose objects CMake does not link by itself also in <nested>, and names of static library
+# targets and of files in <libraries>.
+function(_rustnvlink_collect target objects_out nested_out libraries_out)
+  set(objects "")
+  set(nested "")
+  set(libraries "")
+  set(seen ${target})
+  set(waiting ${target})
+  while(waiting)
+    list(POP_FRONT waiting parent)
+    get_target_property(parent_type ${parent} TYPE)
+    _rustnvlink_direct_links(${parent} links)
+    foreach(link IN LISTS links)
+      if(NOT TARGET "${link}")
+        if(link MATCHES "\\.(a|o|rlib)$")
+          list(APPEND libraries "${link}")
+        endif()
+        continue()
+      endif()
+      get_target_property(aliased ${link} ALIASED_TARGET)
+      if(aliased)
+        set(link ${aliased})
+      endif()
+      if(link IN_LIST seen)
+        continue()
+      endif()
+      list(APPEND seen ${link})
+      get_target_property(type ${link} TYPE)
+      if(type MATCHES "^(SHARED_LIBRARY|MODULE_LIBRARY|EXECUTABLE)$")
+        # What stands behind it is linked into it.
+        continue()
+      endif()
+      list(APPEND waiting ${link})
+      if(type STREQUAL "OBJECT_LIBRARY" AND NOT parent_type STREQUAL "STATIC_LIBRARY")
+        list(APPEND objects ${link})
+        # CMake links objects into the target that names them, and not into those that name this one.
+        if(NOT parent STREQUAL target)
+          list(APPEND nested ${link})
+        endif()
+      elseif(type MATCHES "^(STATIC|UNKNOWN)_LIBRARY$")
+        # A library with a device link of its own holds nothing for another one.
+        get_target_property(is_resolved ${link} CUDA_RESOLVE_DEVICE_SYMBOLS)
+        if(NOT is_resolved)
+          list(APPEND libraries ${link})
+        endif()
+      endif()
+    endforeach()
+  endwhile()
+  list(REMOVE_DUPLICATES libraries)
+  set(${objects_out} "${objects}" PARENT_SCOPE)
+  set(${nested_out} "${nested}" PARENT_SCOPE)
+  set(${libraries_out} "${libraries}" PARENT_SCOPE)
+endfunction()
+
+# Sets <out> to the targets and files that <target> itself names to be linked.
+function(_rustnvlink_direct_links target out)
+  set(items "")
+  get_target_property(type ${target} TYPE)
+  get_target_property(is_imported ${target} IMPORTED)
+  set(properties INTERFACE_LINK_LIBRARIES)
+  if(NOT is_imported AND NOT type STREQUAL "INTERFACE_LIBRARY")
+    list(PREPEND properties SOURCES LINK_LIBRARIES)
+  endif()
+  foreach(property IN LISTS properties)
+    get_target_property(value ${target} ${property})
+    if(value)
+      list(APPEND items ${value})
+    endif()
+  endforeach()
+
+  set(links "")
+  foreach(item IN LISTS items)
+    # These name one target and nothing else depends on them.
+    if(item MATCHES "^\\$<(TARGET_OBJECTS|TARGET_NAME|LINK_ONLY|BUILD_INTERFACE):([^<>]*)>$")
+      set(item "${CMAKE_MATCH_2}")
+    endif()
+    list(APPEND links "${item}")
+  endforeach()
+  list(FILTER links EXCLUDE REGEX "^::@|^-|^$")
+  set(${out} "${links}" PARENT_SCOPE)
+endfunction()
+
+# Sets <out> to the options of the linker that the caller's arguments ask for.
+function(_rustnvlink_options out function)
+  set(options "")
+  foreach(architecture IN LISTS arg_ARCHITECTURES)
+    if(architecture MATCHES "^([0-9]+[af]?)(-real)?$")
+      list(APPEND options "--arch=sm_${CMAKE_MATCH_1}")
+    elseif(NOT architecture MATCHES "^[0-9]+[af]?-virtual$")
+      message(FATAL_ERROR "${function}: ARCHITECTURES has '${architecture}', which is nothing like 90, 90a or 90-real")
+    endif()
+  endforeach()
+  if(arg_ARCHITECTURES AND NOT options)
+    message(FATAL_ERROR "${function}: only machine code is linked, and ARCHITECTURES has ${arg_ARCHITECTURES}")
+  endif()
+  if(arg_KEEP_KERNELS)
+    list(APPEND options --kernels=all)
+  endif()
+  set(${out} ${options} ${arg_OPTIONS} PARENT_SCOPE)
+endfunction()
+
+# Reports what cmake_parse_arguments left over in the caller.
+macro(_rustnvlink_check_arguments function)
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "${function} does not know: ${arg_UNPARSED_ARGUMENTS}")
+  endif()
+  if(arg_KEYWORDS_MISSING_VALUES)
+    message(FATAL_ERROR "${function}: nothing follows ${arg_KEYWORDS_MISSING_VALUES}")
+  endif()
+endmacro()
+
+# Sets <out> to what the command line says for object libraries, files and static libraries, and <depends_out> to what a
+# custom command with it depends on.
+function(_rustnvlink_inputs out depends_out objects libraries)
+  set(inputs "")
+  set(depends "")
+  foreach(object IN LISTS objects)
+    if(TARGET "${object}")
+      list(APPEND inputs "$<TARGET_OBJECTS:${object}>")
+      # Makefiles wait for targets, not for files of other targets.
+      list(APPEND depends "${object}" "$<TARGET_OBJECTS:${object}>")
+    else()
+      get_filename_component(object "${object}" ABSOLUTE BASE_DIR "${CMAKE_CURRENT_SOURCE_DIR}")
+      list(APPEND inputs "${object}")
+      list(APPEND depends "${object}")
+    endif()
+  endforeach()
+  foreach(library IN LISTS libraries)
+    if(TARGET "${library}")
+      list(APPEND inputs "$<TARGET_FILE:${library}>")
+      list(APPEND depends "${library}" "$<TARGET_FILE:${library}>")
+    else()
+      get_filename_component(library "${library}" ABSOLUTE BASE_DIR "${CMAKE_CURRENT_SOURCE_DIR}")
+      list(APPEND inputs "${library}")
+      list(APPEND depends "${library}")
+    endif()
+  endforeach()
+  get_target_property(program RustNvLink::cudalink IMPORTED_LOCATION)
+  list(APPEND depends "${program}")
+  if(TARGET rustnvlink-programs)
+    list(APPEND depends rustnvlink-programs)
+  endif()
+  set(${out} "${inputs}" PARENT_SCOPE)
+  set(${depends_out} "${depends}" PARENT_SCOPE)
+endfunction()
+
+# Does what rustnvlink_device_link() asked for, when all is known of the target.
+function(_rustnvlink_finish_device_link target)
+  # CMake makes a device link for every target that it finds CUDA in.
+  set_property(TARGET ${target} PROPERTY CUDA_RESOLVE_DEVICE_SYMBOLS OFF)
+
+  foreach(part OBJECTS LIBRARIES OPTIONS)
+    get_property(asked_${part} TARGET ${target} PROPERTY _RUSTNVLINK_${part})
+  endforeach()
+
+  _rustnvlink_collect(${target} objects nested libraries)
+  foreach(object IN LISTS asked_OBJECTS)
+    if(NOT object IN_LIST objects)
+      list(APPEND objects "${object}")
+      list(APPEND nested "${object}")
+    endif()
+  endforeach()
+  foreach(object IN LISTS nested)
+    if(TARGET "${object}")
+      set(object "$<TARGET_OBJECTS:${object}>")
+    endif()
+    target_sources(${target} PRIVATE "${object}")
+  endforeach()
+  list(APPEND libraries ${asked_LIBRARIES})
+  list(REMOVE_DUPLICATES libraries)
+
+  _rustnvlink_inputs(inputs depends "${objects}" "${libraries}")
+  get_property(is_multi_config GLOBAL PROPERTY GENERATOR_IS_MULTI_CONFIG)
+  set(output "${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/${target}.dir/")
+  if(is_multi_config)
+    string(APPEND output "$<CONFIG>/")
+  endif()
+  string(APPEND output "rustnvlink_device_link.o")
+  set(command RustNvLink::cudalink link ${asked_OPTIONS} -o "${output}")
+
+  get_target_property(sources ${target} SOURCES)
+  if(sources MATCHES "\\.cu(;|$)")
+    # The objects of the target itself exist only just before it is linked.
+    add_custom_command(TARGET ${target} PRE_LINK
+      COMMAND ${command} "$<TARGET_OBJECTS:${target}>" ${inputs}
+      COMMENT "Linking device code of ${target}"
+      COMMAND_EXPAND_LISTS
+      VERBATIM
+    )
+    target_link_options(${target} PRIVATE "${output}")
+    list(FILTER depends EXCLUDE REGEX "^[^/$]")
+    set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${depends})
+    if(TARGET rustnvlink-programs)
+      add_dependencies(${target} rustnvlink-programs)
+    endif()
+    return()
+  endif()
+
+  get_target_property(pool ${target} JOB_POOL_LINK)
+  set(job_pool "")
+  if(pool)
+    set(job_pool JOB_POOL "${pool}")
+  endif()
+  add_custom_command(OUTPUT "${output}"
+    COMMAND ${command} --depfile "${output}.d" ${inputs}
+    DEPENDS ${depends}
+    DEPFILE "${output}.d"
+    COMMENT "Linking device code of ${target}"
+    COMMAND_EXPAND_LISTS
+    VERBATIM
+    ${job_pool}
+  )
+  target_sources(${target} PRIVATE "${output}")
+endfunction()

@@ -1,0 +1,11 @@
+# What CMake finds out about a Clang with a toolkit.
+get_filename_component(toolkit "$ENV{NVCC}/../.." ABSOLUTE)
+set(CMAKE_CUDA_COMPILER_ID_RUN 1)
+set(CMAKE_CUDA_COMPILER_FORCED 1)
+set(CMAKE_CUDA_COMPILER_ID Clang)
+set(CMAKE_CUDA_COMPILER_VERSION 20.1)
+set(CMAKE_CUDA_COMPILER "${CMAKE_CURRENT_LIST_DIR}/stand-in")
+set(CMAKE_CUDA_COMPILER_TOOLKIT_ROOT "${toolkit}")
+set(CMAKE_CUDA_COMPILER_TOOLKIT_VERSION 13.0)
+set(CMAKE_CUDA_DEVICE_LINKER "${toolkit}/bin/nvlink")
+set(CMAKE_CUDA_FATBINARY "${toolkit}/bin/fatbinary")

@@ -1,0 +1,50 @@
+# Builds a project whose device code only RustNvLink links, and checks what came out against nvcc. Then checks that a
+# build without changes does nothing, and that a change gets everywhere.
+include("${CMAKE_CURRENT_LIST_DIR}/run.cmake")
+
+set(copy "${build} sources")
+file(REMOVE_RECURSE "${build}" "${copy}")
+file(COPY "${source}/" "${source}/../shapes/" DESTINATION "${copy}" FILES_MATCHING PATTERN "*.cu" PATTERN "*.cpp")
+file(COPY "${source}/CMakeLists.txt" "${source}/rusty.rs" DESTINATION "${copy}")
+
+run("${CMAKE_COMMAND}" -S "${copy}" -B "${build}" -G "${generator}"
+  "-DCMAKE_CUDA_COMPILER=${nvcc}" "-DCMAKE_CUDA_COMPILER_LAUNCHER=${CMAKE_CURRENT_LIST_DIR}/compile-once"
+  -DCMAKE_CUDA_ARCHITECTURES=90-real ${options})
+build(steps)
+
+# The programs start: their device code registers itself with the runtime.
+foreach(program nested uses_rust own loads)
+  run("${build}/${program}")
+endforeach()
+
+# The same objects by nvcc.
+file(GLOB inner "${build}/CMakeFiles/inner.dir/*.o")
+file(GLOB outer "${build}/CMakeFiles/outer.dir/*.o")
+run("${nvcc}" -arch=sm_90 -dlink ${outer} ${inner} -o "${build}/nvcc.o")
+run("${same_images}" "${build}/nvcc.o" "${build}/CMakeFiles/nested.dir/rustnvlink_device_link.o")
+foreach(target plugin uses_rust own)
+  if(NOT EXISTS "${build}/CMakeFiles/${target}.dir/rustnvlink_device_link.o")
+    message(FATAL_ERROR "no device link of ${target}")
+  endif()
+  if(EXISTS "${build}/CMakeFiles/${target}.dir/cmake_device_link.o")
+    message(FATAL_ERROR "CMake has linked the device code of ${target}, too")
+  endif()
+endforeach()
+
+foreach(image fat.fatbin images/one.cubin described.h)
+  if(NOT EXISTS "${build}/${image}")
+    message(FATAL_ERROR "there is no ${image}")
+  endif()
+endforeach()
+
+build(steps)
+count(done "" ${steps})
+expect("steps of a build without changes" ${done} 0 ${steps})
+
+file(APPEND "${copy}/twice.cu" "// A change.\n")
+build(steps)
+count(compiled "Building CUDA" ${steps})
+expect("compilations of one change" ${compiled} 1 ${steps})
+# Four programs and libraries, and three images.
+count(linked "Linking device code" ${steps})
+expect("device links of one change" ${linked} 7 ${steps})

@@ -1,0 +1,3 @@
+#include "described.h"
+
+int main() { return 0; }
