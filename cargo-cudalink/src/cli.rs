@@ -1,6 +1,9 @@
 //! The command line. Every subcommand has its arguments and its work in the module of its name.
 
-use clap::{Parser, Subcommand};
+use std::env;
+use std::ffi::{OsStr, OsString};
+
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::cargo::WithDevice;
 use crate::{clean, doctor, inspect, link, nvcc_dlink, script, shell, style, toolkit};
@@ -11,6 +14,21 @@ use crate::{clean, doctor, inspect, link, nvcc_dlink, script, shell, style, tool
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+impl Cli {
+    /// Reads a command line. Variables that are set to nothing count as not set.
+    pub(crate) fn read(arguments: Vec<OsString>) -> Self {
+        let is_empty = |name: &OsStr| env::var_os(name).is_some_and(|v| v.is_empty());
+        let command = Self::command().mut_subcommands(|command| {
+            command.mut_args(|argument| match argument.get_env() {
+                Some(name) if is_empty(name) => argument.env(None),
+                _ => argument,
+            })
+        });
+        let matches = command.get_matches_from(arguments);
+        Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -47,7 +65,6 @@ pub(crate) enum Command {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_command_line_is_consistent() {

@@ -23,7 +23,6 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::Parser;
 
 use crate::cli::{Cli, Command};
 
@@ -31,7 +30,7 @@ fn main() -> ExitCode {
     if let Some(code) = stand_in::play() {
         return code;
     }
-    let cli = Cli::parse_from(arguments(env::args_os()));
+    let cli = Cli::read(arguments(env::args_os()));
     let done = |result: Result<()>| result.map(|()| ExitCode::SUCCESS);
     let result = match cli.command {
         Command::Build(arguments) => cargo::run(*arguments),

@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use clap::builder::BoolishValueParser;
 use clap::{Args, ValueEnum};
 use rustnvlink::arch::Sm;
 use rustnvlink::fatbin::CompressionMode;
@@ -61,6 +62,7 @@ pub(crate) struct Settings {
         env = "CUDALINK_DEVICE_DEBUG",
         num_args = 0..=1,
         require_equals = true,
+        value_parser = BoolishValueParser::new(),
         default_missing_value = "true",
         value_name = "BOOL",
         hide_env_values = true

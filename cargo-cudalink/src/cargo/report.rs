@@ -4,7 +4,7 @@ use std::io::{IsTerminal as _, Write as _};
 use std::time::Duration;
 
 use cargo_options::CommonOptions;
-use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
+use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
 
 use crate::journal::{Event, Level, Message, Report};
@@ -91,12 +91,13 @@ impl Reporter {
         if !self.terminal || self.quiet {
             return;
         }
-        let bar = ProgressBar::new_spinner();
+        // Nothing is drawn before all of it is known.
+        let mut bar = ProgressBar::hidden();
         if let Ok(style) = ProgressStyle::with_template("{prefix:>12.green.bold} {msg} {spinner}") {
-            bar.set_style(style);
+            bar = bar.with_style(style);
         }
-        bar.set_prefix("DeviceLink");
-        bar.set_message(text.to_owned());
+        let bar = bar.with_prefix("DeviceLink").with_message(text.to_owned());
+        bar.set_draw_target(ProgressDrawTarget::stderr());
         bar.enable_steady_tick(Duration::from_millis(100));
         self.bar = Some(bar);
     }
