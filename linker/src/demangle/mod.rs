@@ -21,6 +21,8 @@ const MAX_DEPTH: u32 = 200;
 /// How much text one part of a name may become; substitutions can double it
 /// with every letter.
 const MAX_TEXT: usize = 1 << 16;
+/// How much text all parts of a name may hold that can be substituted.
+const MAX_RECORDED: usize = 1 << 22;
 
 /// The readable form of a symbol's name; the name itself if there is none.
 pub fn readable(name: &str) -> String {
@@ -58,6 +60,7 @@ fn demangle(name: &str) -> Option<String> {
     let mut demangler = Demangler {
         rest: name.strip_prefix("_Z")?,
         substitutions: Vec::new(),
+        recorded: 0,
         depth: 0,
     };
     let text = demangler.encoding(Parts::All)?;
@@ -84,6 +87,8 @@ enum Substitution {
 struct Demangler<'n> {
     rest: &'n str,
     substitutions: Vec<Substitution>,
+    /// How much text they hold.
+    recorded: usize,
     depth: u32,
 }
 
@@ -153,8 +158,11 @@ impl<'n> Demangler<'n> {
         bounded(parts.join(", "))
     }
 
-    fn record(&mut self, substitution: Substitution) {
+    /// Remembers a part for later substitutions, while there is room.
+    fn record(&mut self, substitution: Substitution) -> Option<()> {
+        self.recorded += substitution.size();
         self.substitutions.push(substitution);
+        (self.recorded <= MAX_RECORDED).then_some(())
     }
 
     /// What stands behind the `S` of a substitution without a name of its

@@ -134,7 +134,7 @@ impl<'n> Demangler<'n> {
                 let scope = self.eat("St").then(|| Prefix::new("std"));
                 let mut name = self.unqualified_name(scope.as_ref())?;
                 if self.peek() == Some('I') {
-                    self.record(Substitution::Prefix(name.prefix.clone()));
+                    self.record(Substitution::Prefix(name.prefix.clone()))?;
                     self.add_arguments(&mut name.prefix)?;
                 }
                 Some(name)
@@ -187,7 +187,7 @@ impl<'n> Demangler<'n> {
                 }
                 ('I', Some(template)) => {
                     self.add_arguments(&mut template.prefix)?;
-                    self.record(Substitution::Prefix(template.prefix.clone()));
+                    self.record(Substitution::Prefix(template.prefix.clone()))?;
                     continue;
                 }
                 // The variable that a lambda initialises.
@@ -201,7 +201,7 @@ impl<'n> Demangler<'n> {
                 }
             };
             if is_recorded {
-                self.record(Substitution::Prefix(next.prefix.clone()));
+                self.record(Substitution::Prefix(next.prefix.clone()))?;
             }
             name = Some(next);
         }

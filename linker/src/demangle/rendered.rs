@@ -145,6 +145,14 @@ impl Rendered {
 }
 
 impl Substitution {
+    /// How much text it holds.
+    pub(super) fn size(&self) -> usize {
+        match self {
+            Self::Prefix(prefix) => prefix.text.len() + prefix.last.len(),
+            Self::Type(rendered) => rendered.left.len() + rendered.right.len(),
+        }
+    }
+
     /// It as a type.
     pub(super) fn into_type(self) -> Rendered {
         match self {

@@ -19,6 +19,8 @@ fn names_are_those_of_nvlink() {
 fn endless_names_end() {
     let nested = format!("_Z1f{}i", "P".repeat(1 << 20));
     assert_eq!(readable(&nested), nested);
+    let members = format!("_ZN{}fE", "1A".repeat(1 << 16));
+    assert_eq!(readable(&members), members);
     let mut doubled = String::from("_Z1fI1A");
     for _ in 0..64 {
         doubled.push_str("1BIS_S_E");

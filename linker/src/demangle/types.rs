@@ -90,7 +90,7 @@ impl Demangler<'_> {
             'T' => {
                 let parameter = self.template_parameter()?;
                 if self.peek() == Some('I') {
-                    self.record(Substitution::Type(Rendered::specifier(parameter.clone())));
+                    self.record(Substitution::Type(Rendered::specifier(parameter.clone())))?;
                     let arguments = self.template_arguments()?;
                     Some(Rendered::specifier(format!("{parameter}{arguments}")))
                 } else {
@@ -104,7 +104,7 @@ impl Demangler<'_> {
             }
             _ => self.named_type(),
         }?;
-        self.record(Substitution::Type(rendered.clone()));
+        self.record(Substitution::Type(rendered.clone()))?;
         Some(rendered)
     }
 
@@ -122,7 +122,7 @@ impl Demangler<'_> {
         let arguments = self.template_arguments()?;
         let text = bounded(format!("{}{arguments}", known.text()))?;
         let instance = Rendered::specifier(text).without_blank();
-        self.record(Substitution::Type(instance.clone()));
+        self.record(Substitution::Type(instance.clone()))?;
         Some(instance)
     }
 
@@ -214,7 +214,7 @@ impl Demangler<'_> {
                     .insert_str(at, &format!(" {}", qualifiers.trim_end()));
             } else {
                 member = member.qualified(&qualifiers);
-                self.record(Substitution::Type(member.clone()));
+                self.record(Substitution::Type(member.clone()))?;
             }
         }
         Some(member.pointer(&format!(" :: {class}::*")))
