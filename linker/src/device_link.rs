@@ -133,8 +133,10 @@ pub fn device_link(request: &Request, environment: &Environment) -> Linked {
 
 /// Links `files`, which have been read, instead of those that the request names.
 pub fn link_files(request: &Request, files: &Files, environment: &Environment) -> Linked {
-    let mut linked = Linked::default();
-    linked.files = files.names();
+    let mut linked = Linked {
+        files: files.names(),
+        ..Linked::default()
+    };
     let survey = files.survey();
     linked.host = survey.host;
     let mut targets: Vec<Sm> = match &request.targets[..] {
