@@ -11,6 +11,10 @@ use crate::merge::{Definition, Merged, SharedHome};
 
 /// So many names are explained; the others are only named.
 const MAX_EXPLAINED: usize = 20;
+/// How many names are compared with missing ones; each takes microseconds.
+const MAX_COMPARED: usize = 100_000;
+/// Longer names are not compared: that takes the product of their lengths.
+const MAX_LENGTH: usize = 256;
 /// How much alike two names are, from 0 to 1, of which one may be meant.
 const ALIKE: f64 = 0.93;
 
@@ -56,6 +60,7 @@ pub(super) fn report(laid_out: &LaidOut<'_>, diagnostics: &mut Diagnostics) {
     if missing.is_empty() {
         return;
     }
+    let compared = missing.len().min(MAX_EXPLAINED) * merged.symbols.len();
     let paths = CallPaths::new(&laid_out.pruned);
     for (index, &id) in missing.iter().enumerate() {
         let symbol = &merged.symbols[id];
@@ -72,7 +77,9 @@ pub(super) fn report(laid_out: &LaidOut<'_>, diagnostics: &mut Diagnostics) {
                 let path = paths.to(merged, user);
                 diagnostic = diagnostic.with_note(format_args!("needed by {path}, in '{place}'"));
             }
-            if let Some(meant) = alike(merged, &symbol.name) {
+            if compared <= MAX_COMPARED
+                && let Some(meant) = alike(merged, &symbol.name)
+            {
                 diagnostic = diagnostic.with_note(meant);
             }
             if symbol.name.starts_with("cuda") {
@@ -95,7 +102,8 @@ fn alike(merged: &Merged<'_>, missing: &str) -> Option<String> {
             symbol.definition,
             Definition::Section(_) | Definition::Common | Definition::Shared(_)
         );
-        if !is_defined || symbol.input.is_none() || symbol.name == missing {
+        let is_long = symbol.name.len().max(missing.len()) > MAX_LENGTH;
+        if !is_defined || is_long || symbol.input.is_none() || symbol.name == missing {
             continue;
         }
         let mut score = strsim::jaro_winkler(&symbol.name, missing);
