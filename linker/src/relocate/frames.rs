@@ -2,9 +2,10 @@
 //! that are gone are cut out, with the common entries only they used.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::error::{ParseError, Problem};
+use crate::id::SymbolId;
 use crate::layout::LaidOut;
 use crate::merge::{Relocation, SectionKind};
 
@@ -16,6 +17,9 @@ const COMMON_ENTRY: [u8; 8] = [0xff; 8];
 const LENGTH_FIELD: usize = 12;
 /// Where the address of the described function stands in an entry.
 const ADDRESS: u64 = 20;
+
+/// Where a common entry says how many bytes of code its figures count in.
+const CODE_UNIT: usize = 22;
 
 /// The entries of a `.debug_frame` section.
 pub(super) struct Frames {
@@ -95,6 +99,18 @@ impl Frames {
         let mut moved = Vec::with_capacity(self.entries.len());
         let mut common: Option<&Entry> = None;
         let mut common_start = 0;
+        // A weak function that another definition replaced is described twice.
+        let described = |entry: &Entry| {
+            let function = functions.get(&(entry.start as u64 + ADDRESS))?;
+            let is_kept = !entry.is_common && !function.discarded && live[function.symbol];
+            is_kept.then_some(function.symbol)
+        };
+        let in_use: HashMap<SymbolId, &Entry> = self
+            .entries
+            .iter()
+            .filter_map(|entry| Some((described(entry)?, entry)))
+            .collect();
+        let mut is_described = HashSet::new();
         for entry in &self.entries {
             moved.push(None);
             if entry.is_common {
@@ -112,7 +128,19 @@ impl Frames {
             }
             let start = bytes.len();
             *moved.last_mut().expect("just pushed") = Some(start);
-            bytes.extend_from_slice(&patched.bytes[entry.start..entry.end]);
+            let symbol = described(entry);
+            let used = symbol.and_then(|symbol| in_use.get(&symbol).copied());
+            let used = used.unwrap_or(entry);
+            if symbol.is_none_or(|symbol| is_described.insert(symbol)) {
+                bytes.extend_from_slice(&patched.bytes[used.start..used.end]);
+            } else {
+                let size = symbol.map_or(0, |s| laid_out.pruned.merged.symbols[s].size);
+                bytes.extend_from_slice(&without_instructions(size));
+                // Mercury code counts in bytes.
+                if let Some(unit) = bytes.get_mut(common_start + CODE_UNIT) {
+                    *unit = 1;
+                }
+            }
             bytes[start + LENGTH_FIELD..start + LENGTH_FIELD + 8]
                 .copy_from_slice(&(common_start as u64).to_le_bytes());
         }
@@ -134,4 +162,16 @@ impl Frames {
             resolved: patched.resolved,
         }
     }
+}
+
+/// What nvlink writes the second time it describes a function: its size in
+/// Mercury code and nothing else (case `weak_registers`).
+fn without_instructions(size: u64) -> [u8; 40] {
+    const LENGTH: u64 = 28;
+    const SIZE: usize = 28;
+    let mut entry = [0; 40];
+    entry[..4].fill(0xff);
+    entry[4..LENGTH_FIELD].copy_from_slice(&LENGTH.to_le_bytes());
+    entry[SIZE..SIZE + 8].copy_from_slice(&size.to_le_bytes());
+    entry
 }
