@@ -124,6 +124,15 @@ impl Diagnostic {
         Self::new(Severity::Fatal, "no-unified-index", text)
     }
 
+    /// What several images share cannot be joined into one object yet.
+    pub fn unified_relocatable(input: &str) -> Self {
+        let text = format!(
+            "'{input}' has unified functions or variables, which rustnvlink -r does not support; \
+             make the object with nvlink -r"
+        );
+        Self::new(Severity::Fatal, "unified-relocatable", text)
+    }
+
     /// An input holds addresses that a relocatable link filled in too early.
     pub fn stale_addresses(input: &str, spaces: &str) -> Self {
         let text = format!(

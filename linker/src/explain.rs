@@ -320,6 +320,11 @@ pub const EXPLANATIONS: &[Explanation] = &[
     ),
     of("unexpected-value", "The option takes no value."),
     of(
+        "unified-relocatable",
+        "Unified functions and variables have tables that several images share. A relocatable link \
+         of them needs nvlink.",
+    ),
+    of(
         "unknown-code",
         "--explain takes the code that stands in brackets behind a message.",
     ),

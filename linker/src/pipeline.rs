@@ -63,6 +63,10 @@ pub(crate) fn link_relocatable(
     diagnostics: &mut Diagnostics,
     reports: &mut Reports,
 ) -> Result<Option<Vec<u8>>, ParseError> {
+    if let Some(object) = objects.iter().find(|object| object.has_unified_symbols) {
+        diagnostics.push(Diagnostic::unified_relocatable(&object.name));
+        return Ok(None);
+    }
     let merged = merge(objects, options, diagnostics)?;
     if diagnostics.has_errors() {
         return Ok(None);
