@@ -234,6 +234,17 @@ fn choices_that_are_wrong_are_named() -> Result<()> {
     )?;
     project.write("Cargo.toml", MANIFEST)?;
     project.fail(&["build", "--arch", "sm_banana"], &["sm_banana"])?;
+    project.fail(
+        &["build", "--toolkit", "99.1.0"],
+        &[
+            "there is no CUDA toolkit 99.1.0",
+            "toolkit install --version 99.1.0",
+        ],
+    )?;
+    project.fail(
+        &["build", "--device-library", "no-such.a"],
+        &["error: app: cannot read", "no-such.a"],
+    )?;
     project.write(
         ".cargo/config.toml",
         "[build]\nrustflags = [\"-Clinker=no-such-cc\"]\n",

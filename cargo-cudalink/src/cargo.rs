@@ -99,7 +99,11 @@ pub(crate) fn run<C: CargoCommand + Args>(arguments: WithDevice<C>) -> Result<Ex
         let setting = format!("target.{triple}.linker={}", toml_string(path));
         cargo.common().config.push(setting);
     }
-    let toolkit = find_toolkit(&others);
+    let toolkit = match find_toolkit(&others) {
+        // Only whoever needs one has to be told that there is none, but a choice is meant to be followed.
+        Err(error) if others.toolkit.is_some() => return Err(error),
+        found => found,
+    };
     let mut compiled_for: Vec<Word<_>> = Vec::new();
     for settings in packages.values().chain([&others]) {
         for word in &settings.arch {

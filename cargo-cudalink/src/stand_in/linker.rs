@@ -53,29 +53,22 @@ pub(crate) fn run(plan: &Plan, triple: &str, arguments: Vec<OsString>) -> Result
     if line.relocatable || is_build_script || line.is_procedural_macro() {
         return host.replace();
     }
-    let search: Vec<PathBuf> = env::var_os("LIBRARY_PATH")
-        .iter()
-        .flat_map(env::split_paths)
-        .collect();
-    let mut objects = Objects::find(&line.files(&search))?;
     let package = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
-    let settings = plan.settings(package.as_deref());
-    for library in &settings.libraries {
-        objects.add(library)?;
-    }
-    if !objects.waits {
-        return host.replace();
-    }
     let image = Image {
         name: image_name(&output),
         output,
         triple,
+        settings: plan.settings(package.as_deref()),
         package,
-        settings,
         toolkit: plan.toolkit.as_ref().ok(),
         journal: Journal(&plan.journal),
     };
-    image.link(plan, objects, &host)
+    image.link(plan, &line, &host).inspect_err(|error| {
+        image.say(Level::Error, format!("{error:#}"));
+        image.journal.add(&Event::Failed {
+            image: image.name.clone(),
+        });
+    })
 }
 
 /// The name that users know: cargo puts a hash behind it.
@@ -110,7 +103,18 @@ struct Made {
 }
 
 impl Image<'_> {
-    fn link(&self, plan: &Plan, objects: Objects, host: &HostLink<'_>) -> Result<ExitCode> {
+    fn link(&self, plan: &Plan, line: &LinkLine, host: &HostLink<'_>) -> Result<ExitCode> {
+        let search: Vec<PathBuf> = env::var_os("LIBRARY_PATH")
+            .iter()
+            .flat_map(env::split_paths)
+            .collect();
+        let mut objects = Objects::find(&line.files(&search))?;
+        for library in &self.settings.libraries {
+            objects.add(library)?;
+        }
+        if !objects.waits {
+            return host.replace();
+        }
         let entry = Entry::lock(plan, &self.output)?;
         let key = self.key(plan, &objects)?;
         let placed = objects.placed;
@@ -124,12 +128,7 @@ impl Image<'_> {
             objects: objects.inputs.len(),
             bytes: objects.bytes(),
         });
-        let made = self.make(objects).inspect_err(|error| {
-            self.say(Level::Error, format!("{error:#}"));
-            self.journal.add(&Event::Failed {
-                image: self.name.clone(),
-            });
-        })?;
+        let made = self.make(objects)?;
         self.journal.add(&Event::Linked(made.record.report.clone()));
         match entry {
             Some(entry) => {
