@@ -210,14 +210,7 @@ fn link_for(
             linked.modules.push(name);
         }
     }
-    let inputs: Vec<Input<'_>> = loaded
-        .images
-        .iter()
-        .map(|image| Input {
-            name: &image.name,
-            data: &image.data,
-        })
-        .collect();
+    let inputs: Vec<Input<'_>> = loaded.images.iter().map(inputs::Image::input).collect();
     let options = Options {
         kernels: loaded.kernels,
         debug: request.debug,

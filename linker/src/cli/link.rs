@@ -12,7 +12,7 @@ use crate::Input;
 use crate::arch::Sm;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::fatbin::{self, FatbinOptions, LinkedImage};
-use crate::inputs::{self, Behaviour, Environment, Files, Loaded, Wanted};
+use crate::inputs::{self, Behaviour, Environment, Files, Image, Loaded, Wanted};
 use crate::options::{Keeping, Options};
 use crate::report::Reports;
 
@@ -180,14 +180,7 @@ fn link_one(
             Made::Object(object) => optimized = Some(object),
         }
     }
-    let mut inputs: Vec<Input<'_>> = loaded
-        .images
-        .iter()
-        .map(|image| Input {
-            name: &image.name,
-            data: &image.data,
-        })
-        .collect();
+    let mut inputs: Vec<Input<'_>> = loaded.images.iter().map(Image::input).collect();
     inputs.extend(optimized.as_ref().map(|data| Input {
         name: link_time::OBJECT,
         data,

@@ -8,6 +8,7 @@ use crate::merge::{InfoRecord, Payload};
 use crate::prune::Pruned;
 
 use super::inherit;
+use super::records::put;
 
 /// Moves the fragments of device functions to every kernel that reaches them.
 /// A lone kernel gets those of all live functions, reached or not, and its own
@@ -44,7 +45,15 @@ pub(super) fn collect<'d>(
             }
         }
         if !all.is_empty() {
-            set(&mut records[entry], &all);
+            let bytes = all.iter().flat_map(|word| word.to_le_bytes());
+            put(
+                &mut records[entry],
+                InfoRecord {
+                    format: Format::Sized,
+                    code: InfoCode::AT_ENTRY_FRAGMENTS,
+                    payload: Payload::Bytes(Cow::Owned(bytes.collect())),
+                },
+            );
         }
     }
     for (function, _) in of_functions {
@@ -63,19 +72,4 @@ fn fragments(records: &[InfoRecord<'_>]) -> Vec<u32> {
         .flat_map(|bytes| bytes.as_chunks::<4>().0)
         .map(|word| u32::from_le_bytes(*word))
         .collect()
-}
-
-/// Changes the record in its place, or adds it at the end.
-fn set(records: &mut Vec<InfoRecord<'_>>, fragments: &[u32]) {
-    let bytes = fragments.iter().flat_map(|word| word.to_le_bytes());
-    let payload = Payload::Bytes(Cow::Owned(bytes.collect()));
-    let mut all = records.iter_mut();
-    match all.find(|record| record.code == InfoCode::AT_ENTRY_FRAGMENTS) {
-        Some(record) => record.payload = payload,
-        None => records.push(InfoRecord {
-            format: Format::Sized,
-            code: InfoCode::AT_ENTRY_FRAGMENTS,
-            payload,
-        }),
-    }
 }

@@ -9,6 +9,8 @@ use crate::id::{FunctionId, Id as _, IdVec};
 use crate::merge::{Definition, InfoRecord, Payload};
 use crate::prune::Pruned;
 
+use super::records::put;
+
 /// How the values of the functions that a kernel reaches make its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rule {
@@ -166,16 +168,17 @@ fn value(records: &[InfoRecord<'_>], code: InfoCode) -> Option<u16> {
     values.reduce(|all, more| all | more)
 }
 
-/// Changes the record in its place, or adds it at the end.
+/// A record without a value stays as it is.
 fn set(records: &mut Vec<InfoRecord<'_>>, code: InfoCode, format: Format, value: u16) {
-    let payload = Payload::Head(value.to_le_bytes());
-    match records.iter_mut().find(|record| record.code == code) {
-        Some(record) if format != Format::NoValue => record.payload = payload,
-        Some(_) => {}
-        None => records.push(InfoRecord {
+    if format == Format::NoValue && records.iter().any(|record| record.code == code) {
+        return;
+    }
+    put(
+        records,
+        InfoRecord {
             format,
             code,
-            payload,
-        }),
-    }
+            payload: Payload::Head(value.to_le_bytes()),
+        },
+    );
 }

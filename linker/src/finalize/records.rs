@@ -139,17 +139,23 @@ pub(super) fn propagate<'d>(
 ) {
     for entry in pruned.entries() {
         if stacks[entry].is_none() {
-            let payload = Payload::Bytes(Cow::Owned(UNBOUNDED.to_le_bytes().to_vec()));
-            let list = &mut records[entry];
-            match list.iter_mut().find(|r| r.code == InfoCode::CRS_STACK_SIZE) {
-                Some(record) => record.payload = payload,
-                None => list.push(InfoRecord {
+            put(
+                &mut records[entry],
+                InfoRecord {
                     format: Format::Sized,
                     code: InfoCode::CRS_STACK_SIZE,
-                    payload,
-                }),
-            }
+                    payload: Payload::Bytes(Cow::Owned(UNBOUNDED.to_le_bytes().to_vec())),
+                },
+            );
         }
     }
     inherit::inherit(pruned, records);
+}
+
+/// Changes the record of this code in its place, or adds it at the end.
+pub(super) fn put<'d>(records: &mut Vec<InfoRecord<'d>>, record: InfoRecord<'d>) {
+    match records.iter_mut().find(|r| r.code == record.code) {
+        Some(place) => place.payload = record.payload,
+        None => records.push(record),
+    }
 }

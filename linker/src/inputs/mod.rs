@@ -20,6 +20,7 @@ use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use crate::Input;
 use crate::arch::Sm;
 use crate::diagnostic::Diagnostic;
 use crate::options::KernelFilter;
@@ -112,6 +113,16 @@ pub struct Image<'d> {
     /// A whole program, which is meant to be linked with the device runtime
     /// alone.
     is_alone: bool,
+}
+
+impl Image<'_> {
+    /// What a link takes.
+    pub(crate) fn input(&self) -> Input<'_> {
+        Input {
+            name: &self.name,
+            data: &self.data,
+        }
+    }
 }
 
 /// LTO-IR, perhaps in a container.
