@@ -124,13 +124,13 @@ impl Diagnostic {
         Self::new(Severity::Fatal, "no-unified-index", text)
     }
 
-    /// What several images share cannot be joined into one object yet.
-    pub fn unified_relocatable(input: &str) -> Self {
+    /// What several images share cannot be linked for this processor yet.
+    pub fn unified_mercury(target: Sm) -> Self {
         let text = format!(
-            "'{input}' has unified functions or variables, which rustnvlink -r does not support; \
-             make the object with nvlink -r"
+            "rustnvlink links unified functions and variables for sm_90 only, not for {target}; \
+             link with nvlink"
         );
-        Self::new(Severity::Fatal, "unified-relocatable", text)
+        Self::new(Severity::Fatal, "unified-mercury", text)
     }
 
     /// An input holds addresses that a relocatable link filled in too early.

@@ -320,9 +320,9 @@ pub const EXPLANATIONS: &[Explanation] = &[
     ),
     of("unexpected-value", "The option takes no value."),
     of(
-        "unified-relocatable",
-        "Unified functions and variables have tables that several images share. A relocatable link \
-         of them needs nvlink.",
+        "unified-mercury",
+        "Unified functions and variables have tables that several images share. Those of sm_100 \
+         and later processors need nvlink.",
     ),
     of(
         "unknown-code",

@@ -2,6 +2,7 @@
 
 use crate::arch::Sm;
 use crate::container::host::pattern_matches;
+use crate::cubin::UnifiedIndex;
 use crate::report;
 
 /// What a link keeps of its inputs.
@@ -140,6 +141,8 @@ pub struct Options {
     pub odr: Odr,
     /// What is told beside the image.
     pub reports: report::Wanted,
+    /// Where functions and variables stand that all images of a program share.
+    pub unified_index: Option<UnifiedIndex>,
     /// The bytes of our own record in `.note.nv.tkinfo`.
     pub tool_record: Vec<u8>,
 }
@@ -158,6 +161,7 @@ impl Options {
             call_graph: None,
             odr: Odr::Off,
             reports: report::Wanted::default(),
+            unified_index: None,
             tool_record: Vec::new(),
         }
     }

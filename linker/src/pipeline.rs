@@ -19,8 +19,12 @@ pub(crate) fn link_executable(
     diagnostics: &mut Diagnostics,
     reports: &mut Reports,
 ) -> Result<Option<Vec<u8>>, ParseError> {
-    if objects.iter().any(|object| object.has_unified_symbols) {
+    let is_unified = objects.iter().any(|object| object.has_unified_symbols);
+    if is_unified && options.unified_index.is_none() {
         diagnostics.push(Diagnostic::unified_without_index());
+        return Ok(None);
+    }
+    if lacks_unified(objects, options, diagnostics) {
         return Ok(None);
     }
     let merged = merge(objects, options, diagnostics)?;
@@ -36,7 +40,7 @@ pub(crate) fn link_executable(
             diagnostics.push(reason);
         }
     }
-    let laid_out = layout(pruned, diagnostics);
+    let laid_out = layout(pruned, options.keeping, diagnostics)?;
     if options.reports.map {
         reports.map = Some(report::map(&laid_out));
     }
@@ -54,6 +58,17 @@ pub(crate) fn link_executable(
     Ok(Some(write(&finalized, &options.tool_record)))
 }
 
+/// Unified functions and variables are linked before the Mercury generation.
+fn lacks_unified(objects: &[Object<'_>], options: &Options, diagnostics: &mut Diagnostics) -> bool {
+    let is_unified =
+        options.unified_index.is_some() || objects.iter().any(|object| object.has_unified_symbols);
+    let lacks = is_unified && options.target.has_mercury();
+    if lacks {
+        diagnostics.push(Diagnostic::unified_mercury(options.target));
+    }
+    lacks
+}
+
 /// Joins relocatable device objects into one. Undefined names are no errors
 /// here, and nothing is left out.
 pub(crate) fn link_relocatable(
@@ -63,8 +78,7 @@ pub(crate) fn link_relocatable(
     diagnostics: &mut Diagnostics,
     reports: &mut Reports,
 ) -> Result<Option<Vec<u8>>, ParseError> {
-    if let Some(object) = objects.iter().find(|object| object.has_unified_symbols) {
-        diagnostics.push(Diagnostic::unified_relocatable(&object.name));
+    if lacks_unified(objects, options, diagnostics) {
         return Ok(None);
     }
     let merged = merge(objects, options, diagnostics)?;

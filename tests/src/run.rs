@@ -93,6 +93,10 @@ impl Runner<'_> {
                 )?
             }
             Action::Write { output, text } => self.edit(output, text.clone().into_bytes())?,
+            Action::Words { output, words } => {
+                let bytes = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+                self.edit(output, bytes)?
+            }
             Action::Truncate {
                 output,
                 input,

@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use super::flags::Flag;
 use super::link_time::Made;
-use super::lower::{self, Request, Target};
+use super::lower::{Request, Target};
 use super::messages::Messages;
 use super::{Exit, depfile, fatal, link_time, output};
 use crate::Input;
 use crate::arch::Sm;
+use crate::cubin::UnifiedIndex;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::fatbin::{self, FatbinOptions, LinkedImage};
 use crate::inputs::{self, Behaviour, Environment, Files, Image, Loaded, Wanted};
@@ -58,16 +58,10 @@ fn link_all(
     environment: &Environment,
     messages: &mut Messages,
 ) -> Result<Exit, Diagnostic> {
-    if let Some(path) = &request.unified_index {
-        return Err(match std::fs::File::open(path) {
-            Ok(_) => lower::unsupported(Flag::UnifiedIndex),
-            Err(why) => fatal(
-                "unreadable-input",
-                format!("Could not open input file '{}'", path.display()),
-            )
-            .with_detail(why),
-        });
-    }
+    let index = match &request.unified_index {
+        Some(path) => Some(read_index(path, request.behaviour)?),
+        None => None,
+    };
     if request.behaviour == Behaviour::Nvlink
         && let Some(settings) = &request.link_time
         && let Some(folder) = &settings.nvvm
@@ -86,7 +80,14 @@ fn link_all(
         if request.targets.len() > 1 {
             messages.report = Some(target.to_string());
         }
-        let linked = link_one(request, target, &files, environment, messages)?;
+        let linked = link_one(
+            request,
+            target,
+            index.as_ref(),
+            &files,
+            environment,
+            messages,
+        )?;
         if exit == Exit::Success {
             exit = linked.exit;
         }
@@ -102,6 +103,28 @@ fn link_all(
         write_dependencies(request, &files)?;
     }
     Ok(exit)
+}
+
+/// Reads the index of unified functions and variables.
+fn read_index(path: &Path, behaviour: Behaviour) -> Result<UnifiedIndex, Diagnostic> {
+    let unreadable = |what: &str| {
+        let text = format!("Could not {what} '{}'", path.display());
+        fatal("unreadable-input", text)
+    };
+    let bytes =
+        std::fs::read(path).map_err(|why| unreadable("open input file").with_detail(why))?;
+    if bytes.is_empty() {
+        return Err(unreadable("read file").with_detail("it is empty"));
+    }
+    UnifiedIndex::parse(&path.to_string_lossy(), bytes)
+        .map_err(|e| Diagnostic::bad_input(&e, keeping(behaviour)))
+}
+
+fn keeping(behaviour: Behaviour) -> Keeping {
+    match behaviour {
+        Behaviour::Nvlink => Keeping::AsNvlink,
+        Behaviour::Own => Keeping::Reachable,
+    }
 }
 
 /// The processor of a target, and its name in messages.
@@ -138,6 +161,7 @@ fn wanted<'a>(request: &'a Request, target: Sm, target_name: &'a str) -> Wanted<
 fn link_one(
     request: &Request,
     target: &Target,
+    index: Option<&UnifiedIndex>,
     files: &Files,
     environment: &Environment,
     messages: &Messages,
@@ -185,7 +209,7 @@ fn link_one(
         name: link_time::OBJECT,
         data,
     }));
-    let options = options(request, sm, &loaded)?;
+    let options = options(request, sm, index, &loaded)?;
     let outcome = crate::link(&inputs, &options);
     let failed = print_all(&outcome.diagnostics, messages);
     write_reports(request, target, &outcome.reports)?;
@@ -210,7 +234,12 @@ fn link_one(
     })
 }
 
-fn options(request: &Request, target: Sm, loaded: &Loaded<'_>) -> Result<Options, Diagnostic> {
+fn options(
+    request: &Request,
+    target: Sm,
+    index: Option<&UnifiedIndex>,
+    loaded: &Loaded<'_>,
+) -> Result<Options, Diagnostic> {
     let tool_record = match &request.tool_record {
         Some(path) => std::fs::read(path).map_err(|why| {
             fatal(
@@ -224,10 +253,7 @@ fn options(request: &Request, target: Sm, loaded: &Loaded<'_>) -> Result<Options
     Ok(Options {
         target,
         image: request.image,
-        keeping: match request.behaviour {
-            Behaviour::Nvlink => Keeping::AsNvlink,
-            Behaviour::Own => Keeping::Reachable,
-        },
+        keeping: keeping(request.behaviour),
         kernels: loaded.kernels.clone(),
         debug: request.debug,
         resolved_relocations: request.resolved_relocations,
@@ -235,6 +261,7 @@ fn options(request: &Request, target: Sm, loaded: &Loaded<'_>) -> Result<Options
         call_graph: request.call_graph,
         odr: request.odr,
         reports: request.reports.clone(),
+        unified_index: index.cloned(),
         tool_record,
     })
 }

@@ -20,6 +20,7 @@ mod record;
 mod section_type;
 mod symbol;
 mod tables;
+mod unified_index;
 
 pub use attribute::{Attribute, IndirectBranch, Parameter, ParameterV2};
 pub use call_graph::{CallGraph, Edge, Signature};
@@ -36,6 +37,7 @@ pub use record::{Format, Record, Records};
 pub use section_type::SectionType;
 pub use symbol::{Binding, Place, Symbol, SymbolOther, SymbolType};
 pub use tables::{ActionField, RelocationAction, UnifiedEntry};
+pub use unified_index::{IndexSlot, IndexTable, UnifiedIndex, UnifiedTable};
 
 /// `e_machine` of every CUDA object.
 pub const EM_CUDA: u16 = 190;

@@ -76,6 +76,8 @@ section_types! {
     CUDA_RELOC_ACTION = 0x7000_000b;
     /// `.nv.uft`: the unified function table.
     CUDA_UFT = 0x7000_000e;
+    /// `.nv.uidx`: the index of unified functions and variables.
+    CUDA_UIDX = 0x7000_0010;
     /// `.nv.uft.entry`.
     CUDA_UFT_ENTRY = 0x7000_0011;
     /// `.nv.udt`: the unified data table.

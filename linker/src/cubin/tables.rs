@@ -9,8 +9,8 @@ use crate::error::{ParseError, Problem};
 pub struct UnifiedEntry {
     /// Its symbol.
     pub symbol: u32,
-    /// 1 in every object seen.
-    pub kind: u32,
+    /// What is known of it: [`Self::GIVEN`] and so on.
+    pub state: u32,
     /// Offset of its slot.
     pub offset: u64,
     /// The identity: the two numbers of PTX `.unified`.
@@ -18,6 +18,10 @@ pub struct UnifiedEntry {
 }
 
 impl UnifiedEntry {
+    /// Set in every object of the compiler.
+    pub const GIVEN: u32 = 1;
+    /// Set by every link (case `unified_funcs`).
+    pub const LINKED: u32 = 6;
     /// Size of an entry.
     pub const SIZE: usize = 32;
 
@@ -33,7 +37,7 @@ impl UnifiedEntry {
                 };
                 Self {
                     symbol: word(0) as u32,
-                    kind: (word(0) >> 32) as u32,
+                    state: (word(0) >> 32) as u32,
                     offset: word(8),
                     identity: [word(16), word(24)],
                 }
@@ -44,7 +48,7 @@ impl UnifiedEntry {
     /// Appends the entry.
     pub fn encode(&self, out: &mut Vec<u8>) {
         out.extend(self.symbol.to_le_bytes());
-        out.extend(self.kind.to_le_bytes());
+        out.extend(self.state.to_le_bytes());
         for word in [self.offset, self.identity[0], self.identity[1]] {
             out.extend(word.to_le_bytes());
         }
@@ -132,7 +136,7 @@ mod tests {
             entries,
             [UnifiedEntry {
                 symbol: 0x14,
-                kind: 1,
+                state: UnifiedEntry::GIVEN,
                 offset: 0,
                 identity: [0x1122_3344_5566_7788, 0x99aa_bbcc_ddee_ff00],
             }]

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use rustc_hash::FxHashSet;
+
 use crate::demangle::readable;
 use crate::diagnostic::Diagnostic;
 use crate::id::{FunctionId, Id as _};
@@ -23,19 +25,20 @@ pub(crate) fn table(pruned: &Pruned<'_>, names: Names) -> Diagnostic {
     );
     let registers = super::own_registers(pruned);
     let takers = takers(pruned);
+    let starts: FxHashSet<FunctionId> = pruned.starts().into_iter().collect();
     for (id, function) in pruned.merged.functions.enumerate() {
         let _ = write!(text, "\n{}: ", id.index() + 1);
         if !pruned.live.functions[id] {
             continue;
         }
-        if function.is_entry {
+        if starts.contains(&id) {
             text.push('^');
         }
         if function.address_taken.is_some() {
             text.push('&');
         }
         text.push_str(&spelled(pruned, id, names));
-        if function.text.is_some() {
+        if function.text.is_some() && !function.is_stub {
             let _ = write!(text, " [{}]", registers[id]);
         }
         text.push_str(" ->");

@@ -72,16 +72,21 @@ pub(super) fn inherit<'d>(
             sum
         };
         let reached = pruned.graph.over_callees(|f| own[f.index()], join);
-        let entries: Vec<FunctionId> = pruned.entries().collect();
+        let entries = pruned.starts();
+        let has_lone_kernel = pruned.entries().count() == 1;
         for &entry in &entries {
             let total = match rule {
-                _ if entries.len() == 1 => {
+                _ if has_lone_kernel => {
                     let live = pruned.live.functions.enumerate().filter(|&(_, &live)| live);
                     sum_of(&mut live.map(|(function, _)| function))
                 }
                 Rule::Total => sum_of(&mut pruned.graph.reached_from(entry).into_iter()),
                 Rule::Any | Rule::Most | Rule::Union => reached[entry],
             };
+            let is_slot = pruned.merged.functions[entry].is_stub;
+            if is_slot && code == InfoCode::SPARSE_MMA_MASK {
+                continue;
+            }
             if total != own[entry.index()]
                 && let Some(total) = total
             {
@@ -89,6 +94,27 @@ pub(super) fn inherit<'d>(
             }
         }
     }
+}
+
+/// Joins what the slots of unified functions have, in the order of the slots:
+/// they are one section, which belongs to the first. None of them
+/// multiplies sparse matrices.
+pub(super) fn join_slots<'d>(
+    pruned: &Pruned<'d>,
+    records: &mut IdVec<FunctionId, Vec<InfoRecord<'d>>>,
+) {
+    let functions = pruned.merged.functions.enumerate();
+    let mut slots = functions.filter(|(_, f)| f.is_stub).map(|(id, _)| id);
+    let Some(first) = slots.next() else { return };
+    for slot in slots {
+        let mut own = std::mem::take(&mut records[slot]);
+        records[first].append(&mut own);
+    }
+    records[first].push(InfoRecord {
+        format: Format::Half,
+        code: InfoCode::SPARSE_MMA_MASK,
+        payload: Payload::Head([0; 2]),
+    });
 }
 
 /// Live functions in the order in which their records came. That is the order

@@ -58,7 +58,7 @@ pub(crate) fn finalize<'d>(
     records::assume_unknown_masks(pruned, &mut function_records);
     let stacks = records::stack_sizes(pruned);
     registers::check_known(pruned, options.keeping, diagnostics);
-    for entry in pruned.entries() {
+    for entry in pruned.starts() {
         if stacks[entry].is_none() {
             let name = &pruned.merged.symbols[pruned.merged.functions[entry].symbol].name;
             let mut warning = Diagnostic::new(
@@ -92,6 +92,7 @@ pub(crate) fn finalize<'d>(
     externs::distribute(pruned, &mut function_records);
     fragments::collect(pruned, &mut function_records);
     inherit::sort_by_arrival(pruned, &own_codes, &mut function_records);
+    inherit::join_slots(pruned, &mut function_records);
     if options.verbose {
         // A link that has failed says nothing of stacks.
         let known = if diagnostics.has_errors() {

@@ -102,7 +102,7 @@ pub(super) fn module<'d>(
         records.push(record);
     }
     let rank = ranks(pruned);
-    let mut entries: Vec<FunctionId> = pruned.entries().collect();
+    let mut entries = pruned.starts();
     entries.sort_by_key(|&entry| rank[pruned.merged.functions[entry].symbol]);
     for entry in entries {
         let bytes = stacks[entry]

@@ -34,7 +34,7 @@ pub(super) fn check_known(pruned: &Pruned<'_>, keeping: Keeping, diagnostics: &m
         }
     }
     let unknown = pruned.merged.functions.enumerate().find(|(id, function)| {
-        function.text.is_some() && pruned.live.functions[*id] && !known[*id]
+        function.text.is_some() && !function.is_stub && pruned.live.functions[*id] && !known[*id]
     });
     if let Some((_, function)) = unknown {
         let symbol = &pruned.merged.symbols[function.symbol];

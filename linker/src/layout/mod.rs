@@ -5,11 +5,13 @@ mod listed;
 mod relocatable;
 mod shared;
 mod textures;
+mod unified;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::error::ParseError;
 use crate::id::SectionId;
 use crate::merge::{Definition, SectionKind};
-use crate::options::EarlyAddresses;
+use crate::options::{EarlyAddresses, Keeping};
 use crate::prune::Pruned;
 
 pub(crate) use shared::{RESERVED as RESERVED_SHARED, SharedLayout};
@@ -27,13 +29,19 @@ pub(crate) struct LaidOut<'d> {
     pub(crate) null_value: u64,
 }
 
-/// Places tentative definitions and shared memory.
-pub(crate) fn layout<'d>(mut pruned: Pruned<'d>, diagnostics: &mut Diagnostics) -> LaidOut<'d> {
+/// Places tentative definitions, what all images of a program share, and
+/// shared memory.
+pub(crate) fn layout<'d>(
+    mut pruned: Pruned<'d>,
+    keeping: Keeping,
+    diagnostics: &mut Diagnostics,
+) -> Result<LaidOut<'d>, ParseError> {
     place_commons(&mut pruned);
-    let shared = shared::layout(&mut pruned, diagnostics);
-    check_constants(&pruned, diagnostics);
+    unified::arrange(&mut pruned, keeping)?;
     pruned.add_section(".nv.callgraph", SectionKind::CallGraph, 0, 4, None);
     pruned.add_section(".nv.prototype", SectionKind::Prototype, 0, 4, None);
+    let shared = shared::layout(&mut pruned, diagnostics);
+    check_constants(&pruned, diagnostics);
     let texture_slots = textures::layout(&mut pruned);
     // The banks that the compiler's constants demand come between the sections
     // that every link makes (case `ocg_late`).
@@ -42,12 +50,12 @@ pub(crate) fn layout<'d>(mut pruned: Pruned<'d>, diagnostics: &mut Diagnostics) 
     if !pruned.merged.target.has_mercury() {
         pruned.add_section(".nv.rel.action", SectionKind::RelocAction, 0, 8, None);
     }
-    LaidOut {
+    Ok(LaidOut {
         pruned,
         shared,
         texture_slots,
         null_value,
-    }
+    })
 }
 
 /// Leaves memory to the last link. nvlink places tentative definitions, which

@@ -5,13 +5,13 @@
 //! the others get a place that is the same in all their kernels, and two of
 //! them share a place when no kernel sees both.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::bits::Bits;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::id::{FunctionId, IdVec, SectionId, SymbolId};
 use crate::list_sort::list_sort;
-use crate::merge::{Definition, ListedShared, SharedHome};
+use crate::merge::{Definition, ListedShared, SectionKind, SharedHome};
 use crate::prune::Pruned;
 
 use super::listed;
@@ -57,6 +57,12 @@ pub(super) struct KernelView {
     pub(super) size: u64,
 }
 
+impl KernelView {
+    fn is_used(&self) -> bool {
+        self.sees_common || self.dynamic || !self.own.is_empty()
+    }
+}
+
 /// Lays shared memory out for every kernel, dead ones included.
 pub(super) fn layout(pruned: &mut Pruned<'_>, diagnostics: &mut Diagnostics) -> SharedLayout {
     let mut layout = SharedLayout::default();
@@ -72,11 +78,16 @@ pub(super) fn layout(pruned: &mut Pruned<'_>, diagnostics: &mut Diagnostics) -> 
         return layout;
     }
     let uses = users(pruned);
+    let slots: FxHashSet<FunctionId> = pruned
+        .starts()
+        .into_iter()
+        .filter(|&start| pruned.merged.functions[start].is_stub)
+        .collect();
     let kernels: Vec<FunctionId> = pruned
         .merged
         .functions
         .enumerate()
-        .filter(|(_, f)| f.is_entry)
+        .filter(|&(id, f)| f.is_entry || slots.contains(&id))
         .map(|(id, _)| id)
         .collect();
     let seen_by = Visibility::new(pruned, &kernels);
@@ -132,6 +143,9 @@ pub(super) fn layout(pruned: &mut Pruned<'_>, diagnostics: &mut Diagnostics) -> 
         }
     }
     for (view, &kernel) in views.iter_mut().zip(&kernels) {
+        if slots.contains(&kernel) && view.is_used() {
+            add_section(pruned, kernel);
+        }
         place_own(pruned, kernel, view, &mut layout);
         if !common.is_empty() {
             raise_alignment(pruned, kernel, module_align);
@@ -193,6 +207,15 @@ pub(super) fn layout(pruned: &mut Pruned<'_>, diagnostics: &mut Diagnostics) -> 
         listed::list(pruned, &mut layout, &common, views, &dynamic, module_align);
     }
     layout
+}
+
+/// Gives the slot of a unified function shared memory as kernels have it.
+fn add_section(pruned: &mut Pruned<'_>, slot: FunctionId) {
+    let function = &pruned.merged.functions[slot];
+    let name = format!(".nv.shared.{}", pruned.merged.symbols[function.symbol].name);
+    let text = function.text;
+    let section = pruned.add_section(name, SectionKind::Shared, 0x43, 1, text);
+    pruned.merged.functions[slot].shared = Some(section);
 }
 
 /// The functions whose code names a variable.

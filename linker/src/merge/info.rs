@@ -90,8 +90,11 @@ impl<'d> Merger<'d, '_> {
                             record.code,
                             InfoCode::FRAME_SIZE | InfoCode::REGCOUNT | InfoCode::MAX_STACK_SIZE
                         );
-                        if of_definition && row.function.is_some() && row.input != Some(current.id)
-                        {
+                        let function = row.function.map(|f| &self.merged.functions[f]);
+                        let is_elsewhere = function.is_some() && row.input != Some(current.id);
+                        // Nor does an image say what a slot needs.
+                        let is_stub = function.is_some_and(|f| f.is_stub);
+                        if of_definition && (is_elsewhere || is_stub) {
                             return Ok(None);
                         }
                         Payload::Symbol(symbol, Cow::Borrowed(&record.payload[4..]))

@@ -5,14 +5,16 @@ use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::cubin::{InfoCode, InfoRecords, Place, SymbolType};
+use crate::cubin::{InfoCode, InfoRecords, Place, SymbolType, UnifiedTable};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::error::ParseError;
 use crate::id::{FunctionId, Id as _, IdVec, InputId, PrototypeId, SectionId, SymbolId};
 use crate::options::{DebugLevel, Keeping, KernelFilter, Options, ResolvedRelocations};
 use crate::read::{InputSection, Object, Role};
 
-use super::{Compat, ListedShared, Listing, Merged, NativeContent, Notes, SectionKind, Symbol};
+use super::{
+    Compat, ListedShared, Listing, Merged, NativeContent, Notes, SectionKind, Symbol, Unified,
+};
 
 /// Where a section of the current input went.
 #[derive(Debug, Clone, Copy)]
@@ -107,6 +109,11 @@ pub(super) struct Merger<'d, 'l> {
     pub(super) defined_commons: FxHashSet<SymbolId>,
 }
 
+fn has_unified_functions(object: &Object<'_>) -> bool {
+    let functions = Role::UnifiedEntries(UnifiedTable::Functions);
+    object.sections.iter().any(|s| s.role == functions)
+}
+
 fn listed_shared(options: &Options) -> ListedShared {
     if options.debug == DebugLevel::Symbols || !options.image.is_executable() {
         return ListedShared::All;
@@ -171,6 +178,10 @@ impl<'d, 'l> Merger<'d, 'l> {
                 resolved_relocations: options.resolved_relocations,
                 compat: Compat::new(target),
                 notes: Notes::new(target),
+                unified: Unified {
+                    index: options.unified_index.clone(),
+                    ..Unified::default()
+                },
                 inputs: objects.iter().map(|o| o.name.clone()).collect(),
             },
             diagnostics,
@@ -190,12 +201,18 @@ impl<'d, 'l> Merger<'d, 'l> {
             (".symtab_shndx", SectionKind::SymbolSections, 4, 0),
             (".note.nv.tkinfo", SectionKind::ToolNote, 4, 0x200_0000),
             (".note.nv.cuinfo", SectionKind::DriverNote, 4, 0x100_0000),
-            (".nv.info", SectionKind::Info, 4, 0),
         ] {
             merger.section(name, kind, flags, align, None);
         }
+        if options.image.is_executable() && objects.iter().any(has_unified_functions) {
+            merger.unified_entries(UnifiedTable::Functions, 32);
+        }
+        merger.section(".nv.info", SectionKind::Info, 0, 4, None);
         if target.is_hopper_or_newer() {
             merger.section(".nv.compat", SectionKind::Compat, 0, 4, None);
+        }
+        if options.unified_index.is_some() {
+            merger.section(".nv.uidx", SectionKind::UnifiedIndex, 0, 1, None);
         }
         merger
     }
@@ -251,7 +268,14 @@ impl<'d, 'l> Merger<'d, 'l> {
         sections.dedup();
         for index in sections {
             match current.object.sections[index as usize].role {
-                Role::Constant(_) | Role::GlobalInit | Role::Debug | Role::SharedReserved => {
+                Role::UnifiedEntries(table) => {
+                    self.unified_entries(table, 8);
+                }
+                Role::Constant(_)
+                | Role::GlobalInit
+                | Role::UnifiedData
+                | Role::Debug
+                | Role::SharedReserved => {
                     if self.place(current, index as usize).is_none() {
                         self.merge_unused_constants(current, index as usize);
                     }
@@ -270,7 +294,7 @@ impl<'d, 'l> Merger<'d, 'l> {
                 | Role::Text
                 | Role::Global
                 | Role::Shared
-                | Role::RelocAction => {}
+                | Role::LinkerMade => {}
             }
         }
     }
@@ -294,6 +318,7 @@ impl<'d, 'l> Merger<'d, 'l> {
             Role::Debug => {
                 self.place(current, index);
             }
+            Role::UnifiedEntries(table) => self.merge_unified(current, table, section)?,
             Role::CallGraph => self.merge_call_graph(current, section)?,
             Role::Prototype => self.merge_prototypes(current, section)?,
             Role::Info => self.merge_info(current, section)?,
@@ -304,10 +329,11 @@ impl<'d, 'l> Merger<'d, 'l> {
             | Role::Text
             | Role::Constant(_)
             | Role::GlobalInit
+            | Role::UnifiedData
             | Role::Global
             | Role::Shared
             | Role::SharedReserved
-            | Role::RelocAction => {}
+            | Role::LinkerMade => {}
         }
         Ok(())
     }
@@ -332,6 +358,7 @@ impl<'d, 'l> Merger<'d, 'l> {
         let kind = match input.role {
             Role::Constant(bank) => SectionKind::Constant(bank),
             Role::GlobalInit => SectionKind::GlobalInit,
+            Role::UnifiedData => SectionKind::UnifiedData,
             Role::Global => SectionKind::Global,
             Role::Shared => SectionKind::Shared,
             Role::SharedReserved => SectionKind::SharedReserved,
@@ -347,7 +374,8 @@ impl<'d, 'l> Merger<'d, 'l> {
             | Role::Rel
             | Role::Rela
             | Role::Text
-            | Role::RelocAction => return None,
+            | Role::UnifiedEntries(_)
+            | Role::LinkerMade => return None,
         };
         let section = self.section(input.name, kind, input.flags, 1, target);
         self.merged.sections[section].entry_size = input.entry_size;

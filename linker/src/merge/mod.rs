@@ -15,17 +15,25 @@ mod notes;
 mod relocations;
 mod stale;
 mod symbols;
+mod unified;
 
 use std::borrow::Cow;
 
 use crate::arch::Sm;
-use crate::cubin::{Binding, Format, InfoCode, Section as FileSection, SymbolOther, SymbolType};
+use crate::cubin::{
+    Binding, Format, InfoCode, Section as FileSection, SymbolOther, SymbolType, UnifiedEntry,
+    UnifiedTable,
+};
 use crate::id::{FunctionId, Id as _, IdVec, InputId, PrototypeId, SectionId, SymbolId};
 use crate::options::{ImageKind, ResolvedRelocations};
 
 pub(crate) use compat::Compat;
 pub(crate) use merger::merge;
 pub(crate) use notes::Notes;
+pub(crate) use unified::{Slot, Unified};
+
+/// Size of the slot of a unified function.
+pub(crate) const STUB_SIZE: u64 = 128;
 
 /// What an output section is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -62,6 +70,15 @@ pub(crate) enum SectionKind {
     Constant(u8),
     /// Code of one function.
     Text,
+    /// The slots of unified functions: `.nv.uft` of executables, and one
+    /// `.nv.uft.rel.*` for each in relocatable objects.
+    Stubs,
+    /// `.nv.udt`.
+    UnifiedData,
+    /// `.nv.uft.entry` and `.nv.udt.entry`.
+    UnifiedEntries(UnifiedTable),
+    /// `.nv.uidx`.
+    UnifiedIndex,
     /// `.nv.global.init`.
     GlobalInit,
     /// `.nv.global`.
@@ -249,6 +266,8 @@ pub(crate) struct Function<'d> {
     /// The kernel's shared memory; `None` for device functions.
     pub(crate) shared: Option<SectionId>,
     pub(crate) is_entry: bool,
+    /// It is the slot of a unified function, which any program may enter.
+    pub(crate) is_stub: bool,
     /// Direct callees, in input order.
     pub(crate) calls: Vec<FunctionId>,
     /// The signature under which its address is taken.
@@ -380,6 +399,7 @@ pub(crate) struct Merged<'d> {
     pub(crate) resolved_relocations: ResolvedRelocations,
     pub(crate) compat: Compat,
     pub(crate) notes: Notes<'d>,
+    pub(crate) unified: Unified,
     pub(crate) inputs: Vec<String>,
 }
 
@@ -388,7 +408,10 @@ impl<'d> Merged<'d> {
     /// is an alias of.
     pub(crate) fn owner(&self, symbol: SymbolId) -> Option<FunctionId> {
         match self.symbols[symbol].definition {
-            Definition::Section(section) if self.symbols[symbol].kind == SymbolType::FUNC => {
+            Definition::Section(section)
+                if self.symbols[symbol].kind == SymbolType::FUNC
+                    && self.sections[section].kind == SectionKind::Text =>
+            {
                 self.sections[section].function
             }
             _ => None,
@@ -428,6 +451,8 @@ impl<'d> Merged<'d> {
                 SectionKind::Rela | SectionKind::ResolvedRela | SectionKind::Symbols => 24,
                 SectionKind::CallGraph | SectionKind::Prototype | SectionKind::RelocAction => 8,
                 SectionKind::SymbolSections => 4,
+                SectionKind::UnifiedEntries(_) => UnifiedEntry::SIZE as u64,
+                SectionKind::Stubs => STUB_SIZE,
                 _ => 0,
             },
             content: Content {

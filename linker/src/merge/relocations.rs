@@ -1,5 +1,7 @@
 //! Relocations move to output sections and output symbols.
 
+use std::borrow::Cow;
+
 use crate::arch::reserved;
 use crate::cubin::{Relocation as FileRelocation, Symbol as FileSymbol, SymbolType};
 use crate::error::{ParseError, Problem};
@@ -38,7 +40,14 @@ impl<'d> Merger<'d, '_> {
             // One without relocations leaves no name behind (cases `jump_table` on sm_90 and
             // `weak_lineinfo`).
             if !is_discarded {
-                self.section(section.name, kind, 0x40, 8, Some(patched.section));
+                // The slots of unified functions have one section together.
+                let name = match self.merged.sections[patched.section].kind {
+                    SectionKind::Stubs if self.merged.image.is_executable() => {
+                        format!(".rela{}", self.merged.sections[patched.section].name).into()
+                    }
+                    _ => Cow::Borrowed(section.name),
+                };
+                self.section(name, kind, 0x40, 8, Some(patched.section));
                 if self.merged.resolved_relocations == ResolvedRelocations::Recorded {
                     let patched_name = &self.merged.sections[patched.section].name;
                     let name = format!(".nv.resolvedrela{patched_name}");

@@ -80,6 +80,7 @@ impl<'d> Merger<'d, '_> {
             info: None,
             shared: None,
             is_entry: false,
+            is_stub: false,
             calls: Vec::new(),
             address_taken: None,
             indirect_calls: Vec::new(),
@@ -103,7 +104,15 @@ impl<'d> Merger<'d, '_> {
             return;
         }
         let input = current.object.sections[text];
-        let section = self.new_section(input.name.into(), SectionKind::Text, 6, input.align, None);
+        if input.is_stub() && self.merged.image.is_executable() {
+            self.define_stub(current, id, symbol, text);
+            return;
+        }
+        let kind = match input.is_stub() {
+            true => SectionKind::Stubs,
+            false => SectionKind::Text,
+        };
+        let section = self.new_section(input.name.into(), kind, 6, input.align, None);
         self.merged.sections[section]
             .content
             .append(input.data, input.size, input.align);
@@ -114,7 +123,10 @@ impl<'d> Merger<'d, '_> {
         self.merged.sections[section].function = Some(function);
         let merged = &mut self.merged.symbols[id];
         merged.binding = symbol.binding;
-        merged.other = symbol.other;
+        // What marks unified functions comes with the first file that names
+        // one (case `unified_program`).
+        let mark = merged.other.0 & SymbolOther::MANAGED;
+        merged.other = SymbolOther(symbol.other.0 & !SymbolOther::MANAGED | mark);
         merged.size = symbol.size;
         merged.value = symbol.value;
         merged.input = Some(current.id);

@@ -143,7 +143,7 @@ fn live_functions(
     let mut pending: Vec<FunctionId> = merged
         .functions
         .enumerate()
-        .filter(|(_, f)| f.is_entry && is_kept(&merged.symbols[f.symbol].name))
+        .filter(|(_, f)| f.is_stub || f.is_entry && is_kept(&merged.symbols[f.symbol].name))
         .map(|(id, _)| id)
         .collect();
     let mut takers = vec![Vec::new(); merged.prototypes.len()];
@@ -205,6 +205,19 @@ impl<'d> Pruned<'d> {
             .enumerate()
             .filter(|&(id, f)| f.is_entry && live[id])
             .map(|(id, _)| id)
+    }
+
+    /// Where programs begin: the kernels and the slots of unified functions,
+    /// which other images enter. Beside a lone kernel nvlink does not look at
+    /// the slots (case `unified_kernels`).
+    pub(crate) fn starts(&self) -> Vec<FunctionId> {
+        let has_lone_kernel = self.entries().count() == 1;
+        let live = &self.live.functions;
+        let functions = self.merged.functions.enumerate();
+        functions
+            .filter(|&(id, f)| live[id] && (f.is_entry || f.is_stub && !has_lone_kernel))
+            .map(|(id, _)| id)
+            .collect()
     }
 
     /// Makes a live section, last in every order.

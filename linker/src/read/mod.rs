@@ -8,7 +8,9 @@
 
 mod native;
 
-use crate::cubin::{File, Place, Relocation, Section, SectionType, Symbol, SymbolOther};
+use crate::cubin::{
+    File, Place, Relocation, Section, SectionType, Symbol, SymbolOther, UnifiedTable,
+};
 use crate::error::{ParseError, Problem};
 
 pub(crate) use native::{Native, NativeRole};
@@ -19,6 +21,9 @@ pub(crate) const SHF_MERCURY: u64 = 0x1000_0000;
 pub(crate) const SHF_INFO_LINK: u64 = 0x40;
 /// Set on code.
 const SHF_EXECINSTR: u64 = 0x4;
+
+/// How the names of sections begin that hold the slot of a unified function.
+const STUB_SECTION: &str = ".nv.uft.rel.";
 
 /// What a section is to the link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +54,10 @@ pub(crate) enum Role {
     Constant(u8),
     /// Initialised variables.
     GlobalInit,
+    /// Variables that all images of a program share.
+    UnifiedData,
+    /// Which functions or variables all images of a program share.
+    UnifiedEntries(UnifiedTable),
     /// Variables without initial values.
     Global,
     /// Shared memory.
@@ -57,8 +66,8 @@ pub(crate) enum Role {
     SharedReserved,
     /// Debug information and anything else that is not loaded.
     Debug,
-    /// Made by the linker in executables; in inputs it carries nothing.
-    RelocAction,
+    /// Made by the linker; in inputs it carries nothing.
+    LinkerMade,
 }
 
 /// One section of the link view.
@@ -85,6 +94,11 @@ pub(crate) struct InputSection<'d> {
 }
 
 impl InputSection<'_> {
+    /// Whether this is the code of a unified function's slot.
+    pub(crate) fn is_stub(&self) -> bool {
+        self.role == Role::Text && self.name.starts_with(STUB_SECTION)
+    }
+
     /// The section this one belongs to, by its `sh_info`.
     pub(crate) fn target(&self) -> Option<usize> {
         (self.flags & SHF_INFO_LINK != 0 || matches!(self.role, Role::Rel | Role::Rela))
@@ -300,7 +314,10 @@ fn role(kind: SectionType, flags: u64) -> Role {
         SectionType::CUDA_GLOBAL => Role::Global,
         SectionType::CUDA_SHARED => Role::Shared,
         SectionType::CUDA_SHARED_RESERVED => Role::SharedReserved,
-        SectionType::CUDA_RELOC_ACTION => Role::RelocAction,
+        SectionType::CUDA_RELOC_ACTION | SectionType::CUDA_UIDX => Role::LinkerMade,
+        SectionType::CUDA_UDT => Role::UnifiedData,
+        SectionType::CUDA_UFT_ENTRY => Role::UnifiedEntries(UnifiedTable::Functions),
+        SectionType::CUDA_UDT_ENTRY => Role::UnifiedEntries(UnifiedTable::Variables),
         SectionType::CUDA_MERC_CONSTANT_OPTIMIZER => Role::Constant(OPTIMIZER_BANK),
         _ => match kind.constant_bank() {
             Some(bank) => Role::Constant(bank),

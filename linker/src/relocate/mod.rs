@@ -232,7 +232,7 @@ fn apply(
         }
         (Class::Dropped | Class::Yield | Class::UnusedClear, Some(_)) => return Ok(()),
         (Class::Dropped | Class::UnusedClear, None) if is_function => return Ok(()),
-        (Class::Unified { plain }, None) if resolver.is_executable() => plain,
+        (Class::Unified { plain }, None) if resolver.knows_no_unified() => plain,
         (Class::FunctionDescriptor, _) if !is_function => {
             return Err(fail("the target is not a function".to_owned()));
         }

@@ -80,16 +80,24 @@ impl<'a, 'd> Resolver<'a, 'd> {
         self.laid_out.pruned.merged.image.is_executable()
     }
 
+    /// Whether unified addresses are ordinary ones: no image shares them.
+    pub(super) fn knows_no_unified(&self) -> bool {
+        self.is_executable() && self.laid_out.pruned.merged.unified.index.is_none()
+    }
+
     /// Whether all addresses are left to a later link.
     pub(super) fn leaves_addresses(&self) -> bool {
         self.laid_out.pruned.merged.image == ImageKind::Relocatable(EarlyAddresses::Leave)
     }
 
-    /// Whether the target is a name only the linker could define, in a link
-    /// that does not.
+    /// Whether the target is a table of unified functions or variables, in a
+    /// program without unified functions (case `unified_funcs`).
     pub(super) fn is_ignored(&self, relocation: &Relocation) -> bool {
-        let symbol = &self.laid_out.pruned.merged.symbols[relocation.symbol];
-        symbol.definition == Definition::Undefined && reserved::is_unified_table(&symbol.name)
+        let merged = &self.laid_out.pruned.merged;
+        let symbol = &merged.symbols[relocation.symbol];
+        merged.unified.functions.is_empty()
+            && symbol.definition == Definition::Undefined
+            && reserved::is_unified_table(&symbol.name)
     }
 
     /// Whether offsets count bytes of the section. Those of Mercury code count

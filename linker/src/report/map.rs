@@ -68,6 +68,8 @@ fn holds_program(section: &Section<'_>) -> bool {
         | SectionKind::Constant(_)
         | SectionKind::Global
         | SectionKind::GlobalInit
+        | SectionKind::Stubs
+        | SectionKind::UnifiedData
         | SectionKind::Shared
         | SectionKind::SharedReserved => section.content.size > 0,
         _ => false,

@@ -1,9 +1,9 @@
 //! Records and tables as bytes.
 
-use crate::cubin::{Format, Place};
+use crate::cubin::{Format, Place, UnifiedEntry, UnifiedTable};
 use crate::finalize::{Edge, Finalized};
 use crate::id::PrototypeId;
-use crate::merge::{Form, InfoRecord, Payload, Relocation};
+use crate::merge::{Form, InfoRecord, Merged, Payload, Relocation, Slot};
 use crate::options::ImageKind;
 
 use super::numbering::SymbolNumbers;
@@ -95,6 +95,28 @@ pub(super) fn prototypes(
         .iter()
         .flat_map(|&(function, prototype)| [symbols.number[function], signature(prototype)]);
     words.flat_map(u32::to_le_bytes).collect()
+}
+
+/// The entries of a table of unified functions or variables.
+pub(super) fn unified(
+    merged: &Merged<'_>,
+    table: UnifiedTable,
+    symbols: &SymbolNumbers,
+) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for member in merged.unified.members(table) {
+        let entry = UnifiedEntry {
+            symbol: symbols.number[member.symbol],
+            state: UnifiedEntry::GIVEN | UnifiedEntry::LINKED,
+            offset: match member.slot {
+                Slot::Indexed(offset) => offset,
+                Slot::Merged => merged.symbols[member.symbol].value,
+            },
+            identity: member.identity,
+        };
+        entry.encode(&mut bytes);
+    }
+    bytes
 }
 
 /// The fields of one symbol table entry.

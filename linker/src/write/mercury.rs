@@ -20,7 +20,9 @@ use crate::read::native_bank;
 
 use super::encode;
 use super::image::{Body, FileKind, Load, OutputSection, Plan, SegmentKind, Segments};
-use super::native::{SectionNumbers, file_flags, section_type, segment, symbol_names};
+use super::native::{
+    SectionNumbers, file_flags, section_type, segment, symbol_names, unified_index, unified_link,
+};
 use super::numbering::{Presence, SymbolNumbers};
 
 use tables::Names;
@@ -214,7 +216,12 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
                 let resolved = native.map_or(&[][..], |native| &native.resolved);
                 Body::Bytes(encode::resolved(resolved, &symbols))
             }
-            SectionKind::Text => {
+            SectionKind::UnifiedEntries(table) => {
+                link = unified_link(merged, table, symbol_table);
+                Body::Bytes(encode::unified(merged, table, &symbols))
+            }
+            SectionKind::UnifiedIndex => Body::Borrowed(unified_index(merged)),
+            SectionKind::Text | SectionKind::Stubs => {
                 link = symbol_table;
                 info = section
                     .function
@@ -229,7 +236,9 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
                 };
                 native_bytes(finalized, id)
             }
-            SectionKind::Constant(_) | SectionKind::GlobalInit => native_bytes(finalized, id),
+            SectionKind::Constant(_) | SectionKind::GlobalInit | SectionKind::UnifiedData => {
+                native_bytes(finalized, id)
+            }
             SectionKind::SharedReserved => {
                 Body::Empty(section.content.size + reserved::SHARED_START)
             }

@@ -1,10 +1,10 @@
 //! The plan of an image before the Mercury generation.
 
 use crate::arch::{FileFlags, reserved};
-use crate::cubin::{Place, SectionType, SymbolType};
+use crate::cubin::{Place, SectionType, SymbolType, UnifiedTable};
 use crate::finalize::{Finalized, own_registers};
 use crate::id::{IdVec, SectionId, SymbolId};
-use crate::merge::{Definition, Form, SectionKind};
+use crate::merge::{Definition, Form, Merged, SectionKind};
 use crate::name_table::NameTable;
 use crate::options::ImageKind;
 
@@ -37,6 +37,8 @@ pub(super) fn class(kind: SectionKind) -> u8 {
         SectionKind::Debug => 1,
         SectionKind::ToolNote
         | SectionKind::DriverNote
+        | SectionKind::UnifiedEntries(_)
+        | SectionKind::UnifiedIndex
         | SectionKind::Info
         | SectionKind::Compat
         | SectionKind::CallGraph
@@ -44,8 +46,8 @@ pub(super) fn class(kind: SectionKind) -> u8 {
         | SectionKind::RelocAction => 2,
         SectionKind::Rel | SectionKind::Rela | SectionKind::ResolvedRela => 3,
         SectionKind::Constant(_) => 4,
-        SectionKind::Text => 5,
-        SectionKind::GlobalInit => 6,
+        SectionKind::Text | SectionKind::Stubs => 5,
+        SectionKind::GlobalInit | SectionKind::UnifiedData => 6,
         SectionKind::Global | SectionKind::Shared | SectionKind::SharedReserved => 7,
     }
 }
@@ -71,6 +73,11 @@ fn executable_type(kind: SectionKind) -> SectionType {
         SectionKind::Symbols => SectionType::SYMTAB,
         SectionKind::SymbolSections => SectionType::SYMTAB_SHNDX,
         SectionKind::ToolNote | SectionKind::DriverNote => SectionType::NOTE,
+        SectionKind::UnifiedEntries(UnifiedTable::Functions) => SectionType::CUDA_UFT_ENTRY,
+        SectionKind::UnifiedEntries(UnifiedTable::Variables) => SectionType::CUDA_UDT_ENTRY,
+        SectionKind::UnifiedIndex => SectionType::CUDA_UIDX,
+        SectionKind::Stubs => SectionType::CUDA_UFT,
+        SectionKind::UnifiedData => SectionType::CUDA_UDT,
         SectionKind::Info => SectionType::CUDA_INFO,
         SectionKind::Compat => SectionType::CUDA_COMPAT,
         SectionKind::CallGraph => SectionType::CUDA_CALLGRAPH,
@@ -87,6 +94,21 @@ fn executable_type(kind: SectionKind) -> SectionType {
             SectionType::NOBITS
         }
     }
+}
+
+/// Entries of functions name no symbol table in executables, though they do
+/// in all that the compiler makes.
+pub(super) fn unified_link(merged: &Merged<'_>, table: UnifiedTable, symbol_table: u32) -> u32 {
+    match table {
+        UnifiedTable::Functions if merged.image.is_executable() => 0,
+        UnifiedTable::Functions | UnifiedTable::Variables => symbol_table,
+    }
+}
+
+/// The index of unified functions and variables, as its file has it.
+pub(super) fn unified_index<'m>(merged: &'m Merged<'_>) -> &'m [u8] {
+    let index = merged.unified.index.as_ref();
+    index.map_or(&[], |index| &index.bytes)
 }
 
 /// The loaded part a section belongs to.
@@ -236,7 +258,12 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
                     .map_or(&[][..], |t| &relocated.sections[t].resolved);
                 Body::Bytes(encode::resolved(resolved, &symbols))
             }
-            SectionKind::Text => {
+            SectionKind::UnifiedEntries(table) => {
+                link = unified_link(merged, table, symbol_table);
+                Body::Bytes(encode::unified(merged, table, &symbols))
+            }
+            SectionKind::UnifiedIndex => Body::Borrowed(unified_index(merged)),
+            SectionKind::Text | SectionKind::Stubs => {
                 link = symbol_table;
                 if let Some(function) = section.function {
                     info = symbols.of_function(finalized, function);
@@ -246,9 +273,10 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
                 }
                 Body::Borrowed(&relocated.sections[id].bytes)
             }
-            SectionKind::Constant(_) | SectionKind::GlobalInit | SectionKind::Debug => {
-                Body::Borrowed(&relocated.sections[id].bytes)
-            }
+            SectionKind::Constant(_)
+            | SectionKind::GlobalInit
+            | SectionKind::UnifiedData
+            | SectionKind::Debug => Body::Borrowed(&relocated.sections[id].bytes),
             SectionKind::Global | SectionKind::Shared | SectionKind::SharedReserved => {
                 Body::Empty(section.content.size)
             }

@@ -100,6 +100,10 @@ fn is_written(finalized: &Finalized<'_>, section: &Section<'_>) -> bool {
         | SectionKind::RelocAction
         | SectionKind::Constant(_)
         | SectionKind::Text
+        | SectionKind::Stubs
+        | SectionKind::UnifiedData
+        | SectionKind::UnifiedEntries(_)
+        | SectionKind::UnifiedIndex
         | SectionKind::GlobalInit
         | SectionKind::Global
         | SectionKind::SharedReserved
@@ -159,9 +163,11 @@ fn is_symbol_written(finalized: &Finalized<'_>, presence: &Presence, id: SymbolI
                 && !is_kept_empty
                 && has_section_symbol(section_row, reserved)
         }
-        // The tables are the last link's.
+        // The tables are the last link's, and no matter where there is none.
         Definition::Undefined => {
-            !pruned.merged.image.is_executable() || !reserved::is_unified_table(&symbol.name)
+            !pruned.merged.image.is_executable()
+                || pruned.merged.unified.index.is_some()
+                || !reserved::is_unified_table(&symbol.name)
         }
         Definition::Section(_) | Definition::Common | Definition::Shared(_) => true,
         Definition::Never => !pruned.merged.image.is_executable(),
@@ -195,6 +201,10 @@ fn has_section_symbol(section: &Section<'_>, reserved: u64) -> bool {
         | SectionKind::RelocAction
         | SectionKind::Constant(_)
         | SectionKind::Text
+        | SectionKind::Stubs
+        | SectionKind::UnifiedData
+        | SectionKind::UnifiedEntries(_)
+        | SectionKind::UnifiedIndex
         | SectionKind::GlobalInit
         | SectionKind::Global
         | SectionKind::SharedReserved => true,

@@ -56,6 +56,8 @@ pub enum Action {
     Fatbinary { output: String, flags: Vec<String> },
     /// Writes a text file.
     Write { output: String, text: String },
+    /// Writes a binary file of 64-bit words.
+    Words { output: String, words: Vec<u64> },
     /// Keeps the first `length` bytes.
     Truncate {
         output: String,

@@ -92,7 +92,8 @@ impl Parser {
                 self.golden = Some(self.expand(value, &Bindings::new())?);
                 Ok(())
             }
-            "Compile" | "Archive" | "Fatbinary" | "Write" | "Truncate" | "Patch" | "Weaken" => {
+            "Compile" | "Archive" | "Fatbinary" | "Write" | "Words" | "Truncate" | "Patch"
+            | "Weaken" => {
                 for bindings in self.expansions(value) {
                     let action = action(name, &self.expand(value, &bindings)?)?;
                     if chosen {
@@ -261,6 +262,14 @@ fn action(name: &str, value: &str) -> Result<Action> {
         return Ok(Action::Fatbinary {
             output,
             flags: words(rest)?,
+        });
+    }
+    if name == "Words" {
+        let numbers = words(rest)?;
+        let numbers = numbers.iter().map(|word| Ok(u64::try_from(number(word)?)?));
+        return Ok(Action::Words {
+            output,
+            words: numbers.collect::<Result<_>>()?,
         });
     }
     let (input, words) = input_and(rest)?;

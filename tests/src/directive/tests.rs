@@ -98,6 +98,7 @@ fn loops_expand_what_names_them() {
 #[test]
 fn steps_read_their_words() {
     let text = "//# Compile: a.cu -lineinfo\n//# Compile: f.o = b.cu\n//# Write: e.txt =\n//# Write: t.txt = sm_{sm} x\n\
+                //# Words: w.bin = 0x10 2\n\
                 //# Truncate: t.cubin = a.cubin 0x10\n//# Patch: p.cubin = a.cubin .text.k+4 00 ff\n//# Patch: q.cubin = a.cubin 7 01";
     let owned = |text: &str| text.to_owned();
     assert_eq!(
@@ -120,6 +121,10 @@ fn steps_read_their_words() {
             Action::Write {
                 output: owned("t.txt"),
                 text: owned("sm_90 x\n")
+            },
+            Action::Words {
+                output: owned("w.bin"),
+                words: vec![16, 2]
             },
             Action::Truncate {
                 output: owned("t.cubin"),

@@ -1,0 +1,261 @@
+//! The tables of unified functions and variables, in the order of the index.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::cubin::{IndexTable, UnifiedIndex, UnifiedTable};
+use crate::error::{ParseError, Problem};
+use crate::id::{FunctionId, SectionId, SymbolId};
+use crate::merge::{Content, Contribution, Merged, STUB_SIZE, SectionKind, Slot};
+use crate::options::Keeping;
+use crate::prune::Pruned;
+
+/// A part of a table that moves.
+#[derive(Debug, Clone, Copy)]
+struct Move {
+    symbol: SymbolId,
+    from: u64,
+    size: u64,
+    to: u64,
+}
+
+/// Puts every unified function and variable where the index wants it.
+pub(super) fn arrange(pruned: &mut Pruned<'_>, keeping: Keeping) -> Result<(), ParseError> {
+    let Some(index) = pruned.merged.unified.index.take() else {
+        return Ok(());
+    };
+    let arranged = arrange_functions(pruned, &index, keeping)
+        .and_then(|()| arrange_variables(&mut pruned.merged, &index, keeping))
+        .map_err(|e| e.in_input(&index.name));
+    pruned.merged.unified.index = Some(index);
+    arranged
+}
+
+fn arrange_functions(
+    pruned: &mut Pruned<'_>,
+    index: &UnifiedIndex,
+    keeping: Keeping,
+) -> Result<(), ParseError> {
+    let Some(section) = find(&pruned.merged, SectionKind::Stubs) else {
+        return Ok(());
+    };
+    if keeping == Keeping::Reachable {
+        drop_unused_stubs(pruned);
+    }
+    let merged = &mut pruned.merged;
+    let stubs = merged.functions.enumerate().filter(|(_, f)| f.is_stub);
+    let stubs: Vec<(FunctionId, SymbolId)> = stubs
+        .filter(|&(id, _)| pruned.live.functions[id])
+        .map(|(id, f)| (id, f.symbol))
+        .collect();
+    let size = match keeping {
+        Keeping::AsNvlink => merged.sections[section].content.size,
+        Keeping::Reachable => stubs.len() as u64 * STUB_SIZE,
+    };
+    check_window(&index.functions, size, "size of uidx window != nv.uft")?;
+    assign(merged, index, UnifiedTable::Functions)?;
+    let places = places(merged, UnifiedTable::Functions);
+    let mut moves = Vec::with_capacity(stubs.len());
+    for (id, symbol) in stubs {
+        let [callee] = merged.functions[id].calls[..] else {
+            continue;
+        };
+        if let Some(&to) = places.get(&merged.functions[callee].symbol) {
+            moves.push(Move {
+                symbol,
+                from: merged.symbols[symbol].value,
+                size: STUB_SIZE,
+                to,
+            });
+        }
+    }
+    move_parts(merged, section, moves, index.functions.window)
+}
+
+/// Of a weak function that several inputs define, one slot is enough.
+fn drop_unused_stubs(pruned: &mut Pruned<'_>) {
+    let mut served = FxHashSet::default();
+    for (id, function) in pruned.merged.functions.enumerate() {
+        if function.is_stub && !function.calls.iter().any(|&callee| served.insert(callee)) {
+            pruned.live.functions[id] = false;
+            pruned.live.symbols[function.symbol] = false;
+        }
+    }
+    let mut seen = FxHashSet::default();
+    let members = &mut pruned.merged.unified.functions;
+    members.retain(|member| seen.insert((member.symbol, member.identity)));
+}
+
+/// What nvlink copies moves with its pointers here; nvlink leaves those where
+/// they were (case `unified_pointers`).
+fn arrange_variables(
+    merged: &mut Merged<'_>,
+    index: &UnifiedIndex,
+    keeping: Keeping,
+) -> Result<(), ParseError> {
+    let Some(section) = find(merged, SectionKind::UnifiedData) else {
+        return Ok(());
+    };
+    if keeping == Keeping::Reachable {
+        let mut seen = FxHashSet::default();
+        let members = &mut merged.unified.variables;
+        members.retain(|member| seen.insert((member.symbol, member.identity)));
+    }
+    assign(merged, index, UnifiedTable::Variables)?;
+    let places = places(merged, UnifiedTable::Variables);
+    let symbols = merged.symbols.enumerate();
+    let moves: Vec<Move> = symbols
+        .filter_map(|(symbol, row)| {
+            Some(Move {
+                symbol,
+                from: row.value,
+                size: row.size,
+                to: *places.get(&symbol)?,
+            })
+        })
+        .collect();
+    let end = moves.iter().map(|part| part.to.saturating_add(part.size));
+    let size = end.max().unwrap_or(0);
+    check_window(&index.variables, size, "size of uidx window != nv.udt")?;
+    let pointers = merged.sections[section].relocations.clone();
+    move_parts(merged, section, moves, size)?;
+    if keeping == Keeping::AsNvlink {
+        merged.sections[section].relocations = pointers;
+    }
+    Ok(())
+}
+
+fn find(merged: &Merged<'_>, kind: SectionKind) -> Option<SectionId> {
+    let mut sections = merged.sections.enumerate();
+    sections.find(|(_, s)| s.kind == kind).map(|(id, _)| id)
+}
+
+fn check_window(table: &IndexTable, size: u64, words: &'static str) -> Result<(), ParseError> {
+    if table.window == size {
+        return Ok(());
+    }
+    let problem = Problem::Malformed(format!(
+        "it has {:#x} bytes for a table that the inputs fill with {size:#x}",
+        table.window
+    ));
+    Err(ParseError::new(problem).as_nvlink(words))
+}
+
+/// Gives each member its slot. One that the index does not name has none;
+/// nvlink fills that part of the table with whatever its memory holds.
+fn assign(
+    merged: &mut Merged<'_>,
+    index: &UnifiedIndex,
+    table: UnifiedTable,
+) -> Result<(), ParseError> {
+    let members = merged.unified.members_mut(table);
+    let mut by_identity = FxHashMap::default();
+    for (position, member) in members.iter().enumerate() {
+        if by_identity.insert(member.identity, position).is_some() {
+            let problem = Problem::Malformed(format!(
+                "two entries of the inputs have the identity {}",
+                shown(member.identity)
+            ));
+            return Err(ParseError::new(problem).as_nvlink("duplicate ids in uft.entry"));
+        }
+    }
+    for slot in &index.table(table).slots {
+        let Some(&position) = by_identity.get(&slot.identity) else {
+            let problem = Problem::Malformed(format!(
+                "no input has an entry of the identity {}",
+                shown(slot.identity)
+            ));
+            return Err(ParseError::new(problem).as_nvlink("uuid not found"));
+        };
+        if members[position].slot != Slot::Merged {
+            let problem = Problem::Malformed(format!(
+                "it has two slots for the identity {}",
+                shown(slot.identity)
+            ));
+            return Err(ParseError::new(problem).as_nvlink("entry was already found?"));
+        }
+        members[position].slot = Slot::Indexed(slot.offset);
+    }
+    let missing = members.iter().find(|member| member.slot == Slot::Merged);
+    match missing {
+        Some(member) => {
+            let problem = Problem::Malformed(format!(
+                "it has no slot for the identity {}",
+                shown(member.identity)
+            ));
+            let symbol = &merged.symbols[member.symbol].name;
+            Err(ParseError::new(problem).of_symbol(symbol))
+        }
+        None => Ok(()),
+    }
+}
+
+fn shown([first, second]: [u64; 2]) -> String {
+    format!("{first:#x}, {second:#x}")
+}
+
+fn places(merged: &Merged<'_>, table: UnifiedTable) -> FxHashMap<SymbolId, u64> {
+    let members = merged.unified.members(table).iter();
+    let places = members.filter_map(|member| match member.slot {
+        Slot::Indexed(offset) => Some((member.symbol, offset)),
+        Slot::Merged => None,
+    });
+    places.collect()
+}
+
+/// Moves parts of a section, with the relocations in them; the rest goes.
+fn move_parts(
+    merged: &mut Merged<'_>,
+    section: SectionId,
+    mut moves: Vec<Move>,
+    size: u64,
+) -> Result<(), ParseError> {
+    moves.sort_by_key(|part| part.to);
+    let mut end = 0;
+    for part in &moves {
+        let next = part.to.checked_add(part.size);
+        if part.to < end || next.is_none_or(|next| next > size) {
+            let problem = Problem::Malformed(format!(
+                "the slot at {:#x} is not free or not in the table",
+                part.to
+            ));
+            let symbol = &merged.symbols[part.symbol].name;
+            return Err(ParseError::new(problem).of_symbol(symbol));
+        }
+        end = part.to + part.size;
+    }
+    let row = &mut merged.sections[section];
+    row.content = moved(&row.content, &moves, size);
+    moves.sort_by_key(|part| part.from);
+    for relocation in &mut row.relocations {
+        let before = moves.partition_point(|part| part.from <= relocation.offset);
+        if let Some(part) = before.checked_sub(1).map(|index| moves[index])
+            && relocation.offset - part.from < part.size
+        {
+            relocation.offset = relocation.offset - part.from + part.to;
+        }
+    }
+    for part in moves {
+        merged.symbols[part.symbol].value = part.to;
+    }
+    Ok(())
+}
+
+/// The parts of `content` at their new places, by offset.
+fn moved<'d>(content: &Content<'d>, moves: &[Move], size: u64) -> Content<'d> {
+    let parts = moves.iter().filter_map(|part| {
+        let sources = &content.contributions;
+        let before = sources.partition_point(|source| source.offset <= part.from);
+        let source = sources[before.checked_sub(1)?];
+        let start = (part.from - source.offset) as usize;
+        let data = source.data.get(start..start + part.size as usize)?;
+        Some(Contribution {
+            offset: part.to,
+            data,
+        })
+    });
+    Content {
+        contributions: parts.collect(),
+        size,
+        align: content.align,
+    }
+}

@@ -1,0 +1,134 @@
+//! Functions and variables that all images of a program share.
+//!
+//! Each has an identity, by which an index finds its place in a table. A
+//! function's place is a slot, the code of its stub, which jumps to it.
+
+use crate::cubin::{Symbol as FileSymbol, UnifiedEntry, UnifiedIndex, UnifiedTable};
+use crate::error::{ParseError, Problem};
+use crate::id::{SectionId, SymbolId};
+use crate::read::InputSection;
+
+use super::merger::{Current, Merger, Placed};
+use super::{Definition, SectionKind};
+
+/// The tables of a link.
+#[derive(Debug, Default)]
+pub(crate) struct Unified {
+    /// Where everything has to stand.
+    pub(crate) index: Option<UnifiedIndex>,
+    /// The entries of `.nv.uft.entry`, in input order.
+    pub(crate) functions: Vec<UnifiedMember>,
+    /// The entries of `.nv.udt.entry`, in input order.
+    pub(crate) variables: Vec<UnifiedMember>,
+}
+
+impl Unified {
+    /// The entries of a table.
+    pub(crate) fn members(&self, table: UnifiedTable) -> &[UnifiedMember] {
+        match table {
+            UnifiedTable::Functions => &self.functions,
+            UnifiedTable::Variables => &self.variables,
+        }
+    }
+
+    /// The entries of a table, to be changed.
+    pub(crate) fn members_mut(&mut self, table: UnifiedTable) -> &mut Vec<UnifiedMember> {
+        match table {
+            UnifiedTable::Functions => &mut self.functions,
+            UnifiedTable::Variables => &mut self.variables,
+        }
+    }
+}
+
+/// A function or variable that all images of a program share.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct UnifiedMember {
+    /// The function itself, not its stub.
+    pub(crate) symbol: SymbolId,
+    pub(crate) identity: [u64; 2],
+    pub(crate) slot: Slot,
+}
+
+/// Where something stands in its table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Slot {
+    /// Where the merge put it.
+    Merged,
+    /// Where the index wants it.
+    Indexed(u64),
+}
+
+impl<'d> Merger<'d, '_> {
+    /// The section of a table's entries, made if need be.
+    pub(super) fn unified_entries(&mut self, table: UnifiedTable, align: u64) -> SectionId {
+        let name = match table {
+            UnifiedTable::Functions => ".nv.uft.entry",
+            UnifiedTable::Variables => ".nv.udt.entry",
+        };
+        self.section(name, SectionKind::UnifiedEntries(table), 0, align, None)
+    }
+
+    /// Collects the entries of an input. A weak variable that several inputs
+    /// define is one.
+    pub(super) fn merge_unified(
+        &mut self,
+        current: &Current<'_, 'd>,
+        table: UnifiedTable,
+        section: &InputSection<'d>,
+    ) -> Result<(), ParseError> {
+        self.unified_entries(table, 8);
+        for entry in UnifiedEntry::parse_all(section.data)? {
+            current.object.symbol(entry.symbol)?;
+            let symbol = current.symbols[entry.symbol as usize].ok_or_else(|| {
+                ParseError::new(Problem::Malformed(format!(
+                    "symbol {} is neither a function nor a variable",
+                    entry.symbol
+                )))
+            })?;
+            self.merged.unified.members_mut(table).push(UnifiedMember {
+                symbol,
+                identity: entry.identity,
+                slot: Slot::Merged,
+            });
+        }
+        Ok(())
+    }
+
+    /// Puts the slot of a unified function behind the others. All slots are
+    /// one section of code for nvlink, that of the first one.
+    pub(super) fn define_stub(
+        &mut self,
+        current: &mut Current<'_, 'd>,
+        id: SymbolId,
+        symbol: &FileSymbol<'d>,
+        text: usize,
+    ) {
+        let input = current.object.sections[text];
+        let section = self.section(".nv.uft", SectionKind::Stubs, 6, input.align, None);
+        let row = &mut self.merged.sections[section];
+        let base = row.content.append(input.data, input.size, input.align);
+        current.placed[text] = Some(Placed { section, base });
+        let function = self.merged.symbols[id]
+            .function
+            .expect("functions have a row");
+        row.function.get_or_insert(function);
+        let merged = &mut self.merged.symbols[id];
+        merged.binding = symbol.binding;
+        merged.other = symbol.other;
+        merged.size = symbol.size;
+        merged.input = Some(current.id);
+        merged.value = base + symbol.value;
+        merged.definition = Definition::Section(section);
+        let info = self.section(
+            ".nv.info..nv.uft",
+            SectionKind::Info,
+            0x40,
+            4,
+            Some(section),
+        );
+        let row = &mut self.merged.functions[function];
+        row.is_stub = true;
+        row.text = Some(section);
+        row.info = Some(info);
+    }
+}
