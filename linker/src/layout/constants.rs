@@ -21,7 +21,7 @@ pub(super) fn layout(pruned: &mut Pruned<'_>) -> u64 {
         .merged
         .sections
         .enumerate()
-        .filter(|(_, section)| section.is_moved && section.content.size > 0)
+        .filter(|(_, section)| section.is_moved)
         .map(|(id, _)| id)
         .collect();
     let mut unnamed = 0;
@@ -35,11 +35,22 @@ pub(super) fn layout(pruned: &mut Pruned<'_>) -> u64 {
         let Some(function) = function_of(pruned, section) else {
             continue;
         };
-        let seers: Vec<usize> = seen_by.kernels(&[function]).iter().collect();
+        let seers: Vec<FunctionId> = seen_by
+            .kernels(&[function])
+            .iter()
+            .map(|kernel| kernels[kernel])
+            .collect();
+        // Where the last definition has no constants, its kernels still get
+        // equally long banks (case `ocg_leftovers`).
+        let is_needed = pruned.merged.sections[section].content.size > 0
+            || seers.iter().any(|&k| banks.is_filled(pruned, k, section));
+        if !is_needed {
+            continue;
+        }
         let banks: Vec<SectionId> = seers
             .into_iter()
             .rev()
-            .map(|kernel| banks.of(pruned, kernels[kernel], section))
+            .map(|kernel| banks.of(pruned, kernel, section))
             .collect();
         // Without a kernel the constants are nowhere, and the code that needs
         // them finds them at 0 (case `ocg_address_taken`).
@@ -59,8 +70,8 @@ pub(super) fn layout(pruned: &mut Pruned<'_>) -> u64 {
         }
         let row = &pruned.merged.sections[section];
         pruned.merged.symbols[row.symbol].value = offset;
-        if let [_, .., last] = &row.content.contributions[..] {
-            unnamed = offset + last.offset;
+        if let Some(unused) = row.unused {
+            unnamed = offset + unused;
         }
     }
     unnamed
@@ -103,11 +114,22 @@ impl Banks {
         Self(banks)
     }
 
+    /// Whether the kernel has constants in the bank of `section`.
+    fn is_filled(&self, pruned: &Pruned<'_>, kernel: FunctionId, section: SectionId) -> bool {
+        let sections = &pruned.merged.sections;
+        let bank = self.0.get(&(kernel, sections[section].kind));
+        bank.is_some_and(|&bank| sections[bank].content.size > 0)
+    }
+
     /// The bank of a kernel that takes what `section` holds, made if need be.
     fn of(&mut self, pruned: &mut Pruned<'_>, kernel: FunctionId, section: SectionId) -> SectionId {
         let row = &pruned.merged.sections[section];
         let (kind, flags) = (row.kind, row.flags);
         if let Some(&bank) = self.0.get(&(kernel, kind)) {
+            // It may have lost what it held (case `ocg_leftovers`).
+            let symbol = pruned.merged.sections[bank].symbol;
+            pruned.live.sections[bank] = true;
+            pruned.live.symbols[symbol] = true;
             return bank;
         }
         let functions = &pruned.merged.functions;

@@ -7,7 +7,7 @@
 use crate::cubin::{Binding, Symbol, SymbolOther};
 use crate::id::SectionId;
 use crate::options::ResolvedRelocations;
-use crate::read::{OPTIMIZER_BANK, Role};
+use crate::read::{InputSection, OPTIMIZER_BANK, Role};
 
 use super::SectionKind;
 use super::merger::{Current, Merger, Placed};
@@ -70,23 +70,32 @@ impl<'d> Merger<'d, '_> {
         }
     }
 
-    /// A new section of compiler constants of a device function has no name
-    /// and no symbol in the output.
-    pub(super) fn mark_compiler_constants(&mut self, section: SectionId) {
-        if !self.merged.image.is_executable() {
-            return;
-        }
-        let row = &self.merged.sections[section];
-        let SectionKind::Constant(1..) = row.kind else {
-            return;
-        };
-        let function = row.target.and_then(|t| self.merged.sections[t].function);
+    /// The section of a function's constants, made if need be. In an executable
+    /// the compiler constants of a device function get a section without a
+    /// name and a symbol, which moves; that is not the section where constants
+    /// of definitions before it were left (case `ocg_leftovers`).
+    pub(super) fn constants_section(
+        &mut self,
+        input: &InputSection<'d>,
+        bank: u8,
+        target: Option<SectionId>,
+    ) -> SectionId {
+        let kind = SectionKind::Constant(bank);
+        let function = target.and_then(|target| self.merged.sections[target].function);
         let is_of_kernel = function.is_none_or(|f| self.merged.functions[f].is_entry);
-        // Only a section made just now is last in the list.
-        if !is_of_kernel && self.merged.locals.last() == Some(&row.symbol) {
-            self.merged.locals.pop();
-            self.merged.sections[section].is_moved = true;
+        if bank == 0 || is_of_kernel || !self.merged.image.is_executable() {
+            return self.section(input.name, kind, input.flags, 1, target);
         }
+        let key = (input.name.into(), target);
+        if let Some(&section) = self.moved_sections.get(&key) {
+            return section;
+        }
+        let section = self.new_section(input.name.into(), kind, input.flags, 1, target);
+        self.merged.locals.pop();
+        self.merged.sections[section].is_moved = true;
+        self.section_keys.entry(key.clone()).or_insert(section);
+        self.moved_sections.insert(key, section);
+        section
     }
 
     /// The compiler constants of a weak function that another input defines
@@ -120,6 +129,7 @@ impl<'d> Merger<'d, '_> {
                     .append(input.data, input.size, input.align)
             }
         };
+        self.merged.sections[section].unused = Some(base);
         let placed = Placed { section, base };
         current.unused.insert(index, placed);
         Some(placed)

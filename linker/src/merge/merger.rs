@@ -94,12 +94,18 @@ impl Current<'_, '_> {
     }
 }
 
+/// Sections by their names and what they belong to.
+pub(super) type SectionKeys<'d> = FxHashMap<(Cow<'d, str>, Option<SectionId>), SectionId>;
+
 pub(super) struct Merger<'d, 'l> {
     pub(super) merged: Merged<'d>,
     pub(super) diagnostics: &'l mut Diagnostics,
     filter: &'l KernelFilter,
     pub(super) keeping: Keeping,
-    section_keys: FxHashMap<(Cow<'d, str>, Option<SectionId>), SectionId>,
+    /// The first section of each name and target.
+    pub(super) section_keys: SectionKeys<'d>,
+    /// Compiler constants of device functions that are in use.
+    pub(super) moved_sections: SectionKeys<'d>,
     pub(super) names: FxHashMap<&'d str, SymbolId>,
     /// Registers that the definition in use of a function needs.
     pub(super) registers: FxHashMap<SymbolId, u32>,
@@ -187,7 +193,8 @@ impl<'d, 'l> Merger<'d, 'l> {
             diagnostics,
             filter,
             keeping: options.keeping,
-            section_keys: FxHashMap::default(),
+            section_keys: SectionKeys::default(),
+            moved_sections: SectionKeys::default(),
             names: FxHashMap::default(),
             registers: FxHashMap::default(),
             prototype_ids: FxHashMap::default(),
@@ -377,9 +384,11 @@ impl<'d, 'l> Merger<'d, 'l> {
             | Role::UnifiedEntries(_)
             | Role::LinkerMade => return None,
         };
-        let section = self.section(input.name, kind, input.flags, 1, target);
+        let section = match kind {
+            SectionKind::Constant(bank) => self.constants_section(&input, bank, target),
+            _ => self.section(input.name, kind, input.flags, 1, target),
+        };
         self.merged.sections[section].entry_size = input.entry_size;
-        self.mark_compiler_constants(section);
         // The layout of shared memory goes by variables, not by sections.
         let base = match kind {
             SectionKind::Shared | SectionKind::SharedReserved => 0,

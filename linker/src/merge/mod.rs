@@ -155,6 +155,9 @@ pub(crate) struct Section<'d> {
     pub(crate) is_moved: bool,
     /// Start and end of each compiler constant, as the input names them.
     pub(crate) pieces: Vec<(u64, u64)>,
+    /// Where the last constants start that a definition left here which
+    /// another input replaces.
+    pub(crate) unused: Option<u64>,
 }
 
 /// Bytes and relocations of a native twin.
@@ -467,6 +470,7 @@ impl<'d> Merged<'d> {
             keep_empty: false,
             is_moved: false,
             pieces: Vec::new(),
+            unused: None,
         })
     }
 }

@@ -257,8 +257,13 @@ impl<'d> Merger<'d, '_> {
                 // A strong kernel leaves the parameters of the weak one where
                 // they are, and adds its own.
                 SectionKind::Constant(bank) if bank > 0 || !owner.is_strong => {
-                    row.content = super::Content::default();
+                    row.content = super::Content {
+                        align: row.content.align,
+                        ..super::Content::default()
+                    };
                     row.relocations.clear();
+                    row.pieces.clear();
+                    row.unused = None;
                 }
                 SectionKind::Rel | SectionKind::Rela => {
                     had_relocations.insert(owner.symbol);
