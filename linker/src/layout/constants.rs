@@ -11,12 +11,19 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::id::{FunctionId, SectionId};
 use crate::merge::{Content, Contribution, Relocation, SectionKind};
 use crate::prune::Pruned;
+use crate::read::OPTIMIZER_BANK;
 
 use super::shared::Visibility;
 
 /// Moves the constants of each device function, the one merged last first
 /// (case `ocg_functions`). Says where the last ones are that no symbol leads to.
 pub(super) fn layout(pruned: &mut Pruned<'_>) -> u64 {
+    let unnamed = place(pruned);
+    forget_lost(pruned);
+    unnamed
+}
+
+fn place(pruned: &mut Pruned<'_>) -> u64 {
     let moved: Vec<SectionId> = pruned
         .merged
         .sections
@@ -47,26 +54,29 @@ pub(super) fn layout(pruned: &mut Pruned<'_>) -> u64 {
         if !is_needed {
             continue;
         }
-        let banks: Vec<SectionId> = seers
+        let filled: Vec<SectionId> = seers
             .into_iter()
             .rev()
             .map(|kernel| banks.of(pruned, kernel, section))
             .collect();
         // Without a kernel the constants are nowhere, and the code that needs
         // them finds them at 0 (case `ocg_address_taken`).
-        if banks.is_empty() {
+        if filled.is_empty() {
             continue;
         }
         let sections = &pruned.merged.sections;
         let align = std::iter::once(&section)
-            .chain(&banks)
+            .chain(&filled)
             .map(|&s| sections[s].content.align.max(1))
             .max()
             .unwrap_or(1);
-        let end = banks.iter().map(|&bank| sections[bank].content.size).max();
+        let end = filled.iter().map(|&bank| sections[bank].content.size).max();
         let offset = end.unwrap_or(0).next_multiple_of(align);
-        for bank in banks {
+        for &bank in &filled {
             copy(pruned, section, bank, offset, align);
+        }
+        if !pruned.merged.sections[section].relocations.is_empty() {
+            banks.relocate(pruned, &filled);
         }
         let row = &pruned.merged.sections[section];
         pruned.merged.symbols[row.symbol].value = offset;
@@ -75,6 +85,17 @@ pub(super) fn layout(pruned: &mut Pruned<'_>) -> u64 {
         }
     }
     unnamed
+}
+
+/// Mercury objects keep the addresses of tables that another definition
+/// replaced, as far as its own constants reach (case `ocg_leftovers`).
+fn forget_lost(pruned: &mut Pruned<'_>) {
+    for section in pruned.merged.sections.iter_mut() {
+        if section.kind == SectionKind::Constant(OPTIMIZER_BANK) {
+            let size = section.content.size;
+            section.relocations.retain(|r| r.offset < size);
+        }
+    }
 }
 
 /// A bank has a fixed size (case `ocg_overflow`). nvlink lets equal constants
@@ -100,24 +121,35 @@ fn function_of(pruned: &Pruned<'_>, section: SectionId) -> Option<FunctionId> {
 }
 
 /// The banks of the kernels.
-struct Banks(FxHashMap<(FunctionId, SectionKind), SectionId>);
+struct Banks {
+    of_kernel: FxHashMap<(FunctionId, SectionKind), SectionId>,
+    /// The sections for their relocations.
+    relocations: FxHashMap<SectionId, SectionId>,
+}
 
 impl Banks {
     fn new(pruned: &Pruned<'_>) -> Self {
-        let banks = pruned
-            .merged
-            .sections
+        let sections = &pruned.merged.sections;
+        let of_kernel = sections
             .enumerate()
             .filter(|(_, s)| matches!(s.kind, SectionKind::Constant(_)) && !s.is_moved)
             .filter_map(|(id, s)| Some(((function_of(pruned, id)?, s.kind), id)))
             .collect();
-        Self(banks)
+        let relocations = sections
+            .enumerate()
+            .filter(|(_, section)| section.kind == SectionKind::Rela)
+            .filter_map(|(id, section)| Some((section.target?, id)))
+            .collect();
+        Self {
+            of_kernel,
+            relocations,
+        }
     }
 
     /// Whether the kernel has constants in the bank of `section`.
     fn is_filled(&self, pruned: &Pruned<'_>, kernel: FunctionId, section: SectionId) -> bool {
         let sections = &pruned.merged.sections;
-        let bank = self.0.get(&(kernel, sections[section].kind));
+        let bank = self.of_kernel.get(&(kernel, sections[section].kind));
         bank.is_some_and(|&bank| sections[bank].content.size > 0)
     }
 
@@ -125,11 +157,16 @@ impl Banks {
     fn of(&mut self, pruned: &mut Pruned<'_>, kernel: FunctionId, section: SectionId) -> SectionId {
         let row = &pruned.merged.sections[section];
         let (kind, flags) = (row.kind, row.flags);
-        if let Some(&bank) = self.0.get(&(kernel, kind)) {
+        if let Some(&bank) = self.of_kernel.get(&(kernel, kind)) {
             // It may have lost what it held (case `ocg_leftovers`).
-            let symbol = pruned.merged.sections[bank].symbol;
-            pruned.live.sections[bank] = true;
-            pruned.live.symbols[symbol] = true;
+            for section in [Some(bank), self.relocations.get(&bank).copied()]
+                .into_iter()
+                .flatten()
+            {
+                let symbol = pruned.merged.sections[section].symbol;
+                pruned.live.sections[section] = true;
+                pruned.live.symbols[symbol] = true;
+            }
             return bank;
         }
         let functions = &pruned.merged.functions;
@@ -138,15 +175,19 @@ impl Banks {
         let prefix = row.name.strip_suffix(own_name).unwrap_or(&row.name);
         let name = format!("{prefix}{}", name_of(kernel));
         let code = functions[kernel].text;
-        let relocations_name = format!(".rela{name}");
-        let has_relocations = !row.relocations.is_empty();
         let bank = pruned.add_section(name, kind, flags, 1, code);
-        if has_relocations {
-            let target = Some(bank);
-            pruned.add_section(relocations_name, SectionKind::Rela, 0x40, 8, target);
-        }
-        self.0.insert((kernel, kind), bank);
+        self.of_kernel.insert((kernel, kind), bank);
         bank
+    }
+
+    /// Makes the sections for the relocations of banks that lack them.
+    fn relocate(&mut self, pruned: &mut Pruned<'_>, banks: &[SectionId]) {
+        for &bank in banks {
+            self.relocations.entry(bank).or_insert_with(|| {
+                let name = format!(".rela{}", pruned.merged.sections[bank].name);
+                pruned.add_section(name, SectionKind::Rela, 0x40, 8, Some(bank))
+            });
+        }
     }
 }
 

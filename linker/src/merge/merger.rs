@@ -43,6 +43,9 @@ pub(super) struct Current<'a, 'd> {
     pub(super) counted_constants: u32,
     /// Code of earlier inputs that this input defines anew.
     pub(super) replaced: FxHashMap<SectionId, Replaced>,
+    /// Weak variables of earlier inputs, in global memory, of which this input
+    /// has the strong definition.
+    pub(super) replaced_variables: FxHashSet<SymbolId>,
     registers: Option<FxHashMap<u32, u32>>,
 }
 
@@ -243,11 +246,13 @@ impl<'d, 'l> Merger<'d, 'l> {
             unused: FxHashMap::default(),
             counted_constants: 0,
             replaced: FxHashMap::default(),
+            replaced_variables: FxHashSet::default(),
             registers: None,
         };
         self.merge_functions(&mut current)?;
         self.forget_replaced(&current.replaced);
         self.merge_variables(&mut current)?;
+        self.forget_pointers(&current.replaced_variables);
         self.merge_section_symbols(&mut current);
         for (index, section) in object.sections.iter().enumerate() {
             self.merge_section(&mut current, index, section)

@@ -37,6 +37,12 @@ impl<'d> Merger<'d, '_> {
                 }
                 NativeRole::Code(mercury) | NativeRole::OptimizerConstants(mercury) => {
                     let Some(target) = current.placed[mercury] else {
+                        // Constants that no code uses are those of Mercury.
+                        if let Some(unused) = current.unused.get(&mercury) {
+                            let input = current.object.sections[mercury];
+                            let content = &mut self.native_twin(unused.section).content;
+                            content.append(input.data, input.size, input.align);
+                        }
                         continue;
                     };
                     let content = &mut self.native_twin(target.section).content;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::arch::reserved;
-use crate::cubin::{Relocation as FileRelocation, Symbol as FileSymbol, SymbolType};
+use crate::cubin::{Binding, Relocation as FileRelocation, Symbol as FileSymbol, SymbolType};
 use crate::error::{ParseError, Problem};
 use crate::options::{EarlyAddresses, ImageKind, Keeping, ResolvedRelocations};
 use crate::read::{InputSection, Role};
@@ -18,7 +18,13 @@ impl<'d> Merger<'d, '_> {
         current: &Current<'_, 'd>,
         section: &InputSection<'d>,
     ) -> Result<(), ParseError> {
-        let Some(patched) = section.target().and_then(|target| current.placed[target]) else {
+        let patched = section.target().and_then(|target| {
+            // In Mercury objects also constants that no code uses stay patched.
+            let unused = || current.unused.get(&target).copied();
+            let unused = || unused().filter(|_| self.merged.target.has_mercury());
+            current.placed[target].or_else(unused)
+        });
+        let Some(patched) = patched else {
             return Ok(());
         };
         let form = match section.role {
@@ -118,10 +124,22 @@ impl<'d> Merger<'d, '_> {
                 }
             }
         };
-        let forgets_discarded = match self.merged.sections[patched.section].kind {
-            SectionKind::Debug => true,
-            // Case `weak_in_constants`.
-            SectionKind::Constant(_) => self.keeping == Keeping::AsNvlink,
+        let is_discarded = match symbol.kind {
+            SymbolType::FUNC => current.is_discarded(symbol.place),
+            _ => {
+                !is_place
+                    && symbol.binding == Binding::WEAK
+                    && symbol.place.section().is_some()
+                    && self.merged.symbols[target].input != Some(current.id)
+            }
+        };
+        let section = &self.merged.sections[patched.section];
+        let forgets_discarded = match section.kind {
+            SectionKind::Debug => symbol.kind == SymbolType::FUNC,
+            // Cases `weak_in_constants` and `weak_variables_in_constants`.
+            SectionKind::Constant(_) if section.target.is_none() => {
+                self.keeping == Keeping::AsNvlink
+            }
             _ => false,
         };
         Ok(Some(Relocation {
@@ -130,9 +148,7 @@ impl<'d> Merger<'d, '_> {
             symbol: target,
             addend,
             form,
-            discarded: forgets_discarded
-                && symbol.kind == SymbolType::FUNC
-                && current.is_discarded(symbol.place),
+            discarded: forgets_discarded && is_discarded,
         }))
     }
 }

@@ -7,6 +7,7 @@ use crate::cubin::{Binding, Place, Symbol as FileSymbol, SymbolOther, SymbolType
 use crate::diagnostic::{Diagnostic, Mismatch};
 use crate::error::{ParseError, Problem};
 use crate::id::{Id as _, InputId, SectionId, SymbolId};
+use crate::options::Keeping;
 use crate::read::Role;
 
 use super::constants::PLACE_NAME;
@@ -261,7 +262,12 @@ impl<'d> Merger<'d, '_> {
                         align: row.content.align,
                         ..super::Content::default()
                     };
-                    row.relocations.clear();
+                    // In Mercury objects the addresses of old tables stay.
+                    if let Some(native) = &mut row.native {
+                        native.content = super::Content::default();
+                    } else {
+                        row.relocations.clear();
+                    }
                     row.pieces.clear();
                     row.unused = None;
                 }
@@ -487,6 +493,9 @@ impl<'d> Merger<'d, '_> {
         let id = known
             .unwrap_or_else(|| self.new_named(current, symbol, symbol.binding, listing(symbol)));
         let was_weak = self.merged.symbols[id].binding == Binding::WEAK && known.is_some();
+        if was_weak && symbol.other.space() == SymbolOther::GLOBAL {
+            current.replaced_variables.insert(id);
+        }
         self.define_variable(id, symbol, placed);
         let is_executable = self.merged.image.is_executable();
         let merged = &mut self.merged.symbols[id];
@@ -501,6 +510,22 @@ impl<'d> Merger<'d, '_> {
         };
         merged.input = Some(current.id);
         Ok(id)
+    }
+
+    /// For nvlink, constants lose all addresses of a weak variable in global
+    /// memory when a strong one replaces it (case `weak_variables_in_constants`).
+    pub(super) fn forget_pointers(&mut self, replaced: &FxHashSet<SymbolId>) {
+        if replaced.is_empty() || self.keeping != Keeping::AsNvlink {
+            return;
+        }
+        for section in self.merged.sections.iter_mut() {
+            if matches!(section.kind, SectionKind::Constant(_)) {
+                let native = section.native.iter_mut().flat_map(|n| &mut n.relocations);
+                for relocation in section.relocations.iter_mut().chain(native) {
+                    relocation.discarded |= replaced.contains(&relocation.symbol);
+                }
+            }
+        }
     }
 
     /// Whoever names a variable must mean the same kind and size of it. An

@@ -134,8 +134,12 @@ pub(super) struct SymbolEntry {
 pub(super) const EXTENDED: u32 = 0xff00;
 
 /// A symbol table behind its null symbol.
-pub(super) fn symbols<'e>(entries: impl Iterator<Item = &'e SymbolEntry>) -> Vec<u8> {
+pub(super) fn symbols<'e>(
+    null_value: u64,
+    entries: impl Iterator<Item = &'e SymbolEntry>,
+) -> Vec<u8> {
     let mut bytes = vec![0; 24];
+    bytes[8..16].copy_from_slice(&null_value.to_le_bytes());
     for entry in entries {
         let section = entry.place.encode();
         bytes.extend(entry.name.to_le_bytes());

@@ -206,9 +206,8 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
             SectionKind::Symbols => {
                 link = sections.only(finalized, SectionKind::SymbolNames);
                 info = symbols.locals as u32 + 1;
-                let mut table = encode::symbols(entries.iter());
-                table[8..16].copy_from_slice(&relocated.laid_out.null_value.to_le_bytes());
-                Body::Bytes(table)
+                let null_value = relocated.laid_out.null_value;
+                Body::Bytes(encode::symbols(null_value, entries.iter()))
             }
             SectionKind::SymbolSections => {
                 link = symbol_table;

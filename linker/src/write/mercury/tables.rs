@@ -240,7 +240,10 @@ pub(super) fn native_symbols(
                 size: 0,
             }
         });
-    encode::symbols(symbols.chain(parameters).collect::<Vec<_>>().iter())
+    encode::symbols(
+        relocated.laid_out.null_value,
+        symbols.chain(parameters).collect::<Vec<_>>().iter(),
+    )
 }
 
 /// `.nv.merc.symtab`: variables keep the spelling of relocatable objects.
@@ -286,7 +289,10 @@ pub(super) fn mercury_symbols(
             size: symbol.size,
         }
     });
-    encode::symbols(entries.collect::<Vec<_>>().iter())
+    encode::symbols(
+        finalized.relocated.laid_out.null_value,
+        entries.collect::<Vec<_>>().iter(),
+    )
 }
 
 /// Where a symbol lies whose section has a number.
