@@ -15,7 +15,7 @@ use cudalink_toolkit::{Environment, Search, Tool};
 use rustnvlink_tests::identity;
 use rustnvlink_tests::toolkit::Toolkit;
 
-const SOURCES: [(&str, &str); 3] = [
+const SOURCES: [(&str, &str); 4] = [
     (
         "main.cu",
         "#include <cstdio>\n\
@@ -29,7 +29,14 @@ const SOURCES: [(&str, &str); 3] = [
         "twice.cu",
         "__constant__ int table[4] = {1, 2, 3, 4};\n\
          __device__ int counter;\n\
+         __device__ int untouched;\n\
          __device__ __noinline__ int twice(int x) { atomicAdd(&counter, 1); return 2 * x; }\n",
+    ),
+    (
+        "launching.cu",
+        "__global__ void child(int *p) { *p = 1; }\n\
+         __global__ void parent(int *p) { child<<<1, 1>>>(p); }\n\
+         int start() { parent<<<1, 1>>>(nullptr); return 0; }\n",
     ),
     (
         "library.cu",
@@ -112,30 +119,48 @@ fn link_time_optimization_gives_the_image_of_nvlink() -> Result<()> {
         run(
             folder,
             &nvcc,
-            &format!("-dc -dlto -arch={arch} main.cu twice.cu"),
+            &format!("-dc -dlto -arch={arch} main.cu twice.cu launching.cu"),
         )?;
+        for name in ["main", "twice"] {
+            let options = format!("-dc -arch={arch} {name}.cu -o {name}.machine.o");
+            run(folder, &nvcc, &options)?;
+        }
         let runtime = format!("-L{} -lcudadevrt", libraries.display());
-        // Which kernels and variables host code uses is not known to libnvJitLink.
-        let inputs = format!("-arch={arch} -dlto -ignore-host-info main.o twice.o");
-        for output in ["image.cubin", "code.ptx -emit-ptx"] {
-            run(
-                folder,
-                &nvlink,
-                &format!("{inputs} {nvvm} {runtime} -o theirs-{output}"),
-            )?;
+        for inputs in LINKS {
+            let common = format!("-arch={arch} -dlto {inputs} {runtime} {nvvm}");
+            run(folder, &nvlink, &format!("{common} -o theirs"))?;
+            let theirs = fs::read(folder.join("theirs"))?;
+            let mut record = String::new();
+            if let Some(bytes) = identity::tool_record(&theirs)? {
+                fs::write(folder.join("record"), bytes)?;
+                record = "--tool-record=record".to_owned();
+            }
             let library = library.display();
-            run(
-                folder,
-                &linker,
-                &format!("{inputs} --nvjitlink={library} -o ours-{output}"),
-            )?;
-            let name = output.split(' ').next().unwrap_or(output);
-            let read = |who: &str| fs::read(folder.join(format!("{who}-{name}")));
-            ensure!(read("theirs")? == read("ours")?, "{arch}: {name} differs");
+            let own = format!("--compat --nvjitlink={library} {record}");
+            run(folder, &linker, &format!("{common} {own} -o ours"))?;
+            ensure!(theirs == fs::read(folder.join("ours"))?, "{arch}: {inputs}");
         }
     }
     Ok(())
 }
+
+/// Whole programs, programs with machine code before and behind, a library for
+/// a later link, and what has to stay of each.
+const LINKS: &[&str] = &[
+    "main.o twice.o",
+    "main.o twice.o -ignore-host-info",
+    "main.o twice.o -kernels-used=unused -variables-used=table",
+    "main.o twice.o -emit-ptx",
+    "main.o twice.o -force-partial-lto",
+    "main.o twice.machine.o",
+    "twice.machine.o main.o",
+    "main.machine.o twice.o -emit-ptx",
+    "twice.o main.machine.o -ignore-host-info",
+    "-r main.o twice.o",
+    "-r main.machine.o twice.o",
+    "launching.o twice.machine.o",
+    "launching.o -ignore-host-info",
+];
 
 /// A toolkit of links to another one, with its own `nvlink`. nvcc does not follow the link to itself.
 fn shadow(nvcc: &Path, linker: &Path, root: &Path) -> Result<PathBuf> {

@@ -6,7 +6,7 @@ use cudalink_toolkit::{Tool, Toolkit};
 use rustnvlink::arch::Sm;
 use rustnvlink::device_link::{Linked, Request, device_link};
 use rustnvlink::diagnostic::Severity;
-use rustnvlink::inputs::{Assembler, Kernels};
+use rustnvlink::inputs::{Assembler, Files, Kernels, Wanted};
 
 use crate::error::Error;
 use crate::output;
@@ -21,28 +21,20 @@ pub(crate) fn link(
         output::depends_on(file);
     }
     let environment = rustnvlink::cli::environment();
-    let mut request = Request {
-        targets: targets.to_vec(),
+    let request = Request::new(Wanted {
         kernels: Kernels::All,
         assembler: Assembler {
             program: toolkit.and_then(|toolkit| toolkit.tool(Tool::Ptxas).ok()),
             arguments: Vec::new(),
         },
-        ..Request::new(files)
-    };
-    let mut linked = device_link(&request, &environment);
-    let lacks_something = linked
-        .messages
-        .iter()
-        .any(|message| message.diagnostic.code == "undefined-reference");
-    // The device runtime is looked for only where something is missing: most programs do without.
-    if !linked.is_complete()
-        && lacks_something
-        && let Some(library) = toolkit.and_then(|toolkit| toolkit.libcudadevrt().ok())
-    {
+        ..Wanted::new(files)
+    });
+    let files = Files::read(&request.inputs, &environment);
+    let linked = device_link(&request, targets, files, &environment, || {
+        toolkit.and_then(|toolkit| toolkit.libcudadevrt().ok())
+    });
+    if linked.uses_device_runtime {
         output::line("rustc-link-lib", "cudadevrt");
-        request.files.push(library);
-        linked = device_link(&request, &environment);
     }
     let mut problems = Vec::new();
     for message in &linked.messages {

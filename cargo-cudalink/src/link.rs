@@ -15,7 +15,7 @@ use rustnvlink::cli::{self, depfile};
 use rustnvlink::device_link::{Linked, Request, device_link};
 use rustnvlink::fatbin::{CompressionMode, FatbinOptions};
 use rustnvlink::host::HostObject;
-use rustnvlink::inputs::Kernels;
+use rustnvlink::inputs::{Files, Kernels, Wanted};
 use rustnvlink::options::DebugLevel;
 use rustnvlink::output;
 
@@ -188,31 +188,31 @@ fn link(arguments: &Arguments) -> Result<Linked> {
         // Who loads an image by hand looks kernels up by name, and nothing here knows which.
         false => KernelChoice::All,
     });
-    let mut request = Request {
-        targets: arguments.arch.clone(),
-        libraries: arguments.library.clone(),
-        library_paths: arguments.library_path.clone(),
-        kernels: match kernels {
-            KernelChoice::Used => Kernels::NamedByHost,
-            KernelChoice::All => Kernels::All,
-        },
+    let request = Request {
         debug: match arguments.device_debug {
             true => DebugLevel::Symbols,
             false => DebugLevel::None,
         },
-        may_lack_arch: arguments.suppress_arch_warning,
         verbose: arguments.verbose,
-        ..Request::new(arguments.files.clone())
+        ..Request::new(Wanted {
+            libraries: arguments.library.clone(),
+            library_paths: arguments.library_path.clone(),
+            kernels: match kernels {
+                KernelChoice::Used => Kernels::NamedByHost,
+                KernelChoice::All => Kernels::All,
+            },
+            may_lack_arch: arguments.suppress_arch_warning,
+            ..Wanted::new(arguments.files.clone())
+        })
     };
-    let mut linked = device_link(&request, &environment);
-    // The device runtime is looked for only where something is missing: most programs do without.
-    if !linked.is_complete()
-        && messages::has(&linked, "undefined-reference")
-        && let Some(library) = device_runtime()
-    {
-        request.files.push(library);
-        linked = device_link(&request, &environment);
-    }
+    let files = Files::read(&request.inputs, &environment);
+    let linked = device_link(
+        &request,
+        &arguments.arch,
+        files,
+        &environment,
+        device_runtime,
+    );
     messages::print(&linked.messages);
     if !linked.is_complete() {
         bail!("the device code cannot be linked");

@@ -7,49 +7,80 @@ use std::path::PathBuf;
 use crate::arch::Sm;
 use crate::cli::Exit;
 use crate::container::Machine;
+use crate::cubin::UnifiedIndex;
 use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
 use crate::fatbin::{self, FatbinOptions, LinkedImage, WriteError};
-use crate::inputs::{self, Assembler, Behaviour, Environment, Files, Kernels, Module, Wanted};
-use crate::options::{DebugLevel, Options};
+use crate::inputs::{
+    self, Behaviour, Environment, Files, Loaded, Module, Processor, Survey, Wanted,
+};
+use crate::options::{DebugLevel, ImageKind, Keeping, Names, Odr, Options, ResolvedRelocations};
+use crate::report::{self, Reports};
 use crate::{Input, Outcome};
 
-/// What is linked, and how.
+/// What is linked, and how, whatever the processor.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// The processors. Without any, the link is for all that the inputs have
-    /// machine code for.
-    pub targets: Vec<Sm>,
-    /// The files named.
-    pub files: Vec<PathBuf>,
-    /// The libraries to look for.
-    pub libraries: Vec<String>,
-    /// The folders to look in.
-    pub library_paths: Vec<PathBuf>,
-    /// Which kernels stay.
-    pub kernels: Kernels,
-    /// How PTX is assembled.
-    pub assembler: Assembler,
+    /// The inputs.
+    pub inputs: Wanted,
+    /// What is made.
+    pub image: ImageKind,
     /// What is kept for debuggers.
     pub debug: DebugLevel,
-    /// Whether objects may lack code for some processor.
-    pub may_lack_arch: bool,
+    /// What becomes of relocations.
+    pub resolved_relocations: ResolvedRelocations,
     /// Whether to say what the program and its kernels use.
     pub verbose: bool,
+    /// Whether to show the call graph, and how names look then.
+    pub call_graph: Option<Names>,
+    /// Weak definitions that differ.
+    pub odr: Odr,
+    /// What is told beside the image.
+    pub reports: report::Wanted,
+    /// Where functions and variables stand that all images of a program share.
+    pub unified_index: Option<UnifiedIndex>,
+    /// The bytes of our own record in `.note.nv.tkinfo`.
+    pub tool_record: Vec<u8>,
 }
 
 impl Request {
-    /// A link of these files with the defaults of nvcc.
-    pub fn new(files: Vec<PathBuf>) -> Self {
+    /// A link of these inputs with the defaults of nvcc.
+    pub fn new(inputs: Wanted) -> Self {
         Self {
-            targets: Vec::new(),
-            files,
-            libraries: Vec::new(),
-            library_paths: Vec::new(),
-            kernels: Kernels::NamedByHost,
-            assembler: Assembler::default(),
+            inputs,
+            image: ImageKind::Executable,
             debug: DebugLevel::None,
-            may_lack_arch: false,
+            resolved_relocations: ResolvedRelocations::Dropped,
             verbose: false,
+            call_graph: None,
+            odr: Odr::Off,
+            reports: report::Wanted::default(),
+            unified_index: None,
+            tool_record: Vec::new(),
+        }
+    }
+
+    /// What is kept of code and pointers.
+    pub(crate) fn keeping(&self) -> Keeping {
+        match self.inputs.behaviour {
+            Behaviour::Nvlink => Keeping::AsNvlink,
+            Behaviour::Own => Keeping::Reachable,
+        }
+    }
+
+    fn options(&self, processor: &Processor, loaded: &Loaded<'_>) -> Options {
+        Options {
+            target: processor.sm,
+            image: self.image,
+            keeping: self.keeping(),
+            kernels: loaded.kernels.clone(),
+            debug: self.debug,
+            resolved_relocations: self.resolved_relocations,
+            verbose: self.verbose,
+            call_graph: self.call_graph,
+            odr: self.odr,
+            reports: self.reports.clone(),
+            unified_index: self.unified_index.clone(),
+            tool_record: self.tool_record.clone(),
         }
     }
 }
@@ -84,6 +115,9 @@ pub struct Linked {
     pub modules: Vec<String>,
     /// The host of the objects that were linked.
     pub host: Option<Machine>,
+    /// Whether the device runtime is among what was linked, so that the host
+    /// linker needs it, too.
+    pub uses_device_runtime: bool,
     /// Everything the user should know.
     pub messages: Vec<Message>,
 }
@@ -92,6 +126,11 @@ impl Linked {
     /// Whether there is something to write.
     pub fn is_complete(&self) -> bool {
         !self.images.is_empty()
+    }
+
+    /// Whether a message has this code.
+    pub fn has(&self, code: &str) -> bool {
+        self.messages.iter().any(|m| m.diagnostic.code == code)
     }
 
     /// The exit code that fits.
@@ -117,64 +156,78 @@ impl Linked {
         fatbin::write(&images, options)
     }
 
-    fn add(&mut self, sm: Option<Sm>, diagnostics: &Diagnostics) {
-        let messages = diagnostics.messages().iter().cloned();
-        self.messages
-            .extend(messages.map(|diagnostic| Message { sm, diagnostic }));
+    fn add(&mut self, sm: Option<Sm>, diagnostic: Diagnostic) {
+        self.messages.push(Message { sm, diagnostic });
     }
 }
 
-/// Links for every processor that is asked for.
-pub fn device_link(request: &Request, environment: &Environment) -> Linked {
-    // What is read does not depend on the processor.
-    let files = Files::read(&wanted(request, Sm::KNOWN[0], ""), environment);
-    link_files(request, &files, environment)
+/// Links for each of `targets`; without any, for all processors that the
+/// inputs have code for. `find_runtime` finds libcudadevrt.a. It is asked only
+/// where something is missing, or may turn out to be: most programs do without.
+pub fn device_link(
+    request: &Request,
+    targets: &[Sm],
+    mut files: Files,
+    environment: &Environment,
+    find_runtime: impl FnOnce() -> Option<PathBuf>,
+) -> Linked {
+    if request.inputs.link_time.is_none() {
+        let linked = link_files(request, targets, &files, environment);
+        if linked.is_complete() || !linked.has("undefined-reference") {
+            return linked;
+        }
+    }
+    if let Some(runtime) = find_runtime() {
+        files.add(&runtime, &request.inputs);
+    }
+    link_files(request, targets, &files, environment)
 }
 
-/// Links `files`, which have been read, instead of those that the request names.
-pub fn link_files(request: &Request, files: &Files, environment: &Environment) -> Linked {
+fn link_files(
+    request: &Request,
+    targets: &[Sm],
+    files: &Files,
+    environment: &Environment,
+) -> Linked {
     let mut linked = Linked {
         files: files.names(),
         ..Linked::default()
     };
     let survey = files.survey();
     linked.host = survey.host;
-    let mut targets: Vec<Sm> = match &request.targets[..] {
-        [] => survey.processors.into_iter().collect(),
-        targets => targets.to_vec(),
-    };
+    let mut targets = targets.to_vec();
+    if targets.is_empty() {
+        targets.extend(&survey.processors);
+        if request.inputs.link_time.is_some() {
+            targets.extend(&survey.intermediates);
+            targets.sort();
+        }
+    }
     // Twice the same image would be of no use.
     let mut known = HashSet::new();
     targets.retain(|sm| known.insert(*sm));
     if targets.is_empty() {
-        let problem = Diagnostic::new(
-            Severity::Fatal,
-            "no-device-code",
-            "no input has machine code that can be linked; compile with -rdc=true (nvcc -dc), or \
-             name a processor with --arch",
-        );
-        linked.messages.push(Message {
-            sm: None,
-            diagnostic: problem,
-        });
-        // An input that cannot be read is the better explanation.
-        let name = Sm::KNOWN[0].to_string();
-        let mut diagnostics = Diagnostics::default();
-        let loaded = inputs::load(
-            files,
-            &wanted(request, Sm::KNOWN[0], &name),
-            environment,
-            &mut diagnostics,
-        );
-        if loaded.is_none() {
-            linked.messages.clear();
-            linked.add(None, &diagnostics);
-        }
+        explain_nothing(request, &survey, files, environment, &mut linked);
         return linked;
     }
     let mut failed = false;
     for sm in targets {
-        match link_for(sm, request, files, environment, &mut linked) {
+        let report = &mut |diagnostic: Diagnostic| {
+            let is_error = diagnostic.severity >= Severity::Error;
+            linked.add(Some(sm), diagnostic);
+            is_error
+        };
+        let one = link_one(request, &sm.into(), files, environment, report);
+        for module in one.modules.unwrap_or_default() {
+            // Code of other modules is linked like that of a library.
+            if let Module::Named(name) = module
+                && !linked.modules.contains(&name)
+            {
+                linked.modules.push(name);
+            }
+        }
+        linked.uses_device_runtime |= one.uses_device_runtime;
+        match one.output {
             Some(data) => linked.images.push(Image { sm, data }),
             None => failed = true,
         }
@@ -185,69 +238,139 @@ pub fn link_files(request: &Request, files: &Files, environment: &Environment) -
     linked
 }
 
-fn link_for(
-    sm: Sm,
+/// Says why there is no processor to link for.
+fn explain_nothing(
     request: &Request,
+    survey: &Survey,
     files: &Files,
     environment: &Environment,
     linked: &mut Linked,
-) -> Option<Vec<u8>> {
-    let name = sm.to_string();
+) {
+    // An input that cannot be read is the better explanation.
+    let mut problems = Vec::new();
+    let report = &mut |diagnostic: Diagnostic| {
+        problems.push(diagnostic);
+        true
+    };
+    let processor = Processor::from(Sm::KNOWN[0]);
+    if load_one(request, &processor, files, environment, report).err() == Some(Exit::Fatal) {
+        for problem in problems {
+            linked.add(None, problem);
+        }
+        return;
+    }
+    let text = match survey.intermediates.is_empty() {
+        true => {
+            "no input has machine code that can be linked; compile with -rdc=true (nvcc -dc), or \
+             name a processor with --arch"
+        }
+        false => "the inputs have LTO-IR, which is only linked with link-time optimization (-dlto)",
+    };
+    linked.add(
+        None,
+        Diagnostic::new(Severity::Fatal, "no-device-code", text),
+    );
+}
+
+/// What came of the link for one processor.
+#[derive(Debug)]
+pub(crate) struct One {
+    pub(crate) exit: Exit,
+    /// An image, or PTX where that was asked for.
+    pub(crate) output: Option<Vec<u8>>,
+    /// The modules of the inputs, if these could be read.
+    pub(crate) modules: Option<Vec<Module>>,
+    pub(crate) uses_device_runtime: bool,
+    pub(crate) reports: Reports,
+}
+
+impl One {
+    pub(crate) fn ended(exit: Exit) -> Self {
+        Self {
+            exit,
+            output: None,
+            modules: None,
+            uses_device_runtime: false,
+            reports: Reports::default(),
+        }
+    }
+}
+
+/// Takes the inputs for one processor. `report` gets what there is to say, and
+/// tells whether it is an error for the user.
+pub(crate) fn load_one<'d>(
+    request: &Request,
+    processor: &Processor,
+    files: &'d Files,
+    environment: &Environment,
+    report: &mut dyn FnMut(Diagnostic) -> bool,
+) -> Result<Loaded<'d>, Exit> {
     let mut diagnostics = Diagnostics::default();
     let loaded = inputs::load(
         files,
-        &wanted(request, sm, &name),
+        &request.inputs,
+        processor,
         environment,
         &mut diagnostics,
     );
-    linked.add(Some(sm), &diagnostics);
-    let loaded = loaded.filter(|_| !diagnostics.has_errors())?;
-    for module in loaded.modules {
-        // Code of other modules is linked like that of a library.
-        if let Module::Named(name) = module
-            && !linked.modules.contains(&name)
-        {
-            linked.modules.push(name);
-        }
+    let failed = report_all(&diagnostics, report);
+    match loaded {
+        None => Err(Exit::Fatal),
+        Some(_) if failed => Err(Exit::LinkError),
+        Some(loaded) => Ok(loaded),
     }
-    let inputs: Vec<Input<'_>> = loaded.images.iter().map(inputs::Image::input).collect();
-    let options = Options {
-        kernels: loaded.kernels,
-        debug: request.debug,
-        verbose: request.verbose,
-        ..Options::new(sm)
-    };
-    let Outcome {
-        image,
-        diagnostics,
-        reports: _,
-    } = crate::link(&inputs, &options);
-    linked.add(Some(sm), &diagnostics);
-    let image = image.filter(|_| !diagnostics.has_errors());
-    if image.is_none() {
-        let hints = loaded.hints.into_iter().map(|diagnostic| Message {
-            sm: Some(sm),
-            diagnostic,
-        });
-        linked.messages.extend(hints);
-    }
-    image
 }
 
-fn wanted<'a>(request: &'a Request, target: Sm, target_name: &'a str) -> Wanted<'a> {
-    Wanted {
-        target,
-        target_name,
-        files: &request.files,
-        libraries: &request.libraries,
-        library_paths: &request.library_paths,
-        keep_system_libraries: false,
-        registers_modules: true,
-        kernels: &request.kernels,
-        assembler: &request.assembler,
-        link_time: false,
-        may_lack_arch: request.may_lack_arch,
-        warnings_are_errors: false,
-        behaviour: Behaviour::Own,
+/// Links for one processor.
+pub(crate) fn link_one(
+    request: &Request,
+    processor: &Processor,
+    files: &Files,
+    environment: &Environment,
+    report: &mut dyn FnMut(Diagnostic) -> bool,
+) -> One {
+    let mut loaded = match load_one(request, processor, files, environment, report) {
+        Ok(loaded) => loaded,
+        Err(exit) => return One::ended(exit),
+    };
+    if let Some(finished) = loaded.finished.take() {
+        return One {
+            output: Some(finished),
+            modules: Some(loaded.modules),
+            ..One::ended(Exit::Success)
+        };
     }
+    let uses_device_runtime = loaded
+        .images
+        .iter()
+        .any(inputs::Image::is_of_system_library);
+    let inputs: Vec<Input<'_>> = loaded.images.iter().map(inputs::Image::input).collect();
+    let outcome = crate::link(&inputs, &request.options(processor, &loaded));
+    let failed = report_all(&outcome.diagnostics, report);
+    let exit = match outcome.exit() {
+        Exit::Success if failed => Exit::LinkError,
+        exit => exit,
+    };
+    let Outcome { image, reports, .. } = outcome;
+    if image.is_none() && request.inputs.behaviour == Behaviour::Own {
+        for hint in loaded.hints {
+            report(hint);
+        }
+    }
+    One {
+        exit,
+        output: image.filter(|_| exit == Exit::Success),
+        modules: Some(loaded.modules),
+        uses_device_runtime,
+        reports,
+    }
+}
+
+/// Whether one of the messages is an error for the user.
+fn report_all(diagnostics: &Diagnostics, report: &mut dyn FnMut(Diagnostic) -> bool) -> bool {
+    let mut failed = false;
+    for message in diagnostics.messages() {
+        failed |= report(message.clone());
+    }
+    failed
 }

@@ -145,9 +145,9 @@ pub const EXPLANATIONS: &[Explanation] = &[
     ),
     of(
         "missing-library",
-        "-l names a library of which no folder has a libNAME.a, and something is undefined. nvcc \
-         hands the libraries of the host over, too, so that a missing one alone is no news. -L and \
-         the environment variable LIBRARY_PATH name folders.",
+        "-l names a library of which no folder has a libNAME.a. -L and the environment variable \
+         LIBRARY_PATH name folders. nvcc hands the libraries of the host over, too; one that is \
+         where host linkers look is only mentioned if something is undefined.",
     ),
     of(
         "missing-nvjitlink",

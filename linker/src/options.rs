@@ -28,6 +28,9 @@ pub enum KernelFilter {
     /// Those whose whole name matches one of these, in which `*` is any run of
     /// characters.
     Matching(Vec<String>),
+    /// The same for optimized code, where a kernel that only device code
+    /// launches is like one that `Containing` leaves out.
+    MatchingOptimized(Vec<String>),
 }
 
 impl KernelFilter {
@@ -36,7 +39,7 @@ impl KernelFilter {
         match self {
             Self::All => true,
             Self::Containing(parts) => parts.iter().any(|part| name.contains(part.as_str())),
-            Self::Matching(patterns) => patterns
+            Self::Matching(patterns) | Self::MatchingOptimized(patterns) => patterns
                 .iter()
                 .any(|pattern| pattern_matches(pattern, name)),
         }

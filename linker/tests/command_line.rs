@@ -105,13 +105,25 @@ fn failed_links_leave_older_outputs_alone() {
         "{}",
         ran.stderr
     );
-    assert!(
-        ran.stderr
-            .ends_with("no library was found for -lmissing [missing-library]\n")
-    );
     for name in ["out.cubin", "modules.h"] {
         assert_eq!(std::fs::read_to_string(folder.path(name)).unwrap(), "older");
     }
+}
+
+#[test]
+fn libraries_that_are_not_there_are_named() {
+    let folder = Folder::new();
+    let link = "-arch=sm_90 -o out.cubin caller.cubin callee.cubin -lmissing";
+    let warning = "nvlink warning : no library was found for -lmissing [missing-library]\n";
+    folder.check(link, 0, warning);
+    folder.check(&format!("{link} --compat"), 0, "");
+    folder.check(
+        &format!("{link} -Werror"),
+        255,
+        "nvlink error   : no library was found for -lmissing [missing-library]\n",
+    );
+    // Those of the host are none of ours.
+    folder.check(&link.replace("missing", "m"), 0, "");
 }
 
 #[test]

@@ -1,14 +1,9 @@
 //! What the linker has to say, once for all processors it concerns.
 
-use rustnvlink::device_link::{Linked, Message};
+use rustnvlink::device_link::Message;
 use rustnvlink::diagnostic::Severity;
 
 use crate::style::{ERROR, NOTE};
-
-/// Whether a message with this code is among those of a link.
-pub(crate) fn has(linked: &Linked, code: &str) -> bool {
-    linked.messages.iter().any(|m| m.diagnostic.code == code)
-}
 
 /// Shows messages in the order in which they came up first.
 pub(super) fn print(messages: &[Message]) {

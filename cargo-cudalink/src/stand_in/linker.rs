@@ -11,11 +11,11 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context, Result, bail};
 use rustnvlink::cli;
 use rustnvlink::cubin::File;
-use rustnvlink::device_link::{self, Linked, Request, link_files};
+use rustnvlink::device_link::{self, Linked, Request};
 use rustnvlink::diagnostic::Severity;
 use rustnvlink::fatbin::{CompressionMode, FatbinOptions};
 use rustnvlink::host::{HostMachine, HostObject, script};
-use rustnvlink::inputs::{Assembler, Files, Kernels};
+use rustnvlink::inputs::{Assembler, Files, Kernels, Wanted};
 use rustnvlink::options::DebugLevel;
 use rustnvlink::output;
 use sha2::{Digest as _, Sha256};
@@ -170,37 +170,31 @@ impl Image<'_> {
     /// The device link and its host object.
     fn make(&self, objects: Objects) -> Result<Made> {
         let closed = objects.closed;
-        let mut inputs = objects.inputs;
         let debug = self.settings.device_debug.unwrap_or(false);
         let request = Request {
-            targets: self.settings.targets(),
-            kernels: match self.settings.kernels.unwrap_or(KernelChoice::All) {
-                KernelChoice::Used => Kernels::NamedByHost,
-                KernelChoice::All => Kernels::All,
-            },
             debug: match debug {
                 true => DebugLevel::Symbols,
                 false => DebugLevel::None,
             },
-            assembler: Assembler {
-                program: self.toolkit.map(|toolkit| toolkit.ptxas.clone()),
-                arguments: Vec::new(),
-            },
-            ..Request::new(Vec::new())
+            ..Request::new(Wanted {
+                kernels: match self.settings.kernels.unwrap_or(KernelChoice::All) {
+                    KernelChoice::Used => Kernels::NamedByHost,
+                    KernelChoice::All => Kernels::All,
+                },
+                assembler: Assembler {
+                    program: self.toolkit.map(|toolkit| toolkit.ptxas.clone()),
+                    arguments: Vec::new(),
+                },
+                ..Wanted::new(Vec::new())
+            })
         };
-        let environment = cli::environment();
-        let mut needs_device_runtime = false;
-        let mut linked = link_files(&request, &Files::in_memory(inputs.clone()), &environment);
-        // The device runtime is looked for only where something is missing: most programs do without.
-        if !linked.is_complete()
-            && messages::has(&linked, "undefined-reference")
-            && let Some(library) = self.toolkit.and_then(|t| t.device_runtime.as_ref())
-            && let Ok(data) = fs::read(library)
-        {
-            inputs.push((library.display().to_string(), data));
-            needs_device_runtime = true;
-            linked = link_files(&request, &Files::in_memory(inputs), &environment);
-        }
+        let linked = device_link::device_link(
+            &request,
+            &self.settings.targets(),
+            Files::in_memory(objects.inputs),
+            &cli::environment(),
+            || self.toolkit.and_then(|t| t.device_runtime.clone()),
+        );
         for (severity, text) in messages::summarize(&linked.messages) {
             let level = match severity {
                 Severity::Text | Severity::Info => Level::Info,
@@ -241,7 +235,7 @@ impl Image<'_> {
             object,
             record: Record {
                 report,
-                needs_device_runtime,
+                needs_device_runtime: linked.uses_device_runtime,
                 package: self.package.clone(),
                 settings: self.settings.clone(),
             },
@@ -251,7 +245,7 @@ impl Image<'_> {
     /// What to do about a link that failed.
     fn help(&self, linked: &Linked, closed: &[String]) -> Vec<String> {
         let mut help = Vec::new();
-        if messages::has(linked, "undefined-reference") {
+        if linked.has("undefined-reference") {
             if !closed.is_empty() {
                 help.push(format!(
                     "device functions of {} cannot be called from elsewhere: compile it with -rdc=true",
@@ -264,7 +258,7 @@ impl Image<'_> {
                     .to_owned(),
             );
         }
-        if messages::has(linked, "missing-arch-code") {
+        if linked.has("missing-arch-code") {
             help.push(
                 "compile every object for every processor of the link (nvcc --generate-code), or name the processors \
                  that all of them have code for with --arch"

@@ -1,4 +1,4 @@
-//! Calls libnvJitLink, which turns LTO-IR into PTX or into a linked image.
+//! Calls libnvJitLink, which turns LTO-IR into PTX.
 //!
 //! This is the only code of the project that calls a foreign library, and the
 //! only one with `unsafe`. A [`Library`] is loaded when a link first needs
@@ -27,24 +27,18 @@ use std::ptr;
 /// What an input is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// A device object.
-    Cubin,
     /// A file of LTO-IR.
     LtoIr,
     /// A container of images for several processors.
     Fatbin,
-    /// A host object with a container inside.
-    Object,
 }
 
 impl Kind {
     /// The number that `nvJitLink.h` has for it.
     fn number(self) -> c_int {
         match self {
-            Self::Cubin => 1,
             Self::LtoIr => 3,
             Self::Fatbin => 4,
-            Self::Object => 5,
         }
     }
 }
@@ -60,20 +54,11 @@ pub struct Input<'a> {
     pub data: &'a [u8],
 }
 
-/// What a link is to give.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Output {
-    /// PTX; every input has to be LTO-IR.
-    Ptx,
-    /// An image.
-    Cubin,
-}
-
 /// What a link gave.
 #[derive(Debug)]
 pub struct Linked {
-    /// PTX without the NUL behind it, or an image.
-    pub data: Vec<u8>,
+    /// PTX without the NUL behind it.
+    pub ptx: Vec<u8>,
     /// What else the library said.
     pub log: String,
 }
@@ -116,7 +101,6 @@ pub struct Library {
     add: unsafe extern "C" fn(Handle, c_int, *const c_void, usize, *const c_char) -> c_int,
     complete: unsafe extern "C" fn(Handle) -> c_int,
     ptx: (SizeOf, Fill),
-    cubin: (SizeOf, Fill),
     errors: (SizeOf, Fill),
     infos: (SizeOf, Fill),
     /// The functions above are code of it.
@@ -142,10 +126,6 @@ impl Library {
                     *loaded.get(c"nvJitLinkGetLinkedPtxSize").map_err(fail)?,
                     *loaded.get(c"nvJitLinkGetLinkedPtx").map_err(fail)?,
                 ),
-                cubin: (
-                    *loaded.get(c"nvJitLinkGetLinkedCubinSize").map_err(fail)?,
-                    *loaded.get(c"nvJitLinkGetLinkedCubin").map_err(fail)?,
-                ),
                 errors: (
                     *loaded.get(c"nvJitLinkGetErrorLogSize").map_err(fail)?,
                     *loaded.get(c"nvJitLinkGetErrorLog").map_err(fail)?,
@@ -159,13 +139,8 @@ impl Library {
         }
     }
 
-    /// Links.
-    pub fn link(
-        &self,
-        options: &[String],
-        inputs: &[Input<'_>],
-        output: Output,
-    ) -> Result<Linked, Error> {
+    /// Links inputs of LTO-IR.
+    pub fn link(&self, options: &[String], inputs: &[Input<'_>]) -> Result<Linked, Error> {
         let session = Session::new(self, options)?;
         for input in inputs {
             let name = text(input.name)?;
@@ -184,22 +159,13 @@ impl Library {
         // SAFETY: the handle is alive.
         let code = unsafe { (self.complete)(session.handle) };
         session.check("nvJitLinkComplete", code)?;
-        let (call, functions) = match output {
-            Output::Ptx => ("nvJitLinkGetLinkedPtx", self.ptx),
-            Output::Cubin => ("nvJitLinkGetLinkedCubin", self.cubin),
-        };
-        let mut data = session
-            .get(functions)
-            .map_err(|code| session.failure(call, code))?;
-        if output == Output::Ptx {
-            data.truncate(
-                data.iter()
-                    .rposition(|b| *b != 0)
-                    .map_or(0, |last| last + 1),
-            );
-        }
+        let mut ptx = session
+            .get(self.ptx)
+            .map_err(|code| session.failure("nvJitLinkGetLinkedPtx", code))?;
+        let end = ptx.iter().rposition(|byte| *byte != 0);
+        ptx.truncate(end.map_or(0, |last| last + 1));
         let log = session.log(self.infos);
-        Ok(Linked { data, log })
+        Ok(Linked { ptx, log })
     }
 }
 

@@ -6,6 +6,7 @@
 #[expect(missing_docs, reason = "the table below describes each")]
 pub enum Flag {
     Arch,
+    Archive,
     Compat,
     CpuArch,
     CrossReferences,
@@ -178,6 +179,7 @@ const fn long_only(spelling: Spelling) -> Spelling {
     }
 }
 
+const ARCHIVES: &[&str] = &["whole", "lazy", "group"];
 const HOSTS: &[&str] = &["AARCH64", "ARMv7", "PPC64LE", "X86", "X86_64", "unknown"];
 const ODR: &[&str] = &["off", "warn", "error"];
 const FORMATS: &[&str] = &["text", "json"];
@@ -266,6 +268,9 @@ pub const FLAGS: &[Spelling] = {
         switch(F::Compat, "compat", "compat", G::Ours,
             "Does exactly what nvlink 13.0 does: its messages, its silence about inputs it \
              ignores, and its bytes where they differ from ours."),
+        option(F::Archive, "archive", "archive", V::Choice(ARCHIVES), "whole|lazy|group", G::Ours,
+            "What is linked of libraries: all, as nvlink does it, or members that something before \
+             them needs; with group, all libraries are searched together behind everything else."),
         option(F::Map, "map", "map", V::Text, "FILE", G::Ours,
             "Writes what lies where in the image, and what was left out."),
         switch(F::CrossReferences, "cref", "cref", G::Ours,

@@ -9,9 +9,10 @@ use super::link::ARCH;
 use super::messages::{Format, Messages};
 use super::typed::Typed;
 use crate::arch::Sm;
+use crate::device_link;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::host::script::BaseScript;
-use crate::inputs::{Assembler, Behaviour, Kernels};
+use crate::inputs::{Archives, Assembler, Behaviour, Kernels, LinkTime, Scope, Wanted};
 use crate::options::{DebugLevel, EarlyAddresses, ImageKind, Names, Odr, ResolvedRelocations};
 use crate::report;
 
@@ -64,44 +65,18 @@ pub struct Request {
     /// What it is for; more than one where the same files are linked for
     /// several processors.
     pub targets: Vec<Target>,
+    /// What is linked, and how.
+    pub link: device_link::Request,
     /// Where the image goes.
     pub output: PathBuf,
-    /// The files named.
-    pub files: Vec<PathBuf>,
-    /// The libraries to look for.
-    pub libraries: Vec<String>,
-    /// The folders to look in.
-    pub library_paths: Vec<PathBuf>,
-    /// Whether libcudadevrt.a is linked without need.
-    pub keep_system_libraries: bool,
-    /// Which kernels stay.
-    pub kernels: Kernels,
-    /// How LTO-IR is optimized and compiled, if it is.
-    pub link_time: Option<LinkTime>,
-    /// How PTX is assembled.
-    pub assembler: Assembler,
-    /// Whose manners to have.
-    pub behaviour: Behaviour,
+    /// Where nvlink looks for its optimizer of LTO-IR.
+    pub nvvm: Option<PathBuf>,
     /// Where the names of the modules go.
     pub registration: Option<PathBuf>,
     /// Where the time goes.
     pub time: Option<PathBuf>,
     /// The index of unified functions and variables.
     pub unified_index: Option<PathBuf>,
-    /// What is made.
-    pub image: ImageKind,
-    /// What is kept for debuggers.
-    pub debug: DebugLevel,
-    /// What becomes of relocations.
-    pub resolved_relocations: ResolvedRelocations,
-    /// Whether to say what the kernels use.
-    pub verbose: bool,
-    /// Whether to show the call graph, and how names look then.
-    pub call_graph: Option<Names>,
-    /// Weak definitions that differ.
-    pub odr: Odr,
-    /// What is told beside the image.
-    pub reports: report::Wanted,
     /// Where the map goes.
     pub map: Option<PathBuf>,
     /// Where the names of the files go that were read.
@@ -110,21 +85,6 @@ pub struct Request {
     pub options_files: Vec<PathBuf>,
     /// Holds the note about the linker.
     pub tool_record: Option<PathBuf>,
-    /// What is printed.
-    pub messages: Messages,
-}
-
-/// Link-time optimization.
-#[derive(Debug, Default)]
-pub struct LinkTime {
-    /// The library that does it, unless it is to be looked for.
-    pub library: Option<PathBuf>,
-    /// Where nvlink looks for its own.
-    pub nvvm: Option<PathBuf>,
-    /// What the library is told beside the processor.
-    pub options: Vec<String>,
-    /// Whether PTX is written instead of an image.
-    pub emit_ptx: bool,
 }
 
 /// Decides what is done. Information about the options goes to `notes`.
@@ -190,20 +150,26 @@ pub fn lower(typed: &Typed, notes: &mut Vec<Diagnostic>) -> Result<Command, Diag
     if typed.has(Flag::PreserveRelocations) {
         notes.extend(partial_record(&targets, behaviour));
     }
-    Ok(Command::Link(Box::new(Request {
-        targets,
-        output,
+    let inputs = Wanted {
         files: typed.inputs.clone(),
         libraries: texts(typed, Flag::Library),
         library_paths: typed.all(Flag::LibraryPath).map(PathBuf::from).collect(),
+        archives: match typed.text(Flag::Archive) {
+            Some("lazy") => Archives::InOrder,
+            Some("group") => Archives::Grouped,
+            Some(_) | None => Archives::Whole,
+        },
         keep_system_libraries: typed.has(Flag::KeepSystemLibraries),
+        registers_modules: typed.has(Flag::RegisterLinkBinaries),
         kernels,
-        link_time: is_link_time(typed).then(|| link_time(typed)),
         assembler: assembler(typed),
+        link_time: is_link_time(typed).then(|| link_time(typed)),
+        may_lack_arch: typed.has(Flag::SuppressArchWarning),
+        warnings_are_errors: typed.has(Flag::WarningAsError),
         behaviour,
-        registration: typed.path(Flag::RegisterLinkBinaries),
-        time: typed.path(Flag::Time),
-        unified_index: typed.path(Flag::UnifiedIndex),
+    };
+    let link = device_link::Request {
+        inputs,
         image: match (typed.has(Flag::Relocatable), behaviour) {
             (false, _) => ImageKind::Executable,
             (true, Behaviour::Own) => ImageKind::Relocatable(EarlyAddresses::Leave),
@@ -230,11 +196,21 @@ pub fn lower(typed: &Typed, notes: &mut Vec<Diagnostic>) -> Result<Command, Diag
             cross_references: typed.has(Flag::CrossReferences),
             why_live: texts(typed, Flag::WhyLive),
         },
+        unified_index: None,
+        tool_record: Vec::new(),
+    };
+    Ok(Command::Link(Box::new(Request {
+        targets,
+        link,
+        output,
+        nvvm: typed.path(Flag::NvvmPath),
+        registration: typed.path(Flag::RegisterLinkBinaries),
+        time: typed.path(Flag::Time),
+        unified_index: typed.path(Flag::UnifiedIndex),
         map: typed.path(Flag::Map),
         dependencies: typed.path(Flag::DependencyFile),
         options_files: typed.options_files.clone(),
         tool_record: typed.path(Flag::ToolRecord),
-        messages: messages(typed),
     })))
 }
 
@@ -311,7 +287,10 @@ fn kernels(typed: &Typed, notes: &mut Vec<Diagnostic>) -> Kernels {
                 "ignore -use-host-info because -kernels-used or -variables-used is specified",
             ));
         }
-        return Kernels::Containing(texts(typed, Flag::KernelsUsed));
+        return Kernels::Containing {
+            kernels: texts(typed, Flag::KernelsUsed),
+            variables: texts(typed, Flag::VariablesUsed),
+        };
     }
     if typed.has(Flag::IgnoreHostInfo) {
         Kernels::All
@@ -341,6 +320,13 @@ fn check_conflicts(typed: &Typed) -> Result<(), Diagnostic> {
     }
     if typed.has(Flag::DumpCallGraph) && typed.has(Flag::DumpCallGraphNoDemangle) {
         return conflict("-dump-callgraph", "-dump-callgraph-no-demangle");
+    }
+    // What LTO-IR needs is known only after it has been optimized.
+    let is_on_demand = typed
+        .text(Flag::Archive)
+        .is_some_and(|what| what != "whole");
+    if is_on_demand && is_link_time(typed) {
+        return conflict("--archive", "-dlto");
     }
     Ok(())
 }
@@ -458,9 +444,12 @@ fn link_time(typed: &Typed) -> LinkTime {
     }
     LinkTime {
         library: typed.path(Flag::NvJitLink),
-        nvvm: typed.path(Flag::NvvmPath),
         options,
         emit_ptx: typed.has(Flag::EmitPtx),
+        scope: match typed.has(Flag::Relocatable) || typed.has(Flag::ForcePartialLto) {
+            true => Scope::Part,
+            false => Scope::Program,
+        },
     }
 }
 
@@ -551,7 +540,9 @@ mod tests {
         let typed = typed::parse(arguments, &|_| Ok(Vec::new()), &mut notes).unwrap();
         let mut shown = match lower(&typed, &mut notes) {
             Err(error) => error.text,
-            Ok(Command::Link(request)) => format!("{:?} {:?}", request.targets[0], request.kernels),
+            Ok(Command::Link(request)) => {
+                format!("{:?} {:?}", request.targets[0], request.link.inputs.kernels)
+            }
             Ok(other) => format!("{other:?}"),
         };
         for note in notes {
@@ -621,11 +612,13 @@ mod tests {
         );
         check(
             "-arch=sm_90 -o x a.o -use-host-info -kernels-used=a,b",
-            &format!("ignored-host-info: {sm_90} Containing([\"a\", \"b\"])"),
+            &format!(
+                "ignored-host-info: {sm_90} Containing {{ kernels: [\"a\", \"b\"], variables: [] }}"
+            ),
         );
         check(
             "-arch=sm_90 -o x a.o -variables-used=v",
-            &format!("{sm_90} Containing([])"),
+            &format!("{sm_90} Containing {{ kernels: [], variables: [\"v\"] }}"),
         );
         check(
             "-arch=sm_90 -o x a.o -nvvmpath=y",

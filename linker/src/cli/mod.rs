@@ -9,7 +9,6 @@ mod flags;
 mod help;
 mod host_script;
 mod link;
-mod link_time;
 pub mod lower;
 pub mod messages;
 mod output;
@@ -78,7 +77,7 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> Exit {
         Command::Version => output::print(&help::version()),
         Command::Explain(code) => output::print(&help::explanation(&code)?),
         Command::HostScript(script) => host_script::write(&script),
-        Command::Link(request) => link::link(&request, &environment(), &mut messages),
+        Command::Link(request) => link::link(*request, &environment(), &mut messages),
     });
     match done {
         Ok(exit) => exit,

@@ -47,6 +47,8 @@ pub(super) fn append_time(
     let row = elapsed.map(|elapsed| {
         let targets: Vec<String> = request.targets.iter().map(Target::to_string).collect();
         let inputs: Vec<String> = request
+            .link
+            .inputs
             .files
             .iter()
             .map(|file| format!("\"{}\"", file.display()))

@@ -29,8 +29,11 @@ pub(super) enum Opened {
     Unreadable { name: String, why: String },
     /// A file of a library's name without host objects.
     Incompatible { name: String, library: String },
-    /// No folder has the library.
-    Missing { library: String },
+    /// No folder has the library, but for the host linker's own folder here.
+    Missing {
+        library: String,
+        host: Option<PathBuf>,
+    },
     /// Nothing to link: a shared library, or an archive for the second time.
     Nothing,
 }
@@ -78,20 +81,31 @@ impl Files {
 
     /// Reads everything. What cannot be read is remembered, so that problems
     /// are reported in the order of the files.
-    pub fn read(wanted: &Wanted<'_>, environment: &Environment) -> Self {
+    pub fn read(wanted: &Wanted, environment: &Environment) -> Self {
         let mut reader = Reader {
             wanted,
             archives: Vec::new(),
             opened: Vec::new(),
         };
-        for path in wanted.files {
+        for path in &wanted.files {
             reader.file(path);
         }
-        let folders = search::folders(wanted.library_paths, environment);
-        for library in wanted.libraries {
+        let folders = search::folders(&wanted.library_paths, environment);
+        for library in &wanted.libraries {
             reader.library(library, &folders);
         }
         Self(reader.opened)
+    }
+
+    /// Reads one more.
+    pub fn add(&mut self, path: &Path, wanted: &Wanted) {
+        let mut reader = Reader {
+            wanted,
+            archives: Vec::new(),
+            opened: std::mem::take(&mut self.0),
+        };
+        reader.file(path);
+        self.0 = reader.opened;
     }
 
     /// Files that the caller has read: their names, and what they hold.
@@ -108,7 +122,7 @@ impl Files {
 }
 
 struct Reader<'a> {
-    wanted: &'a Wanted<'a>,
+    wanted: &'a Wanted,
     /// Every archive so far. The same one is linked once, whatever its names.
     archives: Vec<Handle>,
     opened: Vec<Opened>,
@@ -130,6 +144,7 @@ impl Reader<'_> {
     fn library(&mut self, library: &str, folders: &[PathBuf]) {
         let mut result = Opened::Missing {
             library: library.to_owned(),
+            host: search::host_folder(library),
         };
         for found in search::candidates(library, folders) {
             match found {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::check;
 use super::{Behaviour, Wanted};
 use crate::container::HostFile;
-use crate::container::host::{ModuleId, ReferenceKind, ReferenceScope};
+use crate::container::host::{HostReferences, ModuleId, ReferenceKind, ReferenceScope};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::fatbin::Fatbin;
 
@@ -50,8 +50,8 @@ pub(super) struct HostObject<'d> {
     pub(super) modules: Modules<'d>,
     /// Its relocatable device code.
     pub(super) fatbins: Vec<Fatbin<'d>>,
-    /// The kernels its host code may launch, as patterns.
-    pub(super) kernels: Vec<&'d str>,
+    /// The device names that its host code may use, as patterns.
+    pub(super) references: Vec<HostReferences<'d>>,
     /// Whether it says which kernels of other files its host code launches.
     pub(super) names_kernels: bool,
 }
@@ -61,7 +61,7 @@ impl<'d> HostObject<'d> {
     pub(super) fn parse(
         name: &str,
         data: &'d [u8],
-        wanted: &Wanted<'_>,
+        wanted: &Wanted,
     ) -> Result<Self, Vec<Diagnostic>> {
         let fail = |error| match wanted.behaviour {
             Behaviour::Own => vec![check::damaged(name, error)],
@@ -77,23 +77,10 @@ impl<'d> HostObject<'d> {
             let text = "unexpected data in module_ids";
             vec![check::fatal("bad-module-ids", name, text)]
         })?;
-        let mut object = Self {
-            modules,
-            fatbins: Vec::new(),
-            kernels: Vec::new(),
-            names_kernels: false,
-        };
-        for references in &file.references {
-            if references.kind == ReferenceKind::Kernel {
-                object.kernels.extend(&references.patterns);
-                // The section is there for every file that nvcc compiles, and
-                // holds one NUL where the file launches nothing.
-                object.names_kernels |= references.scope == ReferenceScope::External;
-            }
-        }
+        let mut fatbins = Vec::new();
         for section in file.fatbins.iter().filter(|s| s.is_relocatable()) {
             for fatbin in section.fatbins() {
-                object.fatbins.push(fatbin.map_err(fail)?);
+                fatbins.push(fatbin.map_err(fail)?);
                 // A host link puts several one behind the other, of which
                 // nvlink sees one.
                 if wanted.is_compatible() {
@@ -101,7 +88,17 @@ impl<'d> HostObject<'d> {
                 }
             }
         }
-        Ok(object)
+        Ok(Self {
+            modules,
+            fatbins,
+            // The section is there for every file that nvcc compiles, and holds
+            // one NUL where the file launches nothing.
+            names_kernels: file.references.iter().any(|references| {
+                references.kind == ReferenceKind::Kernel
+                    && references.scope == ReferenceScope::External
+            }),
+            references: file.references,
+        })
     }
 }
 

@@ -1,23 +1,31 @@
 //! Looks at the files in order and takes from them what the link needs.
 
+mod archives;
+mod names;
+mod optimize;
+
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::path::Path;
+
+use cudalink_jitlink as jitlink;
 
 use super::check::{self, Verdict};
 use super::files::{Files, Opened, Source};
 use super::host::{self, HostObject, Modules};
+use super::link_time::Intermediate;
 use super::modules::{Module, name_of_path};
 use super::ptx::{Product, Ptxas, Source as PtxSource};
 use super::select::select;
-use super::{Environment, Image, Intermediate, Kernels, Loaded, Wanted};
-use crate::arch::reserved;
-use crate::container::{Archive, HostFile, InputKind, archive, detect};
-use crate::cubin::{Binding, File, Place, SymbolOther};
+use super::{Archives, Environment, Image, Kernels, Loaded, Processor, Wanted};
+use crate::container::host::{HostReferences, ReferenceKind};
+use crate::container::{HostFile, InputKind, archive, detect};
 use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
 use crate::error::ParseError;
 use crate::fatbin::{Fatbin, Kind, Limit};
 use crate::options::KernelFilter;
-use cudalink_jitlink as jitlink;
+use archives::Deferred;
+use names::Names;
 
 /// The library of the device runtime is known by its name.
 const SYSTEM_LIBRARY: &str = "libcudadevrt.a";
@@ -26,12 +34,14 @@ const SYSTEM_LIBRARY: &str = "libcudadevrt.a";
 /// the messages.
 pub fn load<'d>(
     files: &'d Files,
-    wanted: &Wanted<'_>,
+    wanted: &Wanted,
+    processor: &Processor,
     environment: &Environment,
     diagnostics: &mut Diagnostics,
 ) -> Option<Loaded<'d>> {
     let mut loader = Loader {
         wanted,
+        processor,
         environment,
         diagnostics,
         linked_elsewhere: match wanted.registers_modules {
@@ -41,17 +51,23 @@ pub fn load<'d>(
         images: Vec::new(),
         waiting: Vec::new(),
         intermediates: Vec::new(),
+        host_names: Names::default(),
+        group: Vec::new(),
+        runtime: None,
+        is_whole_program: false,
+        finished: None,
         modules: Vec::new(),
         further_modules: Vec::new(),
-        kernels: Vec::new(),
+        references: Vec::new(),
         all_name_kernels: true,
         hints: Vec::new(),
     };
     for opened in &files.0 {
         loader.opened(opened).ok()?;
     }
+    loader.end_group().ok()?;
     loader.assemble().ok()?;
-    loader.check_link_time(files).ok()?;
+    loader.optimize().ok()?;
     loader.warn_of_company();
     loader.warn_of_nothing().ok()?;
     Some(loader.finish())
@@ -66,7 +82,8 @@ pub(super) fn is_system_library(path: &str) -> bool {
 struct Stop;
 
 struct Loader<'a, 'd> {
-    wanted: &'a Wanted<'a>,
+    wanted: &'a Wanted,
+    processor: &'a Processor,
     environment: &'a Environment,
     diagnostics: &'a mut Diagnostics,
     /// Modules whose linked code is in some input.
@@ -75,17 +92,29 @@ struct Loader<'a, 'd> {
     /// PTX, and how many objects come before it.
     waiting: Vec<(usize, PtxSource<'d>)>,
     intermediates: Vec<Intermediate<'d>>,
+    /// What host code defines and needs, if archives are searched for it.
+    host_names: Names,
+    /// Archives that are searched together, at the end.
+    group: Vec<&'d Source>,
+    /// The device runtime, where only optimized code can tell whether it is
+    /// needed.
+    runtime: Option<Deferred<'d>>,
+    /// Whether all code but that of the device runtime was LTO-IR.
+    is_whole_program: bool,
+    /// What link-time optimization has made, if that is the result.
+    finished: Option<Vec<u8>>,
     modules: Vec<Module>,
     /// Further modules of single objects; nvlink registers them last, and the
     /// last one first.
     further_modules: Vec<Module>,
-    kernels: Vec<&'d str>,
+    /// The names that host code uses.
+    references: Vec<HostReferences<'d>>,
     /// Whether every object so far says which kernels its host code launches.
     all_name_kernels: bool,
     hints: Vec<Diagnostic>,
 }
 
-impl<'d> Loader<'_, 'd> {
+impl<'a, 'd> Loader<'a, 'd> {
     fn opened(&mut self, opened: &'d Opened) -> Result<(), Stop> {
         match opened {
             Opened::Read(source) => self.source(source),
@@ -95,14 +124,7 @@ impl<'d> Loader<'_, 'd> {
                 self.warn("incompatible-library", text)?;
                 self.stop_after_errors()
             }
-            Opened::Missing { library } => {
-                self.hints.push(Diagnostic::new(
-                    Severity::Info,
-                    "missing-library",
-                    format!("no library was found for -l{library}"),
-                ));
-                Ok(())
-            }
+            Opened::Missing { library, host } => self.missing_library(library, host.as_deref()),
             Opened::Nothing => Ok(()),
         }
     }
@@ -123,7 +145,7 @@ impl<'d> Loader<'_, 'd> {
                 }
                 Err(error) => Err(self.damaged(name, error)),
             },
-            "ltoir" if kind == InputKind::LtoIr && self.wanted.link_time => {
+            "ltoir" if kind == InputKind::LtoIr && self.wanted.link_time.is_some() => {
                 self.all_name_kernels = false;
                 self.intermediate(name, jitlink::Kind::LtoIr, data);
                 self.unnamed_module(name);
@@ -136,7 +158,7 @@ impl<'d> Loader<'_, 'd> {
             "ptx"
                 if kind == InputKind::Ptx
                     && self.wanted.is_compatible()
-                    && !self.wanted.target.is_hopper_or_newer() =>
+                    && !self.processor.sm.is_hopper_or_newer() =>
             {
                 Ok(())
             }
@@ -181,81 +203,6 @@ impl<'d> Loader<'_, 'd> {
         }
     }
 
-    fn archive(&mut self, source: &'d Source) -> Result<(), Stop> {
-        let name = &source.name;
-        if is_system_library(name) && !self.wanted.keep_system_libraries {
-            self.assemble()?;
-            if !self.needs_system_library() {
-                return Ok(());
-            }
-        }
-        match Archive::parse(&source.data) {
-            Ok(archive) if archive.thin => self.thin_archive(source),
-            Ok(archive) if self.wanted.is_compatible() => {
-                for member in archive.members().map_while(Result::ok) {
-                    let Some(data) = member.data else { break };
-                    if !data.starts_with(b"\x7fELF") {
-                        break;
-                    }
-                    self.member(&format!("{name}:{}", member.name), data)?;
-                }
-                Ok(())
-            }
-            Ok(_) => {
-                let mut stop = None;
-                let walked = archive::walk(name, &source.data, &mut |path, member| {
-                    let data = member.data.unwrap_or(&[]);
-                    self.member(path, data).map_err(|s| {
-                        stop = Some(s);
-                        WalkEnd::Stopped
-                    })
-                });
-                match (walked, stop) {
-                    (Ok(()), _) => Ok(()),
-                    (Err(_), Some(stop)) => Err(stop),
-                    (Err(WalkEnd::Damaged(error)), None) => Err(self.damaged(name, error)),
-                    (Err(WalkEnd::Stopped), None) => Err(Stop),
-                }
-            }
-            Err(_) if self.wanted.is_compatible() => Ok(()),
-            Err(error) => Err(self.damaged(name, error)),
-        }
-    }
-
-    fn thin_archive(&mut self, source: &'d Source) -> Result<(), Stop> {
-        for member in &source.members {
-            let path = format!("{}:{}", source.name, member.name);
-            match &member.data {
-                Ok(data) => self.member(&path, data)?,
-                Err(_) if self.wanted.is_compatible() => {
-                    let stop = self.unreadable(&member.name, "");
-                    self.diagnostics.push(host::internal_error());
-                    return Err(stop);
-                }
-                Err(why) => return Err(self.unreadable(&path, why)),
-            }
-        }
-        Ok(())
-    }
-
-    fn member(&mut self, name: &str, data: &'d [u8]) -> Result<(), Stop> {
-        match detect(data) {
-            InputKind::HostObject => self.host_object(name, data),
-            InputKind::Cubin => {
-                self.all_name_kernels = false;
-                self.ignored(name, "archives are only searched for host objects")
-            }
-            InputKind::Fatbin | InputKind::Ptx | InputKind::LtoIr => {
-                self.ignored(name, "archives are only searched for host objects")
-            }
-            // Compilers put notes of their own beside the objects.
-            InputKind::HostExecutable
-            | InputKind::SharedLibrary
-            | InputKind::Archive
-            | InputKind::Unknown => Ok(()),
-        }
-    }
-
     fn host_object(&mut self, name: &str, data: &'d [u8]) -> Result<(), Stop> {
         let object = HostObject::parse(name, data, self.wanted).map_err(|problems| {
             for problem in problems {
@@ -263,8 +210,11 @@ impl<'d> Loader<'_, 'd> {
             }
             Stop
         })?;
+        if self.wanted.archives != Archives::Whole {
+            self.host_names.add_host(data);
+        }
         self.all_name_kernels &= object.names_kernels;
-        self.kernels.extend(&object.kernels);
+        self.references.extend(object.references);
         let modules = match object.modules {
             Modules::Linked(_) => return Ok(()),
             Modules::Waiting(modules) => modules,
@@ -313,7 +263,7 @@ impl<'d> Loader<'_, 'd> {
 
     /// Takes the entry of a fatbin that fits the processor.
     fn fatbin(&mut self, name: &str, fatbin: &Fatbin<'d>) -> Result<(), Stop> {
-        let entry = select(fatbin, self.wanted.target, self.wanted.link_time);
+        let entry = select(fatbin, self.processor.sm, self.wanted.link_time.is_some());
         let Some(entry) = entry.map_err(|error| self.damaged(name, error))? else {
             return self.without_arch(name);
         };
@@ -324,7 +274,7 @@ impl<'d> Loader<'_, 'd> {
                 self.image(name, image, false)
             }
             // Its compressed form is one that only NVIDIA's library reads.
-            Kind::NVVM if self.wanted.link_time => {
+            Kind::NVVM if self.wanted.link_time.is_some() => {
                 self.intermediate(name, jitlink::Kind::Fatbin, fatbin.bytes());
                 Ok(())
             }
@@ -359,6 +309,8 @@ impl<'d> Loader<'_, 'd> {
             name: name.to_owned(),
             kind,
             data,
+            // PTX becomes objects before LTO-IR does.
+            place: self.images.len() + self.waiting.len(),
         });
     }
 
@@ -369,13 +321,7 @@ impl<'d> Loader<'_, 'd> {
             return Ok(());
         }
         let (places, sources): (Vec<usize>, Vec<PtxSource<'d>>) = waiting.into_iter().unzip();
-        let wanted = self.wanted;
-        let ptxas = Ptxas::find(
-            wanted.assembler,
-            wanted.target,
-            wanted.behaviour,
-            self.environment,
-        );
+        let ptxas = self.ptxas();
         let ptxas = ptxas.map_err(|why| self.needs_ptxas(&sources[0].name, &why))?;
         let assembled = ptxas.assemble(&sources, Product::Object);
         let mut ready = std::mem::take(&mut self.images).into_iter();
@@ -399,11 +345,20 @@ impl<'d> Loader<'_, 'd> {
         Ok(())
     }
 
+    fn ptxas(&self) -> Result<Ptxas<'a>, String> {
+        Ptxas::find(
+            &self.wanted.assembler,
+            self.processor.sm,
+            self.wanted.behaviour,
+            self.environment,
+        )
+    }
+
     fn without_arch(&mut self, name: &str) -> Result<(), Stop> {
         if self.wanted.may_lack_arch {
             return Ok(());
         }
-        let target = self.wanted.target_name;
+        let target = &self.processor.name;
         self.warn(
             "missing-arch-code",
             format!("SM Arch ('{target}') not found in '{name}'"),
@@ -426,7 +381,7 @@ impl<'d> Loader<'_, 'd> {
         let verdict = check::check(
             name,
             &data,
-            self.wanted.target,
+            self.processor.sm,
             is_named,
             self.wanted.behaviour,
             &mut warnings,
@@ -449,73 +404,13 @@ impl<'d> Loader<'_, 'd> {
         Ok(())
     }
 
-    /// Whether an object so far refers to something that no object so far
-    /// defines. References from dead code count; dynamic shared memory is
-    /// never defined.
-    fn needs_system_library(&self) -> bool {
-        let mut defined = HashSet::new();
-        let mut wanted = HashSet::new();
-        for image in &self.images {
-            // What cannot be read is reported when it is linked.
-            let Ok(file) = File::parse(&image.data) else {
-                continue;
-            };
-            for symbol in &file.symbols {
-                if symbol.place != Place::Undefined {
-                    defined.insert(symbol.name.to_owned());
-                } else if symbol.binding == Binding::GLOBAL
-                    && symbol.other.space() != SymbolOther::SHARED
-                    && !symbol.name.is_empty()
-                    && !reserved::is_provided_by_driver(symbol.name)
-                {
-                    wanted.insert(symbol.name.to_owned());
-                }
-            }
-        }
-        wanted.iter().any(|name| !defined.contains(name))
-    }
-
-    /// Says what of link-time optimization comes to nothing.
-    fn check_link_time(&mut self, files: &Files) -> Result<(), Stop> {
-        if !self.wanted.link_time {
-            return Ok(());
-        }
-        for image in &self.images {
-            let text = format!(
-                "requested LTO but '{}' not built for LTO so doing partial LTO",
-                image.name
-            );
-            self.diagnostics
-                .push(Diagnostic::new(Severity::Info, "partial-lto", text));
-        }
-        if self.intermediates.is_empty() {
-            let text = "Ignoring -dlto option because no LTO objects found";
-            return self.warn("no-lto-input", text.to_owned());
-        }
-        let has_runtime = files.0.iter().any(|opened| match opened {
-            Opened::Read(source) => is_system_library(&source.name),
-            _ => false,
-        });
-        if !has_runtime && self.wanted.is_compatible() {
-            let text = "expected libcudadevrt object";
-            self.diagnostics
-                .push(Diagnostic::new(Severity::Fatal, "no-device-runtime", text));
-            return Err(Stop);
-        }
-        Ok(())
-    }
-
     /// Whole programs are meant to be linked with the device runtime alone.
     fn warn_of_company(&mut self) {
         if !self.images.iter().any(|image| image.is_alone) {
             return;
         }
-        let is_system = |name: &str| {
-            name.rsplit_once(':')
-                .is_some_and(|(archive, _)| archive.ends_with(SYSTEM_LIBRARY))
-        };
         for image in &self.images {
-            if !image.is_alone && !is_system(&image.name) {
+            if !image.is_alone && !image.is_of_system_library() {
                 self.diagnostics.push(Diagnostic::new(
                     Severity::Warning,
                     "whole-program-company",
@@ -530,7 +425,7 @@ impl<'d> Loader<'_, 'd> {
 
     /// nvlink makes an image without code of inputs without code.
     fn warn_of_nothing(&mut self) -> Result<(), Stop> {
-        let has_code = !self.images.is_empty() || !self.intermediates.is_empty();
+        let has_code = !self.images.is_empty() || self.finished.is_some();
         if has_code || self.wanted.is_compatible() {
             return Ok(());
         }
@@ -539,25 +434,52 @@ impl<'d> Loader<'_, 'd> {
     }
 
     fn finish(self) -> Loaded<'d> {
-        let kernels = match self.wanted.kernels {
+        let kernels = match &self.wanted.kernels {
             Kernels::All => KernelFilter::All,
-            Kernels::Containing(parts) => KernelFilter::Containing(parts.clone()),
-            // Where no file launches anything, something else must.
-            Kernels::NamedByHost if !self.all_name_kernels || self.kernels.is_empty() => {
-                KernelFilter::All
-            }
+            Kernels::Containing { kernels, .. } => KernelFilter::Containing(kernels.clone()),
             Kernels::NamedByHost => {
-                KernelFilter::Matching(self.kernels.iter().map(|p| (*p).to_owned()).collect())
+                let used: Vec<String> = self
+                    .references
+                    .iter()
+                    .filter(|references| references.kind == ReferenceKind::Kernel)
+                    .flat_map(|references| &references.patterns)
+                    .map(|pattern| (*pattern).to_owned())
+                    .collect();
+                // Where no file launches anything, something else must.
+                match self.all_name_kernels && !used.is_empty() {
+                    true if self.is_whole_program => KernelFilter::MatchingOptimized(used),
+                    true => KernelFilter::Matching(used),
+                    false => KernelFilter::All,
+                }
             }
         };
         let mut modules = self.modules;
         modules.extend(self.further_modules.into_iter().rev());
         Loaded {
             images: self.images,
-            intermediates: self.intermediates,
+            finished: self.finished,
             modules,
             kernels,
             hints: self.hints,
+        }
+    }
+
+    /// nvlink says nothing of libraries that are not there. Those of the host
+    /// linker are none of ours, as long as nothing is missing.
+    fn missing_library(&mut self, library: &str, host: Option<&Path>) -> Result<(), Stop> {
+        let code = "missing-library";
+        match host {
+            _ if self.wanted.is_compatible() => Ok(()),
+            None => self.warn(code, format!("no library was found for -l{library}")),
+            Some(folder) => {
+                let text = format!(
+                    "-l{library} was left to the host linker, which has it in '{}'; -L names \
+                     folders with libraries of device code",
+                    folder.display()
+                );
+                self.hints.push(Diagnostic::new(Severity::Info, code, text));
+                Ok(())
+            }
         }
     }
 
@@ -578,6 +500,11 @@ impl<'d> Loader<'_, 'd> {
         };
         self.diagnostics.push(Diagnostic::new(severity, code, text));
         Ok(())
+    }
+
+    fn stop(&mut self, problem: Diagnostic) -> Stop {
+        self.diagnostics.push(problem);
+        Stop
     }
 
     fn fatal(&mut self, code: &'static str, name: &str, text: &str) -> Stop {
@@ -607,7 +534,7 @@ impl<'d> Loader<'_, 'd> {
     }
 
     fn needs_ptxas(&mut self, name: &str, why: &str) -> Stop {
-        let target = self.wanted.target_name;
+        let target = &self.processor.name;
         let text = format!(
             "'{name}' has PTX but no machine code for {target}, and ptxas, which would compile it, \
              is not there"
@@ -615,18 +542,6 @@ impl<'d> Loader<'_, 'd> {
         self.diagnostics
             .push(Diagnostic::new(Severity::Fatal, "missing-ptxas", text).with_detail(why));
         Stop
-    }
-}
-
-/// Why the walk through an archive ended early.
-enum WalkEnd {
-    Damaged(ParseError),
-    Stopped,
-}
-
-impl From<ParseError> for WalkEnd {
-    fn from(error: ParseError) -> Self {
-        Self::Damaged(error)
     }
 }
 

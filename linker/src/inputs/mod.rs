@@ -9,6 +9,7 @@
 mod check;
 mod files;
 mod host;
+mod link_time;
 mod load;
 mod modules;
 pub(crate) mod ptx;
@@ -26,6 +27,7 @@ use crate::diagnostic::Diagnostic;
 use crate::options::KernelFilter;
 
 pub use files::Files;
+pub use link_time::{LinkTime, Scope};
 pub use modules::{Module, registration};
 pub use ptx::Assembler;
 pub use survey::Survey;
@@ -48,33 +50,51 @@ pub enum Kernels {
     /// Those that host code names, where all host code is known.
     NamedByHost,
     /// Those whose name contains one of these.
-    Containing(Vec<String>),
+    Containing {
+        /// The parts of names of kernels.
+        kernels: Vec<String>,
+        /// The parts of names of variables, which only link-time optimization
+        /// leaves out.
+        variables: Vec<String>,
+    },
+}
+
+/// What is taken from archives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Archives {
+    /// All members.
+    #[default]
+    Whole,
+    /// Members that something before the archive needs.
+    InOrder,
+    /// Members that something needs, all archives being searched together
+    /// behind everything else.
+    Grouped,
 }
 
 /// What is to be read, and how.
-#[derive(Debug)]
-pub struct Wanted<'a> {
-    /// The processor.
-    pub target: Sm,
-    /// The name of the processor in messages.
-    pub target_name: &'a str,
+#[derive(Debug, Clone)]
+pub struct Wanted {
     /// The files named.
-    pub files: &'a [PathBuf],
+    pub files: Vec<PathBuf>,
     /// The libraries to look for.
-    pub libraries: &'a [String],
+    pub libraries: Vec<String>,
     /// The folders to look in.
-    pub library_paths: &'a [PathBuf],
+    pub library_paths: Vec<PathBuf>,
+    /// What is taken from archives.
+    pub archives: Archives,
     /// Whether libcudadevrt.a is linked without need.
     pub keep_system_libraries: bool,
     /// Whether the modules are registered. Only then does nvlink look at their
     /// names.
     pub registers_modules: bool,
     /// Which kernels stay.
-    pub kernels: &'a Kernels,
+    pub kernels: Kernels,
     /// How PTX is assembled.
-    pub assembler: &'a Assembler,
-    /// Whether LTO-IR is taken, and before machine code.
-    pub link_time: bool,
+    pub assembler: Assembler,
+    /// Whether LTO-IR is taken, and before machine code, and what becomes of
+    /// it.
+    pub link_time: Option<LinkTime>,
     /// Whether an object may lack code for the processor.
     pub may_lack_arch: bool,
     /// Whether a warning ends the reading.
@@ -83,9 +103,45 @@ pub struct Wanted<'a> {
     pub behaviour: Behaviour,
 }
 
-impl Wanted<'_> {
+impl Wanted {
+    /// These files, as nvcc has them linked.
+    pub fn new(files: Vec<PathBuf>) -> Self {
+        Self {
+            files,
+            libraries: Vec::new(),
+            library_paths: Vec::new(),
+            archives: Archives::Whole,
+            keep_system_libraries: false,
+            registers_modules: true,
+            kernels: Kernels::NamedByHost,
+            assembler: Assembler::default(),
+            link_time: None,
+            may_lack_arch: false,
+            warnings_are_errors: false,
+            behaviour: Behaviour::Own,
+        }
+    }
+
     fn is_compatible(&self) -> bool {
         self.behaviour == Behaviour::Nvlink
+    }
+}
+
+/// What inputs are taken for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Processor {
+    /// The processor.
+    pub sm: Sm,
+    /// Its name in messages.
+    pub name: String,
+}
+
+impl From<Sm> for Processor {
+    fn from(sm: Sm) -> Self {
+        Self {
+            sm,
+            name: sm.to_string(),
+        }
     }
 }
 
@@ -123,17 +179,12 @@ impl Image<'_> {
             data: &self.data,
         }
     }
-}
 
-/// LTO-IR, perhaps in a container.
-#[derive(Debug)]
-pub struct Intermediate<'d> {
-    /// The name messages use.
-    pub name: String,
-    /// What it is.
-    pub kind: cudalink_jitlink::Kind,
-    /// Its bytes.
-    pub data: &'d [u8],
+    /// Whether it is part of the device runtime.
+    pub(crate) fn is_of_system_library(&self) -> bool {
+        let archive = self.name.rsplit_once(':').map(|(archive, _)| archive);
+        archive.is_some_and(load::is_system_library)
+    }
 }
 
 /// What a link takes.
@@ -141,8 +192,9 @@ pub struct Intermediate<'d> {
 pub struct Loaded<'d> {
     /// The objects in link order.
     pub images: Vec<Image<'d>>,
-    /// What has to be optimized and compiled first.
-    pub intermediates: Vec<Intermediate<'d>>,
+    /// The result, where link-time optimization leaves nothing to be linked: an
+    /// image, or PTX.
+    pub finished: Option<Vec<u8>>,
     /// The modules, for the host stub.
     pub modules: Vec<Module>,
     /// Which kernels stay.

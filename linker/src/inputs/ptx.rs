@@ -116,7 +116,8 @@ impl<'a> Ptxas<'a> {
         done.into_iter().map(|(_, assembled)| assembled).collect()
     }
 
-    fn assemble_one(&self, source: &Source<'_>, product: Product) -> Assembled {
+    /// Assembles one source.
+    pub(crate) fn assemble_one(&self, source: &Source<'_>, product: Product) -> Assembled {
         let mut printed = String::new();
         let made = self.try_assemble(source, product, &mut printed);
         let product = made.unwrap_or_else(|why| {

@@ -43,6 +43,28 @@ pub(super) fn candidates(library: &str, folders: &[PathBuf]) -> impl Iterator<It
     })
 }
 
+/// Where host linkers look without being told.
+const HOST_FOLDERS: &[&str] = &[
+    "/usr/local/lib",
+    "/lib/x86_64-linux-gnu",
+    "/usr/lib/x86_64-linux-gnu",
+    "/lib/aarch64-linux-gnu",
+    "/usr/lib/aarch64-linux-gnu",
+    "/lib64",
+    "/usr/lib64",
+    "/lib",
+    "/usr/lib",
+];
+
+/// The folder of the host linker that has a library, if one has.
+pub(super) fn host_folder(library: &str) -> Option<PathBuf> {
+    let mut folders = HOST_FOLDERS.iter().map(PathBuf::from);
+    folders.find(|folder| {
+        let file = |end| folder.join(format!("lib{library}.{end}"));
+        !library.contains('/') && (is_file(&file("so")) || is_file(&file("a")))
+    })
+}
+
 fn is_file(path: &Path) -> bool {
     path.metadata().is_ok_and(|metadata| metadata.is_file())
 }

@@ -15,6 +15,8 @@ use crate::fatbin::{Fatbin, Flags, Kind};
 pub struct Survey {
     /// The processors that there is relocatable machine code for.
     pub processors: BTreeSet<Sm>,
+    /// The processors that there is LTO-IR for.
+    pub intermediates: BTreeSet<Sm>,
     /// The host of the first object with such code.
     pub host: Option<Machine>,
 }
@@ -80,9 +82,14 @@ impl Survey {
 
     fn add_fatbin(&mut self, fatbin: &Fatbin<'_>) {
         for entry in fatbin.entries().map_while(Result::ok) {
-            if entry.kind == Kind::ELF && entry.flags.has(Flags::WIDE) {
-                self.processors.insert(entry.sm);
+            if !entry.flags.has(Flags::WIDE) {
+                continue;
             }
+            match entry.kind {
+                Kind::ELF => self.processors.insert(entry.sm),
+                Kind::NVVM => self.intermediates.insert(entry.sm),
+                _ => continue,
+            };
         }
     }
 }

@@ -230,7 +230,9 @@ impl<'d, 'l> Merger<'d, 'l> {
     /// Whether a kernel of this name counts as one.
     pub(super) fn is_kernel(&self, name: &str) -> bool {
         match self.filter {
-            KernelFilter::Containing(_) => self.filter.keeps(name),
+            KernelFilter::Containing(_) | KernelFilter::MatchingOptimized(_) => {
+                self.filter.keeps(name)
+            }
             KernelFilter::All | KernelFilter::Matching(_) => true,
         }
     }

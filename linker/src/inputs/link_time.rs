@@ -1,0 +1,149 @@
+//! Link-time optimization: LTO-IR becomes PTX in NVIDIA's library.
+
+use std::path::PathBuf;
+
+use cudalink_jitlink::{Input, Kind, Library};
+
+use super::{Environment, Processor};
+use crate::arch::reserved::is_provided_by_driver;
+use crate::diagnostic::{Diagnostic, Severity};
+
+/// How LTO-IR is optimized.
+#[derive(Debug, Clone, Default)]
+pub struct LinkTime {
+    /// The library that does it, unless it is to be looked for.
+    pub library: Option<PathBuf>,
+    /// What the library is told beside the processor.
+    pub options: Vec<String>,
+    /// Whether PTX is the result instead of an image.
+    pub emit_ptx: bool,
+    /// What the optimizer may take for granted.
+    pub scope: Scope,
+}
+
+/// What the optimizer may take for granted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Scope {
+    /// That it sees the whole program, if there is no machine code beside it.
+    #[default]
+    Program,
+    /// Nothing: other objects may use all that is visible to them.
+    Part,
+}
+
+/// LTO-IR, perhaps in a container.
+#[derive(Debug)]
+pub(super) struct Intermediate<'d> {
+    /// The name messages use.
+    pub(super) name: String,
+    /// What it is.
+    pub(super) kind: Kind,
+    /// Its bytes.
+    pub(super) data: &'d [u8],
+    /// How many objects come before it.
+    pub(super) place: usize,
+}
+
+/// What the library made.
+#[derive(Debug)]
+pub(super) struct Optimized {
+    pub(super) ptx: Vec<u8>,
+    /// What else it said.
+    pub(super) log: String,
+}
+
+/// Makes PTX of everything; `compiler_options` go through to the compiler in
+/// the library.
+pub(super) fn optimize(
+    settings: &LinkTime,
+    compiler_options: &[String],
+    processor: &Processor,
+    intermediates: &[Intermediate<'_>],
+    environment: &Environment,
+) -> Result<Optimized, Diagnostic> {
+    let path = match &settings.library {
+        Some(path) => environment.folder.join(path),
+        None => (environment.find_jitlink)().map_err(|why| {
+            let name = &intermediates[0].name;
+            let text =
+                format!("'{name}' has LTO-IR, and libnvJitLink, which compiles it, is not there");
+            fatal("missing-nvjitlink", text).with_detail(why)
+        })?,
+    };
+    let failed = |error: cudalink_jitlink::Error| fatal("lto-failed", error.to_string());
+    let library = Library::open(&path).map_err(failed)?;
+    let inputs: Vec<Input<'_>> = intermediates
+        .iter()
+        .map(|one| Input {
+            kind: one.kind,
+            name: &one.name,
+            data: one.data,
+        })
+        .collect();
+    let mut options = ["-lto", "-ptx"].map(str::to_owned).to_vec();
+    options.push(format!("-arch={}", processor.sm));
+    options.extend(settings.options.iter().cloned());
+    let for_compiler = compiler_options.iter();
+    options.extend(for_compiler.map(|option| format!("-Xnvvm={option}")));
+    let linked = library.link(&options, &inputs).map_err(failed)?;
+    Ok(Optimized {
+        ptx: linked.ptx,
+        log: linked.log,
+    })
+}
+
+fn fatal(code: &'static str, text: impl Into<String>) -> Diagnostic {
+    Diagnostic::new(Severity::Fatal, code, text)
+}
+/// Whether a program has to be linked: it uses functions or variables that
+/// neither it nor the driver defines, or defines functions for others.
+pub(super) fn needs_others(ptx: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(ptx);
+    text.lines().any(|line| {
+        let line = line.trim_start();
+        if let Some(defined) = line.strip_prefix(".visible ") {
+            return defined.trim_start().starts_with(".func");
+        }
+        let Some(declared) = line.strip_prefix(".extern ") else {
+            return false;
+        };
+        match declared.trim_start().strip_prefix(".func") {
+            Some(function) => !is_provided_by_driver(function_name(function)),
+            // Its size is chosen at launch.
+            None => !declared.starts_with(".shared"),
+        }
+    })
+}
+
+/// The name in a declaration, behind what the function returns.
+fn function_name(declaration: &str) -> &str {
+    let rest = declaration.trim_start();
+    let rest = match rest.strip_prefix('(') {
+        Some(result) => result.split_once(')').map_or("", |(_, rest)| rest),
+        None => rest,
+    };
+    let rest = rest.trim_start();
+    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '$');
+    rest.split(|c| !is_part(c)).next().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::needs_others;
+
+    #[test]
+    fn declarations_of_the_driver_need_no_others() {
+        let check =
+            |ptx: &str, expected| assert_eq!(needs_others(ptx.as_bytes()), expected, "{ptx}");
+        check(".version 9.0\n.func f() { ret; }", false);
+        check(".version 9.0\n.visible .func f() { ret; }", true);
+        check(
+            ".extern .func  (.param .b32 func_retval0) vprintf\n(",
+            false,
+        );
+        check(".extern .func  (.param .b32 func_retval0) _Z1fi\n(", true);
+        check(".extern .func g();", true);
+        check(".extern .shared .align 4 .b8 s[];", false);
+        check("\t.extern .global .align 4 .u32 v;", true);
+    }
+}

@@ -1,0 +1,192 @@
+//! What a link takes from archives.
+//!
+//! nvlink takes every member with device code, wherever the archive stands.
+//! On demand, a member is taken if it defines a name that something before it
+//! needs, as host linkers do it: with the same archives in the same order,
+//! both linkers take the same members, so that names of host code count, too.
+
+use super::super::Archives;
+use super::super::files::Source;
+use super::super::host;
+use super::names::Names;
+use super::{Loader, Stop, is_system_library};
+use crate::container::{Archive, InputKind, archive, detect};
+use crate::error::ParseError;
+
+/// An archive whose turn comes later.
+pub(super) struct Deferred<'d> {
+    pub(super) source: &'d Source,
+    /// How many objects come before it.
+    pub(super) place: usize,
+    /// How many inputs of LTO-IR come before it.
+    pub(super) behind: usize,
+}
+
+/// A member of an archive.
+struct Member<'d> {
+    path: String,
+    data: &'d [u8],
+}
+
+impl<'d> Loader<'_, 'd> {
+    pub(super) fn archive(&mut self, source: &'d Source) -> Result<(), Stop> {
+        if is_system_library(&source.name) && !self.wanted.keep_system_libraries {
+            self.assemble()?;
+            if self.waits_for_optimizer() {
+                self.runtime = Some(Deferred {
+                    source,
+                    place: self.images.len(),
+                    behind: self.intermediates.len(),
+                });
+                return Ok(());
+            }
+            return match self.needs_system_library() {
+                true => self.whole_archive(source),
+                false => Ok(()),
+            };
+        }
+        match self.wanted.archives {
+            Archives::Whole => self.whole_archive(source),
+            Archives::InOrder => self.on_demand(&[source]),
+            Archives::Grouped => {
+                self.group.push(source);
+                Ok(())
+            }
+        }
+    }
+
+    /// Takes what is needed of archives that may need each other.
+    pub(super) fn end_group(&mut self) -> Result<(), Stop> {
+        let group = std::mem::take(&mut self.group);
+        match group.is_empty() {
+            true => Ok(()),
+            false => self.on_demand(&group),
+        }
+    }
+
+    /// Whether only optimized code can tell if the device runtime is needed.
+    /// For nvlink, LTO-IR behind the library comes too late.
+    fn waits_for_optimizer(&self) -> bool {
+        self.wanted.link_time.is_some()
+            && !(self.wanted.is_compatible() && self.intermediates.is_empty())
+    }
+
+    pub(super) fn whole_archive(&mut self, source: &'d Source) -> Result<(), Stop> {
+        for member in self.members(source)? {
+            self.member(&member.path, member.data)?;
+        }
+        Ok(())
+    }
+
+    /// Takes members as long as one of them defines what is needed.
+    fn on_demand(&mut self, sources: &[&'d Source]) -> Result<(), Stop> {
+        self.assemble()?;
+        let mut waiting = Vec::new();
+        for source in sources {
+            for member in self.members(source)? {
+                let names = Names::of_member(member.data, self.wanted, self.processor);
+                waiting.push((member, names));
+            }
+        }
+        let mut known = self.host_names.clone();
+        for image in &self.images {
+            known.add_device(&image.data);
+        }
+        loop {
+            let before = waiting.len();
+            let mut left = Vec::new();
+            for (member, names) in waiting {
+                if names.supply(&known) {
+                    self.member(&member.path, member.data)?;
+                    known.add(names);
+                } else {
+                    left.push((member, names));
+                }
+            }
+            waiting = left;
+            if waiting.len() == before {
+                return Ok(());
+            }
+        }
+    }
+
+    /// All members, up to the first that nvlink would stop at where its
+    /// manners are wanted.
+    fn members(&mut self, source: &'d Source) -> Result<Vec<Member<'d>>, Stop> {
+        let name = &source.name;
+        match Archive::parse(&source.data) {
+            Ok(archive) if archive.thin => self.thin_members(source),
+            Ok(archive) if self.wanted.is_compatible() => Ok(archive
+                .members()
+                .map_while(Result::ok)
+                .map_while(|member| {
+                    let path = format!("{name}:{}", member.name);
+                    let data = member.data.filter(|data| data.starts_with(b"\x7fELF"))?;
+                    Some(Member { path, data })
+                })
+                .collect()),
+            Ok(_) => {
+                let mut members = Vec::new();
+                let walked = archive::walk(name, &source.data, &mut |path, member| {
+                    members.push(Member {
+                        path: path.to_owned(),
+                        data: member.data.unwrap_or(&[]),
+                    });
+                    Ok::<(), ParseError>(())
+                });
+                match walked {
+                    Ok(()) => Ok(members),
+                    Err(error) => Err(self.damaged(name, error)),
+                }
+            }
+            Err(_) if self.wanted.is_compatible() => Ok(Vec::new()),
+            Err(error) => Err(self.damaged(name, error)),
+        }
+    }
+
+    fn thin_members(&mut self, source: &'d Source) -> Result<Vec<Member<'d>>, Stop> {
+        let mut members = Vec::new();
+        for member in &source.members {
+            let path = format!("{}:{}", source.name, member.name);
+            match &member.data {
+                Ok(data) => members.push(Member { path, data }),
+                Err(_) if self.wanted.is_compatible() => {
+                    let stop = self.unreadable(&member.name, "");
+                    self.diagnostics.push(host::internal_error());
+                    return Err(stop);
+                }
+                Err(why) => return Err(self.unreadable(&path, why)),
+            }
+        }
+        Ok(members)
+    }
+
+    fn member(&mut self, name: &str, data: &'d [u8]) -> Result<(), Stop> {
+        match detect(data) {
+            InputKind::HostObject => self.host_object(name, data),
+            InputKind::Cubin => {
+                self.all_name_kernels = false;
+                self.ignored(name, "archives are only searched for host objects")
+            }
+            InputKind::Fatbin | InputKind::Ptx | InputKind::LtoIr => {
+                self.ignored(name, "archives are only searched for host objects")
+            }
+            // Compilers put notes of their own beside the objects.
+            InputKind::HostExecutable
+            | InputKind::SharedLibrary
+            | InputKind::Archive
+            | InputKind::Unknown => Ok(()),
+        }
+    }
+
+    /// Whether an object so far refers to something that no object so far
+    /// defines. References from dead code count; dynamic shared memory is
+    /// never defined.
+    pub(super) fn needs_system_library(&self) -> bool {
+        let mut names = Names::default();
+        for image in &self.images {
+            names.add_device(&image.data);
+        }
+        names.is_open()
+    }
+}

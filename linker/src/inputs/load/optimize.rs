@@ -1,0 +1,193 @@
+//! LTO-IR takes part in a link as one object. Where it is the whole program,
+//! nothing is left to be linked.
+
+use super::super::link_time::{self, Scope};
+use super::super::ptx::{Product, Source};
+use super::super::{Image, Kernels};
+use super::archives::Deferred;
+use super::{Loader, Stop};
+use crate::container::host::{ReferenceKind, ReferenceScope};
+use crate::diagnostic::{Diagnostic, Severity};
+
+/// The name of what comes of LTO-IR in messages.
+const OBJECT: &str = "lto.cubin";
+
+impl Loader<'_, '_> {
+    /// Has all LTO-IR optimized and compiled.
+    pub(super) fn optimize(&mut self) -> Result<(), Stop> {
+        let Some(settings) = &self.wanted.link_time else {
+            return Ok(());
+        };
+        let mut scope = settings.scope;
+        let images = self.images.iter();
+        for image in images.filter(|image| !image.is_of_system_library()) {
+            scope = Scope::Part;
+            let text = format!(
+                "requested LTO but '{}' not built for LTO so doing partial LTO",
+                image.name
+            );
+            self.diagnostics
+                .push(Diagnostic::new(Severity::Info, "partial-lto", text));
+        }
+        let Some(last) = self.intermediates.last() else {
+            let text = "Ignoring -dlto option because no LTO objects found";
+            self.warn("no-lto-input", text.to_owned())?;
+            return self.take_runtime();
+        };
+        let place = last.place;
+        let optimized = link_time::optimize(
+            settings,
+            &self.compiler_options(scope),
+            self.processor,
+            &self.intermediates,
+            self.environment,
+        );
+        let optimized = optimized.map_err(|problem| self.stop(problem))?;
+        if !optimized.log.is_empty() {
+            self.diagnostics
+                .push(Diagnostic::new(Severity::Info, "lto-log", optimized.log));
+        }
+        if settings.emit_ptx {
+            self.finished = Some(optimized.ptx);
+            return Ok(());
+        }
+        self.is_whole_program = scope == Scope::Program;
+        let is_known_whole = scope == Scope::Program && !link_time::needs_others(&optimized.ptx);
+        // Without the library, nvlink takes it for granted that nothing is
+        // missing, and then fails.
+        let lacks_runtime =
+            self.wanted.is_compatible() && scope == Scope::Program && !self.has_runtime();
+        let product = match is_known_whole || lacks_runtime {
+            true => Product::Program,
+            false => Product::Object,
+        };
+        let made = self.compile(optimized.ptx, product)?;
+        if lacks_runtime {
+            let text = "expected libcudadevrt object";
+            return Err(self.stop(Diagnostic::new(Severity::Fatal, "no-device-runtime", text)));
+        }
+        match product {
+            Product::Program => self.finished = Some(made),
+            Product::Object => {
+                let object = Image {
+                    name: OBJECT.to_owned(),
+                    data: made.into(),
+                    is_alone: false,
+                };
+                self.images.insert(place, object);
+                if let Some(runtime) = &mut self.runtime
+                    && place <= runtime.place
+                {
+                    runtime.place += 1;
+                }
+                self.take_runtime()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the device runtime is among the inputs. For nvlink, it has to
+    /// stand behind all LTO-IR.
+    fn has_runtime(&self) -> bool {
+        let is_last = |deferred: &Deferred<'_>| deferred.behind == self.intermediates.len();
+        let is_there = match (&self.runtime, self.wanted.is_compatible()) {
+            (Some(runtime), true) => is_last(runtime),
+            (runtime, _) => runtime.is_some(),
+        };
+        is_there || self.images.iter().any(Image::is_of_system_library)
+    }
+
+    /// Links the device runtime, if it is known by now that it is needed.
+    fn take_runtime(&mut self) -> Result<(), Stop> {
+        let Some(runtime) = self.runtime.take() else {
+            return Ok(());
+        };
+        if !self.needs_system_library() {
+            return Ok(());
+        }
+        let behind = self.images.split_off(runtime.place);
+        self.whole_archive(runtime.source)?;
+        self.images.extend(behind);
+        Ok(())
+    }
+
+    fn compile(&mut self, ptx: Vec<u8>, product: Product) -> Result<Vec<u8>, Stop> {
+        let ptxas = self.ptxas().map_err(|why| {
+            let text = "ptxas, which compiles PTX, is not there";
+            Diagnostic::new(Severity::Fatal, "missing-ptxas", text).with_detail(why)
+        });
+        let ptxas = ptxas.map_err(|problem| self.stop(problem))?;
+        let source = Source {
+            name: OBJECT.to_owned(),
+            text: ptx.into(),
+            options: Vec::new(),
+        };
+        let assembled = ptxas.assemble_one(&source, product);
+        let printed = assembled.printed.trim_end();
+        if !printed.is_empty() {
+            self.diagnostics.push(Diagnostic::text(printed.to_owned()));
+        }
+        assembled.product.map_err(|problem| self.stop(problem))
+    }
+
+    /// What nvlink tells the compiler of the program around the LTO-IR. Where
+    /// other code may be missing, the compiler makes less of what it knows.
+    fn compiler_options(&self, scope: Scope) -> Vec<String> {
+        let mut options = Vec::new();
+        if scope == Scope::Part || self.has_runtime() {
+            options.push("--device-c".to_owned());
+        }
+        match scope {
+            Scope::Part => options.push("--force-device-c".to_owned()),
+            Scope::Program => options.extend(self.names_in_use()),
+        }
+        options
+    }
+
+    /// The options that name what host code uses of a whole program; everything
+    /// else may go. Without any, everything stays.
+    fn names_in_use(&self) -> Vec<String> {
+        use {ReferenceKind as K, ReferenceScope as S};
+        let of = |kind, scope| -> Vec<String> {
+            match &self.wanted.kernels {
+                Kernels::All => Vec::new(),
+                Kernels::Containing { kernels, variables } => {
+                    let parts = match kind {
+                        K::Kernel => kernels,
+                        K::Variable | K::Constant => variables,
+                    };
+                    parts.iter().map(|part| format!("*{part}*")).collect()
+                }
+                Kernels::NamedByHost => {
+                    let references = self.references.iter();
+                    let fitting = references.filter(|r| r.kind == kind && r.scope == scope);
+                    let patterns = fitting.flat_map(|references| &references.patterns);
+                    patterns.map(|pattern| (*pattern).to_owned()).collect()
+                }
+            }
+        };
+        let is_known = match &self.wanted.kernels {
+            Kernels::All => false,
+            Kernels::Containing { .. } => true,
+            Kernels::NamedByHost => self.all_name_kernels,
+        };
+        if !is_known {
+            return Vec::new();
+        }
+        let mut options = vec!["-has-global-host-info".to_owned()];
+        for (option, kind, scope) in [
+            ("ek", K::Kernel, S::External),
+            ("ik", K::Kernel, S::Internal),
+            ("ec", K::Constant, S::External),
+            ("ic", K::Constant, S::Internal),
+            ("eg", K::Variable, S::External),
+            ("ig", K::Variable, S::Internal),
+        ] {
+            let patterns = of(kind, scope);
+            if !patterns.is_empty() {
+                options.push(format!("-host-ref-{option}={}", patterns.join(",")));
+            }
+        }
+        options
+    }
+}
