@@ -124,15 +124,6 @@ impl Diagnostic {
         Self::new(Severity::Fatal, "no-unified-index", text)
     }
 
-    /// What several images share cannot be linked for this processor yet.
-    pub fn unified_mercury(target: Sm) -> Self {
-        let text = format!(
-            "rustnvlink links unified functions and variables for sm_90 only, not for {target}; \
-             link with nvlink"
-        );
-        Self::new(Severity::Fatal, "unified-mercury", text)
-    }
-
     /// An input holds addresses that a relocatable link filled in too early.
     pub fn stale_addresses(input: &str, spaces: &str) -> Self {
         let text = format!(

@@ -320,11 +320,6 @@ pub const EXPLANATIONS: &[Explanation] = &[
     ),
     of("unexpected-value", "The option takes no value."),
     of(
-        "unified-mercury",
-        "Unified functions and variables have tables that several images share. Those of sm_100 \
-         and later processors need nvlink.",
-    ),
-    of(
         "unknown-code",
         "--explain takes the code that stands in brackets behind a message.",
     ),

@@ -24,9 +24,6 @@ pub(crate) fn link_executable(
         diagnostics.push(Diagnostic::unified_without_index());
         return Ok(None);
     }
-    if lacks_unified(objects, options, diagnostics) {
-        return Ok(None);
-    }
     let merged = merge(objects, options, diagnostics)?;
     if diagnostics.has_errors() {
         return Ok(None);
@@ -58,17 +55,6 @@ pub(crate) fn link_executable(
     Ok(Some(write(&finalized, &options.tool_record)))
 }
 
-/// Unified functions and variables are linked before the Mercury generation.
-fn lacks_unified(objects: &[Object<'_>], options: &Options, diagnostics: &mut Diagnostics) -> bool {
-    let is_unified =
-        options.unified_index.is_some() || objects.iter().any(|object| object.has_unified_symbols);
-    let lacks = is_unified && options.target.has_mercury();
-    if lacks {
-        diagnostics.push(Diagnostic::unified_mercury(options.target));
-    }
-    lacks
-}
-
 /// Joins relocatable device objects into one. Undefined names are no errors
 /// here, and nothing is left out.
 pub(crate) fn link_relocatable(
@@ -78,9 +64,6 @@ pub(crate) fn link_relocatable(
     diagnostics: &mut Diagnostics,
     reports: &mut Reports,
 ) -> Result<Option<Vec<u8>>, ParseError> {
-    if lacks_unified(objects, options, diagnostics) {
-        return Ok(None);
-    }
     let merged = merge(objects, options, diagnostics)?;
     if diagnostics.has_errors() {
         return Ok(None);

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use rustnvlink::arch::Sm;
-use rustnvlink::cubin::{File, Note, NoteKind, ObjectKind, SymbolOther, ToolNote};
+use rustnvlink::cubin::{File, Note, NoteKind, ObjectKind, SymbolOther, ToolNote, UnifiedIndex};
 use rustnvlink::options::{EarlyAddresses, ImageKind, Keeping, Options};
 use rustnvlink::{Input, link};
 
@@ -121,6 +121,43 @@ fn links_in_two_steps_give_the_same_program() {
             content(&at_once.expect("it links")),
             "sm_{arch}"
         );
+    }
+}
+
+/// Weak definitions of one unified function have one slot, and pointers follow
+/// the variables that the index moves.
+#[test]
+fn unified_functions_and_variables_stand_where_the_index_wants_them() {
+    const FUNCTION: [u64; 3] = [1, 1, 0];
+    const VARIABLES: [[u64; 3]; 2] = [[4, 1, 0], [3, 1, 0x10]];
+    let words = [0x5844_4e49_5446_557f, 1, 0x80, 1, 0x18, 2];
+    let words = words.into_iter().chain(FUNCTION).chain(VARIABLES.concat());
+    let bytes: Vec<u8> = words.flat_map(u64::to_le_bytes).collect();
+    for arch in [90, 100] {
+        let object = input("unified", arch);
+        let index = UnifiedIndex::parse("program.uidx", bytes.clone()).expect("an index");
+        let mut options = options(arch);
+        options.unified_index = Some(index);
+        let outcome = link_pair_as(&options, &object, &object);
+        assert_eq!(outcome.diagnostics.messages(), [], "sm_{arch}");
+        let image = outcome.image.expect("no message and no image");
+        let file = File::parse(&image).expect("an image parses");
+        let slots: Vec<_> = file
+            .symbols
+            .iter()
+            .filter(|s| s.name.starts_with("__cuda_uf_stub"))
+            .map(|s| (s.value, s.size))
+            .collect();
+        assert_eq!(slots, [(0, 0x80)], "sm_{arch}");
+        let section = |name: &str| file.sections.iter().find(|s| s.name == name);
+        let data = section(".nv.udt").expect("the variables").data;
+        assert_eq!(data[0x10], 5, "sm_{arch}");
+        let pointers = section(".rela.nv.udt").expect("their pointers");
+        let offsets = File::relocations(pointers).expect("relocations");
+        assert_eq!(offsets.map(|r| r.offset).collect::<Vec<_>>(), [8]);
+        options.keeping = Keeping::AsNvlink;
+        let refused = link_pair_as(&options, &object, &object);
+        assert!(refused.image.is_none(), "sm_{arch}");
     }
 }
 

@@ -45,6 +45,7 @@ fn check(path: &Path, data: &[u8]) -> Result<(), String> {
             && section.kind.constant_bank().is_none()
             && section.kind != SectionType::CUDA_GLOBAL_INIT
             && section.kind != SectionType::CUDA_UFT
+            && section.kind != SectionType::CUDA_UDT
             && section.kind != SectionType::CUDA_SHARED_RESERVED
             && section.kind != SectionType::CUDA_MERC_CONSTANT_OPTIMIZER;
         if opaque && decodable {

@@ -139,7 +139,7 @@ pub(super) fn sort_by_arrival(
     own: &IdVec<FunctionId, Vec<InfoCode>>,
     records: &mut IdVec<FunctionId, Vec<InfoRecord<'_>>>,
 ) {
-    let entries: Vec<FunctionId> = pruned.entries().collect();
+    let entries = pruned.starts();
     if entries.len() < 2 {
         return;
     }

@@ -5,7 +5,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::cubin::{IndexTable, UnifiedIndex, UnifiedTable};
 use crate::error::{ParseError, Problem};
 use crate::id::{FunctionId, SectionId, SymbolId};
-use crate::merge::{Content, Contribution, Merged, STUB_SIZE, SectionKind, Slot};
+use crate::merge::{
+    Content, Contribution, Definition, MERCURY_STUB_SIZE, Merged, NativeSlot, Relocation,
+    STUB_SIZE, SectionKind, Slot,
+};
 use crate::options::Keeping;
 use crate::prune::Pruned;
 
@@ -53,22 +56,104 @@ fn arrange_functions(
     };
     check_window(&index.functions, size, "size of uidx window != nv.uft")?;
     assign(merged, index, UnifiedTable::Functions)?;
-    let places = places(merged, UnifiedTable::Functions);
+    let members = merged.unified.functions.iter();
+    let places: FxHashMap<SymbolId, u64> = members
+        .filter_map(|member| match member.slot {
+            Slot::Indexed(offset) => Some((member.symbol, offset)),
+            Slot::Merged => None,
+        })
+        .collect();
     let mut moves = Vec::with_capacity(stubs.len());
-    for (id, symbol) in stubs {
-        let [callee] = merged.functions[id].calls[..] else {
-            continue;
+    for &(id, symbol) in &stubs {
+        let mut callees = merged.functions[id].calls.iter();
+        let to = callees.find_map(|&callee| places.get(&merged.functions[callee].symbol));
+        let Some(&to) = to else {
+            let problem = Problem::Malformed("no entry names what this slot calls".to_owned());
+            let symbol = &merged.symbols[symbol].name;
+            return Err(ParseError::new(problem)
+                .as_nvlink("UFT stub match not found")
+                .of_symbol(symbol));
         };
-        if let Some(&to) = places.get(&merged.functions[callee].symbol) {
-            moves.push(Move {
-                symbol,
-                from: merged.symbols[symbol].value,
-                size: STUB_SIZE,
-                to,
-            });
+        if to % STUB_SIZE != 0 {
+            let problem = Problem::Malformed(format!("{to:#x} is not the start of a slot"));
+            return Err(ParseError::new(problem).of_symbol(&merged.symbols[symbol].name));
+        }
+        moves.push(Move {
+            symbol,
+            from: merged.symbols[symbol].value,
+            size: STUB_SIZE,
+            to,
+        });
+    }
+    let has_mercury = merged.target.has_mercury();
+    if has_mercury {
+        merged.unified.native_slots = native_slots(&moves, keeping);
+    }
+    move_parts(merged, section, moves, index.functions.window)?;
+    for relocation in &mut merged.sections[section].relocations {
+        if has_mercury {
+            relocation.offset = mercury_offset(relocation.offset, keeping);
         }
     }
-    move_parts(merged, section, moves, index.functions.window)
+    Ok(())
+}
+
+/// Where a relocation of a slot stands in Mercury code. nvlink forgets where in
+/// its slot it stood.
+fn mercury_offset(offset: u64, keeping: Keeping) -> u64 {
+    let start = offset / STUB_SIZE * MERCURY_STUB_SIZE;
+    match keeping {
+        Keeping::Reachable => start + offset % STUB_SIZE,
+        Keeping::AsNvlink => start,
+    }
+}
+
+/// Slots in machine code. nvlink takes their places from the Mercury code, of
+/// whose instructions the first two are longer, and takes slots there to have no
+/// gaps; each reaches to the next, and the first over all of them. What it knows
+/// of machine code it finds for the first alone.
+fn native_slots(moves: &[Move], keeping: Keeping) -> FxHashMap<SymbolId, NativeSlot> {
+    const UNIT: u8 = 4;
+    if keeping == Keeping::Reachable {
+        let slot = |to| NativeSlot {
+            place: to,
+            size: STUB_SIZE,
+            described: STUB_SIZE,
+            code_unit: UNIT,
+            has_stack: true,
+        };
+        return moves.iter().map(|m| (m.symbol, slot(m.to))).collect();
+    }
+    let place = |mercury: u64| {
+        let (slot, inside) = (mercury / MERCURY_STUB_SIZE, mercury % MERCURY_STUB_SIZE);
+        slot * STUB_SIZE
+            + match inside {
+                0..0x20 => 0,
+                0x20..0x40 => 0x10,
+                _ => inside - 0x20,
+            }
+    };
+    let end = (moves.len() as u64 + 1) * STUB_SIZE;
+    let mut places: Vec<u64> = moves.iter().map(|slot| place(slot.to)).collect();
+    places.sort_unstable();
+    let slots = moves.iter().map(|slot| {
+        let start = place(slot.to);
+        let next = places.partition_point(|&other| other <= start);
+        let length = places.get(next).copied().unwrap_or(end) - start;
+        let is_first = start == 0;
+        let native = NativeSlot {
+            place: start,
+            size: match is_first {
+                true => end,
+                false => length,
+            },
+            described: if is_first { length } else { 0x40 },
+            code_unit: if is_first { UNIT } else { 1 },
+            has_stack: false,
+        };
+        (slot.symbol, native)
+    });
+    slots.collect()
 }
 
 /// Of a weak function that several inputs define, one slot is enough.
@@ -101,27 +186,52 @@ fn arrange_variables(
         members.retain(|member| seen.insert((member.symbol, member.identity)));
     }
     assign(merged, index, UnifiedTable::Variables)?;
-    let places = places(merged, UnifiedTable::Variables);
-    let symbols = merged.symbols.enumerate();
-    let moves: Vec<Move> = symbols
-        .filter_map(|(symbol, row)| {
-            Some(Move {
-                symbol,
+    let mut moves = Vec::new();
+    for member in &merged.unified.variables {
+        let row = &merged.symbols[member.symbol];
+        if row.definition != Definition::Section(section) {
+            let problem = Problem::Malformed("it is no unified variable".to_owned());
+            return Err(ParseError::new(problem).of_symbol(&row.name));
+        }
+        if let Slot::Indexed(to) = member.slot {
+            moves.push(Move {
+                symbol: member.symbol,
                 from: row.value,
                 size: row.size,
-                to: *places.get(&symbol)?,
-            })
-        })
-        .collect();
+                to,
+            });
+        }
+    }
     let end = moves.iter().map(|part| part.to.saturating_add(part.size));
     let size = end.max().unwrap_or(0);
     check_window(&index.variables, size, "size of uidx window != nv.udt")?;
-    let pointers = merged.sections[section].relocations.clone();
+    let pointers = take_pointers(merged, section, keeping);
     move_parts(merged, section, moves, size)?;
-    if keeping == Keeping::AsNvlink {
-        merged.sections[section].relocations = pointers;
+    if let Some((linked, native)) = pointers {
+        let row = &mut merged.sections[section];
+        row.relocations = linked;
+        if let Some(twin) = &mut row.native {
+            twin.relocations = native;
+        }
     }
     Ok(())
+}
+
+/// The relocations that nvlink leaves where they are.
+fn take_pointers(
+    merged: &mut Merged<'_>,
+    section: SectionId,
+    keeping: Keeping,
+) -> Option<(Vec<Relocation>, Vec<Relocation>)> {
+    let row = &mut merged.sections[section];
+    let native = row.native.as_mut().map(|n| &mut n.relocations);
+    match keeping {
+        Keeping::Reachable => None,
+        Keeping::AsNvlink => Some((
+            std::mem::take(&mut row.relocations),
+            native.map(std::mem::take).unwrap_or_default(),
+        )),
+    }
 }
 
 fn find(merged: &Merged<'_>, kind: SectionKind) -> Option<SectionId> {
@@ -193,15 +303,6 @@ fn shown([first, second]: [u64; 2]) -> String {
     format!("{first:#x}, {second:#x}")
 }
 
-fn places(merged: &Merged<'_>, table: UnifiedTable) -> FxHashMap<SymbolId, u64> {
-    let members = merged.unified.members(table).iter();
-    let places = members.filter_map(|member| match member.slot {
-        Slot::Indexed(offset) => Some((member.symbol, offset)),
-        Slot::Merged => None,
-    });
-    places.collect()
-}
-
 /// Moves parts of a section, with the relocations in them; the rest goes.
 fn move_parts(
     merged: &mut Merged<'_>,
@@ -225,14 +326,22 @@ fn move_parts(
     }
     let row = &mut merged.sections[section];
     row.content = moved(&row.content, &moves, size);
+    if let Some(native) = &mut row.native {
+        native.content = moved(&native.content, &moves, size);
+    }
     moves.sort_by_key(|part| part.from);
-    for relocation in &mut row.relocations {
+    let follow = |relocation: &mut Relocation| {
         let before = moves.partition_point(|part| part.from <= relocation.offset);
-        if let Some(part) = before.checked_sub(1).map(|index| moves[index])
-            && relocation.offset - part.from < part.size
-        {
+        let part = before.checked_sub(1).map(|index| moves[index]);
+        let part = part.filter(|part| relocation.offset - part.from < part.size);
+        if let Some(part) = part {
             relocation.offset = relocation.offset - part.from + part.to;
         }
+        part.is_some()
+    };
+    row.relocations.retain_mut(follow);
+    if let Some(native) = &mut row.native {
+        native.relocations.retain_mut(follow);
     }
     for part in moves {
         merged.symbols[part.symbol].value = part.to;
@@ -247,10 +356,10 @@ fn moved<'d>(content: &Content<'d>, moves: &[Move], size: u64) -> Content<'d> {
         let before = sources.partition_point(|source| source.offset <= part.from);
         let source = sources[before.checked_sub(1)?];
         let start = (part.from - source.offset) as usize;
-        let data = source.data.get(start..start + part.size as usize)?;
+        let data = source.data.get(start..)?;
         Some(Contribution {
             offset: part.to,
-            data,
+            data: data.get(..part.size as usize).unwrap_or(data),
         })
     });
     Content {

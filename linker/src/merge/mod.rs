@@ -30,10 +30,13 @@ use crate::options::{ImageKind, ResolvedRelocations};
 pub(crate) use compat::Compat;
 pub(crate) use merger::merge;
 pub(crate) use notes::Notes;
-pub(crate) use unified::{Slot, Unified};
+pub(crate) use unified::{NativeSlot, Slot, Unified};
 
 /// Size of the slot of a unified function.
 pub(crate) const STUB_SIZE: u64 = 128;
+
+/// What a slot takes of expanded Mercury code: nvlink adds two instructions.
+pub(crate) const MERCURY_STUB_SIZE: u64 = 160;
 
 /// What an output section is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

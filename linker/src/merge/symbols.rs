@@ -53,7 +53,9 @@ impl<'d> Merger<'d, '_> {
                 ))));
             }
             match self.merged.symbols[id].definition {
-                Definition::Undefined => self.define_function(current, id, symbol, text as usize),
+                Definition::Undefined => {
+                    self.define_function(current, id, symbol, text as usize)?;
+                }
                 Definition::Section(used)
                     if symbol.binding == Binding::WEAK
                         && !self.is_better(current, id, index as u32)? =>
@@ -99,15 +101,14 @@ impl<'d> Merger<'d, '_> {
         id: SymbolId,
         symbol: &FileSymbol<'d>,
         text: usize,
-    ) {
+    ) -> Result<(), ParseError> {
         if let Some(placed) = current.placed[text] {
             self.define_alias(current.id, id, symbol, placed.section);
-            return;
+            return Ok(());
         }
         let input = current.object.sections[text];
         if input.is_stub() && self.merged.image.is_executable() {
-            self.define_stub(current, id, symbol, text);
-            return;
+            return self.define_stub(current, id, symbol, text);
         }
         let kind = match input.is_stub() {
             true => SectionKind::Stubs,
@@ -155,6 +156,7 @@ impl<'d> Merger<'d, '_> {
             row.info = Some(info);
             row.shared = Some(shared);
         }
+        Ok(())
     }
 
     /// Whether a weak definition takes the place of the one in use: of two

@@ -3,13 +3,15 @@
 //! Each has an identity, by which an index finds its place in a table. A
 //! function's place is a slot, the code of its stub, which jumps to it.
 
+use rustc_hash::FxHashMap;
+
 use crate::cubin::{Symbol as FileSymbol, UnifiedEntry, UnifiedIndex, UnifiedTable};
 use crate::error::{ParseError, Problem};
 use crate::id::{SectionId, SymbolId};
 use crate::read::InputSection;
 
 use super::merger::{Current, Merger, Placed};
-use super::{Definition, SectionKind};
+use super::{Definition, STUB_SIZE, SectionKind};
 
 /// The tables of a link.
 #[derive(Debug, Default)]
@@ -20,6 +22,23 @@ pub(crate) struct Unified {
     pub(crate) functions: Vec<UnifiedMember>,
     /// The entries of `.nv.udt.entry`, in input order.
     pub(crate) variables: Vec<UnifiedMember>,
+    /// The slots in machine code, in the Mercury generation.
+    pub(crate) native_slots: FxHashMap<SymbolId, NativeSlot>,
+}
+
+/// What an image says of the machine code of a slot.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NativeSlot {
+    /// Offset in `.nv.uft`.
+    pub(crate) place: u64,
+    /// Size of the symbol.
+    pub(crate) size: u64,
+    /// How long it is by `.debug_frame`.
+    pub(crate) described: u64,
+    /// How many bytes of code the figures there count in.
+    pub(crate) code_unit: u8,
+    /// Whether its `MIN_STACK_SIZE` is what it needs, and not 0.
+    pub(crate) has_stack: bool,
 }
 
 impl Unified {
@@ -102,11 +121,19 @@ impl<'d> Merger<'d, '_> {
         id: SymbolId,
         symbol: &FileSymbol<'d>,
         text: usize,
-    ) {
+    ) -> Result<(), ParseError> {
         let input = current.object.sections[text];
+        let has_slot = self.merged.target.has_mercury() || input.size == STUB_SIZE;
+        if !has_slot || symbol.value != 0 {
+            let problem = format!("it is no slot of {STUB_SIZE} bytes that begins with a function");
+            return Err(ParseError::new(Problem::Malformed(problem))
+                .in_section(input.name)
+                .of_symbol(symbol.name));
+        }
         let section = self.section(".nv.uft", SectionKind::Stubs, 6, input.align, None);
         let row = &mut self.merged.sections[section];
-        let base = row.content.append(input.data, input.size, input.align);
+        // Mercury code is shorter than what it stands for.
+        let base = row.content.append(input.data, STUB_SIZE, STUB_SIZE);
         current.placed[text] = Some(Placed { section, base });
         let function = self.merged.symbols[id]
             .function
@@ -117,7 +144,7 @@ impl<'d> Merger<'d, '_> {
         merged.other = symbol.other;
         merged.size = symbol.size;
         merged.input = Some(current.id);
-        merged.value = base + symbol.value;
+        merged.value = base;
         merged.definition = Definition::Section(section);
         let info = self.section(
             ".nv.info..nv.uft",
@@ -130,5 +157,6 @@ impl<'d> Merger<'d, '_> {
         row.is_stub = true;
         row.text = Some(section);
         row.info = Some(info);
+        Ok(())
     }
 }

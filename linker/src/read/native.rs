@@ -85,18 +85,22 @@ impl<'d> Native<'d> {
             }
             let owner = section.info as usize;
             let role = match section.kind {
-                SectionType::PROGBITS if section.flags & SHF_EXECINSTR != 0 => {
+                SectionType::PROGBITS | SectionType::CUDA_UFT
+                    if section.flags & SHF_EXECINSTR != 0 =>
+                {
                     code_twin[index].map(NativeRole::Code)
                 }
-                SectionType::PROGBITS => twin_by_name(file, section).map(|twin| {
-                    let mercury = &file.sections[twin];
-                    let shares_bytes = section.size > 0
-                        && (mercury.offset, mercury.size) == (section.offset, section.size);
-                    NativeRole::Debug {
-                        mercury: twin,
-                        shares_bytes,
-                    }
-                }),
+                SectionType::PROGBITS | SectionType::CUDA_UDT => {
+                    twin_by_name(file, section).map(|twin| {
+                        let mercury = &file.sections[twin];
+                        let shares_bytes = section.size > 0
+                            && (mercury.offset, mercury.size) == (section.offset, section.size);
+                        NativeRole::Debug {
+                            mercury: twin,
+                            shares_bytes,
+                        }
+                    })
+                }
                 SectionType::CUDA_INFO if section.flags & SHF_INFO_LINK != 0 => {
                     Some(NativeRole::Info(owner))
                 }
@@ -118,7 +122,11 @@ impl<'d> Native<'d> {
                     None => None,
                 },
             };
-            native.shadowed[index] = role.is_some() || section.kind == SectionType::CUDA_INFO;
+            let is_repeated = matches!(
+                section.kind,
+                SectionType::CUDA_INFO | SectionType::CUDA_UFT_ENTRY | SectionType::CUDA_UDT_ENTRY
+            );
+            native.shadowed[index] = role.is_some() || is_repeated;
             if let Some(role) = role {
                 native.sections.push(NativeSection {
                     index,

@@ -18,6 +18,9 @@ const LENGTH_FIELD: usize = 12;
 /// Where the address of the described function stands in an entry.
 const ADDRESS: u64 = 20;
 
+/// Where the size of the described function stands in an entry.
+const SIZE: usize = 28;
+
 /// Where a common entry says how many bytes of code its figures count in.
 const CODE_UNIT: usize = 22;
 
@@ -143,6 +146,12 @@ impl Frames {
             }
             bytes[start + LENGTH_FIELD..start + LENGTH_FIELD + 8]
                 .copy_from_slice(&(common_start as u64).to_le_bytes());
+            let slots = &laid_out.pruned.merged.unified.native_slots;
+            if let Some(slot) = symbol.and_then(|symbol| slots.get(&symbol)) {
+                bytes[start + SIZE..start + SIZE + 8]
+                    .copy_from_slice(&slot.described.to_le_bytes());
+                bytes[common_start + CODE_UNIT] = slot.code_unit;
+            }
         }
         let mut kept = patched.kept;
         kept.retain_mut(|relocation| {
@@ -168,7 +177,6 @@ impl Frames {
 /// Mercury code and nothing else (case `weak_registers`).
 fn without_instructions(size: u64) -> [u8; 40] {
     const LENGTH: u64 = 28;
-    const SIZE: usize = 28;
     let mut entry = [0; 40];
     entry[..4].fill(0xff);
     entry[4..LENGTH_FIELD].copy_from_slice(&LENGTH.to_le_bytes());

@@ -10,6 +10,7 @@ mod frames;
 mod lines;
 mod resolve;
 mod scoreboards;
+mod stubs;
 mod undefined;
 
 use std::borrow::Cow;
@@ -76,7 +77,7 @@ pub(crate) fn relocate<'d>(
             }
         };
         let mut patched = Patched {
-            bytes: gather(section),
+            bytes: gather(merged, section).map_err(place)?,
             kept: Vec::new(),
             resolved: Vec::new(),
         };
@@ -140,6 +141,8 @@ fn relocate_native<'d>(
     let mut patched = Patched::default();
     if twin.shares_bytes {
         patched.bytes = std::mem::take(shared_bytes);
+    } else if is_joined(&laid_out.pruned.merged, section) {
+        patched.bytes = stubs::native(&twin.content);
     } else {
         patched.bytes = concatenate(&twin.content, section.kind);
     }
@@ -274,12 +277,21 @@ fn apply(
 }
 
 /// Joins the contributions, zeros in the gaps.
-fn gather<'d>(section: &Section<'d>) -> Cow<'d, [u8]> {
+fn gather<'d>(merged: &Merged<'d>, section: &Section<'d>) -> Result<Cow<'d, [u8]>, ParseError> {
     if section.kind.is_nobits() {
-        Cow::default()
+        Ok(Cow::default())
+    } else if is_joined(merged, section) {
+        stubs::mercury(&section.content)
     } else {
-        concatenate(&section.content, section.kind)
+        Ok(concatenate(&section.content, section.kind))
     }
+}
+
+/// Whether this is all slots of unified functions in the Mercury generation.
+fn is_joined(merged: &Merged<'_>, section: &Section<'_>) -> bool {
+    section.kind == SectionKind::Stubs
+        && merged.target.has_mercury()
+        && merged.image.is_executable()
 }
 
 /// The lone part of most sections is borrowed.

@@ -93,12 +93,17 @@ impl Layout {
             let sections = ids.iter().filter(|&&id| wanted(&merged.sections[id]));
             twins.extend(sections.map(|&id| (twin, id)));
         };
-        add(Twin::Code, &native.order, &|s| s.kind == SectionKind::Text);
+        add(Twin::Code, &native.order, &|s| {
+            matches!(s.kind, SectionKind::Text | SectionKind::Stubs)
+        });
         add(Twin::Debug, &native.order, &|s| {
             s.kind == SectionKind::Debug
         });
         add(Twin::Info, &presence.sections, &|s| {
-            s.kind == SectionKind::Info
+            matches!(
+                s.kind,
+                SectionKind::Info | SectionKind::UnifiedEntries(_) | SectionKind::UnifiedIndex
+            )
         });
         add(Twin::Relocations, &presence.sections, &|s| {
             let patched = s.target.map(|t| &finalized.relocated.sections[t]);
@@ -112,7 +117,7 @@ impl Layout {
             matches!(s.kind, SectionKind::Constant(_))
         });
         add(Twin::Data, &presence.sections, &|s| {
-            s.kind == SectionKind::GlobalInit
+            matches!(s.kind, SectionKind::GlobalInit | SectionKind::UnifiedData)
         });
         add(Twin::ReservedShared, &presence.sections, &|s| {
             s.kind == SectionKind::SharedReserved
@@ -186,7 +191,7 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
                 Body::Bytes(
                     match section.target.and_then(|t| merged.sections[t].function) {
                         Some(function) => records::native(finalized, &layout, &symbols, function),
-                        None => encode::records(&finalized.module_records, &symbols),
+                        None => records::native_module(finalized, &symbols),
                     },
                 )
             }
@@ -402,6 +407,7 @@ fn mercury_section<'f>(
                 .function
                 .map_or(0, |f| symbols.of_function(finalized, f));
             output.align = CODE_ALIGN;
+            output.entry_size = section.entry_size;
             output.body = Body::Bytes(bytes);
         }
         // What is the same in both worlds stands in the file once.
@@ -413,6 +419,16 @@ fn mercury_section<'f>(
                 true => Body::Shares(layout.native.number[id] as usize - 1),
                 false => Body::Borrowed(bytes),
             };
+        }
+        Twin::Info if let SectionKind::UnifiedEntries(members) = section.kind => {
+            output.kind = section_type(section.kind, merged.image).0;
+            output.entry_size = section.entry_size;
+            output.link = unified_link(merged, members, table);
+            output.body = Body::Bytes(encode::unified(merged, members, symbols));
+        }
+        Twin::Info if section.kind == SectionKind::UnifiedIndex => {
+            output.kind = section_type(section.kind, merged.image).0;
+            output.body = Body::Borrowed(unified_index(merged));
         }
         Twin::Info => {
             let function = section.target.and_then(|t| merged.sections[t].function);
@@ -452,6 +468,7 @@ fn mercury_section<'f>(
         Twin::Data => {
             output.kind = match section.kind {
                 SectionKind::Constant(bank) => SectionType::constant(bank).0,
+                SectionKind::UnifiedData => SectionType::CUDA_UDT.0,
                 _ => SectionType::CUDA_GLOBAL_INIT.0,
             };
             output.info = twin_target;

@@ -4,7 +4,7 @@
 use libfuzzer_sys::fuzz_target;
 use rustnvlink::cubin::{
     Attribute, CallGraph, CompatRecords, DeviceNote, InfoRecords, Note, Prototype,
-    RelocationAction, ToolNote, UnifiedEntry,
+    RelocationAction, ToolNote, UnifiedEntry, UnifiedIndex,
 };
 
 fuzz_target!(|data: &[u8]| {
@@ -22,4 +22,5 @@ fuzz_target!(|data: &[u8]| {
     let _ = Prototype::parse_all(data).map(|entries| entries.for_each(drop));
     let _ = RelocationAction::parse_all(data);
     let _ = UnifiedEntry::parse_all(data);
+    let _ = UnifiedIndex::parse("index", data.to_vec());
 });

@@ -11,6 +11,30 @@ use super::super::encode;
 use super::super::numbering::SymbolNumbers;
 use super::Layout;
 
+/// The records of the module: the same in both worlds, but for the stacks of
+/// slots of unified functions.
+pub(super) fn native_module(finalized: &Finalized<'_>, symbols: &SymbolNumbers) -> Vec<u8> {
+    let slots = &finalized
+        .relocated
+        .laid_out
+        .pruned
+        .merged
+        .unified
+        .native_slots;
+    let records = finalized.module_records.iter().map(|record| {
+        let slot = record.subject().and_then(|symbol| slots.get(&symbol));
+        let mut record = record.clone();
+        if let Payload::Symbol(_, figure) = &mut record.payload
+            && record.code == InfoCode::MIN_STACK_SIZE
+            && slot.is_some_and(|slot| !slot.has_stack)
+        {
+            figure.to_mut().fill(0);
+        }
+        record
+    });
+    encode::records(&records.collect::<Vec<_>>(), symbols)
+}
+
 /// The records of the Mercury world, with those figures replaced that depend
 /// on the native code, then what only the native world says.
 pub(super) fn native(

@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::arch::reserved;
 use crate::cubin::{Place, SymbolOther, SymbolType};
 use crate::finalize::Finalized;
 use crate::merge::{Definition, Form, SectionKind, Symbol};
@@ -174,6 +175,10 @@ fn reserved_value(symbol: &Symbol<'_>) -> Option<u64> {
         .map(|&(_, value)| value)
 }
 
+fn is_unified_table(symbol: &Symbol<'_>) -> bool {
+    symbol.definition == Definition::Undefined && reserved::is_unified_table(&symbol.name)
+}
+
 /// `.symtab`: the symbols, then those of the parameter banks.
 pub(super) fn native_symbols(
     finalized: &Finalized<'_>,
@@ -194,10 +199,12 @@ pub(super) fn native_symbols(
         let code = section
             .filter(|_| symbol.kind == SymbolType::FUNC)
             .and_then(|s| relocated.native[s].as_ref());
-        let reserved = reserved_value(symbol);
+        let own_value = reserved_value(symbol);
+        let slot = merged.unified.native_slots.get(&id);
+        let is_provided = own_value.is_some() || is_unified_table(symbol);
         let start = match section.map(|s| merged.sections[s].kind) {
             Some(SectionKind::SharedReserved) if symbol.kind != SymbolType::SECTION => {
-                crate::arch::reserved::SHARED_START
+                reserved::SHARED_START
             }
             _ => 0,
         };
@@ -210,18 +217,23 @@ pub(super) fn native_symbols(
                 Some(name) => names.bank_symbols.get(&name).copied().unwrap_or(0),
                 None => names.symbols.offset(&symbol.name),
             },
-            kind: match reserved {
-                Some(_) => SymbolType::CUDA_OBJECT.0,
-                None => symbol.kind.0,
+            kind: match is_provided {
+                true => SymbolType::CUDA_OBJECT.0,
+                false => symbol.kind.0,
             },
             binding: symbol.binding.0,
             other: symbol.other.0,
             place: place(symbol.definition, section.map(|s| layout.native.number[s])),
-            value: match listed {
-                Some(listed) => listed.value,
-                None => reserved.unwrap_or(symbol.value) + start,
+            value: match (listed, slot) {
+                (Some(listed), _) => listed.value,
+                (None, Some(slot)) => slot.place,
+                (None, None) => own_value.unwrap_or(symbol.value) + start,
             },
-            size: code.map_or(symbol.size, |code| code.bytes.len() as u64),
+            size: match (slot, code) {
+                (Some(slot), _) => slot.size,
+                (None, Some(code)) => code.bytes.len() as u64,
+                (None, None) => symbol.size,
+            },
         }
     });
     let parameters = layout
@@ -263,7 +275,7 @@ pub(super) fn mercury_symbols(
             Definition::Undefined | Definition::Common | Definition::Never => None,
         };
         let is_variable = symbol.kind == SymbolType::OBJECT && section.is_some();
-        let reserved = reserved_value(symbol).is_some();
+        let is_provided = reserved_value(symbol).is_some() || is_unified_table(symbol);
         let space = match section.map(|s| merged.sections[s].kind) {
             Some(SectionKind::Constant(_)) => SymbolOther::CONSTANT,
             Some(SectionKind::SharedReserved) => SymbolOther::CONSTANT | SymbolOther::GLOBAL,
@@ -272,7 +284,7 @@ pub(super) fn mercury_symbols(
         };
         SymbolEntry {
             name: names.symbols.offset(&symbol.name),
-            kind: match is_variable || reserved {
+            kind: match is_variable || is_provided {
                 true => SymbolType::CUDA_OBJECT.0,
                 false => symbol.kind.0,
             },
