@@ -46,6 +46,7 @@ pub(super) fn without_stack_pointer(code: &[u8], targets: &[u64]) -> Option<Vec<
     }
     let flow = Flow::new(code, targets, &events)?;
     let boards = Numbering::new(code, &events).number(&flow)?;
+    operands_hold(code, &events, &flow, &boards)?;
     Some(renumbered(code, &events, &flow, &boards))
 }
 
@@ -64,6 +65,19 @@ fn events(code: &[u8]) -> Vec<Event> {
         .flat_map(of_instruction)
         .filter(|event| event.board < BOARDS)
         .collect()
+}
+
+/// Nothing if an instruction names a scoreboard as its operand that has
+/// another number for an event that it may wait for, or is new to one.
+fn operands_hold(code: &[u8], events: &[Event], flow: &Flow, boards: &[u8]) -> Option<()> {
+    flow.walk(events, |index, before, _| {
+        let Some(named) = instruction::depbar(&code[index * INSTRUCTION..][..INSTRUCTION]) else {
+            return Some(());
+        };
+        let mut held = (0..BOARDS).flat_map(|board| before.events(board));
+        let holds = held.all(|event| (events[event].board == named) == (boards[event] == named));
+        holds.then_some(())
+    })
 }
 
 /// The code with other scoreboards for its events.
@@ -103,6 +117,8 @@ struct Numbering<'c> {
     new: Vec<Option<u8>>,
     /// Who took each of the compiler's scoreboards last.
     last: [Option<usize>; BOARDS as usize],
+    /// One bit for each scoreboard that instructions name as their operand.
+    named: u8,
 }
 
 impl<'c> Numbering<'c> {
@@ -112,6 +128,10 @@ impl<'c> Numbering<'c> {
             events,
             new: vec![None; events.len()],
             last: [None; BOARDS as usize],
+            named: code
+                .chunks_exact(INSTRUCTION)
+                .filter_map(instruction::depbar)
+                .fold(0, |mask, board| mask | 1 << board),
         }
     }
 
@@ -122,14 +142,16 @@ impl<'c> Numbering<'c> {
             let mut held = before.clone();
             held.wait(Control::of(instruction).waits());
             for event in own {
+                let old = self.events[event].board;
                 let board = match index {
                     0 => NO_BOARD,
+                    // Nobody else takes it.
+                    _ if self.named >> old & 1 == 1 => old,
                     _ => self
                         .explained(event, instruction, &held)
                         .or_else(|| self.guessed(event, instruction, &held))?,
                 };
                 self.new[event] = Some(board);
-                let old = self.events[event].board;
                 self.last[usize::from(old)] = Some(event);
                 held.take(old, event);
             }
@@ -144,7 +166,7 @@ impl<'c> Numbering<'c> {
         let Event {
             is_write, board, ..
         } = self.events[event];
-        let (old, new) = (held.boards(), self.new_boards(held));
+        let (old, new) = (held.boards() | self.named, self.new_boards(held));
         let mut holders = held.events(board).filter_map(|event| self.board(event));
         // Who shares for want of another need not where one has become free.
         if let Some(shared) = holders.next()
@@ -192,11 +214,11 @@ impl<'c> Numbering<'c> {
         self.new[event].filter(|&board| board < BOARDS)
     }
 
-    /// One bit for each new scoreboard that is held.
+    /// One bit for each new scoreboard that is held or not for everyone.
     fn new_boards(&self, held: &Held) -> u8 {
         let events = (0..BOARDS).flat_map(|board| held.events(board));
         let boards = events.filter_map(|event| self.board(event));
-        boards.fold(0, |mask, board| mask | 1 << board)
+        boards.fold(self.named, |mask, board| mask | 1 << board)
     }
 }
 

@@ -70,14 +70,22 @@ impl Flow {
         let calls = nexts.iter().enumerate();
         let calls = calls.filter(|(_, next)| matches!(next, Next::Call(_)));
         let returns: Vec<usize> = calls.map(|(call, _)| call + 1).collect();
+        let collectives = nexts.iter().filter_map(|next| match next {
+            Next::Collective(target) => Some(index(*target)),
+            _ => None,
+        });
+        let collectives: Vec<usize> = collectives.collect::<Option<_>>()?;
         let mut successors = Vec::with_capacity(nexts.len());
         for (at, next) in nexts.iter().enumerate() {
             successors.push(match next {
                 Next::Through => vec![at + 1],
                 Next::End => Vec::new(),
                 Next::To(target) => vec![index(*target)?],
-                Next::Either(target) | Next::Call(target) => vec![index(*target)?, at + 1],
+                Next::Either(target) | Next::Call(target) | Next::Collective(target) => {
+                    vec![index(*target)?, at + 1]
+                }
                 Next::Return => returns.clone(),
+                Next::EndCollective => collectives.clone(),
                 Next::Table if tables.is_empty() => return None,
                 Next::Table => tables.clone(),
                 Next::Unknown => return None,
@@ -139,6 +147,24 @@ impl Flow {
     /// The events of an instruction.
     fn own(&self, at: usize) -> std::ops::Range<usize> {
         self.first_event[at]..self.first_event[at + 1]
+    }
+
+    /// For each event, those that can hold their scoreboards when it does.
+    pub(super) fn conflicts(&self, events: &[Event]) -> Vec<Bits> {
+        let mut conflicts = vec![Bits::default(); events.len()];
+        self.walk(events, |index, before, own| {
+            let mut held = before.clone();
+            held.wait(self.waits[index]);
+            let mut all = Bits::default();
+            for event in (0..BOARDS).flat_map(|board| held.events(board)).chain(own) {
+                all.insert(event);
+            }
+            for event in all.iter() {
+                conflicts[event].join(&all);
+            }
+            Some(())
+        });
+        conflicts
     }
 
     /// Visits every instruction that control comes to, in the order of the

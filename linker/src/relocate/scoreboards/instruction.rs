@@ -7,8 +7,13 @@ pub(super) const BOARDS: u8 = 6;
 /// What stands for none.
 pub(super) const NO_BOARD: u8 = 7;
 
+const BSYNC: u16 = 0x141;
+const BREAK: u16 = 0x142;
+const BSSY: u16 = 0x145;
 /// BRA.
 const BRANCH: u16 = 0x147;
+const WARPSYNC: u16 = 0x148;
+const DEPBAR: u16 = 0x11a;
 
 /// The opcode, which says the form of the operands too.
 pub(super) fn opcode(instruction: &[u8]) -> u16 {
@@ -83,18 +88,22 @@ pub(super) fn loads_unused_stack_pointer(code: &[u8]) -> bool {
 
 /// Whether an operand may be the register. Bytes that mean something else in
 /// some instructions count as well; only immediates of plain arithmetic and the
-/// distances of branches are known to be none.
+/// operands of branches are known to be none.
 fn names(instruction: &[u8], register: u8) -> bool {
     /// What comes before it is arithmetic.
     const TENSOR: u16 = 0xc0;
     let operation = operation(instruction);
+    // They name barriers and predicates only.
+    if matches!(operation, BSYNC | BREAK | BSSY | BRANCH) {
+        return false;
+    }
     let has_immediate = operation < TENSOR && matches!(opcode(instruction) >> 9, 2 | 4 | 5);
     let [_, _, target, first, second, _, _, _, third, ..] = *instruction else {
         return true;
     };
     target == register
         || first == register
-        || second == register && !has_immediate && operation != BRANCH
+        || second == register && !has_immediate
         || third == register
 }
 
@@ -103,6 +112,16 @@ pub(super) fn loads_memory(instruction: &[u8]) -> bool {
     /// LD, LDG, LDL, ATOM, ATOM.CAS, ATOMG, ATOMG.CAS.
     const LOADS: [u16; 7] = [0x180, 0x181, 0x183, 0x18a, 0x18b, 0x1a8, 0x1a9];
     LOADS.contains(&operation(instruction))
+}
+
+/// The scoreboard that a DEPBAR names as its operand. It waits until no more
+/// than some number of instructions hold it. Nothing if it names more than one.
+pub(super) fn depbar(instruction: &[u8]) -> Option<u8> {
+    let [word, operand] = [0, 4].map(|at| instruction[at..].first_chunk().copied());
+    let (word, operand) = (u32::from_le_bytes(word?), u32::from_le_bytes(operand?));
+    let others = operand & 0x3f;
+    let board = (operand >> 12 & 7) as u8;
+    (word as u16 & 0x1ff == DEPBAR && others == 0 && board < BOARDS).then_some(board)
 }
 
 /// Where control goes behind an instruction.
@@ -120,6 +139,10 @@ pub(super) enum Next {
     Call(u64),
     /// Behind some call.
     Return,
+    /// To the next one with the whole warp, which goes there at the end.
+    Collective(u64),
+    /// To where some collective said.
+    EndCollective,
     /// To one of the targets in a table.
     Table,
     /// It is not known, or the instruction names scoreboards as an operand.
@@ -131,6 +154,8 @@ pub(super) fn next(instruction: &[u8], offset: u64) -> Next {
     const CONTROL: std::ops::RangeInclusive<u16> = 0x140..=0x15f;
     /// Bits behind the offset of a branch without condition.
     const ALWAYS: u64 = 0xe0;
+    /// The form of an operand.
+    const REGISTER: u16 = 1;
     let half = |at: usize| {
         let bytes = &instruction[at..at + 8];
         u64::from_le_bytes(bytes.try_into().expect("eight bytes"))
@@ -141,8 +166,10 @@ pub(super) fn next(instruction: &[u8], offset: u64) -> Next {
     let distance = ((distance << 8) as i64 >> 8).wrapping_mul(4);
     let target = (offset + INSTRUCTION as u64).wrapping_add_signed(distance);
     match operation(instruction) {
-        // DEPBAR and ENDCOLLECTIVE.
-        0x11a | 0x11b => Next::Unknown,
+        DEPBAR if depbar(instruction).is_none() => Next::Unknown,
+        // ENDCOLLECTIVE.
+        0x11b => Next::EndCollective,
+        WARPSYNC if opcode(instruction) >> 9 == REGISTER => Next::Collective(target),
         BRANCH if has_predicate || high >> 18 & 0x7f_ffff != ALWAYS => Next::Either(target),
         BRANCH => Next::To(target),
         // CALL.REL, RET and BRX.
@@ -152,8 +179,8 @@ pub(super) fn next(instruction: &[u8], offset: u64) -> Next {
         // EXIT.
         0x14d if has_predicate => Next::Through,
         0x14d => Next::End,
-        // BSYNC, BREAK, BSSY, YIELD, WARPSYNC, BMOV and BPT.
-        0x141 | 0x142 | 0x145 | 0x146 | 0x148 | 0x155 | 0x156 | 0x15c => Next::Through,
+        // YIELD, BMOV and BPT.
+        BSYNC | BREAK | BSSY | 0x146 | WARPSYNC | 0x155 | 0x156 | 0x15c => Next::Through,
         operation if CONTROL.contains(&operation) => Next::Unknown,
         _ => Next::Through,
     }
