@@ -168,13 +168,13 @@ impl<'c> Numbering<'c> {
         } = self.events[event];
         let (old, new) = (held.boards() | self.named, self.new_boards(held));
         let mut holders = held.events(board).filter_map(|event| self.board(event));
+        let first = self.first(event, instruction);
         // Who shares for want of another need not where one has become free.
         if let Some(shared) = holders.next()
-            && !(lowest(old, 0).is_none() && lowest(new, 0).is_some())
+            && !(lowest(old, first).is_none() && lowest(new, first).is_some())
         {
             return Some(shared);
         }
-        let first = self.first(event, instruction);
         let expected = lowest(old, first);
         if is_write && board == LAST && expected != Some(LAST) && new >> LAST & 1 == 0 {
             return Some(LAST);
@@ -191,14 +191,15 @@ impl<'c> Numbering<'c> {
         if first > 0 {
             return match new >> board & 1 {
                 0 => Some(board),
-                _ => lowest(new, first),
+                _ => lowest(new, first).or(Some(board)),
             };
         }
         // The compiler kept away from lower ones that were in use just before.
         let lower = self.last[..usize::from(board)].iter().flatten();
         let avoided = lower.filter_map(|&event| self.board(event));
         let avoided = avoided.fold(new, |mask, board| mask | 1 << board);
-        lowest(avoided, 0).or_else(|| lowest(new, 0))
+        let lowest = lowest(avoided, 0).or_else(|| lowest(new, 0));
+        lowest.or(Some(board))
     }
 
     /// The lowest scoreboard that an event likes to take.
@@ -222,10 +223,9 @@ impl<'c> Numbering<'c> {
     }
 }
 
-/// The lowest scoreboard that is not held, those before `first` last.
+/// The lowest scoreboard from `first` on that is not held.
 fn lowest(held: u8, first: u8) -> Option<u8> {
-    let mut boards = (first..BOARDS).chain(0..first);
-    boards.find(|board| held >> board & 1 == 0)
+    (first..BOARDS).find(|board| held >> board & 1 == 0)
 }
 
 #[cfg(test)]
@@ -295,6 +295,53 @@ mod tests {
         let exit = instruction(EXIT, 0, NO_BOARD, 0);
         let code = [instruction(LDC, 1, 0, 0), use_of_it, exit].concat();
         assert_eq!(without_stack_pointer(&code, &[]), None);
+    }
+
+    #[test]
+    fn scoreboards_that_instructions_name_stay() {
+        const LDGDEPBAR: u16 = 0x79af;
+        let named = |board: u8| {
+            let mut depbar = instruction(0x791a, 0, NO_BOARD, 0);
+            depbar[4..8].copy_from_slice(&(0x8040 | u32::from(board) << 12).to_le_bytes());
+            depbar
+        };
+        let code = |board| {
+            let load = instruction(LDC, 1, 1, 0);
+            let other = instruction(LDC, 2, 2, 0);
+            let mine = instruction(LDGDEPBAR, 0, board, 0);
+            let wait = instruction(IADD3, 6, NO_BOARD, 0b100);
+            let exit = instruction(EXIT, 0, NO_BOARD, 0);
+            [load, other, mine, named(board), wait, exit].concat()
+        };
+        let changed = without_stack_pointer(&code(0), &[]).unwrap();
+        let expected = [(7, 0), (1, 0), (0, 0), (7, 0), (7, 0b10), (7, 0)];
+        assert_eq!(controls(&changed), expected);
+        // Whoever else holds it keeps it too.
+        let changed = without_stack_pointer(&code(2), &[]).unwrap();
+        let expected = [(7, 0), (2, 0), (2, 0), (7, 0), (7, 0b100), (7, 0)];
+        assert_eq!(controls(&changed), expected);
+    }
+
+    #[test]
+    fn collectives_end_where_they_say() {
+        const WARPSYNC: u16 = 0x7348;
+        const ENDCOLLECTIVE: u16 = 0x791b;
+        // To the fourth instruction behind it, in units of four bytes.
+        let mut collective = instruction(WARPSYNC, 12, NO_BOARD, 0);
+        collective[3] = 6;
+        let code = [
+            instruction(LDC, 1, 0, 0),
+            collective,
+            instruction(LDC, 2, 1, 0),
+            instruction(ENDCOLLECTIVE, 0, NO_BOARD, 0),
+            instruction(EXIT, 0, NO_BOARD, 0),
+            instruction(IADD3, 6, NO_BOARD, 0b10),
+            instruction(EXIT, 0, NO_BOARD, 0),
+        ]
+        .concat();
+        let changed = without_stack_pointer(&code, &[]).unwrap();
+        let expected = [(7, 0), (7, 0), (0, 0), (7, 0), (7, 0), (7, 1), (7, 0)];
+        assert_eq!(controls(&changed), expected);
     }
 
     #[test]

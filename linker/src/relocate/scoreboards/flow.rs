@@ -149,24 +149,6 @@ impl Flow {
         self.first_event[at]..self.first_event[at + 1]
     }
 
-    /// For each event, those that can hold their scoreboards when it does.
-    pub(super) fn conflicts(&self, events: &[Event]) -> Vec<Bits> {
-        let mut conflicts = vec![Bits::default(); events.len()];
-        self.walk(events, |index, before, own| {
-            let mut held = before.clone();
-            held.wait(self.waits[index]);
-            let mut all = Bits::default();
-            for event in (0..BOARDS).flat_map(|board| held.events(board)).chain(own) {
-                all.insert(event);
-            }
-            for event in all.iter() {
-                conflicts[event].join(&all);
-            }
-            Some(())
-        });
-        conflicts
-    }
-
     /// Visits every instruction that control comes to, in the order of the
     /// code, with what is held before it and its own events.
     pub(super) fn walk(

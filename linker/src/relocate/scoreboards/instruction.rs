@@ -179,8 +179,8 @@ pub(super) fn next(instruction: &[u8], offset: u64) -> Next {
         // EXIT.
         0x14d if has_predicate => Next::Through,
         0x14d => Next::End,
-        // YIELD, BMOV and BPT.
-        BSYNC | BREAK | BSSY | 0x146 | WARPSYNC | 0x155 | 0x156 | 0x15c => Next::Through,
+        // YIELD, BMOV, BPT and NANOSLEEP.
+        BSYNC | BREAK | BSSY | 0x146 | WARPSYNC | 0x155 | 0x156 | 0x15c | 0x15d => Next::Through,
         operation if CONTROL.contains(&operation) => Next::Unknown,
         _ => Next::Through,
     }
