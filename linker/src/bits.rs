@@ -20,6 +20,21 @@ impl Bits {
         self.0[bit / 64] |= 1 << (bit % 64);
     }
 
+    /// Takes a number out.
+    pub(crate) fn remove(&mut self, bit: usize) {
+        if let Some(word) = self.0.get_mut(bit / 64) {
+            *word &= !(1 << (bit % 64));
+        }
+    }
+
+    /// Keeps what another set has too.
+    pub(crate) fn meet(&mut self, other: &Self) {
+        self.0.truncate(other.0.len());
+        for (word, other) in self.0.iter_mut().zip(&other.0) {
+            *word &= other;
+        }
+    }
+
     /// Adds the members of another set.
     pub(crate) fn join(&mut self, other: &Self) {
         if self.0.len() < other.0.len() {

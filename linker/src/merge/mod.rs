@@ -298,6 +298,15 @@ pub(crate) struct NativeFunction<'d> {
     pub(crate) parameters: Option<ParameterBank<'d>>,
 }
 
+/// A branch whose target a table holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct TableBranch {
+    /// Its place in the code.
+    pub(crate) offset: u64,
+    /// Where it can lead.
+    pub(crate) targets: Vec<u64>,
+}
+
 /// Where the parameters of an entry stand in a Mercury image.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ParameterBank<'d> {
@@ -308,20 +317,25 @@ pub(crate) enum ParameterBank<'d> {
 }
 
 impl<'d> NativeFunction<'d> {
-    /// Where branches through tables lead, in the native code. A record lists
-    /// the branch, a word that is 0, and the number of its targets before them.
-    pub(crate) fn branch_targets(&self) -> Vec<u64> {
+    /// The branches through tables in the native code. A record lists the
+    /// branch, a word that is 0, and the number of its targets before them.
+    pub(crate) fn table_branches(&self) -> Vec<TableBranch> {
         let records = self.records.iter();
         let records = records.filter(|r| r.code == InfoCode::INDIRECT_BRANCH_TARGETS);
-        let mut targets = Vec::new();
+        let mut branches = Vec::new();
         for record in records {
             let mut words = record.words();
-            while let (Some(_), Some(_), Some(count)) = (words.next(), words.next(), words.next()) {
-                let of_branch = words.by_ref().take(count as usize);
-                targets.extend(of_branch.map(u64::from));
+            while let (Some(offset), Some(_), Some(count)) =
+                (words.next(), words.next(), words.next())
+            {
+                let targets = words.by_ref().take(count as usize);
+                branches.push(TableBranch {
+                    offset: offset.into(),
+                    targets: targets.map(u64::from).collect(),
+                });
             }
         }
-        targets
+        branches
     }
 
     /// The parameter bank that is written as the input has it.

@@ -162,9 +162,9 @@ fn relocate_native<'d>(
     }
     if let Some(function) = section.function.filter(|_| resolver.is_executable()) {
         let function = &laid_out.pruned.merged.functions[function];
-        let targets = function.native.branch_targets();
+        let tables = function.native.table_branches();
         if function.is_entry
-            && let Some(code) = scoreboards::without_stack_pointer(&patched.bytes, &targets)
+            && let Some(code) = scoreboards::without_stack_pointer(&patched.bytes, &tables)
         {
             patched.bytes = Cow::Owned(code);
         }

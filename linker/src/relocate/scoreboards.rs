@@ -15,6 +15,9 @@
 mod flow;
 mod instruction;
 
+use crate::bits::Bits;
+use crate::merge::TableBranch;
+
 use flow::{Flow, Held};
 use instruction::{BOARDS, Control, INSTRUCTION, NO_BOARD};
 
@@ -35,8 +38,8 @@ struct Event {
 }
 
 /// The code of a kernel without a scoreboard for its stack pointer; `None`
-/// where it stays as it is. `targets` are those of branches through tables.
-pub(super) fn without_stack_pointer(code: &[u8], targets: &[u64]) -> Option<Vec<u8>> {
+/// where it stays as it is.
+pub(super) fn without_stack_pointer(code: &[u8], tables: &[TableBranch]) -> Option<Vec<u8>> {
     if !instruction::loads_unused_stack_pointer(code) {
         return None;
     }
@@ -44,9 +47,8 @@ pub(super) fn without_stack_pointer(code: &[u8], targets: &[u64]) -> Option<Vec<
     if events.len() > MOST_EVENTS {
         return None;
     }
-    let flow = Flow::new(code, targets, &events)?;
+    let flow = Flow::new(code, tables, &events)?;
     let boards = Numbering::new(code, &events).number(&flow)?;
-    operands_hold(code, &events, &flow, &boards)?;
     Some(renumbered(code, &events, &flow, &boards))
 }
 
@@ -65,19 +67,6 @@ fn events(code: &[u8]) -> Vec<Event> {
         .flat_map(of_instruction)
         .filter(|event| event.board < BOARDS)
         .collect()
-}
-
-/// Nothing if an instruction names a scoreboard as its operand that has
-/// another number for an event that it may wait for, or is new to one.
-fn operands_hold(code: &[u8], events: &[Event], flow: &Flow, boards: &[u8]) -> Option<()> {
-    flow.walk(events, |index, before, _| {
-        let Some(named) = instruction::depbar(&code[index * INSTRUCTION..][..INSTRUCTION]) else {
-            return Some(());
-        };
-        let mut held = (0..BOARDS).flat_map(|board| before.events(board));
-        let holds = held.all(|event| (events[event].board == named) == (boards[event] == named));
-        holds.then_some(())
-    })
 }
 
 /// The code with other scoreboards for its events.
@@ -117,7 +106,7 @@ struct Numbering<'c> {
     new: Vec<Option<u8>>,
     /// Who took each of the compiler's scoreboards last.
     last: [Option<usize>; BOARDS as usize],
-    /// One bit for each scoreboard that instructions name as their operand.
+    /// Scoreboards that an instruction names as an operand.
     named: u8,
 }
 
@@ -128,28 +117,44 @@ impl<'c> Numbering<'c> {
             events,
             new: vec![None; events.len()],
             last: [None; BOARDS as usize],
-            named: code
-                .chunks_exact(INSTRUCTION)
-                .filter_map(instruction::depbar)
-                .fold(0, |mask, board| mask | 1 << board),
+            named: instruction::named_boards(code),
         }
     }
 
     /// One scoreboard for each event, none for the stack pointer.
     fn number(mut self, flow: &Flow) -> Option<Vec<u8>> {
+        let spans = flow.spans(self.events);
         flow.walk(self.events, |index, before, own| {
             let instruction = &self.code[index * INSTRUCTION..][..INSTRUCTION];
+            let waits = Control::of(instruction).waits();
             let mut held = before.clone();
-            held.wait(Control::of(instruction).waits());
+            held.wait(waits);
+            let spans = spans.get(index).into_iter().flat_map(Bits::iter);
+            let spans: Vec<usize> = spans.filter(|event| !own.contains(event)).collect();
+            let is_like_before = before
+                .all()
+                .chain(spans.iter().copied())
+                .all(|event| self.keeps(event));
             for event in own {
                 let old = self.events[event].board;
+                let is_named = self.named >> old & 1 == 1;
+                let mut around = held.clone();
+                for &other in &spans {
+                    // A result takes the place of what is read here last.
+                    let Event {
+                        is_write, board, ..
+                    } = self.events[other];
+                    if is_write || !self.events[event].is_write || waits >> board & 1 == 0 {
+                        around.take(board, other);
+                    }
+                }
                 let board = match index {
+                    0 if is_named => return None,
                     0 => NO_BOARD,
-                    // Nobody else takes it.
-                    _ if self.named >> old & 1 == 1 => old,
+                    _ if is_named || is_like_before => old,
                     _ => self
-                        .explained(event, instruction, &held)
-                        .or_else(|| self.guessed(event, instruction, &held))?,
+                        .explained(event, instruction, &around)
+                        .or_else(|| self.guessed(event, instruction, &around))?,
                 };
                 self.new[event] = Some(board);
                 self.last[usize::from(old)] = Some(event);
@@ -210,15 +215,19 @@ impl<'c> Numbering<'c> {
         }
     }
 
+    /// Whether an event is not known to take another one than before.
+    fn keeps(&self, event: usize) -> bool {
+        self.new[event].is_none_or(|board| board == self.events[event].board)
+    }
+
     /// The new scoreboard of an event, if it has one.
     fn board(&self, event: usize) -> Option<u8> {
         self.new[event].filter(|&board| board < BOARDS)
     }
 
-    /// One bit for each new scoreboard that is held or not for everyone.
+    /// One bit for each new scoreboard that is held or named.
     fn new_boards(&self, held: &Held) -> u8 {
-        let events = (0..BOARDS).flat_map(|board| held.events(board));
-        let boards = events.filter_map(|event| self.board(event));
+        let boards = held.all().filter_map(|event| self.board(event));
         boards.fold(self.named, |mask, board| mask | 1 << board)
     }
 }
@@ -316,10 +325,7 @@ mod tests {
         let changed = without_stack_pointer(&code(0), &[]).unwrap();
         let expected = [(7, 0), (1, 0), (0, 0), (7, 0), (7, 0b10), (7, 0)];
         assert_eq!(controls(&changed), expected);
-        // Whoever else holds it keeps it too.
-        let changed = without_stack_pointer(&code(2), &[]).unwrap();
-        let expected = [(7, 0), (2, 0), (2, 0), (7, 0), (7, 0b100), (7, 0)];
-        assert_eq!(controls(&changed), expected);
+        assert_eq!(without_stack_pointer(&code(2), &[]), None);
     }
 
     #[test]
@@ -347,6 +353,10 @@ mod tests {
     #[test]
     fn code_that_leads_nowhere_known_stays() {
         const BRX: u16 = 0x7949;
+        let table = |target| {
+            let (offset, targets) = (16, vec![target]);
+            [TableBranch { offset, targets }]
+        };
         let code = [
             instruction(LDC, 1, 0, 0),
             instruction(BRX, 4, NO_BOARD, 1),
@@ -354,8 +364,8 @@ mod tests {
         ]
         .concat();
         assert_eq!(without_stack_pointer(&code, &[]), None);
-        assert_eq!(without_stack_pointer(&code, &[8]), None);
-        let changed = without_stack_pointer(&code, &[32]).unwrap();
+        assert_eq!(without_stack_pointer(&code, &table(8)), None);
+        let changed = without_stack_pointer(&code, &table(32)).unwrap();
         assert_eq!(controls(&changed), [(7, 0), (7, 0), (7, 0)]);
         assert_eq!(without_stack_pointer(&code[..16], &[]), None);
         assert_eq!(without_stack_pointer(&[], &[]), None);

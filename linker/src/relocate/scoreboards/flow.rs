@@ -1,6 +1,7 @@
 //! Which events can hold a scoreboard where, over all paths through the code.
 
 use crate::bits::Bits;
+use crate::merge::TableBranch;
 
 use super::Event;
 use super::instruction::{BOARDS, Control, INSTRUCTION, Next, next};
@@ -29,6 +30,11 @@ impl Held {
         self.0[usize::from(board)].iter()
     }
 
+    /// Who can hold any scoreboard.
+    pub(super) fn all(&self) -> impl Iterator<Item = usize> + '_ {
+        self.0.iter().flat_map(Bits::iter)
+    }
+
     /// One bit for each scoreboard that may be held.
     pub(super) fn boards(&self) -> u8 {
         let held = (0..BOARDS).filter(|&board| self.events(board).next().is_some());
@@ -52,11 +58,13 @@ pub(super) struct Flow {
     /// control never comes.
     entries: Vec<Option<Held>>,
     starts: Vec<bool>,
+    /// Where control goes behind each instruction.
+    successors: Vec<Vec<usize>>,
 }
 
 impl Flow {
     /// `None` where it is not known where control goes.
-    pub(super) fn new(code: &[u8], targets: &[u64], events: &[Event]) -> Option<Self> {
+    pub(super) fn new(code: &[u8], tables: &[TableBranch], events: &[Event]) -> Option<Self> {
         let instructions: Vec<&[u8]> = code.chunks_exact(INSTRUCTION).collect();
         let nexts = (0..).step_by(INSTRUCTION).zip(&instructions);
         let nexts: Vec<Next> = nexts.map(|(offset, i)| next(i, offset)).collect();
@@ -66,7 +74,11 @@ impl Flow {
                 offset.is_multiple_of(INSTRUCTION as u64) && index < instructions.len();
             is_instruction.then_some(index)
         };
-        let tables: Vec<usize> = targets.iter().map(|&t| index(t)).collect::<Option<_>>()?;
+        let targets_of = |at: usize| -> Option<Vec<usize>> {
+            let offset = (at * INSTRUCTION) as u64;
+            let table = tables.iter().find(|table| table.offset == offset)?;
+            table.targets.iter().map(|&target| index(target)).collect()
+        };
         let calls = nexts.iter().enumerate();
         let calls = calls.filter(|(_, next)| matches!(next, Next::Call(_)));
         let returns: Vec<usize> = calls.map(|(call, _)| call + 1).collect();
@@ -86,8 +98,7 @@ impl Flow {
                 }
                 Next::Return => returns.clone(),
                 Next::EndCollective => collectives.clone(),
-                Next::Table if tables.is_empty() => return None,
-                Next::Table => tables.clone(),
+                Next::Table => targets_of(at)?,
                 Next::Unknown => return None,
             });
         }
@@ -108,6 +119,7 @@ impl Flow {
             first_event: (0..=instructions.len()).map(first_event).collect(),
             entries: vec![None; instructions.len() + 1],
             starts,
+            successors,
         };
         flow.entries[0] = Some(Held::default());
         let mut waiting = vec![0];
@@ -117,14 +129,15 @@ impl Flow {
             };
             let mut at = start;
             let last = loop {
-                let last = *successors.get(at).map(|_| &at)?;
+                let last = at;
+                flow.successors.get(at)?;
                 flow.step(at, &mut held, events);
                 at += 1;
                 if flow.starts[at] {
                     break last;
                 }
             };
-            for &next in &successors[last] {
+            for &next in &flow.successors[last] {
                 let entry = &mut flow.entries[next];
                 let mut joined = entry.clone().unwrap_or_default();
                 joined.join(&held);
@@ -137,6 +150,48 @@ impl Flow {
         Some(flow)
     }
 
+    /// For each instruction the events that lie on a way to it and that
+    /// something behind it can wait for, be it once more.
+    pub(super) fn spans(&self, events: &[Event]) -> Vec<Bits> {
+        let count = self.successors.len();
+        let mut before = vec![Bits::default(); count + 1];
+        repeat_until_stable(|| {
+            let mut is_stable = true;
+            for at in 0..count {
+                let mut taken = before[at].clone();
+                self.own(at).for_each(|event| taken.insert(event));
+                for &next in &self.successors[at] {
+                    is_stable &= grow(&mut before[next], &taken);
+                }
+            }
+            is_stable
+        });
+        let mut waits = vec![Bits::default(); count + 1];
+        self.walk(events, |at, held, _| {
+            let boards = (0..BOARDS).filter(|&board| self.waits[at] >> board & 1 == 1);
+            let events = boards.flat_map(|board| held.events(board));
+            events.for_each(|event| waits[at].insert(event));
+            Some(())
+        });
+        let mut behind = vec![Bits::default(); count];
+        repeat_until_stable(|| {
+            let mut is_stable = true;
+            for at in (0..count).rev() {
+                for &next in &self.successors[at] {
+                    let mut later = behind.get(next).cloned().unwrap_or_default();
+                    self.own_or_none(next).for_each(|event| later.remove(event));
+                    later.join(&waits[next]);
+                    is_stable &= grow(&mut behind[at], &later);
+                }
+            }
+            is_stable
+        });
+        for (behind, before) in behind.iter_mut().zip(&before) {
+            behind.meet(before);
+        }
+        behind
+    }
+
     fn step(&self, at: usize, held: &mut Held, events: &[Event]) {
         held.wait(self.waits[at]);
         for event in self.own(at) {
@@ -147,6 +202,14 @@ impl Flow {
     /// The events of an instruction.
     fn own(&self, at: usize) -> std::ops::Range<usize> {
         self.first_event[at]..self.first_event[at + 1]
+    }
+
+    /// The events of an instruction, none behind the last one.
+    fn own_or_none(&self, at: usize) -> std::ops::Range<usize> {
+        match at + 1 < self.first_event.len() {
+            true => self.own(at),
+            false => 0..0,
+        }
     }
 
     /// Visits every instruction that control comes to, in the order of the
@@ -168,4 +231,17 @@ impl Flow {
         }
         Some(())
     }
+}
+
+fn repeat_until_stable(mut round: impl FnMut() -> bool) {
+    while !round() {}
+}
+
+/// Adds the members of another set; whether they were there before.
+fn grow(set: &mut Bits, more: &Bits) -> bool {
+    let is_new = more.iter_without(set).next().is_some();
+    if is_new {
+        set.join(more);
+    }
+    !is_new
 }
