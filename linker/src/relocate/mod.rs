@@ -6,6 +6,7 @@
 //! addresses from the driver: relocations against them stay.
 
 mod capsule;
+mod debug_registers;
 mod frames;
 mod lines;
 mod resolve;
@@ -171,6 +172,9 @@ fn relocate_native<'d>(
     }
     if lines::is_table(&section.name) {
         patched = lines::rebuild(laid_out, id, &twin.relocations, patched, units)?;
+    }
+    if debug_registers::is_table(&section.name) && resolver.is_executable() {
+        debug_registers::forget_removed(laid_out, &mut patched.bytes);
     }
     if let Some(frames) = frames {
         patched = frames.without_removed(laid_out, &twin.relocations, patched);

@@ -49,6 +49,7 @@ pub(super) fn without_stack_pointer(code: &[u8], tables: &[TableBranch]) -> Opti
     }
     let flow = Flow::new(code, tables, &events)?;
     let boards = Numbering::new(code, &events).number(&flow)?;
+    operands_hold(code, &events, &flow, &boards)?;
     Some(renumbered(code, &events, &flow, &boards))
 }
 
@@ -67,6 +68,19 @@ fn events(code: &[u8]) -> Vec<Event> {
         .flat_map(of_instruction)
         .filter(|event| event.board < BOARDS)
         .collect()
+}
+
+/// Nothing if an instruction names a scoreboard as its operand that has
+/// another number for an event that it may wait for, or is new to one.
+fn operands_hold(code: &[u8], events: &[Event], flow: &Flow, boards: &[u8]) -> Option<()> {
+    flow.walk(events, |index, before, _| {
+        let Some(named) = instruction::depbar(&code[index * INSTRUCTION..][..INSTRUCTION]) else {
+            return Some(());
+        };
+        let mut held = (0..BOARDS).flat_map(|board| before.events(board));
+        let holds = held.all(|event| (events[event].board == named) == (boards[event] == named));
+        holds.then_some(())
+    })
 }
 
 /// The code with other scoreboards for its events.
@@ -106,7 +120,7 @@ struct Numbering<'c> {
     new: Vec<Option<u8>>,
     /// Who took each of the compiler's scoreboards last.
     last: [Option<usize>; BOARDS as usize],
-    /// Scoreboards that an instruction names as an operand.
+    /// One bit for each scoreboard that instructions name as their operand.
     named: u8,
 }
 
@@ -117,7 +131,10 @@ impl<'c> Numbering<'c> {
             events,
             new: vec![None; events.len()],
             last: [None; BOARDS as usize],
-            named: instruction::named_boards(code),
+            named: code
+                .chunks_exact(INSTRUCTION)
+                .filter_map(instruction::depbar)
+                .fold(0, |mask, board| mask | 1 << board),
         }
     }
 
@@ -131,30 +148,33 @@ impl<'c> Numbering<'c> {
             held.wait(waits);
             let spans = spans.get(index).into_iter().flat_map(Bits::iter);
             let spans: Vec<usize> = spans.filter(|event| !own.contains(event)).collect();
-            let is_like_before = before
-                .all()
-                .chain(spans.iter().copied())
-                .all(|event| self.keeps(event));
+            let mut around = before.all().chain(spans.iter().copied());
+            let is_like_before = around.all(|event| self.keeps(event));
             for event in own {
-                let old = self.events[event].board;
-                let is_named = self.named >> old & 1 == 1;
-                let mut around = held.clone();
+                let Event {
+                    is_write,
+                    board: old,
+                    ..
+                } = self.events[event];
+                let mut held_around = held.clone();
                 for &other in &spans {
-                    // A result takes the place of what is read here last.
                     let Event {
-                        is_write, board, ..
+                        is_write: was_write,
+                        board,
+                        ..
                     } = self.events[other];
-                    if is_write || !self.events[event].is_write || waits >> board & 1 == 0 {
-                        around.take(board, other);
+                    // A result takes the place of what is read here last.
+                    if was_write || !is_write || waits >> board & 1 == 0 {
+                        held_around.take(board, other);
                     }
                 }
                 let board = match index {
-                    0 if is_named => return None,
                     0 => NO_BOARD,
-                    _ if is_named || is_like_before => old,
+                    // Nobody else takes what an instruction names.
+                    _ if self.named >> old & 1 == 1 || is_like_before => old,
                     _ => self
-                        .explained(event, instruction, &around)
-                        .or_else(|| self.guessed(event, instruction, &around))?,
+                        .explained(event, instruction, &held_around)
+                        .or_else(|| self.guessed(event, instruction, &held_around))?,
                 };
                 self.new[event] = Some(board);
                 self.last[usize::from(old)] = Some(event);
@@ -225,7 +245,7 @@ impl<'c> Numbering<'c> {
         self.new[event].filter(|&board| board < BOARDS)
     }
 
-    /// One bit for each new scoreboard that is held or named.
+    /// One bit for each new scoreboard that is held or not for everyone.
     fn new_boards(&self, held: &Held) -> u8 {
         let boards = held.all().filter_map(|event| self.board(event));
         boards.fold(self.named, |mask, board| mask | 1 << board)
@@ -325,7 +345,10 @@ mod tests {
         let changed = without_stack_pointer(&code(0), &[]).unwrap();
         let expected = [(7, 0), (1, 0), (0, 0), (7, 0), (7, 0b10), (7, 0)];
         assert_eq!(controls(&changed), expected);
-        assert_eq!(without_stack_pointer(&code(2), &[]), None);
+        // Whoever else holds it keeps it too.
+        let changed = without_stack_pointer(&code(2), &[]).unwrap();
+        let expected = [(7, 0), (2, 0), (2, 0), (7, 0), (7, 0b100), (7, 0)];
+        assert_eq!(controls(&changed), expected);
     }
 
     #[test]

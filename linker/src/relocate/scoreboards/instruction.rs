@@ -13,8 +13,7 @@ const BSSY: u16 = 0x145;
 /// BRA.
 const BRANCH: u16 = 0x147;
 const WARPSYNC: u16 = 0x148;
-/// DEPBAR.
-const COUNTED_WAIT: u16 = 0x11a;
+const DEPBAR: u16 = 0x11a;
 
 /// The opcode, which says the form of the operands too.
 pub(super) fn opcode(instruction: &[u8]) -> u16 {
@@ -108,27 +107,21 @@ fn names(instruction: &[u8], register: u8) -> bool {
         || third == register
 }
 
-/// One bit for each scoreboard that code waits for by number, until no more
-/// than so many have taken it.
-pub(super) fn named_boards(code: &[u8]) -> u8 {
-    let mut instructions = code.chunks_exact(INSTRUCTION);
-    u8::from(instructions.any(is_counted_wait))
-}
-
-/// Whether the instruction is a `DEPBAR.LE` of the first scoreboard alone, the
-/// only form that compilers are known to make.
-fn is_counted_wait(instruction: &[u8]) -> bool {
-    /// All but the predicate and the count.
-    const FORM: u64 = 0xffff_f03f_ffff_0fff;
-    let low = u64::from_le_bytes(*instruction.first_chunk().expect("sixteen bytes"));
-    low & FORM == 0x8000_0000_091a
-}
-
 /// Whether the instruction loads from memory other than shared memory.
 pub(super) fn loads_memory(instruction: &[u8]) -> bool {
     /// LD, LDG, LDL, ATOM, ATOM.CAS, ATOMG, ATOMG.CAS.
     const LOADS: [u16; 7] = [0x180, 0x181, 0x183, 0x18a, 0x18b, 0x1a8, 0x1a9];
     LOADS.contains(&operation(instruction))
+}
+
+/// The scoreboard that a DEPBAR names as its operand. It waits until no more
+/// than some number of instructions hold it. Nothing if it names more than one.
+pub(super) fn depbar(instruction: &[u8]) -> Option<u8> {
+    let [word, operand] = [0, 4].map(|at| instruction[at..].first_chunk().copied());
+    let (word, operand) = (u32::from_le_bytes(word?), u32::from_le_bytes(operand?));
+    let others = operand & 0x3f;
+    let board = (operand >> 12 & 7) as u8;
+    (word as u16 & 0x1ff == DEPBAR && others == 0 && board < BOARDS).then_some(board)
 }
 
 /// Where control goes behind an instruction.
@@ -173,8 +166,7 @@ pub(super) fn next(instruction: &[u8], offset: u64) -> Next {
     let distance = ((distance << 8) as i64 >> 8).wrapping_mul(4);
     let target = (offset + INSTRUCTION as u64).wrapping_add_signed(distance);
     match operation(instruction) {
-        COUNTED_WAIT if is_counted_wait(instruction) => Next::Through,
-        COUNTED_WAIT => Next::Unknown,
+        DEPBAR if depbar(instruction).is_none() => Next::Unknown,
         // ENDCOLLECTIVE.
         0x11b => Next::EndCollective,
         WARPSYNC if opcode(instruction) >> 9 == REGISTER => Next::Collective(target),
