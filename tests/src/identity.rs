@@ -46,10 +46,10 @@ pub fn linker() -> Result<PathBuf> {
 /// Builds the program of the package of the same name, the way this test was built, and says where it lies.
 pub fn program(name: &str) -> Result<PathBuf> {
     let own = std::env::current_exe()?;
-    // This program is `<profile>/deps/cases-<hash>`.
-    let profile = own
-        .parent()
-        .and_then(Path::parent)
+    // Tests are `<profile>/deps/cases-<hash>`, programs `<profile>/rustnvlink-generator`.
+    let mut folders = own.ancestors().skip(1);
+    let profile = folders
+        .find(|folder| !folder.ends_with("deps"))
         .context("the test lies in no build folder")?;
     let mut build = Command::new(env!("CARGO"));
     build.args(["build", "--quiet", "--package", name, "--bin", name]);
