@@ -69,12 +69,12 @@ pub(super) fn layout(pruned: &mut Pruned<'_>, diagnostics: &mut Diagnostics) -> 
     let symbols = &pruned.merged.symbols;
     let dynamic: Vec<SymbolId> = pruned
         .merged
-        .dynamic_shared
+        .shared
         .iter()
         .copied()
         .filter(|&s| symbols[s].definition == Definition::Shared(SharedHome::Dynamic))
         .collect();
-    if pruned.merged.shared.is_empty() && dynamic.is_empty() {
+    if pruned.merged.shared.is_empty() {
         return layout;
     }
     let uses = users(pruned);
@@ -101,7 +101,7 @@ pub(super) fn layout(pruned: &mut Pruned<'_>, diagnostics: &mut Diagnostics) -> 
     let mut module = Vec::new();
     for &symbol in &pruned.merged.shared {
         match symbols[symbol].definition {
-            Definition::Shared(SharedHome::Module) => module.push(symbol),
+            Definition::Shared(SharedHome::Module | SharedHome::Dynamic) => module.push(symbol),
             Definition::Shared(SharedHome::Kernel(section)) => {
                 if let Some(&kernel) = kernel_of.get(&section) {
                     views[kernel].own.push(symbol);
@@ -110,11 +110,9 @@ pub(super) fn layout(pruned: &mut Pruned<'_>, diagnostics: &mut Diagnostics) -> 
             _ => {}
         }
     }
-    let module_align = module.iter().map(|&s| symbols[s].value).max().unwrap_or(1);
+    let module_align = module.iter().map(|&s| symbols[s].value).fold(1, u64::max);
     // Dynamic shared memory takes part in the sort: that decides which of two
-    // equally long variables is first.
-    module.extend(&dynamic);
-    module.sort();
+    // equally long variables is first (case `shared_dynamic_sort`).
     let module = list_sort(module, |&a, &b| symbols[a].size > symbols[b].size);
     let mut common = Vec::new();
     let mut audiences: Vec<Vec<usize>> = Vec::new();

@@ -182,7 +182,6 @@ impl<'d, 'l> Merger<'d, 'l> {
                 described: Vec::new(),
                 commons: Vec::new(),
                 shared: Vec::new(),
-                dynamic_shared: Vec::new(),
                 listed_shared: listed_shared(options),
                 resolved_relocations: options.resolved_relocations,
                 compat: Compat::new(target),

@@ -409,10 +409,10 @@ pub(crate) struct Merged<'d> {
     /// Symbols that were defined tentatively, by first appearance; some got a
     /// definition later.
     pub(crate) commons: Vec<SymbolId>,
-    /// Variables in shared memory with a definition, in definition order.
+    /// Variables in shared memory: those of a known size in the order of their
+    /// definitions, those whose size is chosen at launch where they are first
+    /// named.
     pub(crate) shared: Vec<SymbolId>,
-    /// Variables in shared memory whose size is chosen at launch.
-    pub(crate) dynamic_shared: Vec<SymbolId>,
     /// Which variables in shared memory are symbols of the image.
     pub(crate) listed_shared: ListedShared,
     /// What becomes of relocations that are resolved.

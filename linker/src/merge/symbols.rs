@@ -361,7 +361,7 @@ impl<'d> Merger<'d, '_> {
                 // What has a size is only referred to here, and defined elsewhere.
                 if symbol.binding != Binding::LOCAL && symbol.size == 0 {
                     self.section(".nv_debug.shared", SectionKind::Shared, 3, 1, None);
-                    self.merged.dynamic_shared.push(id);
+                    self.merged.shared.push(id);
                 }
                 self.merged.symbols[id].definition = Definition::Shared(SharedHome::Dynamic);
                 id
@@ -372,16 +372,19 @@ impl<'d> Merger<'d, '_> {
             && merged.definition == Definition::Shared(SharedHome::Dynamic)
         {
             merged.definition = Definition::Shared(home);
+            merged.binding = symbol.binding;
             merged.size = symbol.size;
             merged.value = symbol.value;
             merged.input = Some(current.id);
             self.merged.shared.push(id);
         } else if home != SharedHome::Dynamic && symbol.binding != Binding::WEAK {
             if merged.binding == Binding::WEAK {
-                // nvlink lays out both, one after the other, and uses one;
-                // here they are one variable.
                 merged.binding = symbol.binding;
                 merged.value = merged.value.max(symbol.value);
+                // nvlink lays out both and uses one (case `shared_weak`).
+                if self.keeping == Keeping::AsNvlink {
+                    self.merged.shared.push(id);
+                }
             } else {
                 self.report_duplicate(current, id, symbol.name);
             }

@@ -399,19 +399,7 @@ impl Plan {
                     variable.value = Value::Numbers;
                 }
             }
-            Feature::ModuleShared => {
-                variable.space = Space::Shared;
-                // Of a weak and a strong variable nvlink keeps both and uses one.
-                if variable
-                    .homes
-                    .iter()
-                    .any(|home| home.linkage == Linkage::Weak)
-                {
-                    for home in &mut variable.homes {
-                        home.linkage = Linkage::Weak;
-                    }
-                }
-            }
+            Feature::ModuleShared => variable.space = Space::Shared,
             Feature::DynamicShared => {
                 variable.space = Space::Dynamic;
                 variable.homes.clear();
