@@ -41,7 +41,7 @@ pub(crate) fn link_executable(
     if options.reports.map {
         reports.map = Some(report::map(&laid_out));
     }
-    let relocated = relocate(laid_out, diagnostics)?;
+    let relocated = relocate(laid_out, options.keeping, diagnostics)?;
     if diagnostics.has_errors() {
         if let Some(names) = options.call_graph {
             diagnostics.push(call_graph_text(&relocated.laid_out.pruned, names));
@@ -72,7 +72,7 @@ pub(crate) fn link_relocatable(
     if options.reports.map {
         reports.map = Some(report::map(&laid_out));
     }
-    let relocated = relocate(laid_out, diagnostics)?;
+    let relocated = relocate(laid_out, options.keeping, diagnostics)?;
     let finalized = collect(relocated, options.verbose, diagnostics);
     Ok(Some(write(&finalized, &options.tool_record)))
 }

@@ -22,6 +22,7 @@ use crate::error::{ParseError, Problem};
 use crate::id::{Id as _, IdVec, SectionId};
 use crate::layout::LaidOut;
 use crate::merge::{Content, Form, Merged, Relocation, Section, SectionKind};
+use crate::options::Keeping;
 
 use resolve::{Resolver, World};
 
@@ -48,10 +49,11 @@ pub(crate) struct Relocated<'d> {
 /// Applies every relocation of the live sections.
 pub(crate) fn relocate<'d>(
     laid_out: LaidOut<'d>,
+    keeping: Keeping,
     diagnostics: &mut Diagnostics,
 ) -> Result<Relocated<'d>, ParseError> {
     if laid_out.pruned.merged.image.is_executable() {
-        undefined::report(&laid_out, diagnostics);
+        undefined::report(&laid_out, keeping, diagnostics);
     }
     let merged = &laid_out.pruned.merged;
     let mut sections = IdVec::filled(&merged.sections, Patched::default());

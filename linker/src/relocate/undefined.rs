@@ -3,11 +3,13 @@
 
 use crate::arch::reserved;
 use crate::call_paths::CallPaths;
+use crate::cubin::SymbolType;
 use crate::demangle::readable;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::id::{FunctionId, Id as _, IdVec, SymbolId};
 use crate::layout::LaidOut;
 use crate::merge::{Definition, Merged, SharedHome};
+use crate::options::Keeping;
 
 /// So many names are explained; the others are only named.
 const MAX_EXPLAINED: usize = 20;
@@ -20,8 +22,25 @@ const ALIKE: f64 = 0.93;
 
 /// Everything that live code needs must be defined or be a system call. What
 /// is missing is reported in the order in which it was first named.
-pub(super) fn report(laid_out: &LaidOut<'_>, diagnostics: &mut Diagnostics) {
+pub(super) fn report(laid_out: &LaidOut<'_>, keeping: Keeping, diagnostics: &mut Diagnostics) {
     let merged = &laid_out.pruned.merged;
+    let is_missing = |id: SymbolId| {
+        let symbol = &merged.symbols[id];
+        // Shared memory with a size is not dynamic: someone must define it.
+        let is_undefined = match symbol.definition {
+            Definition::Undefined => true,
+            Definition::Shared(SharedHome::Dynamic) => symbol.size > 0,
+            Definition::Section(_)
+            | Definition::Common
+            | Definition::Shared(_)
+            | Definition::Never => false,
+        };
+        is_undefined
+            && !symbol.weak_reference
+            && !laid_out.texture_slots.contains(id)
+            && !reserved::is_unified_table(&symbol.name)
+            && !reserved::is_provided_by_driver(&symbol.name)
+    };
     let live = &laid_out.pruned.live;
     // The function whose code uses it first, if it is code.
     let mut users: IdVec<SymbolId, Option<Option<FunctionId>>> =
@@ -31,26 +50,17 @@ pub(super) fn report(laid_out: &LaidOut<'_>, diagnostics: &mut Diagnostics) {
             continue;
         }
         for relocation in &section.relocations {
-            let symbol = &merged.symbols[relocation.symbol];
-            // Shared memory with a size is not dynamic: someone must define it.
-            let is_missing = match symbol.definition {
-                Definition::Undefined => true,
-                Definition::Shared(SharedHome::Dynamic) => symbol.size > 0,
-                Definition::Section(_)
-                | Definition::Common
-                | Definition::Shared(_)
-                | Definition::Never => false,
-            };
-            if !is_missing
-                || symbol.weak_reference
-                || laid_out.texture_slots.contains(relocation.symbol)
-                || reserved::is_unified_table(&symbol.name)
-                || relocation.discarded
-                || reserved::is_provided_by_driver(&symbol.name)
-            {
-                continue;
+            if !relocation.discarded && is_missing(relocation.symbol) {
+                users[relocation.symbol].get_or_insert(section.function);
             }
-            users[relocation.symbol].get_or_insert(section.function);
+        }
+    }
+    // nvlink wants a variable that no code needs, too (case `undefined_unused`).
+    if keeping == Keeping::AsNvlink {
+        for (id, symbol) in merged.symbols.enumerate() {
+            if symbol.kind == SymbolType::OBJECT && is_missing(id) {
+                users[id].get_or_insert(None);
+            }
         }
     }
     let missing: Vec<SymbolId> = users
