@@ -6,7 +6,7 @@
 
 use crate::cubin::{Format, InfoCode};
 use crate::id::{FunctionId, Id as _, IdVec};
-use crate::merge::{Definition, InfoRecord, Payload};
+use crate::merge::{InfoRecord, Payload};
 use crate::prune::Pruned;
 
 use super::records::put;
@@ -74,8 +74,14 @@ pub(super) fn inherit<'d>(
         let reached = pruned.graph.over_callees(|f| own[f.index()], join);
         let entries = pruned.starts();
         let has_lone_kernel = pruned.entries().count() == 1;
+        // Of sparse matrices a lone kernel tells only what it does itself, unless
+        // functions are missing or gone, or have a second name (cases
+        // `inherit_mask` and `alias`).
+        let mut functions = pruned.merged.functions.enumerate();
+        let all_are_here = functions.all(|(id, f)| f.text.is_some() && pruned.live.functions[id]);
         for &entry in &entries {
             let total = match rule {
+                Rule::Union if has_lone_kernel && all_are_here => own[entry.index()],
                 _ if has_lone_kernel => {
                     let live = pruned.live.functions.enumerate().filter(|&(_, &live)| live);
                     sum_of(&mut live.map(|(function, _)| function))
@@ -161,7 +167,6 @@ pub(super) fn sort_by_arrival(
             .iter()
             .filter(|f| is_reached[f.index()])
             .flat_map(|&f| &pruned.merged.functions[f].records)
-            .filter(|record| !is_about_defined(pruned, record))
             .map(|record| record.code)
             .filter(is_handed_over)
             .collect();
@@ -169,16 +174,6 @@ pub(super) fn sort_by_arrival(
             true => None,
             false => Some(arrived.iter().position(|&code| code == record.code)),
         });
-    }
-}
-
-/// Whether this is an `EXTERNS` record that hands nothing over.
-fn is_about_defined(pruned: &Pruned<'_>, record: &InfoRecord<'_>) -> bool {
-    match &record.payload {
-        Payload::Symbols(symbols) => symbols
-            .iter()
-            .all(|&s| pruned.merged.symbols[s].definition != Definition::Undefined),
-        Payload::Head(_) | Payload::Bytes(_) | Payload::Symbol(..) => false,
     }
 }
 
