@@ -83,7 +83,9 @@ fn fill_dynamic(pruned: &mut Pruned<'_>, module: Option<SectionId>, layout: &mut
         .enumerate()
         .filter(|(_, symbol)| match symbol.definition {
             Definition::Shared(SharedHome::Dynamic) => true,
-            Definition::Undefined => symbol.space == SymbolOther::CONSTANT,
+            Definition::Undefined => {
+                matches!(symbol.space, SymbolOther::CONSTANT | SymbolOther::GLOBAL)
+            }
             _ => false,
         })
         .map(|(id, _)| id)
@@ -93,9 +95,12 @@ fn fill_dynamic(pruned: &mut Pruned<'_>, module: Option<SectionId>, layout: &mut
         if symbol.space == SymbolOther::SHARED && symbol.size == 0 {
             dynamic.insert(id);
         } else if symbol.binding != Binding::WEAK {
-            // What only another module defines can never be found any more.
             symbol.value = u64::MAX;
-            symbol.definition = Definition::Never;
+            // What only another module defines can never be found any more,
+            // unless its address is the driver's matter (case `relocatable_debug`).
+            if symbol.space != SymbolOther::GLOBAL {
+                symbol.definition = Definition::Never;
+            }
         }
     }
     if let Some(module) = module {

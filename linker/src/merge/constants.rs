@@ -9,8 +9,8 @@ use crate::id::SectionId;
 use crate::options::ResolvedRelocations;
 use crate::read::{InputSection, OPTIMIZER_BANK, Role};
 
-use super::SectionKind;
 use super::merger::{Current, Merger, Placed};
+use super::{ListedShared, SectionKind};
 
 /// `st_other` of kernel parameters and of compiler constants: names that lead
 /// to a place in a section and vanish.
@@ -62,7 +62,11 @@ impl<'d> Merger<'d, '_> {
     /// its section.
     pub(super) fn other_of_recorded(&self, symbol: &Symbol<'d>) -> SymbolOther {
         let is_recorded = self.merged.resolved_relocations == ResolvedRelocations::Recorded
-            && (symbol.other == PLACE_NAME || symbol.other.space() == SymbolOther::SHARED);
+            && match symbol.other.space() {
+                // Debuggers are told of it anyway (case `preserve_relocs`).
+                SymbolOther::SHARED => self.merged.listed_shared != ListedShared::All,
+                _ => symbol.other == PLACE_NAME,
+            };
         if is_recorded {
             RECORDED
         } else {

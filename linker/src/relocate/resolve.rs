@@ -1,12 +1,14 @@
 //! What a relocation's target is worth at link time.
 
 use crate::arch::reserved;
-use crate::cubin::{Binding, SymbolType};
+use crate::cubin::{Binding, SymbolOther, SymbolType};
 use crate::id::{FunctionId, SymbolId};
 use crate::layout::{LaidOut, is_reference};
 use crate::merge::{Definition, Relocation, Section, SectionKind, SharedHome};
 use crate::options::{EarlyAddresses, ImageKind, ResolvedRelocations};
 use crate::read::native_bank;
+
+use super::lines;
 
 /// Which of the two worlds of a Mercury link is being patched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +32,8 @@ pub(super) struct Target {
 const NO_BANK: u8 = 28;
 /// The same of the section type of shared memory (case `every_relocation`).
 const SHARED_BANK: u8 = 6;
+/// The bank of the program's constants in machine code.
+const USER_BANK: u8 = 3;
 
 /// Resolves the relocations of one section.
 pub(super) struct Resolver<'a, 'd> {
@@ -163,6 +167,15 @@ impl<'a, 'd> Resolver<'a, 'd> {
                     value: symbol.value + reserved::SHARED_START,
                     bank: None,
                 }),
+                // Where units of line tables begin is known when the machine
+                // code is made (case `relocatable_debug`).
+                SectionKind::Debug
+                    if self.world == World::Native
+                        && !self.is_executable()
+                        && lines::is_table(&merged.sections[section].name) =>
+                {
+                    None
+                }
                 SectionKind::Debug if symbol.kind == SymbolType::SECTION => Some(Target {
                     value: 0,
                     bank: None,
@@ -171,7 +184,10 @@ impl<'a, 'd> Resolver<'a, 'd> {
             },
             Definition::Never => Some(Target {
                 value: u64::MAX,
-                bank: Some(NO_BANK),
+                bank: Some(match (self.world, symbol.space) {
+                    (World::Native, SymbolOther::CONSTANT) => USER_BANK,
+                    (World::Native | World::Linked, _) => NO_BANK,
+                }),
             }),
             // Before the Mercury generation nvlink takes slots to be at 0 of no
             // bank as long as there are none (case `relocatable_textures`).

@@ -7,6 +7,7 @@
 //# ExpectSection: .nv.resolvedrela.text._Z2k1Pfi
 //# ExpectText[90+]: warning : Option '--preserve-relocs' is not fully implemented for gpu archtecture 'sm_{sm}' and may not work as expected
 //# CompareText
+//# Link[75-90]: debug.cubin = -preserve-relocs -g a.cubin b.cubin
 //# Link: out2.cubin = -preserve-relocs pa.cubin pb.cubin
 //# ExpectText[90+]: warning : Option '--preserve-relocs' is not fully implemented for gpu archtecture 'sm_{sm}' and may not work as expected
 //# CompareText
