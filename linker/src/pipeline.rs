@@ -38,6 +38,9 @@ pub(crate) fn link_executable(
         }
     }
     let laid_out = layout(pruned, options.keeping, diagnostics)?;
+    if diagnostics.has_fatal() {
+        return Ok(None);
+    }
     if options.reports.map {
         reports.map = Some(report::map(&laid_out));
     }

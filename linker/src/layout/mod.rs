@@ -40,7 +40,7 @@ pub(crate) fn layout<'d>(
     unified::arrange(&mut pruned, keeping)?;
     pruned.add_section(".nv.callgraph", SectionKind::CallGraph, 0, 4, None);
     pruned.add_section(".nv.prototype", SectionKind::Prototype, 0, 4, None);
-    let shared = shared::layout(&mut pruned, diagnostics);
+    let shared = shared::layout(&mut pruned, keeping, diagnostics);
     check_constants(&pruned, diagnostics);
     let texture_slots = textures::layout(&mut pruned);
     // The banks that the compiler's constants demand come between the sections

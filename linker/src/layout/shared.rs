@@ -12,6 +12,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::id::{FunctionId, IdVec, SectionId, SymbolId};
 use crate::list_sort::list_sort;
 use crate::merge::{Definition, ListedShared, SectionKind, SharedHome};
+use crate::options::Keeping;
 use crate::prune::Pruned;
 
 use super::listed;
@@ -64,7 +65,11 @@ impl KernelView {
 }
 
 /// Lays shared memory out for every kernel, dead ones included.
-pub(super) fn layout(pruned: &mut Pruned<'_>, diagnostics: &mut Diagnostics) -> SharedLayout {
+pub(super) fn layout(
+    pruned: &mut Pruned<'_>,
+    keeping: Keeping,
+    diagnostics: &mut Diagnostics,
+) -> SharedLayout {
     let mut layout = SharedLayout::default();
     let symbols = &pruned.merged.symbols;
     let dynamic: Vec<SymbolId> = pruned
@@ -200,9 +205,19 @@ pub(super) fn layout(pruned: &mut Pruned<'_>, diagnostics: &mut Diagnostics) -> 
         }
     }
     if pruned.merged.listed_shared != ListedShared::Nothing {
+        let users = dynamic.iter().filter_map(|s| uses.get(s)).flatten();
+        let is_lost = users
+            .copied()
+            .any(|function| !layout.dynamic.contains_key(&function));
         let common: Vec<SymbolId> = common.iter().map(|&(symbol, _)| symbol).collect();
         let views = kernels.into_iter().zip(views).collect();
         listed::list(pruned, &mut layout, &common, views, &dynamic, module_align);
+        let is_listed = dynamic.iter().all(|s| layout.listed.contains_key(s));
+        // nvlink records what functions use that no kernel reaches, and finds
+        // no symbol for it (case `preserve_unreached`).
+        if keeping == Keeping::AsNvlink && is_lost && !is_listed && !common.is_empty() {
+            diagnostics.push(Diagnostic::reference_to_deleted());
+        }
     }
     layout
 }

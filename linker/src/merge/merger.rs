@@ -113,6 +113,8 @@ pub(super) struct Merger<'d, 'l> {
     /// Registers that the definition in use of a function needs.
     pub(super) registers: FxHashMap<SymbolId, u32>,
     prototype_ids: FxHashMap<&'d str, PrototypeId>,
+    /// Names of the sections for what is resolved.
+    pub(super) records: FxHashSet<String>,
     pub(super) calls_seen: FxHashSet<(FunctionId, FunctionId)>,
     /// Tentative definitions that also have a strong one without value.
     pub(super) defined_commons: FxHashSet<SymbolId>,
@@ -200,6 +202,7 @@ impl<'d, 'l> Merger<'d, 'l> {
             names: FxHashMap::default(),
             registers: FxHashMap::default(),
             prototype_ids: FxHashMap::default(),
+            records: FxHashSet::default(),
             calls_seen: FxHashSet::default(),
             defined_commons: FxHashSet::default(),
         };

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use crate::arch::reserved;
 use crate::cubin::{Binding, Relocation as FileRelocation, Symbol as FileSymbol, SymbolType};
 use crate::error::{ParseError, Problem};
+use crate::id::SectionId;
 use crate::options::{EarlyAddresses, ImageKind, Keeping, ResolvedRelocations};
 use crate::read::{InputSection, Role};
 
@@ -57,8 +58,7 @@ impl<'d> Merger<'d, '_> {
                 if self.merged.resolved_relocations == ResolvedRelocations::Recorded {
                     let patched_name = &self.merged.sections[patched.section].name;
                     let name = format!(".nv.resolvedrela{patched_name}");
-                    let kind = SectionKind::ResolvedRela;
-                    self.section(name, kind, 0x40, 8, Some(patched.section));
+                    self.record_section(name, patched.section);
                 }
             }
             // The name of a section for relocations without addend appears as
@@ -84,6 +84,16 @@ impl<'d> Merger<'d, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Makes the section for what is resolved in `patched`. nvlink has one for
+    /// all code of a name (case `preserve_names`).
+    fn record_section(&mut self, name: String, patched: SectionId) {
+        let kind = SectionKind::ResolvedRela;
+        let is_known = self.keeping == Keeping::AsNvlink && !self.records.insert(name.clone());
+        if !is_known {
+            self.section(name, kind, 0x40, 8, Some(patched));
+        }
     }
 
     /// The relocation against merged symbols; `None` when it points at a

@@ -16,13 +16,15 @@ mod undefined;
 
 use std::borrow::Cow;
 
+use rustc_hash::{FxHashMap, FxHashSet};
+
 use crate::arch::relocation::{ApplyError, Class, RelocationType};
 use crate::diagnostic::Diagnostics;
 use crate::error::{ParseError, Problem};
 use crate::id::{Id as _, IdVec, SectionId};
 use crate::layout::LaidOut;
 use crate::merge::{Content, Form, Merged, Relocation, Section, SectionKind};
-use crate::options::Keeping;
+use crate::options::{Keeping, ResolvedRelocations};
 
 use resolve::{Resolver, World};
 
@@ -109,11 +111,40 @@ pub(crate) fn relocate<'d>(
         }
         sections[id] = patched;
     }
+    join_records(&laid_out.pruned.merged, &mut sections, &mut native);
     Ok(Relocated {
         laid_out,
         sections,
         native,
     })
+}
+
+/// What was resolved in code that has no section for it is recorded in that
+/// of the first code of the name, the last code first.
+fn join_records(
+    merged: &Merged<'_>,
+    sections: &mut IdVec<SectionId, Patched<'_>>,
+    native: &mut IdVec<SectionId, Option<Patched<'_>>>,
+) {
+    if merged.resolved_relocations == ResolvedRelocations::Dropped {
+        return;
+    }
+    let records = merged.sections.iter();
+    let records = records.filter(|s| s.kind == SectionKind::ResolvedRela);
+    let recorded: FxHashSet<SectionId> = records.filter_map(|s| s.target).collect();
+    let mut first: FxHashMap<&str, SectionId> = FxHashMap::default();
+    for (id, section) in merged.sections.enumerate() {
+        if recorded.contains(&id) {
+            first.entry(&section.name).or_insert(id);
+        } else if let Some(&first) = first.get(&*section.name) {
+            let own = std::mem::take(&mut sections[id].resolved);
+            sections[first].resolved.splice(..0, own);
+            let own = native[id].as_mut().map(|n| std::mem::take(&mut n.resolved));
+            if let (Some(own), Some(first)) = (own, &mut native[first]) {
+                first.resolved.splice(..0, own);
+            }
+        }
+    }
 }
 
 /// The input of a function's code. What other sections hold comes from many.

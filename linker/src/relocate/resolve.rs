@@ -66,8 +66,12 @@ impl<'a, 'd> Resolver<'a, 'd> {
         match merged.symbols[relocation.symbol].definition {
             // Where it starts is a matter of each kernel.
             Definition::Shared(SharedHome::Dynamic) => {
-                let dynamic = &self.laid_out.shared.dynamic;
-                self.function.is_none_or(|f| !dynamic.contains_key(&f))
+                let shared = &self.laid_out.shared;
+                let is_named = shared.listed.contains_key(&relocation.symbol);
+                (is_named || !self.is_executable())
+                    && self
+                        .function
+                        .is_none_or(|f| !shared.dynamic.contains_key(&f))
             }
             Definition::Shared(_) => true,
             Definition::Section(section) => {
