@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::id::{FunctionId, SectionId};
 use crate::merge::{Content, Contribution, Relocation, SectionKind};
+use crate::options::ResolvedRelocations;
 use crate::prune::Pruned;
 use crate::read::OPTIMIZER_BANK;
 
@@ -184,8 +185,15 @@ impl Banks {
     fn relocate(&mut self, pruned: &mut Pruned<'_>, banks: &[SectionId]) {
         for &bank in banks {
             self.relocations.entry(bank).or_insert_with(|| {
-                let name = format!(".rela{}", pruned.merged.sections[bank].name);
-                pruned.add_section(name, SectionKind::Rela, 0x40, 8, Some(bank))
+                let bank_name = pruned.merged.sections[bank].name.clone();
+                let (name, flags) = (format!(".rela{bank_name}"), 0x40);
+                let section = pruned.add_section(name, SectionKind::Rela, flags, 8, Some(bank));
+                let records = pruned.merged.resolved_relocations == ResolvedRelocations::Recorded;
+                if records && pruned.merged.target.has_mercury() {
+                    let name = format!(".nv.resolvedrela{bank_name}");
+                    pruned.add_section(name, SectionKind::ResolvedRela, flags, 8, Some(bank));
+                }
+                section
             });
         }
     }

@@ -56,7 +56,11 @@ impl<'d> Merger<'d, '_> {
                 };
                 self.section(name, kind, 0x40, 8, Some(patched.section));
                 if self.merged.resolved_relocations == ResolvedRelocations::Recorded {
-                    let patched_name = &self.merged.sections[patched.section].name;
+                    let row = &self.merged.sections[patched.section];
+                    let patched_name = match row.is_moved {
+                        true => current.object.sections[section.info as usize].name,
+                        false => &row.name,
+                    };
                     let name = format!(".nv.resolvedrela{patched_name}");
                     self.record_section(name, patched.section);
                 }

@@ -70,7 +70,12 @@ pub(crate) fn prune<'d>(
             if let Some(target) = section.target
                 && relocations == is_relocations
             {
-                sections[id] &= sections[target] && !merged.sections[target].is_moved;
+                // Of what is moved, Mercury links keep the name of this one
+                // (case `jump_table`).
+                let is_named =
+                    merged.target.has_mercury() && section.kind == SectionKind::ResolvedRela;
+                let goes = merged.sections[target].is_moved && !is_named;
+                sections[id] &= sections[target] && !goes;
             }
         }
     }
