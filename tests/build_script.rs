@@ -138,6 +138,19 @@ fn device_code_of_packages_is_linked_by_the_last_one() -> Result<()> {
         ran.err
     );
 
+    // The same optimized as one program, device code of the other package beside it.
+    let optimized = [toolkit[0], ("CUDALINK_DLTO", "true")];
+    let ran = cargo(workspace.path(), "app", &optimized)?;
+    ensure!(
+        ran.success && ran.out.contains("launched: "),
+        "{}{}",
+        ran.out,
+        ran.err
+    );
+    let wrong = [toolkit[0], ("CUDALINK_DLTO", "perhaps")];
+    let ran = cargo(workspace.path(), "app", &wrong)?;
+    ensure!(!ran.success && ran.err.contains("'perhaps'"), "{}", ran.err);
+
     // A header counts among the sources, and what is missing is named.
     fs::write(
         workspace.path().join("app/headers/noise.h"),

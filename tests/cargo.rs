@@ -45,11 +45,12 @@ fn compile() -> Result<Objects> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cargo");
     fs::create_dir_all(&folder)?;
     let path = |name: &str| folder.join(name);
-    let make = |name: &str, object: &str, relocatable: &str| -> Result<()> {
+    let make = |name: &str, object: &str, flags: &[&str]| -> Result<()> {
         let archive = path(&format!("lib{object}.a"));
         let object = path(&format!("{object}.o"));
         run(Command::new(&nvcc)
-            .args(["-arch=sm_90", "-Xcompiler", "-fPIC", relocatable, "-c"])
+            .args(["-arch=sm_90", "-Xcompiler", "-fPIC", "-c"])
+            .args(flags)
             .arg(path(&format!("{name}.cu")))
             .arg("-o")
             .arg(&object))?;
@@ -57,9 +58,10 @@ fn compile() -> Result<Objects> {
     };
     for (name, source) in SOURCES {
         fs::write(path(&format!("{name}.cu")), source)?;
-        make(name, name, "-rdc=true")?;
+        make(name, name, &["-rdc=true"])?;
+        make(name, &format!("{name}_lto"), &["-rdc=true", "-dlto"])?;
     }
-    make("twice", "closed", "-rdc=false")?;
+    make("twice", "closed", &["-rdc=false"])?;
     let root = nvcc.ancestors().nth(2).context("nvcc lies in no folder")?;
     let lib = ["lib64", "targets/x86_64-linux/lib", "lib"].map(|place| root.join(place));
     let runtime = lib
@@ -373,4 +375,29 @@ fn what_is_missing_is_named_with_what_to_do() -> Result<()> {
     )?;
     let closed = Project::new(LAUNCHING, &["static=kernel", "static=closed"])?;
     closed.fail(&["build"], &["closed.o", "compile it with -rdc=true"])
+}
+
+#[test]
+fn optimized_code_is_linked_where_that_is_chosen() -> Result<()> {
+    if is_skipped()? {
+        return Ok(());
+    }
+    let project = Project::new(LAUNCHING, &["static=kernel_lto", "static=twice_lto"])?;
+    project.fail(
+        &["build"],
+        &["LTO-IR", "link them with -dlto", "`dlto = true`"],
+    )?;
+    let (_, err) = project.succeed(&["build", "--dlto"], &[])?;
+    ensure!(err.contains("DeviceLink app (sm_90) 1 kernel"), "{err}");
+    project.succeed(&["build"], &[("CUDALINK_DLTO", "true")])?;
+    let chosen = format!("{MANIFEST}[package.metadata.cudalink]\ndlto = true\n");
+    project.write("Cargo.toml", &chosen)?;
+    project.succeed(&["run"], &[])?;
+    project.fail(&["build", "--dlto=false"], &["LTO-IR"])?;
+
+    // Beside machine code only a part is optimized.
+    let mixed = Project::new(LAUNCHING, &["static=kernel_lto", "static=twice"])?;
+    let (_, err) = mixed.succeed(&["build", "--dlto", "-v"], &[])?;
+    ensure!(err.contains("doing partial LTO"), "{err}");
+    Ok(())
 }

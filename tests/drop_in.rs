@@ -15,6 +15,9 @@ use cudalink_toolkit::{Environment, Search, Tool};
 use rustnvlink_tests::identity;
 use rustnvlink_tests::toolkit::Toolkit;
 
+/// Compares the device code of two objects.
+const SAME_IMAGES: &str = env!("CARGO_BIN_EXE_same-images");
+
 const SOURCES: [(&str, &str); 4] = [
     (
         "main.cu",
@@ -76,7 +79,7 @@ fn a_toolkit_with_our_linker_builds_the_same_programs() -> Result<()> {
         run(folder, compiler, &format!("{archs} {inputs} -o {program}"))?;
     }
     let ours = folder.join("ours.o");
-    let same = Path::new(env!("CARGO_BIN_EXE_same-images"));
+    let same = Path::new(SAME_IMAGES);
     for pair in [["theirs.o", "ours.o"], ["theirs", "ours"]] {
         run(folder, same, &pair.join(" "))?;
     }
@@ -140,6 +143,14 @@ fn link_time_optimization_gives_the_image_of_nvlink() -> Result<()> {
             run(folder, &linker, &format!("{common} {own} -o ours"))?;
             ensure!(theirs == fs::read(folder.join("ours"))?, "{arch}: {inputs}");
         }
+        // In a host object, as nvcc makes it.
+        let inputs = format!("-arch={arch} -dlto main.o twice.machine.o");
+        run(folder, &nvcc, &format!("{inputs} -dlink -o theirs.o"))?;
+        let cudalink = identity::program("cargo-cudalink")?;
+        let mut link = Command::new(&cudalink);
+        link.env("CUDA_HOME", toolkit_root(&toolkit)?);
+        run_with(folder, link, &format!("link -{inputs} -o ours.o"))?;
+        run(folder, Path::new(SAME_IMAGES), "theirs.o ours.o")?;
     }
     Ok(())
 }
@@ -191,15 +202,18 @@ fn toolkit_root(toolkit: &Toolkit) -> Result<PathBuf> {
 }
 
 fn run(folder: &Path, program: &Path, arguments: &str) -> Result<()> {
-    let output = Command::new(program)
+    run_with(folder, Command::new(program), arguments)
+}
+
+fn run_with(folder: &Path, mut command: Command, arguments: &str) -> Result<()> {
+    let output = command
         .args(arguments.split_whitespace())
         .current_dir(folder)
         .output()
-        .with_context(|| format!("cannot run {}", program.display()))?;
+        .with_context(|| format!("cannot run {command:?}"))?;
     ensure!(
         output.status.success(),
-        "{} {arguments}\n{}{}",
-        program.display(),
+        "{command:?}\n{}{}",
         String::from_utf8_lossy(&output.stdout),
         String::from_utf8_lossy(&output.stderr)
     );

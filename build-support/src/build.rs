@@ -9,7 +9,7 @@ use rustnvlink::arch::Sm;
 use rustnvlink::fatbin::FatbinOptions;
 use rustnvlink::host::{HostMachine, HostObject};
 
-use crate::compile::{Compiler, Product};
+use crate::compile::{Code, Compiler, Product};
 use crate::error::Error;
 use crate::{device, embed, environment, output};
 
@@ -38,6 +38,7 @@ pub struct Build {
     archs: Vec<String>,
     prebuilt: Option<PathBuf>,
     cudart: Cudart,
+    dlto: bool,
 }
 
 impl Build {
@@ -115,6 +116,13 @@ impl Build {
     /// Chooses how the CUDA runtime is linked; it is linked statically unless another choice is made.
     pub fn cudart(&mut self, cudart: Cudart) -> &mut Self {
         self.cudart = cudart;
+        self
+    }
+
+    /// Chooses link-time optimization: the sources are compiled to LTO-IR, and the device link optimizes them together.
+    /// `CUDALINK_DLTO` comes first.
+    pub fn dlto(&mut self, dlto: bool) -> &mut Self {
+        self.dlto = dlto;
         self
     }
 
@@ -303,7 +311,7 @@ impl Build {
         };
         files.extend(self.libraries.iter().cloned());
         let linked = match &toolkit {
-            Some(_) => device::link(files, &targets, toolkit.as_ref())?,
+            Some(_) => device::link(files, &targets, toolkit.as_ref(), self.code()?)?,
             // A cubin is for one processor, so each link has its own.
             None => {
                 let mut all = rustnvlink::device_link::Linked::default();
@@ -313,7 +321,7 @@ impl Build {
                         let name = file.to_string_lossy();
                         !name.ends_with(".cubin") || name.ends_with(&end)
                     });
-                    let one = device::link(own.cloned().collect(), &[*sm], None)?;
+                    let one = device::link(own.cloned().collect(), &[*sm], None, Code::Machine)?;
                     all.images.extend(one.images);
                 }
                 all
@@ -377,6 +385,15 @@ impl Build {
             host: host.path().to_owned(),
             arguments,
             targets,
+            code: self.code()?,
+        })
+    }
+
+    fn code(&self) -> Result<Code, Error> {
+        let is_optimized = environment::switch("CUDALINK_DLTO")?.unwrap_or(self.dlto);
+        Ok(match is_optimized {
+            true => Code::LinkTime,
+            false => Code::Machine,
         })
     }
 
@@ -427,7 +444,7 @@ impl Build {
         name: &str,
         toolkit: &Toolkit,
     ) -> Result<PathBuf, Error> {
-        let linked = device::link(files, &self.targets()?, Some(toolkit))?;
+        let linked = device::link(files, &self.targets()?, Some(toolkit), self.code()?)?;
         let failed = |error: &dyn std::fmt::Display| Error::Write(error.to_string());
         let fatbin = linked
             .fatbin(&FatbinOptions::default())

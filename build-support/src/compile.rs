@@ -58,6 +58,17 @@ pub(crate) struct Compiler {
     pub(crate) arguments: Vec<OsString>,
     /// The processors.
     pub(crate) targets: Vec<Sm>,
+    /// What is made for them.
+    pub(crate) code: Code,
+}
+
+/// What device code is compiled to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Code {
+    /// What the processor runs.
+    Machine,
+    /// LTO-IR, which the device link optimizes.
+    LinkTime,
 }
 
 impl Compiler {
@@ -120,8 +131,12 @@ impl Compiler {
                 command.arg("-rdc=true");
                 for sm in &self.targets {
                     let number = number(*sm);
+                    let kind = match self.code {
+                        Code::Machine => "sm",
+                        Code::LinkTime => "lto",
+                    };
                     command.arg(format!(
-                        "--generate-code=arch=compute_{number},code=sm_{number}"
+                        "--generate-code=arch=compute_{number},code={kind}_{number}"
                     ));
                 }
             }

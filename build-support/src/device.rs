@@ -4,10 +4,12 @@ use std::path::PathBuf;
 
 use cudalink_toolkit::{Tool, Toolkit};
 use rustnvlink::arch::Sm;
+use rustnvlink::cli::messages::Messages;
 use rustnvlink::device_link::{Linked, Request, device_link};
 use rustnvlink::diagnostic::Severity;
-use rustnvlink::inputs::{Assembler, Files, Kernels, Wanted};
+use rustnvlink::inputs::{Assembler, Files, Kernels, LinkTime, Wanted};
 
+use crate::compile::Code;
 use crate::error::Error;
 use crate::output;
 
@@ -16,6 +18,7 @@ pub(crate) fn link(
     files: Vec<PathBuf>,
     targets: &[Sm],
     toolkit: Option<&Toolkit>,
+    code: Code,
 ) -> Result<Linked, Error> {
     for file in &files {
         output::depends_on(file);
@@ -27,10 +30,15 @@ pub(crate) fn link(
             program: toolkit.and_then(|toolkit| toolkit.tool(Tool::Ptxas).ok()),
             arguments: Vec::new(),
         },
+        link_time: (code == Code::LinkTime).then(|| LinkTime {
+            library: toolkit.and_then(|toolkit| toolkit.libnvjitlink().ok()),
+            ..LinkTime::default()
+        }),
         ..Wanted::new(files)
     });
+    let messages = Messages::default();
     let files = Files::read(&request.inputs, &environment);
-    let linked = device_link(&request, targets, files, &environment, || {
+    let linked = device_link(&request, targets, files, &environment, &messages, || {
         toolkit.and_then(|toolkit| toolkit.libcudadevrt().ok())
     });
     if linked.uses_device_runtime {

@@ -17,6 +17,21 @@ pub(crate) fn chosen(name: &str) -> Option<OsString> {
     env::var_os(name).filter(|value| !value.is_empty())
 }
 
+/// A choice between yes and no.
+pub(crate) fn switch(name: &'static str) -> Result<Option<bool>, Error> {
+    let Some(value) = chosen(name) else {
+        return Ok(None);
+    };
+    match value.to_string_lossy().to_lowercase().as_str() {
+        "true" | "1" | "yes" | "on" => Ok(Some(true)),
+        "false" | "0" | "no" | "off" => Ok(Some(false)),
+        other => Err(Error::NoSwitch {
+            name,
+            value: other.to_owned(),
+        }),
+    }
+}
+
 /// A variable that cargo sets for every build script. It knows when these change.
 #[expect(
     clippy::disallowed_methods,

@@ -20,6 +20,14 @@ pub enum Error {
         "'{0}' is no processor that device code is linked for; they are called sm_90 or sm_100a"
     )]
     UnknownArch(String),
+    /// A variable that is neither yes nor no.
+    #[error("{name} is true or false, and not '{value}'")]
+    NoSwitch {
+        /// Its name.
+        name: &'static str,
+        /// What it is set to.
+        value: String,
+    },
     /// Two sources of one name, which would end in one object.
     #[error("{0} and another source have the same name")]
     SameName(PathBuf),

@@ -18,7 +18,7 @@ use cudalink_toolkit::{Environment, Search, Tool, Toolkit};
 use rustnvlink::output;
 use sha2::{Digest as _, Sha256};
 
-use crate::plan::{Folder, PLAN_VARIABLE, Plan, ToolkitPaths};
+use crate::plan::{CompiledFor, Folder, PLAN_VARIABLE, Plan, ToolkitPaths};
 use crate::platform;
 use crate::settings::{Settings, Word, version};
 use crate::stand_in::cache;
@@ -104,14 +104,7 @@ pub(crate) fn run<C: CargoCommand + Args>(arguments: WithDevice<C>) -> Result<Ex
         Err(error) if others.toolkit.is_some() => return Err(error),
         found => found,
     };
-    let mut compiled_for: Vec<Word<_>> = Vec::new();
-    for settings in packages.values().chain([&others]) {
-        for word in &settings.arch {
-            if !compiled_for.contains(word) {
-                compiled_for.push(*word);
-            }
-        }
-    }
+    let compiled_for = CompiledFor::all(packages.values().chain([&others]));
     let nvcc = stand_in_toolkit(&folder, toolkit.as_ref().ok(), &compiled_for)?;
     let run = run::Run::begin(&folder)?;
     let plan = Plan {
@@ -133,8 +126,9 @@ pub(crate) fn run<C: CargoCommand + Args>(arguments: WithDevice<C>) -> Result<Ex
         .with_context(|| format!("cannot write {}", path.display()))?;
     let mut command = cargo.command();
     command.env(PLAN_VARIABLE, &path).env("NVCC", nvcc);
-    if !plan.compiled_for.is_empty() {
-        let names: Vec<String> = plan.compiled_for.iter().map(|w| w.0.to_string()).collect();
+    let processors = &plan.compiled_for.processors;
+    if !processors.is_empty() {
+        let names: Vec<String> = processors.iter().map(|w| w.0.to_string()).collect();
         command.env("CUDALINK_ARCH", names.join(","));
     }
     if let Ok(toolkit) = &toolkit {
@@ -142,6 +136,9 @@ pub(crate) fn run<C: CargoCommand + Args>(arguments: WithDevice<C>) -> Result<Ex
     }
     if let Some(flags) = linkers.rustflags {
         command.env("CARGO_ENCODED_RUSTFLAGS", flags);
+    }
+    if let Some(dlto) = plan.others.dlto {
+        command.env("CUDALINK_DLTO", dlto.to_string());
     }
     let common = cargo.common();
     run.follow(command, report::Reporter::new(common))
@@ -157,6 +154,7 @@ impl ToolkitPaths {
                 _ => tool(Tool::Nvcc)?,
             },
             ptxas: tool(Tool::Ptxas)?,
+            jitlink: toolkit.libnvjitlink().ok(),
             device_runtime: toolkit.libcudadevrt().ok(),
         })
     }
@@ -185,7 +183,7 @@ fn find_toolkit(settings: &Settings) -> Result<Toolkit> {
 fn stand_in_toolkit(
     folder: &Folder,
     toolkit: Option<&Toolkit>,
-    compiled_for: &[Word<rustnvlink::arch::Sm>],
+    compiled_for: &CompiledFor,
 ) -> Result<PathBuf> {
     let mut name = match toolkit {
         Some(toolkit) => {
@@ -197,9 +195,12 @@ fn stand_in_toolkit(
         }
         None => "none".to_owned(),
     };
-    for Word(sm) in compiled_for {
+    for Word(sm) in &compiled_for.processors {
         name.push('-');
         name.push_str(&sm.to_string());
+    }
+    if compiled_for.link_time {
+        name.push_str("-lto");
     }
     let root = folder.toolkits().join(name);
     if let Some(libraries) = toolkit.and_then(|toolkit| toolkit.lib_dir().ok()) {

@@ -26,8 +26,24 @@ impl Cli {
                 _ => argument,
             })
         });
-        let matches = command.get_matches_from(arguments);
+        let matches = command.get_matches_from(arguments.into_iter().map(spelled_as_here));
         Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+    }
+}
+
+/// Options whose names users know from nvcc, where one dash stands before a word.
+fn spelled_as_here(argument: OsString) -> OsString {
+    let is_nvcc = argument.to_str().is_some_and(|text| {
+        let name = text.split_once('=').map_or(text, |(name, _)| name);
+        matches!(name, "-dlto" | "-lto" | "-Xnvlink")
+    });
+    match is_nvcc {
+        true => {
+            let mut spelled = OsString::from("-");
+            spelled.push(argument);
+            spelled
+        }
+        false => argument,
     }
 }
 

@@ -4,19 +4,19 @@ mod bindings;
 pub(crate) mod messages;
 mod stub;
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::slice;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use cudalink_toolkit::{Environment, Search};
 use rustnvlink::arch::{ParseSmError, Sm};
-use rustnvlink::cli::{self, depfile};
-use rustnvlink::device_link::{Linked, Request, device_link};
+use rustnvlink::cli::{self, LinkOptions, depfile};
+use rustnvlink::device_link::{Linked, device_link};
 use rustnvlink::fatbin::{CompressionMode, FatbinOptions};
 use rustnvlink::host::HostObject;
-use rustnvlink::inputs::{Files, Kernels, Wanted};
-use rustnvlink::options::DebugLevel;
+use rustnvlink::inputs::{Files, Kernels};
 use rustnvlink::output;
 
 use crate::settings::KernelChoice;
@@ -52,6 +52,17 @@ pub(crate) struct Arguments {
     /// Which kernels stay: all, or those that host code names. `used` for objects, else `all`
     #[arg(long, value_enum, value_name = "WHICH")]
     kernels: Option<KernelChoice>,
+    /// Optimize the whole program: link LTO-IR (nvcc -dlto) instead of machine code. -dlto for short
+    #[arg(long, visible_alias = "lto", conflicts_with = "device_debug")]
+    dlto: bool,
+    /// Options of `rustnvlink` for the links, such as -preserve-relocs. -Xnvlink for short
+    #[arg(
+        long = "Xnvlink",
+        value_name = "OPTION,..",
+        value_delimiter = ',',
+        allow_hyphen_values = true
+    )]
+    linker_options: Vec<OsString>,
     /// Keep what debuggers need, and compress images as nvcc does with -G
     #[arg(short = 'G', long)]
     device_debug: bool,
@@ -162,7 +173,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
     }
 }
 
-/// The name of the images. With -G, nvcc lists the inputs, each with a blank behind it.
+/// The name of the images, after nvcc's: with -G it lists the inputs, each with a blank behind it.
 fn identifier(arguments: &Arguments) -> String {
     match &arguments.ident {
         Some(name) => name.clone(),
@@ -173,44 +184,45 @@ fn identifier(arguments: &Arguments) -> String {
                 .map(|file| format!("{} ", file.display()));
             names.collect()
         }
+        None if arguments.dlto => "lto".to_owned(),
         None => String::new(),
     }
 }
 
 fn link(arguments: &Arguments) -> Result<Linked> {
     let environment = cli::environment();
+    let LinkOptions {
+        mut request,
+        messages,
+        notes,
+    } = link_options(arguments)?;
+    messages::print_notes(&messages, notes);
+    let inputs = &mut request.inputs;
+    inputs.files.splice(..0, arguments.files.iter().cloned());
+    inputs.libraries.extend(arguments.library.iter().cloned());
+    inputs
+        .library_paths
+        .extend(arguments.library_path.iter().cloned());
     let for_host = matches!(
         arguments.output_format,
         OutputFormat::Object | OutputFormat::C
     );
-    let kernels = arguments.kernels.unwrap_or(match for_host {
-        true => KernelChoice::Used,
+    match arguments.kernels {
+        Some(KernelChoice::Used) => inputs.kernels = Kernels::NamedByHost,
+        Some(KernelChoice::All) => inputs.kernels = Kernels::All,
         // Who loads an image by hand looks kernels up by name, and nothing here knows which.
-        false => KernelChoice::All,
-    });
-    let request = Request {
-        debug: match arguments.device_debug {
-            true => DebugLevel::Symbols,
-            false => DebugLevel::None,
-        },
-        verbose: arguments.verbose,
-        ..Request::new(Wanted {
-            libraries: arguments.library.clone(),
-            library_paths: arguments.library_path.clone(),
-            kernels: match kernels {
-                KernelChoice::Used => Kernels::NamedByHost,
-                KernelChoice::All => Kernels::All,
-            },
-            may_lack_arch: arguments.suppress_arch_warning,
-            ..Wanted::new(arguments.files.clone())
-        })
-    };
+        None if !for_host && inputs.kernels == Kernels::NamedByHost => {
+            inputs.kernels = Kernels::All
+        }
+        None => {}
+    }
     let files = Files::read(&request.inputs, &environment);
     let linked = device_link(
         &request,
         &arguments.arch,
         files,
         &environment,
+        &messages,
         device_runtime,
     );
     messages::print(&linked.messages);
@@ -218,6 +230,24 @@ fn link(arguments: &Arguments) -> Result<Linked> {
         bail!("the device code cannot be linked");
     }
     Ok(linked)
+}
+
+/// What is asked for in the words of the linker.
+fn link_options(arguments: &Arguments) -> Result<LinkOptions> {
+    let mut options = arguments.linker_options.clone();
+    for (is_set, option) in [
+        (arguments.dlto, "-dlto"),
+        (arguments.device_debug, "-g"),
+        (arguments.suppress_arch_warning, "-suppress-arch-warning"),
+        (arguments.verbose, "-v"),
+    ] {
+        if is_set {
+            options.push(option.into());
+        }
+    }
+    LinkOptions::parse(options)
+        .map_err(|problem| anyhow!("{} [{}]", problem.text, problem.code))
+        .context("the options for the linker are wrong")
 }
 
 /// The library that every device link of nvcc searches.

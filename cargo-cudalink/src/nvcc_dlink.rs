@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use clap::{Args, Parser};
 
 use crate::link;
@@ -95,16 +95,17 @@ fn translated(parsed: Parsed) -> Result<Vec<OsString>> {
     if parsed.resource_usage {
         flags.push("--verbose".to_owned());
     }
-    for option in &parsed.linker_options {
-        let flag = match option.trim_start_matches('-') {
-            "v" | "verbose" => "--verbose",
-            "ignore-host-info" => "--kernels=all",
-            "use-host-info" => "--kernels=used",
-            "suppress-arch-warning" => "--suppress-arch-warning",
-            _ => bail!("-Xnvlink={option} is not supported in a device link for host code"),
-        };
-        flags.push(flag.to_owned());
+    let mut linker_options = parsed.linker_options;
+    if parsed.link_time {
+        flags.push("--dlto".to_owned());
+        // Else there is nothing to compile, and nvcc does not hand them on.
+        linker_options.extend(parsed.compiler_options);
     }
+    flags.extend(
+        linker_options
+            .iter()
+            .map(|option| format!("--Xnvlink={option}")),
+    );
     words.extend(flags.into_iter().map(OsString::from));
     for folder in parsed.library_paths {
         words.extend(["-L".into(), folder.into_os_string()]);
@@ -132,11 +133,15 @@ mod tests {
     fn a_command_line_is_translated() {
         check(
             "-arch=sm_90 -O3 -dlink a.o liba.a -o d.o -L/lib -lcudadevrt -Xnvlink -v,--ignore-host-info",
-            "-o d.o --arch=sm_90 --library=cudadevrt --verbose --kernels=all -L /lib -- a.o liba.a",
+            "-o d.o --arch=sm_90 --library=cudadevrt --Xnvlink=-v --Xnvlink=--ignore-host-info -L /lib -- a.o liba.a",
         );
         check(
             "-lineinfo a.o b.o -o d.o",
             "-o d.o --ident=a.o b.o -- a.o b.o",
+        );
+        check(
+            "-dlto -gencode arch=compute_90,code=lto_90 -maxrregcount 32 -Xptxas -v,-O1 a.o -o d.o",
+            "-o d.o --arch=sm_90 --dlto --Xnvlink=-maxrregcount=32 --Xnvlink=-Xptxas=-v --Xnvlink=-Xptxas=-O1 -- a.o",
         );
         check("-G a.o -o d.o", "-o d.o --ident=a.o --device-debug -- a.o");
     }

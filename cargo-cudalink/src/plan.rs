@@ -57,12 +57,37 @@ pub(crate) struct Plan {
     pub(crate) linkers: BTreeMap<String, PathBuf>,
     /// The user's toolkit, or why there is none.
     pub(crate) toolkit: Result<ToolkitPaths, String>,
-    /// The processors to compile for where a build script names none.
-    pub(crate) compiled_for: Vec<Word<Sm>>,
+    /// What to compile for where a build script does not say.
+    pub(crate) compiled_for: CompiledFor,
     /// The choices for the packages of the workspace, by their folders.
     pub(crate) packages: BTreeMap<PathBuf, Settings>,
     /// The choices for everything else.
     pub(crate) others: Settings,
+}
+
+/// What device code is compiled for.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct CompiledFor {
+    /// The processors.
+    pub(crate) processors: Vec<Word<Sm>>,
+    /// Whether LTO-IR is made instead of machine code.
+    pub(crate) link_time: bool,
+}
+
+impl CompiledFor {
+    /// What all packages together have chosen.
+    pub(crate) fn all<'s>(settings: impl Iterator<Item = &'s Settings>) -> Self {
+        let mut all = Self::default();
+        for settings in settings {
+            for word in &settings.arch {
+                if !all.processors.contains(word) {
+                    all.processors.push(*word);
+                }
+            }
+            all.link_time |= settings.dlto.unwrap_or(false);
+        }
+        all
+    }
 }
 
 /// What is used of a toolkit.
@@ -72,6 +97,8 @@ pub(crate) struct ToolkitPaths {
     pub(crate) nvcc: PathBuf,
     /// The assembler of PTX.
     pub(crate) ptxas: PathBuf,
+    /// The optimizer of LTO-IR; a toolkit may lack it.
+    pub(crate) jitlink: Option<PathBuf>,
     /// The library of the device runtime; a toolkit may lack it.
     pub(crate) device_runtime: Option<PathBuf>,
 }

@@ -56,6 +56,20 @@ pub(crate) struct Settings {
     )]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) compress_mode: Option<Word<CompressionMode>>,
+    /// Optimize all device code of a program together: compile it to LTO-IR, and link that
+    #[arg(
+        long,
+        visible_alias = "lto",
+        env = "CUDALINK_DLTO",
+        num_args = 0..=1,
+        require_equals = true,
+        value_parser = BoolishValueParser::new(),
+        default_missing_value = "true",
+        value_name = "BOOL",
+        hide_env_values = true
+    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) dlto: Option<bool>,
     /// Keep what debuggers of device code need
     #[arg(
         long,
@@ -123,6 +137,7 @@ impl Settings {
             kernels,
             toolkit,
             compress_mode,
+            dlto,
             device_debug,
             host_linker_script,
             libraries,
@@ -139,6 +154,7 @@ impl Settings {
             kernels: kernels.or(lower.kernels),
             toolkit: toolkit.or_else(|| lower.toolkit.clone()),
             compress_mode: compress_mode.or(lower.compress_mode),
+            dlto: dlto.or(lower.dlto),
             device_debug: device_debug.or(lower.device_debug),
             host_linker_script: host_linker_script.or(lower.host_linker_script),
             libraries: list(libraries, &lower.libraries),

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use crate::arch::Sm;
 use crate::cli::Exit;
+use crate::cli::messages::Messages;
 use crate::container::Machine;
 use crate::cubin::UnifiedIndex;
 use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
@@ -162,17 +163,18 @@ impl Linked {
 }
 
 /// Links for each of `targets`; without any, for all processors that the
-/// inputs have code for. `find_runtime` finds libcudadevrt.a. It is asked only
-/// where something is missing, or may turn out to be: most programs do without.
+/// inputs have code for. `messages` chooses what is said. `find_runtime` finds
+/// libcudadevrt.a. It is asked only where something is missing, or may turn out to be: most programs do without.
 pub fn device_link(
     request: &Request,
     targets: &[Sm],
     mut files: Files,
     environment: &Environment,
+    messages: &Messages,
     find_runtime: impl FnOnce() -> Option<PathBuf>,
 ) -> Linked {
     if request.inputs.link_time.is_none() {
-        let linked = link_files(request, targets, &files, environment);
+        let linked = link_files(request, targets, &files, environment, messages);
         if linked.is_complete() || !linked.has("undefined-reference") {
             return linked;
         }
@@ -180,7 +182,7 @@ pub fn device_link(
     if let Some(runtime) = find_runtime() {
         files.add(&runtime, &request.inputs);
     }
-    link_files(request, targets, &files, environment)
+    link_files(request, targets, &files, environment, messages)
 }
 
 fn link_files(
@@ -188,6 +190,7 @@ fn link_files(
     targets: &[Sm],
     files: &Files,
     environment: &Environment,
+    messages: &Messages,
 ) -> Linked {
     let mut linked = Linked {
         files: files.names(),
@@ -212,7 +215,10 @@ fn link_files(
     }
     let mut failed = false;
     for sm in targets {
-        let report = &mut |diagnostic: Diagnostic| {
+        let report = &mut |diagnostic| {
+            let Some(diagnostic) = messages.wanted(diagnostic) else {
+                return false;
+            };
             let is_error = diagnostic.severity >= Severity::Error;
             linked.add(Some(sm), diagnostic);
             is_error
@@ -259,17 +265,18 @@ fn explain_nothing(
         }
         return;
     }
-    let text = match survey.intermediates.is_empty() {
-        true => {
+    let (code, text) = match survey.intermediates.is_empty() {
+        true => (
+            "no-device-code",
             "no input has machine code that can be linked; compile with -rdc=true (nvcc -dc), or \
-             name a processor with --arch"
-        }
-        false => "the inputs have LTO-IR, which is only linked with link-time optimization (-dlto)",
+             name a processor with --arch",
+        ),
+        false => (
+            "lto-input",
+            "the inputs have LTO-IR and no machine code; link them with -dlto",
+        ),
     };
-    linked.add(
-        None,
-        Diagnostic::new(Severity::Fatal, "no-device-code", text),
-    );
+    linked.add(None, Diagnostic::new(Severity::Fatal, code, text));
 }
 
 /// What came of the link for one processor.

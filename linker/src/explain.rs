@@ -167,6 +167,11 @@ pub const EXPLANATIONS: &[Explanation] = &[
     ),
     of("missing-value", "The option needs a value behind it."),
     of(
+        "misplaced-option",
+        "The option says what the command knows that was given it for its linker: the processors, \
+         the form of the result, where it goes. Use the options of that command, or `rustnvlink`.",
+    ),
+    of(
         "multiple-definition",
         "Two inputs define one function or variable. Declare it 'extern' in all files but one, or \
          make it 'static' or 'inline'. The whole of an archive is linked, so an object that is \

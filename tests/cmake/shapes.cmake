@@ -15,7 +15,7 @@ run("${CMAKE_COMMAND}" -S "${copy}" -B "${build}" -G "${generator}"
 build(steps)
 file(GLOB_RECURSE objects RELATIVE "${build}" "${build}/*cmake_device_link.o")
 list(LENGTH objects links)
-expect("device links" ${links} 7 ${objects})
+expect("device links" ${links} 8 ${objects})
 foreach(object IN LISTS objects)
   file(COPY_FILE "${build}/${object}" "${build}/${object}.nvcc")
 endforeach()

@@ -1,9 +1,20 @@
 //! What the linker has to say, once for all processors it concerns.
 
+use rustnvlink::cli::messages::Messages;
 use rustnvlink::device_link::Message;
-use rustnvlink::diagnostic::Severity;
+use rustnvlink::diagnostic::{Diagnostic, Severity};
 
 use crate::style::{ERROR, NOTE};
+
+/// Shows what there is to say about options.
+pub(super) fn print_notes(wanted: &Messages, notes: Vec<Diagnostic>) {
+    let notes = notes.into_iter().filter_map(|note| wanted.wanted(note));
+    let about_all = notes.map(|diagnostic| Message {
+        sm: None,
+        diagnostic,
+    });
+    print(&about_all.collect::<Vec<_>>());
+}
 
 /// Shows messages in the order in which they came up first.
 pub(super) fn print(messages: &[Message]) {

@@ -114,8 +114,12 @@ pub(crate) struct Parsed {
     pub(crate) line_info: bool,
     /// Whether the linker says what kernels use.
     pub(crate) resource_usage: bool,
+    /// Whether the whole program is optimized.
+    pub(crate) link_time: bool,
     /// What `-Xnvlink` holds.
     pub(crate) linker_options: Vec<String>,
+    /// Options of the linker for code that it compiles.
+    pub(crate) compiler_options: Vec<String>,
 }
 
 impl Parsed {
@@ -203,9 +207,7 @@ impl Parser<'_> {
             "--device-debug" | "-G" => self.is_debug = true,
             "--generate-line-info" | "-lineinfo" => self.parsed.line_info = true,
             "--resource-usage" | "-res-usage" => self.parsed.resource_usage = true,
-            "--dlink-time-opt" | "-dlto" | "--lto" | "-lto" => bail!(
-                "{name} asks for link-time optimization, which only `rustnvlink` does, as the nvlink of an nvcc"
-            ),
+            "--dlink-time-opt" | "-dlto" | "--lto" | "-lto" => self.parsed.link_time = true,
             "--relocatable-link" | "-r" | "--relocatable-ptx" | "-reloc-ptx" | "--cubin"
             | "-cubin" | "--fatbin" | "-fatbin" => {
                 bail!("{name} makes no host object; use rustnvlink itself")
@@ -233,6 +235,14 @@ impl Parser<'_> {
         match name {
             "--library" => parsed.libraries.extend(list()),
             "--library-path" => parsed.library_paths.extend(list().map(PathBuf::from)),
+            "--maxrregcount" | "--split-compile" | "--split-compile-extended" => {
+                let option = name.trim_start_matches('-');
+                parsed.compiler_options.push(format!("-{option}={text}"));
+            }
+            "--ptxas-options" => {
+                let options = list().map(|option| format!("-Xptxas={option}"));
+                parsed.compiler_options.extend(options);
+            }
             "--nvlink-options" => parsed.linker_options.extend(list()),
             "--gpu-architecture" => self.virtual_processor = Some(text.to_owned()),
             "--gpu-code" => self.code.extend(list()),
@@ -322,19 +332,17 @@ fn generate_code(text: &str) -> Result<(String, Vec<String>)> {
 
 /// Adds the processor that code is generated for; PTX needs no link.
 fn add(processors: &mut Vec<String>, virtual_processor: &str, code: &str) -> Result<()> {
-    ensure!(
-        !code.starts_with("lto_"),
-        "{code} asks for link-time optimization, which only `rustnvlink` does; compile for sm_{} instead",
-        &code["lto_".len()..]
-    );
-    let Some(number) = code.strip_prefix("sm_") else {
+    let Some(number) = code
+        .strip_prefix("sm_")
+        .or_else(|| code.strip_prefix("lto_"))
+    else {
         return Ok(());
     };
     // Features of a generation or of one processor come with the virtual processor.
     let suffix = virtual_processor
         .strip_prefix("compute_")
         .and_then(|name| name.strip_prefix(number));
-    let name = format!("{code}{}", suffix.unwrap_or_default());
+    let name = format!("sm_{number}{}", suffix.unwrap_or_default());
     if !processors.contains(&name) {
         processors.push(name);
     }
@@ -420,9 +428,9 @@ mod tests {
         check_processors("-gencode arch=compute_100f,code=sm_100", &["sm_100f"]);
         check_processors("-gencode arch=compute_90a,code=sm_90a", &["sm_90a"]);
         check_processors("-arch=all-major", &[]);
-        check_error(
-            "-gencode arch=compute_90,code=lto_90",
-            "link-time optimization",
+        check_processors(
+            "-gencode arch=compute_90,code=[compute_90,lto_90]",
+            &["sm_90"],
         );
         check_error("-gencode compute_90", "arch=..,code=..");
     }
@@ -457,11 +465,18 @@ mod tests {
             },
         );
         check("-G -dopt=on", Parsed::default());
+        check(
+            "-dlto -maxrregcount=32",
+            Parsed {
+                link_time: true,
+                compiler_options: vec!["-maxrregcount=32".to_owned()],
+                ..Parsed::default()
+            },
+        );
     }
 
     #[test]
     fn what_is_not_done_is_an_error() {
-        check_error("-dlto", "link-time optimization");
         check_error("-r", "no host object");
         check_error("a.o -o", "-o needs a value");
     }

@@ -10,12 +10,13 @@ use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail};
 use rustnvlink::cli;
+use rustnvlink::cli::messages::Messages;
 use rustnvlink::cubin::File;
 use rustnvlink::device_link::{self, Linked, Request};
 use rustnvlink::diagnostic::Severity;
 use rustnvlink::fatbin::{CompressionMode, FatbinOptions};
 use rustnvlink::host::{HostMachine, HostObject, script};
-use rustnvlink::inputs::{Assembler, Files, Kernels, Wanted};
+use rustnvlink::inputs::{Assembler, Files, Kernels, LinkTime, Wanted};
 use rustnvlink::options::DebugLevel;
 use rustnvlink::output;
 use sha2::{Digest as _, Sha256};
@@ -185,6 +186,10 @@ impl Image<'_> {
                     program: self.toolkit.map(|toolkit| toolkit.ptxas.clone()),
                     arguments: Vec::new(),
                 },
+                link_time: (self.settings.dlto == Some(true)).then(|| LinkTime {
+                    library: self.toolkit.and_then(|toolkit| toolkit.jitlink.clone()),
+                    ..LinkTime::default()
+                }),
                 ..Wanted::new(Vec::new())
             })
         };
@@ -193,6 +198,7 @@ impl Image<'_> {
             &self.settings.targets(),
             Files::in_memory(objects.inputs),
             &cli::environment(),
+            &Messages::default(),
             || self.toolkit.and_then(|t| t.device_runtime.clone()),
         );
         for (severity, text) in messages::summarize(&linked.messages) {
@@ -214,7 +220,10 @@ impl Image<'_> {
             false => CompressionMode::None,
         };
         let fatbin = linked.fatbin(&FatbinOptions {
-            identifier: String::new(),
+            identifier: match self.settings.dlto {
+                Some(true) => "lto".to_owned(),
+                Some(false) | None => String::new(),
+            },
             debug,
             compression: self.settings.compress_mode.map_or(default, |mode| mode.0),
         })?;
@@ -255,6 +264,12 @@ impl Image<'_> {
             help.push(
                 "an object that defines it has to be in this program; one that only the device link needs is named by \
                  --device-library"
+                    .to_owned(),
+            );
+        }
+        if linked.has("lto-input") {
+            help.push(
+                "LTO-IR is linked with --dlto, CUDALINK_DLTO=true or `dlto = true` in [package.metadata.cudalink]"
                     .to_owned(),
             );
         }

@@ -9,10 +9,9 @@ use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, anyhow, bail};
 use object::{Architecture, BinaryFormat, Endianness};
-use rustnvlink::arch::Sm;
 use rustnvlink::output;
 
-use crate::plan::Plan;
+use crate::plan::{CompiledFor, Plan};
 use crate::platform;
 use crate::settings::Word;
 
@@ -28,11 +27,13 @@ enum Action {
 }
 
 impl Action {
-    fn of(arguments: &[OsString], compiled_for: &[Word<Sm>]) -> Self {
+    fn of(arguments: &[OsString], compiled_for: &CompiledFor) -> Self {
         let mut links = false;
         let mut compiles = false;
         let mut says_relocatable = false;
         let mut names_processor = false;
+        let mut names_code = false;
+        let mut is_debug = false;
         let mut output = PathBuf::from("a_dlink.o");
         let mut words = arguments.iter();
         while let Some(word) = words.next() {
@@ -49,8 +50,12 @@ impl Action {
                     says_relocatable = true;
                 }
                 "-rdc" | "--relocatable-device-code" => says_relocatable = true,
-                "-arch" | "--gpu-architecture" | "-gencode" | "--generate-code" | "-code"
-                | "--gpu-code" => names_processor = true,
+                "-arch" | "--gpu-architecture" => names_processor = true,
+                "-gencode" | "--generate-code" | "-code" | "--gpu-code" | "-dlto" => {
+                    names_processor = true;
+                    names_code = true;
+                }
+                "-G" | "--device-debug" => is_debug = true,
                 // Device code in a file of its own is nothing that the host linker gets.
                 "-cubin" | "--cubin" | "-fatbin" | "--fatbin" | "-ptx" | "--ptx" => {
                     return Self::Other;
@@ -72,11 +77,18 @@ impl Action {
         if !says_relocatable {
             missing.push("-rdc=true".to_owned());
         }
-        if !names_processor {
-            missing.extend(compiled_for.iter().map(|Word(sm)| {
+        // nvcc optimizes no code together that is for debuggers.
+        let code = match compiled_for.link_time && !is_debug {
+            true => "lto",
+            false => "sm",
+        };
+        if !names_processor && !compiled_for.processors.is_empty() {
+            missing.extend(compiled_for.processors.iter().map(|Word(sm)| {
                 let number = sm.to_string().replace("sm_", "");
-                format!("--generate-code=arch=compute_{number},code=sm_{number}")
+                format!("--generate-code=arch=compute_{number},code={code}_{number}")
             }));
+        } else if code == "lto" && !names_code {
+            missing.push("-dlto".to_owned());
         }
         Self::Compile(missing)
     }
@@ -119,9 +131,17 @@ mod tests {
 
     #[track_caller]
     fn check(arguments: &str, expected: Action) {
+        check_for(false, arguments, expected);
+    }
+
+    #[track_caller]
+    fn check_for(link_time: bool, arguments: &str, expected: Action) {
         let arguments: Vec<OsString> = arguments.split(' ').map(OsString::from).collect();
-        let sm = Word("sm_90".parse().unwrap());
-        assert_eq!(Action::of(&arguments, &[sm]), expected);
+        let compiled_for = CompiledFor {
+            processors: vec![Word("sm_90".parse().unwrap())],
+            link_time,
+        };
+        assert_eq!(Action::of(&arguments, &compiled_for), expected);
     }
 
     fn compile(missing: &[&str]) -> Action {
@@ -147,6 +167,17 @@ mod tests {
             compile(&[]),
         );
         check("-c -rdc=false -arch sm_80 x.cu", compile(&[]));
+    }
+
+    #[test]
+    fn code_to_be_optimized_is_ltoir() {
+        let lto_90 = "--generate-code=arch=compute_90,code=lto_90";
+        check_for(true, "-rdc=true -c x.cu", compile(&[lto_90]));
+        check_for(true, "-rdc=true -c -arch=sm_80 x.cu", compile(&["-dlto"]));
+        let explicit = "-rdc=true -c -gencode arch=compute_80,code=sm_80 x.cu";
+        check_for(true, explicit, compile(&[]));
+        let sm_90 = "--generate-code=arch=compute_90,code=sm_90";
+        check_for(true, "-G -rdc=true -c x.cu", compile(&[sm_90]));
     }
 
     #[test]

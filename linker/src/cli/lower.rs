@@ -139,16 +139,38 @@ pub fn lower(typed: &Typed, notes: &mut Vec<Diagnostic>) -> Result<Command, Diag
             "No input files specified; use option --help for more information",
         ));
     }
+    let link = link(typed, behaviour, notes)?;
+    check_several(typed, &targets)?;
+    if typed.has(Flag::PreserveRelocations) {
+        notes.extend(partial_record(&targets, behaviour));
+    }
+    Ok(Command::Link(Box::new(Request {
+        targets,
+        link,
+        output,
+        nvvm: typed.path(Flag::NvvmPath),
+        registration: typed.path(Flag::RegisterLinkBinaries),
+        time: typed.path(Flag::Time),
+        unified_index: typed.path(Flag::UnifiedIndex),
+        map: typed.path(Flag::Map),
+        dependencies: typed.path(Flag::DependencyFile),
+        options_files: typed.options_files.clone(),
+        tool_record: typed.path(Flag::ToolRecord),
+    })))
+}
+
+/// What the options say about a link, whatever the processors and the output.
+fn link(
+    typed: &Typed,
+    behaviour: Behaviour,
+    notes: &mut Vec<Diagnostic>,
+) -> Result<device_link::Request, Diagnostic> {
     check_conflicts(typed)?;
     let kernels = kernels(typed, notes);
     check_link_time(typed, behaviour)?;
-    check_several(typed, &targets)?;
     check_support(typed)?;
     if behaviour == Behaviour::Own {
         notes.extend(unused(typed));
-    }
-    if typed.has(Flag::PreserveRelocations) {
-        notes.extend(partial_record(&targets, behaviour));
     }
     let inputs = Wanted {
         files: typed.inputs.clone(),
@@ -168,7 +190,7 @@ pub fn lower(typed: &Typed, notes: &mut Vec<Diagnostic>) -> Result<Command, Diag
         warnings_are_errors: typed.has(Flag::WarningAsError),
         behaviour,
     };
-    let link = device_link::Request {
+    Ok(device_link::Request {
         inputs,
         image: match (typed.has(Flag::Relocatable), behaviour) {
             (false, _) => ImageKind::Executable,
@@ -198,20 +220,43 @@ pub fn lower(typed: &Typed, notes: &mut Vec<Diagnostic>) -> Result<Command, Diag
         },
         unified_index: None,
         tool_record: Vec::new(),
-    };
-    Ok(Command::Link(Box::new(Request {
-        targets,
-        link,
-        output,
-        nvvm: typed.path(Flag::NvvmPath),
-        registration: typed.path(Flag::RegisterLinkBinaries),
-        time: typed.path(Flag::Time),
-        unified_index: typed.path(Flag::UnifiedIndex),
-        map: typed.path(Flag::Map),
-        dependencies: typed.path(Flag::DependencyFile),
-        options_files: typed.options_files.clone(),
-        tool_record: typed.path(Flag::ToolRecord),
-    })))
+    })
+}
+
+/// Options that say what a command knows that only has some for its links.
+const OF_COMMAND: &[Flag] = &[
+    Flag::Arch,
+    Flag::Compat,
+    Flag::CrossReferences,
+    Flag::DependencyFile,
+    Flag::EmitPtx,
+    Flag::Explain,
+    Flag::Help,
+    Flag::HostLinkerScript,
+    Flag::Map,
+    Flag::MessageFormat,
+    Flag::Output,
+    Flag::RegisterLinkBinaries,
+    Flag::Relocatable,
+    Flag::Time,
+    Flag::ToolRecord,
+    Flag::UnifiedIndex,
+    Flag::Version,
+];
+
+/// Decides what a link does whose processors and output are named elsewhere.
+pub fn lower_link(
+    typed: &Typed,
+    notes: &mut Vec<Diagnostic>,
+) -> Result<device_link::Request, Diagnostic> {
+    if let Some(flag) = OF_COMMAND.iter().find(|flag| typed.has(**flag)) {
+        let name = flag.spelling().long;
+        let text = format!("option '--{name}' is for a link by `rustnvlink` itself");
+        return Err(fatal("misplaced-option", text));
+    }
+    let mut request = link(typed, Behaviour::Own, notes)?;
+    request.inputs.registers_modules = true;
+    Ok(request)
 }
 
 /// What the options say about messages.
@@ -455,7 +500,10 @@ fn link_time(typed: &Typed) -> LinkTime {
 
 /// The arguments stand in an order in which those of the link win.
 fn assembler(typed: &Typed) -> Assembler {
-    let mut arguments = texts(typed, Flag::PtxasOptions);
+    // nvcc puts several into one, with blanks between them.
+    let several = texts(typed, Flag::PtxasOptions);
+    let words = several.iter().flat_map(|text| text.split_whitespace());
+    let mut arguments: Vec<String> = words.map(str::to_owned).collect();
     for flag in [
         Flag::MaxRegisters,
         Flag::DeviceStackProtector,

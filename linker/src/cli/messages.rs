@@ -50,9 +50,8 @@ struct Record<'a> {
 }
 
 impl Messages {
-    /// Prints a message as the options want it, and says whether it is an
-    /// error by then.
-    pub(super) fn print(&self, mut message: Diagnostic) -> bool {
+    /// A message as the options want it, if they want it at all.
+    pub fn wanted(&self, mut message: Diagnostic) -> Option<Diagnostic> {
         let hidden = match message.severity {
             Severity::Info => self.hide_infos,
             Severity::Warning if self.hide_unbounded_stack && message.code == UNBOUNDED_STACK => {
@@ -61,12 +60,17 @@ impl Messages {
             Severity::Warning => self.hide_warnings && !self.warnings_are_errors,
             Severity::Text | Severity::Error | Severity::Fatal => false,
         };
-        if hidden {
-            return false;
-        }
         if message.severity == Severity::Warning && self.warnings_are_errors {
             message.severity = Severity::Error;
         }
+        (!hidden).then_some(message)
+    }
+
+    /// Prints a message if it is wanted, and says whether it is an error.
+    pub(super) fn print(&self, message: Diagnostic) -> bool {
+        let Some(message) = self.wanted(message) else {
+            return false;
+        };
         eprintln!("{}", self.shown(&message));
         message.severity >= Severity::Error
     }

@@ -18,6 +18,7 @@ pub mod typed;
 
 use std::ffi::OsString;
 
+use crate::device_link;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::inputs::Environment;
 use lower::Command;
@@ -85,6 +86,31 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> Exit {
             messages.print(problem);
             Exit::Fatal
         }
+    }
+}
+
+/// What options say about the links of another command, which knows what is
+/// linked and where the result goes.
+#[derive(Debug)]
+pub struct LinkOptions {
+    /// How it is linked; files may be among the options.
+    pub request: device_link::Request,
+    /// Which messages are shown.
+    pub messages: Messages,
+    /// What there is to say about the options.
+    pub notes: Vec<Diagnostic>,
+}
+
+impl LinkOptions {
+    /// Reads options.
+    pub fn parse(options: Vec<OsString>) -> Result<Self, Diagnostic> {
+        let mut notes = Vec::new();
+        let typed = typed::parse(options, &|path| std::fs::read(path), &mut notes)?;
+        Ok(Self {
+            request: lower::lower_link(&typed, &mut notes)?,
+            messages: lower::messages(&typed),
+            notes,
+        })
     }
 }
 
