@@ -26,25 +26,29 @@ impl Cli {
                 _ => argument,
             })
         });
-        let matches = command.get_matches_from(arguments.into_iter().map(spelled_as_here));
+        let matches = command.get_matches_from(spelled_as_here(arguments));
         Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
     }
 }
 
-/// Options whose names users know from nvcc, where one dash stands before a word.
-fn spelled_as_here(argument: OsString) -> OsString {
-    let is_nvcc = argument.to_str().is_some_and(|text| {
-        let name = text.split_once('=').map_or(text, |(name, _)| name);
-        matches!(name, "-dlto" | "-lto" | "-Xnvlink")
-    });
-    match is_nvcc {
-        true => {
-            let mut spelled = OsString::from("-");
-            spelled.push(argument);
-            spelled
-        }
-        false => argument,
+/// Gives options a second dash that users know from nvcc with one before a word. What goes on to other programs stays.
+fn spelled_as_here(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    if arguments.get(1).is_some_and(|word| word == "nvcc-dlink") {
+        return arguments;
     }
+    let own = arguments.iter_mut().take_while(|word| *word != "--");
+    for argument in own {
+        let is_nvcc = argument.to_str().is_some_and(|text| {
+            let name = text.split_once('=').map_or(text, |(name, _)| name);
+            matches!(name, "-dlto" | "-lto" | "-Xnvlink")
+        });
+        if is_nvcc {
+            let mut spelled = OsString::from("-");
+            spelled.push(&argument);
+            *argument = spelled;
+        }
+    }
+    arguments
 }
 
 #[derive(Debug, Subcommand)]
@@ -81,6 +85,21 @@ pub(crate) enum Command {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn options_of_nvcc_may_have_one_dash() {
+        let check = |typed: &str, expected: &str| {
+            let words = typed.split(' ').map(OsString::from).collect();
+            let spelled = spelled_as_here(words);
+            assert_eq!(spelled.join(std::ffi::OsStr::new(" ")), expected);
+        };
+        check(
+            "c link -dlto -Xnvlink=-v a.o",
+            "c link --dlto --Xnvlink=-v a.o",
+        );
+        check("c run -- -dlto", "c run -- -dlto");
+        check("c nvcc-dlink nvcc -dlto", "c nvcc-dlink nvcc -dlto");
+    }
 
     #[test]
     fn the_command_line_is_consistent() {
