@@ -1,7 +1,8 @@
-//! Builds the projects in `cmake/` with CMake, with nvcc's device links and with ours. CTest runs them.
+//! Builds the projects in `cmake/` with CMake, with nvcc's device links and with ours. CTest runs them, and some of them
+//! again with the oldest CMake that the package is for.
 //!
-//! Needs a CUDA toolkit, a host compiler, CMake and Ninja. Without one of them the test is skipped, which is a failure
-//! where `CI` is set.
+//! Needs a CUDA toolkit, a host compiler, CMake and Ninja, and the oldest CMake where `RUSTNVLINK_TEST_CMAKE_3_25` says.
+//! Without one of them the test is skipped, which is a failure where `CI` is set.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -11,49 +12,84 @@ use anyhow::{Context, Result, ensure};
 use cudalink_toolkit::Tool;
 use rustnvlink_tests::toolkit::Toolkit;
 
+/// A program `cmake` of the oldest version that the package is for.
+const OLDEST: &str = "RUSTNVLINK_TEST_CMAKE_3_25";
+
 #[test]
 fn projects_link_their_device_code_with_ours() -> Result<()> {
-    let needed = match needed() {
-        Ok(needed) => needed,
+    let nvcc = match nvcc() {
+        Ok(nvcc) => nvcc,
         Err(reason) => return skip(&reason),
     };
     let folder = tempfile::tempdir()?;
     // Blanks in paths are what build systems forget.
-    let build = folder.path().join("a build");
-    let define = |name: &str, value: &Path| format!("-D{name}={}", value.display());
-    run(Command::new("cmake")
+    let newest = folder.path().join("a build");
+    configure(Path::new("cmake"), &nvcc, &newest, &[])?;
+    run_tests(Path::new("ctest"), &newest, &[])?;
+
+    let oldest = match oldest() {
+        Ok(oldest) => oldest,
+        Err(reason) => return skip(&reason),
+    };
+    let version = Command::new(&oldest).arg("--version").output()?;
+    let version = String::from_utf8_lossy(&version.stdout).into_owned();
+    ensure!(version.contains(" 3.25."), "{OLDEST} names {version}");
+    // What nvcc makes is there already.
+    let build = folder.path().join("an older build");
+    let reference = define("REFERENCE", &newest.join("shapes package"));
+    let objects = define("OBJECTS", &newest.join("objects"));
+    configure(&oldest, &nvcc, &build, &[reference, objects])?;
+    run_tests(
+        &oldest.with_file_name("ctest"),
+        &build,
+        &["-R", "-package$"],
+    )
+}
+
+fn define(name: &str, value: &Path) -> String {
+    format!("-D{name}={}", value.display())
+}
+
+fn configure(cmake: &Path, nvcc: &Path, build: &Path, options: &[String]) -> Result<()> {
+    run(Command::new(cmake)
         .arg("-S")
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("cmake"))
         .arg("-B")
-        .arg(&build)
+        .arg(build)
         .args(["-G", "Ninja"])
-        .arg(define("NVCC", &needed.nvcc))
+        .arg(define("NVCC", nvcc))
         .arg(define("CARGO", Path::new(env!("CARGO"))))
         .arg(define("CARGO_TARGET_DIR", &target_folder()?))
         .arg(define(
             "SAME_IMAGES",
             Path::new(env!("CARGO_BIN_EXE_same-images")),
-        )))?;
+        ))
+        .args(options))
+}
+
+fn run_tests(ctest: &Path, build: &Path, options: &[&str]) -> Result<()> {
     let jobs = std::thread::available_parallelism()?.to_string();
-    run(Command::new("ctest")
+    run(Command::new(ctest)
         .args(["--output-on-failure", "--no-tests=error", "--parallel"])
         .arg(jobs)
+        .args(options)
         .arg("--test-dir")
-        .arg(&build))
+        .arg(build))
 }
 
-/// What the test cannot make itself.
-struct Needed {
-    nvcc: PathBuf,
-}
-
-fn needed() -> Result<Needed> {
+/// The compiler, if everything else is there, too.
+fn nvcc() -> Result<PathBuf> {
     for tool in ["cmake", "ctest", "ninja"] {
         let found = Command::new(tool).arg("--version").output();
         found.with_context(|| format!("{tool} is not on PATH"))?;
     }
-    let nvcc = Toolkit::find()?.tool(Tool::Nvcc)?;
-    Ok(Needed { nvcc })
+    Toolkit::find()?.tool(Tool::Nvcc)
+}
+
+fn oldest() -> Result<PathBuf> {
+    let oldest = env::var_os(OLDEST).filter(|path| !path.is_empty());
+    let oldest = oldest.with_context(|| format!("{OLDEST} names no CMake 3.25"))?;
+    Ok(PathBuf::from(oldest))
 }
 
 fn skip(reason: &anyhow::Error) -> Result<()> {

@@ -46,5 +46,5 @@ build(steps)
 count(compiled "Building CUDA" ${steps})
 expect("compilations of one change" ${compiled} 1 ${steps})
 # Four programs and libraries, and three images.
-count(linked "Linking device code" ${steps})
+count(linked "Linking (device code of (nested|plugin|uses_rust|fat|one|described)|CUDA executable own)$" ${steps})
 expect("device links of one change" ${linked} 7 ${steps})

@@ -1,5 +1,6 @@
-# Builds a project with nvcc's device links, then the same objects with RustNvLink, and compares the device code. Then
-# checks that a build without changes does nothing, and that a change is linked once.
+# Builds a project with RustNvLink and compares the device code with that of nvcc, which ${reference} holds. Without it
+# the project is first built with nvcc's device links. Then checks that a build without changes does nothing, and that a
+# change is linked once.
 include("${CMAKE_CURRENT_LIST_DIR}/run.cmake")
 
 # The sources are changed below.
@@ -9,29 +10,55 @@ file(COPY "${source}/" DESTINATION "${copy}")
 
 set(device_link "Linking .*cmake_device_link")
 
-run("${CMAKE_COMMAND}" -S "${copy}" -B "${build}" -G "${generator}"
+set(configure "${CMAKE_COMMAND}" -S "${copy}" -B "${build}" -G "${generator}"
   "-DCMAKE_CUDA_COMPILER=${nvcc}" "-DCMAKE_CUDA_COMPILER_LAUNCHER=${CMAKE_CURRENT_LIST_DIR}/compile-once"
-  -DCMAKE_CUDA_ARCHITECTURES=90-real)
-build(steps)
-file(GLOB_RECURSE objects RELATIVE "${build}" "${build}/*cmake_device_link.o")
-list(LENGTH objects links)
-expect("device links" ${links} 8 ${objects})
-foreach(object IN LISTS objects)
-  file(COPY_FILE "${build}/${object}" "${build}/${object}.nvcc")
-endforeach()
+  # Nothing that tells one configuration from another, so that objects can be shared.
+  -DCMAKE_CUDA_ARCHITECTURES=90-real -DCMAKE_CUDA_FLAGS_DEBUG=)
 
-run("${CMAKE_COMMAND}" "${build}" ${options})
-build(steps)
-count(compiled "Building" ${steps})
-expect("compilations by another device linker" ${compiled} 0 ${steps})
-count(linked "${device_link}" ${steps})
-expect("device links by another device linker" ${linked} ${links} ${steps})
+# name_of_target(<out> <object>): sets <out> to the target that an object is of, wherever CMake has put it.
+function(name_of_target out object)
+  string(REGEX MATCH "([^/]+)\\.dir/" found "${object}")
+  set(${out} "${CMAKE_MATCH_1}" PARENT_SCOPE)
+endfunction()
+
+# find_links(<out>): sets <out> to the objects of device links.
+function(find_links out)
+  file(GLOB_RECURSE objects RELATIVE "${build}" "${build}/*cmake_device_link.o")
+  list(LENGTH objects links)
+  expect("device links" ${links} 8 ${objects})
+  set(${out} ${objects} PARENT_SCOPE)
+endfunction()
+
+if(reference)
+  run(${configure} ${options})
+  build(steps)
+  find_links(objects)
+else()
+  set(reference "${build}")
+  run(${configure})
+  build(steps)
+  find_links(objects)
+  file(MAKE_DIRECTORY "${build}/by nvcc")
+  foreach(object IN LISTS objects)
+    name_of_target(target "${object}")
+    file(COPY_FILE "${build}/${object}" "${build}/by nvcc/${target}.o")
+  endforeach()
+
+  run("${CMAKE_COMMAND}" "${build}" ${options})
+  build(steps)
+  count(compiled "Building" ${steps})
+  expect("compilations by another device linker" ${compiled} 0 ${steps})
+  count(linked "${device_link}" ${steps})
+  expect("device links by another device linker" ${linked} 8 ${steps})
+endif()
 foreach(object IN LISTS objects)
-  run("${same_images}" "${build}/${object}.nvcc" "${build}/${object}")
+  name_of_target(target "${object}")
+  set(theirs "${reference}/by nvcc/${target}.o")
+  run("${same_images}" "${theirs}" "${build}/${object}")
   # Our linker names itself in the image, so equal files would be those of nvcc.
-  file(SHA256 "${build}/${object}.nvcc" theirs)
-  file(SHA256 "${build}/${object}" ours)
-  if(ours STREQUAL theirs)
+  file(SHA256 "${theirs}" hash_of_theirs)
+  file(SHA256 "${build}/${object}" hash_of_ours)
+  if(hash_of_ours STREQUAL hash_of_theirs)
     message(FATAL_ERROR "${object} was linked by nvlink")
   endif()
 endforeach()
