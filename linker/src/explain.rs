@@ -127,6 +127,11 @@ pub const EXPLANATIONS: &[Explanation] = &[
         "The inputs cannot be joined; the messages before this one say why.",
     ),
     of(
+        "misplaced-option",
+        "-Xnvlink is for options about the link. The processors, the form of the result and where it \
+         goes are options of the command itself.",
+    ),
+    of(
         "missing-arch",
         "Every link is for one processor: -arch=sm_90.",
     ),
@@ -166,11 +171,6 @@ pub const EXPLANATIONS: &[Explanation] = &[
          compile the input for the processor of the link so that no PTX is needed.",
     ),
     of("missing-value", "The option needs a value behind it."),
-    of(
-        "misplaced-option",
-        "The option says what the command knows that was given it for its linker: the processors, \
-         the form of the result, where it goes. Use the options of that command, or `rustnvlink`.",
-    ),
     of(
         "multiple-definition",
         "Two inputs define one function or variable. Declare it 'extern' in all files but one, or \

@@ -1,0 +1,319 @@
+//! What is linked, and how: the part of the command line that does not depend
+//! on the processors and the outputs.
+
+use std::path::PathBuf;
+
+use super::super::flags::Flag;
+use super::super::typed::Typed;
+use super::fatal;
+use crate::device_link;
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::inputs::{Archives, Assembler, Behaviour, Kernels, LinkTime, Scope, Wanted};
+use crate::options::{DebugLevel, EarlyAddresses, ImageKind, Names, Odr, ResolvedRelocations};
+use crate::report;
+
+/// What the options say about a link.
+pub(super) fn link(
+    typed: &Typed,
+    behaviour: Behaviour,
+    notes: &mut Vec<Diagnostic>,
+) -> Result<device_link::Request, Diagnostic> {
+    check_conflicts(typed)?;
+    let kernels = kernels(typed, notes);
+    check_link_time(typed, behaviour)?;
+    check_support(typed)?;
+    if behaviour == Behaviour::Own {
+        notes.extend(unused(typed));
+    }
+    let inputs = Wanted {
+        files: typed.inputs.clone(),
+        libraries: texts(typed, Flag::Library),
+        library_paths: typed.all(Flag::LibraryPath).map(PathBuf::from).collect(),
+        archives: match typed.text(Flag::Archive) {
+            Some("lazy") => Archives::InOrder,
+            Some("group") => Archives::Grouped,
+            Some(_) | None => Archives::Whole,
+        },
+        keep_system_libraries: typed.has(Flag::KeepSystemLibraries),
+        registers_modules: typed.has(Flag::RegisterLinkBinaries),
+        kernels,
+        assembler: assembler(typed),
+        link_time: is_link_time(typed).then(|| link_time(typed)),
+        may_lack_arch: typed.has(Flag::SuppressArchWarning),
+        warnings_are_errors: typed.has(Flag::WarningAsError),
+        behaviour,
+    };
+    Ok(device_link::Request {
+        inputs,
+        image: match (typed.has(Flag::Relocatable), behaviour) {
+            (false, _) => ImageKind::Executable,
+            (true, Behaviour::Own) => ImageKind::Relocatable(EarlyAddresses::Leave),
+            (true, Behaviour::Nvlink) => ImageKind::Relocatable(EarlyAddresses::Fill),
+        },
+        debug: match (typed.has(Flag::Debug), typed.has(Flag::SuppressDebugInfo)) {
+            (false, _) => DebugLevel::None,
+            (true, true) => DebugLevel::Code,
+            (true, false) => DebugLevel::Symbols,
+        },
+        resolved_relocations: match typed.has(Flag::PreserveRelocations) {
+            true => ResolvedRelocations::Recorded,
+            false => ResolvedRelocations::Dropped,
+        },
+        verbose: typed.has(Flag::Verbose),
+        call_graph: call_graph(typed, behaviour),
+        odr: match typed.text(Flag::Odr) {
+            Some("error") => Odr::Error,
+            Some("warn") => Odr::Warn,
+            Some(_) | None => Odr::Off,
+        },
+        reports: report::Wanted {
+            map: typed.has(Flag::Map),
+            cross_references: typed.has(Flag::CrossReferences),
+            why_live: texts(typed, Flag::WhyLive),
+        },
+        unified_index: None,
+        tool_record: Vec::new(),
+    })
+}
+
+/// Options that say what a command knows that only has some for its links.
+const OF_COMMAND: &[Flag] = &[
+    Flag::Arch,
+    Flag::Compat,
+    Flag::CrossReferences,
+    Flag::DependencyFile,
+    Flag::EmitPtx,
+    Flag::Explain,
+    Flag::Help,
+    Flag::HostLinkerScript,
+    Flag::Map,
+    Flag::MessageFormat,
+    Flag::Output,
+    Flag::RegisterLinkBinaries,
+    Flag::Relocatable,
+    Flag::Time,
+    Flag::ToolRecord,
+    Flag::UnifiedIndex,
+    Flag::Version,
+];
+
+/// Decides what a link does whose processors and output are named elsewhere.
+pub fn lower_link(
+    typed: &Typed,
+    notes: &mut Vec<Diagnostic>,
+) -> Result<device_link::Request, Diagnostic> {
+    if let Some(flag) = OF_COMMAND.iter().find(|flag| typed.has(**flag)) {
+        let name = flag.spelling().long;
+        let text = format!("option '--{name}' is for a link by `rustnvlink` itself");
+        return Err(fatal("misplaced-option", text));
+    }
+    let mut request = link(typed, Behaviour::Own, notes)?;
+    request.inputs.registers_modules = true;
+    Ok(request)
+}
+
+/// Without named kernels, nvlink takes named variables to mean that no kernel
+/// is used. The case `kernels_used` shows it.
+fn kernels(typed: &Typed, notes: &mut Vec<Diagnostic>) -> Kernels {
+    if typed.has(Flag::KernelsUsed) || typed.has(Flag::VariablesUsed) {
+        if typed.has(Flag::UseHostInfo) {
+            notes.push(Diagnostic::new(
+                Severity::Info,
+                "ignored-host-info",
+                "ignore -use-host-info because -kernels-used or -variables-used is specified",
+            ));
+        }
+        return Kernels::Containing {
+            kernels: texts(typed, Flag::KernelsUsed),
+            variables: texts(typed, Flag::VariablesUsed),
+        };
+    }
+    if typed.has(Flag::IgnoreHostInfo) {
+        Kernels::All
+    } else {
+        Kernels::NamedByHost
+    }
+}
+
+/// For nvlink both options are one (case `demangle`).
+fn call_graph(typed: &Typed, behaviour: Behaviour) -> Option<Names> {
+    let mangled = match behaviour {
+        Behaviour::Own => Names::Mangled,
+        Behaviour::Nvlink => Names::Readable,
+    };
+    if typed.has(Flag::DumpCallGraphNoDemangle) {
+        Some(mangled)
+    } else if typed.has(Flag::DumpCallGraph) {
+        Some(Names::Readable)
+    } else {
+        None
+    }
+}
+
+fn check_conflicts(typed: &Typed) -> Result<(), Diagnostic> {
+    if typed.has(Flag::SuppressDebugInfo) && !typed.has(Flag::Debug) {
+        return conflict("-suppress-debug-info", "no -g");
+    }
+    if typed.has(Flag::DumpCallGraph) && typed.has(Flag::DumpCallGraphNoDemangle) {
+        return conflict("-dump-callgraph", "-dump-callgraph-no-demangle");
+    }
+    // What LTO-IR needs is known only after it has been optimized.
+    let is_on_demand = typed
+        .text(Flag::Archive)
+        .is_some_and(|what| what != "whole");
+    if is_on_demand && is_link_time(typed) {
+        return conflict("--archive", "-dlto");
+    }
+    Ok(())
+}
+
+/// Options that go with link-time optimization, or do not.
+fn check_link_time(typed: &Typed, behaviour: Behaviour) -> Result<(), Diagnostic> {
+    if is_link_time(typed) {
+        if !typed.has(Flag::NvvmPath) && behaviour == Behaviour::Nvlink {
+            return Err(fatal(
+                "missing-nvvm-path",
+                "-nvvmpath should be specified with -lto",
+            ));
+        }
+        return Ok(());
+    }
+    for (flag, option) in [
+        (Flag::ForcePartialLto, "-force-partial-lto"),
+        (Flag::EmitPtx, "-emit-ptx"),
+        (Flag::FastCompile, "--Ofast-compile"),
+    ] {
+        if typed.has(flag) {
+            return conflict(option, "no -dlto");
+        }
+    }
+    Ok(())
+}
+
+fn conflict(one: &str, other: &str) -> Result<(), Diagnostic> {
+    Err(fatal(
+        "conflicting-options",
+        format!("Conflicting options '{one}' and '{other}'"),
+    ))
+}
+
+fn is_link_time(typed: &Typed) -> bool {
+    typed.has(Flag::LinkTimeOptimization) || typed.has(Flag::LinkTimeOptimizationAlias)
+}
+
+/// Options that change the image in ways this linker does not know. To leave
+/// them out of account would be to give another image than was asked for.
+const UNSUPPORTED: &[Flag] = &[
+    Flag::NvHost,
+    Flag::ForceRela,
+    Flag::Uumn,
+    Flag::DisableSharedReservation,
+    Flag::ExtendedShared,
+    Flag::VerboseToolRecord,
+];
+
+fn check_support(typed: &Typed) -> Result<(), Diagnostic> {
+    let found = UNSUPPORTED.iter().find(|flag| {
+        // What `false` asks for is what happens anyway.
+        typed.has(**flag) && typed.text(**flag) != Some("false")
+    });
+    match found {
+        None => Ok(()),
+        Some(flag) => Err(unsupported(*flag)),
+    }
+}
+
+/// The refusal of an option.
+pub(super) fn unsupported(flag: Flag) -> Diagnostic {
+    let spelling = flag.spelling();
+    let short = match spelling.short {
+        Some(short) if short != spelling.long => format!(" (-{short})"),
+        _ => String::new(),
+    };
+    fatal(
+        "unsupported-option",
+        format!(
+            "option '--{}'{short} is not supported by rustnvlink; link with nvlink where it is \
+             needed",
+            spelling.long
+        ),
+    )
+}
+
+fn link_time(typed: &Typed) -> LinkTime {
+    let nvvm = texts(typed, Flag::NvvmOptions);
+    let mut options: Vec<String> = nvvm.iter().map(|o| format!("-Xnvvm={o}")).collect();
+    for flag in [
+        Flag::SplitCompile,
+        Flag::SplitCompileExtended,
+        Flag::FastCompile,
+        Flag::MaxRegisters,
+    ] {
+        if let Some(value) = typed.text(flag) {
+            options.push(format!("-{}={value}", flag.spelling().long));
+        }
+    }
+    if typed.has(Flag::Debug) {
+        options.push("-g".to_owned());
+    }
+    LinkTime {
+        library: typed.path(Flag::NvJitLink),
+        options,
+        emit_ptx: typed.has(Flag::EmitPtx),
+        scope: match typed.has(Flag::Relocatable) || typed.has(Flag::ForcePartialLto) {
+            true => Scope::Part,
+            false => Scope::Program,
+        },
+    }
+}
+
+/// The arguments stand in an order in which those of the link win.
+fn assembler(typed: &Typed) -> Assembler {
+    // nvcc puts several into one, with blanks between them.
+    let several = texts(typed, Flag::PtxasOptions);
+    let words = several.iter().flat_map(|text| text.split_whitespace());
+    let mut arguments: Vec<String> = words.map(str::to_owned).collect();
+    for flag in [
+        Flag::MaxRegisters,
+        Flag::DeviceStackProtector,
+        Flag::SplitCompile,
+    ] {
+        if let Some(value) = typed.text(flag) {
+            arguments.push(format!("--{}={value}", flag.spelling().long));
+        }
+    }
+    if typed.has(Flag::Debug) && !typed.has(Flag::SuppressDebugInfo) {
+        arguments.push("-g".to_owned());
+    }
+    Assembler {
+        program: typed.path(Flag::Ptxas),
+        arguments,
+    }
+}
+
+/// Options that mean nothing without others.
+fn unused(typed: &Typed) -> impl Iterator<Item = Diagnostic> {
+    [
+        Flag::NvvmPath,
+        Flag::NvvmOptions,
+        Flag::SplitCompileExtended,
+        Flag::NvJitLink,
+    ]
+    .into_iter()
+    .filter(|flag| typed.has(*flag) && !is_link_time(typed))
+    .map(|flag| {
+        let name = flag.spelling().long;
+        Diagnostic::new(
+            Severity::Warning,
+            "unused-option",
+            format!("option '--{name}' has no effect without link-time optimization"),
+        )
+    })
+}
+
+fn texts(typed: &Typed, flag: Flag) -> Vec<String> {
+    typed
+        .all(flag)
+        .map(|text| text.to_string_lossy().into_owned())
+        .collect()
+}
