@@ -2,23 +2,30 @@
 
 /// Functions of the driver besides those that begin with
 /// [`SYSTEM_CALL_PREFIX`]. The case `system_calls` refers to every one.
-const DRIVER_FUNCTIONS: [&str; 19] = [
+const DRIVER_FUNCTIONS: [&str; 26] = [
     "__assertfail",
     "__profile",
+    "cnpCtxSynchronize",
+    "cnpDeviceGetAttribute",
+    "cnpDeviceGetName",
     "cnpEventCreate",
     "cnpEventDestroy",
     "cnpEventRecord",
     "cnpFuncGetAttribute",
+    "cnpGetCacheConfig",
     "cnpGetDevice",
     "cnpGetDeviceCount",
     "cnpGetLastError",
+    "cnpGetLimit",
     "cnpGetParameterBuffer",
     "cnpGetParameterBufferV2",
+    "cnpGetSharedMemConfig",
     "cnpLaunchDevice",
     "cnpLaunchDeviceV2",
     "cnpSetLastError",
     "cnpStreamCreate",
     "cnpStreamDestroy",
+    "cnpStreamWaitEvent",
     "free",
     "malloc",
     "vfprintf",

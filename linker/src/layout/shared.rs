@@ -12,7 +12,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::id::{FunctionId, IdVec, SectionId, SymbolId};
 use crate::list_sort::list_sort;
 use crate::merge::{Definition, ListedShared, SectionKind, SharedHome};
-use crate::options::Keeping;
+use crate::options::{Keeping, ResolvedRelocations};
 use crate::prune::Pruned;
 
 use super::listed;
@@ -71,6 +71,7 @@ pub(super) fn layout(
     diagnostics: &mut Diagnostics,
 ) -> SharedLayout {
     let mut layout = SharedLayout::default();
+    let owners = left_out_owners(pruned);
     let symbols = &pruned.merged.symbols;
     let dynamic: Vec<SymbolId> = pruned
         .merged
@@ -88,7 +89,7 @@ pub(super) fn layout(
         .into_iter()
         .filter(|&start| pruned.merged.functions[start].is_stub)
         .collect();
-    let kernels: Vec<FunctionId> = pruned
+    let mut kernels: Vec<FunctionId> = pruned
         .merged
         .functions
         .enumerate()
@@ -96,6 +97,8 @@ pub(super) fn layout(
         .map(|(id, _)| id)
         .collect();
     let seen_by = Visibility::new(pruned, &kernels);
+    let seen_dynamic = Visibility::with_owners(pruned, &kernels, &owners);
+    kernels.extend(owners);
     let mut views: Vec<KernelView> = kernels.iter().map(|_| KernelView::default()).collect();
 
     let kernel_of: FxHashMap<SectionId, usize> = kernels
@@ -140,7 +143,7 @@ pub(super) fn layout(
     place_common(pruned, &common, &audiences, &mut views, &mut layout);
 
     for &symbol in &dynamic {
-        let seers = uses.get(&symbol).map(|f| seen_by.kernels(f));
+        let seers = uses.get(&symbol).map(|f| seen_dynamic.kernels(f));
         for kernel in seers.unwrap_or_default().iter() {
             views[kernel].dynamic = true;
         }
@@ -160,7 +163,7 @@ pub(super) fn layout(
         &mut views,
         &dynamic,
         &uses,
-        &seen_by,
+        &seen_dynamic,
         &mut layout,
     );
     for (view, &kernel) in views.iter().zip(&kernels) {
@@ -222,6 +225,28 @@ pub(super) fn layout(
     layout
 }
 
+/// Kernels that are left out and have shared memory of their own: where all
+/// code stays it is laid out (case `preserve_kernels`).
+fn left_out_owners(pruned: &mut Pruned<'_>) -> Vec<FunctionId> {
+    let merged = &mut pruned.merged;
+    if merged.resolved_relocations == ResolvedRelocations::Dropped {
+        return Vec::new();
+    }
+    let mut owners = Vec::new();
+    for (id, section) in merged.sections.enumerate() {
+        let text = section
+            .target
+            .filter(|_| section.kind == SectionKind::Shared);
+        if let Some(function) = text.and_then(|text| merged.sections[text].function)
+            && merged.functions[function].shared.is_none()
+        {
+            merged.functions[function].shared = Some(id);
+            owners.push(function);
+        }
+    }
+    owners
+}
+
 /// Gives the slot of a unified function shared memory as kernels have it.
 fn add_section(pruned: &mut Pruned<'_>, slot: FunctionId) {
     let function = &pruned.merged.functions[slot];
@@ -259,12 +284,20 @@ pub(super) struct Visibility {
 
 impl Visibility {
     pub(super) fn new(pruned: &Pruned<'_>, kernels: &[FunctionId]) -> Self {
+        Self::with_owners(pruned, kernels, &[])
+    }
+
+    /// What `owners` use counts for them, but not what they reach.
+    fn with_owners(pruned: &Pruned<'_>, kernels: &[FunctionId], owners: &[FunctionId]) -> Self {
         let mut is_entry = IdVec::filled(&pruned.merged.functions, None);
-        for (index, &kernel) in kernels.iter().enumerate() {
+        for (index, &kernel) in kernels.iter().chain(owners).enumerate() {
             is_entry[kernel] = Some(index);
         }
         let reaching = pruned.graph.over_callers(
-            |function| is_entry[function].map_or_else(Bits::default, Bits::one),
+            |function| {
+                let kernel = is_entry[function].filter(|&index| index < kernels.len());
+                kernel.map_or_else(Bits::default, Bits::one)
+            },
             Bits::join,
         );
         Self { reaching, is_entry }

@@ -25,6 +25,8 @@ pub(crate) struct Pruned<'d> {
 #[derive(Debug)]
 pub(crate) struct Liveness {
     pub(crate) functions: IdVec<FunctionId, bool>,
+    /// Kernels that stay for their own sake, and not only because all code does.
+    pub(crate) entries: IdVec<FunctionId, bool>,
     pub(crate) sections: IdVec<SectionId, bool>,
     pub(crate) symbols: IdVec<SymbolId, bool>,
 }
@@ -46,6 +48,16 @@ pub(crate) fn prune<'d>(
         }
         DebugLevel::Code | DebugLevel::Symbols => IdVec::filled(&merged.functions, true),
     };
+    // Where all code stays, kernels that the host does not name are no kernels.
+    let stays = |name: &str| {
+        options.debug != DebugLevel::None
+            || options.resolved_relocations == ResolvedRelocations::Dropped
+            || options.kernels.keeps(name)
+    };
+    let entries = is_entry(&merged, |id| {
+        let symbol = merged.functions[id].symbol;
+        functions[id] && stays(&merged.symbols[symbol].name)
+    });
     if options.keeping == Keeping::AsNvlink && loses_code_to_alias(&merged, &functions) {
         diagnostics.push(Diagnostic::reference_to_deleted());
     }
@@ -90,6 +102,7 @@ pub(crate) fn prune<'d>(
     }
     let live = Liveness {
         functions,
+        entries,
         sections,
         symbols,
     };
@@ -98,6 +111,14 @@ pub(crate) fn prune<'d>(
         graph,
         live,
     }
+}
+
+fn is_entry(merged: &Merged<'_>, stays: impl Fn(FunctionId) -> bool) -> IdVec<FunctionId, bool> {
+    let mut entries = IdVec::filled(&merged.functions, false);
+    for (id, function) in merged.functions.enumerate() {
+        entries[id] = function.is_entry && stays(id);
+    }
+    entries
 }
 
 /// The constants of a weak kernel whose code was replaced by code that has
@@ -113,6 +134,7 @@ pub(crate) fn keep_all(merged: Merged<'_>) -> Pruned<'_> {
     let graph = CallGraph::new(&merged.functions, merged.prototypes.len());
     let mut live = Liveness {
         functions: IdVec::filled(&merged.functions, true),
+        entries: is_entry(&merged, |_| true),
         sections: IdVec::filled(&merged.sections, true),
         symbols: IdVec::filled(&merged.symbols, true),
     };
@@ -204,12 +226,8 @@ fn loses_code_to_alias(merged: &Merged<'_>, live: &IdVec<FunctionId, bool>) -> b
 impl<'d> Pruned<'d> {
     /// Kernels that stay, in creation order.
     pub(crate) fn entries(&self) -> impl Iterator<Item = FunctionId> + '_ {
-        let live = &self.live.functions;
-        self.merged
-            .functions
-            .enumerate()
-            .filter(|&(id, f)| f.is_entry && live[id])
-            .map(|(id, _)| id)
+        let entries = self.live.entries.enumerate();
+        entries.filter(|&(_, &stays)| stays).map(|(id, _)| id)
     }
 
     /// Where programs begin: the kernels and the slots of unified functions,
@@ -217,10 +235,12 @@ impl<'d> Pruned<'d> {
     /// the slots (case `unified_kernels`).
     pub(crate) fn starts(&self) -> Vec<FunctionId> {
         let has_lone_kernel = self.entries().count() == 1;
-        let live = &self.live.functions;
+        let live = &self.live;
         let functions = self.merged.functions.enumerate();
         functions
-            .filter(|&(id, f)| live[id] && (f.is_entry || f.is_stub && !has_lone_kernel))
+            .filter(|&(id, f)| {
+                live.entries[id] || f.is_stub && live.functions[id] && !has_lone_kernel
+            })
             .map(|(id, _)| id)
             .collect()
     }

@@ -9,6 +9,7 @@
 //# CompareText
 //# Link: out2.cubin = -v a.cubin -L{lib} -lcudadevrt
 //# CompareText
+//# Link[75-90]: recorded.cubin = -preserve-relocs a.cubin -L{lib} -lcudadevrt
 //# Link: out3.cubin = -keep-system-libraries a.cubin -L{lib} -lcudadevrt
 __global__ void child(int*p){ p[threadIdx.x]++; }
 __global__ void parent(int*p){ child<<<1,32>>>(p); child<<<2,64>>>(p); }

@@ -7,6 +7,7 @@
 //# Link: ignored.cubin = -ignore-host-info a.o b.o
 //# ExpectSymbol: _Z12not_launchedPi func
 //# Link: used.cubin = -use-host-info a.o b.o
+//# Link: recorded.cubin = -preserve-relocs a.o b.o
 //# Link: mixed.cubin = a.o b.cubin
 //# Link: verbose.cubin = -v a.o b.o
 //# CompareText
