@@ -2,9 +2,8 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::io::Read as _;
 
-use ruzstd::decoding::StreamingDecoder;
+use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
 use super::entry::{Entry, Flags};
 use crate::error::{ParseError, Problem};
@@ -132,14 +131,24 @@ fn lz4(stored: &[u8], size: u64) -> Result<Vec<u8>, String> {
     Ok(image)
 }
 
-/// Grows with what is really decoded, up to one byte more than promised.
+/// Grows with what is really decoded, by less than a step more than promised.
 fn zstd(mut stored: &[u8], size: u64) -> Result<Vec<u8>, String> {
-    let decoder = StreamingDecoder::new_with_max_window_size(&mut stored, ZSTD_WINDOW)
-        .map_err(|e| e.to_string())?;
-    let mut image = Vec::new();
-    decoder
-        .take(size + 1)
-        .read_to_end(&mut image)
-        .map_err(|e| e.to_string())?;
+    /// What is decoded before it is taken out of the window.
+    const STEP: BlockDecodingStrategy = BlockDecodingStrategy::UptoBytes(1 << 17);
+    /// Of what an entry promises, what is reserved at once.
+    const LIKELY_RATIO: u64 = 32;
+    let mut decoder = FrameDecoder::new();
+    decoder.set_max_window_size(ZSTD_WINDOW);
+    decoder.init(&mut stored).map_err(|e| e.to_string())?;
+    let likely = size.min(stored.len() as u64 * LIKELY_RATIO);
+    let mut image = Vec::with_capacity(likely as usize);
+    while image.len() as u64 <= size && !decoder.is_finished() {
+        decoder
+            .decode_blocks(&mut stored, STEP)
+            .map_err(|e| e.to_string())?;
+        decoder
+            .collect_to_writer(&mut image)
+            .map_err(|e| e.to_string())?;
+    }
     Ok(image)
 }
