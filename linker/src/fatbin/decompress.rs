@@ -54,6 +54,55 @@ impl Default for Limit {
     }
 }
 
+/// Takes payloads out of fatbins, with working memory that it keeps.
+pub struct Decompressor {
+    limit: Limit,
+    zstd: FrameDecoder,
+}
+
+impl Decompressor {
+    /// Refuses images larger than the limit.
+    pub fn new(limit: Limit) -> Self {
+        let mut zstd = FrameDecoder::new();
+        zstd.set_max_window_size(ZSTD_WINDOW);
+        Self { limit, zstd }
+    }
+
+    /// Grows with what is really decoded, by less than a step more than
+    /// promised.
+    fn zstd(&mut self, mut stored: &[u8], size: u64) -> Result<Vec<u8>, String> {
+        /// What is decoded before it is taken out of the window.
+        const STEP: BlockDecodingStrategy = BlockDecodingStrategy::UptoBytes(1 << 17);
+        /// Of what an entry promises, what is reserved at once.
+        const LIKELY_RATIO: u64 = 32;
+        self.zstd.init(&mut stored).map_err(|e| e.to_string())?;
+        let likely = size.min(stored.len() as u64 * LIKELY_RATIO);
+        let mut image = Vec::with_capacity(likely as usize);
+        while image.len() as u64 <= size && !self.zstd.is_finished() {
+            self.zstd
+                .decode_blocks(&mut stored, STEP)
+                .map_err(|e| e.to_string())?;
+            self.zstd
+                .collect_to_writer(&mut image)
+                .map_err(|e| e.to_string())?;
+        }
+        Ok(image)
+    }
+}
+
+impl Default for Decompressor {
+    fn default() -> Self {
+        Self::new(Limit::default())
+    }
+}
+
+impl fmt::Debug for Decompressor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = f.debug_struct("Decompressor");
+        debug.field("limit", &self.limit).finish_non_exhaustive()
+    }
+}
+
 /// An LZ4 sequence grows by at most 255 bytes for each of its bytes.
 const LZ4_RATIO: u64 = 255;
 /// A zstd block of 4 bytes holds at most 128 KiB.
@@ -62,7 +111,11 @@ const ZSTD_RATIO: u64 = 128 * 1024 / 4;
 /// at most; this is what the `zstd` program accepts.
 const ZSTD_WINDOW: u64 = 128 << 20;
 
-pub(super) fn decompress<'d>(entry: &Entry<'d>, limit: Limit) -> Result<Cow<'d, [u8]>, ParseError> {
+pub(super) fn decompress<'d>(
+    entry: &Entry<'d>,
+    decompressor: &mut Decompressor,
+) -> Result<Cow<'d, [u8]>, ParseError> {
+    let limit = decompressor.limit;
     let malformed = |problem: String| ParseError::new(Problem::Malformed(problem));
     let compression = entry.compression();
     if entry.flags.has(Flags::SCRAMBLED) {
@@ -96,7 +149,7 @@ pub(super) fn decompress<'d>(entry: &Entry<'d>, limit: Limit) -> Result<Cow<'d, 
         }
         Compression::Zstd => {
             plausible(ZSTD_RATIO)?;
-            zstd(stored, size)
+            decompressor.zstd(stored, size)
         }
         Compression::Unknown(bits) => {
             return Err(malformed(format!(
@@ -128,27 +181,5 @@ fn lz4(stored: &[u8], size: u64) -> Result<Vec<u8>, String> {
     let written =
         lz4_flex::block::decompress_into(stored, &mut image).map_err(|e| e.to_string())?;
     image.truncate(written);
-    Ok(image)
-}
-
-/// Grows with what is really decoded, by less than a step more than promised.
-fn zstd(mut stored: &[u8], size: u64) -> Result<Vec<u8>, String> {
-    /// What is decoded before it is taken out of the window.
-    const STEP: BlockDecodingStrategy = BlockDecodingStrategy::UptoBytes(1 << 17);
-    /// Of what an entry promises, what is reserved at once.
-    const LIKELY_RATIO: u64 = 32;
-    let mut decoder = FrameDecoder::new();
-    decoder.set_max_window_size(ZSTD_WINDOW);
-    decoder.init(&mut stored).map_err(|e| e.to_string())?;
-    let likely = size.min(stored.len() as u64 * LIKELY_RATIO);
-    let mut image = Vec::with_capacity(likely as usize);
-    while image.len() as u64 <= size && !decoder.is_finished() {
-        decoder
-            .decode_blocks(&mut stored, STEP)
-            .map_err(|e| e.to_string())?;
-        decoder
-            .collect_to_writer(&mut image)
-            .map_err(|e| e.to_string())?;
-    }
     Ok(image)
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use super::ENTRY_HEADER_SIZE;
-use super::decompress::{self, Compression, Limit};
+use super::decompress::{self, Compression, Decompressor, Limit};
 use super::read::{Fields, malformed};
 use crate::arch::{Sm, Suffix};
 use crate::error::ParseError;
@@ -148,7 +148,13 @@ impl<'d> Entry<'d> {
     /// The payload as a program can use it: decompressed, and PTX without the
     /// NUL bytes behind it.
     pub fn image(&self, limit: Limit) -> Result<Cow<'d, [u8]>, ParseError> {
-        let image = decompress::decompress(self, limit).map_err(|e| e.at(self.payload_offset))?;
+        self.image_by(&mut Decompressor::new(limit))
+    }
+
+    /// [`Entry::image`], faster where there are many.
+    pub fn image_by(&self, decompressor: &mut Decompressor) -> Result<Cow<'d, [u8]>, ParseError> {
+        let image = decompress::decompress(self, decompressor);
+        let image = image.map_err(|e| e.at(self.payload_offset))?;
         if !self.kind.is_ptx() {
             return Ok(image);
         }

@@ -12,7 +12,7 @@ mod read;
 mod tests;
 mod write;
 
-pub use decompress::{Compression, Limit};
+pub use decompress::{Compression, Decompressor, Limit};
 pub use entry::{Entry, Flags, Kind, Version};
 pub use read::{Entries, Fatbin, Fatbins, fatbins};
 pub use write::{

@@ -22,7 +22,7 @@ use crate::container::host::{HostReferences, ReferenceKind};
 use crate::container::{HostFile, InputKind, archive, detect};
 use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
 use crate::error::ParseError;
-use crate::fatbin::{Fatbin, Kind, Limit};
+use crate::fatbin::{Decompressor, Fatbin, Kind};
 use crate::options::KernelFilter;
 use archives::Deferred;
 use names::Names;
@@ -44,6 +44,7 @@ pub fn load<'d>(
         processor,
         environment,
         diagnostics,
+        decompressor: Decompressor::default(),
         linked_elsewhere: match wanted.registers_modules {
             true => linked_elsewhere(files),
             false => HashSet::new(),
@@ -86,6 +87,7 @@ struct Loader<'a, 'd> {
     processor: &'a Processor,
     environment: &'a Environment,
     diagnostics: &'a mut Diagnostics,
+    decompressor: Decompressor,
     /// Modules whose linked code is in some input.
     linked_elsewhere: HashSet<&'d str>,
     images: Vec<Image<'d>>,
@@ -269,7 +271,7 @@ impl<'a, 'd> Loader<'a, 'd> {
         };
         match entry.kind {
             Kind::ELF => {
-                let image = entry.image(Limit::default());
+                let image = entry.image_by(&mut self.decompressor);
                 let image = image.map_err(|error| self.damaged(name, error))?;
                 self.image(name, image, false)
             }
@@ -280,7 +282,7 @@ impl<'a, 'd> Loader<'a, 'd> {
             }
             Kind::NVVM => Err(self.fatal("lto-input", name, "LTO objects found, use -dlto")),
             _ => {
-                let text = entry.image(Limit::default());
+                let text = entry.image_by(&mut self.decompressor);
                 let text = text.map_err(|error| self.damaged(name, error))?;
                 let options = entry.compiler_options().unwrap_or_default();
                 let options = String::from_utf8_lossy(options);
