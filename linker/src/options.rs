@@ -14,6 +14,7 @@ pub enum Keeping {
     /// What nvlink keeps. What functions behind pointers call goes and the
     /// calls dangle; so do pointers in data to a weak function that another
     /// file defines. The link fails where a function stays and its alias goes.
+    /// Memory barriers go that only calls of functions need (case `recode`).
     AsNvlink,
 }
 

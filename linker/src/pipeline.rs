@@ -8,7 +8,7 @@ use crate::merge::merge;
 use crate::options::{EarlyAddresses, Options};
 use crate::prune::{keep_all, prune};
 use crate::read::Object;
-use crate::relocate::relocate;
+use crate::relocate::{recode, relocate};
 use crate::report::{self, Reports};
 use crate::write::write;
 
@@ -44,13 +44,14 @@ pub(crate) fn link_executable(
     if options.reports.map {
         reports.map = Some(report::map(&laid_out));
     }
-    let relocated = relocate(laid_out, options.keeping, diagnostics)?;
+    let mut relocated = relocate(laid_out, options.keeping, diagnostics)?;
     if diagnostics.has_errors() {
         if let Some(names) = options.call_graph {
             diagnostics.push(call_graph_text(&relocated.laid_out.pruned, names));
         }
         return Ok(None);
     }
+    recode(&mut relocated, options.keeping, options.debug);
     let finalized = finalize(relocated, options, diagnostics);
     if diagnostics.has_errors() {
         return Ok(None);

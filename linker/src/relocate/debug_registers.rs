@@ -4,10 +4,13 @@
 //! are gone (case `debug_registers`).
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use rustc_hash::FxHashSet;
 
 use crate::layout::LaidOut;
+
+use super::recode::Moves;
 
 /// Whether a section has this form.
 pub(super) fn is_table(name: &str) -> bool {
@@ -23,12 +26,20 @@ pub(super) fn forget_removed(laid_out: &LaidOut<'_>, bytes: &mut Cow<'_, [u8]>) 
         .filter(|&symbol| laid_out.pruned.live.symbols[symbol])
         .map(|symbol| merged.symbols[symbol].name.as_bytes())
         .collect();
-    if let Some(ranges) = ranges(bytes, &live)
-        && !ranges.is_empty()
-    {
-        let bytes = bytes.to_mut();
-        for start in ranges {
-            bytes[start..start + RANGE].fill(0);
+    let removed = ranges(bytes, |name| (!live.contains(name)).then_some(()));
+    for (start, ()) in removed.into_iter().flatten() {
+        bytes.to_mut()[start..start + RANGE].fill(0);
+    }
+}
+
+/// Lets the ranges follow code that moved.
+pub(super) fn follow(bytes: &mut Cow<'_, [u8]>, moves: &HashMap<&[u8], &Moves>) {
+    let moved = ranges(bytes, |name| moves.get(name).copied());
+    for (start, moves) in moved.into_iter().flatten() {
+        let (words, _) = bytes.to_mut()[start..start + RANGE].as_chunks_mut();
+        for word in words {
+            let offset = moves.of(u32::from_le_bytes(*word).into());
+            *word = (offset as u32).to_le_bytes();
         }
     }
 }
@@ -36,19 +47,21 @@ pub(super) fn forget_removed(laid_out: &LaidOut<'_>, bytes: &mut Cow<'_, [u8]>) 
 /// Bytes of a range: where it starts and ends.
 const RANGE: usize = 8;
 
-/// Where the ranges of functions stand that are not among the live ones.
-fn ranges(bytes: &[u8], live: &FxHashSet<&[u8]>) -> Option<Vec<usize>> {
+/// Where the ranges of functions stand that are of interest, with what is
+/// wanted of each. `None` if the bytes cannot be read.
+fn ranges<T: Copy>(
+    bytes: &[u8],
+    of_interest: impl Fn(&[u8]) -> Option<T>,
+) -> Option<Vec<(usize, T)>> {
     let mut ranges = Vec::new();
     let mut reader = Reader { bytes, at: 0 };
     while reader.at < bytes.len() {
-        let is_live = live.contains(reader.name()?);
+        let interest = of_interest(reader.name()?);
         for _ in 0..reader.number()? {
             reader.number()?;
             reader.name()?;
             reader.number()?;
-            if !is_live {
-                ranges.push(reader.at);
-            }
+            ranges.extend(interest.map(|interest| (reader.at, interest)));
             reader.number()?;
             reader.number()?;
         }
@@ -93,16 +106,16 @@ mod tests {
     }
 
     #[test]
-    fn ranges_of_live_functions_stay() {
-        let live = FxHashSet::from_iter([&b"kept"[..]]);
-        assert_eq!(ranges(&table(), &live), Some(vec![20]));
+    fn ranges_are_found_by_function() {
+        let is_gone = |name: &[u8]| (name == b"gone").then_some(());
+        assert_eq!(ranges(&table(), is_gone), Some(vec![(20, ())]));
     }
 
     #[test]
     fn what_ends_too_early_is_not_read() {
         let bytes = table();
-        let live = FxHashSet::default();
-        assert_eq!(ranges(&bytes[..bytes.len() - 1], &live), None);
-        assert_eq!(ranges(&bytes[..3], &live), None);
+        let all = |_: &[u8]| Some(());
+        assert_eq!(ranges(&bytes[..bytes.len() - 1], all), None);
+        assert_eq!(ranges(&bytes[..3], all), None);
     }
 }

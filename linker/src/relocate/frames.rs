@@ -10,6 +10,7 @@ use crate::layout::LaidOut;
 use crate::merge::{Relocation, SectionKind};
 
 use super::Patched;
+use super::recode::Moves;
 
 /// `CIE_id` of a common entry in the 64-bit format that the compiler writes.
 const COMMON_ENTRY: [u8; 8] = [0xff; 8];
@@ -81,6 +82,32 @@ impl Frames {
             .partition_point(|e| (e.start as u64) < relocation.offset);
         if let Some(common) = self.entries[..before].iter().rev().find(|e| e.is_common) {
             relocation.addend = common.start as i64;
+        }
+    }
+
+    /// Lets the descriptions of functions follow their code.
+    pub(super) fn follow<'m>(
+        &self,
+        bytes: &mut [u8],
+        relocations: &[Relocation],
+        moves_of: impl Fn(SymbolId) -> Option<&'m Moves>,
+    ) {
+        let mut unit = 1;
+        for entry in &self.entries {
+            if entry.is_common {
+                unit = bytes.get(entry.start + CODE_UNIT).copied().unwrap_or(1);
+                continue;
+            }
+            let address = entry.start as u64 + ADDRESS;
+            let mut relocations = relocations.iter().filter(|r| r.offset == address);
+            let moves = relocations.find_map(|r| moves_of(r.symbol));
+            if let Some(moves) = moves
+                && let Some(description) = bytes.get_mut(entry.start + SIZE..entry.end)
+                && let Some((size, instructions)) = description.split_first_chunk_mut()
+            {
+                *size = moves.size().to_le_bytes();
+                advance(instructions, unit.max(1).into(), moves);
+            }
         }
     }
 
@@ -182,4 +209,39 @@ fn without_instructions(size: u64) -> [u8; 40] {
     entry[4..LENGTH_FIELD].copy_from_slice(&LENGTH.to_le_bytes());
     entry[SIZE..SIZE + 8].copy_from_slice(&size.to_le_bytes());
     entry
+}
+
+/// Corrects by how far the instructions of a description advance, as far as
+/// they are known.
+fn advance(instructions: &mut [u8], unit: u64, moves: &Moves) {
+    const NOTHING: u8 = 0;
+    const ADVANCE: u8 = 4;
+    const DEFINE_FRAME: u8 = 0x0c;
+    let mut rest = instructions;
+    let mut old: u64 = 0;
+    while let Some((&mut code, operands)) = rest.split_first_mut() {
+        let (distance, size) = match (code, operands.first_chunk_mut::<4>()) {
+            (NOTHING, _) => (None, 0),
+            (ADVANCE, Some(distance)) => (Some(distance), 4),
+            // Two numbers, of which only the last byte has no high bit.
+            (DEFINE_FRAME, _) => {
+                let mut ends = operands
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, byte)| **byte < 0x80);
+                match ends.nth(1) {
+                    Some((last, _)) => (None, last + 1),
+                    None => return,
+                }
+            }
+            _ => return,
+        };
+        if let Some(distance) = distance {
+            let end = old.saturating_add(u64::from(u32::from_le_bytes(*distance)) * unit);
+            let moved = moves.entry(end).saturating_sub(moves.entry(old)) / unit;
+            *distance = (moved as u32).to_le_bytes();
+            old = end;
+        }
+        rest = &mut operands[size..];
+    }
 }

@@ -14,6 +14,7 @@ use crate::layout::LaidOut;
 use crate::merge::{Definition, Relocation};
 
 use super::Patched;
+use super::recode::Moves;
 
 /// The length of a unit, without which it starts.
 const LENGTH_FIELD: usize = 4;
@@ -22,6 +23,10 @@ const HEADER_START: usize = LENGTH_FIELD + 6;
 /// Where the number of the first special opcode stands: behind the length of
 /// an instruction, a default and the two figures of special opcodes.
 const OPCODE_BASE: usize = HEADER_START + 4;
+/// Where the header says in what units addresses grow.
+const CODE_UNIT: usize = HEADER_START;
+/// Where the header says how many lines special opcodes reach.
+const LINE_RANGE: usize = HEADER_START + 3;
 
 /// Whether a section holds a line table.
 pub(super) fn is_table(name: &str) -> bool {
@@ -88,6 +93,122 @@ pub(super) fn rebuild<'d>(
         kept: written.kept,
         resolved: patched.resolved,
     })
+}
+
+/// Lets the rows of functions follow their code. `None` where that is not
+/// possible without moving units.
+pub(super) fn follow<'d, 'm>(
+    patched: &Patched<'_>,
+    may_move_units: bool,
+    moves_of: impl Fn(SymbolId) -> Option<&'m Moves>,
+) -> Option<Patched<'d>> {
+    let bytes = &patched.bytes;
+    let units = units(bytes).ok()?;
+    let is_last_unit = |index: usize| index + 1 == units.len();
+    let mut kept = patched.kept.clone();
+    kept.sort_by_key(|relocation| relocation.offset);
+    let mut written = Table::default();
+    for (index, unit) in units.iter().enumerate() {
+        let start = written.bytes.len();
+        written.copy(bytes, &kept, unit.header.clone());
+        for sequence in &unit.sequences {
+            let function = within(&kept, sequence).first();
+            let moves = function.and_then(|relocation| moves_of(relocation.symbol));
+            let mut at = sequence.start;
+            for (place, number) in moves
+                .into_iter()
+                .flat_map(|m| advances(bytes, unit, sequence, m))
+            {
+                written.copy(bytes, &kept, at..place.start);
+                written.bytes.extend(number);
+                at = place.end;
+            }
+            written.copy(bytes, &kept, at..sequence.end);
+        }
+        let length = written.bytes.len() - start - LENGTH_FIELD;
+        let field = &mut written.bytes[start..start + LENGTH_FIELD];
+        let is_as_long = *field == (length as u32).to_le_bytes();
+        if !is_as_long && !may_move_units && !is_last_unit(index) {
+            return None;
+        }
+        field.copy_from_slice(&(length as u32).to_le_bytes());
+    }
+    // They stay in their order.
+    let moved: FxHashMap<u64, u64> = kept
+        .iter()
+        .zip(&written.kept)
+        .map(|(old, new)| (old.offset, new.offset))
+        .collect();
+    let relocations = patched.kept.iter().map(|relocation| Relocation {
+        offset: moved
+            .get(&relocation.offset)
+            .copied()
+            .unwrap_or(relocation.offset),
+        ..*relocation
+    });
+    Some(Patched {
+        bytes: Cow::Owned(written.bytes),
+        kept: relocations.collect(),
+        resolved: patched.resolved.clone(),
+    })
+}
+
+/// The numbers by which a sequence of a unit advances over code that moved,
+/// with the places of the old ones.
+fn advances(
+    bytes: &[u8],
+    unit: &Unit,
+    sequence: &Range<usize>,
+    moves: &Moves,
+) -> Vec<(Range<usize>, Vec<u8>)> {
+    let start = unit.header.start;
+    let bytes = &bytes[start..sequence.end];
+    let (Some(&code_unit), Some(&base)) = (bytes.get(CODE_UNIT), bytes.get(OPCODE_BASE)) else {
+        return Vec::new();
+    };
+    let code_unit = u64::from(code_unit.max(1));
+    let mut program = Program {
+        bytes,
+        at: sequence.start - start,
+        base,
+        operands: &bytes[OPCODE_BASE + 1..],
+    };
+    let (mut old, mut new) = (0_u64, 0_u64);
+    let mut changed = Vec::new();
+    while program.at < bytes.len() {
+        match program.step() {
+            Some(Step::Advance(place)) => {
+                program.at = place.start;
+                let distance = program.number().unwrap_or(0).saturating_mul(code_unit);
+                old = old.saturating_add(distance);
+                let moved = moves.entry(old).saturating_sub(new);
+                new += moved;
+                if moved != distance {
+                    let place = start + place.start..start + place.end;
+                    changed.push((place, number(moved / code_unit)));
+                }
+            }
+            Some(Step::Special(distance)) => {
+                old = old.saturating_add(distance * code_unit);
+                new = new.saturating_add(distance * code_unit);
+            }
+            Some(Step::EndSequence | Step::Other) => {}
+            None => break,
+        }
+    }
+    changed
+}
+
+/// A number of seven bits a byte, the lowest first. It takes as many bytes as
+/// if it had a sign.
+fn number(mut number: u64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while number >= 0x40 {
+        bytes.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+    bytes
 }
 
 /// Where each symbol stands in the symbol table, counted from 1.
@@ -180,6 +301,10 @@ fn unit(bytes: &[u8], start: usize) -> Option<Unit> {
 #[derive(PartialEq, Eq)]
 enum Step {
     EndSequence,
+    /// The address grows by a number, which stands there in the unit.
+    Advance(Range<usize>),
+    /// The address grows by so many units of code.
+    Special(u64),
     Other,
 }
 
@@ -195,6 +320,8 @@ struct Program<'b> {
 impl Program<'_> {
     fn step(&mut self) -> Option<Step> {
         const EXTENDED: u8 = 0;
+        const ADVANCE: u8 = 2;
+        const CONSTANT_ADVANCE: u8 = 8;
         const FIXED_ADVANCE: u8 = 9;
         const END_SEQUENCE: u8 = 1;
         let opcode = self.byte()?;
@@ -207,15 +334,28 @@ impl Program<'_> {
                     return Some(Step::EndSequence);
                 }
             }
+            ADVANCE if opcode < self.base => {
+                let start = self.at;
+                self.number()?;
+                return Some(Step::Advance(start..self.at));
+            }
+            CONSTANT_ADVANCE if opcode < self.base => return self.special(u8::MAX),
             FIXED_ADVANCE if opcode < self.base => self.at += 2,
             _ if opcode < self.base => {
                 for _ in 0..*self.operands.get(usize::from(opcode) - 1)? {
                     self.number()?;
                 }
             }
-            _ => {}
+            _ => return self.special(opcode),
         }
         Some(Step::Other)
+    }
+
+    /// By how much a special opcode advances.
+    fn special(&self, opcode: u8) -> Option<Step> {
+        let range = *self.bytes.get(LINE_RANGE)?;
+        let distance = (opcode - self.base).checked_div(range).unwrap_or(0);
+        Some(Step::Special(distance.into()))
     }
 
     fn byte(&mut self) -> Option<u8> {

@@ -9,6 +9,7 @@ mod capsule;
 mod debug_registers;
 mod frames;
 mod lines;
+mod recode;
 mod resolve;
 mod scoreboards;
 mod stubs;
@@ -21,11 +22,12 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::arch::relocation::{ApplyError, Class, RelocationType};
 use crate::diagnostic::Diagnostics;
 use crate::error::{ParseError, Problem};
-use crate::id::{Id as _, IdVec, SectionId};
+use crate::id::{FunctionId, Id as _, IdVec, SectionId};
 use crate::layout::LaidOut;
 use crate::merge::{Content, Form, Merged, Relocation, Section, SectionKind};
 use crate::options::{Keeping, ResolvedRelocations};
 
+pub(crate) use recode::{Moves, recode};
 use resolve::{Resolver, World};
 
 /// Bytes of one section, and what the driver still has to patch in them.
@@ -46,6 +48,8 @@ pub(crate) struct Relocated<'d> {
     pub(crate) sections: IdVec<SectionId, Patched<'d>>,
     /// The native twins of the Mercury generation.
     pub(crate) native: IdVec<SectionId, Option<Patched<'d>>>,
+    /// Functions whose native code was made anew.
+    pub(crate) moves: FxHashMap<FunctionId, Moves>,
 }
 
 /// Applies every relocation of the live sections.
@@ -116,6 +120,7 @@ pub(crate) fn relocate<'d>(
         laid_out,
         sections,
         native,
+        moves: FxHashMap::default(),
     })
 }
 
@@ -193,15 +198,6 @@ fn relocate_native<'d>(
     }
     if twin.shares_bytes {
         shared_bytes.clone_from(&patched.bytes);
-    }
-    if let Some(function) = section.function.filter(|_| resolver.is_executable()) {
-        let function = &laid_out.pruned.merged.functions[function];
-        let tables = function.native.table_branches();
-        if function.is_entry
-            && let Some(code) = scoreboards::without_stack_pointer(&patched.bytes, &tables)
-        {
-            patched.bytes = Cow::Owned(code);
-        }
     }
     if lines::is_table(&section.name) {
         patched = lines::rebuild(laid_out, id, &twin.relocations, patched, units)?;

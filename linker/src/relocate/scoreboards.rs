@@ -13,7 +13,7 @@
 //! scoreboards of all that it can have waited for.
 
 mod flow;
-mod instruction;
+pub(super) mod instruction;
 
 use crate::bits::Bits;
 use crate::merge::TableBranch;
@@ -89,7 +89,10 @@ fn renumbered(code: &[u8], events: &[Event], flow: &Flow, boards: &[u8]) -> Vec<
     flow.walk(events, |index, before, own| {
         let instruction = &mut code[index * INSTRUCTION..][..INSTRUCTION];
         let waits = Control::of(instruction).waits();
-        let mut moved = 0;
+        let mut moved = match instruction::waits_for_all(instruction) {
+            true => waits,
+            false => 0,
+        };
         for board in (0..BOARDS).filter(|board| waits >> board & 1 == 1) {
             let mut held = before.events(board).peekable();
             // A wait for nothing is no harm.
@@ -143,7 +146,7 @@ impl<'c> Numbering<'c> {
         let spans = flow.spans(self.events);
         flow.walk(self.events, |index, before, own| {
             let instruction = &self.code[index * INSTRUCTION..][..INSTRUCTION];
-            let waits = Control::of(instruction).waits();
+            let waits = instruction::releases(instruction);
             let mut held = before.clone();
             held.wait(waits);
             let spans = spans.get(index).into_iter().flat_map(Bits::iter);
@@ -167,6 +170,10 @@ impl<'c> Numbering<'c> {
                     if was_write || !is_write || waits >> board & 1 == 0 {
                         held_around.take(board, other);
                     }
+                }
+                // The compiler did not count on what it took all the same.
+                if held.events(old).next().is_none() && held_around.events(old).next().is_some() {
+                    held_around.clone_from(&held);
                 }
                 let board = match index {
                     0 => NO_BOARD,

@@ -4,7 +4,7 @@ use crate::bits::Bits;
 use crate::merge::TableBranch;
 
 use super::Event;
-use super::instruction::{BOARDS, Control, INSTRUCTION, Next, next};
+use super::instruction::{BOARDS, INSTRUCTION, Next, next, releases};
 
 /// The events that hold each scoreboard.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -112,10 +112,7 @@ impl Flow {
         }
         let first_event = |at| events.partition_point(|event| event.instruction < at);
         let mut flow = Self {
-            waits: instructions
-                .iter()
-                .map(|i| Control::of(i).waits())
-                .collect(),
+            waits: instructions.iter().map(|i| releases(i)).collect(),
             first_event: (0..=instructions.len()).map(first_event).collect(),
             entries: vec![None; instructions.len() + 1],
             starts,

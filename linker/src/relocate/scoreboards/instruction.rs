@@ -1,7 +1,7 @@
 //! The bits of native instructions that matter for scoreboards.
 
 /// Bytes of one instruction.
-pub(super) const INSTRUCTION: usize = 16;
+pub(in crate::relocate) const INSTRUCTION: usize = 16;
 /// How many scoreboards there are.
 pub(super) const BOARDS: u8 = 6;
 /// What stands for none.
@@ -21,21 +21,21 @@ pub(super) fn opcode(instruction: &[u8]) -> u16 {
 }
 
 /// The opcode of all forms.
-pub(super) fn operation(instruction: &[u8]) -> u16 {
+pub(in crate::relocate) fn operation(instruction: &[u8]) -> u16 {
     opcode(instruction) & 0x1ff
 }
 
 /// How an instruction waits for others, and what it takes itself: bits 105 to
 /// 121.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Control(u32);
+pub(in crate::relocate) struct Control(u32);
 
 impl Control {
     const WORD: usize = 12;
     const SHIFT: u32 = 9;
     const BOARDS_AND_WAITS: u32 = 0x1_ffe0;
 
-    pub(super) fn of(instruction: &[u8]) -> Self {
+    pub(in crate::relocate) fn of(instruction: &[u8]) -> Self {
         Self(word(instruction) >> Self::SHIFT)
     }
 
@@ -50,7 +50,7 @@ impl Control {
     }
 
     /// One bit for each scoreboard that must be free.
-    pub(super) fn waits(self) -> u8 {
+    pub(in crate::relocate) fn waits(self) -> u8 {
         (self.0 >> 11 & 63) as u8
     }
 
@@ -124,9 +124,27 @@ pub(super) fn depbar(instruction: &[u8]) -> Option<u8> {
     (word as u16 & 0x1ff == DEPBAR && others == 0 && board < BOARDS).then_some(board)
 }
 
+/// Whether the instruction is what ends a memory barrier, `CCTL` or `NOP`, and
+/// waits for all scoreboards.
+pub(super) fn waits_for_all(instruction: &[u8]) -> bool {
+    const CCTL: u16 = 0x18f;
+    const NOP: u16 = 0x118;
+    const ALL: u8 = (1 << BOARDS) - 1;
+    matches!(operation(instruction), CCTL | NOP) && Control::of(instruction).waits() == ALL
+}
+
+/// One bit for each scoreboard that an instruction waits for, so that later
+/// ones need not. The compiler does not count on those that wait for all.
+pub(super) fn releases(instruction: &[u8]) -> u8 {
+    match waits_for_all(instruction) {
+        true => 0,
+        false => Control::of(instruction).waits(),
+    }
+}
+
 /// Where control goes behind an instruction.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Next {
+pub(in crate::relocate) enum Next {
     /// To the next instruction.
     Through,
     /// Nowhere.
@@ -150,7 +168,7 @@ pub(super) enum Next {
 }
 
 /// Where control goes behind the instruction at `offset`.
-pub(super) fn next(instruction: &[u8], offset: u64) -> Next {
+pub(in crate::relocate) fn next(instruction: &[u8], offset: u64) -> Next {
     const CONTROL: std::ops::RangeInclusive<u16> = 0x140..=0x15f;
     /// Bits behind the offset of a branch without condition.
     const ALWAYS: u64 = 0xe0;

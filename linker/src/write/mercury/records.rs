@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
-use crate::cubin::{Format, InfoCode, InfoRecord as FileRecord};
+use crate::cubin::{Attribute, Format, InfoCode, InfoRecord as FileRecord};
 use crate::finalize::Finalized;
 use crate::id::FunctionId;
 use crate::merge::{InfoRecord, ParameterBank, Payload};
+use crate::relocate::Moves;
 
 use super::super::encode;
 use super::super::numbering::SymbolNumbers;
@@ -62,7 +63,10 @@ pub(super) fn native(
             false => by_code.get_mut(&record.code).and_then(Vec::pop),
         };
         match twin {
-            Some(twin) => twin.encode(&mut bytes),
+            Some(twin) => match finalized.relocated.moves.get(&function) {
+                Some(moves) => encode_moved(twin, moves, &mut bytes),
+                None => twin.encode(&mut bytes),
+            },
             None => bytes.extend(encode::records(std::slice::from_ref(record), symbols)),
         }
     }
@@ -100,6 +104,27 @@ pub(super) fn native(
         }
     }
     bytes
+}
+
+/// Writes a record that follows code that moved.
+fn encode_moved(record: &FileRecord<'_>, moves: &Moves, bytes: &mut Vec<u8>) {
+    /// An offset and what is done to the barrier there.
+    const MBARRIER_WORDS: usize = 4;
+    let step = match (Attribute::decode(record), record.code) {
+        (Attribute::Offsets(_), _) => 1,
+        (_, InfoCode::MBARRIER_INSTR_OFFSETS) => MBARRIER_WORDS,
+        _ => return record.encode(bytes),
+    };
+    let words = record
+        .words()
+        .enumerate()
+        .map(|(index, word)| match index.is_multiple_of(step) {
+            true => moves.of(word.into()) as u32,
+            false => word,
+        });
+    let payload: Vec<u8> = words.flat_map(u32::to_le_bytes).collect();
+    let moved = FileRecord::sized(record.code, &payload);
+    moved.unwrap_or(*record).encode(bytes);
 }
 
 /// Whether the link computes the record or rewrites symbols in it, so that

@@ -1,0 +1,318 @@
+//! Machine code of kernels as nvlink makes it anew from Mercury code.
+//!
+//! An instruction of Mercury code can stand for several of machine code, and
+//! nvlink chooses anew which ones. It sees the whole program where the
+//! compiler saw a file (case `recode`):
+//!
+//! - A kernel that calls nothing outside of it needs no loads of shared memory
+//!   before its memory barriers, and only one barrier where the compiler wrote
+//!   a narrow one before a wide one.
+//! - Where code for debuggers is linked, all kernels report errors before they
+//!   end, and those that call functions have a memory barrier before that.
+//!
+//! The first leaves out what the compiler found necessary, so that this is only
+//! for links that keep what nvlink keeps. Scoreboards are numbered anew in all
+//! links ([`scoreboards`]). What is not known is left as it is.
+
+mod control;
+mod debug;
+mod moves;
+
+use std::borrow::Cow;
+
+use rustc_hash::FxHashMap;
+
+use crate::cubin::{Capsule, StoredInstruction};
+use crate::id::{FunctionId, SectionId};
+use crate::options::{DebugLevel, Keeping};
+
+use super::scoreboards::instruction::{INSTRUCTION, operation};
+use super::{Relocated, debug_registers, scoreboards};
+
+pub(crate) use moves::Moves;
+use moves::Piece;
+
+const CALL_ABSOLUTE: u16 = 0x143;
+const EXIT: u16 = 0x14d;
+const MEMORY_BARRIER: u16 = 0x192;
+/// FENCE.VIEW.ASYNC.
+const ASYNC_FENCE: u16 = 0x1c6;
+
+/// `@!PT LDS RZ, [RZ]`, without what it waits for.
+const IDLE_LOAD: [u8; 12] = [0x84, 0xf9, 0xff, 0xff, 0, 0, 0, 0, 0, 8, 0, 0];
+/// The byte of a memory barrier that says of what kind it is.
+const BARRIER_KIND: usize = 9;
+/// `MEMBAR.ALL.CTA`.
+const NARROW: u8 = 0x80;
+
+/// What reports errors before a kernel ends: `MEMBAR.SC.VC`, `ERRBAR` and
+/// `CGAERRBAR`, the first where the kernel calls functions.
+const REPORT: [[u8; INSTRUCTION]; 3] = [
+    [
+        0x92, 0x79, 0, 0, 0, 0, 0, 0, 0, 0x50, 0, 0, 0, 0xc0, 0x0f, 0,
+    ],
+    [0xab, 0x79, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xc0, 0x0f, 0],
+    [0xab, 0x75, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xec, 0x0f, 0],
+];
+/// The same in code that is not optimized.
+const SLOW_REPORT: [[u8; INSTRUCTION]; 3] = [
+    REPORT[0],
+    [0xab, 0x79, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xc0, 0x3f, 0],
+    [0xab, 0x75, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xde, 0x3f, 0],
+];
+/// An `EXIT` in Mercury code.
+const STORED_EXIT: [u8; INSTRUCTION] = [1, 0x11, 0, 0x0a, 0xf8, 0, 0, 0, 0, 0, 0, 0xf8, 0, 0, 0, 0];
+
+/// Makes the native code of all kernels anew.
+pub(crate) fn recode(relocated: &mut Relocated<'_>, keeping: Keeping, debug: DebugLevel) {
+    let pruned = &relocated.laid_out.pruned;
+    let merged = &pruned.merged;
+    if !merged.target.has_mercury() || !merged.image.is_executable() {
+        return;
+    }
+    let has_variables = merged.sections.enumerate().any(|(id, section)| {
+        let twin = relocated.native[id].as_ref();
+        debug_registers::is_table(&section.name) && twin.is_some_and(|t| !t.bytes.is_empty())
+    });
+    let wanted = Wanted {
+        for_debuggers: debug != DebugLevel::None || has_variables,
+        is_lone: debug == DebugLevel::None,
+    };
+    let kernels: Vec<(FunctionId, SectionId)> = pruned
+        .entries()
+        .filter_map(|function| Some((function, merged.functions[function].text?)))
+        .collect();
+    let mut moves = FxHashMap::default();
+    for (function, section) in kernels {
+        let Some(native) = &mut relocated.native[section] else {
+            continue;
+        };
+        let tables = merged.functions[function].native.table_branches();
+        if wanted.is_lone
+            && let Some(code) = scoreboards::without_stack_pointer(&native.bytes, &tables)
+        {
+            native.bytes = Cow::Owned(code);
+        }
+        let capsule = &mut relocated.sections[section].bytes;
+        if keeping == Keeping::AsNvlink
+            && let Some(recoded) = Recoded::new(&native.bytes, capsule, &wanted)
+        {
+            native.bytes = Cow::Owned(recoded.code);
+            *capsule = Cow::Owned(recoded.capsule);
+            for relocation in native.kept.iter_mut().chain(&mut native.resolved) {
+                relocation.offset = recoded.moves.of(relocation.offset);
+            }
+            moves.insert(function, recoded.moves);
+        }
+    }
+    if !moves.is_empty() {
+        debug::follow(relocated, &moves);
+    }
+    relocated.moves = moves;
+}
+
+/// What a link wants of the code of kernels.
+struct Wanted {
+    /// Whether kernels report errors before they end.
+    for_debuggers: bool,
+    /// Whether a kernel that calls nothing counts as one. A link for debuggers
+    /// takes none for that.
+    is_lone: bool,
+}
+
+/// The code of a kernel after it was made anew.
+struct Recoded {
+    code: Vec<u8>,
+    capsule: Vec<u8>,
+    moves: Moves,
+}
+
+impl Recoded {
+    /// `None` where nothing changes, and where it is not known what would.
+    fn new(code: &[u8], capsule: &[u8], wanted: &Wanted) -> Option<Self> {
+        let parsed = Capsule::parse(capsule).ok()?;
+        let machine: Vec<&[u8; INSTRUCTION]> = code.as_chunks().0.iter().collect();
+        let has = |wanted: u16| machine.iter().any(|i| operation(*i) == wanted);
+        let choice = Choice {
+            calls: !wanted.is_lone || has(CALL_ABSOLUTE),
+            has_async_fence: has(ASYNC_FENCE),
+            for_debuggers: wanted.for_debuggers,
+        };
+        let mut pieces = Vec::with_capacity(machine.len());
+        let mut groups = Vec::new();
+        let mut stored = parsed.stored.iter().peekable();
+        for index in 0..parsed.instructions {
+            let own = stored.next_if(|stored| stored.index == index);
+            let count = own.map_or(1, count);
+            let start = groups.last().map_or(0, |group: &Group<'_>| group.end);
+            let group = Group {
+                stored: own.copied(),
+                start,
+                end: start + count,
+            };
+            let old = machine.get(group.start..group.end)?;
+            pieces.extend(choice.pieces(&group, old)?);
+            groups.push(group);
+        }
+        let is_same = pieces.len() == machine.len()
+            && pieces.iter().all(|piece| matches!(piece, Piece::Old(_)));
+        if is_same || groups.last()?.end != machine.len() {
+            return None;
+        }
+        let (code, moves, padding) = moves::apply(&machine, pieces)?;
+        let capsule = write_capsule(&parsed, &groups, &choice, &machine, padding)?;
+        Some(Self {
+            code,
+            capsule,
+            moves,
+        })
+    }
+}
+
+/// How many machine instructions a stored one stands for.
+fn count(stored: &StoredInstruction<'_>) -> usize {
+    match stored.bytes {
+        [mark @ (0x50 | 0xd0 | 0x51 | 0xd1), half, ..] => {
+            2 * usize::from(*half) + usize::from(mark >> 7)
+        }
+        _ => 1,
+    }
+}
+
+/// A Mercury instruction and the machine instructions that it stands for.
+struct Group<'c> {
+    stored: Option<StoredInstruction<'c>>,
+    start: usize,
+    end: usize,
+}
+
+/// What decides which machine instructions are chosen.
+struct Choice {
+    /// Whether the kernel may call functions outside of it.
+    calls: bool,
+    has_async_fence: bool,
+    for_debuggers: bool,
+}
+
+impl Choice {
+    /// The machine instructions of a group; `None` if they are not known.
+    fn pieces(&self, group: &Group<'_>, old: &[&[u8; INSTRUCTION]]) -> Option<Vec<Piece>> {
+        let same = group.start..group.end;
+        if self.ends(old) {
+            return self.end(group, old);
+        }
+        if self.calls || !old.iter().any(|i| operation(*i) == MEMORY_BARRIER) {
+            return Some(same.map(Piece::Old).collect());
+        }
+        let is_narrow_needless = !self.has_async_fence && has_wide_barrier(old);
+        let is_needless = |instruction: &[u8; INSTRUCTION]| {
+            instruction.starts_with(&IDLE_LOAD)
+                || is_narrow_barrier(instruction) && is_narrow_needless
+        };
+        let kept = same
+            .zip(old)
+            .filter(|(_, instruction)| !is_needless(instruction));
+        Some(kept.map(|(index, _)| Piece::Old(index)).collect())
+    }
+
+    /// Whether a group is the end of a kernel that says more or less there.
+    fn ends(&self, old: &[&[u8; INSTRUCTION]]) -> bool {
+        self.for_debuggers && old.last().is_some_and(|i| operation(*i) == EXIT)
+    }
+
+    /// The end of a kernel.
+    fn end(&self, group: &Group<'_>, old: &[&[u8; INSTRUCTION]]) -> Option<Vec<Piece>> {
+        let same = group.start..group.end;
+        let same_operations = |reports: &[[u8; INSTRUCTION]]| {
+            let operations = reports.iter().map(|i| operation(i));
+            old[..old.len() - 1]
+                .iter()
+                .map(|i| operation(*i))
+                .eq(operations)
+        };
+        let first = usize::from(!self.calls);
+        if same_operations(&REPORT[first..]) {
+            return Some(same.map(Piece::Old).collect());
+        }
+        if same_operations(&REPORT) {
+            return Some(same.skip(1).map(Piece::Old).collect());
+        }
+        let is_plain = old.len() == 1 && group.stored.is_none() && control::is_plain_exit(old[0]);
+        let report = match control::waits_for_first_two(old[0]) {
+            true => SLOW_REPORT,
+            false => REPORT,
+        };
+        let new = report.into_iter().skip(first).map(Piece::New);
+        is_plain.then(|| new.chain([Piece::Old(group.start)]).collect())
+    }
+
+    /// How many machine instructions Mercury code says a group has; `None` if
+    /// it says the same as before.
+    fn count(&self, group: &Group<'_>, old: &[&[u8; INSTRUCTION]]) -> Option<usize> {
+        let count = self.pieces(group, old)?.len();
+        (count != old.len()).then_some(count)
+    }
+}
+
+/// Whether there is a memory barrier that is more than a narrow one.
+fn has_wide_barrier(instructions: &[&[u8; INSTRUCTION]]) -> bool {
+    let mut barriers = instructions
+        .iter()
+        .filter(|i| operation(**i) == MEMORY_BARRIER);
+    barriers.any(|i| !is_narrow_barrier(i))
+}
+
+fn is_narrow_barrier(instruction: &[u8; INSTRUCTION]) -> bool {
+    operation(instruction) == MEMORY_BARRIER && instruction[BARRIER_KIND] == NARROW
+}
+
+/// The Mercury code with other counts. What fills up the machine code behind
+/// its end is counted by the last instruction.
+fn write_capsule(
+    capsule: &Capsule<'_>,
+    groups: &[Group<'_>],
+    choice: &Choice,
+    machine: &[&[u8; INSTRUCTION]],
+    padding: isize,
+) -> Option<Vec<u8>> {
+    let mut bitmap = capsule.bitmap.to_vec();
+    let mut stored = Vec::new();
+    for (index, group) in groups.iter().enumerate() {
+        let old = &machine[group.start..group.end];
+        let is_last = index + 1 == groups.len();
+        let new = match is_last {
+            true => Some(old.len().checked_add_signed(padding)?),
+            false => choice.count(group, old),
+        };
+        match (&group.stored, new) {
+            (Some(stored_one), None) => stored.extend_from_slice(stored_one.bytes),
+            (None, None) => {}
+            (Some(stored_one), Some(count)) => {
+                let (mark, rest) = stored_one.bytes.split_at_checked(2)?;
+                stored.extend(marked(mark[0], count)?);
+                stored.extend_from_slice(rest);
+            }
+            (None, Some(_)) if is_last => return None,
+            (None, Some(count)) => {
+                *bitmap.get_mut(index / 8)? &= !(1 << (index % 8));
+                stored.extend(marked(0x51, count)?);
+                stored.extend_from_slice(&STORED_EXIT);
+            }
+        }
+    }
+    let mut bytes = Vec::new();
+    for word in [capsule.text_section, capsule.marker, capsule.instructions] {
+        bytes.extend(word.to_le_bytes());
+    }
+    bytes.append(&mut bitmap);
+    bytes.append(&mut stored);
+    Some(bytes)
+}
+
+/// A prefix that says how many machine instructions there are.
+fn marked(mark: u8, count: usize) -> Option<[u8; 2]> {
+    let kind = mark & 0x7f;
+    let is_prefix = matches!(kind, 0x50 | 0x51);
+    let half = u8::try_from(count / 2).ok()?;
+    is_prefix.then_some([kind | (count as u8 & 1) << 7, half])
+}

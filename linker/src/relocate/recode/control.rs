@@ -1,0 +1,78 @@
+//! The bits of control instructions that matter where code moves.
+
+use super::super::scoreboards::instruction::{Control, INSTRUCTION, Next, next, operation};
+
+const BRANCH: u16 = 0x147;
+const CALL_RELATIVE: u16 = 0x144;
+const BSSY: u16 = 0x145;
+/// What names no place in the code: BSYNC, BREAK, CALL.ABS, YIELD, EXIT, BMOV,
+/// BPT and NANOSLEEP.
+const WITHOUT_PLACE: [u16; 9] = [
+    0x141, 0x142, 0x143, 0x146, 0x14d, 0x155, 0x156, 0x15c, 0x15d,
+];
+
+/// Whether an `EXIT` is for all threads.
+pub(super) fn is_plain_exit(instruction: &[u8; INSTRUCTION]) -> bool {
+    instruction.starts_with(&[0x4d, 0x79, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 0x03])
+}
+
+/// Whether an instruction waits as all do in code that is not optimized.
+pub(super) fn waits_for_first_two(instruction: &[u8; INSTRUCTION]) -> bool {
+    Control::of(instruction).waits() == 0b11
+}
+
+/// What an instruction has to do with its place.
+pub(super) enum Place {
+    /// Nothing.
+    Any,
+    /// It names another, so many bytes from the next instruction.
+    Distance(i64),
+    /// It is not known.
+    Unknown,
+}
+
+/// What the instruction has to do with its place.
+pub(super) fn place(instruction: &[u8; INSTRUCTION]) -> Place {
+    const CONTROL: std::ops::RangeInclusive<u16> = 0x140..=0x15f;
+    const WARPSYNC: u16 = 0x148;
+    match operation(instruction) {
+        BSSY => {
+            let [.., a, b, c, d] = *instruction.first_chunk::<8>().expect("sixteen bytes");
+            Place::Distance(i32::from_le_bytes([a, b, c, d]).into())
+        }
+        BRANCH | CALL_RELATIVE | WARPSYNC => match next(instruction, 0) {
+            Next::To(target)
+            | Next::Either(target)
+            | Next::Call(target)
+            | Next::Collective(target) => {
+                Place::Distance(target.wrapping_sub(INSTRUCTION as u64) as i64)
+            }
+            Next::Through => Place::Any,
+            _ => Place::Unknown,
+        },
+        operation if WITHOUT_PLACE.contains(&operation) => Place::Any,
+        operation if CONTROL.contains(&operation) => Place::Unknown,
+        _ => Place::Any,
+    }
+}
+
+/// The instruction with another distance; `None` if it cannot be as far.
+pub(super) fn with_distance(
+    instruction: &[u8; INSTRUCTION],
+    distance: i64,
+) -> Option<[u8; INSTRUCTION]> {
+    let mut changed = *instruction;
+    if operation(instruction) == BSSY {
+        let distance = i32::try_from(distance).ok()?;
+        changed[4..8].copy_from_slice(&distance.to_le_bytes());
+        return Some(changed);
+    }
+    // In units of four bytes: eight bits, and forty-eight others further up.
+    const LOW: u128 = 0xff << 16;
+    const HIGH: u128 = 0xffff_ffff_ffff << 34;
+    let units = (distance / 4) as u128;
+    let fields = (units & 0xff) << 16 | (units >> 8 & 0xffff_ffff_ffff) << 34;
+    let word = u128::from_le_bytes(changed) & !(LOW | HIGH) | fields;
+    changed = word.to_le_bytes();
+    matches!(place(&changed), Place::Distance(d) if d == distance).then_some(changed)
+}

@@ -1,0 +1,52 @@
+//! What tells debuggers about code, after the code moved.
+
+use std::collections::HashMap;
+
+use rustc_hash::FxHashMap;
+
+use crate::id::{FunctionId, SymbolId};
+
+use super::super::frames::Frames;
+use super::super::lines;
+use super::{Moves, Relocated, debug_registers};
+
+/// Lets all debug sections follow the code of functions that moved.
+pub(super) fn follow(relocated: &mut Relocated<'_>, moves: &FxHashMap<FunctionId, Moves>) {
+    let merged = &relocated.laid_out.pruned.merged;
+    let by_name: HashMap<&[u8], &Moves> = moves
+        .iter()
+        .map(|(&function, moves)| {
+            let symbol = merged.functions[function].symbol;
+            (merged.symbols[symbol].name.as_bytes(), moves)
+        })
+        .collect();
+    // It names units of line tables by their offsets.
+    let has_debug_info = merged
+        .sections
+        .iter()
+        .any(|section| section.name == ".debug_info");
+    for (id, section) in merged.sections.enumerate() {
+        let Some(native) = &mut relocated.native[id] else {
+            continue;
+        };
+        let moves_of = |symbol: SymbolId| moves.get(&merged.symbols[symbol].function?);
+        for relocation in native.kept.iter_mut().filter(|r| r.addend > 0) {
+            if let Some(moves) = moves_of(relocation.symbol) {
+                relocation.addend = moves.entry(relocation.addend as u64) as i64;
+            }
+        }
+        if debug_registers::is_table(&section.name) {
+            debug_registers::follow(&mut native.bytes, &by_name);
+        }
+        if lines::is_table(&section.name)
+            && let Some(followed) = lines::follow(native, !has_debug_info, moves_of)
+        {
+            *native = followed;
+        }
+        if section.name == ".debug_frame"
+            && let Ok(frames) = Frames::parse(&native.bytes)
+        {
+            frames.follow(native.bytes.to_mut(), &native.kept, moves_of);
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! Instructions that move within their function.
+
+use super::super::scoreboards::instruction::INSTRUCTION;
+use super::control::{Place, place, with_distance};
+
+/// Functions fill up whole units of code, and then one more.
+const UNIT: usize = 128 / INSTRUCTION;
+
+/// One instruction of the new code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Piece {
+    /// The old one of this number.
+    Old(usize),
+    /// One that was not there.
+    New([u8; INSTRUCTION]),
+}
+
+/// Where the instructions of a function went.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Moves {
+    /// The new number of each old instruction. For one that is gone, that of
+    /// what comes behind it.
+    numbers: Vec<usize>,
+    /// The same, or the first new one that stands before it.
+    entries: Vec<usize>,
+    /// How long the code is now.
+    size: u64,
+}
+
+impl Moves {
+    /// Where an offset in the code went, the end of the code included.
+    pub(crate) fn of(&self, offset: u64) -> u64 {
+        self.place(&self.numbers, offset)
+    }
+
+    /// Where control comes that came to an offset in the code.
+    pub(crate) fn entry(&self, offset: u64) -> u64 {
+        self.place(&self.entries, offset)
+    }
+
+    fn place(&self, places: &[usize], offset: u64) -> u64 {
+        const SIZE: u64 = INSTRUCTION as u64;
+        match places.get((offset / SIZE) as usize) {
+            Some(&number) => number as u64 * SIZE + offset % SIZE,
+            None => self.size,
+        }
+    }
+
+    /// How long the code is now.
+    pub(crate) fn size(&self) -> u64 {
+        self.size
+    }
+}
+
+/// The new code, where everything went, and how many instructions more fill up
+/// its end. `None` if some instruction cannot move.
+pub(super) fn apply(
+    old: &[&[u8; INSTRUCTION]],
+    pieces: Vec<Piece>,
+) -> Option<(Vec<u8>, Moves, isize)> {
+    let filling = **old.last()?;
+    let is_filling = |piece: &Piece| matches!(piece, Piece::Old(i) if *old[*i] == filling);
+    let body = pieces.len() - pieces.iter().rev().take_while(|p| is_filling(p)).count();
+    let old_body = old.len() - old.iter().rev().take_while(|i| ***i == filling).count();
+    let length = |body: usize| body.next_multiple_of(UNIT) + UNIT;
+    if length(old_body) != old.len() {
+        return None;
+    }
+    let padding = (length(body) - body) as isize - (old.len() - old_body) as isize;
+
+    // Where control comes to what an old instruction did, and itself.
+    let mut entries = vec![None; old.len() + 1];
+    let mut numbers = vec![None; old.len() + 1];
+    let mut first_new = None;
+    for (number, piece) in pieces[..body].iter().enumerate() {
+        match *piece {
+            Piece::New(_) => first_new = first_new.or(Some(number)),
+            Piece::Old(index) => {
+                entries[index] = Some(first_new.take().unwrap_or(number));
+                numbers[index] = Some(number);
+            }
+        }
+    }
+    let fill_gaps = |places: Vec<Option<usize>>| -> Vec<usize> {
+        let mut next = length(body);
+        let mut filled: Vec<usize> = places
+            .iter()
+            .enumerate()
+            .rev()
+            .map(|(index, place)| {
+                next = place.unwrap_or(match index >= old_body {
+                    true => (body + index - old_body).min(length(body)),
+                    false => next,
+                });
+                next
+            })
+            .collect();
+        filled.reverse();
+        filled
+    };
+    let (mut entries, mut numbers) = (fill_gaps(entries), fill_gaps(numbers));
+    entries.truncate(old.len());
+    numbers.truncate(old.len());
+
+    let bytes = |number: usize| (number * INSTRUCTION) as i64;
+    let mut code = Vec::with_capacity(length(body) * INSTRUCTION);
+    for (number, piece) in pieces[..body].iter().enumerate() {
+        let index = match *piece {
+            Piece::New(instruction) => {
+                code.extend(instruction);
+                continue;
+            }
+            Piece::Old(index) => index,
+        };
+        match place(old[index]) {
+            Place::Any => code.extend(old[index]),
+            Place::Unknown => return None,
+            Place::Distance(distance) => {
+                let target = bytes(index + 1).checked_add(distance)?;
+                let target = usize::try_from(target).ok()?;
+                let is_instruction = target.is_multiple_of(INSTRUCTION);
+                let target = *entries.get(target / INSTRUCTION)?;
+                let distance = bytes(target) - bytes(number + 1);
+                let moved = with_distance(old[index], distance)?;
+                code.extend(is_instruction.then_some(moved)?);
+            }
+        }
+    }
+    code.extend(filling.repeat(length(body) - body));
+    let moves = Moves {
+        numbers,
+        entries,
+        size: code.len() as u64,
+    };
+    Some((code, moves, padding))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOP: [u8; INSTRUCTION] = [0x18, 0x79, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xc0, 0x0f, 0];
+    /// A branch to itself, as behind every kernel.
+    const STOP: [u8; INSTRUCTION] = [
+        0x47, 0x79, 0xfc, 0, 0xfc, 0xff, 0xff, 0xff, 0xff, 0xff, 0x83, 0x03, 0, 0xc0, 0x0f, 0,
+    ];
+
+    #[test]
+    fn branches_follow_their_targets() {
+        let mut old = [NOP; 2 * UNIT];
+        old[0] = with_distance(&STOP, 2 * INSTRUCTION as i64).unwrap();
+        (old[1][2], old[2][2], old[3]) = (1, 2, STOP);
+        let old: Vec<_> = old.iter().collect();
+        let mut pieces: Vec<_> = (0..old.len()).map(Piece::Old).collect();
+        pieces.remove(1);
+        let (code, moves, padding) = apply(&old, pieces).unwrap();
+        assert_eq!(code.len(), old.len() * INSTRUCTION);
+        assert_eq!(padding, 1);
+        assert_eq!(code[..INSTRUCTION], with_distance(&STOP, 16).unwrap());
+        assert_eq!(code[2 * INSTRUCTION..][..INSTRUCTION], STOP);
+        assert_eq!(
+            [0, 16, 32, 48, 256].map(|at| moves.of(at)),
+            [0, 16, 16, 32, 256]
+        );
+    }
+
+    #[test]
+    fn control_comes_to_what_is_new_first() {
+        let mut old = [NOP; 2 * UNIT];
+        (old[0], old[1][2]) = (with_distance(&STOP, 0).unwrap(), 1);
+        let old: Vec<_> = old.iter().collect();
+        let mut pieces: Vec<_> = (0..old.len()).map(Piece::Old).collect();
+        pieces.insert(1, Piece::New([9; INSTRUCTION]));
+        let (code, moves, _) = apply(&old, pieces).unwrap();
+        assert_eq!(code[..INSTRUCTION], *old[0]);
+        assert_eq!(moves.of(16), 32);
+    }
+}
