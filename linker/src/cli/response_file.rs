@@ -5,19 +5,29 @@
 //! themselves. In options files, a backslash makes the next character stand
 //! for itself; in lists it is a character like any other. Single quotes mean
 //! nothing. The case `options_file` shows it.
+//!
+//! nvlink drops the quotes of options files last, when it no longer knows
+//! which of them stand for themselves: all go but those behind a backslash
+//! that is part of the text.
 
-/// A double quote that nothing closes.
+use crate::inputs::Behaviour;
+
+/// A character that cannot be what it should be: a quote that nothing closes,
+/// or a backslash with nothing behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct StrayQuote;
+pub(super) enum Stray {
+    Quote,
+    Backslash,
+}
 
 /// The arguments in the text of an options file.
-pub(super) fn arguments(text: &str) -> Result<Vec<String>, StrayQuote> {
-    split(text, char::is_whitespace, true)
+pub(super) fn arguments(text: &str, behaviour: Behaviour) -> Result<Vec<String>, Stray> {
+    split(text, char::is_whitespace, Backslash::Escapes(behaviour))
 }
 
 /// The items of a list, without blanks around them; empty ones do not count.
-pub(super) fn items(text: &str) -> Result<Vec<String>, StrayQuote> {
-    let items = split(text, |c| c == ',', false)?;
+pub(super) fn items(text: &str) -> Result<Vec<String>, Stray> {
+    let items = split(text, |c| c == ',', Backslash::Plain)?;
     let items = items.iter().map(|item| item.trim());
     Ok(items
         .filter(|item| !item.is_empty())
@@ -25,32 +35,52 @@ pub(super) fn items(text: &str) -> Result<Vec<String>, StrayQuote> {
         .collect())
 }
 
+/// What a backslash is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Backslash {
+    Plain,
+    Escapes(Behaviour),
+}
+
 fn split(
     text: &str,
     separates: impl Fn(char) -> bool,
-    escapes: bool,
-) -> Result<Vec<String>, StrayQuote> {
+    backslash: Backslash,
+) -> Result<Vec<String>, Stray> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut quoted = false;
+    // The one before in the same word, quotes included.
+    let mut previous = None;
     let mut characters = text.chars();
     while let Some(character) = characters.next() {
-        match character {
-            '"' => {
-                quoted = !quoted;
-                word.get_or_insert_default();
-            }
-            '\\' if escapes => {
-                if let Some(next) = characters.next() {
-                    word.get_or_insert_default().push(next);
-                }
-            }
-            _ if separates(character) && !quoted => words.extend(word.take()),
-            _ => word.get_or_insert_default().push(character),
+        let (character, is_escaped) = match (character, backslash) {
+            ('\\', Backslash::Escapes(behaviour)) => match (characters.next(), behaviour) {
+                (Some(next), _) => (next, true),
+                (None, Behaviour::Own) => break,
+                (None, Behaviour::Nvlink) => return Err(Stray::Backslash),
+            },
+            _ => (character, false),
+        };
+        if separates(character) && !quoted && !is_escaped {
+            words.extend(word.take());
+            previous = None;
+            continue;
         }
+        let word = word.get_or_insert_default();
+        let is_quote = character == '"';
+        quoted ^= is_quote && !is_escaped;
+        let is_dropped = match backslash {
+            Backslash::Escapes(Behaviour::Nvlink) => previous != Some('\\'),
+            Backslash::Escapes(Behaviour::Own) | Backslash::Plain => !is_escaped,
+        };
+        if !(is_quote && is_dropped) {
+            word.push(character);
+        }
+        previous = Some(character);
     }
     words.extend(word);
-    if quoted { Err(StrayQuote) } else { Ok(words) }
+    if quoted { Err(Stray::Quote) } else { Ok(words) }
 }
 
 #[cfg(test)]
@@ -60,14 +90,33 @@ mod tests {
     #[test]
     fn words_as_nvlink_takes_them() {
         let check = |text: &str, expected: &[&str]| {
-            assert_eq!(arguments(text).unwrap(), expected, "{text}");
+            assert_eq!(arguments(text, Behaviour::Own).unwrap(), expected, "{text}");
         };
         check("", &[]);
         check(" -v\n\n\t-arch\r\nsm_90 ", &["-v", "-arch", "sm_90"]);
         check("\"a b.o\" a\\ b.o", &["a b.o", "a b.o"]);
         check("\"a\"\"b\".o \"\" 'a b'", &["ab.o", "", "'a", "b'"]);
         check(r#""a\\b" a\b \"a"#, &["a\\b", "ab", "\"a"]);
-        assert_eq!(arguments("a \"b"), Err(StrayQuote));
+        assert_eq!(arguments("a \"b", Behaviour::Own), Err(Stray::Quote));
+    }
+
+    /// Each text was given to nvlink 13.0.88.
+    #[test]
+    fn quotes_of_nvlink_may_stay_or_go() {
+        let check = |text: &str, expected: &[&str]| {
+            let words = arguments(text, Behaviour::Nvlink).unwrap();
+            assert_eq!(words, expected, "{text}");
+        };
+        check(r#""a b" c"#, &["a b", "c"]);
+        check(r#"\"a b\" \"a"#, &["a", "b", "a"]);
+        check(r#"a\\"b c".o"#, &[r#"a\"b c.o"#]);
+        check(r#""a\\" b"#, &[r#"a\""#, "b"]);
+        check(r#"a\\\"b"#, &[r#"a\"b"#]);
+        check(r#"a\\\\"b c".o"#, &[r#"a\\"b c.o"#]);
+        check(r#"\""#, &[""]);
+        let stray = |text| arguments(text, Behaviour::Nvlink);
+        assert_eq!(stray("a\\"), Err(Stray::Backslash));
+        assert_eq!(stray("\"a\\"), Err(Stray::Backslash));
     }
 
     #[test]
@@ -80,6 +129,6 @@ mod tests {
         check("", &[]);
         check("\"a,b\",c d", &["a,b", "c d"]);
         check("a\\,b ", &["a\\", "b"]);
-        assert_eq!(items("\\\"a"), Err(StrayQuote));
+        assert_eq!(items("\\\"a"), Err(Stray::Quote));
     }
 }

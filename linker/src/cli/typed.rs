@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 
 use super::flags::{FLAGS, Flag, Group, Spelling, Value};
 use super::messages::Format;
-use super::response_file::{self, StrayQuote};
+use super::response_file::{self, Stray};
 use crate::arch::Sm;
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::inputs::Behaviour;
 
 /// How many options files may lie in one another.
 const MAX_NESTED_FILES: usize = 15;
@@ -184,7 +185,7 @@ impl Parser<'_> {
         match spelling.value {
             Value::Nothing | Value::Text => {}
             Value::List => {
-                for item in response_file::items(text).map_err(stray_quote)? {
+                for item in response_file::items(text).map_err(stray)? {
                     if spelling.flag == Flag::OptionsFile {
                         self.options_file(Path::new(&item), depth)?;
                     } else {
@@ -276,7 +277,11 @@ impl Parser<'_> {
                 format!("options file '{shown}' is not valid UTF-8"),
             )
         })?;
-        let arguments = response_file::arguments(&text).map_err(stray_quote)?;
+        let behaviour = match self.compat {
+            true => Behaviour::Nvlink,
+            false => Behaviour::Own,
+        };
+        let arguments = response_file::arguments(&text, behaviour).map_err(stray)?;
         self.arguments(arguments.into_iter().map(OsString::from), depth + 1)
     }
 }
@@ -392,8 +397,13 @@ fn undefined_value(spelling: &Spelling, text: &str) -> Diagnostic {
     )
 }
 
-fn stray_quote(_: StrayQuote) -> Diagnostic {
-    fatal("stray-quote", "Stray '\"' character")
+fn stray(what: Stray) -> Diagnostic {
+    let character = match what {
+        Stray::Quote => "\"",
+        // nvlink shows the end of the text instead.
+        Stray::Backslash => "",
+    };
+    fatal("stray-quote", format!("Stray '{character}' character"))
 }
 
 fn fatal(code: &'static str, text: impl Into<String>) -> Diagnostic {

@@ -5,6 +5,7 @@
 //# Write: options.txt = -arch=sm_{sm} -v
 //# Write: quoted.txt = "a.cubin" b.cubin
 //# Write: single-quoted.txt = 'a.cubin' b.cubin
+//# Write: escaped.txt = a\\"b c".cubin "d\"e.cubin"
 //# Link: out.cubin = -optf inputs.txt
 //# Link: long.cubin = --options-file inputs.txt
 //# LinkExactly: both.cubin = -optf options.txt -optf inputs.txt -o both.cubin
@@ -13,6 +14,10 @@
 //# Link: single-quoted.cubin = -optf single-quoted.txt
 //# ExpectExit: 1
 //# ExpectText: fatal   : Could not open input file ''a.cubin''
+//# CompareText
+//# Link: escaped.cubin = -optf escaped.txt
+//# ExpectExit: 1
+//# ExpectText: fatal   : Could not open input file 'a\"b c.cubin'
 //# CompareText
 extern __device__ int f(int);
 __global__ void k(int *p) { *p = f(*p); }
