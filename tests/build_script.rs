@@ -14,10 +14,10 @@ use rustnvlink_tests::toolkit::Toolkit;
 use tempfile::TempDir;
 
 /// A package that publishes a device function, one whose kernel calls it, and one that brings its device code compiled.
-const FILES: [(&str, &str); 10] = [
+const FILES: [(&str, &str); 14] = [
     (
         "Cargo.toml",
-        "[workspace]\nresolver = \"3\"\nmembers = [\"noise\", \"app\", \"embedded\"]\n",
+        "[workspace]\nresolver = \"3\"\nmembers = [\"noise\", \"app\", \"by-cmake\", \"embedded\"]\n",
     ),
     (
         "noise/build.rs",
@@ -47,6 +47,26 @@ const FILES: [(&str, &str); 10] = [
          fn main() { println!(\"launched: {}\", unsafe { launch() }); }",
     ),
     (
+        "by-cmake/build.rs",
+        "fn main() { let mut config = cudalink_build::cmake::Config::new(\"device\");\n\
+         cudalink_build::Build::new().file(\"../app/app.cu\").include(\"../app/headers\").arch(\"sm_90\")\n\
+         .cmake_library(&mut config, \"quiet\").compile(\"app\"); }",
+    ),
+    (
+        "by-cmake/device/CMakeLists.txt",
+        "cmake_minimum_required(VERSION 3.25)\nproject(Device LANGUAGES CUDA)\n\
+         add_library(quiet STATIC quiet.cu)\n",
+    ),
+    (
+        "by-cmake/device/quiet.cu",
+        "__device__ int noise(int x) { return x; }",
+    ),
+    (
+        "by-cmake/src/main.rs",
+        "unsafe extern \"C\" { fn launch() -> i32; }\n\
+         fn main() { println!(\"launched: {}\", unsafe { launch() }); }",
+    ),
+    (
         "embedded/build.rs",
         "fn main() { cudalink_build::Build::new().files([\"caller.cu\", \"callee.cu\"]).arch(\"sm_90\")\n\
          .prebuilt(\"objects\").embed(\"device\"); }",
@@ -69,6 +89,7 @@ fn workspace() -> Result<TempDir> {
     for (name, more) in [
         ("noise", "links = \"noise\"\n"),
         ("app", "[dependencies]\nnoise = { path = \"../noise\" }\n"),
+        ("by-cmake", ""),
         ("embedded", ""),
     ] {
         let manifest = format!(
@@ -151,6 +172,15 @@ fn device_code_of_packages_is_linked_by_the_last_one() -> Result<()> {
     let ran = cargo(workspace.path(), "app", &wrong)?;
     ensure!(!ran.success && ran.err.contains("'perhaps'"), "{}", ran.err);
 
+    // The device code of a library that CMake makes.
+    let ran = cargo(workspace.path(), "by-cmake", &toolkit)?;
+    ensure!(
+        ran.success && ran.out.contains("launched: "),
+        "{}{}",
+        ran.out,
+        ran.err
+    );
+
     // A header counts among the sources, and what is missing is named.
     fs::write(
         workspace.path().join("app/headers/noise.h"),
@@ -182,7 +212,14 @@ fn compiled_device_code_needs_no_toolkit() -> Result<()> {
     }
     let ran = cargo(workspace.path(), "embedded", &nothing)?;
     ensure!(ran.success, "{}{}", ran.out, ran.err);
-    ensure!(ran.out.contains("[\"sm_90\"] true"), "{}", ran.out);
+    for part in [
+        "[\"sm_90\"] true",
+        "Kernel { name:",
+        "registers: ",
+        "Parameter { offset: 0",
+    ] {
+        ensure!(ran.out.contains(part), "no {part} in {}", ran.out);
+    }
     let wrong = [nothing[0], ("CUDALINK_ARCH", "sm_banana")];
     let ran = cargo(workspace.path(), "embedded", &wrong)?;
     ensure!(!ran.success && ran.err.contains("sm_banana"), "{}", ran.err);

@@ -7,8 +7,10 @@
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::sync::LazyLock;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use cudalink_toolkit::Tool;
@@ -27,9 +29,11 @@ const SOURCES: [(&str, &str); 2] = [
     ),
 ];
 
-/// Writes its arguments down and does the work with `cc`.
-const RECORDER: &str =
-    "#!/bin/sh\nprintf '%s\\n' \"$@\" >> \"$RECORD\"\necho == >> \"$RECORD\"\nexec cc \"$@\"\n";
+/// Writes its arguments down and does the work with `cc`. With device code it stops where `HANG` says, and tells so.
+const RECORDER: &str = "#!/bin/sh\n\
+    printf '%s\\n' \"$@\" >> \"$RECORD\"\necho == >> \"$RECORD\"\n\
+    case \"$HANG:$1\" in ?*:*cudalink*) touch \"$HANG\"; sleep 600;; esac\n\
+    exec cc \"$@\"\n";
 
 /// The device objects, as static libraries in one folder, and the toolkit's library folder.
 struct Objects {
@@ -131,18 +135,23 @@ impl Project {
 
     /// `cargo cudalink` with these arguments.
     fn cargo(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Result<Output> {
+        Ok(self.command(arguments, variables)?.output()?)
+    }
+
+    fn command(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Result<Command> {
         let program = program("cargo-cudalink")?;
         let mut command = Command::new(program);
         command
             .args(arguments)
             .current_dir(self.folder.path())
             .env("RECORD", self.path("record"))
+            .env_remove("HANG")
             .env_remove("CARGO_TARGET_DIR")
             .env_remove("CUDALINK_ARCH");
         for (name, value) in variables {
             command.env(name, value);
         }
-        Ok(command.output()?)
+        Ok(command)
     }
 
     /// The same, with success.
@@ -399,5 +408,85 @@ fn optimized_code_is_linked_where_that_is_chosen() -> Result<()> {
     let mixed = Project::new(LAUNCHING, &["static=kernel_lto", "static=twice"])?;
     let (_, err) = mixed.succeed(&["build", "--dlto", "-v"], &[])?;
     ensure!(err.contains("doing partial LTO"), "{err}");
+    Ok(())
+}
+
+#[test]
+fn builds_at_the_same_time_do_not_disturb_each_other() -> Result<()> {
+    if is_skipped()? {
+        return Ok(());
+    }
+    let project = Project::new(LAUNCHING, &["static=kernel", "static=twice"])?;
+    // Cargo lets builds of two profiles run side by side, and those of one wait.
+    let builds: [&[&str]; 4] = [
+        &["build"],
+        &["build", "--release"],
+        &["build", "--arch=sm_90", "--compress-mode=size"],
+        &["build", "--release", "--kernels=used"],
+    ];
+    let mut running = Vec::new();
+    for arguments in builds {
+        let mut command = project.command(arguments, &[])?;
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        running.push((arguments, command.spawn()?));
+    }
+    for (arguments, build) in running {
+        let output = build.wait_with_output()?;
+        let (out, err) = texts(&output);
+        ensure!(output.status.success(), "{arguments:?}\n{out}{err}");
+    }
+    for profile in ["debug", "release"] {
+        run(&mut Command::new(
+            project.path(&format!("target/{profile}/app")),
+        ))?;
+    }
+    let (_, err) = project.succeed(&["build", "--release"], &[])?;
+    ensure!(!err.contains("error"), "{err}");
+    Ok(())
+}
+
+#[test]
+#[cfg(unix)]
+fn a_build_that_was_killed_is_repaired_by_the_next() -> Result<()> {
+    use std::os::unix::process::CommandExt as _;
+    if is_skipped()? {
+        return Ok(());
+    }
+    let project = Project::new(LAUNCHING, &["static=kernel", "static=twice"])?;
+    project.write(".cargo/config.toml", &linker_setting(&project))?;
+    let reached = project.path("reached");
+    let hang = [("HANG", reached.to_str().context("a path of text")?)];
+    let mut command = project.command(&["build"], &hang)?;
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut build = command.process_group(0).spawn()?;
+    let start = Instant::now();
+    while !reached.exists() {
+        ensure!(build.try_wait()?.is_none(), "the build ends");
+        ensure!(
+            start.elapsed() < Duration::from_secs(120),
+            "nothing is linked"
+        );
+        thread::sleep(Duration::from_millis(20));
+    }
+    run(Command::new("kill").args(["-KILL", "--", &format!("-{}", build.id())]))?;
+    build.wait()?;
+    ensure!(!project.path("target/debug/app").exists());
+    // What a link leaves that is killed while it writes.
+    let images = project.path("target/cudalink/images");
+    let mut kept = 0;
+    for entry in fs::read_dir(&images)? {
+        let path = entry?.path();
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "json")
+        {
+            fs::write(path, "{\"report\":")?;
+            kept += 1;
+        }
+    }
+    ensure!(kept == 1, "{kept} records in {}", images.display());
+    let (_, err) = project.succeed(&["build"], &[])?;
+    ensure!(err.contains("DeviceLink app (sm_90) 1 kernel"), "{err}");
+    run(&mut Command::new(project.path("target/debug/app")))?;
     Ok(())
 }

@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use cudalink_bindings::Bindings;
 use cudalink_toolkit::{Environment, Search, Tool, Toolkit};
 use rustnvlink::arch::Sm;
 use rustnvlink::fatbin::FatbinOptions;
@@ -11,7 +12,7 @@ use rustnvlink::host::{HostMachine, HostObject};
 
 use crate::compile::{Code, Compiler, Product};
 use crate::error::Error;
-use crate::{device, embed, environment, output};
+use crate::{device, environment, output};
 
 /// The key under which packages publish their device objects.
 const PUBLISHED: &str = "device_objects";
@@ -155,7 +156,8 @@ impl Build {
     }
 
     /// Links the device code of the sources, without host code, to `<name>.fatbin` in `OUT_DIR`, and writes the Rust
-    /// module `<name>.rs` that embeds it: `IMAGE` for the driver, `ARCHS` and `KERNELS`.
+    /// module `<name>.rs` that embeds it: `IMAGE` for the driver, `ARCHS`, `KERNELS`, and in `kernels` a constant for each
+    /// kernel with its name, its parameters and what it needs.
     pub fn embed(&self, name: &str) {
         or_exit(self.try_embed(name));
     }
@@ -331,7 +333,9 @@ impl Build {
             .fatbin(&FatbinOptions::default())
             .map_err(|error| Error::Write(error.to_string()))?;
         write(&folder.join(format!("{name}.fatbin")), &image)?;
-        let module = embed::module(name, image.len(), &linked)?;
+        let bindings = Bindings::collect(&linked, "the build script")
+            .map_err(|error| Error::Write(error.to_string()))?;
+        let module = bindings.rust(name, image.len());
         write(&folder.join(format!("{name}.rs")), module.as_bytes())
     }
 

@@ -43,6 +43,9 @@
 //! }
 //! ```
 //!
+//! has `kernels::IMAGE` for the driver, and `kernels::kernels::SCALE` for a kernel `scale`: its name, its parameters, and
+//! what it needs on each processor.
+//!
 //! [`Build::ptx`] and [`Build::cubin`] stop before the link.
 //!
 //! # Choices of the user
@@ -55,10 +58,11 @@
 mod build;
 mod compile;
 mod device;
-mod embed;
 mod environment;
 mod error;
 mod output;
 
 pub use build::{Build, Cudart};
+/// What [`Build::cmake_library`] takes the settings of.
+pub use cmake;
 pub use error::Error;

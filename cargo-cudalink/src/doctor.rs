@@ -10,11 +10,11 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use rustnvlink::arch::Sm;
 use serde::Serialize;
 
-use crate::style::{ERROR, GOOD, NOTE, QUIET};
+use crate::style::{ERROR, Format, GOOD, NOTE, QUIET};
 use survey::Unit;
 
 /// The number a program that reads the JSON can rely on.
@@ -38,16 +38,6 @@ pub(crate) struct Arguments {
     /// How to write the result
     #[arg(long, value_enum, default_value_t)]
     format: Format,
-}
-
-/// How to write the result.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// For people
-    #[default]
-    Text,
-    /// One JSON document, described in docs/host.md
-    Json,
 }
 
 /// How bad a finding is.

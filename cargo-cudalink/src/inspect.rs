@@ -3,7 +3,6 @@
 //! [`files`] and [`image`] turn bytes into a [`report::Document`]; [`text`] shows it to people, serde to programs.
 
 mod contents;
-mod demangle;
 mod files;
 mod image;
 mod report;
@@ -14,17 +13,14 @@ use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
 use anyhow::{Result, anyhow, bail};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use rustnvlink::arch::Sm;
 
-use crate::style;
+use crate::style::{self, Format};
 use files::Wanted;
 use image::Details;
 use report::{Document, FileReport, SCHEMA_VERSION};
 use text::Style;
-
-pub(crate) use image::kernels;
-pub(crate) use report::FunctionReport;
 
 /// Show the device code in cubins, host objects, fatbins, archives and programs
 ///
@@ -65,16 +61,6 @@ pub(crate) struct Arguments {
     /// How to write the result
     #[arg(long, value_enum, default_value_t)]
     format: Format,
-}
-
-/// How to write the result.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// For people
-    #[default]
-    Text,
-    /// One JSON document, described in docs/inspect.md
-    Json,
 }
 
 /// Does what the command line asks for.

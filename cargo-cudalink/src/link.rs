@@ -1,6 +1,5 @@
 //! `cargo cudalink link`: links device code as `nvcc -dlink` does, and writes it in the form that is asked for.
 
-mod bindings;
 pub(crate) mod messages;
 mod stub;
 
@@ -10,6 +9,7 @@ use std::slice;
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
+use cudalink_bindings::Bindings;
 use cudalink_toolkit::{Environment, Search};
 use rustnvlink::arch::{ParseSmError, Sm};
 use rustnvlink::cli::{self, LinkOptions, depfile};
@@ -20,7 +20,6 @@ use rustnvlink::inputs::{Files, Kernels};
 use rustnvlink::output;
 
 use crate::settings::KernelChoice;
-use bindings::Language;
 
 /// Link device code for one or more processors, as `nvcc -dlink` does
 ///
@@ -168,9 +167,35 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
                 )
             }
         },
-        OutputFormat::Rust => bindings::write(path, &linked, &options, Language::Rust),
-        OutputFormat::CHeader => bindings::write(path, &linked, &options, Language::C),
+        OutputFormat::Rust => {
+            let image = path.with_extension("fatbin");
+            if image == *path {
+                bail!(
+                    "the Rust module cannot be {}, where its image goes; end it with .rs",
+                    path.display()
+                );
+            }
+            let fatbin = linked.fatbin(&options)?;
+            write(&image, &fatbin)?;
+            let module = bindings(&linked)?.rust(stem(path)?, fatbin.len());
+            write(path, module.as_bytes())
+        }
+        OutputFormat::CHeader => {
+            let header = bindings(&linked)?.c(stem(path)?, &linked.fatbin(&options)?);
+            write(path, header.as_bytes())
+        }
     }
+}
+
+fn bindings(linked: &Linked) -> Result<Bindings> {
+    Bindings::collect(linked, "`cargo cudalink link`")
+        .map_err(|error| anyhow!(error).context("the linked image cannot be described"))
+}
+
+/// What names in a source start with.
+fn stem(path: &Path) -> Result<&str> {
+    let stem = path.file_stem().and_then(|stem| stem.to_str());
+    stem.with_context(|| format!("{} has no name that a source can use", path.display()))
 }
 
 /// The name of the images, after nvcc's: with -G it lists the inputs, each with a blank behind it.

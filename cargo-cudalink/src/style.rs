@@ -1,12 +1,23 @@
-//! How text looks on a terminal. Elsewhere the colours vanish.
+//! How output looks. Colours vanish where there is no terminal.
 
 use anstyle::{AnsiColor, Style};
+use clap::ValueEnum;
 use clap::builder::Styles;
 
 pub(crate) const ERROR: Style = AnsiColor::Red.on_default().bold();
 pub(crate) const NOTE: Style = AnsiColor::Yellow.on_default().bold();
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default().bold();
 pub(crate) const QUIET: Style = Style::new().dimmed();
+
+/// How a report is written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people
+    #[default]
+    Text,
+    /// One JSON document, for programs
+    Json,
+}
 
 /// Help in cargo's colours.
 pub(crate) const HELP: Styles = Styles::styled()

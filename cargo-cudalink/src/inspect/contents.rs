@@ -1,5 +1,6 @@
 //! Decodes single sections: records, symbols, relocations, graphs, notes and strings; bytes where nothing is known.
 
+use cudalink_bindings::{Name, binding, is_relocations, parameter};
 use rustnvlink::arch::relocation::RelocationType;
 use rustnvlink::cubin::{
     CallGraph, CompatCode, DeviceNote, Edge, File, Format, InfoCode, InfoRecords, Note, NoteKind,
@@ -8,10 +9,8 @@ use rustnvlink::cubin::{
 };
 use rustnvlink::error::ParseError;
 
-use super::demangle;
-use super::image::{self, binding};
 use super::report::{
-    CallGraphReport, Contents, ContentsReport, EdgeReport, Name, NoteReport, RecordReport,
+    CallGraphReport, Contents, ContentsReport, EdgeReport, NoteReport, RecordReport,
     RelocationEntry, RelocationReport, SectionReport, SignatureReport, StringReport, SymbolReport,
 };
 
@@ -49,16 +48,6 @@ pub(super) fn header(index: usize, section: &Section<'_>) -> SectionReport {
         link: section.link,
         info: section.info,
     }
-}
-
-pub(super) fn is_relocations(section: &Section<'_>) -> bool {
-    matches!(
-        section.kind,
-        SectionType::REL
-            | SectionType::RELA
-            | SectionType::CUDA_MERC_RELA
-            | SectionType::CUDA_RESOLVED_RELA
-    )
 }
 
 /// Decodes a section by its type.
@@ -102,29 +91,25 @@ fn symbol_name(file: &File<'_>, symbols: &[Symbol<'_>], index: u32) -> Name {
         None => None,
     };
     match named {
-        Some(name) => demangle::name(name),
-        None => demangle::name(&format!("#{index}")),
+        Some(name) => Name::new(name),
+        None => Name::new(&format!("#{index}")),
     }
 }
 
 fn info(section: &Section<'_>, symbols: &[Symbol<'_>]) -> Result<Vec<RecordReport>, ParseError> {
     let name = |index: u32| {
-        let known = symbols.get(index as usize).map(|s| demangle::name(s.name));
-        known.unwrap_or_else(|| demangle::name(&format!("#{index}")))
+        let known = symbols.get(index as usize).map(|s| Name::new(s.name));
+        known.unwrap_or_else(|| Name::new(&format!("#{index}")))
     };
     let mut reports = records(section.data, |record: &Record<'_, InfoCode>| {
         let mut about: Vec<u32> = record.externs().collect();
         // A parameter's record begins with a number that is always zero, whatever its code.
-        about.extend(
-            record
-                .symbol()
-                .filter(|_| image::parameter(record).is_none()),
-        );
+        about.extend(record.symbol().filter(|_| parameter(record).is_none()));
         let symbols = about.into_iter().map(&name).collect();
         (record.code.to_string(), symbols)
     })?;
     for (report, record) in reports.iter_mut().zip(InfoRecords::new(section.data)) {
-        report.parameter = image::parameter(&record?);
+        report.parameter = parameter(&record?);
     }
     Ok(reports)
 }
@@ -169,7 +154,7 @@ fn records<C: From<u8> + Into<u8> + Copy>(
 pub(super) fn symbols(file: &File<'_>, symbols: &[Symbol<'_>]) -> Vec<SymbolReport> {
     let report = |(index, symbol): (usize, &Symbol<'_>)| SymbolReport {
         index: index as u32,
-        name: demangle::name(symbol.name),
+        name: Name::new(symbol.name),
         kind: symbol_type(symbol.kind),
         binding: binding(symbol.binding),
         other: symbol.other.0,

@@ -1,20 +1,15 @@
 //! From a device object or executable to its report.
 
-use std::collections::BTreeMap;
-
+use cudalink_bindings::{Functions, Name, binding, constant_bank, is_relocations, owner};
 use rustnvlink::arch::{FileFlags, Sm, Suffix};
 use rustnvlink::cubin::{
-    Binding, CompatCode, CompatRecords, DeviceNote, File, InfoCode, InfoRecord, InfoRecords, Note,
-    NoteKind, ObjectKind, Place, Section, SectionType, Symbol, SymbolOther, SymbolType, ToolNote,
+    Binding, CompatCode, CompatRecords, DeviceNote, File, Note, NoteKind, ObjectKind, Place,
+    Section, SectionType, Symbol, SymbolOther, SymbolType, ToolNote,
 };
 use rustnvlink::error::ParseError;
 
 use super::contents;
-use super::demangle;
-use super::report::{
-    Failure, FunctionReport, ImageReport, MemoryReport, Name, ParameterReport, StackReport,
-    ToolReport, VariableReport,
-};
+use super::report::{Failure, ImageReport, MemoryReport, ToolReport, VariableReport};
 
 /// What is shown beyond kernels, functions and variables.
 #[derive(Debug, Clone, Default)]
@@ -81,7 +76,10 @@ pub(super) fn report(file: &File<'_>, sm: Sm, details: &Details) -> ImageReport 
     let (view, symbols_read) = contents::View::new(file);
     keep(symbols_read);
     keep(read_notes(file, &mut report));
-    keep(read_functions(file, &mut report));
+    let (functions, functions_read) = Functions::read(file);
+    report.kernels = functions.kernels;
+    report.functions = functions.others;
+    keep(functions_read);
 
     if details.sections {
         let all = file.sections.iter().enumerate().skip(1);
@@ -93,7 +91,7 @@ pub(super) fn report(file: &File<'_>, sm: Sm, details: &Details) -> ImageReport 
     if details.relocations {
         let mut found = Vec::new();
         for section in &file.sections {
-            if contents::is_relocations(section) {
+            if is_relocations(section) {
                 keep(contents::relocations(&view, section).map(|r| found.push(r)));
             }
         }
@@ -113,15 +111,6 @@ pub(super) fn report(file: &File<'_>, sm: Sm, details: &Details) -> ImageReport 
     }
     report.errors = errors;
     report
-}
-
-/// The kernels of a linked image.
-pub(crate) fn kernels(file: &File<'_>, sm: Sm) -> Result<Vec<FunctionReport>, Failure> {
-    let report = report(file, sm, &Details::default());
-    match report.errors.into_iter().next() {
-        Some(failure) => Err(failure),
-        None => Ok(report.kernels),
-    }
 }
 
 fn object_kind(kind: ObjectKind) -> String {
@@ -159,24 +148,6 @@ fn read_notes(file: &File<'_>, report: &mut ImageReport) -> Result<(), ParseErro
     Ok(())
 }
 
-/// The bank of a constant section. Executables spell the type `PROGBITS`, so that the name decides there.
-fn constant_bank(section: &Section<'_>) -> Option<u8> {
-    // The Mercury twins of constants would count twice.
-    if section.name.starts_with(".nv.merc.") {
-        return None;
-    }
-    section.kind.constant_bank().or_else(|| {
-        let rest = section.name.strip_prefix(".nv.constant")?;
-        let digits = rest.split('.').next()?;
-        digits.parse().ok()
-    })
-}
-
-/// Whether the section belongs to one function. `sh_info` is that function's section then.
-fn owner(section: &Section<'_>) -> Option<u32> {
-    (section.info != 0).then_some(section.info)
-}
-
 fn memory(file: &File<'_>) -> MemoryReport {
     let mut memory = MemoryReport::default();
     for section in &file.sections {
@@ -196,206 +167,6 @@ fn memory(file: &File<'_>) -> MemoryReport {
         }
     }
     memory
-}
-
-fn read_functions(file: &File<'_>, report: &mut ImageReport) -> Result<(), ParseError> {
-    let mut functions: BTreeMap<usize, FunctionReport> = BTreeMap::new();
-    // The function that a code section was made for. Whole programs keep copies of others in it.
-    let mut owners: BTreeMap<u32, usize> = BTreeMap::new();
-    for (index, symbol) in file.symbols.iter().enumerate() {
-        if let (SymbolType::FUNC, Some(section)) = (symbol.kind, symbol.place.section()) {
-            functions.insert(index, function(file, symbol, section));
-            let owner = owners.entry(section).or_insert(index);
-            if symbol.value == 0 && file.symbols[*owner].value != 0 {
-                *owner = index;
-            }
-        }
-    }
-    for (index, function) in &mut functions {
-        let owner = file.symbols[*index]
-            .place
-            .section()
-            .and_then(|s| owners.get(&s));
-        if let Some(owner) = owner.filter(|owner| *owner != index) {
-            function.inside = Some(file.symbols[*owner].name.to_owned());
-        }
-    }
-    let mut result = Ok(());
-    for section in &file.sections {
-        let owner = owner(section).and_then(|text| owners.get(&text));
-        if let Some(function) = owner.and_then(|index| functions.get_mut(index)) {
-            add_memory(section, function);
-        }
-        if section.kind == SectionType::CUDA_INFO {
-            let read = if section.name == ".nv.info" {
-                read_module_info(section, &mut functions)
-            } else {
-                let function = owner.and_then(|index| functions.get_mut(index));
-                function.map_or(Ok(()), |f| read_function_info(section, f))
-            };
-            result = result.and(read);
-        }
-        if contents::is_relocations(section)
-            && let Some(function) = patched_function(file, section)
-                .and_then(|text| owners.get(&text))
-                .and_then(|index| functions.get_mut(index))
-        {
-            result = result.and(count_textures(file, section, function));
-        }
-    }
-    for (index, function) in functions {
-        if file.symbols[index].other.has(SymbolOther::ENTRY) {
-            report.kernels.push(function);
-        } else {
-            report.functions.push(function);
-        }
-    }
-    result
-}
-
-fn function(file: &File<'_>, symbol: &Symbol<'_>, section: u32) -> FunctionReport {
-    let text = file.sections.get(section as usize);
-    // Objects of older toolkits keep the barrier count in the flags of the code section.
-    let old_barriers = text.map_or(0, |text| (text.flags >> 20) as u32 & 0x7f);
-    FunctionReport {
-        name: demangle::name(symbol.name),
-        binding: binding(symbol.binding),
-        section: text.map_or_else(String::new, |text| text.name.to_owned()),
-        inside: None,
-        code: symbol.size,
-        registers: None,
-        max_registers: None,
-        stack: StackReport::default(),
-        shared: 0,
-        local: 0,
-        barriers: Some(old_barriers).filter(|count| *count != 0),
-        constant: BTreeMap::new(),
-        textures: 0,
-        surfaces: 0,
-        samplers: 0,
-        max_threads: None,
-        required_threads: None,
-        cluster: None,
-        parameter_bytes: 0,
-        parameters: Vec::new(),
-    }
-}
-
-fn add_memory(section: &Section<'_>, function: &mut FunctionReport) {
-    if section.name.starts_with(".nv.shared.") {
-        function.shared += section.size;
-    } else if section.name.starts_with(".nv.local.") {
-        function.local += section.size;
-    } else if let Some(bank) = constant_bank(section) {
-        *function.constant.entry(bank).or_default() += section.size;
-    }
-}
-
-/// Records of `.nv.info` name their function themselves.
-fn read_module_info(
-    section: &Section<'_>,
-    functions: &mut BTreeMap<usize, FunctionReport>,
-) -> Result<(), ParseError> {
-    for record in InfoRecords::new(section.data) {
-        let record = record.map_err(|e| e.in_section(section.name))?;
-        let (Some(symbol), Some(value)) = (record.symbol(), record.word(1)) else {
-            continue;
-        };
-        let Some(function) = functions.get_mut(&(symbol as usize)) else {
-            continue;
-        };
-        match record.code {
-            InfoCode::REGCOUNT => function.registers = Some(value),
-            InfoCode::FRAME_SIZE => function.stack.frame = Some(value),
-            InfoCode::MIN_STACK_SIZE if value == u32::MAX => function.stack.unbounded = true,
-            InfoCode::MIN_STACK_SIZE => function.stack.minimum = Some(value),
-            _ => {}
-        }
-    }
-    Ok(())
-}
-
-/// Records of `.nv.info.<function>`.
-fn read_function_info(
-    section: &Section<'_>,
-    function: &mut FunctionReport,
-) -> Result<(), ParseError> {
-    for record in InfoRecords::new(section.data) {
-        let record = record.map_err(|e| e.in_section(section.name))?;
-        let triple = || Some([record.word(0)?, record.word(1)?, record.word(2)?]);
-        match record.code {
-            InfoCode::NUM_BARRIERS => function.barriers = Some(record.number().into()),
-            InfoCode::MAXREG_COUNT => function.max_registers = Some(record.number().into()),
-            InfoCode::CBANK_PARAM_SIZE => function.parameter_bytes = record.number().into(),
-            InfoCode::MAX_THREADS => function.max_threads = triple(),
-            InfoCode::REQNTID => function.required_threads = triple(),
-            InfoCode::CTA_PER_CLUSTER => function.cluster = triple(),
-            _ => function.parameters.extend(parameter(&record)),
-        }
-    }
-    function.parameters.sort_by_key(|p| p.ordinal);
-    Ok(())
-}
-
-/// The parameter a record describes, if it describes one.
-pub(super) fn parameter(record: &InfoRecord<'_>) -> Option<ParameterReport> {
-    // The first form packs the size above alignment, space and bank.
-    let size = match record.code {
-        InfoCode::KPARAM_INFO => record.word(2)? >> 18,
-        InfoCode::KPARAM_INFO_V2 => record.word(2)? & 0xffff,
-        _ => return None,
-    };
-    let place = record.word(1)?;
-    Some(ParameterReport {
-        ordinal: place & 0xffff,
-        offset: place >> 16,
-        size,
-    })
-}
-
-/// The code section whose function relocations belong to: they patch it or its constants.
-fn patched_function(file: &File<'_>, section: &Section<'_>) -> Option<u32> {
-    let patched = file.sections.get(section.info as usize)?;
-    match constant_bank(patched) {
-        Some(_) => owner(patched),
-        None => Some(section.info),
-    }
-}
-
-/// Legacy references to textures are symbols without an address. Code names them by relocations in objects, and by
-/// slots of constant bank 0 in executables.
-fn count_textures(
-    file: &File<'_>,
-    section: &Section<'_>,
-    function: &mut FunctionReport,
-) -> Result<(), ParseError> {
-    let mut used: Vec<_> = File::relocations(section)
-        .map_err(|e| e.in_section(section.name))?
-        .map(|r| r.symbol)
-        .collect();
-    used.sort_unstable();
-    used.dedup();
-    for symbol in used
-        .iter()
-        .filter_map(|index| file.symbols.get(*index as usize))
-    {
-        match symbol.kind {
-            SymbolType::TEXTURE => function.textures += 1,
-            SymbolType::SURFACE => function.surfaces += 1,
-            SymbolType::SAMPLER => function.samplers += 1,
-            _ => {}
-        }
-    }
-    Ok(())
-}
-
-pub(super) fn binding(binding: Binding) -> String {
-    match binding {
-        Binding::LOCAL => "local".to_owned(),
-        Binding::GLOBAL => "global".to_owned(),
-        Binding::WEAK => "weak".to_owned(),
-        Binding(number) => format!("binding-{number}"),
-    }
 }
 
 fn variables(file: &File<'_>) -> Vec<VariableReport> {
@@ -426,7 +197,7 @@ fn variable(file: &File<'_>, symbol: &Symbol<'_>) -> Option<VariableReport> {
         return None;
     }
     Some(VariableReport {
-        name: demangle::name(symbol.name),
+        name: Name::new(symbol.name),
         space,
         binding: binding(symbol.binding),
         size: symbol.size,
@@ -476,5 +247,5 @@ fn undefined(file: &File<'_>) -> Vec<Name> {
             && !(s.other.has(SymbolOther::SHARED) && s.size == 0)
     };
     let symbols = file.symbols.iter().filter(wanted);
-    symbols.map(|s| demangle::name(s.name)).collect()
+    symbols.map(|s| Name::new(s.name)).collect()
 }

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use cudalink_bindings::{Function, Name, Parameter};
 use serde::Serialize;
 
 /// The number a program that reads the JSON can rely on.
@@ -150,8 +151,8 @@ pub(super) struct ImageReport {
     pub(super) tools: Vec<ToolReport>,
     pub(super) debug_info: bool,
     pub(super) memory: MemoryReport,
-    pub(super) kernels: Vec<FunctionReport>,
-    pub(super) functions: Vec<FunctionReport>,
+    pub(super) kernels: Vec<Function>,
+    pub(super) functions: Vec<Function>,
     pub(super) variables: Vec<VariableReport>,
     pub(super) undefined: Vec<Name>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -178,21 +179,6 @@ pub(super) struct ToolReport {
     pub(super) options: String,
 }
 
-/// A name as the file has it, and as a person would write it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct Name {
-    pub(crate) name: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) demangled: Option<String>,
-}
-
-impl Name {
-    /// The demangled name where there is one.
-    pub(crate) fn pretty(&self) -> &str {
-        self.demangled.as_deref().unwrap_or(&self.name)
-    }
-}
-
 /// Memory that belongs to no single function, in bytes.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct MemoryReport {
@@ -202,60 +188,6 @@ pub(super) struct MemoryReport {
     pub(super) shared: u64,
     /// Bytes by constant bank.
     pub(super) constant: BTreeMap<u8, u64>,
-}
-
-/// A kernel or device function. Sizes are in bytes.
-#[derive(Debug, Serialize)]
-pub(crate) struct FunctionReport {
-    #[serde(flatten)]
-    pub(crate) name: Name,
-    pub(crate) binding: String,
-    pub(crate) section: String,
-    /// The function whose section it lies in, of copies that a whole program keeps beside their caller.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) inside: Option<String>,
-    pub(crate) code: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) registers: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) max_registers: Option<u32>,
-    pub(crate) stack: StackReport,
-    pub(crate) shared: u64,
-    pub(crate) local: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) barriers: Option<u32>,
-    pub(crate) constant: BTreeMap<u8, u64>,
-    pub(crate) textures: u64,
-    pub(crate) surfaces: u64,
-    pub(crate) samplers: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) max_threads: Option<[u32; 3]>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) required_threads: Option<[u32; 3]>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) cluster: Option<[u32; 3]>,
-    /// Size of all parameters with their padding.
-    pub(crate) parameter_bytes: u64,
-    pub(crate) parameters: Vec<ParameterReport>,
-}
-
-#[derive(Debug, Default, Serialize)]
-pub(crate) struct StackReport {
-    /// The function's own frame.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) frame: Option<u32>,
-    /// What a kernel needs with everything it calls; absent before the device link and where `unbounded`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) minimum: Option<u32>,
-    /// Recursion: no minimum can be known.
-    pub(crate) unbounded: bool,
-}
-
-#[derive(Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct ParameterReport {
-    pub(crate) ordinal: u32,
-    pub(crate) offset: u32,
-    pub(crate) size: u32,
 }
 
 #[derive(Debug, Serialize)]
@@ -380,7 +312,7 @@ pub(super) struct RecordReport {
     pub(super) symbols: Vec<Name>,
     /// The parameter it describes.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) parameter: Option<ParameterReport>,
+    pub(super) parameter: Option<Parameter>,
     /// The words of the payload behind the symbols.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) words: Vec<u32>,

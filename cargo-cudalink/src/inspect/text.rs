@@ -7,7 +7,9 @@ mod table;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use super::report::{Document, EntryReport, Failure, FatbinReport, FileReport, HostReport, Name};
+use cudalink_bindings::Name;
+
+use super::report::{Document, EntryReport, Failure, FatbinReport, FileReport, HostReport};
 use crate::style::{ERROR, GOOD, QUIET};
 pub(super) use table::clean;
 use table::{Align, Table};

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail};
+use cudalink_bindings::Functions;
 use rustnvlink::cli;
 use rustnvlink::cli::messages::Messages;
 use rustnvlink::cubin::File;
@@ -24,7 +25,6 @@ use sha2::{Digest as _, Sha256};
 use super::cache::{Entry, Record, key};
 use super::line::LinkLine;
 use super::objects::Objects;
-use crate::inspect::kernels;
 use crate::journal::{Event, Journal, Level, Message, Report};
 use crate::link::messages;
 use crate::plan::{Plan, ToolkitPaths};
@@ -316,7 +316,7 @@ impl Image<'_> {
 fn kernel_count(linked: &Linked) -> usize {
     let count = |image: &device_link::Image| {
         let file = File::parse(&image.data).ok()?;
-        Some(kernels(&file, image.sm).ok()?.len())
+        Some(Functions::read(&file).0.kernels.len())
     };
     linked.images.iter().filter_map(count).max().unwrap_or(0)
 }

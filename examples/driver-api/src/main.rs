@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         "{} bytes for {}, with {}",
         steps::IMAGE.len(),
         steps::ARCHS.join(", "),
-        steps::KERNELS.join(", ")
+        steps::kernels::COUNT_STEPS.name
     );
     match Gpu::open() {
         Ok(gpu) => count(&gpu),
@@ -35,7 +35,7 @@ fn count(gpu: &Gpu) -> Result<(), Box<dyn Error>> {
     let arguments = [Argument::from(&counts), Argument::U32(LENGTH)];
     // SAFETY: `count_steps` takes a pointer to as many numbers as it is told.
     unsafe {
-        image.launch(steps::KERNELS[0], (LENGTH / 256, 256), &arguments)?;
+        image.launch(steps::kernels::COUNT_STEPS.name, (LENGTH / 256, 256), &arguments)?;
     }
     for (number, count) in (0..).zip(counts.read()?) {
         if count != steps_of(number) {

@@ -3,11 +3,11 @@
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write};
 
+use cudalink_bindings::{Function, Name};
+
 use super::table::{Align, Table, clean};
 use super::{Style, contents, write_failure};
-use crate::inspect::report::{
-    CallGraphReport, FunctionReport, ImageReport, Name, RelocationReport, SymbolReport,
-};
+use crate::inspect::report::{CallGraphReport, ImageReport, RelocationReport, SymbolReport};
 use crate::style::QUIET;
 
 pub(super) fn write(out: &mut impl Write, image: &ImageReport, style: &Style) -> io::Result<()> {
@@ -106,7 +106,7 @@ fn unless_zero(value: u64) -> String {
 fn functions(
     out: &mut impl Write,
     heading: &str,
-    functions: &[FunctionReport],
+    functions: &[Function],
     style: &Style,
 ) -> io::Result<()> {
     let banks: BTreeSet<u8> = functions
@@ -165,7 +165,7 @@ fn functions(
 }
 
 /// What the kernel's author promised about its launches.
-fn launch(function: &FunctionReport) -> String {
+fn launch(function: &Function) -> String {
     let shape = |[x, y, z]: [u32; 3]| {
         let sizes = [x, y, z];
         let used = sizes

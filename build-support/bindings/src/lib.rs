@@ -1,24 +1,53 @@
-//! Sources that embed an image and describe its kernels, for programs that load images through the driver.
+//! Sources that embed linked device code and describe its kernels, for programs that load images through the driver.
+//!
+//! [`Bindings::collect`] looks at what a device link has made; [`Bindings::rust`] and [`Bindings::c`] write the sources.
+#![forbid(unsafe_code)]
 
 mod c;
+mod function;
+mod name;
 mod rust;
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
-use anyhow::{Context, Result, anyhow, bail};
 use rustnvlink::cubin::File;
 use rustnvlink::device_link::Linked;
-use rustnvlink::fatbin::FatbinOptions;
+use rustnvlink::error::ParseError;
 
-use super::write as write_file;
-use crate::inspect::{FunctionReport, kernels};
+pub use function::{
+    Function, Functions, Parameter, Stack, binding, constant_bank, is_relocations, owner, parameter,
+};
+pub use name::{Name, demangle};
 
-/// What the source is written in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Language {
-    Rust,
-    C,
+/// What sources say about linked device code.
+#[derive(Debug)]
+pub struct Bindings {
+    /// The processors there are images for.
+    archs: Vec<String>,
+    kernels: Vec<Kernel>,
+    /// What makes the sources, as in "Made by ..".
+    maker: String,
+}
+
+impl Bindings {
+    /// Looks at the images of a link.
+    pub fn collect(linked: &Linked, maker: &str) -> Result<Self, ParseError> {
+        Ok(Self {
+            archs: linked.images.iter().map(|i| i.sm.to_string()).collect(),
+            kernels: collect(linked)?,
+            maker: maker.to_owned(),
+        })
+    }
+
+    /// A Rust module for the image `STEM.fatbin` beside it, which is `size` bytes long.
+    pub fn rust(&self, stem: &str, size: usize) -> String {
+        rust::source(self, stem, size)
+    }
+
+    /// A C header that holds the image.
+    pub fn c(&self, stem: &str, fatbin: &[u8]) -> String {
+        c::source(self, stem, fatbin)
+    }
 }
 
 /// A kernel in all images.
@@ -31,51 +60,23 @@ struct Kernel {
     /// The name in the source.
     identifier: String,
     /// By processor.
-    images: Vec<(String, FunctionReport)>,
+    images: Vec<(String, Function)>,
 }
 
 impl Kernel {
     /// The parameters are the same for all processors.
-    fn first(&self) -> &FunctionReport {
+    fn first(&self) -> &Function {
         &self.images[0].1
     }
 }
 
-/// Writes the source to `path`, and for Rust the fatbin beside it.
-pub(super) fn write(
-    path: &Path,
-    linked: &Linked,
-    options: &FatbinOptions,
-    language: Language,
-) -> Result<()> {
-    let fatbin = linked.fatbin(options)?;
-    let kernels = collect(linked)?;
-    let stem = path
-        .file_stem()
-        .and_then(|stem| stem.to_str())
-        .with_context(|| format!("{} has no name that a source can use", path.display()))?;
-    match language {
-        Language::Rust => {
-            let image = path.with_extension("fatbin");
-            if image == path {
-                bail!(
-                    "the Rust module cannot be {}, where its image goes; end it with .rs",
-                    path.display()
-                );
-            }
-            write_file(&image, &fatbin)?;
-            write_file(path, rust::source(stem, fatbin.len(), &kernels).as_bytes())
-        }
-        Language::C => write_file(path, c::source(stem, &fatbin, &kernels).as_bytes()),
-    }
-}
-
-fn collect(linked: &Linked) -> Result<Vec<Kernel>> {
+fn collect(linked: &Linked) -> Result<Vec<Kernel>, ParseError> {
     let mut found: BTreeMap<String, Kernel> = BTreeMap::new();
     for image in &linked.images {
-        let file = File::parse(&image.data).map_err(|error| anyhow!(error))?;
-        let kernels = kernels(&file, image.sm);
-        for kernel in kernels.map_err(|failure| anyhow!("the linked image{failure}"))? {
+        let file = File::parse(&image.data)?;
+        let (functions, read) = Functions::read(&file);
+        read?;
+        for kernel in functions.kernels {
             let entry = found
                 .entry(kernel.name.name.clone())
                 .or_insert_with(|| Kernel {

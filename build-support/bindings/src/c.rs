@@ -2,14 +2,15 @@
 
 use std::fmt::Write as _;
 
-use super::{Kernel, identifier};
+use super::{Bindings, Kernel, identifier};
 
 /// A header that holds everything.
-pub(super) fn source(stem: &str, fatbin: &[u8], kernels: &[Kernel]) -> String {
+pub(super) fn source(bindings: &Bindings, stem: &str, fatbin: &[u8]) -> String {
+    let Bindings { kernels, maker, .. } = bindings;
     let prefix = identifier(stem);
     let guard = prefix.to_uppercase();
     let mut text = format!(
-        "/* Made by `cargo cudalink link`; changes are lost when it runs again.\n \
+        "/* Made by {maker}; changes are lost when it runs again.\n \
          * Define {guard}_IMPLEMENTATION in one source file before including this. */\n\
          #ifndef {guard}_H\n#define {guard}_H\n\n\
          #ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n\

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::Kernel;
+use super::{Bindings, Kernel};
 
 const TYPES: &str = "
 /// A kernel of [`IMAGE`].
@@ -48,16 +48,23 @@ pub struct Resources {
 ";
 
 /// A module for the image `STEM.fatbin` beside it.
-pub(super) fn source(stem: &str, size: usize, kernels: &[Kernel]) -> String {
-    let mut text = String::from(
-        "// Made by `cargo cudalink link`; changes are lost when it runs again.\n\n\
+pub(super) fn source(bindings: &Bindings, stem: &str, size: usize) -> String {
+    let Bindings {
+        archs,
+        kernels,
+        maker,
+    } = bindings;
+    let mut text = format!(
+        "// Made by {maker}; changes are lost when it runs again.\n\n\
          #[repr(C, align(16))]\nstruct Aligned<T>(T);\n\n",
     );
     let _ = write!(
         text,
         "static ALIGNED: Aligned<[u8; {size}]> = Aligned(*include_bytes!({:?}));\n\n\
          /// The images, as the driver loads them.\n\
-         pub static IMAGE: &[u8] = &ALIGNED.0;\n",
+         pub static IMAGE: &[u8] = &ALIGNED.0;\n\n\
+         /// The processors there are images for.\n\
+         pub const ARCHS: &[&str] = &{archs:?};\n",
         format!("{stem}.fatbin"),
     );
     text.push_str(TYPES);

@@ -4,21 +4,38 @@ use std::fmt::{self, Write as _};
 
 use cpp_demangle::{DemangleOptions, Symbol};
 
-use super::report::Name;
+use serde::Serialize;
 
 /// A short mangled name can stand for a text that grows exponentially; longer results are not used.
 const LONGEST: usize = 8 * 1024;
 
-/// The name with its readable form, if it has one.
-pub(super) fn name(mangled: &str) -> Name {
-    Name {
-        name: mangled.to_owned(),
-        demangled: demangle(mangled),
+/// A name as the file has it, and as a person would write it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Name {
+    /// As the file has it.
+    pub name: String,
+    /// As a person would write it, where that is something else.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub demangled: Option<String>,
+}
+
+impl Name {
+    /// The name with its readable form, if it has one.
+    pub fn new(mangled: &str) -> Self {
+        Self {
+            name: mangled.to_owned(),
+            demangled: demangle(mangled),
+        }
+    }
+
+    /// The demangled name where there is one.
+    pub fn pretty(&self) -> &str {
+        self.demangled.as_deref().unwrap_or(&self.name)
     }
 }
 
 /// The readable form of a mangled name.
-pub(super) fn demangle(mangled: &str) -> Option<String> {
+pub fn demangle(mangled: &str) -> Option<String> {
     if is_rust(mangled) {
         return bounded(format_args!(
             "{:#}",
