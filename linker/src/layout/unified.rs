@@ -12,6 +12,9 @@ use crate::merge::{
 use crate::options::Keeping;
 use crate::prune::Pruned;
 
+/// Variables lie side by side: only a damaged index needs more.
+const LARGEST_TABLE: u64 = 1 << 30;
+
 /// A part of a table that moves.
 #[derive(Debug, Clone, Copy)]
 struct Move {
@@ -205,6 +208,12 @@ fn arrange_variables(
     let end = moves.iter().map(|part| part.to.saturating_add(part.size));
     let size = end.max().unwrap_or(0);
     check_window(&index.variables, size, "size of uidx window != nv.udt")?;
+    if size > LARGEST_TABLE {
+        let problem = Problem::Malformed(format!(
+            "it spreads the unified variables over {size:#x} bytes; the limit is {LARGEST_TABLE:#x}"
+        ));
+        return Err(ParseError::new(problem));
+    }
     let pointers = take_pointers(merged, section, keeping);
     move_parts(merged, section, moves, size)?;
     if let Some((linked, native)) = pointers {
