@@ -4,13 +4,22 @@ use anyhow::{Context, Result, ensure};
 use object::read::elf::{ElfFile64, FileHeader as _, SectionHeader as _};
 use object::{Endianness, Object as _, ObjectSection as _, elf};
 
-use crate::directive::Place;
+use crate::directive::{Base, Place};
 
 /// Overwrites `bytes` at `place`.
 pub fn patch(mut file: Vec<u8>, place: &Place, bytes: &[u8]) -> Result<Vec<u8>> {
-    let (base, room) = match &place.section {
-        None => (0, file.len()),
-        Some(name) => {
+    let (base, room) = match &place.base {
+        Base::File => (0, file.len()),
+        Base::Header(name) => {
+            const HEADER: usize = 64;
+            let parsed = ElfFile64::<Endianness>::parse(&*file)?;
+            let section = parsed
+                .section_by_name(name)
+                .with_context(|| format!("no section {name}"))?;
+            let table = parsed.elf_header().e_shoff(parsed.endian());
+            (usize::try_from(table)? + HEADER * section.index().0, HEADER)
+        }
+        Base::Section(name) => {
             let parsed = ElfFile64::<Endianness>::parse(&*file)?;
             let section = parsed
                 .section_by_name(name)
@@ -60,7 +69,7 @@ mod tests {
 
     fn place(offset: usize) -> Place {
         Place {
-            section: None,
+            base: Base::File,
             offset,
         }
     }
@@ -69,8 +78,8 @@ mod tests {
     fn a_patch_overwrites_and_stays_inside() {
         assert_eq!(patch(vec![1, 2, 3], &place(1), &[9]).unwrap(), [1, 9, 3]);
         assert!(patch(vec![1, 2, 3], &place(2), &[9, 9]).is_err());
-        let section = Some(".text".to_owned());
-        let in_text = Place { section, offset: 0 };
+        let base = Base::Section(".text".to_owned());
+        let in_text = Place { base, offset: 0 };
         assert!(patch(vec![1, 2, 3], &in_text, &[9]).is_err());
     }
 

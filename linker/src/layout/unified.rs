@@ -57,8 +57,17 @@ fn arrange_functions(
         Keeping::AsNvlink => merged.sections[section].content.size,
         Keeping::Reachable => stubs.len() as u64 * STUB_SIZE,
     };
+    let entries = merged.unified.functions.len() as u64;
+    if entries * STUB_SIZE != size {
+        let problem = Problem::Malformed(format!(
+            "the inputs have {} slots of unified functions and {entries} entries",
+            size / STUB_SIZE
+        ));
+        let words = "Number of .nv.uft jump slots != Number of entries in .nv.uft.entry";
+        return Err(ParseError::new(problem).as_nvlink(words));
+    }
     check_window(&index.functions, size, "size of uidx window != nv.uft")?;
-    assign(merged, index, UnifiedTable::Functions)?;
+    assign(merged, index, UnifiedTable::Functions, keeping)?;
     let members = merged.unified.functions.iter();
     let places: FxHashMap<SymbolId, u64> = members
         .filter_map(|member| match member.slot {
@@ -188,7 +197,11 @@ fn arrange_variables(
         let members = &mut merged.unified.variables;
         members.retain(|member| seen.insert((member.symbol, member.identity)));
     }
-    assign(merged, index, UnifiedTable::Variables)?;
+    if merged.unified.variables.is_empty() {
+        let problem = "the inputs have unified variables and no entries for them".to_owned();
+        return Err(ParseError::new(Problem::Malformed(problem)).as_nvlink("missing nv.udt.entry"));
+    }
+    assign(merged, index, UnifiedTable::Variables, keeping)?;
     let mut moves = Vec::new();
     for member in &merged.unified.variables {
         let row = &merged.symbols[member.symbol];
@@ -265,11 +278,15 @@ fn assign(
     merged: &mut Merged<'_>,
     index: &UnifiedIndex,
     table: UnifiedTable,
+    keeping: Keeping,
 ) -> Result<(), ParseError> {
     let members = merged.unified.members_mut(table);
     let mut by_identity = FxHashMap::default();
+    let mut repeated = FxHashSet::default();
     for (position, member) in members.iter().enumerate() {
-        if by_identity.insert(member.identity, position).is_some() {
+        let is_known = by_identity.insert(member.identity, position).is_some();
+        // nvlink takes the last one of two, and counts to three.
+        if is_known && (keeping == Keeping::Reachable || !repeated.insert(member.identity)) {
             let problem = Problem::Malformed(format!(
                 "two entries of the inputs have the identity {}",
                 shown(member.identity)

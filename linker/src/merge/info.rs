@@ -17,6 +17,11 @@ impl<'d> Merger<'d, '_> {
         section: &InputSection<'d>,
     ) -> Result<(), ParseError> {
         let owner = match section.target() {
+            None if section.info != 0 => {
+                let problem = format!("it belongs to section {}, which is no code", section.info);
+                let problem = ParseError::new(Problem::Malformed(problem));
+                return Err(problem.as_nvlink("section not mapped"));
+            }
             None => None,
             Some(text) if current.discarded[text].is_some() => return Ok(()),
             Some(text) => {

@@ -7,6 +7,7 @@
 
 mod compat;
 mod constants;
+mod functions;
 mod graph;
 mod info;
 mod merger;

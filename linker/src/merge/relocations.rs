@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 
 use crate::arch::reserved;
-use crate::cubin::{Binding, Relocation as FileRelocation, Symbol as FileSymbol, SymbolType};
+use crate::cubin::{
+    Binding, Relocation as FileRelocation, SectionType, Symbol as FileSymbol, SymbolType,
+};
 use crate::error::{ParseError, Problem};
 use crate::id::SectionId;
 use crate::options::{EarlyAddresses, ImageKind, Keeping, ResolvedRelocations};
@@ -26,7 +28,19 @@ impl<'d> Merger<'d, '_> {
             current.placed[target].or_else(unused)
         });
         let Some(patched) = patched else {
-            return Ok(());
+            let target = section
+                .target()
+                .map(|target| current.object.sections[target]);
+            let is_data = |target: InputSection<'_>| {
+                !matches!(target.role, Role::Strings | Role::Symbols)
+                    && target.kind != SectionType::NULL
+            };
+            if target.is_some_and(is_data) {
+                return Ok(());
+            }
+            let problem = format!("section {} holds nothing to patch", section.info);
+            let problem = ParseError::new(Problem::Malformed(problem));
+            return Err(problem.as_nvlink("unexpected reloc section"));
         };
         let form = match section.role {
             Role::Rel => Form::Rel,

@@ -1,307 +1,21 @@
-//! Functions and variables: who defines a name, and what clashes.
+//! Variables, and names: who defines one, and what clashes.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
 use crate::arch::reserved;
 use crate::cubin::{Binding, Place, Symbol as FileSymbol, SymbolOther, SymbolType};
 use crate::diagnostic::{Diagnostic, Mismatch};
 use crate::error::{ParseError, Problem};
-use crate::id::{Id as _, InputId, SectionId, SymbolId};
+use crate::id::{Id as _, SymbolId};
 use crate::options::Keeping;
 use crate::read::Role;
 
 use super::constants::PLACE_NAME;
-use super::merger::{Current, Merger, Placed, Replaced};
-use super::{
-    Definition, Function, ListedShared, Listing, NativeFunction, SectionKind, SharedHome, Symbol,
-};
+use super::merger::{Current, Merger, Placed};
+use super::{Definition, ListedShared, Listing, SectionKind, SharedHome, Symbol};
 
 impl<'d> Merger<'d, '_> {
-    /// First pass: functions, each with its code section; for kernels also
-    /// the attribute and shared memory sections.
-    pub(super) fn merge_functions(
-        &mut self,
-        current: &mut Current<'_, 'd>,
-    ) -> Result<(), ParseError> {
-        let object = current.object;
-        for (index, symbol) in object.symbols.iter().enumerate() {
-            if symbol.kind != SymbolType::FUNC {
-                continue;
-            }
-            let id = match self.known(symbol) {
-                Some(id) if self.merged.symbols[id].kind != SymbolType::FUNC => {
-                    self.report_mismatch(Mismatch::MemorySpace, current, id);
-                    continue;
-                }
-                Some(id) => id,
-                None => {
-                    let listing = listing(symbol);
-                    self.new_named(current, symbol, symbol.binding, listing)
-                }
-            };
-            current.symbols[index] = Some(id);
-            if self.merged.symbols[id].function.is_none() {
-                self.new_function(id);
-            }
-            let Some(text) = symbol.place.section() else {
-                continue;
-            };
-            if object.sections[text as usize].role != Role::Text {
-                return Err(ParseError::new(Problem::Malformed(format!(
-                    "function {} lies in {}, which is not code",
-                    symbol.name, object.sections[text as usize].name
-                ))));
-            }
-            match self.merged.symbols[id].definition {
-                Definition::Undefined => {
-                    self.define_function(current, id, symbol, text as usize)?;
-                }
-                Definition::Section(used)
-                    if symbol.binding == Binding::WEAK
-                        && !self.is_better(current, id, index as u32)? =>
-                {
-                    current.discarded[text as usize] = Some(used);
-                }
-                _ if self.merged.symbols[id].binding == Binding::WEAK => {
-                    self.replace_function(current, id, symbol, text as usize);
-                }
-                _ => {
-                    let function = self.merged.symbols[id].function;
-                    current.discarded[text as usize] =
-                        function.and_then(|f| self.merged.functions[f].text);
-                    self.report_duplicate(current, id, symbol.name);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn new_function(&mut self, symbol: SymbolId) {
-        let function = self.merged.functions.push(Function {
-            symbol,
-            text: None,
-            info: None,
-            shared: None,
-            is_entry: false,
-            is_stub: false,
-            calls: Vec::new(),
-            address_taken: None,
-            indirect_calls: Vec::new(),
-            references: Vec::new(),
-            prototype: None,
-            records: Vec::new(),
-            native: NativeFunction::default(),
-        });
-        self.merged.symbols[symbol].function = Some(function);
-    }
-
-    fn define_function(
-        &mut self,
-        current: &mut Current<'_, 'd>,
-        id: SymbolId,
-        symbol: &FileSymbol<'d>,
-        text: usize,
-    ) -> Result<(), ParseError> {
-        if let Some(placed) = current.placed[text] {
-            self.define_alias(current.id, id, symbol, placed.section);
-            return Ok(());
-        }
-        let input = current.object.sections[text];
-        if input.is_stub() && self.merged.image.is_executable() {
-            return self.define_stub(current, id, symbol, text);
-        }
-        let kind = match input.is_stub() {
-            true => SectionKind::Stubs,
-            false => SectionKind::Text,
-        };
-        let section = self.new_section(input.name.into(), kind, 6, input.align, None);
-        self.merged.sections[section]
-            .content
-            .append(input.data, input.size, input.align);
-        current.placed[text] = Some(Placed { section, base: 0 });
-        let function = self.merged.symbols[id]
-            .function
-            .expect("functions have a row");
-        self.merged.sections[section].function = Some(function);
-        let merged = &mut self.merged.symbols[id];
-        merged.binding = symbol.binding;
-        // What marks unified functions comes with the first file that names
-        // one (case `unified_program`).
-        let mark = merged.other.0 & SymbolOther::MANAGED;
-        merged.other = SymbolOther(symbol.other.0 & !SymbolOther::MANAGED | mark);
-        merged.size = symbol.size;
-        merged.value = symbol.value;
-        merged.input = Some(current.id);
-        merged.definition = Definition::Section(section);
-        self.merged.functions[function].text = Some(section);
-        if symbol.other.has(SymbolOther::ENTRY) && self.is_kernel(symbol.name) {
-            let name = symbol.name;
-            let target = Some(section);
-            let info = self.section(
-                format!(".nv.info.{name}"),
-                SectionKind::Info,
-                0x40,
-                4,
-                target,
-            );
-            let shared = self.section(
-                format!(".nv.shared.{name}"),
-                SectionKind::Shared,
-                0x43,
-                1,
-                target,
-            );
-            let row = &mut self.merged.functions[function];
-            row.is_entry = true;
-            row.info = Some(info);
-            row.shared = Some(shared);
-        }
-        Ok(())
-    }
-
-    /// Whether a weak definition takes the place of the one in use: of two
-    /// weak ones the one that needs fewer registers stays (case `weak_registers`).
-    fn is_better(
-        &self,
-        current: &mut Current<'_, 'd>,
-        id: SymbolId,
-        index: u32,
-    ) -> Result<bool, ParseError> {
-        if self.merged.symbols[id].binding != Binding::WEAK {
-            return Ok(false);
-        }
-        let own = current.registers()?.get(&index).copied();
-        Ok(own
-            .zip(self.registers.get(&id).copied())
-            .is_some_and(|(own, used)| own < used))
-    }
-
-    /// A second name for code stands for it and owns nothing (case `alias`).
-    fn define_alias(
-        &mut self,
-        input: InputId,
-        id: SymbolId,
-        symbol: &FileSymbol<'d>,
-        section: SectionId,
-    ) {
-        let merged = &mut self.merged.symbols[id];
-        merged.binding = symbol.binding;
-        merged.other = symbol.other;
-        merged.size = symbol.size;
-        merged.value = symbol.value;
-        merged.input = Some(input);
-        merged.definition = Definition::Section(section);
-    }
-
-    /// A strong definition takes the place of a weak one, and so does a better
-    /// weak one: code, records and relocations go, the position stays.
-    fn replace_function(
-        &mut self,
-        current: &mut Current<'_, 'd>,
-        id: SymbolId,
-        symbol: &FileSymbol<'d>,
-        text: usize,
-    ) {
-        let Definition::Section(section) = self.merged.symbols[id].definition else {
-            return;
-        };
-        let input = current.object.sections[text];
-        let row = &mut self.merged.sections[section];
-        row.content = super::Content {
-            align: row.content.align,
-            ..super::Content::default()
-        };
-        row.content.append(input.data, input.size, input.align);
-        row.relocations.clear();
-        row.native = None;
-        current.placed[text] = Some(Placed { section, base: 0 });
-        let merged = &mut self.merged.symbols[id];
-        let is_strong = symbol.binding != Binding::WEAK;
-        if is_strong {
-            merged.binding = Binding::GLOBAL;
-        }
-        merged.size = symbol.size;
-        merged.input = Some(current.id);
-        let function = merged.function.expect("functions have a row");
-        let row = &mut self.merged.functions[function];
-        row.records.clear();
-        row.native = NativeFunction::default();
-        // What the old code calls stays, and what the new one calls is added
-        // even if it is the same; in relocatable objects if it is not (case
-        // `weak_calls`).
-        if self.merged.image.is_executable() {
-            for &callee in &row.calls {
-                self.calls_seen.remove(&(function, callee));
-            }
-        }
-        let replaced = Replaced {
-            symbol: id,
-            is_strong,
-        };
-        current.replaced.insert(section, replaced);
-    }
-
-    /// Clears what replaced functions left in other tables, in one pass for
-    /// all of an input.
-    pub(super) fn forget_replaced(&mut self, replaced: &FxHashMap<SectionId, Replaced>) {
-        if replaced.is_empty() {
-            return;
-        }
-        let functions: FxHashSet<SymbolId> = replaced.values().map(|r| r.symbol).collect();
-        self.merged
-            .records
-            .retain(|r| !r.subject().is_some_and(|s| functions.contains(&s)));
-        let mut had_relocations = FxHashSet::default();
-        for row in self.merged.sections.iter_mut() {
-            let Some(owner) = row.target.and_then(|target| replaced.get(&target)) else {
-                continue;
-            };
-            match row.kind {
-                // A strong kernel leaves the parameters of the weak one where
-                // they are, and adds its own.
-                SectionKind::Constant(bank) if bank > 0 || !owner.is_strong => {
-                    row.content = super::Content {
-                        align: row.content.align,
-                        ..super::Content::default()
-                    };
-                    // In Mercury objects the addresses of old tables stay.
-                    if let Some(native) = &mut row.native {
-                        native.content = super::Content::default();
-                    } else {
-                        row.relocations.clear();
-                    }
-                    row.pieces.clear();
-                    row.unused = None;
-                }
-                SectionKind::Rel | SectionKind::Rela => {
-                    had_relocations.insert(owner.symbol);
-                }
-                _ => {}
-            }
-        }
-        if !had_relocations.is_empty() {
-            self.discard_debug(&had_relocations);
-        }
-    }
-
-    /// Debug information loses what points at a weak function that another
-    /// one replaced, if the code of one had relocations so far; those without
-    /// an addend always stay (case `weak_debug`).
-    fn discard_debug(&mut self, functions: &FxHashSet<SymbolId>) {
-        for section in self.merged.sections.iter_mut() {
-            if section.kind == SectionKind::Debug {
-                section
-                    .relocations
-                    .retain(|r| !functions.contains(&r.symbol) || r.form == super::Form::Rel);
-                let native = section.native.iter_mut().flat_map(|n| &mut n.relocations);
-                for relocation in native.filter(|r| functions.contains(&r.symbol)) {
-                    relocation.discarded = true;
-                }
-            }
-        }
-    }
-
-    /// Second pass: variables, each after its section.
+    /// Second pass, behind the functions: variables, each after its section.
     pub(super) fn merge_variables(
         &mut self,
         current: &mut Current<'_, 'd>,
@@ -316,6 +30,7 @@ impl<'d> Merger<'d, '_> {
             {
                 continue;
             }
+            check_owner(current, symbol)?;
             current.symbols[index] = if symbol.other.space() == SymbolOther::SHARED {
                 self.merge_shared(current, symbol)
             } else if symbol.other == PLACE_NAME && self.vanishes(current, symbol) {
@@ -605,13 +320,13 @@ impl<'d> Merger<'d, '_> {
         merged.size = symbol.size;
     }
 
-    fn known(&self, symbol: &FileSymbol<'d>) -> Option<SymbolId> {
+    pub(super) fn known(&self, symbol: &FileSymbol<'d>) -> Option<SymbolId> {
         (symbol.binding != Binding::LOCAL)
             .then(|| self.names.get(symbol.name).copied())
             .flatten()
     }
 
-    fn new_named(
+    pub(super) fn new_named(
         &mut self,
         current: &Current<'_, 'd>,
         symbol: &FileSymbol<'d>,
@@ -651,7 +366,7 @@ impl<'d> Merger<'d, '_> {
         id
     }
 
-    fn report_duplicate(&mut self, current: &Current<'_, 'd>, id: SymbolId, name: &str) {
+    pub(super) fn report_duplicate(&mut self, current: &Current<'_, 'd>, id: SymbolId, name: &str) {
         let first = self.first_input(id);
         let diagnostic = Diagnostic::multiple_definition(name, &current.object.name, first);
         self.diagnostics.push(diagnostic);
@@ -675,8 +390,24 @@ impl<'d> Merger<'d, '_> {
     }
 }
 
+/// What belongs to one function has no global name.
+fn check_owner(current: &Current<'_, '_>, symbol: &FileSymbol<'_>) -> Result<(), ParseError> {
+    let section = symbol.place.section();
+    let section = section.map(|index| current.object.sections[index as usize]);
+    let is_owned = section.is_some_and(|section| {
+        matches!(section.role, Role::Constant(_) | Role::Shared) && section.target().is_some()
+    });
+    if !is_owned || symbol.binding != Binding::GLOBAL || symbol.size == 0 {
+        return Ok(());
+    }
+    let problem = "it is global and lies in the memory of one function".to_owned();
+    Err(ParseError::new(Problem::Malformed(problem))
+        .as_nvlink("entry data cannot be GLOBAL")
+        .of_symbol(symbol.name))
+}
+
 /// Which half of the symbol table a new name goes to.
-fn listing(symbol: &FileSymbol<'_>) -> Listing {
+pub(super) fn listing(symbol: &FileSymbol<'_>) -> Listing {
     match symbol.binding {
         Binding::LOCAL => Listing::Local,
         Binding::WEAK if !is_linker_name(symbol) => Listing::Local,

@@ -252,6 +252,12 @@ fn check_sizes(file: &File<'_>, symbols: &[Symbol<'_>]) -> Result<(), ParseError
             let number = symbol.size.max(symbol.value);
             return Err(absurd("size or value", number).of_symbol(symbol.name));
         }
+        if symbol.place.section().is_some() && symbol.value == u64::MAX {
+            let problem = Problem::Malformed("it has no place in its section".to_owned());
+            return Err(ParseError::new(problem)
+                .as_nvlink("unallocated symbol")
+                .of_symbol(symbol.name));
+        }
         let is_alignment =
             symbol.place == Place::Common || symbol.other.space() == SymbolOther::SHARED;
         if is_alignment && symbol.value > STRICTEST {

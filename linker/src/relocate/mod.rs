@@ -283,7 +283,11 @@ fn apply(
             ));
         }
         (Class::Refused, _) => {
-            return Err(fail("the type is not for relocatable objects".to_owned()));
+            let problem = fail("the type is not for relocatable objects".to_owned());
+            return Err(problem.as_nvlink(match resolver.has_mercury() {
+                true => "unexpected reloc",
+                false => "unexpected NVRS",
+            }));
         }
         (Class::KeptForDriver | Class::FunctionDescriptor | Class::PcRelative, _)
         | (

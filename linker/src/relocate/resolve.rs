@@ -83,6 +83,11 @@ impl<'a, 'd> Resolver<'a, 'd> {
         }
     }
 
+    /// Whether the processor is of the Mercury generation.
+    pub(super) fn has_mercury(&self) -> bool {
+        self.laid_out.pruned.merged.target.has_mercury()
+    }
+
     /// Whether this link is the last one.
     pub(super) fn is_executable(&self) -> bool {
         self.laid_out.pruned.merged.image.is_executable()

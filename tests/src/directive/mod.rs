@@ -81,11 +81,22 @@ pub enum Action {
     Link(Link),
 }
 
+/// What a patch counts from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Base {
+    /// The start of the file.
+    File,
+    /// The content of the section of this name.
+    Section(String),
+    /// The header of the section of this name.
+    Header(String),
+}
+
 /// Where a patch goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// The section that `offset` counts from; without it, the file.
-    pub section: Option<String>,
+    /// Where `offset` counts from.
+    pub base: Base,
     /// In bytes.
     pub offset: usize,
 }

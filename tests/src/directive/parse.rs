@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::{Action, Expectation, Link, MARK, Place, Script, Step, directives};
+use super::{Action, Base, Expectation, Link, MARK, Place, Script, Step, directives};
 use crate::arch::{Arch, ArchSet};
 
 /// Parses the directives in `text` for `arch`.
@@ -305,9 +305,10 @@ fn action(name: &str, value: &str) -> Result<Action> {
             let [place, bytes @ ..] = words.as_slice() else {
                 bail!("expected `output = input place bytes`")
             };
-            let (section, offset) = match place.rsplit_once('+') {
-                Some((section, offset)) => (Some(section.to_owned()), offset),
-                None => (None, place.as_str()),
+            let (base, offset) = match (place.rsplit_once('+'), place.rsplit_once('@')) {
+                (Some((section, offset)), _) => (Base::Section(section.to_owned()), offset),
+                (None, Some((section, offset))) => (Base::Header(section.to_owned()), offset),
+                (None, None) => (Base::File, place.as_str()),
             };
             let byte = |digits: &String| {
                 u8::from_str_radix(digits, 16).with_context(|| format!("`{digits}` is not a byte"))
@@ -315,7 +316,7 @@ fn action(name: &str, value: &str) -> Result<Action> {
             let bytes = bytes.iter().map(byte).collect::<Result<Vec<u8>>>()?;
             ensure!(!bytes.is_empty(), "expected the bytes to write");
             let place = Place {
-                section,
+                base,
                 offset: number(offset)?,
             };
             Action::Patch {

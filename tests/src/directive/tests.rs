@@ -99,7 +99,7 @@ fn loops_expand_what_names_them() {
 fn steps_read_their_words() {
     let text = "//# Compile: a.cu -lineinfo\n//# Compile: f.o = b.cu\n//# Write: e.txt =\n//# Write: t.txt = sm_{sm} x\n\
                 //# Words: w.bin = 0x10 2\n\
-                //# Truncate: t.cubin = a.cubin 0x10\n//# Patch: p.cubin = a.cubin .text.k+4 00 ff\n//# Patch: q.cubin = a.cubin 7 01";
+                //# Truncate: t.cubin = a.cubin 0x10\n//# Patch: p.cubin = a.cubin .text.k+4 00 ff\n//# Patch: q.cubin = a.cubin .nv.info@7 01";
     let owned = |text: &str| text.to_owned();
     assert_eq!(
         steps(text, 90),
@@ -135,7 +135,7 @@ fn steps_read_their_words() {
                 output: owned("p.cubin"),
                 input: owned("a.cubin"),
                 place: Place {
-                    section: Some(owned(".text.k")),
+                    base: Base::Section(owned(".text.k")),
                     offset: 4
                 },
                 bytes: vec![0, 255],
@@ -144,7 +144,7 @@ fn steps_read_their_words() {
                 output: owned("q.cubin"),
                 input: owned("a.cubin"),
                 place: Place {
-                    section: None,
+                    base: Base::Header(owned(".nv.info")),
                     offset: 7
                 },
                 bytes: vec![1],
