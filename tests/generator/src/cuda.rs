@@ -12,6 +12,7 @@ const HEAD: &str = "\
 #include <cassert>
 #include <cooperative_groups.h>
 #include <cstdio>
+#include <cuda_pipeline.h>
 ";
 
 /// Definitions that several units hold, as headers bring them.
@@ -33,6 +34,16 @@ const SHARED: &[(Feature, &str)] = &[
         "inline __device__ __noinline__ int clamp(int x) { static __device__ int calls; return atomicAdd(&calls, 1) < x ? x : 7; }",
     ),
     (
+        Feature::Template,
+        "template <class T> __device__ T hits = T(3);\n\
+         template <class T> __constant__ T limits[3] = {T(7), T(9)};\n\
+         template <int N> __device__ int powers[4] = {1, N, N * N, N * N * N};",
+    ),
+    (
+        Feature::Inline,
+        "inline __device__ int inline_total = 4;\ninline __constant__ double inline_scale[2] = {0.3, 1.7};",
+    ),
+    (
         Feature::Inline,
         "struct Point { int x, y; __device__ __noinline__ int norm() const { return x * x + y * y; } };",
     ),
@@ -40,6 +51,25 @@ const SHARED: &[(Feature, &str)] = &[
         Feature::Virtual,
         "struct Shape { int size; __device__ virtual int area(int n) { return n * size; } __device__ virtual int sides() { return 4; } };\n\
          struct Circle : Shape { __device__ int area(int n) override { return n * size * 3; } };",
+    ),
+    (
+        Feature::Virtual,
+        "struct Named { const char *name = \"named\"; __device__ virtual int length() { return name[0]; } };\n\
+         struct Ring : Circle, Named { __device__ int sides() override { return 0; } __device__ int length() override { return size; } };\n\
+         struct Disc final : Ring { __device__ int area(int n) override { return Ring::area(n) + n; } };",
+    ),
+    (
+        Feature::Recursion,
+        "inline __device__ __noinline__ int walk(int x, int (*next)(int)) { return x > 2 ? next(x - 1) + walk(x / 2, next) : 1; }",
+    ),
+    (
+        Feature::Static,
+        "namespace {\n__device__ int hidden = 2;\n__device__ __noinline__ int hide(int x) { return x * hidden++; }\n\
+         template <class T> __global__ void hidden_kernel(T *p) { p[0] = (T)hide((int)p[1]); }\n}",
+    ),
+    (
+        Feature::Parameters,
+        "struct Large { int values[40]; double scale; const int *more; };",
     ),
     (
         Feature::Static,
@@ -61,7 +91,7 @@ pub(crate) fn program(
     let mut program = Program {
         target: target.clone(),
         units: (0..units)
-            .map(|unit| Writer::new(random, features, &homes, unit).write())
+            .map(|unit| Writer::new(random, target, features, &homes, unit).write())
             .collect(),
     };
     random.shuffle(&mut program.units);
@@ -70,6 +100,7 @@ pub(crate) fn program(
 
 struct Writer<'a> {
     random: &'a mut Random,
+    target: &'a Target,
     features: &'a BTreeSet<Feature>,
     /// The unit of each function.
     homes: &'a [usize],
@@ -80,12 +111,14 @@ struct Writer<'a> {
 impl<'a> Writer<'a> {
     fn new(
         random: &'a mut Random,
+        target: &'a Target,
         features: &'a BTreeSet<Feature>,
         homes: &'a [usize],
         unit: usize,
     ) -> Self {
         Self {
             random,
+            target,
             features,
             homes,
             unit,
@@ -120,21 +153,20 @@ impl<'a> Writer<'a> {
             }
         }
         for kernel in 0..self.random.within(0..=2) {
-            let bounds = match self.has(Feature::Bounds) && self.random.chance(40) {
-                true => *self
-                    .random
-                    .pick(&["__launch_bounds__(128) ", "__launch_bounds__(256, 2) "]),
+            let (feature, bounds) = self.bounds();
+            let name = format!("k{}_{kernel}", self.unit);
+            let large = match self.has(Feature::Parameters) && self.random.chance(40) {
+                true => ", const __grid_constant__ Large large",
                 false => "",
             };
-            let name = format!("k{}_{kernel}", self.unit);
+            let first = match large {
+                "" => "",
+                _ => "    x += large.values[x & 31] + large.more[2];\n",
+            };
             items.push(Item {
-                feature: if bounds.is_empty() {
-                    Feature::Base
-                } else {
-                    Feature::Bounds
-                },
+                feature,
                 head: format!(
-                    "__global__ void {bounds}{name}(int *p, long n) {{\n    int x = p[threadIdx.x] + n;"
+                    "__global__ void {bounds}{name}(int *p, long n{large}) {{\n    int x = p[threadIdx.x] + n;\n{first}"
                 ),
                 pieces: self.body(None),
                 tail: "    p[0] = x;\n}".to_owned(),
@@ -145,6 +177,13 @@ impl<'a> Writer<'a> {
             let text = format!("template __global__ void generic<{kind}>({kind} *);");
             items.push(Item::new(Feature::Template, text));
         }
+        if self.has(Feature::Static) && self.random.chance(40) {
+            let text = format!(
+                "void launch{}(int *p) {{ hidden_kernel<<<1, 1>>>(p); }}",
+                self.unit
+            );
+            items.push(Item::new(Feature::Static, text));
+        }
         Unit {
             name: format!("u{}", self.unit),
             language: Language::Cuda,
@@ -152,6 +191,25 @@ impl<'a> Writer<'a> {
             options,
             items,
         }
+    }
+
+    fn bounds(&mut self) -> (Feature, &'static str) {
+        if self.has(Feature::Bounds) && self.random.chance(40) {
+            let bounds: [&str; _] = [
+                "__launch_bounds__(128) ",
+                "__launch_bounds__(256, 2) ",
+                "__maxnreg__(64) ",
+            ];
+            return (Feature::Bounds, *self.random.pick(&bounds));
+        }
+        if self.has(Feature::Cluster) && self.target.number >= 90 && self.random.chance(50) {
+            let bounds: [&str; _] = [
+                "__cluster_dims__(2, 1, 1) ",
+                "__launch_bounds__(128, 1, 4) ",
+            ];
+            return (Feature::Cluster, *self.random.pick(&bounds));
+        }
+        (Feature::Base, "")
     }
 
     fn options(&mut self) -> Vec<Piece> {
@@ -185,7 +243,21 @@ impl<'a> Writer<'a> {
             ),
             (
                 Feature::Table,
-                format!("__device__ int (*action{unit})(int) = f{other};"),
+                format!(
+                    "__device__ int (*action{unit})(int) = f{other};\n\
+                     static __device__ int inputs{unit}[3] = {{1, 2}};\n\
+                     struct Entry{unit} {{ int (*action)(int); const int *input; const char *name; }};\n\
+                     __device__ Entry{unit} entries{unit}[3] = {{{{f0, inputs{unit}, \"first\"}}, {{f{other}, inputs{unit} + 1, nullptr}}}};"
+                ),
+            ),
+            (
+                Feature::Weak,
+                format!(
+                    "__attribute__((weak)) __device__ __noinline__ int optional(int x) {{ return (int)(x * {}.{}); }}\n\
+                     __attribute__((weak)) __device__ int fallback[2] = {{{unit}, 8}};",
+                    unit + 1,
+                    3 * unit + 1
+                ),
             ),
             (
                 Feature::ModuleShared,
@@ -223,24 +295,51 @@ impl<'a> Writer<'a> {
             _ => Some(self.random.below(self.homes.len())),
         };
         let text = match kind {
+            Feature::Recursion if self.random.chance(40) => format!("x += walk(x, f{});", callee?),
             Feature::Call | Feature::Recursion => format!("if (x > 3) x += f{}(x);", callee?),
             Feature::Indirect => {
                 format!("int (*g{number})(int) = x & 1 ? f{} : f0; x ^= g{number}(x);", callee?)
             }
-            Feature::Table => format!("x += action{unit}(x);"),
-            Feature::Template => match self.random.below(3) {
+            Feature::Table => match self.random.below(2) {
+                0 => format!("x += action{unit}(x);"),
+                _ => format!("x += entries{unit}[x & 1].action(x) + *entries{unit}[x & 1].input;"),
+            },
+            Feature::Weak => match self.random.below(2) {
+                0 => "x += optional(x);".to_owned(),
+                _ => "x += fallback[x & 1]++;".to_owned(),
+            },
+            Feature::Cluster if self.target.number >= 90 => "cooperative_groups::this_cluster().sync();".to_owned(),
+            Feature::Template => match self.random.below(6) {
                 0 => "x += twice(x);".to_owned(),
                 1 => "x += (int)twice((double)x);".to_owned(),
+                2 => "x += hits<int>++ + (int)limits<double>[x & 1];".to_owned(),
+                3 => "hits<double> += limits<int>[x & 1];".to_owned(),
+                4 => format!("x += powers<{}>[x & 3];", 2 + self.random.below(3)),
                 _ => format!("x += tile<{}>(x);", 8 << self.random.below(3)),
             },
-            Feature::Inline => match self.random.below(2) {
+            Feature::Inline => match self.random.below(3) {
                 0 => "x = clamp(x);".to_owned(),
+                1 => "inline_total += x; x += (int)inline_scale[x & 1];".to_owned(),
                 _ => format!("Point p{number} = {{x, 3}}; x += p{number}.norm();"),
             },
+            Feature::Virtual if self.random.chance(40) => format!(
+                "Disc d{number}; d{number}.size = x; Named *m{number} = &d{number}; Shape *s{number} = new Ring; x += m{number}->length() + s{number}->sides(); delete s{number};"
+            ),
             Feature::Virtual => format!(
                 "Circle c{number}; Shape b{number}; Shape *s{number} = x & 1 ? &c{number} : &b{number}; s{number}->size = x; x += s{number}->area(x) + s{number}->sides();"
             ),
-            Feature::Static => "x = local_step(x);".to_owned(),
+            Feature::Static => match self.random.below(2) {
+                0 => "x = local_step(x);".to_owned(),
+                _ => "x = hide(x);".to_owned(),
+            },
+            Feature::TextureObject => match self.random.below(2) {
+                0 => "x += (int)tex2D<float>((cudaTextureObject_t)x, x, 1);".to_owned(),
+                _ => "surf2Dwrite(x, (cudaSurfaceObject_t)x, 0, 0);".to_owned(),
+            },
+            Feature::AsyncCopy if self.target.number >= 80 => format!(
+                "__shared__ int q{number}[8]; __pipeline_memcpy_async(q{number}, (int *)(size_t)x, 16); __pipeline_commit(); __pipeline_wait_prior(0); x += q{number}[x & 3];"
+            ),
+            Feature::Special => format!("volatile int *v{number} = (volatile int *)(size_t)x; *v{number} = clock(); x += *v{number} + blockIdx.z; if (x == 77) __trap();"),
             Feature::Lambda => format!("auto l{number} = [=](int y) {{ return y * x + {number}; }}; x += l{number}(x);"),
             Feature::Cooperative => match self.random.below(3) {
                 0 => "cooperative_groups::this_thread_block().sync();".to_owned(),
@@ -285,6 +384,11 @@ const STATEMENTS: &[Feature] = &[
     Feature::Inline,
     Feature::Virtual,
     Feature::Static,
+    Feature::Weak,
+    Feature::Cluster,
+    Feature::TextureObject,
+    Feature::AsyncCopy,
+    Feature::Special,
     Feature::Lambda,
     Feature::Cooperative,
     Feature::Print,

@@ -49,6 +49,8 @@ pub(crate) struct Function {
     pub(crate) rank: usize,
     /// Nothing calls it.
     pub(crate) unused: bool,
+    /// It ends the thread.
+    pub(crate) no_return: bool,
 }
 
 /// Where a variable lies.
@@ -172,6 +174,7 @@ impl Plan {
                 6..=7 => Type::B64,
                 8 => Type::F32,
                 9..=10 => Type::F64,
+                _ if random.chance(30) => Type::Bytes(16 * random.within(1..=16), 16),
                 _ => Type::Bytes(4 * random.within(1..=8), 4),
             };
             let result = [Some(one()), Some(Type::B32), None];
@@ -192,9 +195,13 @@ impl Plan {
         };
         for index in 0..count {
             let (name, homes) = self.place(random, index, false);
+            let signature = random.pick(&self.signatures).clone();
             let function = Function {
                 name,
-                signature: random.pick(&self.signatures).clone(),
+                no_return: signature.result.is_none()
+                    && self.has(Feature::NoReturn)
+                    && random.chance(40),
+                signature,
                 homes,
                 rank: random.below(count),
                 unused: self.has(Feature::Unused) && random.chance(20),
@@ -243,6 +250,7 @@ impl Plan {
                 homes,
                 rank: 0,
                 unused: false,
+                no_return: false,
             });
         }
     }
@@ -378,7 +386,7 @@ impl Plan {
         };
         let align = match random.below(3) {
             0 | 1 => width,
-            _ => width << random.below(5),
+            _ => width << random.below(6),
         };
         let mut variable = Variable {
             feature,
@@ -444,9 +452,17 @@ impl Plan {
                     for unit in 0..self.units {
                         if variable.homes.iter().all(|home| home.unit != unit) && random.chance(40)
                         {
-                            let linkage = Linkage::Common;
+                            let linkage = match random.below(8) {
+                                0 => Linkage::Weak,
+                                _ => Linkage::Common,
+                            };
                             variable.homes.push(Home { unit, linkage });
                         }
+                    }
+                    // One of them may have a value.
+                    if random.chance(20) {
+                        variable.homes[0].linkage = Linkage::Visible;
+                        variable.value = Value::Numbers;
                     }
                 }
             }

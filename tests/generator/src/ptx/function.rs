@@ -20,7 +20,11 @@ impl Writer<'_> {
         };
         Item::new(
             Feature::Base,
-            format!("{linkage}.func {result}{}{parameters};", function.name),
+            format!(
+                "{linkage}.func {result}{}{parameters}{};",
+                function.name,
+                ending(function)
+            ),
         )
     }
 
@@ -28,9 +32,10 @@ impl Writer<'_> {
     pub(super) fn function(&mut self, function: &Function, home: Home) -> Item {
         let (result, parameters) = parts(&function.signature);
         let mut head = format!(
-            "{}.func {result}{}{parameters}\n{{\n{REGISTERS}",
+            "{}.func {result}{}{parameters}{}\n{{\n{REGISTERS}",
             word(home.linkage),
-            function.name
+            function.name,
+            ending(function)
         );
         for (index, kind) in function.signature.parameters.iter().enumerate() {
             head.push('\n');
@@ -41,15 +46,17 @@ impl Writer<'_> {
             Some(kind) => format!("{}\n", give(kind, "result")),
             None => "\tst.global.u32 [%ptr], %acc;\n".to_owned(),
         };
+        let last = if function.no_return { "trap" } else { "ret" };
         Item {
             feature: match home.linkage {
+                _ if function.no_return => Feature::NoReturn,
                 Linkage::Weak => Feature::Weak,
                 Linkage::Static => Feature::Static,
                 Linkage::Visible | Linkage::Common => Feature::Base,
             },
             head,
             pieces,
-            tail: format!("{result}\tret;\n}}"),
+            tail: format!("{result}\t{last};\n}}"),
         }
     }
 
@@ -57,7 +64,19 @@ impl Writer<'_> {
     pub(super) fn entry(&mut self, function: &Function, home: Home) -> Item {
         let mut parameters = vec![".param .b64 out".to_owned()];
         for (index, kind) in function.signature.parameters.iter().enumerate() {
-            parameters.push(parameter(*kind, &format!("p{index}")));
+            let name = format!("p{index}");
+            parameters.push(match kind {
+                Type::B64 if self.random.chance(40) => {
+                    let pointer = self.random.pick(&[
+                        ".ptr .global .align 16",
+                        ".ptr .align 4",
+                        ".ptr .shared .align 8",
+                        ".ptr .const .align 4",
+                    ]);
+                    format!(".param .b64 {pointer} {name}")
+                }
+                _ => parameter(*kind, &name),
+            });
         }
         let (feature, bounds) = self.bounds();
         let mut head = format!(
@@ -103,8 +122,12 @@ impl Writer<'_> {
                 " .explicitcluster .reqnctapercluster 2, 1, 1",
                 " .reqnctapercluster 4",
                 " .maxclusterrank 8",
+                " .reqntid 32, 1, 1 .reqnctapercluster 2, 1, 1 .blocksareclusters",
             ];
             let chosen = *self.random.pick(bounds);
+            if chosen.contains(".reqntid") {
+                text.clear();
+            }
             text.push_str(chosen);
         }
         (feature, text)
@@ -181,7 +204,16 @@ impl Writer<'_> {
     }
 }
 
-fn word(linkage: Linkage) -> &'static str {
+/// What stands behind the parameters of a function.
+fn ending(function: &Function) -> &'static str {
+    match function.no_return {
+        true => " .noreturn",
+        false => "",
+    }
+}
+
+/// How a definition is seen, before it.
+pub(super) fn word(linkage: Linkage) -> &'static str {
     match linkage {
         Linkage::Visible | Linkage::Common => ".visible ",
         Linkage::Weak => ".weak ",

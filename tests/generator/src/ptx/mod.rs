@@ -117,11 +117,11 @@ impl<'a> Writer<'a> {
                 items.push(self.declare_function(&plan.functions[index]));
             }
         }
-        for reference in &self.mentioned {
-            if let Reference::Variable(index) = *reference {
+        for reference in std::mem::take(&mut self.mentioned) {
+            if let Reference::Variable(index) = reference {
                 let variable = &plan.variables[index];
                 if self.home(&variable.homes).is_none() {
-                    items.push(variable::declare(variable));
+                    items.push(self.declare_variable(variable));
                 }
             }
         }
@@ -247,10 +247,11 @@ impl<'a> Writer<'a> {
         };
         let name = format!("{}_alias{}", function.name, self.unit);
         let (result, parameters) = parts(&function.signature);
+        let linkage = self.random.pick(&[".visible", ".visible", ".weak"]);
         vec![
             Item::new(
                 Feature::Alias,
-                format!(".visible .func {result}{name}{parameters};"),
+                format!("{linkage} .func {result}{name}{parameters};"),
             ),
             Item::new(Feature::Alias, format!(".alias {name}, {};", function.name)),
         ]

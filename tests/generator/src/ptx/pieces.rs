@@ -1,10 +1,10 @@
 //! Statements, each a block that needs only `%acc` and `%ptr`.
 
 use crate::feature::Feature;
-use crate::plan::{Function, Space, Variable};
+use crate::plan::{Function, Home, Space, Variable};
 
 use super::Writer;
-use super::function::{call, prototype};
+use super::function::{call, prototype, word};
 
 /// The features that are statements.
 pub(super) const KINDS: &[Feature] = &[
@@ -12,6 +12,8 @@ pub(super) const KINDS: &[Feature] = &[
     Feature::Call,
     Feature::Recursion,
     Feature::Indirect,
+    Feature::EntryAddress,
+    Feature::Static,
     Feature::Table,
     Feature::Global,
     Feature::Pointer,
@@ -73,8 +75,46 @@ impl Writer<'_> {
                         false => "ld.global.u64 %f, [%ptr+16]".to_owned(),
                     };
                     let call = call(&callee.signature, "%f", &format!(", {label}"));
-                    format!("\t.reg .b64 %f;\n\t{get};\n{prototype}\n{call}")
+                    match self.random.chance(20) {
+                        // The only one that can be meant.
+                        true => format!(
+                            "\t.reg .b64 %f;\n\t{get};\n\t{label}: .calltargets {};\n{call}",
+                            callee.name
+                        ),
+                        false => format!("\t.reg .b64 %f;\n\t{get};\n{prototype}\n{call}"),
+                    }
                 }
+            }
+            Feature::EntryAddress => {
+                let unit = self.unit;
+                let here: Vec<(&str, Home)> = self
+                    .plan
+                    .entries
+                    .iter()
+                    .filter(|entry| entry.signature.parameters.is_empty())
+                    .filter_map(|entry| {
+                        let home = entry.homes.iter().find(|home| home.unit == unit)?;
+                        Some((&*entry.name, *home))
+                    })
+                    .collect();
+                if here.is_empty() {
+                    return None;
+                }
+                let (entry, home) = *self.random.pick(&here);
+                let linkage = word(home.linkage);
+                self.need(kind, &format!("{linkage}.entry {entry}(.param .b64 out);"));
+                format!("\t.reg .b64 %f;\n\tmov.u64 %f, {entry};\n\tst.global.u64 [%ptr+24], %f;")
+            }
+            Feature::Static => {
+                let space = *self.random.pick(&[Space::Global, Space::Constant]);
+                let name = *self.random.pick(&["calls", "seen", "limits"]);
+                let value = match space == Space::Constant || self.random.chance(50) {
+                    true => " = {3, 1, 4}",
+                    false => "",
+                };
+                let offset = 4 * self.random.below(4);
+                let access = self.access_place(space, 4, offset, name);
+                format!("\t.{} .align 4 .b32 {name}[4]{value};\n{access}", space.word())
             }
             Feature::Table => self.table()?,
             Feature::Global | Feature::Common | Feature::Managed | Feature::Pointer | Feature::Byte => {

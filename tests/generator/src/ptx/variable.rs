@@ -6,23 +6,32 @@ use crate::program::Item;
 
 use super::Writer;
 
-/// Declares a variable that another unit defines.
-pub(super) fn declare(variable: &Variable) -> Item {
-    let count = match variable.space {
-        Space::Dynamic => String::new(),
-        _ if variable.count == 1 => {
-            return Item::new(variable.feature, format!(".extern {};", name(variable)));
-        }
-        _ => variable.count.to_string(),
-    };
-    Item::new(
-        variable.feature,
-        format!(".extern {}[{count}];", name(variable)),
-    )
+impl Writer<'_> {
+    /// Declares a variable that another unit defines.
+    pub(super) fn declare_variable(&mut self, variable: &Variable) -> Item {
+        let is_open = self.plan.has(Feature::Unsized) && self.random.chance(40);
+        let brackets = match variable.space {
+            Space::Dynamic => "[]".to_owned(),
+            Space::Global | Space::Constant if is_open && variable.count > 1 => "[]".to_owned(),
+            _ if variable.count == 1 => String::new(),
+            _ => format!("[{}]", variable.count),
+        };
+        let align = match is_open {
+            true => variable.width,
+            false => variable.align,
+        };
+        Item::new(
+            match is_open {
+                true => Feature::Unsized,
+                false => variable.feature,
+            },
+            format!(".extern {}{brackets};", name(variable, align)),
+        )
+    }
 }
 
 /// The declaration without brackets.
-fn name(variable: &Variable) -> String {
+fn name(variable: &Variable, align: usize) -> String {
     let managed = if variable.managed {
         " .attribute(.managed)"
     } else {
@@ -37,9 +46,8 @@ fn name(variable: &Variable) -> String {
         _ => "b32",
     };
     format!(
-        ".{}{managed} .align {} .{kind} {}",
+        ".{}{managed} .align {align} .{kind} {}",
         variable.space.word(),
-        variable.align,
         variable.name
     )
 }
@@ -82,7 +90,10 @@ impl Writer<'_> {
             } else {
                 variable.feature
             },
-            format!("{linkage}{}{brackets}{value};", name(variable)),
+            format!(
+                "{linkage}{}{brackets}{value};",
+                name(variable, variable.align)
+            ),
         )
     }
 
