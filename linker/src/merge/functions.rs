@@ -9,6 +9,7 @@ use crate::id::{InputId, SectionId, SymbolId};
 use crate::read::Role;
 
 use super::merger::{Current, Merger, Placed, Replaced};
+use super::relocations::DEBUG_INFO;
 use super::symbols::listing;
 use super::{Definition, Function, NativeFunction, SectionKind};
 
@@ -280,12 +281,12 @@ impl<'d> Merger<'d, '_> {
         }
     }
 
-    /// Debug information loses what points at a weak function that another
+    /// Line tables and frames lose what points at a weak function that another
     /// one replaced, if the code of one had relocations so far; those without
-    /// an addend always stay (case `weak_debug`).
+    /// an addend always stay (cases `weak_debug` and `weak_debug_info`).
     fn discard_debug(&mut self, functions: &FxHashSet<SymbolId>) {
         for section in self.merged.sections.iter_mut() {
-            if section.kind == SectionKind::Debug {
+            if section.kind == SectionKind::Debug && section.name != DEBUG_INFO {
                 section
                     .relocations
                     .retain(|r| !functions.contains(&r.symbol) || r.form == super::Form::Rel);

@@ -52,7 +52,11 @@ impl<'d> Merger<'d, '_> {
             }
             let function = self.function(current, taken.function)?;
             if self.merged.functions[function].address_taken.is_none() {
-                let prototype = self.prototype(current.object.signature(taken.prototype)?);
+                let is_entry = self.merged.functions[function].is_entry;
+                let prototype = match is_entry && is_discarded(taken.function) {
+                    true => self.merged.prototypes.push(None),
+                    false => self.prototype(current.object.signature(taken.prototype)?),
+                };
                 self.merged.functions[function].address_taken = Some(prototype);
             }
         }

@@ -465,7 +465,7 @@ impl<'d, 'l> Merger<'d, 'l> {
         *self
             .prototype_ids
             .entry(signature)
-            .or_insert_with(|| self.merged.prototypes.push(signature))
+            .or_insert_with(|| self.merged.prototypes.push(Some(signature)))
     }
 
     /// The native twin of a section, made if need be.

@@ -401,7 +401,9 @@ pub(crate) struct Merged<'d> {
     /// The global half, in creation order.
     pub(crate) globals: Vec<SymbolId>,
     pub(crate) functions: IdVec<FunctionId, Function<'d>>,
-    pub(crate) prototypes: IdVec<PrototypeId, &'d str>,
+    /// What functions take and return; kernels whose other definition is in use
+    /// do not say (case `weak_kernel_taken`).
+    pub(crate) prototypes: IdVec<PrototypeId, Option<&'d str>>,
     /// Records of the module, in input order.
     pub(crate) records: Vec<InfoRecord<'d>>,
     /// Functions that have records of their own, in input order. One whose

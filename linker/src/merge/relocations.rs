@@ -15,6 +15,10 @@ use super::constants::PLACE_NAME;
 use super::merger::{Current, Merger, Placed};
 use super::{Form, Relocation, SectionKind};
 
+/// The one debug section that keeps the addresses of definitions that are not
+/// used (case `weak_debug_info`).
+pub(super) const DEBUG_INFO: &str = ".debug_info";
+
 impl<'d> Merger<'d, '_> {
     pub(super) fn merge_relocations(
         &mut self,
@@ -163,7 +167,7 @@ impl<'d> Merger<'d, '_> {
         };
         let section = &self.merged.sections[patched.section];
         let forgets_discarded = match section.kind {
-            SectionKind::Debug => symbol.kind == SymbolType::FUNC,
+            SectionKind::Debug => symbol.kind == SymbolType::FUNC && section.name != DEBUG_INFO,
             // Cases `weak_in_constants` and `weak_variables_in_constants`.
             SectionKind::Constant(_) if section.target.is_none() => {
                 self.keeping == Keeping::AsNvlink

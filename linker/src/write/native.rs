@@ -151,7 +151,7 @@ impl SectionNumbers {
 pub(super) fn symbol_names<'a>(finalized: &'a Finalized<'_>) -> NameTable<'a> {
     let pruned = &finalized.relocated.laid_out.pruned;
     let mut names = NameTable::new();
-    for signature in pruned.merged.prototypes.iter() {
+    for signature in pruned.merged.prototypes.iter().flatten() {
         names.add(signature);
     }
     for &symbol in pruned.merged.locals.iter().chain(&pruned.merged.globals) {
@@ -186,7 +186,7 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
     }
     let registers = own_registers(pruned);
     let symbol_table = sections.only(finalized, SectionKind::Symbols);
-    let signature = |prototype| names.offset(merged.prototypes[prototype]);
+    let signature = |p| merged.prototypes[p].map_or(0, |text| names.offset(text));
     let target = |section: &crate::merge::Section<'_>| {
         section.target.map_or(0, |target| sections.number[target])
     };

@@ -71,7 +71,6 @@ impl Writer<'_> {
                         ".ptr .global .align 16",
                         ".ptr .align 4",
                         ".ptr .shared .align 8",
-                        ".ptr .const .align 4",
                     ]);
                     format!(".param .b64 {pointer} {name}")
                 }

@@ -238,9 +238,10 @@ impl<'a> Writer<'a> {
     fn alias(&mut self) -> Vec<Item> {
         let unit = self.unit;
         let aliased = self.some_function(|f| {
-            f.homes
-                .iter()
-                .any(|home| home.unit == unit && home.linkage == Linkage::Visible)
+            !f.no_return
+                && f.homes
+                    .iter()
+                    .any(|home| home.unit == unit && home.linkage == Linkage::Visible)
         });
         let Some(function) = aliased else {
             return Vec::new();
