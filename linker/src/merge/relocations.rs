@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::arch::reserved;
 use crate::cubin::{
-    Binding, Relocation as FileRelocation, SectionType, Symbol as FileSymbol, SymbolType,
+    Binding, Place, Relocation as FileRelocation, SectionType, Symbol as FileSymbol, SymbolType,
 };
 use crate::error::{ParseError, Problem};
 use crate::id::SectionId;
@@ -145,6 +145,13 @@ impl<'d> Merger<'d, '_> {
             match current.symbols[relocation.symbol as usize] {
                 Some(id) => id,
                 None if relocation.symbol == 0 || symbol.name == reserved::PARAMETERS_SIZE => {
+                    return Ok(None);
+                }
+                // A label of code that ptxas optimized away.
+                None if symbol.kind == SymbolType::NOTYPE
+                    && symbol.place == Place::Undefined
+                    && self.merged.sections[patched.section].kind == SectionKind::Debug =>
+                {
                     return Ok(None);
                 }
                 None => {

@@ -53,7 +53,10 @@ impl<'a, 'd> Resolver<'a, 'd> {
 
     /// Whether the target was found dead.
     pub(super) fn is_removed(&self, relocation: &Relocation) -> bool {
-        !self.laid_out.pruned.live.symbols[relocation.symbol]
+        let pruned = &self.laid_out.pruned;
+        // A variable in shared memory that no code uses has no name, but is
+        // not gone (case `debug_unused`).
+        !pruned.live.symbols[relocation.symbol] && !self.is_shared(relocation)
     }
 
     /// Whether the image records that it was resolved. In Mercury images only
@@ -158,9 +161,10 @@ impl<'a, 'd> Resolver<'a, 'd> {
                 })
             }
             Definition::Shared(_) => {
-                let offset = shared.offset.get(&relocation.symbol).copied().unwrap_or(0);
+                let offset = shared.offset.get(&relocation.symbol).copied();
                 Some(Target {
-                    value: offset,
+                    // No code uses it, only debug information (case `debug_unused`).
+                    value: offset.unwrap_or(u64::MAX),
                     bank: Some(SHARED_BANK),
                 })
             }
