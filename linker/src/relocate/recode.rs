@@ -24,6 +24,7 @@ use rustc_hash::FxHashMap;
 
 use crate::cubin::{Capsule, StoredInstruction};
 use crate::id::{FunctionId, SectionId};
+use crate::merge::TableBranch;
 use crate::options::{DebugLevel, Keeping};
 
 use super::scoreboards::instruction::{INSTRUCTION, operation};
@@ -95,7 +96,7 @@ pub(crate) fn recode(relocated: &mut Relocated<'_>, keeping: Keeping, debug: Deb
         }
         let capsule = &mut relocated.sections[section].bytes;
         if keeping == Keeping::AsNvlink
-            && let Some(recoded) = Recoded::new(&native.bytes, capsule, &wanted)
+            && let Some(recoded) = Recoded::new(&native.bytes, capsule, &tables, &wanted)
         {
             native.bytes = Cow::Owned(recoded.code);
             *capsule = Cow::Owned(recoded.capsule);
@@ -129,7 +130,7 @@ struct Recoded {
 
 impl Recoded {
     /// `None` where nothing changes, and where it is not known what would.
-    fn new(code: &[u8], capsule: &[u8], wanted: &Wanted) -> Option<Self> {
+    fn new(code: &[u8], capsule: &[u8], tables: &[TableBranch], wanted: &Wanted) -> Option<Self> {
         let parsed = Capsule::parse(capsule).ok()?;
         let machine: Vec<&[u8; INSTRUCTION]> = code.as_chunks().0.iter().collect();
         let has = |wanted: u16| machine.iter().any(|i| operation(*i) == wanted);
@@ -159,7 +160,7 @@ impl Recoded {
         if is_same || groups.last()?.end != machine.len() {
             return None;
         }
-        let (code, moves, padding) = moves::apply(&machine, pieces)?;
+        let (code, moves, padding) = moves::apply(&machine, pieces, tables)?;
         let capsule = write_capsule(&parsed, &groups, &choice, &machine, padding)?;
         Some(Self {
             code,

@@ -5,6 +5,8 @@ use super::super::scoreboards::instruction::{Control, INSTRUCTION, Next, next, o
 const BRANCH: u16 = 0x147;
 const CALL_RELATIVE: u16 = 0x144;
 const BSSY: u16 = 0x145;
+/// BRX.
+const TABLE_BRANCH: u16 = 0x149;
 /// What names no place in the code: BSYNC, BREAK, CALL.ABS, YIELD, EXIT, BMOV,
 /// BPT and NANOSLEEP.
 const WITHOUT_PLACE: [u16; 9] = [
@@ -27,6 +29,8 @@ pub(super) enum Place {
     Any,
     /// It names another, so many bytes from the next instruction.
     Distance(i64),
+    /// It leads to where a table says.
+    Table,
     /// It is not known.
     Unknown,
 }
@@ -50,6 +54,7 @@ pub(super) fn place(instruction: &[u8; INSTRUCTION]) -> Place {
             Next::Through => Place::Any,
             _ => Place::Unknown,
         },
+        TABLE_BRANCH => Place::Table,
         operation if WITHOUT_PLACE.contains(&operation) => Place::Any,
         operation if CONTROL.contains(&operation) => Place::Unknown,
         _ => Place::Any,

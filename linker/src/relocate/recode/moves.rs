@@ -1,5 +1,7 @@
 //! Instructions that move within their function.
 
+use crate::merge::TableBranch;
+
 use super::super::scoreboards::instruction::INSTRUCTION;
 use super::control::{Place, place, with_distance};
 
@@ -57,6 +59,7 @@ impl Moves {
 pub(super) fn apply(
     old: &[&[u8; INSTRUCTION]],
     pieces: Vec<Piece>,
+    tables: &[TableBranch],
 ) -> Option<(Vec<u8>, Moves, isize)> {
     let filling = **old.last()?;
     let is_filling = |piece: &Piece| matches!(piece, Piece::Old(i) if *old[*i] == filling);
@@ -114,6 +117,18 @@ pub(super) fn apply(
         };
         match place(old[index]) {
             Place::Any => code.extend(old[index]),
+            Place::Table => {
+                // Tables stay as they are.
+                let offset = bytes(index) as u64;
+                let table = tables.iter().find(|table| table.offset == offset)?;
+                let mut places = table.targets.iter().chain([&offset]);
+                let stays = |&&place: &&u64| {
+                    let index = (place / INSTRUCTION as u64) as usize;
+                    entries.get(index) == Some(&index)
+                };
+                (number == index && places.all(|place| stays(&place))).then_some(())?;
+                code.extend(old[index]);
+            }
             Place::Unknown => return None,
             Place::Distance(distance) => {
                 let target = bytes(index + 1).checked_add(distance)?;
@@ -153,7 +168,7 @@ mod tests {
         let old: Vec<_> = old.iter().collect();
         let mut pieces: Vec<_> = (0..old.len()).map(Piece::Old).collect();
         pieces.remove(1);
-        let (code, moves, padding) = apply(&old, pieces).unwrap();
+        let (code, moves, padding) = apply(&old, pieces, &[]).unwrap();
         assert_eq!(code.len(), old.len() * INSTRUCTION);
         assert_eq!(padding, 1);
         assert_eq!(code[..INSTRUCTION], with_distance(&STOP, 16).unwrap());
@@ -165,13 +180,32 @@ mod tests {
     }
 
     #[test]
+    fn targets_of_tables_stay() {
+        let mut old = [NOP; 2 * UNIT];
+        (old[0][0], old[1][2], old[2][2]) = (0x49, 1, 2);
+        let old: Vec<_> = old.iter().collect();
+        let table = |target| TableBranch {
+            offset: 0,
+            targets: vec![target],
+        };
+        let without_second = || {
+            let mut pieces: Vec<_> = (0..old.len()).map(Piece::Old).collect();
+            pieces.remove(1);
+            pieces
+        };
+        assert!(apply(&old, without_second(), &[table(16)]).is_some());
+        assert!(apply(&old, without_second(), &[table(32)]).is_none());
+        assert!(apply(&old, without_second(), &[]).is_none());
+    }
+
+    #[test]
     fn control_comes_to_what_is_new_first() {
         let mut old = [NOP; 2 * UNIT];
         (old[0], old[1][2]) = (with_distance(&STOP, 0).unwrap(), 1);
         let old: Vec<_> = old.iter().collect();
         let mut pieces: Vec<_> = (0..old.len()).map(Piece::Old).collect();
         pieces.insert(1, Piece::New([9; INSTRUCTION]));
-        let (code, moves, _) = apply(&old, pieces).unwrap();
+        let (code, moves, _) = apply(&old, pieces, &[]).unwrap();
         assert_eq!(code[..INSTRUCTION], *old[0]);
         assert_eq!(moves.of(16), 32);
     }
