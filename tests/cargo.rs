@@ -296,6 +296,8 @@ fn device_code_is_linked_once_for_each_program() -> Result<()> {
 
     project.succeed(&["clean"], &[])?;
     ensure!(!project.path("target/cudalink").exists());
+    let (_, err) = project.succeed(&["build", "--kernels=used"], &[])?;
+    ensure!(err.contains("DeviceLink app (sm_90)"), "{err}");
     Ok(())
 }
 

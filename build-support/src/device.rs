@@ -51,6 +51,9 @@ pub(crate) fn link(
         if let Some(detail) = &diagnostic.detail {
             text = format!("{text}: {detail}");
         }
+        for note in &diagnostic.notes {
+            text = format!("{text}\n    {note}");
+        }
         match diagnostic.severity {
             Severity::Text | Severity::Info => {}
             Severity::Warning => output::message("warning", &text),

@@ -9,10 +9,12 @@ use cargo_metadata::MetadataCommand;
 use clap::Args;
 
 use crate::plan::Folder;
+use crate::stand_in::cache;
 
 /// Remove the results of device links that the target folder keeps
 ///
-/// The next build links all device code again. What cargo keeps stays; `cargo clean` removes both.
+/// The programs and libraries go with them, so that the next build links them again. What else cargo keeps stays;
+/// `cargo clean` removes everything.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// Path to Cargo.toml
@@ -26,7 +28,8 @@ pub(crate) struct Arguments {
 /// Does what the command line asks for.
 pub(crate) fn run(arguments: Arguments) -> Result<()> {
     let target = match arguments.target_dir {
-        Some(folder) => folder,
+        Some(folder) => std::path::absolute(&folder)
+            .with_context(|| format!("the target folder {} is no path", folder.display()))?,
         None => {
             let mut command = MetadataCommand::new();
             if let Some(manifest) = arguments.manifest_path {
@@ -39,7 +42,9 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
                 .into_std_path_buf()
         }
     };
-    let Folder(folder) = Folder::of_target(&target);
+    let folder = Folder::of_target(&target);
+    cache::remove_outputs(&folder, &target, |_| true)?;
+    let Folder(folder) = folder;
     match fs::remove_dir_all(&folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         result => result.with_context(|| format!("cannot remove {}", folder.display())),

@@ -270,9 +270,14 @@ fn link_options(arguments: &Arguments) -> Result<LinkOptions> {
             options.push(option.into());
         }
     }
-    LinkOptions::parse(options)
-        .map_err(|problem| anyhow!("{} [{}]", problem.text, problem.code))
-        .context("the options for the linker are wrong")
+    LinkOptions::parse(options).map_err(|problem| {
+        let mut text = format!("{} [{}]", problem.text, problem.code);
+        for note in problem.detail.iter().chain(&problem.notes) {
+            text.push_str("\n    ");
+            text.push_str(note);
+        }
+        anyhow!(text)
+    })
 }
 
 /// The library that every device link of nvcc searches.

@@ -55,12 +55,16 @@ pub(crate) fn summarize(messages: &[Message]) -> Vec<(Severity, String)> {
             [] => String::new(),
             processors => format!(" ({})", processors.join(", ")),
         };
-        let text = match diagnostic.severity {
+        let mut text = match diagnostic.severity {
             Severity::Text => diagnostic.text.clone(),
             Severity::Info | Severity::Warning | Severity::Error | Severity::Fatal => {
                 format!("{}{detail}{place} [{}]", diagnostic.text, diagnostic.code)
             }
         };
+        for note in &diagnostic.notes {
+            text.push_str("\n    ");
+            text.push_str(note);
+        }
         summary.push((diagnostic.severity, text));
     }
     summary

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::journal::Report;
-use crate::plan::Plan;
+use crate::plan::{Folder, Plan};
 use crate::settings::Settings;
 
 /// What is kept beside an object.
@@ -113,7 +113,18 @@ impl Entry {
 /// Removes the outputs that were linked under other choices. Cargo knows nothing of these choices, but it makes again
 /// what is missing.
 pub(crate) fn remove_outdated(plan: &Plan) -> Result<()> {
-    let Ok(entries) = fs::read_dir(plan.folder.images()) else {
+    remove_outputs(&plan.folder, &plan.target, |record| {
+        record.settings != *plan.settings(record.package.as_deref())
+    })
+}
+
+/// Removes outputs in the target folder by what is kept of their links.
+pub(crate) fn remove_outputs(
+    folder: &Folder,
+    target: &Path,
+    is_outdated: impl Fn(&Record) -> bool,
+) -> Result<()> {
+    let Ok(entries) = fs::read_dir(folder.images()) else {
         return Ok(());
     };
     for path in entries.flatten().map(|entry| entry.path()) {
@@ -124,16 +135,15 @@ pub(crate) fn remove_outdated(plan: &Plan) -> Result<()> {
         let record: Option<Record> = fs::read(&path)
             .ok()
             .and_then(|data| serde_json::from_slice(&data).ok());
-        let up_to_date = record
-            .as_ref()
-            .is_some_and(|r| r.settings == *plan.settings(r.package.as_deref()));
-        if up_to_date {
-            continue;
-        }
-        if let Some(output) = record.map(|record| record.report.output)
-            && output.starts_with(&plan.target)
-            && output.exists()
-        {
+        let output = match record {
+            Some(record) if !is_outdated(&record) => continue,
+            Some(record) => record.report.output,
+            None => {
+                let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+                target.join(stem.replace('+', "/"))
+            }
+        };
+        if output.starts_with(target) && output.exists() {
             fs::remove_file(&output)
                 .with_context(|| format!("cannot remove {}", output.display()))?;
         }
