@@ -14,12 +14,14 @@
 
 mod flow;
 pub(super) mod instruction;
+mod results;
 
 use crate::bits::Bits;
 use crate::merge::TableBranch;
 
 use flow::{Flow, Held};
 use instruction::{BOARDS, Control, INSTRUCTION, NO_BOARD};
+use results::Registers;
 
 /// Functions with more stay as they are.
 const MOST_EVENTS: usize = 4096;
@@ -85,23 +87,58 @@ fn operands_hold(code: &[u8], events: &[Event], flow: &Flow, boards: &[u8]) -> O
 
 /// The code with other scoreboards for its events.
 fn renumbered(code: &[u8], events: &[Event], flow: &Flow, boards: &[u8]) -> Vec<u8> {
-    let mut code = code.to_vec();
+    let mut changed = code.to_vec();
+    // Scoreboards that are waited for where their results are used.
+    let mut later: Vec<(u8, Registers)> = Vec::new();
     flow.walk(events, |index, before, own| {
-        let instruction = &mut code[index * INSTRUCTION..][..INSTRUCTION];
+        let instruction = &code[index * INSTRUCTION..][..INSTRUCTION];
         let waits = Control::of(instruction).waits();
         let mut moved = match instruction::waits_for_all(instruction) {
             true => waits,
             false => 0,
         };
+        let taken = own
+            .clone()
+            .fold(0, |mask: u8, event| mask | bit(boards[event]));
+        later.retain(|&(board, result)| {
+            let is_due = flow.ends_block(index)
+                || taken & bit(board) != 0
+                || result.may_be_named_by(instruction);
+            moved |= if is_due { bit(board) } else { 0 };
+            !is_due
+        });
         for board in (0..BOARDS).filter(|board| waits >> board & 1 == 1) {
             let mut held = before.events(board).peekable();
             // A wait for nothing is no harm.
             if held.peek().is_none() {
-                moved |= 1 << board;
+                moved |= bit(board);
             }
-            let held = held.filter(|&event| boards[event] < BOARDS);
-            moved |= held.fold(0, |mask, event| mask | 1 << boards[event]);
+            let held: Vec<usize> = held.filter(|&event| boards[event] < BOARDS).collect();
+            let result = |&event: &usize| {
+                let at = events[event].instruction * INSTRUCTION;
+                let is_write = events[event].is_write;
+                is_write.then(|| Registers::of_result(&code[at..][..INSTRUCTION]))?
+            };
+            let is_used = |event: &usize| {
+                result(event).is_none_or(|result| result.may_be_named_by(instruction))
+            };
+            let used = held.iter().filter(|event| is_used(event));
+            let used = used.fold(0, |mask, &event| mask | bit(boards[event]));
+            for event in &held {
+                let board = boards[*event];
+                match result(event) {
+                    Some(result)
+                        if used != 0
+                            && (used | taken) & bit(board) == 0
+                            && !flow.ends_block(index) =>
+                    {
+                        later.push((board, result));
+                    }
+                    _ => moved |= bit(board),
+                }
+            }
         }
+        later.retain(|&(board, _)| moved & bit(board) == 0);
         let (mut write, mut read) = (NO_BOARD, NO_BOARD);
         for event in own {
             match events[event].is_write {
@@ -109,10 +146,16 @@ fn renumbered(code: &[u8], events: &[Event], flow: &Flow, boards: &[u8]) -> Vec<
                 false => read = boards[event],
             }
         }
+        let instruction = &mut changed[index * INSTRUCTION..][..INSTRUCTION];
         Control::set(instruction, write, read, moved);
         Some(())
     });
-    code
+    changed
+}
+
+/// One bit for a scoreboard, none for no scoreboard.
+fn bit(board: u8) -> u8 {
+    if board < BOARDS { 1 << board } else { 0 }
 }
 
 /// The choice of scoreboards, in the order of the code.
@@ -356,6 +399,45 @@ mod tests {
         let changed = without_stack_pointer(&code(2), &[]).unwrap();
         let expected = [(7, 0), (2, 0), (2, 0), (7, 0), (7, 0b100), (7, 0)];
         assert_eq!(controls(&changed), expected);
+    }
+
+    /// One that adds a register to itself.
+    fn sum(target: u8, operand: u8, waits: u8) -> [u8; INSTRUCTION] {
+        let mut sum = instruction(IADD3, target, NO_BOARD, waits);
+        sum[3] = operand;
+        sum[4] = operand;
+        sum[8] = 0xff;
+        sum
+    }
+
+    #[test]
+    fn results_that_share_no_more_are_waited_for_where_they_are_used() {
+        // All are taken, so the last two share; then one has become free.
+        let load = |register, board| instruction(LDC, register, board, 0);
+        let loads = [
+            load(1, 0),
+            load(13, 1),
+            load(15, 2),
+            load(17, 3),
+            load(19, 4),
+            load(21, 5),
+            load(23, 5),
+        ];
+        let uses = |first, then| {
+            let [first, then] = [first, then].map(|(register, waits)| sum(41, register, waits));
+            let exit = instruction(EXIT, 0, NO_BOARD, 0);
+            [loads.concat(), first.into(), then.into(), exit.into()].concat()
+        };
+        let waits = |code: &[u8]| {
+            let changed = without_stack_pointer(code, &[]).unwrap();
+            let controls = controls(&changed);
+            assert_eq!((controls[5].0, controls[6].0), (4, 5));
+            (controls[7].1, controls[8].1)
+        };
+        assert_eq!(waits(&uses((21, 1 << 5), (23, 0))), (1 << 4, 1 << 5));
+        assert_eq!(waits(&uses((23, 1 << 5), (21, 0))), (1 << 5, 1 << 4));
+        // What uses them is not to be seen.
+        assert_eq!(waits(&uses((33, 1 << 5), (21, 0))), (1 << 5 | 1 << 4, 0));
     }
 
     #[test]

@@ -209,6 +209,12 @@ impl Flow {
         }
     }
 
+    /// Whether control may go elsewhere behind an instruction, or come from
+    /// elsewhere there.
+    pub(super) fn ends_block(&self, at: usize) -> bool {
+        self.starts[at + 1]
+    }
+
     /// Visits every instruction that control comes to, in the order of the
     /// code, with what is held before it and its own events.
     pub(super) fn walk(

@@ -7,11 +7,11 @@ pub(super) const BOARDS: u8 = 6;
 /// What stands for none.
 pub(super) const NO_BOARD: u8 = 7;
 
-const BSYNC: u16 = 0x141;
-const BREAK: u16 = 0x142;
-const BSSY: u16 = 0x145;
+pub(super) const BSYNC: u16 = 0x141;
+pub(super) const BREAK: u16 = 0x142;
+pub(super) const BSSY: u16 = 0x145;
 /// BRA.
-const BRANCH: u16 = 0x147;
+pub(super) const BRANCH: u16 = 0x147;
 const WARPSYNC: u16 = 0x148;
 const DEPBAR: u16 = 0x11a;
 
