@@ -5,8 +5,9 @@
 //! compiler saw a file (case `recode`):
 //!
 //! - A kernel that calls nothing outside of it needs no loads of shared memory
-//!   before its memory barriers, and only one barrier where the compiler wrote
-//!   a narrow one before a wide one.
+//!   before its memory barriers unless it copies to shared memory, and only one
+//!   barrier where the compiler wrote a narrow one before a wide one, unless it
+//!   has barriers in shared memory (case `recode_shared`).
 //! - Where code for debuggers is linked, all kernels report errors before they
 //!   end, and those that call functions have a memory barrier before that.
 //!
@@ -36,8 +37,10 @@ use moves::Piece;
 const CALL_ABSOLUTE: u16 = 0x143;
 const EXIT: u16 = 0x14d;
 const MEMORY_BARRIER: u16 = 0x192;
-/// FENCE.VIEW.ASYNC.
-const ASYNC_FENCE: u16 = 0x1c6;
+/// SYNCS, which works on barriers in shared memory.
+const SHARED_BARRIER: u16 = 0x1a7;
+/// LDGSTS, which copies to shared memory.
+const SHARED_COPY: u16 = 0x1ae;
 
 /// `@!PT LDS RZ, [RZ]`, without what it waits for.
 const IDLE_LOAD: [u8; 12] = [0x84, 0xf9, 0xff, 0xff, 0, 0, 0, 0, 0, 8, 0, 0];
@@ -136,7 +139,8 @@ impl Recoded {
         let has = |wanted: u16| machine.iter().any(|i| operation(*i) == wanted);
         let choice = Choice {
             calls: !wanted.is_lone || has(CALL_ABSOLUTE),
-            has_async_fence: has(ASYNC_FENCE),
+            has_shared_barrier: has(SHARED_BARRIER),
+            has_shared_copy: has(SHARED_COPY),
             for_debuggers: wanted.for_debuggers,
         };
         let mut pieces = Vec::with_capacity(machine.len());
@@ -191,7 +195,8 @@ struct Group<'c> {
 struct Choice {
     /// Whether the kernel may call functions outside of it.
     calls: bool,
-    has_async_fence: bool,
+    has_shared_barrier: bool,
+    has_shared_copy: bool,
     for_debuggers: bool,
 }
 
@@ -205,9 +210,9 @@ impl Choice {
         if self.calls || !old.iter().any(|i| operation(*i) == MEMORY_BARRIER) {
             return Some(same.map(Piece::Old).collect());
         }
-        let is_narrow_needless = !self.has_async_fence && has_wide_barrier(old);
+        let is_narrow_needless = !self.has_shared_barrier && has_wide_barrier(old);
         let is_needless = |instruction: &[u8; INSTRUCTION]| {
-            instruction.starts_with(&IDLE_LOAD)
+            !self.has_shared_copy && instruction.starts_with(&IDLE_LOAD)
                 || is_narrow_barrier(instruction) && is_narrow_needless
         };
         let kept = same
