@@ -4,6 +4,8 @@
 //# CompareText
 //# Link: shared.cubin = -m64 --shared -cpu-arch AARCH64 --host-ccbin=gcc -Xlinker=-x a.cubin
 //# CompareText
+//# Link: infos.cubin = -disable-infos a.cubin
+//# CompareText
 //# Link: unused.cubin = -Xnvvm=-opt=3 -split-compile-extended=2 -extrawarn a.cubin
 //# CompareText
 __device__ int counter;

@@ -104,6 +104,10 @@
 //# ExpectExit: 1
 //# ExpectText: fatal   : 'whole.cubin': expected true or false
 //# CompareText
+//# Link: fast-compile.cubin = --Ofast-compile=min whole.cubin
+//# ExpectExit: 1
+//# ExpectText: fatal   : Conflicting options '--Ofast-compile' and 'no -dlto'
+//# CompareText
 //# Link: report-arch.cubin = -report-arch nofile.cubin whole.cubin
 //# ExpectExit: 1
 //# ExpectText: fatal   : Could not open input file 'nofile.cubin' (target: sm_{sm})
