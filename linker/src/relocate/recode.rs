@@ -37,8 +37,8 @@ use moves::Piece;
 const CALL_ABSOLUTE: u16 = 0x143;
 const EXIT: u16 = 0x14d;
 const MEMORY_BARRIER: u16 = 0x192;
-/// SYNCS, which works on barriers in shared memory.
-const SHARED_BARRIER: u16 = 0x1a7;
+/// All SYNCS, which work on barriers in shared memory.
+const SHARED_BARRIERS: [u16; 3] = [0x1a7, 0x1b1, 0x1b2];
 /// LDGSTS, which copies to shared memory.
 const SHARED_COPY: u16 = 0x1ae;
 
@@ -139,7 +139,7 @@ impl Recoded {
         let has = |wanted: u16| machine.iter().any(|i| operation(*i) == wanted);
         let choice = Choice {
             calls: !wanted.is_lone || has(CALL_ABSOLUTE),
-            has_shared_barrier: has(SHARED_BARRIER),
+            has_shared_barrier: SHARED_BARRIERS.into_iter().any(has),
             has_shared_copy: has(SHARED_COPY),
             for_debuggers: wanted.for_debuggers,
         };
@@ -295,7 +295,10 @@ fn write_capsule(
             (None, None) => {}
             (Some(stored_one), Some(count)) => {
                 let (mark, rest) = stored_one.bytes.split_at_checked(2)?;
-                stored.extend(marked(mark[0], count)?);
+                // A single one is not counted.
+                if rest.is_empty() || count != 1 {
+                    stored.extend(marked(mark[0], count)?);
+                }
                 stored.extend_from_slice(rest);
             }
             (None, Some(_)) if is_last => return None,
