@@ -7,10 +7,10 @@ const CALL_RELATIVE: u16 = 0x144;
 const BSSY: u16 = 0x145;
 /// BRX.
 const TABLE_BRANCH: u16 = 0x149;
-/// What names no place in the code: BSYNC, BREAK, CALL.ABS, YIELD, EXIT, BMOV,
-/// BPT and NANOSLEEP.
-const WITHOUT_PLACE: [u16; 9] = [
-    0x141, 0x142, 0x143, 0x146, 0x14d, 0x155, 0x156, 0x15c, 0x15d,
+/// What names no place in the code: BSYNC, BREAK, CALL.ABS, YIELD, EXIT, both
+/// RPCMOV, BMOV, BPT and NANOSLEEP.
+const WITHOUT_PLACE: [u16; 11] = [
+    0x141, 0x142, 0x143, 0x146, 0x14d, 0x152, 0x153, 0x155, 0x156, 0x15c, 0x15d,
 ];
 
 /// Whether an `EXIT` is for all threads.

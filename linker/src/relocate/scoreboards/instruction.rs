@@ -197,8 +197,9 @@ pub(in crate::relocate) fn next(instruction: &[u8], offset: u64) -> Next {
         // EXIT.
         0x14d if has_predicate => Next::Through,
         0x14d => Next::End,
-        // YIELD, BMOV, BPT and NANOSLEEP.
-        BSYNC | BREAK | BSSY | 0x146 | WARPSYNC | 0x155 | 0x156 | 0x15c | 0x15d => Next::Through,
+        // YIELD, RPCMOV, BMOV, BPT and NANOSLEEP.
+        BSYNC | BREAK | BSSY | 0x146 | WARPSYNC => Next::Through,
+        0x152 | 0x153 | 0x155 | 0x156 | 0x15c | 0x15d => Next::Through,
         operation if CONTROL.contains(&operation) => Next::Unknown,
         _ => Next::Through,
     }
