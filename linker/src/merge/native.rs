@@ -26,8 +26,11 @@ impl<'d> Merger<'d, '_> {
                         continue;
                     };
                     let native = self.native_twin(target.section);
-                    let is_first = native.content.contributions.is_empty();
-                    native.shares_bytes = shares_bytes && (is_first || native.shares_bytes);
+                    // Empty parts share nothing and do not part the others.
+                    if section.size > 0 {
+                        let is_first = native.content.size == 0;
+                        native.shares_bytes = shares_bytes && (is_first || native.shares_bytes);
+                    }
                     let content = &mut native.content;
                     let base = content.append(section.data, section.size, section.align);
                     placed[twin.index] = Some(Placed {
