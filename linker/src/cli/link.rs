@@ -50,6 +50,7 @@ fn link_all(
     messages: &mut Messages,
 ) -> Result<Exit, Diagnostic> {
     if request.link.inputs.behaviour == Behaviour::Nvlink
+        && request.link.inputs.link_time.is_some()
         && let Some(folder) = &request.nvvm
         && !folder.join("lib64/libnvvm.so").exists()
     {

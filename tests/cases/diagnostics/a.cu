@@ -48,6 +48,8 @@
 //# Link: no-library.cubin = -dlto -nvvmpath=nowhere a.cubin
 //# ExpectExit: 1
 //# CompareText
+//# Link: unused-library.cubin = -nvvmpath=nowhere a.cubin
+//# CompareText
 //# Link: not-partial.cubin = -force-partial-lto a.cubin
 //# ExpectExit: 1
 //# CompareText
