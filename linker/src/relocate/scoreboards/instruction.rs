@@ -7,11 +7,11 @@ pub(super) const BOARDS: u8 = 6;
 /// What stands for none.
 pub(super) const NO_BOARD: u8 = 7;
 
-pub(super) const BSYNC: u16 = 0x141;
-pub(super) const BREAK: u16 = 0x142;
-pub(super) const BSSY: u16 = 0x145;
+const BSYNC: u16 = 0x141;
+const BREAK: u16 = 0x142;
+const BSSY: u16 = 0x145;
 /// BRA.
-pub(super) const BRANCH: u16 = 0x147;
+const BRANCH: u16 = 0x147;
 const WARPSYNC: u16 = 0x148;
 const DEPBAR: u16 = 0x11a;
 
@@ -83,28 +83,39 @@ pub(super) fn loads_unused_stack_pointer(code: &[u8]) -> bool {
             && control.write() < BOARDS
             && control.waits() == 0
     });
-    is_load && !instructions.any(|instruction| names(instruction, STACK_POINTER))
+    is_load
+        && !instructions
+            .flat_map(operands)
+            .any(|operand| operand == STACK_POINTER)
 }
 
-/// Whether an operand may be the register. Bytes that mean something else in
-/// some instructions count as well; only immediates of plain arithmetic and the
-/// operands of branches are known to be none.
-fn names(instruction: &[u8], register: u8) -> bool {
+/// Whether the instruction is plain arithmetic.
+pub(super) fn is_arithmetic(instruction: &[u8]) -> bool {
     /// What comes before it is arithmetic.
     const TENSOR: u16 = 0xc0;
-    let operation = operation(instruction);
-    // They name barriers and predicates only.
-    if matches!(operation, BSYNC | BREAK | BSSY | BRANCH) {
-        return false;
-    }
-    let has_immediate = operation < TENSOR && matches!(opcode(instruction) >> 9, 2 | 4 | 5);
-    let [_, _, target, first, second, _, _, _, third, ..] = *instruction else {
-        return true;
-    };
-    target == register
-        || first == register
-        || second == register && !has_immediate
-        || third == register
+    operation(instruction) < TENSOR
+}
+
+/// Whether the instruction names barriers and predicates only.
+pub(super) fn names_no_register(instruction: &[u8]) -> bool {
+    matches!(operation(instruction), BSYNC | BREAK | BSSY | BRANCH)
+}
+
+/// The operands that may be registers. Bytes that mean something else in some
+/// instructions count as well; only immediates of plain arithmetic and the
+/// operands of branches are known to be none.
+pub(super) fn operands(instruction: &[u8]) -> impl Iterator<Item = u8> {
+    let [_, _, target, first, second, _, _, _, third, ..] = *instruction
+        .first_chunk::<INSTRUCTION>()
+        .expect("sixteen bytes");
+    let has_immediate = is_arithmetic(instruction) && matches!(opcode(instruction) >> 9, 2 | 4 | 5);
+    let second = (!has_immediate).then_some(second);
+    let operands = [Some(target), Some(first), second, Some(third)];
+    let has_registers = !names_no_register(instruction);
+    operands
+        .into_iter()
+        .flatten()
+        .filter(move |_| has_registers)
 }
 
 /// Whether the instruction loads from memory other than shared memory.

@@ -4,7 +4,7 @@
 //! that they share. Where they no longer share it, each needs its own wait, and
 //! the compiler puts that where the result is used first.
 
-use super::instruction::{BRANCH, BREAK, BSSY, BSYNC, opcode, operation};
+use super::instruction::{is_arithmetic, names_no_register, operands, operation};
 
 /// LDG and LDS.
 const LOADS: [u16; 2] = [0x181, 0x184];
@@ -39,25 +39,13 @@ impl Registers {
     /// threads and uniform ones are not told apart, nor what is no register
     /// from what is one.
     pub(super) fn may_be_named_by(self, instruction: &[u8]) -> bool {
-        /// What comes before it is arithmetic.
-        const TENSOR: u16 = 0xc0;
         let operation = operation(instruction);
-        if matches!(operation, BSYNC | BREAK | BSSY | BRANCH) {
-            return false;
-        }
-        let is_arithmetic = operation < TENSOR;
-        let is_known = is_arithmetic
+        let is_known = is_arithmetic(instruction)
+            || names_no_register(instruction)
             || matches!(operation, LDC | LDCU | S2R | S2UR)
             || LOADS.contains(&operation)
             || STORES.contains(&operation);
-        let has_immediate = is_arithmetic && matches!(opcode(instruction) >> 9, 2 | 4 | 5);
-        let [_, _, target, first, second, _, _, _, third, ..] = *instruction else {
-            return true;
-        };
-        let operands = [Some(target), Some(first), Some(third)];
-        let second = (!has_immediate).then_some(second);
-        let mut operands = operands.into_iter().chain([second]).flatten();
-        !is_known || operands.any(|operand| self.meets(operand))
+        !is_known || operands(instruction).any(|operand| self.meets(operand))
     }
 
     /// Whether an operand that starts in a register may be one of these. Wide
