@@ -5,11 +5,12 @@
 
 use std::env;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use cudalink_toolkit::Tool;
+use rustnvlink_tests::identity::examples_folder;
 use rustnvlink_tests::toolkit::Toolkit;
 use tempfile::TempDir;
 
@@ -101,16 +102,6 @@ fn workspace() -> Result<TempDir> {
     Ok(folder)
 }
 
-/// Where the examples are built too, so that no crate is built twice.
-fn target_folder() -> Result<PathBuf> {
-    let own = env::current_exe()?;
-    // This program is `<target>/<profile>/deps/build_script-<hash>`.
-    let target = own.ancestors().nth(3);
-    Ok(target
-        .context("the test lies in no build folder")?
-        .join("examples"))
-}
-
 struct Ran {
     success: bool,
     out: String,
@@ -122,7 +113,7 @@ fn cargo(workspace: &Path, package: &str, variables: &[(&str, &str)]) -> Result<
     command
         .args(["run", "--package", package])
         .current_dir(workspace)
-        .env("CARGO_TARGET_DIR", target_folder()?)
+        .env("CARGO_TARGET_DIR", examples_folder()?)
         .env_remove("CUDALINK_ARCH");
     for (name, value) in variables {
         command.env(name, value);

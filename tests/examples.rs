@@ -11,7 +11,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use cudalink_toolkit::Tool;
-use rustnvlink_tests::identity::program;
+use rustnvlink_tests::identity::{examples_folder, program};
 use rustnvlink_tests::toolkit::Toolkit;
 
 /// Tests of `cmake.rs`.
@@ -72,7 +72,7 @@ fn follow(folder: &Path, toolkit: &Path, ours: &Path) -> Result<()> {
             .env("CUDAARCHS", "90")
             .env("CUDALINK_ARCH", "sm_90")
             // Shared, so that no crate is built twice.
-            .env("CARGO_TARGET_DIR", target_folder()?)
+            .env("CARGO_TARGET_DIR", examples_folder()?)
             .output()?;
         ensure!(
             output.status.success(),
@@ -90,16 +90,6 @@ fn path(first: &[&Path]) -> Result<OsString> {
     let path = env::var_os("PATH").unwrap_or_default();
     let first = first.iter().map(|folder| PathBuf::from(*folder));
     Ok(env::join_paths(first.chain(env::split_paths(&path)))?)
-}
-
-/// Where the examples are built: beside what Cargo builds.
-fn target_folder() -> Result<PathBuf> {
-    let own = env::current_exe()?;
-    // This program is `<target>/<profile>/deps/examples-<hash>`.
-    let target = own.ancestors().nth(3);
-    Ok(target
-        .context("the test lies in no build folder")?
-        .join("examples"))
 }
 
 fn skip(reason: &anyhow::Error) -> Result<()> {
