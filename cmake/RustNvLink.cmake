@@ -15,14 +15,12 @@ function(rustnvlink_use_as_device_linker)
   _rustnvlink_nvcc_rule(rule)
   set(CMAKE_CUDA_DEVICE_LINK_EXECUTABLE "${rule}" PARENT_SCOPE)
   set(CMAKE_CUDA_DEVICE_LINK_LIBRARY "${rule}" PARENT_SCOPE)
-  # With Clang, CMake runs nvlink and fatbinary by itself.
+  # With Clang, CMake runs nvlink and fatbinary by itself, in the words of the latter from before CUDA 13.
   if(CMAKE_CUDA_COMPILER_ID STREQUAL "Clang")
-    get_target_property(program RustNvLink::rustnvlink IMPORTED_LOCATION)
-    if(program MATCHES " ")
-      # CMake writes it into command lines as it stands.
-      set(program "\"${program}\"")
-    endif()
-    set(CMAKE_CUDA_DEVICE_LINKER "${program}" PARENT_SCOPE)
+    get_target_property(rustnvlink RustNvLink::rustnvlink IMPORTED_LOCATION)
+    get_target_property(cudalink RustNvLink::cudalink IMPORTED_LOCATION)
+    set(CMAKE_CUDA_DEVICE_LINKER "\"${rustnvlink}\"" PARENT_SCOPE)
+    set(CMAKE_CUDA_FATBINARY "\"${cudalink}\" fatbinary" PARENT_SCOPE)
   endif()
   cmake_language(EVAL CODE
     "cmake_language(DEFER CALL _rustnvlink_depend_on_programs [[${CMAKE_CURRENT_SOURCE_DIR}]])"

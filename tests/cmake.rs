@@ -1,8 +1,8 @@
-//! Builds the projects in `cmake/` with CMake, with nvcc's device links and with ours. CTest runs them, and some of them
-//! again with the oldest CMake that the package is for.
+//! Builds the projects in `cmake/` with CMake, with nvlink's device links and with ours. CTest runs them, and some of
+//! them again with the oldest CMake that the package is for.
 //!
-//! Needs a CUDA toolkit, a host compiler, CMake and Ninja, and the oldest CMake where `RUSTNVLINK_TEST_CMAKE_3_25` says.
-//! Without one of them the test is skipped, which is a failure where `CI` is set.
+//! Needs a CUDA toolkit, a host compiler, CMake and Ninja, and the oldest CMake and a Clang where `RUSTNVLINK_TEST_CMAKE_3_25`
+//! and `RUSTNVLINK_TEST_CLANG` say. Without one of them the test is skipped, which is a failure where `CI` is set.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -10,10 +10,13 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use cudalink_toolkit::Tool;
+use rustnvlink_tests::identity::target_folder;
 use rustnvlink_tests::toolkit::Toolkit;
 
 /// A program `cmake` of the oldest version that the package is for.
 const OLDEST: &str = "RUSTNVLINK_TEST_CMAKE_3_25";
+/// A program `clang++`.
+const CLANG: &str = "RUSTNVLINK_TEST_CLANG";
 
 #[test]
 fn projects_link_their_device_code_with_ours() -> Result<()> {
@@ -24,10 +27,19 @@ fn projects_link_their_device_code_with_ours() -> Result<()> {
     let folder = tempfile::tempdir()?;
     // Blanks in paths are what build systems forget.
     let newest = folder.path().join("a build");
-    configure(Path::new("cmake"), &nvcc, &newest, &[])?;
+    let clang = named_by(CLANG, "clang++ 19 or later");
+    let mut options = Vec::new();
+    if let Ok(clang) = &clang {
+        options.push(define("CLANG", clang));
+        options.push(define("CLANG_TOOLKIT", &folder.path().join("toolkit")));
+    }
+    configure(Path::new("cmake"), &nvcc, &newest, &options)?;
     run_tests(Path::new("ctest"), &newest, &[])?;
+    if let Err(reason) = clang {
+        return skip(&reason);
+    }
 
-    let oldest = match oldest() {
+    let oldest = match named_by(OLDEST, "CMake 3.25") {
         Ok(oldest) => oldest,
         Err(reason) => return skip(&reason),
     };
@@ -59,6 +71,7 @@ fn configure(cmake: &Path, nvcc: &Path, build: &Path, options: &[String]) -> Res
         .args(["-G", "Ninja"])
         .arg(define("NVCC", nvcc))
         .arg(define("CARGO", Path::new(env!("CARGO"))))
+        // The package does not build the linker once more.
         .arg(define("CARGO_TARGET_DIR", &target_folder()?))
         .arg(define(
             "SAME_IMAGES",
@@ -86,10 +99,11 @@ fn nvcc() -> Result<PathBuf> {
     Toolkit::find()?.tool(Tool::Nvcc)
 }
 
-fn oldest() -> Result<PathBuf> {
-    let oldest = env::var_os(OLDEST).filter(|path| !path.is_empty());
-    let oldest = oldest.with_context(|| format!("{OLDEST} names no CMake 3.25"))?;
-    Ok(PathBuf::from(oldest))
+/// The program that a variable names.
+fn named_by(variable: &str, what: &str) -> Result<PathBuf> {
+    let path = env::var_os(variable).filter(|path| !path.is_empty());
+    path.map(PathBuf::from)
+        .with_context(|| format!("{variable} names no {what}"))
 }
 
 fn skip(reason: &anyhow::Error) -> Result<()> {
@@ -97,14 +111,6 @@ fn skip(reason: &anyhow::Error) -> Result<()> {
     ensure!(!strict, "a skip is a failure where CI is set: {reason:#}");
     eprintln!("skipped: {reason:#}");
     Ok(())
-}
-
-/// Where Cargo builds this test, so that the package does not build the linker once more.
-fn target_folder() -> Result<PathBuf> {
-    let own = env::current_exe()?;
-    // This program is `<target>/<profile>/deps/cmake-<hash>`.
-    let folder = own.ancestors().nth(3);
-    Ok(folder.context("the test lies in no build folder")?.into())
 }
 
 /// Runs a program that has to succeed.

@@ -6,7 +6,7 @@ use std::ffi::{OsStr, OsString};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::cargo::WithDevice;
-use crate::{clean, doctor, inspect, link, nvcc_dlink, script, shell, style, toolkit};
+use crate::{clean, doctor, fatbinary, inspect, link, nvcc_dlink, script, shell, style, toolkit};
 
 /// Device-links the CUDA objects of a Cargo build.
 #[derive(Debug, Parser)]
@@ -33,7 +33,10 @@ impl Cli {
 
 /// Gives options a second dash that users know from nvcc with one before a word. What goes on to other programs stays.
 fn spelled_as_here(mut arguments: Vec<OsString>) -> Vec<OsString> {
-    if arguments.get(1).is_some_and(|word| word == "nvcc-dlink") {
+    if arguments
+        .get(1)
+        .is_some_and(|word| word == "nvcc-dlink" || word == "fatbinary")
+    {
         return arguments;
     }
     let own = arguments.iter_mut().take_while(|word| *word != "--");
@@ -73,6 +76,7 @@ pub(crate) enum Command {
     Rustc(Box<WithDevice<cargo_options::Rustc>>),
     Clean(clean::Arguments),
     Doctor(doctor::Arguments),
+    Fatbinary(fatbinary::Arguments),
     Inspect(inspect::Arguments),
     Link(link::Arguments),
     NvccDlink(nvcc_dlink::Arguments),

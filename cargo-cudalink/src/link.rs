@@ -104,7 +104,7 @@ enum OutputFormat {
 }
 
 /// A processor that links can be for.
-fn processor(text: &str) -> Result<Sm, String> {
+pub(crate) fn processor(text: &str) -> Result<Sm, String> {
     let sm: Sm = text
         .parse()
         .map_err(|error: ParseSmError| error.to_string())?;

@@ -5,6 +5,7 @@ mod cargo;
 mod clean;
 mod cli;
 mod doctor;
+mod fatbinary;
 mod inspect;
 mod journal;
 mod link;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         Command::Rustc(arguments) => cargo::run(*arguments),
         Command::Clean(arguments) => done(clean::run(arguments)),
         Command::Doctor(arguments) => done(doctor::run(arguments)),
+        Command::Fatbinary(arguments) => done(fatbinary::run(arguments)),
         Command::Inspect(arguments) => done(inspect::run(arguments)),
         Command::Link(arguments) => done(link::run(arguments)),
         Command::NvccDlink(arguments) => done(nvcc_dlink::run(arguments)),

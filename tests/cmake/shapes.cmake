@@ -1,6 +1,6 @@
-# Builds a project with RustNvLink and compares the device code with that of nvcc, which ${reference} holds. Without it
-# the project is first built with nvcc's device links. Then checks that a build without changes does nothing, and that a
-# change is linked once.
+# Builds a project with RustNvLink and compares the device code with that of nvlink, which ${reference} holds. Without it
+# the project is first built with the device links of ${compiler}. Then checks that a build without changes does nothing,
+# and that a change is linked once.
 include("${CMAKE_CURRENT_LIST_DIR}/run.cmake")
 
 # The sources are changed below.
@@ -8,10 +8,12 @@ set(copy "${build} sources")
 file(REMOVE_RECURSE "${build}" "${copy}")
 file(COPY "${source}/" DESTINATION "${copy}")
 
-set(device_link "Linking .*cmake_device_link")
+# Those for nvcc, and the ones for one processor of those for Clang.
+set(device_link "Linking .*(cmake_device_link|/sm_90[.]cubin)")
 
 set(configure "${CMAKE_COMMAND}" -S "${copy}" -B "${build}" -G "${generator}"
-  "-DCMAKE_CUDA_COMPILER=${nvcc}" "-DCMAKE_CUDA_COMPILER_LAUNCHER=${CMAKE_CURRENT_LIST_DIR}/compile-once"
+  "-DCMAKE_CUDA_COMPILER=${compiler}" "-DCUDAToolkit_ROOT=${toolkit}"
+  "-DCMAKE_CUDA_COMPILER_LAUNCHER=${CMAKE_CURRENT_LIST_DIR}/compile-once"
   # Nothing that tells one configuration from another, so that objects can be shared.
   -DCMAKE_CUDA_ARCHITECTURES=90-real -DCMAKE_CUDA_FLAGS_DEBUG=)
 
@@ -38,10 +40,10 @@ else()
   run(${configure})
   build(steps)
   find_links(objects)
-  file(MAKE_DIRECTORY "${build}/by nvcc")
+  file(MAKE_DIRECTORY "${build}/by nvlink")
   foreach(object IN LISTS objects)
     name_of_target(target "${object}")
-    file(COPY_FILE "${build}/${object}" "${build}/by nvcc/${target}.o")
+    file(COPY_FILE "${build}/${object}" "${build}/by nvlink/${target}.o")
   endforeach()
 
   run("${CMAKE_COMMAND}" "${build}" ${options})
@@ -53,7 +55,7 @@ else()
 endif()
 foreach(object IN LISTS objects)
   name_of_target(target "${object}")
-  set(theirs "${reference}/by nvcc/${target}.o")
+  set(theirs "${reference}/by nvlink/${target}.o")
   run("${same_images}" "${theirs}" "${build}/${object}")
   # Our linker names itself in the image, so equal files would be those of nvcc.
   file(SHA256 "${theirs}" hash_of_theirs)

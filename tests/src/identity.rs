@@ -43,15 +43,18 @@ pub fn linker() -> Result<PathBuf> {
     }
 }
 
-/// Where tests build the examples, and what shares crates with them: beside what Cargo builds, so that no crate is built
-/// twice.
-pub fn examples_folder() -> Result<PathBuf> {
+/// Where Cargo builds.
+pub fn target_folder() -> Result<PathBuf> {
     let own = std::env::current_exe()?;
     // A test is `<target>/<profile>/deps/NAME-<hash>`.
     let target = own.ancestors().nth(3);
-    Ok(target
-        .context("the test lies in no build folder")?
-        .join("examples"))
+    Ok(target.context("the test lies in no build folder")?.into())
+}
+
+/// Where tests build the examples, and what shares crates with them: beside what Cargo builds, so that no crate is built
+/// twice.
+pub fn examples_folder() -> Result<PathBuf> {
+    Ok(target_folder()?.join("examples"))
 }
 
 /// Builds the program of the package of the same name, the way this test was built, and says where it lies.

@@ -3,8 +3,9 @@
 //!
 //! In: a fatbin and the names of the modules in it. Out: the bytes of a host
 //! object ([`HostObject::write`]), or C source for hosts without a writer
-//! ([`HostObject::source`]). [`script`] keeps large images out of the way of
-//! host code. `docs/host.md` describes the protocol.
+//! ([`HostObject::source`]). Build systems that compile NVIDIA's own source get
+//! what it includes ([`embedded`]). [`script`] keeps large images out of the way
+//! of host code. `docs/host.md` describes the protocol.
 
 mod aarch64;
 mod code;
@@ -22,6 +23,8 @@ use std::str::FromStr;
 
 use crate::container::Machine;
 use object::elf::{EM_AARCH64, EM_X86_64};
+
+pub use source::embedded;
 
 /// The first word of a wrapper.
 const WRAPPER_MAGIC: u32 = 0x4662_43b1;

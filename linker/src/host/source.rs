@@ -1,8 +1,11 @@
-//! The same in C, for hosts that no object is written for.
+//! The same in C, for hosts that no object is written for, and what NVIDIA's own source of the kind includes.
 
 use std::fmt::Write as _;
 
-use super::{HostError, HostObject, REGISTER_PREFIX, WRAPPER_PREFIX};
+use super::{
+    FATBIN_SECTION, HostError, HostObject, REGISTER_PREFIX, WRAPPER_MAGIC, WRAPPER_PREFIX,
+    WRAPPER_SECTION, WRAPPER_VERSION,
+};
 
 /// Before the images and the modules.
 const BEGINNING: &str = include_str!("source/beginning.c");
@@ -22,17 +25,8 @@ pub(super) fn write(host: &HostObject<'_>) -> Result<String, HostError> {
     let mut text = String::with_capacity(BEGINNING.len() + END.len() + 3 * host.fatbin.len());
     text.push_str(BEGINNING);
     let _ = writeln!(text, "\n#define MODULES {}\n", host.modules.len());
-    // Words are eight bytes because an array element of one byte takes a
-    // compiler a hundred times longer.
     text.push_str("FATBIN_SECTION static const unsigned long long fatbin[] = {\n");
-    for line in host.fatbin.chunks(64) {
-        for word in line.chunks(8) {
-            let mut bytes = [0; 8];
-            bytes[..word.len()].copy_from_slice(word);
-            let _ = write!(text, "{:#x},", u64::from_le_bytes(bytes));
-        }
-        text.push('\n');
-    }
+    write_words(&mut text, host.fatbin);
     text.push_str("};\n\n");
     if host.modules.is_empty() {
         return Ok(text);
@@ -54,4 +48,38 @@ pub(super) fn write(host: &HostObject<'_>) -> Result<String, HostError> {
         );
     }
     Ok(text)
+}
+
+/// What `link.stub` of a CUDA toolkit includes as `FATBINFILE`, in the place of what `fatbinary --embedded-fatbin` writes:
+/// a fatbin, and the wrapper of which it takes the address.
+pub fn embedded(fatbin: &[u8]) -> String {
+    let mut text = String::with_capacity(0x200 + 3 * fatbin.len());
+    let _ = writeln!(
+        text,
+        "#include \"fatbinary_section.h\"\n\n\
+         static const unsigned long long fatbin[]\n    \
+         __attribute__((section(\"{FATBIN_SECTION}\"), aligned(8))) = {{"
+    );
+    write_words(&mut text, fatbin);
+    let _ = writeln!(
+        text,
+        "}};\n\n\
+         static const __fatBinC_Wrapper_t __fatDeviceText\n    \
+         __attribute__((section(\"{WRAPPER_SECTION}\"), aligned(8))) =\n    \
+         {{{WRAPPER_MAGIC:#x}, {WRAPPER_VERSION}, fatbin, (void **)__cudaPrelinkedFatbins}};"
+    );
+    text
+}
+
+/// Writes the elements of an array. They are of eight bytes because one of one byte takes a compiler a hundred times
+/// longer.
+fn write_words(text: &mut String, bytes: &[u8]) {
+    for line in bytes.chunks(64) {
+        for word in line.chunks(8) {
+            let mut bytes = [0; 8];
+            bytes[..word.len()].copy_from_slice(word);
+            let _ = write!(text, "{:#x},", u64::from_le_bytes(bytes));
+        }
+        text.push('\n');
+    }
 }
