@@ -18,7 +18,7 @@ use rustnvlink_tests::toolkit::Toolkit;
 /// Compares the device code of two objects.
 const SAME_IMAGES: &str = env!("CARGO_BIN_EXE_same-images");
 
-const SOURCES: [(&str, &str); 4] = [
+const SOURCES: [(&str, &str); 5] = [
     (
         "main.cu",
         "#include <cstdio>\n\
@@ -40,6 +40,15 @@ const SOURCES: [(&str, &str); 4] = [
         "__global__ void child(int *p) { *p = 1; }\n\
          __global__ void parent(int *p) { child<<<1, 1>>>(p); }\n\
          int start() { parent<<<1, 1>>>(nullptr); return 0; }\n",
+    ),
+    (
+        "nested.cu",
+        "__device__ __noinline__ int half(int x) { return x / 2; }\n\
+         __global__ void child(int *p) { *p = half(*p); }\n\
+         __global__ void middle(int *p) { child<<<1, 1>>>(p); }\n\
+         __global__ void parent(int *p) { middle<<<1, 1>>>(p); }\n\
+         __global__ void lone(int *p) { *p = 1; }\n\
+         int start() { parent<<<1, 1>>>(nullptr); lone<<<1, 1>>>(nullptr); return 0; }\n",
     ),
     (
         "library.cu",
@@ -122,7 +131,7 @@ fn link_time_optimization_gives_the_image_of_nvlink() -> Result<()> {
         run(
             folder,
             &nvcc,
-            &format!("-dc -dlto -arch={arch} main.cu twice.cu launching.cu"),
+            &format!("-dc -dlto -arch={arch} main.cu twice.cu launching.cu nested.cu"),
         )?;
         for name in ["main", "twice"] {
             let options = format!("-dc -arch={arch} {name}.cu -o {name}.machine.o");
@@ -171,6 +180,10 @@ const LINKS: &[&str] = &[
     "-r main.machine.o twice.o",
     "launching.o twice.machine.o",
     "launching.o -ignore-host-info",
+    "nested.o",
+    "nested.o -kernels-used=lone",
+    "nested.o twice.machine.o -kernels-used=middle",
+    "nested.o -g",
 ];
 
 /// A toolkit of links to another one, with its own `nvlink`. nvcc does not follow the link to itself.

@@ -47,7 +47,7 @@ pub(crate) fn table(pruned: &Pruned<'_>, names: Names) -> Diagnostic {
             .iter()
             .flat_map(|prototype| takers[prototype.index()].iter().rev());
         let callees = of_pointers.chain(function.calls.iter().rev());
-        for callee in callees.filter(|&&callee| pruned.live.functions[callee]) {
+        for callee in callees {
             let _ = write!(text, " {}", callee.index() + 1);
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::bits::Bits;
-use crate::cubin::{Format, InfoCode};
+use crate::cubin::{Format, InfoCode, SymbolOther};
 use crate::id::{FunctionId, IdVec, SymbolId};
 use crate::merge::{Definition, InfoRecord, Payload};
 use crate::prune::Pruned;
@@ -94,10 +94,7 @@ pub(super) fn keep_external(
         Payload::Symbols(symbols) => {
             symbols.retain(|&s| {
                 let symbol = &pruned.merged.symbols[s];
-                symbol.definition == Definition::Undefined
-                    || symbol
-                        .function
-                        .is_some_and(|f| pruned.merged.functions[f].is_entry)
+                symbol.definition == Definition::Undefined || symbol.other.has(SymbolOther::ENTRY)
             });
             left.extend_from_slice(symbols);
             !symbols.is_empty()

@@ -21,7 +21,7 @@ pub(super) fn report(
     let has_failed = stacks.is_empty();
     say(module_line(pruned));
     for (function, row) in pruned.merged.functions.enumerate().rev() {
-        if !row.is_entry || !pruned.live.functions[function] {
+        if !pruned.merged.is_kernel(row) || !pruned.live.functions[function] {
             continue;
         }
         let registers = module_records.iter().find_map(|record| {

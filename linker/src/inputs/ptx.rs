@@ -9,13 +9,18 @@ use std::thread;
 
 use super::{Behaviour, Environment};
 use crate::arch::Sm;
+use crate::cubin::{Content, Cubin, ToolNote};
 use crate::diagnostic::{Diagnostic, Severity};
 
 /// What the file is called in which the assembler gets PTX: the words that
-/// nvlink has for any input in messages of its own assembler. The object's name
-/// is nvlink's too; it stands in the object's note.
+/// nvlink has for any input in messages of its own assembler.
 const INPUT: &str = "application ptx input";
+
+/// What the assembler calls its output unless it is told otherwise.
 const OUTPUT: &str = "elf.o";
+
+/// Where the assembler says how it was called.
+const TOOL_NOTES: &str = ".note.nv.tkinfo";
 
 /// How PTX is assembled in one link.
 #[derive(Debug, Clone, Default)]
@@ -148,13 +153,17 @@ impl<'a> Ptxas<'a> {
         let output = command
             .args(&source.options)
             .args(self.arguments)
-            .args([INPUT, "-o", OUTPUT])
+            .arg(INPUT)
             .output()?;
         for stream in [output.stdout, output.stderr] {
             printed.push_str(&String::from_utf8_lossy(&stream));
         }
         if output.status.success() {
-            return std::fs::read(folder.path().join(OUTPUT)).map(Ok);
+            let made = std::fs::read(folder.path().join(OUTPUT))?;
+            return Ok(Ok(match product {
+                Product::Object => without_file_name(&made).unwrap_or(made),
+                Product::Program => made,
+            }));
         }
         let text = "elfLink fatbinary error";
         let failed = Diagnostic::new(Severity::Fatal, "ptxas-failed", text);
@@ -165,4 +174,23 @@ impl<'a> Ptxas<'a> {
             output.status
         ))))
     }
+}
+
+/// Takes the name of the file with the PTX out of the note that the assembler
+/// wrote: with `-g` it is there, but the input of the link had no such file
+/// (case `ptx_options`). Nothing if it is not there.
+fn without_file_name(object: &[u8]) -> Option<Vec<u8>> {
+    let mut cubin = Cubin::parse(object).ok()?;
+    let mut sections = cubin.sections.iter_mut();
+    let section = sections.find(|section| section.name == TOOL_NOTES)?;
+    let Content::Notes(notes) = &mut section.content else {
+        return None;
+    };
+    let note = notes.first_mut()?;
+    let tool = ToolNote::parse(note.description).ok()?;
+    let options = tool.options.strip_prefix(INPUT)?.trim_start();
+    let description = ToolNote { options, ..tool }.encode();
+    note.description = &description;
+    cubin.lay_out().ok()?;
+    cubin.encode().ok()
 }

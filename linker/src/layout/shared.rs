@@ -12,7 +12,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::id::{FunctionId, IdVec, SectionId, SymbolId};
 use crate::list_sort::list_sort;
 use crate::merge::{Definition, ListedShared, SectionKind, SharedHome};
-use crate::options::{Keeping, ResolvedRelocations};
+use crate::options::Keeping;
 use crate::prune::Pruned;
 
 use super::listed;
@@ -71,7 +71,7 @@ pub(super) fn layout(
     diagnostics: &mut Diagnostics,
 ) -> SharedLayout {
     let mut layout = SharedLayout::default();
-    let owners = left_out_owners(pruned);
+    let owners = left_out(pruned);
     let symbols = &pruned.merged.symbols;
     let dynamic: Vec<SymbolId> = pruned
         .merged
@@ -96,8 +96,7 @@ pub(super) fn layout(
         .filter(|&(id, f)| f.is_entry || slots.contains(&id))
         .map(|(id, _)| id)
         .collect();
-    let seen_by = Visibility::new(pruned, &kernels);
-    let seen_dynamic = Visibility::with_owners(pruned, &kernels, &owners);
+    let seen_by = Visibility::with_owners(pruned, &kernels, &owners);
     kernels.extend(owners);
     let mut views: Vec<KernelView> = kernels.iter().map(|_| KernelView::default()).collect();
 
@@ -143,13 +142,13 @@ pub(super) fn layout(
     place_common(pruned, &common, &audiences, &mut views, &mut layout);
 
     for &symbol in &dynamic {
-        let seers = uses.get(&symbol).map(|f| seen_dynamic.kernels(f));
+        let seers = uses.get(&symbol).map(|f| seen_by.kernels(f));
         for kernel in seers.unwrap_or_default().iter() {
             views[kernel].dynamic = true;
         }
     }
     for (view, &kernel) in views.iter_mut().zip(&kernels) {
-        if slots.contains(&kernel) && view.is_used() {
+        if pruned.merged.functions[kernel].shared.is_none() && view.is_used() {
             add_section(pruned, kernel);
         }
         place_own(pruned, kernel, view, &mut layout);
@@ -163,7 +162,7 @@ pub(super) fn layout(
         &mut views,
         &dynamic,
         &uses,
-        &seen_dynamic,
+        &seen_by,
         &mut layout,
     );
     for (view, &kernel) in views.iter().zip(&kernels) {
@@ -225,26 +224,25 @@ pub(super) fn layout(
     layout
 }
 
-/// Kernels that are left out and have shared memory of their own: where all
-/// code stays it is laid out (case `preserve_kernels`).
-fn left_out_owners(pruned: &mut Pruned<'_>) -> Vec<FunctionId> {
+/// Kernels that the filter leaves out, and that stay all the same: what they
+/// use themselves is laid out (cases `preserve_kernels` and
+/// `launched_kernels`). All kernels get back the shared memory of their own
+/// that the merge did not take for that of a kernel.
+fn left_out(pruned: &mut Pruned<'_>) -> Vec<FunctionId> {
     let merged = &mut pruned.merged;
-    if merged.resolved_relocations == ResolvedRelocations::Dropped {
-        return Vec::new();
-    }
-    let mut owners = Vec::new();
     for (id, section) in merged.sections.enumerate() {
-        let text = section
-            .target
-            .filter(|_| section.kind == SectionKind::Shared);
-        if let Some(function) = text.and_then(|text| merged.sections[text].function)
-            && merged.functions[function].shared.is_none()
+        if section.kind == SectionKind::Shared
+            && let Some(text) = section.target
+            && let Some(function) = merged.sections[text].function
         {
-            merged.functions[function].shared = Some(id);
-            owners.push(function);
+            merged.functions[function].shared.get_or_insert(id);
         }
     }
-    owners
+    let functions = merged.functions.enumerate();
+    functions
+        .filter(|&(id, f)| pruned.live.functions[id] && !f.is_entry && merged.is_kernel(f))
+        .map(|(id, _)| id)
+        .collect()
 }
 
 /// Gives the slot of a unified function shared memory as kernels have it.

@@ -441,6 +441,11 @@ impl<'d> Merged<'d> {
         }
     }
 
+    /// Whether a function is a kernel, even if the filter leaves it out.
+    pub(crate) fn is_kernel(&self, function: &Function<'_>) -> bool {
+        self.symbols[function.symbol].other.has(SymbolOther::ENTRY)
+    }
+
     /// Makes a section with its symbol, last in both orders of creation.
     pub(crate) fn add_section(
         &mut self,

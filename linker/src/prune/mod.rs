@@ -10,7 +10,7 @@ use rustc_hash::FxHashSet;
 use crate::call_graph::CallGraph;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::id::{FunctionId, Id as _, IdVec, SectionId, SymbolId};
-use crate::merge::{Definition, Merged, Section, SectionKind};
+use crate::merge::{Definition, Function, Merged, Section, SectionKind};
 use crate::options::{DebugLevel, Keeping, Options, ResolvedRelocations};
 
 /// What is alive, beside what was merged.
@@ -34,30 +34,33 @@ pub(crate) struct Liveness {
 /// Marks everything that the kernels to be kept need; in a link for debuggers
 /// that is everything (case `debug_dead_code`).
 pub(crate) fn prune<'d>(
-    merged: Merged<'d>,
+    mut merged: Merged<'d>,
     options: &Options,
     diagnostics: &mut Diagnostics,
 ) -> Pruned<'d> {
+    let launched = launched(&merged, options);
+    for &id in &launched {
+        merged.functions[id].is_entry = true;
+    }
+    let is_kept = |id: FunctionId| {
+        let symbol = merged.functions[id].symbol;
+        options.kernels.keeps(&merged.symbols[symbol].name) || launched.contains(&id)
+    };
     let graph = CallGraph::new(&merged.functions, merged.prototypes.len());
     let functions = match options.debug {
         DebugLevel::None if options.resolved_relocations == ResolvedRelocations::Recorded => {
             IdVec::filled(&merged.functions, true)
         }
-        DebugLevel::None => {
-            live_functions(&merged, options.keeping, |name| options.kernels.keeps(name))
-        }
+        DebugLevel::None => live_functions(&merged, options.keeping, is_kept),
         DebugLevel::Code | DebugLevel::Symbols => IdVec::filled(&merged.functions, true),
     };
     // Where all code stays, kernels that the host does not name are no kernels.
-    let stays = |name: &str| {
+    let stays = |id| {
         options.debug != DebugLevel::None
             || options.resolved_relocations == ResolvedRelocations::Dropped
-            || options.kernels.keeps(name)
+            || is_kept(id)
     };
-    let entries = is_entry(&merged, |id| {
-        let symbol = merged.functions[id].symbol;
-        functions[id] && stays(&merged.symbols[symbol].name)
-    });
+    let entries = is_entry(&merged, |id| functions[id] && stays(id));
     if options.keeping == Keeping::AsNvlink && loses_code_to_alias(&merged, &functions) {
         diagnostics.push(Diagnostic::reference_to_deleted());
     }
@@ -121,6 +124,23 @@ fn is_entry(merged: &Merged<'_>, stays: impl Fn(FunctionId) -> bool) -> IdVec<Fu
     entries
 }
 
+/// Kernels that stay though no host code names them: device code holds their
+/// address and may launch them. For nvlink a lone kernel launches none (case
+/// `launched_kernels`).
+fn launched(merged: &Merged<'_>, options: &Options) -> FxHashSet<FunctionId> {
+    let name = |f: &Function<'_>| &merged.symbols[f.symbol].name;
+    let functions = merged.functions.iter();
+    let named = functions.filter(|f| f.is_entry && options.kernels.keeps(name(f)));
+    if options.keeping == Keeping::AsNvlink && named.count() == 1 {
+        return FxHashSet::default();
+    }
+    let functions = merged.functions.enumerate();
+    functions
+        .filter(|(_, f)| f.address_taken.is_some() && merged.is_kernel(f))
+        .map(|(id, _)| id)
+        .collect()
+}
+
 /// The constants of a weak kernel whose code was replaced by code that has
 /// none (case `weak_kernel`).
 fn lost_its_content(section: &Section<'_>) -> bool {
@@ -164,13 +184,13 @@ fn named_after_death(merged: &Merged<'_>) -> impl Iterator<Item = SectionId> {
 fn live_functions(
     merged: &Merged<'_>,
     keeping: Keeping,
-    is_kept: impl Fn(&str) -> bool,
+    is_kept: impl Fn(FunctionId) -> bool,
 ) -> IdVec<FunctionId, bool> {
     let mut live = IdVec::filled(&merged.functions, false);
     let mut pending: Vec<FunctionId> = merged
         .functions
         .enumerate()
-        .filter(|(_, f)| f.is_stub || f.is_entry && is_kept(&merged.symbols[f.symbol].name))
+        .filter(|&(id, f)| f.is_stub || f.is_entry && is_kept(id))
         .map(|(id, _)| id)
         .collect();
     let mut takers = vec![Vec::new(); merged.prototypes.len()];

@@ -82,9 +82,10 @@ pub(crate) fn recode(relocated: &mut Relocated<'_>, keeping: Keeping, debug: Deb
         for_debuggers: debug != DebugLevel::None || has_variables,
         is_lone: debug == DebugLevel::None,
     };
-    let kernels: Vec<(FunctionId, SectionId)> = pruned
-        .entries()
-        .filter_map(|function| Some((function, merged.functions[function].text?)))
+    let functions = merged.functions.enumerate();
+    let kernels: Vec<(FunctionId, SectionId)> = functions
+        .filter(|&(id, f)| pruned.live.functions[id] && merged.is_kernel(f))
+        .filter_map(|(id, function)| Some((id, function.text?)))
         .collect();
     let mut moves = FxHashMap::default();
     for (function, section) in kernels {
