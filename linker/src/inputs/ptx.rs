@@ -16,7 +16,7 @@ use crate::diagnostic::{Diagnostic, Severity};
 /// nvlink has for any input in messages of its own assembler.
 const INPUT: &str = "application ptx input";
 
-/// What the assembler calls its output unless it is told otherwise.
+/// What the object is called that the assembler makes.
 const OUTPUT: &str = "elf.o";
 
 /// Where the assembler says how it was called.
@@ -153,7 +153,7 @@ impl<'a> Ptxas<'a> {
         let output = command
             .args(&source.options)
             .args(self.arguments)
-            .arg(INPUT)
+            .args([INPUT, "-o", OUTPUT])
             .output()?;
         for stream in [output.stdout, output.stderr] {
             printed.push_str(&String::from_utf8_lossy(&stream));
@@ -161,7 +161,7 @@ impl<'a> Ptxas<'a> {
         if output.status.success() {
             let made = std::fs::read(folder.path().join(OUTPUT))?;
             return Ok(Ok(match product {
-                Product::Object => without_file_name(&made).unwrap_or(made),
+                Product::Object => without_file_names(&made).unwrap_or(made),
                 Product::Program => made,
             }));
         }
@@ -176,10 +176,10 @@ impl<'a> Ptxas<'a> {
     }
 }
 
-/// Takes the name of the file with the PTX out of the note that the assembler
-/// wrote: with `-g` it is there, but the input of the link had no such file
-/// (case `ptx_options`). Nothing if it is not there.
-fn without_file_name(object: &[u8]) -> Option<Vec<u8>> {
+/// Takes the names of files out of the note that the assembler wrote: with `-g`
+/// they are there, but the link has no such files (case `ptx_options`). Nothing
+/// if they are not there.
+fn without_file_names(object: &[u8]) -> Option<Vec<u8>> {
     let mut cubin = Cubin::parse(object).ok()?;
     let mut sections = cubin.sections.iter_mut();
     let section = sections.find(|section| section.name == TOOL_NOTES)?;
@@ -189,7 +189,12 @@ fn without_file_name(object: &[u8]) -> Option<Vec<u8>> {
     let note = notes.first_mut()?;
     let tool = ToolNote::parse(note.description).ok()?;
     let options = tool.options.strip_prefix(INPUT)?.trim_start();
-    let description = ToolNote { options, ..tool }.encode();
+    let options = options.replace(&format!("-o {OUTPUT} "), "");
+    let description = ToolNote {
+        options: &options,
+        ..tool
+    };
+    let description = description.encode();
     note.description = &description;
     cubin.lay_out().ok()?;
     cubin.encode().ok()
