@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use rustc_hash::FxHashSet;
 
 use crate::call_graph::CallGraph;
+use crate::cubin::SymbolType;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::id::{FunctionId, Id as _, IdVec, SectionId, SymbolId};
 use crate::merge::{Definition, Function, Merged, Section, SectionKind};
@@ -262,6 +263,24 @@ impl<'d> Pruned<'d> {
                 live.entries[id] || f.is_stub && live.functions[id] && !has_lone_kernel
             })
             .map(|(id, _)| id)
+            .collect()
+    }
+
+    /// Names of functions whose code another name stands for earlier in the
+    /// symbol table: for nvlink, machine code is that of the first (case
+    /// `alias`).
+    pub(crate) fn later_names(&self) -> FxHashSet<SymbolId> {
+        let merged = &self.merged;
+        let mut is_named = IdVec::filled(&merged.sections, false);
+        let listed = merged.locals.iter().chain(&merged.globals).copied();
+        listed
+            .filter(|&id| self.live.symbols[id] && merged.symbols[id].kind == SymbolType::FUNC)
+            .filter(|&id| match merged.symbols[id].definition {
+                Definition::Section(text) if merged.sections[text].kind == SectionKind::Text => {
+                    std::mem::replace(&mut is_named[text], true)
+                }
+                _ => false,
+            })
             .collect()
     }
 

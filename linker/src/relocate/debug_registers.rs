@@ -17,13 +17,15 @@ pub(super) fn is_table(name: &str) -> bool {
     name == ".nv_debug_info_reg_sass"
 }
 
-/// Clears the ranges of functions that are gone. What cannot be read stays.
+/// Clears the ranges of functions that are gone, or whose code has another name
+/// first. What cannot be read stays.
 pub(super) fn forget_removed(laid_out: &LaidOut<'_>, bytes: &mut Cow<'_, [u8]>) {
     let merged = &laid_out.pruned.merged;
     let functions = merged.functions.iter();
+    let later_names = laid_out.pruned.later_names();
     let live: FxHashSet<&[u8]> = functions
         .map(|function| function.symbol)
-        .filter(|&symbol| laid_out.pruned.live.symbols[symbol])
+        .filter(|symbol| laid_out.pruned.live.symbols[*symbol] && !later_names.contains(symbol))
         .map(|symbol| merged.symbols[symbol].name.as_bytes())
         .collect();
     let removed = ranges(bytes, |name| (!live.contains(name)).then_some(()));

@@ -2,7 +2,7 @@
 //! that are gone are cut out, with the common entries only they used.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use crate::error::{ParseError, Problem};
 use crate::id::SymbolId;
@@ -140,7 +140,8 @@ impl Frames {
             .iter()
             .filter_map(|entry| Some((described(entry)?, entry)))
             .collect();
-        let mut is_described = HashSet::new();
+        // So is one whose code has another name first.
+        let mut is_described = laid_out.pruned.later_names();
         for entry in &self.entries {
             moved.push(None);
             if entry.is_common {

@@ -188,6 +188,7 @@ pub(super) fn native_symbols(
 ) -> Vec<u8> {
     let relocated = &finalized.relocated;
     let merged = &relocated.laid_out.pruned.merged;
+    let later_names = relocated.laid_out.pruned.later_names();
     let symbols = numbers.order.iter().map(|&id| {
         let symbol = &merged.symbols[id];
         let listed = relocated.laid_out.shared.listed.get(&id);
@@ -231,6 +232,7 @@ pub(super) fn native_symbols(
             },
             size: match (slot, code) {
                 (Some(slot), _) => slot.size,
+                (None, Some(_)) if symbol.size == 0 && later_names.contains(&id) => 0,
                 (None, Some(code)) => code.bytes.len() as u64,
                 (None, None) => symbol.size,
             },
