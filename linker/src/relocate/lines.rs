@@ -153,8 +153,8 @@ pub(super) fn follow<'d, 'm>(
     })
 }
 
-/// The numbers by which a sequence of a unit advances over code that moved,
-/// with the places of the old ones.
+/// What takes the place of the instructions by which a sequence of a unit
+/// advances over code that moved.
 fn advances(
     bytes: &[u8],
     unit: &Unit,
@@ -174,40 +174,89 @@ fn advances(
         operands: &bytes[OPCODE_BASE + 1..],
     };
     let (mut old, mut new) = (0_u64, 0_u64);
+    let mut row = Row::default();
     let mut changed = Vec::new();
     while program.at < bytes.len() {
-        match program.step() {
-            Some(Step::Advance(place)) => {
-                program.at = place.start;
-                let distance = program.number().unwrap_or(0).saturating_mul(code_unit);
-                old = old.saturating_add(distance);
-                let moved = moves.entry(old).saturating_sub(new);
-                new += moved;
-                if moved != distance {
-                    let place = start + place.start..start + place.end;
-                    changed.push((place, number(moved / code_unit)));
+        let at = program.at;
+        let Some(step) = program.step() else { break };
+        match step {
+            Step::Advance(distance) => row.add(at, distance, 0),
+            Step::Line(lines) => row.add(at, 0, lines),
+            Step::Special(distance, lines) => row.add(at, distance, lines),
+            Step::Copy | Step::EndSequence | Step::Other => {}
+        }
+        if matches!(step, Step::Advance(_) | Step::Line(_)) {
+            continue;
+        }
+        let Row {
+            place: Some(from),
+            distance,
+            lines,
+        } = std::mem::take(&mut row)
+        else {
+            continue;
+        };
+        let distance = distance.saturating_mul(code_unit);
+        old = old.saturating_add(distance);
+        let moved = moves.entry(old).saturating_sub(new);
+        new += moved;
+        if moved != distance {
+            let distance = moved / code_unit;
+            let (to, replacement) = match step {
+                Step::Special(..) | Step::Copy => (program.at, program.row(distance, lines)),
+                Step::Advance(_) | Step::Line(_) | Step::EndSequence | Step::Other => {
+                    (at, advance(distance, lines))
                 }
-            }
-            Some(Step::Special(distance)) => {
-                old = old.saturating_add(distance * code_unit);
-                new = new.saturating_add(distance * code_unit);
-            }
-            Some(Step::EndSequence | Step::Other) => {}
-            None => break,
+            };
+            changed.push((start + from..start + to, replacement));
         }
     }
     changed
 }
 
-/// A number of seven bits a byte, the lowest first. It takes as many bytes as
-/// if it had a sign.
-fn number(mut number: u64) -> Vec<u8> {
+/// How a row differs from the one before it.
+#[derive(Default)]
+struct Row {
+    /// The first instruction that says so.
+    place: Option<usize>,
+    distance: u64,
+    lines: i64,
+}
+
+impl Row {
+    fn add(&mut self, at: usize, distance: u64, lines: i64) {
+        self.place.get_or_insert(at);
+        self.distance = self.distance.saturating_add(distance);
+        self.lines = self.lines.saturating_add(lines);
+    }
+}
+
+const COPY: u8 = 1;
+const ADVANCE: u8 = 2;
+const ADVANCE_LINE: u8 = 3;
+
+/// The instructions that advance by so many units of code and lines.
+fn advance(distance: u64, lines: i64) -> Vec<u8> {
     let mut bytes = Vec::new();
-    while number >= 0x40 {
+    if lines != 0 {
+        bytes.push(ADVANCE_LINE);
+        bytes.extend(number(lines));
+    }
+    if distance > 0 {
+        bytes.push(ADVANCE);
+        bytes.extend(number(distance as i64));
+    }
+    bytes
+}
+
+/// A number with a sign, of seven bits a byte, the lowest first.
+fn number(mut number: i64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while !(-0x40..0x40).contains(&number) {
         bytes.push(number as u8 | 0x80);
         number >>= 7;
     }
-    bytes.push(number as u8);
+    bytes.push(number as u8 & 0x7f);
     bytes
 }
 
@@ -301,10 +350,14 @@ fn unit(bytes: &[u8], start: usize) -> Option<Unit> {
 #[derive(PartialEq, Eq)]
 enum Step {
     EndSequence,
-    /// The address grows by a number, which stands there in the unit.
-    Advance(Range<usize>),
     /// The address grows by so many units of code.
-    Special(u64),
+    Advance(u64),
+    /// So does the line.
+    Line(i64),
+    /// The address and the line grow, and that is a row.
+    Special(u64, i64),
+    /// A row.
+    Copy,
     Other,
 }
 
@@ -320,7 +373,6 @@ struct Program<'b> {
 impl Program<'_> {
     fn step(&mut self) -> Option<Step> {
         const EXTENDED: u8 = 0;
-        const ADVANCE: u8 = 2;
         const CONSTANT_ADVANCE: u8 = 8;
         const FIXED_ADVANCE: u8 = 9;
         const END_SEQUENCE: u8 = 1;
@@ -334,28 +386,66 @@ impl Program<'_> {
                     return Some(Step::EndSequence);
                 }
             }
-            ADVANCE if opcode < self.base => {
+            COPY if opcode < self.base => return Some(Step::Copy),
+            ADVANCE if opcode < self.base => return Some(Step::Advance(self.number()?)),
+            ADVANCE_LINE if opcode < self.base => {
                 let start = self.at;
-                self.number()?;
-                return Some(Step::Advance(start..self.at));
+                let number = self.number()? as i64;
+                let unused = 64_usize.saturating_sub(7 * (self.at - start));
+                return Some(Step::Line(number << unused >> unused));
             }
-            CONSTANT_ADVANCE if opcode < self.base => return self.special(u8::MAX),
+            CONSTANT_ADVANCE if opcode < self.base => {
+                let (distance, _) = self.special(u8::MAX)?;
+                return Some(Step::Advance(distance));
+            }
             FIXED_ADVANCE if opcode < self.base => self.at += 2,
             _ if opcode < self.base => {
                 for _ in 0..*self.operands.get(usize::from(opcode) - 1)? {
                     self.number()?;
                 }
             }
-            _ => return self.special(opcode),
+            _ => {
+                let (distance, lines) = self.special(opcode)?;
+                return Some(Step::Special(distance, lines));
+            }
         }
         Some(Step::Other)
     }
 
-    /// By how much a special opcode advances.
-    fn special(&self, opcode: u8) -> Option<Step> {
+    /// By how much a special opcode advances address and line.
+    fn special(&self, opcode: u8) -> Option<(u64, i64)> {
         let range = *self.bytes.get(LINE_RANGE)?;
-        let distance = (opcode - self.base).checked_div(range).unwrap_or(0);
-        Some(Step::Special(distance.into()))
+        let number = opcode - self.base;
+        let distance = number.checked_div(range).unwrap_or(0);
+        let lines = number.checked_rem(range).unwrap_or(0);
+        Some((distance.into(), i64::from(lines) + self.least_line()?))
+    }
+
+    /// The least by which special opcodes advance the line.
+    fn least_line(&self) -> Option<i64> {
+        let byte = *self.bytes.get(LINE_RANGE - 1)?;
+        Some((byte as i8).into())
+    }
+
+    /// A row as the CUDA tools write it: a special opcode is for rows that
+    /// advance the address.
+    fn row(&self, distance: u64, lines: i64) -> Vec<u8> {
+        let special = || {
+            let range = u64::from(*self.bytes.get(LINE_RANGE)?);
+            let lines = u64::try_from(lines - self.least_line()?).ok()?;
+            let number = distance.checked_mul(range)?.checked_add(lines)?;
+            let opcode = u8::try_from(number.checked_add(self.base.into())?).ok()?;
+            (lines < range && distance > 0).then_some(opcode)
+        };
+        if let Some(opcode) = special() {
+            return vec![opcode];
+        }
+        let mut bytes = advance(distance, lines);
+        if lines == 0 {
+            bytes.splice(..0, [ADVANCE_LINE, 0]);
+        }
+        bytes.push(COPY);
+        bytes
     }
 
     fn byte(&mut self) -> Option<u8> {
