@@ -14,7 +14,10 @@ use crate::fatbin::{self, FatbinOptions, LinkedImage, WriteError};
 use crate::inputs::{
     self, Behaviour, Environment, Files, Loaded, Module, Processor, Survey, Wanted,
 };
-use crate::options::{DebugLevel, ImageKind, Keeping, Names, Odr, Options, ResolvedRelocations};
+use crate::options::{
+    DebugLevel, ImageKind, Keeping, Names, Odr, Options, RelocationForms, ResolvedRelocations,
+    SharedMemory,
+};
 use crate::report::{self, Reports};
 use crate::{Input, Outcome};
 
@@ -29,6 +32,10 @@ pub struct Request {
     pub debug: DebugLevel,
     /// What becomes of relocations.
     pub resolved_relocations: ResolvedRelocations,
+    /// How relocations are written.
+    pub relocation_forms: RelocationForms,
+    /// What is done about shared memory.
+    pub shared_memory: SharedMemory,
     /// Whether to say what the program and its kernels use.
     pub verbose: bool,
     /// Whether to show the call graph, and how names look then.
@@ -39,6 +46,8 @@ pub struct Request {
     pub reports: report::Wanted,
     /// Where functions and variables stand that all images of a program share.
     pub unified_index: Option<UnifiedIndex>,
+    /// What `.nv.host` holds.
+    pub host_data: Option<Vec<u8>>,
     /// The bytes of our own record in `.note.nv.tkinfo`.
     pub tool_record: Vec<u8>,
 }
@@ -51,11 +60,14 @@ impl Request {
             image: ImageKind::Executable,
             debug: DebugLevel::None,
             resolved_relocations: ResolvedRelocations::Dropped,
+            relocation_forms: RelocationForms::default(),
+            shared_memory: SharedMemory::default(),
             verbose: false,
             call_graph: None,
             odr: Odr::Off,
             reports: report::Wanted::default(),
             unified_index: None,
+            host_data: None,
             tool_record: Vec::new(),
         }
     }
@@ -76,11 +88,14 @@ impl Request {
             kernels: loaded.kernels.clone(),
             debug: self.debug,
             resolved_relocations: self.resolved_relocations,
+            relocation_forms: self.relocation_forms,
+            shared_memory: self.shared_memory,
             verbose: self.verbose,
             call_graph: self.call_graph,
             odr: self.odr,
             reports: self.reports.clone(),
             unified_index: self.unified_index.clone(),
+            host_data: self.host_data.clone(),
             tool_record: self.tool_record.clone(),
         }
     }

@@ -350,11 +350,6 @@ pub const EXPLANATIONS: &[Explanation] = &[
         "The file of --tool-record cannot be read.",
     ),
     of(
-        "unsupported-option",
-        "nvlink has this option and rustnvlink does not follow it, because the image would be \
-         another than was asked for. Link with nvlink where it is needed.",
-    ),
-    of(
         "unused-option",
         "The option has no effect in this link. nvlink says nothing about it.",
     ),

@@ -122,6 +122,46 @@ pub enum ResolvedRelocations {
     Recorded,
 }
 
+/// What the system keeps of shared memory on sm_90 and later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Reservation {
+    /// Its start, behind which a kernel's variables lie.
+    #[default]
+    Made,
+    /// Nothing.
+    Disabled,
+}
+
+/// How much shared memory of fixed size a kernel may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SharedLimit {
+    /// What every launch may use.
+    #[default]
+    Launch,
+    /// What the processor has.
+    Processor,
+}
+
+/// What a link does about shared memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SharedMemory {
+    /// What the system keeps.
+    pub reservation: Reservation,
+    /// How much there may be.
+    pub limit: SharedLimit,
+}
+
+/// How relocations without an addend are written up to sm_89. Later ones
+/// always have one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RelocationForms {
+    /// As in the inputs.
+    #[default]
+    AsInputs,
+    /// With an addend of 0.
+    WithAddends,
+}
+
 /// How one link is done.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -137,6 +177,10 @@ pub struct Options {
     pub debug: DebugLevel,
     /// What becomes of relocations.
     pub resolved_relocations: ResolvedRelocations,
+    /// How relocations are written.
+    pub relocation_forms: RelocationForms,
+    /// What is done about shared memory.
+    pub shared_memory: SharedMemory,
     /// Whether to say what the program and its kernels use.
     pub verbose: bool,
     /// Whether to show which function calls which, and how names look then.
@@ -147,6 +191,8 @@ pub struct Options {
     pub reports: report::Wanted,
     /// Where functions and variables stand that all images of a program share.
     pub unified_index: Option<UnifiedIndex>,
+    /// What `.nv.host` holds, for whatever reads it beside the driver.
+    pub host_data: Option<Vec<u8>>,
     /// The bytes of our own record in `.note.nv.tkinfo`.
     pub tool_record: Vec<u8>,
 }
@@ -161,11 +207,14 @@ impl Options {
             kernels: KernelFilter::All,
             debug: DebugLevel::None,
             resolved_relocations: ResolvedRelocations::default(),
+            relocation_forms: RelocationForms::default(),
+            shared_memory: SharedMemory::default(),
             verbose: false,
             call_graph: None,
             odr: Odr::Off,
             reports: report::Wanted::default(),
             unified_index: None,
+            host_data: None,
             tool_record: Vec::new(),
         }
     }

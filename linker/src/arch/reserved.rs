@@ -57,6 +57,9 @@ pub fn is_unified_table(name: &str) -> bool {
 /// Where the variables that the system reserves in shared memory start.
 pub const SHARED_START: u64 = 0x40;
 
+/// What the system reserves at the start of shared memory on sm_90 and later.
+pub const SHARED_SIZE: u64 = 0x400;
+
 /// The names of what the system reserves in shared memory.
 pub fn is_shared(name: &str) -> bool {
     name.starts_with(".nv.reservedSmem.")

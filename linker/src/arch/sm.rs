@@ -116,6 +116,17 @@ impl Sm {
         self.number >= 90
     }
 
+    /// How much shared memory of fixed size a kernel may have that asks for
+    /// more than any launch gives.
+    pub(crate) fn largest_shared(self) -> u64 {
+        match self.number {
+            75 => 0x10000,
+            80 | 87 => 0x28c00,
+            90 | 100 | 103 | 110 => 0x38c00,
+            _ => 0x18c00,
+        }
+    }
+
     /// Whether an object made for `self` may become part of a link for
     /// `target`. The case `arch_matrix` links every pair.
     ///

@@ -227,6 +227,16 @@ pub const FLAGS: &[Spelling] = {
             "Registers for code that is compiled during the link."),
         option(F::PtxasOptions, "Xptxas", "Xptxas", V::List, "OPTION,..", G::Linking,
             "Options for code that is compiled during the link."),
+        option(F::ExtendedShared, "enable-extended-smem", "enable-extended-smem", V::Truth, "true|false", G::Linking,
+            "Lets kernels have as much shared memory of fixed size as the processor has."),
+        option(F::DisableSharedReservation, "disable-smem-reservation", "disable-smem-reservation", V::Truth, "true|false", G::Linking,
+            "Reserves no shared memory for the system, which sm_90 and later do."),
+        switch(F::ForceRela, "force-rela", "force-rela", G::Linking,
+            "Gives all relocations an addend, which sm_90 and later have anyway."),
+        option(F::NvHost, "nv-host", "nv-host", V::Text, "FILE", G::Linking,
+            "Puts a file into the image, as section .nv.host."),
+        option(F::VerboseToolRecord, "verbose-tkinfo", "verbose-tkinfo", V::Truth, "true|false", G::Linking,
+            "Records inputs and options of the link in the image."),
 
         switch(F::IgnoreHostInfo, "ignore-host-info", "ignore-host-info", G::DeadCode,
             "Keeps kernels that no host code names."),
@@ -314,11 +324,6 @@ pub const FLAGS: &[Spelling] = {
         option(F::HostCompiler, "host-ccbin", "host-ccbin", V::Text, "PROGRAM", G::Hidden, ""),
         switch(F::Shared, "shared", "shared", G::Hidden, ""),
         option(F::XLinker, "Xlinker", "Xlinker", V::List, "OPTION,..", G::Hidden, ""),
-        option(F::NvHost, "nv-host", "nv-host", V::Text, "FILE", G::Hidden, ""),
-        option(F::DisableSharedReservation, "disable-smem-reservation", "disable-smem-reservation", V::Truth, "true|false", G::Hidden, ""),
-        option(F::ExtendedShared, "enable-extended-smem", "enable-extended-smem", V::Truth, "true|false", G::Hidden, ""),
-        option(F::VerboseToolRecord, "verbose-tkinfo", "verbose-tkinfo", V::Truth, "true|false", G::Hidden, ""),
-        switch(F::ForceRela, "force-rela", "force-rela", G::Hidden, ""),
         switch(F::Uumn, "uumn", "uumn", G::Hidden, ""),
     ]
 };

@@ -78,15 +78,19 @@ fn wrap(words: &str, indent: usize, text: &mut String) {
     }
 }
 
+/// The release of the toolkit whose linker this one replaces.
+pub(super) const RELEASE: &str = "Cuda compilation tools, release 13.0, V13.0.88";
+/// Which of ours it is.
+pub(super) const BUILD: &str = concat!("Build rustnvlink ", env!("CARGO_PKG_VERSION"));
+
 /// The version, in the shape of nvlink's: scripts look for the release of the
 /// toolkit whose linker this one replaces.
 pub(super) fn version() -> String {
     format!(
         "rustnvlink: Cuda linker\n\
          Copyright (c) the RustNvLink authors\n\
-         Cuda compilation tools, release 13.0, V13.0.88\n\
-         Build rustnvlink {}\n",
-        env!("CARGO_PKG_VERSION")
+         {RELEASE}\n\
+         {BUILD}\n"
     )
 }
 

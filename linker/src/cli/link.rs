@@ -34,6 +34,9 @@ pub(super) fn link(
     if let Some(path) = &request.unified_index {
         request.link.unified_index = Some(read_index(path, request.link.keeping())?);
     }
+    if let Some(path) = &request.host_data {
+        request.link.host_data = Some(read_named(path)?);
+    }
     let exit = link_all(&request, environment, messages);
     if let Some(path) = &request.time {
         let row = (request.link.inputs.behaviour == Behaviour::Own).then(|| start.elapsed());
@@ -90,6 +93,12 @@ fn link_all(
 
 /// Reads the index of unified functions and variables.
 fn read_index(path: &Path, keeping: Keeping) -> Result<UnifiedIndex, Diagnostic> {
+    UnifiedIndex::parse(&path.to_string_lossy(), read_named(path)?)
+        .map_err(|e| Diagnostic::bad_input(&e, keeping))
+}
+
+/// Reads a file that an option names, which nvlink does not take empty.
+fn read_named(path: &Path) -> Result<Vec<u8>, Diagnostic> {
     let unreadable = |what: &str| {
         let text = format!("Could not {what} '{}'", path.display());
         fatal("unreadable-input", text)
@@ -99,8 +108,7 @@ fn read_index(path: &Path, keeping: Keeping) -> Result<UnifiedIndex, Diagnostic>
     if bytes.is_empty() {
         return Err(unreadable("read file").with_detail("it is empty"));
     }
-    UnifiedIndex::parse(&path.to_string_lossy(), bytes)
-        .map_err(|e| Diagnostic::bad_input(&e, keeping))
+    Ok(bytes)
 }
 
 /// The processor of a target. nvlink looks at the inputs of a link for a
@@ -211,6 +219,8 @@ fn write_dependencies(request: &Request, files: &Files) -> Result<(), Diagnostic
         return Ok(());
     };
     let beside = request.options_files.iter().chain(&request.tool_record);
+    let beside = beside.chain(&request.unified_index);
+    let beside = beside.chain(&request.host_data);
     let mut inputs: Vec<String> = beside.map(|path| path.display().to_string()).collect();
     inputs.extend(files.names());
     let outputs: Vec<PathBuf> = match request.output.to_str() {

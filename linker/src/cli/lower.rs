@@ -79,6 +79,8 @@ pub struct Request {
     pub time: Option<PathBuf>,
     /// The index of unified functions and variables.
     pub unified_index: Option<PathBuf>,
+    /// What the image has in `.nv.host`.
+    pub host_data: Option<PathBuf>,
     /// Where the map goes.
     pub map: Option<PathBuf>,
     /// Where the names of the files go that were read.
@@ -154,6 +156,7 @@ pub fn lower(typed: &Typed, notes: &mut Vec<Diagnostic>) -> Result<Command, Diag
         registration: typed.path(Flag::RegisterLinkBinaries),
         time: typed.path(Flag::Time),
         unified_index: typed.path(Flag::UnifiedIndex),
+        host_data: typed.path(Flag::NvHost),
         map: typed.path(Flag::Map),
         dependencies: typed.path(Flag::DependencyFile),
         options_files: typed.options_files.clone(),
@@ -338,11 +341,6 @@ mod tests {
         check(
             "-arch=sm_90 -o x a.o -Ofc=max -emit-ptx",
             "Conflicting options '-emit-ptx' and 'no -dlto'",
-        );
-        check(
-            "-arch=sm_90 -o x a.o -nv-host=h",
-            "option '--nv-host' is not supported by rustnvlink; link with nvlink where it is \
-             needed",
         );
     }
 

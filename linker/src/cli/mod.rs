@@ -13,6 +13,7 @@ pub mod lower;
 pub mod messages;
 mod output;
 mod response_file;
+mod tool_record;
 mod toolkit;
 pub mod typed;
 

@@ -103,8 +103,10 @@ impl Typed {
 
     /// All options in the order they were given, with the items of lists one
     /// by one.
-    pub fn flags(&self) -> impl Iterator<Item = Flag> {
-        self.options.iter().map(|(flag, _)| *flag)
+    pub fn options(&self) -> impl Iterator<Item = (Flag, &OsStr)> {
+        self.options
+            .iter()
+            .map(|(flag, value)| (*flag, value.as_os_str()))
     }
 }
 

@@ -98,6 +98,8 @@ section_types! {
     CUDA_MERC_SYMTAB = 0x7000_0085;
     /// `.nv.compat`.
     CUDA_COMPAT = 0x7000_0086;
+    /// `.nv.host`: a file that the command line names.
+    CUDA_HOST = 0x7000_0087;
     /// `.nv.merc.nv.resolvedrela*`, written on request only.
     CUDA_MERC_RESOLVED_RELA = 0x7000_0088;
 }

@@ -83,7 +83,7 @@ fn shared_size(pruned: &Pruned<'_>, function: FunctionId) -> u64 {
         && pruned.merged.image.is_executable()
         && section.content.size > 0;
     let reserved = match has_reserved {
-        true => crate::layout::RESERVED_SHARED,
+        true => pruned.merged.reserved_shared(),
         false => 0,
     };
     section.content.size.saturating_sub(reserved)

@@ -3,11 +3,12 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::arch::reserved;
 use crate::id::{FunctionId, SectionId, SymbolId};
 use crate::merge::{Definition, ListedShared, SectionKind, SharedHome};
 use crate::prune::Pruned;
 
-use super::shared::{KernelView, Listed, RESERVED, SharedLayout};
+use super::shared::{KernelView, Listed, SharedLayout};
 
 /// Finds a section and a value for every variable that is used.
 pub(super) fn list(
@@ -18,9 +19,10 @@ pub(super) fn list(
     dynamic: &[SymbolId],
     module_align: u64,
 ) {
-    let reserved = match pruned.merged.target.is_hopper_or_newer() {
-        true => RESERVED,
-        false => 0,
+    // In Mercury images also one that is not made counts here.
+    let reserved = match pruned.merged.target.has_mercury() {
+        true => reserved::SHARED_SIZE,
+        false => pruned.merged.reserved_shared(),
     };
     let mut listed: FxHashMap<SymbolId, Listed> = FxHashMap::default();
     for (kernel, view) in &views {

@@ -14,7 +14,7 @@ use crate::merge::{Definition, SectionKind};
 use crate::options::{EarlyAddresses, Keeping};
 use crate::prune::Pruned;
 
-pub(crate) use shared::{RESERVED as RESERVED_SHARED, SharedLayout};
+pub(crate) use shared::SharedLayout;
 pub(crate) use textures::{TextureSlots, is_reference};
 
 /// What was pruned, with addresses.

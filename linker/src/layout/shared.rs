@@ -7,20 +7,19 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::arch::{Family, reserved};
 use crate::bits::Bits;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::id::{FunctionId, IdVec, SectionId, SymbolId};
 use crate::list_sort::list_sort;
 use crate::merge::{Definition, ListedShared, SectionKind, SharedHome};
-use crate::options::Keeping;
+use crate::options::{Keeping, SharedLimit};
 use crate::prune::Pruned;
 
 use super::listed;
 
 /// What a kernel may use without asking for more at launch.
-const LIMIT: u64 = 0xc000;
-/// What the system keeps at the start of shared memory on sm_90 and later.
-pub(crate) const RESERVED: u64 = 0x400;
+const LAUNCH_LIMIT: u64 = 0xc000;
 /// Dynamic shared memory begins at a multiple of this.
 pub(super) const DYNAMIC_ALIGN: u64 = 16;
 
@@ -165,25 +164,36 @@ pub(super) fn layout(
         &seen_by,
         &mut layout,
     );
+    let target = pruned.merged.target;
+    let reserve = pruned.merged.reserved_shared();
+    let limit = match pruned.merged.shared_memory.limit {
+        SharedLimit::Launch => LAUNCH_LIMIT,
+        SharedLimit::Processor => target.largest_shared(),
+    };
+    // On sm_90 nvlink takes what the system would keep from the sum also where
+    // it keeps nothing (case `shared_options`).
+    let overlooked = match keeping {
+        Keeping::AsNvlink if reserve == 0 && target.family() == Some(Family::Hopper) => {
+            reserved::SHARED_SIZE
+        }
+        Keeping::AsNvlink | Keeping::Reachable => 0,
+    };
     for (view, &kernel) in views.iter().zip(&kernels) {
-        if view.size > LIMIT && pruned.live.functions[kernel] {
+        let counted = view.size.saturating_sub(overlooked);
+        if counted > limit && pruned.live.functions[kernel] {
             let symbol = pruned.merged.functions[kernel].symbol;
             let name = &pruned.merged.symbols[symbol].name;
-            diagnostics.push(Diagnostic::too_much_shared(name, view.size, LIMIT));
+            diagnostics.push(Diagnostic::too_much_shared(name, counted, limit));
         }
         let Some(section) = pruned.merged.functions[kernel].shared else {
             continue;
-        };
-        let reserved = match pruned.merged.target.is_hopper_or_newer() {
-            true => RESERVED,
-            false => 0,
         };
         // In a program with dynamic shared memory, an empty section stays for
         // its alignment, whoever asked for that (case `shared_alignment`).
         let content = &mut pruned.merged.sections[section].content;
         let is_marked = !dynamic.is_empty() && content.align == DYNAMIC_ALIGN;
         // Only on sm_90 what is reserved is added before empty sections go.
-        let in_use = if reserved == 0 || pruned.merged.target.has_mercury() {
+        let in_use = if reserve == 0 || target.has_mercury() {
             view.size > 0 || is_marked
         } else {
             !view.own.is_empty()
@@ -192,7 +202,7 @@ pub(super) fn layout(
                 || !dynamic.is_empty() && content.align >= DYNAMIC_ALIGN
         };
         if in_use {
-            content.size = view.size + reserved;
+            content.size = view.size + reserve;
             pruned.merged.sections[section].keep_empty = is_marked;
         }
     }

@@ -28,7 +28,7 @@ impl<'d> Merger<'d, '_> {
     }
 
     /// Whether the name of a place is no symbol of the image. The name of a
-    /// place that moves never is one.
+    /// place that moves never is one, but counts.
     pub(super) fn vanishes(&mut self, current: &mut Current<'_, 'd>, symbol: &Symbol<'d>) -> bool {
         let section = symbol.place.section();
         let Some(placed) = section.and_then(|section| self.place(current, section as usize)) else {
@@ -38,7 +38,11 @@ impl<'d> Merger<'d, '_> {
         let start = placed.base + symbol.value;
         let section = &mut self.merged.sections[placed.section];
         section.pieces.push((start, start + symbol.size));
-        !lists_places || section.is_moved
+        let vanishes = !lists_places || section.is_moved;
+        if section.is_moved && section.kind == SectionKind::Constant(OPTIMIZER_BANK) {
+            current.counted_constants += 1;
+        }
+        vanishes
     }
 
     /// Mercury objects count the compiler constants of each input in their

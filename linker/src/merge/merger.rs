@@ -9,7 +9,9 @@ use crate::cubin::{InfoCode, InfoRecords, Place, SymbolType, UnifiedTable};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::error::ParseError;
 use crate::id::{FunctionId, Id as _, IdVec, InputId, PrototypeId, SectionId, SymbolId};
-use crate::options::{DebugLevel, Keeping, KernelFilter, Options, ResolvedRelocations};
+use crate::options::{
+    DebugLevel, Keeping, KernelFilter, Options, RelocationForms, ResolvedRelocations,
+};
 use crate::read::{InputSection, Object, Role};
 
 use super::{
@@ -186,6 +188,9 @@ impl<'d, 'l> Merger<'d, 'l> {
                 shared: Vec::new(),
                 listed_shared: listed_shared(options),
                 resolved_relocations: options.resolved_relocations,
+                relocation_forms: options.relocation_forms,
+                shared_memory: options.shared_memory,
+                host_data: options.host_data.clone().unwrap_or_default(),
                 compat: Compat::new(target),
                 notes: Notes::new(target),
                 unified: Unified {
@@ -225,6 +230,9 @@ impl<'d, 'l> Merger<'d, 'l> {
         }
         if options.unified_index.is_some() {
             merger.section(".nv.uidx", SectionKind::UnifiedIndex, 0, 1, None);
+        }
+        if options.host_data.is_some() {
+            merger.section(".nv.host", SectionKind::HostData, 0, 8, None);
         }
         merger
     }
@@ -291,6 +299,7 @@ impl<'d, 'l> Merger<'d, 'l> {
                 | Role::GlobalInit
                 | Role::UnifiedData
                 | Role::Debug
+                | Role::UnifiedIndex
                 | Role::SharedReserved => {
                     if self.place(current, index as usize).is_none() {
                         self.merge_unused_constants(current, index as usize);
@@ -349,6 +358,7 @@ impl<'d, 'l> Merger<'d, 'l> {
             | Role::Global
             | Role::Shared
             | Role::SharedReserved
+            | Role::UnifiedIndex
             | Role::LinkerMade => {}
         }
         Ok(())
@@ -379,7 +389,9 @@ impl<'d, 'l> Merger<'d, 'l> {
             Role::Shared => SectionKind::Shared,
             Role::SharedReserved => SectionKind::SharedReserved,
             Role::Debug => SectionKind::Debug,
-            Role::Ignored
+            Role::UnifiedIndex if self.takes_index() => SectionKind::UnifiedIndex,
+            Role::UnifiedIndex
+            | Role::Ignored
             | Role::Strings
             | Role::Symbols
             | Role::Note
@@ -445,7 +457,11 @@ impl<'d, 'l> Merger<'d, 'l> {
         if kind == SectionKind::Constant(0) && target.is_some() && self.merged.image.is_executable()
         {
             let own = self.merged.locals.pop();
-            self.section(format!(".rel{name}"), SectionKind::Rel, 0, 8, Some(section));
+            let (name, kind, flags) = match self.merged.relocation_forms {
+                RelocationForms::AsInputs => (format!(".rel{name}"), SectionKind::Rel, 0),
+                RelocationForms::WithAddends => (format!(".rela{name}"), SectionKind::Rela, 0x40),
+            };
+            self.section(name, kind, flags, 8, Some(section));
             self.merged.locals.extend(own);
         }
         section

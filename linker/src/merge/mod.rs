@@ -20,13 +20,13 @@ mod unified;
 
 use std::borrow::Cow;
 
-use crate::arch::Sm;
+use crate::arch::{Sm, reserved};
 use crate::cubin::{
     Binding, Format, InfoCode, Section as FileSection, SymbolOther, SymbolType, UnifiedEntry,
     UnifiedTable,
 };
 use crate::id::{FunctionId, Id as _, IdVec, InputId, PrototypeId, SectionId, SymbolId};
-use crate::options::{ImageKind, ResolvedRelocations};
+use crate::options::{ImageKind, RelocationForms, Reservation, ResolvedRelocations, SharedMemory};
 
 pub(crate) use compat::Compat;
 pub(crate) use merger::merge;
@@ -83,6 +83,8 @@ pub(crate) enum SectionKind {
     UnifiedEntries(UnifiedTable),
     /// `.nv.uidx`.
     UnifiedIndex,
+    /// `.nv.host`.
+    HostData,
     /// `.nv.global.init`.
     GlobalInit,
     /// `.nv.global`.
@@ -420,6 +422,12 @@ pub(crate) struct Merged<'d> {
     pub(crate) listed_shared: ListedShared,
     /// What becomes of relocations that are resolved.
     pub(crate) resolved_relocations: ResolvedRelocations,
+    /// How relocations are written.
+    pub(crate) relocation_forms: RelocationForms,
+    /// What is done about shared memory.
+    pub(crate) shared_memory: SharedMemory,
+    /// What `.nv.host` holds.
+    pub(crate) host_data: Vec<u8>,
     pub(crate) compat: Compat,
     pub(crate) notes: Notes<'d>,
     pub(crate) unified: Unified,
@@ -427,6 +435,14 @@ pub(crate) struct Merged<'d> {
 }
 
 impl<'d> Merged<'d> {
+    /// What the system keeps at the start of a kernel's shared memory.
+    pub(crate) fn reserved_shared(&self) -> u64 {
+        match self.shared_memory.reservation {
+            Reservation::Made if self.target.is_hopper_or_newer() => reserved::SHARED_SIZE,
+            Reservation::Made | Reservation::Disabled => 0,
+        }
+    }
+
     /// The function whose code a function is: itself, or another one that it
     /// is an alias of.
     pub(crate) fn owner(&self, symbol: SymbolId) -> Option<FunctionId> {

@@ -8,7 +8,7 @@ use crate::cubin::{
 };
 use crate::error::{ParseError, Problem};
 use crate::id::SectionId;
-use crate::options::{EarlyAddresses, ImageKind, Keeping, ResolvedRelocations};
+use crate::options::{EarlyAddresses, ImageKind, Keeping, RelocationForms, ResolvedRelocations};
 use crate::read::{InputSection, Role};
 
 use super::constants::PLACE_NAME;
@@ -46,14 +46,16 @@ impl<'d> Merger<'d, '_> {
             let problem = ParseError::new(Problem::Malformed(problem));
             return Err(problem.as_nvlink("unexpected reloc section"));
         };
-        let form = match section.role {
-            Role::Rel => Form::Rel,
+        let kind = match section.role {
+            Role::Rel => SectionKind::Rel,
+            _ => SectionKind::Rela,
+        };
+        let form = match kind {
+            SectionKind::Rel => Form::Rel,
             _ => Form::Rela,
         };
-        let kind = match form {
-            Form::Rel => SectionKind::Rel,
-            Form::Rela => SectionKind::Rela,
-        };
+        let gets_addends =
+            form == Form::Rel && self.merged.relocation_forms == RelocationForms::WithAddends;
         let mut is_first = true;
         for relocation in current.object.relocations(section)? {
             if current.is_discarded_data(section.info as usize, relocation.offset) {
@@ -73,6 +75,10 @@ impl<'d> Merger<'d, '_> {
                     _ => Cow::Borrowed(section.name),
                 };
                 self.section(name, kind, 0x40, 8, Some(patched.section));
+                if gets_addends {
+                    let name = format!(".rela{}", self.merged.sections[patched.section].name);
+                    self.section(name, SectionKind::Rela, 0x40, 8, Some(patched.section));
+                }
                 if self.merged.resolved_relocations == ResolvedRelocations::Recorded {
                     let row = &self.merged.sections[patched.section];
                     let patched_name = match row.is_moved {

@@ -8,10 +8,21 @@ use rustc_hash::FxHashMap;
 use crate::cubin::{Symbol as FileSymbol, UnifiedEntry, UnifiedIndex, UnifiedTable};
 use crate::error::{ParseError, Problem};
 use crate::id::{SectionId, SymbolId};
+use crate::options::Keeping;
 use crate::read::InputSection;
 
 use super::merger::{Current, Merger, Placed};
 use super::{Definition, STUB_SIZE, SectionKind};
+
+impl Merger<'_, '_> {
+    /// Whether the index in an input becomes part of the image. nvlink puts all
+    /// that there are one behind the other (case `unified_program`).
+    pub(super) fn takes_index(&self) -> bool {
+        let mut sections = self.merged.sections.iter();
+        self.keeping == Keeping::AsNvlink
+            || !sections.any(|section| section.kind == SectionKind::UnifiedIndex)
+    }
+}
 
 /// The tables of a link.
 #[derive(Debug, Default)]

@@ -68,6 +68,8 @@ pub(crate) enum Role {
     Debug,
     /// Made by the linker; in inputs it carries nothing.
     LinkerMade,
+    /// The index of unified functions and variables of a link before.
+    UnifiedIndex,
 }
 
 /// One section of the link view.
@@ -320,7 +322,8 @@ fn role(kind: SectionType, flags: u64) -> Role {
         SectionType::CUDA_GLOBAL => Role::Global,
         SectionType::CUDA_SHARED => Role::Shared,
         SectionType::CUDA_SHARED_RESERVED => Role::SharedReserved,
-        SectionType::CUDA_RELOC_ACTION | SectionType::CUDA_UIDX => Role::LinkerMade,
+        SectionType::CUDA_RELOC_ACTION | SectionType::CUDA_HOST => Role::LinkerMade,
+        SectionType::CUDA_UIDX => Role::UnifiedIndex,
         SectionType::CUDA_UDT => Role::UnifiedData,
         SectionType::CUDA_UFT_ENTRY => Role::UnifiedEntries(UnifiedTable::Functions),
         SectionType::CUDA_UDT_ENTRY => Role::UnifiedEntries(UnifiedTable::Variables),

@@ -19,7 +19,7 @@ use std::borrow::Cow;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::arch::relocation::{ApplyError, Class, RelocationType};
+use crate::arch::relocation::{self, ApplyError, Class, RelocationType};
 use crate::diagnostic::Diagnostics;
 use crate::error::{ParseError, Problem};
 use crate::id::{FunctionId, Id as _, IdVec, SectionId};
@@ -225,20 +225,17 @@ fn apply(
     let row = kind
         .row()
         .ok_or_else(|| fail("the type is not known".to_owned()).as_nvlink("unexpected NVRS"))?;
+    let out_of_place = |e: ApplyError| beyond(&e, fail(e.to_string()));
     let removed = resolver.is_removed(relocation);
     if resolver.leaves_addresses() {
         if relocation.discarded {
             return Ok(());
         }
-        let mut kept = *relocation;
-        if kept.form == Form::Rel && kept.addend != 0 {
-            let field = row
-                .implicit_addend(&patched.bytes, kept.offset)
-                .map_err(|e| beyond(&e, fail(e.to_string())))?;
-            kept.addend = kept.addend.wrapping_add(field as i64);
-            kept.form = Form::Rela;
-        }
-        patched.kept.push(kept);
+        let needs_addend = relocation.addend != 0 || resolver.writes_addends();
+        patched.kept.push(match needs_addend {
+            true => with_addend(row, &patched.bytes, *relocation).map_err(out_of_place)?,
+            false => *relocation,
+        });
         return Ok(());
     }
     let is_function = resolver.is_function(relocation);
@@ -246,7 +243,7 @@ fn apply(
     let is_cleared = removed || resolver.is_shared(relocation);
     if row.class == Class::UnusedClear && is_cleared && !relocation.discarded {
         row.apply(patched.bytes.to_mut(), relocation.offset, 0, None)
-            .map_err(|e| beyond(&e, fail(e.to_string())))?;
+            .map_err(out_of_place)?;
         return Ok(());
     }
     if removed || relocation.discarded || resolver.is_ignored(relocation) {
@@ -263,7 +260,7 @@ fn apply(
                 Form::Rel => (target.value.wrapping_add(relocation.addend as u64), None),
             };
             row.resolve(patched.bytes.to_mut(), at, value, addend, target.bank)
-                .map_err(|e| beyond(&e, fail(e.to_string())))?;
+                .map_err(out_of_place)?;
             return Ok(());
         }
         (Class::Dropped | Class::Yield | Class::UnusedClear, Some(_)) => return Ok(()),
@@ -305,12 +302,37 @@ fn apply(
         let problem = fail(format!("it lies outside of the {size:#x} bytes there are"));
         return Err(problem.as_nvlink("relocation is past end of offset"));
     }
-    patched.kept.push(Relocation {
+    let kept = Relocation {
         kind: kept_as.0,
         symbol: resolver.first_name(relocation.symbol),
         ..*relocation
+    };
+    patched.kept.push(match resolver.writes_addends() {
+        true => with_addend(row, &patched.bytes, kept).map_err(out_of_place)?,
+        false => kept,
     });
     Ok(())
+}
+
+/// The relocation with the addend that its field holds.
+fn with_addend(
+    row: &relocation::Row,
+    bytes: &[u8],
+    relocation: Relocation,
+) -> Result<Relocation, ApplyError> {
+    if relocation.form == Form::Rela {
+        return Ok(relocation);
+    }
+    let field = match row.implicit_addend(bytes, relocation.offset) {
+        // What the driver patches without bits that a link knows holds none.
+        Err(ApplyError::NoField(_)) if relocation.addend == 0 => 0,
+        field => field?,
+    };
+    Ok(Relocation {
+        addend: relocation.addend.wrapping_add(field as i64),
+        form: Form::Rela,
+        ..relocation
+    })
 }
 
 /// Joins the contributions, zeros in the gaps.

@@ -5,7 +5,7 @@ use crate::cubin::{Binding, SymbolOther, SymbolType};
 use crate::id::{FunctionId, SymbolId};
 use crate::layout::{LaidOut, is_reference};
 use crate::merge::{Definition, Relocation, Section, SectionKind, SharedHome};
-use crate::options::{EarlyAddresses, ImageKind, ResolvedRelocations};
+use crate::options::{EarlyAddresses, ImageKind, RelocationForms, ResolvedRelocations};
 use crate::read::native_bank;
 
 use super::lines;
@@ -57,6 +57,11 @@ impl<'a, 'd> Resolver<'a, 'd> {
         // A variable in shared memory that no code uses has no name, but is
         // not gone (case `debug_unused`).
         !pruned.live.symbols[relocation.symbol] && !self.is_shared(relocation)
+    }
+
+    /// Whether relocations without an addend get one.
+    pub(super) fn writes_addends(&self) -> bool {
+        self.laid_out.pruned.merged.relocation_forms == RelocationForms::WithAddends
     }
 
     /// Whether the image records that it was resolved. In Mercury images only

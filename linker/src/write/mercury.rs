@@ -13,7 +13,6 @@ use crate::arch::reserved;
 use crate::cubin::SectionType;
 use crate::finalize::Finalized;
 use crate::id::{FunctionId, IdVec, SectionId};
-use crate::layout::RESERVED_SHARED;
 use crate::merge::{Form, Section, SectionKind};
 use crate::options::ImageKind;
 use crate::read::native_bank;
@@ -102,7 +101,10 @@ impl Layout {
         add(Twin::Info, &presence.sections, &|s| {
             matches!(
                 s.kind,
-                SectionKind::Info | SectionKind::UnifiedEntries(_) | SectionKind::UnifiedIndex
+                SectionKind::Info
+                    | SectionKind::UnifiedEntries(_)
+                    | SectionKind::UnifiedIndex
+                    | SectionKind::HostData
             )
         });
         add(Twin::Relocations, &presence.sections, &|s| {
@@ -225,7 +227,8 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
                 link = unified_link(merged, table, symbol_table);
                 Body::Bytes(encode::unified(merged, table, &symbols))
             }
-            SectionKind::UnifiedIndex => Body::Borrowed(unified_index(merged)),
+            SectionKind::UnifiedIndex => unified_index(finalized, id),
+            SectionKind::HostData => Body::Borrowed(&merged.host_data),
             SectionKind::Text | SectionKind::Stubs => {
                 link = symbol_table;
                 info = section
@@ -249,7 +252,7 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
             }
             // The module's own section has what the system reserves.
             SectionKind::Shared if section.target.is_none() && merged.image.is_executable() => {
-                Body::Empty(section.content.size + RESERVED_SHARED)
+                Body::Empty(section.content.size + merged.reserved_shared())
             }
             SectionKind::Global | SectionKind::Shared => Body::Empty(section.content.size),
         };
@@ -428,7 +431,11 @@ fn mercury_section<'f>(
         }
         Twin::Info if section.kind == SectionKind::UnifiedIndex => {
             output.kind = section_type(section.kind, merged.image).0;
-            output.body = Body::Borrowed(unified_index(merged));
+            output.body = unified_index(finalized, id);
+        }
+        Twin::Info if section.kind == SectionKind::HostData => {
+            output.kind = section_type(section.kind, merged.image).0;
+            output.body = Body::Borrowed(&merged.host_data);
         }
         Twin::Info => {
             let function = section.target.and_then(|t| merged.sections[t].function);

@@ -39,6 +39,7 @@ pub(super) fn class(kind: SectionKind) -> u8 {
         | SectionKind::DriverNote
         | SectionKind::UnifiedEntries(_)
         | SectionKind::UnifiedIndex
+        | SectionKind::HostData
         | SectionKind::Info
         | SectionKind::Compat
         | SectionKind::CallGraph
@@ -76,6 +77,7 @@ fn executable_type(kind: SectionKind) -> SectionType {
         SectionKind::UnifiedEntries(UnifiedTable::Functions) => SectionType::CUDA_UFT_ENTRY,
         SectionKind::UnifiedEntries(UnifiedTable::Variables) => SectionType::CUDA_UDT_ENTRY,
         SectionKind::UnifiedIndex => SectionType::CUDA_UIDX,
+        SectionKind::HostData => SectionType::CUDA_HOST,
         SectionKind::Stubs => SectionType::CUDA_UFT,
         SectionKind::UnifiedData => SectionType::CUDA_UDT,
         SectionKind::Info => SectionType::CUDA_INFO,
@@ -105,10 +107,17 @@ pub(super) fn unified_link(merged: &Merged<'_>, table: UnifiedTable, symbol_tabl
     }
 }
 
-/// The index of unified functions and variables, as its file has it.
-pub(super) fn unified_index<'m>(merged: &'m Merged<'_>) -> &'m [u8] {
-    let index = merged.unified.index.as_ref();
-    index.map_or(&[], |index| &index.bytes)
+/// The index of unified functions and variables, as its file has it, and those
+/// of inputs.
+pub(super) fn unified_index<'f>(finalized: &'f Finalized<'_>, section: SectionId) -> Body<'f> {
+    let relocated = &finalized.relocated;
+    let index = relocated.laid_out.pruned.merged.unified.index.as_ref();
+    let index = index.map_or(&[][..], |index| &index.bytes);
+    let of_inputs = &*relocated.sections[section].bytes;
+    match of_inputs {
+        [] => Body::Borrowed(index),
+        of_inputs => Body::Bytes([index, of_inputs].concat()),
+    }
 }
 
 /// The loaded part a section belongs to.
@@ -261,7 +270,8 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
                 link = unified_link(merged, table, symbol_table);
                 Body::Bytes(encode::unified(merged, table, &symbols))
             }
-            SectionKind::UnifiedIndex => Body::Borrowed(unified_index(merged)),
+            SectionKind::UnifiedIndex => unified_index(finalized, id),
+            SectionKind::HostData => Body::Borrowed(&merged.host_data),
             SectionKind::Text | SectionKind::Stubs => {
                 link = symbol_table;
                 if let Some(function) = section.function {

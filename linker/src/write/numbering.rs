@@ -4,7 +4,6 @@ use super::encode;
 use crate::arch::reserved;
 use crate::finalize::Finalized;
 use crate::id::{FunctionId, Id as _, IdVec, SectionId, SymbolId};
-use crate::layout::RESERVED_SHARED;
 use crate::merge::{Definition, Form, Section, SectionKind};
 
 /// Sections that are written, in creation order, and their relocations.
@@ -104,6 +103,7 @@ fn is_written(finalized: &Finalized<'_>, section: &Section<'_>) -> bool {
         | SectionKind::UnifiedData
         | SectionKind::UnifiedEntries(_)
         | SectionKind::UnifiedIndex
+        | SectionKind::HostData
         | SectionKind::GlobalInit
         | SectionKind::Global
         | SectionKind::SharedReserved
@@ -156,7 +156,10 @@ fn is_symbol_written(finalized: &Finalized<'_>, presence: &Presence, id: SymbolI
             let has_reserved = pruned.merged.target.has_mercury()
                 && pruned.merged.image.is_executable()
                 && section_row.target.is_some();
-            let reserved = if has_reserved { RESERVED_SHARED } else { 0 };
+            let reserved = match has_reserved {
+                true => pruned.merged.reserved_shared(),
+                false => 0,
+            };
             // In relocatable objects it need not be empty.
             let is_kept_empty = section_row.keep_empty && !pruned.merged.image.is_executable();
             presence.is_present[section]
@@ -205,6 +208,7 @@ fn has_section_symbol(section: &Section<'_>, reserved: u64) -> bool {
         | SectionKind::UnifiedData
         | SectionKind::UnifiedEntries(_)
         | SectionKind::UnifiedIndex
+        | SectionKind::HostData
         | SectionKind::GlobalInit
         | SectionKind::Global
         | SectionKind::SharedReserved => true,

@@ -8,5 +8,9 @@
 //# CompareText
 //# Link: unused.cubin = -Xnvvm=-opt=3 -split-compile-extended=2 -extrawarn a.cubin
 //# CompareText
+//# Link: hidden.cubin = -uumn -verbose-tkinfo=true a.cubin
+//# CompareText
+//# Link: off.cubin = -verbose-tkinfo=false -enable-extended-smem=false -disable-smem-reservation=false a.cubin
+//# CompareText
 __device__ int counter;
 __global__ void k(int *p) { *p = atomicAdd(&counter, 1); }

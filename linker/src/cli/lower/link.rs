@@ -4,12 +4,16 @@
 use std::path::PathBuf;
 
 use super::super::flags::Flag;
+use super::super::tool_record;
 use super::super::typed::Typed;
 use super::fatal;
 use crate::device_link;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::inputs::{Archives, Assembler, Behaviour, Kernels, LinkTime, Scope, Wanted};
-use crate::options::{DebugLevel, EarlyAddresses, ImageKind, Names, Odr, ResolvedRelocations};
+use crate::options::{
+    DebugLevel, EarlyAddresses, ImageKind, Names, Odr, RelocationForms, Reservation,
+    ResolvedRelocations, SharedLimit, SharedMemory,
+};
 use crate::report;
 
 /// What the options say about a link.
@@ -21,7 +25,6 @@ pub(super) fn link(
     check_conflicts(typed)?;
     let kernels = kernels(typed, notes);
     check_link_time(typed, behaviour)?;
-    check_support(typed)?;
     if behaviour == Behaviour::Own {
         notes.extend(unused(typed));
     }
@@ -59,6 +62,20 @@ pub(super) fn link(
             true => ResolvedRelocations::Recorded,
             false => ResolvedRelocations::Dropped,
         },
+        relocation_forms: match typed.has(Flag::ForceRela) {
+            true => RelocationForms::WithAddends,
+            false => RelocationForms::AsInputs,
+        },
+        shared_memory: SharedMemory {
+            reservation: match is_true(typed, Flag::DisableSharedReservation) {
+                true => Reservation::Disabled,
+                false => Reservation::Made,
+            },
+            limit: match is_true(typed, Flag::ExtendedShared) {
+                true => SharedLimit::Processor,
+                false => SharedLimit::Launch,
+            },
+        },
         verbose: typed.has(Flag::Verbose),
         call_graph: call_graph(typed, behaviour),
         odr: match typed.text(Flag::Odr) {
@@ -72,7 +89,11 @@ pub(super) fn link(
             why_live: texts(typed, Flag::WhyLive),
         },
         unified_index: None,
-        tool_record: Vec::new(),
+        host_data: None,
+        tool_record: match is_true(typed, Flag::VerboseToolRecord) {
+            true => tool_record::of_command_line(typed),
+            false => Vec::new(),
+        },
     })
 }
 
@@ -88,12 +109,14 @@ const OF_COMMAND: &[Flag] = &[
     Flag::HostLinkerScript,
     Flag::Map,
     Flag::MessageFormat,
+    Flag::NvHost,
     Flag::Output,
     Flag::RegisterLinkBinaries,
     Flag::Relocatable,
     Flag::Time,
     Flag::ToolRecord,
     Flag::UnifiedIndex,
+    Flag::VerboseToolRecord,
     Flag::Version,
 ];
 
@@ -201,43 +224,8 @@ fn is_link_time(typed: &Typed) -> bool {
     typed.has(Flag::LinkTimeOptimization) || typed.has(Flag::LinkTimeOptimizationAlias)
 }
 
-/// Options that change the image in ways this linker does not know. To leave
-/// them out of account would be to give another image than was asked for.
-const UNSUPPORTED: &[Flag] = &[
-    Flag::NvHost,
-    Flag::ForceRela,
-    Flag::Uumn,
-    Flag::DisableSharedReservation,
-    Flag::ExtendedShared,
-    Flag::VerboseToolRecord,
-];
-
-fn check_support(typed: &Typed) -> Result<(), Diagnostic> {
-    let found = UNSUPPORTED.iter().find(|flag| {
-        // What `false` asks for is what happens anyway.
-        typed.has(**flag) && typed.text(**flag) != Some("false")
-    });
-    match found {
-        None => Ok(()),
-        Some(flag) => Err(unsupported(*flag)),
-    }
-}
-
-/// The refusal of an option.
-pub(super) fn unsupported(flag: Flag) -> Diagnostic {
-    let spelling = flag.spelling();
-    let short = match spelling.short {
-        Some(short) if short != spelling.long => format!(" (-{short})"),
-        _ => String::new(),
-    };
-    fatal(
-        "unsupported-option",
-        format!(
-            "option '--{}'{short} is not supported by rustnvlink; link with nvlink where it is \
-             needed",
-            spelling.long
-        ),
-    )
+fn is_true(typed: &Typed, flag: Flag) -> bool {
+    typed.text(flag) == Some("true")
 }
 
 fn link_time(typed: &Typed) -> LinkTime {
