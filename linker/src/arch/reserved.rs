@@ -44,9 +44,9 @@ pub fn is_provided_by_driver(name: &str) -> bool {
         || is_shared(name)
 }
 
-/// A name that stands for the size of bank 0. nvlink drops relocations against
-/// it and patches nothing (case `cdp2`).
-pub const PARAMETERS_SIZE: &str = ".nv.ptx.const0.size";
+/// A name that stands for the size of the program's constants, though it names
+/// the bank of parameters (case `cdp2_constants`).
+pub const CONSTANTS_SIZE: &str = ".nv.ptx.const0.size";
 
 /// The names of the unified function and data tables, which the linker lays
 /// out in links that have them.

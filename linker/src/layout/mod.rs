@@ -7,12 +7,14 @@ mod shared;
 mod textures;
 mod unified;
 
+use crate::arch::reserved;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::error::ParseError;
 use crate::id::SectionId;
-use crate::merge::{Definition, SectionKind};
+use crate::merge::{Definition, Section, SectionKind};
 use crate::options::{EarlyAddresses, Keeping};
 use crate::prune::Pruned;
+use crate::read::{USER_BANK, native_bank};
 
 pub(crate) use shared::SharedLayout;
 pub(crate) use textures::{TextureSlots, is_reference};
@@ -37,6 +39,7 @@ pub(crate) fn layout<'d>(
     diagnostics: &mut Diagnostics,
 ) -> Result<LaidOut<'d>, ParseError> {
     place_commons(&mut pruned);
+    fill_in_constants_size(&mut pruned);
     unified::arrange(&mut pruned, keeping)?;
     pruned.add_section(".nv.callgraph", SectionKind::CallGraph, 0, 4, None);
     pruned.add_section(".nv.prototype", SectionKind::Prototype, 0, 4, None);
@@ -63,7 +66,10 @@ pub(crate) fn layout<'d>(
 pub(crate) fn layout_relocatable(mut pruned: Pruned<'_>, addresses: EarlyAddresses) -> LaidOut<'_> {
     match addresses {
         EarlyAddresses::Leave => {}
-        EarlyAddresses::Fill => place_commons(&mut pruned),
+        EarlyAddresses::Fill => {
+            place_commons(&mut pruned);
+            fill_in_constants_size(&mut pruned);
+        }
     }
     pruned.add_section(".nv.callgraph", SectionKind::CallGraph, 0, 4, None);
     pruned.add_section(".nv.prototype", SectionKind::Prototype, 0, 4, None);
@@ -73,6 +79,29 @@ pub(crate) fn layout_relocatable(mut pruned: Pruned<'_>, addresses: EarlyAddress
         shared,
         texture_slots: TextureSlots::default(),
         null_value: 0,
+    }
+}
+
+/// The device runtime asks for the size of the program's constants, by a name
+/// that promises another (case `cdp2_constants`).
+fn fill_in_constants_size(pruned: &mut Pruned<'_>) {
+    let merged = &mut pruned.merged;
+    let is_of_program = |section: &Section<'_>| {
+        matches!(section.kind, SectionKind::Constant(bank) if native_bank(bank) == USER_BANK)
+            && section.target.is_none()
+    };
+    let Some(constants) = merged
+        .sections
+        .iter()
+        .find(|section| is_of_program(section))
+    else {
+        return;
+    };
+    let size = constants.content.size;
+    for symbol in merged.symbols.iter_mut() {
+        if symbol.definition == Definition::Never && symbol.name == reserved::CONSTANTS_SIZE {
+            symbol.value = size;
+        }
     }
 }
 

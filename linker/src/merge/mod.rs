@@ -209,7 +209,7 @@ pub(crate) enum Definition {
     /// In shared memory; the value is the alignment.
     Shared(SharedHome),
     /// Nowhere, and no other file can: it is a name of this file alone, such
-    /// as `.nv.ptx.const0.size` of the device runtime (case `cdp2`).
+    /// as `.nv.ptx.const0.size` of the device runtime.
     Never,
 }
 

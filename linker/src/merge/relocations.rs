@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use crate::arch::reserved;
 use crate::cubin::{
     Binding, Place, Relocation as FileRelocation, SectionType, Symbol as FileSymbol, SymbolType,
 };
@@ -150,9 +149,7 @@ impl<'d> Merger<'d, '_> {
         } else {
             match current.symbols[relocation.symbol as usize] {
                 Some(id) => id,
-                None if relocation.symbol == 0 || symbol.name == reserved::PARAMETERS_SIZE => {
-                    return Ok(None);
-                }
+                None if relocation.symbol == 0 => return Ok(None),
                 // A label of code that ptxas optimized away.
                 None if symbol.kind == SymbolType::NOTYPE
                     && symbol.place == Place::Undefined

@@ -340,6 +340,9 @@ fn role(kind: SectionType, flags: u64) -> Role {
 /// its section type is bank 0's plus 32.
 pub(crate) const OPTIMIZER_BANK: u8 = 32;
 
+/// The bank of the program's constants in machine code.
+pub(crate) const USER_BANK: u8 = 3;
+
 /// The hardware's number of a bank, which the Mercury world numbers by its
 /// purpose.
 pub(crate) fn native_bank(bank: u8) -> u8 {

@@ -6,7 +6,7 @@ use crate::id::{FunctionId, SymbolId};
 use crate::layout::{LaidOut, is_reference};
 use crate::merge::{Definition, Relocation, Section, SectionKind, SharedHome};
 use crate::options::{EarlyAddresses, ImageKind, RelocationForms, ResolvedRelocations};
-use crate::read::native_bank;
+use crate::read::{USER_BANK, native_bank};
 
 use super::lines;
 
@@ -32,9 +32,6 @@ pub(super) struct Target {
 const NO_BANK: u8 = 28;
 /// The same of the section type of shared memory (case `every_relocation`).
 const SHARED_BANK: u8 = 6;
-/// The bank of the program's constants in machine code.
-const USER_BANK: u8 = 3;
-
 /// Resolves the relocations of one section.
 pub(super) struct Resolver<'a, 'd> {
     laid_out: &'a LaidOut<'d>,
@@ -201,7 +198,7 @@ impl<'a, 'd> Resolver<'a, 'd> {
                 _ => None,
             },
             Definition::Never => Some(Target {
-                value: u64::MAX,
+                value: symbol.value,
                 bank: Some(match (self.world, symbol.space) {
                     (World::Native, SymbolOther::CONSTANT) => USER_BANK,
                     (World::Native | World::Linked, _) => NO_BANK,

@@ -1,0 +1,1 @@
+__global__ void copy(int *p, int *q) { cudaMemcpyAsync(p, q, 4, cudaMemcpyDeviceToDevice, 0); }
