@@ -21,6 +21,10 @@ function(rustnvlink_use_as_device_linker)
     get_target_property(cudalink RustNvLink::cudalink IMPORTED_LOCATION)
     set(CMAKE_CUDA_DEVICE_LINKER "\"${rustnvlink}\"" PARENT_SCOPE)
     set(CMAKE_CUDA_FATBINARY "\"${cudalink}\" fatbinary" PARENT_SCOPE)
+    # Else objects hold their device code for steps of Clang's own, which CMake does not run.
+    if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 21 AND NOT CMAKE_CUDA_FLAGS MATCHES "offload-new-driver")
+      set(CMAKE_CUDA_FLAGS "${CMAKE_CUDA_FLAGS} --no-offload-new-driver" PARENT_SCOPE)
+    endif()
   endif()
   cmake_language(EVAL CODE
     "cmake_language(DEFER CALL _rustnvlink_depend_on_programs [[${CMAKE_CURRENT_SOURCE_DIR}]])"

@@ -283,8 +283,8 @@ fn explain_nothing(
     let (code, text) = match survey.intermediates.is_empty() {
         true => (
             "no-device-code",
-            "no input has machine code that can be linked; compile with -rdc=true (nvcc -dc), or \
-             name a processor with --arch",
+            "no input has machine code that can be linked; compile with -rdc=true (nvcc -dc, clang \
+             -fgpu-rdc --no-offload-new-driver), or name a processor with --arch",
         ),
         false => (
             "lto-input",

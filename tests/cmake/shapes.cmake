@@ -12,7 +12,7 @@ file(COPY "${source}/" DESTINATION "${copy}")
 set(device_link "Linking .*(cmake_device_link|/sm_90[.]cubin)")
 
 set(configure "${CMAKE_COMMAND}" -S "${copy}" -B "${build}" -G "${generator}"
-  "-DCMAKE_CUDA_COMPILER=${compiler}" "-DCUDAToolkit_ROOT=${toolkit}"
+  "-DCMAKE_CUDA_COMPILER=${compiler}" "-DCUDAToolkit_ROOT=${toolkit}" "-DCMAKE_CUDA_FLAGS=${flags}"
   "-DCMAKE_CUDA_COMPILER_LAUNCHER=${CMAKE_CURRENT_LIST_DIR}/compile-once"
   # Nothing that tells one configuration from another, so that objects can be shared.
   -DCMAKE_CUDA_ARCHITECTURES=90-real -DCMAKE_CUDA_FLAGS_DEBUG=)

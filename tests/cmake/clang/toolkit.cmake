@@ -1,7 +1,5 @@
-# Makes of ${toolkit} one that every Clang from 19 on can use, in ${folder}: with headers that CUDA 13 has no more, and
-# that need not hold anything, and with a fatbinary that takes the words of before CUDA 13.
-include("${CMAKE_CURRENT_LIST_DIR}/../run.cmake")
-
+# Makes of ${toolkit} one that every Clang from 19 on can use, in ${folder}: with headers that CUDA 13 or its packages do
+# not have, and that need not hold anything, and with a fatbinary that takes the words of before CUDA 13.
 file(REMOVE_RECURSE "${folder}")
 file(MAKE_DIRECTORY "${folder}/bin" "${folder}/include")
 foreach(path IN ITEMS "" bin/ include/)
@@ -11,7 +9,7 @@ foreach(path IN ITEMS "" bin/ include/)
     file(CREATE_LINK "${toolkit}/${path}${entry}" "${folder}/${path}${entry}" SYMBOLIC)
   endforeach()
 endforeach()
-foreach(header texture_fetch_functions.h texture_indirect_functions.h curand_mtgp32_kernel.h)
+foreach(header texture_fetch_functions.h curand_mtgp32_kernel.h)
   if(NOT EXISTS "${folder}/include/${header}")
     file(TOUCH "${folder}/include/${header}")
   endif()
