@@ -76,7 +76,8 @@ pub(crate) fn link_relocatable(
     if options.reports.map {
         reports.map = Some(report::map(&laid_out));
     }
-    let relocated = relocate(laid_out, options.keeping, diagnostics)?;
+    let mut relocated = relocate(laid_out, options.keeping, diagnostics)?;
+    recode(&mut relocated, options.keeping, options.debug);
     let finalized = collect(relocated, options.verbose, diagnostics);
     Ok(Some(write(&finalized, &options.tool_record)))
 }

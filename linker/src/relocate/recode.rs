@@ -71,7 +71,7 @@ const STORED_EXIT: [u8; INSTRUCTION] = [1, 0x11, 0, 0x0a, 0xf8, 0, 0, 0, 0, 0, 0
 pub(crate) fn recode(relocated: &mut Relocated<'_>, keeping: Keeping, debug: DebugLevel) {
     let pruned = &relocated.laid_out.pruned;
     let merged = &pruned.merged;
-    if !merged.target.has_mercury() || !merged.image.is_executable() {
+    if !merged.target.has_mercury() {
         return;
     }
     let has_variables = merged.sections.enumerate().any(|(id, section)| {
@@ -80,7 +80,7 @@ pub(crate) fn recode(relocated: &mut Relocated<'_>, keeping: Keeping, debug: Deb
     });
     let wanted = Wanted {
         for_debuggers: debug != DebugLevel::None || has_variables,
-        is_lone: debug == DebugLevel::None,
+        is_lone: debug == DebugLevel::None && merged.image.is_executable(),
     };
     let functions = merged.functions.enumerate();
     let kernels: Vec<(FunctionId, SectionId)> = functions
@@ -121,7 +121,7 @@ struct Wanted {
     /// Whether kernels report errors before they end.
     for_debuggers: bool,
     /// Whether a kernel that calls nothing counts as one. A link for debuggers
-    /// takes none for that.
+    /// takes none for that, nor does a relocatable one.
     is_lone: bool,
 }
 

@@ -3,6 +3,10 @@
 //# Compile: bg.cubin = b.cu -G
 //# Compile: al.cubin = a.cu -lineinfo
 //# Compile: bl.cubin = b.cu -lineinfo
+//# Compile: a.cu
+//# Link: mixed.cubin = -r a.cubin bg.cubin
+//# Link: mixed-swapped.cubin = -r bg.cubin a.cubin
+//# Link: debugged.cubin = -r -g a.cubin bl.cubin
 //# Link: both.cubin = -r ag.cubin bg.cubin
 //# Link: swapped.cubin = -r bg.cubin ag.cubin
 //# Link: one.cubin = -r bg.cubin
