@@ -61,6 +61,7 @@ pub fn load<'d>(
         further_modules: Vec::new(),
         references: Vec::new(),
         all_name_kernels: true,
+        launches_kernels: false,
         hints: Vec::new(),
     };
     for opened in &files.0 {
@@ -77,6 +78,12 @@ pub fn load<'d>(
 /// Whether a path is that of the device runtime.
 pub(super) fn is_system_library(path: &str) -> bool {
     path.rsplit('/').next() == Some(SYSTEM_LIBRARY)
+}
+
+/// Whether an object is one of that archive.
+pub(super) fn is_of_system_library(name: &str) -> bool {
+    let archive = name.rsplit_once(':').map(|(archive, _)| archive);
+    archive.is_some_and(is_system_library)
 }
 
 /// A problem was reported, and nothing more is read.
@@ -113,6 +120,9 @@ struct Loader<'a, 'd> {
     references: Vec<HostReferences<'d>>,
     /// Whether every object so far says which kernels its host code launches.
     all_name_kernels: bool,
+    /// Whether host code launches a kernel that is not one of the device
+    /// runtime.
+    launches_kernels: bool,
     hints: Vec<Diagnostic>,
 }
 
@@ -216,6 +226,9 @@ impl<'a, 'd> Loader<'a, 'd> {
             self.host_names.add_host(data);
         }
         self.all_name_kernels &= object.names_kernels;
+        let mut kernels = object.references.iter();
+        self.launches_kernels |= !is_of_system_library(name)
+            && kernels.any(|r| r.kind == ReferenceKind::Kernel && !r.patterns.is_empty());
         self.references.extend(object.references);
         let modules = match object.modules {
             Modules::Linked(_) => return Ok(()),
@@ -447,8 +460,9 @@ impl<'a, 'd> Loader<'a, 'd> {
                     .flat_map(|references| &references.patterns)
                     .map(|pattern| (*pattern).to_owned())
                     .collect();
-                // Where no file launches anything, something else must.
-                match self.all_name_kernels && !used.is_empty() {
+                // Where no file launches anything, something else must (case
+                // `launched_kernels`).
+                match self.all_name_kernels && self.launches_kernels {
                     true if self.is_whole_program => KernelFilter::MatchingOptimized(used),
                     true => KernelFilter::Matching(used),
                     false => KernelFilter::All,

@@ -182,8 +182,7 @@ impl Image<'_> {
 
     /// Whether it is part of the device runtime.
     pub(crate) fn is_of_system_library(&self) -> bool {
-        let archive = self.name.rsplit_once(':').map(|(archive, _)| archive);
-        archive.is_some_and(load::is_system_library)
+        load::is_of_system_library(&self.name)
     }
 }
 
