@@ -120,6 +120,10 @@ fn link_time_optimization_gives_the_image_of_nvlink() -> Result<()> {
     for (name, text) in SOURCES {
         fs::write(folder.join(name), text)?;
     }
+    fs::write(
+        folder.join("text.ltoir"),
+        "no LTO-IR, though long enough to be read as a file ".repeat(2),
+    )?;
     // nvlink wants it at this place.
     fs::create_dir_all(folder.join("nvvm/lib64"))?;
     symlink(optimizer, folder.join("nvvm/lib64/libnvvm.so"))?;
@@ -151,6 +155,16 @@ fn link_time_optimization_gives_the_image_of_nvlink() -> Result<()> {
             let own = format!("--compat --nvjitlink={library} {record}");
             run(folder, &linker, &format!("{common} {own} -o ours"))?;
             ensure!(theirs == fs::read(folder.join("ours"))?, "{arch}: {inputs}");
+        }
+        for inputs in FAILURES {
+            let common = format!("-arch={arch} -dlto {inputs} {nvvm} -o nothing");
+            let own = format!("--compat --nvjitlink={}", library.display());
+            let theirs = ended(folder, &nvlink, &common)?;
+            let ours = ended(folder, &linker, &format!("{common} {own}"))?;
+            ensure!(
+                theirs == ours,
+                "{arch}, {inputs}: {theirs:?}, ours {ours:?}"
+            );
         }
         // In a host object, as nvcc makes it.
         let inputs = format!("-arch={arch} -dlto main.o twice.machine.o");
@@ -186,6 +200,13 @@ const LINKS: &[&str] = &[
     "nested.o -g",
 ];
 
+/// What the compiler in the library refuses.
+const FAILURES: &[&str] = &[
+    "twice.o twice.o",
+    "twice.o -Xnvvm=-bogus",
+    "main.o text.ltoir",
+];
+
 /// A toolkit of links to another one, with its own `nvlink`. nvcc does not follow the link to itself.
 fn shadow(nvcc: &Path, linker: &Path, root: &Path) -> Result<PathBuf> {
     let bin = nvcc.parent().context("nvcc lies in no folder")?;
@@ -212,6 +233,17 @@ fn toolkit_root(toolkit: &Toolkit) -> Result<PathBuf> {
     let nvcc = toolkit.tool(Tool::Nvcc)?;
     let root = nvcc.ancestors().nth(2);
     Ok(root.context("nvcc lies in no toolkit")?.to_owned())
+}
+
+/// The exit code of a program, and what it prints about what went wrong.
+fn ended(folder: &Path, program: &Path, arguments: &str) -> Result<(Option<i32>, String)> {
+    let output = Command::new(program)
+        .args(arguments.split_whitespace())
+        .current_dir(folder)
+        .output()
+        .with_context(|| format!("cannot run {}", program.display()))?;
+    let printed = String::from_utf8_lossy(&output.stderr).into_owned();
+    Ok((output.status.code(), printed))
 }
 
 fn run(folder: &Path, program: &Path, arguments: &str) -> Result<()> {

@@ -64,7 +64,7 @@ impl Request {
             shared_memory: SharedMemory::default(),
             verbose: false,
             call_graph: None,
-            odr: Odr::Off,
+            odr: Odr::default(),
             reports: report::Wanted::default(),
             unified_index: None,
             host_data: None,

@@ -234,8 +234,10 @@ pub const EXPLANATIONS: &[Explanation] = &[
         "odr-violation",
         "Two inputs define one weak function or variable (an inline function, a template, an \
          inline variable) in different ways. One of them is taken, and the other's callers get \
-         it, too. The sources, or the compiler's options, differ between the files. --odr=off \
-         turns the check off, --odr=error makes it end the link.",
+         it, too. The sources, or the compiler's options, differ between the files. By default, \
+         variables and the parameters of kernels are compared. --odr=warn and --odr=error compare \
+         code, too, which may also differ because only one of the files defines what it calls; \
+         --odr=off turns the check off.",
     ),
     of(
         "old-toolkit",

@@ -3,13 +3,16 @@
 //! taken for all.
 //!
 //! Objects cannot tell sources apart, but they show what the compiler made of
-//! them: the same bytes, and relocations against the same names.
+//! them: the same bytes, and relocations against the same names. Of variables
+//! and of the parameters of kernels it makes always the same. Code differs also
+//! where one file defines a function that another only calls, or was compiled
+//! with other options, which is why it is compared on demand.
 
 use std::fmt;
 
 use rustc_hash::FxHashMap;
 
-use crate::cubin::{Binding, Place, SymbolType};
+use crate::cubin::{Binding, InfoCode, InfoRecords, Place, Symbol, SymbolOther, SymbolType};
 use crate::demangle::readable;
 use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
 use crate::error::ParseError;
@@ -21,15 +24,21 @@ use crate::read::{Object, Role};
 struct Definition<'o, 'd> {
     bytes: &'d [u8],
     size: u64,
-    /// Place, type, addend, and the name unless it is local to the file.
-    relocations: Vec<(u64, u32, Option<i64>, &'o str)>,
+    relocations: Vec<Patch<'o>>,
+    /// Size of the parameters of a kernel.
+    parameters: Option<u16>,
 }
+
+/// A relocation: place, type, addend, and the name unless it is local to the
+/// file.
+type Patch<'o> = (u64, u32, Option<i64>, &'o str);
 
 /// How two definitions differ.
 enum Difference {
     Size(u64, u64),
     Bytes(usize),
     Relocations,
+    Parameters(u16, u16),
 }
 
 impl fmt::Display for Difference {
@@ -38,6 +47,9 @@ impl fmt::Display for Difference {
             Self::Size(one, other) => write!(f, "{one} bytes here, {other} bytes there"),
             Self::Bytes(at) => write!(f, "the bytes differ from {at:#x} on"),
             Self::Relocations => f.write_str("they use other functions or variables"),
+            Self::Parameters(one, other) => {
+                write!(f, "{one} bytes of parameters here, {other} bytes there")
+            }
         }
     }
 }
@@ -48,10 +60,11 @@ pub(crate) fn check(
     odr: Odr,
     diagnostics: &mut Diagnostics,
 ) -> Result<(), ParseError> {
-    let severity = match odr {
+    let (severity, compares_code) = match odr {
         Odr::Off => return Ok(()),
-        Odr::Warn => Severity::Warning,
-        Odr::Error => Severity::Error,
+        Odr::Data => (Severity::Warning, false),
+        Odr::Warn => (Severity::Warning, true),
+        Odr::Error => (Severity::Error, true),
     };
     // Nothing is taken apart that is defined once.
     let mut places: FxHashMap<&str, Vec<(usize, usize)>> = FxHashMap::default();
@@ -61,6 +74,7 @@ pub(crate) fn check(
             if symbol.binding == Binding::WEAK
                 && matches!(symbol.place, Place::Section(_))
                 && symbol.kind != SymbolType::SECTION
+                && (compares_code || !is_device_function(symbol))
             {
                 let known = places.entry(symbol.name).or_default();
                 known.push((number, index));
@@ -70,16 +84,16 @@ pub(crate) fn check(
             }
         }
     }
-    let mut relocations: Vec<Option<Relocations<'_>>> = objects.iter().map(|_| None).collect();
+    let mut tables: Vec<Option<Tables<'_>>> = objects.iter().map(|_| None).collect();
     for name in names {
         let mut first = None;
         for &(number, index) in &places[name] {
             let object = &objects[number];
-            let table = match &mut relocations[number] {
-                Some(table) => table,
-                none => none.insert(by_section(object)?),
+            let tables = match &mut tables[number] {
+                Some(tables) => tables,
+                none => none.insert(Tables::new(object, compares_code)?),
             };
-            let definition = definition(object, index, table);
+            let definition = definition(object, index, tables, compares_code);
             match &first {
                 None => first = Some((number, definition)),
                 Some((other, known)) => {
@@ -104,47 +118,82 @@ pub(crate) fn check(
     Ok(())
 }
 
-/// The relocations of each section of an object.
-type Relocations<'o> = FxHashMap<usize, Vec<(u64, u32, Option<i64>, &'o str)>>;
+/// Whether a symbol is code that no host launches: a kernel has parameters,
+/// which are compared in any case.
+fn is_device_function(symbol: &Symbol<'_>) -> bool {
+    symbol.kind == SymbolType::FUNC && !symbol.other.has(SymbolOther::ENTRY)
+}
 
-fn by_section<'o>(object: &'o Object<'_>) -> Result<Relocations<'o>, ParseError> {
-    let mut table = Relocations::default();
-    for section in &object.sections {
-        let Some(target) = section.target() else {
-            continue;
-        };
-        if !matches!(section.role, Role::Rel | Role::Rela) {
-            continue;
-        }
-        for relocation in object.relocations(section)? {
-            let symbol = object.symbol(relocation.symbol)?;
-            let name = match symbol.binding {
-                Binding::LOCAL => "",
-                _ => symbol.name,
+/// What belongs to the sections of an object.
+#[derive(Default)]
+struct Tables<'o> {
+    relocations: FxHashMap<usize, Vec<Patch<'o>>>,
+    /// Sizes of the parameters of kernels, by their code.
+    parameters: FxHashMap<usize, u16>,
+}
+
+impl<'o> Tables<'o> {
+    fn new(object: &'o Object<'_>, compares_code: bool) -> Result<Self, ParseError> {
+        let mut tables = Self::default();
+        for section in &object.sections {
+            let Some(target) = section.target() else {
+                continue;
             };
-            table.entry(target).or_default().push((
-                relocation.offset,
-                relocation.kind,
-                relocation.addend,
-                name,
-            ));
+            if section.role == Role::Info {
+                tables.add_parameters(target, section.data)?;
+            }
+            let is_of_code = object.sections.get(target).map(|t| t.role) == Some(Role::Text);
+            let is_relocations = matches!(section.role, Role::Rel | Role::Rela);
+            if !is_relocations || is_of_code && !compares_code {
+                continue;
+            }
+            let relocations = tables.relocations.entry(target).or_default();
+            for relocation in object.relocations(section)? {
+                let symbol = object.symbol(relocation.symbol)?;
+                let name = match symbol.binding {
+                    Binding::LOCAL => "",
+                    _ => symbol.name,
+                };
+                relocations.push((relocation.offset, relocation.kind, relocation.addend, name));
+            }
         }
+        // In Mercury objects, only machine code has parameters.
+        if let Some(native) = &object.native {
+            for (code, records) in native.records() {
+                tables.add_parameters(code, records)?;
+            }
+        }
+        Ok(tables)
     }
-    Ok(table)
+
+    fn add_parameters(&mut self, code: usize, records: &[u8]) -> Result<(), ParseError> {
+        for record in InfoRecords::new(records) {
+            let record = record?;
+            if record.code == InfoCode::CBANK_PARAM_SIZE {
+                self.parameters.insert(code, record.number());
+            }
+        }
+        Ok(())
+    }
 }
 
 fn definition<'o, 'd>(
     object: &'o Object<'d>,
     index: usize,
-    relocations: &Relocations<'o>,
+    tables: &Tables<'o>,
+    compares_code: bool,
 ) -> Definition<'o, 'd> {
     let symbol = &object.symbols[index];
     let place = symbol.place.section().map_or(0, |section| section as usize);
-    let Some(section) = object.sections.get(place) else {
+    let parameters = tables.parameters.get(&place).copied();
+    let is_compared = compares_code || symbol.kind != SymbolType::FUNC;
+    let section = object.sections.get(place).filter(|_| is_compared);
+    let Some(section) = section else {
         return Definition {
             bytes: &[],
-            size: symbol.size,
+            size: if is_compared { symbol.size } else { 0 },
             relocations: Vec::new(),
+            parameters,
         };
     };
     // Code has a section of its own; variables share one. Mercury code starts
@@ -158,7 +207,10 @@ fn definition<'o, 'd>(
         (Ok(start), Ok(end)) => section.data.get(start..end).unwrap_or_default(),
         _ => &[],
     };
-    let within = relocations.get(&place).map_or(&[][..], Vec::as_slice);
+    let within = tables
+        .relocations
+        .get(&place)
+        .map_or(&[][..], Vec::as_slice);
     let relocations = within
         .iter()
         .filter(|(offset, ..)| (start..end).contains(offset))
@@ -168,10 +220,16 @@ fn definition<'o, 'd>(
         bytes,
         size: end - start,
         relocations,
+        parameters,
     }
 }
 
 fn difference(one: &Definition<'_, '_>, other: &Definition<'_, '_>) -> Option<Difference> {
+    if let (Some(here), Some(there)) = (one.parameters, other.parameters)
+        && here != there
+    {
+        return Some(Difference::Parameters(here, there));
+    }
     if one.size != other.size {
         return Some(Difference::Size(one.size, other.size));
     }

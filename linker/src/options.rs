@@ -103,11 +103,15 @@ pub enum EarlyAddresses {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Odr {
     /// Nobody looks.
-    #[default]
     Off,
-    /// A warning.
+    /// A warning if the sources must differ: variables, and the size of what
+    /// kernels take. Code of one source differs where the compiler knows more
+    /// of what it calls.
+    #[default]
+    Data,
+    /// A warning, for code too.
     Warn,
-    /// An error.
+    /// An error, for code too.
     Error,
 }
 
@@ -211,7 +215,7 @@ impl Options {
             shared_memory: SharedMemory::default(),
             verbose: false,
             call_graph: None,
-            odr: Odr::Off,
+            odr: Odr::default(),
             reports: report::Wanted::default(),
             unified_index: None,
             host_data: None,

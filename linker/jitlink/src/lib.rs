@@ -78,7 +78,7 @@ pub enum Error {
     #[error("'{0}' holds a NUL")]
     Nul(String),
     /// The library refused.
-    #[error("{call} failed with code {code}: {log}")]
+    #[error("{call} failed with code {code}: {}", log.trim())]
     Call {
         /// The function that failed.
         call: &'static str,
@@ -164,7 +164,7 @@ impl Library {
             .map_err(|code| session.failure("nvJitLinkGetLinkedPtx", code))?;
         let end = ptx.iter().rposition(|byte| *byte != 0);
         ptx.truncate(end.map_or(0, |last| last + 1));
-        let log = session.log(self.infos);
+        let log = session.log(self.infos).trim().to_owned();
         Ok(Linked { ptx, log })
     }
 }
@@ -209,7 +209,7 @@ impl<'l> Session<'l> {
         }
         let bytes = self.get(functions).unwrap_or_default();
         String::from_utf8_lossy(&bytes)
-            .trim_matches(|c: char| c == '\0' || c.is_whitespace())
+            .trim_matches('\0')
             .to_owned()
     }
 

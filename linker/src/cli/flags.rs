@@ -181,7 +181,7 @@ const fn long_only(spelling: Spelling) -> Spelling {
 
 const ARCHIVES: &[&str] = &["whole", "lazy", "group"];
 const HOSTS: &[&str] = &["AARCH64", "ARMv7", "PPC64LE", "X86", "X86_64", "unknown"];
-const ODR: &[&str] = &["off", "warn", "error"];
+const ODR: &[&str] = &["off", "data", "warn", "error"];
 const FORMATS: &[&str] = &["text", "json"];
 const SCRIPTS: &[&str] = &["lcs-abs", "lcs-aug"];
 
@@ -288,9 +288,11 @@ pub const FLAGS: &[Spelling] = {
         option(F::WhyLive, "why-live", "why-live", V::Text, "NAME", G::Ours,
             "Says which kernel needs a function or variable, or that it is left out. The name is \
              that of the object or, with or without parameters, that of the source."),
-        option(F::Odr, "odr", "odr", V::Choice(ODR), "off|warn|error", G::Ours,
+        option(F::Odr, "odr", "odr", V::Choice(ODR), "off|data|warn|error", G::Ours,
             "What to do about inline functions, templates and other weak names that two inputs \
-             define in different ways; off by default."),
+             define in different ways. By default, data: a warning where variables or parameters \
+             of kernels differ. With warn and error, code counts too; it may differ because only \
+             one input defines what it calls."),
         option(F::DependencyFile, "depfile", "depfile", V::Text, "FILE", G::Ours,
             "Writes which files were read, as a rule for make or ninja."),
         option(F::MessageFormat, "message-format", "message-format", V::Choice(FORMATS), "text|json", G::Ours,

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use cudalink_jitlink::{Input, Kind, Library};
+use cudalink_jitlink::{Error, Input, Kind, Library};
 
-use super::{Environment, Processor};
+use super::{Behaviour, Environment, Processor};
 use crate::arch::reserved::is_provided_by_driver;
 use crate::diagnostic::{Diagnostic, Severity};
 
@@ -60,17 +60,24 @@ pub(super) fn optimize(
     processor: &Processor,
     intermediates: &[Intermediate<'_>],
     environment: &Environment,
-) -> Result<Optimized, Diagnostic> {
+    behaviour: Behaviour,
+) -> Result<Optimized, Vec<Diagnostic>> {
     let path = match &settings.library {
         Some(path) => environment.folder.join(path),
         None => (environment.find_jitlink)().map_err(|why| {
             let name = &intermediates[0].name;
             let text =
                 format!("'{name}' has LTO-IR, and libnvJitLink, which compiles it, is not there");
-            fatal("missing-nvjitlink", text).with_detail(why)
+            vec![fatal("missing-nvjitlink", text).with_detail(why)]
         })?,
     };
-    let failed = |error: cudalink_jitlink::Error| fatal("lto-failed", error.to_string());
+    let failed = |error: Error| {
+        let as_nvlink = match behaviour {
+            Behaviour::Nvlink => as_nvlink(&error),
+            Behaviour::Own => None,
+        };
+        as_nvlink.unwrap_or_else(|| vec![fatal("lto-failed", error.to_string())])
+    };
     let library = Library::open(&path).map_err(failed)?;
     let inputs: Vec<Input<'_>> = intermediates
         .iter()
@@ -90,6 +97,27 @@ pub(super) fn optimize(
         ptx: linked.ptx,
         log: linked.log,
     })
+}
+
+/// What nvlink says where the library refuses: it passes on what the compiler
+/// in the library says, with the name of the error behind it.
+fn as_nvlink(error: &Error) -> Option<Vec<Diagnostic>> {
+    let Error::Call { call, log, .. } = error else {
+        return None;
+    };
+    match *call {
+        "nvJitLinkAddData" => Some(vec![fatal("lto-failed", "elfLink fatbinary error")]),
+        "nvJitLinkComplete" => {
+            let (_, failure) = log.split_once("nvvmCompileProgram: ")?;
+            let (name, said) = failure.split_once('\n')?;
+            let said = Diagnostic::new(Severity::Info, "lto-log", format!("{said}{name}"));
+            Some(vec![
+                said,
+                fatal("lto-failed", "elfLink JIT compile failed"),
+            ])
+        }
+        _ => None,
+    }
 }
 
 fn fatal(code: &'static str, text: impl Into<String>) -> Diagnostic {

@@ -163,7 +163,7 @@ impl<'a, 'd> Loader<'a, 'd> {
                 self.unnamed_module(name);
                 Ok(())
             }
-            "ltoir" => Err(self.fatal("lto-input", name, "should only see nvvm files when -lto")),
+            "ltoir" => Err(self.no_intermediate(name)),
             "ptx" if kind == InputKind::Cubin => self.cubin(name, data, true),
             // Before sm_90, nvlink makes a whole program of PTX, and then leaves
             // it out because it is one.

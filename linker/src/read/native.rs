@@ -144,6 +144,19 @@ impl<'d> Native<'d> {
         self.code_twin.get(native).copied().flatten()
     }
 
+    /// The attribute records of functions, each with its Mercury code section.
+    pub(crate) fn records(&self) -> impl Iterator<Item = (usize, &'d [u8])> {
+        self.sections.iter().filter_map(|twin| match twin.role {
+            NativeRole::Info(code) => Some((self.code_twin(code)?, twin.section.data)),
+            NativeRole::Code(_)
+            | NativeRole::Debug { .. }
+            | NativeRole::SharedData(_)
+            | NativeRole::Parameters(_)
+            | NativeRole::OptimizerConstants(_)
+            | NativeRole::Relocations(_) => None,
+        })
+    }
+
     /// Whether the link view leaves section `index` out.
     pub(super) fn shadows(&self, index: usize) -> bool {
         self.shadowed[index]

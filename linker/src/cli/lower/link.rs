@@ -78,10 +78,11 @@ pub(super) fn link(
         },
         verbose: typed.has(Flag::Verbose),
         call_graph: call_graph(typed, behaviour),
-        odr: match typed.text(Flag::Odr) {
-            Some("error") => Odr::Error,
-            Some("warn") => Odr::Warn,
-            Some(_) | None => Odr::Off,
+        odr: match (typed.text(Flag::Odr), behaviour) {
+            (Some("error"), _) => Odr::Error,
+            (Some("warn"), _) => Odr::Warn,
+            (Some("data"), _) | (None, Behaviour::Own) => Odr::Data,
+            (Some(_), _) | (None, Behaviour::Nvlink) => Odr::Off,
         },
         reports: report::Wanted {
             map: typed.has(Flag::Map),

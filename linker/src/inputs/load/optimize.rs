@@ -41,8 +41,14 @@ impl Loader<'_, '_> {
             self.processor,
             &self.intermediates,
             self.environment,
+            self.wanted.behaviour,
         );
-        let optimized = optimized.map_err(|problem| self.stop(problem))?;
+        let optimized = optimized.map_err(|problems| {
+            for problem in problems {
+                self.diagnostics.push(problem);
+            }
+            Stop
+        })?;
         if !optimized.log.is_empty() {
             self.diagnostics
                 .push(Diagnostic::new(Severity::Info, "lto-log", optimized.log));
@@ -84,6 +90,14 @@ impl Loader<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// A file that is no LTO-IR, or not wanted.
+    pub(super) fn no_intermediate(&mut self, name: &str) -> Stop {
+        match self.wanted.link_time.is_some() && self.wanted.is_compatible() {
+            true => self.fatal("lto-failed", name, "elfLink nvvm error"),
+            false => self.fatal("lto-input", name, "should only see nvvm files when -lto"),
+        }
     }
 
     /// Whether the device runtime is among the inputs. For nvlink, it has to
