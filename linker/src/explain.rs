@@ -25,8 +25,8 @@ const fn of(code: &'static str, text: &'static str) -> Explanation {
 pub const EXPLANATIONS: &[Explanation] = &[
     of(
         "abi-mismatch",
-        "The object was made for another device ABI: its ELF header has another EI_OSABI or \
-         EI_ABIVERSION than toolkit 13.0 writes. Compile it again with this toolkit.",
+        "The object was made for another device ABI: its ELF header has an EI_ABIVERSION that no \
+         toolkit since 11.8 writes beside its EI_OSABI. Compile it again with a newer toolkit.",
     ),
     of(
         "arch-mismatch",
@@ -241,8 +241,13 @@ pub const EXPLANATIONS: &[Explanation] = &[
     ),
     of(
         "old-toolkit",
-        "The object comes from a toolkit before 12.0, whose objects cannot be linked any more. \
-         Compile it again.",
+        "The object is of the layout of today, but does not say which toolkit made it. Compile it \
+         again.",
+    ),
+    of(
+        "old-whole-program",
+        "The object is a whole program (-ewp) of a toolkit before 13.0, which cannot be linked any \
+         more. Compile it again.",
     ),
     of(
         "partial-lto",

@@ -97,6 +97,14 @@ impl Runner<'_> {
                 let bytes = words.iter().flat_map(|word| word.to_le_bytes()).collect();
                 self.edit(output, bytes)?
             }
+            Action::Take { output, input } => {
+                let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+                    .join("inputs")
+                    .join(input);
+                let bytes =
+                    fs::read(&path).with_context(|| format!("reading {}", path.display()))?;
+                self.edit(output, bytes)?
+            }
             Action::Truncate {
                 output,
                 input,

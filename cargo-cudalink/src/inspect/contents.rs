@@ -297,10 +297,10 @@ fn notes(section: &Section<'_>) -> Result<Vec<NoteReport>, ParseError> {
             }
             NoteKind::DEVICE => {
                 let device = DeviceNote::parse(note.description)?;
-                vec![
-                    ("virtual processor", device.virtual_sm.to_string()),
-                    ("toolkit", device.toolkit.to_string()),
-                ]
+                let toolkit = device.toolkit();
+                let toolkit = toolkit.map(|number| ("toolkit", number.to_string()));
+                let virtual_sm = ("virtual processor", device.virtual_sm.to_string());
+                [virtual_sm].into_iter().chain(toolkit).collect()
             }
             NoteKind(_) => vec![("bytes", format!("{:02x?}", note.description))],
         };

@@ -1,7 +1,7 @@
 //! From a device object or executable to its report.
 
 use cudalink_bindings::{Functions, Name, binding, constant_bank, is_relocations, owner};
-use rustnvlink::arch::{FileFlags, Sm, Suffix};
+use rustnvlink::arch::{Sm, Suffix};
 use rustnvlink::cubin::{
     Binding, CompatCode, CompatRecords, DeviceNote, File, Note, NoteKind, ObjectKind, Place,
     Section, SectionType, Symbol, SymbolOther, SymbolType, ToolNote,
@@ -22,17 +22,10 @@ pub(super) struct Details {
     pub(super) contents: Vec<String>,
 }
 
-/// From this ABI version on the processor stands in the second byte of `e_flags`.
-const ABI_WITH_SHIFTED_SM: u8 = 8;
-
-/// The processor a file is made for. The letter is known from `.nv.compat` alone, and only `a` is.
+/// The processor a file is made for. The tools write down no letter but `a`, those of CUDA 13
+/// in `.nv.compat` alone.
 pub(super) fn processor(file: &File<'_>) -> Sm {
-    let flags = file.header.flags;
-    let mut sm = if file.header.abi_version < ABI_WITH_SHIFTED_SM {
-        Sm::new((flags & 0xff) as u16)
-    } else {
-        FileFlags::decode(flags).sm()
-    };
+    let mut sm = file.header.processor();
     let compat = file.section_of_type(SectionType::CUDA_COMPAT);
     let accelerated = compat.is_some_and(|index| {
         CompatRecords::new(file.sections[index].data)
@@ -138,8 +131,9 @@ fn read_notes(file: &File<'_>, report: &mut ImageReport) -> Result<(), ParseErro
                 }
                 NoteKind::DEVICE => {
                     let device = DeviceNote::parse(note.description).map_err(place)?;
+                    let toolkit = device.toolkit();
                     report.toolkit =
-                        Some(format!("{}.{}", device.toolkit / 10, device.toolkit % 10));
+                        toolkit.map(|number| format!("{}.{}", number / 10, number % 10));
                 }
                 NoteKind(_) => {}
             }

@@ -1,7 +1,9 @@
 //! Hardware facts: the processors, their families and their relocations.
 
+mod file_flags;
 pub mod relocation;
 pub mod reserved;
 mod sm;
 
-pub use sm::{Family, FileFlags, ParseSmError, Sm, Suffix};
+pub use file_flags::{Abi, FileFlags, OldFileFlags};
+pub use sm::{Family, ParseSmError, Sm, Suffix};

@@ -1,4 +1,4 @@
-//! Processors by number, what links with what, and `e_flags`.
+//! Processors by number, and what links with what.
 
 use std::fmt;
 use std::str::FromStr;
@@ -181,53 +181,6 @@ impl fmt::Display for Sm {
     }
 }
 
-/// `e_flags` taken apart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct FileFlags {
-    /// Section number of `.note.nv.cuinfo`, low eight bits. nvlink asks for
-    /// recompilation where it is zero.
-    pub device_note: u8,
-    /// Zero in every file of the 13.0 tools.
-    pub reserved: u8,
-    /// The processor number; the letter is not recorded here.
-    pub sm: u8,
-    /// 4 up to sm_90, 2 from sm_100 on: the mark of 64-bit addresses.
-    pub address_mark: u8,
-}
-
-impl FileFlags {
-    /// The flags of a file for `sm` whose device note is the given section.
-    pub fn new(sm: Sm, device_note: u32) -> Self {
-        Self {
-            device_note: device_note as u8,
-            reserved: 0,
-            sm: sm.number as u8,
-            address_mark: if sm.has_mercury() { 2 } else { 4 },
-        }
-    }
-
-    /// Takes `e_flags` apart. Nothing is lost.
-    pub fn decode(flags: u32) -> Self {
-        let [address_mark, sm, reserved, device_note] = flags.to_le_bytes();
-        Self {
-            device_note,
-            reserved,
-            sm,
-            address_mark,
-        }
-    }
-
-    /// The word as the file header holds it.
-    pub fn encode(self) -> u32 {
-        u32::from_le_bytes([self.address_mark, self.sm, self.reserved, self.device_note])
-    }
-
-    /// The processor, without its letter.
-    pub fn sm(self) -> Sm {
-        plain(self.sm.into())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -294,20 +247,5 @@ mod tests {
             assert_eq!(accepted.join(" "), targets, "{object}");
         }
         assert!(!Sm::new(70).links_into(Sm::new(70)));
-    }
-
-    #[test]
-    fn flags_of_measured_files() {
-        for (flags, sm, note) in [
-            (0x0600_4b04, 75, 6),
-            (0x0600_5a04, 90, 6),
-            (0x0700_7802, 120, 7),
-        ] {
-            let decoded = FileFlags::decode(flags);
-            assert_eq!(decoded.sm(), Sm::new(sm));
-            assert_eq!(FileFlags::new(Sm::new(sm), note), decoded);
-            assert_eq!(decoded.encode(), flags);
-        }
-        assert_eq!(FileFlags::decode(0x1234_5678).encode(), 0x1234_5678);
     }
 }

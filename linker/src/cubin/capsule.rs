@@ -38,6 +38,12 @@ pub struct StoredInstruction<'d> {
     pub bytes: &'d [u8],
 }
 
+/// In the second word of CUDA 12.8: it also counts the instructions, and a
+/// stored instruction is another thing.
+const FIRST_FORM: u32 = 1 << 30;
+/// In the second word of every later version.
+const LATER_FORM: u32 = 1 << 31;
+
 /// Size of the three words.
 const HEADER: usize = 12;
 
@@ -60,6 +66,10 @@ impl<'d> Capsule<'d> {
             let bytes = [0, 1, 2, 3].map(|byte| header[index * 4 + byte]);
             u32::from_le_bytes(bytes)
         };
+        if word(1) & (FIRST_FORM | LATER_FORM) == FIRST_FORM {
+            let problem = "Mercury code of CUDA 12.8; compile it with CUDA 12.9 or later";
+            return Err(at(4, Problem::Malformed(problem.to_owned())));
+        }
         let instructions = word(2);
         let bitmap_size = instructions.div_ceil(32) as usize * 4;
         let bitmap = data[HEADER..]

@@ -9,6 +9,7 @@ use object::read::elf::{FileHeader as _, ProgramHeader as _, SectionHeader as _,
 use object::read::{Bytes, StringTable};
 
 use super::{Binding, EM_CUDA, Place, SectionType, Symbol, SymbolOther, SymbolType};
+use crate::arch::{Abi, FileFlags, OldFileFlags, Sm};
 use crate::error::{ParseError, Problem};
 
 /// What stage of the build a file comes from: its `e_type`.
@@ -47,6 +48,22 @@ pub struct Header {
     pub segment_entry_size: u16,
     /// Number of the section that holds the section names.
     pub names_section: u32,
+}
+
+impl Header {
+    /// The layout of the object.
+    pub fn abi(&self) -> Abi {
+        Abi::of_os_abi(self.os_abi)
+    }
+
+    /// The processor that the object is for, as far as the header tells:
+    /// objects of CUDA 13 have the letter in `.nv.compat`.
+    pub fn processor(&self) -> Sm {
+        match self.abi() {
+            Abi::V7 => OldFileFlags::decode(self.flags).sm(),
+            Abi::V8 => FileFlags::decode(self.flags).sm(),
+        }
+    }
 }
 
 /// One section, with its bytes.

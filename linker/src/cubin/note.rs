@@ -10,7 +10,7 @@ pub const OWNER: &str = "NVIDIA Corp";
 pub struct NoteKind(pub u32);
 
 impl NoteKind {
-    /// `.note.nv.cuinfo`: a [`DeviceNote`].
+    /// `.note.nv.cuinfo`, in CUDA 12 `.note.nv.cuver`: a [`DeviceNote`].
     pub const DEVICE: Self = Self(1000);
     /// `.note.nv.tkinfo`: a [`ToolNote`].
     pub const TOOL: Self = Self(2000);
@@ -164,41 +164,51 @@ impl<'d> ToolNote<'d> {
 /// What a file is made for: the description of a [`NoteKind::DEVICE`] note.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeviceNote {
-    /// Version of the note: 2.
+    /// Version of the note: 2, or 1 in `.note.nv.cuver`.
     pub version: u16,
     /// Number of the virtual processor the code was compiled for.
     pub virtual_sm: u16,
-    /// Version of the toolkit times ten: 130.
+    /// Version of the toolkit times ten: 130. Version 1 has 1 here.
     pub toolkit: u16,
     /// Zero.
     pub reserved: u16,
+    /// A further word of version 1: 1.
+    pub extra: Option<u32>,
 }
 
 impl DeviceNote {
     /// Reads a description.
     pub fn parse(description: &[u8]) -> Result<Self, ParseError> {
-        let Ok(&[a, b, c, d, e, f, g, h]) = <&[u8; 8]>::try_from(description) else {
-            return Err(ParseError::new(Problem::Malformed(format!(
-                "device note of {} instead of 8 bytes",
-                description.len()
-            ))));
+        let extra = match description.len() {
+            8 => None,
+            12 => read_u32(description, 2),
+            size => {
+                return Err(ParseError::new(Problem::Malformed(format!(
+                    "device note of {size} instead of 8 bytes"
+                ))));
+            }
         };
-        let half = |low, high| u16::from_le_bytes([low, high]);
+        let half = |index: usize| u16::from_le_bytes([description[index], description[index + 1]]);
         Ok(Self {
-            version: half(a, b),
-            virtual_sm: half(c, d),
-            toolkit: half(e, f),
-            reserved: half(g, h),
+            version: half(0),
+            virtual_sm: half(2),
+            toolkit: half(4),
+            reserved: half(6),
+            extra,
         })
     }
 
     /// The description.
-    pub fn encode(self) -> [u8; 8] {
-        let [a, b] = self.version.to_le_bytes();
-        let [c, d] = self.virtual_sm.to_le_bytes();
-        let [e, f] = self.toolkit.to_le_bytes();
-        let [g, h] = self.reserved.to_le_bytes();
-        [a, b, c, d, e, f, g, h]
+    pub fn encode(self) -> Vec<u8> {
+        let halves = [self.version, self.virtual_sm, self.toolkit, self.reserved];
+        let mut out: Vec<u8> = halves.into_iter().flat_map(u16::to_le_bytes).collect();
+        out.extend(self.extra.into_iter().flat_map(u32::to_le_bytes));
+        out
+    }
+
+    /// The toolkit times ten, of notes that name it.
+    pub fn toolkit(self) -> Option<u16> {
+        (self.version >= 2).then_some(self.toolkit)
     }
 }
 
@@ -265,6 +275,10 @@ mod tests {
         let note = DeviceNote::parse(&bytes).unwrap();
         assert_eq!((note.virtual_sm, note.toolkit), (90, 130));
         assert_eq!(note.encode(), bytes);
+        let older = [1, 0, 100, 0, 1, 0, 0, 0, 1, 0, 0, 0];
+        let note = DeviceNote::parse(&older).unwrap();
+        assert_eq!((note.virtual_sm, note.toolkit()), (100, None));
+        assert_eq!(note.encode(), older);
         assert_eq!(
             DeviceNote::parse(&bytes[..6]).unwrap_err().to_string(),
             "<memory>: device note of 6 instead of 8 bytes"

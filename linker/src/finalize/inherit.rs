@@ -104,7 +104,7 @@ pub(super) fn inherit<'d>(
 
 /// Joins what the slots of unified functions have, in the order of the slots:
 /// they are one section, which belongs to the first. None of them
-/// multiplies sparse matrices.
+/// multiplies sparse matrices, which is said where functions say it.
 pub(super) fn join_slots<'d>(
     pruned: &Pruned<'d>,
     records: &mut IdVec<FunctionId, Vec<InfoRecord<'d>>>,
@@ -115,6 +115,10 @@ pub(super) fn join_slots<'d>(
     for slot in slots {
         let mut own = std::mem::take(&mut records[slot]);
         records[first].append(&mut own);
+    }
+    let says = |record: &InfoRecord<'_>| record.code == InfoCode::SPARSE_MMA_MASK;
+    if !records.iter().any(|list| list.iter().any(says)) {
+        return;
     }
     records[first].push(InfoRecord {
         format: Format::Half,

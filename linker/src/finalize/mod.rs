@@ -3,6 +3,7 @@
 //! Registers, barriers and stack of a kernel are those of all it reaches.
 //! Each is computed once per component of the call graph.
 
+mod barriers;
 mod dump;
 mod externs;
 mod fragments;
@@ -14,7 +15,7 @@ mod report;
 use crate::demangle::readable;
 use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
 use crate::id::{FunctionId, IdVec, PrototypeId, SymbolId};
-use crate::merge::InfoRecord;
+use crate::merge::{InfoRecord, forget_barriers};
 use crate::options::Options;
 use crate::relocate::Relocated;
 
@@ -49,7 +50,7 @@ pub(crate) enum Edge {
 
 /// Computes the records and makes the sections that hold the call graph.
 pub(crate) fn finalize<'d>(
-    relocated: Relocated<'d>,
+    mut relocated: Relocated<'d>,
     options: &Options,
     diagnostics: &mut Diagnostics,
 ) -> Finalized<'d> {
@@ -92,6 +93,7 @@ pub(crate) fn finalize<'d>(
     externs::distribute(pruned, &mut function_records);
     fragments::collect(pruned, &mut function_records);
     inherit::sort_by_arrival(pruned, &own_codes, &mut function_records);
+    let counted = barriers::record(pruned, options.keeping, &mut function_records);
     inherit::join_slots(pruned, &mut function_records);
     if options.verbose {
         // A link that has failed says nothing of stacks.
@@ -107,6 +109,10 @@ pub(crate) fn finalize<'d>(
             known,
             diagnostics,
         );
+    }
+    for text in counted {
+        let sections = &mut relocated.laid_out.pruned.merged.sections;
+        forget_barriers(&mut sections[text].flags);
     }
     let call_graph = call_graph(&relocated);
     let prototypes = prototypes(&relocated);

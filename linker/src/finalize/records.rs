@@ -33,12 +33,15 @@ pub(super) fn assume_unknown_masks(
         list.iter()
             .any(|record| record.code == InfoCode::SPARSE_MMA_MASK)
     };
-    if !records.iter().any(|list| has_mask(list)) {
+    let live = || {
+        let functions = pruned.merged.functions.enumerate();
+        functions.filter(|&(id, _)| pruned.live.functions[id])
+    };
+    if !live().any(|(id, _)| has_mask(&records[id])) {
         return;
     }
-    let functions = pruned.merged.functions.enumerate();
-    let silent: Vec<FunctionId> = functions
-        .filter(|&(id, _)| pruned.live.functions[id] && !has_mask(&records[id]))
+    let silent: Vec<FunctionId> = live()
+        .filter(|&(id, _)| !has_mask(&records[id]))
         .filter_map(|(_, function)| pruned.merged.owner(function.symbol))
         .collect();
     for function in silent {

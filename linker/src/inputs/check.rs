@@ -1,7 +1,7 @@
 //! Whether a device object can be part of a link, with nvlink's words where
 //! it cannot.
 
-use crate::arch::{FileFlags, Sm, Suffix};
+use crate::arch::{Abi, FileFlags, OldFileFlags, Sm, Suffix};
 use crate::cubin::{
     CompatCode, CompatRecords, DeviceNote, EM_CUDA, File, Note, NoteKind, ObjectKind, SectionType,
 };
@@ -10,12 +10,6 @@ use crate::error::ParseError;
 
 use super::Behaviour;
 
-/// `EI_OSABI` and `EI_ABIVERSION` of what the 13.0 tools write.
-const ABI: (u8, u8) = (0x41, 8);
-/// `EI_OSABI` of older tools.
-const OLD_OS_ABI: u8 = 0x33;
-/// The mark of 64-bit addresses in objects of older tools.
-const OLD_WIDE: u32 = 0x400;
 /// The toolkit whose objects are understood, times ten.
 const TOOLKIT: u16 = 130;
 
@@ -66,6 +60,10 @@ pub(super) fn check(
     }
     check_toolkit(name, &file)?;
     match file.header.kind {
+        ObjectKind::EXTENDED_WHOLE_PROGRAM if file.header.abi() == Abi::V7 => {
+            let text = "linking with -ewp objects requires using current toolkit";
+            Err(fatal("old-whole-program", name, text))
+        }
         ObjectKind::EXTENDED_WHOLE_PROGRAM => Ok(Verdict::LinkAlone),
         ObjectKind::RELOCATABLE => Ok(Verdict::Link),
         // Up to sm_90, nvlink takes any other type for a relocatable one.
@@ -84,14 +82,15 @@ fn check_abi(
     warnings: &mut Vec<Diagnostic>,
 ) -> Result<(), Diagnostic> {
     let header = &file.header;
-    if header.os_abi == OLD_OS_ABI && header.flags & OLD_WIDE == 0 {
+    let abi = header.abi();
+    if abi == Abi::V7 && !OldFileFlags::decode(header.flags).is_wide {
         warnings.push(Diagnostic::new(
             Severity::Warning,
             "narrow-addresses",
             format!("expected 64bit object '{name}' to have EF_CUDA_64BIT_ADDRESS set"),
         ));
     }
-    if (header.os_abi, header.abi_version) != ABI {
+    if header.abi_version != abi.version() {
         return Err(Diagnostic::new(
             Severity::Fatal,
             "abi-mismatch",
@@ -131,7 +130,7 @@ fn check_arch(
 
 /// The processor an object is for. The letter stands in `.nv.compat`.
 fn processor(name: &str, file: &File<'_>) -> Result<Sm, Diagnostic> {
-    let mut sm = FileFlags::decode(file.header.flags).sm();
+    let mut sm = file.header.processor();
     if let Some(section) = file.section_of_type(SectionType::CUDA_COMPAT) {
         for record in CompatRecords::new(file.sections[section].data) {
             let record = record.map_err(|error| damaged(name, error))?;
@@ -148,6 +147,10 @@ fn processor(name: &str, file: &File<'_>) -> Result<Sm, Diagnostic> {
 }
 
 fn check_toolkit(name: &str, file: &File<'_>) -> Result<(), Diagnostic> {
+    // Older objects say nothing of their toolkit.
+    if file.header.abi() == Abi::V7 {
+        return Ok(());
+    }
     if FileFlags::decode(file.header.flags).device_note == 0 {
         return Err(Diagnostic::new(
             Severity::Fatal,
@@ -163,14 +166,11 @@ fn check_toolkit(name: &str, file: &File<'_>) -> Result<(), Diagnostic> {
         let notes = Note::parse_all(section.data).map_err(|error| damaged(name, error))?;
         for note in notes.iter().filter(|note| note.kind == NoteKind::DEVICE) {
             let note = DeviceNote::parse(note.description).map_err(|error| damaged(name, error))?;
-            if note.toolkit > TOOLKIT {
+            if let Some(toolkit) = note.toolkit().filter(|&toolkit| toolkit > TOOLKIT) {
                 return Err(Diagnostic::new(
                     Severity::Fatal,
                     "newer-toolkit",
-                    format!(
-                        "Input file '{name}' newer than toolkit ({} vs {TOOLKIT})",
-                        note.toolkit
-                    ),
+                    format!("Input file '{name}' newer than toolkit ({toolkit} vs {TOOLKIT})"),
                 ));
             }
         }

@@ -55,6 +55,7 @@ pub fn load<'d>(
         host_names: Names::default(),
         group: Vec::new(),
         runtime: None,
+        in_archive: false,
         is_whole_program: false,
         finished: None,
         modules: Vec::new(),
@@ -108,6 +109,8 @@ struct Loader<'a, 'd> {
     /// The device runtime, where only optimized code can tell whether it is
     /// needed.
     runtime: Option<Deferred<'d>>,
+    /// Whether the object at hand is a member of an archive.
+    in_archive: bool,
     /// Whether all code but that of the device runtime was LTO-IR.
     is_whole_program: bool,
     /// What link-time optimization has made, if that is the result.
@@ -370,7 +373,8 @@ impl<'a, 'd> Loader<'a, 'd> {
     }
 
     fn without_arch(&mut self, name: &str) -> Result<(), Stop> {
-        if self.wanted.may_lack_arch {
+        // Of libraries, nvlink says nothing (case `archive_without_arch`).
+        if self.wanted.may_lack_arch || self.in_archive && self.wanted.is_compatible() {
             return Ok(());
         }
         let target = &self.processor.name;

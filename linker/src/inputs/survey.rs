@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::files::{Files, Opened};
 use super::load::is_system_library;
-use crate::arch::{FileFlags, Sm};
+use crate::arch::Sm;
 use crate::container::{HostFile, InputKind, Machine, archive, detect};
 use crate::cubin::File;
 use crate::error::ParseError;
@@ -72,8 +72,7 @@ impl Survey {
             }
             InputKind::Cubin => {
                 if let Ok(file) = File::parse(data) {
-                    let sm = FileFlags::decode(file.header.flags).sm();
-                    self.processors.insert(sm);
+                    self.processors.insert(file.header.processor());
                 }
             }
             _ => {}

@@ -12,7 +12,7 @@ use crate::id::{FunctionId, SectionId};
 use crate::merge::{Content, Contribution, Relocation, SectionKind};
 use crate::options::ResolvedRelocations;
 use crate::prune::Pruned;
-use crate::read::OPTIMIZER_BANK;
+use crate::read::{OPTIMIZER_BANK, SHF_INFO_LINK};
 
 use super::shared::Visibility;
 
@@ -157,7 +157,7 @@ impl Banks {
     /// The bank of a kernel that takes what `section` holds, made if need be.
     fn of(&mut self, pruned: &mut Pruned<'_>, kernel: FunctionId, section: SectionId) -> SectionId {
         let row = &pruned.merged.sections[section];
-        let (kind, flags) = (row.kind, row.flags);
+        let (kind, flags) = (row.kind, row.flags | SHF_INFO_LINK);
         if let Some(&bank) = self.of_kernel.get(&(kernel, kind)) {
             // It may have lost what it held (case `ocg_leftovers`).
             for section in [Some(bank), self.relocations.get(&bank).copied()]

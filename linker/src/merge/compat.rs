@@ -58,9 +58,6 @@ impl Compat {
     /// its instructions: what does not runs on one processor only.
     pub(super) fn merge(&mut self, data: &[u8], target: Sm) -> Result<bool, ParseError> {
         let first = !std::mem::replace(&mut self.merged_one, true);
-        if first {
-            self.records.clear();
-        }
         let mut missing = DEFAULTS.to_vec();
         for record in CompatRecords::new(data) {
             let record = record?;

@@ -7,7 +7,7 @@
 use crate::cubin::{Binding, Symbol, SymbolOther};
 use crate::id::SectionId;
 use crate::options::ResolvedRelocations;
-use crate::read::{InputSection, OPTIMIZER_BANK, Role};
+use crate::read::{InputSection, OPTIMIZER_BANK, Role, SHF_INFO_LINK};
 
 use super::merger::{Current, Merger, Placed};
 use super::{ListedShared, SectionKind};
@@ -89,16 +89,23 @@ impl<'d> Merger<'d, '_> {
         target: Option<SectionId>,
     ) -> SectionId {
         let kind = SectionKind::Constant(bank);
+        // Before CUDA 12.1, inputs do not say so of parameters either; there
+        // nvlink leaves it at that.
+        let flags = match bank {
+            0 => input.flags,
+            _ if target.is_some() => input.flags | SHF_INFO_LINK,
+            _ => input.flags,
+        };
         let function = target.and_then(|target| self.merged.sections[target].function);
         let is_of_kernel = function.is_none_or(|f| self.merged.functions[f].is_entry);
         if bank == 0 || is_of_kernel || !self.merged.image.is_executable() {
-            return self.section(input.name, kind, input.flags, 1, target);
+            return self.section(input.name, kind, flags, 1, target);
         }
         let key = (input.name.into(), target);
         if let Some(&section) = self.moved_sections.get(&key) {
             return section;
         }
-        let section = self.new_section(input.name.into(), kind, input.flags, 1, target);
+        let section = self.new_section(input.name.into(), kind, flags, 1, target);
         self.merged.locals.pop();
         self.merged.sections[section].is_moved = true;
         self.section_keys.entry(key.clone()).or_insert(section);

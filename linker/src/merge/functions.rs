@@ -6,12 +6,32 @@ use crate::cubin::{Binding, Symbol as FileSymbol, SymbolOther, SymbolType};
 use crate::diagnostic::Mismatch;
 use crate::error::{ParseError, Problem};
 use crate::id::{InputId, SectionId, SymbolId};
-use crate::read::Role;
+use crate::read::{InputSection, Role};
 
 use super::merger::{Current, Merger, Placed, Replaced};
 use super::relocations::DEBUG_INFO;
 use super::symbols::listing;
 use super::{Definition, Function, NativeFunction, SectionKind};
+
+/// In the flags of code: how many barriers it uses.
+const BARRIERS: u64 = 0x7f << BARRIERS_SHIFT;
+const BARRIERS_SHIFT: u32 = 20;
+
+/// The flags of code: loaded, executable, and in objects of CUDA 12 a number
+/// of barriers.
+fn text_flags(input: &InputSection<'_>) -> u64 {
+    6 | input.flags & BARRIERS
+}
+
+/// The number of barriers in the flags of code.
+pub(crate) fn counted_barriers(flags: u64) -> u8 {
+    ((flags & BARRIERS) >> BARRIERS_SHIFT) as u8
+}
+
+/// Takes the number of barriers out of the flags of code.
+pub(crate) fn forget_barriers(flags: &mut u64) {
+    *flags &= !BARRIERS;
+}
 
 impl<'d> Merger<'d, '_> {
     /// First pass: functions, each with its code section; for kernels also
@@ -111,7 +131,13 @@ impl<'d> Merger<'d, '_> {
             true => SectionKind::Stubs,
             false => SectionKind::Text,
         };
-        let section = self.new_section(input.name.into(), kind, 6, input.align, None);
+        let section = self.new_section(
+            input.name.into(),
+            kind,
+            text_flags(&input),
+            input.align,
+            None,
+        );
         self.merged.sections[section]
             .content
             .append(input.data, input.size, input.align);
@@ -209,6 +235,7 @@ impl<'d> Merger<'d, '_> {
             ..super::Content::default()
         };
         row.content.append(input.data, input.size, input.align);
+        row.flags = text_flags(&input);
         row.relocations.clear();
         row.native = None;
         current.placed[text] = Some(Placed { section, base: 0 });

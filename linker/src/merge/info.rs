@@ -10,6 +10,10 @@ use crate::read::InputSection;
 use super::merger::{Current, Merger};
 use super::{InfoRecord, Payload, SectionKind};
 
+/// The version of Mercury instructions that CUDA 12 writes without saying so:
+/// minor and major number.
+const FIRST_VERSION: [u8; 2] = [0, 1];
+
 impl<'d> Merger<'d, '_> {
     pub(super) fn merge_info(
         &mut self,
@@ -40,10 +44,14 @@ impl<'d> Merger<'d, '_> {
             && self.merged.functions[function].info.is_none()
         {
             let text = self.merged.functions[function].text;
-            let info = self.section(section.name, SectionKind::Info, 0x40, 4, text);
+            // In objects of CUDA 12, those of slots are named after the section.
+            let name = &self.merged.symbols[self.merged.functions[function].symbol].name;
+            let name = format!(".nv.info.{name}");
+            let info = self.section(name, SectionKind::Info, 0x40, 4, text);
             self.merged.functions[function].info = Some(info);
         }
         self.merged.described.extend(owner);
+        let mut has_version = owner.is_none() || current.object.native.is_none();
         for record in InfoRecords::new(section.data) {
             let record = record?;
             let Some(record) = self.resolve_record(current, &record)? else {
@@ -54,10 +62,20 @@ impl<'d> Merger<'d, '_> {
             {
                 self.registers.insert(symbol, count);
             }
+            has_version |= record.code == InfoCode::MERCURY_ISA_VERSION;
             match owner {
                 Some(function) => self.merged.functions[function].records.push(record),
                 None => self.merged.records.push(record),
             }
+        }
+        if let Some(function) = owner
+            && !has_version
+        {
+            self.merged.functions[function].records.push(InfoRecord {
+                format: Format::Half,
+                code: InfoCode::MERCURY_ISA_VERSION,
+                payload: Payload::Head(FIRST_VERSION),
+            });
         }
         Ok(())
     }

@@ -12,7 +12,7 @@ use crate::id::{FunctionId, Id as _, IdVec, InputId, PrototypeId, SectionId, Sym
 use crate::options::{
     DebugLevel, Keeping, KernelFilter, Options, RelocationForms, ResolvedRelocations,
 };
-use crate::read::{InputSection, Object, Role};
+use crate::read::{InputSection, Object, Role, SHF_INFO_LINK};
 
 use super::{
     Compat, ListedShared, Listing, Merged, NativeContent, Notes, SectionKind, Symbol, Unified,
@@ -261,6 +261,9 @@ impl<'d, 'l> Merger<'d, 'l> {
             replaced_variables: FxHashSet::default(),
             registers: None,
         };
+        if let Some(virtual_sm) = object.virtual_sm {
+            self.merged.notes.merge_header(virtual_sm);
+        }
         self.merge_functions(&mut current)?;
         self.forget_replaced(&current.replaced);
         self.merge_variables(&mut current)?;
@@ -407,6 +410,9 @@ impl<'d, 'l> Merger<'d, 'l> {
         };
         let section = match kind {
             SectionKind::Constant(bank) => self.constants_section(&input, bank, target),
+            SectionKind::Shared if target.is_some() => {
+                self.section(input.name, kind, input.flags | SHF_INFO_LINK, 1, target)
+            }
             _ => self.section(input.name, kind, input.flags, 1, target),
         };
         self.merged.sections[section].entry_size = input.entry_size;

@@ -29,6 +29,7 @@ use crate::id::{FunctionId, Id as _, IdVec, InputId, PrototypeId, SectionId, Sym
 use crate::options::{ImageKind, RelocationForms, Reservation, ResolvedRelocations, SharedMemory};
 
 pub(crate) use compat::Compat;
+pub(crate) use functions::{counted_barriers, forget_barriers};
 pub(crate) use merger::merge;
 pub(crate) use notes::Notes;
 pub(crate) use unified::{NativeSlot, Slot, Unified};

@@ -24,15 +24,6 @@ pub(crate) struct Notes<'d> {
 impl<'d> Notes<'d> {
     /// What a link without inputs writes.
     pub(super) fn new(target: Sm) -> Self {
-        let description = DeviceNote {
-            version: 2,
-            virtual_sm: target.number,
-            toolkit: TOOLKIT,
-            reserved: 0,
-        }
-        .encode();
-        let mut driver = Vec::new();
-        Note::nvidia(NoteKind::DEVICE, &description).encode(&mut driver);
         let link = if target.is_hopper_or_newer() {
             SHF_INFO_LINK
         } else {
@@ -40,32 +31,70 @@ impl<'d> Notes<'d> {
         };
         Self {
             tools: Vec::new(),
-            driver: Cow::Owned(driver),
+            driver: driver_note(target.number),
             driver_flags: 0x100_0000 | link,
             virtual_sm: None,
         }
     }
 
+    /// Takes over the processor of an object whose note is of an older kind.
+    pub(super) fn merge_header(&mut self, virtual_sm: u16) {
+        if self.is_lowest(Some(virtual_sm)) {
+            self.driver = driver_note(virtual_sm);
+        }
+    }
+
+    /// Whether no input so far is for a lower virtual processor.
+    fn is_lowest(&mut self, virtual_sm: Option<u16>) -> bool {
+        let is_lowest = self.virtual_sm.is_none() || virtual_sm <= self.virtual_sm;
+        if is_lowest {
+            self.virtual_sm = virtual_sm;
+        }
+        is_lowest
+    }
+
     /// Takes over a section of notes.
     pub(super) fn merge(&mut self, section: &InputSection<'d>) -> Result<(), ParseError> {
-        if section.name == ".note.nv.tkinfo" {
-            self.tools.push(section.data);
-        } else if section.name == ".note.nv.cuinfo" {
-            let virtual_sm = Note::parse_all(section.data)?
-                .iter()
-                .filter(|note| note.kind == NoteKind::DEVICE)
-                .map(|note| Ok(DeviceNote::parse(note.description)?.virtual_sm))
-                .collect::<Result<Vec<u16>, ParseError>>()?
-                .into_iter()
-                .min();
-            if self.virtual_sm.is_none() || virtual_sm <= self.virtual_sm {
-                self.virtual_sm = virtual_sm;
+        match section.name {
+            ".note.nv.tkinfo" => self.tools.push(section.data),
+            ".note.nv.cuinfo" if self.is_lowest(lowest_virtual_sm(section)?) => {
                 self.driver = section.data.into();
                 self.driver_flags = section.flags;
             }
+            ".note.nv.cuver" => {
+                if let Some(virtual_sm) = lowest_virtual_sm(section)? {
+                    self.merge_header(virtual_sm);
+                }
+            }
+            _ => {}
         }
         Ok(())
     }
+}
+
+fn lowest_virtual_sm(section: &InputSection<'_>) -> Result<Option<u16>, ParseError> {
+    let mut lowest = None;
+    for note in Note::parse_all(section.data)? {
+        if note.kind == NoteKind::DEVICE {
+            let virtual_sm = DeviceNote::parse(note.description)?.virtual_sm;
+            lowest = Some(lowest.map_or(virtual_sm, |lowest: u16| lowest.min(virtual_sm)));
+        }
+    }
+    Ok(lowest)
+}
+
+/// A driver note of our own.
+fn driver_note<'d>(virtual_sm: u16) -> Cow<'d, [u8]> {
+    let description = DeviceNote {
+        version: 2,
+        virtual_sm,
+        toolkit: TOOLKIT,
+        reserved: 0,
+        extra: None,
+    };
+    let mut note = Vec::new();
+    Note::nvidia(NoteKind::DEVICE, &description.encode()).encode(&mut note);
+    note.into()
 }
 
 /// The version of the toolkit whose images are written, times ten.

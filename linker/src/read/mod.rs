@@ -8,6 +8,7 @@
 
 mod native;
 
+use crate::arch::{Abi, OldFileFlags};
 use crate::cubin::{
     File, Place, Relocation, Section, SectionType, Symbol, SymbolOther, UnifiedTable,
 };
@@ -85,6 +86,8 @@ pub(crate) struct InputSection<'d> {
     pub(crate) flags: u64,
     /// `sh_info`.
     pub(crate) info: u32,
+    /// Whether `sh_info` is the section this one belongs to.
+    pub(crate) has_owner: bool,
     /// `sh_addralign`.
     pub(crate) align: u64,
     /// `sh_entsize`.
@@ -103,7 +106,7 @@ impl InputSection<'_> {
 
     /// The section this one belongs to, by its `sh_info`.
     pub(crate) fn target(&self) -> Option<usize> {
-        (self.flags & SHF_INFO_LINK != 0 || matches!(self.role, Role::Rel | Role::Rela))
+        (self.has_owner || matches!(self.role, Role::Rel | Role::Rela))
             .then_some(self.info as usize)
     }
 }
@@ -119,6 +122,8 @@ pub(crate) struct Object<'d> {
     pub(crate) symbols: Vec<Symbol<'d>>,
     /// The string table of `.nv.callgraph` and `.nv.prototype`.
     strings: Section<'d>,
+    /// The virtual processor, of objects that have no note of it.
+    pub(crate) virtual_sm: Option<u16>,
     /// The native world of a Mercury object.
     pub(crate) native: Option<Native<'d>>,
     /// It defines functions or variables that several images share.
@@ -138,7 +143,7 @@ impl<'d> Object<'d> {
         let mut sections = Vec::with_capacity(file.sections.len());
         for (index, section) in file.sections.iter().enumerate() {
             let shadowed = native.as_ref().is_some_and(|n| n.shadows(index));
-            let mut view = link_view(section, shadowed);
+            let mut view = link_view(section, file.header.abi(), shadowed);
             // Shared memory names the native code of its kernel.
             if let Some(native) = &native
                 && view.flags & SHF_INFO_LINK != 0
@@ -196,6 +201,10 @@ impl<'d> Object<'d> {
             sections,
             symbols,
             strings,
+            virtual_sm: match file.header.abi() {
+                Abi::V7 => Some(OldFileFlags::decode(file.header.flags).virtual_sm.into()),
+                Abi::V8 => None,
+            },
             native,
             has_unified_symbols,
         })
@@ -270,13 +279,14 @@ fn check_sizes(file: &File<'_>, symbols: &[Symbol<'_>]) -> Result<(), ParseError
 }
 
 /// How a section of the file appears to the merge.
-fn link_view<'d>(section: &Section<'d>, shadowed: bool) -> InputSection<'d> {
+fn link_view<'d>(section: &Section<'d>, abi: Abi, shadowed: bool) -> InputSection<'d> {
     let mut view = InputSection {
         role: Role::Ignored,
         name: section.name,
         kind: section.kind,
         flags: section.flags & !SHF_MERCURY,
         info: section.info,
+        has_owner: section.flags & SHF_INFO_LINK != 0,
         align: section.align,
         entry_size: section.entry_size,
         size: section.size,
@@ -300,6 +310,13 @@ fn link_view<'d>(section: &Section<'d>, shadowed: bool) -> InputSection<'d> {
         return view;
     }
     view.role = role(view.kind, view.flags);
+    // Before CUDA 12.1, no flag says that a section belongs to another.
+    view.has_owner |= view.info != 0
+        && match view.role {
+            Role::Constant(_) | Role::Shared => true,
+            Role::Info => abi == Abi::V7,
+            _ => false,
+        };
     view
 }
 

@@ -187,6 +187,7 @@ fn notes(name: &str, section: &Section<'_>) -> Read {
                 fact("virtual_sm", &device.virtual_sm);
                 fact("toolkit", &device.toolkit);
                 fact("reserved", &device.reserved);
+                fact("extra", &format_args!("{:?}", device.extra));
             }
             _ => fact("description", &format_args!("{:02x?}", note.description)),
         }

@@ -58,6 +58,8 @@ pub enum Action {
     Write { output: String, text: String },
     /// Writes a binary file of 64-bit words.
     Words { output: String, words: Vec<u64> },
+    /// Takes a file of `tests/inputs`, which tools of today do not make.
+    Take { output: String, input: String },
     /// Keeps the first `length` bytes.
     Truncate {
         output: String,

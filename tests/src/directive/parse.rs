@@ -93,7 +93,7 @@ impl Parser {
                 Ok(())
             }
             "Compile" | "Archive" | "Fatbinary" | "Write" | "Words" | "Truncate" | "Patch"
-            | "Weaken" => {
+            | "Weaken" | "Take" => {
                 for bindings in self.expansions(value) {
                     let action = action(name, &self.expand(value, &bindings)?)?;
                     if chosen {
@@ -283,6 +283,10 @@ fn action(name: &str, value: &str) -> Result<Action> {
             output,
             members: std::iter::once(input).chain(words).collect(),
         },
+        "Take" => {
+            ensure!(words.is_empty(), "expected one file");
+            Action::Take { output, input }
+        }
         "Truncate" => {
             let [length] = words.as_slice() else {
                 bail!("expected `output = input length`")

@@ -264,6 +264,7 @@ impl<'t> Builder<'_, 't> {
             virtual_sm: self.target.number,
             toolkit: TOOLKIT,
             reserved: 0,
+            extra: None,
         };
         let mut devices = Draft::new(".note.nv.cuinfo", SectionType::NOTE, 4);
         devices.flags = 0x100_0000;

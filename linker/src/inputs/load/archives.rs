@@ -163,7 +163,12 @@ impl<'d> Loader<'_, 'd> {
 
     fn member(&mut self, name: &str, data: &'d [u8]) -> Result<(), Stop> {
         match detect(data) {
-            InputKind::HostObject => self.host_object(name, data),
+            InputKind::HostObject => {
+                self.in_archive = true;
+                let result = self.host_object(name, data);
+                self.in_archive = false;
+                result
+            }
             InputKind::Cubin => {
                 self.all_name_kernels = false;
                 self.ignored(name, "archives are only searched for host objects")

@@ -1,0 +1,70 @@
+//! Barriers that objects of CUDA 12 count in the flags of their code.
+//!
+//! An executable says in a record how many barriers a function uses. nvlink
+//! makes such records last, when the records of the inputs are with the
+//! kernels, and only for functions that have none by then: a kernel of
+//! CUDA 12 that calls a function of CUDA 13 loses its own number, which
+//! stays in the flags (case `older_barriers`). We take the larger one.
+
+use crate::cubin::{Format, InfoCode};
+use crate::id::{FunctionId, IdVec, SectionId};
+use crate::merge::{InfoRecord, Payload, counted_barriers};
+use crate::options::Keeping;
+use crate::prune::Pruned;
+
+use super::records::put;
+
+/// Turns numbers in flags into records of the functions and of the kernels
+/// that reach them. Returns the code whose flags no longer count.
+pub(super) fn record<'d>(
+    pruned: &Pruned<'d>,
+    keeping: Keeping,
+    records: &mut IdVec<FunctionId, Vec<InfoRecord<'d>>>,
+) -> Vec<SectionId> {
+    let mut recorded = Vec::new();
+    for (id, function) in pruned.merged.functions.enumerate() {
+        let Some(text) = function.text else { continue };
+        let counted = counted_barriers(pruned.merged.sections[text].flags);
+        if counted == 0 || !pruned.live.functions[id] {
+            continue;
+        }
+        let own = recorded_barriers(&records[id]);
+        if keeping == Keeping::AsNvlink && own > 0 {
+            continue;
+        }
+        put(&mut records[id], barriers(own.max(counted)));
+        recorded.push((id, text));
+    }
+    if recorded.is_empty() {
+        return Vec::new();
+    }
+    let mut counted = IdVec::filled(&pruned.merged.functions, 0);
+    for &(id, _) in &recorded {
+        counted[id] = recorded_barriers(&records[id]);
+    }
+    let most = |sum: &mut u8, more: &u8| *sum = (*sum).max(*more);
+    let reached = pruned.graph.over_callees(|f| counted[f], most);
+    for entry in pruned.entries() {
+        if reached[entry] > recorded_barriers(&records[entry]) {
+            put(&mut records[entry], barriers(reached[entry]));
+        }
+    }
+    recorded.into_iter().map(|(_, text)| text).collect()
+}
+
+/// What the records say; 0 if they say nothing.
+fn recorded_barriers(records: &[InfoRecord<'_>]) -> u8 {
+    let counts = records.iter().filter_map(|record| match record.payload {
+        Payload::Head([count, _]) if record.code == InfoCode::NUM_BARRIERS => Some(count),
+        _ => None,
+    });
+    counts.max().unwrap_or(0)
+}
+
+fn barriers<'d>(count: u8) -> InfoRecord<'d> {
+    InfoRecord {
+        format: Format::Byte,
+        code: InfoCode::NUM_BARRIERS,
+        payload: Payload::Head([count, 0]),
+    }
+}

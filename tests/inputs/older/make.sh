@@ -1,0 +1,22 @@
+#!/bin/sh
+# Compiles the PTX sources here with ptxas of older toolkits, as far as these
+# know the processor. Each argument is VERSION=PTXAS, such as 12-9=/path/to/ptxas.
+set -eu
+cd "$(dirname "$0")"
+for argument in "$@"; do
+    version=${argument%%=*}
+    ptxas=${argument#*=}
+    for sm in 75 80 90 100 120; do
+        case $version.$sm in
+        11-8.[89]0 | 11-8.1* | 12-0.1* | 12-4.1* | 12-4.75) continue ;;
+        *.90) isa=8.0 ;;
+        *.100 | *.120) isa=8.8 ;;
+        *) isa=7.8 ;;
+        esac
+        for name in a b; do
+            sed "s/^\.version .*/.version $isa/; s/^\.target .*/.target sm_$sm/" "$name.ptx" >"$name.tmp.ptx"
+            "$ptxas" -c -arch="sm_$sm" -o "$name.$version.sm_$sm.cubin" "$name.tmp.ptx"
+            rm "$name.tmp.ptx"
+        done
+    done
+done
