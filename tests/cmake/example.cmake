@@ -2,8 +2,7 @@
 include("${CMAKE_CURRENT_LIST_DIR}/run.cmake")
 
 file(REMOVE_RECURSE "${build}")
-run("${CMAKE_COMMAND}" -S "${source}" -B "${build}" -G Ninja
-  "-DCMAKE_CUDA_COMPILER=${nvcc}" -DCMAKE_CUDA_ARCHITECTURES=90 ${options})
+configure("${source}" -DCMAKE_CUDA_ARCHITECTURES=90 ${options})
 run("${CMAKE_COMMAND}" --build "${build}")
 run("${build}/${program}")
 if(output STREQUAL "")

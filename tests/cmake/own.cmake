@@ -7,9 +7,7 @@ file(REMOVE_RECURSE "${build}" "${copy}")
 file(COPY "${source}/" "${source}/../shapes/" DESTINATION "${copy}" FILES_MATCHING PATTERN "*.cu" PATTERN "*.cpp")
 file(COPY "${source}/CMakeLists.txt" "${source}/rusty.rs" DESTINATION "${copy}")
 
-run("${CMAKE_COMMAND}" -S "${copy}" -B "${build}" -G "${generator}"
-  "-DCMAKE_CUDA_COMPILER=${compiler}" "-DCUDAToolkit_ROOT=${toolkit}" "-DCMAKE_CUDA_FLAGS=${flags}"
-  "-DCMAKE_CUDA_COMPILER_LAUNCHER=${CMAKE_CURRENT_LIST_DIR}/compile-once"
+configure("${copy}" "-DCMAKE_CUDA_COMPILER_LAUNCHER=${CMAKE_CURRENT_LIST_DIR}/compile-once"
   -DCMAKE_CUDA_ARCHITECTURES=90-real ${options})
 build(steps)
 

@@ -11,6 +11,28 @@ function(run)
   set(output "${output}" PARENT_SCOPE)
 endfunction()
 
+# configure(<folder> <option>..): configures the project of a folder in ${build}. What CMake finds out about compilers it
+# finds out once, and keeps it in COMPILE_ONCE_FOLDER.
+function(configure folder)
+  string(SHA256 key "${CMAKE_VERSION} ${compiler} ${toolkit} ${flags}")
+  set(known "$ENV{COMPILE_ONCE_FOLDER}/compilers-${key}")
+  set(found "${build}/CMakeFiles/${CMAKE_VERSION}")
+  set(is_known "")
+  if(EXISTS "${known}")
+    file(COPY "${known}/" DESTINATION "${found}")
+    set(is_known -DCMAKE_PLATFORM_INFO_INITIALIZED=ON)
+  endif()
+  run("${CMAKE_COMMAND}" -S "${folder}" -B "${build}" -G "${generator}"
+    "-DCMAKE_CUDA_COMPILER=${compiler}" "-DCUDAToolkit_ROOT=${toolkit}" "-DCMAKE_CUDA_FLAGS=${flags}"
+    ${is_known} ${ARGN})
+  if(NOT EXISTS "${known}")
+    string(RANDOM LENGTH 8 suffix)
+    file(COPY "${found}/" DESTINATION "${known}-${suffix}")
+    # Another test may have been faster.
+    file(RENAME "${known}-${suffix}" "${known}" RESULT ignored NO_REPLACE)
+  endif()
+endfunction()
+
 # build(<out>): builds ${build} and sets <out> to the lines that tell of a step.
 function(build out)
   run("${CMAKE_COMMAND}" --build "${build}" --parallel 2)
