@@ -88,7 +88,7 @@ function(rustnvlink_add_image name)
   get_filename_component(directory "${output}" DIRECTORY)
   file(MAKE_DIRECTORY "${directory}")
   _rustnvlink_options(options rustnvlink_add_image)
-  _rustnvlink_inputs(inputs depends "${arg_OBJECTS}" "${arg_LIBRARIES}")
+  _rustnvlink_inputs(inputs depends ${arg_OBJECTS} ${arg_LIBRARIES})
   add_custom_command(OUTPUT "${output}"
     COMMAND RustNvLink::cudalink link ${options} "--output-format=${spelling}" -o "${output}" --depfile "${output}.d" ${inputs}
     DEPENDS ${depends}

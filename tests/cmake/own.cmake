@@ -12,7 +12,7 @@ configure("${copy}" "-DCMAKE_CUDA_COMPILER_LAUNCHER=${CMAKE_CURRENT_LIST_DIR}/co
 build(steps)
 
 # The programs start: their device code registers itself with the runtime.
-foreach(program nested uses_rust own loads)
+foreach(program nested uses_rust own n loads)
   run("${build}/${program}")
 endforeach()
 
@@ -21,7 +21,7 @@ file(GLOB inner "${build}/CMakeFiles/inner.dir/*.o")
 file(GLOB outer "${build}/CMakeFiles/outer.dir/*.o")
 run("${nvcc}" -arch=sm_90 -dlink ${outer} ${inner} -o "${build}/nvcc.o")
 run("${same_images}" "${build}/nvcc.o" "${build}/CMakeFiles/nested.dir/rustnvlink_device_link.o")
-foreach(target plugin uses_rust own)
+foreach(target plugin uses_rust own n)
   if(NOT EXISTS "${build}/CMakeFiles/${target}.dir/rustnvlink_device_link.o")
     message(FATAL_ERROR "no device link of ${target}")
   endif()
@@ -44,6 +44,6 @@ file(APPEND "${copy}/twice.cu" "// A change.\n")
 build(steps)
 count(compiled "Building CUDA" ${steps})
 expect("compilations of one change" ${compiled} 1 ${steps})
-# Four programs and libraries, and three images.
-count(linked "Linking (device code of (nested|plugin|uses_rust|fat|one|described)|CUDA executable own)$" ${steps})
-expect("device links of one change" ${linked} 7 ${steps})
+# Five programs and libraries, and three images.
+count(linked "Linking (device code of (nested|plugin|uses_rust|fat|one|described)|CUDA executable (own|n))$" ${steps})
+expect("device links of one change" ${linked} 8 ${steps})

@@ -20,7 +20,7 @@ function(configure folder)
   set(is_known "")
   if(EXISTS "${known}")
     file(COPY "${known}/" DESTINATION "${found}")
-    set(is_known -DCMAKE_PLATFORM_INFO_INITIALIZED=ON)
+    set(is_known -DCMAKE_PLATFORM_INFO_INITIALIZED=ON -DCMAKE_EXECUTABLE_FORMAT=ELF)
   endif()
   run("${CMAKE_COMMAND}" -S "${folder}" -B "${build}" -G "${generator}"
     "-DCMAKE_CUDA_COMPILER=${compiler}" "-DCUDAToolkit_ROOT=${toolkit}" "-DCMAKE_CUDA_FLAGS=${flags}"
@@ -29,7 +29,7 @@ function(configure folder)
     string(RANDOM LENGTH 8 suffix)
     file(COPY "${found}/" DESTINATION "${known}-${suffix}")
     # Another test may have been faster.
-    file(RENAME "${known}-${suffix}" "${known}" RESULT ignored NO_REPLACE)
+    file(RENAME "${known}-${suffix}" "${known}" RESULT ignored)
   endif()
 endfunction()
 
@@ -55,4 +55,42 @@ function(expect what actual expected)
     list(JOIN ARGN "\n" steps)
     message(FATAL_ERROR "${what}: ${actual} instead of ${expected}\n${steps}")
   endif()
+endfunction()
+
+# find_links(<out> <number>): sets <out> to the objects of the device links that CMake has made, as many as there should be.
+function(find_links out number)
+  file(GLOB_RECURSE objects RELATIVE "${build}" "${build}/*cmake_device_link.o")
+  list(LENGTH objects found)
+  expect("device links" ${found} ${number} ${objects})
+  set(${out} ${objects} PARENT_SCOPE)
+endfunction()
+
+# name_of_target(<out> <object>): sets <out> to the target that an object is of, wherever CMake has put it.
+function(name_of_target out object)
+  string(REGEX MATCH "([^/]+)\\.dir/" found "${object}")
+  set(${out} "${CMAKE_MATCH_1}" PARENT_SCOPE)
+endfunction()
+
+# keep_links(<object>..): keeps objects that nvlink has linked, for another build folder, too.
+function(keep_links)
+  file(MAKE_DIRECTORY "${build}/by nvlink")
+  foreach(object IN LISTS ARGN)
+    name_of_target(target "${object}")
+    file(COPY_FILE "${build}/${object}" "${build}/by nvlink/${target}.o")
+  endforeach()
+endfunction()
+
+# compare_links(<reference> <object>..): compares objects with those that were kept in a build folder.
+function(compare_links reference)
+  foreach(object IN LISTS ARGN)
+    name_of_target(target "${object}")
+    set(theirs "${reference}/by nvlink/${target}.o")
+    run("${same_images}" "${theirs}" "${build}/${object}")
+    # Our linker names itself in the image, so equal files would be those of nvlink.
+    file(SHA256 "${theirs}" hash_of_theirs)
+    file(SHA256 "${build}/${object}" hash_of_ours)
+    if(hash_of_ours STREQUAL hash_of_theirs)
+      message(FATAL_ERROR "${object} was linked by nvlink")
+    endif()
+  endforeach()
 endfunction()

@@ -1,0 +1,3 @@
+#include <noise/noise.h>
+
+int main() { return noise_fill(nullptr, 1) == 0; }
