@@ -168,8 +168,8 @@ impl Diagnostic {
     }
 
     /// A function lost its code together with another name for it.
-    pub fn reference_to_deleted() -> Self {
-        let text = "Internal error: reference to deleted symbol";
+    pub fn reference_to_deleted(what: &str) -> Self {
+        let text = format!("Internal error: reference to deleted {what}");
         Self::new(Severity::Fatal, "reference-to-deleted", text)
     }
 

@@ -72,7 +72,11 @@ pub(crate) fn link_relocatable(
     if diagnostics.has_errors() {
         return Ok(None);
     }
-    let laid_out = layout_relocatable(keep_all(merged), addresses);
+    let pruned = keep_all(merged, options.keeping, diagnostics);
+    if diagnostics.has_errors() {
+        return Ok(None);
+    }
+    let laid_out = layout_relocatable(pruned, addresses, options.debug);
     if options.reports.map {
         reports.map = Some(report::map(&laid_out));
     }

@@ -19,16 +19,24 @@ pub(super) fn list(
     dynamic: &[SymbolId],
     module_align: u64,
 ) {
+    let is_mercury = pruned.merged.target.has_mercury();
     // In Mercury images also one that is not made counts here.
-    let reserved = match pruned.merged.target.has_mercury() {
+    let reserved = match is_mercury {
         true => reserved::SHARED_SIZE,
         false => pruned.merged.reserved_shared(),
     };
     let mut listed: FxHashMap<SymbolId, Listed> = FxHashMap::default();
+    let mut put = |symbol: SymbolId, section| {
+        // One with two definitions is laid out twice, and up to sm_90 what is
+        // reserved counts each time (case `shared_weak`).
+        let before = listed.get(&symbol).filter(|_| !is_mercury);
+        let before = before.map_or(0, |listed| listed.value - listed.offset);
+        let place = at(section, layout.offset[&symbol], before + reserved);
+        listed.insert(symbol, place);
+    };
     for (kernel, view) in &views {
         if let Some(section) = pruned.merged.functions[*kernel].shared {
-            let place = |&symbol| (symbol, at(section, layout.offset[&symbol], reserved));
-            listed.extend(view.own.iter().map(place));
+            view.own.iter().for_each(|&symbol| put(symbol, section));
         }
     }
     let symbols = &pruned.merged.symbols;
@@ -36,8 +44,7 @@ pub(super) fn list(
     if let Some(module) = module_section(pruned)
         && !(common.is_empty() && dynamic.is_empty())
     {
-        let place = |&symbol| (symbol, at(module, layout.offset[&symbol], reserved));
-        listed.extend(common.iter().map(place));
+        common.iter().for_each(|&symbol| put(symbol, module));
         let start = views.iter().filter(|(_, view)| view.dynamic);
         let start = start.map(|(_, view)| view.size).max().unwrap_or(0);
         // On sm_90 what the system reserves counts only behind other variables.

@@ -12,7 +12,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::error::ParseError;
 use crate::id::SectionId;
 use crate::merge::{Definition, Section, SectionKind};
-use crate::options::{EarlyAddresses, Keeping};
+use crate::options::{DebugLevel, EarlyAddresses, Keeping};
 use crate::prune::Pruned;
 use crate::read::{USER_BANK, native_bank};
 
@@ -63,7 +63,11 @@ pub(crate) fn layout<'d>(
 
 /// Leaves memory to the last link. nvlink places tentative definitions, which
 /// no later link can merge any more.
-pub(crate) fn layout_relocatable(mut pruned: Pruned<'_>, addresses: EarlyAddresses) -> LaidOut<'_> {
+pub(crate) fn layout_relocatable(
+    mut pruned: Pruned<'_>,
+    addresses: EarlyAddresses,
+    debug: DebugLevel,
+) -> LaidOut<'_> {
     match addresses {
         EarlyAddresses::Leave => {}
         EarlyAddresses::Fill => {
@@ -73,7 +77,7 @@ pub(crate) fn layout_relocatable(mut pruned: Pruned<'_>, addresses: EarlyAddress
     }
     pruned.add_section(".nv.callgraph", SectionKind::CallGraph, 0, 4, None);
     pruned.add_section(".nv.prototype", SectionKind::Prototype, 0, 4, None);
-    let shared = relocatable::list_shared(&mut pruned, addresses);
+    let shared = relocatable::list_shared(&mut pruned, addresses, debug);
     LaidOut {
         pruned,
         shared,

@@ -9,7 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::cubin::{Binding, SymbolOther, SymbolType};
 use crate::id::{FunctionId, SectionId, SymbolId};
 use crate::merge::{Definition, Section, SectionKind, SharedHome, Symbol};
-use crate::options::EarlyAddresses;
+use crate::options::{DebugLevel, EarlyAddresses};
 use crate::prune::Pruned;
 
 use super::listed::module_section;
@@ -20,7 +20,11 @@ const INSTANCE: &str = "externsharedinstance";
 
 /// Makes a symbol of every variable, and its section as large as it needs to
 /// be for all that lie there.
-pub(super) fn list_shared(pruned: &mut Pruned<'_>, addresses: EarlyAddresses) -> SharedLayout {
+pub(super) fn list_shared(
+    pruned: &mut Pruned<'_>,
+    addresses: EarlyAddresses,
+    debug: DebugLevel,
+) -> SharedLayout {
     let mut layout = SharedLayout::default();
     let module = module_section(pruned);
     let merged = &mut pruned.merged;
@@ -49,7 +53,7 @@ pub(super) fn list_shared(pruned: &mut Pruned<'_>, addresses: EarlyAddresses) ->
     }
     match addresses {
         EarlyAddresses::Leave => {}
-        EarlyAddresses::Fill => fill_dynamic(pruned, module, &mut layout),
+        EarlyAddresses::Fill => fill_dynamic(pruned, module, debug, &mut layout),
     }
     // A section that would not be larger than its alignment is as much larger;
     // ptxas does so, too.
@@ -72,9 +76,14 @@ fn listed(section: SectionId, value: u64) -> Listed {
 }
 
 /// nvlink gives each kernel whose own code uses dynamic shared memory a symbol
-/// for the start of it, and takes it to start at 0 in device functions (case
-/// `relocatable_shared`).
-fn fill_dynamic(pruned: &mut Pruned<'_>, module: Option<SectionId>, layout: &mut SharedLayout) {
+/// for the start of it, and takes it to start at 0 in device functions. For
+/// debuggers it starts at one place in all of them (case `relocatable_shared`).
+fn fill_dynamic(
+    pruned: &mut Pruned<'_>,
+    module: Option<SectionId>,
+    debug: DebugLevel,
+    layout: &mut SharedLayout,
+) {
     let merged = &mut pruned.merged;
     let module_align = module.map_or(1, |module| merged.sections[module].content.align);
     let mut dynamic: FxHashSet<SymbolId> = FxHashSet::default();
@@ -103,18 +112,13 @@ fn fill_dynamic(pruned: &mut Pruned<'_>, module: Option<SectionId>, layout: &mut
             }
         }
     }
-    if let Some(module) = module {
-        for &symbol in &dynamic {
-            layout.offset.insert(symbol, 0);
-            layout.listed.insert(symbol, listed(module, 0));
-        }
-    }
     let kernels: Vec<FunctionId> = merged
         .functions
         .enumerate()
         .filter(|(_, f)| merged.symbols[f.symbol].other.has(SymbolOther::ENTRY))
         .map(|(id, _)| id)
         .collect();
+    let mut users = Vec::new();
     for kernel in kernels {
         let Some(code) = pruned.merged.functions[kernel].text else {
             continue;
@@ -127,20 +131,40 @@ fn fill_dynamic(pruned: &mut Pruned<'_>, module: Option<SectionId>, layout: &mut
             let content = &mut pruned.merged.sections[shared].content;
             content.align = content.align.max(module_align);
         }
-        if uses_dynamic {
-            let instance = add_instance(pruned);
-            let shared = shared_section(pruned, kernel, code);
-            let content = &mut pruned.merged.sections[shared].content;
-            content.align = content.align.max(DYNAMIC_ALIGN);
-            content.size = content.size.next_multiple_of(DYNAMIC_ALIGN);
-            pruned.merged.symbols[instance].value = content.size;
-            let row = &mut pruned.merged.sections[code];
-            let native = row.native.iter_mut().flat_map(|n| &mut n.relocations);
-            for relocation in row.relocations.iter_mut().chain(native) {
-                if dynamic.contains(&relocation.symbol) {
-                    relocation.symbol = instance;
-                }
+        if !uses_dynamic {
+            continue;
+        }
+        let instance = match debug {
+            DebugLevel::Symbols => None,
+            DebugLevel::None | DebugLevel::Code => Some(add_instance(pruned)),
+        };
+        let shared = shared_section(pruned, kernel, code);
+        let content = &mut pruned.merged.sections[shared].content;
+        content.align = content.align.max(DYNAMIC_ALIGN);
+        content.size = content.size.next_multiple_of(DYNAMIC_ALIGN);
+        let Some(instance) = instance else {
+            users.push(shared);
+            continue;
+        };
+        pruned.merged.symbols[instance].value = content.size;
+        let row = &mut pruned.merged.sections[code];
+        let native = row.native.iter_mut().flat_map(|n| &mut n.relocations);
+        for relocation in row.relocations.iter_mut().chain(native) {
+            if dynamic.contains(&relocation.symbol) {
+                relocation.symbol = instance;
             }
+        }
+    }
+    let sections = &mut pruned.merged.sections;
+    let start = users.iter().map(|&shared| sections[shared].content.size);
+    let start = start.max().unwrap_or(0);
+    for shared in users {
+        sections[shared].content.size = start;
+    }
+    if let Some(module) = module {
+        for &symbol in &dynamic {
+            layout.offset.insert(symbol, start);
+            layout.listed.insert(symbol, listed(module, start));
         }
     }
     if dynamic.is_empty() {

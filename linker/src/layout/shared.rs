@@ -228,7 +228,7 @@ pub(super) fn layout(
         // nvlink records what functions use that no kernel reaches, and finds
         // no symbol for it (case `preserve_unreached`).
         if keeping == Keeping::AsNvlink && is_lost && !is_listed && !common.is_empty() {
-            diagnostics.push(Diagnostic::reference_to_deleted());
+            diagnostics.push(Diagnostic::reference_to_deleted("symbol"));
         }
     }
     layout

@@ -11,7 +11,7 @@ use crate::call_graph::CallGraph;
 use crate::cubin::SymbolType;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::id::{FunctionId, Id as _, IdVec, SectionId, SymbolId};
-use crate::merge::{Definition, Function, Merged, Section, SectionKind};
+use crate::merge::{Definition, Function, Merged, Section, SectionKind, Symbol};
 use crate::options::{DebugLevel, Keeping, Options, ResolvedRelocations};
 
 /// What is alive, beside what was merged.
@@ -63,7 +63,7 @@ pub(crate) fn prune<'d>(
     };
     let entries = is_entry(&merged, |id| functions[id] && stays(id));
     if options.keeping == Keeping::AsNvlink && loses_code_to_alias(&merged, &functions) {
-        diagnostics.push(Diagnostic::reference_to_deleted());
+        diagnostics.push(Diagnostic::reference_to_deleted("symbol"));
     }
     let mut symbols = IdVec::filled(&merged.symbols, true);
     let mut sections = IdVec::filled(&merged.sections, true);
@@ -91,7 +91,8 @@ pub(crate) fn prune<'d>(
                 let is_named =
                     merged.target.has_mercury() && section.kind == SectionKind::ResolvedRela;
                 let goes = merged.sections[target].is_moved && !is_named;
-                sections[id] &= sections[target] && !goes;
+                let is_left = is_named && lost_its_content(&merged.sections[target]);
+                sections[id] &= sections[target] && !goes || is_left;
             }
         }
     }
@@ -103,6 +104,9 @@ pub(crate) fn prune<'d>(
         // Of a section that the layout moves, only the symbol stays: it
         // stands for wherever the content goes.
         sections[id] &= !section.is_moved;
+    }
+    for symbol in left_without_place(&merged) {
+        symbols[symbol] = false;
     }
     let live = Liveness {
         functions,
@@ -142,7 +146,7 @@ fn launched(merged: &Merged<'_>, options: &Options) -> FxHashSet<FunctionId> {
         .collect()
 }
 
-/// The constants of a weak kernel whose code was replaced by code that has
+/// The constants of a weak function whose code was replaced by code that has
 /// none (case `weak_kernel`).
 fn lost_its_content(section: &Section<'_>) -> bool {
     matches!(section.kind, SectionKind::Constant(1..))
@@ -150,8 +154,29 @@ fn lost_its_content(section: &Section<'_>) -> bool {
         && section.content.size == 0
 }
 
-/// Keeps everything: a later link knows what is needed.
-pub(crate) fn keep_all(merged: Merged<'_>) -> Pruned<'_> {
+/// The names of constants whose section lost its content.
+fn left_without_place(merged: &Merged<'_>) -> Vec<SymbolId> {
+    let symbols = merged.symbols.enumerate();
+    let is_left = |symbol: &Symbol<'_>| match symbol.definition {
+        Definition::Section(section) => {
+            symbol.kind != SymbolType::SECTION && lost_its_content(&merged.sections[section])
+        }
+        _ => false,
+    };
+    symbols
+        .filter(|(_, symbol)| is_left(symbol))
+        .map(|(id, _)| id)
+        .collect()
+}
+
+/// Keeps everything: a later link knows what is needed. nvlink does not link
+/// where a definition left names of constants behind (case
+/// `relocatable_replaced`).
+pub(crate) fn keep_all<'d>(
+    mut merged: Merged<'d>,
+    keeping: Keeping,
+    diagnostics: &mut Diagnostics,
+) -> Pruned<'d> {
     let graph = CallGraph::new(&merged.functions, merged.prototypes.len());
     let mut live = Liveness {
         functions: IdVec::filled(&merged.functions, true),
@@ -159,11 +184,15 @@ pub(crate) fn keep_all(merged: Merged<'_>) -> Pruned<'_> {
         sections: IdVec::filled(&merged.sections, true),
         symbols: IdVec::filled(&merged.symbols, true),
     };
-    for (id, section) in merged.sections.enumerate() {
-        if lost_its_content(section) {
-            live.sections[id] = false;
-            live.symbols[section.symbol] = false;
-        }
+    for section in merged.sections.iter_mut().filter(|s| lost_its_content(s)) {
+        section.relocations.clear();
+    }
+    let left = left_without_place(&merged);
+    if keeping == Keeping::AsNvlink && !left.is_empty() {
+        diagnostics.push(Diagnostic::reference_to_deleted("section"));
+    }
+    for symbol in left {
+        live.symbols[symbol] = false;
     }
     Pruned {
         merged,

@@ -4,7 +4,7 @@ use crate::arch::reserved;
 use crate::cubin::{Binding, SymbolOther, SymbolType};
 use crate::id::{FunctionId, SymbolId};
 use crate::layout::{LaidOut, is_reference};
-use crate::merge::{Definition, Relocation, Section, SectionKind, SharedHome};
+use crate::merge::{Definition, ListedShared, Relocation, Section, SectionKind, SharedHome};
 use crate::options::{EarlyAddresses, ImageKind, RelocationForms, ResolvedRelocations};
 use crate::read::{USER_BANK, native_bank};
 
@@ -69,14 +69,16 @@ impl<'a, 'd> Resolver<'a, 'd> {
             return false;
         }
         match merged.symbols[relocation.symbol].definition {
-            // Where it starts is a matter of each kernel.
+            // Where it starts is a matter of each kernel, if not for debuggers
+            // (case `preserve_unreached`).
             Definition::Shared(SharedHome::Dynamic) => {
                 let shared = &self.laid_out.shared;
                 let is_named = shared.listed.contains_key(&relocation.symbol);
-                (is_named || !self.is_executable())
-                    && self
-                        .function
-                        .is_none_or(|f| !shared.dynamic.contains_key(&f))
+                let has_one_start = merged.listed_shared == ListedShared::All;
+                let is_reached = self
+                    .function
+                    .is_some_and(|f| shared.dynamic.contains_key(&f));
+                (is_named || !self.is_executable()) && (has_one_start || !is_reached)
             }
             Definition::Shared(_) => true,
             Definition::Section(section) => {

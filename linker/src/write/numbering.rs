@@ -65,6 +65,8 @@ fn is_written(finalized: &Finalized<'_>, section: &Section<'_>) -> bool {
             let last = sections.enumerate().next_back();
             last.is_some_and(|(id, _)| creation_number(id) >= encode::EXTENDED)
         }
+        // A relocatable link names it all the same.
+        SectionKind::Constant(1..) if section.target.is_some() => section.content.size > 0,
         SectionKind::Rel => has_relocations(finalized, section.target, Form::Rel),
         SectionKind::Rela => has_relocations(finalized, section.target, Form::Rela),
         SectionKind::ResolvedRela => section.target.is_some_and(|target| {

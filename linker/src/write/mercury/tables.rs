@@ -5,11 +5,11 @@ use rustc_hash::FxHashMap;
 use crate::arch::reserved;
 use crate::cubin::{Place, SymbolOther, SymbolType};
 use crate::finalize::Finalized;
-use crate::merge::{Definition, Form, SectionKind, Symbol};
+use crate::merge::{Definition, SectionKind, Symbol};
 use crate::name_table::NameTable;
 
 use super::super::encode::{self, SymbolEntry};
-use super::super::numbering::{SymbolNumbers, has_relocations};
+use super::super::numbering::SymbolNumbers;
 use super::{Layout, Twin};
 
 /// Constant banks: the Mercury world names them by their purpose, the native
@@ -69,12 +69,13 @@ impl<'a> Names<'a> {
         let merged = &pruned.merged;
         let mut symbols_padding = 0;
         let mut bank_symbols = FxHashMap::default();
+        let is_written = |id| layout.native.number[id] != 0;
         for (id, section) in merged.sections.enumerate() {
             let is_bank = matches!(section.kind, SectionKind::Constant(_));
             let Some(native) = native_name(&section.name) else {
                 continue;
             };
-            if !is_bank || !pruned.live.sections[id] {
+            if !is_bank || !is_written(id) {
                 continue;
             }
             // Zero bytes behind the table: one less than the name got shorter,
@@ -107,9 +108,7 @@ impl<'a> Names<'a> {
         };
         for (id, section) in merged.sections.enumerate() {
             if pruned.live.sections[id] {
-                let is_written = section.kind != SectionKind::Rela
-                    || has_relocations(finalized, section.target, Form::Rela);
-                let native = native_name(&section.name).filter(|_| is_written);
+                let native = native_name(&section.name).filter(|_| is_written(id));
                 names.add_section(&section.name, native.as_deref());
             }
         }
