@@ -79,8 +79,8 @@ pub(crate) fn recode(relocated: &mut Relocated<'_>, keeping: Keeping, debug: Deb
         debug_registers::is_table(&section.name) && twin.is_some_and(|t| !t.bytes.is_empty())
     });
     let wanted = Wanted {
-        for_debuggers: debug != DebugLevel::None || has_variables,
-        is_lone: debug == DebugLevel::None && merged.image.is_executable(),
+        for_debuggers: debug == DebugLevel::Symbols || has_variables,
+        is_lone: debug != DebugLevel::Symbols && merged.image.is_executable(),
     };
     let functions = merged.functions.enumerate();
     let kernels: Vec<(FunctionId, SectionId)> = functions
