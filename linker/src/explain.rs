@@ -241,8 +241,8 @@ pub const EXPLANATIONS: &[Explanation] = &[
     ),
     of(
         "old-toolkit",
-        "The object is of the layout of today, but does not say which toolkit made it. Compile it \
-         again.",
+        "The object comes from a toolkit before 12.0, whose objects for sm_90 cannot be linked any \
+         more, or does not say from which. Compile it again.",
     ),
     of(
         "old-whole-program",

@@ -131,15 +131,19 @@ fn read_notes(file: &File<'_>, report: &mut ImageReport) -> Result<(), ParseErro
                 }
                 NoteKind::DEVICE => {
                     let device = DeviceNote::parse(note.description).map_err(place)?;
-                    let toolkit = device.toolkit();
-                    report.toolkit =
-                        toolkit.map(|number| format!("{}.{}", number / 10, number % 10));
+                    let toolkit = device.toolkit().map(u32::from);
+                    report.toolkit = toolkit.map(toolkit_version);
                 }
                 NoteKind(_) => {}
             }
         }
     }
     Ok(())
+}
+
+/// A toolkit by its number times ten.
+fn toolkit_version(number: u32) -> String {
+    format!("{}.{}", number / 10, number % 10)
 }
 
 fn memory(file: &File<'_>) -> MemoryReport {

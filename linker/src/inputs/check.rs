@@ -12,6 +12,8 @@ use super::Behaviour;
 
 /// The toolkit whose objects are understood, times ten.
 const TOOLKIT: u16 = 130;
+/// The first toolkit whose objects for sm_90 are understood, times ten.
+const OLDEST_TOOLKIT: u32 = 120;
 
 /// What is to be done with a device object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -147,16 +149,22 @@ fn processor(name: &str, file: &File<'_>) -> Result<Sm, Diagnostic> {
 }
 
 fn check_toolkit(name: &str, file: &File<'_>) -> Result<(), Diagnostic> {
-    // Older objects say nothing of their toolkit.
-    if file.header.abi() == Abi::V7 {
-        return Ok(());
-    }
-    if FileFlags::decode(file.header.flags).device_note == 0 {
+    let is_too_old = match file.header.abi() {
+        // Only from sm_90 on it matters.
+        Abi::V7 => {
+            file.header.processor().is_hopper_or_newer() && file.header.version < OLDEST_TOOLKIT
+        }
+        Abi::V8 => FileFlags::decode(file.header.flags).device_note == 0,
+    };
+    if is_too_old {
         return Err(Diagnostic::new(
             Severity::Fatal,
             "old-toolkit",
             format!("Input file '{name}' must be recompiled with toolkit >= Cuda 12.0"),
         ));
+    }
+    if file.header.abi() == Abi::V7 && file.header.version > TOOLKIT.into() {
+        return Err(newer_toolkit(name, file.header.version as i32));
     }
     let notes = file
         .sections
@@ -167,15 +175,17 @@ fn check_toolkit(name: &str, file: &File<'_>) -> Result<(), Diagnostic> {
         for note in notes.iter().filter(|note| note.kind == NoteKind::DEVICE) {
             let note = DeviceNote::parse(note.description).map_err(|error| damaged(name, error))?;
             if let Some(toolkit) = note.toolkit().filter(|&toolkit| toolkit > TOOLKIT) {
-                return Err(Diagnostic::new(
-                    Severity::Fatal,
-                    "newer-toolkit",
-                    format!("Input file '{name}' newer than toolkit ({toolkit} vs {TOOLKIT})"),
-                ));
+                return Err(newer_toolkit(name, toolkit.into()));
             }
         }
     }
     Ok(())
+}
+
+/// nvlink takes the number for one with a sign where it prints it.
+fn newer_toolkit(name: &str, toolkit: i32) -> Diagnostic {
+    let text = format!("Input file '{name}' newer than toolkit ({toolkit} vs {TOOLKIT})");
+    Diagnostic::new(Severity::Fatal, "newer-toolkit", text)
 }
 
 /// Bytes that are not what they should be.

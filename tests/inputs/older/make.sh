@@ -8,7 +8,8 @@ for argument in "$@"; do
     ptxas=${argument#*=}
     for sm in 75 80 90 100 120; do
         case $version.$sm in
-        11-8.[89]0 | 11-8.1* | 12-0.1* | 12-4.1* | 12-4.75) continue ;;
+        11-8.80 | 11-8.1* | 12-0.1* | 12-4.1* | 12-4.75) continue ;;
+        11-8.*) isa=7.8 ;;
         *.90) isa=8.0 ;;
         *.100 | *.120) isa=8.8 ;;
         *) isa=7.8 ;;

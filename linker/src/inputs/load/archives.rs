@@ -45,6 +45,10 @@ impl<'d> Loader<'_, 'd> {
                 false => Ok(()),
             };
         }
+        if is_system_library(&source.name) && self.has_nothing() {
+            let why = "nothing before it has device code";
+            return self.ignored(&source.name, why);
+        }
         match self.wanted.archives {
             Archives::Whole => self.whole_archive(source),
             Archives::InOrder => self.on_demand(&[source]),
@@ -53,6 +57,11 @@ impl<'d> Loader<'_, 'd> {
                 Ok(())
             }
         }
+    }
+
+    /// Whether there is no device code so far.
+    fn has_nothing(&self) -> bool {
+        self.images.is_empty() && self.waiting.is_empty() && self.intermediates.is_empty()
     }
 
     /// Takes what is needed of archives that may need each other.
