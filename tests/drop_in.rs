@@ -156,6 +156,28 @@ fn link_time_optimization_gives_the_image_of_nvlink() -> Result<()> {
             run(folder, &linker, &format!("{common} {own} -o ours"))?;
             ensure!(theirs == fs::read(folder.join("ours"))?, "{arch}: {inputs}");
         }
+        // Members of libraries on demand: what nvlink makes of those that are needed.
+        let options = format!("-dc -dlto -arch={arch} library.cu");
+        run(folder, &nvcc, &options)?;
+        run(folder, &nvcc, "-lib library.o twice.o -o libboth.a")?;
+        for main in ["main.o", "main.machine.o"] {
+            let common = format!("-arch={arch} -dlto {runtime} {nvvm}");
+            run(
+                folder,
+                &nvlink,
+                &format!("{common} {main} twice.o -o theirs"),
+            )?;
+            let theirs = fs::read(folder.join("theirs"))?;
+            let record = identity::tool_record(&theirs)?.context("no record")?;
+            fs::write(folder.join("record"), record)?;
+            let own = format!(
+                "--compat --nvjitlink={} --tool-record=record",
+                library.display()
+            );
+            let inputs = format!("{main} -L. -lboth --archive=lazy");
+            run(folder, &linker, &format!("{common} {inputs} {own} -o ours"))?;
+            ensure!(theirs == fs::read(folder.join("ours"))?, "{arch}: {inputs}");
+        }
         for inputs in FAILURES {
             let common = format!("-arch={arch} -dlto {inputs} {nvvm} -o nothing");
             let own = format!("--compat --nvjitlink={}", library.display());

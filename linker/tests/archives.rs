@@ -145,11 +145,7 @@ fn archives_are_searched_in_their_order_or_as_a_group() {
 }
 
 #[test]
-fn what_only_a_compiler_knows_cannot_be_searched() {
+fn there_is_no_other_way() {
     let folder = Folder::new();
-    folder.check(
-        "main.o -lboth --archive=lazy -dlto",
-        "Conflicting options '--archive' and '-dlto'",
-    );
     folder.check("main.o -lboth --archive=some", "archive");
 }

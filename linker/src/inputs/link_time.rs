@@ -126,25 +126,54 @@ fn fatal(code: &'static str, text: impl Into<String>) -> Diagnostic {
 /// Whether a program has to be linked: it uses functions or variables that
 /// neither it nor the driver defines, or defines functions for others.
 pub(super) fn needs_others(ptx: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(ptx);
-    text.lines().any(|line| {
-        let line = line.trim_start();
-        if let Some(defined) = line.strip_prefix(".visible ") {
-            return defined.trim_start().starts_with(".func");
-        }
-        let Some(declared) = line.strip_prefix(".extern ") else {
-            return false;
-        };
-        match declared.trim_start().strip_prefix(".func") {
-            Some(function) => !is_provided_by_driver(function_name(function)),
-            // Its size is chosen at launch.
-            None => !declared.starts_with(".shared"),
+    declarations(&String::from_utf8_lossy(ptx)).any(|declaration| {
+        match (declaration.is_needed, declaration.is_function) {
+            (true, _) => !is_provided_by_driver(declaration.name),
+            (false, is_function) => is_function && declaration.is_visible,
         }
     })
 }
 
+/// A name that PTX shares with other files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Declaration<'p> {
+    pub(super) name: &'p str,
+    /// Whether another file has to define it.
+    pub(super) is_needed: bool,
+    /// Whether no other file may define it.
+    is_visible: bool,
+    /// Whether it is a function that device code calls.
+    is_function: bool,
+}
+
+/// The names that PTX shares with other files, where a line begins with them,
+/// as those of the compiler do. Shared memory whose size is chosen at launch is
+/// none.
+pub(super) fn declarations(ptx: &str) -> impl Iterator<Item = Declaration<'_>> {
+    ptx.lines().filter_map(|line| {
+        let (linkage, declared) = line.trim_start().split_once(' ')?;
+        let declared = declared.trim_start();
+        let is_needed = linkage == ".extern";
+        let is_linkage = is_needed || matches!(linkage, ".visible" | ".weak" | ".common");
+        if !is_linkage || is_needed && declared.starts_with(".shared") {
+            return None;
+        }
+        let function = declared.strip_prefix(".func");
+        let name = match function.or_else(|| declared.strip_prefix(".entry")) {
+            Some(code) => code_name(code),
+            None => variable_name(declared),
+        };
+        Some(Declaration {
+            name,
+            is_needed,
+            is_visible: linkage == ".visible",
+            is_function: function.is_some(),
+        })
+    })
+}
+
 /// The name in a declaration, behind what the function returns.
-fn function_name(declaration: &str) -> &str {
+fn code_name(declaration: &str) -> &str {
     let rest = declaration.trim_start();
     let rest = match rest.strip_prefix('(') {
         Some(result) => result.split_once(')').map_or("", |(_, rest)| rest),
@@ -155,9 +184,39 @@ fn function_name(declaration: &str) -> &str {
     rest.split(|c| !is_part(c)).next().unwrap_or_default()
 }
 
+/// The last word before the length, the value or the end.
+fn variable_name(declaration: &str) -> &str {
+    let words = declaration.split(['[', '=', ';']).next();
+    words
+        .unwrap_or_default()
+        .split_whitespace()
+        .next_back()
+        .unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::needs_others;
+    use super::{declarations, needs_others};
+
+    #[test]
+    fn names_are_those_of_functions_kernels_and_variables() {
+        let check = |ptx: &str, expected: &[(&str, bool)]| {
+            let found: Vec<_> = declarations(ptx).map(|d| (d.name, d.is_needed)).collect();
+            assert_eq!(found, expected, "{ptx}");
+        };
+        check(
+            ".visible .entry k(\n.weak .func (.param .b32 r) f(\n.func local(",
+            &[("k", false), ("f", false)],
+        );
+        check(
+            ".visible .global .align 4 .u32 v = 5;\n.weak .const .b8 c[4] = {1};\n.common .global .u32 n;",
+            &[("v", false), ("c", false), ("n", false)],
+        );
+        check(
+            ".extern .global .align 4 .u32 v;\n.extern .func g\n(\n.extern .shared .b8 s[];",
+            &[("v", true), ("g", true)],
+        );
+    }
 
     #[test]
     fn declarations_of_the_driver_need_no_others() {

@@ -181,13 +181,6 @@ fn check_conflicts(typed: &Typed) -> Result<(), Diagnostic> {
     if typed.has(Flag::DumpCallGraph) && typed.has(Flag::DumpCallGraphNoDemangle) {
         return conflict("-dump-callgraph", "-dump-callgraph-no-demangle");
     }
-    // What LTO-IR needs is known only after it has been optimized.
-    let is_on_demand = typed
-        .text(Flag::Archive)
-        .is_some_and(|what| what != "whole");
-    if is_on_demand && is_link_time(typed) {
-        return conflict("--archive", "-dlto");
-    }
     Ok(())
 }
 

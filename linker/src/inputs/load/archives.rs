@@ -93,11 +93,16 @@ impl<'d> Loader<'_, 'd> {
         let mut waiting = Vec::new();
         for source in sources {
             for member in self.members(source)? {
-                let names = Names::of_member(member.data, self.wanted, self.processor);
+                let (mut names, intermediates) =
+                    Names::of_member(&member.path, member.data, self.wanted, self.processor);
+                self.add_optimized(&mut names, &intermediates)?;
                 waiting.push((member, names));
             }
         }
         let mut known = self.host_names.clone();
+        let intermediates = std::mem::take(&mut self.intermediates);
+        self.add_optimized(&mut known, &intermediates)?;
+        self.intermediates = intermediates;
         for image in &self.images {
             known.add_device(&image.data);
         }

@@ -1,19 +1,22 @@
 //! Names that an object defines and needs, for the choice among members of
-//! archives.
+//! archives. LTO-IR has them where only its compiler finds them, so that they
+//! are those of the PTX that it makes.
 
 use std::collections::HashSet;
 
+use cudalink_jitlink as jitlink;
 use object::LittleEndian as Le;
 use object::elf::{FileHeader64, SHT_SYMTAB, STB_GLOBAL, STB_LOCAL};
 use object::read::elf::{FileHeader as _, Sym as _};
 
 use super::super::host::HostObject;
+use super::super::link_time::{self, Intermediate};
 use super::super::select::select;
 use super::super::{Processor, Wanted};
 use crate::arch::reserved;
 use crate::container::{InputKind, detect};
 use crate::cubin::{Binding, File, Place, SymbolOther};
-use crate::fatbin::{Fatbin, Kind, Limit};
+use crate::fatbin::{Kind, Limit};
 
 /// A name, and whether it is one of device code.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -32,30 +35,54 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// Those of a member of an archive. What cannot be read has none; if it is
-    /// taken, its damage is reported.
-    pub(super) fn of_member(data: &[u8], wanted: &Wanted, processor: &Processor) -> Self {
+    /// Those of a member of an archive, without those of its LTO-IR, which
+    /// comes beside them. What cannot be read has none; if it is taken, its
+    /// damage is reported.
+    pub(super) fn of_member<'d>(
+        name: &str,
+        data: &'d [u8],
+        wanted: &Wanted,
+        processor: &Processor,
+    ) -> (Self, Vec<Intermediate<'d>>) {
         let mut names = Self::default();
+        let mut intermediates = Vec::new();
         if detect(data) != InputKind::HostObject {
-            return names;
+            return (names, intermediates);
         }
         names.add_host(data);
-        if let Ok(object) = HostObject::parse("", data, wanted) {
-            for fatbin in &object.fatbins {
-                names.add_fatbin(fatbin, wanted, processor);
+        let fatbins =
+            HostObject::parse("", data, wanted).map_or_else(|_| Vec::new(), |o| o.fatbins);
+        for fatbin in &fatbins {
+            let Ok(Some(entry)) = select(fatbin, processor.sm, wanted.link_time.is_some()) else {
+                continue;
+            };
+            match entry.kind {
+                Kind::ELF => {
+                    if let Ok(image) = entry.image(Limit::default()) {
+                        names.add_device(&image);
+                    }
+                }
+                Kind::NVVM if wanted.link_time.is_some() => intermediates.push(Intermediate {
+                    name: name.to_owned(),
+                    kind: jitlink::Kind::Fatbin,
+                    data: fatbin.bytes(),
+                    place: 0,
+                }),
+                _ => names.is_opaque = true,
             }
         }
-        names
+        (names, intermediates)
     }
 
-    fn add_fatbin(&mut self, fatbin: &Fatbin<'_>, wanted: &Wanted, processor: &Processor) {
-        let Ok(Some(entry)) = select(fatbin, processor.sm, wanted.link_time.is_some()) else {
-            return;
-        };
-        if entry.kind != Kind::ELF {
-            self.is_opaque = true;
-        } else if let Ok(image) = entry.image(Limit::default()) {
-            self.add_device(&image);
+    /// Adds those that PTX declares for others and defines.
+    pub(super) fn add_ptx(&mut self, ptx: &[u8]) {
+        for declaration in link_time::declarations(&String::from_utf8_lossy(ptx)) {
+            let name = Name::Device(declaration.name.to_owned());
+            if !declaration.is_needed {
+                self.defined.insert(name);
+            } else if !reserved::is_provided_by_driver(declaration.name) {
+                self.needed.insert(name);
+            }
         }
     }
 

@@ -1,10 +1,11 @@
 //! LTO-IR takes part in a link as one object. Where it is the whole program,
 //! nothing is left to be linked.
 
-use super::super::link_time::{self, Scope};
+use super::super::link_time::{self, Intermediate, LinkTime, Optimized, Scope};
 use super::super::ptx::{Product, Source};
 use super::super::{Image, Kernels};
 use super::archives::Deferred;
+use super::names::Names;
 use super::{Loader, Stop};
 use crate::container::host::{ReferenceKind, ReferenceScope};
 use crate::diagnostic::{Diagnostic, Severity};
@@ -35,20 +36,9 @@ impl Loader<'_, '_> {
             return self.take_runtime();
         };
         let place = last.place;
-        let optimized = link_time::optimize(
-            settings,
-            &self.compiler_options(scope),
-            self.processor,
-            &self.intermediates,
-            self.environment,
-            self.wanted.behaviour,
-        );
-        let optimized = optimized.map_err(|problems| {
-            for problem in problems {
-                self.diagnostics.push(problem);
-            }
-            Stop
-        })?;
+        let intermediates = std::mem::take(&mut self.intermediates);
+        let optimized = self.compile_intermediates(settings, scope, &intermediates)?;
+        self.intermediates = intermediates;
         if !optimized.log.is_empty() {
             self.diagnostics
                 .push(Diagnostic::new(Severity::Info, "lto-log", optimized.log));
@@ -90,6 +80,43 @@ impl Loader<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Adds the names of LTO-IR, which has to be compiled for that.
+    pub(super) fn add_optimized(
+        &mut self,
+        names: &mut Names,
+        intermediates: &[Intermediate<'_>],
+    ) -> Result<(), Stop> {
+        if let Some(settings) = &self.wanted.link_time
+            && !intermediates.is_empty()
+        {
+            let optimized = self.compile_intermediates(settings, Scope::Part, intermediates)?;
+            names.add_ptx(&optimized.ptx);
+        }
+        Ok(())
+    }
+
+    fn compile_intermediates(
+        &mut self,
+        settings: &LinkTime,
+        scope: Scope,
+        intermediates: &[Intermediate<'_>],
+    ) -> Result<Optimized, Stop> {
+        let optimized = link_time::optimize(
+            settings,
+            &self.compiler_options(scope),
+            self.processor,
+            intermediates,
+            self.environment,
+            self.wanted.behaviour,
+        );
+        optimized.map_err(|problems| {
+            for problem in problems {
+                self.diagnostics.push(problem);
+            }
+            Stop
+        })
     }
 
     /// A file that is no LTO-IR, or not wanted.
