@@ -161,12 +161,9 @@ fn link_time_optimization_gives_the_image_of_nvlink() -> Result<()> {
         run(folder, &nvcc, &options)?;
         run(folder, &nvcc, "-lib library.o twice.o -o libboth.a")?;
         for main in ["main.o", "main.machine.o"] {
-            let common = format!("-arch={arch} -dlto {runtime} {nvvm}");
-            run(
-                folder,
-                &nvlink,
-                &format!("{common} {main} twice.o -o theirs"),
-            )?;
+            let common = format!("-arch={arch} -dlto {nvvm}");
+            let inputs = format!("{main} twice.o {runtime}");
+            run(folder, &nvlink, &format!("{common} {inputs} -o theirs"))?;
             let theirs = fs::read(folder.join("theirs"))?;
             let record = identity::tool_record(&theirs)?.context("no record")?;
             fs::write(folder.join("record"), record)?;
@@ -174,7 +171,7 @@ fn link_time_optimization_gives_the_image_of_nvlink() -> Result<()> {
                 "--compat --nvjitlink={} --tool-record=record",
                 library.display()
             );
-            let inputs = format!("{main} -L. -lboth --archive=lazy");
+            let inputs = format!("{main} -L. -lboth {runtime} --archive=lazy");
             run(folder, &linker, &format!("{common} {inputs} {own} -o ours"))?;
             ensure!(theirs == fs::read(folder.join("ours"))?, "{arch}: {inputs}");
         }

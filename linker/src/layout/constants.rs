@@ -210,6 +210,9 @@ fn copy(pruned: &mut Pruned<'_>, section: SectionId, bank: SectionId, offset: u6
         let twin = bank.native.get_or_insert_default();
         append(&mut twin.content, &native.content, offset, align);
         twin.relocations.extend(moved(native.relocations, offset));
+        let unused = native.unused.into_iter();
+        twin.unused
+            .extend(unused.map(|part| part.start + offset..part.end + offset));
     }
 }
 

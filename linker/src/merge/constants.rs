@@ -144,7 +144,9 @@ impl<'d> Merger<'d, '_> {
                     .append(input.data, input.size, input.align)
             }
         };
-        self.merged.sections[section].unused = Some(base);
+        let row = &mut self.merged.sections[section];
+        row.unused = Some(base);
+        row.pieces.push((base, base + input.size));
         let placed = Placed { section, base };
         current.unused.insert(index, placed);
         Some(placed)

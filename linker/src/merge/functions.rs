@@ -291,6 +291,7 @@ impl<'d> Merger<'d, '_> {
                     // In Mercury objects the addresses of old tables stay.
                     if let Some(native) = &mut row.native {
                         native.content = super::Content::default();
+                        native.unused.clear();
                     } else {
                         row.relocations.clear();
                     }

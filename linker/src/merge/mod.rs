@@ -19,6 +19,7 @@ mod symbols;
 mod unified;
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use crate::arch::{Sm, reserved};
 use crate::cubin::{
@@ -174,6 +175,8 @@ pub(crate) struct NativeContent<'d> {
     pub(crate) relocations: Vec<Relocation>,
     /// The bytes are the Mercury section's own, those of every input.
     pub(crate) shares_bytes: bool,
+    /// Constants of definitions that are not in use, by their place.
+    pub(crate) unused: Vec<Range<u64>>,
 }
 
 /// How a relocation was spelled.

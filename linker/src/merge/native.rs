@@ -43,8 +43,9 @@ impl<'d> Merger<'d, '_> {
                         // Constants that no code uses are those of Mercury.
                         if let Some(unused) = current.unused.get(&mercury) {
                             let input = current.object.sections[mercury];
-                            let content = &mut self.native_twin(unused.section).content;
-                            content.append(input.data, input.size, input.align);
+                            let twin = self.native_twin(unused.section);
+                            let base = twin.content.append(input.data, input.size, input.align);
+                            twin.unused.push(base..base + input.size);
                         }
                         continue;
                     };

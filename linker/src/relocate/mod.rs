@@ -13,6 +13,7 @@ mod recode;
 mod resolve;
 mod scoreboards;
 mod stubs;
+mod tables;
 mod undefined;
 
 use std::borrow::Cow;
@@ -26,6 +27,7 @@ use crate::id::{FunctionId, Id as _, IdVec, SectionId};
 use crate::layout::LaidOut;
 use crate::merge::{Content, Form, Merged, Relocation, Section, SectionKind};
 use crate::options::{Keeping, ResolvedRelocations};
+use crate::read::OPTIMIZER_BANK;
 
 pub(crate) use recode::{Moves, recode};
 use resolve::{Resolver, World};
@@ -110,8 +112,12 @@ pub(crate) fn relocate<'d>(
             apply(&resolver, &mut patched, relocation, at).map_err(place)?;
         }
         if let Some(twin) = &section.native {
-            let twin = relocate_native(&laid_out, id, twin, &mut patched.bytes, &mut units);
-            native[id] = Some(twin.map_err(place)?);
+            let side = relocate_native(&laid_out, id, twin, &mut patched.bytes, &mut units);
+            let mut side = side.map_err(place)?;
+            if section.kind == SectionKind::Constant(OPTIMIZER_BANK) && resolver.is_executable() {
+                tables::fill(&mut side, twin, &section.relocations, keeping);
+            }
+            native[id] = Some(side);
         }
         sections[id] = patched;
     }

@@ -95,14 +95,14 @@ impl<'d> Loader<'_, 'd> {
             for member in self.members(source)? {
                 let (mut names, intermediates) =
                     Names::of_member(&member.path, member.data, self.wanted, self.processor);
-                self.add_optimized(&mut names, &intermediates)?;
+                let added = self.add_optimized(&mut names, &intermediates);
+                added.map_err(|problems| self.stop_with(problems))?;
                 waiting.push((member, names));
             }
         }
         let mut known = self.host_names.clone();
-        let intermediates = std::mem::take(&mut self.intermediates);
-        self.add_optimized(&mut known, &intermediates)?;
-        self.intermediates = intermediates;
+        let added = self.add_optimized(&mut known, &self.intermediates);
+        added.map_err(|problems| self.stop_with(problems))?;
         for image in &self.images {
             known.add_device(&image.data);
         }

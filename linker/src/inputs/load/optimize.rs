@@ -36,9 +36,8 @@ impl Loader<'_, '_> {
             return self.take_runtime();
         };
         let place = last.place;
-        let intermediates = std::mem::take(&mut self.intermediates);
-        let optimized = self.compile_intermediates(settings, scope, &intermediates)?;
-        self.intermediates = intermediates;
+        let optimized = self.compile_intermediates(settings, scope, &self.intermediates);
+        let optimized = optimized.map_err(|problems| self.stop_with(problems))?;
         if !optimized.log.is_empty() {
             self.diagnostics
                 .push(Diagnostic::new(Severity::Info, "lto-log", optimized.log));
@@ -84,10 +83,10 @@ impl Loader<'_, '_> {
 
     /// Adds the names of LTO-IR, which has to be compiled for that.
     pub(super) fn add_optimized(
-        &mut self,
+        &self,
         names: &mut Names,
         intermediates: &[Intermediate<'_>],
-    ) -> Result<(), Stop> {
+    ) -> Result<(), Vec<Diagnostic>> {
         if let Some(settings) = &self.wanted.link_time
             && !intermediates.is_empty()
         {
@@ -98,25 +97,26 @@ impl Loader<'_, '_> {
     }
 
     fn compile_intermediates(
-        &mut self,
+        &self,
         settings: &LinkTime,
         scope: Scope,
         intermediates: &[Intermediate<'_>],
-    ) -> Result<Optimized, Stop> {
-        let optimized = link_time::optimize(
+    ) -> Result<Optimized, Vec<Diagnostic>> {
+        link_time::optimize(
             settings,
             &self.compiler_options(scope),
             self.processor,
             intermediates,
             self.environment,
             self.wanted.behaviour,
-        );
-        optimized.map_err(|problems| {
-            for problem in problems {
-                self.diagnostics.push(problem);
-            }
-            Stop
-        })
+        )
+    }
+
+    pub(super) fn stop_with(&mut self, problems: Vec<Diagnostic>) -> Stop {
+        for problem in problems {
+            self.diagnostics.push(problem);
+        }
+        Stop
     }
 
     /// A file that is no LTO-IR, or not wanted.
