@@ -51,6 +51,10 @@ pub(super) fn list_shared(
             content.align = content.align.max(symbol.value);
         }
     }
+    if let Some(module) = module {
+        let content = &mut merged.sections[module].content;
+        content.align = content.align.max(merged.shared_align);
+    }
     match addresses {
         EarlyAddresses::Leave => {}
         EarlyAddresses::Fill => fill_dynamic(pruned, module, debug, &mut layout),

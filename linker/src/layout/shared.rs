@@ -116,7 +116,8 @@ pub(super) fn layout(
             _ => {}
         }
     }
-    let module_align = module.iter().map(|&s| symbols[s].value).fold(1, u64::max);
+    let aligns = module.iter().map(|&symbol| symbols[symbol].value);
+    let module_align = aligns.fold(pruned.merged.shared_align, u64::max);
     // Dynamic shared memory takes part in the sort: that decides which of two
     // equally long variables is first (case `shared_dynamic_sort`).
     let module = list_sort(module, |&a, &b| symbols[a].size > symbols[b].size);

@@ -186,6 +186,7 @@ impl<'d, 'l> Merger<'d, 'l> {
                 described: Vec::new(),
                 commons: Vec::new(),
                 shared: Vec::new(),
+                shared_align: 1,
                 listed_shared: listed_shared(options),
                 resolved_relocations: options.resolved_relocations,
                 relocation_forms: options.relocation_forms,

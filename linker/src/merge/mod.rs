@@ -422,6 +422,9 @@ pub(crate) struct Merged<'d> {
     /// definitions, those whose size is chosen at launch where they are first
     /// named.
     pub(crate) shared: Vec<SymbolId>,
+    /// The strictest alignment of a strong variable in shared memory that nvlink
+    /// places as its weak definition asks (case `shared_weak`).
+    pub(crate) shared_align: u64,
     /// Which variables in shared memory are symbols of the image.
     pub(crate) listed_shared: ListedShared,
     /// What becomes of relocations that are resolved.

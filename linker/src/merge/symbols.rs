@@ -95,10 +95,14 @@ impl<'d> Merger<'d, '_> {
         } else if home != SharedHome::Dynamic && symbol.binding != Binding::WEAK {
             if merged.binding == Binding::WEAK {
                 merged.binding = symbol.binding;
-                merged.value = merged.value.max(symbol.value);
-                // nvlink lays out both and uses one (case `shared_weak`).
+                // nvlink lays out both as the weak one asks, and uses one (case
+                // `shared_weak`).
                 if self.keeping == Keeping::AsNvlink {
                     self.merged.shared.push(id);
+                    let align = &mut self.merged.shared_align;
+                    *align = symbol.value.max(*align);
+                } else {
+                    merged.value = merged.value.max(symbol.value);
                 }
             } else {
                 self.report_duplicate(current, id, symbol.name);
