@@ -6,14 +6,15 @@
 //! stack has no use for its stack pointer, whose load then takes none. Later
 //! instructions get lower ones (case `scoreboards`).
 //!
-//! How scoreboards are numbered is measured: an instruction takes the lowest
-//! one that nothing holds, and a load from memory none of the first two. Where
-//! the compiler's numbers do not follow from that, ours are a guess. In any
-//! case a wait for an instruction stays a wait for it: each goes to the
-//! scoreboards of all that it can have waited for.
+//! How scoreboards are numbered is measured (`pressure`). Where the compiler's
+//! number follows from what was held, the new one follows from what is held
+//! now; else it is a guess from the compiler's. In any case a wait for an
+//! instruction stays a wait for it: each goes to the scoreboards of all that it
+//! can have waited for.
 
 mod flow;
 pub(super) mod instruction;
+mod pressure;
 mod results;
 
 use crate::bits::Bits;
@@ -21,6 +22,7 @@ use crate::merge::TableBranch;
 
 use flow::{Flow, Held};
 use instruction::{BOARDS, Control, INSTRUCTION, NO_BOARD};
+use pressure::{Holders, Schedule};
 use results::Registers;
 
 /// Functions with more stay as they are.
@@ -52,7 +54,8 @@ pub(super) fn without_stack_pointer(code: &[u8], tables: &[TableBranch]) -> Opti
     let flow = Flow::new(code, tables, &events)?;
     let boards = Numbering::new(code, &events).number(&flow)?;
     operands_hold(code, &events, &flow, &boards)?;
-    Some(renumbered(code, &events, &flow, &boards))
+    let changed = renumbered(code, &events, &flow, &boards);
+    without_idle_waits(changed, tables, &idle_waits(code, &events, &flow))
 }
 
 fn events(code: &[u8]) -> Vec<Event> {
@@ -153,6 +156,37 @@ fn renumbered(code: &[u8], events: &[Event], flow: &Flow, boards: &[u8]) -> Vec<
     changed
 }
 
+/// For each instruction one bit for each scoreboard that it waits for although
+/// nobody can hold it.
+fn idle_waits(code: &[u8], events: &[Event], flow: &Flow) -> Vec<u8> {
+    let mut idle = vec![0; code.len() / INSTRUCTION];
+    flow.walk(events, |at, before, _| {
+        let instruction = &code[at * INSTRUCTION..][..INSTRUCTION];
+        let held = match instruction::waits_for_all(instruction) {
+            true => 0,
+            false => before.boards(),
+        };
+        idle[at] = Control::of(instruction).waits() & !held;
+        Some(())
+    });
+    idle
+}
+
+/// The code without waits that others who share have come before, but with
+/// those of a mask for each instruction.
+fn without_idle_waits(mut code: Vec<u8>, tables: &[TableBranch], kept: &[u8]) -> Option<Vec<u8>> {
+    let events = events(&code);
+    let flow = Flow::new(&code, tables, &events)?;
+    let idle = idle_waits(&code, &events, &flow);
+    let masks = idle.iter().zip(kept);
+    for (instruction, (idle, kept)) in code.chunks_exact_mut(INSTRUCTION).zip(masks) {
+        let control = Control::of(instruction);
+        let waits = control.waits() & (!idle | kept);
+        Control::set(instruction, control.write(), control.read(), waits);
+    }
+    Some(code)
+}
+
 /// One bit for a scoreboard, none for no scoreboard.
 fn bit(board: u8) -> u8 {
     if board < BOARDS { 1 << board } else { 0 }
@@ -187,9 +221,20 @@ impl<'c> Numbering<'c> {
     /// One scoreboard for each event, none for the stack pointer.
     fn number(mut self, flow: &Flow) -> Option<Vec<u8>> {
         let spans = flow.spans(self.events);
+        let schedule = Schedule::new(self.code, self.events, flow);
+        let (mut were, mut are) = (Holders::default(), Holders::default());
         flow.walk(self.events, |index, before, own| {
             let instruction = &self.code[index * INSTRUCTION..][..INSTRUCTION];
             let waits = instruction::releases(instruction);
+            if index == 0 || flow.ends_block(index - 1) {
+                were.enter(before.all().map(|event| (event, self.events[event].board)));
+                let boards = before
+                    .all()
+                    .filter_map(|event| Some((event, self.board(event)?)));
+                are.enter(boards);
+            }
+            were.release(index, &schedule);
+            are.release(index, &schedule);
             let mut held = before.clone();
             held.wait(waits);
             let spans = spans.get(index).into_iter().flat_map(Bits::iter);
@@ -223,17 +268,42 @@ impl<'c> Numbering<'c> {
                     // Nobody else takes what an instruction names.
                     _ if self.named >> old & 1 == 1 || is_like_before => old,
                     _ => self
-                        .explained(event, instruction, &held_around)
+                        .predicted(event, &were, &are, &schedule)
+                        .or_else(|| self.explained(event, instruction, &held_around))
                         .or_else(|| self.guessed(event, instruction, &held_around))?,
                 };
                 self.new[event] = Some(board);
                 self.last[usize::from(old)] = Some(event);
                 held.take(old, event);
+                were.take(old, event);
+                are.take(board, event);
             }
             Some(())
         })?;
         let boards = self.new.into_iter();
         Some(boards.map(|board| board.unwrap_or(NO_BOARD)).collect())
+    }
+
+    /// What an event takes, if the compiler's choice is known to follow.
+    fn predicted(
+        &self,
+        event: usize,
+        were: &Holders,
+        are: &Holders,
+        schedule: &Schedule<'_>,
+    ) -> Option<u8> {
+        let bits = |board: Option<u8>| board.map_or(0, bit);
+        let conflicts = || {
+            let conflicts = schedule.conflicts(event);
+            conflicts.filter(|&other| self.new[other].is_some())
+        };
+        let old = conflicts().map(|other| Some(self.events[other].board));
+        let old = old.fold(0, |mask, board| mask | bits(board));
+        if were.choose(event, self.named, old, schedule) != Some(self.events[event].board) {
+            return None;
+        }
+        let new = conflicts().fold(0, |mask, other| mask | bits(self.board(other)));
+        are.choose(event, self.named, new, schedule)
     }
 
     /// What an event takes, if what is held explains the compiler's choice.
@@ -311,13 +381,13 @@ fn lowest(held: u8, first: u8) -> Option<u8> {
 mod tests {
     use super::*;
 
-    const LDC: u16 = 0x7b82;
+    pub(super) const LDC: u16 = 0x7b82;
     const IADD3: u16 = 0x7210;
-    const EXIT: u16 = 0x794d;
+    pub(super) const EXIT: u16 = 0x794d;
     /// Two instructions back, if the predicate holds.
     const BRANCH_BACK: u16 = 0x0947;
 
-    fn instruction(opcode: u16, target: u8, write: u8, waits: u8) -> [u8; INSTRUCTION] {
+    pub(super) fn instruction(opcode: u16, target: u8, write: u8, waits: u8) -> [u8; INSTRUCTION] {
         let mut instruction = [0; INSTRUCTION];
         instruction[..2].copy_from_slice(&opcode.to_le_bytes());
         instruction[2] = target;
@@ -330,7 +400,7 @@ mod tests {
         instruction
     }
 
-    fn controls(code: &[u8]) -> Vec<(u8, u8)> {
+    pub(super) fn controls(code: &[u8]) -> Vec<(u8, u8)> {
         let controls = code.chunks_exact(INSTRUCTION).map(Control::of);
         controls.map(|c| (c.write(), c.waits())).collect()
     }
@@ -402,7 +472,7 @@ mod tests {
     }
 
     /// One that adds a register to itself.
-    fn sum(target: u8, operand: u8, waits: u8) -> [u8; INSTRUCTION] {
+    pub(super) fn sum(target: u8, operand: u8, waits: u8) -> [u8; INSTRUCTION] {
         let mut sum = instruction(IADD3, target, NO_BOARD, waits);
         sum[3] = operand;
         sum[4] = operand;

@@ -90,7 +90,7 @@ impl Flow {
         let mut successors = Vec::with_capacity(nexts.len());
         for (at, next) in nexts.iter().enumerate() {
             successors.push(match next {
-                Next::Through => vec![at + 1],
+                Next::Through | Next::MaybeEnd => vec![at + 1],
                 Next::End => Vec::new(),
                 Next::To(target) => vec![index(*target)?],
                 Next::Either(target) | Next::Call(target) | Next::Collective(target) => {
@@ -104,8 +104,8 @@ impl Flow {
         }
         let mut starts = vec![false; instructions.len() + 1];
         starts[0] = true;
-        for (at, successors) in successors.iter().enumerate() {
-            if successors[..] != [at + 1] {
+        for (at, (next, successors)) in nexts.iter().zip(&successors).enumerate() {
+            if *next == Next::MaybeEnd || successors[..] != [at + 1] {
                 starts[at + 1] = true;
                 successors.iter().for_each(|&next| starts[next] = true);
             }

@@ -14,6 +14,8 @@ const BSSY: u16 = 0x145;
 const BRANCH: u16 = 0x147;
 const WARPSYNC: u16 = 0x148;
 const DEPBAR: u16 = 0x11a;
+/// Branches, barriers of threads that diverge, and what ends threads.
+const CONTROL: std::ops::RangeInclusive<u16> = 0x140..=0x15f;
 
 /// The opcode, which says the form of the operands too.
 pub(super) fn opcode(instruction: &[u8]) -> u16 {
@@ -54,6 +56,11 @@ impl Control {
         (self.0 >> 11 & 63) as u8
     }
 
+    /// Cycles until the next instruction can start.
+    fn stall(self) -> u8 {
+        (self.0 & 15) as u8
+    }
+
     pub(super) fn set(instruction: &mut [u8], write: u8, read: u8, waits: u8) {
         let fields = u32::from(write) << 5 | u32::from(read) << 8 | u32::from(waits) << 11;
         let kept = word(instruction) & !(Self::BOARDS_AND_WAITS << Self::SHIFT);
@@ -86,7 +93,7 @@ pub(super) fn loads_unused_stack_pointer(code: &[u8]) -> bool {
     is_load
         && !instructions
             .flat_map(operands)
-            .any(|operand| operand == STACK_POINTER)
+            .any(|(_, operand)| operand == STACK_POINTER)
 }
 
 /// Whether the instruction is plain arithmetic.
@@ -101,21 +108,19 @@ pub(super) fn names_no_register(instruction: &[u8]) -> bool {
     matches!(operation(instruction), BSYNC | BREAK | BSSY | BRANCH)
 }
 
-/// The operands that may be registers. Bytes that mean something else in some
+/// The operands that may be registers: the target and three sources, with
+/// their places among the four. Bytes that mean something else in some
 /// instructions count as well; only immediates of plain arithmetic and the
 /// operands of branches are known to be none.
-pub(super) fn operands(instruction: &[u8]) -> impl Iterator<Item = u8> {
+pub(super) fn operands(instruction: &[u8]) -> impl Iterator<Item = (usize, u8)> {
+    const SECOND: usize = 2;
     let [_, _, target, first, second, _, _, _, third, ..] = *instruction
         .first_chunk::<INSTRUCTION>()
         .expect("sixteen bytes");
     let has_immediate = is_arithmetic(instruction) && matches!(opcode(instruction) >> 9, 2 | 4 | 5);
-    let second = (!has_immediate).then_some(second);
-    let operands = [Some(target), Some(first), second, Some(third)];
     let has_registers = !names_no_register(instruction);
-    operands
-        .into_iter()
-        .flatten()
-        .filter(move |_| has_registers)
+    let operands = [target, first, second, third].into_iter().enumerate();
+    operands.filter(move |&(place, _)| has_registers && !(has_immediate && place == SECOND))
 }
 
 /// Whether the instruction loads from memory other than shared memory.
@@ -123,6 +128,39 @@ pub(super) fn loads_memory(instruction: &[u8]) -> bool {
     /// LD, LDG, LDL, ATOM, ATOM.CAS, ATOMG, ATOMG.CAS.
     const LOADS: [u16; 7] = [0x180, 0x181, 0x183, 0x18a, 0x18b, 0x1a8, 0x1a9];
     LOADS.contains(&operation(instruction))
+}
+
+/// Cycles from one instruction to the next.
+pub(super) fn cycles(instruction: &[u8]) -> u32 {
+    u32::from(Control::of(instruction).stall().max(1))
+}
+
+/// Cycles that the compiler counts on until the result of an instruction is
+/// written or its operands are read.
+pub(super) fn latency(instruction: &[u8], is_write: bool) -> u32 {
+    const LDC: u16 = 0x182;
+    const LDS: u16 = 0x184;
+    const LDCU: u16 = 0x1ac;
+    const S2R: u16 = 0x119;
+    /// SHFL, ATOMS, MATCH and REDUX.
+    const SLOW: [u16; 4] = [0x189, 0x18c, 0x1a1, 0x1c4];
+    const S2UR: u16 = 0x1c3;
+    match operation(instruction) {
+        _ if !is_write => 11,
+        _ if loads_memory(instruction) => 200,
+        LDC => 50,
+        S2R => 34,
+        LDS => 35,
+        S2UR => 26,
+        slow if SLOW.contains(&slow) => 22,
+        LDCU => 20,
+        _ => 16,
+    }
+}
+
+/// Whether the instruction decides where control goes.
+pub(super) fn ends_control(instruction: &[u8]) -> bool {
+    CONTROL.contains(&operation(instruction))
 }
 
 /// The scoreboard that a DEPBAR names as its operand. It waits until no more
@@ -158,6 +196,8 @@ pub(super) fn releases(instruction: &[u8]) -> u8 {
 pub(in crate::relocate) enum Next {
     /// To the next instruction.
     Through,
+    /// To the next instruction or nowhere.
+    MaybeEnd,
     /// Nowhere.
     End,
     /// There, to a byte of the code.
@@ -180,7 +220,6 @@ pub(in crate::relocate) enum Next {
 
 /// Where control goes behind the instruction at `offset`.
 pub(in crate::relocate) fn next(instruction: &[u8], offset: u64) -> Next {
-    const CONTROL: std::ops::RangeInclusive<u16> = 0x140..=0x15f;
     /// Bits behind the offset of a branch without condition.
     const ALWAYS: u64 = 0xe0;
     /// The form of an operand.
@@ -206,7 +245,7 @@ pub(in crate::relocate) fn next(instruction: &[u8], offset: u64) -> Next {
         0x150 => Next::Return,
         0x149 => Next::Table,
         // EXIT.
-        0x14d if has_predicate => Next::Through,
+        0x14d if has_predicate => Next::MaybeEnd,
         0x14d => Next::End,
         // YIELD, RPCMOV, BMOV, BPT and NANOSLEEP.
         BSYNC | BREAK | BSSY | 0x146 | WARPSYNC => Next::Through,

@@ -1,0 +1,337 @@
+//! Which scoreboard the compiler takes, and who shares where all are held.
+//!
+//! The compiler goes through each block of code with a clock, in which an
+//! instruction that waits for a result starts when that is there. What finds no
+//! scoreboard free shares one where the least time is lost: where its own wait
+//! comes earlier for a wait of those that hold it, or where its own wait comes
+//! to last until theirs are over. Loads whose results other blocks need have
+//! the last scoreboard for themselves.
+
+use rustc_hash::FxHashMap;
+
+use crate::bits::Bits;
+
+use super::flow::Flow;
+use super::instruction::{
+    BOARDS, Control, INSTRUCTION, NO_BOARD, cycles, ends_control, latency, loads_memory,
+};
+use super::results::Registers;
+use super::{Event, FIRST_FOR_MEMORY, LAST};
+
+/// Cycles of a block, and where in it each event is waited for.
+pub(super) struct Schedule<'e> {
+    events: &'e [Event],
+    /// First instruction of each instruction's block.
+    block: Vec<usize>,
+    /// Cycle in which each instruction starts.
+    start: Vec<u32>,
+    /// Cycle in which each event is over.
+    end: Vec<u32>,
+    /// The instruction of its block that waits for each event; `None` if that
+    /// comes in another block.
+    needs: Vec<Option<usize>>,
+    /// By block and event of an earlier one, the first that waits for it.
+    carried: FxHashMap<(usize, usize), usize>,
+    /// Whether each event is a load from memory.
+    is_load: Vec<bool>,
+    /// Whether a load that another block waits for is under way in the block.
+    keeps_last: Vec<bool>,
+    /// For each event, who is held with it where blocks start.
+    conflicts: Vec<Bits>,
+}
+
+impl<'e> Schedule<'e> {
+    pub(super) fn new(code: &[u8], events: &'e [Event], flow: &Flow) -> Self {
+        let count = code.len() / INSTRUCTION;
+        let instruction = |at: usize| &code[at * INSTRUCTION..][..INSTRUCTION];
+        let mut block = Vec::with_capacity(count);
+        for at in 0..count {
+            let is_start = at == 0 || flow.ends_block(at - 1);
+            block.push(if is_start { at } else { block[at - 1] });
+        }
+        let mut schedule = Self {
+            events,
+            block,
+            start: vec![0; count],
+            end: vec![0; events.len()],
+            needs: vec![None; events.len()],
+            carried: FxHashMap::default(),
+            is_load: events
+                .iter()
+                .map(|event| event.is_write && loads_memory(instruction(event.instruction)))
+                .collect(),
+            keeps_last: vec![false; count],
+            conflicts: vec![Bits::default(); events.len()],
+        };
+        schedule.find_needs(flow, &instruction);
+        schedule.find_what_crosses_blocks(flow);
+        schedule.count_cycles(&instruction);
+        schedule
+    }
+
+    fn find_needs<'c>(&mut self, flow: &Flow, instruction: &impl Fn(usize) -> &'c [u8]) {
+        flow.walk(self.events, |at, before, _| {
+            let waits = Control::of(instruction(at)).waits();
+            for board in (0..BOARDS).filter(|board| waits >> board & 1 == 1) {
+                let held: Vec<usize> = before.events(board).collect();
+                for &event in &held {
+                    let is_shared = held.len() > 1;
+                    let need = self.need(event, at, is_shared, flow, instruction);
+                    if !(self.block[at]..at).contains(&self.events[event].instruction) {
+                        if let Some(need) = need {
+                            let first = self.carried.entry((self.block[at], event));
+                            first.and_modify(|at| *at = need.min(*at)).or_insert(need);
+                        }
+                    } else if self.needs[event].is_none() {
+                        self.needs[event] = need;
+                    }
+                }
+            }
+            Some(())
+        });
+    }
+
+    /// Where in the block of an instruction that waits for an event, maybe for
+    /// the sake of another one, that event is needed.
+    fn need<'c>(
+        &self,
+        event: usize,
+        waits: usize,
+        is_shared: bool,
+        flow: &Flow,
+        instruction: &impl Fn(usize) -> &'c [u8],
+    ) -> Option<usize> {
+        let Event {
+            instruction: at,
+            is_write,
+            ..
+        } = self.events[event];
+        let is_carried = !(self.block[waits]..waits).contains(&at);
+        if !is_carried && flow.ends_block(waits) && ends_control(instruction(waits)) {
+            return None;
+        }
+        let result = match is_write && is_shared {
+            true => Registers::of_result(instruction(at)),
+            false => None,
+        };
+        let Some(result) = result else {
+            return Some(waits);
+        };
+        let block = self.block[waits];
+        let mut rest = (waits..self.block.len()).take_while(|&at| self.block[at] == block);
+        rest.find(|&at| result.may_be_named_by(instruction(at)))
+    }
+
+    fn find_what_crosses_blocks(&mut self, flow: &Flow) {
+        let mut conflicts = vec![Bits::default(); self.events.len()];
+        let mut blocks = Vec::new();
+        flow.walk(self.events, |at, before, mut own| {
+            let crosses = |event: usize| self.is_load[event] && self.needs[event].is_none();
+            let is_start = self.block[at] == at;
+            if own.any(crosses) || is_start && before.all().any(crosses) {
+                blocks.push(self.block[at]);
+            }
+            if is_start {
+                let mut all = Bits::default();
+                before.all().for_each(|event| all.insert(event));
+                all.iter().for_each(|event| conflicts[event].join(&all));
+            }
+            Some(())
+        });
+        for (keeps, block) in self.keeps_last.iter_mut().zip(&self.block) {
+            *keeps = blocks.binary_search(block).is_ok();
+        }
+        self.conflicts = conflicts;
+    }
+
+    fn count_cycles<'c>(&mut self, instruction: &impl Fn(usize) -> &'c [u8]) {
+        let mut due = vec![0; self.start.len()];
+        let mut events = (0..).zip(self.events).peekable();
+        let mut now = 0;
+        for at in 0..self.start.len() {
+            now = due[at].max(now);
+            self.start[at] = now;
+            while let Some((event, taken)) = events.next_if(|(_, event)| event.instruction == at) {
+                let end = now + latency(instruction(at), taken.is_write);
+                self.end[event] = end;
+                if let Some(need) = self.needs[event] {
+                    due[need] = due[need].max(end);
+                }
+            }
+            now += cycles(instruction(at));
+        }
+    }
+
+    /// Whether an event is of the same block as an instruction, and before it.
+    fn is_here(&self, event: usize, at: usize) -> bool {
+        (self.block[at]..=at).contains(&self.events[event].instruction)
+    }
+
+    /// Where in the block of an instruction an event ends that is held there.
+    fn due(&self, event: usize, at: usize) -> Option<usize> {
+        match self.is_here(event, at) {
+            true => self.needs[event],
+            false => self.carried.get(&(self.block[at], event)).copied(),
+        }
+    }
+
+    /// Who is held together with an event where some block starts.
+    pub(super) fn conflicts(&self, event: usize) -> impl Iterator<Item = usize> + '_ {
+        self.conflicts.get(event).into_iter().flat_map(Bits::iter)
+    }
+}
+
+/// Who holds each scoreboard at some place of a block.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Holders([Vec<usize>; BOARDS as usize]);
+
+impl Holders {
+    /// Starts with what earlier blocks have left.
+    pub(super) fn enter(&mut self, events: impl Iterator<Item = (usize, u8)>) {
+        self.0 = Default::default();
+        events.for_each(|(event, board)| self.take(board, event));
+    }
+
+    pub(super) fn take(&mut self, board: u8, event: usize) {
+        if board != NO_BOARD {
+            self.0[usize::from(board)].push(event);
+        }
+    }
+
+    /// An instruction waits for what it needs, and so for all who share.
+    pub(super) fn release(&mut self, at: usize, schedule: &Schedule<'_>) {
+        for events in &mut self.0 {
+            let is_due = |event: &usize| schedule.due(*event, at) == Some(at);
+            if events.iter().any(is_due) {
+                events.clear();
+            }
+        }
+    }
+
+    /// What the compiler takes for an event, but for scoreboards in a mask.
+    pub(super) fn choose(
+        &self,
+        event: usize,
+        named: u8,
+        conflicts: u8,
+        schedule: &Schedule<'_>,
+    ) -> Option<u8> {
+        let Event {
+            instruction: at,
+            is_write,
+            ..
+        } = schedule.events[event];
+        let need = schedule.needs[event];
+        let is_load = schedule.is_load[event];
+        let last = 1 << LAST;
+        let keeps_last = match need {
+            Some(_) => schedule.keeps_last[at],
+            None => schedule.is_load.contains(&true),
+        };
+        let reserved = if keeps_last { named | last } else { named };
+        let denied = match (is_load, need) {
+            (true, None) => named | !last,
+            (true, Some(_)) => reserved | ((1 << FIRST_FOR_MEMORY) - 1),
+            (false, _) => reserved,
+        };
+        let boards = |denied: u8| (0..BOARDS).filter(move |board| denied >> board & 1 == 0);
+        let holders = |board: u8| &self.0[usize::from(board)];
+        let joined = match need {
+            Some(_) => boards(reserved).find(|&board| {
+                let due = |holder: &usize| schedule.due(*holder, at);
+                // A result does not join what only is read here.
+                let is_fit = |holder: &usize| {
+                    let is_read = !schedule.events[*holder].is_write;
+                    due(holder) == need && !(is_write && is_read && schedule.is_here(*holder, at))
+                };
+                let holders = holders(board);
+                holders.iter().filter_map(due).min() == need && holders.iter().any(is_fit)
+            }),
+            None if is_write => None,
+            None => boards(reserved).find(|&board| {
+                let is_alike = |&holder: &usize| {
+                    !schedule.events[holder].is_write
+                        && schedule.is_here(holder, at)
+                        && schedule.needs[holder].is_none()
+                };
+                !holders(board).is_empty() && holders(board).iter().all(is_alike)
+            }),
+        };
+        let is_free = |board: &u8| holders(*board).is_empty();
+        joined
+            .or_else(|| boards(denied | conflicts).find(is_free))
+            .or_else(|| boards(denied).find(is_free))
+            .or_else(|| boards(denied).min_by_key(|&board| self.cost(event, board, schedule)))
+    }
+
+    /// Cycles lost if an event shares a scoreboard, and the cycle in which its
+    /// holders are over.
+    fn cost(&self, event: usize, board: u8, schedule: &Schedule<'_>) -> (u32, u32) {
+        let holders = &self.0[usize::from(board)];
+        let at = schedule.events[event].instruction;
+        let due = holders
+            .iter()
+            .filter_map(|&holder| schedule.due(holder, at));
+        let due = due.min();
+        let ends = holders
+            .iter()
+            .filter(|&&holder| schedule.is_here(holder, at));
+        let over = ends.map(|&holder| schedule.end[holder]).max().unwrap_or(0);
+        let end = schedule.end[event];
+        match (schedule.needs[event], due) {
+            (Some(need), Some(due)) if due < need => {
+                (schedule.start[need] - schedule.start[due], over)
+            }
+            (Some(_), _) => (over.saturating_sub(end), over),
+            (None, Some(due)) => (end.saturating_sub(schedule.start[due]), 0),
+            (None, None) => (0, 0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{EXIT, LDC, controls, instruction, sum};
+    use super::super::without_stack_pointer;
+    use super::*;
+
+    /// Seven results, which are used in an order.
+    fn code(boards: [u8; 7], uses: [(u8, u8); 7]) -> Vec<u8> {
+        let register = |index| 12 + 2 * index;
+        let mut code = instruction(LDC, 1, 0, 0).to_vec();
+        for (index, board) in (0..).zip(boards) {
+            code.extend(instruction(LDC, register(index), board, 0));
+        }
+        for (index, waits) in uses {
+            code.extend(sum(41, register(index), waits));
+        }
+        code.extend(instruction(EXIT, 0, NO_BOARD, 0));
+        code
+    }
+
+    /// The scoreboards of the results and what their uses wait for.
+    fn changed(boards: [u8; 7], uses: [(u8, u8); 7]) -> (Vec<u8>, Vec<u8>) {
+        let controls = controls(&without_stack_pointer(&code(boards, uses), &[]).unwrap());
+        let boards = controls[1..8].iter().map(|&(write, _)| write);
+        let waits = controls[8..15].iter().map(|&(_, waits)| waits);
+        (boards.collect(), waits.collect())
+    }
+
+    #[test]
+    fn results_share_with_what_is_waited_for_just_before_them() {
+        // The last two have shared with the stack pointer, which nobody needs.
+        let (boards, waits) = changed(
+            [1, 2, 3, 4, 5, 0, 0],
+            [(0, 2), (1, 4), (2, 8), (3, 16), (4, 32), (5, 1), (6, 0)],
+        );
+        assert_eq!(boards, [0, 1, 2, 3, 4, 5, 5]);
+        assert_eq!(waits, [1, 2, 4, 8, 16, 32, 0]);
+        let (boards, waits) = changed(
+            [1, 2, 3, 4, 5, 0, 3],
+            [(0, 2), (1, 4), (5, 1), (6, 8), (2, 0), (3, 16), (4, 32)],
+        );
+        // Who is waited for later costs nothing, most of all who began first.
+        assert_eq!(boards, [0, 1, 2, 3, 4, 5, 2]);
+        assert_eq!(waits, [1, 2, 32, 4, 0, 8, 16]);
+    }
+}
