@@ -6,33 +6,38 @@ cmake_policy(VERSION 3.25...4.1)
 include("${CMAKE_CURRENT_LIST_DIR}/private/DeviceLink.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/private/DeviceLinker.cmake")
 
-# Lets RustNvLink do the device links of the current directory and those below it.
-function(rustnvlink_use_as_device_linker)
-  if(ARGC GREATER 0)
+# Reports that a function is called where the targets of the package are not known.
+function(_rustnvlink_check_scope function)
+  if(NOT TARGET RustNvLink::cudalink)
+    message(FATAL_ERROR "${function}: find_package(RustNvLink) was called, but not in this directory or one above")
+  endif()
+endfunction()
+
+# Lets RustNvLink do the device links of the current directory and those below it. Each target is linked by the rules and
+# programs of its directory, so this is a macro.
+macro(rustnvlink_use_as_device_linker)
+  if(${ARGC} GREATER 0)
     message(FATAL_ERROR "rustnvlink_use_as_device_linker takes no arguments, got: ${ARGV}")
   endif()
-  # Each target is linked by the rules and programs of its directory. Those for nvcc may stand before CUDA is enabled.
-  _rustnvlink_nvcc_rule(rule)
-  set(CMAKE_CUDA_DEVICE_LINK_EXECUTABLE "${rule}" PARENT_SCOPE)
-  set(CMAKE_CUDA_DEVICE_LINK_LIBRARY "${rule}" PARENT_SCOPE)
-  # With Clang, CMake runs nvlink and fatbinary by itself, in the words of the latter from before CUDA 13.
-  if(CMAKE_CUDA_COMPILER_ID STREQUAL "Clang")
-    get_target_property(rustnvlink RustNvLink::rustnvlink IMPORTED_LOCATION)
-    get_target_property(cudalink RustNvLink::cudalink IMPORTED_LOCATION)
-    set(CMAKE_CUDA_DEVICE_LINKER "\"${rustnvlink}\"" PARENT_SCOPE)
-    set(CMAKE_CUDA_FATBINARY "\"${cudalink}\" fatbinary" PARENT_SCOPE)
-    # Else objects hold their device code for steps of Clang's own, which CMake does not run.
-    if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 21 AND NOT CMAKE_CUDA_FLAGS MATCHES "offload-new-driver")
-      set(CMAKE_CUDA_FLAGS "${CMAKE_CUDA_FLAGS} --no-offload-new-driver" PARENT_SCOPE)
-    endif()
+  _rustnvlink_check_scope(rustnvlink_use_as_device_linker)
+  # CMake leaves rules alone that it finds when CUDA is enabled.
+  _rustnvlink_nvcc_rule(CMAKE_CUDA_DEVICE_LINK_EXECUTABLE)
+  _rustnvlink_nvcc_rule(CMAKE_CUDA_DEVICE_LINK_LIBRARY)
+  # With Clang, it has no rules, and includes a file when CUDA is enabled.
+  if(CMAKE_CUDA_COMPILER_LOADED)
+    include("${_RUSTNVLINK_CLANG_FILE}")
+  elseif(NOT "${CMAKE_USER_MAKE_RULES_OVERRIDE_CUDA}" STREQUAL "${_RUSTNVLINK_CLANG_FILE}")
+    set(_RUSTNVLINK_OVERRIDE_OF_PROJECT "${CMAKE_USER_MAKE_RULES_OVERRIDE_CUDA}")
+    set(CMAKE_USER_MAKE_RULES_OVERRIDE_CUDA "${_RUSTNVLINK_CLANG_FILE}")
   endif()
   cmake_language(EVAL CODE
     "cmake_language(DEFER CALL _rustnvlink_depend_on_programs [[${CMAKE_CURRENT_SOURCE_DIR}]])"
   )
-endfunction()
+endmacro()
 
 # Links the device code of a target where CMake does not.
 function(rustnvlink_device_link target)
+  _rustnvlink_check_scope(rustnvlink_device_link)
   cmake_parse_arguments(PARSE_ARGV 1 arg "KEEP_KERNELS" "" "ARCHITECTURES;OBJECTS;LIBRARIES;OPTIONS")
   _rustnvlink_check_arguments(rustnvlink_device_link)
   if(NOT TARGET "${target}")
@@ -64,6 +69,7 @@ endfunction()
 
 # Makes a file with linked device code, for a program that loads it by itself.
 function(rustnvlink_add_image name)
+  _rustnvlink_check_scope(rustnvlink_add_image)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "FORMAT;OUTPUT" "ARCHITECTURES;OBJECTS;LIBRARIES;OPTIONS")
   _rustnvlink_check_arguments(rustnvlink_add_image)
   set(formats FATBIN CUBIN HEADER)

@@ -1,6 +1,9 @@
 # How the device links that CMake makes by itself get to RustNvLink.
 include_guard(GLOBAL)
 
+# What rustnvlink_use_as_device_linker() includes, in whatever directory.
+set(_RUSTNVLINK_CLANG_FILE "${CMAKE_CURRENT_LIST_DIR}/ClangDeviceLinker.cmake" CACHE INTERNAL "")
+
 # Sets <out> to a rule that links device code from what CMake would tell nvcc.
 function(_rustnvlink_nvcc_rule out)
   get_target_property(program RustNvLink::cudalink IMPORTED_LOCATION)

@@ -12,20 +12,20 @@ function(run)
 endfunction()
 
 # configure(<folder> <option>..): configures the project of a folder in ${build}. What CMake finds out about compilers it
-# finds out once, and keeps it in COMPILE_ONCE_FOLDER.
+# finds out once, and keeps it in COMPILE_ONCE_FOLDER, if there is one.
 function(configure folder)
   string(SHA256 key "${CMAKE_VERSION} ${compiler} ${toolkit} ${flags}")
   set(known "$ENV{COMPILE_ONCE_FOLDER}/compilers-${key}")
   set(found "${build}/CMakeFiles/${CMAKE_VERSION}")
   set(is_known "")
-  if(EXISTS "${known}")
+  if(DEFINED ENV{COMPILE_ONCE_FOLDER} AND EXISTS "${known}")
     file(COPY "${known}/" DESTINATION "${found}")
     set(is_known -DCMAKE_PLATFORM_INFO_INITIALIZED=ON -DCMAKE_EXECUTABLE_FORMAT=ELF)
   endif()
   run("${CMAKE_COMMAND}" -S "${folder}" -B "${build}" -G "${generator}"
     "-DCMAKE_CUDA_COMPILER=${compiler}" "-DCUDAToolkit_ROOT=${toolkit}" "-DCMAKE_CUDA_FLAGS=${flags}"
     ${is_known} ${ARGN})
-  if(NOT EXISTS "${known}")
+  if(DEFINED ENV{COMPILE_ONCE_FOLDER} AND NOT EXISTS "${known}")
     string(RANDOM LENGTH 8 suffix)
     file(COPY "${found}/" DESTINATION "${known}-${suffix}")
     # Another test may have been faster.
