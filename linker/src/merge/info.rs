@@ -12,7 +12,7 @@ use super::{InfoRecord, Payload, SectionKind};
 
 /// The version of Mercury instructions that CUDA 12 writes without saying so:
 /// minor and major number.
-const FIRST_VERSION: [u8; 2] = [0, 1];
+pub(crate) const FIRST_MERCURY_VERSION: [u8; 2] = [0, 1];
 
 impl<'d> Merger<'d, '_> {
     pub(super) fn merge_info(
@@ -74,7 +74,7 @@ impl<'d> Merger<'d, '_> {
             self.merged.functions[function].records.push(InfoRecord {
                 format: Format::Half,
                 code: InfoCode::MERCURY_ISA_VERSION,
-                payload: Payload::Head(FIRST_VERSION),
+                payload: Payload::Head(FIRST_MERCURY_VERSION),
             });
         }
         Ok(())

@@ -31,6 +31,7 @@ use crate::options::{ImageKind, RelocationForms, Reservation, ResolvedRelocation
 
 pub(crate) use compat::Compat;
 pub(crate) use functions::{counted_barriers, forget_barriers};
+pub(crate) use info::FIRST_MERCURY_VERSION;
 pub(crate) use merger::merge;
 pub(crate) use notes::Notes;
 pub(crate) use unified::{NativeSlot, Slot, Unified};

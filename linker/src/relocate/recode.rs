@@ -8,6 +8,8 @@
 //!   before its memory barriers unless it copies to shared memory, and only one
 //!   barrier where the compiler wrote a narrow one before a wide one, unless it
 //!   has barriers in shared memory (case `recode_shared`).
+//! - Code of CUDA 12 has an idle instruction behind `WARPSYNC.ALL`, which code of
+//!   today has not (case `older_objects`). That goes from all functions.
 //! - Where code for debuggers is linked, all kernels report errors before they
 //!   end, and those that call functions have a memory barrier before that.
 //!
@@ -23,9 +25,9 @@ use std::borrow::Cow;
 
 use rustc_hash::FxHashMap;
 
-use crate::cubin::{Capsule, StoredInstruction};
+use crate::cubin::{Capsule, InfoCode, StoredInstruction};
 use crate::id::{FunctionId, SectionId};
-use crate::merge::TableBranch;
+use crate::merge::{FIRST_MERCURY_VERSION, Function, Payload, TableBranch};
 use crate::options::{DebugLevel, Keeping};
 
 use super::scoreboards::instruction::{INSTRUCTION, operation};
@@ -36,7 +38,9 @@ use moves::Piece;
 
 const CALL_ABSOLUTE: u16 = 0x143;
 const EXIT: u16 = 0x14d;
+const IDLE: u16 = 0x118;
 const MEMORY_BARRIER: u16 = 0x192;
+const WARP_SYNC: u16 = 0x148;
 /// All SYNCS, which work on barriers in shared memory.
 const SHARED_BARRIERS: [u16; 3] = [0x1a7, 0x1b1, 0x1b2];
 /// LDGSTS, which copies to shared memory.
@@ -64,6 +68,11 @@ const SLOW_REPORT: [[u8; INSTRUCTION]; 3] = [
     [0xab, 0x79, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xc0, 0x3f, 0],
     [0xab, 0x75, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xde, 0x3f, 0],
 ];
+/// How `WARPSYNC.ALL` begins in Mercury code of CUDA 12, and all of it in that of
+/// today.
+const OLD_WARP_SYNC: [u8; 4] = [0x01, 0x47, 0x6e, 0x0a];
+const SHORT_WARP_SYNC: [u8; 4] = [0x41, 0x47, 0x6e, 0x0a];
+
 /// An `EXIT` in Mercury code.
 const STORED_EXIT: [u8; INSTRUCTION] = [1, 0x11, 0, 0x0a, 0xf8, 0, 0, 0, 0, 0, 0, 0xf8, 0, 0, 0, 0];
 
@@ -83,12 +92,21 @@ pub(crate) fn recode(relocated: &mut Relocated<'_>, keeping: Keeping, debug: Deb
         is_lone: debug != DebugLevel::Symbols && merged.image.is_executable(),
     };
     let functions = merged.functions.enumerate();
-    let kernels: Vec<(FunctionId, SectionId)> = functions
-        .filter(|&(id, f)| pruned.live.functions[id] && merged.is_kernel(f))
-        .filter_map(|(id, function)| Some((id, function.text?)))
+    let wanted_of = |function: &Function<'_>| match merged.is_kernel(function) {
+        true => Some(wanted),
+        // Of other functions, only code of CUDA 12 changes.
+        false if merged.image.is_executable() && is_of_first_version(function) => Some(Wanted {
+            for_debuggers: false,
+            is_lone: false,
+        }),
+        false => None,
+    };
+    let changing: Vec<(FunctionId, SectionId, Wanted)> = functions
+        .filter(|&(id, _)| pruned.live.functions[id])
+        .filter_map(|(id, function)| Some((id, function.text?, wanted_of(function)?)))
         .collect();
     let mut moves = FxHashMap::default();
-    for (function, section) in kernels {
+    for (function, section, wanted) in changing {
         let Some(native) = &mut relocated.native[section] else {
             continue;
         };
@@ -116,7 +134,16 @@ pub(crate) fn recode(relocated: &mut Relocated<'_>, keeping: Keeping, debug: Deb
     relocated.moves = moves;
 }
 
-/// What a link wants of the code of kernels.
+/// Whether the code is that of CUDA 12.
+fn is_of_first_version(function: &Function<'_>) -> bool {
+    function.records.iter().any(|record| {
+        record.code == InfoCode::MERCURY_ISA_VERSION
+            && matches!(record.payload, Payload::Head(FIRST_MERCURY_VERSION))
+    })
+}
+
+/// What a link wants of the code of a function.
+#[derive(Debug, Clone, Copy)]
 struct Wanted {
     /// Whether kernels report errors before they end.
     for_debuggers: bool,
@@ -208,6 +235,9 @@ impl Choice {
         if self.ends(old) {
             return self.end(group, old);
         }
+        if is_old_warp_sync(group, old) {
+            return Some(vec![Piece::Old(group.start)]);
+        }
         if self.calls || !old.iter().any(|i| operation(*i) == MEMORY_BARRIER) {
             return Some(same.map(Piece::Old).collect());
         }
@@ -261,6 +291,14 @@ impl Choice {
     }
 }
 
+/// Whether a group is `WARPSYNC.ALL` of CUDA 12 with what it had behind it.
+fn is_old_warp_sync(group: &Group<'_>, old: &[&[u8; INSTRUCTION]]) -> bool {
+    let is_stored = group
+        .stored
+        .is_some_and(|stored| stored.bytes.get(2..6) == Some(&OLD_WARP_SYNC[..]));
+    is_stored && old.iter().map(|i| operation(*i)).eq([WARP_SYNC, IDLE])
+}
+
 /// Whether there is a memory barrier that is more than a narrow one.
 fn has_wide_barrier(instructions: &[&[u8; INSTRUCTION]]) -> bool {
     let mut barriers = instructions
@@ -300,7 +338,10 @@ fn write_capsule(
                 if rest.is_empty() || count != 1 {
                     stored.extend(marked(mark[0], count)?);
                 }
-                stored.extend_from_slice(rest);
+                match is_old_warp_sync(group, old) {
+                    true => stored.extend_from_slice(&SHORT_WARP_SYNC),
+                    false => stored.extend_from_slice(rest),
+                }
             }
             (None, Some(_)) if is_last => return None,
             (None, Some(count)) => {

@@ -13,6 +13,13 @@ const WITHOUT_PLACE: [u16; 11] = [
     0x141, 0x142, 0x143, 0x146, 0x14d, 0x152, 0x153, 0x155, 0x156, 0x15c, 0x15d,
 ];
 
+const RETURN: u16 = 0x150;
+
+/// Whether a `RET` goes to an address in registers, whatever its own is.
+fn is_absolute_return(instruction: &[u8; INSTRUCTION]) -> bool {
+    operation(instruction) == RETURN && instruction[4..12] == [0, 0, 0, 0, 0, 0, 0xe0, 0x03]
+}
+
 /// Whether an `EXIT` is for all threads.
 pub(super) fn is_plain_exit(instruction: &[u8; INSTRUCTION]) -> bool {
     instruction.starts_with(&[0x4d, 0x79, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 0x03])
@@ -55,6 +62,7 @@ pub(super) fn place(instruction: &[u8; INSTRUCTION]) -> Place {
             _ => Place::Unknown,
         },
         TABLE_BRANCH => Place::Table,
+        RETURN if is_absolute_return(instruction) => Place::Any,
         operation if WITHOUT_PLACE.contains(&operation) => Place::Any,
         operation if CONTROL.contains(&operation) => Place::Unknown,
         _ => Place::Any,
