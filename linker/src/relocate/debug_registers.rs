@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use rustc_hash::FxHashSet;
 
 use crate::layout::LaidOut;
+use crate::options::Keeping;
 
 use super::recode::Moves;
 
@@ -18,8 +19,9 @@ pub(super) fn is_table(name: &str) -> bool {
 }
 
 /// Clears the ranges of functions that are gone, or whose code has another name
-/// first. What cannot be read stays.
-pub(super) fn forget_removed(laid_out: &LaidOut<'_>, bytes: &mut Cow<'_, [u8]>) {
+/// first. nvlink knows the code of the first function of a name, and no other.
+/// What cannot be read stays.
+pub(super) fn forget_removed(laid_out: &LaidOut<'_>, keeping: Keeping, bytes: &mut Cow<'_, [u8]>) {
     let merged = &laid_out.pruned.merged;
     let functions = merged.functions.iter();
     let later_names = laid_out.pruned.later_names();
@@ -28,7 +30,11 @@ pub(super) fn forget_removed(laid_out: &LaidOut<'_>, bytes: &mut Cow<'_, [u8]>) 
         .filter(|symbol| laid_out.pruned.live.symbols[*symbol] && !later_names.contains(symbol))
         .map(|symbol| merged.symbols[symbol].name.as_bytes())
         .collect();
-    let removed = ranges(bytes, |name| (!live.contains(name)).then_some(()));
+    let mut named = FxHashSet::default();
+    let removed = ranges(bytes, |name| {
+        let is_again = !named.insert(name.to_vec()) && keeping == Keeping::AsNvlink;
+        (is_again || !live.contains(name)).then_some(())
+    });
     for (start, ()) in removed.into_iter().flatten() {
         bytes.to_mut()[start..start + RANGE].fill(0);
     }
@@ -53,7 +59,7 @@ const RANGE: usize = 8;
 /// wanted of each. `None` if the bytes cannot be read.
 fn ranges<T: Copy>(
     bytes: &[u8],
-    of_interest: impl Fn(&[u8]) -> Option<T>,
+    mut of_interest: impl FnMut(&[u8]) -> Option<T>,
 ) -> Option<Vec<(usize, T)>> {
     let mut ranges = Vec::new();
     let mut reader = Reader { bytes, at: 0 };

@@ -111,11 +111,23 @@ impl Frames {
         }
     }
 
+    /// The sizes of the functions that the entries describe.
+    pub(super) fn sizes(&self, bytes: &[u8]) -> Vec<u64> {
+        let size = |entry: &Entry| {
+            let entry = bytes.get(entry.start + SIZE..entry.end)?;
+            Some(u64::from_le_bytes(*entry.first_chunk()?))
+        };
+        let entries = self.entries.iter();
+        entries.map(|entry| size(entry).unwrap_or(0)).collect()
+    }
+
     /// The section without the entries of functions that are not in the link.
+    /// `mercury` are the sizes of those that the Mercury twin describes.
     pub(super) fn without_removed<'d>(
         &self,
         laid_out: &LaidOut<'_>,
         relocations: &[Relocation],
+        mercury: &[u64],
         patched: Patched<'_>,
     ) -> Patched<'d> {
         let live = &laid_out.pruned.live.symbols;
@@ -142,7 +154,7 @@ impl Frames {
             .collect();
         // So is one whose code has another name first.
         let mut is_described = laid_out.pruned.later_names();
-        for entry in &self.entries {
+        for (index, entry) in self.entries.iter().enumerate() {
             moved.push(None);
             if entry.is_common {
                 common = Some(entry);
@@ -165,7 +177,7 @@ impl Frames {
             if symbol.is_none_or(|symbol| is_described.insert(symbol)) {
                 bytes.extend_from_slice(&patched.bytes[used.start..used.end]);
             } else {
-                let size = symbol.map_or(0, |s| laid_out.pruned.merged.symbols[s].size);
+                let size = mercury.get(index).copied().unwrap_or(0);
                 bytes.extend_from_slice(&without_instructions(size));
                 // Mercury code counts in bytes.
                 if let Some(unit) = bytes.get_mut(common_start + CODE_UNIT) {

@@ -112,7 +112,8 @@ pub(crate) fn relocate<'d>(
             apply(&resolver, &mut patched, relocation, at).map_err(place)?;
         }
         if let Some(twin) = &section.native {
-            let side = relocate_native(&laid_out, id, twin, &mut patched.bytes, &mut units);
+            let bytes = &mut patched.bytes;
+            let side = relocate_native(&laid_out, id, twin, bytes, &mut units, keeping);
             let mut side = side.map_err(place)?;
             if section.kind == SectionKind::Constant(OPTIMIZER_BANK) && resolver.is_executable() {
                 tables::fill(&mut side, twin, &section.relocations, keeping);
@@ -180,6 +181,7 @@ fn relocate_native<'d>(
     twin: &crate::merge::NativeContent<'d>,
     shared_bytes: &mut Cow<'d, [u8]>,
     units: &mut lines::Units,
+    keeping: Keeping,
 ) -> Result<Patched<'d>, ParseError> {
     let section = &laid_out.pruned.merged.sections[id];
     let resolver = Resolver::new(laid_out, section, World::Native);
@@ -209,10 +211,11 @@ fn relocate_native<'d>(
         patched = lines::rebuild(laid_out, id, &twin.relocations, patched, units)?;
     }
     if debug_registers::is_table(&section.name) && resolver.is_executable() {
-        debug_registers::forget_removed(laid_out, &mut patched.bytes);
+        debug_registers::forget_removed(laid_out, keeping, &mut patched.bytes);
     }
     if let Some(frames) = frames {
-        patched = frames.without_removed(laid_out, &twin.relocations, patched);
+        let mercury = frames::Frames::parse(shared_bytes)?.sizes(shared_bytes);
+        patched = frames.without_removed(laid_out, &twin.relocations, &mercury, patched);
     }
     Ok(patched)
 }
