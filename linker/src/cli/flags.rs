@@ -280,7 +280,8 @@ pub const FLAGS: &[Spelling] = {
              ignores, and its bytes where they differ from ours."),
         option(F::Archive, "archive", "archive", V::Choice(ARCHIVES), "whole|lazy|group", G::Ours,
             "What is linked of libraries: all, as nvlink does it, or members that something before \
-             them needs; with group, all libraries are searched together behind everything else."),
+             them needs; with group, all libraries are searched together behind everything else. \
+             Of LTO-IR only a compilation tells the names, so that each member is compiled for them."),
         option(F::Map, "map", "map", V::Text, "FILE", G::Ours,
             "Writes what lies where in the image, and what was left out."),
         switch(F::CrossReferences, "cref", "cref", G::Ours,
