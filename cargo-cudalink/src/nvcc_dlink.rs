@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::{Args, Parser};
+use rustnvlink::cli;
+use rustnvlink::inputs::{Files, Wanted};
 
 use crate::link;
 use arguments::Parsed;
@@ -41,6 +43,9 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
         let file = format!("lib{name}.a");
         folders.iter().any(|folder| folder.join(&file).is_file())
     });
+    if parsed.processors.is_empty() {
+        parsed.processors = processors_of_objects(&parsed);
+    }
 
     /// The command line of `link`.
     #[derive(Parser)]
@@ -50,6 +55,20 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
     }
     let words = std::iter::once(OsString::from("link")).chain(translated(parsed)?);
     link::run(Link::try_parse_from(words)?.arguments)
+}
+
+/// The processors that objects were compiled for. Without a processor, or with -arch=native, nvcc links for the one that it
+/// compiles for, whatever libraries have more of.
+fn processors_of_objects(parsed: &Parsed) -> Vec<String> {
+    let is_library = |path: &Path| path.extension().is_some_and(|extension| extension == "a");
+    let objects = parsed.inputs.iter().filter(|path| !is_library(path));
+    let wanted = Wanted::new(objects.cloned().collect());
+    let survey = Files::read(&wanted, &cli::environment()).survey();
+    let mut processors = survey.processors;
+    if parsed.link_time {
+        processors.extend(survey.intermediates);
+    }
+    processors.iter().map(ToString::to_string).collect()
 }
 
 /// The folders of the toolkit that an nvcc belongs to, as it lies in `bin`.
@@ -127,6 +146,22 @@ mod tests {
         let words = translated(parsed).expect(typed);
         let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
         assert_eq!(words.join(" "), expected);
+    }
+
+    #[test]
+    fn objects_tell_the_processors_where_nothing_else_does() {
+        let inputs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/inputs");
+        let folder = tempfile::tempdir().expect("a folder");
+        let library = folder.path().join("libcallee.a");
+        let code = fs::read(inputs.join("callee.sm_100.cubin")).expect("an input");
+        fs::write(&library, code).expect("a library");
+        let mut parsed = Parsed {
+            inputs: vec![library, inputs.join("caller.sm_90.cubin")],
+            ..Parsed::default()
+        };
+        assert_eq!(processors_of_objects(&parsed), ["sm_90"]);
+        parsed.inputs.pop();
+        assert_eq!(processors_of_objects(&parsed), [""; 0]);
     }
 
     #[test]
