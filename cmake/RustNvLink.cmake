@@ -1,7 +1,7 @@
 # The functions of the package. README.md in the repository's folder `cmake` describes them.
 include_guard(GLOBAL)
 # Not the policies of the project, which may be much older.
-cmake_policy(VERSION 3.25...4.1)
+cmake_policy(VERSION 3.25...4.4)
 
 include("${CMAKE_CURRENT_LIST_DIR}/private/DeviceLink.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/private/DeviceLinker.cmake")
