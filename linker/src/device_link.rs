@@ -16,7 +16,7 @@ use crate::inputs::{
 };
 use crate::options::{
     DebugLevel, ImageKind, Keeping, Names, Odr, Options, RelocationForms, ResolvedRelocations,
-    SharedMemory,
+    SharedMemory, UndefinedGlobals,
 };
 use crate::report::{self, Reports};
 use crate::{Input, Outcome};
@@ -36,6 +36,8 @@ pub struct Request {
     pub relocation_forms: RelocationForms,
     /// What is done about shared memory.
     pub shared_memory: SharedMemory,
+    /// What becomes of global variables that nobody defines.
+    pub undefined_globals: UndefinedGlobals,
     /// Whether to say what the program and its kernels use.
     pub verbose: bool,
     /// Whether to show the call graph, and how names look then.
@@ -62,6 +64,7 @@ impl Request {
             resolved_relocations: ResolvedRelocations::Dropped,
             relocation_forms: RelocationForms::default(),
             shared_memory: SharedMemory::default(),
+            undefined_globals: UndefinedGlobals::default(),
             verbose: false,
             call_graph: None,
             odr: Odr::default(),
@@ -90,6 +93,7 @@ impl Request {
             resolved_relocations: self.resolved_relocations,
             relocation_forms: self.relocation_forms,
             shared_memory: self.shared_memory,
+            undefined_globals: self.undefined_globals,
             verbose: self.verbose,
             call_graph: self.call_graph,
             odr: self.odr,

@@ -146,6 +146,26 @@ pub enum SharedLimit {
     Processor,
 }
 
+/// What address 0 of shared memory is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum NullAddress {
+    /// That of the first variable.
+    #[default]
+    Used,
+    /// That of none, so that it can stand for no variable.
+    Reserved,
+}
+
+/// What becomes of variables in global memory that nobody defines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum UndefinedGlobals {
+    /// They end the link.
+    #[default]
+    Refused,
+    /// They are left to the driver.
+    Allowed,
+}
+
 /// What a link does about shared memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SharedMemory {
@@ -153,6 +173,8 @@ pub struct SharedMemory {
     pub reservation: Reservation,
     /// How much there may be.
     pub limit: SharedLimit,
+    /// Where it begins.
+    pub null: NullAddress,
 }
 
 /// How relocations without an addend are written up to sm_89. Later ones
@@ -185,6 +207,8 @@ pub struct Options {
     pub relocation_forms: RelocationForms,
     /// What is done about shared memory.
     pub shared_memory: SharedMemory,
+    /// What becomes of global variables that nobody defines.
+    pub undefined_globals: UndefinedGlobals,
     /// Whether to say what the program and its kernels use.
     pub verbose: bool,
     /// Whether to show which function calls which, and how names look then.
@@ -213,6 +237,7 @@ impl Options {
             resolved_relocations: ResolvedRelocations::default(),
             relocation_forms: RelocationForms::default(),
             shared_memory: SharedMemory::default(),
+            undefined_globals: UndefinedGlobals::default(),
             verbose: false,
             call_graph: None,
             odr: Odr::default(),

@@ -5,10 +5,12 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(missing_docs, reason = "the table below describes each")]
 pub enum Flag {
+    AllowUndefinedGlobals,
     Arch,
     Archive,
     Compat,
     CpuArch,
+    CudaApiVersion,
     CrossReferences,
     Debug,
     DependencyFile,
@@ -50,6 +52,7 @@ pub enum Flag {
     Ptxas,
     PtxasOptions,
     RegisterLinkBinaries,
+    ReserveNullPointer,
     Relocatable,
     ReportArch,
     Shared,
@@ -58,6 +61,7 @@ pub enum Flag {
     SuppressArchWarning,
     SuppressDebugInfo,
     SuppressStackSizeWarning,
+    SyscallConstOffset,
     Time,
     ToolRecord,
     UnifiedIndex,
@@ -231,6 +235,10 @@ pub const FLAGS: &[Spelling] = {
             "Lets kernels have as much shared memory of fixed size as the processor has."),
         option(F::DisableSharedReservation, "disable-smem-reservation", "disable-smem-reservation", V::Truth, "true|false", G::Linking,
             "Reserves no shared memory for the system, which sm_90 and later do."),
+        switch(F::ReserveNullPointer, "reserve-null-pointer", "reserve-null-pointer", G::Linking,
+            "Puts no variable at address 0 of shared memory."),
+        switch(F::AllowUndefinedGlobals, "allow-undefined-globals", "allow-undefined-globals", G::Linking,
+            "Leaves variables in global memory that nobody defines to the driver."),
         switch(F::ForceRela, "force-rela", "force-rela", G::Linking,
             "Gives all relocations an addend, which sm_90 and later have anyway."),
         option(F::NvHost, "nv-host", "nv-host", V::Text, "FILE", G::Linking,
@@ -327,6 +335,8 @@ pub const FLAGS: &[Spelling] = {
         option(F::HostCompiler, "host-ccbin", "host-ccbin", V::Text, "PROGRAM", G::Hidden, ""),
         switch(F::Shared, "shared", "shared", G::Hidden, ""),
         option(F::XLinker, "Xlinker", "Xlinker", V::List, "OPTION,..", G::Hidden, ""),
+        option(F::CudaApiVersion, "cuda-api-version", "cuda-api-version", V::Text, "MAJOR.MINOR", G::Hidden, ""),
+        option(F::SyscallConstOffset, "syscall-const-offset", "syscall-const-offset", V::Number, "N", G::Hidden, ""),
         switch(F::Uumn, "uumn", "uumn", G::Hidden, ""),
     ]
 };

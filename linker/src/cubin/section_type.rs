@@ -121,6 +121,11 @@ impl SectionType {
         (bank < Self::CONSTANT_BANKS).then_some(bank as u8)
     }
 
+    /// Whether the type is one of those that each processor has for itself.
+    pub fn is_of_processor(self) -> bool {
+        (0x7000_0000..0x8000_0000).contains(&self.0)
+    }
+
     /// Whether a section of this type and these flags has bytes in the file.
     ///
     /// The Mercury copy of reserved shared memory has, although there is

@@ -76,7 +76,9 @@ fn place(pruned: &mut Pruned<'_>) -> u64 {
         for &bank in &filled {
             copy(pruned, section, bank, offset, align);
         }
-        if !pruned.merged.sections[section].relocations.is_empty() {
+        let row = &pruned.merged.sections[section];
+        let size = row.content.size;
+        if row.relocations.iter().any(|r| r.offset < size) {
             banks.relocate(pruned, &filled);
         }
         let row = &pruned.merged.sections[section];

@@ -9,7 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::cubin::{Binding, SymbolOther, SymbolType};
 use crate::id::{FunctionId, SectionId, SymbolId};
 use crate::merge::{Definition, Section, SectionKind, SharedHome, Symbol};
-use crate::options::{DebugLevel, EarlyAddresses};
+use crate::options::{DebugLevel, EarlyAddresses, UndefinedGlobals};
 use crate::prune::Pruned;
 
 use super::listed::module_section;
@@ -107,7 +107,10 @@ fn fill_dynamic(
         let symbol = &mut merged.symbols[id];
         if symbol.space == SymbolOther::SHARED && symbol.size == 0 {
             dynamic.insert(id);
-        } else if symbol.binding != Binding::WEAK {
+        } else if symbol.binding != Binding::WEAK
+            && !(symbol.space == SymbolOther::GLOBAL
+                && merged.undefined_globals == UndefinedGlobals::Allowed)
+        {
             symbol.value = u64::MAX;
             // What only another module defines can never be found any more,
             // unless its address is the driver's matter (case `relocatable_debug`).
@@ -122,6 +125,7 @@ fn fill_dynamic(
         .filter(|(_, f)| merged.symbols[f.symbol].other.has(SymbolOther::ENTRY))
         .map(|(id, _)| id)
         .collect();
+    let first = pruned.merged.first_shared();
     let mut users = Vec::new();
     for kernel in kernels {
         let Some(code) = pruned.merged.functions[kernel].text else {
@@ -145,7 +149,7 @@ fn fill_dynamic(
         let shared = shared_section(pruned, kernel, code);
         let content = &mut pruned.merged.sections[shared].content;
         content.align = content.align.max(DYNAMIC_ALIGN);
-        content.size = content.size.next_multiple_of(DYNAMIC_ALIGN);
+        content.size = content.size.max(first).next_multiple_of(DYNAMIC_ALIGN);
         let Some(instance) = instance else {
             users.push(shared);
             continue;

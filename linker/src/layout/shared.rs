@@ -366,7 +366,7 @@ fn place_common(
         *align = (*align).max(symbols[symbol].value);
         group_of.push(group);
     }
-    let mut end: u64 = 0;
+    let mut end = pruned.merged.first_shared();
     let starts: Vec<u64> = groups
         .iter()
         .map(|&(size, align)| {
@@ -424,6 +424,7 @@ fn place_own(
     layout: &mut SharedLayout,
 ) {
     let symbols = &pruned.merged.symbols;
+    let first = pruned.merged.first_shared();
     let key = |symbol: SymbolId| {
         (
             symbols[symbol].value,
@@ -433,7 +434,7 @@ fn place_own(
     let mut align = 1;
     for symbol in list_sort(view.own.clone(), |&a, &b| key(a) >= key(b)) {
         let row = &symbols[symbol];
-        let offset = view.size.next_multiple_of(row.value.max(1));
+        let offset = view.size.max(first).next_multiple_of(row.value.max(1));
         layout.offset.insert(symbol, offset);
         view.size = offset + row.size;
         align = align.max(row.value);
@@ -483,6 +484,7 @@ fn place_dynamic(
             }
         }
     }
+    let first = pruned.merged.first_shared();
     // As a symbol it has one value (case `debug_shared`).
     let lists_shared = pruned.merged.listed_shared == ListedShared::All;
     let place = |group: &mut [usize], kernel| match lists_shared {
@@ -492,7 +494,7 @@ fn place_dynamic(
     let mut start: FxHashMap<usize, u64> = FxHashMap::default();
     for (index, view) in views.iter_mut().enumerate() {
         if view.dynamic {
-            view.size = view.size.next_multiple_of(DYNAMIC_ALIGN);
+            view.size = view.size.max(first).next_multiple_of(DYNAMIC_ALIGN);
             let shared = start.entry(place(&mut group, index)).or_default();
             *shared = (*shared).max(view.size);
             raise_alignment(pruned, kernels[index], DYNAMIC_ALIGN);

@@ -191,6 +191,7 @@ impl<'d, 'l> Merger<'d, 'l> {
                 resolved_relocations: options.resolved_relocations,
                 relocation_forms: options.relocation_forms,
                 shared_memory: options.shared_memory,
+                undefined_globals: options.undefined_globals,
                 host_data: options.host_data.clone().unwrap_or_default(),
                 compat: Compat::new(target),
                 notes: Notes::new(target),

@@ -27,7 +27,10 @@ use crate::cubin::{
     UnifiedTable,
 };
 use crate::id::{FunctionId, Id as _, IdVec, InputId, PrototypeId, SectionId, SymbolId};
-use crate::options::{ImageKind, RelocationForms, Reservation, ResolvedRelocations, SharedMemory};
+use crate::options::{
+    ImageKind, NullAddress, RelocationForms, Reservation, ResolvedRelocations, SharedMemory,
+    UndefinedGlobals,
+};
 
 pub(crate) use compat::Compat;
 pub(crate) use functions::{counted_barriers, forget_barriers};
@@ -434,6 +437,8 @@ pub(crate) struct Merged<'d> {
     pub(crate) relocation_forms: RelocationForms,
     /// What is done about shared memory.
     pub(crate) shared_memory: SharedMemory,
+    /// What becomes of global variables that nobody defines.
+    pub(crate) undefined_globals: UndefinedGlobals,
     /// What `.nv.host` holds.
     pub(crate) host_data: Vec<u8>,
     pub(crate) compat: Compat,
@@ -448,6 +453,14 @@ impl<'d> Merged<'d> {
         match self.shared_memory.reservation {
             Reservation::Made if self.target.is_hopper_or_newer() => reserved::SHARED_SIZE,
             Reservation::Made | Reservation::Disabled => 0,
+        }
+    }
+
+    /// Where the first variable of shared memory may lie.
+    pub(crate) fn first_shared(&self) -> u64 {
+        match self.shared_memory.null {
+            NullAddress::Used => 0,
+            NullAddress::Reserved => 1,
         }
     }
 

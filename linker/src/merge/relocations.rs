@@ -35,8 +35,10 @@ impl<'d> Merger<'d, '_> {
                 .target()
                 .map(|target| current.object.sections[target]);
             let is_data = |target: InputSection<'_>| {
-                !matches!(target.role, Role::Strings | Role::Symbols)
-                    && target.kind != SectionType::NULL
+                !matches!(
+                    target.role,
+                    Role::Strings | Role::Symbols | Role::LinkerMade
+                ) && target.kind != SectionType::NULL
             };
             if target.is_some_and(is_data) {
                 return Ok(());

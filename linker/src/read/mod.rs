@@ -67,7 +67,8 @@ pub(crate) enum Role {
     SharedReserved,
     /// Debug information and anything else that is not loaded.
     Debug,
-    /// Made by the linker; in inputs it carries nothing.
+    /// Made by the linker, or of a type that no link knows; in inputs it
+    /// carries nothing (case `section_types`).
     LinkerMade,
     /// The index of unified functions and variables of a link before.
     UnifiedIndex,
@@ -254,6 +255,12 @@ fn check_sizes(file: &File<'_>, symbols: &[Symbol<'_>]) -> Result<(), ParseError
         if section.size > LARGEST {
             return Err(absurd("size", section.size).in_section(section.name));
         }
+        // nvlink dies of them (case `section_types`).
+        if section.kind == SectionType::CUDA_METADATA {
+            let problem = "sections of metadata cannot be linked; compile without them";
+            let problem = Problem::Malformed(problem.to_owned());
+            return Err(ParseError::new(problem).in_section(section.name));
+        }
         if section.align > STRICTEST || section.align & section.align.wrapping_sub(1) != 0 {
             return Err(absurd("alignment", section.align).in_section(section.name));
         }
@@ -347,10 +354,16 @@ fn role(kind: SectionType, flags: u64) -> Role {
         SectionType::CUDA_MERC_CONSTANT_OPTIMIZER => Role::Constant(OPTIMIZER_BANK),
         _ => match kind.constant_bank() {
             Some(bank) => Role::Constant(bank),
+            None if kind.is_of_processor() && !is_code(kind) => Role::LinkerMade,
             None if flags & SHF_EXECINSTR != 0 => Role::Text,
             None => Role::Debug,
         },
     }
+}
+
+/// Whether sections of a type that only CUDA has may hold code.
+fn is_code(kind: SectionType) -> bool {
+    matches!(kind, SectionType::CUDA_UFT | SectionType::CUDA_CAPMERC)
 }
 
 /// The Mercury world's bank of compiler constants, `.nv.constant.optimizer`:

@@ -3,13 +3,13 @@
 
 use crate::arch::reserved;
 use crate::call_paths::CallPaths;
-use crate::cubin::SymbolType;
+use crate::cubin::{SymbolOther, SymbolType};
 use crate::demangle::readable;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::id::{FunctionId, Id as _, IdVec, SymbolId};
 use crate::layout::LaidOut;
 use crate::merge::{Definition, Merged, SharedHome};
-use crate::options::Keeping;
+use crate::options::{Keeping, UndefinedGlobals};
 
 /// So many names are explained; the others are only named.
 const MAX_EXPLAINED: usize = 20;
@@ -35,7 +35,10 @@ pub(super) fn report(laid_out: &LaidOut<'_>, keeping: Keeping, diagnostics: &mut
             | Definition::Shared(_)
             | Definition::Never => false,
         };
+        let is_allowed = merged.undefined_globals == UndefinedGlobals::Allowed
+            && symbol.space == SymbolOther::GLOBAL;
         is_undefined
+            && !is_allowed
             && !symbol.weak_reference
             && !laid_out.texture_slots.contains(id)
             && !reserved::is_unified_table(&symbol.name)

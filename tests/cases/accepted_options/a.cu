@@ -8,7 +8,13 @@
 //# CompareText
 //# Link: unused.cubin = -Xnvvm=-opt=3 -split-compile-extended=2 -extrawarn a.cubin
 //# CompareText
-//# Link: hidden.cubin = -uumn -verbose-tkinfo=true a.cubin
+//# Link: hidden.cubin = -uumn -verbose-tkinfo=true -cuda-api-version=13.1 -syscall-const-offset=8 a.cubin
+//# CompareText
+//# Link: other-version.cubin = -cuda-api-version=12.9 a.cubin
+//# ExpectExit: 1
+//# CompareText
+//# Link: no-version.cubin = -cuda-api-version=13 a.cubin
+//# ExpectExit: 1
 //# CompareText
 //# Link: off.cubin = -verbose-tkinfo=false -enable-extended-smem=false -disable-smem-reservation=false a.cubin
 //# CompareText

@@ -11,8 +11,8 @@ use crate::device_link;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::inputs::{Archives, Assembler, Behaviour, Kernels, LinkTime, Scope, Wanted};
 use crate::options::{
-    DebugLevel, EarlyAddresses, ImageKind, Names, Odr, RelocationForms, Reservation,
-    ResolvedRelocations, SharedLimit, SharedMemory,
+    DebugLevel, EarlyAddresses, ImageKind, Names, NullAddress, Odr, RelocationForms, Reservation,
+    ResolvedRelocations, SharedLimit, SharedMemory, UndefinedGlobals,
 };
 use crate::report;
 
@@ -23,6 +23,7 @@ pub(super) fn link(
     notes: &mut Vec<Diagnostic>,
 ) -> Result<device_link::Request, Diagnostic> {
     check_conflicts(typed)?;
+    check_api_version(typed)?;
     let kernels = kernels(typed, notes);
     check_link_time(typed, behaviour)?;
     if behaviour == Behaviour::Own {
@@ -75,6 +76,14 @@ pub(super) fn link(
                 true => SharedLimit::Processor,
                 false => SharedLimit::Launch,
             },
+            null: match typed.has(Flag::ReserveNullPointer) {
+                true => NullAddress::Reserved,
+                false => NullAddress::Used,
+            },
+        },
+        undefined_globals: match typed.has(Flag::AllowUndefinedGlobals) {
+            true => UndefinedGlobals::Allowed,
+            false => UndefinedGlobals::Refused,
         },
         verbose: typed.has(Flag::Verbose),
         call_graph: call_graph(typed, behaviour),
@@ -182,6 +191,23 @@ fn check_conflicts(typed: &Typed) -> Result<(), Diagnostic> {
         return conflict("-dump-callgraph", "-dump-callgraph-no-demangle");
     }
     Ok(())
+}
+
+/// The version of the runtime library changes nothing, but has to be right.
+fn check_api_version(typed: &Typed) -> Result<(), Diagnostic> {
+    const MAJOR: u32 = 13;
+    let Some(version) = typed.text(Flag::CudaApiVersion) else {
+        return Ok(());
+    };
+    let numbers = version.split_once('.');
+    let numbers = numbers.map(|(major, minor)| (major.parse(), minor.parse::<u32>()));
+    let problem = match numbers {
+        Some((Ok(MAJOR), Ok(_))) => return Ok(()),
+        Some((Ok(_), Ok(_))) => "major number must be == toolkit version",
+        _ => "value cannot be parsed",
+    };
+    let text = format!("--cuda-api-version {problem}");
+    Err(fatal("invalid-value", text))
 }
 
 /// Options that go with link-time optimization, or do not.

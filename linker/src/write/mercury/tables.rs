@@ -7,6 +7,7 @@ use crate::cubin::{Place, SymbolOther, SymbolType};
 use crate::finalize::Finalized;
 use crate::merge::{Definition, SectionKind, Symbol};
 use crate::name_table::NameTable;
+use crate::options::UndefinedGlobals;
 
 use super::super::encode::{self, SymbolEntry};
 use super::super::numbering::SymbolNumbers;
@@ -275,7 +276,11 @@ pub(super) fn mercury_symbols(
             Definition::Shared(_) => listed.map(|l| l.section),
             Definition::Undefined | Definition::Common | Definition::Never => None,
         };
-        let is_variable = symbol.kind == SymbolType::OBJECT && section.is_some();
+        let is_left_undefined = symbol.definition == Definition::Undefined
+            && symbol.space == SymbolOther::GLOBAL
+            && merged.undefined_globals == UndefinedGlobals::Allowed;
+        let is_variable =
+            symbol.kind == SymbolType::OBJECT && (section.is_some() || is_left_undefined);
         let is_provided = reserved_value(symbol).is_some() || is_unified_table(symbol);
         let space = match section.map(|s| merged.sections[s].kind) {
             Some(SectionKind::Constant(_)) => SymbolOther::CONSTANT,
