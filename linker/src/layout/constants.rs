@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::id::{FunctionId, SectionId};
-use crate::merge::{Content, Contribution, Relocation, SectionKind};
+use crate::merge::{Content, Contribution, Relocation, Section, SectionKind};
 use crate::options::ResolvedRelocations;
 use crate::prune::Pruned;
 use crate::read::{OPTIMIZER_BANK, SHF_INFO_LINK};
@@ -202,7 +202,8 @@ impl Banks {
 }
 
 fn copy(pruned: &mut Pruned<'_>, section: SectionId, bank: SectionId, offset: u64, align: u64) {
-    let source = pruned.merged.sections[section].clone();
+    let mut source = pruned.merged.sections[section].clone();
+    forget_unnamed(&mut source);
     let bank = &mut pruned.merged.sections[bank];
     let relocations = by_piece(&source.relocations, &source.pieces);
     append(&mut bank.content, &source.content, offset, align);
@@ -215,6 +216,26 @@ fn copy(pruned: &mut Pruned<'_>, section: SectionId, bank: SectionId, offset: u6
         let unused = native.unused.into_iter();
         twin.unused
             .extend(unused.map(|part| part.start + offset..part.end + offset));
+    }
+}
+
+/// Behind constants with names, relocatable objects have those of definitions
+/// that lost; they do not move (case `relocatable_lost_constants`).
+fn forget_unnamed(source: &mut Section<'_>) {
+    let end = source.pieces.iter().map(|&(_, end)| end).max();
+    let Some(end) = end.filter(|&end| end < source.content.size && source.unused.is_none()) else {
+        return;
+    };
+    let native = source.native.iter_mut();
+    let native = native.map(|native| (&mut native.content, &mut native.relocations));
+    let own = std::iter::once((&mut source.content, &mut source.relocations));
+    for (content, relocations) in own.chain(native) {
+        content.size = content.size.min(end);
+        for part in &mut content.contributions {
+            let rest = end.saturating_sub(part.offset) as usize;
+            part.data = &part.data[..part.data.len().min(rest)];
+        }
+        relocations.retain(|relocation| relocation.offset < end);
     }
 }
 

@@ -4,10 +4,12 @@
 //! Those of a kernel are a bank of the kernel. Those of a device function
 //! have no place of their own in the output.
 
+use rustc_hash::FxHashSet;
+
 use crate::cubin::{Binding, Symbol, SymbolOther};
 use crate::id::SectionId;
 use crate::options::ResolvedRelocations;
-use crate::read::{InputSection, OPTIMIZER_BANK, Role, SHF_INFO_LINK};
+use crate::read::{OPTIMIZER_BANK, Role, SHF_INFO_LINK};
 
 use super::merger::{Current, Merger, Placed};
 use super::{ListedShared, SectionKind};
@@ -15,6 +17,12 @@ use super::{ListedShared, SectionKind};
 /// `st_other` of kernel parameters and of compiler constants: names that lead
 /// to a place in a section and vanish.
 pub(super) const PLACE_NAME: SymbolOther = SymbolOther(0x81);
+
+/// The sections that the name of a place leads to.
+pub(super) fn named(symbols: &[Symbol<'_>]) -> FxHashSet<u32> {
+    let places = symbols.iter().filter(|symbol| symbol.other == PLACE_NAME);
+    places.filter_map(|symbol| symbol.place.section()).collect()
+}
 
 /// What is left of `st_other` where a name stays only because a relocation
 /// that is gone named it.
@@ -81,13 +89,16 @@ impl<'d> Merger<'d, '_> {
     /// The section of a function's constants, made if need be. In an executable
     /// the compiler constants of a device function get a section without a
     /// name and a symbol, which moves; that is not the section where constants
-    /// of definitions before it were left (case `ocg_leftovers`).
+    /// of definitions before it were left (case `ocg_leftovers`). Where no name
+    /// leads to them, they stay (case `relocatable_lost_constants`).
     pub(super) fn constants_section(
         &mut self,
-        input: &InputSection<'d>,
+        current: &Current<'_, 'd>,
+        index: usize,
         bank: u8,
         target: Option<SectionId>,
     ) -> SectionId {
+        let input = &current.object.sections[index];
         let kind = SectionKind::Constant(bank);
         // Before CUDA 12.1, inputs do not say so of parameters either; there
         // nvlink leaves it at that.
@@ -98,7 +109,11 @@ impl<'d> Merger<'d, '_> {
         };
         let function = target.and_then(|target| self.merged.sections[target].function);
         let is_of_kernel = function.is_none_or(|f| self.merged.functions[f].is_entry);
-        if bank == 0 || is_of_kernel || !self.merged.image.is_executable() {
+        if bank == 0
+            || is_of_kernel
+            || !self.merged.image.is_executable()
+            || !current.named_constants.contains(&(index as u32))
+        {
             return self.section(input.name, kind, flags, 1, target);
         }
         let key = (input.name.into(), target);

@@ -14,6 +14,7 @@ use crate::options::{
 };
 use crate::read::{InputSection, Object, Role, SHF_INFO_LINK};
 
+use super::constants;
 use super::{
     Compat, ListedShared, Listing, Merged, NativeContent, Notes, SectionKind, Symbol, Unified,
 };
@@ -41,6 +42,8 @@ pub(super) struct Current<'a, 'd> {
     /// Where the constants of weak functions went that another input defines.
     pub(super) unused: FxHashMap<usize, Placed>,
     /// How many compiler constants have names so far, in the Mercury
+    /// Sections of compiler constants that have names.
+    pub(super) named_constants: FxHashSet<u32>,
     /// generation.
     pub(super) counted_constants: u32,
     /// Code of earlier inputs that this input defines anew.
@@ -259,6 +262,7 @@ impl<'d, 'l> Merger<'d, 'l> {
             discarded_data: BTreeMap::new(),
             unused: FxHashMap::default(),
             counted_constants: 0,
+            named_constants: constants::named(&object.symbols),
             replaced: FxHashMap::default(),
             replaced_variables: FxHashSet::default(),
             registers: None,
@@ -411,7 +415,7 @@ impl<'d, 'l> Merger<'d, 'l> {
             | Role::LinkerMade => return None,
         };
         let section = match kind {
-            SectionKind::Constant(bank) => self.constants_section(&input, bank, target),
+            SectionKind::Constant(bank) => self.constants_section(current, index, bank, target),
             SectionKind::Shared if target.is_some() => {
                 self.section(input.name, kind, input.flags | SHF_INFO_LINK, 1, target)
             }
