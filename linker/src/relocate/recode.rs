@@ -129,6 +129,7 @@ pub(crate) fn recode(relocated: &mut Relocated<'_>, keeping: Keeping, debug: Deb
         }
     }
     if !moves.is_empty() {
+        debug::follow_tables(relocated, &moves);
         debug::follow(relocated, &moves);
     }
     relocated.moves = moves;

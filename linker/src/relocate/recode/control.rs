@@ -87,5 +87,11 @@ pub(super) fn with_distance(
     let fields = (units & 0xff) << 16 | (units >> 8 & 0xffff_ffff_ffff) << 34;
     let word = u128::from_le_bytes(changed) & !(LOW | HIGH) | fields;
     changed = word.to_le_bytes();
-    matches!(place(&changed), Place::Distance(d) if d == distance).then_some(changed)
+    let is_right = match place(&changed) {
+        Place::Distance(changed) => changed == distance,
+        // It has the same fields, to which it adds what the table says.
+        Place::Table => (distance >> 57) == (distance >> 63),
+        Place::Any | Place::Unknown => false,
+    };
+    is_right.then_some(changed)
 }

@@ -1,14 +1,46 @@
-//! What tells debuggers about code, after the code moved.
+//! What names places in code, after the code moved: tables of branches, and
+//! what tells debuggers about it.
 
 use std::collections::HashMap;
 
 use rustc_hash::FxHashMap;
 
+use crate::arch::relocation::RelocationType;
 use crate::id::{FunctionId, SymbolId};
+use crate::merge::SectionKind;
+use crate::read::OPTIMIZER_BANK;
 
 use super::super::frames::Frames;
 use super::super::lines;
 use super::{Moves, Relocated, debug_registers};
+
+/// Lets the tables of branches follow the code of functions that moved.
+pub(super) fn follow_tables(relocated: &mut Relocated<'_>, moves: &FxHashMap<FunctionId, Moves>) {
+    let merged = &relocated.laid_out.pruned.merged;
+    for (id, section) in merged.sections.enumerate() {
+        let Some(native) = &mut relocated.native[id] else {
+            continue;
+        };
+        if section.kind != SectionKind::Constant(OPTIMIZER_BANK) {
+            continue;
+        }
+        // Where the native table names code, the Mercury one has a relocation.
+        for relocation in &relocated.sections[id].kept {
+            let function = merged.symbols[relocation.symbol].function;
+            let moves = function.and_then(|function| moves.get(&function));
+            let Some(moves) =
+                moves.filter(|_| relocation.kind == RelocationType::R_MERCURY_PROG_REL32.0)
+            else {
+                continue;
+            };
+            let place = native.bytes.to_mut().get_mut(relocation.offset as usize..);
+            if let Some(word) = place.and_then(<[u8]>::first_chunk_mut) {
+                let old = u32::from_le_bytes(*word);
+                *word = (moves.entry(old.into()) as u32).to_le_bytes();
+            }
+        }
+    }
+}
 
 /// Lets all debug sections follow the code of functions that moved.
 pub(super) fn follow(relocated: &mut Relocated<'_>, moves: &FxHashMap<FunctionId, Moves>) {

@@ -8,6 +8,8 @@ use super::control::{Place, place, with_distance};
 /// Functions fill up whole units of code, and then one more.
 const UNIT: usize = 128 / INSTRUCTION;
 
+const SIZE: u64 = INSTRUCTION as u64;
+
 /// One instruction of the new code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Piece {
@@ -41,7 +43,6 @@ impl Moves {
     }
 
     fn place(&self, places: &[usize], offset: u64) -> u64 {
-        const SIZE: u64 = INSTRUCTION as u64;
         match places.get((offset / SIZE) as usize) {
             Some(&number) => number as u64 * SIZE + offset % SIZE,
             None => self.size,
@@ -118,16 +119,19 @@ pub(super) fn apply(
         match place(old[index]) {
             Place::Any => code.extend(old[index]),
             Place::Table => {
-                // Tables stay as they are.
+                // The table follows; it has to lead to instructions.
                 let offset = bytes(index) as u64;
                 let table = tables.iter().find(|table| table.offset == offset)?;
-                let mut places = table.targets.iter().chain([&offset]);
-                let stays = |&&place: &&u64| {
-                    let index = (place / INSTRUCTION as u64) as usize;
-                    entries.get(index) == Some(&index)
+                let leads = |&place: &u64| {
+                    let (index, rest) = (place / SIZE, place % SIZE);
+                    rest == 0 && index < old.len() as u64
                 };
-                (number == index && places.all(|place| stays(&place))).then_some(())?;
-                code.extend(old[index]);
+                table.targets.iter().all(leads).then_some(())?;
+                // Tables count from the start of the function, the branch from
+                // behind itself.
+                let from = |number: usize| with_distance(old[index], -bytes(number + 1));
+                (from(index)? == *old[index]).then_some(())?;
+                code.extend(from(number)?);
             }
             Place::Unknown => return None,
             Place::Distance(distance) => {
@@ -180,22 +184,26 @@ mod tests {
     }
 
     #[test]
-    fn targets_of_tables_stay() {
+    fn targets_of_tables_are_instructions() {
         let mut old = [NOP; 2 * UNIT];
-        (old[0][0], old[1][2], old[2][2]) = (0x49, 1, 2);
+        let branch = |number: i64| {
+            let mut branch = with_distance(&STOP, -16 * (number + 1)).unwrap();
+            branch[0] = 0x49;
+            branch
+        };
+        (old[0][2], old[1], old[2][2]) = (1, branch(1), 2);
         let old: Vec<_> = old.iter().collect();
         let table = |target| TableBranch {
-            offset: 0,
+            offset: 16,
             targets: vec![target],
         };
-        let without_second = || {
-            let mut pieces: Vec<_> = (0..old.len()).map(Piece::Old).collect();
-            pieces.remove(1);
-            pieces
-        };
-        assert!(apply(&old, without_second(), &[table(16)]).is_some());
-        assert!(apply(&old, without_second(), &[table(32)]).is_none());
-        assert!(apply(&old, without_second(), &[]).is_none());
+        let without_first = || (1..old.len()).map(Piece::Old).collect();
+        let (code, moves, _) = apply(&old, without_first(), &[table(32)]).unwrap();
+        assert_eq!(code[..INSTRUCTION], branch(0));
+        assert_eq!(moves.entry(32), 16);
+        assert!(apply(&old, without_first(), &[table(8)]).is_none());
+        assert!(apply(&old, without_first(), &[table(1 << 20)]).is_none());
+        assert!(apply(&old, without_first(), &[]).is_none());
     }
 
     #[test]

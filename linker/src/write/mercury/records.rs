@@ -110,19 +110,30 @@ pub(super) fn native(
 fn encode_moved(record: &FileRecord<'_>, moves: &Moves, bytes: &mut Vec<u8>) {
     /// An offset and what is done to the barrier there.
     const MBARRIER_WORDS: usize = 4;
-    let step = match (Attribute::decode(record), record.code) {
-        (Attribute::Offsets(_), _) => 1,
-        (_, InfoCode::MBARRIER_INSTR_OFFSETS) => MBARRIER_WORDS,
+    let to = |word: u32| moves.of(word.into()) as u32;
+    let payload = match (Attribute::decode(record), record.code) {
+        (Attribute::Offsets(offsets), _) => {
+            Attribute::Offsets(offsets.into_iter().map(to).collect()).encode()
+        }
+        (Attribute::IndirectBranches(mut branches), _) => {
+            for branch in &mut branches {
+                branch.offset = to(branch.offset);
+                for target in &mut branch.targets {
+                    *target = moves.entry((*target).into()) as u32;
+                }
+            }
+            Attribute::IndirectBranches(branches).encode()
+        }
+        (_, InfoCode::MBARRIER_INSTR_OFFSETS) => {
+            let words = record.words().enumerate();
+            let moved = words.map(|(index, word)| match index.is_multiple_of(MBARRIER_WORDS) {
+                true => to(word),
+                false => word,
+            });
+            moved.flat_map(u32::to_le_bytes).collect()
+        }
         _ => return record.encode(bytes),
     };
-    let words = record
-        .words()
-        .enumerate()
-        .map(|(index, word)| match index.is_multiple_of(step) {
-            true => moves.of(word.into()) as u32,
-            false => word,
-        });
-    let payload: Vec<u8> = words.flat_map(u32::to_le_bytes).collect();
     let moved = FileRecord::sized(record.code, &payload);
     moved.unwrap_or(*record).encode(bytes);
 }
