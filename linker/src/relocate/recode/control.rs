@@ -1,12 +1,12 @@
 //! The bits of control instructions that matter where code moves.
 
-use super::super::scoreboards::instruction::{Control, INSTRUCTION, Next, next, operation};
+use super::super::scoreboards::instruction::{
+    Control, INSTRUCTION, Next, TABLE_BRANCHES, next, operation,
+};
 
 const BRANCH: u16 = 0x147;
 const CALL_RELATIVE: u16 = 0x144;
 const BSSY: u16 = 0x145;
-/// BRX.
-const TABLE_BRANCH: u16 = 0x149;
 /// What names no place in the code: BSYNC, BREAK, CALL.ABS, YIELD, EXIT, both
 /// RPCMOV, BMOV, BPT and NANOSLEEP.
 const WITHOUT_PLACE: [u16; 11] = [
@@ -61,7 +61,7 @@ pub(super) fn place(instruction: &[u8; INSTRUCTION]) -> Place {
             Next::Through => Place::Any,
             _ => Place::Unknown,
         },
-        TABLE_BRANCH => Place::Table,
+        operation if TABLE_BRANCHES.contains(&operation) => Place::Table,
         RETURN if is_absolute_return(instruction) => Place::Any,
         operation if WITHOUT_PLACE.contains(&operation) => Place::Any,
         operation if CONTROL.contains(&operation) => Place::Unknown,

@@ -13,6 +13,8 @@ const BSSY: u16 = 0x145;
 /// BRA.
 const BRANCH: u16 = 0x147;
 const WARPSYNC: u16 = 0x148;
+/// BRX and BRXU, which lead where a table says.
+pub(in crate::relocate) const TABLE_BRANCHES: [u16; 2] = [0x149, 0x158];
 const DEPBAR: u16 = 0x11a;
 /// Branches, barriers of threads that diverge, and what ends threads.
 const CONTROL: std::ops::RangeInclusive<u16> = 0x140..=0x15f;
@@ -243,7 +245,7 @@ pub(in crate::relocate) fn next(instruction: &[u8], offset: u64) -> Next {
         // CALL.REL, RET and BRX.
         0x144 => Next::Call(target),
         0x150 => Next::Return,
-        0x149 => Next::Table,
+        operation if TABLE_BRANCHES.contains(&operation) => Next::Table,
         // EXIT.
         0x14d if has_predicate => Next::MaybeEnd,
         0x14d => Next::End,
