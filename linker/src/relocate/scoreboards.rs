@@ -438,6 +438,23 @@ mod tests {
     }
 
     #[test]
+    fn waits_for_all_do_not_free_the_scoreboard_of_the_stack_pointer() {
+        let code = [
+            instruction(LDC, 1, 0, 0),
+            instruction(IADD3, 6, NO_BOARD, 0b11_1111),
+            instruction(LDC, 2, 1, 0),
+            instruction(LDC, 4, 2, 0),
+            instruction(IADD3, 6, NO_BOARD, 0b010),
+            instruction(IADD3, 6, NO_BOARD, 0b100),
+            instruction(EXIT, 0, NO_BOARD, 0),
+        ]
+        .concat();
+        let changed = without_stack_pointer(&code, &[]).unwrap();
+        let expected = [(7, 0), (7, 63), (0, 0), (1, 0), (7, 1), (7, 2), (7, 0)];
+        assert_eq!(controls(&changed), expected);
+    }
+
+    #[test]
     fn a_used_stack_pointer_keeps_its_scoreboard() {
         let mut use_of_it = instruction(IADD3, 6, NO_BOARD, 1);
         use_of_it[3] = 1;

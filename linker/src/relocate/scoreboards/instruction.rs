@@ -175,21 +175,24 @@ pub(super) fn depbar(instruction: &[u8]) -> Option<u8> {
     (word as u16 & 0x1ff == DEPBAR && others == 0 && board < BOARDS).then_some(board)
 }
 
-/// Whether the instruction is what ends a memory barrier, `CCTL` or `NOP`, and
-/// waits for all scoreboards.
+const ALL_BOARDS: u8 = (1 << BOARDS) - 1;
+
+/// Whether the instruction waits for all scoreboards.
 pub(super) fn waits_for_all(instruction: &[u8]) -> bool {
-    const CCTL: u16 = 0x18f;
-    const NOP: u16 = 0x118;
-    const ALL: u8 = (1 << BOARDS) - 1;
-    matches!(operation(instruction), CCTL | NOP) && Control::of(instruction).waits() == ALL
+    Control::of(instruction).waits() == ALL_BOARDS
 }
 
 /// One bit for each scoreboard that an instruction waits for, so that later
-/// ones need not. The compiler does not count on those that wait for all.
+/// ones need not. The compiler does not count on those that wait for all: not
+/// on `CCTL` and `NOP`, which end memory barriers, nor on others for the stack
+/// pointer, which is the first to take one.
 pub(super) fn releases(instruction: &[u8]) -> u8 {
-    match waits_for_all(instruction) {
-        true => 0,
-        false => Control::of(instruction).waits(),
+    const CCTL: u16 = 0x18f;
+    const NOP: u16 = 0x118;
+    match operation(instruction) {
+        CCTL | NOP if waits_for_all(instruction) => 0,
+        _ if waits_for_all(instruction) => ALL_BOARDS & !1,
+        _ => Control::of(instruction).waits(),
     }
 }
 

@@ -13,7 +13,7 @@ use crate::bits::Bits;
 
 use super::flow::Flow;
 use super::instruction::{
-    BOARDS, Control, INSTRUCTION, NO_BOARD, cycles, ends_control, latency, loads_memory,
+    BOARDS, INSTRUCTION, NO_BOARD, cycles, ends_control, latency, loads_memory, releases,
 };
 use super::results::Registers;
 use super::{Event, FIRST_FOR_MEMORY, LAST};
@@ -71,7 +71,7 @@ impl<'e> Schedule<'e> {
 
     fn find_needs<'c>(&mut self, flow: &Flow, instruction: &impl Fn(usize) -> &'c [u8]) {
         flow.walk(self.events, |at, before, _| {
-            let waits = Control::of(instruction(at)).waits();
+            let waits = releases(instruction(at));
             for board in (0..BOARDS).filter(|board| waits >> board & 1 == 1) {
                 let held: Vec<usize> = before.events(board).collect();
                 for &event in &held {
