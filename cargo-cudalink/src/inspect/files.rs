@@ -478,6 +478,13 @@ mod tests {
     }
 
     #[test]
+    fn objects_of_older_toolkits_say_which() {
+        let older = include_bytes!("../../../tests/inputs/older/a.12-9.sm_90.cubin");
+        let shown = show(older);
+        assert!(shown.contains("CUDA 12.9"), "{shown}");
+    }
+
+    #[test]
     fn a_damaged_section_is_named() {
         let mut data = CUBINS[1].to_vec();
         let file = cubin::File::parse(CUBINS[1]).expect("a sound object");

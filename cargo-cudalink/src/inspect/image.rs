@@ -1,7 +1,7 @@
 //! From a device object or executable to its report.
 
 use cudalink_bindings::{Functions, Name, binding, constant_bank, is_relocations, owner};
-use rustnvlink::arch::{Sm, Suffix};
+use rustnvlink::arch::{Abi, Sm, Suffix};
 use rustnvlink::cubin::{
     Binding, CompatCode, CompatRecords, DeviceNote, File, Note, NoteKind, ObjectKind, Place,
     Section, SectionType, Symbol, SymbolOther, SymbolType, ToolNote,
@@ -51,7 +51,7 @@ pub(super) fn report(file: &File<'_>, sm: Sm, details: &Details) -> ImageReport 
         object: object_kind(file.header.kind),
         abi_version: file.header.abi_version,
         flags: file.header.flags,
-        toolkit: None,
+        toolkit: (file.header.abi() == Abi::V7).then(|| toolkit_version(file.header.version)),
         tools: Vec::new(),
         debug_info: file.section_by_name(".debug_info").is_some(),
         memory: memory(file),
