@@ -16,8 +16,6 @@ pub enum Abi {
 impl Abi {
     /// `EI_OSABI` of version 8.
     pub const NEW_OS_ABI: u8 = 0x41;
-    /// `EI_OSABI` of version 7.
-    pub const OLD_OS_ABI: u8 = 0x33;
 
     /// The layout that `EI_OSABI` stands for; anything but version 8's is
     /// version 7.

@@ -41,7 +41,3 @@ pub use unified_index::{IndexSlot, IndexTable, UnifiedIndex, UnifiedTable};
 
 /// `e_machine` of every CUDA object.
 pub const EM_CUDA: u16 = 190;
-/// `EI_OSABI` that the 13.0 tools write.
-pub const OSABI_CUDA: u8 = 0x41;
-/// `EI_ABIVERSION` that the 13.0 tools write.
-pub const ABI_VERSION: u8 = 8;

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use rustnvlink::arch::{FileFlags, Sm};
+use rustnvlink::arch::{Abi, FileFlags, Sm};
 use rustnvlink::cubin::{
-    ABI_VERSION, Binding, Content, Cubin, CubinSection, Header, OSABI_CUDA, ObjectKind, Place,
-    SectionType, Symbol, SymbolOther, SymbolType,
+    Binding, Content, Cubin, CubinSection, Header, ObjectKind, Place, SectionType, Symbol,
+    SymbolOther, SymbolType,
 };
 
 use crate::TextError;
@@ -445,8 +445,8 @@ impl<'t> Builder<'_, 't> {
         }
         let mut cubin = Cubin {
             header: Header {
-                os_abi: OSABI_CUDA,
-                abi_version: ABI_VERSION,
+                os_abi: Abi::NEW_OS_ABI,
+                abi_version: Abi::V8.version(),
                 kind: ObjectKind::RELOCATABLE,
                 version: 1,
                 entry: 0,
