@@ -191,13 +191,22 @@ impl Diagnostic {
         .with_readable(&[kernel])
     }
 
-    /// The module's constants do not fit their bank.
-    pub fn too_much_constant(size: u64, limit: u64) -> Self {
-        Self::new(
-            Severity::Error,
-            "too-much-constant",
-            format!("File uses too much global constant data ({size:#x} bytes, {limit:#x} max)"),
-        )
+    /// The module's constants do not fit their bank. The largest of them have a
+    /// name, a size and an input.
+    pub fn too_much_constant<'n>(
+        size: u64,
+        limit: u64,
+        largest: impl Iterator<Item = (&'n str, u64, &'n str)>,
+    ) -> Self {
+        let text =
+            format!("File uses too much global constant data ({size:#x} bytes, {limit:#x} max)");
+        let error = Self::new(Severity::Error, "too-much-constant", text);
+        largest.fold(error, |error, (name, size, input)| {
+            error.with_note(format_args!(
+                "{size} bytes: '{}' in '{input}'",
+                readable(name)
+            ))
+        })
     }
 
     /// What the compiler made for a kernel and its functions is more than a

@@ -310,8 +310,8 @@ pub const EXPLANATIONS: &[Explanation] = &[
     ),
     of(
         "too-much-constant",
-        "The __constant__ variables of all inputs together are larger than the bank, 64 KiB. Move \
-         some of them into __device__ memory.",
+        "The __constant__ variables of all inputs together are larger than the bank, 64 KiB, \
+         however they are ordered. The largest are named. Move some into __device__ memory.",
     ),
     of(
         "too-much-shared",

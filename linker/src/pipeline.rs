@@ -76,7 +76,10 @@ pub(crate) fn link_relocatable(
     if diagnostics.has_errors() {
         return Ok(None);
     }
-    let laid_out = layout_relocatable(pruned, addresses, options.debug);
+    let laid_out = layout_relocatable(pruned, addresses, options.debug, diagnostics);
+    if diagnostics.has_errors() {
+        return Ok(None);
+    }
     if options.reports.map {
         reports.map = Some(report::map(&laid_out));
     }

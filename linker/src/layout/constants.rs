@@ -263,7 +263,7 @@ fn append<'d>(bank: &mut Content<'d>, source: &Content<'d>, offset: u64, align: 
     let parts = source.contributions.iter();
     bank.contributions.extend(parts.map(|part| Contribution {
         offset: part.offset + offset,
-        data: part.data,
+        ..*part
     }));
     bank.size = (offset + source.size).next_multiple_of(align);
     bank.align = align;

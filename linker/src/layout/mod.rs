@@ -1,14 +1,16 @@
 //! Phase 4: every variable gets its address in its memory space.
 
+mod banks;
 mod constants;
 mod listed;
+mod moves;
 mod relocatable;
 mod shared;
 mod textures;
 mod unified;
 
 use crate::arch::reserved;
-use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::diagnostic::Diagnostics;
 use crate::error::ParseError;
 use crate::id::SectionId;
 use crate::merge::{Definition, Section, SectionKind};
@@ -39,12 +41,12 @@ pub(crate) fn layout<'d>(
     diagnostics: &mut Diagnostics,
 ) -> Result<LaidOut<'d>, ParseError> {
     place_commons(&mut pruned);
-    fill_in_constants_size(&mut pruned);
     unified::arrange(&mut pruned, keeping)?;
     pruned.add_section(".nv.callgraph", SectionKind::CallGraph, 0, 4, None);
     pruned.add_section(".nv.prototype", SectionKind::Prototype, 0, 4, None);
     let shared = shared::layout(&mut pruned, keeping, diagnostics);
-    check_constants(&pruned, diagnostics);
+    banks::fit(&mut pruned.merged, keeping, diagnostics);
+    fill_in_constants_size(&mut pruned);
     let texture_slots = textures::layout(&mut pruned);
     // The banks that the compiler's constants demand come between the sections
     // that every link makes (case `ocg_late`).
@@ -63,16 +65,18 @@ pub(crate) fn layout<'d>(
 
 /// Leaves memory to the last link. nvlink places tentative definitions, which
 /// no later link can merge any more.
-pub(crate) fn layout_relocatable(
-    mut pruned: Pruned<'_>,
+pub(crate) fn layout_relocatable<'d>(
+    mut pruned: Pruned<'d>,
     addresses: EarlyAddresses,
     debug: DebugLevel,
-) -> LaidOut<'_> {
+    diagnostics: &mut Diagnostics,
+) -> LaidOut<'d> {
     match addresses {
         EarlyAddresses::Leave => {}
         EarlyAddresses::Fill => {
             place_commons(&mut pruned);
             fill_in_constants_size(&mut pruned);
+            banks::check(&pruned.merged, diagnostics);
         }
     }
     pruned.add_section(".nv.callgraph", SectionKind::CallGraph, 0, 4, None);
@@ -105,18 +109,6 @@ fn fill_in_constants_size(pruned: &mut Pruned<'_>) {
     for symbol in merged.symbols.iter_mut() {
         if symbol.definition == Definition::Never && symbol.name == reserved::CONSTANTS_SIZE {
             symbol.value = size;
-        }
-    }
-}
-
-/// A program's constants have one bank, and its size is fixed.
-fn check_constants(pruned: &Pruned<'_>, diagnostics: &mut Diagnostics) {
-    const LIMIT: u64 = 0x10000;
-    for section in pruned.merged.sections.iter() {
-        let is_global =
-            matches!(section.kind, SectionKind::Constant(_)) && section.target.is_none();
-        if is_global && section.content.size > LIMIT {
-            diagnostics.push(Diagnostic::too_much_constant(section.content.size, LIMIT));
         }
     }
 }

@@ -6,23 +6,15 @@ use crate::cubin::{IndexTable, UnifiedIndex, UnifiedTable};
 use crate::error::{ParseError, Problem};
 use crate::id::{FunctionId, SectionId, SymbolId};
 use crate::merge::{
-    Content, Contribution, Definition, MERCURY_STUB_SIZE, Merged, NativeSlot, Relocation,
-    STUB_SIZE, SectionKind, Slot,
+    Definition, MERCURY_STUB_SIZE, Merged, NativeSlot, Relocation, STUB_SIZE, SectionKind, Slot,
 };
 use crate::options::Keeping;
 use crate::prune::Pruned;
 
+use super::moves::{Move, move_parts};
+
 /// Variables lie side by side: only a damaged index needs more.
 const LARGEST_TABLE: u64 = 1 << 30;
-
-/// A part of a table that moves.
-#[derive(Debug, Clone, Copy)]
-struct Move {
-    symbol: SymbolId,
-    from: u64,
-    size: u64,
-    to: u64,
-}
 
 /// Puts every unified function and variable where the index wants it.
 pub(super) fn arrange(pruned: &mut Pruned<'_>, keeping: Keeping) -> Result<(), ParseError> {
@@ -101,7 +93,9 @@ fn arrange_functions(
     if has_mercury {
         merged.unified.native_slots = native_slots(&moves, keeping);
     }
-    move_parts(merged, section, moves, index.functions.window)?;
+    let size = index.functions.window;
+    check_places(merged, &mut moves, size)?;
+    move_parts(merged, section, moves, size);
     for relocation in &mut merged.sections[section].relocations {
         if has_mercury {
             relocation.offset = mercury_offset(relocation.offset, keeping);
@@ -227,8 +221,9 @@ fn arrange_variables(
         ));
         return Err(ParseError::new(problem));
     }
+    check_places(merged, &mut moves, size)?;
     let pointers = take_pointers(merged, section, keeping);
-    move_parts(merged, section, moves, size)?;
+    move_parts(merged, section, moves, size);
     if let Some((linked, native)) = pointers {
         let row = &mut merged.sections[section];
         row.relocations = linked;
@@ -329,16 +324,11 @@ fn shown([first, second]: [u64; 2]) -> String {
     format!("{first:#x}, {second:#x}")
 }
 
-/// Moves parts of a section, with the relocations in them; the rest goes.
-fn move_parts(
-    merged: &mut Merged<'_>,
-    section: SectionId,
-    mut moves: Vec<Move>,
-    size: u64,
-) -> Result<(), ParseError> {
+/// Whether every part has a place of its own in the table.
+fn check_places(merged: &Merged<'_>, moves: &mut [Move], size: u64) -> Result<(), ParseError> {
     moves.sort_by_key(|part| part.to);
     let mut end = 0;
-    for part in &moves {
+    for part in moves {
         let next = part.to.checked_add(part.size);
         if part.to < end || next.is_none_or(|next| next > size) {
             let problem = Problem::Malformed(format!(
@@ -350,47 +340,5 @@ fn move_parts(
         }
         end = part.to + part.size;
     }
-    let row = &mut merged.sections[section];
-    row.content = moved(&row.content, &moves, size);
-    if let Some(native) = &mut row.native {
-        native.content = moved(&native.content, &moves, size);
-    }
-    moves.sort_by_key(|part| part.from);
-    let follow = |relocation: &mut Relocation| {
-        let before = moves.partition_point(|part| part.from <= relocation.offset);
-        let part = before.checked_sub(1).map(|index| moves[index]);
-        let part = part.filter(|part| relocation.offset - part.from < part.size);
-        if let Some(part) = part {
-            relocation.offset = relocation.offset - part.from + part.to;
-        }
-        part.is_some()
-    };
-    row.relocations.retain_mut(follow);
-    if let Some(native) = &mut row.native {
-        native.relocations.retain_mut(follow);
-    }
-    for part in moves {
-        merged.symbols[part.symbol].value = part.to;
-    }
     Ok(())
-}
-
-/// The parts of `content` at their new places, by offset.
-fn moved<'d>(content: &Content<'d>, moves: &[Move], size: u64) -> Content<'d> {
-    let parts = moves.iter().filter_map(|part| {
-        let sources = &content.contributions;
-        let before = sources.partition_point(|source| source.offset <= part.from);
-        let source = sources[before.checked_sub(1)?];
-        let start = (part.from - source.offset) as usize;
-        let data = source.data.get(start..)?;
-        Some(Contribution {
-            offset: part.to,
-            data: data.get(..part.size as usize).unwrap_or(data),
-        })
-    });
-    Content {
-        contributions: parts.collect(),
-        size,
-        align: content.align,
-    }
 }

@@ -115,6 +115,8 @@ impl SectionKind {
 pub(crate) struct Contribution<'d> {
     /// Where in the section.
     pub(crate) offset: u64,
+    /// The alignment that the input asks for.
+    pub(crate) align: u64,
     /// The bytes; empty for sections without bytes.
     pub(crate) data: &'d [u8],
 }
@@ -135,7 +137,11 @@ impl<'d> Content<'d> {
     pub(crate) fn append(&mut self, data: &'d [u8], size: u64, align: u64) -> u64 {
         let offset = self.size.next_multiple_of(align.max(1));
         self.align = self.align.max(align);
-        self.contributions.push(Contribution { offset, data });
+        self.contributions.push(Contribution {
+            offset,
+            align,
+            data,
+        });
         self.size = offset + size;
         offset
     }

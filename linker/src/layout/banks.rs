@@ -1,0 +1,270 @@
+//! The banks of the program's `__constant__` variables, which have a fixed
+//! size.
+//!
+//! The variables of each input stand as its compiler put them, one input
+//! behind the other. Where that is too much, every variable gets another
+//! place.
+
+use crate::cubin::SymbolType;
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::id::{Id as _, SectionId, SymbolId};
+use crate::list_sort::list_sort;
+use crate::merge::{Definition, Merged, Section, SectionKind};
+use crate::options::{Keeping, NullAddress};
+
+use super::moves::{Move, move_parts};
+
+const LIMIT: u64 = 0x10000;
+
+/// How many variables the message names.
+const NAMED: usize = 5;
+
+/// One `__constant__` variable.
+#[derive(Debug, Clone, Copy)]
+struct Variable {
+    symbol: SymbolId,
+    /// The half of the symbol table that lists it.
+    is_local: bool,
+    start: u64,
+    size: u64,
+    /// What its place in its input is a multiple of; it may need less.
+    align: u64,
+}
+
+/// Makes the variables fit, or says that they do not.
+pub(super) fn fit(merged: &mut Merged<'_>, keeping: Keeping, diagnostics: &mut Diagnostics) {
+    for section in too_large(merged) {
+        let variables = variables(merged, section);
+        let bank = match keeping {
+            Keeping::AsNvlink => Some(by_size(&variables, merged.shared_memory.null)),
+            Keeping::Reachable if can_move(merged, section, &variables) => Some(pack(&variables)),
+            Keeping::Reachable => None,
+        };
+        match bank {
+            Some(bank) if bank.size <= LIMIT => {
+                move_parts(merged, section, bank.moves, bank.size);
+                merged.sections[section].content.align = bank.align;
+            }
+            _ => {
+                let size = bank.map_or(merged.sections[section].content.size, |bank| bank.size);
+                diagnostics.push(too_much(merged, variables, size));
+            }
+        }
+    }
+}
+
+/// Says of which banks the inputs have too much.
+pub(super) fn check(merged: &Merged<'_>, diagnostics: &mut Diagnostics) {
+    for section in too_large(merged) {
+        let size = merged.sections[section].content.size;
+        diagnostics.push(too_much(merged, variables(merged, section), size));
+    }
+}
+
+fn too_large(merged: &Merged<'_>) -> Vec<SectionId> {
+    let is_too_large = |section: &Section<'_>| {
+        matches!(section.kind, SectionKind::Constant(_))
+            && section.target.is_none()
+            && section.content.size > LIMIT
+    };
+    let sections = merged.sections.enumerate();
+    sections
+        .filter(|(_, section)| is_too_large(section))
+        .map(|(id, _)| id)
+        .collect()
+}
+
+/// The variables of a bank in the order of the symbol table.
+fn variables(merged: &Merged<'_>, section: SectionId) -> Vec<Variable> {
+    let parts = &merged.sections[section].content.contributions;
+    let locals = merged.locals.iter().map(|&symbol| (symbol, true));
+    let globals = merged.globals.iter().map(|&symbol| (symbol, false));
+    locals
+        .chain(globals)
+        .filter_map(|(symbol, is_local)| {
+            let row = &merged.symbols[symbol];
+            let is_variable =
+                row.definition == Definition::Section(section) && row.kind != SymbolType::SECTION;
+            if !is_variable {
+                return None;
+            }
+            let before = parts.partition_point(|part| part.offset <= row.value);
+            let part = before.checked_sub(1).map(|index| parts[index])?;
+            let place = (row.value - part.offset) | part.align.max(1);
+            Some(Variable {
+                symbol,
+                is_local,
+                start: row.value,
+                size: row.size,
+                align: 1 << place.trailing_zeros(),
+            })
+        })
+        .collect()
+}
+
+/// A bank whose variables have other places.
+struct Bank {
+    moves: Vec<Move>,
+    size: u64,
+    align: u64,
+}
+
+impl Bank {
+    /// An empty bank, whose first byte is at `start`.
+    fn new(start: u64) -> Self {
+        Self {
+            moves: Vec::new(),
+            size: start,
+            align: 1,
+        }
+    }
+
+    fn put(&mut self, variable: &Variable, to: u64, align: u64) {
+        self.moves.push(Move {
+            symbol: variable.symbol,
+            from: variable.start,
+            size: variable.size,
+            to,
+        });
+        self.size = self.size.max(to + variable.size);
+        self.align = self.align.max(align);
+    }
+}
+
+/// nvlink's order: from small to large those of eight bytes and more, then
+/// from large to small the others; the local and weak ones behind them the
+/// other way round. It takes the size of a variable for its alignment (case
+/// `constants_sorted`).
+fn by_size(variables: &[Variable], null: NullAddress) -> Bank {
+    const WORD: u64 = 8;
+    let rank = |variable: &Variable| match (variable.is_local, variable.size) {
+        (false, WORD..) => 0,
+        (false, size) => WORD - size,
+        (true, size) => WORD + 1 + size.min(WORD),
+    };
+    let mut sorted = list_sort(variables.to_vec(), |a, b| a.size <= b.size);
+    sorted.sort_by_key(rank);
+    let mut bank = Bank::new(match null {
+        NullAddress::Used => 0,
+        NullAddress::Reserved => WORD,
+    });
+    for variable in sorted {
+        let align = variable.size.clamp(1, WORD);
+        let to = bank.size.next_multiple_of(align);
+        bank.put(&variable, to, align);
+    }
+    bank
+}
+
+/// Whether the variables are all there is: none lies in another one, and
+/// nothing counts from the start of the bank.
+fn can_move(merged: &Merged<'_>, section: SectionId, variables: &[Variable]) -> bool {
+    let mut sorted = variables.to_vec();
+    sorted.sort_by_key(|variable| variable.start);
+    let is_apart = sorted
+        .windows(2)
+        .all(|pair| pair[0].start + pair[0].size <= pair[1].start);
+    let start = merged.sections[section].symbol;
+    let is_counted_from = |section: &Section<'_>| {
+        let native = section.native.iter().flat_map(|native| &native.relocations);
+        let mut relocations = section.relocations.iter().chain(native);
+        relocations.any(|relocation| relocation.symbol == start)
+    };
+    is_apart && !merged.sections.iter().any(is_counted_from)
+}
+
+/// The strictest alignment first, and in it the largest; what fits into a gap
+/// goes there.
+fn pack(variables: &[Variable]) -> Bank {
+    let mut sorted = variables.to_vec();
+    sorted.sort_by_key(|variable| std::cmp::Reverse((variable.align, variable.size)));
+    let mut bank = Bank::new(0);
+    let mut gaps: Vec<(u64, u64)> = Vec::new();
+    for variable in sorted {
+        let place = |&(start, end): &(u64, u64)| {
+            let to = start.next_multiple_of(variable.align);
+            (to + variable.size <= end).then_some(to)
+        };
+        let found = gaps
+            .iter()
+            .enumerate()
+            .find_map(|(index, gap)| Some((index, place(gap)?)));
+        let to = match found {
+            Some((index, to)) => {
+                let (start, end) = gaps.swap_remove(index);
+                gaps.extend((start < to).then_some((start, to)));
+                let rest = to + variable.size;
+                gaps.extend((rest < end).then_some((rest, end)));
+                to
+            }
+            None => {
+                let to = bank.size.next_multiple_of(variable.align);
+                gaps.extend((bank.size < to).then_some((bank.size, to)));
+                to
+            }
+        };
+        bank.put(&variable, to, variable.align);
+    }
+    bank
+}
+
+fn too_much(merged: &Merged<'_>, mut variables: Vec<Variable>, size: u64) -> Diagnostic {
+    variables.sort_by_key(|variable| std::cmp::Reverse(variable.size));
+    let largest = variables.iter().take(NAMED).map(|variable| {
+        let symbol = &merged.symbols[variable.symbol];
+        let input = symbol.input.map(|id| merged.inputs[id.index()].as_str());
+        (&*symbol.name, variable.size, input.unwrap_or_default())
+    });
+    Diagnostic::too_much_constant(size, LIMIT, largest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Variables of these sizes and alignments, in their order.
+    fn variables(shapes: &[(u64, u64)]) -> Vec<Variable> {
+        let mut start: u64 = 0;
+        let place = |(index, &(size, align))| {
+            start = start.next_multiple_of(align);
+            let variable = Variable {
+                symbol: SymbolId::new(index),
+                is_local: false,
+                start,
+                size,
+                align,
+            };
+            start += size;
+            variable
+        };
+        shapes.iter().enumerate().map(place).collect()
+    }
+
+    fn places(bank: &Bank) -> Vec<u64> {
+        let mut moves = bank.moves.clone();
+        moves.sort_by_key(|part| part.symbol.index());
+        moves.iter().map(|part| part.to).collect()
+    }
+
+    #[test]
+    fn gaps_are_filled() {
+        let bank = pack(&variables(&[
+            (1, 1),
+            (60000, 8),
+            (3, 2),
+            (16, 8192),
+            (17, 16),
+        ]));
+        assert_eq!(places(&bank), [33, 40, 34, 0, 16]);
+        assert_eq!((bank.size, bank.align), (60040, 8192));
+    }
+
+    #[test]
+    fn nvlink_goes_by_size() {
+        let shapes = variables(&[(1, 1), (60000, 8), (3, 2), (16, 8192), (5, 1)]);
+        let bank = by_size(&shapes, NullAddress::Used);
+        assert_eq!(places(&bank), [60030, 16, 60027, 0, 60020]);
+        let bank = by_size(&shapes, NullAddress::Reserved);
+        assert_eq!(places(&bank)[3], 8);
+    }
+}
