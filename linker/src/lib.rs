@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod arch;
+mod arena;
 mod bits;
 mod call_graph;
 mod call_paths;
@@ -37,6 +38,7 @@ mod relocate;
 pub mod report;
 mod write;
 
+use arena::Arena;
 use diagnostic::{Diagnostic, Diagnostics, Severity};
 use options::{ImageKind, Options};
 use read::Object;
@@ -80,6 +82,7 @@ impl Outcome {
 /// object again where the options say so.
 pub fn link(inputs: &[Input<'_>], options: &Options) -> Outcome {
     let mut diagnostics = Diagnostics::default();
+    let arena = Arena::default();
     let mut objects = Vec::with_capacity(inputs.len());
     for input in inputs {
         match Object::parse(input.name, input.data) {
@@ -102,11 +105,16 @@ pub fn link(inputs: &[Input<'_>], options: &Options) -> Outcome {
     }
     let linked = match options.image {
         ImageKind::Executable => {
-            pipeline::link_executable(&objects, options, &mut diagnostics, &mut reports)
+            pipeline::link_executable(&objects, &arena, options, &mut diagnostics, &mut reports)
         }
-        ImageKind::Relocatable(addresses) => {
-            pipeline::link_relocatable(&objects, options, addresses, &mut diagnostics, &mut reports)
-        }
+        ImageKind::Relocatable(addresses) => pipeline::link_relocatable(
+            &objects,
+            &arena,
+            options,
+            addresses,
+            &mut diagnostics,
+            &mut reports,
+        ),
     };
     let image = match linked {
         Ok(image) => image,

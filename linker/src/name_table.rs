@@ -1,6 +1,6 @@
 //! String tables in creation order: equal names once, no suffix sharing.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 /// A string table being filled. It starts with an empty name; adding another
 /// makes a second one, as the empty signature of a kernel whose address is
@@ -12,10 +12,11 @@ pub(crate) struct NameTable<'n> {
 }
 
 impl<'n> NameTable<'n> {
-    pub(crate) fn new() -> Self {
+    /// A table with room for so many names.
+    pub(crate) fn with_room(names: usize) -> Self {
         Self {
             bytes: vec![0],
-            offsets: FxHashMap::default(),
+            offsets: FxHashMap::with_capacity_and_hasher(names, FxBuildHasher),
         }
     }
 

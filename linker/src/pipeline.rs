@@ -1,5 +1,6 @@
 //! The link as a sequence of phases.
 
+use crate::arena::Arena;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::error::ParseError;
 use crate::finalize::{call_graph_text, collect, finalize};
@@ -13,8 +14,9 @@ use crate::report::{self, Reports};
 use crate::write::write;
 
 /// Links relocatable device objects into the image that the driver loads.
-pub(crate) fn link_executable(
-    objects: &[Object<'_>],
+pub(crate) fn link_executable<'d>(
+    objects: &[Object<'d>],
+    arena: &'d Arena,
     options: &Options,
     diagnostics: &mut Diagnostics,
     reports: &mut Reports,
@@ -24,7 +26,7 @@ pub(crate) fn link_executable(
         diagnostics.push(Diagnostic::unified_without_index());
         return Ok(None);
     }
-    let merged = merge(objects, options, diagnostics)?;
+    let merged = merge(objects, arena, options, diagnostics)?;
     if diagnostics.has_errors() {
         return Ok(None);
     }
@@ -37,7 +39,7 @@ pub(crate) fn link_executable(
             diagnostics.push(reason);
         }
     }
-    let laid_out = layout(pruned, options.keeping, diagnostics)?;
+    let laid_out = layout(pruned, arena, options.keeping, diagnostics)?;
     if diagnostics.has_fatal() {
         return Ok(None);
     }
@@ -52,7 +54,7 @@ pub(crate) fn link_executable(
         return Ok(None);
     }
     recode(&mut relocated, options.keeping, options.debug);
-    let finalized = finalize(relocated, options, diagnostics);
+    let finalized = finalize(relocated, arena, options, diagnostics);
     if diagnostics.has_errors() {
         return Ok(None);
     }
@@ -61,14 +63,15 @@ pub(crate) fn link_executable(
 
 /// Joins relocatable device objects into one. Undefined names are no errors
 /// here, and nothing is left out.
-pub(crate) fn link_relocatable(
-    objects: &[Object<'_>],
+pub(crate) fn link_relocatable<'d>(
+    objects: &[Object<'d>],
+    arena: &'d Arena,
     options: &Options,
     addresses: EarlyAddresses,
     diagnostics: &mut Diagnostics,
     reports: &mut Reports,
 ) -> Result<Option<Vec<u8>>, ParseError> {
-    let merged = merge(objects, options, diagnostics)?;
+    let merged = merge(objects, arena, options, diagnostics)?;
     if diagnostics.has_errors() {
         return Ok(None);
     }
@@ -76,7 +79,7 @@ pub(crate) fn link_relocatable(
     if diagnostics.has_errors() {
         return Ok(None);
     }
-    let laid_out = layout_relocatable(pruned, addresses, options.debug, diagnostics);
+    let laid_out = layout_relocatable(pruned, arena, addresses, options.debug, diagnostics);
     if diagnostics.has_errors() {
         return Ok(None);
     }
@@ -85,6 +88,6 @@ pub(crate) fn link_relocatable(
     }
     let mut relocated = relocate(laid_out, options.keeping, diagnostics)?;
     recode(&mut relocated, options.keeping, options.debug);
-    let finalized = collect(relocated, options.verbose, diagnostics);
+    let finalized = collect(relocated, arena, options.verbose, diagnostics);
     Ok(Some(write(&finalized, &options.tool_record)))
 }

@@ -1,7 +1,8 @@
 //! `EXTERNS` records: which functions the driver must still provide.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
+use crate::arena::Arena;
 use crate::bits::Bits;
 use crate::cubin::{Format, InfoCode, SymbolOther};
 use crate::id::{FunctionId, IdVec, SymbolId};
@@ -15,6 +16,7 @@ use super::inherit;
 /// lone kernel gets those of all live functions, reached or not.
 pub(super) fn distribute<'d>(
     pruned: &Pruned<'d>,
+    arena: &'d Arena,
     records: &mut IdVec<FunctionId, Vec<InfoRecord<'d>>>,
 ) {
     let has_externs = |list: &Vec<InfoRecord<'_>>| list.iter().any(|r| r.code == InfoCode::EXTERNS);
@@ -23,7 +25,7 @@ pub(super) fn distribute<'d>(
     }
     let entries: Vec<FunctionId> = pruned.entries().collect();
     if let [lone] = entries[..] {
-        give_all(pruned, records, lone);
+        give_all(pruned, arena, records, lone);
         return;
     }
     let mut entry_number = IdVec::filled(&pruned.merged.functions, None);
@@ -34,39 +36,46 @@ pub(super) fn distribute<'d>(
         |f| entry_number[f].map_or_else(Bits::default, Bits::one),
         Bits::join,
     );
+    let mut gained: Vec<Vec<SymbolId>> = vec![Vec::new(); entries.len()];
     // Which kernels got a list already: most functions hand over the same.
-    let mut given: HashMap<Vec<SymbolId>, Bits> = HashMap::new();
+    let mut given: FxHashMap<Vec<SymbolId>, Bits> = FxHashMap::default();
     for function in inherit::described(pruned) {
         if pruned.merged.functions[function].is_entry {
             continue;
         }
-        let missing = keep_external(pruned, &mut records[function]);
+        let missing = keep_external(pruned, arena, &mut records[function]);
         if !missing.is_empty() {
             let given = given.entry(missing.clone()).or_default();
             for number in reaching[function].iter_without(given) {
-                add(&mut records[entries[number]], &missing);
+                for &symbol in &missing {
+                    if !gained[number].contains(&symbol) {
+                        gained[number].push(symbol);
+                    }
+                }
             }
             given.join(&reaching[function]);
         }
     }
     // A record that names only defined functions goes if nothing came in.
-    for entry in entries {
-        keep_external(pruned, &mut records[entry]);
+    for (entry, gained) in entries.into_iter().zip(gained) {
+        add(arena, &mut records[entry], &gained);
+        keep_external(pruned, arena, &mut records[entry]);
     }
 }
 
 /// Gives a lone kernel what all functions with it lack, the last first, in a
 /// new record at the end. Its own record stays where it is if nothing came in
 /// (cases `externs_one_kernel` and `externs_lone_order`).
-fn give_all(
-    pruned: &Pruned<'_>,
-    records: &mut IdVec<FunctionId, Vec<InfoRecord<'_>>>,
+fn give_all<'d>(
+    pruned: &Pruned<'d>,
+    arena: &'d Arena,
+    records: &mut IdVec<FunctionId, Vec<InfoRecord<'d>>>,
     lone: FunctionId,
 ) {
     let mut own = 0;
     let mut all = Vec::new();
     for function in inherit::described(pruned) {
-        let missing = keep_external(pruned, &mut records[function]);
+        let missing = keep_external(pruned, arena, &mut records[function]);
         if function == lone {
             own = missing.len();
         }
@@ -79,24 +88,28 @@ fn give_all(
     if all.len() > own {
         let list = &mut records[lone];
         list.retain(|record| record.code != InfoCode::EXTERNS);
-        list.push(record(all));
+        list.push(record(arena.list(&all)));
     }
 }
 
 /// Drops defined functions other than kernels, which are launched and not
 /// called, and records without any other. Says which are left.
-pub(super) fn keep_external(
-    pruned: &Pruned<'_>,
-    records: &mut Vec<InfoRecord<'_>>,
+pub(super) fn keep_external<'d>(
+    pruned: &Pruned<'d>,
+    arena: &'d Arena,
+    records: &mut Vec<InfoRecord<'d>>,
 ) -> Vec<SymbolId> {
     let mut left = Vec::new();
     records.retain_mut(|record| match &mut record.payload {
         Payload::Symbols(symbols) => {
-            symbols.retain(|&s| {
+            let missing = left.len();
+            left.extend(symbols.iter().copied().filter(|&s| {
                 let symbol = &pruned.merged.symbols[s];
                 symbol.definition == Definition::Undefined || symbol.other.has(SymbolOther::ENTRY)
-            });
-            left.extend_from_slice(symbols);
+            }));
+            if left.len() - missing < symbols.len() {
+                *symbols = arena.list(&left[missing..]);
+            }
             !symbols.is_empty()
         }
         Payload::Head(_) | Payload::Bytes(_) | Payload::Symbol(..) => true,
@@ -104,21 +117,22 @@ pub(super) fn keep_external(
     left
 }
 
-fn add(records: &mut Vec<InfoRecord<'_>>, missing: &[SymbolId]) {
+fn add<'d>(arena: &'d Arena, records: &mut Vec<InfoRecord<'d>>, missing: &[SymbolId]) {
+    if missing.is_empty() {
+        return;
+    }
     for record in records.iter_mut() {
         if let Payload::Symbols(symbols) = &mut record.payload {
-            for symbol in missing {
-                if !symbols.contains(symbol) {
-                    symbols.push(*symbol);
-                }
-            }
+            let is_new = |symbol: &&SymbolId| !symbols.contains(symbol);
+            let more: Vec<SymbolId> = missing.iter().filter(is_new).copied().collect();
+            *symbols = arena.list(&[symbols, &more[..]].concat());
             return;
         }
     }
-    records.push(record(missing.to_vec()));
+    records.push(record(arena.list(missing)));
 }
 
-fn record<'d>(symbols: Vec<SymbolId>) -> InfoRecord<'d> {
+fn record(symbols: &[SymbolId]) -> InfoRecord<'_> {
     InfoRecord {
         format: Format::Sized,
         code: InfoCode::EXTERNS,

@@ -1,7 +1,6 @@
 //! `AT_ENTRY_FRAGMENTS` records: sets of numbers that only kernels keep.
 
-use std::borrow::Cow;
-
+use crate::arena::Arena;
 use crate::cubin::{Format, InfoCode};
 use crate::id::{FunctionId, IdVec};
 use crate::merge::{InfoRecord, Payload};
@@ -15,6 +14,7 @@ use super::records::put;
 /// in its turn (case `fragments`).
 pub(super) fn collect<'d>(
     pruned: &Pruned<'d>,
+    arena: &'d Arena,
     records: &mut IdVec<FunctionId, Vec<InfoRecord<'d>>>,
 ) {
     let described = inherit::described(pruned);
@@ -45,13 +45,13 @@ pub(super) fn collect<'d>(
             }
         }
         if !all.is_empty() {
-            let bytes = all.iter().flat_map(|word| word.to_le_bytes());
+            let bytes: Vec<[u8; 4]> = all.iter().map(|word| word.to_le_bytes()).collect();
             put(
                 &mut records[entry],
                 InfoRecord {
                     format: Format::Sized,
                     code: InfoCode::AT_ENTRY_FRAGMENTS,
-                    payload: Payload::Bytes(Cow::Owned(bytes.collect())),
+                    payload: Payload::Bytes(arena.list(bytes.as_flattened())),
                 },
             );
         }

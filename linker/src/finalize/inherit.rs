@@ -140,17 +140,26 @@ pub(super) fn described(pruned: &Pruned<'_>) -> Vec<FunctionId> {
     functions
 }
 
+/// The codes of the records that each kernel brings.
+pub(super) fn own_codes(
+    pruned: &Pruned<'_>,
+    records: &IdVec<FunctionId, Vec<InfoRecord<'_>>>,
+) -> Vec<(FunctionId, Vec<InfoCode>)> {
+    let codes = |entry| records[entry].iter().map(|record| record.code).collect();
+    let entries = pruned.starts().into_iter();
+    entries.map(|entry| (entry, codes(entry))).collect()
+}
+
 /// Puts what kernels took over into the order in which it came: function by
 /// function, and each function's records in the order of its input (case
-/// `inherit_order`). `own` counts the records that each kernel
+/// `inherit_order`). `own` are the records that each kernel
 /// brought. A lone kernel has an order of its own, see [`INHERITED`].
 pub(super) fn sort_by_arrival(
     pruned: &Pruned<'_>,
-    own: &IdVec<FunctionId, Vec<InfoCode>>,
+    own: Vec<(FunctionId, Vec<InfoCode>)>,
     records: &mut IdVec<FunctionId, Vec<InfoRecord<'_>>>,
 ) {
-    let entries = pruned.starts();
-    if entries.len() < 2 {
+    if own.len() < 2 {
         return;
     }
     let is_handed_over = |code: &InfoCode| {
@@ -158,8 +167,8 @@ pub(super) fn sort_by_arrival(
     };
     let mut order = described(pruned);
     order.retain(|&function| !pruned.merged.functions[function].is_entry);
-    for entry in entries {
-        let (own, list) = (&own[entry], &mut records[entry]);
+    for (entry, own) in own {
+        let list = &mut records[entry];
         if list.iter().filter(|r| !own.contains(&r.code)).count() < 2 {
             continue;
         }

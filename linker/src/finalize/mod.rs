@@ -12,6 +12,7 @@ mod records;
 mod registers;
 mod report;
 
+use crate::arena::Arena;
 use crate::demangle::readable;
 use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
 use crate::id::{FunctionId, IdVec, PrototypeId, SymbolId};
@@ -51,6 +52,7 @@ pub(crate) enum Edge {
 /// Computes the records and makes the sections that hold the call graph.
 pub(crate) fn finalize<'d>(
     mut relocated: Relocated<'d>,
+    arena: &'d Arena,
     options: &Options,
     diagnostics: &mut Diagnostics,
 ) -> Finalized<'d> {
@@ -84,15 +86,12 @@ pub(crate) fn finalize<'d>(
         diagnostics.push(call_graph_text(pruned, names));
     }
     registers::check(pruned, options.call_graph, diagnostics);
-    let module_records = records::module(pruned, &stacks);
-    let mut own_codes = IdVec::new();
-    for list in function_records.iter() {
-        own_codes.push(list.iter().map(|record| record.code).collect());
-    }
+    let module_records = records::module(pruned, arena, &stacks);
+    let own_codes = inherit::own_codes(pruned, &function_records);
     records::propagate(pruned, &stacks, &mut function_records);
-    externs::distribute(pruned, &mut function_records);
-    fragments::collect(pruned, &mut function_records);
-    inherit::sort_by_arrival(pruned, &own_codes, &mut function_records);
+    externs::distribute(pruned, arena, &mut function_records);
+    fragments::collect(pruned, arena, &mut function_records);
+    inherit::sort_by_arrival(pruned, own_codes, &mut function_records);
     let counted = barriers::record(pruned, options.keeping, &mut function_records);
     inherit::join_slots(pruned, &mut function_records);
     if options.verbose {
@@ -128,15 +127,16 @@ pub(crate) fn finalize<'d>(
 /// Puts the records of the inputs together; a later link computes the rest.
 pub(crate) fn collect<'d>(
     relocated: Relocated<'d>,
+    arena: &'d Arena,
     verbose: bool,
     diagnostics: &mut Diagnostics,
 ) -> Finalized<'d> {
     let pruned = &relocated.laid_out.pruned;
     let mut function_records = records::in_output_order(pruned);
     for records in function_records.iter_mut() {
-        externs::keep_external(pruned, records);
+        externs::keep_external(pruned, arena, records);
     }
-    let module_records: Vec<_> = pruned.merged.records.iter().rev().cloned().collect();
+    let module_records: Vec<_> = pruned.merged.records.iter().rev().copied().collect();
     if verbose {
         let stacks = IdVec::new();
         report::report(

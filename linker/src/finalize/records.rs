@@ -1,7 +1,6 @@
 //! Attribute records: their order, and what kernels inherit.
 
-use std::borrow::Cow;
-
+use crate::arena::Arena;
 use crate::cubin::{Format, InfoCode};
 use crate::id::{FunctionId, IdVec, SymbolId};
 use crate::merge::{InfoRecord, Payload};
@@ -16,7 +15,7 @@ const UNBOUNDED: u32 = u32::MAX;
 pub(super) fn in_output_order<'d>(pruned: &Pruned<'d>) -> IdVec<FunctionId, Vec<InfoRecord<'d>>> {
     let mut records = IdVec::new();
     for function in pruned.merged.functions.iter() {
-        records.push(function.records.iter().rev().cloned().collect());
+        records.push(function.records.iter().rev().copied().collect());
     }
     records
 }
@@ -82,6 +81,7 @@ pub(crate) fn own_registers(pruned: &Pruned<'_>) -> IdVec<FunctionId, u32> {
 /// registers of kernels raised to what they call; then the stack sizes.
 pub(super) fn module<'d>(
     pruned: &Pruned<'d>,
+    arena: &'d Arena,
     stacks: &IdVec<FunctionId, Option<u64>>,
 ) -> Vec<InfoRecord<'d>> {
     let own = own_registers(pruned);
@@ -89,18 +89,17 @@ pub(super) fn module<'d>(
         .graph
         .over_callees(|f| own[f], |sum: &mut u32, own| *sum = (*sum).max(*own));
     let mut records = Vec::with_capacity(pruned.merged.records.len());
-    for record in pruned.merged.records.iter().rev() {
+    for &(mut record) in pruned.merged.records.iter().rev() {
         let subject = record.subject();
         if subject.is_some_and(|symbol| !pruned.live.symbols[symbol]) {
             continue;
         }
-        let mut record = record.clone();
         if record.code == InfoCode::REGCOUNT
             && let Some(symbol) = subject
             && let Some(function) = pruned.merged.symbols[symbol].function
             && pruned.merged.functions[function].is_entry
         {
-            record.payload = number(symbol, registers[function]);
+            record.payload = number(arena, symbol, registers[function]);
         }
         records.push(record);
     }
@@ -114,14 +113,14 @@ pub(super) fn module<'d>(
         records.push(InfoRecord {
             format: Format::Sized,
             code: InfoCode::MIN_STACK_SIZE,
-            payload: number(pruned.merged.functions[entry].symbol, bytes),
+            payload: number(arena, pruned.merged.functions[entry].symbol, bytes),
         });
     }
     records
 }
 
-fn number<'d>(symbol: SymbolId, number: u32) -> Payload<'d> {
-    Payload::Symbol(symbol, Cow::Owned(number.to_le_bytes().to_vec()))
+fn number(arena: &Arena, symbol: SymbolId, number: u32) -> Payload<'_> {
+    Payload::Symbol(symbol, arena.list(&number.to_le_bytes()))
 }
 
 /// The position each symbol has, relative to others, in the symbol table.
@@ -140,6 +139,7 @@ pub(super) fn propagate<'d>(
     stacks: &IdVec<FunctionId, Option<u64>>,
     records: &mut IdVec<FunctionId, Vec<InfoRecord<'d>>>,
 ) {
+    const SIZE: [u8; 4] = UNBOUNDED.to_le_bytes();
     for entry in pruned.entries() {
         if stacks[entry].is_none() {
             put(
@@ -147,7 +147,7 @@ pub(super) fn propagate<'d>(
                 InfoRecord {
                     format: Format::Sized,
                     code: InfoCode::CRS_STACK_SIZE,
-                    payload: Payload::Bytes(Cow::Owned(UNBOUNDED.to_le_bytes().to_vec())),
+                    payload: Payload::Bytes(&SIZE),
                 },
             );
         }

@@ -7,6 +7,7 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::arena::Arena;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::id::{FunctionId, SectionId};
 use crate::merge::{Content, Contribution, Relocation, Section, SectionKind};
@@ -18,13 +19,13 @@ use super::shared::Visibility;
 
 /// Moves the constants of each device function, the one merged last first
 /// (case `ocg_functions`). Says where the last ones are that no symbol leads to.
-pub(super) fn layout(pruned: &mut Pruned<'_>) -> u64 {
-    let unnamed = place(pruned);
+pub(super) fn layout<'d>(pruned: &mut Pruned<'d>, arena: &'d Arena) -> u64 {
+    let unnamed = place(pruned, arena);
     forget_lost(pruned);
     unnamed
 }
 
-fn place(pruned: &mut Pruned<'_>) -> u64 {
+fn place<'d>(pruned: &mut Pruned<'d>, arena: &'d Arena) -> u64 {
     let moved: Vec<SectionId> = pruned
         .merged
         .sections
@@ -38,7 +39,7 @@ fn place(pruned: &mut Pruned<'_>) -> u64 {
     }
     let kernels: Vec<FunctionId> = pruned.entries().collect();
     let seen_by = Visibility::new(pruned, &kernels);
-    let mut banks = Banks::new(pruned);
+    let mut banks = Banks::new(pruned, arena);
     for section in moved.into_iter().rev() {
         let Some(function) = function_of(pruned, section) else {
             continue;
@@ -124,14 +125,15 @@ fn function_of(pruned: &Pruned<'_>, section: SectionId) -> Option<FunctionId> {
 }
 
 /// The banks of the kernels.
-struct Banks {
+struct Banks<'d> {
+    arena: &'d Arena,
     of_kernel: FxHashMap<(FunctionId, SectionKind), SectionId>,
     /// The sections for their relocations.
     relocations: FxHashMap<SectionId, SectionId>,
 }
 
-impl Banks {
-    fn new(pruned: &Pruned<'_>) -> Self {
+impl<'d> Banks<'d> {
+    fn new(pruned: &Pruned<'_>, arena: &'d Arena) -> Self {
         let sections = &pruned.merged.sections;
         let of_kernel = sections
             .enumerate()
@@ -144,6 +146,7 @@ impl Banks {
             .filter_map(|(id, section)| Some((section.target?, id)))
             .collect();
         Self {
+            arena,
             of_kernel,
             relocations,
         }
@@ -157,7 +160,7 @@ impl Banks {
     }
 
     /// The bank of a kernel that takes what `section` holds, made if need be.
-    fn of(&mut self, pruned: &mut Pruned<'_>, kernel: FunctionId, section: SectionId) -> SectionId {
+    fn of(&mut self, pruned: &mut Pruned<'d>, kernel: FunctionId, section: SectionId) -> SectionId {
         let row = &pruned.merged.sections[section];
         let (kind, flags) = (row.kind, row.flags | SHF_INFO_LINK);
         if let Some(&bank) = self.of_kernel.get(&(kernel, kind)) {
@@ -173,10 +176,10 @@ impl Banks {
             return bank;
         }
         let functions = &pruned.merged.functions;
-        let name_of = |f: FunctionId| &*pruned.merged.symbols[functions[f].symbol].name;
+        let name_of = |f: FunctionId| pruned.merged.symbols[functions[f].symbol].name;
         let own_name = function_of(pruned, section).map_or("", name_of);
-        let prefix = row.name.strip_suffix(own_name).unwrap_or(&row.name);
-        let name = format!("{prefix}{}", name_of(kernel));
+        let prefix = row.name.strip_suffix(own_name).unwrap_or(row.name);
+        let name = self.arena.name(&[prefix, name_of(kernel)]);
         let code = functions[kernel].text;
         let bank = pruned.add_section(name, kind, flags, 1, code);
         self.of_kernel.insert((kernel, kind), bank);
@@ -184,15 +187,15 @@ impl Banks {
     }
 
     /// Makes the sections for the relocations of banks that lack them.
-    fn relocate(&mut self, pruned: &mut Pruned<'_>, banks: &[SectionId]) {
+    fn relocate(&mut self, pruned: &mut Pruned<'d>, banks: &[SectionId]) {
         for &bank in banks {
             self.relocations.entry(bank).or_insert_with(|| {
-                let bank_name = pruned.merged.sections[bank].name.clone();
-                let (name, flags) = (format!(".rela{bank_name}"), 0x40);
+                let bank_name = pruned.merged.sections[bank].name;
+                let (name, flags) = (self.arena.name(&[".rela", bank_name]), 0x40);
                 let section = pruned.add_section(name, SectionKind::Rela, flags, 8, Some(bank));
                 let records = pruned.merged.resolved_relocations == ResolvedRelocations::Recorded;
                 if records && pruned.merged.target.has_mercury() {
-                    let name = format!(".nv.resolvedrela{bank_name}");
+                    let name = self.arena.name(&[".nv.resolvedrela", bank_name]);
                     pruned.add_section(name, SectionKind::ResolvedRela, flags, 8, Some(bank));
                 }
                 section

@@ -10,6 +10,7 @@ mod textures;
 mod unified;
 
 use crate::arch::reserved;
+use crate::arena::Arena;
 use crate::diagnostic::Diagnostics;
 use crate::error::ParseError;
 use crate::id::SectionId;
@@ -37,6 +38,7 @@ pub(crate) struct LaidOut<'d> {
 /// shared memory.
 pub(crate) fn layout<'d>(
     mut pruned: Pruned<'d>,
+    arena: &'d Arena,
     keeping: Keeping,
     diagnostics: &mut Diagnostics,
 ) -> Result<LaidOut<'d>, ParseError> {
@@ -44,13 +46,13 @@ pub(crate) fn layout<'d>(
     unified::arrange(&mut pruned, keeping)?;
     pruned.add_section(".nv.callgraph", SectionKind::CallGraph, 0, 4, None);
     pruned.add_section(".nv.prototype", SectionKind::Prototype, 0, 4, None);
-    let shared = shared::layout(&mut pruned, keeping, diagnostics);
+    let shared = shared::layout(&mut pruned, arena, keeping, diagnostics);
     banks::fit(&mut pruned.merged, keeping, diagnostics);
     fill_in_constants_size(&mut pruned);
-    let texture_slots = textures::layout(&mut pruned);
+    let texture_slots = textures::layout(&mut pruned, arena);
     // The banks that the compiler's constants demand come between the sections
     // that every link makes (case `ocg_late`).
-    let null_value = constants::layout(&mut pruned);
+    let null_value = constants::layout(&mut pruned, arena);
     constants::check(&pruned, diagnostics);
     if !pruned.merged.target.has_mercury() {
         pruned.add_section(".nv.rel.action", SectionKind::RelocAction, 0, 8, None);
@@ -67,6 +69,7 @@ pub(crate) fn layout<'d>(
 /// no later link can merge any more.
 pub(crate) fn layout_relocatable<'d>(
     mut pruned: Pruned<'d>,
+    arena: &'d Arena,
     addresses: EarlyAddresses,
     debug: DebugLevel,
     diagnostics: &mut Diagnostics,
@@ -81,7 +84,7 @@ pub(crate) fn layout_relocatable<'d>(
     }
     pruned.add_section(".nv.callgraph", SectionKind::CallGraph, 0, 4, None);
     pruned.add_section(".nv.prototype", SectionKind::Prototype, 0, 4, None);
-    let shared = relocatable::list_shared(&mut pruned, addresses, debug);
+    let shared = relocatable::list_shared(&mut pruned, arena, addresses, debug);
     LaidOut {
         pruned,
         shared,

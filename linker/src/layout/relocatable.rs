@@ -6,6 +6,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::arena::Arena;
 use crate::cubin::{Binding, SymbolOther, SymbolType};
 use crate::id::{FunctionId, SectionId, SymbolId};
 use crate::merge::{Definition, Section, SectionKind, SharedHome, Symbol};
@@ -20,8 +21,9 @@ const INSTANCE: &str = "externsharedinstance";
 
 /// Makes a symbol of every variable, and its section as large as it needs to
 /// be for all that lie there.
-pub(super) fn list_shared(
-    pruned: &mut Pruned<'_>,
+pub(super) fn list_shared<'d>(
+    pruned: &mut Pruned<'d>,
+    arena: &'d Arena,
     addresses: EarlyAddresses,
     debug: DebugLevel,
 ) -> SharedLayout {
@@ -57,7 +59,7 @@ pub(super) fn list_shared(
     }
     match addresses {
         EarlyAddresses::Leave => {}
-        EarlyAddresses::Fill => fill_dynamic(pruned, module, debug, &mut layout),
+        EarlyAddresses::Fill => fill_dynamic(pruned, arena, module, debug, &mut layout),
     }
     // A section that would not be larger than its alignment is as much larger;
     // ptxas does so, too.
@@ -82,8 +84,9 @@ fn listed(section: SectionId, value: u64) -> Listed {
 /// nvlink gives each kernel whose own code uses dynamic shared memory a symbol
 /// for the start of it, and takes it to start at 0 in device functions. For
 /// debuggers it starts at one place in all of them (case `relocatable_shared`).
-fn fill_dynamic(
-    pruned: &mut Pruned<'_>,
+fn fill_dynamic<'d>(
+    pruned: &mut Pruned<'d>,
+    arena: &'d Arena,
     module: Option<SectionId>,
     debug: DebugLevel,
     layout: &mut SharedLayout,
@@ -146,7 +149,7 @@ fn fill_dynamic(
             DebugLevel::Symbols => None,
             DebugLevel::None | DebugLevel::Code => Some(add_instance(pruned)),
         };
-        let shared = shared_section(pruned, kernel, code);
+        let shared = shared_section(pruned, arena, kernel, code);
         let content = &mut pruned.merged.sections[shared].content;
         content.align = content.align.max(DYNAMIC_ALIGN);
         content.size = content.size.max(first).next_multiple_of(DYNAMIC_ALIGN);
@@ -194,7 +197,12 @@ fn fill_dynamic(
 
 /// The section of a kernel's shared memory. A kernel that the command line
 /// leaves out has none from the start.
-fn shared_section(pruned: &mut Pruned<'_>, kernel: FunctionId, code: SectionId) -> SectionId {
+fn shared_section<'d>(
+    pruned: &mut Pruned<'d>,
+    arena: &'d Arena,
+    kernel: FunctionId,
+    code: SectionId,
+) -> SectionId {
     let merged = &pruned.merged;
     let function = &merged.functions[kernel];
     let is_own = |s: &Section<'_>| s.kind == SectionKind::Shared && s.target == Some(code);
@@ -202,13 +210,16 @@ fn shared_section(pruned: &mut Pruned<'_>, kernel: FunctionId, code: SectionId) 
         let own = merged.sections.enumerate().find(|(_, s)| is_own(s));
         own.map(|(id, _)| id)
     });
-    let name = format!(".nv.shared.{}", merged.symbols[function.symbol].name);
-    known.unwrap_or_else(|| pruned.add_section(name, SectionKind::Shared, 0x43, 1, Some(code)))
+    let name = merged.symbols[function.symbol].name;
+    known.unwrap_or_else(|| {
+        let name = arena.name(&[".nv.shared.", name]);
+        pruned.add_section(name, SectionKind::Shared, 0x43, 1, Some(code))
+    })
 }
 
 fn add_instance(pruned: &mut Pruned<'_>) -> SymbolId {
     let symbol = pruned.merged.symbols.push(Symbol {
-        name: INSTANCE.into(),
+        name: INSTANCE,
         kind: SymbolType::CUDA_OBJECT,
         binding: Binding::WEAK,
         other: SymbolOther(SymbolOther::SHARED | 1),

@@ -8,6 +8,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::arch::{Family, reserved};
+use crate::arena::Arena;
 use crate::bits::Bits;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::id::{FunctionId, IdVec, SectionId, SymbolId};
@@ -64,8 +65,9 @@ impl KernelView {
 }
 
 /// Lays shared memory out for every kernel, dead ones included.
-pub(super) fn layout(
-    pruned: &mut Pruned<'_>,
+pub(super) fn layout<'d>(
+    pruned: &mut Pruned<'d>,
+    arena: &'d Arena,
     keeping: Keeping,
     diagnostics: &mut Diagnostics,
 ) -> SharedLayout {
@@ -149,7 +151,7 @@ pub(super) fn layout(
     }
     for (view, &kernel) in views.iter_mut().zip(&kernels) {
         if pruned.merged.functions[kernel].shared.is_none() && view.is_used() {
-            add_section(pruned, kernel);
+            add_section(pruned, arena, kernel);
         }
         place_own(pruned, kernel, view, &mut layout);
         if !common.is_empty() {
@@ -257,9 +259,9 @@ fn left_out(pruned: &mut Pruned<'_>) -> Vec<FunctionId> {
 }
 
 /// Gives the slot of a unified function shared memory as kernels have it.
-fn add_section(pruned: &mut Pruned<'_>, slot: FunctionId) {
+fn add_section<'d>(pruned: &mut Pruned<'d>, arena: &'d Arena, slot: FunctionId) {
     let function = &pruned.merged.functions[slot];
-    let name = format!(".nv.shared.{}", pruned.merged.symbols[function.symbol].name);
+    let name = arena.name(&[".nv.shared.", pruned.merged.symbols[function.symbol].name]);
     let text = function.text;
     let section = pruned.add_section(name, SectionKind::Shared, 0x43, 1, text);
     pruned.merged.functions[slot].shared = Some(section);

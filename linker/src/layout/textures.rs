@@ -8,6 +8,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::arch::relocation::RelocationType;
+use crate::arena::Arena;
 use crate::cubin::SymbolType;
 use crate::id::{FunctionId, SectionId, SymbolId};
 use crate::list_sort::list_sort;
@@ -64,7 +65,7 @@ enum Bank {
 
 /// Gives every reference of the program, used or not, a slot in every kernel
 /// that reaches code with one (cases `texture_slots` and `texture_users`).
-pub(super) fn layout(pruned: &mut Pruned<'_>) -> TextureSlots {
+pub(super) fn layout<'d>(pruned: &mut Pruned<'d>, arena: &'d Arena) -> TextureSlots {
     let references = references(pruned);
     let kernels = kernels(pruned);
     if references.is_empty() {
@@ -89,7 +90,7 @@ pub(super) fn layout(pruned: &mut Pruned<'_>) -> TextureSlots {
                 section.content.size = start + SLOT * slots.len() as u64;
                 section.relocations.extend(handles);
             }
-            Bank::ToBeMade => make_bank(pruned, kernel.function, &slots, start),
+            Bank::ToBeMade => make_bank(pruned, arena, kernel.function, &slots, start),
         }
     }
     TextureSlots {
@@ -100,15 +101,21 @@ pub(super) fn layout(pruned: &mut Pruned<'_>) -> TextureSlots {
 
 /// Makes the bank of handles of a kernel. Its native twin is bank 0, and has
 /// the parameters before the handles.
-fn make_bank(pruned: &mut Pruned<'_>, kernel: FunctionId, slots: &[(SymbolId, u64)], start: u64) {
+fn make_bank<'d>(
+    pruned: &mut Pruned<'d>,
+    arena: &'d Arena,
+    kernel: FunctionId,
+    slots: &[(SymbolId, u64)],
+    start: u64,
+) {
     const FLAGS: u64 = 0x42;
     let row = &pruned.merged.functions[kernel];
     let Some(ParameterBank::Native(parameters)) = row.native.parameters else {
         return;
     };
-    let name = &pruned.merged.symbols[row.symbol].name;
-    let name = format!(".nv.constant.entry_image_header_indices.{name}");
-    let relocations_name = format!(".rela{name}");
+    let name = pruned.merged.symbols[row.symbol].name;
+    let name = arena.name(&[".nv.constant.entry_image_header_indices.", name]);
+    let relocations_name = arena.name(&[".rela", name]);
     let code = row.text;
     let bank = pruned.add_section(name, HANDLES, FLAGS, SLOT, code);
     // The symbol of the relocations comes before the bank's own.
@@ -126,7 +133,7 @@ fn make_bank(pruned: &mut Pruned<'_>, kernel: FunctionId, slots: &[(SymbolId, u6
     let section = &mut pruned.merged.sections[bank];
     section.content.size = size;
     section.relocations = handles;
-    section.native = Some(native);
+    section.native = Some(Box::new(native));
     pruned.merged.functions[kernel].native.parameters = Some(ParameterBank::Twin(bank));
 }
 

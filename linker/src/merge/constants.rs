@@ -60,13 +60,14 @@ impl<'d> Merger<'d, '_> {
         current: &mut Current<'_, 'd>,
         symbol: &Symbol<'d>,
         placed: Placed,
-    ) -> Option<String> {
+    ) -> Option<&'d str> {
         let section = &self.merged.sections[placed.section];
         let is_counted =
             symbol.other == PLACE_NAME && section.kind == SectionKind::Constant(OPTIMIZER_BANK);
         is_counted.then(|| {
             current.counted_constants += 1;
-            format!("{}.{}", section.name, current.counted_constants)
+            let number = current.counted_constants.to_string();
+            self.arena.name(&[section.name, ".", &number])
         })
     }
 
@@ -116,14 +117,14 @@ impl<'d> Merger<'d, '_> {
         {
             return self.section(input.name, kind, flags, 1, target);
         }
-        let key = (input.name.into(), target);
+        let key = (input.name, target);
         if let Some(&section) = self.moved_sections.get(&key) {
             return section;
         }
-        let section = self.new_section(input.name.into(), kind, flags, 1, target);
+        let section = self.new_section(input.name, kind, flags, 1, target);
         self.merged.locals.pop();
         self.merged.sections[section].is_moved = true;
-        self.section_keys.entry(key.clone()).or_insert(section);
+        self.section_keys.entry(key).or_insert(section);
         self.moved_sections.insert(key, section);
         section
     }

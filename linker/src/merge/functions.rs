@@ -131,13 +131,7 @@ impl<'d> Merger<'d, '_> {
             true => SectionKind::Stubs,
             false => SectionKind::Text,
         };
-        let section = self.new_section(
-            input.name.into(),
-            kind,
-            text_flags(&input),
-            input.align,
-            None,
-        );
+        let section = self.new_section(input.name, kind, text_flags(&input), input.align, None);
         self.merged.sections[section]
             .content
             .append(input.data, input.size, input.align);
@@ -158,22 +152,11 @@ impl<'d> Merger<'d, '_> {
         merged.definition = Definition::Section(section);
         self.merged.functions[function].text = Some(section);
         if symbol.other.has(SymbolOther::ENTRY) && self.is_kernel(symbol.name) {
-            let name = symbol.name;
             let target = Some(section);
-            let info = self.section(
-                format!(".nv.info.{name}"),
-                SectionKind::Info,
-                0x40,
-                4,
-                target,
-            );
-            let shared = self.section(
-                format!(".nv.shared.{name}"),
-                SectionKind::Shared,
-                0x43,
-                1,
-                target,
-            );
+            let name = self.arena.name(&[".nv.info.", symbol.name]);
+            let info = self.section(name, SectionKind::Info, 0x40, 4, target);
+            let name = self.arena.name(&[".nv.shared.", symbol.name]);
+            let shared = self.section(name, SectionKind::Shared, 0x43, 1, target);
             let row = &mut self.merged.functions[function];
             row.is_entry = true;
             row.info = Some(info);

@@ -1,7 +1,5 @@
 //! Attribute records: whom they are about, and which ones are kept.
 
-use std::borrow::Cow;
-
 use crate::cubin::{Format, InfoCode, InfoRecord as FileRecord, InfoRecords, SymbolType};
 use crate::error::{ParseError, Problem};
 use crate::id::SymbolId;
@@ -45,13 +43,14 @@ impl<'d> Merger<'d, '_> {
         {
             let text = self.merged.functions[function].text;
             // In objects of CUDA 12, those of slots are named after the section.
-            let name = &self.merged.symbols[self.merged.functions[function].symbol].name;
-            let name = format!(".nv.info.{name}");
+            let name = self.merged.symbols[self.merged.functions[function].symbol].name;
+            let name = self.arena.name(&[".nv.info.", name]);
             let info = self.section(name, SectionKind::Info, 0x40, 4, text);
             self.merged.functions[function].info = Some(info);
         }
         self.merged.described.extend(owner);
         let mut has_version = owner.is_none() || current.object.native.is_none();
+        let mut records = std::mem::take(&mut self.records_of_section);
         for record in InfoRecords::new(section.data) {
             let record = record?;
             let Some(record) = self.resolve_record(current, &record)? else {
@@ -63,20 +62,21 @@ impl<'d> Merger<'d, '_> {
                 self.registers.insert(symbol, count);
             }
             has_version |= record.code == InfoCode::MERCURY_ISA_VERSION;
-            match owner {
-                Some(function) => self.merged.functions[function].records.push(record),
-                None => self.merged.records.push(record),
-            }
+            records.push(record);
         }
-        if let Some(function) = owner
-            && !has_version
-        {
-            self.merged.functions[function].records.push(InfoRecord {
+        if !has_version {
+            records.push(InfoRecord {
                 format: Format::Half,
                 code: InfoCode::MERCURY_ISA_VERSION,
                 payload: Payload::Head(FIRST_MERCURY_VERSION),
             });
         }
+        let merged = match owner {
+            Some(function) => &mut self.merged.functions[function].records,
+            None => &mut self.merged.records,
+        };
+        merged.append(&mut records);
+        self.records_of_section = records;
         Ok(())
     }
 
@@ -101,12 +101,12 @@ impl<'d> Merger<'d, '_> {
             for index in record.externs() {
                 symbols.extend(self.subject(current, index)?);
             }
-            Payload::Symbols(symbols)
+            Payload::Symbols(self.arena.list(&symbols))
         } else {
             match record.symbol().filter(|&index| index != 0) {
-                None => Payload::Bytes(Cow::Borrowed(record.payload)),
+                None => Payload::Bytes(record.payload),
                 Some(index) => match self.subject(current, index)? {
-                    None => Payload::Bytes(Cow::Borrowed(record.payload)),
+                    None => Payload::Bytes(record.payload),
                     Some(symbol) => {
                         let row = &self.merged.symbols[symbol];
                         let of_definition = matches!(
@@ -120,7 +120,7 @@ impl<'d> Merger<'d, '_> {
                         if of_definition && (is_elsewhere || is_stub) {
                             return Ok(None);
                         }
-                        Payload::Symbol(symbol, Cow::Borrowed(&record.payload[4..]))
+                        Payload::Symbol(symbol, &record.payload[4..])
                     }
                 },
             }

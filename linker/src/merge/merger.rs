@@ -1,10 +1,10 @@
 //! The state of a merge in progress, and how sections come to be.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::arena::Arena;
 use crate::cubin::{InfoCode, InfoRecords, Place, SymbolType, UnifiedTable};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::error::ParseError;
@@ -16,7 +16,8 @@ use crate::read::{InputSection, Object, Role, SHF_INFO_LINK};
 
 use super::constants;
 use super::{
-    Compat, ListedShared, Listing, Merged, NativeContent, Notes, SectionKind, Symbol, Unified,
+    Compat, InfoRecord, ListedShared, Listing, Merged, NativeContent, Notes, SectionKind, Symbol,
+    Unified,
 };
 
 /// Where a section of the current input went.
@@ -103,9 +104,10 @@ impl Current<'_, '_> {
 }
 
 /// Sections by their names and what they belong to.
-pub(super) type SectionKeys<'d> = FxHashMap<(Cow<'d, str>, Option<SectionId>), SectionId>;
+pub(super) type SectionKeys<'d> = FxHashMap<(&'d str, Option<SectionId>), SectionId>;
 
 pub(super) struct Merger<'d, 'l> {
+    pub(super) arena: &'d Arena,
     pub(super) merged: Merged<'d>,
     pub(super) diagnostics: &'l mut Diagnostics,
     filter: &'l KernelFilter,
@@ -118,8 +120,10 @@ pub(super) struct Merger<'d, 'l> {
     /// Registers that the definition in use of a function needs.
     pub(super) registers: FxHashMap<SymbolId, u32>,
     prototype_ids: FxHashMap<&'d str, PrototypeId>,
+    /// The records of the section at hand; empty between sections.
+    pub(super) records_of_section: Vec<InfoRecord<'d>>,
     /// Names of the sections for what is resolved.
-    pub(super) records: FxHashSet<String>,
+    pub(super) records: FxHashSet<&'d str>,
     pub(super) calls_seen: FxHashSet<(FunctionId, FunctionId)>,
     /// Tentative definitions that also have a strong one without value.
     pub(super) defined_commons: FxHashSet<SymbolId>,
@@ -145,10 +149,11 @@ fn listed_shared(options: &Options) -> ListedShared {
 /// at when everything is known.
 pub(crate) fn merge<'d>(
     objects: &[Object<'d>],
+    arena: &'d Arena,
     options: &Options,
     diagnostics: &mut Diagnostics,
 ) -> Result<Merged<'d>, ParseError> {
-    let mut merger = Merger::new(options, objects, diagnostics);
+    let mut merger = Merger::new(options, objects, arena, diagnostics);
     for (index, object) in objects.iter().enumerate() {
         let merged = merger.merge_object(InputId::new(index), object);
         // A name that is no function, though the call graph says so, was
@@ -168,7 +173,12 @@ pub(crate) fn merge<'d>(
 }
 
 impl<'d, 'l> Merger<'d, 'l> {
-    fn new(options: &'l Options, objects: &[Object<'d>], diagnostics: &'l mut Diagnostics) -> Self {
+    fn new(
+        options: &'l Options,
+        objects: &[Object<'d>],
+        arena: &'d Arena,
+        diagnostics: &'l mut Diagnostics,
+    ) -> Self {
         let target = options.target;
         // A link for debuggers keeps all kernels (case `debug_dead_code`).
         let filter = match options.debug {
@@ -176,6 +186,7 @@ impl<'d, 'l> Merger<'d, 'l> {
             DebugLevel::Code | DebugLevel::Symbols => &KernelFilter::All,
         };
         let mut merger = Self {
+            arena,
             merged: Merged {
                 target,
                 image: options.image,
@@ -212,6 +223,7 @@ impl<'d, 'l> Merger<'d, 'l> {
             names: FxHashMap::default(),
             registers: FxHashMap::default(),
             prototype_ids: FxHashMap::default(),
+            records_of_section: Vec::new(),
             records: FxHashSet::default(),
             calls_seen: FxHashSet::default(),
             defined_commons: FxHashSet::default(),
@@ -437,17 +449,17 @@ impl<'d, 'l> Merger<'d, 'l> {
     /// The section of this name that belongs to `target`, made if need be.
     pub(super) fn section(
         &mut self,
-        name: impl Into<Cow<'d, str>>,
+        name: &'d str,
         kind: SectionKind,
         flags: u64,
         align: u64,
         target: Option<SectionId>,
     ) -> SectionId {
-        let key = (name.into(), target);
+        let key = (name, target);
         if let Some(&section) = self.section_keys.get(&key) {
             return section;
         }
-        let section = self.new_section(key.0.clone(), kind, flags, align, target);
+        let section = self.new_section(name, kind, flags, align, target);
         self.section_keys.insert(key, section);
         section
     }
@@ -455,24 +467,23 @@ impl<'d, 'l> Merger<'d, 'l> {
     /// Makes a section even where one of the same name exists.
     pub(super) fn new_section(
         &mut self,
-        name: Cow<'d, str>,
+        name: &'d str,
         kind: SectionKind,
         flags: u64,
         align: u64,
         target: Option<SectionId>,
     ) -> SectionId {
-        let section = self
-            .merged
-            .add_section(name.clone(), kind, flags, align, target);
+        let section = self.merged.add_section(name, kind, flags, align, target);
         // A kernel's parameter bank brings its relocation section along, for
         // the slots of textures, and the symbol of that comes before its own.
         if kind == SectionKind::Constant(0) && target.is_some() && self.merged.image.is_executable()
         {
             let own = self.merged.locals.pop();
-            let (name, kind, flags) = match self.merged.relocation_forms {
-                RelocationForms::AsInputs => (format!(".rel{name}"), SectionKind::Rel, 0),
-                RelocationForms::WithAddends => (format!(".rela{name}"), SectionKind::Rela, 0x40),
+            let (prefix, kind, flags) = match self.merged.relocation_forms {
+                RelocationForms::AsInputs => (".rel", SectionKind::Rel, 0),
+                RelocationForms::WithAddends => (".rela", SectionKind::Rela, 0x40),
             };
+            let name = self.arena.name(&[prefix, name]);
             self.section(name, kind, flags, 8, Some(section));
             self.merged.locals.extend(own);
         }

@@ -18,7 +18,6 @@ mod stale;
 mod symbols;
 mod unified;
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::arch::{Sm, reserved};
@@ -150,7 +149,7 @@ impl<'d> Content<'d> {
 /// One output section.
 #[derive(Debug, Clone)]
 pub(crate) struct Section<'d> {
-    pub(crate) name: Cow<'d, str>,
+    pub(crate) name: &'d str,
     pub(crate) kind: SectionKind,
     pub(crate) flags: u64,
     pub(crate) entry_size: u64,
@@ -165,7 +164,7 @@ pub(crate) struct Section<'d> {
     /// What patches this section, in input order.
     pub(crate) relocations: Vec<Relocation>,
     /// The native twin, in the Mercury generation.
-    pub(crate) native: Option<NativeContent<'d>>,
+    pub(crate) native: Option<Box<NativeContent<'d>>>,
     /// It is written even when it holds nothing.
     pub(crate) keep_empty: bool,
     /// Constants that the compiler made for a device function: the layout
@@ -263,7 +262,7 @@ pub(crate) enum Listing {
 /// One merged symbol.
 #[derive(Debug, Clone)]
 pub(crate) struct Symbol<'d> {
-    pub(crate) name: Cow<'d, str>,
+    pub(crate) name: &'d str,
     pub(crate) kind: SymbolType,
     pub(crate) binding: Binding,
     pub(crate) other: SymbolOther,
@@ -365,20 +364,20 @@ impl<'d> NativeFunction<'d> {
 }
 
 /// What an attribute record carries.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) enum Payload<'d> {
     /// The two bytes of the record head: all formats but the sized one.
     Head([u8; 2]),
     /// Bytes as they are.
-    Bytes(Cow<'d, [u8]>),
+    Bytes(&'d [u8]),
     /// A symbol, then bytes.
-    Symbol(SymbolId, Cow<'d, [u8]>),
+    Symbol(SymbolId, &'d [u8]),
     /// A list of symbols.
-    Symbols(Vec<SymbolId>),
+    Symbols(&'d [SymbolId]),
 }
 
 /// One attribute record with its symbols resolved.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct InfoRecord<'d> {
     pub(crate) format: Format,
     pub(crate) code: InfoCode,
@@ -492,7 +491,7 @@ impl<'d> Merged<'d> {
     /// Makes a section with its symbol, last in both orders of creation.
     pub(crate) fn add_section(
         &mut self,
-        name: Cow<'d, str>,
+        name: &'d str,
         kind: SectionKind,
         flags: u64,
         align: u64,
@@ -500,7 +499,7 @@ impl<'d> Merged<'d> {
     ) -> SectionId {
         let section = SectionId::new(self.sections.len());
         let symbol = self.symbols.push(Symbol {
-            name: name.clone(),
+            name,
             kind: SymbolType::SECTION,
             binding: Binding::LOCAL,
             other: SymbolOther::default(),

@@ -1,7 +1,5 @@
 //! Relocations move to output sections and output symbols.
 
-use std::borrow::Cow;
-
 use crate::cubin::{
     Binding, Place, Relocation as FileRelocation, SectionType, Symbol as FileSymbol, SymbolType,
 };
@@ -55,10 +53,13 @@ impl<'d> Merger<'d, '_> {
             SectionKind::Rel => Form::Rel,
             _ => Form::Rela,
         };
-        let gets_addends =
-            form == Form::Rel && self.merged.relocation_forms == RelocationForms::WithAddends;
+        let (mut is_named, mut has_short, mut has_long) = (false, false, false);
         let mut is_first = true;
-        for relocation in current.object.relocations(section)? {
+        let relocations = current.object.relocations(section)?;
+        self.merged.sections[patched.section]
+            .relocations
+            .reserve(relocations.len());
+        for relocation in relocations {
             if current.is_discarded_data(section.info as usize, relocation.offset) {
                 continue;
             }
@@ -67,35 +68,18 @@ impl<'d> Merger<'d, '_> {
             let is_discarded = merged.as_ref().is_some_and(|merged| merged.discarded);
             // One without relocations leaves no name behind (cases `jump_table` on sm_90 and
             // `weak_lineinfo`).
-            if !is_discarded {
-                // The slots of unified functions have one section together.
-                let name = match self.merged.sections[patched.section].kind {
-                    SectionKind::Stubs if self.merged.image.is_executable() => {
-                        format!(".rela{}", self.merged.sections[patched.section].name).into()
-                    }
-                    _ => Cow::Borrowed(section.name),
-                };
-                self.section(name, kind, 0x40, 8, Some(patched.section));
-                if gets_addends {
-                    let name = format!(".rela{}", self.merged.sections[patched.section].name);
-                    self.section(name, SectionKind::Rela, 0x40, 8, Some(patched.section));
-                }
-                if self.merged.resolved_relocations == ResolvedRelocations::Recorded {
-                    let row = &self.merged.sections[patched.section];
-                    let patched_name = match row.is_moved {
-                        true => current.object.sections[section.info as usize].name,
-                        false => &row.name,
-                    };
-                    let name = format!(".nv.resolvedrela{patched_name}");
-                    self.record_section(name, patched.section);
-                }
+            if !is_discarded && !std::mem::replace(&mut is_named, true) {
+                self.name_relocations(current, section, kind, patched.section);
             }
             // The name of a section for relocations without addend appears as
             // soon as one behind the first could be spelled that way, though
             // none is.
-            if !is_first && relocation.addend == Some(0) && !is_discarded {
-                let name = format!(".rel{}", self.merged.sections[patched.section].name);
-                self.section(name, SectionKind::Rel, 0x40, 8, Some(patched.section));
+            if !is_first
+                && relocation.addend == Some(0)
+                && !is_discarded
+                && !std::mem::replace(&mut has_short, true)
+            {
+                self.relocation_section(SectionKind::Rel, patched.section);
             }
             is_first &= is_discarded;
             if let Some(merged) = merged {
@@ -103,9 +87,9 @@ impl<'d> Merger<'d, '_> {
                 if form == Form::Rel
                     && merged.addend != 0
                     && self.merged.image == ImageKind::Relocatable(EarlyAddresses::Leave)
+                    && !std::mem::replace(&mut has_long, true)
                 {
-                    let name = format!(".rela{}", self.merged.sections[patched.section].name);
-                    self.section(name, SectionKind::Rela, 0x40, 8, Some(patched.section));
+                    self.relocation_section(SectionKind::Rela, patched.section);
                 }
                 self.merged.sections[patched.section]
                     .relocations
@@ -115,11 +99,60 @@ impl<'d> Merger<'d, '_> {
         Ok(())
     }
 
+    /// Makes the sections that the first relocation of an input's section asks
+    /// for.
+    fn name_relocations(
+        &mut self,
+        current: &Current<'_, 'd>,
+        section: &InputSection<'d>,
+        kind: SectionKind,
+        patched: SectionId,
+    ) {
+        // The slots of unified functions have one section together.
+        match self.merged.sections[patched].kind {
+            SectionKind::Stubs if self.merged.image.is_executable() => {
+                let name = self.name_behind(".rela", patched);
+                self.section(name, kind, 0x40, 8, Some(patched));
+            }
+            _ => {
+                self.section(section.name, kind, 0x40, 8, Some(patched));
+            }
+        }
+        if kind == SectionKind::Rel && self.merged.relocation_forms == RelocationForms::WithAddends
+        {
+            self.relocation_section(SectionKind::Rela, patched);
+        }
+        if self.merged.resolved_relocations == ResolvedRelocations::Recorded {
+            let row = &self.merged.sections[patched];
+            let patched_name = match row.is_moved {
+                true => current.object.sections[section.info as usize].name,
+                false => row.name,
+            };
+            let name = self.arena.name(&[".nv.resolvedrela", patched_name]);
+            self.record_section(name, patched);
+        }
+    }
+
+    /// Makes the section for the relocations of one kind in `patched`.
+    fn relocation_section(&mut self, kind: SectionKind, patched: SectionId) {
+        let prefix = match kind {
+            SectionKind::Rel => ".rel",
+            _ => ".rela",
+        };
+        let name = self.name_behind(prefix, patched);
+        self.section(name, kind, 0x40, 8, Some(patched));
+    }
+
+    fn name_behind(&self, prefix: &str, section: SectionId) -> &'d str {
+        self.arena
+            .name(&[prefix, self.merged.sections[section].name])
+    }
+
     /// Makes the section for what is resolved in `patched`. nvlink has one for
     /// all code of a name (case `preserve_names`).
-    fn record_section(&mut self, name: String, patched: SectionId) {
+    fn record_section(&mut self, name: &'d str, patched: SectionId) {
         let kind = SectionKind::ResolvedRela;
-        let is_known = self.keeping == Keeping::AsNvlink && !self.records.insert(name.clone());
+        let is_known = self.keeping == Keeping::AsNvlink && !self.records.insert(name);
         if !is_known {
             self.section(name, kind, 0x40, 8, Some(patched));
         }

@@ -140,7 +140,7 @@ impl<'d> Merger<'d, '_> {
         let id = self.new_named(current, symbol, Binding::LOCAL, Listing::Local);
         self.define_variable(id, symbol, placed);
         if let Some(name) = self.name_of_constant(current, symbol, placed) {
-            self.merged.symbols[id].name = name.into();
+            self.merged.symbols[id].name = name;
         }
         Some(id)
     }
@@ -350,7 +350,7 @@ impl<'d> Merger<'d, '_> {
         };
         let id = self.new_symbol(
             Symbol {
-                name: symbol.name.into(),
+                name: symbol.name,
                 kind,
                 binding,
                 other,

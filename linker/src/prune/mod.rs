@@ -3,8 +3,6 @@
 //! Nothing is removed here: dead functions keep their place, because the
 //! layout of shared memory still looks at the whole call graph.
 
-use std::borrow::Cow;
-
 use rustc_hash::FxHashSet;
 
 use crate::call_graph::CallGraph;
@@ -316,15 +314,13 @@ impl<'d> Pruned<'d> {
     /// Makes a live section, last in every order.
     pub(crate) fn add_section(
         &mut self,
-        name: impl Into<Cow<'d, str>>,
+        name: &'d str,
         kind: SectionKind,
         flags: u64,
         align: u64,
         target: Option<SectionId>,
     ) -> SectionId {
-        let section = self
-            .merged
-            .add_section(name.into(), kind, flags, align, target);
+        let section = self.merged.add_section(name, kind, flags, align, target);
         self.live.sections.push(true);
         self.live.symbols.push(true);
         section

@@ -49,7 +49,7 @@ pub(crate) struct Relocated<'d> {
     pub(crate) laid_out: LaidOut<'d>,
     pub(crate) sections: IdVec<SectionId, Patched<'d>>,
     /// The native twins of the Mercury generation.
-    pub(crate) native: IdVec<SectionId, Option<Patched<'d>>>,
+    pub(crate) native: IdVec<SectionId, Option<Box<Patched<'d>>>>,
     /// Functions whose native code was made anew.
     pub(crate) moves: FxHashMap<FunctionId, Moves>,
 }
@@ -89,7 +89,11 @@ pub(crate) fn relocate<'d>(
         };
         let mut patched = Patched {
             bytes: gather(merged, section).map_err(place)?,
-            kept: Vec::new(),
+            kept: Vec::with_capacity(match section.kind {
+                // The driver gets nearly all relocations of code.
+                SectionKind::Text => section.relocations.len(),
+                _ => 0,
+            }),
             resolved: Vec::new(),
         };
         let resolver = Resolver::new(&laid_out, section, World::Linked);
@@ -118,7 +122,7 @@ pub(crate) fn relocate<'d>(
             if section.kind == SectionKind::Constant(OPTIMIZER_BANK) && resolver.is_executable() {
                 tables::fill(&mut side, twin, &section.relocations, keeping);
             }
-            native[id] = Some(side);
+            native[id] = Some(Box::new(side));
         }
         sections[id] = patched;
     }
@@ -136,7 +140,7 @@ pub(crate) fn relocate<'d>(
 fn join_records(
     merged: &Merged<'_>,
     sections: &mut IdVec<SectionId, Patched<'_>>,
-    native: &mut IdVec<SectionId, Option<Patched<'_>>>,
+    native: &mut IdVec<SectionId, Option<Box<Patched<'_>>>>,
 ) {
     if merged.resolved_relocations == ResolvedRelocations::Dropped {
         return;

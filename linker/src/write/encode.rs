@@ -2,7 +2,7 @@
 
 use crate::cubin::{Format, Place, UnifiedEntry, UnifiedTable};
 use crate::finalize::{Edge, Finalized};
-use crate::id::PrototypeId;
+use crate::id::{PrototypeId, SymbolId};
 use crate::merge::{Form, InfoRecord, Merged, Payload, Relocation, Slot};
 use crate::options::ImageKind;
 
@@ -14,46 +14,67 @@ pub(super) const RELOC_ACTION: [u8; 16] =
 
 /// Attribute records.
 pub(super) fn records(records: &[InfoRecord<'_>], symbols: &SymbolNumbers) -> Vec<u8> {
-    let mut bytes = Vec::new();
+    let mut bytes = Vec::with_capacity(records.iter().map(size_of_record).sum());
     for record in records {
         record_into(&mut bytes, record, symbols);
     }
     bytes
 }
 
+/// What the head of a record takes.
+const RECORD_HEAD: usize = 4;
+
+/// What a record takes with its padding.
+fn size_of_record(record: &InfoRecord<'_>) -> usize {
+    RECORD_HEAD + size_of_payload(&record.payload).next_multiple_of(4)
+}
+
+/// What stands behind the head of a record.
+fn size_of_payload(payload: &Payload<'_>) -> usize {
+    match payload {
+        Payload::Head(_) => 0,
+        Payload::Bytes(data) => data.len(),
+        Payload::Symbol(_, data) => size_of::<u32>() + data.len(),
+        Payload::Symbols(list) => size_of::<u32>() * list.len(),
+    }
+}
+
 fn record_into(bytes: &mut Vec<u8>, record: &InfoRecord<'_>, symbols: &SymbolNumbers) {
-    let mut payload = Vec::new();
+    let number = |symbol: &SymbolId| symbols.number[*symbol].to_le_bytes();
+    let size = size_of_payload(&record.payload) as u16;
+    let [low, high] = match record.payload {
+        Payload::Head(value) => value,
+        Payload::Bytes(_) | Payload::Symbol(..) | Payload::Symbols(_) => size.to_le_bytes(),
+    };
+    bytes.extend([record.format.number(), record.code.0, low, high]);
     match &record.payload {
-        Payload::Head(value) => {
-            bytes.extend([record.format.number(), record.code.0, value[0], value[1]]);
-            return;
-        }
-        Payload::Bytes(data) => payload.extend_from_slice(data),
+        Payload::Head(_) => return,
+        Payload::Bytes(data) => bytes.extend_from_slice(data),
         Payload::Symbol(symbol, data) => {
-            payload.extend(symbols.number[*symbol].to_le_bytes());
-            payload.extend_from_slice(data);
+            bytes.extend(number(symbol));
+            bytes.extend_from_slice(data);
         }
-        Payload::Symbols(list) => {
-            payload.extend(list.iter().flat_map(|s| symbols.number[*s].to_le_bytes()));
-        }
+        Payload::Symbols(list) => bytes.extend(list.iter().flat_map(number)),
     }
     debug_assert_eq!(record.format, Format::Sized);
-    bytes.extend([record.format.number(), record.code.0]);
-    bytes.extend((payload.len() as u16).to_le_bytes());
-    bytes.append(&mut payload);
     bytes.resize(bytes.len().next_multiple_of(4), 0);
 }
 
 /// Relocation records of one form.
 pub(super) fn relocations(kept: &[Relocation], form: Form, symbols: &SymbolNumbers) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    for relocation in kept.iter().filter(|r| r.form == form) {
+    let kept = kept.iter().filter(|r| r.form == form);
+    let size = match form {
+        Form::Rel => 16,
+        Form::Rela => 24,
+    };
+    let mut bytes = Vec::with_capacity(kept.clone().count() * size);
+    for relocation in kept {
+        let mut words = [[0; 8]; 3];
         let symbol = u64::from(symbols.number[relocation.symbol]);
-        bytes.extend(relocation.offset.to_le_bytes());
-        bytes.extend((symbol << 32 | u64::from(relocation.kind)).to_le_bytes());
-        if form == Form::Rela {
-            bytes.extend(relocation.addend.to_le_bytes());
-        }
+        words[0] = relocation.offset.to_le_bytes();
+        words[1] = (symbol << 32 | u64::from(relocation.kind)).to_le_bytes();
+        words[2] = relocation.addend.to_le_bytes();
+        bytes.extend_from_slice(&words.as_flattened()[..size]);
     }
     bytes
 }
@@ -136,9 +157,11 @@ pub(super) const EXTENDED: u32 = 0xff00;
 /// A symbol table behind its null symbol.
 pub(super) fn symbols<'e>(
     null_value: u64,
-    entries: impl Iterator<Item = &'e SymbolEntry>,
+    entries: impl ExactSizeIterator<Item = &'e SymbolEntry>,
 ) -> Vec<u8> {
-    let mut bytes = vec![0; 24];
+    const SIZE: usize = 24;
+    let mut bytes = Vec::with_capacity((entries.len() + 1) * SIZE);
+    bytes.resize(SIZE, 0);
     bytes[8..16].copy_from_slice(&null_value.to_le_bytes());
     for entry in entries {
         let section = entry.place.encode();

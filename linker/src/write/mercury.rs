@@ -325,7 +325,7 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
 fn native_bytes<'f>(finalized: &'f Finalized<'_>, id: SectionId) -> Body<'f> {
     let relocated = &finalized.relocated;
     let patched = relocated.native[id]
-        .as_ref()
+        .as_deref()
         .unwrap_or(&relocated.sections[id]);
     Body::Borrowed(&patched.bytes)
 }

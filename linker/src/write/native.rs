@@ -159,7 +159,9 @@ impl SectionNumbers {
 /// `.strtab`: signatures, then the names of every live symbol.
 pub(super) fn symbol_names<'a>(finalized: &'a Finalized<'_>) -> NameTable<'a> {
     let pruned = &finalized.relocated.laid_out.pruned;
-    let mut names = NameTable::new();
+    let merged = &pruned.merged;
+    let count = merged.prototypes.len() + merged.locals.len() + merged.globals.len();
+    let mut names = NameTable::with_room(count);
     for signature in pruned.merged.prototypes.iter().flatten() {
         names.add(signature);
     }
@@ -187,7 +189,7 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
     let sections = SectionNumbers::new(finalized, &presence);
     let symbols = SymbolNumbers::new(finalized, &presence);
     let names = symbol_names(finalized);
-    let mut section_names = NameTable::new();
+    let mut section_names = NameTable::with_room(merged.sections.len());
     for (id, section) in merged.sections.enumerate() {
         if pruned.live.sections[id] {
             section_names.add(&section.name);

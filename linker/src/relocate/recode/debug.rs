@@ -73,7 +73,7 @@ pub(super) fn follow(relocated: &mut Relocated<'_>, moves: &FxHashMap<FunctionId
         if lines::is_table(&section.name)
             && let Some(followed) = lines::follow(native, !has_debug_info, moves_of)
         {
-            *native = followed;
+            **native = followed;
         }
         if section.name == ".debug_frame"
             && let Ok(frames) = Frames::parse(&native.bytes)

@@ -24,12 +24,12 @@ pub(super) fn native_module(finalized: &Finalized<'_>, symbols: &SymbolNumbers) 
         .native_slots;
     let records = finalized.module_records.iter().map(|record| {
         let slot = record.subject().and_then(|symbol| slots.get(&symbol));
-        let mut record = record.clone();
+        let mut record = *record;
         if let Payload::Symbol(_, figure) = &mut record.payload
             && record.code == InfoCode::MIN_STACK_SIZE
             && slot.is_some_and(|slot| !slot.has_stack)
         {
-            figure.to_mut().fill(0);
+            *figure = &[0; 4];
         }
         record
     });

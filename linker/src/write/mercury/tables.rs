@@ -101,7 +101,7 @@ impl<'a> Names<'a> {
             symbols,
             symbols_padding,
             bank_symbols,
-            sections: NameTable::new(),
+            sections: NameTable::with_room(0),
             offsets: FxHashMap::default(),
             twins: Vec::with_capacity(layout.twins.len()),
             symbol_table: 0,
