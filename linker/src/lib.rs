@@ -31,6 +31,7 @@ mod name_table;
 mod odr;
 pub mod options;
 pub mod output;
+mod parallel;
 mod pipeline;
 mod prune;
 mod read;
@@ -84,8 +85,10 @@ pub fn link(inputs: &[Input<'_>], options: &Options) -> Outcome {
     let mut diagnostics = Diagnostics::default();
     let arena = Arena::default();
     let mut objects = Vec::with_capacity(inputs.len());
-    for input in inputs {
-        match Object::parse(input.name, input.data) {
+    let bytes = inputs.iter().map(|input| input.data.len()).sum();
+    let parsed = parallel::map(inputs, bytes, |input| Object::parse(input.name, input.data));
+    for parsed in parsed {
+        match parsed {
             Ok(object) => objects.push(object),
             Err(error) => {
                 diagnostics.push(Diagnostic::bad_input(&error, options.keeping));

@@ -10,11 +10,14 @@ use same_file::Handle;
 use super::search::{self, Found};
 use super::{Behaviour, Environment, Wanted};
 use crate::container::{Archive, InputKind, detect};
+use crate::parallel;
 
 /// The least that a file of any kind takes.
 const SMALLEST: usize = 56;
 /// How much of something that is no plain file is read to see what it is.
 const BEGINNING: u64 = 64 * 1024;
+/// About what an input has.
+const USUAL: usize = 32 * 1024;
 
 /// The contents of all files of a link, in link order.
 #[derive(Debug)]
@@ -38,6 +41,19 @@ pub(super) enum Opened {
     Nothing,
 }
 
+impl Opened {
+    /// The file, if it was read.
+    pub(super) fn source(&self) -> Option<&Source> {
+        match self {
+            Self::Read(source) => Some(source),
+            Self::Unreadable { .. }
+            | Self::Incompatible { .. }
+            | Self::Missing { .. }
+            | Self::Nothing => None,
+        }
+    }
+}
+
 /// One file.
 #[derive(Debug)]
 pub(super) struct Source {
@@ -47,6 +63,14 @@ pub(super) struct Source {
     pub(super) data: Vec<u8>,
     /// The contents of its members, of a thin archive.
     pub(super) members: Vec<ThinMember>,
+}
+
+impl Source {
+    /// What its name ends in; nvlink goes by that.
+    pub(super) fn extension(&self) -> &str {
+        let parts = self.name.rsplit_once('.');
+        parts.map_or("", |(_, extension)| extension)
+    }
 }
 
 /// A file that a thin archive names.
@@ -87,8 +111,10 @@ impl Files {
             archives: Vec::new(),
             opened: Vec::new(),
         };
-        for path in &wanted.files {
-            reader.file(path);
+        let bytes = wanted.files.len() * USUAL;
+        let contents = parallel::map(&wanted.files, bytes, |path| read(path));
+        for (path, contents) in wanted.files.iter().zip(contents) {
+            reader.file(path, contents);
         }
         let folders = search::folders(&wanted.library_paths, environment);
         for library in &wanted.libraries {
@@ -104,7 +130,7 @@ impl Files {
             archives: Vec::new(),
             opened: std::mem::take(&mut self.0),
         };
-        reader.file(path);
+        reader.file(path, read(path));
         self.0 = reader.opened;
     }
 
@@ -129,9 +155,9 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn file(&mut self, path: &Path) {
+    fn file(&mut self, path: &Path, contents: io::Result<Vec<u8>>) {
         let name = path.display().to_string();
-        let opened = match read(path) {
+        let opened = match contents {
             Ok(data) => self.source(path, name, data),
             Err(why) => Opened::Unreadable {
                 name,

@@ -1,31 +1,33 @@
 //! Looks at the files in order and takes from them what the link needs.
 
 mod archives;
+mod assemble;
+mod messages;
 mod names;
+mod objects;
 mod optimize;
 
 use std::borrow::Cow;
 use std::collections::HashSet;
-use std::path::Path;
 
 use cudalink_jitlink as jitlink;
 
-use super::check::{self, Verdict};
 use super::files::{Files, Opened, Source};
 use super::host::{self, HostObject, Modules};
 use super::link_time::Intermediate;
 use super::modules::{Module, name_of_path};
-use super::ptx::{Product, Ptxas, Source as PtxSource};
+use super::ptx::Source as PtxSource;
 use super::select::select;
 use super::{Archives, Environment, Image, Kernels, Loaded, Processor, Wanted};
 use crate::container::host::{HostReferences, ReferenceKind};
 use crate::container::{HostFile, InputKind, archive, detect};
-use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
+use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::error::ParseError;
 use crate::fatbin::{Decompressor, Fatbin, Kind};
 use crate::options::KernelFilter;
 use archives::Deferred;
 use names::Names;
+use objects::{Look, look_at};
 
 /// The library of the device runtime is known by its name.
 const SYSTEM_LIBRARY: &str = "libcudadevrt.a";
@@ -65,8 +67,9 @@ pub fn load<'d>(
         launches_kernels: false,
         hints: Vec::new(),
     };
-    for opened in &files.0 {
-        loader.opened(opened).ok()?;
+    let looks = look_at(files, wanted, processor);
+    for (opened, look) in files.0.iter().zip(looks) {
+        loader.opened(opened, look).ok()?;
     }
     loader.end_group().ok()?;
     loader.assemble().ok()?;
@@ -130,9 +133,9 @@ struct Loader<'a, 'd> {
 }
 
 impl<'a, 'd> Loader<'a, 'd> {
-    fn opened(&mut self, opened: &'d Opened) -> Result<(), Stop> {
+    fn opened(&mut self, opened: &'d Opened, look: Look) -> Result<(), Stop> {
         match opened {
-            Opened::Read(source) => self.source(source),
+            Opened::Read(source) => self.source(source, look),
             Opened::Unreadable { name, why } => Err(self.unreadable(name, why)),
             Opened::Incompatible { name, library } => {
                 let text = format!("Skipping incompatible '{name}' when searching for -l{library}");
@@ -144,15 +147,15 @@ impl<'a, 'd> Loader<'a, 'd> {
         }
     }
 
-    fn source(&mut self, source: &'d Source) -> Result<(), Stop> {
+    fn source(&mut self, source: &'d Source, look: Look) -> Result<(), Stop> {
         let Source { name, data, .. } = source;
-        if data.is_empty() {
-            return self.ignored(name, "it is empty");
-        }
-        let kind = detect(data);
-        let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
-        match extension {
-            "cubin" => self.cubin(name, data, true),
+        let kind = match look {
+            _ if data.is_empty() => return self.ignored(name, "it is empty"),
+            Look::Nothing => return Ok(()),
+            Look::Object(checked) => return self.object(source, checked),
+            Look::Other(kind) => kind,
+        };
+        match source.extension() {
             "fatbin" => match Fatbin::parse(data) {
                 Ok(fatbin) => self.fatbin_file(name, fatbin),
                 Err(_) if self.wanted.is_compatible() => {
@@ -167,7 +170,6 @@ impl<'a, 'd> Loader<'a, 'd> {
                 Ok(())
             }
             "ltoir" => Err(self.no_intermediate(name)),
-            "ptx" if kind == InputKind::Cubin => self.cubin(name, data, true),
             // Before sm_90, nvlink makes a whole program of PTX, and then leaves
             // it out because it is one.
             "ptx"
@@ -187,7 +189,6 @@ impl<'a, 'd> Loader<'a, 'd> {
             _ => match kind {
                 InputKind::Archive => self.archive(source),
                 InputKind::HostObject => self.host_object(name, data),
-                InputKind::Cubin if extension == "o" => self.cubin(name, data, true),
                 InputKind::Cubin | InputKind::Fatbin | InputKind::Ptx | InputKind::LtoIr => {
                     let kind = kind.to_string();
                     let end = kind.to_lowercase();
@@ -289,7 +290,7 @@ impl<'a, 'd> Loader<'a, 'd> {
             Kind::ELF => {
                 let image = entry.image_by(&mut self.decompressor);
                 let image = image.map_err(|error| self.damaged(name, error))?;
-                self.image(name, image, false)
+                self.image(name, image)
             }
             // Its compressed form is one that only NVIDIA's library reads.
             Kind::NVVM if self.wanted.link_time.is_some() => {
@@ -307,149 +308,6 @@ impl<'a, 'd> Loader<'a, 'd> {
                 Ok(())
             }
         }
-    }
-
-    /// Remembers PTX for the assembler, at its place among the objects.
-    fn ptx(&mut self, name: &str, text: Cow<'d, [u8]>, options: Vec<String>) {
-        self.waiting.push((
-            self.images.len(),
-            PtxSource {
-                name: name.to_owned(),
-                text,
-                options,
-            },
-        ));
-    }
-
-    /// Remembers LTO-IR for the optimizer.
-    fn intermediate(&mut self, name: &str, kind: jitlink::Kind, data: &'d [u8]) {
-        self.intermediates.push(Intermediate {
-            name: name.to_owned(),
-            kind,
-            data,
-            // PTX becomes objects before LTO-IR does.
-            place: self.images.len() + self.waiting.len(),
-        });
-    }
-
-    /// Lets the assembler make objects of the PTX so far.
-    fn assemble(&mut self) -> Result<(), Stop> {
-        let waiting = std::mem::take(&mut self.waiting);
-        if waiting.is_empty() {
-            return Ok(());
-        }
-        let (places, sources): (Vec<usize>, Vec<PtxSource<'d>>) = waiting.into_iter().unzip();
-        let ptxas = self.ptxas();
-        let ptxas = ptxas.map_err(|why| self.needs_ptxas(&sources[0].name, &why))?;
-        let assembled = ptxas.assemble(&sources, Product::Object);
-        let mut ready = std::mem::take(&mut self.images).into_iter();
-        let mut taken = 0;
-        for ((place, source), assembled) in places.iter().zip(&sources).zip(assembled) {
-            self.images.extend(ready.by_ref().take(place - taken));
-            taken = *place;
-            let printed = assembled.printed.trim_end();
-            if !printed.is_empty() {
-                self.diagnostics.push(Diagnostic::text(printed.to_owned()));
-            }
-            match assembled.product {
-                Ok(object) => self.image(&source.name, Cow::Owned(object), false)?,
-                Err(problem) => {
-                    self.diagnostics.push(problem);
-                    return Err(Stop);
-                }
-            }
-        }
-        self.images.extend(ready);
-        Ok(())
-    }
-
-    fn ptxas(&self) -> Result<Ptxas<'a>, String> {
-        Ptxas::find(
-            &self.wanted.assembler,
-            self.processor.sm,
-            self.wanted.behaviour,
-            self.environment,
-        )
-    }
-
-    fn without_arch(&mut self, name: &str) -> Result<(), Stop> {
-        // Of libraries, nvlink says nothing (case `archive_without_arch`).
-        if self.wanted.may_lack_arch || self.in_archive && self.wanted.is_compatible() {
-            return Ok(());
-        }
-        let target = &self.processor.name;
-        self.warn(
-            "missing-arch-code",
-            format!("SM Arch ('{target}') not found in '{name}'"),
-        )
-    }
-
-    fn cubin(&mut self, name: &str, data: &'d [u8], is_named: bool) -> Result<(), Stop> {
-        let count = self.images.len();
-        self.image(name, Cow::Borrowed(data), is_named)?;
-        if self.images.len() > count {
-            self.all_name_kernels = false;
-            self.unnamed_module(name);
-        }
-        Ok(())
-    }
-
-    /// Adds a device object to the link, if it may be part of one.
-    fn image(&mut self, name: &str, data: Cow<'d, [u8]>, is_named: bool) -> Result<(), Stop> {
-        let mut warnings = Vec::new();
-        let verdict = check::check(
-            name,
-            &data,
-            self.processor.sm,
-            is_named,
-            self.wanted.behaviour,
-            &mut warnings,
-        );
-        for warning in warnings {
-            self.warn(warning.code, warning.text)?;
-        }
-        match verdict {
-            Ok(Verdict::Skip(why)) => return self.ignored(name, why),
-            Ok(verdict @ (Verdict::LinkAlone | Verdict::Link)) => self.images.push(Image {
-                name: name.to_owned(),
-                data,
-                is_alone: verdict == Verdict::LinkAlone,
-            }),
-            Err(problem) => {
-                self.diagnostics.push(problem);
-                return Err(Stop);
-            }
-        }
-        Ok(())
-    }
-
-    /// Whole programs are meant to be linked with the device runtime alone.
-    fn warn_of_company(&mut self) {
-        if !self.images.iter().any(|image| image.is_alone) {
-            return;
-        }
-        for image in &self.images {
-            if !image.is_alone && !image.is_of_system_library() {
-                self.diagnostics.push(Diagnostic::new(
-                    Severity::Warning,
-                    "whole-program-company",
-                    format!(
-                        "'{}': -ewp compiled objects should only link with libcudadevrt",
-                        image.name
-                    ),
-                ));
-            }
-        }
-    }
-
-    /// nvlink makes an image without code of inputs without code.
-    fn warn_of_nothing(&mut self) -> Result<(), Stop> {
-        let has_code = !self.images.is_empty() || self.finished.is_some();
-        if has_code || self.wanted.is_compatible() {
-            return Ok(());
-        }
-        let text = "no input has device code to link; the image is empty";
-        self.warn("no-device-code", text.to_owned())
     }
 
     fn finish(self) -> Loaded<'d> {
@@ -482,86 +340,6 @@ impl<'a, 'd> Loader<'a, 'd> {
             kernels,
             hints: self.hints,
         }
-    }
-
-    /// nvlink says nothing of libraries that are not there. Those of the host
-    /// linker are none of ours, as long as nothing is missing.
-    fn missing_library(&mut self, library: &str, host: Option<&Path>) -> Result<(), Stop> {
-        let code = "missing-library";
-        match host {
-            _ if self.wanted.is_compatible() => Ok(()),
-            None => self.warn(code, format!("no library was found for -l{library}")),
-            Some(folder) => {
-                let text = format!(
-                    "-l{library} was left to the host linker, which has it in '{}'; -L names \
-                     folders with libraries of device code",
-                    folder.display()
-                );
-                self.hints.push(Diagnostic::new(Severity::Info, code, text));
-                Ok(())
-            }
-        }
-    }
-
-    /// Says that an input is left out, where nvlink says nothing. The link
-    /// goes on, as it does after any warning.
-    fn ignored(&mut self, name: &str, why: &str) -> Result<(), Stop> {
-        if self.wanted.is_compatible() {
-            return Ok(());
-        }
-        self.warn("ignored-input", format!("'{name}' is ignored: {why}"))
-    }
-
-    fn warn(&mut self, code: &'static str, text: String) -> Result<(), Stop> {
-        let severity = if self.wanted.warnings_are_errors {
-            Severity::Error
-        } else {
-            Severity::Warning
-        };
-        self.diagnostics.push(Diagnostic::new(severity, code, text));
-        Ok(())
-    }
-
-    fn stop(&mut self, problem: Diagnostic) -> Stop {
-        self.diagnostics.push(problem);
-        Stop
-    }
-
-    fn fatal(&mut self, code: &'static str, name: &str, text: &str) -> Stop {
-        self.diagnostics.push(check::fatal(code, name, text));
-        Stop
-    }
-
-    fn damaged(&mut self, name: &str, error: ParseError) -> Stop {
-        self.diagnostics.push(check::damaged(name, error));
-        Stop
-    }
-
-    fn unreadable(&mut self, name: &str, why: &str) -> Stop {
-        let text = format!("Could not open input file '{name}'");
-        self.diagnostics
-            .push(Diagnostic::new(Severity::Fatal, "unreadable-input", text).with_detail(why));
-        Stop
-    }
-
-    fn unrecognized_ptx(&mut self, name: &str) -> Stop {
-        let text = "Binary format for key='0', ident='' is not recognized";
-        self.diagnostics.push(
-            Diagnostic::new(Severity::Error, "not-ptx", text)
-                .with_detail(format_args!("'{name}' is neither PTX nor a cubin")),
-        );
-        self.fatal("not-ptx", name, "elfLink fatbinary error")
-    }
-
-    fn needs_ptxas(&mut self, name: &str, why: &str) -> Stop {
-        let target = &self.processor.name;
-        let text = format!(
-            "'{name}' has PTX but no machine code for {target}, and ptxas, which would compile it, \
-             is not there"
-        );
-        self.diagnostics
-            .push(Diagnostic::new(Severity::Fatal, "missing-ptxas", text).with_detail(why));
-        Stop
     }
 }
 

@@ -1,0 +1,135 @@
+//! What is said of inputs, in nvlink's words where it has some.
+
+use std::path::Path;
+
+use super::super::check;
+use super::{Loader, Stop};
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::error::ParseError;
+
+impl Loader<'_, '_> {
+    pub(super) fn without_arch(&mut self, name: &str) -> Result<(), Stop> {
+        // Of libraries, nvlink says nothing (case `archive_without_arch`).
+        if self.wanted.may_lack_arch || self.in_archive && self.wanted.is_compatible() {
+            return Ok(());
+        }
+        let target = &self.processor.name;
+        self.warn(
+            "missing-arch-code",
+            format!("SM Arch ('{target}') not found in '{name}'"),
+        )
+    }
+
+    /// Whole programs are meant to be linked with the device runtime alone.
+    pub(super) fn warn_of_company(&mut self) {
+        if !self.images.iter().any(|image| image.is_alone) {
+            return;
+        }
+        for image in &self.images {
+            if !image.is_alone && !image.is_of_system_library() {
+                self.diagnostics.push(Diagnostic::new(
+                    Severity::Warning,
+                    "whole-program-company",
+                    format!(
+                        "'{}': -ewp compiled objects should only link with libcudadevrt",
+                        image.name
+                    ),
+                ));
+            }
+        }
+    }
+
+    /// nvlink makes an image without code of inputs without code.
+    pub(super) fn warn_of_nothing(&mut self) -> Result<(), Stop> {
+        let has_code = !self.images.is_empty() || self.finished.is_some();
+        if has_code || self.wanted.is_compatible() {
+            return Ok(());
+        }
+        let text = "no input has device code to link; the image is empty";
+        self.warn("no-device-code", text.to_owned())
+    }
+
+    /// nvlink says nothing of libraries that are not there. Those of the host
+    /// linker are none of ours, as long as nothing is missing.
+    pub(super) fn missing_library(
+        &mut self,
+        library: &str,
+        host: Option<&Path>,
+    ) -> Result<(), Stop> {
+        let code = "missing-library";
+        match host {
+            _ if self.wanted.is_compatible() => Ok(()),
+            None => self.warn(code, format!("no library was found for -l{library}")),
+            Some(folder) => {
+                let text = format!(
+                    "-l{library} was left to the host linker, which has it in '{}'; -L names \
+                     folders with libraries of device code",
+                    folder.display()
+                );
+                self.hints.push(Diagnostic::new(Severity::Info, code, text));
+                Ok(())
+            }
+        }
+    }
+
+    /// Says that an input is left out, where nvlink says nothing. The link
+    /// goes on, as it does after any warning.
+    pub(super) fn ignored(&mut self, name: &str, why: &str) -> Result<(), Stop> {
+        if self.wanted.is_compatible() {
+            return Ok(());
+        }
+        self.warn("ignored-input", format!("'{name}' is ignored: {why}"))
+    }
+
+    pub(super) fn warn(&mut self, code: &'static str, text: String) -> Result<(), Stop> {
+        let severity = if self.wanted.warnings_are_errors {
+            Severity::Error
+        } else {
+            Severity::Warning
+        };
+        self.diagnostics.push(Diagnostic::new(severity, code, text));
+        Ok(())
+    }
+
+    pub(super) fn stop(&mut self, problem: Diagnostic) -> Stop {
+        self.diagnostics.push(problem);
+        Stop
+    }
+
+    pub(super) fn fatal(&mut self, code: &'static str, name: &str, text: &str) -> Stop {
+        self.diagnostics.push(check::fatal(code, name, text));
+        Stop
+    }
+
+    pub(super) fn damaged(&mut self, name: &str, error: ParseError) -> Stop {
+        self.diagnostics.push(check::damaged(name, error));
+        Stop
+    }
+
+    pub(super) fn unreadable(&mut self, name: &str, why: &str) -> Stop {
+        let text = format!("Could not open input file '{name}'");
+        self.diagnostics
+            .push(Diagnostic::new(Severity::Fatal, "unreadable-input", text).with_detail(why));
+        Stop
+    }
+
+    pub(super) fn unrecognized_ptx(&mut self, name: &str) -> Stop {
+        let text = "Binary format for key='0', ident='' is not recognized";
+        self.diagnostics.push(
+            Diagnostic::new(Severity::Error, "not-ptx", text)
+                .with_detail(format_args!("'{name}' is neither PTX nor a cubin")),
+        );
+        self.fatal("not-ptx", name, "elfLink fatbinary error")
+    }
+
+    pub(super) fn needs_ptxas(&mut self, name: &str, why: &str) -> Stop {
+        let target = &self.processor.name;
+        let text = format!(
+            "'{name}' has PTX but no machine code for {target}, and ptxas, which would compile it, \
+             is not there"
+        );
+        self.diagnostics
+            .push(Diagnostic::new(Severity::Fatal, "missing-ptxas", text).with_detail(why));
+        Stop
+    }
+}
