@@ -73,7 +73,7 @@ pub(crate) fn finalize<'d>(
                 .graph
                 .circle(entry)
                 .into_iter()
-                .map(|f| readable(&pruned.merged.symbols[pruned.merged.functions[f].symbol].name))
+                .map(|f| readable(pruned.merged.symbols[pruned.merged.functions[f].symbol].name))
                 .collect();
             if !circle.is_empty() {
                 warning =

@@ -41,7 +41,7 @@ pub(super) fn check_known(pruned: &Pruned<'_>, keeping: Keeping, diagnostics: &m
         let input = symbol
             .input
             .map_or("", |id| pruned.merged.inputs[id.index()].as_str());
-        diagnostics.push(Diagnostic::no_register_count(&symbol.name, input));
+        diagnostics.push(Diagnostic::no_register_count(symbol.name, input));
     }
 }
 

@@ -80,7 +80,7 @@ fn arrange_functions(
         };
         if to % STUB_SIZE != 0 {
             let problem = Problem::Malformed(format!("{to:#x} is not the start of a slot"));
-            return Err(ParseError::new(problem).of_symbol(&merged.symbols[symbol].name));
+            return Err(ParseError::new(problem).of_symbol(merged.symbols[symbol].name));
         }
         moves.push(Move {
             symbol,
@@ -201,7 +201,7 @@ fn arrange_variables(
         let row = &merged.symbols[member.symbol];
         if row.definition != Definition::Section(section) {
             let problem = Problem::Malformed("it is no unified variable".to_owned());
-            return Err(ParseError::new(problem).of_symbol(&row.name));
+            return Err(ParseError::new(problem).of_symbol(row.name));
         }
         if let Slot::Indexed(to) = member.slot {
             moves.push(Move {

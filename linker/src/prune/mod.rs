@@ -43,7 +43,7 @@ pub(crate) fn prune<'d>(
     }
     let is_kept = |id: FunctionId| {
         let symbol = merged.functions[id].symbol;
-        options.kernels.keeps(&merged.symbols[symbol].name) || launched.contains(&id)
+        options.kernels.keeps(merged.symbols[symbol].name) || launched.contains(&id)
     };
     let graph = CallGraph::new(&merged.functions, merged.prototypes.len());
     let functions = match options.debug {

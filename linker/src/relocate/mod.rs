@@ -71,17 +71,17 @@ pub(crate) fn relocate<'d>(
     let tables = merged
         .sections
         .enumerate()
-        .filter(|(_, s)| lines::is_table(&s.name));
+        .filter(|(_, s)| lines::is_table(s.name));
     let others = merged
         .sections
         .enumerate()
-        .filter(|(_, s)| !lines::is_table(&s.name));
+        .filter(|(_, s)| !lines::is_table(s.name));
     for (id, section) in tables.chain(others) {
         if !laid_out.pruned.live.sections[id] {
             continue;
         }
         let place = |e: ParseError| {
-            let e = e.in_section(&section.name);
+            let e = e.in_section(section.name);
             match input_of(merged, section) {
                 Some(input) => e.in_input(input),
                 None => e.in_input("the linked program"),
@@ -151,8 +151,8 @@ fn join_records(
     let mut first: FxHashMap<&str, SectionId> = FxHashMap::default();
     for (id, section) in merged.sections.enumerate() {
         if recorded.contains(&id) {
-            first.entry(&section.name).or_insert(id);
-        } else if let Some(&first) = first.get(&*section.name) {
+            first.entry(section.name).or_insert(id);
+        } else if let Some(&first) = first.get(section.name) {
             let own = std::mem::take(&mut sections[id].resolved);
             sections[first].resolved.splice(..0, own);
             let own = native[id].as_mut().map(|n| std::mem::take(&mut n.resolved));
@@ -211,10 +211,10 @@ fn relocate_native<'d>(
     if twin.shares_bytes {
         shared_bytes.clone_from(&patched.bytes);
     }
-    if lines::is_table(&section.name) {
+    if lines::is_table(section.name) {
         patched = lines::rebuild(laid_out, id, &twin.relocations, patched, units)?;
     }
-    if debug_registers::is_table(&section.name) && resolver.is_executable() {
+    if debug_registers::is_table(section.name) && resolver.is_executable() {
         debug_registers::forget_removed(laid_out, keeping, &mut patched.bytes);
     }
     if let Some(frames) = frames {

@@ -85,7 +85,7 @@ pub(crate) fn recode(relocated: &mut Relocated<'_>, keeping: Keeping, debug: Deb
     }
     let has_variables = merged.sections.enumerate().any(|(id, section)| {
         let twin = relocated.native[id].as_ref();
-        debug_registers::is_table(&section.name) && twin.is_some_and(|t| !t.bytes.is_empty())
+        debug_registers::is_table(section.name) && twin.is_some_and(|t| !t.bytes.is_empty())
     });
     let wanted = Wanted {
         for_debuggers: debug == DebugLevel::Symbols || has_variables,

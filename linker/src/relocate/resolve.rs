@@ -117,7 +117,7 @@ impl<'a, 'd> Resolver<'a, 'd> {
         let symbol = &merged.symbols[relocation.symbol];
         merged.unified.functions.is_empty()
             && symbol.definition == Definition::Undefined
-            && reserved::is_unified_table(&symbol.name)
+            && reserved::is_unified_table(symbol.name)
     }
 
     /// Whether offsets count bytes of the section. Those of Mercury code count
@@ -189,7 +189,7 @@ impl<'a, 'd> Resolver<'a, 'd> {
                 SectionKind::Debug
                     if self.world == World::Native
                         && !self.is_executable()
-                        && lines::is_table(&merged.sections[section].name) =>
+                        && lines::is_table(merged.sections[section].name) =>
                 {
                     None
                 }

@@ -41,8 +41,8 @@ pub(super) fn report(laid_out: &LaidOut<'_>, keeping: Keeping, diagnostics: &mut
             && !is_allowed
             && !symbol.weak_reference
             && !laid_out.texture_slots.contains(id)
-            && !reserved::is_unified_table(&symbol.name)
-            && !reserved::is_provided_by_driver(&symbol.name)
+            && !reserved::is_unified_table(symbol.name)
+            && !reserved::is_provided_by_driver(symbol.name)
     };
     let live = &laid_out.pruned.live;
     // The function whose code uses it first, if it is code.
@@ -80,7 +80,7 @@ pub(super) fn report(laid_out: &LaidOut<'_>, keeping: Keeping, diagnostics: &mut
         let input = symbol
             .input
             .map_or("", |i| merged.inputs[i.index()].as_str());
-        let mut diagnostic = Diagnostic::undefined_reference(&symbol.name, input);
+        let mut diagnostic = Diagnostic::undefined_reference(symbol.name, input);
         if index < MAX_EXPLAINED {
             if let Some(user) = users[id].flatten() {
                 let symbol = &merged.symbols[merged.functions[user].symbol];
@@ -91,7 +91,7 @@ pub(super) fn report(laid_out: &LaidOut<'_>, keeping: Keeping, diagnostics: &mut
                 diagnostic = diagnostic.with_note(format_args!("needed by {path}, in '{place}'"));
             }
             if compared <= MAX_COMPARED
-                && let Some(meant) = alike(merged, &symbol.name)
+                && let Some(meant) = alike(merged, symbol.name)
             {
                 diagnostic = diagnostic.with_note(meant);
             }
@@ -119,9 +119,9 @@ fn alike(merged: &Merged<'_>, missing: &str) -> Option<String> {
         if !is_defined || is_long || symbol.input.is_none() || symbol.name == missing {
             continue;
         }
-        let mut score = strsim::jaro_winkler(&symbol.name, missing);
+        let mut score = strsim::jaro_winkler(symbol.name, missing);
         // To demangle is slower than to compare.
-        if score > 0.7 && base(&readable(&symbol.name)) == wanted_base {
+        if score > 0.7 && base(&readable(symbol.name)) == wanted_base {
             score = 1.0;
         }
         if score >= ALIKE && best.is_none_or(|(other, _)| score > other) {
@@ -131,7 +131,7 @@ fn alike(merged: &Merged<'_>, missing: &str) -> Option<String> {
     let (_, id) = best?;
     let symbol = &merged.symbols[id];
     let input = &merged.inputs[symbol.input?.index()];
-    let known = readable(&symbol.name);
+    let known = readable(symbol.name);
     Some(match known == wanted {
         true => format!("did you mean {}, which '{input}' defines?", symbol.name),
         false => format!("did you mean {known}, which '{input}' defines?"),

@@ -36,7 +36,7 @@ pub(crate) fn map(laid_out: &LaidOut<'_>) -> String {
                 "    {:#10x} {:#10x}  {}  {}",
                 symbol.value,
                 symbol.size,
-                readable(&symbol.name),
+                readable(symbol.name),
                 input_name(merged, symbol.input)
             );
         }
@@ -54,7 +54,7 @@ pub(crate) fn map(laid_out: &LaidOut<'_>) -> String {
         let _ = writeln!(
             text,
             "    {}  {}",
-            readable(&symbol.name),
+            readable(symbol.name),
             input_name(merged, symbol.input)
         );
     }

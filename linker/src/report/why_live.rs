@@ -13,15 +13,13 @@ use crate::prune::Pruned;
 /// object's or, with or without parameters, that of the source.
 pub(crate) fn why_live(pruned: &Pruned<'_>, name: &str) -> Vec<Diagnostic> {
     let symbols = pruned.merged.symbols.enumerate().filter(|(_, symbol)| {
-        symbol.kind != SymbolType::SECTION
-            && symbol.input.is_some()
-            && is_called(&symbol.name, name)
+        symbol.kind != SymbolType::SECTION && symbol.input.is_some() && is_called(symbol.name, name)
     });
     let paths = CallPaths::new(pruned);
     let reasons: Vec<Diagnostic> = symbols
         .map(|(id, symbol)| {
             let input = input_name(&pruned.merged, symbol.input);
-            let shown = readable(&symbol.name);
+            let shown = readable(symbol.name);
             Diagnostic::text(format!(
                 "{shown} in '{input}': {}",
                 reason(pruned, &paths, id)

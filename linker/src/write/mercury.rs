@@ -257,7 +257,7 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
             SectionKind::Global | SectionKind::Shared => Body::Empty(section.content.size),
         };
         output.push(OutputSection {
-            name: names.native(&section.name),
+            name: names.native(section.name),
             kind: match section.kind {
                 SectionKind::Constant(bank) => {
                     section_type(SectionKind::Constant(native_bank(bank)), merged.image)

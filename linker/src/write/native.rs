@@ -192,7 +192,7 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
     let mut section_names = NameTable::with_room(merged.sections.len());
     for (id, section) in merged.sections.enumerate() {
         if pruned.live.sections[id] {
-            section_names.add(&section.name);
+            section_names.add(section.name);
         }
     }
     let registers = own_registers(pruned);
@@ -293,7 +293,7 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
             }
         };
         output.push(OutputSection {
-            name: section_names.offset(&section.name),
+            name: section_names.offset(section.name),
             kind: section_type(section.kind, merged.image).0,
             flags,
             link,
@@ -369,10 +369,10 @@ fn symbol_entries(
         let is_missing = symbol.definition == Definition::Undefined
             && symbol.weak_reference
             && matches!(symbol.kind, SymbolType::OBJECT | SymbolType::CUDA_OBJECT)
-            && !reserved::is_shared(&symbol.name)
-            && !reserved::is_unified_table(&symbol.name);
+            && !reserved::is_shared(symbol.name)
+            && !reserved::is_unified_table(symbol.name);
         SymbolEntry {
-            name: names.offset(&symbol.name),
+            name: names.offset(symbol.name),
             kind: symbol.kind.0,
             binding: symbol.binding.0,
             other: symbol.other.0,

@@ -172,7 +172,7 @@ fn is_symbol_written(finalized: &Finalized<'_>, presence: &Presence, id: SymbolI
         Definition::Undefined => {
             !pruned.merged.image.is_executable()
                 || pruned.merged.unified.index.is_some()
-                || !reserved::is_unified_table(&symbol.name)
+                || !reserved::is_unified_table(symbol.name)
         }
         Definition::Section(_) | Definition::Common | Definition::Shared(_) => true,
         Definition::Never => !pruned.merged.image.is_executable(),

@@ -67,10 +67,10 @@ pub(super) fn follow(relocated: &mut Relocated<'_>, moves: &FxHashMap<FunctionId
                 relocation.addend = moves.entry(relocation.addend as u64) as i64;
             }
         }
-        if debug_registers::is_table(&section.name) {
+        if debug_registers::is_table(section.name) {
             debug_registers::follow(&mut native.bytes, &by_name);
         }
-        if lines::is_table(&section.name)
+        if lines::is_table(section.name)
             && let Some(followed) = lines::follow(native, !has_debug_info, moves_of)
         {
             **native = followed;

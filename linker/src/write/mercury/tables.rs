@@ -73,7 +73,7 @@ impl<'a> Names<'a> {
         let is_written = |id| layout.native.number[id] != 0;
         for (id, section) in merged.sections.enumerate() {
             let is_bank = matches!(section.kind, SectionKind::Constant(_));
-            let Some(native) = native_name(&section.name) else {
+            let Some(native) = native_name(section.name) else {
                 continue;
             };
             if !is_bank || !is_written(id) {
@@ -109,8 +109,8 @@ impl<'a> Names<'a> {
         };
         for (id, section) in merged.sections.enumerate() {
             if pruned.live.sections[id] {
-                let native = native_name(&section.name).filter(|_| is_written(id));
-                names.add_section(&section.name, native.as_deref());
+                let native = native_name(section.name).filter(|_| is_written(id));
+                names.add_section(section.name, native.as_deref());
             }
         }
         names.linked_size = names.sections.size();
@@ -120,7 +120,7 @@ impl<'a> Names<'a> {
             }
         }
         for &(twin, id) in &layout.twins {
-            let name = mercury_name(twin, &merged.sections[id].name);
+            let name = mercury_name(twin, merged.sections[id].name);
             names.twins.push(names.sections.append(&name, name.len()));
         }
         names.symbol_table = names.sections.append(SYMBOL_TABLE, SYMBOL_TABLE.len());
@@ -176,7 +176,7 @@ fn reserved_value(symbol: &Symbol<'_>) -> Option<u64> {
 }
 
 fn is_unified_table(symbol: &Symbol<'_>) -> bool {
-    symbol.definition == Definition::Undefined && reserved::is_unified_table(&symbol.name)
+    symbol.definition == Definition::Undefined && reserved::is_unified_table(symbol.name)
 }
 
 /// `.symtab`: the symbols, then those of the parameter banks.
@@ -210,13 +210,13 @@ pub(super) fn native_symbols(
             _ => 0,
         };
         let name = match symbol.kind {
-            SymbolType::SECTION => native_name(&symbol.name),
+            SymbolType::SECTION => native_name(symbol.name),
             _ => None,
         };
         SymbolEntry {
             name: match name {
                 Some(name) => names.bank_symbols.get(&name).copied().unwrap_or(0),
-                None => names.symbols.offset(&symbol.name),
+                None => names.symbols.offset(symbol.name),
             },
             kind: match is_provided {
                 true => SymbolType::CUDA_OBJECT.0,
@@ -289,7 +289,7 @@ pub(super) fn mercury_symbols(
             _ => SymbolOther::GLOBAL,
         };
         SymbolEntry {
-            name: names.symbols.offset(&symbol.name),
+            name: names.symbols.offset(symbol.name),
             kind: match is_variable || is_provided {
                 true => SymbolType::CUDA_OBJECT.0,
                 false => symbol.kind.0,
