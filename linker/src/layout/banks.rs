@@ -213,7 +213,7 @@ fn too_much(merged: &Merged<'_>, mut variables: Vec<Variable>, size: u64) -> Dia
     let largest = variables.iter().take(NAMED).map(|variable| {
         let symbol = &merged.symbols[variable.symbol];
         let input = symbol.input.map(|id| merged.inputs[id.index()].as_str());
-        (&*symbol.name, variable.size, input.unwrap_or_default())
+        (symbol.name, variable.size, input.unwrap_or_default())
     });
     Diagnostic::too_much_constant(size, LIMIT, largest)
 }
