@@ -47,6 +47,8 @@ pub struct Diagnostic {
     pub detail: Option<String>,
     /// What helps to act on it, line by line.
     pub notes: Vec<String>,
+    /// How often nvlink says it. Once is enough for people.
+    pub times: usize,
 }
 
 impl Diagnostic {
@@ -59,6 +61,7 @@ impl Diagnostic {
             text: text.into(),
             detail: None,
             notes: Vec::new(),
+            times: 1,
         }
     }
 

@@ -81,11 +81,6 @@ impl<I: Id, T> IdVec<I, T> {
         self.rows.len()
     }
 
-    /// Whether there are no rows.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-    }
-
     /// Every row.
     pub(crate) fn iter(&self) -> std::slice::Iter<'_, T> {
         self.rows.iter()

@@ -37,6 +37,7 @@ mod prune;
 mod read;
 mod relocate;
 pub mod report;
+mod stacks;
 mod write;
 
 use arena::Arena;

@@ -3,14 +3,15 @@
 use crate::arena::Arena;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::error::ParseError;
-use crate::finalize::{call_graph_text, collect, finalize};
+use crate::finalize::{collect, finalize};
 use crate::layout::{layout, layout_relocatable};
 use crate::merge::merge;
-use crate::options::{EarlyAddresses, Options};
-use crate::prune::{keep_all, prune};
+use crate::options::{EarlyAddresses, Keeping, Options};
+use crate::prune::{keep_all, loses_code_to_alias, prune};
 use crate::read::Object;
 use crate::relocate::{recode, relocate};
 use crate::report::{self, Reports};
+use crate::stacks::Stacks;
 use crate::write::write;
 
 /// Links relocatable device objects into the image that the driver loads.
@@ -30,8 +31,11 @@ pub(crate) fn link_executable<'d>(
     if diagnostics.has_errors() {
         return Ok(None);
     }
-    let pruned = prune(merged, options, diagnostics);
-    if diagnostics.has_errors() {
+    let pruned = prune(merged, options);
+    let stacks = Stacks::new(&pruned);
+    stacks.warn(&pruned, diagnostics);
+    if options.keeping == Keeping::AsNvlink && loses_code_to_alias(&pruned) {
+        diagnostics.push(Diagnostic::reference_to_deleted("symbol"));
         return Ok(None);
     }
     for name in &options.reports.why_live {
@@ -47,14 +51,11 @@ pub(crate) fn link_executable<'d>(
         reports.map = Some(report::map(&laid_out));
     }
     let mut relocated = relocate(laid_out, options.keeping, diagnostics)?;
-    if diagnostics.has_errors() {
-        if let Some(names) = options.call_graph {
-            diagnostics.push(call_graph_text(&relocated.laid_out.pruned, names));
-        }
-        return Ok(None);
+    if !diagnostics.has_errors() {
+        recode(&mut relocated, options.keeping, options.debug);
     }
-    recode(&mut relocated, options.keeping, options.debug);
-    let finalized = finalize(relocated, arena, options, diagnostics);
+    // What it tells is told of failing links, too (case `failing_reports`).
+    let finalized = finalize(relocated, arena, &stacks, options, diagnostics);
     if diagnostics.has_errors() {
         return Ok(None);
     }

@@ -71,7 +71,13 @@ impl Messages {
         let Some(message) = self.wanted(message) else {
             return false;
         };
-        eprintln!("{}", self.shown(&message));
+        let times = match self.format {
+            Format::Nvlink => message.times,
+            Format::Own | Format::Json => 1,
+        };
+        for _ in 0..times {
+            eprintln!("{}", self.shown(&message));
+        }
         message.severity >= Severity::Error
     }
 

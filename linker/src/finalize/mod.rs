@@ -13,14 +13,13 @@ mod registers;
 mod report;
 
 use crate::arena::Arena;
-use crate::demangle::readable;
-use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
+use crate::diagnostic::Diagnostics;
 use crate::id::{FunctionId, IdVec, PrototypeId, SymbolId};
 use crate::merge::{InfoRecord, forget_barriers};
 use crate::options::Options;
 use crate::relocate::Relocated;
+use crate::stacks::Stacks;
 
-pub(crate) use dump::table as call_graph_text;
 pub(crate) use records::own_registers;
 
 /// What was relocated, with every record the output holds.
@@ -53,59 +52,32 @@ pub(crate) enum Edge {
 pub(crate) fn finalize<'d>(
     mut relocated: Relocated<'d>,
     arena: &'d Arena,
+    stacks: &Stacks,
     options: &Options,
     diagnostics: &mut Diagnostics,
 ) -> Finalized<'d> {
     let pruned = &relocated.laid_out.pruned;
     let mut function_records = records::in_output_order(pruned);
     records::assume_unknown_masks(pruned, &mut function_records);
-    let stacks = records::stack_sizes(pruned);
     registers::check_known(pruned, options.keeping, diagnostics);
-    for entry in pruned.starts() {
-        if stacks[entry].is_none() {
-            let name = &pruned.merged.symbols[pruned.merged.functions[entry].symbol].name;
-            let mut warning = Diagnostic::new(
-                Severity::Warning,
-                "unbounded-stack",
-                format!("Stack size for entry function '{name}' cannot be statically determined"),
-            );
-            let circle: Vec<String> = pruned
-                .graph
-                .circle(entry)
-                .into_iter()
-                .map(|f| readable(pruned.merged.symbols[pruned.merged.functions[f].symbol].name))
-                .collect();
-            if !circle.is_empty() {
-                warning =
-                    warning.with_note(format_args!("calls go round: {}", circle.join(" -> ")));
-            }
-            diagnostics.push(warning);
-        }
-    }
     if let Some(names) = options.call_graph {
-        diagnostics.push(call_graph_text(pruned, names));
+        diagnostics.push(dump::table(pruned, names));
     }
     registers::check(pruned, options.call_graph, diagnostics);
-    let module_records = records::module(pruned, arena, &stacks);
+    let module_records = records::module(pruned, arena, stacks);
     let own_codes = inherit::own_codes(pruned, &function_records);
-    records::propagate(pruned, &stacks, &mut function_records);
+    records::propagate(pruned, stacks, &mut function_records);
     externs::distribute(pruned, arena, &mut function_records);
     fragments::collect(pruned, arena, &mut function_records);
     inherit::sort_by_arrival(pruned, own_codes, &mut function_records);
     let counted = barriers::record(pruned, options.keeping, &mut function_records);
     inherit::join_slots(pruned, &mut function_records);
     if options.verbose {
-        // A link that has failed says nothing of stacks.
-        let known = if diagnostics.has_errors() {
-            &IdVec::new()
-        } else {
-            &stacks
-        };
         report::report(
             pruned,
             &module_records,
             &function_records,
-            known,
+            Some(stacks),
             diagnostics,
         );
     }
@@ -138,12 +110,11 @@ pub(crate) fn collect<'d>(
     }
     let module_records: Vec<_> = pruned.merged.records.iter().rev().copied().collect();
     if verbose {
-        let stacks = IdVec::new();
         report::report(
             pruned,
             &module_records,
             &function_records,
-            &stacks,
+            None,
             diagnostics,
         );
     }

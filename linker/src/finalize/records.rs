@@ -5,6 +5,7 @@ use crate::cubin::{Format, InfoCode};
 use crate::id::{FunctionId, IdVec, SymbolId};
 use crate::merge::{InfoRecord, Payload};
 use crate::prune::Pruned;
+use crate::stacks::Stacks;
 
 use super::inherit;
 
@@ -52,12 +53,6 @@ pub(super) fn assume_unknown_masks(
     }
 }
 
-/// What each function needs at most with all it calls; `None` without bound.
-pub(super) fn stack_sizes(pruned: &Pruned<'_>) -> IdVec<FunctionId, Option<u64>> {
-    let frames = by_function(pruned, InfoCode::FRAME_SIZE);
-    pruned.graph.deepest(|function| frames[function].into())
-}
-
 /// A figure that the module records give per function.
 fn by_function(pruned: &Pruned<'_>, code: InfoCode) -> IdVec<FunctionId, u32> {
     let mut figures = IdVec::filled(&pruned.merged.functions, 0);
@@ -82,7 +77,7 @@ pub(crate) fn own_registers(pruned: &Pruned<'_>) -> IdVec<FunctionId, u32> {
 pub(super) fn module<'d>(
     pruned: &Pruned<'d>,
     arena: &'d Arena,
-    stacks: &IdVec<FunctionId, Option<u64>>,
+    stacks: &Stacks,
 ) -> Vec<InfoRecord<'d>> {
     let own = own_registers(pruned);
     let registers = pruned
@@ -107,7 +102,7 @@ pub(super) fn module<'d>(
     let mut entries = pruned.starts();
     entries.sort_by_key(|&entry| rank[pruned.merged.functions[entry].symbol]);
     for entry in entries {
-        let bytes = stacks[entry]
+        let bytes = stacks.depths[entry]
             .and_then(|size| u32::try_from(size).ok())
             .unwrap_or(UNBOUNDED);
         records.push(InfoRecord {
@@ -136,12 +131,12 @@ fn ranks(pruned: &Pruned<'_>) -> IdVec<SymbolId, u32> {
 /// Gives kernels what the functions they reach demand.
 pub(super) fn propagate<'d>(
     pruned: &Pruned<'d>,
-    stacks: &IdVec<FunctionId, Option<u64>>,
+    stacks: &Stacks,
     records: &mut IdVec<FunctionId, Vec<InfoRecord<'d>>>,
 ) {
     const SIZE: [u8; 4] = UNBOUNDED.to_le_bytes();
     for entry in pruned.entries() {
-        if stacks[entry].is_none() {
+        if stacks.depths[entry].is_none() {
             put(
                 &mut records[entry],
                 InfoRecord {

@@ -1,10 +1,13 @@
 //! What each kernel uses, as a user reads it.
 
-use crate::cubin::InfoCode;
+use rustc_hash::FxHashMap;
+
+use crate::cubin::{InfoCode, SymbolType};
 use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
-use crate::id::{FunctionId, IdVec};
+use crate::id::{FunctionId, IdVec, SectionId, SymbolId};
 use crate::merge::{InfoRecord, Payload, SectionKind};
 use crate::prune::Pruned;
+use crate::stacks::Stacks;
 
 /// Adds the sizes of the module and the figures of its kernels, last created
 /// first.
@@ -12,24 +15,26 @@ pub(super) fn report(
     pruned: &Pruned<'_>,
     module_records: &[InfoRecord<'_>],
     function_records: &IdVec<FunctionId, Vec<InfoRecord<'_>>>,
-    stacks: &IdVec<FunctionId, Option<u64>>,
+    stacks: Option<&Stacks>,
     diagnostics: &mut Diagnostics,
 ) {
     let mut say = |text: String| {
         diagnostics.push(Diagnostic::new(Severity::Info, "resource-usage", text));
     };
-    let has_failed = stacks.is_empty();
     say(module_line(pruned));
+    let registers: FxHashMap<SymbolId, u32> = module_records
+        .iter()
+        .rev()
+        .filter(|record| record.code == InfoCode::REGCOUNT)
+        .filter_map(InfoRecord::symbol_number)
+        .collect();
+    let (banks, none) = (banks(pruned), Banks::default());
     for (function, row) in pruned.merged.functions.enumerate().rev() {
         if !pruned.merged.is_kernel(row) || !pruned.live.functions[function] {
             continue;
         }
-        let registers = module_records.iter().find_map(|record| {
-            let (symbol, count) = record.symbol_number()?;
-            (record.code == InfoCode::REGCOUNT && symbol == row.symbol).then_some(count)
-        });
-        let registers = registers.unwrap_or(0);
         let symbol = row.symbol;
+        let registers = registers.get(&symbol).unwrap_or(&0);
         say(format!(
             "Function properties for '{}':",
             pruned.merged.symbols[symbol].name
@@ -40,18 +45,18 @@ pub(super) fn report(
                 Payload::Head([count, _]) if r.code == InfoCode::NUM_BARRIERS => Some(count),
                 _ => None,
             });
-        // Without a bound nvlink prints none.
-        let stack = if has_failed {
-            0
-        } else {
-            stacks[function].unwrap_or(0)
-        };
+        // Without a bound its own frame alone (case `stack_recursion_calls`).
+        let stack = stacks.map_or(0, |stacks| {
+            stacks.depths[function].unwrap_or(stacks.frames[function])
+        });
+        let own = row.text.and_then(|code| banks.get(&code)).unwrap_or(&none);
         say(format!(
             "used {registers} registers, used {} barriers, {stack} stack, {} bytes smem, {}0 \
-             bytes lmem",
+             bytes lmem{}",
             barriers.unwrap_or(0),
             shared_size(pruned, function),
-            banks(pruned, function),
+            own.before_local(),
+            own.behind_local(),
         ));
     }
 }
@@ -89,25 +94,54 @@ fn shared_size(pruned: &Pruned<'_>, function: FunctionId) -> u64 {
     section.content.size.saturating_sub(reserved)
 }
 
-/// The kernel's constant banks, each with a comma behind it.
-fn banks(pruned: &Pruned<'_>, function: FunctionId) -> String {
-    let text = pruned.merged.functions[function].text;
-    let own = pruned
-        .merged
-        .sections
-        .iter()
-        .filter(|s| s.target.is_some() && s.target == text);
-    let mut banks: Vec<(u8, u64)> = own
-        .filter_map(|section| match section.kind {
-            SectionKind::Constant(bank) if !pruned.merged.target.has_mercury() => {
-                Some((bank, section.content.size))
+/// What a kernel's constant banks tell.
+#[derive(Debug, Default)]
+struct Banks {
+    /// Number and size.
+    sizes: Vec<(u8, u64)>,
+    /// How many textures, surfaces and samplers it has handles for.
+    handles: [usize; 3],
+}
+
+impl Banks {
+    /// Each bank, with a comma behind it.
+    fn before_local(&self) -> String {
+        let one = |(bank, size)| format!("{size} bytes cmem[{bank}], ");
+        self.sizes.iter().copied().map(one).collect()
+    }
+
+    /// Each kind that the kernel has, with a comma before it.
+    fn behind_local(&self) -> String {
+        let kinds = ["textures", "surfaces", "samplers"];
+        let present = self.handles.iter().zip(kinds).filter(|&(&n, _)| n > 0);
+        present.map(|(n, kind)| format!(", {n} {kind}")).collect()
+    }
+}
+
+/// The banks by the code they belong to. nvlink says nothing of them for the
+/// Mercury generation (case `texture_verbose`).
+fn banks(pruned: &Pruned<'_>) -> FxHashMap<SectionId, Banks> {
+    let mut all: FxHashMap<SectionId, Banks> = FxHashMap::default();
+    if pruned.merged.target.has_mercury() {
+        return all;
+    }
+    for section in pruned.merged.sections.iter() {
+        let (SectionKind::Constant(bank), Some(code)) = (section.kind, section.target) else {
+            continue;
+        };
+        let banks = all.entry(code).or_default();
+        banks.sizes.push((bank, section.content.size));
+        for relocation in &section.relocations {
+            match pruned.merged.symbols[relocation.symbol].kind {
+                SymbolType::TEXTURE => banks.handles[0] += 1,
+                SymbolType::SURFACE => banks.handles[1] += 1,
+                SymbolType::SAMPLER => banks.handles[2] += 1,
+                _ => {}
             }
-            _ => None,
-        })
-        .collect();
-    banks.sort_unstable();
-    banks
-        .iter()
-        .map(|(bank, size)| format!("{size} bytes cmem[{bank}], "))
-        .collect()
+        }
+    }
+    for banks in all.values_mut() {
+        banks.sizes.sort_unstable();
+    }
+    all
 }

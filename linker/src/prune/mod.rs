@@ -32,11 +32,7 @@ pub(crate) struct Liveness {
 
 /// Marks everything that the kernels to be kept need; in a link for debuggers
 /// that is everything (case `debug_dead_code`).
-pub(crate) fn prune<'d>(
-    mut merged: Merged<'d>,
-    options: &Options,
-    diagnostics: &mut Diagnostics,
-) -> Pruned<'d> {
+pub(crate) fn prune<'d>(mut merged: Merged<'d>, options: &Options) -> Pruned<'d> {
     let launched = launched(&merged, options);
     for &id in &launched {
         merged.functions[id].is_entry = true;
@@ -60,9 +56,6 @@ pub(crate) fn prune<'d>(
             || is_kept(id)
     };
     let entries = is_entry(&merged, |id| functions[id] && stays(id));
-    if options.keeping == Keeping::AsNvlink && loses_code_to_alias(&merged, &functions) {
-        diagnostics.push(Diagnostic::reference_to_deleted("symbol"));
-    }
     let mut symbols = IdVec::filled(&merged.symbols, true);
     let mut sections = IdVec::filled(&merged.sections, true);
     for (id, function) in merged.functions.enumerate() {
@@ -255,8 +248,9 @@ fn live_functions(
 }
 
 /// Whether dead names stand for code that live ones need, too: for nvlink the
-/// code goes with the dead name (case `alias`).
-fn loses_code_to_alias(merged: &Merged<'_>, live: &IdVec<FunctionId, bool>) -> bool {
+/// code goes with the dead name (case `alias`), and it gives up.
+pub(crate) fn loses_code_to_alias(pruned: &Pruned<'_>) -> bool {
+    let (merged, live) = (&pruned.merged, &pruned.live.functions);
     let code = |is_live| {
         merged
             .functions

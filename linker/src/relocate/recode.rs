@@ -33,6 +33,7 @@ use crate::options::{DebugLevel, Keeping};
 use super::scoreboards::instruction::{INSTRUCTION, operation};
 use super::{Relocated, debug_registers, scoreboards};
 
+use control::Guard;
 pub(crate) use moves::Moves;
 use moves::Piece;
 
@@ -73,8 +74,9 @@ const SLOW_REPORT: [[u8; INSTRUCTION]; 3] = [
 const OLD_WARP_SYNC: [u8; 4] = [0x01, 0x47, 0x6e, 0x0a];
 const SHORT_WARP_SYNC: [u8; 4] = [0x41, 0x47, 0x6e, 0x0a];
 
-/// An `EXIT` in Mercury code.
-const STORED_EXIT: [u8; INSTRUCTION] = [1, 0x11, 0, 0x0a, 0xf8, 0, 0, 0, 0, 0, 0, 0xf8, 0, 0, 0, 0];
+/// An `EXIT` in Mercury code, and which byte is the predicate.
+const STORED_EXIT: [u8; INSTRUCTION] = [1, 0x11, 0, 0x0a, 0, 0, 0, 0, 0, 0, 0, 0xf8, 0, 0, 0, 0];
+const STORED_GUARD: usize = 4;
 
 /// Makes the native code of all kernels anew.
 pub(crate) fn recode(relocated: &mut Relocated<'_>, keeping: Keeping, debug: DebugLevel) {
@@ -275,13 +277,18 @@ impl Choice {
         if same_operations(&REPORT) {
             return Some(same.skip(1).map(Piece::Old).collect());
         }
-        let is_plain = old.len() == 1 && group.stored.is_none() && control::is_plain_exit(old[0]);
-        let report = match control::waits_for_first_two(old[0]) {
+        let [exit] = old else { return None };
+        if group.stored.is_some() {
+            return None;
+        }
+        let guard = Guard::of_exit(exit)?;
+        let report = match control::waits_for_first_two(exit) {
             true => SLOW_REPORT,
             false => REPORT,
         };
-        let new = report.into_iter().skip(first).map(Piece::New);
-        is_plain.then(|| new.chain([Piece::Old(group.start)]).collect())
+        let new = report.into_iter().skip(first);
+        let new = new.map(|instruction| Piece::New(guard.on(instruction)));
+        Some(new.chain([Piece::Old(group.start)]).collect())
     }
 
     /// How many machine instructions Mercury code says a group has; `None` if
@@ -348,7 +355,9 @@ fn write_capsule(
             (None, Some(count)) => {
                 *bitmap.get_mut(index / 8)? &= !(1 << (index % 8));
                 stored.extend(marked(0x51, count)?);
-                stored.extend_from_slice(&STORED_EXIT);
+                let mut exit = STORED_EXIT;
+                exit[STORED_GUARD] = Guard::of_exit(old.first()?)?.stored();
+                stored.extend_from_slice(&exit);
             }
         }
     }

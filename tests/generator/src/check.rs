@@ -116,7 +116,17 @@ impl Tools {
         if theirs.exit != ours.exit {
             return Ok(Outcome::Different(vec![exits(&theirs, &ours)]));
         }
-        compare(image, our_image, &theirs)
+        let outcome = compare(image, our_image, &theirs)?;
+        let Some(words) = words(&theirs, &ours) else {
+            return Ok(outcome);
+        };
+        Ok(Outcome::Different(match outcome {
+            Outcome::Different(mut differences) => {
+                differences.push(words);
+                differences
+            }
+            Outcome::Same(_) | Outcome::Refused | Outcome::Rejected(_) => vec![words],
+        }))
     }
 
     fn compile(
@@ -183,6 +193,28 @@ fn exits(theirs: &Ended, ours: &Ended) -> Difference {
         )),
         text: format!("nvlink: {}\n    ours: {}", said(theirs), said(ours)),
     }
+}
+
+/// The first line that only one of them prints where it does.
+fn words(theirs: &Ended, ours: &Ended) -> Option<Difference> {
+    let lines = |ended: &Ended| -> Vec<String> {
+        let all = ended.stdout.lines().chain(ended.stderr.lines());
+        all.map(str::to_owned).collect()
+    };
+    let (theirs, ours) = (lines(theirs), lines(ours));
+    let at = (0..theirs.len().max(ours.len())).find(|&at| theirs.get(at) != ours.get(at))?;
+    let line = |lines: &[String]| match lines.get(at) {
+        Some(line) => format!("'{line}'"),
+        None => "nothing more".to_owned(),
+    };
+    Some(Difference {
+        class: "messages".to_owned(),
+        text: format!(
+            "messages: nvlink says {}, ours {}",
+            line(&theirs),
+            line(&ours)
+        ),
+    })
 }
 
 fn compare(theirs: Option<Vec<u8>>, ours: Option<Vec<u8>>, ended: &Ended) -> Result<Outcome> {

@@ -20,9 +20,43 @@ fn is_absolute_return(instruction: &[u8; INSTRUCTION]) -> bool {
     operation(instruction) == RETURN && instruction[4..12] == [0, 0, 0, 0, 0, 0, 0xe0, 0x03]
 }
 
-/// Whether an `EXIT` is for all threads.
-pub(super) fn is_plain_exit(instruction: &[u8; INSTRUCTION]) -> bool {
-    instruction.starts_with(&[0x4d, 0x79, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 0x03])
+/// The predicate that says which threads an instruction is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Guard {
+    /// 7 is true for all.
+    predicate: u8,
+    is_negated: bool,
+}
+
+impl Guard {
+    /// That of an `EXIT` that asks nothing else.
+    pub(super) fn of_exit(instruction: &[u8; INSTRUCTION]) -> Option<Self> {
+        let [0x4d, guard, rest @ ..] = instruction else {
+            return None;
+        };
+        let is_plain = guard & 0xf == 9 && rest.starts_with(&[0, 0, 0, 0, 0, 0, 0, 0, 0x80, 0x03]);
+        is_plain.then_some(Self {
+            predicate: guard >> 4 & 7,
+            is_negated: guard >> 7 == 1,
+        })
+    }
+
+    /// An instruction for all threads, made for these.
+    pub(super) fn on(self, mut instruction: [u8; INSTRUCTION]) -> [u8; INSTRUCTION] {
+        let guard = self.predicate | u8::from(self.is_negated) << 3;
+        instruction[1] = instruction[1] & 0xf | guard << 4;
+        instruction
+    }
+
+    /// The byte of Mercury code, where 31 is true for all.
+    pub(super) fn stored(self) -> u8 {
+        let predicate = if self.predicate == 7 {
+            31
+        } else {
+            self.predicate
+        };
+        predicate << 3 | u8::from(self.is_negated)
+    }
 }
 
 /// Whether an instruction waits as all do in code that is not optimized.

@@ -1,0 +1,72 @@
+//! What kernels need of the stack.
+
+use crate::cubin::InfoCode;
+use crate::demangle::readable;
+use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
+use crate::id::{FunctionId, Id as _, IdVec};
+use crate::prune::Pruned;
+
+/// The stack of each function.
+#[derive(Debug)]
+pub(crate) struct Stacks {
+    /// What it takes itself.
+    pub(crate) frames: IdVec<FunctionId, u64>,
+    /// What it needs at most with all it calls; `None` without bound.
+    pub(crate) depths: IdVec<FunctionId, Option<u64>>,
+}
+
+impl Stacks {
+    pub(crate) fn new(pruned: &Pruned<'_>) -> Self {
+        let merged = &pruned.merged;
+        let mut frames = IdVec::filled(&merged.functions, 0);
+        for record in &merged.records {
+            if record.code == InfoCode::FRAME_SIZE
+                && let Some((symbol, size)) = record.symbol_number()
+                && let Some(function) = merged.symbols[symbol].function
+            {
+                frames[function] = size.into();
+            }
+        }
+        let depths = pruned.graph.deepest(|function| frames[function]);
+        Self { frames, depths }
+    }
+
+    /// Tells of kernels whose stack has no bound. nvlink says it once for each
+    /// callee without bound (case `stack_recursion_calls`).
+    pub(crate) fn warn(&self, pruned: &Pruned<'_>, diagnostics: &mut Diagnostics) {
+        let merged = &pruned.merged;
+        let is_unbounded = |function: &FunctionId| self.depths[*function].is_none();
+        let mut entries = pruned.starts();
+        entries.retain(is_unbounded);
+        if entries.is_empty() {
+            return;
+        }
+        let mut by_pointer = vec![0; merged.prototypes.len()];
+        for (id, function) in merged.functions.enumerate() {
+            if let Some(prototype) = function.address_taken
+                && is_unbounded(&id)
+            {
+                by_pointer[prototype.index()] += 1;
+            }
+        }
+        let name_of = |f: FunctionId| &merged.symbols[merged.functions[f].symbol].name;
+        for entry in entries {
+            let name = name_of(entry);
+            let text =
+                format!("Stack size for entry function '{name}' cannot be statically determined");
+            let mut warning = Diagnostic::new(Severity::Warning, "unbounded-stack", text);
+            let circle = pruned.graph.circle(entry).into_iter();
+            let circle: Vec<String> = circle.map(|f| readable(name_of(f))).collect();
+            if !circle.is_empty() {
+                warning =
+                    warning.with_note(format_args!("calls go round: {}", circle.join(" -> ")));
+            }
+            let function = &merged.functions[entry];
+            let direct = function.calls.iter().copied().filter(is_unbounded).count();
+            let prototypes = function.indirect_calls.iter();
+            let indirect: usize = prototypes.map(|p| by_pointer[p.index()]).sum();
+            warning.times = direct + indirect;
+            diagnostics.push(warning);
+        }
+    }
+}
