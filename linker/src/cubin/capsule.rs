@@ -4,7 +4,8 @@
 //! in every file, number of instructions), a bitmap and the stored
 //! instructions. A set bit means that the instruction is not stored. Lengths
 //! of stored instructions follow from their first byte; what they mean is not
-//! known here.
+//! known here. CUDA 12.8 writes two words, the second for the last two, and
+//! stores others of the instructions that take four bytes.
 
 use std::ops::Range;
 
@@ -15,7 +16,8 @@ use crate::error::{ParseError, Problem};
 pub struct Capsule<'d> {
     /// Section number of the machine code, `.text.*`.
     pub text_section: u32,
-    /// 0xc0000001 in every file seen.
+    /// The second word: [`Capsule::MARKER`] in every file seen, but for those
+    /// of CUDA 12.8.
     pub marker: u32,
     /// Number of instructions, stored or not.
     pub instructions: u32,
@@ -38,16 +40,31 @@ pub struct StoredInstruction<'d> {
     pub bytes: &'d [u8],
 }
 
-/// In the second word of CUDA 12.8: it also counts the instructions, and a
-/// stored instruction is another thing.
+/// In the second word of CUDA 12.8, beside the number of instructions.
 const FIRST_FORM: u32 = 1 << 30;
 /// In the second word of every later version.
 const LATER_FORM: u32 = 1 << 31;
 
-/// Size of the three words.
-const HEADER: usize = 12;
+const WORD: usize = 4;
+
+fn word(data: &[u8], index: usize) -> Option<u32> {
+    let word = data.get(WORD * index..)?.first_chunk()?;
+    Some(u32::from_le_bytes(*word))
+}
+
+fn is_first_form(marker: u32) -> bool {
+    marker & (FIRST_FORM | LATER_FORM) == FIRST_FORM
+}
 
 impl<'d> Capsule<'d> {
+    /// The second word of code of today.
+    pub const MARKER: u32 = LATER_FORM | FIRST_FORM | 1;
+
+    /// Whether CUDA 12.8 wrote the section, in its own form.
+    pub fn is_first_form(data: &[u8]) -> bool {
+        word(data, 1).is_some_and(is_first_form)
+    }
+
     /// Reads a section.
     pub fn parse(data: &'d [u8]) -> Result<Self, ParseError> {
         let at = |offset: usize, problem| ParseError::new(problem).at(offset as u64);
@@ -59,24 +76,21 @@ impl<'d> Capsule<'d> {
             };
             at(start, problem)
         };
-        let (header, _) = data
-            .split_first_chunk::<HEADER>()
-            .ok_or_else(|| truncated("capsule header", 0, HEADER))?;
-        let word = |index: usize| {
-            let bytes = [0, 1, 2, 3].map(|byte| header[index * 4 + byte]);
-            u32::from_le_bytes(bytes)
+        let word = |index| {
+            let size = WORD * (index + 1);
+            word(data, index).ok_or_else(|| truncated("capsule header", 0, size))
         };
-        if word(1) & (FIRST_FORM | LATER_FORM) == FIRST_FORM {
-            let problem = "Mercury code of CUDA 12.8; compile it with CUDA 12.9 or later";
-            return Err(at(4, Problem::Malformed(problem.to_owned())));
-        }
-        let instructions = word(2);
+        let (text_section, marker) = (word(0)?, word(1)?);
+        let (instructions, header) = match is_first_form(marker) {
+            true => (marker & !FIRST_FORM, 2 * WORD),
+            false => (word(2)?, 3 * WORD),
+        };
         let bitmap_size = instructions.div_ceil(32) as usize * 4;
-        let bitmap = data[HEADER..]
+        let bitmap = data[header..]
             .get(..bitmap_size)
-            .ok_or_else(|| truncated("capsule bitmap", HEADER, bitmap_size))?;
+            .ok_or_else(|| truncated("capsule bitmap", header, bitmap_size))?;
         let mut stored = Vec::new();
-        let mut offset = HEADER + bitmap_size;
+        let mut offset = header + bitmap_size;
         for index in (0..instructions).filter(|&index| !bit(bitmap, index)) {
             let (prefix, size) = lengths(&data[offset..]).ok_or_else(|| {
                 let problem = match data.get(offset) {
@@ -104,8 +118,8 @@ impl<'d> Capsule<'d> {
             return Err(at(offset, Problem::Malformed(problem)));
         }
         Ok(Self {
-            text_section: word(0),
-            marker: word(1),
+            text_section,
+            marker,
             instructions,
             bitmap,
             stored,
@@ -124,8 +138,11 @@ impl<'d> Capsule<'d> {
     /// The bytes of the section.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
-        for word in [self.text_section, self.marker, self.instructions] {
+        for word in [self.text_section, self.marker] {
             out.extend(word.to_le_bytes());
+        }
+        if !is_first_form(self.marker) {
+            out.extend(self.instructions.to_le_bytes());
         }
         out.extend(self.bitmap);
         for instruction in &self.stored {
@@ -191,11 +208,22 @@ mod tests {
     }
 
     #[test]
+    fn the_first_form_has_two_words() {
+        let words = [15, 0x4000_0002].map(u32::to_le_bytes);
+        let data = [words.as_flattened(), &[0b01, 0, 0, 0], &[0x50, 7]].concat();
+        let capsule = Capsule::parse(&data).unwrap();
+        assert!(Capsule::is_first_form(&data));
+        assert_eq!(capsule.instructions, 2);
+        assert_eq!(capsule.body(1), Some(12..14));
+        assert_eq!(capsule.encode(), data);
+    }
+
+    #[test]
     fn damage_is_named() {
         let error = |data: &[u8]| Capsule::parse(data).unwrap_err().to_string();
         assert_eq!(
             error(&[0; 4]),
-            "<memory>, offset 0x0: capsule header ends at 0xc, past the 0x4 bytes there are"
+            "<memory>, offset 0x0: capsule header ends at 0x8, past the 0x4 bytes there are"
         );
         assert_eq!(
             error(&bytes(u32::MAX, &[], &[])),

@@ -29,6 +29,7 @@ use crate::merge::{Content, Form, Merged, Relocation, Section, SectionKind};
 use crate::options::{Keeping, ResolvedRelocations};
 use crate::read::OPTIMIZER_BANK;
 
+use recode::renewed;
 pub(crate) use recode::{Moves, recode};
 use resolve::{Resolver, World};
 
@@ -353,9 +354,15 @@ fn gather<'d>(merged: &Merged<'d>, section: &Section<'d>) -> Result<Cow<'d, [u8]
     if section.kind.is_nobits() {
         Ok(Cow::default())
     } else if is_joined(merged, section) {
-        stubs::mercury(&section.content)
+        stubs::mercury(section)
     } else {
-        Ok(concatenate(&section.content, section.kind))
+        let bytes = concatenate(&section.content, section.kind);
+        match &section.native {
+            Some(twin) if matches!(section.kind, SectionKind::Text | SectionKind::Stubs) => {
+                renewed(bytes, &concatenate(&twin.content, section.kind))
+            }
+            _ => Ok(bytes),
+        }
     }
 }
 

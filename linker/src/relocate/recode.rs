@@ -9,7 +9,8 @@
 //!   barrier where the compiler wrote a narrow one before a wide one, unless it
 //!   has barriers in shared memory (case `recode_shared`).
 //! - Code of CUDA 12 has an idle instruction behind `WARPSYNC.ALL`, which code of
-//!   today has not (case `older_objects`). That goes from all functions.
+//!   today has not, and waits in another order where nothing is to be done (case
+//!   `older_objects`). That changes in all functions.
 //! - Where code for debuggers is linked, all kernels report errors before they
 //!   end, and those that call functions have a memory barrier before that.
 //!
@@ -20,6 +21,7 @@
 mod control;
 mod debug;
 mod moves;
+mod older;
 
 use std::borrow::Cow;
 
@@ -36,6 +38,7 @@ use super::{Relocated, debug_registers, scoreboards};
 use control::Guard;
 pub(crate) use moves::Moves;
 use moves::Piece;
+pub(crate) use older::renewed;
 
 const CALL_ABSOLUTE: u16 = 0x143;
 const EXIT: u16 = 0x14d;
@@ -97,7 +100,7 @@ pub(crate) fn recode(relocated: &mut Relocated<'_>, keeping: Keeping, debug: Deb
     let wanted_of = |function: &Function<'_>| match merged.is_kernel(function) {
         true => Some(wanted),
         // Of other functions, only code of CUDA 12 changes.
-        false if merged.image.is_executable() && is_of_first_version(function) => Some(Wanted {
+        false if is_of_first_version(function) => Some(Wanted {
             for_debuggers: false,
             is_lone: false,
         }),
@@ -112,13 +115,19 @@ pub(crate) fn recode(relocated: &mut Relocated<'_>, keeping: Keeping, debug: Deb
         let Some(native) = &mut relocated.native[section] else {
             continue;
         };
+        let capsule = &mut relocated.sections[section].bytes;
+        if keeping == Keeping::AsNvlink
+            && is_of_first_version(&merged.functions[function])
+            && let Some(code) = older::with_idle_turned(&native.bytes, capsule)
+        {
+            native.bytes = Cow::Owned(code);
+        }
         let tables = merged.functions[function].native.table_branches();
         if wanted.is_lone
             && let Some(code) = scoreboards::without_stack_pointer(&native.bytes, &tables)
         {
             native.bytes = Cow::Owned(code);
         }
-        let capsule = &mut relocated.sections[section].bytes;
         if keeping == Keeping::AsNvlink
             && let Some(recoded) = Recoded::new(&native.bytes, capsule, &tables, &wanted)
         {
@@ -175,34 +184,37 @@ impl Recoded {
             for_debuggers: wanted.for_debuggers,
         };
         let mut pieces = Vec::with_capacity(machine.len());
-        let mut groups = Vec::new();
-        let mut stored = parsed.stored.iter().peekable();
-        for index in 0..parsed.instructions {
-            let own = stored.next_if(|stored| stored.index == index);
-            let count = own.map_or(1, count);
-            let start = groups.last().map_or(0, |group: &Group<'_>| group.end);
-            let group = Group {
-                stored: own.copied(),
-                start,
-                end: start + count,
-            };
+        let mut all = Vec::new();
+        for group in groups(&parsed) {
             let old = machine.get(group.start..group.end)?;
             pieces.extend(choice.pieces(&group, old)?);
-            groups.push(group);
+            all.push(group);
         }
         let is_same = pieces.len() == machine.len()
             && pieces.iter().all(|piece| matches!(piece, Piece::Old(_)));
-        if is_same || groups.last()?.end != machine.len() {
+        if is_same || all.last()?.end != machine.len() {
             return None;
         }
         let (code, moves, padding) = moves::apply(&machine, pieces, tables)?;
-        let capsule = write_capsule(&parsed, &groups, &choice, &machine, padding)?;
+        let capsule = write_capsule(&parsed, &all, &choice, &machine, padding)?;
         Some(Self {
             code,
             capsule,
             moves,
         })
     }
+}
+
+/// The Mercury instructions of a function.
+fn groups<'c>(capsule: &Capsule<'c>) -> impl Iterator<Item = Group<'c>> {
+    let mut stored = capsule.stored.iter().copied().peekable();
+    let mut end = 0;
+    (0..capsule.instructions).map(move |index| {
+        let stored = stored.next_if(|stored| stored.index == index);
+        let start = end;
+        end += stored.as_ref().map_or(1, count);
+        Group { stored, start, end }
+    })
 }
 
 /// How many machine instructions a stored one stands for.

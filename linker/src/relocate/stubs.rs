@@ -8,7 +8,9 @@ use std::borrow::Cow;
 
 use crate::cubin::Capsule;
 use crate::error::ParseError;
-use crate::merge::{Content, STUB_SIZE};
+use crate::merge::{Content, STUB_SIZE, Section};
+
+use super::recode::renewed;
 
 /// Bytes of one instruction of machine code.
 const INSTRUCTION: usize = 16;
@@ -20,15 +22,18 @@ const MERCURY_BODY: u32 = 8;
 const END: [u8; 2] = [0x50, 4];
 
 /// The Mercury code of all slots.
-pub(super) fn mercury<'d>(content: &Content<'d>) -> Result<Cow<'d, [u8]>, ParseError> {
+pub(super) fn mercury<'d>(section: &Section<'d>) -> Result<Cow<'d, [u8]>, ParseError> {
+    let slots = &section.content.contributions;
+    let native = section.native.iter().flat_map(|n| &n.content.contributions);
     let mut bytes = Vec::new();
     let mut stored = Vec::new();
     let mut bitmap = Vec::new();
-    for slot in &content.contributions {
-        let capsule = Capsule::parse(slot.data)?;
+    for (slot, code) in slots.iter().zip(native) {
+        let data = renewed(Cow::Borrowed(slot.data), code.data)?;
+        let capsule = Capsule::parse(&data)?;
         if bytes.is_empty() {
-            let instructions = MERCURY_BODY * content.contributions.len() as u32 + 1;
-            for word in [capsule.text_section, capsule.marker, instructions] {
+            let instructions = MERCURY_BODY * slots.len() as u32 + 1;
+            for word in [capsule.text_section, Capsule::MARKER, instructions] {
                 bytes.extend(word.to_le_bytes());
             }
         }

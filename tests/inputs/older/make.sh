@@ -8,13 +8,15 @@ for argument in "$@"; do
     ptxas=${argument#*=}
     for sm in 75 80 90 100 120; do
         case $version.$sm in
-        11-8.80 | 11-8.1* | 12-0.1* | 12-4.1* | 12-4.75) continue ;;
+        11-8.80 | 11-8.1* | 12-0.1* | 12-4.1* | 12-4.75 | 12-8.[789]*) continue ;;
         11-8.*) isa=7.8 ;;
         *.90) isa=8.0 ;;
-        *.100 | *.120) isa=8.8 ;;
+        12-8.1* | 12-9.1*) isa=8.7 ;;
         *) isa=7.8 ;;
         esac
-        for name in a b; do
+        names="a b"
+        case $version.$sm in 12-[89].1*) names="a b c" ;; esac
+        for name in $names; do
             sed "s/^\.version .*/.version $isa/; s/^\.target .*/.target sm_$sm/" "$name.ptx" >"$name.tmp.ptx"
             "$ptxas" -c -arch="sm_$sm" -o "$name.$version.sm_$sm.cubin" "$name.tmp.ptx"
             rm "$name.tmp.ptx"

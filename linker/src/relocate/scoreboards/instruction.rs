@@ -20,7 +20,7 @@ const DEPBAR: u16 = 0x11a;
 const CONTROL: std::ops::RangeInclusive<u16> = 0x140..=0x15f;
 
 /// The opcode, which says the form of the operands too.
-pub(super) fn opcode(instruction: &[u8]) -> u16 {
+pub(in crate::relocate) fn opcode(instruction: &[u8]) -> u16 {
     u16::from_le_bytes([instruction[0], instruction[1]]) & 0xfff
 }
 
@@ -61,6 +61,12 @@ impl Control {
     /// Cycles until the next instruction can start.
     fn stall(self) -> u8 {
         (self.0 & 15) as u8
+    }
+
+    /// Takes away the mark that another warp had better not be next.
+    pub(in crate::relocate) fn keep_ready(instruction: &mut [u8; INSTRUCTION]) {
+        const STAYS: u8 = 0x20;
+        instruction[13] &= !STAYS;
     }
 
     pub(super) fn set(instruction: &mut [u8], write: u8, read: u8, waits: u8) {

@@ -1,0 +1,195 @@
+//! Mercury code of CUDA 12.8 in the form of today.
+//!
+//! Where machine code does not say which Mercury instruction it stands for, the
+//! latter is stored, in four bytes if its operands are those of the machine
+//! code. Which ones that are changed with CUDA 12.9 (case `older_objects`).
+
+use std::borrow::Cow;
+
+use crate::cubin::{Capsule, StoredInstruction};
+use crate::error::{ParseError, Problem};
+
+use super::super::scoreboards::instruction::{Control, INSTRUCTION, opcode, operation};
+use super::{Group, groups};
+
+/// How long a stored instruction without operands of its own is.
+const SHORT: usize = 4;
+
+/// Opcodes of what CUDA 12.8 does not store: CALL.ABS and RET, and I2F of bytes
+/// and halves of words to 32 and to 64 bits.
+const CALL: u16 = 0x943;
+const RETURN: u16 = 0x950;
+const TO_WORD: u16 = 0x306;
+const TO_LONG: u16 = 0x312;
+/// I2F of 64 bits, and I2F to 64 bits in another form.
+const FROM_LONG: u16 = 0x310;
+const UNIFORM_TO_LONG: u16 = 0xd12;
+
+/// What machine code says enough of today, in all forms: FSETP, DSETP, DSEL,
+/// BSYNC, CALL.REL, BSSY, BRX, BRXU and LDS.
+const SAID: [u16; 9] = [
+    0x00b, 0x02a, 0x046, 0x141, 0x144, 0x145, 0x149, 0x158, 0x184,
+];
+const COMPARISON: u16 = 0x00c;
+
+/// The code of a section in the form of today; `machine` is its machine code.
+pub(crate) fn renewed<'d>(
+    section: Cow<'d, [u8]>,
+    machine: &[u8],
+) -> Result<Cow<'d, [u8]>, ParseError> {
+    if !Capsule::is_first_form(&section) {
+        return Ok(section);
+    }
+    let capsule = Capsule::parse(&section)?;
+    let (machine, _) = machine.as_chunks::<INSTRUCTION>();
+    let mut bitmap = vec![0; capsule.bitmap.len()];
+    let mut stored = Vec::new();
+    let mut end = 0;
+    for (index, group) in groups(&capsule).enumerate() {
+        end = group.end;
+        let Some(first) = machine.get(group.start) else {
+            continue;
+        };
+        match Form::today(group.stored, first) {
+            Form::Stored(bytes) => stored.extend_from_slice(bytes),
+            Form::Said => bitmap[index / 8] |= 1 << (index % 8),
+        }
+    }
+    if end != machine.len() {
+        let problem = format!(
+            "Mercury code for {end} instructions, where the machine code has {}",
+            machine.len()
+        );
+        return Err(ParseError::new(Problem::Malformed(problem)));
+    }
+    let words = [capsule.text_section, Capsule::MARKER, capsule.instructions];
+    let mut bytes = words.map(u32::to_le_bytes).as_flattened().to_vec();
+    bytes.append(&mut bitmap);
+    bytes.append(&mut stored);
+    Ok(Cow::Owned(bytes))
+}
+
+/// The machine code of CUDA 12 with the idle instructions before those on long
+/// numbers turned around; `None` if there are none. The last takes what is left
+/// of the time, where CUDA 12 has the first take it.
+pub(super) fn with_idle_turned(code: &[u8], capsule: &[u8]) -> Option<Vec<u8>> {
+    /// An instruction of its own that does nothing.
+    const IDLE: &[u8] = &[0xd0, 0];
+    let capsule = Capsule::parse(capsule).ok()?;
+    let mut idle = capsule
+        .stored
+        .iter()
+        .any(|stored| stored.bytes == IDLE)
+        .then(|| code.to_vec())?;
+    let (machine, _) = idle.as_chunks_mut::<INSTRUCTION>();
+    let groups: Vec<Group<'_>> = groups(&capsule).take(machine.len()).collect();
+    let is_idle = |group: &Group<'_>| group.stored.is_some_and(|stored| stored.bytes == IDLE);
+    for run in groups.chunk_by(|a, b| is_idle(a) && is_idle(b)) {
+        if run.first().is_some_and(is_idle) {
+            let run = machine.get_mut(run.first()?.start..run.last()?.end)?;
+            run.reverse();
+            run.iter_mut().for_each(Control::keep_ready);
+        }
+    }
+    Some(idle)
+}
+
+/// How an instruction stands in Mercury code.
+enum Form<'c> {
+    /// Machine code says it all.
+    Said,
+    Stored(&'c [u8]),
+}
+
+impl<'c> Form<'c> {
+    /// That of today, for what CUDA 12.8 stored or did not store.
+    fn today(stored: Option<StoredInstruction<'c>>, machine: &[u8; INSTRUCTION]) -> Self {
+        let is_said = match opcode(machine) {
+            TO_WORD | TO_LONG | UNIFORM_TO_LONG | FROM_LONG => !takes_part(machine),
+            _ if operation(machine) == COMPARISON => is_extended(machine),
+            _ => SAID.contains(&operation(machine)),
+        };
+        match (stored, opcode(machine)) {
+            (Some(stored), _) if stored.bytes.len() > SHORT || !is_said => {
+                Self::Stored(stored.bytes)
+            }
+            (None, CALL) => Self::Stored(&[0x42, 0x0a, 0x02, 0x0e]),
+            (None, RETURN) => Self::Stored(&[0x42, 0x33, 0x00, 0x0e]),
+            (None, TO_WORD) if !is_said => Self::Stored(&[0x41, 0x12, 0x3c, 0x0a]),
+            (None, TO_LONG) if !is_said => Self::Stored(&[0x41, 0x12, 0x44, 0x0a]),
+            (_, _) => Self::Said,
+        }
+    }
+}
+
+/// Whether an ISETP compares the upper halves of longer numbers.
+fn is_extended(machine: &[u8; INSTRUCTION]) -> bool {
+    machine[9] & 1 != 0
+}
+
+/// Whether a conversion takes a byte or half of a word.
+fn takes_part(machine: &[u8; INSTRUCTION]) -> bool {
+    const WORD: u8 = 2;
+    const LONG: u8 = 3;
+    !matches!(machine[9] >> 3 & 7, WORD | LONG)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn instruction(opcode: u16, modifiers: u8, control: u8) -> [u8; INSTRUCTION] {
+        let [low, high] = opcode.to_le_bytes();
+        let mut instruction = [low, high, 0, 0, 0, 0, 0, 0, 0, modifiers, 0, 0, 0, 0, 0, 0];
+        instruction[13] = control;
+        instruction
+    }
+
+    fn capsule(words: &[u32], bitmap: u8, stored: &[&[u8]]) -> Vec<u8> {
+        let words: Vec<_> = words.iter().map(|word| word.to_le_bytes()).collect();
+        [words.as_flattened(), &[bitmap, 0, 0, 0], &stored.concat()].concat()
+    }
+
+    #[test]
+    fn code_of_the_first_form_is_stored_as_today() {
+        // Of two conversions, that of a byte stays; a comparison goes, a call
+        // comes, and a longer one is what it was.
+        let (part, long) = ([0x41, 0x12, 0x48, 0x0a], [1; 16]);
+        let machine = [
+            (0x7306, 0),
+            (0x7306, 0x10),
+            (0x720b, 0),
+            (0x7943, 0),
+            (0x720b, 0),
+        ];
+        let machine = machine.map(|(opcode, modifiers)| instruction(opcode, modifiers, 0));
+        let compares = [0x42, 0x10, 0x12, 0x26];
+        let old = capsule(
+            &[15, 0x4000_0005],
+            0b1000,
+            &[&part, &part, &compares, &long],
+        );
+        let new = renewed(old.into(), machine.as_flattened()).unwrap();
+        let call = [0x42, 0x0a, 0x02, 0x0e];
+        let expected = capsule(&[15, Capsule::MARKER, 5], 0b0110, &[&part, &call, &long]);
+        assert_eq!(*new, expected);
+        assert_eq!(*renewed(new, &[]).unwrap(), expected);
+    }
+
+    #[test]
+    fn both_forms_of_code_are_as_long() {
+        let old = capsule(&[15, 0x4000_0002], 0b11, &[]);
+        let error = renewed(old.into(), &[0; INSTRUCTION]).unwrap_err();
+        let problem = "Mercury code for 2 instructions, where the machine code has 1";
+        assert!(error.to_string().contains(problem), "{error}");
+    }
+
+    #[test]
+    fn idle_instructions_turn_around() {
+        let code = |controls: [u8; 4]| controls.map(|control| instruction(0x7918, 0, control));
+        let capsule = capsule(&[15, Capsule::MARKER, 4], 0b0001, &[&[0xd0, 0][..]; 3]);
+        let turned = with_idle_turned(code([1, 0xe4, 30, 30]).as_flattened(), &capsule);
+        assert_eq!(turned.unwrap(), code([1, 30, 30, 0xc4]).as_flattened());
+        assert_eq!(with_idle_turned(&[0; 64], &capsule[..12]), None);
+    }
+}
