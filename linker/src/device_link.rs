@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
+use crate::Outcome;
 use crate::arch::Sm;
 use crate::cli::Exit;
 use crate::cli::messages::Messages;
@@ -19,7 +20,6 @@ use crate::options::{
     SharedMemory, UndefinedGlobals,
 };
 use crate::report::{self, Reports};
-use crate::{Input, Outcome};
 
 /// What is linked, and how, whatever the processor.
 #[derive(Debug, Clone)]
@@ -370,8 +370,8 @@ pub(crate) fn link_one(
         .images
         .iter()
         .any(inputs::Image::is_of_system_library);
-    let inputs: Vec<Input<'_>> = loaded.images.iter().map(inputs::Image::input).collect();
-    let outcome = crate::link(&inputs, &request.options(processor, &loaded));
+    let options = request.options(processor, &loaded);
+    let outcome = crate::link_objects(inputs::objects(&mut loaded.images), &options);
     let failed = report_all(&outcome.diagnostics, report);
     let exit = match outcome.exit() {
         Exit::Success if failed => Exit::LinkError,

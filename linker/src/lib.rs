@@ -42,6 +42,7 @@ mod write;
 
 use arena::Arena;
 use diagnostic::{Diagnostic, Diagnostics, Severity};
+use error::ParseError;
 use options::{ImageKind, Options};
 use read::Object;
 use report::Reports;
@@ -82,13 +83,18 @@ impl Outcome {
 
 /// Links relocatable device objects into one image, which is a relocatable
 /// object again where the options say so.
-pub fn link(inputs: &[Input<'_>], options: &Options) -> Outcome {
+pub fn link<'d>(inputs: &[Input<'d>], options: &Options) -> Outcome {
+    let bytes = inputs.iter().map(|input| input.data.len()).sum();
+    let parse = |input: &Input<'d>| Object::parse(input.name, input.data);
+    link_objects(parallel::map(inputs, bytes, parse), options)
+}
+
+/// Links what was read of the inputs.
+fn link_objects(read: Vec<Result<Object<'_>, ParseError>>, options: &Options) -> Outcome {
     let mut diagnostics = Diagnostics::default();
     let arena = Arena::default();
-    let mut objects = Vec::with_capacity(inputs.len());
-    let bytes = inputs.iter().map(|input| input.data.len()).sum();
-    let parsed = parallel::map(inputs, bytes, |input| Object::parse(input.name, input.data));
-    for parsed in parsed {
+    let mut objects = Vec::with_capacity(read.len());
+    for parsed in read {
         match parsed {
             Ok(object) => objects.push(object),
             Err(error) => {

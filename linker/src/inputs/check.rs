@@ -16,26 +16,26 @@ const TOOLKIT: u16 = 130;
 const OLDEST_TOOLKIT: u32 = 120;
 
 /// What is to be done with a device object.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
+#[derive(Debug)]
+pub(super) enum Verdict<'d> {
     /// It is linked.
-    Link,
+    Link(File<'d>),
     /// It is linked, and wants to be alone with libcudadevrt.
-    LinkAlone,
+    LinkAlone(File<'d>),
     /// It has been linked already, or holds nothing; it is left out.
     Skip(&'static str),
 }
 
 /// Looks at a device object. `is_named` tells files from entries of fatbins,
 /// whose processor has been looked at before. Warnings go to `warnings`.
-pub(super) fn check(
+pub(super) fn check<'d>(
     name: &str,
-    data: &[u8],
+    data: &'d [u8],
     target: Sm,
     is_named: bool,
     behaviour: Behaviour,
     warnings: &mut Vec<Diagnostic>,
-) -> Result<Verdict, Diagnostic> {
+) -> Result<Verdict<'d>, Diagnostic> {
     if !data.starts_with(b"\x7fELF") {
         return Err(fatal("not-a-cubin", name, "cubin not an elf?"));
     }
@@ -66,10 +66,10 @@ pub(super) fn check(
             let text = "linking with -ewp objects requires using current toolkit";
             Err(fatal("old-whole-program", name, text))
         }
-        ObjectKind::EXTENDED_WHOLE_PROGRAM => Ok(Verdict::LinkAlone),
-        ObjectKind::RELOCATABLE => Ok(Verdict::Link),
+        ObjectKind::EXTENDED_WHOLE_PROGRAM => Ok(Verdict::LinkAlone(file)),
+        ObjectKind::RELOCATABLE => Ok(Verdict::Link(file)),
         // Up to sm_90, nvlink takes any other type for a relocatable one.
-        _ if behaviour == Behaviour::Nvlink && !target.has_mercury() => Ok(Verdict::Link),
+        _ if behaviour == Behaviour::Nvlink && !target.has_mercury() => Ok(Verdict::Link(file)),
         ObjectKind(kind) => {
             let text = format!("Internal FNLZR error '{name}'");
             let problem = Diagnostic::new(Severity::Fatal, "bad-object-type", text);

@@ -133,7 +133,7 @@ struct Loader<'a, 'd> {
 }
 
 impl<'a, 'd> Loader<'a, 'd> {
-    fn opened(&mut self, opened: &'d Opened, look: Look) -> Result<(), Stop> {
+    fn opened(&mut self, opened: &'d Opened, look: Look<'d>) -> Result<(), Stop> {
         match opened {
             Opened::Read(source) => self.source(source, look),
             Opened::Unreadable { name, why } => Err(self.unreadable(name, why)),
@@ -147,7 +147,7 @@ impl<'a, 'd> Loader<'a, 'd> {
         }
     }
 
-    fn source(&mut self, source: &'d Source, look: Look) -> Result<(), Stop> {
+    fn source(&mut self, source: &'d Source, look: Look<'d>) -> Result<(), Stop> {
         let Source { name, data, .. } = source;
         let kind = match look {
             _ if data.is_empty() => return self.ignored(name, "it is empty"),

@@ -21,10 +21,12 @@ use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use crate::Input;
 use crate::arch::Sm;
 use crate::diagnostic::Diagnostic;
+use crate::error::ParseError;
 use crate::options::KernelFilter;
+use crate::parallel;
+use crate::read::Object;
 
 pub use files::Files;
 pub use link_time::{LinkTime, Scope};
@@ -169,17 +171,30 @@ pub struct Image<'d> {
     /// A whole program, which is meant to be linked with the device runtime
     /// alone.
     is_alone: bool,
+    /// What was read of it already.
+    object: Option<Result<Object<'d>, ParseError>>,
+}
+
+/// The objects as a link takes them.
+pub(crate) fn objects<'i>(images: &'i mut [Image<'_>]) -> Vec<Result<Object<'i>, ParseError>> {
+    let known: Vec<_> = images.iter_mut().map(|i| i.object.take()).collect();
+    let images = &*images;
+    let unknown: Vec<&Image<'_>> = images
+        .iter()
+        .zip(&known)
+        .filter(|(_, known)| known.is_none())
+        .map(|(image, _)| image)
+        .collect();
+    let bytes = unknown.iter().map(|image| image.data.len()).sum();
+    let parse = |image: &&'i Image<'_>| Object::parse(&image.name, &image.data);
+    let mut parsed = parallel::map(&unknown, bytes, parse).into_iter();
+    let objects = known
+        .into_iter()
+        .map(|known| known.or_else(|| parsed.next()));
+    objects.flatten().collect()
 }
 
 impl Image<'_> {
-    /// What a link takes.
-    pub(crate) fn input(&self) -> Input<'_> {
-        Input {
-            name: &self.name,
-            data: &self.data,
-        }
-    }
-
     /// Whether it is part of the device runtime.
     pub(crate) fn is_of_system_library(&self) -> bool {
         load::is_of_system_library(&self.name)

@@ -134,11 +134,16 @@ pub(crate) struct Object<'d> {
 impl<'d> Object<'d> {
     /// Reads one relocatable device object.
     pub(crate) fn parse(name: &str, data: &'d [u8]) -> Result<Self, ParseError> {
-        Self::parse_unnamed(name, data).map_err(|e| e.in_input(name))
+        let file = File::parse(data).map_err(|e| e.in_input(name))?;
+        Self::new(name, file)
     }
 
-    fn parse_unnamed(name: &str, data: &'d [u8]) -> Result<Self, ParseError> {
-        let file = File::parse(data)?;
+    /// Takes the link view of a file.
+    pub(crate) fn new(name: &str, file: File<'d>) -> Result<Self, ParseError> {
+        Self::view(name, file).map_err(|e| e.in_input(name))
+    }
+
+    fn view(name: &str, mut file: File<'d>) -> Result<Self, ParseError> {
         let mercury = file.section_of_type(SectionType::CUDA_MERC_SYMTAB);
         let native = mercury.map(|_| Native::new(&file)).transpose()?;
         let mut sections = Vec::with_capacity(file.sections.len());
@@ -176,7 +181,7 @@ impl<'d> Object<'d> {
         }
         let symbols = match mercury {
             Some(table) => file.symbol_table(table)?,
-            None => file.symbols.clone(),
+            None => std::mem::take(&mut file.symbols),
         };
         check_sizes(&file, &symbols)?;
         let is_unified = |kind| {

@@ -68,6 +68,7 @@ impl Loader<'_, '_> {
                     name: OBJECT.to_owned(),
                     data: made.into(),
                     is_alone: false,
+                    object: None,
                 };
                 self.images.insert(place, object);
                 if let Some(runtime) = &mut self.runtime
