@@ -4,7 +4,6 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use crate::Outcome;
 use crate::arch::Sm;
 use crate::cli::Exit;
 use crate::cli::messages::Messages;
@@ -20,6 +19,7 @@ use crate::options::{
     SharedMemory, UndefinedGlobals,
 };
 use crate::report::{self, Reports};
+use crate::{Fill, Outcome, in_memory};
 
 /// What is linked, and how, whatever the processor.
 #[derive(Debug, Clone)]
@@ -242,7 +242,7 @@ fn link_files(
             linked.add(Some(sm), diagnostic);
             is_error
         };
-        let one = link_one(request, &sm.into(), files, environment, report);
+        let one = link_one(request, &sm.into(), files, environment, report, in_memory);
         for module in one.modules.unwrap_or_default() {
             // Code of other modules is linked like that of a library.
             if let Module::Named(name) = module
@@ -300,17 +300,17 @@ fn explain_nothing(
 
 /// What came of the link for one processor.
 #[derive(Debug)]
-pub(crate) struct One {
+pub(crate) struct One<O> {
     pub(crate) exit: Exit,
     /// An image, or PTX where that was asked for.
-    pub(crate) output: Option<Vec<u8>>,
+    pub(crate) output: Option<O>,
     /// The modules of the inputs, if these could be read.
     pub(crate) modules: Option<Vec<Module>>,
     pub(crate) uses_device_runtime: bool,
     pub(crate) reports: Reports,
 }
 
-impl One {
+impl<O> One<O> {
     pub(crate) fn ended(exit: Exit) -> Self {
         Self {
             exit,
@@ -347,21 +347,23 @@ pub(crate) fn load_one<'d>(
     }
 }
 
-/// Links for one processor.
-pub(crate) fn link_one(
+/// Links for one processor. `take` gets what was made, before it is known
+/// whether it is of use.
+pub(crate) fn link_one<O>(
     request: &Request,
     processor: &Processor,
     files: &Files,
     environment: &Environment,
     report: &mut dyn FnMut(Diagnostic) -> bool,
-) -> One {
+    take: impl FnOnce(&Fill<'_>) -> O,
+) -> One<O> {
     let mut loaded = match load_one(request, processor, files, environment, report) {
         Ok(loaded) => loaded,
         Err(exit) => return One::ended(exit),
     };
     if let Some(finished) = loaded.finished.take() {
         return One {
-            output: Some(finished),
+            output: Some(take(&|out| out.write_all(&finished))),
             modules: Some(loaded.modules),
             ..One::ended(Exit::Success)
         };
@@ -371,7 +373,7 @@ pub(crate) fn link_one(
         .iter()
         .any(inputs::Image::is_of_system_library);
     let options = request.options(processor, &loaded);
-    let outcome = crate::link_objects(inputs::objects(&mut loaded.images), &options);
+    let outcome = crate::link_objects(inputs::objects(&mut loaded.images), &options, take);
     let failed = report_all(&outcome.diagnostics, report);
     let exit = match outcome.exit() {
         Exit::Success if failed => Exit::LinkError,

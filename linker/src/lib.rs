@@ -40,6 +40,8 @@ pub mod report;
 mod stacks;
 mod write;
 
+use std::io::{self, Write};
+
 use arena::Arena;
 use diagnostic::{Diagnostic, Diagnostics, Severity};
 use error::ParseError;
@@ -58,16 +60,16 @@ pub struct Input<'d> {
 
 /// What a link gives: messages, and the image unless one of them is an error.
 #[derive(Debug)]
-pub struct Outcome {
-    /// The executable image.
-    pub image: Option<Vec<u8>>,
+pub struct Outcome<I = Vec<u8>> {
+    /// The image, or what was made of it.
+    pub image: Option<I>,
     /// Everything the user should know.
     pub diagnostics: Diagnostics,
     /// What the options ask for beside the image.
     pub reports: Reports,
 }
 
-impl Outcome {
+impl<I> Outcome<I> {
     /// The exit code that fits.
     pub fn exit(&self) -> cli::Exit {
         let messages = self.diagnostics.messages();
@@ -86,11 +88,26 @@ impl Outcome {
 pub fn link<'d>(inputs: &[Input<'d>], options: &Options) -> Outcome {
     let bytes = inputs.iter().map(|input| input.data.len()).sum();
     let parse = |input: &Input<'d>| Object::parse(input.name, input.data);
-    link_objects(parallel::map(inputs, bytes, parse), options)
+    link_objects(parallel::map(inputs, bytes, parse), options, in_memory)
 }
 
-/// Links what was read of the inputs.
-fn link_objects(read: Vec<Result<Object<'_>, ParseError>>, options: &Options) -> Outcome {
+/// Writes what a link has made.
+type Fill<'a> = dyn Fn(&mut dyn Write) -> io::Result<()> + 'a;
+
+/// The bytes that are written.
+fn in_memory(fill: &Fill<'_>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    fill(&mut bytes).expect("vectors take all bytes");
+    bytes
+}
+
+/// Links what was read of the inputs. `take` gets the image unless there are
+/// errors.
+fn link_objects<I>(
+    read: Vec<Result<Object<'_>, ParseError>>,
+    options: &Options,
+    take: impl FnOnce(&Fill<'_>) -> I,
+) -> Outcome<I> {
     let mut diagnostics = Diagnostics::default();
     let arena = Arena::default();
     let mut objects = Vec::with_capacity(read.len());
@@ -126,8 +143,8 @@ fn link_objects(read: Vec<Result<Object<'_>, ParseError>>, options: &Options) ->
             &mut reports,
         ),
     };
-    let image = match linked {
-        Ok(image) => image,
+    let finalized = match linked {
+        Ok(finalized) => finalized,
         Err(error) => {
             diagnostics.push(Diagnostic::bad_input(&error, options.keeping));
             None
@@ -137,8 +154,11 @@ fn link_objects(read: Vec<Result<Object<'_>, ParseError>>, options: &Options) ->
     if let Err(error) = odr::check(&objects, options.odr, &mut diagnostics) {
         diagnostics.push(Diagnostic::bad_input(&error, options.keeping));
     }
+    let finalized = finalized.filter(|_| !diagnostics.has_errors());
+    let image =
+        finalized.map(|finalized| take(&|out| write::write(&finalized, &options.tool_record, out)));
     Outcome {
-        image: image.filter(|_| !diagnostics.has_errors()),
+        image,
         diagnostics,
         reports,
     }

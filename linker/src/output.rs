@@ -1,10 +1,10 @@
 //! Writes files so that they appear whole or not at all.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write as _};
-use std::path::Path;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
 
-use tempfile::Builder;
+use tempfile::{Builder, NamedTempFile};
 
 /// Writes a file.
 pub fn write(path: &Path, contents: &[u8]) -> io::Result<()> {
@@ -13,40 +13,103 @@ pub fn write(path: &Path, contents: &[u8]) -> io::Result<()> {
 
 /// Writes a file with `fill`, which must not look at it.
 pub fn write_with(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
-    let path = match path.canonicalize() {
-        Ok(existing) => {
-            // A file that may not be written stays, although it could be
-            // replaced.
-            let mut file = OpenOptions::new().write(true).open(&existing)?;
-            if !file.metadata()?.is_file() {
-                return fill(&mut file);
-            }
-            existing
+    match Destination::of(path)? {
+        Destination::Stream(mut stream) => fill(&mut stream),
+        Destination::File(mut file, path) => {
+            fill(file.as_file_mut())?;
+            file.persist(&path)?;
+            Ok(())
         }
-        Err(_) => path.to_owned(),
-    };
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    let mut builder = Builder::new();
-    builder.prefix(".rustnvlink-");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        // What the user's mask leaves of it, as for any new file.
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
-    // The name of the file on the way says nothing to a user.
-    let mut file = builder
-        .tempfile_in(folder)
-        .map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => {
-                io::Error::new(io::ErrorKind::NotFound, "there is no such folder")
+}
+
+/// A file that is written, but stands not yet in its place.
+#[derive(Debug)]
+pub(crate) struct Pending(Waiting);
+
+#[derive(Debug)]
+enum Waiting {
+    File(NamedTempFile, PathBuf),
+    /// What cannot be taken back is not written yet.
+    Stream(File, Vec<u8>),
+}
+
+impl Pending {
+    /// Writes a file beside the one at `path`.
+    pub(crate) fn write(
+        path: &Path,
+        fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<Self> {
+        /// So much stays in the caches of a processor.
+        const BUFFER: usize = 256 * 1024;
+        match Destination::of(path)? {
+            Destination::Stream(stream) => {
+                let mut contents = Vec::new();
+                fill(&mut contents)?;
+                Ok(Self(Waiting::Stream(stream, contents)))
             }
-            kind => kind.into(),
-        })?;
-    fill(file.as_file_mut())?;
-    file.persist(&path)?;
-    Ok(())
+            Destination::File(mut file, path) => {
+                let mut buffered = BufWriter::with_capacity(BUFFER, file.as_file_mut());
+                fill(&mut buffered)?;
+                buffered.flush()?;
+                drop(buffered);
+                Ok(Self(Waiting::File(file, path)))
+            }
+        }
+    }
+
+    /// Puts the file into its place.
+    pub(crate) fn finish(self) -> io::Result<()> {
+        match self.0 {
+            Waiting::File(file, path) => file.persist(&path).map(|_| ()).map_err(Into::into),
+            Waiting::Stream(mut stream, contents) => stream.write_all(&contents),
+        }
+    }
+}
+
+/// What a path leads to.
+enum Destination {
+    /// Something that is no file, such as a terminal.
+    Stream(File),
+    /// A new file, which takes the place of this path.
+    File(NamedTempFile, PathBuf),
+}
+
+impl Destination {
+    fn of(path: &Path) -> io::Result<Self> {
+        let path = match path.canonicalize() {
+            Ok(existing) => {
+                // A file that may not be written stays, although it could be
+                // replaced.
+                let file = OpenOptions::new().write(true).open(&existing)?;
+                if !file.metadata()?.is_file() {
+                    return Ok(Self::Stream(file));
+                }
+                existing
+            }
+            Err(_) => path.to_owned(),
+        };
+        let folder = match path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        let mut builder = Builder::new();
+        builder.prefix(".rustnvlink-");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            // What the user's mask leaves of it, as for any new file.
+            builder.permissions(std::fs::Permissions::from_mode(0o666));
+        }
+        // The name of the file on the way says nothing to a user.
+        let file = builder
+            .tempfile_in(folder)
+            .map_err(|error| match error.kind() {
+                io::ErrorKind::NotFound => {
+                    io::Error::new(io::ErrorKind::NotFound, "there is no such folder")
+                }
+                kind => kind.into(),
+            })?;
+        Ok(Self::File(file, path))
+    }
 }

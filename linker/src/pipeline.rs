@@ -1,9 +1,9 @@
-//! The link as a sequence of phases.
+//! The link as a sequence of phases, up to the one that writes.
 
 use crate::arena::Arena;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::error::ParseError;
-use crate::finalize::{collect, finalize};
+use crate::finalize::{Finalized, collect, finalize};
 use crate::layout::{layout, layout_relocatable};
 use crate::merge::merge;
 use crate::options::{EarlyAddresses, Keeping, Options};
@@ -12,16 +12,15 @@ use crate::read::Object;
 use crate::relocate::{recode, relocate};
 use crate::report::{self, Reports};
 use crate::stacks::Stacks;
-use crate::write::write;
 
-/// Links relocatable device objects into the image that the driver loads.
+/// Links relocatable device objects into what the driver loads.
 pub(crate) fn link_executable<'d>(
     objects: &[Object<'d>],
     arena: &'d Arena,
     options: &Options,
     diagnostics: &mut Diagnostics,
     reports: &mut Reports,
-) -> Result<Option<Vec<u8>>, ParseError> {
+) -> Result<Option<Finalized<'d>>, ParseError> {
     let is_unified = objects.iter().any(|object| object.has_unified_symbols);
     if is_unified && options.unified_index.is_none() {
         diagnostics.push(Diagnostic::unified_without_index());
@@ -59,7 +58,7 @@ pub(crate) fn link_executable<'d>(
     if diagnostics.has_errors() {
         return Ok(None);
     }
-    Ok(Some(write(&finalized, &options.tool_record)))
+    Ok(Some(finalized))
 }
 
 /// Joins relocatable device objects into one. Undefined names are no errors
@@ -71,7 +70,7 @@ pub(crate) fn link_relocatable<'d>(
     addresses: EarlyAddresses,
     diagnostics: &mut Diagnostics,
     reports: &mut Reports,
-) -> Result<Option<Vec<u8>>, ParseError> {
+) -> Result<Option<Finalized<'d>>, ParseError> {
     let merged = merge(objects, arena, options, diagnostics)?;
     if diagnostics.has_errors() {
         return Ok(None);
@@ -89,6 +88,10 @@ pub(crate) fn link_relocatable<'d>(
     }
     let mut relocated = relocate(laid_out, options.keeping, diagnostics)?;
     recode(&mut relocated, options.keeping, options.debug);
-    let finalized = collect(relocated, arena, options.verbose, diagnostics);
-    Ok(Some(write(&finalized, &options.tool_record)))
+    Ok(Some(collect(
+        relocated,
+        arena,
+        options.verbose,
+        diagnostics,
+    )))
 }

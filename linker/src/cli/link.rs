@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use super::lower::{Request, Target};
 use super::messages::Messages;
+use super::output::Pending;
 use super::{Exit, depfile, fatal, output};
 use crate::arch::Sm;
 use crate::cubin::UnifiedIndex;
@@ -14,6 +15,7 @@ use crate::fatbin::{self, FatbinOptions, LinkedImage};
 use crate::inputs::{self, Behaviour, Environment, Files, Processor};
 use crate::options::Keeping;
 use crate::report::Reports;
+use crate::{Fill, in_memory};
 
 /// Links, prints what there is to say and writes the files.
 pub(super) fn link(
@@ -74,7 +76,7 @@ fn link_all(
             exit = linked.exit;
         }
         modules = modules.or(linked.modules);
-        outputs.extend(linked.output.map(|output| (target, output)));
+        outputs.extend(linked.output);
     }
     // nvlink leaves this file beside no image.
     let registers = match request.link.inputs.behaviour {
@@ -85,7 +87,7 @@ fn link_all(
         output::write(path, inputs::registration(&modules).as_bytes())?;
     }
     if exit == Exit::Success && !outputs.is_empty() {
-        write_outputs(request, &outputs)?;
+        write_outputs(request, outputs)?;
         write_dependencies(request, &files)?;
     }
     Ok(exit)
@@ -133,7 +135,7 @@ fn link_one(
     files: &Files,
     environment: &Environment,
     messages: &Messages,
-) -> Result<One, Diagnostic> {
+) -> Result<One<Output>, Diagnostic> {
     let processor = processor(target);
     let report = &mut |message| messages.print(message);
     match target {
@@ -143,6 +145,7 @@ fn link_one(
             files,
             environment,
             report,
+            |fill| output_of(request, target, fill),
         )),
         Target::Virtual(_) => {
             let link = &request.link;
@@ -169,27 +172,45 @@ fn path_for(path: &Path, target: &Target) -> PathBuf {
     }
 }
 
-/// Writes one file for each processor or, under a name that is the same for
-/// all, one fatbin.
-fn write_outputs(request: &Request, outputs: &[(&Target, Vec<u8>)]) -> Result<(), Diagnostic> {
+/// What came of one link and waits for the others.
+enum Output {
+    /// A file of its own.
+    File(Pending),
+    /// An image of the fatbin.
+    Image(Sm, Vec<u8>),
+}
+
+/// Each processor has a file or, under a name that is the same for several, an
+/// image in one fatbin.
+fn output_of(request: &Request, target: &Target, fill: &Fill<'_>) -> Output {
     let is_named = request.output.to_str().is_some_and(|o| o.contains(ARCH));
-    if let [(_, only)] = outputs
-        && !is_named
-    {
-        return output::write(&request.output, only);
-    }
-    if is_named && request.link.inputs.behaviour == Behaviour::Own {
-        for (target, data) in outputs {
-            output::write(&path_for(&request.output, target), data)?;
+    let has_own_file = match is_named {
+        true => request.link.inputs.behaviour == Behaviour::Own,
+        false => {
+            let is_real = |target: &&Target| matches!(target, Target::Real(_));
+            request.targets.iter().filter(is_real).count() == 1
         }
+    };
+    match has_own_file {
+        true => Output::File(output::pending(path_for(&request.output, target), fill)),
+        false => Output::Image(processor(target).sm, in_memory(fill)),
+    }
+}
+
+fn write_outputs(request: &Request, outputs: Vec<Output>) -> Result<(), Diagnostic> {
+    let mut images = Vec::new();
+    for output in outputs {
+        match output {
+            Output::File(file) => file.finish()?,
+            Output::Image(sm, data) => images.push((sm, data)),
+        }
+    }
+    if images.is_empty() {
         return Ok(());
     }
-    let images: Vec<LinkedImage<'_>> = outputs
+    let images: Vec<LinkedImage<'_>> = images
         .iter()
-        .map(|(target, data)| LinkedImage {
-            sm: processor(target).sm,
-            data,
-        })
+        .map(|(sm, data)| LinkedImage { sm: *sm, data })
         .collect();
     let fatbin = fatbin::write(&images, &FatbinOptions::default());
     let fatbin = fatbin.map_err(|error| fatal("bad-image", error.to_string()))?;

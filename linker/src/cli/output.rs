@@ -2,11 +2,12 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::lower::{Request, Target};
 use super::{Exit, fatal};
+use crate::Fill;
 use crate::diagnostic::Diagnostic;
 
 /// Prints on the standard output. Who has stopped reading has read enough.
@@ -23,6 +24,29 @@ pub(super) fn print(text: &str) -> Result<Exit, Diagnostic> {
 /// Writes a file.
 pub(super) fn write(path: &Path, contents: &[u8]) -> Result<(), Diagnostic> {
     crate::output::write(path, contents).map_err(|why| unwritable(path, &why))
+}
+
+/// Writes a file that does not take its place yet.
+pub(super) fn pending(path: PathBuf, fill: &Fill<'_>) -> Pending {
+    Pending {
+        file: crate::output::Pending::write(&path, fill),
+        path,
+    }
+}
+
+/// A file that is written, or a reason why not, and where it belongs.
+pub(super) struct Pending {
+    path: PathBuf,
+    file: io::Result<crate::output::Pending>,
+}
+
+impl Pending {
+    /// Puts the file into its place.
+    pub(super) fn finish(self) -> Result<(), Diagnostic> {
+        self.file
+            .and_then(crate::output::Pending::finish)
+            .map_err(|why| unwritable(&self.path, &why))
+    }
 }
 
 fn unwritable(path: &Path, why: &io::Error) -> Diagnostic {

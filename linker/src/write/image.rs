@@ -1,5 +1,7 @@
 //! A plan becomes bytes.
 
+use std::io::{self, Read as _, Write};
+
 /// `e_ident` of every image: ELF64, little-endian, CUDA's ABI.
 const IDENT: [u8; 16] = [
     0x7f, b'E', b'L', b'F', 2, 1, 1, 0x41, 8, 0, 0, 0, 0, 0, 0, 0,
@@ -106,8 +108,8 @@ struct Placed {
     size: u64,
 }
 
-/// Writes the image.
-pub(super) fn encode(plan: &Plan<'_>) -> Vec<u8> {
+/// Writes the image from its first byte to its last.
+pub(super) fn write(plan: &Plan<'_>, out: &mut dyn Write) -> io::Result<()> {
     let (placed, end) = place(&plan.sections);
     let section_table = end.next_multiple_of(8);
     let count = plan.sections.len() + 1;
@@ -121,8 +123,7 @@ pub(super) fn encode(plan: &Plan<'_>) -> Vec<u8> {
         FileKind::Relocatable { .. } => Vec::new(),
     };
 
-    let mut bytes =
-        Vec::with_capacity((after_sections + PROGRAM_HEADER * segments.len() as u64) as usize);
+    let mut bytes = Vec::with_capacity(FILE_HEADER as usize);
     bytes.extend(IDENT);
     bytes.extend(file_type.to_le_bytes());
     bytes.extend(crate::cubin::EM_CUDA.to_le_bytes());
@@ -138,18 +139,21 @@ pub(super) fn encode(plan: &Plan<'_>) -> Vec<u8> {
     let many = count >= MANY_SECTIONS;
     bytes.extend((if many { 0 } else { count as u16 }).to_le_bytes());
     bytes.extend(1u16.to_le_bytes());
+    out.write_all(&bytes)?;
 
+    let mut written = FILE_HEADER;
     for (section, placed) in plan.sections.iter().zip(&placed) {
         if let Some(data) = section.body.data() {
-            bytes.resize(placed.offset as usize, 0);
-            bytes.extend_from_slice(data);
+            zeros(out, placed.offset - written)?;
+            out.write_all(data)?;
+            written = placed.offset + placed.size;
         }
     }
-    bytes.resize(section_table as usize, 0);
+    zeros(out, section_table - written)?;
     let first = section_header(0, 0, 0, 0, if many { count as u64 } else { 0 }, 0, 0, 0, 0);
-    bytes.extend(first);
+    out.write_all(&first)?;
     for (section, placed) in plan.sections.iter().zip(&placed) {
-        bytes.extend(section_header(
+        out.write_all(&section_header(
             section.name,
             section.kind,
             section.flags,
@@ -159,16 +163,21 @@ pub(super) fn encode(plan: &Plan<'_>) -> Vec<u8> {
             section.info,
             section.align,
             section.entry_size,
-        ));
+        ))?;
     }
     for [kind, flags, offset, file_size, memory_size] in segments {
-        bytes.extend((kind as u32).to_le_bytes());
-        bytes.extend((flags as u32).to_le_bytes());
+        out.write_all(&(kind as u32).to_le_bytes())?;
+        out.write_all(&(flags as u32).to_le_bytes())?;
         for field in [offset, 0, 0, file_size, memory_size, 8] {
-            bytes.extend(field.to_le_bytes());
+            out.write_all(&field.to_le_bytes())?;
         }
     }
-    bytes
+    Ok(())
+}
+
+/// Fills a gap.
+fn zeros(out: &mut dyn Write, count: u64) -> io::Result<()> {
+    io::copy(&mut io::repeat(0).take(count), out).map(|_| ())
 }
 
 #[expect(
@@ -185,17 +194,21 @@ fn section_header(
     info: u32,
     align: u64,
     entry_size: u64,
-) -> Vec<u8> {
-    let mut header = Vec::with_capacity(SECTION_HEADER as usize);
-    header.extend(name.to_le_bytes());
-    header.extend(kind.to_le_bytes());
-    for field in [flags, 0, offset, size] {
-        header.extend(field.to_le_bytes());
+) -> [u8; SECTION_HEADER as usize] {
+    let mut header = [0; SECTION_HEADER as usize];
+    let words = [
+        u64::from(name) | u64::from(kind) << 32,
+        flags,
+        0,
+        offset,
+        size,
+        u64::from(link) | u64::from(info) << 32,
+        align,
+        entry_size,
+    ];
+    for (place, word) in header.as_chunks_mut().0.iter_mut().zip(words) {
+        *place = word.to_le_bytes();
     }
-    header.extend(link.to_le_bytes());
-    header.extend(info.to_le_bytes());
-    header.extend(align.to_le_bytes());
-    header.extend(entry_size.to_le_bytes());
     header
 }
 

@@ -9,15 +9,21 @@ mod mercury;
 mod native;
 mod numbering;
 
+use std::io::{self, Write};
+
 use crate::finalize::Finalized;
 
-/// The finished image.
-pub(crate) fn write(finalized: &Finalized<'_>, tool_record: &[u8]) -> Vec<u8> {
+/// Writes the finished image.
+pub(crate) fn write(
+    finalized: &Finalized<'_>,
+    tool_record: &[u8],
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let merged = &finalized.relocated.laid_out.pruned.merged;
     let plan = if merged.target.has_mercury() {
         mercury::plan(finalized, tool_record)
     } else {
         native::plan(finalized, tool_record)
     };
-    image::encode(&plan)
+    image::write(&plan, out)
 }
