@@ -172,11 +172,14 @@ pub struct Image<'d> {
     /// alone.
     is_alone: bool,
     /// What was read of it already.
-    object: Option<Result<Object<'d>, ParseError>>,
+    object: Option<Box<Read<'d>>>,
 }
 
+/// What reading an object gives.
+pub(crate) type Read<'d> = Result<Object<'d>, ParseError>;
+
 /// The objects as a link takes them.
-pub(crate) fn objects<'i>(images: &'i mut [Image<'_>]) -> Vec<Result<Object<'i>, ParseError>> {
+pub(crate) fn objects<'i>(images: &'i mut [Image<'_>]) -> Vec<Read<'i>> {
     let known: Vec<_> = images.iter_mut().map(|i| i.object.take()).collect();
     let images = &*images;
     let unknown: Vec<&Image<'_>> = images

@@ -7,12 +7,11 @@ use std::borrow::Cow;
 
 use super::super::check::{self, Verdict};
 use super::super::files::{Opened, Source};
-use super::super::{Files, Image, Processor, Wanted};
+use super::super::{Files, Image, Processor, Read, Wanted};
 use super::{Loader, Stop};
 use crate::container::{InputKind, detect};
 use crate::cubin::File;
 use crate::diagnostic::Diagnostic;
-use crate::error::ParseError;
 use crate::parallel;
 use crate::read::Object;
 
@@ -38,7 +37,7 @@ enum Role<'d> {
     Linked {
         is_alone: bool,
         /// What was read of it, if that can be kept.
-        object: Option<Result<Object<'d>, ParseError>>,
+        object: Option<Box<Read<'d>>>,
     },
     /// It is left out, and why.
     LeftOut(&'static str),
@@ -81,7 +80,7 @@ fn check<'d, 'o>(
     is_named: bool,
     wanted: &Wanted,
     processor: &Processor,
-    keep: impl Fn(File<'d>) -> Option<Result<Object<'o>, ParseError>>,
+    keep: impl Fn(File<'d>) -> Option<Box<Read<'o>>>,
 ) -> Checked<'o> {
     let mut warnings = Vec::new();
     let (sm, behaviour) = (processor.sm, wanted.behaviour);
@@ -108,7 +107,7 @@ fn check_lasting<'d>(
     wanted: &Wanted,
     processor: &Processor,
 ) -> Checked<'d> {
-    let keep = |file| Some(Object::new(name, file));
+    let keep = |file| Some(Box::new(Object::new(name, file)));
     check(name, data, is_named, wanted, processor, keep)
 }
 
