@@ -193,7 +193,7 @@ pub(crate) fn objects<'i>(images: &'i mut [Image<'_>]) -> Vec<Read<'i>> {
     let mut parsed = parallel::map(&unknown, bytes, parse).into_iter();
     let objects = known
         .into_iter()
-        .map(|known| known.or_else(|| parsed.next()));
+        .map(|known| known.map(|read| *read).or_else(|| parsed.next()));
     objects.flatten().collect()
 }
 
