@@ -40,6 +40,9 @@ impl<'d> Merger<'d, '_> {
     pub(super) fn vanishes(&mut self, current: &mut Current<'_, 'd>, symbol: &Symbol<'d>) -> bool {
         let section = symbol.place.section();
         let Some(placed) = section.and_then(|section| self.place(current, section as usize)) else {
+            // Those of functions that another input defines count, too.
+            let input = section.map(|section| current.object.sections[section as usize].role);
+            current.counted_constants += u32::from(input == Some(Role::Constant(OPTIMIZER_BANK)));
             return !self.lists_places();
         };
         let lists_places = self.lists_places();

@@ -6,6 +6,7 @@ use crate::cubin::{Binding, Symbol as FileSymbol, SymbolOther, SymbolType};
 use crate::diagnostic::Mismatch;
 use crate::error::{ParseError, Problem};
 use crate::id::{InputId, SectionId, SymbolId};
+use crate::options::Keeping;
 use crate::read::{InputSection, Role};
 
 use super::merger::{Current, Merger, Placed, Replaced};
@@ -271,12 +272,14 @@ impl<'d> Merger<'d, '_> {
                         align: row.content.align,
                         ..super::Content::default()
                     };
-                    // In Mercury objects the addresses of old tables stay.
+                    // In Mercury objects nvlink leaves the addresses of old
+                    // tables.
+                    if row.native.is_none() || self.keeping != Keeping::AsNvlink {
+                        row.relocations.clear();
+                    }
                     if let Some(native) = &mut row.native {
                         native.content = super::Content::default();
                         native.unused.clear();
-                    } else {
-                        row.relocations.clear();
                     }
                     row.pieces.clear();
                     row.unused = None;

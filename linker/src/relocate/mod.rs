@@ -120,7 +120,7 @@ pub(crate) fn relocate<'d>(
             let bytes = &mut patched.bytes;
             let side = relocate_native(&laid_out, id, twin, bytes, &mut units, keeping);
             let mut side = side.map_err(place)?;
-            if section.kind == SectionKind::Constant(OPTIMIZER_BANK) && resolver.is_executable() {
+            if section.kind == SectionKind::Constant(OPTIMIZER_BANK) {
                 tables::fill(&mut side, twin, &section.relocations, keeping);
             }
             native[id] = Some(Box::new(side));
@@ -240,10 +240,16 @@ fn apply(
         .row()
         .ok_or_else(|| fail("the type is not known".to_owned()).as_nvlink("unexpected NVRS"))?;
     let out_of_place = |e: ApplyError| beyond(&e, fail(e.to_string()));
+    let outside = |end: u64| fail(format!("it lies outside of the {end:#x} bytes there are"));
+    let code_end = resolver.end_of_expanded_code();
     let removed = resolver.is_removed(relocation);
     if resolver.leaves_addresses() {
         if relocation.discarded {
             return Ok(());
+        }
+        let end = code_end.unwrap_or(patched.bytes.len() as u64);
+        if relocation.offset >= end {
+            return Err(outside(end));
         }
         let needs_addend = relocation.addend != 0 || resolver.writes_addends();
         patched.kept.push(match needs_addend {
@@ -267,6 +273,9 @@ fn apply(
         (Class::Patch | Class::Slot | Class::Unified { .. }, Some(target)) => {
             if resolver.is_recorded(relocation) {
                 patched.resolved.push(*relocation);
+            }
+            if let Some(end) = code_end.filter(|&end| relocation.offset >= end) {
+                return Err(outside(end).as_nvlink("reloc address not found"));
             }
             let Some(at) = at else { return Ok(()) };
             let (value, addend) = match relocation.form {
@@ -311,10 +320,9 @@ fn apply(
             None,
         ) => kind,
     };
-    let size = patched.bytes.len() as u64;
-    if resolver.addresses_bytes() && relocation.offset >= size {
-        let problem = fail(format!("it lies outside of the {size:#x} bytes there are"));
-        return Err(problem.as_nvlink("relocation is past end of offset"));
+    let end = code_end.unwrap_or(patched.bytes.len() as u64);
+    if relocation.offset >= end {
+        return Err(outside(end).as_nvlink("relocation is past end of offset"));
     }
     let kept = Relocation {
         kind: kept_as.0,

@@ -35,6 +35,7 @@ const SHARED_BANK: u8 = 6;
 /// Resolves the relocations of one section.
 pub(super) struct Resolver<'a, 'd> {
     laid_out: &'a LaidOut<'d>,
+    kind: SectionKind,
     function: Option<FunctionId>,
     world: World,
 }
@@ -43,6 +44,7 @@ impl<'a, 'd> Resolver<'a, 'd> {
     pub(super) fn new(laid_out: &'a LaidOut<'d>, section: &Section<'d>, world: World) -> Self {
         Self {
             laid_out,
+            kind: section.kind,
             function: section.function,
             world,
         }
@@ -120,10 +122,19 @@ impl<'a, 'd> Resolver<'a, 'd> {
             && reserved::is_unified_table(symbol.name)
     }
 
-    /// Whether offsets count bytes of the section. Those of Mercury code count
-    /// what its records stand for.
-    pub(super) fn addresses_bytes(&self) -> bool {
-        self.world == World::Native || !self.laid_out.pruned.merged.target.has_mercury()
+    /// Where expanded Mercury code ends: its relocations count what the stored
+    /// instructions stand for, not the bytes of the section.
+    pub(super) fn end_of_expanded_code(&self) -> Option<u64> {
+        let merged = &self.laid_out.pruned.merged;
+        let is_expanded = self.world == World::Linked && self.has_mercury();
+        match (self.kind, self.function) {
+            // What slots of unified functions take is nvlink's matter.
+            (SectionKind::Stubs, _) if is_expanded => Some(u64::MAX),
+            (_, Some(function)) if is_expanded => {
+                Some(merged.symbols[merged.functions[function].symbol].size)
+            }
+            _ => None,
+        }
     }
 
     /// Whether the target is code.

@@ -11,8 +11,8 @@ const ET_EXEC: u16 = 2;
 const FILE_HEADER: u64 = 64;
 const SECTION_HEADER: u64 = 64;
 pub(super) const PROGRAM_HEADER: u64 = 56;
-/// From this number of sections on, the count stands in section 0.
-const MANY_SECTIONS: usize = 0xff00;
+/// Of more sections than this the count stands in section 0.
+pub(super) const MANY_SECTIONS: usize = 0xff00;
 
 /// What fills a section.
 #[derive(Debug, Clone)]
@@ -136,7 +136,7 @@ pub(super) fn write(plan: &Plan<'_>, out: &mut dyn Write) -> io::Result<()> {
     bytes.extend((program_header as u16).to_le_bytes());
     bytes.extend((segments.len() as u16).to_le_bytes());
     bytes.extend((SECTION_HEADER as u16).to_le_bytes());
-    let many = count >= MANY_SECTIONS;
+    let many = count > MANY_SECTIONS;
     bytes.extend((if many { 0 } else { count as u16 }).to_le_bytes());
     bytes.extend(1u16.to_le_bytes());
     out.write_all(&bytes)?;

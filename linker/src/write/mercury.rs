@@ -18,7 +18,9 @@ use crate::options::ImageKind;
 use crate::read::native_bank;
 
 use super::encode;
-use super::image::{Body, FileKind, Load, OutputSection, Plan, SegmentKind, Segments};
+use super::image::{
+    Body, FileKind, Load, MANY_SECTIONS, OutputSection, Plan, SegmentKind, Segments,
+};
 use super::native::{
     SectionNumbers, file_flags, section_type, segment, symbol_names, unified_index, unified_link,
 };
@@ -49,8 +51,6 @@ const LOADS: &[Load] = &[
         flags: READ,
     },
 ];
-/// Zero bytes that always follow `.shstrtab`.
-const NAMES_PADDING: u64 = 36;
 /// Alignment of Mercury code.
 const CODE_ALIGN: u64 = 16;
 
@@ -65,6 +65,19 @@ enum Twin {
     ReservedShared,
 }
 
+/// The tables of section numbers that do not fit into symbols.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum NumberTables {
+    /// All numbers fit.
+    Missing,
+    /// So many sections were made before the Mercury ones that `.symtab_shndx`
+    /// stands where it always would. The Mercury table follows the code.
+    Made,
+    /// There are as many only with the Mercury ones: one table is added behind
+    /// the native sections, the other before the Mercury symbols.
+    Added,
+}
+
 /// Everything that has a number in the image.
 struct Layout {
     native: SectionNumbers,
@@ -73,6 +86,7 @@ struct Layout {
     /// The Mercury sections in order.
     twins: Vec<(Twin, SectionId)>,
     twin_number: IdVec<SectionId, u32>,
+    number_tables: NumberTables,
 }
 
 impl Layout {
@@ -124,25 +138,55 @@ impl Layout {
         add(Twin::ReservedShared, &presence.sections, &|s| {
             s.kind == SectionKind::SharedReserved
         });
-        let first = (native.order.len() + parameters.len()) as u32 + 1;
-        let mut twin_number = IdVec::filled(&merged.sections, 0);
-        for (index, &(_, id)) in twins.iter().enumerate() {
-            twin_number[id] = first + index as u32;
-        }
-        Self {
+        let has_numbers = native.only(finalized, SectionKind::SymbolSections) != 0;
+        let last = native.order.len() + parameters.len() + twins.len() + 1;
+        let number_tables = match has_numbers {
+            true => NumberTables::Made,
+            false if last >= MANY_SECTIONS => NumberTables::Added,
+            false => NumberTables::Missing,
+        };
+        let mut layout = Self {
             native,
             parameters,
             twins,
-            twin_number,
+            twin_number: IdVec::filled(&merged.sections, 0),
+            number_tables,
+        };
+        let table = layout.number_table();
+        let first = layout.parameters_number(layout.parameters.len());
+        for (index, &(_, id)) in layout.twins.iter().enumerate() {
+            let before = usize::from(table.is_some_and(|table| table <= index));
+            layout.twin_number[id] = first + (index + before) as u32;
         }
+        layout
     }
 
     fn parameters_number(&self, index: usize) -> u32 {
-        (self.native.order.len() + index) as u32 + 1
+        let before = usize::from(self.number_tables == NumberTables::Added);
+        (self.native.order.len() + before + index) as u32 + 1
+    }
+
+    /// Which twin the Mercury table of section numbers stands before.
+    fn number_table(&self) -> Option<usize> {
+        let is_code = |(twin, _): &(Twin, SectionId)| *twin == Twin::Code;
+        match self.number_tables {
+            NumberTables::Missing => None,
+            NumberTables::Made => Some(self.twins.partition_point(is_code)),
+            NumberTables::Added => Some(self.twins.len()),
+        }
     }
 
     fn symbol_table_number(&self) -> u32 {
-        (self.native.order.len() + self.parameters.len() + self.twins.len()) as u32 + 1
+        let before = usize::from(self.number_table().is_some());
+        self.parameters_number(self.parameters.len() + self.twins.len() + before)
+    }
+
+    /// The number of a section in the Mercury world, which has no twin of some.
+    fn mercury_number(&self, section: SectionId) -> u32 {
+        match self.twin_number[section] {
+            0 => self.native.number[section],
+            number => number,
+        }
     }
 }
 
@@ -179,7 +223,10 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
                 };
                 Body::Bytes(tables::native_symbols(finalized, &layout, &symbols, &names))
             }
-            SectionKind::SymbolSections => Body::Bytes(Vec::new()),
+            SectionKind::SymbolSections => {
+                link = symbol_table;
+                Body::Bytes(tables::native_numbers(finalized, &layout, &symbols))
+            }
             SectionKind::ToolNote => Body::Bytes(encode::tool_note(finalized, tool_record)),
             SectionKind::DriverNote => {
                 flags = merged.notes.driver_flags;
@@ -272,21 +319,32 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
             entry_size: section.entry_size,
             body,
             padding: match section.kind {
-                SectionKind::SectionNames => NAMES_PADDING,
+                SectionKind::SectionNames => names.sections_padding(),
                 SectionKind::SymbolNames => names.symbols_padding,
                 _ => 0,
             },
             segment: segment(section.kind),
         });
     }
+    if layout.number_tables == NumberTables::Added {
+        let bytes = tables::native_numbers(finalized, &layout, &symbols);
+        output.push(number_table(names.added_numbers, 0, symbol_table, bytes));
+    }
     for &function in &layout.parameters {
         output.extend(parameters(finalized, &layout, &names, function));
     }
-    for (index, &(twin, id)) in layout.twins.iter().enumerate() {
-        let name = (names.mercury(index), names.linked_size);
-        output.push(mercury_section(
-            finalized, &layout, &symbols, name, twin, id,
-        ));
+    for index in 0..=layout.twins.len() {
+        if layout.number_table() == Some(index) {
+            let bytes = tables::mercury_numbers(finalized, &layout, &symbols);
+            let link = layout.symbol_table_number();
+            output.push(number_table(names.mercury_numbers, MERCURY, link, bytes));
+        }
+        if let Some(&(twin, id)) = layout.twins.get(index) {
+            let name = (names.mercury(index), names.linked_size);
+            output.push(mercury_section(
+                finalized, &layout, &symbols, name, twin, id,
+            ));
+        }
     }
     output.push(OutputSection {
         name: names.symbol_table(),
@@ -319,6 +377,21 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
             }),
             ImageKind::Relocatable(_) => FileKind::Relocatable { program_header: 0 },
         },
+    }
+}
+
+fn number_table<'f>(name: u32, flags: u64, link: u32, bytes: Vec<u8>) -> OutputSection<'f> {
+    OutputSection {
+        name,
+        kind: SectionType::SYMTAB_SHNDX.0,
+        flags,
+        link,
+        info: 0,
+        align: 4,
+        entry_size: 4,
+        body: Body::Bytes(bytes),
+        padding: 0,
+        segment: None,
     }
 }
 
@@ -383,10 +456,7 @@ fn mercury_section<'f>(
     let section = &merged.sections[id];
     let table = layout.symbol_table_number();
     let bytes = &relocated.sections[id].bytes;
-    let twin_target = section.target.map_or(0, |t| match layout.twin_number[t] {
-        0 => layout.native.number[t],
-        number => number,
-    });
+    let twin_target = section.target.map_or(0, |t| layout.mercury_number(t));
     let mut output = OutputSection {
         name,
         kind: SectionType::PROGBITS.0,

@@ -222,7 +222,9 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
             }
             SectionKind::SymbolSections => {
                 link = symbol_table;
-                Body::Bytes(symbol_sections(finalized, &sections, &symbols))
+                let number =
+                    |section| number_made_or_known(merged, section, sections.number[section]);
+                Body::Bytes(symbol_sections(finalized, &symbols, number))
             }
             SectionKind::ToolNote => Body::Bytes(encode::tool_note(finalized, tool_record)),
             SectionKind::DriverNote => {
@@ -326,22 +328,27 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
     }
 }
 
-/// `.symtab_shndx`: sections whose numbers do not fit into the symbols. For
-/// the others nvlink leaves the number that the section had when it was made.
-fn symbol_sections(
+/// The number of a section that does not fit into a symbol. For others nvlink
+/// leaves the number that the section had when it was made.
+pub(super) fn number_made_or_known(merged: &Merged<'_>, section: SectionId, number: u32) -> u32 {
+    match number {
+        encode::EXTENDED.. => number,
+        _ => creation_number(merged, section),
+    }
+}
+
+/// `.symtab_shndx`: for each symbol what `number` says of its section.
+pub(super) fn symbol_sections(
     finalized: &Finalized<'_>,
-    sections: &SectionNumbers,
     symbols: &SymbolNumbers,
+    number: impl Fn(SectionId) -> u32,
 ) -> Vec<u8> {
     let merged = &finalized.relocated.laid_out.pruned.merged;
     let numbers = symbols.order.iter().map(|&id| {
         let Definition::Section(section) = merged.symbols[id].definition else {
             return 0;
         };
-        match sections.number[section] {
-            number @ encode::EXTENDED.. => number,
-            _ => creation_number(section),
-        }
+        number(section)
     });
     let numbers = std::iter::once(0).chain(numbers);
     numbers.flat_map(u32::to_le_bytes).collect()

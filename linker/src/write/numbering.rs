@@ -4,7 +4,7 @@ use super::encode;
 use crate::arch::reserved;
 use crate::finalize::Finalized;
 use crate::id::{FunctionId, Id as _, IdVec, SectionId, SymbolId};
-use crate::merge::{Definition, Form, Section, SectionKind};
+use crate::merge::{Definition, Form, Merged, Section, SectionKind};
 
 /// Sections that are written, in creation order, and their relocations.
 pub(super) struct Presence {
@@ -50,20 +50,24 @@ impl Presence {
 }
 
 /// The number of a section in the order of creation. nvlink counts one more
-/// than it ever names, behind the notes.
-pub(super) fn creation_number(section: SectionId) -> u32 {
+/// than it ever names, behind the notes, and in the Mercury generation another
+/// one before the call graph.
+pub(super) fn creation_number(merged: &Merged<'_>, section: SectionId) -> u32 {
     const NOTES: usize = 6;
     let index = section.index();
-    (index + 1 + usize::from(index >= NOTES)) as u32
+    let kind = merged.sections[section].kind;
+    let is_late = matches!(kind, SectionKind::CallGraph | SectionKind::Prototype);
+    let unnamed = usize::from(index >= NOTES) + usize::from(is_late && merged.target.has_mercury());
+    (index + 1 + unnamed) as u32
 }
 
 fn is_written(finalized: &Finalized<'_>, section: &Section<'_>) -> bool {
     match section.kind {
         // Sections that are not written count too.
         SectionKind::SymbolSections => {
-            let sections = &finalized.relocated.laid_out.pruned.merged.sections;
-            let last = sections.enumerate().next_back();
-            last.is_some_and(|(id, _)| creation_number(id) >= encode::EXTENDED)
+            let merged = &finalized.relocated.laid_out.pruned.merged;
+            let last = merged.sections.enumerate().next_back();
+            last.is_some_and(|(id, _)| creation_number(merged, id) >= encode::EXTENDED)
         }
         // A relocatable link names it all the same.
         SectionKind::Constant(1..) if section.target.is_some() => section.content.size > 0,

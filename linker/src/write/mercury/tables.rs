@@ -5,13 +5,15 @@ use rustc_hash::FxHashMap;
 use crate::arch::reserved;
 use crate::cubin::{Place, SymbolOther, SymbolType};
 use crate::finalize::Finalized;
-use crate::merge::{Definition, SectionKind, Symbol};
+use crate::id::SectionId;
+use crate::merge::{Definition, Merged, SectionKind, Symbol};
 use crate::name_table::NameTable;
 use crate::options::UndefinedGlobals;
 
 use super::super::encode::{self, SymbolEntry};
+use super::super::native::{number_made_or_known, symbol_sections};
 use super::super::numbering::SymbolNumbers;
-use super::{Layout, Twin};
+use super::{Layout, NumberTables, Twin};
 
 /// Constant banks: the Mercury world names them by their purpose, the native
 /// one by their numbers.
@@ -22,6 +24,9 @@ const BANKS: [(&str, &str); 3] = [
 ];
 /// The Mercury symbol table.
 const SYMBOL_TABLE: &str = ".nv.merc.symtab";
+/// The tables of section numbers.
+const NATIVE_NUMBERS: &str = ".symtab_shndx";
+const MERCURY_NUMBERS: &str = ".nv.merc.symtab_shndx";
 /// Undefined symbols that stand for reserved shared memory, with the value
 /// they have in the native symbol table.
 const RESERVED: [(&str, u64); 3] = [
@@ -56,6 +61,10 @@ pub(super) struct Names<'a> {
     /// Names of the Mercury sections, in their order; equal ones stand twice.
     twins: Vec<u32>,
     symbol_table: u32,
+    /// Where the names of tables of section numbers stand that images of few
+    /// sections do not have, or 0.
+    pub(super) added_numbers: u32,
+    pub(super) mercury_numbers: u32,
     /// Size of `.shstrtab` before the native parameters were added.
     pub(super) linked_size: u64,
 }
@@ -105,6 +114,8 @@ impl<'a> Names<'a> {
             offsets: FxHashMap::default(),
             twins: Vec::with_capacity(layout.twins.len()),
             symbol_table: 0,
+            added_numbers: 0,
+            mercury_numbers: 0,
             linked_size: 0,
         };
         for (id, section) in merged.sections.enumerate() {
@@ -114,17 +125,38 @@ impl<'a> Names<'a> {
             }
         }
         names.linked_size = names.sections.size();
+        if layout.number_tables == NumberTables::Added {
+            names.added_numbers = names.append(NATIVE_NUMBERS);
+        }
         for &function in &layout.parameters {
             if let Some(bank) = merged.functions[function].native.own_parameters() {
                 names.add_section(bank.name, None);
             }
         }
-        for &(twin, id) in &layout.twins {
-            let name = mercury_name(twin, merged.sections[id].name);
-            names.twins.push(names.sections.append(&name, name.len()));
+        for index in 0..=layout.twins.len() {
+            if layout.number_table() == Some(index) {
+                names.mercury_numbers = names.append(MERCURY_NUMBERS);
+            }
+            if let Some(&(twin, id)) = layout.twins.get(index) {
+                let offset = names.append(&mercury_name(twin, merged.sections[id].name));
+                names.twins.push(offset);
+            }
         }
-        names.symbol_table = names.sections.append(SYMBOL_TABLE, SYMBOL_TABLE.len());
+        names.symbol_table = names.append(SYMBOL_TABLE);
         names
+    }
+
+    fn append(&mut self, name: &str) -> u32 {
+        self.sections.append(name, name.len())
+    }
+
+    /// Zero bytes behind `.shstrtab`: the room of names that only tables have
+    /// which are added.
+    pub(super) fn sections_padding(&self) -> u64 {
+        match self.added_numbers {
+            0 => (NATIVE_NUMBERS.len() + MERCURY_NUMBERS.len() + 2) as u64,
+            _ => 0,
+        }
     }
 
     /// A renamed section keeps the room of its Mercury name, and one that is
@@ -296,13 +328,7 @@ pub(super) fn mercury_symbols(
             },
             binding: symbol.binding.0,
             other: symbol.other.0 | if is_variable { space } else { 0 },
-            place: place(
-                symbol.definition,
-                section.map(|s| match layout.twin_number[s] {
-                    0 => layout.native.number[s],
-                    number => number,
-                }),
-            ),
+            place: place(symbol.definition, section.map(|s| layout.mercury_number(s))),
             value: listed.map_or(symbol.value, |listed| listed.offset),
             size: symbol.size,
         }
@@ -311,6 +337,57 @@ pub(super) fn mercury_symbols(
         finalized.relocated.laid_out.null_value,
         entries.collect::<Vec<_>>().iter(),
     )
+}
+
+/// `.symtab_shndx`.
+pub(super) fn native_numbers(
+    finalized: &Finalized<'_>,
+    layout: &Layout,
+    symbols: &SymbolNumbers,
+) -> Vec<u8> {
+    let merged = &finalized.relocated.laid_out.pruned.merged;
+    let number = |s| layout.table_number(merged, s, layout.native.number[s]);
+    let mut bytes = symbol_sections(finalized, symbols, number);
+    let parameters = 0..layout.parameters.len();
+    let numbers = parameters.map(|index| extended(layout.parameters_number(index)));
+    bytes.extend(numbers.flat_map(u32::to_le_bytes));
+    bytes
+}
+
+/// `.nv.merc.symtab_shndx`. One that is added is as long as the native one.
+pub(super) fn mercury_numbers(
+    finalized: &Finalized<'_>,
+    layout: &Layout,
+    symbols: &SymbolNumbers,
+) -> Vec<u8> {
+    let merged = &finalized.relocated.laid_out.pruned.merged;
+    let number = |s| layout.table_number(merged, s, layout.mercury_number(s));
+    let mut bytes = symbol_sections(finalized, symbols, number);
+    if layout.number_tables == NumberTables::Added {
+        bytes.resize(bytes.len() + 4 * layout.parameters.len(), 0);
+    }
+    bytes
+}
+
+/// A number that does not fit into a symbol, or 0.
+fn extended(number: u32) -> u32 {
+    match number {
+        encode::EXTENDED.. => number,
+        _ => 0,
+    }
+}
+
+impl Layout {
+    /// What a table says of a section. Tables that are added say nothing of
+    /// numbers that fit.
+    fn table_number(&self, merged: &Merged<'_>, section: SectionId, number: u32) -> u32 {
+        match self.number_tables {
+            NumberTables::Added => extended(number),
+            NumberTables::Made | NumberTables::Missing => {
+                number_made_or_known(merged, section, number)
+            }
+        }
+    }
 }
 
 /// Where a symbol lies whose section has a number.
