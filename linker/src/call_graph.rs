@@ -6,6 +6,7 @@
 //! edges stay as many as the call graph has records.
 
 use std::collections::VecDeque;
+use std::ops::Index;
 
 use rustc_hash::FxHashMap;
 
@@ -16,29 +17,64 @@ use crate::merge::Function;
 #[derive(Debug)]
 pub(crate) struct CallGraph {
     functions: usize,
-    successors: Vec<Vec<u32>>,
+    successors: Lists,
     /// Component of each node.
     component: Vec<u32>,
     /// Nodes of each component; callees come before their callers.
-    components: Vec<Vec<u32>>,
+    components: Lists,
+}
+
+/// Lists of nodes, one behind the other.
+#[derive(Debug, Default)]
+struct Lists {
+    nodes: Vec<u32>,
+    ends: Vec<u32>,
+}
+
+impl Lists {
+    /// Adds a list.
+    fn push(&mut self, list: impl IntoIterator<Item = u32>) {
+        self.nodes.extend(list);
+        self.ends.push(self.nodes.len() as u32);
+    }
+
+    /// How many lists there are.
+    fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// All lists in their order.
+    fn iter(&self) -> impl DoubleEndedIterator<Item = &[u32]> + ExactSizeIterator {
+        (0..self.len()).map(|index| &self[index])
+    }
+}
+
+impl Index<usize> for Lists {
+    type Output = [u32];
+
+    fn index(&self, index: usize) -> &[u32] {
+        let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.nodes[start as usize..self.ends[index] as usize]
+    }
 }
 
 impl CallGraph {
     pub(crate) fn new(functions: &IdVec<FunctionId, Function<'_>>, prototypes: usize) -> Self {
         let hub = |prototype: PrototypeId| (functions.len() + prototype.index()) as u32;
-        let mut successors = vec![Vec::new(); functions.len() + prototypes];
+        let mut successors = Lists::default();
+        let mut takers: Vec<(usize, u32)> = Vec::new();
         for (id, function) in functions.enumerate() {
-            let edges = &mut successors[id.index()];
-            edges.extend(function.calls.iter().map(|callee| callee.index() as u32));
-            edges.extend(
-                function
-                    .indirect_calls
-                    .iter()
-                    .map(|&prototype| hub(prototype)),
-            );
-            if let Some(prototype) = function.address_taken {
-                successors[hub(prototype) as usize].push(id.index() as u32);
-            }
+            let calls = function.calls.iter().map(|callee| callee.index() as u32);
+            let indirect = function.indirect_calls.iter().copied().map(hub);
+            successors.push(calls.chain(indirect));
+            let taken = function.address_taken;
+            takers.extend(taken.map(|prototype| (prototype.index(), id.index() as u32)));
+        }
+        takers.sort_unstable();
+        let mut takers = takers.into_iter().peekable();
+        for prototype in 0..prototypes {
+            let own = std::iter::from_fn(|| takers.next_if(|taker| taker.0 == prototype));
+            successors.push(own.map(|(_, function)| function));
         }
         let (component, components) = condense(&successors);
         Self {
@@ -206,12 +242,12 @@ impl CallGraph {
 
 /// Tarjan's strongly connected components with an explicit stack: call chains
 /// can be deeper than ours.
-fn condense(successors: &[Vec<u32>]) -> (Vec<u32>, Vec<Vec<u32>>) {
+fn condense(successors: &Lists) -> (Vec<u32>, Lists) {
     const UNSEEN: u32 = u32::MAX;
     let mut order = vec![UNSEEN; successors.len()];
     let mut low = vec![0u32; successors.len()];
     let mut component = vec![UNSEEN; successors.len()];
-    let mut components: Vec<Vec<u32>> = Vec::new();
+    let mut components = Lists::default();
     let mut open = Vec::new();
     let mut work: Vec<(u32, usize)> = Vec::new();
     let mut next_order = 0;
@@ -240,15 +276,12 @@ fn condense(successors: &[Vec<u32>]) -> (Vec<u32>, Vec<Vec<u32>>) {
                 }
                 None => {
                     if low[at] == order[at] {
-                        let mut nodes = Vec::new();
-                        while let Some(member) = open.pop() {
-                            component[member as usize] = components.len() as u32;
-                            nodes.push(member);
-                            if member == node {
-                                break;
-                            }
-                        }
-                        components.push(nodes);
+                        let start = open.iter().rposition(|&member| member == node);
+                        let members = open.drain(start.unwrap_or(0)..).rev();
+                        let number = components.len() as u32;
+                        components.push(members.inspect(|&member| {
+                            component[member as usize] = number;
+                        }));
                     }
                     if let Some(&(parent, _)) = work.last() {
                         low[parent as usize] = low[parent as usize].min(low[at]);
@@ -265,9 +298,10 @@ mod tests {
     use super::*;
 
     fn graph(edges: &[(u32, u32)], nodes: usize) -> CallGraph {
-        let mut successors = vec![Vec::new(); nodes];
-        for &(from, to) in edges {
-            successors[from as usize].push(to);
+        let mut successors = Lists::default();
+        for node in 0..nodes as u32 {
+            let own = edges.iter().filter(|(from, _)| *from == node);
+            successors.push(own.map(|&(_, to)| to));
         }
         let (component, components) = condense(&successors);
         CallGraph {

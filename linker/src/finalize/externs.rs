@@ -28,6 +28,31 @@ pub(super) fn distribute<'d>(
         give_all(pruned, arena, records, lone);
         return;
     }
+    let mut lacking: Vec<(FunctionId, Vec<SymbolId>)> = Vec::new();
+    for function in inherit::described(pruned) {
+        if !pruned.merged.functions[function].is_entry {
+            let missing = keep_external(pruned, arena, &mut records[function]);
+            lacking.extend((!missing.is_empty()).then_some((function, missing)));
+        }
+    }
+    hand_over(pruned, arena, records, &entries, lacking);
+    // A record that names only defined functions goes if nothing came in.
+    for entry in entries {
+        keep_external(pruned, arena, &mut records[entry]);
+    }
+}
+
+/// Gives each kernel what the functions that it reaches lack.
+fn hand_over<'d>(
+    pruned: &Pruned<'d>,
+    arena: &'d Arena,
+    records: &mut IdVec<FunctionId, Vec<InfoRecord<'d>>>,
+    entries: &[FunctionId],
+    lacking: Vec<(FunctionId, Vec<SymbolId>)>,
+) {
+    if lacking.is_empty() {
+        return;
+    }
     let mut entry_number = IdVec::filled(&pruned.merged.functions, None);
     for (number, &entry) in entries.iter().enumerate() {
         entry_number[entry] = Some(number);
@@ -39,27 +64,19 @@ pub(super) fn distribute<'d>(
     let mut gained: Vec<Vec<SymbolId>> = vec![Vec::new(); entries.len()];
     // Which kernels got a list already: most functions hand over the same.
     let mut given: FxHashMap<Vec<SymbolId>, Bits> = FxHashMap::default();
-    for function in inherit::described(pruned) {
-        if pruned.merged.functions[function].is_entry {
-            continue;
-        }
-        let missing = keep_external(pruned, arena, &mut records[function]);
-        if !missing.is_empty() {
-            let given = given.entry(missing.clone()).or_default();
-            for number in reaching[function].iter_without(given) {
-                for &symbol in &missing {
-                    if !gained[number].contains(&symbol) {
-                        gained[number].push(symbol);
-                    }
+    for (function, missing) in lacking {
+        let given = given.entry(missing.clone()).or_default();
+        for number in reaching[function].iter_without(given) {
+            for &symbol in &missing {
+                if !gained[number].contains(&symbol) {
+                    gained[number].push(symbol);
                 }
             }
-            given.join(&reaching[function]);
         }
+        given.join(&reaching[function]);
     }
-    // A record that names only defined functions goes if nothing came in.
-    for (entry, gained) in entries.into_iter().zip(gained) {
+    for (&entry, gained) in entries.iter().zip(gained) {
         add(arena, &mut records[entry], &gained);
-        keep_external(pruned, arena, &mut records[entry]);
     }
 }
 

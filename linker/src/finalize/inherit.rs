@@ -44,15 +44,12 @@ pub(super) fn inherit<'d>(
     pruned: &Pruned<'d>,
     records: &mut IdVec<FunctionId, Vec<InfoRecord<'d>>>,
 ) {
+    let is_handed_over = handed_over(pruned, records);
     for (code, format, rule) in INHERITED {
-        let own: Vec<Option<u16>> = records.iter().map(|list| value(list, code)).collect();
-        let device_functions = pruned.merged.functions.iter().zip(&own);
-        if !device_functions
-            .clone()
-            .any(|(f, own)| !f.is_entry && own.is_some())
-        {
+        if !is_handed_over[usize::from(code.0)] {
             continue;
         }
+        let own: Vec<Option<u16>> = records.iter().map(|list| value(list, code)).collect();
         let join = |sum: &mut Option<u16>, more: &Option<u16>| {
             *sum = match (*sum, *more) {
                 (Some(a), Some(b)) => Some(match rule {
@@ -100,6 +97,21 @@ pub(super) fn inherit<'d>(
             }
         }
     }
+}
+
+/// Of each code, whether functions other than kernels have it.
+fn handed_over(
+    pruned: &Pruned<'_>,
+    records: &IdVec<FunctionId, Vec<InfoRecord<'_>>>,
+) -> [bool; 1 << 8] {
+    let functions = pruned.merged.functions.iter().zip(records.iter());
+    let mut is_there = [false; 1 << 8];
+    for (_, list) in functions.filter(|(function, _)| !function.is_entry) {
+        for record in list {
+            is_there[usize::from(record.code.0)] = true;
+        }
+    }
+    is_there
 }
 
 /// Joins what the slots of unified functions have, in the order of the slots:

@@ -197,7 +197,7 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
     let presence = Presence::new(finalized);
     let layout = Layout::new(finalized, &presence);
     let symbols = SymbolNumbers::new(finalized, &presence);
-    let names = Names::new(finalized, &layout, symbol_names(finalized));
+    let names = Names::new(finalized, &layout, symbol_names(finalized).table);
     let native = &layout.native;
     let symbol_table = native.only(finalized, SectionKind::Symbols);
     let signature = |p| merged.prototypes[p].map_or(0, |text| names.symbols.offset(text));

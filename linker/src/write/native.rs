@@ -156,22 +156,32 @@ impl SectionNumbers {
     }
 }
 
-/// `.strtab`: signatures, then the names of every live symbol.
-pub(super) fn symbol_names<'a>(finalized: &'a Finalized<'_>) -> NameTable<'a> {
+/// `.strtab`, and where it has the name of each symbol.
+pub(super) struct SymbolNames<'a> {
+    pub(super) table: NameTable<'a>,
+    offsets: IdVec<SymbolId, u32>,
+}
+
+/// Signatures, then the names of every live symbol.
+pub(super) fn symbol_names<'a>(finalized: &'a Finalized<'_>) -> SymbolNames<'a> {
     let pruned = &finalized.relocated.laid_out.pruned;
     let merged = &pruned.merged;
     let count = merged.prototypes.len() + merged.locals.len() + merged.globals.len();
-    let mut names = NameTable::with_room(count);
-    for signature in pruned.merged.prototypes.iter().flatten() {
-        names.add(signature);
+    let mut table = NameTable::with_room(count);
+    let mut offsets = IdVec::filled(&merged.symbols, 0);
+    for signature in merged.prototypes.iter().flatten() {
+        table.add(signature);
     }
-    for &symbol in pruned.merged.locals.iter().chain(&pruned.merged.globals) {
-        let name = &pruned.merged.symbols[symbol].name;
-        if pruned.live.symbols[symbol] && !name.is_empty() {
-            names.add(name);
+    for &symbol in merged.locals.iter().chain(&merged.globals) {
+        if pruned.live.symbols[symbol] {
+            let name = merged.symbols[symbol].name;
+            offsets[symbol] = match name.is_empty() {
+                true => table.offset(name),
+                false => table.add(name),
+            };
         }
     }
-    names
+    SymbolNames { table, offsets }
 }
 
 /// `e_flags`: those of the target, whatever the inputs were made for.
@@ -190,14 +200,15 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
     let symbols = SymbolNumbers::new(finalized, &presence);
     let names = symbol_names(finalized);
     let mut section_names = NameTable::with_room(merged.sections.len());
+    let mut name_offsets = IdVec::filled(&merged.sections, 0);
     for (id, section) in merged.sections.enumerate() {
         if pruned.live.sections[id] {
-            section_names.add(section.name);
+            name_offsets[id] = section_names.add(section.name);
         }
     }
     let registers = own_registers(pruned);
     let symbol_table = sections.only(finalized, SectionKind::Symbols);
-    let signature = |p| merged.prototypes[p].map_or(0, |text| names.offset(text));
+    let signature = |p| merged.prototypes[p].map_or(0, |text| names.table.offset(text));
     let target = |section: &crate::merge::Section<'_>| {
         section.target.map_or(0, |target| sections.number[target])
     };
@@ -295,7 +306,7 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
             }
         };
         output.push(OutputSection {
-            name: section_names.offset(section.name),
+            name: name_offsets[id],
             kind: section_type(section.kind, merged.image).0,
             flags,
             link,
@@ -309,7 +320,7 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
     }
     if let [first, second] = strings[..] {
         output[first].body = Body::Bytes(section_names.into_bytes());
-        output[second].body = Body::Bytes(names.into_bytes());
+        output[second].body = Body::Bytes(names.table.into_bytes());
     }
     let driver_note = sections.only(finalized, SectionKind::DriverNote);
     Plan {
@@ -358,7 +369,7 @@ fn symbol_entries(
     finalized: &Finalized<'_>,
     sections: &SectionNumbers,
     symbols: &SymbolNumbers,
-    names: &NameTable<'_>,
+    names: &SymbolNames<'_>,
 ) -> Vec<SymbolEntry> {
     let merged = &finalized.relocated.laid_out.pruned.merged;
     let entry = |&id: &SymbolId| {
@@ -379,7 +390,7 @@ fn symbol_entries(
             && !reserved::is_shared(symbol.name)
             && !reserved::is_unified_table(symbol.name);
         SymbolEntry {
-            name: names.offset(symbol.name),
+            name: names.offsets[id],
             kind: symbol.kind.0,
             binding: symbol.binding.0,
             other: symbol.other.0,
