@@ -429,8 +429,8 @@ fn parameters<'f>(
 
 /// What fills the Mercury section of reserved shared memory, which has no
 /// content: the start of a section table as it was before the names of the
-/// Mercury sections were added. The case `reserved_shared` shows the first
-/// two headers, and nothing known is larger.
+/// Mercury sections were added. The case `every_arch` shows the first two
+/// headers, and nothing known is larger.
 fn reserved_bytes(size: u64, names_size: u64) -> Vec<u8> {
     let mut bytes = vec![0; 64];
     for word in [1u32, SectionType::STRTAB.0] {
