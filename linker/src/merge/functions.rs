@@ -10,7 +10,7 @@ use crate::options::Keeping;
 use crate::read::{InputSection, Role};
 
 use super::merger::{Current, Merger, Placed, Replaced};
-use super::relocations::DEBUG_INFO;
+use super::relocations::forgets_replaced;
 use super::symbols::listing;
 use super::{Definition, Function, NativeFunction, SectionKind};
 
@@ -300,7 +300,7 @@ impl<'d> Merger<'d, '_> {
     /// an addend always stay (cases `weak_debug` and `weak_debug_info`).
     fn discard_debug(&mut self, functions: &FxHashSet<SymbolId>) {
         for section in self.merged.sections.iter_mut() {
-            if section.kind == SectionKind::Debug && section.name != DEBUG_INFO {
+            if section.kind == SectionKind::Debug && forgets_replaced(section.name) {
                 section
                     .relocations
                     .retain(|r| !functions.contains(&r.symbol) || r.form == super::Form::Rel);

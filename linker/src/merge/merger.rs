@@ -10,7 +10,8 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::error::ParseError;
 use crate::id::{FunctionId, Id as _, IdVec, InputId, PrototypeId, SectionId, SymbolId};
 use crate::options::{
-    DebugLevel, Keeping, KernelFilter, Options, RelocationForms, ResolvedRelocations,
+    DebugLevel, EarlyAddresses, ImageKind, Keeping, KernelFilter, Options, RelocationForms,
+    ResolvedRelocations,
 };
 use crate::read::{InputSection, Object, Role, SHF_INFO_LINK};
 
@@ -124,6 +125,9 @@ pub(super) struct Merger<'d, 'l> {
     pub(super) records_of_section: Vec<InfoRecord<'d>>,
     /// Names of the sections for what is resolved.
     pub(super) records: FxHashSet<&'d str>,
+    /// What labels of code that the compiler left out are recorded as, where
+    /// they are (case `debug_lost_labels`).
+    pub(super) lost: Option<SymbolId>,
     pub(super) calls_seen: FxHashSet<(FunctionId, FunctionId)>,
     /// Tentative definitions that also have a strong one without value.
     pub(super) defined_commons: FxHashSet<SymbolId>,
@@ -225,9 +229,16 @@ impl<'d, 'l> Merger<'d, 'l> {
             prototype_ids: FxHashMap::default(),
             records_of_section: Vec::new(),
             records: FxHashSet::default(),
+            lost: None,
             calls_seen: FxHashSet::default(),
             defined_commons: FxHashSet::default(),
         };
+        if options.resolved_relocations == ResolvedRelocations::Recorded
+            && options.image != ImageKind::Relocatable(EarlyAddresses::Leave)
+            && !target.has_mercury()
+        {
+            merger.lost = Some(merger.new_symbol(Symbol::LOST, Listing::Unlisted));
+        }
         for (name, kind, align, flags) in [
             (".shstrtab", SectionKind::SectionNames, 1, 0),
             (".strtab", SectionKind::SymbolNames, 1, 0),

@@ -224,6 +224,8 @@ pub(crate) enum Definition {
     /// Nowhere, and no other file can: it is a name of this file alone, such
     /// as `.nv.ptx.const0.size` of the device runtime.
     Never,
+    /// Nowhere: it was a label of code that the compiler left out.
+    Lost,
 }
 
 /// Which shared memory a variable lies in.
@@ -276,6 +278,23 @@ pub(crate) struct Symbol<'d> {
     /// The input that defines it, or refers to it first.
     pub(crate) input: Option<InputId>,
     pub(crate) function: Option<FunctionId>,
+}
+
+impl Symbol<'_> {
+    /// Stands for labels that are nowhere.
+    pub(crate) const LOST: Self = Self {
+        name: "",
+        kind: SymbolType::NOTYPE,
+        binding: Binding::LOCAL,
+        other: SymbolOther(0),
+        definition: Definition::Lost,
+        value: 0,
+        size: 0,
+        weak_reference: false,
+        space: 0,
+        input: None,
+        function: None,
+    };
 }
 
 /// One device function or kernel, defined or not.

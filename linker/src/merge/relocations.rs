@@ -12,9 +12,15 @@ use super::constants::PLACE_NAME;
 use super::merger::{Current, Merger, Placed};
 use super::{Form, Relocation, SectionKind};
 
-/// The one debug section that keeps the addresses of definitions that are not
-/// used (case `weak_debug_info`).
-pub(super) const DEBUG_INFO: &str = ".debug_info";
+/// Whether a section for debuggers loses what points at a weak function that
+/// another one replaced: line tables and frames do, `.debug_info` and
+/// `.debug_loc` do not (cases `weak_debug_info` and `weak_debug_places`).
+pub(super) fn forgets_replaced(section: &str) -> bool {
+    matches!(
+        section,
+        ".debug_line" | ".debug_frame" | ".nv_debug_line_sass"
+    )
+}
 
 impl<'d> Merger<'d, '_> {
     pub(super) fn merge_relocations(
@@ -190,7 +196,10 @@ impl<'d> Merger<'d, '_> {
                     && symbol.place == Place::Undefined
                     && self.merged.sections[patched.section].kind == SectionKind::Debug =>
                 {
-                    return Ok(None);
+                    match self.lost {
+                        Some(lost) => lost,
+                        None => return Ok(None),
+                    }
                 }
                 None => {
                     return Err(ParseError::new(Problem::Malformed(format!(
@@ -212,7 +221,7 @@ impl<'d> Merger<'d, '_> {
         };
         let section = &self.merged.sections[patched.section];
         let forgets_discarded = match section.kind {
-            SectionKind::Debug => symbol.kind == SymbolType::FUNC && section.name != DEBUG_INFO,
+            SectionKind::Debug => symbol.kind == SymbolType::FUNC && forgets_replaced(section.name),
             // Cases `weak_in_constants` and `weak_variables_in_constants`.
             SectionKind::Constant(_) if section.target.is_none() => {
                 self.keeping == Keeping::AsNvlink

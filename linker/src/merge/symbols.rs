@@ -188,7 +188,10 @@ impl<'d> Merger<'d, '_> {
                     }
                     return Ok(id);
                 }
-                Definition::Undefined | Definition::Common | Definition::Never => {}
+                Definition::Undefined
+                | Definition::Common
+                | Definition::Never
+                | Definition::Lost => {}
                 Definition::Section(_) | Definition::Shared(_) => {
                     if symbol.binding == Binding::WEAK {
                         // Beside a strong variable, and among constants, it
@@ -305,7 +308,10 @@ impl<'d> Merger<'d, '_> {
                     self.report_duplicate(current, id, symbol.name);
                 }
             }
-            Definition::Section(_) | Definition::Shared(_) | Definition::Never => {}
+            Definition::Section(_)
+            | Definition::Shared(_)
+            | Definition::Never
+            | Definition::Lost => {}
         }
         id
     }

@@ -215,7 +215,7 @@ fn relocate_native<'d>(
     if lines::is_table(section.name) {
         patched = lines::rebuild(laid_out, id, &twin.relocations, patched, units)?;
     }
-    if debug_registers::is_table(section.name) && resolver.is_executable() {
+    if debug_registers::is_table(section.name) {
         debug_registers::forget_removed(laid_out, keeping, &mut patched.bytes);
     }
     if let Some(frames) = frames {

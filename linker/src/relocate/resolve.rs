@@ -37,6 +37,7 @@ pub(super) struct Resolver<'a, 'd> {
     laid_out: &'a LaidOut<'d>,
     kind: SectionKind,
     function: Option<FunctionId>,
+    is_debug: bool,
     world: World,
 }
 
@@ -46,6 +47,7 @@ impl<'a, 'd> Resolver<'a, 'd> {
             laid_out,
             kind: section.kind,
             function: section.function,
+            is_debug: section.kind == SectionKind::Debug,
             world,
         }
     }
@@ -64,7 +66,7 @@ impl<'a, 'd> Resolver<'a, 'd> {
     }
 
     /// Whether the image records that it was resolved. In Mercury images only
-    /// uses of shared memory are (case `preserve_relocs`).
+    /// what code does with shared memory is (case `preserve_relocs`).
     pub(super) fn is_recorded(&self, relocation: &Relocation) -> bool {
         let merged = &self.laid_out.pruned.merged;
         if merged.resolved_relocations == ResolvedRelocations::Dropped {
@@ -82,13 +84,14 @@ impl<'a, 'd> Resolver<'a, 'd> {
                     .is_some_and(|f| shared.dynamic.contains_key(&f));
                 (is_named || !self.is_executable()) && (has_one_start || !is_reached)
             }
-            Definition::Shared(_) => true,
+            Definition::Shared(_) => !merged.target.has_mercury() || !self.is_debug,
             Definition::Section(section) => {
                 !merged.target.has_mercury() && !merged.sections[section].is_moved
             }
             // The slots of textures are the last link's.
             Definition::Undefined => !self.is_executable(),
             Definition::Common | Definition::Never => false,
+            Definition::Lost => true,
         }
     }
 
@@ -210,6 +213,10 @@ impl<'a, 'd> Resolver<'a, 'd> {
                 }),
                 _ => None,
             },
+            Definition::Lost => Some(Target {
+                value: 0,
+                bank: None,
+            }),
             Definition::Never => Some(Target {
                 value: symbol.value,
                 bank: Some(match (self.world, symbol.space) {

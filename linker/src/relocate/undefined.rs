@@ -33,7 +33,8 @@ pub(super) fn report(laid_out: &LaidOut<'_>, keeping: Keeping, diagnostics: &mut
             Definition::Section(_)
             | Definition::Common
             | Definition::Shared(_)
-            | Definition::Never => false,
+            | Definition::Never
+            | Definition::Lost => false,
         };
         let is_allowed = merged.undefined_globals == UndefinedGlobals::Allowed
             && symbol.space == SymbolOther::GLOBAL;

@@ -382,7 +382,9 @@ fn symbol_entries(
                 listed.map_or((Place::Undefined, 0), |l| (place(l.section), l.value))
             }
             Definition::Common => (Place::Common, symbol.value),
-            Definition::Undefined | Definition::Never => (Place::Undefined, symbol.value),
+            Definition::Undefined | Definition::Never | Definition::Lost => {
+                (Place::Undefined, symbol.value)
+            }
         };
         let is_missing = symbol.definition == Definition::Undefined
             && symbol.weak_reference

@@ -180,6 +180,7 @@ fn is_symbol_written(finalized: &Finalized<'_>, presence: &Presence, id: SymbolI
         }
         Definition::Section(_) | Definition::Common | Definition::Shared(_) => true,
         Definition::Never => !pruned.merged.image.is_executable(),
+        Definition::Lost => false,
     }
 }
 

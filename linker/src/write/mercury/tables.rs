@@ -227,7 +227,9 @@ pub(super) fn native_symbols(
         let section = match symbol.definition {
             Definition::Section(section) => Some(section),
             Definition::Shared(_) => listed.map(|l| l.section),
-            Definition::Undefined | Definition::Common | Definition::Never => None,
+            Definition::Undefined | Definition::Common | Definition::Never | Definition::Lost => {
+                None
+            }
         };
         let code = section
             .filter(|_| symbol.kind == SymbolType::FUNC)
@@ -306,7 +308,9 @@ pub(super) fn mercury_symbols(
         let section = match symbol.definition {
             Definition::Section(section) => Some(section),
             Definition::Shared(_) => listed.map(|l| l.section),
-            Definition::Undefined | Definition::Common | Definition::Never => None,
+            Definition::Undefined | Definition::Common | Definition::Never | Definition::Lost => {
+                None
+            }
         };
         let is_left_undefined = symbol.definition == Definition::Undefined
             && symbol.space == SymbolOther::GLOBAL
