@@ -289,7 +289,7 @@ impl<'a, 'd> Loader<'a, 'd> {
         match entry.kind {
             Kind::ELF => {
                 let image = entry.image_by(&mut self.decompressor);
-                let image = image.map_err(|error| self.damaged(name, error))?;
+                let image = image.map_err(|error| self.compressed_badly(name, error))?;
                 self.image(name, image)
             }
             // Its compressed form is one that only NVIDIA's library reads.
@@ -300,7 +300,7 @@ impl<'a, 'd> Loader<'a, 'd> {
             Kind::NVVM => Err(self.fatal("lto-input", name, "LTO objects found, use -dlto")),
             _ => {
                 let text = entry.image_by(&mut self.decompressor);
-                let text = text.map_err(|error| self.damaged(name, error))?;
+                let text = text.map_err(|error| self.compressed_badly(name, error))?;
                 let options = entry.compiler_options().unwrap_or_default();
                 let options = String::from_utf8_lossy(options);
                 let words = options.split_ascii_whitespace().map(str::to_owned);

@@ -7,6 +7,7 @@ use crate::error::{ParseError, Problem};
 use crate::id::{FunctionId, SectionId, SymbolId};
 use crate::merge::{
     Definition, MERCURY_STUB_SIZE, Merged, NativeSlot, Relocation, STUB_SIZE, SectionKind, Slot,
+    UnifiedMember,
 };
 use crate::options::Keeping;
 use crate::prune::Pruned;
@@ -295,7 +296,15 @@ fn assign(
                 "no input has an entry of the identity {}",
                 shown(slot.identity)
             ));
-            return Err(ParseError::new(problem).as_nvlink("uuid not found"));
+            // nvlink looks for the exclusive or of both words first.
+            let key = |[first, second]: [u64; 2]| first ^ second;
+            let is_near = |member: &UnifiedMember| key(member.identity) == key(slot.identity);
+            return Err(
+                ParseError::new(problem).as_nvlink(match members.iter().any(is_near) {
+                    true => "matching uuid not found",
+                    false => "uuid not found",
+                }),
+            );
         };
         if members[position].slot != Slot::Merged {
             let problem = Problem::Malformed(format!(

@@ -36,7 +36,7 @@ pub(crate) use functions::{counted_barriers, forget_barriers};
 pub(crate) use info::FIRST_MERCURY_VERSION;
 pub(crate) use merger::merge;
 pub(crate) use notes::Notes;
-pub(crate) use unified::{NativeSlot, Slot, Unified};
+pub(crate) use unified::{NativeSlot, Slot, Unified, UnifiedMember};
 
 /// Size of the slot of a unified function.
 pub(crate) const STUB_SIZE: u64 = 128;

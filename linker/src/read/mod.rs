@@ -266,6 +266,12 @@ fn check_sizes(file: &File<'_>, symbols: &[Symbol<'_>]) -> Result<(), ParseError
             let problem = Problem::Malformed(problem.to_owned());
             return Err(ParseError::new(problem).in_section(section.name));
         }
+        if has_lost_type(section) {
+            let problem = "it has the name of attribute records and another type";
+            return Err(ParseError::new(Problem::Malformed(problem.to_owned()))
+                .as_nvlink("Negative size encountered")
+                .in_section(section.name));
+        }
         if section.align > STRICTEST || section.align & section.align.wrapping_sub(1) != 0 {
             return Err(absurd("alignment", section.align).in_section(section.name));
         }
@@ -288,6 +294,17 @@ fn check_sizes(file: &File<'_>, symbols: &[Symbol<'_>]) -> Result<(), ParseError
         }
     }
     Ok(())
+}
+
+/// Whether the name of a section says that it holds attribute records, and its
+/// type does not. nvlink trusts the name where it makes those of device
+/// functions anew, and the type elsewhere (case `internal_errors`).
+fn has_lost_type(section: &Section<'_>) -> bool {
+    let name = section.name;
+    let name = name.strip_prefix(".nv.merc").unwrap_or(name);
+    let is_named = name == ".nv.info" || name.starts_with(".nv.info.");
+    let kinds = [SectionType::CUDA_INFO, SectionType::CUDA_MERC_INFO];
+    is_named && !kinds.contains(&section.kind)
 }
 
 /// How a section of the file appears to the merge.

@@ -9,6 +9,7 @@
 //# Fatbinary: with-ptx.fatbin = -64 --image3=kind=ptx,sm=75,file=b.ptx --image3=kind=elf,sm={sm},file=b.cubin
 //# Fatbinary: only-ptx.fatbin = -64 --image3=kind=ptx,sm=75,file=b.ptx
 //# Fatbinary: only-86.fatbin = -64 --image3=kind=elf,sm=86,file=b86.cubin
+//# Patch: damaged.fatbin = compressed.fatbin 0x50 00
 //# Truncate: cut.fatbin = b.fatbin 200
 //# Link: raw.cubin = a.fatbin b.fatbin
 //# ExpectSymbol: _Z1fi global func
@@ -22,6 +23,10 @@
 //# ExpectText: warning : SM Arch ('sm_{sm}') not found in 'only-86.fatbin'
 //# ExpectText: error   : Undefined reference to '_Z1fi' in 'a.cubin'
 //# CompareText
+//# Link[75-90]: damaged.out.cubin = damaged.fatbin
+//# ExpectExit[75-90]: 1
+//# ExpectText[75-90]: error   : Uncompress failed
+//# CompareText[75-90]:
 //# Link[90]: cut-off.cubin = cut.fatbin
 //# ExpectExit: crash
 extern __device__ int f(int);

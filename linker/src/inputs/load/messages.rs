@@ -106,6 +106,17 @@ impl Loader<'_, '_> {
         Stop
     }
 
+    /// nvlink tries damaged zstd frames twice, and says so; it goes on without
+    /// what it cannot read of LZ4 blocks.
+    pub(super) fn compressed_badly(&mut self, name: &str, error: ParseError) -> Stop {
+        let problem = Diagnostic::new(Severity::Error, "bad-input", "Uncompress failed");
+        self.diagnostics.push(Diagnostic {
+            times: 2,
+            ..problem.with_detail(error.in_input(name))
+        });
+        self.fatal("bad-input", name, "elfLink fatbinary error")
+    }
+
     pub(super) fn unreadable(&mut self, name: &str, why: &str) -> Stop {
         let text = format!("Could not open input file '{name}'");
         self.diagnostics
