@@ -52,14 +52,18 @@ impl Units {
     }
 }
 
-/// The table as the link writes it.
+/// The table as the link writes it. Only the Mercury table has relocations for
+/// where the names of inlined functions begin in `.debug_str`, the last word of
+/// a header that has them (case `lineinfo_inlined`).
 pub(super) fn rebuild<'d>(
     laid_out: &LaidOut<'_>,
     section: SectionId,
     relocations: &[Relocation],
+    mercury: &[u8],
     patched: Patched<'d>,
     moved: &mut Units,
 ) -> Result<Patched<'d>, ParseError> {
+    let headers: Vec<Range<usize>> = units(mercury)?.into_iter().map(|u| u.header).collect();
     let units = units(&patched.bytes)?;
     let ranks = ranks(laid_out);
     let mut kept = patched.kept;
@@ -67,11 +71,17 @@ pub(super) fn rebuild<'d>(
     let mut all = relocations.to_vec();
     all.sort_by_key(|relocation| relocation.offset);
     let mut written = Table::default();
-    for unit in units {
+    for (index, unit) in units.into_iter().enumerate() {
         let start = written.bytes.len();
         let place = (section, unit.header.start as u64);
         moved.moves.insert(place, start as u64);
+        let header = unit.header.len();
         written.copy(&patched.bytes, &kept, unit.header);
+        if let Some(range) = headers.get(index)
+            && range.len() == header
+        {
+            written.bytes[start..].copy_from_slice(&mercury[range.clone()]);
+        }
         let mut sequences: Vec<(u32, Range<usize>)> = Vec::new();
         for sequence in unit.sequences {
             match within(&kept, &sequence).first() {

@@ -213,7 +213,14 @@ fn relocate_native<'d>(
         shared_bytes.clone_from(&patched.bytes);
     }
     if lines::is_table(section.name) {
-        patched = lines::rebuild(laid_out, id, &twin.relocations, patched, units)?;
+        patched = lines::rebuild(
+            laid_out,
+            id,
+            &twin.relocations,
+            shared_bytes,
+            patched,
+            units,
+        )?;
     }
     if debug_registers::is_table(section.name) {
         debug_registers::forget_removed(laid_out, keeping, &mut patched.bytes);
