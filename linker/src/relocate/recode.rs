@@ -9,8 +9,9 @@
 //!   barrier where the compiler wrote a narrow one before a wide one, unless it
 //!   has barriers in shared memory (case `recode_shared`).
 //! - Code of CUDA 12 has an idle instruction behind `WARPSYNC.ALL`, which code of
-//!   today has not, and waits in another order where nothing is to be done (case
-//!   `older_objects`). That changes in all functions.
+//!   today has not, waits in another order where nothing is to be done, and does not
+//!   wait behind memory barriers of block scope (case `older_objects`). That
+//!   changes in all functions.
 //! - Where code for debuggers is linked, all kernels report errors before they
 //!   end, and those that call functions have a memory barrier before that.
 //!
@@ -77,6 +78,13 @@ const SLOW_REPORT: [[u8; INSTRUCTION]; 3] = [
 const OLD_WARP_SYNC: [u8; 4] = [0x01, 0x47, 0x6e, 0x0a];
 const SHORT_WARP_SYNC: [u8; 4] = [0x41, 0x47, 0x6e, 0x0a];
 
+/// How a memory barrier of block scope that keeps one order for all begins in
+/// Mercury code, and what waits for all scoreboards behind it.
+const STRONG_NARROW: [u8; 7] = [0x01, 0x49, 0x10, 0x0a, 0xf8, 0, 5];
+const WAIT_FOR_ALL: [u8; INSTRUCTION] = [
+    0x18, 0x79, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xe2, 0xff, 0x03,
+];
+
 /// An `EXIT` in Mercury code, and which byte is the predicate.
 const STORED_EXIT: [u8; INSTRUCTION] = [1, 0x11, 0, 0x0a, 0, 0, 0, 0, 0, 0, 0, 0xf8, 0, 0, 0, 0];
 const STORED_GUARD: usize = 4;
@@ -116,16 +124,20 @@ pub(crate) fn recode(relocated: &mut Relocated<'_>, keeping: Keeping, debug: Deb
             continue;
         };
         let capsule = &mut relocated.sections[section].bytes;
-        if keeping == Keeping::AsNvlink
-            && is_of_first_version(&merged.functions[function])
-            && let Some(code) = older::with_idle_turned(&native.bytes, capsule)
-        {
-            native.bytes = Cow::Owned(code);
-        }
         let tables = merged.functions[function].native.table_branches();
-        if wanted.is_lone
-            && let Some(code) = scoreboards::without_stack_pointer(&native.bytes, &tables)
+        let changed = match keeping == Keeping::AsNvlink
+            && is_of_first_version(&merged.functions[function])
         {
+            true => {
+                if let Some(code) = older::with_rest_last(&native.bytes, capsule) {
+                    native.bytes = Cow::Owned(code);
+                }
+                scoreboards::of_today(&native.bytes, &tables, wanted.is_lone)
+            }
+            false if wanted.is_lone => scoreboards::without_stack_pointer(&native.bytes, &tables),
+            false => None,
+        };
+        if let Some(code) = changed {
             native.bytes = Cow::Owned(code);
         }
         if keeping == Keeping::AsNvlink
@@ -253,8 +265,9 @@ impl Choice {
         if is_old_warp_sync(group, old) {
             return Some(vec![Piece::Old(group.start)]);
         }
+        let wait = ends_in_old_barrier(group, old).then_some(Piece::New(WAIT_FOR_ALL));
         if self.calls || !old.iter().any(|i| operation(*i) == MEMORY_BARRIER) {
-            return Some(same.map(Piece::Old).collect());
+            return Some(same.map(Piece::Old).chain(wait).collect());
         }
         let is_narrow_needless = !self.has_shared_barrier && has_wide_barrier(old);
         let is_needless = |instruction: &[u8; INSTRUCTION]| {
@@ -264,7 +277,8 @@ impl Choice {
         let kept = same
             .zip(old)
             .filter(|(_, instruction)| !is_needless(instruction));
-        Some(kept.map(|(index, _)| Piece::Old(index)).collect())
+        let kept = kept.map(|(index, _)| Piece::Old(index));
+        Some(kept.chain(wait).collect())
     }
 
     /// Whether a group is the end of a kernel that says more or less there.
@@ -319,6 +333,15 @@ fn is_old_warp_sync(group: &Group<'_>, old: &[&[u8; INSTRUCTION]]) -> bool {
     is_stored && old.iter().map(|i| operation(*i)).eq([WARP_SYNC, IDLE])
 }
 
+/// Whether a group is a `MEMBAR.SC.CTA` of CUDA 12, which does not wait for what
+/// stands before it.
+fn ends_in_old_barrier(group: &Group<'_>, old: &[&[u8; INSTRUCTION]]) -> bool {
+    let is_stored = group
+        .stored
+        .is_some_and(|stored| stored.bytes[stored.prefix.into()..].starts_with(&STRONG_NARROW));
+    is_stored && old.last().is_some_and(|i| is_narrow_barrier(i))
+}
+
 /// Whether there is a memory barrier that is more than a narrow one.
 fn has_wide_barrier(instructions: &[&[u8; INSTRUCTION]]) -> bool {
     let mut barriers = instructions
@@ -353,10 +376,13 @@ fn write_capsule(
             (Some(stored_one), None) => stored.extend_from_slice(stored_one.bytes),
             (None, None) => {}
             (Some(stored_one), Some(count)) => {
-                let (mark, rest) = stored_one.bytes.split_at_checked(2)?;
+                let (mark, rest) = match stored_one.bytes {
+                    [mark @ (0x50 | 0xd0 | 0x51 | 0xd1), _, rest @ ..] => (*mark, rest),
+                    rest => (0x51, rest),
+                };
                 // A single one is not counted.
                 if rest.is_empty() || count != 1 {
-                    stored.extend(marked(mark[0], count)?);
+                    stored.extend(marked(mark, count)?);
                 }
                 match is_old_warp_sync(group, old) {
                     true => stored.extend_from_slice(&SHORT_WARP_SYNC),

@@ -6,6 +6,9 @@
 //! stack has no use for its stack pointer, whose load then takes none. Later
 //! instructions get lower ones (case `scoreboards`).
 //!
+//! Code of CUDA 12.8 and 12.9 gets others throughout, because these compilers
+//! chose by another rule (case `older_objects`).
+//!
 //! How scoreboards are numbered is measured (`pressure`). Where the compiler's
 //! number follows from what was held, the new one follows from what is held
 //! now; else it is a guess from the compiler's. In any case a wait for an
@@ -47,12 +50,48 @@ pub(super) fn without_stack_pointer(code: &[u8], tables: &[TableBranch]) -> Opti
     if !instruction::loads_unused_stack_pointer(code) {
         return None;
     }
+    numbered(code, tables, Compiler::Cuda13, First::TakesNone)
+}
+
+/// Code of CUDA 12 with the scoreboards that nvlink chooses, without one for the
+/// stack pointer of a kernel that is alone and has no use for it; `None` where it
+/// stays as it is.
+pub(super) fn of_today(code: &[u8], tables: &[TableBranch], is_lone: bool) -> Option<Vec<u8>> {
+    let first = match is_lone && instruction::loads_unused_stack_pointer(code) {
+        true => First::TakesNone,
+        false => First::IsLikeOthers,
+    };
+    numbered(code, tables, Compiler::Cuda12, first)
+}
+
+/// Who chose the scoreboards of some code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Compiler {
+    /// CUDA 12.8 and 12.9.
+    Cuda12,
+    /// CUDA 13, and nvlink.
+    Cuda13,
+}
+
+/// What becomes of the scoreboard of the first instruction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum First {
+    TakesNone,
+    IsLikeOthers,
+}
+
+fn numbered(
+    code: &[u8],
+    tables: &[TableBranch],
+    compiler: Compiler,
+    first: First,
+) -> Option<Vec<u8>> {
     let events = events(code);
     if events.len() > MOST_EVENTS {
         return None;
     }
     let flow = Flow::new(code, tables, &events)?;
-    let boards = Numbering::new(code, &events).number(&flow)?;
+    let boards = Numbering::new(code, &events, compiler, first).number(&flow)?;
     operands_hold(code, &events, &flow, &boards)?;
     let changed = renumbered(code, &events, &flow, &boards);
     without_idle_waits(changed, tables, &idle_waits(code, &events, &flow))
@@ -196,6 +235,8 @@ fn bit(board: u8) -> u8 {
 struct Numbering<'c> {
     code: &'c [u8],
     events: &'c [Event],
+    compiler: Compiler,
+    first: First,
     /// What each event takes, once it is known.
     new: Vec<Option<u8>>,
     /// Who took each of the compiler's scoreboards last.
@@ -205,10 +246,12 @@ struct Numbering<'c> {
 }
 
 impl<'c> Numbering<'c> {
-    fn new(code: &'c [u8], events: &'c [Event]) -> Self {
+    fn new(code: &'c [u8], events: &'c [Event], compiler: Compiler, first: First) -> Self {
         Self {
             code,
             events,
+            compiler,
+            first,
             new: vec![None; events.len()],
             last: [None; BOARDS as usize],
             named: code
@@ -263,12 +306,15 @@ impl<'c> Numbering<'c> {
                 if held.events(old).next().is_none() && held_around.events(old).next().is_some() {
                     held_around.clone_from(&held);
                 }
+                let kept = is_like_before.then_some(old);
                 let board = match index {
-                    0 => NO_BOARD,
+                    0 if self.first == First::TakesNone => NO_BOARD,
                     // Nobody else takes what an instruction names.
-                    _ if self.named >> old & 1 == 1 || is_like_before => old,
-                    _ => self
-                        .predicted(event, &were, &are, &schedule)
+                    _ if self.named >> old & 1 == 1 => old,
+                    _ => kept
+                        .filter(|_| self.compiler == Compiler::Cuda13)
+                        .or_else(|| self.predicted(event, &were, &are, &schedule))
+                        .or(kept)
                         .or_else(|| self.explained(event, instruction, &held_around))
                         .or_else(|| self.guessed(event, instruction, &held_around))?,
                 };
@@ -299,11 +345,12 @@ impl<'c> Numbering<'c> {
         };
         let old = conflicts().map(|other| Some(self.events[other].board));
         let old = old.fold(0, |mask, board| mask | bits(board));
-        if were.choose(event, self.named, old, schedule) != Some(self.events[event].board) {
+        let was = were.choose(event, self.named, old, schedule, self.compiler);
+        if was != Some(self.events[event].board) {
             return None;
         }
         let new = conflicts().fold(0, |mask, other| mask | bits(self.board(other)));
-        are.choose(event, self.named, new, schedule)
+        are.choose(event, self.named, new, schedule, Compiler::Cuda13)
     }
 
     /// What an event takes, if what is held explains the compiler's choice.
@@ -313,7 +360,7 @@ impl<'c> Numbering<'c> {
         } = self.events[event];
         let (old, new) = (held.boards() | self.named, self.new_boards(held));
         let mut holders = held.events(board).filter_map(|event| self.board(event));
-        let first = self.first(event, instruction);
+        let first = self.lowest_liked(event, instruction);
         // Who shares for want of another need not where one has become free.
         if let Some(shared) = holders.next()
             && !(lowest(old, first).is_none() && lowest(new, first).is_some())
@@ -332,7 +379,7 @@ impl<'c> Numbering<'c> {
     fn guessed(&self, event: usize, instruction: &[u8], held: &Held) -> Option<u8> {
         let board = self.events[event].board;
         let new = self.new_boards(held);
-        let first = self.first(event, instruction);
+        let first = self.lowest_liked(event, instruction);
         if first > 0 {
             return match new >> board & 1 {
                 0 => Some(board),
@@ -348,7 +395,7 @@ impl<'c> Numbering<'c> {
     }
 
     /// The lowest scoreboard that an event likes to take.
-    fn first(&self, event: usize, instruction: &[u8]) -> u8 {
+    fn lowest_liked(&self, event: usize, instruction: &[u8]) -> u8 {
         match self.events[event].is_write && instruction::loads_memory(instruction) {
             true => FIRST_FOR_MEMORY,
             false => 0,
@@ -452,6 +499,27 @@ mod tests {
         let changed = without_stack_pointer(&code, &[]).unwrap();
         let expected = [(7, 0), (7, 63), (0, 0), (1, 0), (7, 1), (7, 2), (7, 0)];
         assert_eq!(controls(&changed), expected);
+    }
+
+    #[test]
+    fn code_of_older_compilers_joins_what_other_blocks_have_left() {
+        const MAYBE_EXIT: u16 = 0x094d;
+        let code = |board: u8, waits: u8| {
+            [
+                instruction(LDC, 1, 0, 0),
+                instruction(LDC, 13, 1, 0),
+                instruction(MAYBE_EXIT, 0, NO_BOARD, 0),
+                instruction(LDC, 15, board, 0),
+                sum(41, 13, waits),
+                sum(41, 15, 0),
+                sum(41, 1, 1),
+                instruction(EXIT, 0, NO_BOARD, 0),
+            ]
+            .concat()
+        };
+        let anew = of_today(&code(2, 0b110), &[], false);
+        assert_eq!(anew, Some(code(1, 0b010)));
+        assert_eq!(of_today(&code(1, 0b010), &[], false), anew);
     }
 
     #[test]

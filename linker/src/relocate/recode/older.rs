@@ -5,6 +5,7 @@
 //! code. Which ones that are changed with CUDA 12.9 (case `older_objects`).
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
 
 use crate::cubin::{Capsule, StoredInstruction};
 use crate::error::{ParseError, Problem};
@@ -70,9 +71,9 @@ pub(crate) fn renewed<'d>(
 }
 
 /// The machine code of CUDA 12 with the idle instructions before those on long
-/// numbers turned around; `None` if there are none. The last takes what is left
-/// of the time, where CUDA 12 has the first take it.
-pub(super) fn with_idle_turned(code: &[u8], capsule: &[u8]) -> Option<Vec<u8>> {
+/// numbers as today; `None` if there are none. The last takes what is left of the
+/// time, where CUDA 12 has the first take it.
+pub(super) fn with_rest_last(code: &[u8], capsule: &[u8]) -> Option<Vec<u8>> {
     /// An instruction of its own that does nothing.
     const IDLE: &[u8] = &[0xd0, 0];
     let capsule = Capsule::parse(capsule).ok()?;
@@ -87,7 +88,7 @@ pub(super) fn with_idle_turned(code: &[u8], capsule: &[u8]) -> Option<Vec<u8>> {
     for run in groups.chunk_by(|a, b| is_idle(a) && is_idle(b)) {
         if run.first().is_some_and(is_idle) {
             let run = machine.get_mut(run.first()?.start..run.last()?.end)?;
-            run.reverse();
+            run.sort_by_key(|idle| Reverse(Control::of(idle).stall()));
             run.iter_mut().for_each(Control::keep_ready);
         }
     }
@@ -185,11 +186,13 @@ mod tests {
     }
 
     #[test]
-    fn idle_instructions_turn_around() {
+    fn the_last_idle_instruction_takes_the_rest() {
         let code = |controls: [u8; 4]| controls.map(|control| instruction(0x7918, 0, control));
         let capsule = capsule(&[15, Capsule::MARKER, 4], 0b0001, &[&[0xd0, 0][..]; 3]);
-        let turned = with_idle_turned(code([1, 0xe4, 30, 30]).as_flattened(), &capsule);
-        assert_eq!(turned.unwrap(), code([1, 30, 30, 0xc4]).as_flattened());
-        assert_eq!(with_idle_turned(&[0; 64], &capsule[..12]), None);
+        let turned = with_rest_last(code([1, 0xe4, 30, 30]).as_flattened(), &capsule);
+        let turned = turned.unwrap();
+        assert_eq!(turned, code([1, 30, 30, 0xc4]).as_flattened());
+        assert_eq!(with_rest_last(&turned, &capsule), Some(turned.clone()));
+        assert_eq!(with_rest_last(&[0; 64], &capsule[..12]), None);
     }
 }

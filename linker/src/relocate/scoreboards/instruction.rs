@@ -9,10 +9,12 @@ pub(super) const NO_BOARD: u8 = 7;
 
 const BSYNC: u16 = 0x141;
 const BREAK: u16 = 0x142;
+const CALL_ABSOLUTE: u16 = 0x143;
 const BSSY: u16 = 0x145;
 /// BRA.
 const BRANCH: u16 = 0x147;
 const WARPSYNC: u16 = 0x148;
+const RETURN: u16 = 0x150;
 /// BRX and BRXU, which lead where a table says.
 pub(in crate::relocate) const TABLE_BRANCHES: [u16; 2] = [0x149, 0x158];
 const DEPBAR: u16 = 0x11a;
@@ -59,7 +61,7 @@ impl Control {
     }
 
     /// Cycles until the next instruction can start.
-    fn stall(self) -> u8 {
+    pub(in crate::relocate) fn stall(self) -> u8 {
         (self.0 & 15) as u8
     }
 
@@ -99,9 +101,11 @@ pub(super) fn loads_unused_stack_pointer(code: &[u8]) -> bool {
             && control.waits() == 0
     });
     is_load
-        && !instructions
-            .flat_map(operands)
-            .any(|(_, operand)| operand == STACK_POINTER)
+        && !instructions.any(|instruction| {
+            let mut operands = operands(instruction);
+            operation(instruction) == CALL_ABSOLUTE
+                || operands.any(|(_, operand)| operand == STACK_POINTER)
+        })
 }
 
 /// Whether the instruction is plain arithmetic.
@@ -166,9 +170,11 @@ pub(super) fn latency(instruction: &[u8], is_write: bool) -> u32 {
     }
 }
 
-/// Whether the instruction decides where control goes.
-pub(super) fn ends_control(instruction: &[u8]) -> bool {
-    CONTROL.contains(&operation(instruction))
+/// Whether the instruction decides where control goes within the program; a
+/// return leaves it.
+pub(super) fn leads_on(instruction: &[u8]) -> bool {
+    let operation = operation(instruction);
+    CONTROL.contains(&operation) && operation != RETURN
 }
 
 /// The scoreboard that a DEPBAR names as its operand. It waits until no more
@@ -251,10 +257,12 @@ pub(in crate::relocate) fn next(instruction: &[u8], offset: u64) -> Next {
         WARPSYNC if opcode(instruction) >> 9 == REGISTER => Next::Collective(target),
         BRANCH if has_predicate || high >> 18 & 0x7f_ffff != ALWAYS => Next::Either(target),
         BRANCH => Next::To(target),
-        // CALL.REL, RET and BRX.
+        // CALL.REL.
         0x144 => Next::Call(target),
-        0x150 => Next::Return,
+        RETURN => Next::Return,
         operation if TABLE_BRANCHES.contains(&operation) => Next::Table,
+        // It comes back, and maybe not.
+        CALL_ABSOLUTE => Next::MaybeEnd,
         // EXIT.
         0x14d if has_predicate => Next::MaybeEnd,
         0x14d => Next::End,

@@ -13,10 +13,10 @@ use crate::bits::Bits;
 
 use super::flow::Flow;
 use super::instruction::{
-    BOARDS, INSTRUCTION, NO_BOARD, cycles, ends_control, latency, loads_memory, releases,
+    BOARDS, INSTRUCTION, NO_BOARD, cycles, latency, leads_on, loads_memory, releases,
 };
 use super::results::Registers;
-use super::{Event, FIRST_FOR_MEMORY, LAST};
+use super::{Compiler, Event, FIRST_FOR_MEMORY, LAST};
 
 /// Cycles of a block, and where in it each event is waited for.
 pub(super) struct Schedule<'e> {
@@ -107,7 +107,8 @@ impl<'e> Schedule<'e> {
             ..
         } = self.events[event];
         let is_carried = !(self.block[waits]..waits).contains(&at);
-        if !is_carried && flow.ends_block(waits) && ends_control(instruction(waits)) {
+        let leads_on = flow.ends_block(waits) && leads_on(instruction(waits));
+        if !is_carried && leads_on {
             return None;
         }
         let result = match is_write && is_shared {
@@ -215,6 +216,7 @@ impl Holders {
         named: u8,
         conflicts: u8,
         schedule: &Schedule<'_>,
+        compiler: Compiler,
     ) -> Option<u8> {
         let Event {
             instruction: at,
@@ -245,7 +247,13 @@ impl Holders {
                     due(holder) == need && !(is_write && is_read && schedule.is_here(*holder, at))
                 };
                 let holders = holders(board);
-                holders.iter().filter_map(due).min() == need && holders.iter().any(is_fit)
+                let are_known = match compiler {
+                    Compiler::Cuda12 => holders.iter().all(|&holder| schedule.is_here(holder, at)),
+                    Compiler::Cuda13 => true,
+                };
+                are_known
+                    && holders.iter().filter_map(due).min() == need
+                    && holders.iter().any(is_fit)
             }),
             None if is_write => None,
             None => boards(reserved).find(|&board| {
@@ -261,12 +269,21 @@ impl Holders {
         joined
             .or_else(|| boards(denied | conflicts).find(is_free))
             .or_else(|| boards(denied).find(is_free))
-            .or_else(|| boards(denied).min_by_key(|&board| self.cost(event, board, schedule)))
+            .or_else(|| {
+                let cost = |&board: &u8| self.cost(event, board, schedule, compiler);
+                boards(denied).min_by_key(cost)
+            })
     }
 
     /// Cycles lost if an event shares a scoreboard, and the cycle in which its
     /// holders are over.
-    fn cost(&self, event: usize, board: u8, schedule: &Schedule<'_>) -> (u32, u32) {
+    fn cost(
+        &self,
+        event: usize,
+        board: u8,
+        schedule: &Schedule<'_>,
+        compiler: Compiler,
+    ) -> (u32, u32) {
         let holders = &self.0[usize::from(board)];
         let at = schedule.events[event].instruction;
         let due = holders
@@ -278,12 +295,16 @@ impl Holders {
             .filter(|&&holder| schedule.is_here(holder, at));
         let over = ends.map(|&holder| schedule.end[holder]).max().unwrap_or(0);
         let end = schedule.end[event];
+        let delay = |due: usize| (end.saturating_sub(schedule.start[due]), 0);
         match (schedule.needs[event], due) {
+            // It counted what is lost where the holders are waited for.
+            (Some(need), Some(due)) if compiler == Compiler::Cuda12 && due < need => delay(due),
+            (Some(_), _) if compiler == Compiler::Cuda12 => (0, 0),
             (Some(need), Some(due)) if due < need => {
                 (schedule.start[need] - schedule.start[due], over)
             }
             (Some(_), _) => (over.saturating_sub(end), over),
-            (None, Some(due)) => (end.saturating_sub(schedule.start[due]), 0),
+            (None, Some(due)) => delay(due),
             (None, None) => (0, 0),
         }
     }
