@@ -21,6 +21,11 @@ impl Arena {
         name.into_bump_str()
     }
 
+    /// Something large that few rows have.
+    pub(crate) fn keep<T: Copy>(&self, item: T) -> &T {
+        self.0.alloc(item)
+    }
+
     /// A list that nobody changes any more.
     pub(crate) fn list<T: Copy>(&self, items: &[T]) -> &[T] {
         self.0.alloc_slice_copy(items)

@@ -154,6 +154,8 @@ fn link_objects<I>(
     if let Err(error) = odr::check(&objects, options.odr, &mut diagnostics) {
         diagnostics.push(Diagnostic::bad_input(&error, options.keeping));
     }
+    // Nobody looks at them any more, and writing needs room.
+    drop(objects);
     let finalized = finalized.filter(|_| !diagnostics.has_errors());
     let image =
         finalized.map(|finalized| take(&|out| write::write(&finalized, &options.tool_record, out)));

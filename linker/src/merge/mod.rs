@@ -135,6 +135,10 @@ impl<'d> Content<'d> {
     /// Adds a part behind the others and says where it stands.
     pub(crate) fn append(&mut self, data: &'d [u8], size: u64, align: u64) -> u64 {
         let offset = self.size.next_multiple_of(align.max(1));
+        if self.contributions.is_empty() {
+            // Code and constants have one part for good.
+            self.contributions.reserve_exact(1);
+        }
         self.align = self.align.max(align);
         self.contributions.push(Contribution {
             offset,
@@ -346,7 +350,7 @@ pub(crate) struct TableBranch {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ParameterBank<'d> {
     /// In a section that only the native world has.
-    Native(FileSection<'d>),
+    Native(&'d FileSection<'d>),
     /// In the native twin of this section, before the handles of textures.
     Twin(SectionId),
 }
@@ -376,7 +380,7 @@ impl<'d> NativeFunction<'d> {
     /// The parameter bank that is written as the input has it.
     pub(crate) fn own_parameters(&self) -> Option<FileSection<'d>> {
         match self.parameters? {
-            ParameterBank::Native(section) => Some(section),
+            ParameterBank::Native(section) => Some(*section),
             ParameterBank::Twin(_) => None,
         }
     }

@@ -86,7 +86,7 @@ impl<'d> Merger<'d, '_> {
                     self.merged.functions[function]
                         .native
                         .parameters
-                        .get_or_insert(ParameterBank::Native(*section));
+                        .get_or_insert_with(|| ParameterBank::Native(self.arena.keep(*section)));
                 }
                 NativeRole::Relocations(index) => {
                     let Some(patched) = placed.get(index).copied().flatten() else {

@@ -27,6 +27,7 @@ use crate::id::{FunctionId, Id as _, IdVec, SectionId};
 use crate::layout::LaidOut;
 use crate::merge::{Content, Form, Merged, Relocation, Section, SectionKind};
 use crate::options::{Keeping, ResolvedRelocations};
+use crate::parallel;
 use crate::read::OPTIMIZER_BANK;
 
 use recode::renewed;
@@ -65,22 +66,22 @@ pub(crate) fn relocate<'d>(
         undefined::report(&laid_out, keeping, diagnostics);
     }
     let merged = &laid_out.pruned.merged;
+    // Line tables come first: what refers to their units follows them.
+    let live = merged.sections.enumerate();
+    let live = live.filter(|(id, _)| laid_out.pruned.live.sections[*id]);
+    let (mut order, others): (Vec<SectionId>, Vec<SectionId>) = live
+        .map(|(id, _)| id)
+        .partition(|&id| lines::is_table(merged.sections[id].name));
+    order.extend(others);
+    let bytes = order.iter().map(|&id| merged.sections[id].content.size);
+    let bytes = bytes.sum::<u64>() as usize;
+    let patched = parallel::map(&order, bytes, |&id| relocate_linked(&laid_out, id));
+
     let mut sections = IdVec::filled(&merged.sections, Patched::default());
     let mut native = IdVec::filled(&merged.sections, None);
     let mut units = lines::Units::default();
-    // Line tables come first: what refers to their units follows them.
-    let tables = merged
-        .sections
-        .enumerate()
-        .filter(|(_, s)| lines::is_table(s.name));
-    let others = merged
-        .sections
-        .enumerate()
-        .filter(|(_, s)| !lines::is_table(s.name));
-    for (id, section) in tables.chain(others) {
-        if !laid_out.pruned.live.sections[id] {
-            continue;
-        }
+    for (id, patched) in order.into_iter().zip(patched) {
+        let section = &merged.sections[id];
         let place = |e: ParseError| {
             let e = e.in_section(section.name);
             match input_of(merged, section) {
@@ -88,34 +89,7 @@ pub(crate) fn relocate<'d>(
                 None => e.in_input("the linked program"),
             }
         };
-        let mut patched = Patched {
-            bytes: gather(merged, section).map_err(place)?,
-            kept: Vec::with_capacity(match section.kind {
-                // The driver gets nearly all relocations of code.
-                SectionKind::Text => section.relocations.len(),
-                _ => 0,
-            }),
-            resolved: Vec::new(),
-        };
-        let resolver = Resolver::new(&laid_out, section, World::Linked);
-        let code_positions = section
-            .native
-            .as_ref()
-            .filter(|_| section.kind == SectionKind::Text)
-            .map(|twin| {
-                let code = concatenate(&twin.content, section.kind);
-                let (mercury, native) = (&section.relocations, &twin.relocations);
-                capsule::positions(&patched.bytes, mercury, &code, native)
-            })
-            .transpose()
-            .map_err(place)?;
-        for (index, relocation) in section.relocations.iter().enumerate().rev() {
-            let at = match &code_positions {
-                Some(positions) => positions[index],
-                None => Some(relocation.offset),
-            };
-            apply(&resolver, &mut patched, relocation, at).map_err(place)?;
-        }
+        let mut patched = patched.map_err(place)?;
         if let Some(twin) = &section.native {
             let bytes = &mut patched.bytes;
             let side = relocate_native(&laid_out, id, twin, bytes, &mut units, keeping);
@@ -134,6 +108,40 @@ pub(crate) fn relocate<'d>(
         native,
         moves: FxHashMap::default(),
     })
+}
+
+/// Applies the relocations of what the merge worked on.
+fn relocate_linked<'d>(laid_out: &LaidOut<'d>, id: SectionId) -> Result<Patched<'d>, ParseError> {
+    let merged = &laid_out.pruned.merged;
+    let section = &merged.sections[id];
+    let mut patched = Patched {
+        bytes: gather(merged, section)?,
+        kept: Vec::with_capacity(match section.kind {
+            // The driver gets nearly all relocations of code.
+            SectionKind::Text => section.relocations.len(),
+            _ => 0,
+        }),
+        resolved: Vec::new(),
+    };
+    let resolver = Resolver::new(laid_out, section, World::Linked);
+    let code_positions = section
+        .native
+        .as_ref()
+        .filter(|_| section.kind == SectionKind::Text)
+        .map(|twin| {
+            let code = concatenate(&twin.content, section.kind);
+            let (mercury, native) = (&section.relocations, &twin.relocations);
+            capsule::positions(&patched.bytes, mercury, &code, native)
+        })
+        .transpose()?;
+    for (index, relocation) in section.relocations.iter().enumerate().rev() {
+        let at = match &code_positions {
+            Some(positions) => positions[index],
+            None => Some(relocation.offset),
+        };
+        apply(&resolver, &mut patched, relocation, at)?;
+    }
+    Ok(patched)
 }
 
 /// What was resolved in code that has no section for it is recorded in that

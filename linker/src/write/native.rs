@@ -7,6 +7,7 @@ use crate::id::{IdVec, SectionId, SymbolId};
 use crate::merge::{Definition, Form, Merged, SectionKind};
 use crate::name_table::NameTable;
 use crate::options::ImageKind;
+use crate::parallel;
 
 use super::encode::{self, SymbolEntry};
 use super::image::{
@@ -190,6 +191,9 @@ pub(super) fn file_flags(finalized: &Finalized<'_>, driver_note: u32) -> u32 {
     FileFlags::new(target, driver_note).encode()
 }
 
+/// About how many bytes have to be looked at for a section.
+const USUAL: usize = 256;
+
 /// Plans the image.
 pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan<'f> {
     let relocated = &finalized.relocated;
@@ -213,18 +217,14 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
         section.target.map_or(0, |target| sections.number[target])
     };
     let entries = symbol_entries(finalized, &sections, &symbols, &names);
-    let mut output = Vec::with_capacity(sections.order.len());
-    let mut strings = Vec::new();
-    for &id in &sections.order {
+    let make = |&id: &SectionId| {
         let section = &merged.sections[id];
         let mut link = 0;
         let mut info = target(section);
         let mut flags = section.flags;
         let body = match section.kind {
-            SectionKind::SectionNames | SectionKind::SymbolNames => {
-                strings.push(output.len());
-                Body::Bytes(Vec::new())
-            }
+            // The tables are asked for names until all sections are made.
+            SectionKind::SectionNames | SectionKind::SymbolNames => Body::Bytes(Vec::new()),
             SectionKind::Symbols => {
                 link = sections.only(finalized, SectionKind::SymbolNames);
                 info = symbols.locals as u32 + 1;
@@ -305,7 +305,7 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
                 Body::Empty(section.content.size)
             }
         };
-        output.push(OutputSection {
+        OutputSection {
             name: name_offsets[id],
             kind: section_type(section.kind, merged.image).0,
             flags,
@@ -316,11 +316,16 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
             body,
             padding: 0,
             segment: segment(section.kind),
-        });
-    }
-    if let [first, second] = strings[..] {
-        output[first].body = Body::Bytes(section_names.into_bytes());
-        output[second].body = Body::Bytes(names.table.into_bytes());
+        }
+    };
+    let mut output = parallel::map(&sections.order, sections.order.len() * USUAL, make);
+    // Every link makes both sections.
+    for (kind, table) in [
+        (SectionKind::SectionNames, section_names),
+        (SectionKind::SymbolNames, names.table),
+    ] {
+        let index = sections.only(finalized, kind) as usize - 1;
+        output[index].body = Body::Bytes(table.into_bytes());
     }
     let driver_note = sections.only(finalized, SectionKind::DriverNote);
     Plan {
