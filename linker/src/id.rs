@@ -100,6 +100,15 @@ impl<I: Id, T> IdVec<I, T> {
     }
 }
 
+impl<I: Id, T> FromIterator<T> for IdVec<I, T> {
+    fn from_iter<R: IntoIterator<Item = T>>(rows: R) -> Self {
+        Self {
+            rows: rows.into_iter().collect(),
+            id: PhantomData,
+        }
+    }
+}
+
 impl<I: Id, T> Default for IdVec<I, T> {
     fn default() -> Self {
         Self::new()

@@ -66,21 +66,18 @@ pub(crate) fn relocate<'d>(
         undefined::report(&laid_out, keeping, diagnostics);
     }
     let merged = &laid_out.pruned.merged;
-    // Line tables come first: what refers to their units follows them.
-    let live = merged.sections.enumerate();
-    let live = live.filter(|(id, _)| laid_out.pruned.live.sections[*id]);
-    let (mut order, others): (Vec<SectionId>, Vec<SectionId>) = live
-        .map(|(id, _)| id)
-        .partition(|&id| lines::is_table(merged.sections[id].name));
-    order.extend(others);
-    let bytes = order.iter().map(|&id| merged.sections[id].content.size);
+    let ids: Vec<SectionId> = merged.sections.enumerate().map(|(id, _)| id).collect();
+    let bytes = merged.sections.iter().map(|section| section.content.size);
     let bytes = bytes.sum::<u64>() as usize;
-    let patched = parallel::map(&order, bytes, |&id| relocate_linked(&laid_out, id));
+    let mut sections = parallel::map(&ids, bytes, |&id| relocate_linked(&laid_out, id));
 
-    let mut sections = IdVec::filled(&merged.sections, Patched::default());
     let mut native = IdVec::filled(&merged.sections, None);
     let mut units = lines::Units::default();
-    for (id, patched) in order.into_iter().zip(patched) {
+    // Line tables come first: what refers to their units follows them.
+    let is_table = |id: &&SectionId| lines::is_table(merged.sections[**id].name);
+    let tables = ids.iter().filter(is_table);
+    let others = ids.iter().filter(|id| !is_table(id));
+    for &id in tables.chain(others) {
         let section = &merged.sections[id];
         let place = |e: ParseError| {
             let e = e.in_section(section.name);
@@ -89,8 +86,11 @@ pub(crate) fn relocate<'d>(
                 None => e.in_input("the linked program"),
             }
         };
-        let mut patched = patched.map_err(place)?;
-        if let Some(twin) = &section.native {
+        let patched = &mut sections[id.index()];
+        let patched = patched.as_mut().map_err(|e| place(e.clone()))?;
+        if let Some(twin) = &section.native
+            && laid_out.pruned.live.sections[id]
+        {
             let bytes = &mut patched.bytes;
             let side = relocate_native(&laid_out, id, twin, bytes, &mut units, keeping);
             let mut side = side.map_err(place)?;
@@ -99,8 +99,9 @@ pub(crate) fn relocate<'d>(
             }
             native[id] = Some(Box::new(side));
         }
-        sections[id] = patched;
     }
+    let mut sections: IdVec<SectionId, Patched<'d>> =
+        sections.into_iter().collect::<Result<_, _>>()?;
     join_records(&laid_out.pruned.merged, &mut sections, &mut native);
     Ok(Relocated {
         laid_out,
@@ -110,8 +111,12 @@ pub(crate) fn relocate<'d>(
     })
 }
 
-/// Applies the relocations of what the merge worked on.
+/// Applies the relocations of what the merge worked on. Dead sections get no
+/// bytes.
 fn relocate_linked<'d>(laid_out: &LaidOut<'d>, id: SectionId) -> Result<Patched<'d>, ParseError> {
+    if !laid_out.pruned.live.sections[id] {
+        return Ok(Patched::default());
+    }
     let merged = &laid_out.pruned.merged;
     let section = &merged.sections[id];
     let mut patched = Patched {
