@@ -141,6 +141,10 @@ fn link_time_optimization_gives_the_image_of_nvlink() -> Result<()> {
             let options = format!("-dc -arch={arch} {name}.cu -o {name}.machine.o");
             run(folder, &nvcc, &options)?;
         }
+        for name in ["main", "twice", "launching"] {
+            let options = format!("-dc -dlto -ltoir -arch={arch} {name}.cu -o {name}.ltoir");
+            run(folder, &nvcc, &options)?;
+        }
         let runtime = format!("-L{} -lcudadevrt", libraries.display());
         for inputs in LINKS {
             let common = format!("-arch={arch} -dlto {inputs} {runtime} {nvvm}");
@@ -198,7 +202,7 @@ fn link_time_optimization_gives_the_image_of_nvlink() -> Result<()> {
 }
 
 /// Whole programs, programs with machine code before and behind, a library for
-/// a later link, and what has to stay of each.
+/// a later link, what has to stay of each, and files of LTO-IR, whose code nvlink loses.
 const LINKS: &[&str] = &[
     "main.o twice.o",
     "main.o twice.o -ignore-host-info",
@@ -217,6 +221,11 @@ const LINKS: &[&str] = &[
     "nested.o -kernels-used=lone",
     "nested.o twice.machine.o -kernels-used=middle",
     "nested.o -g",
+    "main.o twice.o -g",
+    "main.ltoir twice.ltoir",
+    "main.ltoir twice.machine.o -ignore-host-info",
+    "twice.machine.o nested.o main.ltoir",
+    "-r main.ltoir twice.ltoir",
 ];
 
 /// What the compiler in the library refuses.
@@ -224,6 +233,8 @@ const FAILURES: &[&str] = &[
     "twice.o twice.o",
     "twice.o -Xnvvm=-bogus",
     "main.o text.ltoir",
+    "main.machine.o twice.ltoir",
+    "launching.ltoir",
 ];
 
 /// A toolkit of links to another one, with its own `nvlink`. nvcc does not follow the link to itself.

@@ -18,6 +18,7 @@ mod pairs;
 mod prototype;
 mod record;
 mod section_type;
+mod shift;
 mod symbol;
 mod tables;
 mod unified_index;

@@ -177,18 +177,31 @@ impl<'d> Cubin<'d> {
     /// as the CUDA tools do, and sets [`Cubin::size`].
     pub fn lay_out(&mut self) -> Result<(), EncodeError> {
         let mut end = HEADER;
-        for section in self.sections.iter_mut().skip(1) {
-            end = end
-                .checked_next_multiple_of(section.align.max(1))
-                .ok_or(EncodeError::TooLarge(section.align))?;
-            section.offset = end;
-            if section.content != Content::Empty {
-                section.size = section.content.encode().len() as u64;
-                end = end
-                    .checked_add(section.size)
-                    .ok_or(EncodeError::TooLarge(end))?;
-            }
+        for index in 1..self.sections.len() {
+            end = self.place(index, end)?;
         }
+        self.place_tables(end)
+    }
+
+    /// Gives a section its size and its place from `end` on, and says where it
+    /// ends.
+    pub(super) fn place(&mut self, index: usize, end: u64) -> Result<u64, EncodeError> {
+        let section = &mut self.sections[index];
+        section.offset = end
+            .checked_next_multiple_of(section.align.max(1))
+            .ok_or(EncodeError::TooLarge(section.align))?;
+        if section.content == Content::Empty {
+            return Ok(section.offset);
+        }
+        section.size = section.content.encode().len() as u64;
+        section
+            .offset
+            .checked_add(section.size)
+            .ok_or(EncodeError::TooLarge(section.offset))
+    }
+
+    /// Puts the section table and the program headers behind `end`.
+    pub(super) fn place_tables(&mut self, end: u64) -> Result<(), EncodeError> {
         let count = self.sections.len() as u64;
         let tables = count * SECTION + self.segments.len() as u64 * SEGMENT;
         let start = end

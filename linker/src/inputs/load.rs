@@ -164,7 +164,9 @@ impl<'a, 'd> Loader<'a, 'd> {
                 Err(error) => Err(self.damaged(name, error)),
             },
             "ltoir" if kind == InputKind::LtoIr && self.wanted.link_time.is_some() => {
-                self.all_name_kernels = false;
+                // No host code names its kernels; nvlink takes that for a
+                // sign that none is launched.
+                self.all_name_kernels &= self.wanted.is_compatible();
                 self.intermediate(name, jitlink::Kind::LtoIr, data);
                 self.unnamed_module(name);
                 Ok(())

@@ -160,10 +160,7 @@ impl<'a> Ptxas<'a> {
         }
         if output.status.success() {
             let made = std::fs::read(folder.path().join(OUTPUT))?;
-            return Ok(Ok(match product {
-                Product::Object => without_file_names(&made).unwrap_or(made),
-                Product::Program => made,
-            }));
+            return Ok(Ok(without_file_names(&made).unwrap_or(made)));
         }
         let text = "elfLink fatbinary error";
         let failed = Diagnostic::new(Severity::Fatal, "ptxas-failed", text);
@@ -181,9 +178,9 @@ impl<'a> Ptxas<'a> {
 /// if they are not there.
 fn without_file_names(object: &[u8]) -> Option<Vec<u8>> {
     let mut cubin = Cubin::parse(object).ok()?;
-    let mut sections = cubin.sections.iter_mut();
-    let section = sections.find(|section| section.name == TOOL_NOTES)?;
-    let Content::Notes(notes) = &mut section.content else {
+    let mut sections = cubin.sections.iter();
+    let index = sections.position(|section| section.name == TOOL_NOTES)?;
+    let Content::Notes(notes) = &mut cubin.sections[index].content else {
         return None;
     };
     let note = notes.first_mut()?;
@@ -196,6 +193,6 @@ fn without_file_names(object: &[u8]) -> Option<Vec<u8>> {
     };
     let description = description.encode();
     note.description = &description;
-    cubin.lay_out().ok()?;
+    cubin.shift_behind(index).ok()?;
     cubin.encode().ok()
 }

@@ -9,6 +9,7 @@ use super::names::Names;
 use super::{Loader, Stop};
 use crate::container::host::{ReferenceKind, ReferenceScope};
 use crate::diagnostic::{Diagnostic, Severity};
+use cudalink_jitlink::Kind;
 
 /// The name of what comes of LTO-IR in messages.
 const OBJECT: &str = "lto.cubin";
@@ -30,12 +31,12 @@ impl Loader<'_, '_> {
             self.diagnostics
                 .push(Diagnostic::new(Severity::Info, "partial-lto", text));
         }
-        let Some(last) = self.intermediates.last() else {
+        if self.intermediates.is_empty() {
             let text = "Ignoring -dlto option because no LTO objects found";
             self.warn("no-lto-input", text.to_owned())?;
             return self.take_runtime();
-        };
-        let place = last.place;
+        }
+        let place = self.place_of_optimized();
         let optimized = self.compile_intermediates(settings, scope, &self.intermediates);
         let optimized = optimized.map_err(|problems| self.stop_with(problems))?;
         if !optimized.log.is_empty() {
@@ -47,11 +48,14 @@ impl Loader<'_, '_> {
             return Ok(());
         }
         self.is_whole_program = scope == Scope::Program;
-        let is_known_whole = scope == Scope::Program && !link_time::needs_others(&optimized.ptx);
+        let is_known_whole = scope == Scope::Program
+            && (place.is_none() || !link_time::needs_others(&optimized.ptx));
         // Without the library, nvlink takes it for granted that nothing is
         // missing, and then fails.
-        let lacks_runtime =
-            self.wanted.is_compatible() && scope == Scope::Program && !self.has_runtime();
+        let lacks_runtime = self.wanted.is_compatible()
+            && scope == Scope::Program
+            && place.is_some()
+            && !self.has_runtime();
         let product = match is_known_whole || lacks_runtime {
             true => Product::Program,
             false => Product::Object,
@@ -70,16 +74,29 @@ impl Loader<'_, '_> {
                     is_alone: false,
                     object: None,
                 };
-                self.images.insert(place, object);
-                if let Some(runtime) = &mut self.runtime
-                    && place <= runtime.place
-                {
-                    runtime.place += 1;
+                if let Some(place) = place {
+                    self.images.insert(place, object);
+                    if let Some(runtime) = &mut self.runtime
+                        && place <= runtime.place
+                    {
+                        runtime.place += 1;
+                    }
                 }
                 self.take_runtime()?;
             }
         }
         Ok(())
+    }
+
+    /// How many objects come before what is made of all LTO-IR. nvlink keeps a
+    /// place for it where a container holds some, and not where a file of
+    /// LTO-IR stands; without any it loses the code.
+    fn place_of_optimized(&self) -> Option<usize> {
+        let keeps_place = |intermediate: &&Intermediate<'_>| {
+            !self.wanted.is_compatible() || intermediate.kind == Kind::Fatbin
+        };
+        let last = self.intermediates.iter().rfind(keeps_place);
+        last.map(|intermediate| intermediate.place)
     }
 
     /// Adds the names of LTO-IR, which has to be compiled for that.
