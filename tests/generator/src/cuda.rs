@@ -48,6 +48,10 @@ const SHARED: &[(Feature, &str)] = &[
         "struct Point { int x, y; __device__ __noinline__ int norm() const { return x * x + y * y; } };",
     ),
     (
+        Feature::Inline,
+        "inline __device__ int folded(int n) {\n    int all = n;\n    for (int i = 0; i < (n & 15); ++i) {\n        int one = i * n;\n        if (one > 9) { int more = one + all; all ^= more; }\n        all += one;\n    }\n    return all;\n}",
+    ),
+    (
         Feature::Virtual,
         "struct Shape { int size; __device__ virtual int area(int n) { return n * size; } __device__ virtual int sides() { return 4; } };\n\
          struct Circle : Shape { __device__ int area(int n) override { return n * size * 3; } };",
@@ -317,8 +321,9 @@ impl<'a> Writer<'a> {
                 4 => format!("x += powers<{}>[x & 3];", 2 + self.random.below(3)),
                 _ => format!("x += tile<{}>(x);", 8 << self.random.below(3)),
             },
-            Feature::Inline => match self.random.below(3) {
+            Feature::Inline => match self.random.below(4) {
                 0 => "x = clamp(x);".to_owned(),
+                2 => "x = folded(x);".to_owned(),
                 1 => "inline_total += x; x += (int)inline_scale[x & 1];".to_owned(),
                 _ => format!("Point p{number} = {{x, 3}}; x += p{number}.norm();"),
             },
