@@ -1,7 +1,7 @@
 //! Reads the files that were named and those that libraries turn out to be.
 
 use std::collections::HashSet;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
@@ -238,9 +238,9 @@ impl Reader<'_> {
 
 /// To open a pipe is to wait until somebody writes to it, perhaps for ever.
 #[cfg(unix)]
-fn refuse_pipe(path: &Path) -> io::Result<()> {
+fn refuse_pipe(metadata: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::FileTypeExt as _;
-    if !path.metadata()?.file_type().is_fifo() {
+    if !metadata.file_type().is_fifo() {
         return Ok(());
     }
     let problem = "it is a pipe; write what comes out of it to a file";
@@ -248,25 +248,26 @@ fn refuse_pipe(path: &Path) -> io::Result<()> {
 }
 
 #[cfg(not(unix))]
-fn refuse_pipe(_: &Path) -> io::Result<()> {
+fn refuse_pipe(_: &Metadata) -> io::Result<()> {
     Ok(())
 }
 
 /// Reads a file. A few bytes are no file of any kind, and of a device that
 /// never ends only the beginning is read.
 fn read(path: &Path) -> io::Result<Vec<u8>> {
-    refuse_pipe(path)?;
-    let file = File::open(path)?;
-    let metadata = file.metadata()?;
+    let metadata = path.metadata()?;
+    refuse_pipe(&metadata)?;
+    let mut file = File::open(path)?;
     let mut data = Vec::new();
     if metadata.is_file() {
-        data.reserve_exact(usize::try_from(metadata.len()).unwrap_or(0));
-    }
-    let mut file = file.take(BEGINNING);
-    file.read_to_end(&mut data)?;
-    if metadata.is_file() || detect(&data) != InputKind::Unknown {
-        file.set_limit(u64::MAX);
         file.read_to_end(&mut data)?;
+    } else {
+        let mut file = file.take(BEGINNING);
+        file.read_to_end(&mut data)?;
+        if detect(&data) != InputKind::Unknown {
+            file.set_limit(u64::MAX);
+            file.read_to_end(&mut data)?;
+        }
     }
     if (1..SMALLEST).contains(&data.len()) {
         let problem = format!("{} bytes are too few for any kind of input", data.len());
