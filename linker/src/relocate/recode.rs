@@ -9,9 +9,9 @@
 //!   barrier where the compiler wrote a narrow one before a wide one, unless it
 //!   has barriers in shared memory (case `recode_shared`).
 //! - Code of CUDA 12 has an idle instruction behind `WARPSYNC.ALL`, which code of
-//!   today has not, waits in another order where nothing is to be done, and does not
-//!   wait behind memory barriers of block scope (case `older_objects`). That
-//!   changes in all functions.
+//!   today has not, waits in another order where nothing is to be done, and waits less
+//!   at the ends of collectives and behind memory barriers of block scope (case
+//!   `older_objects`). That changes in all functions.
 //! - Where code for debuggers is linked, all kernels report errors before they
 //!   end, and those that call functions have a memory barrier before that.
 //!
@@ -73,10 +73,10 @@ const SLOW_REPORT: [[u8; INSTRUCTION]; 3] = [
     [0xab, 0x79, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xc0, 0x3f, 0],
     [0xab, 0x75, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xde, 0x3f, 0],
 ];
-/// How `WARPSYNC.ALL` begins in Mercury code of CUDA 12, and all of it in that of
-/// today.
-const OLD_WARP_SYNC: [u8; 4] = [0x01, 0x47, 0x6e, 0x0a];
-const SHORT_WARP_SYNC: [u8; 4] = [0x41, 0x47, 0x6e, 0x0a];
+/// How `WARPSYNC.ALL` begins in Mercury code of CUDA 12. That of today has four
+/// bytes of it, the first with a mark.
+const OLD_WARP_SYNC: [u8; 2] = [0x01, 0x47];
+const SHORT: u8 = 0x40;
 
 /// How a memory barrier of block scope that keeps one order for all begins in
 /// Mercury code, and what waits for all scoreboards behind it.
@@ -129,7 +129,7 @@ pub(crate) fn recode(relocated: &mut Relocated<'_>, keeping: Keeping, debug: Deb
             && is_of_first_version(&merged.functions[function])
         {
             true => {
-                if let Some(code) = older::with_rest_last(&native.bytes, capsule) {
+                if let Some(code) = older::with_waits_of_today(&native.bytes, capsule) {
                     native.bytes = Cow::Owned(code);
                 }
                 scoreboards::of_today(&native.bytes, &tables, wanted.is_lone)
@@ -329,8 +329,12 @@ impl Choice {
 fn is_old_warp_sync(group: &Group<'_>, old: &[&[u8; INSTRUCTION]]) -> bool {
     let is_stored = group
         .stored
-        .is_some_and(|stored| stored.bytes.get(2..6) == Some(&OLD_WARP_SYNC[..]));
-    is_stored && old.iter().map(|i| operation(*i)).eq([WARP_SYNC, IDLE])
+        .is_some_and(|stored| stored.bytes[stored.prefix.into()..].starts_with(&OLD_WARP_SYNC));
+    is_stored && matches!(old, [first, second] if is_idle_behind_warp_sync(first, second))
+}
+
+fn is_idle_behind_warp_sync(first: &[u8; INSTRUCTION], second: &[u8; INSTRUCTION]) -> bool {
+    [first, second].map(|i| operation(i)) == [WARP_SYNC, IDLE]
 }
 
 /// Whether a group is a `MEMBAR.SC.CTA` of CUDA 12, which does not wait for what
@@ -384,9 +388,11 @@ fn write_capsule(
                 if rest.is_empty() || count != 1 {
                     stored.extend(marked(mark, count)?);
                 }
-                match is_old_warp_sync(group, old) {
-                    true => stored.extend_from_slice(&SHORT_WARP_SYNC),
-                    false => stored.extend_from_slice(rest),
+                match rest {
+                    [first, second, third, fourth, ..] if is_old_warp_sync(group, old) => {
+                        stored.extend([first | SHORT, *second, *third, *fourth]);
+                    }
+                    _ => stored.extend_from_slice(rest),
                 }
             }
             (None, Some(_)) if is_last => return None,

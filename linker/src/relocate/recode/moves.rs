@@ -4,6 +4,7 @@ use crate::merge::TableBranch;
 
 use super::super::scoreboards::instruction::INSTRUCTION;
 use super::control::{Place, place, with_distance};
+use super::is_idle_behind_warp_sync;
 
 /// Functions fill up whole units of code, and then one more.
 const UNIT: usize = 128 / INSTRUCTION;
@@ -23,7 +24,7 @@ pub(super) enum Piece {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Moves {
     /// The new number of each old instruction. For one that is gone, that of
-    /// what comes behind it.
+    /// what comes behind it, and of WARPSYNC for what was idle behind that.
     numbers: Vec<usize>,
     /// The same, or the first new one that stands before it.
     entries: Vec<usize>,
@@ -102,7 +103,15 @@ pub(super) fn apply(
         filled.reverse();
         filled
     };
+    let is_gone = |index: usize| numbers[index].is_none() && index < old_body;
+    let idle: Vec<usize> = (1..old_body)
+        .filter(|&i| is_gone(i) && is_idle_behind_warp_sync(old[i - 1], old[i]))
+        .collect();
     let (mut entries, mut numbers) = (fill_gaps(entries), fill_gaps(numbers));
+    // The WARPSYNC stands for both.
+    for index in idle {
+        numbers[index] = numbers[index - 1];
+    }
     entries.truncate(old.len());
     numbers.truncate(old.len());
 

@@ -10,8 +10,10 @@ use std::cmp::Reverse;
 use crate::cubin::{Capsule, StoredInstruction};
 use crate::error::{ParseError, Problem};
 
-use super::super::scoreboards::instruction::{Control, INSTRUCTION, opcode, operation};
-use super::{Group, groups};
+use super::super::scoreboards::instruction::{
+    Control, END_COLLECTIVE, INSTRUCTION, opcode, operation,
+};
+use super::{Group, WARP_SYNC, groups};
 
 /// How long a stored instruction without operands of its own is.
 const SHORT: usize = 4;
@@ -70,29 +72,34 @@ pub(crate) fn renewed<'d>(
     Ok(Cow::Owned(bytes))
 }
 
-/// The machine code of CUDA 12 with the idle instructions before those on long
-/// numbers as today; `None` if there are none. The last takes what is left of the
-/// time, where CUDA 12 has the first take it.
-pub(super) fn with_rest_last(code: &[u8], capsule: &[u8]) -> Option<Vec<u8>> {
+/// The machine code of CUDA 12 that waits as that of today, but for scoreboards
+/// of other numbers; `None` if it does already.
+///
+/// Of the idle instructions before those on long numbers, the last takes what is
+/// left of the time, where CUDA 12 has the first take it. What a collective waits
+/// for at its start, it waits for at its end, too.
+pub(super) fn with_waits_of_today(code: &[u8], capsule: &[u8]) -> Option<Vec<u8>> {
     /// An instruction of its own that does nothing.
     const IDLE: &[u8] = &[0xd0, 0];
     let capsule = Capsule::parse(capsule).ok()?;
-    let mut idle = capsule
-        .stored
-        .iter()
-        .any(|stored| stored.bytes == IDLE)
-        .then(|| code.to_vec())?;
-    let (machine, _) = idle.as_chunks_mut::<INSTRUCTION>();
+    let mut changed = code.to_vec();
+    let (machine, _) = changed.as_chunks_mut::<INSTRUCTION>();
     let groups: Vec<Group<'_>> = groups(&capsule).take(machine.len()).collect();
     let is_idle = |group: &Group<'_>| group.stored.is_some_and(|stored| stored.bytes == IDLE);
     for run in groups.chunk_by(|a, b| is_idle(a) && is_idle(b)) {
+        let machine = machine.get_mut(run.first()?.start..run.last()?.end)?;
         if run.first().is_some_and(is_idle) {
-            let run = machine.get_mut(run.first()?.start..run.last()?.end)?;
-            run.sort_by_key(|idle| Reverse(Control::of(idle).stall()));
-            run.iter_mut().for_each(Control::keep_ready);
+            machine.sort_by_key(|idle| Reverse(Control::of(idle).stall()));
+            machine.iter_mut().for_each(Control::keep_ready);
+        } else if let [start, .., end] = machine
+            && operation(start) == WARP_SYNC
+            && operation(end) == END_COLLECTIVE
+        {
+            let waits = Control::of(start).waits() | Control::of(end).waits();
+            Control::set_waits(end, waits);
         }
     }
-    Some(idle)
+    (changed != code).then_some(changed)
 }
 
 /// How an instruction stands in Mercury code.
@@ -189,10 +196,28 @@ mod tests {
     fn the_last_idle_instruction_takes_the_rest() {
         let code = |controls: [u8; 4]| controls.map(|control| instruction(0x7918, 0, control));
         let capsule = capsule(&[15, Capsule::MARKER, 4], 0b0001, &[&[0xd0, 0][..]; 3]);
-        let turned = with_rest_last(code([1, 0xe4, 30, 30]).as_flattened(), &capsule);
-        let turned = turned.unwrap();
-        assert_eq!(turned, code([1, 30, 30, 0xc4]).as_flattened());
-        assert_eq!(with_rest_last(&turned, &capsule), Some(turned.clone()));
-        assert_eq!(with_rest_last(&[0; 64], &capsule[..12]), None);
+        let old = code([1, 0xe4, 30, 30]);
+        let new = code([1, 30, 30, 0xc4]);
+        let changed = with_waits_of_today(old.as_flattened(), &capsule);
+        assert_eq!(changed.unwrap(), new.as_flattened());
+        assert_eq!(with_waits_of_today(new.as_flattened(), &capsule), None);
+        assert_eq!(
+            with_waits_of_today(old.as_flattened(), &capsule[..12]),
+            None
+        );
+    }
+
+    #[test]
+    fn collectives_wait_again_at_their_end() {
+        let code = |waits: [u8; 3]| {
+            let mut code = [0x7348, 0x7806, 0x791b].map(|opcode| instruction(opcode, 0, 0));
+            code.iter_mut()
+                .zip(waits)
+                .for_each(|(i, waits)| Control::set_waits(i, waits));
+            code
+        };
+        let capsule = capsule(&[15, Capsule::MARKER, 1], 0, &[&[0xd1, 1], &[1; 16]]);
+        let changed = with_waits_of_today(code([0b10, 0, 1]).as_flattened(), &capsule);
+        assert_eq!(changed.unwrap(), code([0b10, 0, 0b11]).as_flattened());
     }
 }

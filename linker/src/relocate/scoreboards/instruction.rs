@@ -18,6 +18,7 @@ const RETURN: u16 = 0x150;
 /// BRX and BRXU, which lead where a table says.
 pub(in crate::relocate) const TABLE_BRANCHES: [u16; 2] = [0x149, 0x158];
 const DEPBAR: u16 = 0x11a;
+pub(in crate::relocate) const END_COLLECTIVE: u16 = 0x11b;
 /// Branches, barriers of threads that diverge, and what ends threads.
 const CONTROL: std::ops::RangeInclusive<u16> = 0x140..=0x15f;
 
@@ -69,6 +70,11 @@ impl Control {
     pub(in crate::relocate) fn keep_ready(instruction: &mut [u8; INSTRUCTION]) {
         const STAYS: u8 = 0x20;
         instruction[13] &= !STAYS;
+    }
+
+    pub(in crate::relocate) fn set_waits(instruction: &mut [u8], waits: u8) {
+        let control = Self::of(instruction);
+        Self::set(instruction, control.write(), control.read(), waits);
     }
 
     pub(super) fn set(instruction: &mut [u8], write: u8, read: u8, waits: u8) {
@@ -125,14 +131,20 @@ pub(super) fn names_no_register(instruction: &[u8]) -> bool {
 /// instructions count as well; only immediates of plain arithmetic and the
 /// operands of branches are known to be none.
 pub(super) fn operands(instruction: &[u8]) -> impl Iterator<Item = (usize, u8)> {
+    const TARGET: usize = 0;
     const SECOND: usize = 2;
+    /// ST, STG, STL and STS, which have none.
+    const STORES: [u16; 4] = [0x185, 0x186, 0x187, 0x188];
     let [_, _, target, first, second, _, _, _, third, ..] = *instruction
         .first_chunk::<INSTRUCTION>()
         .expect("sixteen bytes");
     let has_immediate = is_arithmetic(instruction) && matches!(opcode(instruction) >> 9, 2 | 4 | 5);
     let has_registers = !names_no_register(instruction);
+    let has_target = !STORES.contains(&operation(instruction));
     let operands = [target, first, second, third].into_iter().enumerate();
-    operands.filter(move |&(place, _)| has_registers && !(has_immediate && place == SECOND))
+    operands.filter(move |&(place, _)| {
+        has_registers && (has_target || place != TARGET) && !(has_immediate && place == SECOND)
+    })
 }
 
 /// Whether the instruction loads from memory other than shared memory.
@@ -173,8 +185,11 @@ pub(super) fn latency(instruction: &[u8], is_write: bool) -> u32 {
 /// Whether the instruction decides where control goes within the program; a
 /// return leaves it.
 pub(super) fn leads_on(instruction: &[u8]) -> bool {
-    let operation = operation(instruction);
-    CONTROL.contains(&operation) && operation != RETURN
+    match operation(instruction) {
+        RETURN => false,
+        END_COLLECTIVE => true,
+        operation => CONTROL.contains(&operation),
+    }
 }
 
 /// The scoreboard that a DEPBAR names as its operand. It waits until no more
@@ -197,15 +212,23 @@ pub(super) fn waits_for_all(instruction: &[u8]) -> bool {
 /// One bit for each scoreboard that an instruction waits for, so that later
 /// ones need not. The compiler does not count on those that wait for all: not
 /// on `CCTL` and `NOP`, which end memory barriers, nor on others for the stack
-/// pointer, which is the first to take one.
+/// pointer, which is the first to take one. A collective waits again at its end.
 pub(super) fn releases(instruction: &[u8]) -> u8 {
     const CCTL: u16 = 0x18f;
     const NOP: u16 = 0x118;
     match operation(instruction) {
         CCTL | NOP if waits_for_all(instruction) => 0,
+        _ if starts_collective(instruction) => 0,
         _ if waits_for_all(instruction) => ALL_BOARDS & !1,
         _ => Control::of(instruction).waits(),
     }
+}
+
+/// Whether the instruction is a WARPSYNC that starts a collective.
+fn starts_collective(instruction: &[u8]) -> bool {
+    /// The form of an operand.
+    const REGISTER: u16 = 1;
+    operation(instruction) == WARPSYNC && opcode(instruction) >> 9 == REGISTER
 }
 
 /// Where control goes behind an instruction.
@@ -239,8 +262,6 @@ pub(in crate::relocate) enum Next {
 pub(in crate::relocate) fn next(instruction: &[u8], offset: u64) -> Next {
     /// Bits behind the offset of a branch without condition.
     const ALWAYS: u64 = 0xe0;
-    /// The form of an operand.
-    const REGISTER: u16 = 1;
     let half = |at: usize| {
         let bytes = &instruction[at..at + 8];
         u64::from_le_bytes(bytes.try_into().expect("eight bytes"))
@@ -252,9 +273,8 @@ pub(in crate::relocate) fn next(instruction: &[u8], offset: u64) -> Next {
     let target = (offset + INSTRUCTION as u64).wrapping_add_signed(distance);
     match operation(instruction) {
         DEPBAR if depbar(instruction).is_none() => Next::Unknown,
-        // ENDCOLLECTIVE.
-        0x11b => Next::EndCollective,
-        WARPSYNC if opcode(instruction) >> 9 == REGISTER => Next::Collective(target),
+        END_COLLECTIVE => Next::EndCollective,
+        WARPSYNC if starts_collective(instruction) => Next::Collective(target),
         BRANCH if has_predicate || high >> 18 & 0x7f_ffff != ALWAYS => Next::Either(target),
         BRANCH => Next::To(target),
         // CALL.REL.
