@@ -44,10 +44,10 @@ pub(super) struct Current<'a, 'd> {
     /// Where the constants of weak functions went that another input defines.
     pub(super) unused: FxHashMap<usize, Placed>,
     /// How many compiler constants have names so far, in the Mercury
-    /// Sections of compiler constants that have names.
-    pub(super) named_constants: FxHashSet<u32>,
     /// generation.
     pub(super) counted_constants: u32,
+    /// Sections of compiler constants that have names.
+    pub(super) named_constants: FxHashSet<u32>,
     /// Code of earlier inputs that this input defines anew.
     pub(super) replaced: FxHashMap<SectionId, Replaced>,
     /// Weak variables of earlier inputs, in global memory, of which this input
