@@ -229,6 +229,8 @@ fn without_instructions(size: u64) -> [u8; 40] {
 fn advance(instructions: &mut [u8], unit: u64, moves: &Moves) {
     const NOTHING: u8 = 0;
     const ADVANCE: u8 = 4;
+    const SAVE_REGISTER: u8 = 5;
+    const RESTORE_REGISTER: u8 = 6;
     const DEFINE_FRAME: u8 = 0x0c;
     let mut rest = instructions;
     let mut old: u64 = 0;
@@ -236,17 +238,14 @@ fn advance(instructions: &mut [u8], unit: u64, moves: &Moves) {
         let (distance, size) = match (code, operands.first_chunk_mut::<4>()) {
             (NOTHING, _) => (None, 0),
             (ADVANCE, Some(distance)) => (Some(distance), 4),
-            // Two numbers, of which only the last byte has no high bit.
-            (DEFINE_FRAME, _) => {
-                let mut ends = operands
-                    .iter()
-                    .enumerate()
-                    .filter(|(_, byte)| **byte < 0x80);
-                match ends.nth(1) {
-                    Some((last, _)) => (None, last + 1),
-                    None => return,
-                }
-            }
+            (RESTORE_REGISTER, _) => match size_of_numbers(operands, 1) {
+                Some(size) => (None, size),
+                None => return,
+            },
+            (SAVE_REGISTER | DEFINE_FRAME, _) => match size_of_numbers(operands, 2) {
+                Some(size) => (None, size),
+                None => return,
+            },
             _ => return,
         };
         if let Some(distance) = distance {
@@ -257,4 +256,12 @@ fn advance(instructions: &mut [u8], unit: u64, moves: &Moves) {
         }
         rest = &mut operands[size..];
     }
+}
+
+/// How many bytes some numbers take, of each of which only the last byte has no
+/// high bit.
+fn size_of_numbers(bytes: &[u8], count: usize) -> Option<usize> {
+    let mut ends = bytes.iter().enumerate().filter(|(_, byte)| **byte < 0x80);
+    let (last, _) = ends.nth(count.checked_sub(1)?)?;
+    Some(last + 1)
 }
