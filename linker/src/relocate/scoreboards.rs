@@ -18,7 +18,8 @@
 mod flow;
 pub(super) mod instruction;
 mod pressure;
-mod results;
+mod registers;
+mod waits;
 
 use crate::bits::Bits;
 use crate::merge::TableBranch;
@@ -26,7 +27,7 @@ use crate::merge::TableBranch;
 use flow::{Flow, Held};
 use instruction::{BOARDS, Control, INSTRUCTION, NO_BOARD};
 use pressure::{Holders, Schedule};
-use results::Registers;
+use waits::{idle_waits, renumbered, without_idle_waits};
 
 /// Functions with more stay as they are.
 const MOST_EVENTS: usize = 4096;
@@ -127,105 +128,6 @@ fn operands_hold(code: &[u8], events: &[Event], flow: &Flow, boards: &[u8]) -> O
     })
 }
 
-/// The code with other scoreboards for its events.
-fn renumbered(code: &[u8], events: &[Event], flow: &Flow, boards: &[u8]) -> Vec<u8> {
-    let mut changed = code.to_vec();
-    // Scoreboards that are waited for where their results are used.
-    let mut later: Vec<(u8, Registers)> = Vec::new();
-    flow.walk(events, |index, before, own| {
-        let instruction = &code[index * INSTRUCTION..][..INSTRUCTION];
-        let waits = Control::of(instruction).waits();
-        let mut moved = match instruction::waits_for_all(instruction) {
-            true => waits,
-            false => 0,
-        };
-        let taken = own
-            .clone()
-            .fold(0, |mask: u8, event| mask | bit(boards[event]));
-        later.retain(|&(board, result)| {
-            let is_due = flow.ends_block(index)
-                || taken & bit(board) != 0
-                || result.may_be_named_by(instruction);
-            moved |= if is_due { bit(board) } else { 0 };
-            !is_due
-        });
-        for board in (0..BOARDS).filter(|board| waits >> board & 1 == 1) {
-            let mut held = before.events(board).peekable();
-            // A wait for nothing is no harm.
-            if held.peek().is_none() {
-                moved |= bit(board);
-            }
-            let held: Vec<usize> = held.filter(|&event| boards[event] < BOARDS).collect();
-            let result = |&event: &usize| {
-                let at = events[event].instruction * INSTRUCTION;
-                let is_write = events[event].is_write;
-                is_write.then(|| Registers::of_result(&code[at..][..INSTRUCTION]))?
-            };
-            let is_used = |event: &usize| {
-                result(event).is_none_or(|result| result.may_be_named_by(instruction))
-            };
-            let used = held.iter().filter(|event| is_used(event));
-            let used = used.fold(0, |mask, &event| mask | bit(boards[event]));
-            for event in &held {
-                let board = boards[*event];
-                match result(event) {
-                    Some(result)
-                        if used != 0
-                            && (used | taken) & bit(board) == 0
-                            && !flow.ends_block(index) =>
-                    {
-                        later.push((board, result));
-                    }
-                    _ => moved |= bit(board),
-                }
-            }
-        }
-        later.retain(|&(board, _)| moved & bit(board) == 0);
-        let (mut write, mut read) = (NO_BOARD, NO_BOARD);
-        for event in own {
-            match events[event].is_write {
-                true => write = boards[event],
-                false => read = boards[event],
-            }
-        }
-        let instruction = &mut changed[index * INSTRUCTION..][..INSTRUCTION];
-        Control::set(instruction, write, read, moved);
-        Some(())
-    });
-    changed
-}
-
-/// For each instruction one bit for each scoreboard that it waits for although
-/// nobody can hold it.
-fn idle_waits(code: &[u8], events: &[Event], flow: &Flow) -> Vec<u8> {
-    let mut idle = vec![0; code.len() / INSTRUCTION];
-    flow.walk(events, |at, before, _| {
-        let instruction = &code[at * INSTRUCTION..][..INSTRUCTION];
-        let held = match instruction::waits_for_all(instruction) {
-            true => 0,
-            false => before.boards(),
-        };
-        idle[at] = Control::of(instruction).waits() & !held;
-        Some(())
-    });
-    idle
-}
-
-/// The code without waits that others who share have come before, but with
-/// those of a mask for each instruction.
-fn without_idle_waits(mut code: Vec<u8>, tables: &[TableBranch], kept: &[u8]) -> Option<Vec<u8>> {
-    let events = events(&code);
-    let flow = Flow::new(&code, tables, &events)?;
-    let idle = idle_waits(&code, &events, &flow);
-    let masks = idle.iter().zip(kept);
-    for (instruction, (idle, kept)) in code.chunks_exact_mut(INSTRUCTION).zip(masks) {
-        let control = Control::of(instruction);
-        let waits = control.waits() & (!idle | kept);
-        Control::set(instruction, control.write(), control.read(), waits);
-    }
-    Some(code)
-}
-
 /// One bit for a scoreboard, none for no scoreboard.
 fn bit(board: u8) -> u8 {
     if board < BOARDS { 1 << board } else { 0 }
@@ -265,19 +167,17 @@ impl<'c> Numbering<'c> {
     fn number(mut self, flow: &Flow) -> Option<Vec<u8>> {
         let spans = flow.spans(self.events);
         let schedule = Schedule::new(self.code, self.events, flow);
-        let (mut were, mut are) = (Holders::default(), Holders::default());
+        let mut are = Holders::default();
         flow.walk(self.events, |index, before, own| {
             let instruction = &self.code[index * INSTRUCTION..][..INSTRUCTION];
             let waits = instruction::releases(instruction);
             if index == 0 || flow.ends_block(index - 1) {
-                were.enter(before.all().map(|event| (event, self.events[event].board)));
                 let boards = before
                     .all()
                     .filter_map(|event| Some((event, self.board(event)?)));
                 are.enter(boards);
             }
-            were.release(index, &schedule);
-            are.release(index, &schedule);
+            are.release(index, before, &schedule);
             let mut held = before.clone();
             held.wait(waits);
             let spans = spans.get(index).into_iter().flat_map(Bits::iter);
@@ -313,7 +213,7 @@ impl<'c> Numbering<'c> {
                     _ if self.named >> old & 1 == 1 => old,
                     _ => kept
                         .filter(|_| self.compiler == Compiler::Cuda13)
-                        .or_else(|| self.predicted(event, &were, &are, &schedule))
+                        .or_else(|| self.predicted(event, &Holders::from(&held), &are, &schedule))
                         .or(kept)
                         .or_else(|| self.explained(event, instruction, &held_around))
                         .or_else(|| self.guessed(event, instruction, &held_around))?,
@@ -321,7 +221,6 @@ impl<'c> Numbering<'c> {
                 self.new[event] = Some(board);
                 self.last[usize::from(old)] = Some(event);
                 held.take(old, event);
-                were.take(old, event);
                 are.take(board, event);
             }
             Some(())
@@ -505,13 +404,14 @@ mod tests {
     fn code_of_older_compilers_joins_what_other_blocks_have_left() {
         const MAYBE_EXIT: u16 = 0x094d;
         let code = |board: u8, waits: u8| {
+            let mut both = sum(41, 13, waits);
+            both[4] = 15;
             [
                 instruction(LDC, 1, 0, 0),
                 instruction(LDC, 13, 1, 0),
                 instruction(MAYBE_EXIT, 0, NO_BOARD, 0),
                 instruction(LDC, 15, board, 0),
-                sum(41, 13, waits),
-                sum(41, 15, 0),
+                both,
                 sum(41, 1, 1),
                 instruction(EXIT, 0, NO_BOARD, 0),
             ]

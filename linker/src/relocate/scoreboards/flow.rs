@@ -82,22 +82,20 @@ impl Flow {
         let calls = nexts.iter().enumerate();
         let calls = calls.filter(|(_, next)| matches!(next, Next::Call(_)));
         let returns: Vec<usize> = calls.map(|(call, _)| call + 1).collect();
-        let collectives = nexts.iter().filter_map(|next| match next {
-            Next::Collective(target) => Some(index(*target)),
-            _ => None,
-        });
-        let collectives: Vec<usize> = collectives.collect::<Option<_>>()?;
+        let mut collective = None;
         let mut successors = Vec::with_capacity(nexts.len());
         for (at, next) in nexts.iter().enumerate() {
             successors.push(match next {
                 Next::Through | Next::MaybeEnd => vec![at + 1],
                 Next::End => Vec::new(),
                 Next::To(target) => vec![index(*target)?],
-                Next::Either(target) | Next::Call(target) | Next::Collective(target) => {
-                    vec![index(*target)?, at + 1]
+                Next::Either(target) | Next::Call(target) => vec![index(*target)?, at + 1],
+                Next::Collective(target) => {
+                    collective = Some(index(*target)?);
+                    vec![at + 1]
                 }
                 Next::Return => returns.clone(),
-                Next::EndCollective => collectives.clone(),
+                Next::EndCollective => vec![collective?],
                 Next::Table => targets_of(at)?,
                 Next::Unknown => return None,
             });
@@ -105,7 +103,11 @@ impl Flow {
         let mut starts = vec![false; instructions.len() + 1];
         starts[0] = true;
         for (at, (next, successors)) in nexts.iter().zip(&successors).enumerate() {
-            if *next == Next::MaybeEnd || successors[..] != [at + 1] {
+            let ends_block = matches!(
+                next,
+                Next::MaybeEnd | Next::Collective(_) | Next::EndCollective
+            );
+            if ends_block || successors[..] != [at + 1] {
                 starts[at + 1] = true;
                 successors.iter().for_each(|&next| starts[next] = true);
             }
@@ -213,6 +215,13 @@ impl Flow {
     /// elsewhere there.
     pub(super) fn ends_block(&self, at: usize) -> bool {
         self.starts[at + 1]
+    }
+
+    /// What can be held where control goes behind the end of a block.
+    pub(super) fn ahead(&self, at: usize) -> impl Iterator<Item = usize> + '_ {
+        let entries = self.successors[at].iter();
+        let entries = entries.filter_map(|&next| self.entries[next].as_ref());
+        entries.flat_map(Held::all)
     }
 
     /// Visits every instruction that control comes to, in the order of the

@@ -11,79 +11,81 @@ use rustc_hash::FxHashMap;
 
 use crate::bits::Bits;
 
-use super::flow::Flow;
+use super::flow::{Flow, Held};
 use super::instruction::{
     BOARDS, INSTRUCTION, NO_BOARD, cycles, latency, leads_on, loads_memory, releases,
 };
-use super::results::Registers;
+use super::registers::Accesses;
 use super::{Compiler, Event, FIRST_FOR_MEMORY, LAST};
 
-/// Cycles of a block, and where in it each event is waited for.
+/// Cycles of a block, and where in it each event is needed.
 pub(super) struct Schedule<'e> {
     events: &'e [Event],
+    /// What each instruction does with registers, if that is known.
+    accesses: Vec<Option<Accesses>>,
+    /// One bit for each scoreboard that an instruction waits for.
+    releases: Vec<u8>,
+    /// Whether each instruction decides where control goes on.
+    leads_on: Vec<bool>,
     /// First instruction of each instruction's block.
     block: Vec<usize>,
     /// Cycle in which each instruction starts.
     start: Vec<u32>,
     /// Cycle in which each event is over.
     end: Vec<u32>,
-    /// The instruction of its block that waits for each event; `None` if that
-    /// comes in another block.
+    /// The instruction of its block that needs each event; `None` if another
+    /// block does.
     needs: Vec<Option<usize>>,
-    /// By block and event of an earlier one, the first that waits for it.
+    /// By block and event of an earlier one, the first that needs it.
     carried: FxHashMap<(usize, usize), usize>,
     /// Whether each event is a load from memory.
     is_load: Vec<bool>,
-    /// Whether a load that another block waits for is under way in the block.
+    /// Whether a load that another block needs is under way in the block.
     keeps_last: Vec<bool>,
-    /// For each event, who is held with it where blocks start.
-    conflicts: Vec<Bits>,
+    /// By block, who is held where the next ones start.
+    ahead: FxHashMap<usize, Bits>,
 }
 
 impl<'e> Schedule<'e> {
     pub(super) fn new(code: &[u8], events: &'e [Event], flow: &Flow) -> Self {
-        let count = code.len() / INSTRUCTION;
-        let instruction = |at: usize| &code[at * INSTRUCTION..][..INSTRUCTION];
+        let instructions: Vec<&[u8]> = code.chunks_exact(INSTRUCTION).collect();
+        let count = instructions.len();
         let mut block = Vec::with_capacity(count);
         for at in 0..count {
             let is_start = at == 0 || flow.ends_block(at - 1);
             block.push(if is_start { at } else { block[at - 1] });
         }
+        let loads = |event: &Event| event.is_write && loads_memory(instructions[event.instruction]);
         let mut schedule = Self {
             events,
+            accesses: instructions.iter().map(|i| Accesses::of(i)).collect(),
+            releases: instructions.iter().map(|i| releases(i)).collect(),
+            leads_on: instructions.iter().map(|i| leads_on(i)).collect(),
             block,
             start: vec![0; count],
             end: vec![0; events.len()],
             needs: vec![None; events.len()],
             carried: FxHashMap::default(),
-            is_load: events
-                .iter()
-                .map(|event| event.is_write && loads_memory(instruction(event.instruction)))
-                .collect(),
+            is_load: events.iter().map(loads).collect(),
             keeps_last: vec![false; count],
-            conflicts: vec![Bits::default(); events.len()],
+            ahead: FxHashMap::default(),
         };
-        schedule.find_needs(flow, &instruction);
+        schedule.find_needs(flow);
         schedule.find_what_crosses_blocks(flow);
-        schedule.count_cycles(&instruction);
+        schedule.count_cycles(&instructions);
         schedule
     }
 
-    fn find_needs<'c>(&mut self, flow: &Flow, instruction: &impl Fn(usize) -> &'c [u8]) {
+    fn find_needs(&mut self, flow: &Flow) {
+        for event in 0..self.events.len() {
+            let at = self.events[event].instruction;
+            self.needs[event] = self.first_need(event, at + 1, self.block[at]);
+        }
         flow.walk(self.events, |at, before, _| {
-            let waits = releases(instruction(at));
-            for board in (0..BOARDS).filter(|board| waits >> board & 1 == 1) {
-                let held: Vec<usize> = before.events(board).collect();
-                for &event in &held {
-                    let is_shared = held.len() > 1;
-                    let need = self.need(event, at, is_shared, flow, instruction);
-                    if !(self.block[at]..at).contains(&self.events[event].instruction) {
-                        if let Some(need) = need {
-                            let first = self.carried.entry((self.block[at], event));
-                            first.and_modify(|at| *at = need.min(*at)).or_insert(need);
-                        }
-                    } else if self.needs[event].is_none() {
-                        self.needs[event] = need;
+            if self.block[at] == at {
+                for event in before.all() {
+                    if let Some(first) = self.first_need(event, at, at) {
+                        self.carried.insert((at, event), first);
                     }
                 }
             }
@@ -91,40 +93,39 @@ impl<'e> Schedule<'e> {
         });
     }
 
-    /// Where in the block of an instruction that waits for an event, maybe for
-    /// the sake of another one, that event is needed.
-    fn need<'c>(
-        &self,
-        event: usize,
-        waits: usize,
-        is_shared: bool,
-        flow: &Flow,
-        instruction: &impl Fn(usize) -> &'c [u8],
-    ) -> Option<usize> {
+    /// The first instruction of a block, from one on, that needs an event.
+    fn first_need(&self, event: usize, from: usize, block: usize) -> Option<usize> {
+        let mut rest = (from..self.block.len()).take_while(|&at| self.block[at] == block);
+        rest.find(|&at| self.is_needed(event, at))
+    }
+
+    /// Whether an instruction that may come after an event can not start
+    /// before that is over.
+    fn is_needed(&self, event: usize, at: usize) -> bool {
         let Event {
-            instruction: at,
+            instruction,
             is_write,
-            ..
+            board,
         } = self.events[event];
-        let is_carried = !(self.block[waits]..waits).contains(&at);
-        let leads_on = flow.ends_block(waits) && leads_on(instruction(waits));
-        if !is_carried && leads_on {
-            return None;
+        let (Some(first), Some(second)) = (&self.accesses[instruction], &self.accesses[at]) else {
+            return self.releases[at] >> board & 1 == 1 && !self.leads_on[at];
+        };
+        let is_later = self.block[instruction] == self.block[at] && instruction < at;
+        if is_later && first.excludes(second) {
+            let mut between = self.accesses[instruction..at].iter().flatten();
+            if !between.any(|other| first.is_decided_anew_by(other)) {
+                return false;
+            }
         }
-        let result = match is_write && is_shared {
-            true => Registers::of_result(instruction(at)),
-            false => None,
-        };
-        let Some(result) = result else {
-            return Some(waits);
-        };
-        let block = self.block[waits];
-        let mut rest = (waits..self.block.len()).take_while(|&at| self.block[at] == block);
-        rest.find(|&at| result.may_be_named_by(instruction(at)))
+        match is_write {
+            true => first.is_used_by(second),
+            false => {
+                first.is_overwritten_by(second) && !(is_later && first.shares_queue_with(second))
+            }
+        }
     }
 
     fn find_what_crosses_blocks(&mut self, flow: &Flow) {
-        let mut conflicts = vec![Bits::default(); self.events.len()];
         let mut blocks = Vec::new();
         flow.walk(self.events, |at, before, mut own| {
             let crosses = |event: usize| self.is_load[event] && self.needs[event].is_none();
@@ -132,20 +133,19 @@ impl<'e> Schedule<'e> {
             if own.any(crosses) || is_start && before.all().any(crosses) {
                 blocks.push(self.block[at]);
             }
-            if is_start {
-                let mut all = Bits::default();
-                before.all().for_each(|event| all.insert(event));
-                all.iter().for_each(|event| conflicts[event].join(&all));
+            if flow.ends_block(at) {
+                let mut ahead = Bits::default();
+                flow.ahead(at).for_each(|event| ahead.insert(event));
+                self.ahead.insert(self.block[at], ahead);
             }
             Some(())
         });
         for (keeps, block) in self.keeps_last.iter_mut().zip(&self.block) {
             *keeps = blocks.binary_search(block).is_ok();
         }
-        self.conflicts = conflicts;
     }
 
-    fn count_cycles<'c>(&mut self, instruction: &impl Fn(usize) -> &'c [u8]) {
+    fn count_cycles(&mut self, instructions: &[&[u8]]) {
         let mut due = vec![0; self.start.len()];
         let mut events = (0..).zip(self.events).peekable();
         let mut now = 0;
@@ -153,13 +153,13 @@ impl<'e> Schedule<'e> {
             now = due[at].max(now);
             self.start[at] = now;
             while let Some((event, taken)) = events.next_if(|(_, event)| event.instruction == at) {
-                let end = now + latency(instruction(at), taken.is_write);
+                let end = now + latency(instructions[at], taken.is_write);
                 self.end[event] = end;
                 if let Some(need) = self.needs[event] {
                     due[need] = due[need].max(end);
                 }
             }
-            now += cycles(instruction(at));
+            now += cycles(instructions[at]);
         }
     }
 
@@ -176,15 +176,26 @@ impl<'e> Schedule<'e> {
         }
     }
 
-    /// Who is held together with an event where some block starts.
+    /// Who is held where the blocks behind that of an event start, and so not
+    /// to be joined by an event that they need.
     pub(super) fn conflicts(&self, event: usize) -> impl Iterator<Item = usize> + '_ {
-        self.conflicts.get(event).into_iter().flat_map(Bits::iter)
+        let crosses = self.needs[event].is_none() && !self.is_load[event];
+        let ahead = self.ahead.get(&self.block[self.events[event].instruction]);
+        let ahead = ahead.filter(|_| crosses);
+        ahead.into_iter().flat_map(Bits::iter)
     }
 }
 
 /// Who holds each scoreboard at some place of a block.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Holders([Vec<usize>; BOARDS as usize]);
+
+impl From<&Held> for Holders {
+    fn from(held: &Held) -> Self {
+        let mut boards = 0..;
+        Self([(); BOARDS as usize].map(|()| held.events(boards.next().expect("no end")).collect()))
+    }
+}
 
 impl Holders {
     /// Starts with what earlier blocks have left.
@@ -199,13 +210,19 @@ impl Holders {
         }
     }
 
-    /// An instruction waits for what it needs, and so for all who share.
-    pub(super) fn release(&mut self, at: usize, schedule: &Schedule<'_>) {
+    /// An instruction waits for what it needs, and so for all who share; and
+    /// for those whose compiler's scoreboard it waits for although it needs
+    /// nobody there.
+    pub(super) fn release(&mut self, at: usize, before: &Held, schedule: &Schedule<'_>) {
+        let is_due = |event: &usize| schedule.due(*event, at) == Some(at);
+        let waits = (0..BOARDS).filter(|board| schedule.releases[at] >> board & 1 == 1);
+        let plain = waits.filter(|&board| !before.events(board).any(|event| is_due(&event)));
+        let plain = plain.fold(0, |mask: u8, board| mask | 1 << board);
         for events in &mut self.0 {
-            let is_due = |event: &usize| schedule.due(*event, at) == Some(at);
             if events.iter().any(is_due) {
                 events.clear();
             }
+            events.retain(|&event| plain >> schedule.events[event].board & 1 == 0);
         }
     }
 

@@ -1,0 +1,477 @@
+//! Which registers an instruction reads and writes.
+//!
+//! The places of operands are those that `nvdisasm -plr` shows for the code of
+//! the test cases, of CUB, of Thrust and of CUTLASS.
+
+use super::instruction::{opcode, operation};
+
+/// Registers of threads, registers of warps, and predicates.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Registers {
+    thread: [u128; 2],
+    uniform: [u128; 2],
+    predicates: u8,
+}
+
+impl Registers {
+    /// Whether one of them is among others.
+    fn meet(&self, other: &Self) -> bool {
+        self.meet_in_threads(other)
+            || any_common(&self.uniform, &other.uniform)
+            || self.predicates & other.predicates != 0
+    }
+
+    /// The same for registers of threads only.
+    fn meet_in_threads(&self, other: &Self) -> bool {
+        any_common(&self.thread, &other.thread)
+    }
+
+    fn insert(&mut self, file: File, first: u8, count: u8) {
+        let registers = match file {
+            File::Thread => &mut self.thread,
+            File::Uniform => &mut self.uniform,
+        };
+        // The last one is always zero.
+        for register in (first..u8::MAX).take(usize::from(count)) {
+            registers[usize::from(register / 128)] |= 1 << (register % 128);
+        }
+    }
+}
+
+/// Whether two sets of registers have one in common.
+fn any_common(ours: &[u128; 2], theirs: &[u128; 2]) -> bool {
+    let mut pairs = ours.iter().zip(theirs);
+    pairs.any(|(ours, theirs)| ours & theirs != 0)
+}
+
+/// Whose registers they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum File {
+    Thread,
+    /// Of all threads of a warp together.
+    Uniform,
+}
+
+/// How many registers an operand has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Count {
+    One,
+    Two,
+    Four,
+    /// As many as the size of what is loaded or stored says.
+    Data,
+    /// The same for operations on memory, which count sizes in another way.
+    Atomic,
+    /// Two if the instruction says so or has a long immediate.
+    Move,
+    /// Two in forms that others use for constants.
+    Select,
+    /// Two if the result of a conversion has 64 bits.
+    Result,
+    /// Two if the source of a conversion has 64 bits.
+    Source,
+}
+
+/// What one of the four places for operands holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Nothing,
+    /// A register of the file that the operation works on.
+    Own(Count),
+    /// The same in some forms only, one bit for each.
+    In(u8, Count),
+    /// A register of threads.
+    Thread(Count),
+    /// A uniform register.
+    Uniform(Count),
+    /// An operand that can be of either file, an immediate or a constant.
+    Any(Count),
+    /// The uniform part of an address, if it has one.
+    Base(Count),
+}
+
+/// Operations with operands in the same places: the target and three sources.
+struct Shape {
+    operations: &'static [u16],
+    places: [Place; 4],
+}
+
+const fn shape(operations: &'static [u16], places: [Place; 4]) -> Shape {
+    Shape { operations, places }
+}
+
+/// The form in which an instruction has registers only.
+const REGISTERS: u8 = 1;
+/// Forms of SHFL with a register for the lane, and with one for its limits.
+const LANE: u8 = 1 << 1 | 1 << 2;
+const LIMITS: u8 = 1 << 1 | 1 << 4;
+
+#[rustfmt::skip]
+const SHAPES: &[Shape] = {
+    use Count::*;
+    use Place::*;
+    const R: Place = Own(One);
+    const R2: Place = Own(Two);
+    const A: Place = Any(One);
+    const A2: Place = Any(Two);
+    &[
+        // MOV, UMOV
+        shape(&[0x002, 0x082], [Own(Move), Nothing, A, Nothing]),
+        // P2R, VOTE, UVOTE, S2R
+        shape(&[0x003, 0x006, 0x086, 0x119], [R, Nothing, Nothing, Nothing]),
+        // CS2R
+        shape(&[0x005], [Own(Move), Nothing, Nothing, Nothing]),
+        // R2P
+        shape(&[0x004], [Nothing, R, Nothing, Nothing]),
+        // SEL
+        shape(&[0x007], [Own(Select), Own(Select), Any(Select), Nothing]),
+        // FSEL, FMNMX, FSET, FMUL, FADD, VIADD, VIMNMX, USEL, uniform arithmetic on floats
+        shape(&[0x008, 0x009, 0x00a, 0x020, 0x021, 0x036, 0x048, 0x087], [R, R, A, Nothing]),
+        shape(&[0x04a, 0x054, 0x055], [R, R, A, Nothing]),
+        // FSETP, ISETP, UISETP
+        shape(&[0x00b, 0x00c, 0x08c], [Nothing, R, A, Nothing]),
+        // IADD3, LEA, LOP3, PRMT, SHF, FFMA, IMAD, HFMA2, HADD2
+        shape(&[0x010, 0x011, 0x012, 0x016, 0x019, 0x023, 0x024, 0x031], [R, R, A, R]),
+        // VIADDMNMX
+        shape(&[0x046], [R, R, A, R]),
+        // UIADD3, ULEA, ULOP3, UPRMT, USHF, UIMAD
+        shape(&[0x090, 0x091, 0x092, 0x096, 0x099, 0x0a4], [R, R, A, R]),
+        // IADD.64, DMUL and others on pairs
+        shape(&[0x017, 0x035, 0x028, 0x085, 0x097], [R2, R2, A2, Nothing]),
+        // DADD
+        shape(&[0x029], [R2, R2, In(1 << 6 | 1 << 7, Two), In(1 << REGISTERS, Two)]),
+        // DSETP
+        shape(&[0x02a], [Nothing, R2, A2, Nothing]),
+        // DFMA
+        shape(&[0x02b], [R2, R2, A2, R2]),
+        // IMAD.WIDE, UIMAD.WIDE
+        shape(&[0x025, 0x0a5], [R2, R, A, R2]),
+        // IMAD.HI
+        shape(&[0x027], [R, R, A, R]),
+        // HMMA
+        shape(&[0x03c], [Own(Four), Own(Four), R2, Own(Four)]),
+        // LDSM
+        shape(&[0x03b], [Own(Four), R, Base(One), Nothing]),
+        // I2FP, FLO, F2I, I2F, MUFU, POPC, UFLO, UPOPC
+        shape(&[0x045, 0x100, 0x105, 0x106, 0x108, 0x109, 0x0bd, 0x0bf], [R, Nothing, A, Nothing]),
+        // F2F, F2I, I2F and FRND with 64 bits
+        shape(&[0x110, 0x111, 0x112, 0x113], [Own(Result), Nothing, Any(Source), Nothing]),
+        // PLOP3, NOP, BRA, EXIT, BSSY, BSYNC and BREAK
+        shape(&[0x01c, 0x118, 0x147, 0x14d, 0x145, 0x141, 0x142], [Nothing; 4]),
+        // LD, LDG
+        shape(&[0x180, 0x181], [Own(Data), R2, Base(Two), Nothing]),
+        // LDC
+        shape(&[0x182], [Own(Data), R, Nothing, Nothing]),
+        // LDL, LDS
+        shape(&[0x183, 0x184], [Own(Data), R, Base(One), Nothing]),
+        // ST, STG
+        shape(&[0x185, 0x186], [Nothing, R2, Own(Data), Base(Two)]),
+        // STL, STS
+        shape(&[0x187, 0x188], [Nothing, R, Own(Data), Base(One)]),
+        // SHFL
+        shape(&[0x189], [R, R, In(LANE, One), In(LIMITS, One)]),
+        // ATOM, ATOMG, REDG
+        shape(&[0x18a, 0x1a8, 0x1a6], [Own(Atomic), R2, Own(Atomic), Base(Two)]),
+        // LDCU
+        shape(&[0x1ac], [Uniform(Data), Uniform(One), Nothing, Nothing]),
+        // S2UR
+        shape(&[0x1c3], [Uniform(One), Nothing, Nothing, Nothing]),
+        // R2UR, REDUX
+        shape(&[0x0ca, 0x1c4], [Uniform(One), Thread(One), Nothing, Nothing]),
+    ]
+};
+
+/// Operations that write a predicate: VOTE, FSETP, ISETP, IADD3, LEA, LOP3,
+/// PLOP3, IMAD.WIDE, IMAD.HI, DSETP, R2UR and SHFL.
+const WRITES_PREDICATE: [u16; 12] = [
+    0x006, 0x00b, 0x00c, 0x010, 0x011, 0x012, 0x01c, 0x025, 0x027, 0x02a, 0x0ca, 0x189,
+];
+/// Those of them that can write a second one.
+const WRITES_SECOND_PREDICATE: [u16; 4] = [0x00b, 0x00c, 0x010, 0x02a];
+/// VOTE, SEL, FSEL, FMNMX, FSETP, ISETP, IADD3, LEA, PLOP3, IMAD and UVOTE.
+const READS_PREDICATE: [u16; 11] = [
+    0x006, 0x007, 0x008, 0x009, 0x00b, 0x00c, 0x010, 0x011, 0x01c, 0x024, 0x086,
+];
+/// IADD3 and PLOP3.
+const READS_SECOND_PREDICATE: [u16; 2] = [0x010, 0x01c];
+/// ISETP of the upper half of a number.
+const READS_PREDICATE_OF_LOWER_HALF: u16 = 0x00c;
+
+/// The predicate that always holds.
+const ALWAYS: u8 = 7;
+
+/// What an instruction reads and writes, and when it does.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Accesses {
+    operation: u16,
+    /// A predicate, and 8 more if it must not hold.
+    guard: u8,
+    reads: Registers,
+    read_predicates: u8,
+    writes: Registers,
+}
+
+impl Accesses {
+    /// Nothing if the instruction is not known.
+    pub(super) fn of(instruction: &[u8]) -> Option<Self> {
+        let operation = operation(instruction);
+        let mut shapes = SHAPES.iter();
+        let shape = shapes.find(|shape| shape.operations.contains(&operation))?;
+        let bits = Bits128::of(instruction);
+        let form = (opcode(instruction) >> 9) as u8;
+        let (mut reads, mut writes) = (Registers::default(), Registers::default());
+        for (index, (&place, at)) in shape.places.iter().zip([16, 24, 32, 64]).enumerate() {
+            let Some((file, count)) = operand(place, operation, form, &bits) else {
+                continue;
+            };
+            let registers = if index == 0 { &mut writes } else { &mut reads };
+            registers.insert(file, bits.get(at, 8), count);
+        }
+        let guard = bits.get(12, 4);
+        let mut read_predicates = predicate(guard & 7);
+        if READS_PREDICATE.contains(&operation) {
+            read_predicates |= predicate(bits.get(87, 3));
+        }
+        if READS_SECOND_PREDICATE.contains(&operation) {
+            read_predicates |= predicate(bits.get(77, 3));
+        }
+        if operation == READS_PREDICATE_OF_LOWER_HALF {
+            read_predicates |= predicate(bits.get(68, 3));
+        }
+        if WRITES_PREDICATE.contains(&operation) {
+            writes.predicates |= predicate(bits.get(81, 3));
+        }
+        if WRITES_SECOND_PREDICATE.contains(&operation) {
+            writes.predicates |= predicate(bits.get(84, 3));
+        }
+        Some(Self {
+            operation,
+            guard,
+            reads,
+            read_predicates,
+            writes,
+        })
+    }
+
+    /// Whether an instruction reads or writes what this one writes.
+    pub(super) fn is_used_by(&self, other: &Self) -> bool {
+        self.writes.meet(&other.reads)
+            || self.writes.meet(&other.writes)
+            || self.writes.predicates & other.read_predicates != 0
+    }
+
+    /// Whether an instruction writes what this one reads. Predicates and
+    /// uniform registers are read at once.
+    pub(super) fn is_overwritten_by(&self, other: &Self) -> bool {
+        self.reads.meet_in_threads(&other.writes)
+    }
+
+    /// Whether two instructions go through the same queue, one after the
+    /// other: LDS and STS, or LDG and STG.
+    pub(super) fn shares_queue_with(&self, other: &Self) -> bool {
+        const QUEUES: [[u16; 2]; 2] = [[0x184, 0x188], [0x181, 0x186]];
+        let both =
+            |queue: &[u16; 2]| queue.contains(&self.operation) && queue.contains(&other.operation);
+        QUEUES.iter().any(both)
+    }
+
+    /// Whether either of two instructions does something, as long as their
+    /// predicate stays the same.
+    pub(super) fn excludes(&self, other: &Self) -> bool {
+        self.guard & 7 != ALWAYS && self.guard ^ other.guard == 8
+    }
+
+    /// Whether an instruction changes the predicate of this one.
+    pub(super) fn is_decided_anew_by(&self, other: &Self) -> bool {
+        other.writes.predicates & predicate(self.guard & 7) != 0
+    }
+}
+
+/// One bit for a predicate, none for the one that always holds.
+fn predicate(number: u8) -> u8 {
+    if number == ALWAYS { 0 } else { 1 << number }
+}
+
+/// Whose registers an operand has in a form of an operation, and how many.
+fn operand(place: Place, operation: u16, form: u8, bits: &Bits128) -> Option<(File, u8)> {
+    const ADDRESS_HAS_BASE: u32 = 91;
+    let own = match operation {
+        0x04a | 0x054 | 0x055 | 0x080..=0x0bf => File::Uniform,
+        _ => File::Thread,
+    };
+    let (file, count) = match place {
+        Place::Nothing => return None,
+        Place::Own(count) => (own, count),
+        Place::In(forms, count) => match form {
+            6 | 7 if forms >> form & 1 == 1 => (File::Uniform, count),
+            _ if forms >> form & 1 == 1 => (own, count),
+            _ => return None,
+        },
+        Place::Thread(count) => (File::Thread, count),
+        Place::Uniform(count) => (File::Uniform, count),
+        Place::Any(count) => match form {
+            1 | 3 => (own, count),
+            6 | 7 => (File::Uniform, count),
+            _ => return None,
+        },
+        Place::Base(count) if bits.get(ADDRESS_HAS_BASE, 1) == 1 => (File::Uniform, count),
+        Place::Base(_) => return None,
+    };
+    let two_if = |is_two: bool| if is_two { 2 } else { 1 };
+    let count = match count {
+        Count::One => 1,
+        Count::Two => 2,
+        Count::Four => 4,
+        Count::Data => match bits.get(73, 3) {
+            5 => 2,
+            6 | 7 => 4,
+            _ => 1,
+        },
+        Count::Atomic => two_if(matches!(bits.get(73, 3), 2 | 5 | 7)),
+        Count::Move => two_if(form == 2 || bits.get(80, 1) == 1),
+        Count::Select => two_if(matches!(form, 2 | 3 | 7)),
+        Count::Result => two_if(bits.get(75, 2) == 3),
+        Count::Source => two_if(bits.get(84, 2) == 3),
+    };
+    Some((file, count))
+}
+
+/// An instruction as one number.
+struct Bits128(u128);
+
+impl Bits128 {
+    fn of(instruction: &[u8]) -> Self {
+        let bytes = instruction.first_chunk().expect("sixteen bytes");
+        Self(u128::from_le_bytes(*bytes))
+    }
+
+    /// Up to eight bits.
+    fn get(&self, at: u32, count: u32) -> u8 {
+        (self.0 >> at) as u8 & (0xff >> (8 - count))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn accesses(instruction: u128) -> Accesses {
+        Accesses::of(&instruction.to_le_bytes()).unwrap()
+    }
+
+    fn registers(thread: &[u8], uniform: &[u8], predicates: u8) -> Registers {
+        let mut registers = Registers {
+            predicates,
+            ..Registers::default()
+        };
+        for &register in thread {
+            registers.insert(File::Thread, register, 1);
+        }
+        for &register in uniform {
+            registers.insert(File::Uniform, register, 1);
+        }
+        registers
+    }
+
+    const LOAD: u128 = 0xc1e_9b00_0000_0004_0808_7981;
+    const STORE: u128 = 0xc10_1b24_0000_0002_0600_7986;
+    const MOVE_IF_NOT_0: u128 = 0xf00_fff8_0000_0005_8802;
+
+    #[test]
+    fn operands_are_where_the_form_says() {
+        let cases = [
+            // LDG.E.64 R8, desc[UR4][R8.64]
+            (
+                LOAD,
+                registers(&[8, 9], &[4, 5], 0),
+                registers(&[8, 9], &[], 0),
+            ),
+            // STG.E.64 desc[UR36][R6.64], R2
+            (
+                STORE,
+                registers(&[2, 3, 6, 7], &[36, 37], 0),
+                registers(&[], &[], 0),
+            ),
+            // IMAD.WIDE.U32 R2, R5, UR6, R2
+            (
+                0xf8e_0002_0000_0006_0502_7c25,
+                registers(&[2, 3, 5], &[6], 0),
+                registers(&[2, 3], &[], 0),
+            ),
+            // DADD R8, R6, R4
+            (
+                0x804_0000_0000_0608_7229,
+                registers(&[4, 5, 6, 7], &[], 0),
+                registers(&[8, 9], &[], 0),
+            ),
+            // DADD R40, R40, UR6
+            (
+                0x800_0000_8000_0006_2828_7e29,
+                registers(&[40, 41], &[6, 7], 0),
+                registers(&[40, 41], &[], 0),
+            ),
+            // LDCU.64 UR36, c[0x0][0x358]
+            (
+                0x800_0a00_0000_6b00_ff24_77ac,
+                registers(&[], &[], 0),
+                registers(&[], &[36, 37], 0),
+            ),
+            // LDS.128 R4, [UR4+0x84]
+            (
+                0x800_0c00_0084_0004_ff04_7984,
+                registers(&[], &[4], 0),
+                registers(&[4, 5, 6, 7], &[], 0),
+            ),
+            // IADD3 R8, P0, PT, R35, R8, RZ
+            (
+                0x71_e4ff_0000_0008_2308_7210,
+                registers(&[8, 35], &[], 0),
+                registers(&[8], &[], 1),
+            ),
+            // MOV.64 R46, 0x10
+            (
+                0x10_002e_7402,
+                registers(&[], &[], 0),
+                registers(&[46, 47], &[], 0),
+            ),
+            // I2F.F64 R4, R6
+            (
+                0x20_1c00_0000_0006_0004_7312,
+                registers(&[6], &[], 0),
+                registers(&[4, 5], &[], 0),
+            ),
+            // ATOMG.E.CAS.64 PT, R14, desc[UR6][R8.64+0x2800], R14
+            (
+                0xc1e_f506_8000_280e_080e_79a8,
+                registers(&[8, 9, 14, 15], &[6, 7], 0),
+                registers(&[14, 15], &[], 0),
+            ),
+        ];
+        for (instruction, reads, writes) in cases {
+            let accesses = accesses(instruction);
+            assert_eq!(
+                (accesses.reads, accesses.writes),
+                (reads, writes),
+                "{instruction:#x}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_read_at_once_is_not_waited_for() {
+        let (load, store) = (accesses(LOAD), accesses(STORE));
+        // LDCU.64 UR36
+        let uniform = accesses(0x800_0a00_0000_6b00_ff24_77ac);
+        assert!(!store.is_overwritten_by(&uniform) && uniform.is_used_by(&store));
+        assert!(load.is_overwritten_by(&load) && load.shares_queue_with(&store));
+    }
+
+    #[test]
+    fn one_of_two_happens_if_their_predicates_differ() {
+        let other = accesses(MOVE_IF_NOT_0 & !0x8000);
+        assert!(accesses(MOVE_IF_NOT_0).excludes(&other));
+        assert!(!other.excludes(&other));
+        // IADD3 R8, P0, PT, R35, R8, RZ
+        assert!(other.is_decided_anew_by(&accesses(0x71_e4ff_0000_0008_2308_7210)));
+    }
+}
