@@ -296,7 +296,12 @@ impl<'d> Merger<'d, '_> {
                 self.merged.commons.push(id);
             }
             // The alignment stays that of the first declaration.
-            Definition::Common => merged.size = merged.size.max(symbol.size),
+            // The largest is what others are compared with.
+            Definition::Common if symbol.size > merged.size => {
+                merged.size = symbol.size;
+                merged.input = Some(current.id);
+            }
+            Definition::Common => {}
             Definition::Section(section)
                 if self.merged.sections[section].kind == SectionKind::Global =>
             {

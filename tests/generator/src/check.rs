@@ -196,16 +196,18 @@ fn exits(theirs: &Ended, ours: &Ended) -> Difference {
 }
 
 /// The first line that only one of them prints where it does. Where links fail,
-/// only the first problem is compared: what nvlink makes of its own state after
-/// that is its own affair.
+/// only the first problem is compared, without the file that was first: what
+/// nvlink makes of its own state after that is its own affair.
 fn words(theirs: &Ended, ours: &Ended) -> Option<Difference> {
-    let compared = match theirs.exit {
-        Exit::Code(0) => usize::MAX,
-        _ => 1,
-    };
     let lines = |ended: &Ended| -> Vec<String> {
-        let all = ended.stdout.lines().chain(ended.stderr.lines());
-        all.take(compared).map(str::to_owned).collect()
+        let mut all = ended.stdout.lines().chain(ended.stderr.lines());
+        match theirs.exit {
+            Exit::Code(0) => all.map(str::to_owned).collect(),
+            _ => {
+                let problem = |line: &str| line.split(", first ").next().map(str::to_owned);
+                all.next().and_then(problem).into_iter().collect()
+            }
+        }
     };
     let (theirs, ours) = (lines(theirs), lines(ours));
     let at = (0..theirs.len().max(ours.len())).find(|&at| theirs.get(at) != ours.get(at))?;
