@@ -10,24 +10,15 @@ use crate::prune::Pruned;
 #[derive(Debug)]
 pub(crate) struct Stacks {
     /// What it takes itself.
-    pub(crate) frames: IdVec<FunctionId, u64>,
+    pub(crate) frames: IdVec<FunctionId, u32>,
     /// What it needs at most with all it calls; `None` without bound.
     pub(crate) depths: IdVec<FunctionId, Option<u64>>,
 }
 
 impl Stacks {
     pub(crate) fn new(pruned: &Pruned<'_>) -> Self {
-        let merged = &pruned.merged;
-        let mut frames = IdVec::filled(&merged.functions, 0);
-        for record in &merged.records {
-            if record.code == InfoCode::FRAME_SIZE
-                && let Some((symbol, size)) = record.symbol_number()
-                && let Some(function) = merged.symbols[symbol].function
-            {
-                frames[function] = size.into();
-            }
-        }
-        let depths = pruned.graph.deepest(|function| frames[function]);
+        let frames = pruned.merged.figures(InfoCode::FRAME_SIZE);
+        let depths = pruned.graph.deepest(|function| frames[function].into());
         Self { frames, depths }
     }
 

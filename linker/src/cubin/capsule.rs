@@ -137,18 +137,19 @@ impl<'d> Capsule<'d> {
 
     /// The bytes of the section.
     pub fn encode(&self) -> Vec<u8> {
-        let mut out = Vec::new();
-        for word in [self.text_section, self.marker] {
-            out.extend(word.to_le_bytes());
-        }
-        if !is_first_form(self.marker) {
-            out.extend(self.instructions.to_le_bytes());
-        }
-        out.extend(self.bitmap);
-        for instruction in &self.stored {
-            out.extend(instruction.bytes);
-        }
-        out
+        let stored: Vec<&[u8]> = self.stored.iter().map(|stored| stored.bytes).collect();
+        self.encode_with(self.marker, self.bitmap, &stored.concat())
+    }
+
+    /// The bytes of the section with another second word, other bits and other
+    /// stored instructions.
+    pub fn encode_with(&self, marker: u32, bitmap: &[u8], stored: &[u8]) -> Vec<u8> {
+        let words = [self.text_section, marker, self.instructions].map(u32::to_le_bytes);
+        let words = match is_first_form(marker) {
+            true => &words[..2],
+            false => &words[..],
+        };
+        [words.as_flattened(), bitmap, stored].concat()
     }
 }
 

@@ -53,23 +53,9 @@ pub(super) fn assume_unknown_masks(
     }
 }
 
-/// A figure that the module records give per function.
-fn by_function(pruned: &Pruned<'_>, code: InfoCode) -> IdVec<FunctionId, u32> {
-    let mut figures = IdVec::filled(&pruned.merged.functions, 0);
-    for record in &pruned.merged.records {
-        if record.code == code
-            && let Some((symbol, figure)) = record.symbol_number()
-            && let Some(function) = pruned.merged.symbols[symbol].function
-        {
-            figures[function] = figure;
-        }
-    }
-    figures
-}
-
 /// Register counts of the functions themselves.
 pub(crate) fn own_registers(pruned: &Pruned<'_>) -> IdVec<FunctionId, u32> {
-    by_function(pruned, InfoCode::REGCOUNT)
+    pruned.merged.figures(InfoCode::REGCOUNT)
 }
 
 /// The module's records: those of the inputs, last input first, with the

@@ -47,7 +47,7 @@ pub(super) fn report(
             });
         // Without a bound its own frame alone (case `stack_recursion_calls`).
         let stack = stacks.map_or(0, |stacks| {
-            stacks.depths[function].unwrap_or(stacks.frames[function])
+            stacks.depths[function].unwrap_or(stacks.frames[function].into())
         });
         let own = row.text.and_then(|code| banks.get(&code)).unwrap_or(&none);
         say(format!(

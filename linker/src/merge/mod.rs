@@ -284,21 +284,26 @@ pub(crate) struct Symbol<'d> {
     pub(crate) function: Option<FunctionId>,
 }
 
-impl Symbol<'_> {
+impl<'d> Symbol<'d> {
     /// Stands for labels that are nowhere.
-    pub(crate) const LOST: Self = Self {
-        name: "",
-        kind: SymbolType::NOTYPE,
-        binding: Binding::LOCAL,
-        other: SymbolOther(0),
-        definition: Definition::Lost,
-        value: 0,
-        size: 0,
-        weak_reference: false,
-        space: 0,
-        input: None,
-        function: None,
-    };
+    pub(crate) const LOST: Self = Self::local("", SymbolType::NOTYPE, Definition::Lost);
+
+    /// One of the link's own, which no input names.
+    const fn local(name: &'d str, kind: SymbolType, definition: Definition) -> Self {
+        Self {
+            name,
+            kind,
+            binding: Binding::LOCAL,
+            other: SymbolOther(0),
+            definition,
+            value: 0,
+            size: 0,
+            weak_reference: false,
+            space: 0,
+            input: None,
+            function: None,
+        }
+    }
 }
 
 /// One device function or kernel, defined or not.
@@ -506,6 +511,20 @@ impl<'d> Merged<'d> {
         }
     }
 
+    /// A figure that the module records give per function.
+    pub(crate) fn figures(&self, code: InfoCode) -> IdVec<FunctionId, u32> {
+        let mut figures = IdVec::filled(&self.functions, 0);
+        for record in &self.records {
+            if record.code == code
+                && let Some((symbol, figure)) = record.symbol_number()
+                && let Some(function) = self.symbols[symbol].function
+            {
+                figures[function] = figure;
+            }
+        }
+        figures
+    }
+
     /// Whether a function is a kernel, even if the filter leaves it out.
     pub(crate) fn is_kernel(&self, function: &Function<'_>) -> bool {
         self.symbols[function.symbol].other.has(SymbolOther::ENTRY)
@@ -521,19 +540,9 @@ impl<'d> Merged<'d> {
         target: Option<SectionId>,
     ) -> SectionId {
         let section = SectionId::new(self.sections.len());
-        let symbol = self.symbols.push(Symbol {
-            name,
-            kind: SymbolType::SECTION,
-            binding: Binding::LOCAL,
-            other: SymbolOther::default(),
-            definition: Definition::Section(section),
-            value: 0,
-            size: 0,
-            weak_reference: false,
-            space: 0,
-            input: None,
-            function: None,
-        });
+        let definition = Definition::Section(section);
+        let symbol = Symbol::local(name, SymbolType::SECTION, definition);
+        let symbol = self.symbols.push(symbol);
         self.locals.push(symbol);
         self.sections.push(Section {
             name,

@@ -33,7 +33,7 @@ use crate::id::{FunctionId, SectionId};
 use crate::merge::{FIRST_MERCURY_VERSION, Function, Payload, TableBranch};
 use crate::options::{DebugLevel, Keeping};
 
-use super::scoreboards::instruction::{INSTRUCTION, operation};
+use super::scoreboards::instruction::{CALL_ABSOLUTE, EXIT, INSTRUCTION, WARPSYNC, operation};
 use super::{Relocated, debug_registers, scoreboards};
 
 use control::Guard;
@@ -41,11 +41,8 @@ pub(crate) use moves::Moves;
 use moves::Piece;
 pub(crate) use older::renewed;
 
-const CALL_ABSOLUTE: u16 = 0x143;
-const EXIT: u16 = 0x14d;
 const IDLE: u16 = 0x118;
 const MEMORY_BARRIER: u16 = 0x192;
-const WARP_SYNC: u16 = 0x148;
 /// All SYNCS, which work on barriers in shared memory.
 const SHARED_BARRIERS: [u16; 3] = [0x1a7, 0x1b1, 0x1b2];
 /// LDGSTS, which copies to shared memory.
@@ -334,7 +331,7 @@ fn is_old_warp_sync(group: &Group<'_>, old: &[&[u8; INSTRUCTION]]) -> bool {
 }
 
 fn is_idle_behind_warp_sync(first: &[u8; INSTRUCTION], second: &[u8; INSTRUCTION]) -> bool {
-    [first, second].map(|i| operation(i)) == [WARP_SYNC, IDLE]
+    [first, second].map(|i| operation(i)) == [WARPSYNC, IDLE]
 }
 
 /// Whether a group is a `MEMBAR.SC.CTA` of CUDA 12, which does not wait for what
@@ -405,13 +402,7 @@ fn write_capsule(
             }
         }
     }
-    let mut bytes = Vec::new();
-    for word in [capsule.text_section, capsule.marker, capsule.instructions] {
-        bytes.extend(word.to_le_bytes());
-    }
-    bytes.append(&mut bitmap);
-    bytes.append(&mut stored);
-    Some(bytes)
+    Some(capsule.encode_with(capsule.marker, &bitmap, &stored))
 }
 
 /// A prefix that says how many machine instructions there are.

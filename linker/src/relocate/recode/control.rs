@@ -1,19 +1,15 @@
 //! The bits of control instructions that matter where code moves.
 
 use super::super::scoreboards::instruction::{
-    Control, INSTRUCTION, Next, TABLE_BRANCHES, next, operation,
+    BRANCH, BSSY, Control, INSTRUCTION, Next, RETURN, TABLE_BRANCHES, WARPSYNC, next, operation,
 };
 
-const BRANCH: u16 = 0x147;
 const CALL_RELATIVE: u16 = 0x144;
-const BSSY: u16 = 0x145;
 /// What names no place in the code: BSYNC, BREAK, CALL.ABS, YIELD, EXIT, both
 /// RPCMOV, BMOV, BPT and NANOSLEEP.
 const WITHOUT_PLACE: [u16; 11] = [
     0x141, 0x142, 0x143, 0x146, 0x14d, 0x152, 0x153, 0x155, 0x156, 0x15c, 0x15d,
 ];
-
-const RETURN: u16 = 0x150;
 
 /// Whether a `RET` goes to an address in registers, whatever its own is.
 fn is_absolute_return(instruction: &[u8; INSTRUCTION]) -> bool {
@@ -79,7 +75,6 @@ pub(super) enum Place {
 /// What the instruction has to do with its place.
 pub(super) fn place(instruction: &[u8; INSTRUCTION]) -> Place {
     const CONTROL: std::ops::RangeInclusive<u16> = 0x140..=0x15f;
-    const WARPSYNC: u16 = 0x148;
     match operation(instruction) {
         BSSY => {
             let [.., a, b, c, d] = *instruction.first_chunk::<8>().expect("sixteen bytes");

@@ -11,9 +11,9 @@ use crate::cubin::{Capsule, StoredInstruction};
 use crate::error::{ParseError, Problem};
 
 use super::super::scoreboards::instruction::{
-    Control, END_COLLECTIVE, INSTRUCTION, opcode, operation,
+    Control, END_COLLECTIVE, INSTRUCTION, WARPSYNC, opcode, operation,
 };
-use super::{Group, WARP_SYNC, groups};
+use super::{Group, groups};
 
 /// How long a stored instruction without operands of its own is.
 const SHORT: usize = 4;
@@ -65,10 +65,7 @@ pub(crate) fn renewed<'d>(
         );
         return Err(ParseError::new(Problem::Malformed(problem)));
     }
-    let words = [capsule.text_section, Capsule::MARKER, capsule.instructions];
-    let mut bytes = words.map(u32::to_le_bytes).as_flattened().to_vec();
-    bytes.append(&mut bitmap);
-    bytes.append(&mut stored);
+    let bytes = capsule.encode_with(Capsule::MARKER, &bitmap, &stored);
     Ok(Cow::Owned(bytes))
 }
 
@@ -92,7 +89,7 @@ pub(super) fn with_waits_of_today(code: &[u8], capsule: &[u8]) -> Option<Vec<u8>
             machine.sort_by_key(|idle| Reverse(Control::of(idle).stall()));
             machine.iter_mut().for_each(Control::keep_ready);
         } else if let [start, .., end] = machine
-            && operation(start) == WARP_SYNC
+            && operation(start) == WARPSYNC
             && operation(end) == END_COLLECTIVE
         {
             let waits = Control::of(start).waits() | Control::of(end).waits();

@@ -9,12 +9,13 @@ pub(super) const NO_BOARD: u8 = 7;
 
 const BSYNC: u16 = 0x141;
 const BREAK: u16 = 0x142;
-const CALL_ABSOLUTE: u16 = 0x143;
-const BSSY: u16 = 0x145;
+pub(in crate::relocate) const CALL_ABSOLUTE: u16 = 0x143;
+pub(in crate::relocate) const BSSY: u16 = 0x145;
 /// BRA.
-const BRANCH: u16 = 0x147;
-const WARPSYNC: u16 = 0x148;
-const RETURN: u16 = 0x150;
+pub(in crate::relocate) const BRANCH: u16 = 0x147;
+pub(in crate::relocate) const WARPSYNC: u16 = 0x148;
+pub(in crate::relocate) const EXIT: u16 = 0x14d;
+pub(in crate::relocate) const RETURN: u16 = 0x150;
 /// BRX and BRXU, which lead where a table says.
 pub(in crate::relocate) const TABLE_BRANCHES: [u16; 2] = [0x149, 0x158];
 const DEPBAR: u16 = 0x11a;
@@ -284,8 +285,8 @@ pub(in crate::relocate) fn next(instruction: &[u8], offset: u64) -> Next {
         // It comes back, and maybe not.
         CALL_ABSOLUTE => Next::MaybeEnd,
         // EXIT.
-        0x14d if has_predicate => Next::MaybeEnd,
-        0x14d => Next::End,
+        EXIT if has_predicate => Next::MaybeEnd,
+        EXIT => Next::End,
         // YIELD, RPCMOV, BMOV, BPT and NANOSLEEP.
         BSYNC | BREAK | BSSY | 0x146 | WARPSYNC => Next::Through,
         0x152 | 0x153 | 0x155 | 0x156 | 0x15c | 0x15d => Next::Through,
