@@ -19,7 +19,7 @@ use crate::options::{
     SharedMemory, UndefinedGlobals,
 };
 use crate::report::{self, Reports};
-use crate::{Fill, Outcome, in_memory};
+use crate::{Outcome, Product};
 
 /// What is linked, and how, whatever the processor.
 #[derive(Debug, Clone)]
@@ -242,7 +242,9 @@ fn link_files(
             linked.add(Some(sm), diagnostic);
             is_error
         };
-        let one = link_one(request, &sm.into(), files, environment, report, in_memory);
+        let one = link_one(request, &sm.into(), files, environment, report, |product| {
+            product.into_bytes()
+        });
         for module in one.modules.unwrap_or_default() {
             // Code of other modules is linked like that of a library.
             if let Module::Named(name) = module
@@ -355,7 +357,7 @@ pub(crate) fn link_one<O>(
     files: &Files,
     environment: &Environment,
     report: &mut dyn FnMut(Diagnostic) -> bool,
-    take: impl FnOnce(&Fill<'_>) -> O,
+    take: impl FnOnce(Product<'_>) -> O,
 ) -> One<O> {
     let mut loaded = match load_one(request, processor, files, environment, report) {
         Ok(loaded) => loaded,
@@ -363,7 +365,7 @@ pub(crate) fn link_one<O>(
     };
     if let Some(finished) = loaded.finished.take() {
         return One {
-            output: Some(take(&|out| out.write_all(&finished))),
+            output: Some(take(Product::Optimized(finished))),
             modules: Some(loaded.modules),
             ..One::ended(Exit::Success)
         };

@@ -1,9 +1,11 @@
 //! Ids that cannot be mixed up, and the vectors they index.
 
 use std::marker::PhantomData;
+use std::num::NonZero;
 use std::ops::{Index, IndexMut};
 
-/// A number that names a row of one [`IdVec`].
+/// A number that names a row of one [`IdVec`]. An id that may be absent takes
+/// no more room than one that may not.
 pub(crate) trait Id: Copy + Eq {
     /// The id of row `index`.
     fn new(index: usize) -> Self;
@@ -15,15 +17,16 @@ macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident;)*) => {$(
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub(crate) struct $name(u32);
+        pub(crate) struct $name(NonZero<u32>);
 
         impl Id for $name {
             fn new(index: usize) -> Self {
-                Self(u32::try_from(index).expect("more than 2^32 rows in a link"))
+                let number = u32::try_from(index + 1).ok().and_then(NonZero::new);
+                Self(number.expect("more than 2^32 rows in a link"))
             }
 
             fn index(self) -> usize {
-                self.0 as usize
+                self.0.get() as usize - 1
             }
         }
     )*};
@@ -55,6 +58,14 @@ impl<I: Id, T> IdVec<I, T> {
     pub(crate) fn new() -> Self {
         Self {
             rows: Vec::new(),
+            id: PhantomData,
+        }
+    }
+
+    /// An empty vector that need not move for so many rows.
+    pub(crate) fn with_room(rows: usize) -> Self {
+        Self {
+            rows: Vec::with_capacity(rows),
             id: PhantomData,
         }
     }

@@ -45,6 +45,7 @@ use std::io::{self, Write};
 use arena::Arena;
 use diagnostic::{Diagnostic, Diagnostics, Severity};
 use error::ParseError;
+use finalize::Finalized;
 use options::{ImageKind, Options};
 use read::Object;
 use report::Reports;
@@ -88,17 +89,32 @@ impl<I> Outcome<I> {
 pub fn link<'d>(inputs: &[Input<'d>], options: &Options) -> Outcome {
     let bytes = inputs.iter().map(|input| input.data.len()).sum();
     let parse = |input: &Input<'d>| Object::parse(input.name, input.data);
-    link_objects(parallel::map(inputs, bytes, parse), options, in_memory)
+    let parsed = parallel::map(inputs, bytes, parse);
+    link_objects(parsed, options, |product| product.into_bytes())
 }
 
-/// Writes what a link has made.
-type Fill<'a> = dyn Fn(&mut dyn Write) -> io::Result<()> + 'a;
+/// What a link has made and nobody has written yet.
+#[derive(Debug)]
+enum Product<'d> {
+    /// An image, and the bytes of our own record in it.
+    Image(Box<Finalized<'d>>, &'d [u8]),
+    /// The result of link-time optimization.
+    Optimized(Vec<u8>),
+}
 
-/// The bytes that are written.
-fn in_memory(fill: &Fill<'_>) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    fill(&mut bytes).expect("vectors take all bytes");
-    bytes
+impl Product<'_> {
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        match self {
+            Self::Image(finalized, tool_record) => write::write(finalized, tool_record, out),
+            Self::Optimized(bytes) => out.write_all(bytes),
+        }
+    }
+
+    fn into_bytes(self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        self.write(&mut bytes).expect("vectors take all bytes");
+        bytes
+    }
 }
 
 /// Links what was read of the inputs. `take` gets the image unless there are
@@ -106,7 +122,7 @@ fn in_memory(fill: &Fill<'_>) -> Vec<u8> {
 fn link_objects<I>(
     read: Vec<Result<Object<'_>, ParseError>>,
     options: &Options,
-    take: impl FnOnce(&Fill<'_>) -> I,
+    take: impl FnOnce(Product<'_>) -> I,
 ) -> Outcome<I> {
     let mut diagnostics = Diagnostics::default();
     let arena = Arena::default();
@@ -157,8 +173,7 @@ fn link_objects<I>(
     // Nobody looks at them any more, and writing needs room.
     drop(objects);
     let finalized = finalized.filter(|_| !diagnostics.has_errors());
-    let image =
-        finalized.map(|finalized| take(&|out| write::write(&finalized, &options.tool_record, out)));
+    let image = finalized.map(|f| take(Product::Image(Box::new(f), &options.tool_record)));
     Outcome {
         image,
         diagnostics,

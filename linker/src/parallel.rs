@@ -6,7 +6,7 @@
 //! threads a few times, and each time for all of one kind of work.
 
 use std::num::NonZero;
-use std::sync::Mutex;
+use std::sync::{LazyLock, Mutex};
 use std::thread;
 
 /// How many bytes a thread has to look at before it is worth its start.
@@ -14,6 +14,18 @@ const SHARE: usize = 1 << 20;
 /// Into how many parts the share of a thread falls, so that nobody waits long
 /// for the last one.
 const PARTS: usize = 8;
+/// Small links do not ask: the answer takes a dozen system calls.
+static PROCESSORS: LazyLock<usize> =
+    LazyLock::new(|| thread::available_parallelism().map_or(1, NonZero::get));
+
+/// How many threads are worth their start for so many items, where there are
+/// `bytes` to look at.
+fn workers(items: usize, bytes: usize) -> usize {
+    match items.min(bytes / SHARE) {
+        0 | 1 => 1,
+        shares => shares.min(*PROCESSORS),
+    }
+}
 
 /// What `make` makes of each item. `bytes` is how much there is to look at.
 pub(crate) fn map<'i, T: Sync, R: Send>(
@@ -21,14 +33,30 @@ pub(crate) fn map<'i, T: Sync, R: Send>(
     bytes: usize,
     make: impl Fn(&'i T) -> R + Sync,
 ) -> Vec<R> {
-    let processors = thread::available_parallelism().map_or(1, NonZero::get);
-    let workers = processors.min(bytes / SHARE).min(items.len());
-    if workers <= 1 {
+    if workers(items.len(), bytes) == 1 {
         return items.iter().map(make).collect();
     }
     let mut results: Vec<Option<R>> = Vec::new();
     results.resize_with(items.len(), || None);
-    let size = items.len().div_ceil(workers * PARTS);
+    fill(items, &mut results, bytes, |item, result| {
+        *result = Some(make(item));
+    });
+    let results = results.into_iter();
+    results
+        .map(|result| result.expect("the scope ends when all is made"))
+        .collect()
+}
+
+/// Lets `make` fill the place of each item. `bytes` is how much there is to look
+/// at.
+pub(crate) fn fill<'i, T: Sync, R: Send>(
+    items: &'i [T],
+    results: &mut [R],
+    bytes: usize,
+    make: impl Fn(&'i T, &mut R) + Sync,
+) {
+    let workers = workers(items.len(), bytes);
+    let size = items.len().div_ceil(workers * PARTS).max(1);
     let parts = Mutex::new(items.chunks(size).zip(results.chunks_mut(size)));
     let work = || {
         loop {
@@ -37,7 +65,7 @@ pub(crate) fn map<'i, T: Sync, R: Send>(
                 return;
             };
             for (item, result) in items.iter().zip(results) {
-                *result = Some(make(item));
+                make(item, result);
             }
         }
     };
@@ -48,10 +76,25 @@ pub(crate) fn map<'i, T: Sync, R: Send>(
         }
         work();
     });
-    let results = results.into_iter();
-    results
-        .map(|result| result.expect("the scope ends when all is made"))
-        .collect()
+}
+
+/// What both make, at the same time if `bytes`, which both look at, are many.
+pub(crate) fn both<A, B: Send>(
+    bytes: usize,
+    one: impl FnOnce() -> A,
+    other: impl FnOnce() -> B + Send,
+) -> (A, B) {
+    if workers(2, bytes) == 1 {
+        return (one(), other());
+    }
+    thread::scope(|scope| {
+        let other = scope.spawn(other);
+        let one = one();
+        match other.join() {
+            Ok(other) => (one, other),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
 }
 
 #[cfg(test)]
@@ -66,6 +109,13 @@ mod tests {
             for bytes in [0, SHARE * 2, SHARE * 64] {
                 assert_eq!(map(&items, bytes, |item| item * 2), doubled, "{count}");
             }
+        }
+    }
+
+    #[test]
+    fn both_are_made() {
+        for bytes in [0, SHARE * 64] {
+            assert_eq!(both(bytes, || 1, || "other"), (1, "other"));
         }
     }
 

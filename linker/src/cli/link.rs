@@ -7,6 +7,7 @@ use super::lower::{Request, Target};
 use super::messages::Messages;
 use super::output::Pending;
 use super::{Exit, depfile, fatal, output};
+use crate::Product;
 use crate::arch::Sm;
 use crate::cubin::UnifiedIndex;
 use crate::device_link::{self, One};
@@ -15,7 +16,6 @@ use crate::fatbin::{self, FatbinOptions, LinkedImage};
 use crate::inputs::{self, Behaviour, Environment, Files, Processor};
 use crate::options::Keeping;
 use crate::report::Reports;
-use crate::{Fill, in_memory};
 
 /// Links, prints what there is to say and writes the files.
 pub(super) fn link(
@@ -145,7 +145,7 @@ fn link_one(
             files,
             environment,
             report,
-            |fill| output_of(request, target, fill),
+            |product| output_of(request, target, product),
         )),
         Target::Virtual(_) => {
             let link = &request.link;
@@ -182,7 +182,7 @@ enum Output {
 
 /// Each processor has a file or, under a name that is the same for several, an
 /// image in one fatbin.
-fn output_of(request: &Request, target: &Target, fill: &Fill<'_>) -> Output {
+fn output_of(request: &Request, target: &Target, product: Product<'_>) -> Output {
     let is_named = request.output.to_str().is_some_and(|o| o.contains(ARCH));
     let has_own_file = match is_named {
         true => request.link.inputs.behaviour == Behaviour::Own,
@@ -192,8 +192,15 @@ fn output_of(request: &Request, target: &Target, fill: &Fill<'_>) -> Output {
         }
     };
     match has_own_file {
-        true => Output::File(output::pending(path_for(&request.output, target), fill)),
-        false => Output::Image(processor(target).sm, in_memory(fill)),
+        true => {
+            let file = output::pending(path_for(&request.output, target), &product);
+            if request.targets.len() == 1 {
+                // The process ends soon, and then all memory goes at once.
+                std::mem::forget(product);
+            }
+            Output::File(file)
+        }
+        false => Output::Image(processor(target).sm, product.into_bytes()),
     }
 }
 

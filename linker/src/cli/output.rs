@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::lower::{Request, Target};
 use super::{Exit, fatal};
-use crate::Fill;
+use crate::Product;
 use crate::diagnostic::Diagnostic;
 
 /// Prints on the standard output. Who has stopped reading has read enough.
@@ -27,9 +27,9 @@ pub(super) fn write(path: &Path, contents: &[u8]) -> Result<(), Diagnostic> {
 }
 
 /// Writes a file that does not take its place yet.
-pub(super) fn pending(path: PathBuf, fill: &Fill<'_>) -> Pending {
+pub(super) fn pending(path: PathBuf, product: &Product<'_>) -> Pending {
     Pending {
-        file: crate::output::Pending::write(&path, fill),
+        file: crate::output::Pending::write(&path, |out| product.write(out)),
         path,
     }
 }

@@ -1,23 +1,15 @@
 //! Reads the files that were named and those that libraries turn out to be.
 
 use std::collections::HashSet;
-use std::fs::{File, Metadata};
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use same_file::Handle;
 
+use super::contents::{self, Contents, read};
 use super::search::{self, Found};
 use super::{Behaviour, Environment, Wanted};
 use crate::container::{Archive, InputKind, detect};
-use crate::parallel;
-
-/// The least that a file of any kind takes.
-const SMALLEST: usize = 56;
-/// How much of something that is no plain file is read to see what it is.
-const BEGINNING: u64 = 64 * 1024;
-/// About what an input has.
-const USUAL: usize = 32 * 1024;
 
 /// The contents of all files of a link, in link order.
 #[derive(Debug)]
@@ -60,7 +52,7 @@ pub(super) struct Source {
     /// As it was named, or found.
     pub(super) name: String,
     /// Its contents.
-    pub(super) data: Vec<u8>,
+    pub(super) data: Contents,
     /// The contents of its members, of a thin archive.
     pub(super) members: Vec<ThinMember>,
 }
@@ -79,7 +71,7 @@ pub(super) struct ThinMember {
     /// As the archive names it.
     pub(super) name: String,
     /// Its contents, or why there are none.
-    pub(super) data: Result<Vec<u8>, String>,
+    pub(super) data: Result<Contents, String>,
 }
 
 impl Files {
@@ -111,8 +103,7 @@ impl Files {
             archives: Vec::new(),
             opened: Vec::new(),
         };
-        let bytes = wanted.files.len() * USUAL;
-        let contents = parallel::map(&wanted.files, bytes, |path| read(path));
+        let contents = contents::read_all(&wanted.files);
         for (path, contents) in wanted.files.iter().zip(contents) {
             reader.file(path, contents);
         }
@@ -136,10 +127,10 @@ impl Files {
 
     /// Files that the caller has read: their names, and what they hold.
     pub fn in_memory(files: impl IntoIterator<Item = (String, Vec<u8>)>) -> Self {
-        let read = |(name, data)| {
+        let read = |(name, data): (_, Vec<u8>)| {
             Opened::Read(Source {
                 name,
-                data,
+                data: data.into(),
                 members: Vec::new(),
             })
         };
@@ -155,7 +146,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn file(&mut self, path: &Path, contents: io::Result<Vec<u8>>) {
+    fn file(&mut self, path: &Path, contents: io::Result<Contents>) {
         let name = path.display().to_string();
         let opened = match contents {
             Ok(data) => self.source(path, name, data),
@@ -194,7 +185,7 @@ impl Reader<'_> {
         self.opened.push(result);
     }
 
-    fn source(&mut self, path: &Path, name: String, data: Vec<u8>) -> Opened {
+    fn source(&mut self, path: &Path, name: String, data: Contents) -> Opened {
         let mut members = Vec::new();
         if detect(&data) == InputKind::Archive {
             if let Ok(handle) = Handle::from_path(path) {
@@ -234,44 +225,4 @@ impl Reader<'_> {
             })
             .collect()
     }
-}
-
-/// To open a pipe is to wait until somebody writes to it, perhaps for ever.
-#[cfg(unix)]
-fn refuse_pipe(metadata: &Metadata) -> io::Result<()> {
-    use std::os::unix::fs::FileTypeExt as _;
-    if !metadata.file_type().is_fifo() {
-        return Ok(());
-    }
-    let problem = "it is a pipe; write what comes out of it to a file";
-    Err(io::Error::new(io::ErrorKind::InvalidInput, problem))
-}
-
-#[cfg(not(unix))]
-fn refuse_pipe(_: &Metadata) -> io::Result<()> {
-    Ok(())
-}
-
-/// Reads a file. A few bytes are no file of any kind, and of a device that
-/// never ends only the beginning is read.
-fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let metadata = path.metadata()?;
-    refuse_pipe(&metadata)?;
-    let mut file = File::open(path)?;
-    let mut data = Vec::new();
-    if metadata.is_file() {
-        file.read_to_end(&mut data)?;
-    } else {
-        let mut file = file.take(BEGINNING);
-        file.read_to_end(&mut data)?;
-        if detect(&data) != InputKind::Unknown {
-            file.set_limit(u64::MAX);
-            file.read_to_end(&mut data)?;
-        }
-    }
-    if (1..SMALLEST).contains(&data.len()) {
-        let problem = format!("{} bytes are too few for any kind of input", data.len());
-        return Err(io::Error::new(io::ErrorKind::InvalidData, problem));
-    }
-    Ok(data)
 }

@@ -7,6 +7,7 @@
 //! containers.
 
 mod check;
+mod contents;
 mod files;
 mod host;
 mod link_time;

@@ -84,7 +84,7 @@ fn place<'d>(pruned: &mut Pruned<'d>, arena: &'d Arena) -> u64 {
         }
         let row = &pruned.merged.sections[section];
         pruned.merged.symbols[row.symbol].value = offset;
-        if let Some(unused) = row.unused {
+        if let Some(unused) = row.unused_constants() {
             unnamed = offset + unused;
         }
     }
@@ -208,7 +208,7 @@ fn copy(pruned: &mut Pruned<'_>, section: SectionId, bank: SectionId, offset: u6
     let mut source = pruned.merged.sections[section].clone();
     forget_unnamed(&mut source);
     let bank = &mut pruned.merged.sections[bank];
-    let relocations = by_piece(&source.relocations, &source.pieces);
+    let relocations = by_piece(&source.relocations, source.pieces());
     append(&mut bank.content, &source.content, offset, align);
     // Before the kernel's own: the output lists relocations last one first.
     bank.relocations.splice(0..0, moved(relocations, offset));
@@ -225,8 +225,9 @@ fn copy(pruned: &mut Pruned<'_>, section: SectionId, bank: SectionId, offset: u6
 /// Behind constants with names, relocatable objects have those of definitions
 /// that lost; they do not move (case `relocatable_lost_constants`).
 fn forget_unnamed(source: &mut Section<'_>) {
-    let end = source.pieces.iter().map(|&(_, end)| end).max();
-    let Some(end) = end.filter(|&end| end < source.content.size && source.unused.is_none()) else {
+    let end = source.pieces().iter().map(|&(_, end)| end).max();
+    let is_lost = source.unused_constants().is_none();
+    let Some(end) = end.filter(|&end| end < source.content.size && is_lost) else {
         return;
     };
     let native = source.native.iter_mut();

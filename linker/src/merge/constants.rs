@@ -48,7 +48,8 @@ impl<'d> Merger<'d, '_> {
         let lists_places = self.lists_places();
         let start = placed.base + symbol.value;
         let section = &mut self.merged.sections[placed.section];
-        section.pieces.push((start, start + symbol.size));
+        let constants = section.constants.get_or_insert_default();
+        constants.pieces.push((start, start + symbol.size));
         let vanishes = !lists_places || section.is_moved;
         if section.is_moved && section.kind == SectionKind::Constant(OPTIMIZER_BANK) {
             current.counted_constants += 1;
@@ -127,7 +128,9 @@ impl<'d> Merger<'d, '_> {
         let section = self.new_section(input.name, kind, flags, 1, target);
         self.merged.locals.pop();
         self.merged.sections[section].is_moved = true;
-        self.section_keys.entry(key).or_insert(section);
+        if self.known_section(input.name, target).is_none() {
+            self.note_section(section);
+        }
         self.moved_sections.insert(key, section);
         section
     }
@@ -164,8 +167,9 @@ impl<'d> Merger<'d, '_> {
             }
         };
         let row = &mut self.merged.sections[section];
-        row.unused = Some(base);
-        row.pieces.push((base, base + input.size));
+        let constants = row.constants.get_or_insert_default();
+        constants.unused = Some(base);
+        constants.pieces.push((base, base + input.size));
         let placed = Placed { section, base };
         current.unused.insert(index, placed);
         Some(placed)

@@ -281,8 +281,7 @@ impl<'d> Merger<'d, '_> {
                         native.content = super::Content::default();
                         native.unused.clear();
                     }
-                    row.pieces.clear();
-                    row.unused = None;
+                    row.constants = None;
                 }
                 SectionKind::Rel | SectionKind::Rela => {
                     had_relocations.insert(owner.symbol);

@@ -16,6 +16,7 @@ use crate::options::{
 use crate::read::{InputSection, Object, Role, SHF_INFO_LINK};
 
 use super::constants;
+use super::index::{self, Index};
 use super::{
     Compat, InfoRecord, ListedShared, Listing, Merged, NativeContent, Notes, SectionKind, Symbol,
     Unified,
@@ -104,9 +105,6 @@ impl Current<'_, '_> {
     }
 }
 
-/// Sections by their names and what they belong to.
-pub(super) type SectionKeys<'d> = FxHashMap<(&'d str, Option<SectionId>), SectionId>;
-
 pub(super) struct Merger<'d, 'l> {
     pub(super) arena: &'d Arena,
     pub(super) merged: Merged<'d>,
@@ -114,10 +112,12 @@ pub(super) struct Merger<'d, 'l> {
     filter: &'l KernelFilter,
     pub(super) keeping: Keeping,
     /// The first section of each name and target.
-    pub(super) section_keys: SectionKeys<'d>,
-    /// Compiler constants of device functions that are in use.
-    pub(super) moved_sections: SectionKeys<'d>,
-    pub(super) names: FxHashMap<&'d str, SymbolId>,
+    sections: Index<SectionId>,
+    /// Compiler constants of device functions that are in use, by their names
+    /// and what they belong to.
+    pub(super) moved_sections: FxHashMap<(&'d str, Option<SectionId>), SectionId>,
+    /// Symbols that are known in all inputs.
+    names: Index<SymbolId>,
     /// Registers that the definition in use of a function needs.
     pub(super) registers: FxHashMap<SymbolId, u32>,
     prototype_ids: FxHashMap<&'d str, PrototypeId>,
@@ -184,6 +184,8 @@ impl<'d, 'l> Merger<'d, 'l> {
         diagnostics: &'l mut Diagnostics,
     ) -> Self {
         let target = options.target;
+        let sections: usize = objects.iter().map(|object| object.sections.len()).sum();
+        let symbols: usize = objects.iter().map(|object| object.symbols.len()).sum();
         // A link for debuggers keeps all kernels (case `debug_dead_code`).
         let filter = match options.debug {
             DebugLevel::None => &options.kernels,
@@ -194,8 +196,9 @@ impl<'d, 'l> Merger<'d, 'l> {
             merged: Merged {
                 target,
                 image: options.image,
-                sections: IdVec::new(),
-                symbols: IdVec::new(),
+                // Room that nobody uses costs nothing, and rows that move do.
+                sections: IdVec::with_room(sections),
+                symbols: IdVec::with_room(sections + symbols),
                 locals: Vec::new(),
                 globals: Vec::new(),
                 functions: IdVec::new(),
@@ -222,9 +225,10 @@ impl<'d, 'l> Merger<'d, 'l> {
             diagnostics,
             filter,
             keeping: options.keeping,
-            section_keys: SectionKeys::default(),
-            moved_sections: SectionKeys::default(),
-            names: FxHashMap::default(),
+            // Half of the sections are code and constants, each with its names.
+            sections: Index::with_room(sections / 2),
+            moved_sections: FxHashMap::default(),
+            names: Index::with_room(sections / 2),
             registers: FxHashMap::default(),
             prototype_ids: FxHashMap::default(),
             records_of_section: Vec::new(),
@@ -466,13 +470,40 @@ impl<'d, 'l> Merger<'d, 'l> {
         align: u64,
         target: Option<SectionId>,
     ) -> SectionId {
-        let key = (name, target);
-        if let Some(&section) = self.section_keys.get(&key) {
+        if let Some(section) = self.known_section(name, target) {
             return section;
         }
         let section = self.new_section(name, kind, flags, align, target);
-        self.section_keys.insert(key, section);
+        self.note_section(section);
         section
+    }
+
+    /// The first section of this name that belongs to `target`.
+    pub(super) fn known_section(&self, name: &str, target: Option<SectionId>) -> Option<SectionId> {
+        let rows = &self.merged.sections;
+        let has = |id: SectionId| rows[id].name == name && rows[id].target == target;
+        self.sections.find(index::hash((name, target)), has)
+    }
+
+    /// Lets a section be found by its name, which none before it has.
+    pub(super) fn note_section(&mut self, section: SectionId) {
+        let rows = &self.merged.sections;
+        let hash_of = |id: SectionId| index::hash((rows[id].name, rows[id].target));
+        self.sections.insert(hash_of(section), section, hash_of);
+    }
+
+    /// The symbol of this name that all inputs know.
+    pub(super) fn known_symbol(&self, name: &str) -> Option<SymbolId> {
+        let rows = &self.merged.symbols;
+        self.names
+            .find(index::hash(name), |id| rows[id].name == name)
+    }
+
+    /// Lets a symbol be found by its name, which none before it has.
+    pub(super) fn note_symbol(&mut self, symbol: SymbolId) {
+        let rows = &self.merged.symbols;
+        let hash_of = |id: SymbolId| index::hash(rows[id].name);
+        self.names.insert(hash_of(symbol), symbol, hash_of);
     }
 
     /// Makes a section even where one of the same name exists.

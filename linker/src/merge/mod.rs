@@ -9,6 +9,7 @@ mod compat;
 mod constants;
 mod functions;
 mod graph;
+mod index;
 mod info;
 mod merger;
 mod native;
@@ -174,11 +175,30 @@ pub(crate) struct Section<'d> {
     /// Constants that the compiler made for a device function: the layout
     /// moves them into the kernels that reach it.
     pub(crate) is_moved: bool,
-    /// Start and end of each compiler constant, as the input names them.
+    /// What is known of the constants here, where they are the compiler's.
+    pub(crate) constants: Option<Box<CompilerConstants>>,
+}
+
+/// The constants that the compiler made for one function.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct CompilerConstants {
+    /// Start and end of each, as the input names them.
     pub(crate) pieces: Vec<(u64, u64)>,
-    /// Where the last constants start that a definition left here which
-    /// another input replaces.
+    /// Where the last ones start that a definition left here which another
+    /// input replaces.
     pub(crate) unused: Option<u64>,
+}
+
+impl Section<'_> {
+    /// Start and end of each compiler constant, as the input names them.
+    pub(crate) fn pieces(&self) -> &[(u64, u64)] {
+        self.constants.as_ref().map_or(&[], |known| &known.pieces)
+    }
+
+    /// Where the last constants start of a definition that is not in use.
+    pub(crate) fn unused_constants(&self) -> Option<u64> {
+        self.constants.as_ref()?.unused
+    }
 }
 
 /// Bytes and relocations of a native twin.
@@ -568,8 +588,7 @@ impl<'d> Merged<'d> {
             native: None,
             keep_empty: false,
             is_moved: false,
-            pieces: Vec::new(),
-            unused: None,
+            constants: None,
         })
     }
 }

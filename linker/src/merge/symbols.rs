@@ -337,7 +337,7 @@ impl<'d> Merger<'d, '_> {
 
     pub(super) fn known(&self, symbol: &FileSymbol<'d>) -> Option<SymbolId> {
         (symbol.binding != Binding::LOCAL)
-            .then(|| self.names.get(symbol.name).copied())
+            .then(|| self.known_symbol(symbol.name))
             .flatten()
     }
 
@@ -376,7 +376,7 @@ impl<'d> Merger<'d, '_> {
             listing,
         );
         if symbol.binding != Binding::LOCAL {
-            self.names.insert(symbol.name, id);
+            self.note_symbol(id);
         }
         id
     }

@@ -407,7 +407,7 @@ fn native_bytes<'f>(finalized: &'f Finalized<'_>, id: SectionId) -> Body<'f> {
 fn parameters<'f>(
     finalized: &'f Finalized<'_>,
     layout: &Layout,
-    names: &Names<'_>,
+    names: &Names,
     function: FunctionId,
 ) -> Option<OutputSection<'f>> {
     let merged = &finalized.relocated.laid_out.pruned.merged;

@@ -158,13 +158,13 @@ impl SectionNumbers {
 }
 
 /// `.strtab`, and where it has the name of each symbol.
-pub(super) struct SymbolNames<'a> {
-    pub(super) table: NameTable<'a>,
+pub(super) struct SymbolNames {
+    pub(super) table: NameTable,
     offsets: IdVec<SymbolId, u32>,
 }
 
 /// Signatures, then the names of every live symbol.
-pub(super) fn symbol_names<'a>(finalized: &'a Finalized<'_>) -> SymbolNames<'a> {
+pub(super) fn symbol_names(finalized: &Finalized<'_>) -> SymbolNames {
     let pruned = &finalized.relocated.laid_out.pruned;
     let merged = &pruned.merged;
     let count = merged.prototypes.len() + merged.locals.len() + merged.globals.len();
@@ -185,13 +185,33 @@ pub(super) fn symbol_names<'a>(finalized: &'a Finalized<'_>) -> SymbolNames<'a> 
     SymbolNames { table, offsets }
 }
 
+/// `.shstrtab`, and where it has the name of each section.
+struct SectionNames {
+    table: NameTable,
+    offsets: IdVec<SectionId, u32>,
+}
+
+/// The names of every live section.
+fn section_names(finalized: &Finalized<'_>) -> SectionNames {
+    let pruned = &finalized.relocated.laid_out.pruned;
+    let sections = &pruned.merged.sections;
+    let mut table = NameTable::with_room(sections.len());
+    let mut offsets = IdVec::filled(sections, 0);
+    for (id, section) in sections.enumerate() {
+        if pruned.live.sections[id] {
+            offsets[id] = table.add(section.name);
+        }
+    }
+    SectionNames { table, offsets }
+}
+
 /// `e_flags`: those of the target, whatever the inputs were made for.
 pub(super) fn file_flags(finalized: &Finalized<'_>, driver_note: u32) -> u32 {
     let target = finalized.relocated.laid_out.pruned.merged.target;
     FileFlags::new(target, driver_note).encode()
 }
 
-/// About how many bytes have to be looked at for a section.
+/// About how many bytes have to be looked at for a section or symbol.
 const USUAL: usize = 256;
 
 /// Plans the image.
@@ -199,17 +219,15 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
     let relocated = &finalized.relocated;
     let pruned = &relocated.laid_out.pruned;
     let merged = &pruned.merged;
-    let presence = Presence::new(finalized);
-    let sections = SectionNumbers::new(finalized, &presence);
-    let symbols = SymbolNumbers::new(finalized, &presence);
-    let names = symbol_names(finalized);
-    let mut section_names = NameTable::with_room(merged.sections.len());
-    let mut name_offsets = IdVec::filled(&merged.sections, 0);
-    for (id, section) in merged.sections.enumerate() {
-        if pruned.live.sections[id] {
-            name_offsets[id] = section_names.add(section.name);
-        }
-    }
+    let numbers = || {
+        let presence = Presence::new(finalized);
+        let sections = SectionNumbers::new(finalized, &presence);
+        let symbols = SymbolNumbers::new(finalized, &presence);
+        (sections, symbols, section_names(finalized))
+    };
+    let bytes = merged.symbols.len() * USUAL;
+    let (names, numbers) = parallel::both(bytes, || symbol_names(finalized), numbers);
+    let (sections, symbols, section_names) = numbers;
     let registers = own_registers(pruned);
     let symbol_table = sections.only(finalized, SectionKind::Symbols);
     let signature = |p| merged.prototypes[p].map_or(0, |text| names.table.offset(text));
@@ -306,7 +324,7 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
             }
         };
         OutputSection {
-            name: name_offsets[id],
+            name: section_names.offsets[id],
             kind: section_type(section.kind, merged.image).0,
             flags,
             link,
@@ -321,7 +339,7 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
     let mut output = parallel::map(&sections.order, sections.order.len() * USUAL, make);
     // Every link makes both sections.
     for (kind, table) in [
-        (SectionKind::SectionNames, section_names),
+        (SectionKind::SectionNames, section_names.table),
         (SectionKind::SymbolNames, names.table),
     ] {
         let index = sections.only(finalized, kind) as usize - 1;
@@ -374,7 +392,7 @@ fn symbol_entries(
     finalized: &Finalized<'_>,
     sections: &SectionNumbers,
     symbols: &SymbolNumbers,
-    names: &SymbolNames<'_>,
+    names: &SymbolNames,
 ) -> Vec<SymbolEntry> {
     let merged = &finalized.relocated.laid_out.pruned.merged;
     let entry = |&id: &SymbolId| {

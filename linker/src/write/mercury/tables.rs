@@ -50,13 +50,13 @@ fn native_name(name: &str) -> Option<String> {
 }
 
 /// Both string tables.
-pub(super) struct Names<'a> {
-    pub(super) symbols: NameTable<'a>,
+pub(super) struct Names {
+    pub(super) symbols: NameTable,
     /// Zero bytes behind `.strtab`.
     pub(super) symbols_padding: u64,
     /// Where the native names of renamed banks stand.
     bank_symbols: FxHashMap<String, u32>,
-    sections: NameTable<'static>,
+    sections: NameTable,
     offsets: FxHashMap<String, u32>,
     /// Names of the Mercury sections, in their order; equal ones stand twice.
     twins: Vec<u32>,
@@ -69,12 +69,8 @@ pub(super) struct Names<'a> {
     pub(super) linked_size: u64,
 }
 
-impl<'a> Names<'a> {
-    pub(super) fn new(
-        finalized: &'a Finalized<'_>,
-        layout: &Layout,
-        mut symbols: NameTable<'a>,
-    ) -> Self {
+impl Names {
+    pub(super) fn new(finalized: &Finalized<'_>, layout: &Layout, mut symbols: NameTable) -> Self {
         let pruned = &finalized.relocated.laid_out.pruned;
         let merged = &pruned.merged;
         let mut symbols_padding = 0;
@@ -216,7 +212,7 @@ pub(super) fn native_symbols(
     finalized: &Finalized<'_>,
     layout: &Layout,
     numbers: &SymbolNumbers,
-    names: &Names<'_>,
+    names: &Names,
 ) -> Vec<u8> {
     let relocated = &finalized.relocated;
     let merged = &relocated.laid_out.pruned.merged;
@@ -299,7 +295,7 @@ pub(super) fn mercury_symbols(
     finalized: &Finalized<'_>,
     layout: &Layout,
     numbers: &SymbolNumbers,
-    names: &Names<'_>,
+    names: &Names,
 ) -> Vec<u8> {
     let merged = &finalized.relocated.laid_out.pruned.merged;
     let entries = numbers.order.iter().map(|&id| {
