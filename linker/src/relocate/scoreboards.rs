@@ -27,7 +27,7 @@ use crate::merge::TableBranch;
 use flow::{Flow, Held};
 use instruction::{BOARDS, Control, INSTRUCTION, NO_BOARD};
 use pressure::{Holders, Schedule};
-use waits::{idle_waits, renumbered, without_idle_waits};
+use waits::renumbered;
 
 /// Functions with more stay as they are.
 const MOST_EVENTS: usize = 4096;
@@ -94,8 +94,7 @@ fn numbered(
     let flow = Flow::new(code, tables, &events)?;
     let boards = Numbering::new(code, &events, compiler, first).number(&flow)?;
     operands_hold(code, &events, &flow, &boards)?;
-    let changed = renumbered(code, &events, &flow, &boards);
-    without_idle_waits(changed, tables, &idle_waits(code, &events, &flow))
+    renumbered(code, tables, &events, &flow, &boards)
 }
 
 fn events(code: &[u8]) -> Vec<Event> {

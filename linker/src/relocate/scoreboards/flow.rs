@@ -4,7 +4,7 @@ use crate::bits::Bits;
 use crate::merge::TableBranch;
 
 use super::Event;
-use super::instruction::{BOARDS, INSTRUCTION, Next, next, releases};
+use super::instruction::{BOARDS, INSTRUCTION, Next, is_branch, next, releases};
 
 /// The events that hold each scoreboard.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -23,6 +23,12 @@ impl Held {
     /// An event takes a scoreboard.
     pub(super) fn take(&mut self, board: u8, event: usize) {
         self.0[usize::from(board)].insert(event);
+    }
+
+    /// Some events free a scoreboard.
+    fn leave(&mut self, board: u8, events: &[usize]) {
+        let held = &mut self.0[usize::from(board)];
+        events.iter().for_each(|&event| held.remove(event));
     }
 
     /// Who can hold a scoreboard.
@@ -58,6 +64,7 @@ pub(super) struct Flow {
     /// control never comes.
     entries: Vec<Option<Held>>,
     starts: Vec<bool>,
+    is_branch: Vec<bool>,
     /// Where control goes behind each instruction.
     successors: Vec<Vec<usize>>,
 }
@@ -118,6 +125,7 @@ impl Flow {
             first_event: (0..=instructions.len()).map(first_event).collect(),
             entries: vec![None; instructions.len() + 1],
             starts,
+            is_branch: instructions.iter().map(|i| is_branch(i)).collect(),
             successors,
         };
         flow.entries[0] = Some(Held::default());
@@ -192,14 +200,36 @@ impl Flow {
     }
 
     fn step(&self, at: usize, held: &mut Held, events: &[Event]) {
-        held.wait(self.waits[at]);
-        for event in self.own(at) {
+        self.free(at, self.waits[at], held, events);
+        self.take(at, held, events);
+    }
+
+    /// What an instruction waits for is free behind it. Only where a branch
+    /// waits for what it holds itself since the last turn of a loop, others
+    /// wait again for what came before the loop.
+    fn free(&self, at: usize, mask: u8, held: &mut Held, events: &[Event]) {
+        if !self.is_branch[at] {
+            return held.wait(mask);
+        }
+        for board in (0..BOARDS).filter(|board| mask >> board & 1 == 1) {
+            let carried = |&event: &usize| events[event].instruction >= at;
+            let turn: Vec<usize> = held.events(board).filter(carried).collect();
+            match turn.is_empty() {
+                true => held.wait(1 << board),
+                false => held.leave(board, &turn),
+            }
+        }
+    }
+
+    /// The events of an instruction take their scoreboards.
+    fn take(&self, at: usize, held: &mut Held, events: &[Event]) {
+        for event in self.own(at).filter(|&event| events[event].board < BOARDS) {
             held.take(events[event].board, event);
         }
     }
 
     /// The events of an instruction.
-    fn own(&self, at: usize) -> std::ops::Range<usize> {
+    pub(super) fn own(&self, at: usize) -> std::ops::Range<usize> {
         self.first_event[at]..self.first_event[at + 1]
     }
 
@@ -222,6 +252,26 @@ impl Flow {
         let entries = self.successors[at].iter();
         let entries = entries.filter_map(|&next| self.entries[next].as_ref());
         entries.flat_map(Held::all)
+    }
+
+    /// Visits every instruction that control comes to, in the order of the
+    /// code, with what is held before it, and asks what it frees.
+    pub(super) fn walk_deciding(
+        &self,
+        events: &[Event],
+        mut decide: impl FnMut(usize, &Held) -> u8,
+    ) {
+        let mut held = None;
+        for at in 0..self.waits.len() {
+            if self.starts[at] {
+                held = self.entries[at].clone();
+            }
+            if let Some(held) = &mut held {
+                let mask = decide(at, held);
+                self.free(at, mask, held, events);
+                self.take(at, held, events);
+            }
+        }
     }
 
     /// Visits every instruction that control comes to, in the order of the

@@ -1,5 +1,7 @@
 //! The bits of native instructions that matter for scoreboards.
 
+use super::registers::Accesses;
+
 /// Bytes of one instruction.
 pub(in crate::relocate) const INSTRUCTION: usize = 16;
 /// How many scoreboards there are.
@@ -92,7 +94,8 @@ fn word(instruction: &[u8]) -> u32 {
 }
 
 /// Whether code starts as kernels do, with a load of the stack pointer that
-/// takes a scoreboard, and never names that register again.
+/// takes a scoreboard, and never names that register again, be it as the upper
+/// half of `R0` (case `scoreboards`).
 ///
 /// Code for debuggers waits for every instruction, its first one too, and
 /// stays as it is.
@@ -107,12 +110,13 @@ pub(super) fn loads_unused_stack_pointer(code: &[u8]) -> bool {
             && control.write() < BOARDS
             && control.waits() == 0
     });
+    let names_it = |instruction: &[u8]| match Accesses::of(instruction) {
+        Some(accesses) => accesses.names_thread_register(STACK_POINTER),
+        None => operands(instruction).any(|(_, operand)| operand == STACK_POINTER),
+    };
     is_load
-        && !instructions.any(|instruction| {
-            let mut operands = operands(instruction);
-            operation(instruction) == CALL_ABSOLUTE
-                || operands.any(|(_, operand)| operand == STACK_POINTER)
-        })
+        && !instructions
+            .any(|instruction| operation(instruction) == CALL_ABSOLUTE || names_it(instruction))
 }
 
 /// Whether the instruction is plain arithmetic.
@@ -146,6 +150,11 @@ pub(super) fn operands(instruction: &[u8]) -> impl Iterator<Item = (usize, u8)> 
     operands.filter(move |&(place, _)| {
         has_registers && (has_target || place != TARGET) && !(has_immediate && place == SECOND)
     })
+}
+
+/// Whether the instruction is a BRA.
+pub(super) fn is_branch(instruction: &[u8]) -> bool {
+    operation(instruction) == BRANCH
 }
 
 /// Whether the instruction loads from memory other than shared memory.

@@ -88,6 +88,9 @@ enum Place {
     Any(Count),
     /// The uniform part of an address, if it has one.
     Base(Count),
+    /// What is stored where no descriptor comes with the address, else the
+    /// descriptor.
+    DataOrBase,
 }
 
 /// Operations with operands in the same places: the target and three sources.
@@ -102,6 +105,8 @@ const fn shape(operations: &'static [u16], places: [Place; 4]) -> Shape {
 
 /// The form in which an instruction has registers only.
 const REGISTERS: u8 = 1;
+/// The form of a store with a descriptor.
+const DESCRIBED: u8 = 1 << 4;
 /// Forms of SHFL with a register for the lane, and with one for its limits.
 const LANE: u8 = 1 << 1 | 1 << 2;
 const LIMITS: u8 = 1 << 1 | 1 << 4;
@@ -165,13 +170,15 @@ const SHAPES: &[Shape] = {
         // LDL, LDS
         shape(&[0x183, 0x184], [Own(Data), R, Base(One), Nothing]),
         // ST, STG
-        shape(&[0x185, 0x186], [Nothing, R2, Own(Data), Base(Two)]),
+        shape(&[0x185, 0x186], [Nothing, R2, In(DESCRIBED, Data), DataOrBase]),
         // STL, STS
         shape(&[0x187, 0x188], [Nothing, R, Own(Data), Base(One)]),
         // SHFL
         shape(&[0x189], [R, R, In(LANE, One), In(LIMITS, One)]),
-        // ATOM, ATOMG, REDG
-        shape(&[0x18a, 0x1a8, 0x1a6], [Own(Atomic), R2, Own(Atomic), Base(Two)]),
+        // ATOM, ATOMG
+        shape(&[0x18a, 0x1a8], [Own(Atomic), R2, Own(Atomic), Base(Two)]),
+        // REDG
+        shape(&[0x1a6], [Nothing, R2, Own(Atomic), Base(Two)]),
         // LDCU
         shape(&[0x1ac], [Uniform(Data), Uniform(One), Nothing, Nothing]),
         // S2UR
@@ -253,6 +260,13 @@ impl Accesses {
         })
     }
 
+    /// Whether the instruction reads or writes a register of threads.
+    pub(super) fn names_thread_register(&self, register: u8) -> bool {
+        let mut registers = Registers::default();
+        registers.insert(File::Thread, register, 1);
+        registers.meet_in_threads(&self.reads) || registers.meet_in_threads(&self.writes)
+    }
+
     /// Whether an instruction reads or writes what this one writes.
     pub(super) fn is_used_by(&self, other: &Self) -> bool {
         self.writes.meet(&other.reads)
@@ -314,6 +328,8 @@ fn operand(place: Place, operation: u16, form: u8, bits: &Bits128) -> Option<(Fi
             6 | 7 => (File::Uniform, count),
             _ => return None,
         },
+        Place::DataOrBase if form == REGISTERS => (own, Count::Data),
+        Place::DataOrBase => return operand(Place::Base(Count::Two), operation, form, bits),
         Place::Base(count) if bits.get(ADDRESS_HAS_BASE, 1) == 1 => (File::Uniform, count),
         Place::Base(_) => return None,
     };

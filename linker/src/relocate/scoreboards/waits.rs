@@ -1,114 +1,203 @@
 //! What instructions wait for, once others take other scoreboards.
+//!
+//! A wait of the compiler is for a scoreboard, but meant for some of those that
+//! hold it. It goes to the scoreboards that these have now, unless an earlier
+//! instruction has waited for them because of others with whom they now share.
 
 use crate::merge::TableBranch;
 
-use super::flow::Flow;
+use super::flow::{Flow, Held};
 use super::instruction::{self, BOARDS, Control, INSTRUCTION, NO_BOARD};
 use super::registers::Accesses;
-use super::{Event, bit, events};
+use super::{Event, bit};
+
+/// What an instruction waits for.
+#[derive(Debug, Clone, Default)]
+struct Wanted {
+    events: Vec<usize>,
+    /// One bit for each scoreboard to wait for in any case: nobody can hold it,
+    /// or the instruction waits for all.
+    always: u8,
+}
+
+impl Wanted {
+    /// One bit for each scoreboard that an event still holds.
+    fn mask(&self, held: &Held, boards: &[u8]) -> u8 {
+        let holds = |&&event: &&usize| held.events(boards[event]).any(|other| other == event);
+        let holding = self.events.iter().filter(holds);
+        holding.fold(self.always, |mask, &event| mask | bit(boards[event]))
+    }
+}
 
 /// The code with other scoreboards for its events.
-pub(super) fn renumbered(code: &[u8], events: &[Event], flow: &Flow, boards: &[u8]) -> Vec<u8> {
+pub(super) fn renumbered(
+    code: &[u8],
+    tables: &[TableBranch],
+    events: &[Event],
+    flow: &Flow,
+    boards: &[u8],
+) -> Option<Vec<u8>> {
+    /// It takes two where loops hold what was waited for.
+    const ROUNDS: usize = 4;
+    let wanted = wanted(code, events, flow, boards);
+    let renamed = events
+        .iter()
+        .zip(boards)
+        .map(|(event, &board)| Event { board, ..*event });
+    let renamed: Vec<Event> = renamed.collect();
     let mut changed = code.to_vec();
-    // Scoreboards that are waited for where their results are used.
-    let mut later: Vec<(u8, Accesses)> = Vec::new();
+    for (at, wanted) in wanted.iter().enumerate() {
+        let (mut write, mut read) = (NO_BOARD, NO_BOARD);
+        for event in flow.own(at) {
+            match renamed[event].is_write {
+                true => write = renamed[event].board,
+                false => read = renamed[event].board,
+            }
+        }
+        let waits = wanted.events.iter().map(|&event| bit(boards[event]));
+        let waits = waits.fold(wanted.always, |mask, board| mask | board);
+        Control::set(at_mut(&mut changed, at), write, read, waits);
+    }
+    for _ in 0..ROUNDS {
+        let before = changed.clone();
+        let flow = Flow::new(&before, tables, &renamed)?;
+        flow.walk_deciding(&renamed, |at, held| {
+            let waits = wanted[at].mask(held, boards);
+            let instruction = at_mut(&mut changed, at);
+            Control::set_waits(instruction, waits);
+            instruction::releases(instruction)
+        });
+        if changed == before {
+            break;
+        }
+    }
+    Some(changed)
+}
+
+fn at_mut(code: &mut [u8], index: usize) -> &mut [u8] {
+    &mut code[index * INSTRUCTION..][..INSTRUCTION]
+}
+
+/// What each instruction waits for.
+fn wanted(code: &[u8], events: &[Event], flow: &Flow, boards: &[u8]) -> Vec<Wanted> {
+    let mut all = vec![Wanted::default(); code.len() / INSTRUCTION];
+    // What is waited for only where it is needed.
+    let mut later: Vec<usize> = Vec::new();
     flow.walk(events, |index, before, own| {
         let instruction = &code[index * INSTRUCTION..][..INSTRUCTION];
         let waits = Control::of(instruction).waits();
-        let mut moved = match instruction::waits_for_all(instruction) {
-            true => waits,
-            false => 0,
-        };
-        let taken = own
-            .clone()
-            .fold(0, |mask: u8, event| mask | bit(boards[event]));
-        later.retain(|&(board, result)| {
+        let wanted = &mut all[index];
+        if instruction::waits_for_all(instruction) {
+            wanted.always = waits;
+        }
+        let taken = own.fold(0, |mask: u8, event| mask | bit(boards[event]));
+        let is_needed = |event: usize| is_needed(&events[event], code, instruction);
+        later.retain(|&event| {
             let is_due =
-                flow.ends_block(index) || taken & bit(board) != 0 || may_use(&result, instruction);
-            moved |= if is_due { bit(board) } else { 0 };
+                flow.ends_block(index) || taken & bit(boards[event]) != 0 || is_needed(event);
+            if is_due {
+                wanted.events.push(event);
+            }
             !is_due
         });
         for board in (0..BOARDS).filter(|board| waits >> board & 1 == 1) {
-            let mut held = before.events(board).peekable();
+            let held: Vec<usize> = before.events(board).collect();
             // A wait for nothing is no harm.
-            if held.peek().is_none() {
-                moved |= bit(board);
+            if held.is_empty() {
+                wanted.always |= bit(board);
             }
-            let held: Vec<usize> = held.filter(|&event| boards[event] < BOARDS).collect();
-            let result = |&event: &usize| {
-                let at = events[event].instruction * INSTRUCTION;
-                let is_write = events[event].is_write;
-                is_write.then(|| Accesses::of(&code[at..][..INSTRUCTION]))?
+            let held = || held.iter().copied().filter(|&event| boards[event] < BOARDS);
+            let carried = |event: usize| events[event].instruction >= index;
+            let is_meant = |event: usize| match instruction::names_no_register(instruction) {
+                // Each turn of a loop waits for what it took itself.
+                true => carried(event) || !held().any(carried),
+                false => is_needed(event),
             };
-            let is_used =
-                |event: &usize| result(event).is_none_or(|result| may_use(&result, instruction));
-            let used = held.iter().filter(|event| is_used(event));
-            let used = used.fold(0, |mask, &event| mask | bit(boards[event]));
-            for event in &held {
-                let board = boards[*event];
-                match result(event) {
-                    Some(result)
-                        if used != 0
-                            && (used | taken) & bit(board) == 0
-                            && !flow.ends_block(index) =>
-                    {
-                        later.push((board, result));
-                    }
-                    _ => moved |= bit(board),
+            let meant = held().filter(|&event| is_meant(event));
+            let meant = meant.fold(0, |mask, event| mask | bit(boards[event]));
+            for event in held() {
+                let is_open = meant != 0 && !is_meant(event);
+                match is_open && (meant | taken) & bit(boards[event]) == 0 {
+                    true if flow.ends_block(index) => {}
+                    true => later.push(event),
+                    false => wanted.events.push(event),
                 }
             }
         }
-        later.retain(|&(board, _)| moved & bit(board) == 0);
-        let (mut write, mut read) = (NO_BOARD, NO_BOARD);
-        for event in own {
-            match events[event].is_write {
-                true => write = boards[event],
-                false => read = boards[event],
-            }
-        }
-        let instruction = &mut changed[index * INSTRUCTION..][..INSTRUCTION];
-        Control::set(instruction, write, read, moved);
+        let mask = wanted.events.iter().map(|&event| bit(boards[event]));
+        let mask = mask.fold(0, |mask, board| mask | board);
+        later.retain(|&event| mask & bit(boards[event]) == 0);
         Some(())
     });
-    changed
+    all
 }
 
-/// Whether an instruction uses the result of another one, as far as is known.
-fn may_use(first: &Accesses, instruction: &[u8]) -> bool {
-    Accesses::of(instruction).is_none_or(|second| first.is_used_by(&second))
-}
-
-/// For each instruction one bit for each scoreboard that it waits for although
-/// nobody can hold it.
-pub(super) fn idle_waits(code: &[u8], events: &[Event], flow: &Flow) -> Vec<u8> {
-    let mut idle = vec![0; code.len() / INSTRUCTION];
-    flow.walk(events, |at, before, _| {
-        let instruction = &code[at * INSTRUCTION..][..INSTRUCTION];
-        let held = match instruction::waits_for_all(instruction) {
-            true => 0,
-            false => before.boards(),
-        };
-        idle[at] = Control::of(instruction).waits() & !held;
-        Some(())
-    });
-    idle
-}
-
-/// The code without waits that others who share have come before, but with
-/// those of a mask for each instruction.
-pub(super) fn without_idle_waits(
-    mut code: Vec<u8>,
-    tables: &[TableBranch],
-    kept: &[u8],
-) -> Option<Vec<u8>> {
-    let events = events(&code);
-    let flow = Flow::new(&code, tables, &events)?;
-    let idle = idle_waits(&code, &events, &flow);
-    let masks = idle.iter().zip(kept);
-    for (instruction, (idle, kept)) in code.chunks_exact_mut(INSTRUCTION).zip(masks) {
-        let control = Control::of(instruction);
-        let waits = control.waits() & (!idle | kept);
-        Control::set(instruction, control.write(), control.read(), waits);
+/// Whether an instruction uses the result of another one, or overwrites its
+/// operands, as far as is known.
+fn is_needed(event: &Event, code: &[u8], instruction: &[u8]) -> bool {
+    let first = Accesses::of(&code[event.instruction * INSTRUCTION..][..INSTRUCTION]);
+    let (Some(first), Some(second)) = (first, Accesses::of(instruction)) else {
+        return true;
+    };
+    match event.is_write {
+        true => first.is_used_by(&second),
+        false => first.is_overwritten_by(&second),
     }
-    Some(code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{EXIT, LDC, controls, instruction, sum};
+    use super::super::{events, renumbered};
+    use super::*;
+
+    /// A branch with a predicate, so many instructions on.
+    fn branch(distance: i8, waits: u8) -> [u8; INSTRUCTION] {
+        let mut branch = instruction(0x0947, 0, NO_BOARD, waits);
+        let [low, rest] = (i16::from(distance) * 4).to_le_bytes();
+        branch[2] = low;
+        branch[4..10].fill(rest);
+        branch[4] &= 0xfc;
+        branch[10] = 0x80 | rest & 3;
+        branch
+    }
+
+    /// What instructions wait for if events take these scoreboards.
+    fn waits(code: &[[u8; INSTRUCTION]], boards: &[u8]) -> Vec<u8> {
+        let code = code.concat();
+        let events = events(&code);
+        let flow = Flow::new(&code, &[], &events).unwrap();
+        let changed = renumbered(&code, &[], &events, &flow, boards).unwrap();
+        let waits = controls(&changed).into_iter().map(|(_, waits)| waits);
+        waits.collect()
+    }
+
+    #[test]
+    fn what_others_have_waited_for_needs_no_wait() {
+        let code = [
+            instruction(LDC, 12, 0, 0),
+            instruction(LDC, 14, 1, 0),
+            sum(41, 12, 0b001),
+            instruction(LDC, 16, 2, 0),
+            sum(41, 14, 0b010),
+            sum(41, 16, 0b100),
+            instruction(EXIT, 0, NO_BOARD, 0),
+        ];
+        assert_eq!(waits(&code, &[0, 0, 0]), [0, 0, 1, 0, 0, 1, 0]);
+        assert_eq!(waits(&code, &[0, 1, 1]), [0, 0, 1, 0, 2, 0, 0]);
+    }
+
+    #[test]
+    fn branches_wait_for_what_their_loop_has_taken() {
+        let code = [
+            instruction(LDC, 12, 0, 0),
+            // The loop starts here.
+            branch(1, 0b01),
+            sum(41, 12, 0b01),
+            instruction(LDC, 14, 0, 0),
+            branch(-4, 0),
+            instruction(EXIT, 0, NO_BOARD, 0),
+        ];
+        assert_eq!(waits(&code, &[1, 0]), [0, 1, 2, 0, 0, 0]);
+    }
 }
