@@ -4,10 +4,9 @@
 //! Of the places whose value a link knows these are the loads from constant
 //! banks; addresses in shared memory stand in instructions that are not
 //! stored. Offsets of Mercury relocations count expanded code, whose sizes are
-//! not known here, so that a load is found by its place among all loads: they
-//! stand in the same order in both forms of the code.
-
-use std::collections::BTreeMap;
+//! not known here, so that a load is found by the machine instruction that it
+//! stands for. Uses of a symbol come in the same order in both forms of the
+//! code.
 
 use rustc_hash::FxHashMap;
 
@@ -16,6 +15,8 @@ use crate::cubin::{Capsule, StoredInstruction};
 use crate::error::ParseError;
 use crate::id::SymbolId;
 use crate::merge::Relocation;
+
+use super::recode::{Group, groups};
 
 /// Bytes of one instruction of machine code, and of a stored value's group.
 const INSTRUCTION: usize = 16;
@@ -29,12 +30,11 @@ pub(super) fn positions(
     native: &[Relocation],
 ) -> Result<Vec<Option<u64>>, ParseError> {
     let mut positions = vec![None; mercury.len()];
-    let patched = patched_loads(native);
-    if patched.is_empty() {
+    if !patches_loads(native) {
         return Ok(positions);
     }
     let capsule = Capsule::parse(section)?;
-    let loads = paired_loads(&capsule, code, &patched);
+    let loads = values_of_loads(&capsule, code);
     let native = by_symbol(native);
     for (symbol, uses) in by_symbol(mercury) {
         let Some(twins) = native.get(&symbol) else {
@@ -62,57 +62,39 @@ fn by_symbol(relocations: &[Relocation]) -> FxHashMap<SymbolId, Vec<(u64, usize)
     uses
 }
 
-/// Numbers of the instructions that get an offset in a constant bank.
-fn patched_loads(native: &[Relocation]) -> Vec<usize> {
-    let mut loads: Vec<usize> = native
-        .iter()
-        .filter(|relocation| {
-            let row = RelocationType(relocation.kind).row();
-            row.is_some_and(|row| !row.bank.is_empty())
-        })
-        .map(|relocation| relocation.offset as usize / INSTRUCTION)
-        .collect();
-    loads.sort_unstable();
-    loads
+/// Whether any instruction gets an offset in a constant bank.
+fn patches_loads(native: &[Relocation]) -> bool {
+    native.iter().any(|relocation| {
+        let row = RelocationType(relocation.kind).row();
+        row.is_some_and(|row| !row.bank.is_empty())
+    })
 }
 
 /// For machine instructions that load a constant of the program, where the
-/// value of the stored instruction begins. A load that is not stored, and so
-/// has no counterpart, is one that is not patched.
-fn paired_loads(capsule: &Capsule<'_>, code: &[u8], patched: &[usize]) -> BTreeMap<usize, u64> {
-    let stored: Vec<u64> = capsule.stored.iter().filter_map(value_of_load).collect();
-    let all: Vec<usize> = code
-        .chunks_exact(INSTRUCTION)
-        .enumerate()
-        .filter(|(index, instruction)| {
-            is_load(instruction) && (bank(instruction) != 0 || patched.binary_search(index).is_ok())
-        })
-        .map(|(index, _)| index)
-        .collect();
-    let loads = if all.len() == stored.len() {
-        &all
-    } else {
-        patched
+/// value of the stored instruction begins. A load that is not stored has none;
+/// it is not patched.
+fn values_of_loads(capsule: &Capsule<'_>, code: &[u8]) -> FxHashMap<usize, u64> {
+    let instructions = code.as_chunks::<INSTRUCTION>().0;
+    let value = |group: Group<'_>| {
+        let value = value_of_load(group.stored.as_ref()?)?;
+        let machine = instructions.get(group.start..group.end)?;
+        let load = machine.iter().position(is_load)?;
+        Some((group.start + load, value))
     };
-    loads.iter().copied().zip(stored).collect()
+    groups(capsule).filter_map(value).collect()
 }
 
 /// Whether machine code is `LDC` or `LDCU`.
-fn is_load(instruction: &[u8]) -> bool {
+fn is_load(instruction: &[u8; INSTRUCTION]) -> bool {
     let opcode = u16::from_le_bytes([instruction[0], instruction[1]]) & 0x1ff;
     matches!(opcode, 0x182 | 0x1ac)
-}
-
-/// The bank that a load names. A link fills in that of textures.
-fn bank(instruction: &[u8]) -> u8 {
-    (u16::from_le_bytes([instruction[6], instruction[7]]) >> 6) as u8 & 31
 }
 
 /// Where the last half of a stored load from a bank of the program begins,
 /// which holds the offset. Bank 0 has the parameters.
 fn value_of_load(instruction: &StoredInstruction<'_>) -> Option<u64> {
     const LOAD: u8 = 0x22;
-    const FORMS: [u8; 3] = [0x08, 0x0c, 0x0e];
+    const FORMS: [u8; 4] = [0x08, 0x0a, 0x0c, 0x0e];
     const BANK: usize = 12;
     let body = &instruction.bytes[usize::from(instruction.prefix)..];
     let is_load = body.len() == 2 * INSTRUCTION

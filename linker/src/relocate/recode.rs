@@ -215,7 +215,7 @@ impl Recoded {
 }
 
 /// The Mercury instructions of a function.
-fn groups<'c>(capsule: &Capsule<'c>) -> impl Iterator<Item = Group<'c>> {
+pub(super) fn groups<'c>(capsule: &Capsule<'c>) -> impl Iterator<Item = Group<'c>> {
     let mut stored = capsule.stored.iter().copied().peekable();
     let mut end = 0;
     (0..capsule.instructions).map(move |index| {
@@ -237,10 +237,10 @@ fn count(stored: &StoredInstruction<'_>) -> usize {
 }
 
 /// A Mercury instruction and the machine instructions that it stands for.
-struct Group<'c> {
-    stored: Option<StoredInstruction<'c>>,
-    start: usize,
-    end: usize,
+pub(super) struct Group<'c> {
+    pub(super) stored: Option<StoredInstruction<'c>>,
+    pub(super) start: usize,
+    pub(super) end: usize,
 }
 
 /// What decides which machine instructions are chosen.
