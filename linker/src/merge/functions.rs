@@ -12,7 +12,7 @@ use crate::read::{InputSection, Role};
 use super::merger::{Current, Merger, Placed, Replaced};
 use super::relocations::forgets_replaced;
 use super::symbols::listing;
-use super::{Definition, Function, NativeFunction, SectionKind};
+use super::{Definition, Form, Function, NativeFunction, Relocation, Section, SectionKind};
 
 /// In the flags of code: how many barriers it uses.
 const BARRIERS: u64 = 0x7f << BARRIERS_SHIFT;
@@ -261,6 +261,13 @@ impl<'d> Merger<'d, '_> {
             .retain(|r| !r.subject().is_some_and(|s| functions.contains(&s)));
         let mut had_relocations = FxHashSet::default();
         for row in self.merged.sections.iter_mut() {
+            if row.kind == SectionKind::Debug
+                && forgets_replaced(row.name)
+                && let Some(native) = &mut row.native
+            {
+                let end = native.content.size;
+                native.replaced.extend(functions.iter().map(|&s| (s, end)));
+            }
             let Some(owner) = row.target.and_then(|target| replaced.get(&target)) else {
                 continue;
             };
@@ -296,17 +303,31 @@ impl<'d> Merger<'d, '_> {
 
     /// Line tables and frames lose what points at a weak function that another
     /// one replaced, if the code of one had relocations so far; those without
-    /// an addend always stay (cases `weak_debug` and `weak_debug_info`).
+    /// an addend stay where the first ones of the section have none (cases
+    /// `weak_debug`, `weak_debug_info` and `lineinfo_replaced`).
     fn discard_debug(&mut self, functions: &FxHashSet<SymbolId>) {
-        for section in self.merged.sections.iter_mut() {
-            if section.kind == SectionKind::Debug && forgets_replaced(section.name) {
-                section
-                    .relocations
-                    .retain(|r| !functions.contains(&r.symbol) || r.form == super::Form::Rel);
-                let native = section.native.iter_mut().flat_map(|n| &mut n.relocations);
-                for relocation in native.filter(|r| functions.contains(&r.symbol)) {
-                    relocation.discarded = true;
-                }
+        let sections = self.merged.sections.iter();
+        let mut first = FxHashMap::default();
+        for section in sections.filter(|s| matches!(s.kind, SectionKind::Rel | SectionKind::Rela)) {
+            first.entry(section.target).or_insert(section.kind);
+        }
+        let forgets = |section: &Section<'_>| {
+            section.kind == SectionKind::Debug && forgets_replaced(section.name)
+        };
+        let sections = self.merged.sections.enumerate();
+        let sections: Vec<SectionId> = sections
+            .filter_map(|(id, section)| forgets(section).then_some(id))
+            .collect();
+        for id in sections {
+            let section = &mut self.merged.sections[id];
+            let keeps_short = first.get(&Some(id)) == Some(&SectionKind::Rel);
+            let is_kept = |r: &Relocation| {
+                !functions.contains(&r.symbol) || keeps_short && r.form == Form::Rel
+            };
+            section.relocations.retain(is_kept);
+            let native = section.native.iter_mut().flat_map(|n| &mut n.relocations);
+            for relocation in native.filter(|r| functions.contains(&r.symbol)) {
+                relocation.discarded = true;
             }
         }
     }

@@ -21,6 +21,8 @@ mod unified;
 
 use std::ops::Range;
 
+use rustc_hash::FxHashMap;
+
 use crate::arch::{Sm, reserved};
 use crate::cubin::{
     Binding, Format, InfoCode, Section as FileSection, SymbolOther, SymbolType, UnifiedEntry,
@@ -210,6 +212,17 @@ pub(crate) struct NativeContent<'d> {
     pub(crate) shares_bytes: bool,
     /// Constants of definitions that are not in use, by their place.
     pub(crate) unused: Vec<Range<u64>>,
+    /// In line tables and frames: up to where those of a function speak of a
+    /// definition that is not in use.
+    pub(crate) replaced: FxHashMap<SymbolId, u64>,
+}
+
+impl NativeContent<'_> {
+    /// Whether a relocation is about a definition that is not in use.
+    pub(crate) fn is_replaced(&self, relocation: &Relocation) -> bool {
+        let end = self.replaced.get(&relocation.symbol);
+        end.is_some_and(|&end| relocation.offset < end)
+    }
 }
 
 /// How a relocation was spelled.

@@ -81,7 +81,8 @@ impl<'d> Merger<'d, '_> {
             // soon as one behind the first could be spelled that way, though
             // none is.
             if !is_first
-                && relocation.addend == Some(0)
+                && relocation.addend.is_some()
+                && merged.as_ref().is_none_or(|merged| merged.addend == 0)
                 && !is_discarded
                 && !std::mem::replace(&mut has_short, true)
             {

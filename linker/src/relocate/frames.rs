@@ -2,7 +2,7 @@
 //! that are gone are cut out, with the common entries only they used.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::error::{ParseError, Problem};
 use crate::id::SymbolId;
@@ -10,6 +10,7 @@ use crate::layout::LaidOut;
 use crate::merge::{Relocation, SectionKind};
 
 use super::Patched;
+use super::expanded::Places;
 use super::recode::Moves;
 
 /// `CIE_id` of a common entry in the 64-bit format that the compiler writes.
@@ -111,25 +112,16 @@ impl Frames {
         }
     }
 
-    /// The sizes of the functions that the entries describe.
-    pub(super) fn sizes(&self, bytes: &[u8]) -> Vec<u64> {
-        let size = |entry: &Entry| {
-            let entry = bytes.get(entry.start + SIZE..entry.end)?;
-            Some(u64::from_le_bytes(*entry.first_chunk()?))
-        };
-        let entries = self.entries.iter();
-        entries.map(|entry| size(entry).unwrap_or(0)).collect()
-    }
-
     /// The section without the entries of functions that are not in the link.
-    /// `mercury` are the sizes of those that the Mercury twin describes.
+    /// `mercury` is the Mercury twin.
     pub(super) fn without_removed<'d>(
         &self,
         laid_out: &LaidOut<'_>,
         relocations: &[Relocation],
-        mercury: &[u64],
+        mercury: &[u8],
         patched: Patched<'_>,
-    ) -> Patched<'d> {
+    ) -> Result<Patched<'d>, ParseError> {
+        let mercury = MercuryFrames::parse(mercury)?;
         let live = &laid_out.pruned.live.symbols;
         let functions: HashMap<u64, &Relocation> = relocations
             .iter()
@@ -147,11 +139,12 @@ impl Frames {
             let is_kept = !entry.is_common && !function.discarded && live[function.symbol];
             is_kept.then_some(function.symbol)
         };
-        let in_use: HashMap<SymbolId, &Entry> = self
-            .entries
-            .iter()
-            .filter_map(|entry| Some((described(entry)?, entry)))
-            .collect();
+        let mut all: HashMap<SymbolId, Vec<usize>> = HashMap::new();
+        for (index, entry) in self.entries.iter().enumerate() {
+            if let Some(symbol) = described(entry) {
+                all.entry(symbol).or_default().push(index);
+            }
+        }
         // So is one whose code has another name first.
         let mut is_described = laid_out.pruned.later_names();
         for (index, entry) in self.entries.iter().enumerate() {
@@ -172,13 +165,21 @@ impl Frames {
             let start = bytes.len();
             *moved.last_mut().expect("just pushed") = Some(start);
             let symbol = described(entry);
-            let used = symbol.and_then(|symbol| in_use.get(&symbol).copied());
-            let used = used.unwrap_or(entry);
+            let all = symbol.and_then(|symbol| all.get(&symbol));
+            let (used, replaced) = match all.and_then(|all| all.split_last()) {
+                Some((&used, replaced)) => (used, replaced),
+                None => (index, &[][..]),
+            };
             if symbol.is_none_or(|symbol| is_described.insert(symbol)) {
-                bytes.extend_from_slice(&patched.bytes[used.start..used.end]);
+                let merged = &laid_out.pruned.merged;
+                let places = symbol.filter(|_| !replaced.is_empty());
+                let places = places.and_then(|symbol| Places::of(merged, symbol));
+                let entry = &self.entries[used];
+                let own = &patched.bytes[entry.start..entry.end];
+                let joined = places.and_then(|p| mercury.joined(own, used, replaced, &p));
+                bytes.extend_from_slice(joined.as_deref().unwrap_or(own));
             } else {
-                let size = mercury.get(index).copied().unwrap_or(0);
-                bytes.extend_from_slice(&without_instructions(size));
+                bytes.extend_from_slice(&without_instructions(mercury.size(index)));
                 // Mercury code counts in bytes.
                 if let Some(unit) = bytes.get_mut(common_start + CODE_UNIT) {
                     *unit = 1;
@@ -205,11 +206,125 @@ impl Frames {
             relocation.offset += *start as u64;
             true
         });
-        Patched {
+        Ok(Patched {
             bytes: Cow::Owned(bytes),
             kept,
             resolved: patched.resolved,
+        })
+    }
+}
+
+/// The frames of the Mercury world, which count bytes of expanded code.
+struct MercuryFrames<'m> {
+    bytes: &'m [u8],
+    frames: Frames,
+}
+
+impl<'m> MercuryFrames<'m> {
+    fn parse(bytes: &'m [u8]) -> Result<Self, ParseError> {
+        let frames = Frames::parse(bytes)?;
+        Ok(Self { bytes, frames })
+    }
+
+    /// The part of an entry from the size of the function on.
+    fn description(&self, entry: usize) -> Option<(u64, &'m [u8])> {
+        let entry = self.frames.entries.get(entry)?;
+        let description = self.bytes.get(entry.start + SIZE..entry.end)?;
+        let (size, instructions) = description.split_first_chunk()?;
+        Some((u64::from_le_bytes(*size), instructions))
+    }
+
+    /// How long the function is that an entry describes.
+    fn size(&self, entry: usize) -> u64 {
+        self.description(entry).map_or(0, |(size, _)| size)
+    }
+
+    fn instructions(&self, entry: usize) -> Option<Instructions> {
+        Instructions::parse(self.description(entry)?.1, 1)
+    }
+
+    /// An entry with what the entries of replaced definitions say of addresses
+    /// where an instruction of the code in use begins, and of which its own says
+    /// nothing (case `lineinfo_replaced`). `None` where some are not understood.
+    fn joined(
+        &self,
+        entry: &[u8],
+        used: usize,
+        replaced: &[usize],
+        places: &Places,
+    ) -> Option<Vec<u8>> {
+        const UNIT: u64 = 4;
+        let (head, instructions) = entry.split_at_checked(SIZE + 8)?;
+        let own = self.instructions(used)?;
+        let mut all = Instructions::parse(instructions, UNIT)?;
+        let mut is_same = true;
+        for &index in replaced {
+            for (address, instructions) in self.instructions(index)?.0 {
+                if let Some(native) = places.native(address)
+                    && !own.0.contains_key(&address)
+                {
+                    all.0.insert(native, instructions);
+                    is_same = false;
+                }
+            }
         }
+        (!is_same).then(|| {
+            let mut joined = head.to_vec();
+            all.write(&mut joined, UNIT);
+            let length = (joined.len() - LENGTH_FIELD) as u64;
+            joined[4..LENGTH_FIELD].copy_from_slice(&length.to_le_bytes());
+            joined
+        })
+    }
+}
+
+/// What an entry says, by the address from which it holds. What fills up the
+/// entry is a place of which it says nothing.
+struct Instructions(BTreeMap<u64, Vec<u8>>);
+
+impl Instructions {
+    /// `None` if some instruction is not known.
+    fn parse(bytes: &[u8], unit: u64) -> Option<Self> {
+        let mut all = BTreeMap::new();
+        let mut address = 0_u32;
+        let mut group: Option<Vec<u8>> = None;
+        let mut rest = bytes;
+        while let Some((&code, operands)) = rest.split_first() {
+            let size = operands_size(code, operands)?;
+            match (code, operands.first_chunk()) {
+                (ADVANCE, Some(distance)) => {
+                    // Of several groups at an address the last one counts.
+                    all.extend(group.take().map(|group| (address.into(), group)));
+                    let distance = u32::from_le_bytes(*distance).checked_mul(unit as u32)?;
+                    // The compiler steps back by very large distances.
+                    address = address.wrapping_add(distance);
+                }
+                (NOTHING, _) => {
+                    group.get_or_insert_default();
+                }
+                _ => group
+                    .get_or_insert_default()
+                    .extend_from_slice(&rest[..=size]),
+            }
+            rest = &operands[size..];
+        }
+        all.extend(group.map(|group| (address.into(), group)));
+        Some(Self(all))
+    }
+
+    /// Writes them behind the head of an entry, and fills that up.
+    fn write(&self, entry: &mut Vec<u8>, unit: u64) {
+        const ALIGNMENT: usize = 8;
+        let mut last = 0;
+        for (&address, instructions) in &self.0 {
+            if address > last {
+                entry.push(ADVANCE);
+                entry.extend(((address - last) as u32 / unit as u32).to_le_bytes());
+                last = address;
+            }
+            entry.extend_from_slice(instructions);
+        }
+        entry.resize(entry.len().next_multiple_of(ALIGNMENT), NOTHING);
     }
 }
 
@@ -227,28 +342,15 @@ fn without_instructions(size: u64) -> [u8; 40] {
 /// Corrects by how far the instructions of a description advance, as far as
 /// they are known.
 fn advance(instructions: &mut [u8], unit: u64, moves: &Moves) {
-    const NOTHING: u8 = 0;
-    const ADVANCE: u8 = 4;
-    const SAVE_REGISTER: u8 = 5;
-    const RESTORE_REGISTER: u8 = 6;
-    const DEFINE_FRAME: u8 = 0x0c;
     let mut rest = instructions;
     let mut old: u64 = 0;
     while let Some((&mut code, operands)) = rest.split_first_mut() {
-        let (distance, size) = match (code, operands.first_chunk_mut::<4>()) {
-            (NOTHING, _) => (None, 0),
-            (ADVANCE, Some(distance)) => (Some(distance), 4),
-            (RESTORE_REGISTER, _) => match size_of_numbers(operands, 1) {
-                Some(size) => (None, size),
-                None => return,
-            },
-            (SAVE_REGISTER | DEFINE_FRAME, _) => match size_of_numbers(operands, 2) {
-                Some(size) => (None, size),
-                None => return,
-            },
-            _ => return,
+        let Some(size) = operands_size(code, operands) else {
+            return;
         };
-        if let Some(distance) = distance {
+        if code == ADVANCE
+            && let Some(distance) = operands.first_chunk_mut()
+        {
             let end = old.saturating_add(u64::from(u32::from_le_bytes(*distance)) * unit);
             let moved = moves.entry(end).saturating_sub(moves.entry(old)) / unit;
             *distance = (moved as u32).to_le_bytes();
@@ -256,6 +358,25 @@ fn advance(instructions: &mut [u8], unit: u64, moves: &Moves) {
         }
         rest = &mut operands[size..];
     }
+}
+
+const NOTHING: u8 = 0;
+const ADVANCE: u8 = 4;
+
+/// How many bytes follow an instruction; `None` if it is not known or cut off.
+fn operands_size(code: u8, operands: &[u8]) -> Option<usize> {
+    const SAVE_REGISTER: u8 = 5;
+    const RESTORE_REGISTER: u8 = 6;
+    const MOVE_REGISTER: u8 = 9;
+    const DEFINE_FRAME: u8 = 0x0c;
+    let size = match code {
+        NOTHING => 0,
+        ADVANCE => 4,
+        RESTORE_REGISTER => size_of_numbers(operands, 1)?,
+        SAVE_REGISTER | MOVE_REGISTER | DEFINE_FRAME => size_of_numbers(operands, 2)?,
+        _ => return None,
+    };
+    (size <= operands.len()).then_some(size)
 }
 
 /// How many bytes some numbers take, of each of which only the last byte has no

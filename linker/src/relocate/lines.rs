@@ -1,6 +1,10 @@
 //! The native line tables of a Mercury link, which nvlink makes anew: rows of
 //! functions that are not in the link are left out, and the others of a unit
-//! stand in the order of the symbol table (case `lineinfo_order`).
+//! stand in the order of the symbol table (case `lineinfo_order`). Those of a
+//! definition that is not in use follow the code that is (`rows`).
+
+mod program;
+mod rows;
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -8,25 +12,15 @@ use std::ops::Range;
 use rustc_hash::FxHashMap;
 
 use crate::cubin::SymbolType;
-use crate::error::{ParseError, Problem};
+use crate::error::ParseError;
 use crate::id::{IdVec, SectionId, SymbolId};
 use crate::layout::LaidOut;
-use crate::merge::{Definition, Relocation};
+use crate::merge::{Definition, NativeContent, Relocation};
 
 use super::Patched;
+use super::expanded::Places;
 use super::recode::Moves;
-
-/// The length of a unit, without which it starts.
-const LENGTH_FIELD: usize = 4;
-/// The version, and the length of the rest of the header.
-const HEADER_START: usize = LENGTH_FIELD + 6;
-/// Where the number of the first special opcode stands: behind the length of
-/// an instruction, a default and the two figures of special opcodes.
-const OPCODE_BASE: usize = HEADER_START + 4;
-/// Where the header says in what units addresses grow.
-const CODE_UNIT: usize = HEADER_START;
-/// Where the header says how many lines special opcodes reach.
-const LINE_RANGE: usize = HEADER_START + 3;
+use program::{LENGTH_FIELD, Program, Step, Unit, advance, units};
 
 /// Whether a section holds a line table.
 pub(super) fn is_table(name: &str) -> bool {
@@ -58,17 +52,17 @@ impl Units {
 pub(super) fn rebuild<'d>(
     laid_out: &LaidOut<'_>,
     section: SectionId,
-    relocations: &[Relocation],
+    twin: &NativeContent<'_>,
     mercury: &[u8],
     patched: Patched<'d>,
     moved: &mut Units,
 ) -> Result<Patched<'d>, ParseError> {
-    let headers: Vec<Range<usize>> = units(mercury)?.into_iter().map(|u| u.header).collect();
+    let mercury = MercuryTable::new(laid_out, section, mercury)?;
     let units = units(&patched.bytes)?;
     let ranks = ranks(laid_out);
     let mut kept = patched.kept;
     kept.sort_by_key(|relocation| relocation.offset);
-    let mut all = relocations.to_vec();
+    let mut all = twin.relocations.clone();
     all.sort_by_key(|relocation| relocation.offset);
     let mut written = Table::default();
     for (index, unit) in units.into_iter().enumerate() {
@@ -77,10 +71,10 @@ pub(super) fn rebuild<'d>(
         moved.moves.insert(place, start as u64);
         let header = unit.header.len();
         written.copy(&patched.bytes, &kept, unit.header);
-        if let Some(range) = headers.get(index)
-            && range.len() == header
+        if let Some(unit) = mercury.units.get(index)
+            && unit.header.len() == header
         {
-            written.bytes[start..].copy_from_slice(&mercury[range.clone()]);
+            written.bytes[start..].copy_from_slice(&mercury.bytes[unit.header.clone()]);
         }
         let mut sequences: Vec<(u32, Range<usize>)> = Vec::new();
         for sequence in unit.sequences {
@@ -93,7 +87,18 @@ pub(super) fn rebuild<'d>(
         }
         sequences.sort_by_key(|&(rank, _)| rank);
         for (_, sequence) in sequences {
-            written.copy(&patched.bytes, &kept, sequence);
+            let rows = match within(&kept, &sequence).first() {
+                Some(function) if twin.is_replaced(function) => mercury.rows(index, function),
+                Some(_) | None => None,
+            };
+            match rows {
+                Some((address, rows)) => {
+                    let address = sequence.start..sequence.start + address;
+                    written.copy(&patched.bytes, &kept, address);
+                    written.bytes.extend(rows);
+                }
+                None => written.copy(&patched.bytes, &kept, sequence),
+            }
         }
         let length = (written.bytes.len() - start - LENGTH_FIELD) as u32;
         written.bytes[start..start + LENGTH_FIELD].copy_from_slice(&length.to_le_bytes());
@@ -103,6 +108,51 @@ pub(super) fn rebuild<'d>(
         kept: written.kept,
         resolved: patched.resolved,
     })
+}
+
+/// The Mercury table of which a native one is made.
+struct MercuryTable<'m> {
+    laid_out: &'m LaidOut<'m>,
+    bytes: &'m [u8],
+    units: Vec<Unit>,
+    /// Those of the addresses of functions.
+    relocations: Vec<Relocation>,
+}
+
+impl<'m> MercuryTable<'m> {
+    fn new(
+        laid_out: &'m LaidOut<'m>,
+        section: SectionId,
+        bytes: &'m [u8],
+    ) -> Result<Self, ParseError> {
+        let merged = &laid_out.pruned.merged;
+        let is_function = |r: &&Relocation| merged.symbols[r.symbol].function.is_some();
+        let relocations = merged.sections[section].relocations.iter();
+        let mut relocations: Vec<_> = relocations.filter(is_function).copied().collect();
+        relocations.sort_by_key(|relocation| relocation.offset);
+        Ok(Self {
+            laid_out,
+            bytes,
+            units: units(bytes)?,
+            relocations,
+        })
+    }
+
+    /// The native rows of a function in a unit, behind so many bytes that set
+    /// the address: those of a definition that is not in use, at the places of
+    /// the code that is. `None` if they are not known.
+    fn rows(&self, unit: usize, function: &Relocation) -> Option<(usize, Vec<u8>)> {
+        let unit = self.units.get(unit)?;
+        let relocation_of = |sequence: &&Range<usize>| {
+            let mut own = within(&self.relocations, sequence).iter();
+            own.any(|relocation| relocation.symbol == function.symbol)
+        };
+        let sequence = unit.sequences.iter().find(relocation_of)?;
+        let merged = &self.laid_out.pruned.merged;
+        let places = Places::of(merged, function.symbol)?;
+        let rows = rows::native(self.bytes, unit, sequence, &places)?;
+        Some((program::SET_ADDRESS_SIZE, rows))
+    }
 }
 
 /// Lets the rows of functions follow their code. `None` where that is not
@@ -172,28 +222,26 @@ fn advances(
     moves: &Moves,
 ) -> Vec<(Range<usize>, Vec<u8>)> {
     let start = unit.header.start;
-    let bytes = &bytes[start..sequence.end];
-    let (Some(&code_unit), Some(&base)) = (bytes.get(CODE_UNIT), bytes.get(OPCODE_BASE)) else {
+    let Some(mut program) = Program::new(bytes, unit, sequence) else {
         return Vec::new();
     };
-    let code_unit = u64::from(code_unit.max(1));
-    let mut program = Program {
-        bytes,
-        at: sequence.start - start,
-        base,
-        operands: &bytes[OPCODE_BASE + 1..],
-    };
+    let code_unit = program.code_unit();
     let (mut old, mut new) = (0_u64, 0_u64);
     let mut row = Row::default();
     let mut changed = Vec::new();
-    while program.at < bytes.len() {
+    while !program.is_over() {
         let at = program.at;
         let Some(step) = program.step() else { break };
         match step {
             Step::Advance(distance) => row.add(at, distance, 0),
             Step::Line(lines) => row.add(at, 0, lines),
             Step::Special(distance, lines) => row.add(at, distance, lines),
-            Step::Copy | Step::EndSequence | Step::Other => {}
+            Step::Copy
+            | Step::EndSequence
+            | Step::File(_)
+            | Step::Context(..)
+            | Step::Start(_)
+            | Step::Other => {}
         }
         if matches!(step, Step::Advance(_) | Step::Line(_)) {
             continue;
@@ -214,9 +262,13 @@ fn advances(
             let distance = moved / code_unit;
             let (to, replacement) = match step {
                 Step::Special(..) | Step::Copy => (program.at, program.row(distance, lines)),
-                Step::Advance(_) | Step::Line(_) | Step::EndSequence | Step::Other => {
-                    (at, advance(distance, lines))
-                }
+                Step::Advance(_)
+                | Step::Line(_)
+                | Step::EndSequence
+                | Step::File(_)
+                | Step::Context(..)
+                | Step::Start(_)
+                | Step::Other => (at, advance(distance, lines)),
             };
             changed.push((start + from..start + to, replacement));
         }
@@ -239,35 +291,6 @@ impl Row {
         self.distance = self.distance.saturating_add(distance);
         self.lines = self.lines.saturating_add(lines);
     }
-}
-
-const COPY: u8 = 1;
-const ADVANCE: u8 = 2;
-const ADVANCE_LINE: u8 = 3;
-
-/// The instructions that advance by so many units of code and lines.
-fn advance(distance: u64, lines: i64) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    if lines != 0 {
-        bytes.push(ADVANCE_LINE);
-        bytes.extend(number(lines));
-    }
-    if distance > 0 {
-        bytes.push(ADVANCE);
-        bytes.extend(number(distance as i64));
-    }
-    bytes
-}
-
-/// A number with a sign, of seven bits a byte, the lowest first.
-fn number(mut number: i64) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    while !(-0x40..0x40).contains(&number) {
-        bytes.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    bytes.push(number as u8 & 0x7f);
-    bytes
 }
 
 /// Where each symbol stands in the symbol table, counted from 1.
@@ -303,177 +326,5 @@ impl Table {
         let relocations = within(relocations, &part).iter().map(moved);
         self.kept.extend(relocations);
         self.bytes.extend_from_slice(&bytes[part]);
-    }
-}
-
-/// The rows of one source file.
-struct Unit {
-    /// From the length of the unit to its first instruction.
-    header: Range<usize>,
-    /// Instructions up to each end of a sequence.
-    sequences: Vec<Range<usize>>,
-}
-
-fn units(bytes: &[u8]) -> Result<Vec<Unit>, ParseError> {
-    let mut units = Vec::new();
-    let mut start = 0;
-    while start < bytes.len() {
-        let unit = unit(bytes, start).ok_or_else(|| {
-            let problem = Problem::Malformed("unit of a line table that cannot be read".to_owned());
-            ParseError::new(problem).at(start as u64)
-        })?;
-        start = unit.sequences.last().map_or(unit.header.end, |s| s.end);
-        units.push(unit);
-    }
-    Ok(units)
-}
-
-fn unit(bytes: &[u8], start: usize) -> Option<Unit> {
-    let length = u32::from_le_bytes(*bytes[start..].first_chunk()?) as usize;
-    let end = start.checked_add(LENGTH_FIELD)?.checked_add(length)?;
-    let unit = bytes.get(start..end)?;
-    let header = u32::from_le_bytes(*unit.get(LENGTH_FIELD + 2..)?.first_chunk()?) as usize;
-    let first = HEADER_START.checked_add(header)?;
-    let base = *unit.get(OPCODE_BASE)?;
-    let operands = unit.get(OPCODE_BASE + 1..)?;
-    let mut program = Program {
-        bytes: unit,
-        at: first,
-        base,
-        operands,
-    };
-    let mut sequences = Vec::new();
-    let mut sequence = first;
-    while program.at < unit.len() {
-        if program.step()? == Step::EndSequence || program.at == unit.len() {
-            sequences.push(start + sequence..start + program.at);
-            sequence = program.at;
-        }
-    }
-    (program.at == unit.len()).then_some(Unit {
-        header: start..start + first,
-        sequences,
-    })
-}
-
-/// What an instruction of a line program does, as far as it matters here.
-#[derive(PartialEq, Eq)]
-enum Step {
-    EndSequence,
-    /// The address grows by so many units of code.
-    Advance(u64),
-    /// So does the line.
-    Line(i64),
-    /// The address and the line grow, and that is a row.
-    Special(u64, i64),
-    /// A row.
-    Copy,
-    Other,
-}
-
-/// A line program, read instruction by instruction.
-struct Program<'b> {
-    bytes: &'b [u8],
-    at: usize,
-    base: u8,
-    /// How many numbers follow each standard opcode, from the first on.
-    operands: &'b [u8],
-}
-
-impl Program<'_> {
-    fn step(&mut self) -> Option<Step> {
-        const EXTENDED: u8 = 0;
-        const CONSTANT_ADVANCE: u8 = 8;
-        const FIXED_ADVANCE: u8 = 9;
-        const END_SEQUENCE: u8 = 1;
-        let opcode = self.byte()?;
-        match opcode {
-            EXTENDED => {
-                let length = usize::try_from(self.number()?).ok()?;
-                let kind = *self.bytes.get(self.at)?;
-                self.at = self.at.checked_add(length)?;
-                if kind == END_SEQUENCE {
-                    return Some(Step::EndSequence);
-                }
-            }
-            COPY if opcode < self.base => return Some(Step::Copy),
-            ADVANCE if opcode < self.base => return Some(Step::Advance(self.number()?)),
-            ADVANCE_LINE if opcode < self.base => {
-                let start = self.at;
-                let number = self.number()? as i64;
-                let unused = 64_usize.saturating_sub(7 * (self.at - start));
-                return Some(Step::Line(number << unused >> unused));
-            }
-            CONSTANT_ADVANCE if opcode < self.base => {
-                let (distance, _) = self.special(u8::MAX)?;
-                return Some(Step::Advance(distance));
-            }
-            FIXED_ADVANCE if opcode < self.base => self.at += 2,
-            _ if opcode < self.base => {
-                for _ in 0..*self.operands.get(usize::from(opcode) - 1)? {
-                    self.number()?;
-                }
-            }
-            _ => {
-                let (distance, lines) = self.special(opcode)?;
-                return Some(Step::Special(distance, lines));
-            }
-        }
-        Some(Step::Other)
-    }
-
-    /// By how much a special opcode advances address and line.
-    fn special(&self, opcode: u8) -> Option<(u64, i64)> {
-        let range = *self.bytes.get(LINE_RANGE)?;
-        let number = opcode - self.base;
-        let distance = number.checked_div(range).unwrap_or(0);
-        let lines = number.checked_rem(range).unwrap_or(0);
-        Some((distance.into(), i64::from(lines) + self.least_line()?))
-    }
-
-    /// The least by which special opcodes advance the line.
-    fn least_line(&self) -> Option<i64> {
-        let byte = *self.bytes.get(LINE_RANGE - 1)?;
-        Some((byte as i8).into())
-    }
-
-    /// A row as the CUDA tools write it: a special opcode is for rows that
-    /// advance the address.
-    fn row(&self, distance: u64, lines: i64) -> Vec<u8> {
-        let special = || {
-            let range = u64::from(*self.bytes.get(LINE_RANGE)?);
-            let lines = u64::try_from(lines - self.least_line()?).ok()?;
-            let number = distance.checked_mul(range)?.checked_add(lines)?;
-            let opcode = u8::try_from(number.checked_add(self.base.into())?).ok()?;
-            (lines < range && distance > 0).then_some(opcode)
-        };
-        if let Some(opcode) = special() {
-            return vec![opcode];
-        }
-        let mut bytes = advance(distance, lines);
-        if lines == 0 {
-            bytes.splice(..0, [ADVANCE_LINE, 0]);
-        }
-        bytes.push(COPY);
-        bytes
-    }
-
-    fn byte(&mut self) -> Option<u8> {
-        let byte = *self.bytes.get(self.at)?;
-        self.at += 1;
-        Some(byte)
-    }
-
-    /// A number of seven bits a byte, the lowest first.
-    fn number(&mut self) -> Option<u64> {
-        let mut number = 0;
-        for shift in (0..u64::BITS).step_by(7) {
-            let byte = self.byte()?;
-            number |= u64::from(byte & 0x7f) << shift;
-            if byte & 0x80 == 0 {
-                return Some(number);
-            }
-        }
-        None
     }
 }

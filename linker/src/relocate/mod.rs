@@ -7,6 +7,7 @@
 
 mod capsule;
 mod debug_registers;
+mod expanded;
 mod frames;
 mod lines;
 mod recode;
@@ -226,21 +227,13 @@ fn relocate_native<'d>(
         shared_bytes.clone_from(&patched.bytes);
     }
     if lines::is_table(section.name) {
-        patched = lines::rebuild(
-            laid_out,
-            id,
-            &twin.relocations,
-            shared_bytes,
-            patched,
-            units,
-        )?;
+        patched = lines::rebuild(laid_out, id, twin, shared_bytes, patched, units)?;
     }
     if debug_registers::is_table(section.name) {
         debug_registers::forget_removed(laid_out, keeping, &mut patched.bytes);
     }
     if let Some(frames) = frames {
-        let mercury = frames::Frames::parse(shared_bytes)?.sizes(shared_bytes);
-        patched = frames.without_removed(laid_out, &twin.relocations, &mercury, patched);
+        patched = frames.without_removed(laid_out, &twin.relocations, shared_bytes, patched)?;
     }
     Ok(patched)
 }

@@ -1,0 +1,152 @@
+//! Where instructions begin in expanded Mercury code.
+//!
+//! Line tables and relocations of the Mercury world count bytes of expanded
+//! code. It is not stored, but its sizes follow from what is: a stored
+//! instruction says its own, and one that is not stored has that of its kind
+//! (case `lineinfo_replaced`).
+
+use crate::cubin::{Capsule, StoredInstruction};
+use crate::id::SymbolId;
+use crate::merge::Merged;
+
+use super::recode::groups;
+use super::scoreboards::instruction::{INSTRUCTION, opcode, operation};
+
+/// Where an instruction begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place {
+    /// In expanded Mercury code.
+    pub(super) mercury: u64,
+    /// In machine code.
+    pub(super) native: u64,
+    /// It only fills up the code, or ends it, and takes nothing.
+    pub(super) is_empty: bool,
+}
+
+/// Most instructions.
+const SHORT: u64 = 16;
+/// Those with more operands than these have room for.
+const LONG: u64 = 32;
+
+/// Where the instructions of a function begin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Places {
+    /// In order.
+    pub(super) all: Vec<Place>,
+    /// How long the machine code is.
+    pub(super) size: u64,
+}
+
+impl Places {
+    /// Those of the code in use. `None` if code and Mercury code do not belong
+    /// together.
+    pub(super) fn of(merged: &Merged<'_>, function: SymbolId) -> Option<Self> {
+        let function = &merged.functions[merged.symbols[function].function?];
+        let text = &merged.sections[function.text?];
+        let code = text.native.as_ref()?.content.contributions.first()?;
+        let capsule = text.content.contributions.first()?;
+        Self::new(code.data, capsule.data)
+    }
+
+    fn new(code: &[u8], capsule: &[u8]) -> Option<Self> {
+        let capsule = Capsule::parse(capsule).ok()?;
+        let instructions: Vec<&[u8; INSTRUCTION]> = code.as_chunks().0.iter().collect();
+        let mut all = Vec::with_capacity(instructions.len());
+        let mut mercury = 0;
+        for group in groups(&capsule) {
+            let start = group.start;
+            let first = instructions.get(start)?;
+            let size = match group.stored {
+                Some(stored) => stored_size(&stored),
+                None => size(first),
+            };
+            all.push(Place {
+                mercury,
+                native: (start * INSTRUCTION) as u64,
+                is_empty: size == 0,
+            });
+            mercury += size;
+            // What the instruction leaves to others behind it begins at its end.
+            let group = instructions.get(group.start..group.end)?;
+            let rest = group.iter().rev().take_while(|i| comes_behind(i)).count();
+            if size > 0 && rest > 0 {
+                all.push(Place {
+                    mercury,
+                    native: ((start + group.len() - rest) * INSTRUCTION) as u64,
+                    is_empty: true,
+                });
+            }
+        }
+        let size = code.len() as u64;
+        Some(Self { all, size })
+    }
+
+    /// The machine code of what begins at an address of Mercury code.
+    pub(super) fn native(&self, mercury: u64) -> Option<u64> {
+        let before = self.all.partition_point(|place| place.mercury < mercury);
+        let place = self.all.get(before)?;
+        (place.mercury == mercury).then_some(place.native)
+    }
+}
+
+/// Whether an instruction completes what the one before it begins: NOP,
+/// ENDCOLLECTIVE, CCTL, ERRBAR and CGAERRBAR.
+fn comes_behind(instruction: &[u8; INSTRUCTION]) -> bool {
+    matches!(operation(instruction), 0x118 | 0x11b | 0x18f | 0x1ab)
+}
+
+/// What a stored instruction takes. Lengths in the capsule are not those: four
+/// bytes can stand for either size.
+fn stored_size(stored: &StoredInstruction<'_>) -> u64 {
+    match stored.bytes.get(usize::from(stored.prefix)) {
+        Some(0x50 | 0xd0) | None => 0,
+        Some(first) if first & 3 == 1 => SHORT,
+        Some(_) => LONG,
+    }
+}
+
+/// What an instruction that is not stored takes.
+fn size(instruction: &[u8; INSTRUCTION]) -> u64 {
+    /// BSSY, by what it waits for.
+    const BSSY: u16 = 0x145;
+    /// No register.
+    const NONE: u8 = 0xff;
+    const IMMEDIATE_FORMS: [u16; 2] = [2, 4];
+    let third = instruction[8];
+    let modifiers = instruction[9];
+    let is_long = match operation(instruction) {
+        // MOV, VOTE, NOP, what guards divergent code, EXIT, and the like.
+        0x002 | 0x006 | 0x082 | 0x086 | 0x118 | 0x141 | 0x142 | 0x146 | 0x14d | 0x15c | 0x15d
+        | 0x1af => false,
+        BSSY => modifiers & 3 == 0,
+        _ if IMMEDIATE_FORMS.contains(&(opcode(instruction) >> 9)) => true,
+        // LEA, FFMA, IMAD.WIDE, IMAD.HI, DFMA, HFMA2: three operands. SHFL and
+        // stores have more.
+        0x011 | 0x023 | 0x025 | 0x027 | 0x02b | 0x031 | 0x143 | 0x188 | 0x189 | 0x1aa => true,
+        // IADD3 and IMAD, which may add a carry.
+        0x010 | 0x090 => third != NONE || modifiers & 4 != 0,
+        0x024 => modifiers & 4 != 0,
+        // LOP3.
+        0x012 | 0x092 => third != NONE,
+        // FSETP, ISETP, DSETP and UISETP.
+        kind @ (0x00b | 0x00c | 0x02a | 0x08c) => {
+            let is_extended = matches!(kind, 0x00c | 0x08c) && modifiers & 1 != 0;
+            is_extended || combines_predicates(instruction)
+        }
+        _ => false,
+    };
+    match is_long {
+        true => LONG,
+        false => SHORT,
+    }
+}
+
+/// Whether a comparison writes two predicates, or joins its result with one
+/// in another way than by `&& true`.
+fn combines_predicates(instruction: &[u8; INSTRUCTION]) -> bool {
+    const TRUE: u8 = 7;
+    let is_and = instruction[9] & 0x0c == 0;
+    let second_result = instruction[10] >> 4 & 7;
+    let operand = instruction[10] >> 7 | (instruction[11] & 3) << 1;
+    !is_and || second_result != TRUE || operand != TRUE
+}
