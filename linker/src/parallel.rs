@@ -5,8 +5,10 @@
 //! A pool of threads, as rayon has it, takes a tenth more time: a link calls for
 //! threads a few times, and each time for all of one kind of work.
 
+use std::collections::BTreeMap;
 use std::num::NonZero;
-use std::sync::{LazyLock, Mutex};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{LazyLock, Mutex, mpsc};
 use std::thread;
 
 /// How many bytes a thread has to look at before it is worth its start.
@@ -78,6 +80,50 @@ pub(crate) fn fill<'i, T: Sync, R: Send>(
     });
 }
 
+/// Hands over what `make` makes of each item, in the order of the items. While
+/// the caller takes one, threads make the next. `bytes` is how much there is to
+/// look at.
+pub(crate) fn in_order<'i, T: Sync, R: Send, E>(
+    items: &'i [T],
+    bytes: usize,
+    make: impl Fn(&'i T) -> R + Sync,
+    mut take: impl FnMut(R) -> Result<(), E>,
+) -> Result<(), E> {
+    let makers = workers(items.len(), bytes);
+    if makers == 1 {
+        return items.iter().try_for_each(|item| take(make(item)));
+    }
+    let started = AtomicUsize::new(0);
+    // So many may wait to be taken.
+    let (made, taken) = mpsc::sync_channel(makers);
+    thread::scope(|scope| {
+        for _ in 0..makers {
+            let (made, make, started) = (made.clone(), &make, &started);
+            scope.spawn(move || {
+                loop {
+                    let index = started.fetch_add(1, Ordering::Relaxed);
+                    let Some(item) = items.get(index) else { return };
+                    // Nobody takes it where one before it could not be taken.
+                    if made.send((index, make(item))).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        drop(made);
+        let mut early = BTreeMap::new();
+        let mut next = 0;
+        for (index, result) in taken {
+            early.insert(index, result);
+            while let Some(result) = early.remove(&next) {
+                take(result)?;
+                next += 1;
+            }
+        }
+        Ok(())
+    })
+}
+
 /// What both make, at the same time if `bytes`, which both look at, are many.
 pub(crate) fn both<A, B: Send>(
     bytes: usize,
@@ -109,6 +155,22 @@ mod tests {
             for bytes in [0, SHARE * 2, SHARE * 64] {
                 assert_eq!(map(&items, bytes, |item| item * 2), doubled, "{count}");
             }
+        }
+    }
+
+    #[test]
+    fn results_are_taken_in_the_order_of_the_items() {
+        let items: Vec<usize> = (0..1000).collect();
+        for bytes in [0, SHARE * 64] {
+            let mut taken = Vec::new();
+            let take = |item| -> Result<(), usize> {
+                taken.push(item);
+                Ok(())
+            };
+            assert_eq!(in_order(&items, bytes, |&item| item, take), Ok(()));
+            assert_eq!(taken, items);
+            let take = |item| if item == 500 { Err(item) } else { Ok(()) };
+            assert_eq!(in_order(&items, bytes, |&item| item, take), Err(500));
         }
     }
 

@@ -12,6 +12,9 @@ use super::{InfoRecord, Payload, SectionKind};
 /// minor and major number.
 pub(crate) const FIRST_MERCURY_VERSION: [u8; 2] = [0, 1];
 
+/// What the names of the records of a function begin with.
+const PREFIX: &str = ".nv.info.";
+
 impl<'d> Merger<'d, '_> {
     pub(super) fn merge_info(
         &mut self,
@@ -43,8 +46,11 @@ impl<'d> Merger<'d, '_> {
         {
             let text = self.merged.functions[function].text;
             // In objects of CUDA 12, those of slots are named after the section.
-            let name = self.merged.symbols[self.merged.functions[function].symbol].name;
-            let name = self.arena.name(&[".nv.info.", name]);
+            let own = self.merged.symbols[self.merged.functions[function].symbol].name;
+            let name = match section.name.strip_prefix(PREFIX) {
+                Some(name) if name == own => section.name,
+                _ => self.arena.name(&[PREFIX, own]),
+            };
             let info = self.section(name, SectionKind::Info, 0x40, 4, text);
             self.merged.functions[function].info = Some(info);
         }
@@ -75,6 +81,10 @@ impl<'d> Merger<'d, '_> {
             Some(function) => &mut self.merged.functions[function].records,
             None => &mut self.merged.records,
         };
+        match owner {
+            Some(_) => merged.reserve_exact(records.len()),
+            None => merged.reserve(records.len()),
+        }
         merged.append(&mut records);
         self.records_of_section = records;
         Ok(())

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use crate::arena::Arena;
 use crate::cubin::{InfoCode, InfoRecords, Place, SymbolType, UnifiedTable};
@@ -229,7 +229,7 @@ impl<'d, 'l> Merger<'d, 'l> {
             sections: Index::with_room(sections / 2),
             moved_sections: FxHashMap::default(),
             names: Index::with_room(sections / 2),
-            registers: FxHashMap::default(),
+            registers: FxHashMap::with_capacity_and_hasher(sections / 2, FxBuildHasher),
             prototype_ids: FxHashMap::default(),
             records_of_section: Vec::new(),
             records: FxHashSet::default(),

@@ -62,9 +62,12 @@ impl<'d> Merger<'d, '_> {
         let (mut is_named, mut has_short, mut has_long) = (false, false, false);
         let mut is_first = true;
         let relocations = current.object.relocations(section)?;
-        self.merged.sections[patched.section]
-            .relocations
-            .reserve(relocations.len());
+        let known = &mut self.merged.sections[patched.section].relocations;
+        match known.is_empty() {
+            // Those of code and constants come all at once.
+            true => known.reserve_exact(relocations.len()),
+            false => known.reserve(relocations.len()),
+        }
         for relocation in relocations {
             if current.is_discarded_data(section.info as usize, relocation.offset) {
                 continue;

@@ -45,6 +45,10 @@ pub(super) fn report(laid_out: &LaidOut<'_>, keeping: Keeping, diagnostics: &mut
             && !reserved::is_unified_table(symbol.name)
             && !reserved::is_provided_by_driver(symbol.name)
     };
+    // Nearly always that is all there is to do.
+    if !merged.symbols.enumerate().any(|(id, _)| is_missing(id)) {
+        return;
+    }
     let live = &laid_out.pruned.live;
     // The function whose code uses it first, if it is code.
     let mut users: IdVec<SymbolId, Option<Option<FunctionId>>> =

@@ -14,11 +14,25 @@ pub(super) const RELOC_ACTION: [u8; 16] =
 
 /// Attribute records.
 pub(super) fn records(records: &[InfoRecord<'_>], symbols: &SymbolNumbers) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(records.iter().map(size_of_record).sum());
-    for record in records {
-        record_into(&mut bytes, record, symbols);
-    }
+    let mut bytes = Vec::with_capacity(size_of_records(records));
+    records_into(&mut bytes, records, symbols);
     bytes
+}
+
+/// Appends attribute records.
+pub(super) fn records_into(
+    bytes: &mut Vec<u8>,
+    records: &[InfoRecord<'_>],
+    symbols: &SymbolNumbers,
+) {
+    for record in records {
+        record_into(bytes, record, symbols);
+    }
+}
+
+/// What attribute records take.
+pub(super) fn size_of_records(records: &[InfoRecord<'_>]) -> usize {
+    records.iter().map(size_of_record).sum()
 }
 
 /// What the head of a record takes.
@@ -60,15 +74,29 @@ fn record_into(bytes: &mut Vec<u8>, record: &InfoRecord<'_>, symbols: &SymbolNum
     bytes.resize(bytes.len().next_multiple_of(4), 0);
 }
 
-/// Relocation records of one form.
-pub(super) fn relocations(kept: &[Relocation], form: Form, symbols: &SymbolNumbers) -> Vec<u8> {
-    let kept = kept.iter().filter(|r| r.form == form);
-    let size = match form {
+/// What a relocation record takes.
+fn size_of_relocation(form: Form) -> usize {
+    match form {
         Form::Rel => 16,
         Form::Rela => 24,
-    };
-    let mut bytes = Vec::with_capacity(kept.clone().count() * size);
-    for relocation in kept {
+    }
+}
+
+/// What the relocation records of one form take.
+pub(super) fn size_of_relocations(kept: &[Relocation], form: Form) -> usize {
+    let count = kept.iter().filter(|r| r.form == form).count();
+    count * size_of_relocation(form)
+}
+
+/// Appends the relocation records of one form.
+pub(super) fn relocations_into(
+    bytes: &mut Vec<u8>,
+    kept: &[Relocation],
+    form: Form,
+    symbols: &SymbolNumbers,
+) {
+    let size = size_of_relocation(form);
+    for relocation in kept.iter().filter(|r| r.form == form) {
         let mut words = [[0; 8]; 3];
         let symbol = u64::from(symbols.number[relocation.symbol]);
         words[0] = relocation.offset.to_le_bytes();
@@ -76,7 +104,6 @@ pub(super) fn relocations(kept: &[Relocation], form: Form, symbols: &SymbolNumbe
         words[2] = relocation.addend.to_le_bytes();
         bytes.extend_from_slice(&words.as_flattened()[..size]);
     }
-    bytes
 }
 
 /// Records of resolved relocations.
@@ -88,7 +115,9 @@ pub(super) fn resolved(resolved: &[Relocation], symbols: &SymbolNumbers) -> Vec<
             ..relocation
         })
         .collect();
-    relocations(&records, Form::Rela, symbols)
+    let mut bytes = Vec::with_capacity(size_of_relocations(&records, Form::Rela));
+    relocations_into(&mut bytes, &records, Form::Rela, symbols);
+    bytes
 }
 
 /// `.nv.callgraph`.
@@ -155,12 +184,9 @@ pub(super) struct SymbolEntry {
 pub(super) const EXTENDED: u32 = 0xff00;
 
 /// A symbol table behind its null symbol.
-pub(super) fn symbols<'e>(
-    null_value: u64,
-    entries: impl ExactSizeIterator<Item = &'e SymbolEntry>,
-) -> Vec<u8> {
+pub(super) fn symbols(null_value: u64, entries: impl Iterator<Item = SymbolEntry>) -> Vec<u8> {
     const SIZE: usize = 24;
-    let mut bytes = Vec::with_capacity((entries.len() + 1) * SIZE);
+    let mut bytes = Vec::with_capacity((entries.size_hint().0 + 1) * SIZE);
     bytes.resize(SIZE, 0);
     bytes[8..16].copy_from_slice(&null_value.to_le_bytes());
     for entry in entries {

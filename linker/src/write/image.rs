@@ -1,6 +1,17 @@
 //! A plan becomes bytes.
+//!
+//! They are made in blocks, by several threads, while the first ones are
+//! written; the image as a whole stands nowhere in memory.
 
-use std::io::{self, Read as _, Write};
+use std::borrow::Cow;
+use std::io::{self, Write};
+use std::sync::{Mutex, PoisonError};
+
+use super::blocks::{BLOCK, Block, divide, divide_headers};
+use super::encode;
+use super::numbering::SymbolNumbers;
+use crate::merge::{Form, InfoRecord, Relocation};
+use crate::parallel;
 
 /// `e_ident` of every image: ELF64, little-endian, CUDA's ABI.
 const IDENT: [u8; 16] = [
@@ -9,7 +20,7 @@ const IDENT: [u8; 16] = [
 const ET_REL: u16 = 1;
 const ET_EXEC: u16 = 2;
 const FILE_HEADER: u64 = 64;
-const SECTION_HEADER: u64 = 64;
+pub(super) const SECTION_HEADER: u64 = 64;
 pub(super) const PROGRAM_HEADER: u64 = 56;
 /// Of more sections than this the count stands in section 0.
 pub(super) const MANY_SECTIONS: usize = 0xff00;
@@ -21,19 +32,78 @@ pub(super) enum Body<'a> {
     Bytes(Vec<u8>),
     /// These bytes of a section or an input.
     Borrowed(&'a [u8]),
+    /// Attribute records.
+    Records {
+        records: &'a [InfoRecord<'a>],
+        size: u64,
+    },
+    /// The relocations of one form.
+    Relocations {
+        kept: &'a [Relocation],
+        form: Form,
+        size: u64,
+    },
     /// Nothing in the file: a size only.
     Empty(u64),
     /// The bytes of another section, by its position in the plan.
     Shares(usize),
 }
 
-impl Body<'_> {
-    /// What stands in the file at the place of this section.
-    fn data(&self) -> Option<&[u8]> {
+impl<'a> Body<'a> {
+    /// Attribute records.
+    pub(super) fn records(records: &'a [InfoRecord<'a>]) -> Self {
+        let size = encode::size_of_records(records) as u64;
+        Self::Records { records, size }
+    }
+
+    /// The relocations of one form.
+    pub(super) fn relocations(kept: &'a [Relocation], form: Form) -> Self {
+        let size = encode::size_of_relocations(kept, form) as u64;
+        Self::Relocations { kept, form, size }
+    }
+
+    /// The size of the section, unless it is that of another one.
+    fn size(&self) -> u64 {
         match self {
-            Self::Bytes(data) => Some(data),
-            Self::Borrowed(data) => Some(data),
-            Self::Empty(_) | Self::Shares(_) => None,
+            Self::Bytes(data) => data.len() as u64,
+            Self::Borrowed(data) => data.len() as u64,
+            Self::Records { size, .. } | Self::Relocations { size, .. } | Self::Empty(size) => {
+                *size
+            }
+            Self::Shares(_) => 0,
+        }
+    }
+
+    /// Whether there is a place in the file for this section alone.
+    pub(super) fn has_place(&self) -> bool {
+        match self {
+            Self::Bytes(_)
+            | Self::Borrowed(_)
+            | Self::Records { .. }
+            | Self::Relocations { .. } => true,
+            Self::Empty(_) | Self::Shares(_) => false,
+        }
+    }
+
+    /// The bytes, if they are too many to be copied.
+    pub(super) fn large(&self) -> Option<&[u8]> {
+        match self {
+            Self::Bytes(data) if data.len() >= BLOCK => Some(data),
+            Self::Borrowed(data) if data.len() >= BLOCK => Some(data),
+            _ => None,
+        }
+    }
+
+    /// Appends what stands in the file.
+    fn append_to(&self, bytes: &mut Vec<u8>, symbols: &SymbolNumbers) {
+        match self {
+            Self::Bytes(data) => bytes.extend_from_slice(data),
+            Self::Borrowed(data) => bytes.extend_from_slice(data),
+            Self::Records { records, .. } => encode::records_into(bytes, records, symbols),
+            Self::Relocations { kept, form, .. } => {
+                encode::relocations_into(bytes, kept, *form, symbols);
+            }
+            Self::Empty(_) | Self::Shares(_) => {}
         }
     }
 }
@@ -98,14 +168,16 @@ pub(super) enum FileKind {
 #[derive(Debug)]
 pub(super) struct Plan<'a> {
     pub(super) sections: Vec<OutputSection<'a>>,
+    /// What records and relocations call symbols.
+    pub(super) symbols: SymbolNumbers,
     /// `e_flags`.
     pub(super) flags: u32,
     pub(super) kind: FileKind,
 }
 
-struct Placed {
-    offset: u64,
-    size: u64,
+pub(super) struct Placed {
+    pub(super) offset: u64,
+    pub(super) size: u64,
 }
 
 /// Writes the image from its first byte to its last.
@@ -139,45 +211,87 @@ pub(super) fn write(plan: &Plan<'_>, out: &mut dyn Write) -> io::Result<()> {
     let many = count > MANY_SECTIONS;
     bytes.extend((if many { 0 } else { count as u16 }).to_le_bytes());
     bytes.extend(1u16.to_le_bytes());
-    out.write_all(&bytes)?;
-
-    let mut written = FILE_HEADER;
-    for (section, placed) in plan.sections.iter().zip(&placed) {
-        if let Some(data) = section.body.data() {
-            zeros(out, placed.offset - written)?;
-            out.write_all(data)?;
-            written = placed.offset + placed.size;
-        }
-    }
-    zeros(out, section_table - written)?;
+    let mut blocks = vec![Block::Made(bytes)];
+    blocks.extend(divide(&plan.sections, &placed, FILE_HEADER, section_table));
     let first = section_header(0, 0, 0, 0, if many { count as u64 } else { 0 }, 0, 0, 0, 0);
-    out.write_all(&first)?;
-    for (section, placed) in plan.sections.iter().zip(&placed) {
-        out.write_all(&section_header(
-            section.name,
-            section.kind,
-            section.flags,
-            placed.offset,
-            placed.size,
-            section.link,
-            section.info,
-            section.align,
-            section.entry_size,
-        ))?;
-    }
+    blocks.push(Block::Made(first.to_vec()));
+    blocks.extend(divide_headers(plan.sections.len()));
+    let mut bytes = Vec::new();
     for [kind, flags, offset, file_size, memory_size] in segments {
-        out.write_all(&(kind as u32).to_le_bytes())?;
-        out.write_all(&(flags as u32).to_le_bytes())?;
+        bytes.extend((kind as u32).to_le_bytes());
+        bytes.extend((flags as u32).to_le_bytes());
         for field in [offset, 0, 0, file_size, memory_size, 8] {
-            out.write_all(&field.to_le_bytes())?;
+            bytes.extend(field.to_le_bytes());
         }
     }
-    Ok(())
+    blocks.push(Block::Made(bytes));
+    let image = Image {
+        plan,
+        placed: &placed,
+    };
+    image.write(&blocks, after_sections as usize, out)
 }
 
-/// Fills a gap.
-fn zeros(out: &mut dyn Write, count: u64) -> io::Result<()> {
-    io::copy(&mut io::repeat(0).take(count), out).map(|_| ())
+/// A plan, and where its sections stand.
+struct Image<'p> {
+    plan: &'p Plan<'p>,
+    placed: &'p [Placed],
+}
+
+impl Image<'_> {
+    /// Writes blocks, which are `size` bytes together.
+    fn write(&self, blocks: &[Block<'_>], size: usize, out: &mut dyn Write) -> io::Result<()> {
+        // Memory that was used is at hand; to get other takes as long as to fill it.
+        let spent = Mutex::new(Vec::new());
+        let is_spent = || spent.lock().unwrap_or_else(PoisonError::into_inner);
+        let make = |block| self.make(block, || is_spent().pop().unwrap_or_default());
+        parallel::in_order(blocks, size, make, |made| {
+            out.write_all(&made)?;
+            if let Cow::Owned(mut bytes) = made {
+                bytes.clear();
+                is_spent().push(bytes);
+            }
+            Ok(())
+        })
+    }
+
+    /// The bytes of a block, in `memory` if they have to be made.
+    fn make<'b>(&self, block: &'b Block<'_>, memory: impl Fn() -> Vec<u8>) -> Cow<'b, [u8]> {
+        match block {
+            Block::Made(bytes) => Cow::Borrowed(bytes),
+            Block::Large(bytes) => Cow::Borrowed(bytes),
+            Block::Bodies(bodies) => {
+                let mut bytes = memory();
+                for index in bodies.sections.clone() {
+                    let body = &self.plan.sections[index].body;
+                    if body.has_place() {
+                        bytes.resize((self.placed[index].offset - bodies.start) as usize, 0);
+                        body.append_to(&mut bytes, &self.plan.symbols);
+                    }
+                }
+                bytes.resize((bodies.end - bodies.start) as usize, 0);
+                Cow::Owned(bytes)
+            }
+            Block::Headers(sections) => {
+                let mut bytes = memory();
+                for index in sections.clone() {
+                    let (section, placed) = (&self.plan.sections[index], &self.placed[index]);
+                    bytes.extend(section_header(
+                        section.name,
+                        section.kind,
+                        section.flags,
+                        placed.offset,
+                        placed.size,
+                        section.link,
+                        section.info,
+                        section.align,
+                        section.entry_size,
+                    ));
+                }
+                Cow::Owned(bytes)
+            }
+        }
+    }
 }
 
 #[expect(
@@ -223,15 +337,10 @@ fn place(sections: &[OutputSection<'_>]) -> (Vec<Placed>, u64) {
             continue;
         }
         let offset = end.next_multiple_of(section.align.max(1));
-        let size = match &section.body {
-            Body::Bytes(data) => data.len() as u64,
-            Body::Borrowed(data) => data.len() as u64,
-            Body::Empty(size) => *size,
-            Body::Shares(_) => 0,
-        };
-        end = match section.body {
-            Body::Bytes(_) | Body::Borrowed(_) => offset + size,
-            Body::Empty(_) | Body::Shares(_) => offset,
+        let size = section.body.size();
+        end = match section.body.has_place() {
+            true => offset + size,
+            false => offset,
         } + section.padding;
         placed.push(Placed { offset, size });
     }

@@ -262,7 +262,7 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
                 };
                 let kept = section.target.and_then(|t| relocated.native[t].as_ref());
                 let kept = kept.map_or(&[][..], |native| &native.kept);
-                Body::Bytes(encode::relocations(kept, form, &symbols))
+                Body::relocations(kept, form)
             }
             SectionKind::ResolvedRela => {
                 link = symbol_table;
@@ -368,6 +368,7 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
     }
     Plan {
         sections: output,
+        symbols,
         flags: file_flags(finalized, driver_note),
         kind: match merged.image {
             ImageKind::Executable => FileKind::Executable(Segments {
@@ -516,7 +517,7 @@ fn mercury_section<'f>(
             output.kind = SectionType::CUDA_MERC_INFO.0;
             output.link = table;
             output.info = twin_target;
-            output.body = Body::Bytes(encode::records(records, symbols));
+            output.body = Body::records(records);
         }
         Twin::Relocations if section.kind == SectionKind::ResolvedRela => {
             let resolved = section
@@ -536,7 +537,7 @@ fn mercury_section<'f>(
             output.link = table;
             output.info = twin_target;
             output.entry_size = 24;
-            output.body = Body::Bytes(encode::relocations(kept, Form::Rela, symbols));
+            output.body = Body::relocations(kept, Form::Rela);
         }
         Twin::ReservedShared => {
             output.kind = SectionType::CUDA_SHARED_RESERVED.0;

@@ -3,6 +3,7 @@
 //! A plan lists the output sections in their order with all header fields;
 //! [`image`] turns a plan into bytes.
 
+mod blocks;
 mod encode;
 mod image;
 mod mercury;

@@ -234,7 +234,6 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
     let target = |section: &crate::merge::Section<'_>| {
         section.target.map_or(0, |target| sections.number[target])
     };
-    let entries = symbol_entries(finalized, &sections, &symbols, &names);
     let make = |&id: &SectionId| {
         let section = &merged.sections[id];
         let mut link = 0;
@@ -246,8 +245,8 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
             SectionKind::Symbols => {
                 link = sections.only(finalized, SectionKind::SymbolNames);
                 info = symbols.locals as u32 + 1;
-                let null_value = relocated.laid_out.null_value;
-                Body::Bytes(encode::symbols(null_value, entries.iter()))
+                let entries = symbol_entries(finalized, &sections, &symbols, &names);
+                Body::Bytes(encode::symbols(relocated.laid_out.null_value, entries))
             }
             SectionKind::SymbolSections => {
                 link = symbol_table;
@@ -269,7 +268,7 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
                     Some(function) => &finalized.function_records[function],
                     None => &finalized.module_records,
                 };
-                Body::Bytes(encode::records(records, &symbols))
+                Body::records(records)
             }
             SectionKind::CallGraph => {
                 link = symbol_table;
@@ -290,7 +289,7 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
                 let kept = section
                     .target
                     .map_or(&[][..], |t| &relocated.sections[t].kept);
-                Body::Bytes(encode::relocations(kept, form, &symbols))
+                Body::relocations(kept, form)
             }
             SectionKind::ResolvedRela => {
                 link = symbol_table;
@@ -348,6 +347,7 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
     let driver_note = sections.only(finalized, SectionKind::DriverNote);
     Plan {
         sections: output,
+        symbols,
         flags: file_flags(finalized, driver_note),
         kind: match merged.image {
             ImageKind::Executable => FileKind::Executable(Segments {
@@ -388,14 +388,14 @@ pub(super) fn symbol_sections(
     numbers.flat_map(u32::to_le_bytes).collect()
 }
 
-fn symbol_entries(
-    finalized: &Finalized<'_>,
-    sections: &SectionNumbers,
-    symbols: &SymbolNumbers,
-    names: &SymbolNames,
-) -> Vec<SymbolEntry> {
+fn symbol_entries<'n>(
+    finalized: &'n Finalized<'_>,
+    sections: &'n SectionNumbers,
+    symbols: &'n SymbolNumbers,
+    names: &'n SymbolNames,
+) -> impl Iterator<Item = SymbolEntry> + 'n {
     let merged = &finalized.relocated.laid_out.pruned.merged;
-    let entry = |&id: &SymbolId| {
+    let entry = move |&id: &SymbolId| {
         let symbol = &merged.symbols[id];
         let place = |section| Place::Section(sections.number[section]);
         let (place, value) = match symbol.definition {
@@ -424,5 +424,5 @@ fn symbol_entries(
             size: symbol.size,
         }
     };
-    symbols.order.iter().map(entry).collect()
+    symbols.order.iter().map(entry)
 }

@@ -118,6 +118,7 @@ fn is_written(finalized: &Finalized<'_>, section: &Section<'_>) -> bool {
 }
 
 /// The symbols that are written, in their order, and the number of each.
+#[derive(Debug)]
 pub(super) struct SymbolNumbers {
     /// Local ones, then global ones; the first has number 1.
     pub(super) order: Vec<SymbolId>,

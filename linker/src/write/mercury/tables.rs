@@ -284,10 +284,7 @@ pub(super) fn native_symbols(
                 size: 0,
             }
         });
-    encode::symbols(
-        relocated.laid_out.null_value,
-        symbols.chain(parameters).collect::<Vec<_>>().iter(),
-    )
+    encode::symbols(relocated.laid_out.null_value, symbols.chain(parameters))
 }
 
 /// `.nv.merc.symtab`: variables keep the spelling of relocatable objects.
@@ -333,10 +330,7 @@ pub(super) fn mercury_symbols(
             size: symbol.size,
         }
     });
-    encode::symbols(
-        finalized.relocated.laid_out.null_value,
-        entries.collect::<Vec<_>>().iter(),
-    )
+    encode::symbols(finalized.relocated.laid_out.null_value, entries)
 }
 
 /// `.symtab_shndx`.
