@@ -20,7 +20,8 @@ use crate::options::Options;
 use crate::relocate::Relocated;
 use crate::stacks::Stacks;
 
-pub(crate) use records::own_registers;
+use registers::Registers;
+pub(crate) use registers::own_registers;
 
 /// What was relocated, with every record the output holds.
 #[derive(Debug)]
@@ -59,12 +60,13 @@ pub(crate) fn finalize<'d>(
     let pruned = &relocated.laid_out.pruned;
     let mut function_records = records::in_output_order(pruned);
     records::assume_unknown_masks(pruned, &mut function_records);
-    registers::check_known(pruned, options.keeping, diagnostics);
+    let registers = Registers::new(pruned);
+    registers::check_known(pruned, &registers, options.keeping, diagnostics);
     if let Some(names) = options.call_graph {
         diagnostics.push(dump::table(pruned, names));
     }
-    registers::check(pruned, options.call_graph, diagnostics);
-    let module_records = records::module(pruned, arena, stacks);
+    registers::check(pruned, &registers, options.call_graph, diagnostics);
+    let module_records = records::module(pruned, arena, stacks, &registers);
     let own_codes = inherit::own_codes(pruned, &function_records);
     records::propagate(pruned, stacks, &mut function_records);
     externs::distribute(pruned, arena, &mut function_records);

@@ -3,23 +3,27 @@
 use crate::arena::Arena;
 use crate::cubin::{Format, InfoCode};
 use crate::id::{FunctionId, IdVec, SymbolId};
-use crate::merge::{InfoRecord, Payload};
+use crate::merge::{Function, InfoRecord, Payload};
+use crate::parallel;
 use crate::prune::Pruned;
 use crate::stacks::Stacks;
 
 use super::inherit;
+use super::registers::Registers;
 
 /// The stack size that says that there is no bound.
 const UNBOUNDED: u32 = u32::MAX;
 
 /// Each function's records, last input first.
 pub(super) fn in_output_order<'d>(pruned: &Pruned<'d>) -> IdVec<FunctionId, Vec<InfoRecord<'d>>> {
-    let mut records = IdVec::new();
-    for function in pruned.merged.functions.iter() {
-        records.push(function.records.iter().rev().copied().collect());
-    }
-    records
+    let functions = pruned.merged.functions.rows();
+    let copy = |function: &Function<'d>| function.records.iter().rev().copied().collect();
+    let records = parallel::map(functions, functions.len() * USUAL, copy);
+    records.into_iter().collect()
 }
+
+/// About how many bytes have to be looked at for a function.
+const USUAL: usize = 512;
 
 /// Where some functions say which sparse matrix instructions they have, those
 /// that say nothing may have any (case `alias`; so have objects of older
@@ -53,22 +57,14 @@ pub(super) fn assume_unknown_masks(
     }
 }
 
-/// Register counts of the functions themselves.
-pub(crate) fn own_registers(pruned: &Pruned<'_>) -> IdVec<FunctionId, u32> {
-    pruned.merged.figures(InfoCode::REGCOUNT)
-}
-
 /// The module's records: those of the inputs, last input first, with the
 /// registers of kernels raised to what they call; then the stack sizes.
 pub(super) fn module<'d>(
     pruned: &Pruned<'d>,
     arena: &'d Arena,
     stacks: &Stacks,
+    registers: &Registers,
 ) -> Vec<InfoRecord<'d>> {
-    let own = own_registers(pruned);
-    let registers = pruned
-        .graph
-        .over_callees(|f| own[f], |sum: &mut u32, own| *sum = (*sum).max(*own));
     let mut records = Vec::with_capacity(pruned.merged.records.len());
     for &(mut record) in pruned.merged.records.iter().rev() {
         let subject = record.subject();
@@ -80,7 +76,7 @@ pub(super) fn module<'d>(
             && let Some(function) = pruned.merged.symbols[symbol].function
             && pruned.merged.functions[function].is_entry
         {
-            record.payload = number(arena, symbol, registers[function]);
+            record.payload = number(arena, symbol, registers.most[function]);
         }
         records.push(record);
     }

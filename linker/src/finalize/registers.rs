@@ -18,23 +18,47 @@ pub(super) struct Raise {
     pub(super) count: u32,
 }
 
+/// How many registers functions need.
+#[derive(Debug)]
+pub(super) struct Registers {
+    /// What each needs itself, if it is known.
+    own: IdVec<FunctionId, Option<u32>>,
+    /// What each needs with all that it reaches.
+    pub(super) most: IdVec<FunctionId, u32>,
+}
+
+impl Registers {
+    pub(super) fn new(pruned: &Pruned<'_>) -> Self {
+        let own = pruned.merged.known_figures(InfoCode::REGCOUNT);
+        let most = |sum: &mut u32, more: &u32| *sum = (*sum).max(*more);
+        let most = pruned.graph.over_callees(|f| own[f].unwrap_or(0), most);
+        Self { own, most }
+    }
+
+    fn own(&self, function: FunctionId) -> u32 {
+        self.own[function].unwrap_or(0)
+    }
+}
+
+/// Register counts of the functions themselves.
+pub(crate) fn own_registers(pruned: &Pruned<'_>) -> IdVec<FunctionId, u32> {
+    pruned.merged.figures(InfoCode::REGCOUNT)
+}
+
 /// Checks that it is known how many registers each function needs. Before
 /// sm_90 nvlink takes what is unknown for none.
-pub(super) fn check_known(pruned: &Pruned<'_>, keeping: Keeping, diagnostics: &mut Diagnostics) {
+pub(super) fn check_known(
+    pruned: &Pruned<'_>,
+    registers: &Registers,
+    keeping: Keeping,
+    diagnostics: &mut Diagnostics,
+) {
     if keeping == Keeping::AsNvlink && !pruned.merged.target.is_hopper_or_newer() {
         return;
     }
-    let mut known = IdVec::filled(&pruned.merged.functions, false);
-    for record in &pruned.merged.records {
-        if record.code == InfoCode::REGCOUNT
-            && let Some((symbol, _)) = record.symbol_number()
-            && let Some(function) = pruned.merged.symbols[symbol].function
-        {
-            known[function] = true;
-        }
-    }
+    let is_known = |id: FunctionId| registers.own[id].is_some();
     let unknown = pruned.merged.functions.enumerate().find(|(id, function)| {
-        function.text.is_some() && !function.is_stub && pruned.live.functions[*id] && !known[*id]
+        function.text.is_some() && !function.is_stub && pruned.live.functions[*id] && !is_known(*id)
     });
     if let Some((_, function)) = unknown {
         let symbol = &pruned.merged.symbols[function.symbol];
@@ -47,16 +71,18 @@ pub(super) fn check_known(pruned: &Pruned<'_>, keeping: Keeping, diagnostics: &m
 
 /// Checks that no kernel needs more than it was compiled for, and says, if
 /// asked, where each kernel's count comes from.
-pub(super) fn check(pruned: &Pruned<'_>, listed: Option<Names>, diagnostics: &mut Diagnostics) {
-    let own = super::own_registers(pruned);
-    let most = pruned
-        .graph
-        .over_callees(|f| own[f], |sum: &mut u32, own| *sum = (*sum).max(*own));
+pub(super) fn check(
+    pruned: &Pruned<'_>,
+    registers: &Registers,
+    listed: Option<Names>,
+    diagnostics: &mut Diagnostics,
+) {
+    let most = &registers.most;
     let is_exceeded = |entry| limit(pruned, entry).is_some_and(|limit| most[entry] > limit);
     if listed.is_none() && !pruned.entries().any(is_exceeded) {
         return;
     }
-    for raise in raises(pruned, &own) {
+    for raise in raises(pruned, registers) {
         if let Some(limit) = limit(pruned, raise.entry)
             && raise.count > limit
         {
@@ -88,7 +114,7 @@ fn limit(pruned: &Pruned<'_>, entry: FunctionId) -> Option<u32> {
 
 /// Each step by which a kernel comes to its count: functions in the order of
 /// their code, and for each the kernels that reach it, last created first.
-fn raises(pruned: &Pruned<'_>, own: &IdVec<FunctionId, u32>) -> Vec<Raise> {
+fn raises(pruned: &Pruned<'_>, registers: &Registers) -> Vec<Raise> {
     let functions = &pruned.merged.functions;
     let mut entries: Vec<(FunctionId, u32, Vec<bool>)> = Vec::new();
     for entry in pruned.entries() {
@@ -96,7 +122,7 @@ fn raises(pruned: &Pruned<'_>, own: &IdVec<FunctionId, u32>) -> Vec<Raise> {
         for function in pruned.graph.reached_from(entry) {
             reached[function.index()] = true;
         }
-        entries.push((entry, own[entry], reached));
+        entries.push((entry, registers.own(entry), reached));
     }
     entries.reverse();
     let mut callees: Vec<FunctionId> = functions
@@ -107,9 +133,10 @@ fn raises(pruned: &Pruned<'_>, own: &IdVec<FunctionId, u32>) -> Vec<Raise> {
     callees.sort_by_key(|&id| functions[id].text);
     let mut raises = Vec::new();
     for function in callees {
+        let own = registers.own(function);
         for (entry, count, reached) in &mut entries {
-            if reached[function.index()] && own[function] > *count {
-                *count = own[function];
+            if reached[function.index()] && own > *count {
+                *count = own;
                 raises.push(Raise {
                     function,
                     entry: *entry,

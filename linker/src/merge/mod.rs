@@ -544,15 +544,21 @@ impl<'d> Merged<'d> {
         }
     }
 
-    /// A figure that the module records give per function.
+    /// A figure that the module records give per function; 0 where they do not.
     pub(crate) fn figures(&self, code: InfoCode) -> IdVec<FunctionId, u32> {
-        let mut figures = IdVec::filled(&self.functions, 0);
+        let figures = self.known_figures(code);
+        figures.iter().map(|figure| figure.unwrap_or(0)).collect()
+    }
+
+    /// A figure that the module records give for some functions.
+    pub(crate) fn known_figures(&self, code: InfoCode) -> IdVec<FunctionId, Option<u32>> {
+        let mut figures = IdVec::filled(&self.functions, None);
         for record in &self.records {
             if record.code == code
                 && let Some((symbol, figure)) = record.symbol_number()
                 && let Some(function) = self.symbols[symbol].function
             {
-                figures[function] = figure;
+                figures[function] = Some(figure);
             }
         }
         figures

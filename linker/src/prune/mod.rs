@@ -150,7 +150,8 @@ fn left_without_place(merged: &Merged<'_>) -> Vec<SymbolId> {
     let symbols = merged.symbols.enumerate();
     let is_left = |symbol: &Symbol<'_>| match symbol.definition {
         Definition::Section(section) => {
-            symbol.kind != SymbolType::SECTION && lost_its_content(&merged.sections[section])
+            let is_name = !matches!(symbol.kind, SymbolType::SECTION | SymbolType::FUNC);
+            is_name && lost_its_content(&merged.sections[section])
         }
         _ => false,
     };
@@ -262,7 +263,7 @@ pub(crate) fn loses_code_to_alias(pruned: &Pruned<'_>) -> bool {
             })
     };
     let lost: FxHashSet<SectionId> = code(false).collect();
-    code(true).any(|text| lost.contains(&text))
+    !lost.is_empty() && code(true).any(|text| lost.contains(&text))
 }
 
 impl<'d> Pruned<'d> {

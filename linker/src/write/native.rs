@@ -28,6 +28,9 @@ const LOADS: &[Load] = &[
     },
 ];
 
+/// How many classes of sections there are.
+const CLASSES: usize = 8;
+
 /// Where a section stands: classes in this order, creation order inside one.
 pub(super) fn class(kind: SectionKind) -> u8 {
     match kind {
@@ -140,8 +143,11 @@ pub(super) struct SectionNumbers {
 impl SectionNumbers {
     pub(super) fn new(finalized: &Finalized<'_>, presence: &Presence) -> Self {
         let sections = &finalized.relocated.laid_out.pruned.merged.sections;
-        let mut order = presence.sections.clone();
-        order.sort_by_key(|&id| class(sections[id].kind));
+        let mut classes: [Vec<SectionId>; CLASSES] = Default::default();
+        for &id in &presence.sections {
+            classes[usize::from(class(sections[id].kind))].push(id);
+        }
+        let order = classes.concat();
         let mut number = IdVec::filled(sections, 0);
         for (index, &id) in order.iter().enumerate() {
             number[id] = index as u32 + 1;
@@ -228,7 +234,7 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
     let bytes = merged.symbols.len() * USUAL;
     let (names, numbers) = parallel::both(bytes, || symbol_names(finalized), numbers);
     let (sections, symbols, section_names) = numbers;
-    let registers = own_registers(pruned);
+    let registers = (!merged.target.is_hopper_or_newer()).then(|| own_registers(pruned));
     let symbol_table = sections.only(finalized, SectionKind::Symbols);
     let signature = |p| merged.prototypes[p].map_or(0, |text| names.table.offset(text));
     let target = |section: &crate::merge::Section<'_>| {
@@ -308,7 +314,7 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
                 link = symbol_table;
                 if let Some(function) = section.function {
                     info = symbols.of_function(finalized, function);
-                    if !merged.target.is_hopper_or_newer() {
+                    if let Some(registers) = &registers {
                         info |= registers[function] << 24;
                     }
                 }
