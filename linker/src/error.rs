@@ -1,6 +1,7 @@
 //! What can go wrong while bytes are read, and where.
 
 use std::fmt;
+use std::ops::Deref;
 
 /// A place inside one input: as much of it as is known.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -31,64 +32,76 @@ impl fmt::Display for Location {
     }
 }
 
-/// Bytes that are not what their format promises.
+/// Bytes that are not what their format promises. It is a pointer: readers give
+/// millions of results that may be one, and hardly ever are.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{location}: {problem}")]
-pub struct ParseError {
+#[error("{}: {}", .0.location, .0.problem)]
+pub struct ParseError(Box<Damage>);
+
+/// What a [`ParseError`] tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Damage {
     /// Where the bytes stand.
-    pub location: Box<Location>,
+    pub location: Location,
     /// What is wrong with them.
     pub problem: Problem,
     /// How nvlink puts it, if it notices.
     pub nvlink: Option<&'static str>,
 }
 
+impl Deref for ParseError {
+    type Target = Damage;
+
+    fn deref(&self) -> &Damage {
+        &self.0
+    }
+}
+
 impl ParseError {
     /// A problem with nothing known of its place; callers add what they know.
     pub fn new(problem: Problem) -> Self {
-        Self {
-            location: Box::default(),
+        Self(Box::new(Damage {
+            location: Location::default(),
             problem,
             nvlink: None,
-        }
+        }))
     }
 
     /// Adds the words of nvlink.
     #[must_use]
     pub fn as_nvlink(mut self, words: &'static str) -> Self {
-        self.nvlink = Some(words);
+        self.0.nvlink = Some(words);
         self
     }
 
     /// Names the input, unless a deeper caller did.
     #[must_use]
     pub fn in_input(mut self, input: &str) -> Self {
-        self.location.input.get_or_insert_with(|| input.to_owned());
+        let location = &mut self.0.location;
+        location.input.get_or_insert_with(|| input.to_owned());
         self
     }
 
     /// Names the section, unless a deeper caller did.
     #[must_use]
     pub fn in_section(mut self, section: &str) -> Self {
-        self.location
-            .section
-            .get_or_insert_with(|| section.to_owned());
+        let location = &mut self.0.location;
+        location.section.get_or_insert_with(|| section.to_owned());
         self
     }
 
     /// Names the symbol, unless a deeper caller did.
     #[must_use]
     pub fn of_symbol(mut self, symbol: &str) -> Self {
-        self.location
-            .symbol
-            .get_or_insert_with(|| symbol.to_owned());
+        let location = &mut self.0.location;
+        location.symbol.get_or_insert_with(|| symbol.to_owned());
         self
     }
 
     /// Gives the offset, unless a deeper caller did.
     #[must_use]
     pub fn at(mut self, offset: u64) -> Self {
-        self.location.offset.get_or_insert(offset);
+        self.0.location.offset.get_or_insert(offset);
         self
     }
 }

@@ -28,7 +28,7 @@ pub(super) struct Wanted {
 
 impl From<ParseError> for Failure {
     fn from(error: ParseError) -> Self {
-        let location = *error.location;
+        let location = error.location.clone();
         Self {
             message: error.problem.to_string(),
             section: location.section,

@@ -354,6 +354,8 @@ const NAMES_FIELD: u64 = 62;
 /// a few megabytes without NULs would take hours. Real tables share little.
 struct Names<'d> {
     strings: StringTable<'d>,
+    /// The whole table, if it is text; then so are all names.
+    text: Option<&'d str>,
     left: u64,
 }
 
@@ -365,6 +367,7 @@ impl<'d> Names<'d> {
         let size = table.len() as u64;
         Self {
             strings: StringTable::new(table, 0, size),
+            text: std::str::from_utf8(table).ok(),
             left: size * Self::SHARING,
         }
     }
@@ -375,7 +378,12 @@ impl<'d> Names<'d> {
             .left
             .checked_sub(bytes.len() as u64)
             .ok_or("overlaps too many other names")?;
-        std::str::from_utf8(bytes).map_err(|_| "is not a string")
+        let start = offset as usize;
+        let name = match self.text {
+            Some(text) => text.get(start..start + bytes.len()),
+            None => std::str::from_utf8(bytes).ok(),
+        };
+        name.ok_or("is not a string")
     }
 }
 

@@ -199,9 +199,10 @@ impl<'d, 'l> Merger<'d, 'l> {
                 // Room that nobody uses costs nothing, and rows that move do.
                 sections: IdVec::with_room(sections),
                 symbols: IdVec::with_room(sections + symbols),
-                locals: Vec::new(),
+                locals: Vec::with_capacity(sections),
                 globals: Vec::new(),
-                functions: IdVec::new(),
+                // About that many sections belong to each.
+                functions: IdVec::with_room(sections / 2),
                 prototypes: IdVec::new(),
                 records: Vec::new(),
                 described: Vec::new(),

@@ -55,6 +55,7 @@ fn size_of_payload(payload: &Payload<'_>) -> usize {
 
 fn record_into(bytes: &mut Vec<u8>, record: &InfoRecord<'_>, symbols: &SymbolNumbers) {
     let number = |symbol: &SymbolId| symbols.number[*symbol].to_le_bytes();
+    let end = bytes.len() + size_of_record(record);
     let size = size_of_payload(&record.payload) as u16;
     let [low, high] = match record.payload {
         Payload::Head(value) => value,
@@ -71,7 +72,7 @@ fn record_into(bytes: &mut Vec<u8>, record: &InfoRecord<'_>, symbols: &SymbolNum
         Payload::Symbols(list) => bytes.extend(list.iter().flat_map(number)),
     }
     debug_assert_eq!(record.format, Format::Sized);
-    bytes.resize(bytes.len().next_multiple_of(4), 0);
+    bytes.resize(end, 0);
 }
 
 /// What a relocation record takes.
@@ -212,4 +213,36 @@ pub(super) fn tool_note(finalized: &Finalized<'_>, own: &[u8]) -> Vec<u8> {
         bytes.extend_from_slice(tool);
     }
     bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cubin::InfoCode;
+    use crate::id::IdVec;
+
+    #[test]
+    fn records_are_the_same_wherever_they_stand() {
+        let symbols = SymbolNumbers {
+            order: Vec::new(),
+            locals: 0,
+            number: IdVec::new(),
+        };
+        let record = |format, payload| InfoRecord {
+            format,
+            code: InfoCode::EXTERNS,
+            payload,
+        };
+        let list = [
+            record(Format::Sized, Payload::Bytes(b"12345")),
+            record(Format::Half, Payload::Head([1, 2])),
+        ];
+        let expected = records(&list, &symbols);
+        assert_eq!(expected.len(), size_of_records(&list));
+        for before in 0..4 {
+            let mut bytes = vec![7; before];
+            records_into(&mut bytes, &list, &symbols);
+            assert_eq!(bytes[before..], expected);
+        }
+    }
 }

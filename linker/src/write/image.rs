@@ -267,6 +267,8 @@ impl Image<'_> {
                     if body.has_place() {
                         bytes.resize((self.placed[index].offset - bodies.start) as usize, 0);
                         body.append_to(&mut bytes, &self.plan.symbols);
+                        let behind = self.placed[index].offset + self.placed[index].size;
+                        debug_assert_eq!(bytes.len() as u64, behind - bodies.start);
                     }
                 }
                 bytes.resize((bodies.end - bodies.start) as usize, 0);
