@@ -45,24 +45,21 @@ pub(super) fn list(
         && !(common.is_empty() && dynamic.is_empty())
     {
         common.iter().for_each(|&symbol| put(symbol, module));
-        let start = views.iter().filter(|(_, view)| view.dynamic);
-        let start = start.map(|(_, view)| view.size).max().unwrap_or(0);
         // On sm_90 what the system reserves counts only behind other variables.
         let reserved_before = match common.is_empty() && !pruned.merged.target.has_mercury() {
             true => 0,
             false => reserved,
         };
-        let place = match lists_dynamic {
-            true => Some(at(module, start, reserved_before)),
-            // A record of relocations knows no start that all kernels have;
-            // on sm_90 it is one before what is reserved (case
-            // `preserve_shared`).
-            false => Some(at(module, u64::MAX, reserved_before))
-                .filter(|place| place.value != u64::MAX && !pruned.merged.target.has_mercury()),
-        };
-        listed.extend(place.iter().flat_map(|&place| {
-            let dynamic = dynamic.iter();
-            dynamic.map(move |&symbol| (symbol, place))
+        listed.extend(dynamic.iter().filter_map(|symbol| {
+            let place = match lists_dynamic {
+                true => Some(at(module, layout.offset[symbol], reserved_before)),
+                // A record of relocations knows no start that all kernels have;
+                // on sm_90 it is one before what is reserved (case
+                // `preserve_shared`).
+                false => Some(at(module, u64::MAX, reserved_before))
+                    .filter(|place| place.value != u64::MAX && !is_mercury),
+            };
+            Some((*symbol, place?))
         }));
         let ends = common.iter();
         let end = ends.map(|symbol| layout.offset[symbol] + symbols[*symbol].size);

@@ -14,7 +14,7 @@ use crate::options::{DebugLevel, EarlyAddresses, UndefinedGlobals};
 use crate::prune::Pruned;
 
 use super::listed::module_section;
-use super::shared::{DYNAMIC_ALIGN, Listed, SharedLayout};
+use super::shared::{DYNAMIC_ALIGN, Groups, Listed, SharedLayout};
 
 /// What nvlink calls the start of dynamic shared memory in one kernel.
 const INSTANCE: &str = "externsharedinstance";
@@ -129,8 +129,10 @@ fn fill_dynamic<'d>(
         .map(|(id, _)| id)
         .collect();
     let first = pruned.merged.first_shared();
-    let mut users = Vec::new();
-    for kernel in kernels {
+    let mut groups = Groups::new(kernels.len());
+    let mut users: Vec<(usize, SectionId)> = Vec::new();
+    let mut first_user: FxHashMap<SymbolId, usize> = FxHashMap::default();
+    for (index, kernel) in kernels.into_iter().enumerate() {
         let Some(code) = pruned.merged.functions[kernel].text else {
             continue;
         };
@@ -154,7 +156,12 @@ fn fill_dynamic<'d>(
         content.align = content.align.max(DYNAMIC_ALIGN);
         content.size = content.size.max(first).next_multiple_of(DYNAMIC_ALIGN);
         let Some(instance) = instance else {
-            users.push(shared);
+            users.push((index, shared));
+            let relocations = pruned.merged.sections[code].relocations.iter();
+            for used in relocations.filter(|r| dynamic.contains(&r.symbol)) {
+                let first = *first_user.entry(used.symbol).or_insert(index);
+                groups.join([first, index].into_iter());
+            }
             continue;
         };
         pruned.merged.symbols[instance].value = content.size;
@@ -167,13 +174,18 @@ fn fill_dynamic<'d>(
         }
     }
     let sections = &mut pruned.merged.sections;
-    let start = users.iter().map(|&shared| sections[shared].content.size);
-    let start = start.max().unwrap_or(0);
-    for shared in users {
-        sections[shared].content.size = start;
+    let mut start: FxHashMap<usize, u64> = FxHashMap::default();
+    for &(kernel, shared) in &users {
+        let start = start.entry(groups.of(kernel)).or_default();
+        *start = (*start).max(sections[shared].content.size);
+    }
+    for &(kernel, shared) in &users {
+        sections[shared].content.size = start[&groups.of(kernel)];
     }
     if let Some(module) = module {
         for &symbol in &dynamic {
+            let user = first_user.get(&symbol);
+            let start = user.map_or(0, |&user| start[&groups.of(user)]);
             layout.offset.insert(symbol, start);
             layout.listed.insert(symbol, listed(module, start));
         }

@@ -462,57 +462,76 @@ fn place_dynamic(
     seen_by: &Visibility,
     layout: &mut SharedLayout,
 ) {
-    let mut group: Vec<usize> = (0..kernels.len()).collect();
-    fn root(group: &mut [usize], mut kernel: usize) -> usize {
-        while group[kernel] != kernel {
-            group[kernel] = group[group[kernel]];
-            kernel = group[kernel];
-        }
-        kernel
-    }
-    let users: Vec<FunctionId> = dynamic
-        .iter()
-        .filter_map(|s| uses.get(s))
-        .flatten()
-        .copied()
-        .collect();
-    for &function in &users {
-        let seers = seen_by.kernels(&[function]);
-        let mut seers = seers.iter();
-        if let Some(first) = seers.next() {
-            for other in seers {
-                let (a, b) = (root(&mut group, first), root(&mut group, other));
-                group[b] = a;
+    // As a symbol it has one value (case `debug_dynamic`).
+    let is_symbol = pruned.merged.listed_shared == ListedShared::All;
+    let mut groups = Groups::new(kernels.len());
+    let users = |symbol| uses.get(symbol).map_or(&[][..], Vec::as_slice);
+    for symbol in dynamic {
+        match is_symbol {
+            true => groups.join(seen_by.kernels(users(symbol)).iter()),
+            false => {
+                let users = users(symbol).iter();
+                users.for_each(|&user| groups.join(seen_by.kernels(&[user]).iter()));
             }
         }
     }
     let first = pruned.merged.first_shared();
-    // As a symbol it has one value (case `debug_shared`).
-    let lists_shared = pruned.merged.listed_shared == ListedShared::All;
-    let place = |group: &mut [usize], kernel| match lists_shared {
-        true => 0,
-        false => root(group, kernel),
-    };
     let mut start: FxHashMap<usize, u64> = FxHashMap::default();
     for (index, view) in views.iter_mut().enumerate() {
         if view.dynamic {
             view.size = view.size.max(first).next_multiple_of(DYNAMIC_ALIGN);
-            let shared = start.entry(place(&mut group, index)).or_default();
+            let shared = start.entry(groups.of(index)).or_default();
             *shared = (*shared).max(view.size);
             raise_alignment(pruned, kernels[index], DYNAMIC_ALIGN);
         }
     }
     for (index, view) in views.iter_mut().enumerate() {
         if view.dynamic {
-            view.size = start[&place(&mut group, index)];
+            view.size = start[&groups.of(index)];
         }
     }
-    for &function in &users {
-        if let Some(first) = seen_by.kernels(&[function]).iter().next() {
-            layout.dynamic.insert(function, views[first].size);
-        } else if lists_shared {
-            let value = start.values().copied().next().unwrap_or(0);
-            layout.dynamic.insert(function, value);
+    for symbol in dynamic {
+        let start = |users: &[FunctionId]| {
+            let kernel = seen_by.kernels(users).iter().next();
+            kernel.map(|kernel| views[kernel].size)
+        };
+        for &function in users(symbol) {
+            if let Some(start) = start(&[function]) {
+                layout.dynamic.insert(function, start);
+            }
+        }
+        if is_symbol {
+            let start = start(users(symbol)).unwrap_or(0);
+            layout.offset.insert(*symbol, start);
+        }
+    }
+}
+
+/// Kernels that agree on a start.
+pub(super) struct Groups(Vec<usize>);
+
+impl Groups {
+    pub(super) fn new(members: usize) -> Self {
+        Self((0..members).collect())
+    }
+
+    /// What stands for the group of a member.
+    pub(super) fn of(&mut self, mut member: usize) -> usize {
+        while self.0[member] != member {
+            self.0[member] = self.0[self.0[member]];
+            member = self.0[member];
+        }
+        member
+    }
+
+    /// Makes one group of theirs.
+    pub(super) fn join(&mut self, mut members: impl Iterator<Item = usize>) {
+        let Some(first) = members.next() else {
+            return;
+        };
+        for other in members {
+            let (first, other) = (self.of(first), self.of(other));
+            self.0[other] = first;
         }
     }
 }

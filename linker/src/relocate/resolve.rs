@@ -72,7 +72,9 @@ impl<'a, 'd> Resolver<'a, 'd> {
         if merged.resolved_relocations == ResolvedRelocations::Dropped {
             return false;
         }
+        let is_for_debuggers = merged.target.has_mercury() && self.is_debug;
         match merged.symbols[relocation.symbol].definition {
+            Definition::Shared(_) if is_for_debuggers => false,
             // Where it starts is a matter of each kernel, if not for debuggers
             // (case `preserve_unreached`).
             Definition::Shared(SharedHome::Dynamic) => {
@@ -84,7 +86,7 @@ impl<'a, 'd> Resolver<'a, 'd> {
                     .is_some_and(|f| shared.dynamic.contains_key(&f));
                 (is_named || !self.is_executable()) && (has_one_start || !is_reached)
             }
-            Definition::Shared(_) => !merged.target.has_mercury() || !self.is_debug,
+            Definition::Shared(_) => true,
             Definition::Section(section) => {
                 !merged.target.has_mercury() && !merged.sections[section].is_moved
             }
@@ -170,10 +172,11 @@ impl<'a, 'd> Resolver<'a, 'd> {
             return None;
         }
         match symbol.definition {
-            Definition::Shared(SharedHome::Dynamic) if self.is_executable() => {
+            Definition::Shared(SharedHome::Dynamic) if self.is_executable() && !self.is_debug => {
                 let start = self.function.and_then(|f| shared.dynamic.get(&f));
+                // No kernel may reach the function.
+                let start = start.or_else(|| shared.offset.get(&relocation.symbol));
                 Some(Target {
-                    // No kernel reaches the function.
                     value: start.copied().unwrap_or(u64::MAX),
                     bank: Some(SHARED_BANK),
                 })
@@ -181,7 +184,8 @@ impl<'a, 'd> Resolver<'a, 'd> {
             Definition::Shared(_) => {
                 let offset = shared.offset.get(&relocation.symbol).copied();
                 Some(Target {
-                    // No code uses it, only debug information (case `debug_unused`).
+                    // No code uses it, only debug information (case `debug_unused`),
+                    // or no start holds for all kernels (case `debug_shared`).
                     value: offset.unwrap_or(u64::MAX),
                     bank: Some(SHARED_BANK),
                 })
