@@ -17,6 +17,7 @@
 
 mod flow;
 pub(super) mod instruction;
+mod order;
 mod pressure;
 mod registers;
 mod waits;
@@ -167,16 +168,14 @@ impl<'c> Numbering<'c> {
         let spans = flow.spans(self.events);
         let schedule = Schedule::new(self.code, self.events, flow);
         let mut are = Holders::default();
-        flow.walk(self.events, |index, before, own| {
+        flow.walk_in_order(self.events, |index, before, own| {
             let instruction = &self.code[index * INSTRUCTION..][..INSTRUCTION];
-            let waits = instruction::releases(instruction);
+            let waits = schedule.frees(index, before, flow.ends_block(index));
             if index == 0 || flow.ends_block(index - 1) {
-                let boards = before
-                    .all()
-                    .filter_map(|event| Some((event, self.board(event)?)));
-                are.enter(boards);
+                let boards = before.all();
+                are = Holders::of(boards.filter_map(|event| Some((event, self.board(event)?))));
             }
-            are.release(index, before, &schedule);
+            are.release(index, waits, before, &schedule);
             let mut held = before.clone();
             held.wait(waits);
             let spans = spans.get(index).into_iter().flat_map(Bits::iter);
@@ -212,7 +211,7 @@ impl<'c> Numbering<'c> {
                     _ if self.named >> old & 1 == 1 => old,
                     _ => kept
                         .filter(|_| self.compiler == Compiler::Cuda13)
-                        .or_else(|| self.predicted(event, &Holders::from(&held), &are, &schedule))
+                        .or_else(|| self.predicted(event, &self.chosen(&held), &are, &schedule))
                         .or(kept)
                         .or_else(|| self.explained(event, instruction, &held_around))
                         .or_else(|| self.guessed(event, instruction, &held_around))?,
@@ -226,6 +225,12 @@ impl<'c> Numbering<'c> {
         })?;
         let boards = self.new.into_iter();
         Some(boards.map(|board| board.unwrap_or(NO_BOARD)).collect())
+    }
+
+    /// Who holds the compiler's scoreboards, of those that have chosen.
+    fn chosen(&self, held: &Held) -> Holders {
+        let boards = (0..BOARDS).flat_map(|board| held.events(board).map(move |e| (e, board)));
+        Holders::of(boards.filter(|&(event, _)| self.new[event].is_some()))
     }
 
     /// What an event takes, if the compiler's choice is known to follow.

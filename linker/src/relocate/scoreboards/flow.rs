@@ -5,6 +5,7 @@ use crate::merge::TableBranch;
 
 use super::Event;
 use super::instruction::{BOARDS, INSTRUCTION, Next, is_branch, next, releases};
+use super::order::reverse_postorder;
 
 /// The events that hold each scoreboard.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -93,10 +94,10 @@ impl Flow {
         let mut successors = Vec::with_capacity(nexts.len());
         for (at, next) in nexts.iter().enumerate() {
             successors.push(match next {
-                Next::Through | Next::MaybeEnd => vec![at + 1],
+                Next::Through | Next::Meeting | Next::MaybeEnd => vec![at + 1],
                 Next::End => Vec::new(),
                 Next::To(target) => vec![index(*target)?],
-                Next::Either(target) | Next::Call(target) => vec![index(*target)?, at + 1],
+                Next::Either(target) | Next::Call(target) => vec![at + 1, index(*target)?],
                 Next::Collective(target) => {
                     collective = Some(index(*target)?);
                     vec![at + 1]
@@ -112,7 +113,7 @@ impl Flow {
         for (at, (next, successors)) in nexts.iter().zip(&successors).enumerate() {
             let ends_block = matches!(
                 next,
-                Next::MaybeEnd | Next::Collective(_) | Next::EndCollective
+                Next::Meeting | Next::MaybeEnd | Next::Collective(_) | Next::EndCollective
             );
             if ends_block || successors[..] != [at + 1] {
                 starts[at + 1] = true;
@@ -281,14 +282,46 @@ impl Flow {
         events: &[Event],
         mut visit: impl FnMut(usize, &Held, std::ops::Range<usize>) -> Option<()>,
     ) -> Option<()> {
-        let mut held = None;
-        for at in 0..self.waits.len() {
-            if self.starts[at] {
-                held = self.entries[at].clone();
-            }
-            if let Some(held) = &mut held {
-                visit(at, held, self.own(at))?;
-                self.step(at, held, events);
+        let mut starts = self.block_starts();
+        starts.try_for_each(|start| self.walk_block(start, events, &mut visit))
+    }
+
+    /// The same, but for blocks in the order in which scoreboards are chosen.
+    pub(super) fn walk_in_order(
+        &self,
+        events: &[Event],
+        mut visit: impl FnMut(usize, &Held, std::ops::Range<usize>) -> Option<()>,
+    ) -> Option<()> {
+        let starts: Vec<usize> = self.block_starts().collect();
+        let followers = |block: usize| {
+            let end = starts.get(block + 1).copied().unwrap_or(self.waits.len());
+            let leaders = self.successors[end - 1].iter();
+            let blocks = leaders.filter_map(|leader| starts.binary_search(leader).ok());
+            blocks.collect()
+        };
+        let followers: Vec<Vec<usize>> = (0..starts.len()).map(followers).collect();
+        let mut order = reverse_postorder(&followers).into_iter();
+        order.try_for_each(|block| self.walk_block(starts[block], events, &mut visit))
+    }
+
+    fn block_starts(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.waits.len()).filter(|&at| self.starts[at])
+    }
+
+    fn walk_block(
+        &self,
+        start: usize,
+        events: &[Event],
+        visit: &mut impl FnMut(usize, &Held, std::ops::Range<usize>) -> Option<()>,
+    ) -> Option<()> {
+        let Some(mut held) = self.entries[start].clone() else {
+            return Some(());
+        };
+        for at in start..self.waits.len() {
+            visit(at, &held, self.own(at))?;
+            self.step(at, &mut held, events);
+            if self.starts[at + 1] {
+                break;
             }
         }
         Some(())

@@ -246,6 +246,8 @@ fn starts_collective(instruction: &[u8]) -> bool {
 pub(in crate::relocate) enum Next {
     /// To the next instruction.
     Through,
+    /// To the next instruction, once all threads have come.
+    Meeting,
     /// To the next instruction or nowhere.
     MaybeEnd,
     /// Nowhere.
@@ -296,8 +298,9 @@ pub(in crate::relocate) fn next(instruction: &[u8], offset: u64) -> Next {
         // EXIT.
         EXIT if has_predicate => Next::MaybeEnd,
         EXIT => Next::End,
+        BSYNC => Next::Meeting,
         // YIELD, RPCMOV, BMOV, BPT and NANOSLEEP.
-        BSYNC | BREAK | BSSY | 0x146 | WARPSYNC => Next::Through,
+        BREAK | BSSY | 0x146 | WARPSYNC => Next::Through,
         0x152 | 0x153 | 0x155 | 0x156 | 0x15c | 0x15d => Next::Through,
         operation if CONTROL.contains(&operation) => Next::Unknown,
         _ => Next::Through,

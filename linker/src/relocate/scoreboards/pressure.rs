@@ -13,7 +13,7 @@ use crate::bits::Bits;
 
 use super::flow::{Flow, Held};
 use super::instruction::{
-    BOARDS, INSTRUCTION, NO_BOARD, cycles, latency, leads_on, loads_memory, releases,
+    BOARDS, INSTRUCTION, NO_BOARD, cycles, latency, leads_on, loads_memory, releases, waits_for_all,
 };
 use super::registers::Accesses;
 use super::{Compiler, Event, FIRST_FOR_MEMORY, LAST};
@@ -25,6 +25,8 @@ pub(super) struct Schedule<'e> {
     accesses: Vec<Option<Accesses>>,
     /// One bit for each scoreboard that an instruction waits for.
     releases: Vec<u8>,
+    /// Whether each instruction waits for all scoreboards.
+    waits_for_all: Vec<bool>,
     /// Whether each instruction decides where control goes on.
     leads_on: Vec<bool>,
     /// First instruction of each instruction's block.
@@ -60,6 +62,7 @@ impl<'e> Schedule<'e> {
             events,
             accesses: instructions.iter().map(|i| Accesses::of(i)).collect(),
             releases: instructions.iter().map(|i| releases(i)).collect(),
+            waits_for_all: instructions.iter().map(|i| waits_for_all(i)).collect(),
             leads_on: instructions.iter().map(|i| leads_on(i)).collect(),
             block,
             start: vec![0; count],
@@ -176,6 +179,23 @@ impl<'e> Schedule<'e> {
         }
     }
 
+    /// One bit for each scoreboard of which an instruction needs a holder.
+    fn needed(&self, at: usize, before: &Held) -> u8 {
+        let is_due = |event: usize| self.due(event, at) == Some(at);
+        let needed = (0..BOARDS).filter(|&board| before.events(board).any(is_due));
+        needed.fold(0, |mask, board| mask | 1 << board)
+    }
+
+    /// One bit for each scoreboard that is free where an instruction takes its
+    /// own. What the last one of a block waits for without need is for the
+    /// next block.
+    pub(super) fn frees(&self, at: usize, before: &Held, ends_block: bool) -> u8 {
+        match ends_block && !self.waits_for_all[at] {
+            true => self.releases[at] & self.needed(at, before),
+            false => self.releases[at],
+        }
+    }
+
     /// Who is held where the blocks behind that of an event start, and so not
     /// to be joined by an event that they need.
     pub(super) fn conflicts(&self, event: usize) -> impl Iterator<Item = usize> + '_ {
@@ -190,18 +210,12 @@ impl<'e> Schedule<'e> {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Holders([Vec<usize>; BOARDS as usize]);
 
-impl From<&Held> for Holders {
-    fn from(held: &Held) -> Self {
-        let mut boards = 0..;
-        Self([(); BOARDS as usize].map(|()| held.events(boards.next().expect("no end")).collect()))
-    }
-}
-
 impl Holders {
-    /// Starts with what earlier blocks have left.
-    pub(super) fn enter(&mut self, events: impl Iterator<Item = (usize, u8)>) {
-        self.0 = Default::default();
-        events.for_each(|(event, board)| self.take(board, event));
+    /// Events and what they have taken.
+    pub(super) fn of(taken: impl Iterator<Item = (usize, u8)>) -> Self {
+        let mut holders = Self::default();
+        taken.for_each(|(event, board)| holders.take(board, event));
+        holders
     }
 
     pub(super) fn take(&mut self, board: u8, event: usize) {
@@ -211,13 +225,11 @@ impl Holders {
     }
 
     /// An instruction waits for what it needs, and so for all who share; and
-    /// for those whose compiler's scoreboard it waits for although it needs
-    /// nobody there.
-    pub(super) fn release(&mut self, at: usize, before: &Held, schedule: &Schedule<'_>) {
+    /// for those whose compiler's scoreboard it frees although it needs nobody
+    /// there.
+    pub(super) fn release(&mut self, at: usize, frees: u8, before: &Held, schedule: &Schedule<'_>) {
         let is_due = |event: &usize| schedule.due(*event, at) == Some(at);
-        let waits = (0..BOARDS).filter(|board| schedule.releases[at] >> board & 1 == 1);
-        let plain = waits.filter(|&board| !before.events(board).any(|event| is_due(&event)));
-        let plain = plain.fold(0, |mask: u8, board| mask | 1 << board);
+        let plain = frees & !schedule.needed(at, before);
         for events in &mut self.0 {
             if events.iter().any(is_due) {
                 events.clear();
