@@ -9,17 +9,19 @@
 //! Code of CUDA 12.8 and 12.9 gets others throughout, because these compilers
 //! chose by another rule (case `older_objects`).
 //!
-//! How scoreboards are numbered is measured (`pressure`). Where the compiler's
-//! number follows from what was held, the new one follows from what is held
-//! now; else it is a guess from the compiler's. In any case a wait for an
-//! instruction stays a wait for it: each goes to the scoreboards of all that it
-//! can have waited for.
+//! How scoreboards are chosen is measured. Where the rules explain all that the
+//! compiler chose, they alone say what nvlink does ([`rules`]). Elsewhere the new
+//! number follows from what is held now where the compiler's followed from what
+//! was held (`pressure`); else it is a guess from the compiler's. There a wait for
+//! an instruction stays a wait for it: each goes to the scoreboards of all that it
+//! can have waited for (`waits`).
 
 mod flow;
 pub(super) mod instruction;
 mod order;
 mod pressure;
 mod registers;
+mod rules;
 mod waits;
 
 use crate::bits::Bits;
@@ -28,6 +30,7 @@ use crate::merge::TableBranch;
 use flow::{Flow, Held};
 use instruction::{BOARDS, Control, INSTRUCTION, NO_BOARD};
 use pressure::{Holders, Schedule};
+use rules::{Choice, Rules};
 use waits::renumbered;
 
 /// Functions with more stay as they are.
@@ -93,7 +96,20 @@ fn numbered(
         return None;
     }
     let flow = Flow::new(code, tables, &events)?;
-    let boards = Numbering::new(code, &events, compiler, first).number(&flow)?;
+    let schedule = Schedule::new(code, &events, &flow);
+    let numbering = Numbering::new(code, &events, compiler, first);
+    let rules = Rules {
+        code,
+        events: &events,
+        flow: &flow,
+        schedule: &schedule,
+        named: numbering.named,
+    };
+    if rules.choose(compiler, First::IsLikeOthers) == Choice::made(code, &events) {
+        let choice = rules.choose(Compiler::Cuda13, first);
+        return Some(choice.apply(code, &flow, &events));
+    }
+    let boards = numbering.number(&flow, &schedule)?;
     operands_hold(code, &events, &flow, &boards)?;
     renumbered(code, tables, &events, &flow, &boards)
 }
@@ -164,9 +180,8 @@ impl<'c> Numbering<'c> {
     }
 
     /// One scoreboard for each event, none for the stack pointer.
-    fn number(mut self, flow: &Flow) -> Option<Vec<u8>> {
+    fn number(mut self, flow: &Flow, schedule: &Schedule<'_>) -> Option<Vec<u8>> {
         let spans = flow.spans(self.events);
-        let schedule = Schedule::new(self.code, self.events, flow);
         let mut are = Holders::default();
         flow.walk_in_order(self.events, |index, before, own| {
             let instruction = &self.code[index * INSTRUCTION..][..INSTRUCTION];
@@ -175,7 +190,7 @@ impl<'c> Numbering<'c> {
                 let boards = before.all();
                 are = Holders::of(boards.filter_map(|event| Some((event, self.board(event)?))));
             }
-            are.release(index, waits, before, &schedule);
+            are.release(index, waits, before, schedule);
             let mut held = before.clone();
             held.wait(waits);
             let spans = spans.get(index).into_iter().flat_map(Bits::iter);
@@ -211,7 +226,7 @@ impl<'c> Numbering<'c> {
                     _ if self.named >> old & 1 == 1 => old,
                     _ => kept
                         .filter(|_| self.compiler == Compiler::Cuda13)
-                        .or_else(|| self.predicted(event, &self.chosen(&held), &are, &schedule))
+                        .or_else(|| self.predicted(event, &self.chosen(&held), &are, schedule))
                         .or(kept)
                         .or_else(|| self.explained(event, instruction, &held_around))
                         .or_else(|| self.guessed(event, instruction, &held_around))?,
@@ -229,8 +244,7 @@ impl<'c> Numbering<'c> {
 
     /// Who holds the compiler's scoreboards, of those that have chosen.
     fn chosen(&self, held: &Held) -> Holders {
-        let boards = (0..BOARDS).flat_map(|board| held.events(board).map(move |e| (e, board)));
-        Holders::of(boards.filter(|&(event, _)| self.new[event].is_some()))
+        Holders::of(held.taken().filter(|&(event, _)| self.new[event].is_some()))
     }
 
     /// What an event takes, if the compiler's choice is known to follow.
@@ -335,7 +349,7 @@ mod tests {
     const IADD3: u16 = 0x7210;
     pub(super) const EXIT: u16 = 0x794d;
     /// Two instructions back, if the predicate holds.
-    const BRANCH_BACK: u16 = 0x0947;
+    pub(super) const BRANCH_BACK: u16 = 0x0947;
 
     pub(super) fn instruction(opcode: u16, target: u8, write: u8, waits: u8) -> [u8; INSTRUCTION] {
         let mut instruction = [0; INSTRUCTION];

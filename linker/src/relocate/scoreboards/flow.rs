@@ -1,5 +1,7 @@
 //! Which events can hold a scoreboard where, over all paths through the code.
 
+use std::ops::Range;
+
 use crate::bits::Bits;
 use crate::merge::TableBranch;
 
@@ -26,6 +28,13 @@ impl Held {
         self.0[usize::from(board)].insert(event);
     }
 
+    /// Events free what they share with others.
+    pub(super) fn leave_those_of(&mut self, other: &Self) {
+        for (events, gone) in self.0.iter_mut().zip(&other.0) {
+            gone.iter().for_each(|event| events.remove(event));
+        }
+    }
+
     /// Some events free a scoreboard.
     fn leave(&mut self, board: u8, events: &[usize]) {
         let held = &mut self.0[usize::from(board)];
@@ -35,6 +44,23 @@ impl Held {
     /// Who can hold a scoreboard.
     pub(super) fn events(&self, board: u8) -> impl Iterator<Item = usize> + '_ {
         self.0[usize::from(board)].iter()
+    }
+
+    /// The same for what may be no scoreboard.
+    pub(super) fn events_or_none(&self, board: u8) -> impl Iterator<Item = usize> + '_ {
+        let events = self.0.get(usize::from(board)).into_iter();
+        events.flat_map(Bits::iter)
+    }
+
+    /// Who holds what.
+    pub(super) fn taken(&self) -> impl Iterator<Item = (usize, u8)> + '_ {
+        (0..BOARDS).flat_map(|board| self.events(board).map(move |event| (event, board)))
+    }
+
+    /// What an event holds.
+    pub(super) fn board(&self, event: usize) -> Option<u8> {
+        let mut taken = self.taken();
+        Some(taken.find(|&(holder, _)| holder == event)?.1)
     }
 
     /// Who can hold any scoreboard.
@@ -48,7 +74,7 @@ impl Held {
         held.fold(0, |mask, board| mask | 1 << board)
     }
 
-    fn join(&mut self, other: &Self) {
+    pub(super) fn join(&mut self, other: &Self) {
         for (events, more) in self.0.iter_mut().zip(&other.0) {
             events.join(more);
         }
@@ -230,12 +256,12 @@ impl Flow {
     }
 
     /// The events of an instruction.
-    pub(super) fn own(&self, at: usize) -> std::ops::Range<usize> {
+    pub(super) fn own(&self, at: usize) -> Range<usize> {
         self.first_event[at]..self.first_event[at + 1]
     }
 
     /// The events of an instruction, none behind the last one.
-    fn own_or_none(&self, at: usize) -> std::ops::Range<usize> {
+    fn own_or_none(&self, at: usize) -> Range<usize> {
         match at + 1 < self.first_event.len() {
             true => self.own(at),
             false => 0..0,
@@ -280,7 +306,7 @@ impl Flow {
     pub(super) fn walk(
         &self,
         events: &[Event],
-        mut visit: impl FnMut(usize, &Held, std::ops::Range<usize>) -> Option<()>,
+        mut visit: impl FnMut(usize, &Held, Range<usize>) -> Option<()>,
     ) -> Option<()> {
         let mut starts = self.block_starts();
         starts.try_for_each(|start| self.walk_block(start, events, &mut visit))
@@ -290,18 +316,29 @@ impl Flow {
     pub(super) fn walk_in_order(
         &self,
         events: &[Event],
-        mut visit: impl FnMut(usize, &Held, std::ops::Range<usize>) -> Option<()>,
+        mut visit: impl FnMut(usize, &Held, Range<usize>) -> Option<()>,
     ) -> Option<()> {
+        let mut order = self.order().into_iter();
+        order.try_for_each(|block| self.walk_block(block.start, events, &mut visit))
+    }
+
+    /// The blocks that control comes to, in that order.
+    pub(super) fn order(&self) -> Vec<Range<usize>> {
         let starts: Vec<usize> = self.block_starts().collect();
+        let end = |block: usize| starts.get(block + 1).copied().unwrap_or(self.waits.len());
         let followers = |block: usize| {
-            let end = starts.get(block + 1).copied().unwrap_or(self.waits.len());
-            let leaders = self.successors[end - 1].iter();
+            let leaders = self.followers(end(block) - 1).iter();
             let blocks = leaders.filter_map(|leader| starts.binary_search(leader).ok());
             blocks.collect()
         };
         let followers: Vec<Vec<usize>> = (0..starts.len()).map(followers).collect();
-        let mut order = reverse_postorder(&followers).into_iter();
-        order.try_for_each(|block| self.walk_block(starts[block], events, &mut visit))
+        let order = reverse_postorder(&followers).into_iter();
+        order.map(|block| starts[block]..end(block)).collect()
+    }
+
+    /// Where control goes behind an instruction.
+    pub(super) fn followers(&self, at: usize) -> &[usize] {
+        &self.successors[at]
     }
 
     fn block_starts(&self) -> impl Iterator<Item = usize> + '_ {
@@ -312,7 +349,7 @@ impl Flow {
         &self,
         start: usize,
         events: &[Event],
-        visit: &mut impl FnMut(usize, &Held, std::ops::Range<usize>) -> Option<()>,
+        visit: &mut impl FnMut(usize, &Held, Range<usize>) -> Option<()>,
     ) -> Option<()> {
         let Some(mut held) = self.entries[start].clone() else {
             return Some(());

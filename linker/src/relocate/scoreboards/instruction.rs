@@ -212,7 +212,7 @@ pub(super) fn depbar(instruction: &[u8]) -> Option<u8> {
     (word as u16 & 0x1ff == DEPBAR && others == 0 && board < BOARDS).then_some(board)
 }
 
-const ALL_BOARDS: u8 = (1 << BOARDS) - 1;
+pub(super) const ALL_BOARDS: u8 = (1 << BOARDS) - 1;
 
 /// Whether the instruction waits for all scoreboards.
 pub(super) fn waits_for_all(instruction: &[u8]) -> bool {
@@ -228,17 +228,29 @@ pub(super) fn releases(instruction: &[u8]) -> u8 {
     const NOP: u16 = 0x118;
     match operation(instruction) {
         CCTL | NOP if waits_for_all(instruction) => 0,
-        _ if starts_collective(instruction) => 0,
+        WARPSYNC if collective(instruction).is_some() => 0,
         _ if waits_for_all(instruction) => ALL_BOARDS & !1,
         _ => Control::of(instruction).waits(),
     }
 }
 
-/// Whether the instruction is a WARPSYNC that starts a collective.
-fn starts_collective(instruction: &[u8]) -> bool {
+/// What an instruction is to a collective.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Collective {
+    Start,
+    End,
+}
+
+/// Whether the instruction is a WARPSYNC that starts a collective, or the end of
+/// one.
+pub(super) fn collective(instruction: &[u8]) -> Option<Collective> {
     /// The form of an operand.
     const REGISTER: u16 = 1;
-    operation(instruction) == WARPSYNC && opcode(instruction) >> 9 == REGISTER
+    match operation(instruction) {
+        END_COLLECTIVE => Some(Collective::End),
+        WARPSYNC if opcode(instruction) >> 9 == REGISTER => Some(Collective::Start),
+        _ => None,
+    }
 }
 
 /// Where control goes behind an instruction.
@@ -286,7 +298,7 @@ pub(in crate::relocate) fn next(instruction: &[u8], offset: u64) -> Next {
     match operation(instruction) {
         DEPBAR if depbar(instruction).is_none() => Next::Unknown,
         END_COLLECTIVE => Next::EndCollective,
-        WARPSYNC if starts_collective(instruction) => Next::Collective(target),
+        WARPSYNC if collective(instruction).is_some() => Next::Collective(target),
         BRANCH if has_predicate || high >> 18 & 0x7f_ffff != ALWAYS => Next::Either(target),
         BRANCH => Next::To(target),
         // CALL.REL.

@@ -7,6 +7,8 @@
 //! to last until theirs are over. Loads whose results other blocks need have
 //! the last scoreboard for themselves.
 
+use std::cell::RefCell;
+
 use rustc_hash::FxHashMap;
 
 use crate::bits::Bits;
@@ -38,8 +40,9 @@ pub(super) struct Schedule<'e> {
     /// The instruction of its block that needs each event; `None` if another
     /// block does.
     needs: Vec<Option<usize>>,
-    /// By block and event of an earlier one, the first that needs it.
-    carried: FxHashMap<(usize, usize), usize>,
+    /// By block and event of an earlier one, the first that needs it, as far as
+    /// somebody asked.
+    carried: RefCell<FxHashMap<(usize, usize), Option<usize>>>,
     /// Whether each event is a load from memory.
     is_load: Vec<bool>,
     /// Whether a load that another block needs is under way in the block.
@@ -68,32 +71,22 @@ impl<'e> Schedule<'e> {
             start: vec![0; count],
             end: vec![0; events.len()],
             needs: vec![None; events.len()],
-            carried: FxHashMap::default(),
+            carried: RefCell::default(),
             is_load: events.iter().map(loads).collect(),
             keeps_last: vec![false; count],
             ahead: FxHashMap::default(),
         };
-        schedule.find_needs(flow);
+        schedule.find_needs();
         schedule.find_what_crosses_blocks(flow);
         schedule.count_cycles(&instructions);
         schedule
     }
 
-    fn find_needs(&mut self, flow: &Flow) {
+    fn find_needs(&mut self) {
         for event in 0..self.events.len() {
             let at = self.events[event].instruction;
             self.needs[event] = self.first_need(event, at + 1, self.block[at]);
         }
-        flow.walk(self.events, |at, before, _| {
-            if self.block[at] == at {
-                for event in before.all() {
-                    if let Some(first) = self.first_need(event, at, at) {
-                        self.carried.insert((at, event), first);
-                    }
-                }
-            }
-            Some(())
-        });
     }
 
     /// The first instruction of a block, from one on, that needs an event.
@@ -104,7 +97,7 @@ impl<'e> Schedule<'e> {
 
     /// Whether an instruction that may come after an event can not start
     /// before that is over.
-    fn is_needed(&self, event: usize, at: usize) -> bool {
+    pub(super) fn is_needed(&self, event: usize, at: usize) -> bool {
         let Event {
             instruction,
             is_write,
@@ -175,12 +168,17 @@ impl<'e> Schedule<'e> {
     fn due(&self, event: usize, at: usize) -> Option<usize> {
         match self.is_here(event, at) {
             true => self.needs[event],
-            false => self.carried.get(&(self.block[at], event)).copied(),
+            false => {
+                let block = self.block[at];
+                let mut carried = self.carried.borrow_mut();
+                let first = carried.entry((block, event));
+                *first.or_insert_with(|| self.first_need(event, block, block))
+            }
         }
     }
 
     /// One bit for each scoreboard of which an instruction needs a holder.
-    fn needed(&self, at: usize, before: &Held) -> u8 {
+    pub(super) fn needed(&self, at: usize, before: &Held) -> u8 {
         let is_due = |event: usize| self.due(event, at) == Some(at);
         let needed = (0..BOARDS).filter(|&board| before.events(board).any(is_due));
         needed.fold(0, |mask, board| mask | 1 << board)
@@ -196,12 +194,33 @@ impl<'e> Schedule<'e> {
         }
     }
 
+    /// Whether another block needs what an event that is no load does.
+    pub(super) fn crosses(&self, event: usize) -> bool {
+        self.needs[event].is_none() && !self.is_load[event]
+    }
+
+    /// The last instruction of the block of an event.
+    pub(super) fn block_end(&self, event: usize) -> usize {
+        let block = self.block[self.events[event].instruction];
+        self.block.partition_point(|&start| start <= block) - 1
+    }
+
+    /// Whether an event of this block is over at the end of it. That of a load is
+    /// never known.
+    pub(super) fn is_over(&self, event: usize, at: usize) -> bool {
+        self.is_here(event, at) && !self.is_load[event] && self.end[event] <= self.start[at]
+    }
+
+    /// Whether two events are both loads.
+    pub(super) fn are_loads(&self, one: usize, other: usize) -> bool {
+        self.is_load[one] && self.is_load[other]
+    }
+
     /// Who is held where the blocks behind that of an event start, and so not
     /// to be joined by an event that they need.
     pub(super) fn conflicts(&self, event: usize) -> impl Iterator<Item = usize> + '_ {
-        let crosses = self.needs[event].is_none() && !self.is_load[event];
         let ahead = self.ahead.get(&self.block[self.events[event].instruction]);
-        let ahead = ahead.filter(|_| crosses);
+        let ahead = ahead.filter(|_| self.crosses(event));
         ahead.into_iter().flat_map(Bits::iter)
     }
 }

@@ -3,7 +3,7 @@
 //! The places of operands are those that `nvdisasm -plr` shows for the code of
 //! the test cases, of CUB, of Thrust and of CUTLASS.
 
-use super::instruction::{opcode, operation};
+use super::instruction::{BOARDS, Control, opcode, operation};
 
 /// Registers of threads, registers of warps, and predicates.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -24,6 +24,13 @@ impl Registers {
     /// The same for registers of threads only.
     fn meet_in_threads(&self, other: &Self) -> bool {
         any_common(&self.thread, &other.thread)
+    }
+
+    /// Leaves out registers of threads.
+    fn remove(&mut self, other: &Self) {
+        for (registers, gone) in self.thread.iter_mut().zip(&other.thread) {
+            *registers &= !gone;
+        }
     }
 
     fn insert(&mut self, file: File, first: u8, count: u8) {
@@ -216,6 +223,9 @@ pub(super) struct Accesses {
     reads: Registers,
     read_predicates: u8,
     writes: Registers,
+    /// What must not be overwritten before it is read. What the instruction
+    /// writes itself is no concern of others, who wait for its result.
+    operands: Registers,
 }
 
 impl Accesses {
@@ -251,12 +261,17 @@ impl Accesses {
         if WRITES_SECOND_PREDICATE.contains(&operation) {
             writes.predicates |= predicate(bits.get(84, 3));
         }
+        let mut operands = reads;
+        if Control::of(instruction).write() < BOARDS {
+            operands.remove(&writes);
+        }
         Some(Self {
             operation,
             guard,
             reads,
             read_predicates,
             writes,
+            operands,
         })
     }
 
@@ -277,7 +292,7 @@ impl Accesses {
     /// Whether an instruction writes what this one reads. Predicates and
     /// uniform registers are read at once.
     pub(super) fn is_overwritten_by(&self, other: &Self) -> bool {
-        self.reads.meet_in_threads(&other.writes)
+        self.operands.meet_in_threads(&other.writes)
     }
 
     /// Whether two instructions go through the same queue, one after the
@@ -479,7 +494,10 @@ mod tests {
         // LDCU.64 UR36
         let uniform = accesses(0x800_0a00_0000_6b00_ff24_77ac);
         assert!(!store.is_overwritten_by(&uniform) && uniform.is_used_by(&store));
-        assert!(load.is_overwritten_by(&load) && load.shares_queue_with(&store));
+        assert!(load.shares_queue_with(&store));
+        // What a load writes itself, others wait for.
+        let without_board = accesses(LOAD | 7 << 110);
+        assert!(!load.is_overwritten_by(&load) && without_board.is_overwritten_by(&load));
     }
 
     #[test]

@@ -1,0 +1,283 @@
+//! Scoreboards and waits from the rules alone.
+//!
+//! nvlink goes through the blocks once, each after those that lead to it as far
+//! as loops allow. An instruction waits for what it needs, and takes its
+//! scoreboards from what is free then. At its end a block waits for what is
+//! over. What a loop brings back to its start is not known there. It is waited
+//! for in the end: where it is needed, and where others take its scoreboard.
+
+use std::collections::VecDeque;
+
+use rustc_hash::FxHashMap;
+
+use super::flow::{Flow, Held};
+use super::instruction::{
+    ALL_BOARDS, BOARDS, Collective, Control, INSTRUCTION, NO_BOARD, collective, releases,
+    waits_for_all,
+};
+use super::pressure::{Holders, Schedule};
+use super::{Compiler, Event, First, bit};
+
+/// What decides how the events of a function choose.
+pub(super) struct Rules<'r> {
+    pub(super) code: &'r [u8],
+    pub(super) events: &'r [Event],
+    pub(super) flow: &'r Flow,
+    pub(super) schedule: &'r Schedule<'r>,
+    /// One bit for each scoreboard that instructions name as their operand.
+    pub(super) named: u8,
+}
+
+/// What events take, and what instructions wait for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Choice {
+    pub(super) boards: Vec<u8>,
+    waits: Vec<u8>,
+}
+
+impl Choice {
+    /// The compiler's own.
+    pub(super) fn made(code: &[u8], events: &[Event]) -> Self {
+        let waits = code.chunks_exact(INSTRUCTION);
+        Self {
+            boards: events.iter().map(|event| event.board).collect(),
+            waits: waits.map(|i| Control::of(i).waits()).collect(),
+        }
+    }
+
+    /// The code with this choice.
+    pub(super) fn apply(&self, code: &[u8], flow: &Flow, events: &[Event]) -> Vec<u8> {
+        let mut changed = code.to_vec();
+        let instructions = changed.chunks_exact_mut(INSTRUCTION);
+        for (at, (instruction, &waits)) in instructions.zip(&self.waits).enumerate() {
+            let (mut write, mut read) = (NO_BOARD, NO_BOARD);
+            for event in flow.own(at) {
+                match events[event].is_write {
+                    true => write = self.boards[event],
+                    false => read = self.boards[event],
+                }
+            }
+            Control::set(instruction, write, read, waits);
+        }
+        changed
+    }
+}
+
+/// What is held at the starts and ends of blocks that have chosen.
+#[derive(Default)]
+struct Passed {
+    /// By the start of a block, as far as those before it have chosen.
+    entries: FxHashMap<usize, Held>,
+    /// The same at the time when the block chose.
+    known: FxHashMap<usize, Held>,
+    /// What loops bring back, and to which block.
+    returns: VecDeque<(usize, Held)>,
+}
+
+impl Rules<'_> {
+    /// What a compiler chooses.
+    pub(super) fn choose(&self, compiler: Compiler, first: First) -> Choice {
+        let mut choice = Choice::made(self.code, self.events);
+        let mut passed = Passed::default();
+        for block in self.flow.order() {
+            let entry = passed.entries.get(&block.start);
+            let mut held = entry.cloned().unwrap_or_default();
+            passed.known.insert(block.start, held.clone());
+            let end = block.end - 1;
+            for at in block {
+                let waits = self.wait(at, &mut held);
+                let mut taken = 0;
+                for event in self.flow.own(at) {
+                    let board = match at {
+                        0 if first == First::TakesNone => NO_BOARD,
+                        _ => self.board(event, &held, &passed, compiler),
+                    };
+                    choice.boards[event] = board;
+                    taken |= bit(board);
+                    if board < BOARDS {
+                        held.take(board, event);
+                    }
+                }
+                let over = match at == end {
+                    true => self.over(at, &held) & !taken,
+                    false => 0,
+                };
+                held.wait(over);
+                choice.waits[at] = waits | over;
+            }
+            for &next in self.flow.followers(end) {
+                if passed.known.contains_key(&next) {
+                    passed.returns.push_back((next, held.clone()));
+                }
+                passed.entries.entry(next).or_default().join(&held);
+            }
+        }
+        self.wait_for_loops(&mut choice, passed);
+        choice
+    }
+
+    /// What an instruction waits for, which is free then.
+    fn wait(&self, at: usize, held: &mut Held) -> u8 {
+        let instruction = &self.code[at * INSTRUCTION..][..INSTRUCTION];
+        if waits_for_all(instruction) {
+            // All but the stack pointer, if anything.
+            let stack_pointer = held
+                .all()
+                .find(|&event| self.events[event].instruction == 0);
+            let board = stack_pointer.and_then(|event| held.board(event));
+            if releases(instruction) != 0 {
+                held.wait(ALL_BOARDS);
+                if let (Some(event), Some(board)) = (stack_pointer, board) {
+                    held.take(board, event);
+                }
+            }
+            return ALL_BOARDS;
+        }
+        let (waits, freed) = match collective(instruction) {
+            Some(Collective::Start) => (held.boards(), 0),
+            Some(Collective::End) => (held.boards(), ALL_BOARDS),
+            None => {
+                let needed = self.schedule.needed(at, held);
+                (needed, needed)
+            }
+        };
+        held.wait(freed);
+        waits
+    }
+
+    /// What an event takes.
+    fn board(&self, event: usize, held: &Held, passed: &Passed, compiler: Compiler) -> u8 {
+        let old = self.events[event].board;
+        // Nobody else takes what an instruction names.
+        if self.named >> old & 1 == 1 {
+            return old;
+        }
+        let conflicts = match self.schedule.crosses(event) {
+            true => {
+                let ahead = self.flow.followers(self.schedule.block_end(event)).iter();
+                let ahead = ahead.filter_map(|next| passed.entries.get(next));
+                ahead.fold(0, |mask, held| mask | held.boards())
+            }
+            false => 0,
+        };
+        let holders = Holders::of(held.taken());
+        let board = holders.choose(event, self.named, conflicts, self.schedule, compiler);
+        board.unwrap_or(old)
+    }
+
+    /// One bit for each scoreboard whose holders are all over at the end of
+    /// their block.
+    fn over(&self, at: usize, held: &Held) -> u8 {
+        let is_over = |&board: &u8| {
+            let mut holders = held.events(board).peekable();
+            holders.peek().is_some() && holders.all(|event| self.schedule.is_over(event, at))
+        };
+        let over = (0..BOARDS).filter(is_over);
+        over.fold(0, |mask, board| mask | bit(board))
+    }
+
+    /// Adds what instructions wait for because of loops.
+    fn wait_for_loops(&self, choice: &mut Choice, passed: Passed) {
+        let Passed {
+            known: mut seen,
+            mut returns,
+            ..
+        } = passed;
+        while let Some((start, mut held)) = returns.pop_front() {
+            let seen = seen.entry(start).or_default();
+            held.leave_those_of(seen);
+            seen.join(&held);
+            let mut at = start;
+            while held.boards() != 0 {
+                if choice.waits[at] != ALL_BOARDS {
+                    choice.waits[at] |= self.needed_again(at, &held, &choice.boards);
+                }
+                held.wait(choice.waits[at]);
+                if self.flow.ends_block(at) {
+                    let followers = self.flow.followers(at).iter();
+                    returns.extend(followers.map(|&next| (next, held.clone())));
+                    break;
+                }
+                at += 1;
+            }
+        }
+    }
+
+    /// One bit for each scoreboard that an instruction needs because a loop
+    /// leaves it held: for what it does, or for an event of its own.
+    fn needed_again(&self, at: usize, held: &Held, boards: &[u8]) -> u8 {
+        let needed = held.taken();
+        let needed = needed.filter(|&(event, _)| self.schedule.is_needed(event, at));
+        let needed = needed.fold(0, |mask, (_, board)| mask | bit(board));
+        let is_taken = |&own: &usize| {
+            let mut others = held.events_or_none(boards[own]);
+            others.any(|other| other != own && !self.schedule.are_loads(other, own))
+        };
+        let taken = self.flow.own(at).filter(is_taken);
+        taken.fold(needed, |mask, own| mask | bit(boards[own]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::events;
+    use super::super::tests::{BRANCH_BACK, EXIT, LDC, instruction, sum};
+    use super::*;
+
+    /// What the rules choose for the events of code, with a stack pointer or
+    /// without; whether the former is what the code says.
+    fn choose(code: &[[u8; INSTRUCTION]]) -> (bool, Choice) {
+        let code = code.concat();
+        let events = events(&code);
+        let flow = Flow::new(&code, &[], &events).unwrap();
+        let rules = Rules {
+            code: &code,
+            events: &events,
+            flow: &flow,
+            schedule: &Schedule::new(&code, &events, &flow),
+            named: 0,
+        };
+        let made = rules.choose(Compiler::Cuda13, First::IsLikeOthers);
+        let choice = rules.choose(Compiler::Cuda13, First::TakesNone);
+        (made == Choice::made(&code, &events), choice)
+    }
+
+    #[test]
+    fn loops_are_waited_for_where_they_start_again() {
+        let code = [
+            instruction(LDC, 1, 0, 0),
+            sum(41, 14, 0b10),
+            instruction(LDC, 14, 1, 0),
+            instruction(BRANCH_BACK, 0, NO_BOARD, 0),
+            instruction(EXIT, 0, NO_BOARD, 0),
+        ];
+        let (is_explained, choice) = choose(&code);
+        assert!(is_explained);
+        assert_eq!(choice.boards, [NO_BOARD, 0]);
+        assert_eq!(choice.waits, [0, 0b1, 0, 0, 0]);
+    }
+
+    #[test]
+    fn blocks_wait_at_their_end_for_what_is_over() {
+        const MAYBE_EXIT: u16 = 0x094d;
+        let mut slow = sum(41, 2, 0);
+        // It takes fifteen cycles.
+        slow[13] |= 0x1e;
+        let code = |waits| {
+            [
+                instruction(LDC, 1, 0, 0),
+                instruction(LDC, 14, 1, 0),
+                slow,
+                slow,
+                slow,
+                slow,
+                instruction(MAYBE_EXIT, 0, NO_BOARD, waits),
+                instruction(EXIT, 0, NO_BOARD, 0),
+            ]
+        };
+        let (is_explained, choice) = choose(&code(0b11));
+        assert!(is_explained);
+        assert_eq!(choice.waits[6], 0b1);
+        assert!(!choose(&code(0b10)).0);
+    }
+}
