@@ -194,6 +194,20 @@ impl Diagnostic {
         .with_readable(&[kernel])
     }
 
+    /// A kernel and the functions that it calls use tensor memory both for one
+    /// block of threads and for pairs of them.
+    pub fn mixed_tensor_groups(kernel: &str) -> Self {
+        Self::new(
+            Severity::Error,
+            "mixed-tensor-groups",
+            format!(
+                "Function '{kernel}' uses single CTA(.cta_group::1) and CTA pair \
+                 granularity(.cta_group::2) and that is not allowed."
+            ),
+        )
+        .with_readable(&[kernel])
+    }
+
     /// The module's constants do not fit their bank. The largest of them have a
     /// name, a size and an input.
     pub fn too_much_constant<'n>(

@@ -172,6 +172,11 @@ pub const EXPLANATIONS: &[Explanation] = &[
     ),
     of("missing-value", "The option needs a value behind it."),
     of(
+        "mixed-tensor-groups",
+        "A kernel and the functions that it calls use tensor memory both for one block of threads \
+         (.cta_group::1) and for pairs of them (.cta_group::2). Use one of the two.",
+    ),
+    of(
         "multiple-definition",
         "Two inputs define one function or variable. Declare it 'extern' in all files but one, or \
          make it 'static' or 'inline'. The whole of an archive is linked, so an object that is \

@@ -5,6 +5,7 @@
 //! (case `inherit_one_kernel`).
 
 use crate::cubin::{Format, InfoCode};
+use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::id::{FunctionId, Id as _, IdVec};
 use crate::merge::{InfoRecord, Payload};
 use crate::prune::Pruned;
@@ -18,6 +19,8 @@ enum Rule {
     Any,
     /// The largest.
     Most,
+    /// The largest; a lone kernel with a value keeps it (case `tensor_memory`).
+    MostOfOthers,
     /// All bits of all of them.
     Union,
     /// The sum over all of them, each counted once.
@@ -30,7 +33,11 @@ enum Rule {
 const INHERITED: [(InfoCode, Format, Rule); 9] = [
     (InfoCode::CTAIDZ_USED, Format::NoValue, Rule::Any),
     (InfoCode::RESERVED_SMEM_USED, Format::NoValue, Rule::Any),
-    (InfoCode::VRC_CTA_INIT_COUNT, Format::Byte, Rule::Most),
+    (
+        InfoCode::VRC_CTA_INIT_COUNT,
+        Format::Byte,
+        Rule::MostOfOthers,
+    ),
     (InfoCode::TCGEN05_1CTA_USED, Format::NoValue, Rule::Any),
     (InfoCode::TCGEN05_2CTA_USED, Format::NoValue, Rule::Any),
     (InfoCode::SPARSE_MMA_MASK, Format::Half, Rule::Union),
@@ -54,7 +61,7 @@ pub(super) fn inherit<'d>(
             *sum = match (*sum, *more) {
                 (Some(a), Some(b)) => Some(match rule {
                     Rule::Any => a,
-                    Rule::Most => a.max(b),
+                    Rule::Most | Rule::MostOfOthers => a.max(b),
                     Rule::Union => a | b,
                     Rule::Total => a.saturating_add(b),
                 }),
@@ -79,12 +86,15 @@ pub(super) fn inherit<'d>(
         for &entry in &entries {
             let total = match rule {
                 Rule::Union if has_lone_kernel && all_are_here => own[entry.index()],
+                Rule::MostOfOthers if has_lone_kernel && own[entry.index()].is_some() => {
+                    own[entry.index()]
+                }
                 _ if has_lone_kernel => {
                     let live = pruned.live.functions.enumerate().filter(|&(_, &live)| live);
                     sum_of(&mut live.map(|(function, _)| function))
                 }
                 Rule::Total => sum_of(&mut pruned.graph.reached_from(entry).into_iter()),
-                Rule::Any | Rule::Most | Rule::Union => reached[entry],
+                Rule::Any | Rule::Most | Rule::MostOfOthers | Rule::Union => reached[entry],
             };
             let is_slot = pruned.merged.functions[entry].is_stub;
             if is_slot && code == InfoCode::SPARSE_MMA_MASK {
@@ -95,6 +105,22 @@ pub(super) fn inherit<'d>(
             {
                 set(&mut records[entry], code, format, total);
             }
+        }
+    }
+}
+
+/// Reports kernels that reach what they must not combine.
+pub(super) fn check(
+    pruned: &Pruned<'_>,
+    records: &IdVec<FunctionId, Vec<InfoRecord<'_>>>,
+    diagnostics: &mut Diagnostics,
+) {
+    for entry in pruned.entries() {
+        let has = |code| records[entry].iter().any(|record| record.code == code);
+        if has(InfoCode::TCGEN05_1CTA_USED) && has(InfoCode::TCGEN05_2CTA_USED) {
+            let symbol = pruned.merged.functions[entry].symbol;
+            let name = pruned.merged.symbols[symbol].name;
+            diagnostics.push(Diagnostic::mixed_tensor_groups(name));
         }
     }
 }
@@ -175,7 +201,8 @@ pub(super) fn sort_by_arrival(
         return;
     }
     let is_handed_over = |code: &InfoCode| {
-        *code == InfoCode::EXTERNS || INHERITED.iter().any(|(inherited, ..)| inherited == code)
+        matches!(*code, InfoCode::EXTERNS | InfoCode::AT_ENTRY_FRAGMENTS)
+            || INHERITED.iter().any(|(inherited, ..)| inherited == code)
     };
     let mut order = described(pruned);
     order.retain(|&function| !pruned.merged.functions[function].is_entry);

@@ -9,11 +9,15 @@ mod shared;
 mod textures;
 mod unified;
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
 use crate::arch::reserved;
 use crate::arena::Arena;
+use crate::cubin::SymbolType;
 use crate::diagnostic::Diagnostics;
 use crate::error::ParseError;
-use crate::id::SectionId;
+use crate::id::{SectionId, SymbolId};
 use crate::merge::{Definition, Section, SectionKind};
 use crate::options::{DebugLevel, EarlyAddresses, Keeping};
 use crate::prune::Pruned;
@@ -43,6 +47,7 @@ pub(crate) fn layout<'d>(
     diagnostics: &mut Diagnostics,
 ) -> Result<LaidOut<'d>, ParseError> {
     place_commons(&mut pruned);
+    place_reserved(&mut pruned);
     unified::arrange(&mut pruned, keeping)?;
     pruned.add_section(".nv.callgraph", SectionKind::CallGraph, 0, 4, None);
     pruned.add_section(".nv.prototype", SectionKind::Prototype, 0, 4, None);
@@ -74,6 +79,16 @@ pub(crate) fn layout_relocatable<'d>(
     debug: DebugLevel,
     diagnostics: &mut Diagnostics,
 ) -> LaidOut<'d> {
+    for (section, variables) in reserved_variables(&pruned) {
+        for variable in variables {
+            let merged = &mut pruned.merged;
+            let (size, align) = (
+                merged.symbols[variable].size,
+                merged.symbols[variable].value,
+            );
+            merged.sections[section].content.append(&[], size, align);
+        }
+    }
     match addresses {
         EarlyAddresses::Leave => {}
         EarlyAddresses::Fill => {
@@ -132,6 +147,47 @@ fn place_commons(pruned: &mut Pruned<'_>) {
         merged.symbols[symbol].value = offset;
         merged.symbols[symbol].definition = Definition::Section(global);
     }
+}
+
+/// Variables that the system keeps in shared memory follow each other by
+/// alignment, the strictest first, and by size, the smallest first (case
+/// `reserved_variables`).
+fn place_reserved(pruned: &mut Pruned<'_>) {
+    for (section, mut variables) in reserved_variables(pruned) {
+        let merged = &mut pruned.merged;
+        variables.sort_by_key(|&variable| {
+            let symbol = &merged.symbols[variable];
+            (Reverse(symbol.value), symbol.size)
+        });
+        for variable in variables {
+            let (size, align) = (
+                merged.symbols[variable].size,
+                merged.symbols[variable].value,
+            );
+            let offset = merged.sections[section].content.append(&[], size, align);
+            merged.symbols[variable].value = offset;
+        }
+    }
+}
+
+/// The variables in each section of reserved shared memory, in order of
+/// creation. Their values are alignments.
+fn reserved_variables(pruned: &Pruned<'_>) -> BTreeMap<SectionId, Vec<SymbolId>> {
+    let merged = &pruned.merged;
+    let mut variables: BTreeMap<SectionId, Vec<SymbolId>> = BTreeMap::new();
+    let is_reserved = |section: &Section<'_>| section.kind == SectionKind::SharedReserved;
+    if !merged.sections.iter().any(is_reserved) {
+        return variables;
+    }
+    for (id, symbol) in merged.symbols.enumerate() {
+        if let Definition::Section(section) = symbol.definition
+            && is_reserved(&merged.sections[section])
+            && symbol.kind != SymbolType::SECTION
+        {
+            variables.entry(section).or_default().push(id);
+        }
+    }
+    variables
 }
 
 fn global_section(pruned: &mut Pruned<'_>) -> SectionId {

@@ -522,6 +522,15 @@ impl<'d> Merged<'d> {
         }
     }
 
+    /// Where the variables that the system keeps in shared memory start.
+    /// Relocatable objects have only their alignments.
+    pub(crate) fn start_of_reserved(&self) -> u64 {
+        match self.image.is_executable() {
+            true => reserved::SHARED_START,
+            false => 0,
+        }
+    }
+
     /// Where the first variable of shared memory may lie.
     pub(crate) fn first_shared(&self) -> u64 {
         match self.shared_memory.null {

@@ -322,11 +322,9 @@ impl<'d> Merger<'d, '_> {
     }
 
     fn define_variable(&mut self, id: SymbolId, symbol: &FileSymbol<'d>, placed: Placed) {
-        let section = &mut self.merged.sections[placed.section];
-        // Reserved shared memory is laid out by variables, whose value is
-        // their alignment.
-        let value = match section.kind {
-            SectionKind::SharedReserved => section.content.append(&[], symbol.size, symbol.value),
+        let value = match self.merged.sections[placed.section].kind {
+            // The alignment: these variables are laid out when all are known.
+            SectionKind::SharedReserved => symbol.value,
             _ => placed.base + symbol.value,
         };
         let merged = &mut self.merged.symbols[id];

@@ -199,7 +199,7 @@ impl<'a, 'd> Resolver<'a, 'd> {
                     }),
                 }),
                 SectionKind::SharedReserved if self.world == World::Native => Some(Target {
-                    value: symbol.value + reserved::SHARED_START,
+                    value: symbol.value + merged.start_of_reserved(),
                     bank: None,
                 }),
                 // Where units of line tables begin is known when the machine

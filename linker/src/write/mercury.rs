@@ -9,7 +9,6 @@ mod compat;
 mod records;
 mod tables;
 
-use crate::arch::reserved;
 use crate::cubin::SectionType;
 use crate::finalize::Finalized;
 use crate::id::{FunctionId, IdVec, SectionId};
@@ -295,7 +294,7 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
                 native_bytes(finalized, id)
             }
             SectionKind::SharedReserved => {
-                Body::Empty(section.content.size + reserved::SHARED_START)
+                Body::Empty(section.content.size + merged.start_of_reserved())
             }
             // The module's own section has what the system reserves.
             SectionKind::Shared if section.target.is_none() && merged.image.is_executable() => {
@@ -431,14 +430,18 @@ fn parameters<'f>(
 /// What fills the Mercury section of reserved shared memory, which has no
 /// content: the start of a section table as it was before the names of the
 /// Mercury sections were added. The case `every_arch` shows the first two
-/// headers, and nothing known is larger.
+/// headers, and `reserved_variables` half of the third; nothing known is larger.
 fn reserved_bytes(size: u64, names_size: u64) -> Vec<u8> {
-    let mut bytes = vec![0; 64];
-    for word in [1u32, SectionType::STRTAB.0] {
-        bytes.extend(word.to_le_bytes());
-    }
-    for field in [0, 0, 64, names_size, 0, 1, 0u64] {
-        bytes.extend(field.to_le_bytes());
+    const HEADER: u64 = 64;
+    let mut bytes = vec![0; HEADER as usize];
+    // `.shstrtab` and `.strtab`, by where their names stand.
+    for (name, start, size) in [(1u32, HEADER, names_size), (11, HEADER + names_size, 0)] {
+        for word in [name, SectionType::STRTAB.0] {
+            bytes.extend(word.to_le_bytes());
+        }
+        for field in [0, 0, start, size, 0, 1, 0u64] {
+            bytes.extend(field.to_le_bytes());
+        }
     }
     bytes.resize(size as usize, 0);
     bytes

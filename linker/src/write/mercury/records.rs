@@ -72,7 +72,7 @@ pub(super) fn native(
     }
     for record in own {
         let is_known = shared.iter().any(|r| r.code == record.code);
-        if is_known || matches!(record.code, InfoCode::EXTERNS | InfoCode::MAX_STACK_SIZE) {
+        if is_known || is_left_out(record.code) {
             continue;
         }
         if record.code == InfoCode::PARAM_CBANK {
@@ -104,6 +104,14 @@ pub(super) fn native(
         }
     }
     bytes
+}
+
+/// What only kernels have, or nobody, where the Mercury world has it no more.
+fn is_left_out(code: InfoCode) -> bool {
+    matches!(
+        code,
+        InfoCode::EXTERNS | InfoCode::MAX_STACK_SIZE | InfoCode::AT_ENTRY_FRAGMENTS
+    )
 }
 
 /// Writes a record that follows code that moved.

@@ -235,7 +235,7 @@ pub(super) fn native_symbols(
         let is_provided = own_value.is_some() || is_unified_table(symbol);
         let start = match section.map(|s| merged.sections[s].kind) {
             Some(SectionKind::SharedReserved) if symbol.kind != SymbolType::SECTION => {
-                reserved::SHARED_START
+                merged.start_of_reserved()
             }
             _ => 0,
         };
