@@ -93,12 +93,12 @@ fn wanted(code: &[u8], events: &[Event], flow: &Flow, boards: &[u8]) -> Vec<Want
         let taken = own.fold(0, |mask: u8, event| mask | bit(boards[event]));
         let is_needed = |event: usize| is_needed(&events[event], code, instruction);
         later.retain(|&event| {
-            let is_due =
-                flow.ends_block(index) || taken & bit(boards[event]) != 0 || is_needed(event);
+            let is_due = flow.ends_block(index) || is_needed(event);
             if is_due {
                 wanted.events.push(event);
             }
-            !is_due
+            // Who waits for the next holder waits for this one, too.
+            !is_due && taken & bit(boards[event]) == 0
         });
         for board in (0..BOARDS).filter(|board| waits >> board & 1 == 1) {
             let held: Vec<usize> = before.events(board).collect();
