@@ -20,6 +20,14 @@ pub(crate) fn forward(linking: &str, name: &str) -> String {
     format!("{linking} .func {SIGNATURE} {name} (.param .b32 argument);\n")
 }
 
+/// A variable, defined here or in another file.
+pub(crate) fn global_variable(name: &str, is_defined: bool) -> String {
+    match is_defined {
+        true => format!(".visible .global .align 4 .u32 {name} = 1;\n"),
+        false => format!(".extern .global .align 4 .u32 {name};\n"),
+    }
+}
+
 /// A function or kernel in the making. `%x` holds its value.
 pub(crate) struct Body {
     text: String,
@@ -66,6 +74,16 @@ impl Body {
         writeln!(
             self.text,
             "  ld.shared.u32 %y, [{name}]; add.u32 %x, %x, %y;"
+        )
+        .expect("strings take all text");
+        self
+    }
+
+    /// Adds a variable of global memory to the value.
+    pub(crate) fn add_global(mut self, name: &str) -> Self {
+        writeln!(
+            self.text,
+            "  ld.global.u32 %y, [{name}]; add.u32 %x, %x, %y;"
         )
         .expect("strings take all text");
         self

@@ -38,6 +38,7 @@ pub(crate) fn all() -> Vec<Shape> {
     shapes.extend([22, 26, 200].map(dense));
     shapes.push(weak_duplicates(500, 50));
     shapes.push(static_functions(1000));
+    shapes.push(global_variables(200, 100));
     shapes
 }
 
@@ -211,6 +212,33 @@ fn static_functions(files: usize) -> Shape {
         text += &Body::new().compute(file).function("", "helper");
         let kernel = Body::new().call(&format!("function{file}"));
         text + &kernel.kernel(&format!("kernel{file}"))
+    })
+}
+
+/// Functions that each use variables of their own, all of which another object
+/// defines.
+fn global_variables(functions: usize, variables: usize) -> Shape {
+    let count = functions * variables;
+    let name = format!("{count} global variables");
+    Shape::new(name, 2, move |file| {
+        let names = |function: usize| {
+            let own = function * variables..(function + 1) * variables;
+            own.map(|variable| format!("variable{variable}"))
+        };
+        let mut text = String::new();
+        for name in (0..functions).flat_map(names) {
+            text += &ptx::global_variable(&name, is_last(file));
+        }
+        if is_last(file) {
+            return text;
+        }
+        let function = |index: usize| format!("function{index}");
+        for index in 0..functions {
+            let body = names(index).fold(Body::new(), |body, name| body.add_global(&name));
+            text += &body.function(".visible", &function(index));
+        }
+        let kernel = (0..functions).fold(Body::new(), |body, index| body.call(&function(index)));
+        text + &kernel.kernel("kernel")
     })
 }
 
