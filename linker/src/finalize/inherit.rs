@@ -100,7 +100,10 @@ pub(super) fn inherit<'d>(
             if is_slot && code == InfoCode::SPARSE_MMA_MASK {
                 continue;
             }
+            // A lone kernel does not say for others that they have none.
+            let is_nothing = has_lone_kernel && rule == Rule::Total && total == Some(0);
             if total != own[entry.index()]
+                && !is_nothing
                 && let Some(total) = total
             {
                 set(&mut records[entry], code, format, total);
