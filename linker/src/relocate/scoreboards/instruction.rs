@@ -192,6 +192,24 @@ pub(super) fn latency(instruction: &[u8], is_write: bool) -> u32 {
     }
 }
 
+/// The same where a block ends, before what is not needed in it is waited for.
+pub(super) fn certain_latency(instruction: &[u8], is_write: bool) -> u32 {
+    const S2R: u16 = 0x119;
+    const LDS: u16 = 0x184;
+    const STG: u16 = 0x186;
+    const STS: u16 = 0x188;
+    // It is of two registers or more.
+    let is_wide = instruction[9] >> 1 & 7 >= 5;
+    match (operation(instruction), is_write) {
+        (STS, false) => 9,
+        (STG, false) if is_wide => 13,
+        (STG, false) => 12,
+        (LDS, true) if is_wide => 45,
+        (S2R, true) => 42,
+        _ => latency(instruction, is_write),
+    }
+}
+
 /// Whether the instruction decides where control goes within the program; a
 /// return leaves it.
 pub(super) fn leads_on(instruction: &[u8]) -> bool {

@@ -15,7 +15,8 @@ use crate::bits::Bits;
 
 use super::flow::{Flow, Held};
 use super::instruction::{
-    BOARDS, INSTRUCTION, NO_BOARD, cycles, latency, leads_on, loads_memory, releases, waits_for_all,
+    BOARDS, INSTRUCTION, NO_BOARD, certain_latency, cycles, latency, leads_on, loads_memory,
+    releases, waits_for_all,
 };
 use super::registers::Accesses;
 use super::{Compiler, Event, FIRST_FOR_MEMORY, LAST};
@@ -37,6 +38,8 @@ pub(super) struct Schedule<'e> {
     start: Vec<u32>,
     /// Cycle in which each event is over.
     end: Vec<u32>,
+    /// The same, to be certain.
+    certain_end: Vec<u32>,
     /// The instruction of its block that needs each event; `None` if another
     /// block does.
     needs: Vec<Option<usize>>,
@@ -70,6 +73,7 @@ impl<'e> Schedule<'e> {
             block,
             start: vec![0; count],
             end: vec![0; events.len()],
+            certain_end: vec![0; events.len()],
             needs: vec![None; events.len()],
             carried: RefCell::default(),
             is_load: events.iter().map(loads).collect(),
@@ -151,6 +155,7 @@ impl<'e> Schedule<'e> {
             while let Some((event, taken)) = events.next_if(|(_, event)| event.instruction == at) {
                 let end = now + latency(instructions[at], taken.is_write);
                 self.end[event] = end;
+                self.certain_end[event] = now + certain_latency(instructions[at], taken.is_write);
                 if let Some(need) = self.needs[event] {
                     due[need] = due[need].max(end);
                 }
@@ -208,7 +213,7 @@ impl<'e> Schedule<'e> {
     /// Whether an event of this block is over at the end of it. That of a load is
     /// never known.
     pub(super) fn is_over(&self, event: usize, at: usize) -> bool {
-        self.is_here(event, at) && !self.is_load[event] && self.end[event] <= self.start[at]
+        self.is_here(event, at) && !self.is_load[event] && self.certain_end[event] <= self.start[at]
     }
 
     /// Whether two events are both loads.
