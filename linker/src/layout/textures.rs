@@ -20,6 +20,8 @@ use super::shared::Visibility;
 const SLOT: u64 = 4;
 /// Where the handles may start in images of the Mercury generation.
 const MERCURY_ALIGN: u64 = 16;
+/// What the driver has before parameters in that generation.
+const DRIVER: u64 = 0x380;
 /// The bank of handles in Mercury objects.
 const HANDLES: SectionKind = SectionKind::Constant(21);
 
@@ -71,10 +73,13 @@ pub(super) fn layout<'d>(pruned: &mut Pruned<'d>, arena: &'d Arena) -> TextureSl
     if references.is_empty() {
         return TextureSlots::default();
     }
-    // Without kernels the slots are those of a kernel without parameters
-    // (case `texture_no_kernel`).
-    let end = kernels.iter().map(|kernel| kernel.size).max().unwrap_or(0);
-    let start = match pruned.merged.target.has_mercury() {
+    // Without kernels nothing comes before the slots but, in Mercury images,
+    // what the driver has at the start of bank 0 (case `texture_no_kernel`).
+    let is_mercury = pruned.merged.target.has_mercury();
+    let least = if is_mercury { DRIVER } else { 0 };
+    let sizes = kernels.iter().map(|kernel| kernel.size);
+    let end = sizes.max().unwrap_or(least);
+    let start = match is_mercury {
         true => end.next_multiple_of(MERCURY_ALIGN),
         false => end.next_multiple_of(SLOT),
     };
