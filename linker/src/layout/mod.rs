@@ -100,10 +100,11 @@ pub(crate) fn layout_relocatable<'d>(
     pruned.add_section(".nv.callgraph", SectionKind::CallGraph, 0, 4, None);
     pruned.add_section(".nv.prototype", SectionKind::Prototype, 0, 4, None);
     let shared = relocatable::list_shared(&mut pruned, arena, addresses, debug);
+    let texture_slots = textures::layout_relocatable(&pruned);
     LaidOut {
         pruned,
         shared,
-        texture_slots: TextureSlots::default(),
+        texture_slots,
         null_value: 0,
     }
 }

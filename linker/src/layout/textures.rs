@@ -40,6 +40,11 @@ impl TextureSlots {
         self.offsets.contains_key(&symbol)
     }
 
+    /// The offset of the first one in a kernel's bank 0.
+    pub(crate) fn first(&self) -> u64 {
+        self.start
+    }
+
     /// The offset in a kernel's bank 0.
     pub(crate) fn behind_parameters(&self, symbol: SymbolId) -> Option<u64> {
         Some(self.start + self.among_handles(symbol)?)
@@ -73,16 +78,7 @@ pub(super) fn layout<'d>(pruned: &mut Pruned<'d>, arena: &'d Arena) -> TextureSl
     if references.is_empty() {
         return TextureSlots::default();
     }
-    // Without kernels nothing comes before the slots but, in Mercury images,
-    // what the driver has at the start of bank 0 (case `texture_no_kernel`).
-    let is_mercury = pruned.merged.target.has_mercury();
-    let least = if is_mercury { DRIVER } else { 0 };
-    let sizes = kernels.iter().map(|kernel| kernel.size);
-    let end = sizes.max().unwrap_or(least);
-    let start = match is_mercury {
-        true => end.next_multiple_of(MERCURY_ALIGN),
-        false => end.next_multiple_of(SLOT),
-    };
+    let start = start(pruned, &kernels);
     let slots: Vec<(SymbolId, u64)> = references
         .into_iter()
         .zip((0..).step_by(SLOT as usize))
@@ -102,6 +98,27 @@ pub(super) fn layout<'d>(pruned: &mut Pruned<'d>, arena: &'d Arena) -> TextureSl
         start,
         offsets: slots.into_iter().collect(),
     }
+}
+
+/// The slots of a relocatable link, which nobody has yet. Code of Mercury
+/// images finds the first of them all the same.
+pub(super) fn layout_relocatable(pruned: &Pruned<'_>) -> TextureSlots {
+    TextureSlots {
+        start: start(pruned, &kernels(pruned)),
+        offsets: FxHashMap::default(),
+    }
+}
+
+/// Where the handles start.
+fn start(pruned: &Pruned<'_>, kernels: &[Kernel]) -> u64 {
+    // Without kernels nothing comes before them but, in Mercury images, what
+    // the driver has at the start of bank 0 (case `texture_no_kernel`).
+    let (least, align) = match pruned.merged.target.has_mercury() {
+        true => (DRIVER, MERCURY_ALIGN),
+        false => (0, SLOT),
+    };
+    let sizes = kernels.iter().map(|kernel| kernel.size);
+    sizes.max().unwrap_or(least).next_multiple_of(align)
 }
 
 /// Makes the bank of handles of a kernel. Its native twin is bank 0, and has

@@ -337,6 +337,16 @@ fn apply(
     if relocation.offset >= end {
         return Err(outside(end).as_nvlink("relocation is past end of offset"));
     }
+    if let Some(target) = resolver.expected_handle(relocation) {
+        row.resolve(
+            patched.bytes.to_mut(),
+            relocation.offset,
+            target.value,
+            Some(relocation.addend),
+            target.bank,
+        )
+        .map_err(out_of_place)?;
+    }
     let kept = Relocation {
         kind: kept_as.0,
         symbol: resolver.first_name(relocation.symbol),

@@ -142,6 +142,22 @@ impl<'a, 'd> Resolver<'a, 'd> {
         }
     }
 
+    /// Where relocatable Mercury images take the handle of a texture to be,
+    /// though the last link decides it.
+    pub(super) fn expected_handle(&self, relocation: &Relocation) -> Option<Target> {
+        let merged = &self.laid_out.pruned.merged;
+        let symbol = &merged.symbols[relocation.symbol];
+        let is_expected = !self.is_executable()
+            && merged.target.has_mercury()
+            && self.world == World::Native
+            && symbol.definition == Definition::Undefined
+            && is_reference(symbol.kind);
+        is_expected.then(|| Target {
+            value: self.laid_out.texture_slots.first(),
+            bank: Some(0),
+        })
+    }
+
     /// Whether the target is code.
     pub(super) fn is_function(&self, relocation: &Relocation) -> bool {
         self.laid_out.pruned.merged.symbols[relocation.symbol].kind == SymbolType::FUNC
@@ -228,14 +244,10 @@ impl<'a, 'd> Resolver<'a, 'd> {
                     (World::Native | World::Linked, _) => NO_BANK,
                 }),
             }),
-            // Before the Mercury generation nvlink takes slots to be at 0 of no
-            // bank as long as there are none (case `relocatable_textures`).
-            Definition::Undefined
-                if is_reference(symbol.kind)
-                    && !self.is_executable()
-                    && !merged.target.has_mercury() =>
-            {
-                Some(Target {
+            // As long as there are no slots nvlink takes them to be at 0 of no
+            // bank (case `relocatable_textures`).
+            Definition::Undefined if is_reference(symbol.kind) && !self.is_executable() => {
+                (!merged.target.has_mercury()).then_some(Target {
                     value: 0,
                     bank: Some(NO_BANK),
                 })
