@@ -201,7 +201,7 @@ impl<'b> Program<'b> {
     pub(super) fn row(&self, distance: u64, lines: i64) -> Vec<u8> {
         let special = || {
             let range = u64::from(*self.bytes.get(LINE_RANGE)?);
-            let lines = u64::try_from(lines - self.least_line()?).ok()?;
+            let lines = u64::try_from(lines.checked_sub(self.least_line()?)?).ok()?;
             let number = distance.checked_mul(range)?.checked_add(lines)?;
             let opcode = u8::try_from(number.checked_add(self.base.into())?).ok()?;
             (lines < range).then_some(opcode)

@@ -222,7 +222,7 @@ impl<'r> Writer<'r> {
 
     fn advance(&mut self, address: u64, line: i64) {
         let distance = (address - self.address) / self.program.code_unit();
-        let row = self.program.row(distance, line - self.line);
+        let row = self.program.row(distance, line.saturating_sub(self.line));
         self.bytes.extend(row);
         self.address = address;
         self.line = line;

@@ -288,16 +288,8 @@ impl Flow {
         events: &[Event],
         mut decide: impl FnMut(usize, &Held) -> u8,
     ) {
-        let mut held = None;
-        for at in 0..self.waits.len() {
-            if self.starts[at] {
-                held = self.entries[at].clone();
-            }
-            if let Some(held) = &mut held {
-                let mask = decide(at, held);
-                self.free(at, mask, held, events);
-                self.take(at, held, events);
-            }
+        for start in self.block_starts() {
+            self.walk_block(start, events, &mut |at, held, _| Some(decide(at, held)));
         }
     }
 
@@ -309,7 +301,7 @@ impl Flow {
         mut visit: impl FnMut(usize, &Held, Range<usize>) -> Option<()>,
     ) -> Option<()> {
         let mut starts = self.block_starts();
-        starts.try_for_each(|start| self.walk_block(start, events, &mut visit))
+        starts.try_for_each(|start| self.walk_block(start, events, &mut self.as_coded(&mut visit)))
     }
 
     /// The same, but for blocks in the order in which scoreboards are chosen.
@@ -319,7 +311,17 @@ impl Flow {
         mut visit: impl FnMut(usize, &Held, Range<usize>) -> Option<()>,
     ) -> Option<()> {
         let mut order = self.order().into_iter();
-        order.try_for_each(|block| self.walk_block(block.start, events, &mut visit))
+        order.try_for_each(|block| {
+            self.walk_block(block.start, events, &mut self.as_coded(&mut visit))
+        })
+    }
+
+    /// A visitor of instructions that free what the code says.
+    fn as_coded(
+        &self,
+        visit: &mut impl FnMut(usize, &Held, Range<usize>) -> Option<()>,
+    ) -> impl FnMut(usize, &Held, Range<usize>) -> Option<u8> {
+        |at, held, own| visit(at, held, own).map(|()| self.waits[at])
     }
 
     /// The blocks that control comes to, in that order.
@@ -345,18 +347,20 @@ impl Flow {
         (0..self.waits.len()).filter(|&at| self.starts[at])
     }
 
+    /// Visits the instructions of a block; `visit` says what each frees.
     fn walk_block(
         &self,
         start: usize,
         events: &[Event],
-        visit: &mut impl FnMut(usize, &Held, Range<usize>) -> Option<()>,
+        visit: &mut impl FnMut(usize, &Held, Range<usize>) -> Option<u8>,
     ) -> Option<()> {
         let Some(mut held) = self.entries[start].clone() else {
             return Some(());
         };
         for at in start..self.waits.len() {
-            visit(at, &held, self.own(at))?;
-            self.step(at, &mut held, events);
+            let freed = visit(at, &held, self.own(at))?;
+            self.free(at, freed, &mut held, events);
+            self.take(at, &mut held, events);
             if self.starts[at + 1] {
                 break;
             }

@@ -32,7 +32,7 @@ pub(super) struct Rules<'r> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Choice {
     pub(super) boards: Vec<u8>,
-    waits: Vec<u8>,
+    pub(super) waits: Vec<u8>,
 }
 
 impl Choice {

@@ -7,8 +7,9 @@
 use crate::merge::TableBranch;
 
 use super::flow::{Flow, Held};
-use super::instruction::{self, BOARDS, Control, INSTRUCTION, NO_BOARD};
+use super::instruction::{self, BOARDS, Control, INSTRUCTION};
 use super::registers::Accesses;
+use super::rules::Choice;
 use super::{Event, bit};
 
 /// What an instruction waits for.
@@ -21,6 +22,12 @@ struct Wanted {
 }
 
 impl Wanted {
+    /// One bit for each scoreboard of an event.
+    fn of_events(&self, boards: &[u8]) -> u8 {
+        let events = self.events.iter();
+        events.fold(0, |mask, &event| mask | bit(boards[event]))
+    }
+
     /// One bit for each scoreboard that an event still holds.
     fn mask(&self, held: &Held, boards: &[u8]) -> u8 {
         let holds = |&&event: &&usize| held.events(boards[event]).any(|other| other == event);
@@ -45,25 +52,20 @@ pub(super) fn renumbered(
         .zip(boards)
         .map(|(event, &board)| Event { board, ..*event });
     let renamed: Vec<Event> = renamed.collect();
-    let mut changed = code.to_vec();
-    for (at, wanted) in wanted.iter().enumerate() {
-        let (mut write, mut read) = (NO_BOARD, NO_BOARD);
-        for event in flow.own(at) {
-            match renamed[event].is_write {
-                true => write = renamed[event].board,
-                false => read = renamed[event].board,
-            }
-        }
-        let waits = wanted.events.iter().map(|&event| bit(boards[event]));
-        let waits = waits.fold(wanted.always, |mask, board| mask | board);
-        Control::set(at_mut(&mut changed, at), write, read, waits);
-    }
+    let waits = wanted
+        .iter()
+        .map(|wanted| wanted.always | wanted.of_events(boards));
+    let choice = Choice {
+        boards: boards.to_vec(),
+        waits: waits.collect(),
+    };
+    let mut changed = choice.apply(code, flow, events);
     for _ in 0..ROUNDS {
         let before = changed.clone();
         let flow = Flow::new(&before, tables, &renamed)?;
         flow.walk_deciding(&renamed, |at, held| {
             let waits = wanted[at].mask(held, boards);
-            let instruction = at_mut(&mut changed, at);
+            let instruction = &mut changed[at * INSTRUCTION..][..INSTRUCTION];
             Control::set_waits(instruction, waits);
             instruction::releases(instruction)
         });
@@ -72,10 +74,6 @@ pub(super) fn renumbered(
         }
     }
     Some(changed)
-}
-
-fn at_mut(code: &mut [u8], index: usize) -> &mut [u8] {
-    &mut code[index * INSTRUCTION..][..INSTRUCTION]
 }
 
 /// What each instruction waits for.
@@ -124,8 +122,7 @@ fn wanted(code: &[u8], events: &[Event], flow: &Flow, boards: &[u8]) -> Vec<Want
                 }
             }
         }
-        let mask = wanted.events.iter().map(|&event| bit(boards[event]));
-        let mask = mask.fold(0, |mask, board| mask | board);
+        let mask = wanted.of_events(boards);
         later.retain(|&event| mask & bit(boards[event]) == 0);
         Some(())
     });
@@ -147,6 +144,7 @@ fn is_needed(event: &Event, code: &[u8], instruction: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::instruction::NO_BOARD;
     use super::super::tests::{EXIT, LDC, controls, instruction, sum};
     use super::super::{events, renumbered};
     use super::*;
