@@ -67,7 +67,7 @@ impl CallGraph {
             let calls = function.calls.iter().map(|callee| callee.index() as u32);
             let indirect = function.indirect_calls.iter().copied().map(hub);
             successors.push(calls.chain(indirect));
-            let taken = function.address_taken;
+            let taken = function.taken_as();
             takers.extend(taken.map(|prototype| (prototype.index(), id.index() as u32)));
         }
         takers.sort_unstable();

@@ -21,7 +21,7 @@ impl CallPaths {
         let functions = &pruned.merged.functions;
         let mut takers = vec![Vec::new(); pruned.merged.prototypes.len()];
         for (id, function) in functions.enumerate() {
-            if let Some(prototype) = function.address_taken {
+            if let Some(prototype) = function.taken_as() {
                 takers[prototype.index()].push(id);
             }
         }

@@ -34,7 +34,7 @@ impl Stacks {
         }
         let mut by_pointer = vec![0; merged.prototypes.len()];
         for (id, function) in merged.functions.enumerate() {
-            if let Some(prototype) = function.address_taken
+            if let Some(prototype) = function.taken_as()
                 && is_unbounded(&id)
             {
                 by_pointer[prototype.index()] += 1;

@@ -60,6 +60,15 @@ pub const SHARED_START: u64 = 0x40;
 /// What the system reserves at the start of shared memory on sm_90 and later.
 pub const SHARED_SIZE: u64 = 0x400;
 
+/// The value of a name that the system reserves in shared memory, up to sm_90.
+/// Objects of CUDA 12.0 do not say it (case `reserved_cap`).
+pub fn shared_value(name: &str) -> u64 {
+    match name {
+        ".nv.reservedSmem.cap" => SHARED_SIZE,
+        _ => 0,
+    }
+}
+
 /// The names of what the system reserves in shared memory.
 pub fn is_shared(name: &str) -> bool {
     name.starts_with(".nv.reservedSmem.")

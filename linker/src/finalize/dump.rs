@@ -34,7 +34,7 @@ pub(crate) fn table(pruned: &Pruned<'_>, names: Names) -> Diagnostic {
         if starts.contains(&id) {
             text.push('^');
         }
-        if function.address_taken.is_some() {
+        if function.is_taken {
             text.push('&');
         }
         text.push_str(&spelled(pruned, id, names));
@@ -68,7 +68,7 @@ pub(super) fn raise(pruned: &Pruned<'_>, raise: &Raise, names: Names) -> Diagnos
 fn takers(pruned: &Pruned<'_>) -> Vec<Vec<FunctionId>> {
     let mut takers = vec![Vec::new(); pruned.merged.prototypes.len()];
     for (id, function) in pruned.merged.functions.enumerate() {
-        if let Some(prototype) = function.address_taken {
+        if let Some(prototype) = function.taken_as() {
             takers[prototype.index()].push(id);
         }
     }

@@ -45,8 +45,8 @@ pub(crate) enum Edge {
     Mark(i32),
     /// Between two functions.
     Functions(SymbolId, SymbolId),
-    /// Between a function and a signature.
-    Signature(SymbolId, PrototypeId),
+    /// Between a function and a signature, if it is known.
+    Signature(SymbolId, Option<PrototypeId>),
 }
 
 /// Computes the records and makes the sections that hold the call graph.
@@ -153,16 +153,14 @@ fn call_graph(relocated: &Relocated<'_>) -> Vec<Edge> {
     }
     edges.push(Edge::Mark(-2));
     for (_, function) in live() {
-        edges.extend(
-            function
-                .address_taken
-                .map(|p| Edge::Signature(function.symbol, p)),
-        );
+        if function.is_taken {
+            edges.push(Edge::Signature(function.symbol, function.prototype));
+        }
     }
     edges.push(Edge::Mark(-3));
     for (_, function) in live() {
         let signatures = function.indirect_calls.iter().rev();
-        edges.extend(signatures.map(|&p| Edge::Signature(function.symbol, p)));
+        edges.extend(signatures.map(|&p| Edge::Signature(function.symbol, Some(p))));
     }
     edges.push(Edge::Mark(-4));
     for (_, function) in live() {
@@ -183,7 +181,7 @@ fn prototypes(relocated: &Relocated<'_>) -> Vec<(SymbolId, PrototypeId)> {
         .merged
         .functions
         .enumerate()
-        .filter(|&(id, function)| pruned.live.functions[id] && function.address_taken.is_none())
+        .filter(|&(id, function)| pruned.live.functions[id] && !function.is_taken)
         .filter_map(|(_, function)| Some((function.symbol, function.prototype?)))
         .collect()
 }

@@ -103,7 +103,7 @@ impl<'d> Merger<'d, '_> {
             is_entry: false,
             is_stub: false,
             calls: Vec::new(),
-            address_taken: None,
+            is_taken: false,
             indirect_calls: Vec::new(),
             references: Vec::new(),
             prototype: None,

@@ -1,7 +1,5 @@
 //! The call graph sections of the inputs become edges between functions.
 
-use rustc_hash::FxHashSet;
-
 use crate::cubin::{CallGraph, Prototype};
 use crate::diagnostic::Mismatch;
 use crate::error::{ParseError, Problem};
@@ -35,30 +33,18 @@ impl<'d> Merger<'d, '_> {
                 self.merged.functions[caller].calls.push(callee);
             }
         }
-        // For nvlink it does not count either that data holds its address; that
-        // code does, counts (case `weak_address_taken`).
-        let in_code: FxHashSet<u32> = graph
-            .address_references
-            .iter()
-            .filter(|edge| !is_discarded(edge.from))
-            .map(|edge| edge.to)
-            .collect();
         for taken in graph.address_taken {
-            if self.keeping == Keeping::AsNvlink
-                && is_discarded(taken.function)
-                && !in_code.contains(&taken.function)
-            {
+            // For nvlink it does not count either that data holds its address; that
+            // code does, counts (case `weak_address_taken`).
+            if self.keeping == Keeping::AsNvlink && is_discarded(taken.function) {
                 continue;
             }
             let function = self.function(current, taken.function)?;
-            if self.merged.functions[function].address_taken.is_none() {
-                let is_entry = self.merged.functions[function].is_entry;
-                let prototype = match is_entry && is_discarded(taken.function) {
-                    true => self.merged.prototypes.push(None),
-                    false => self.prototype(current.object.signature(taken.prototype)?),
-                };
-                self.merged.functions[function].address_taken = Some(prototype);
-            }
+            let prototype = self.prototype(current.object.signature(taken.prototype)?);
+            let row = &mut self.merged.functions[function];
+            row.is_taken = true;
+            // What the last file says counts (case `address_taken_signatures`).
+            row.prototype = Some(prototype);
         }
         for call in graph.indirect_calls {
             if is_discarded(call.function) {
@@ -79,6 +65,8 @@ impl<'d> Merger<'d, '_> {
                 self.function(current, edge.to)?,
             );
             self.merged.functions[function].references.push(target);
+            // No list needs to say so besides (case `address_taken_signatures`).
+            self.merged.functions[target].is_taken = true;
         }
         Ok(())
     }

@@ -547,7 +547,7 @@ impl<'d, 'l> Merger<'d, 'l> {
         *self
             .prototype_ids
             .entry(signature)
-            .or_insert_with(|| self.merged.prototypes.push(Some(signature)))
+            .or_insert_with(|| self.merged.prototypes.push(signature))
     }
 
     /// The native twin of a section, made if need be.

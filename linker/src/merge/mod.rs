@@ -353,17 +353,25 @@ pub(crate) struct Function<'d> {
     pub(crate) is_stub: bool,
     /// Direct callees, in input order.
     pub(crate) calls: Vec<FunctionId>,
-    /// The signature under which its address is taken.
-    pub(crate) address_taken: Option<PrototypeId>,
+    /// Its address is taken.
+    pub(crate) is_taken: bool,
     /// Signatures it calls through pointers, in input order.
     pub(crate) indirect_calls: Vec<PrototypeId>,
     /// Functions whose address it takes, in input order.
     pub(crate) references: Vec<FunctionId>,
+    /// Its signature, as far as a file says it.
     pub(crate) prototype: Option<PrototypeId>,
     /// Attribute records in input order.
     pub(crate) records: Vec<InfoRecord<'d>>,
     /// What the native world adds, in the Mercury generation.
     pub(crate) native: NativeFunction<'d>,
+}
+
+impl Function<'_> {
+    /// The signature of the pointers that may lead here.
+    pub(crate) fn taken_as(&self) -> Option<PrototypeId> {
+        self.prototype.filter(|_| self.is_taken)
+    }
 }
 
 /// The native side of a function.
@@ -477,9 +485,8 @@ pub(crate) struct Merged<'d> {
     /// The global half, in creation order.
     pub(crate) globals: Vec<SymbolId>,
     pub(crate) functions: IdVec<FunctionId, Function<'d>>,
-    /// What functions take and return; kernels whose other definition is in use
-    /// do not say (case `weak_kernel_taken`).
-    pub(crate) prototypes: IdVec<PrototypeId, Option<&'d str>>,
+    /// What functions take and return.
+    pub(crate) prototypes: IdVec<PrototypeId, &'d str>,
     /// Records of the module, in input order.
     pub(crate) records: Vec<InfoRecord<'d>>,
     /// Functions that have records of their own, in input order. One whose

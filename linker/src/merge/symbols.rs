@@ -165,10 +165,10 @@ impl<'d> Merger<'d, '_> {
                         symbol.binding
                     };
                     let id = self.new_named(current, symbol, binding, listing(symbol));
-                    let merged = &mut self.merged.symbols[id];
-                    // What the system reserves keeps its address (case
-                    // `reserved_cap`).
-                    merged.value = symbol.value;
+                    // In Mercury objects their native twins alone have values.
+                    if !self.merged.target.has_mercury() {
+                        self.merged.symbols[id].value = reserved::shared_value(symbol.name);
+                    }
                     id
                 }));
             }

@@ -132,7 +132,7 @@ fn launched(merged: &Merged<'_>, options: &Options) -> FxHashSet<FunctionId> {
     }
     let functions = merged.functions.enumerate();
     functions
-        .filter(|(_, f)| f.address_taken.is_some() && merged.is_kernel(f))
+        .filter(|(_, f)| f.is_taken && merged.is_kernel(f))
         .map(|(id, _)| id)
         .collect()
 }
@@ -217,11 +217,11 @@ fn live_functions(
         .collect();
     let mut takers = vec![Vec::new(); merged.prototypes.len()];
     for (id, function) in merged.functions.enumerate() {
-        if let Some(prototype) = function.address_taken {
+        if let Some(prototype) = function.taken_as() {
             takers[prototype.index()].push(id);
-            if keeping == Keeping::Reachable {
-                pending.push(id);
-            }
+        }
+        if function.is_taken && keeping == Keeping::Reachable {
+            pending.push(id);
         }
     }
     while let Some(id) = pending.pop() {
@@ -235,7 +235,7 @@ fn live_functions(
         }
     }
     for (id, function) in merged.functions.enumerate() {
-        if function.address_taken.is_some() && !live[id] {
+        if function.is_taken && !live[id] {
             live[id] = true;
             // What the driver provides cannot be removed (case
             // `externs_address_taken`).

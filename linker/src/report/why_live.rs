@@ -51,7 +51,7 @@ fn reason(pruned: &Pruned<'_>, paths: &CallPaths, id: SymbolId) -> String {
             }
             (false, false) => "left out: no kernel that stays reaches it".to_owned(),
             (true, false) if paths.reaches(id) => paths.to(merged, id),
-            (true, false) if function.address_taken.is_some() => "its address is taken".to_owned(),
+            (true, false) if function.is_taken => "its address is taken".to_owned(),
             (true, false) => "kept for debuggers or for what takes an address".to_owned(),
         };
     }

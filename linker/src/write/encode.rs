@@ -130,7 +130,7 @@ pub(super) fn call_graph(
     let words = finalized.call_graph.iter().flat_map(|edge| match *edge {
         Edge::Mark(mark) => [0, mark as u32],
         Edge::Functions(from, to) => [symbols.number[from], symbols.number[to]],
-        Edge::Signature(from, prototype) => [symbols.number[from], signature(prototype)],
+        Edge::Signature(from, prototype) => [symbols.number[from], prototype.map_or(0, &signature)],
     });
     words.flat_map(u32::to_le_bytes).collect()
 }

@@ -199,7 +199,7 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
     let names = Names::new(finalized, &layout, symbol_names(finalized).table);
     let native = &layout.native;
     let symbol_table = native.only(finalized, SectionKind::Symbols);
-    let signature = |p| merged.prototypes[p].map_or(0, |text| names.symbols.offset(text));
+    let signature = |p| names.symbols.offset(merged.prototypes[p]);
 
     let mut output = Vec::new();
     let mut strings = Vec::new();

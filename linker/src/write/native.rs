@@ -176,7 +176,7 @@ pub(super) fn symbol_names(finalized: &Finalized<'_>) -> SymbolNames {
     let count = merged.prototypes.len() + merged.locals.len() + merged.globals.len();
     let mut table = NameTable::with_room(count);
     let mut offsets = IdVec::filled(&merged.symbols, 0);
-    for signature in merged.prototypes.iter().flatten() {
+    for signature in merged.prototypes.iter() {
         table.add(signature);
     }
     for &symbol in merged.locals.iter().chain(&merged.globals) {
@@ -236,7 +236,7 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
     let (sections, symbols, section_names) = numbers;
     let registers = (!merged.target.is_hopper_or_newer()).then(|| own_registers(pruned));
     let symbol_table = sections.only(finalized, SectionKind::Symbols);
-    let signature = |p| merged.prototypes[p].map_or(0, |text| names.table.offset(text));
+    let signature = |p| names.table.offset(merged.prototypes[p]);
     let target = |section: &crate::merge::Section<'_>| {
         section.target.map_or(0, |target| sections.number[target])
     };

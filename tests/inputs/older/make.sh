@@ -15,7 +15,10 @@ for argument in "$@"; do
         *) isa=7.8 ;;
         esac
         names="a b"
-        case $version.$sm in 12-[89].1*) names="a b c" ;; esac
+        case $version.$sm in
+        12-[89].1*) names="a b c" ;;
+        12-0.90) names="a b d" ;;
+        esac
         for name in $names; do
             sed "s/^\.version .*/.version $isa/; s/^\.target .*/.target sm_$sm/" "$name.ptx" >"$name.tmp.ptx"
             "$ptxas" -c -arch="sm_$sm" -o "$name.$version.sm_$sm.cubin" "$name.tmp.ptx"
