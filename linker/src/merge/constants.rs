@@ -105,20 +105,16 @@ impl<'d> Merger<'d, '_> {
     ) -> SectionId {
         let input = &current.object.sections[index];
         let kind = SectionKind::Constant(bank);
-        // Before CUDA 12.1, inputs do not say so of parameters either; there
-        // nvlink leaves it at that.
+        let is_named = current.named_constants.contains(&(index as u32));
+        // Before CUDA 12.1, inputs do not say it; nvlink does where it comes upon the
+        // section by a name (case `older_lost_constants`).
         let flags = match bank {
-            0 => input.flags,
-            _ if target.is_some() => input.flags | SHF_INFO_LINK,
+            1.. if target.is_some() && is_named => input.flags | SHF_INFO_LINK,
             _ => input.flags,
         };
         let function = target.and_then(|target| self.merged.sections[target].function);
         let is_of_kernel = function.is_none_or(|f| self.merged.functions[f].is_entry);
-        if bank == 0
-            || is_of_kernel
-            || !self.merged.image.is_executable()
-            || !current.named_constants.contains(&(index as u32))
-        {
+        if bank == 0 || is_of_kernel || !self.merged.image.is_executable() || !is_named {
             return self.section(input.name, kind, flags, 1, target);
         }
         let key = (input.name, target);

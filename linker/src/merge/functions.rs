@@ -1,5 +1,7 @@
 //! Functions: whose code is used where several files define one.
 
+use std::cmp::Ordering;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::cubin::{Binding, Symbol as FileSymbol, SymbolOther, SymbolType};
@@ -167,7 +169,9 @@ impl<'d> Merger<'d, '_> {
     }
 
     /// Whether a weak definition takes the place of the one in use: of two
-    /// weak ones the one that needs fewer registers stays (case `weak_registers`).
+    /// weak ones the one that needs fewer registers stays (case
+    /// `weak_registers`). If they need as many, it does where it was compiled
+    /// for a later virtual processor than the first one (case `weak_processors`).
     fn is_better(
         &self,
         current: &mut Current<'_, 'd>,
@@ -178,9 +182,21 @@ impl<'d> Merger<'d, '_> {
             return Ok(false);
         }
         let own = current.registers()?.get(&index).copied();
-        Ok(own
-            .zip(self.registers.get(&id).copied())
-            .is_some_and(|(own, used)| own < used))
+        let used = self.registers.get(&id).copied();
+        Ok(match own.zip(used).map(|(own, used)| own.cmp(&used)) {
+            Some(Ordering::Less) => true,
+            Some(Ordering::Equal) => {
+                let first = self.first_processors.get(&id).copied();
+                let first = first.unwrap_or_else(|| self.processor_of(id));
+                self.processors[current.id] > first
+            }
+            Some(Ordering::Greater) | None => false,
+        })
+    }
+
+    /// The virtual processor of the input that defines a function.
+    fn processor_of(&self, id: SymbolId) -> Option<u16> {
+        self.processors[self.merged.symbols[id].input?]
     }
 
     /// A second name for code stands for it and owns nothing (case `alias`).
@@ -223,6 +239,8 @@ impl<'d> Merger<'d, '_> {
         row.relocations.clear();
         row.native = None;
         current.placed[text] = Some(Placed { section, base: 0 });
+        let processor = self.processor_of(id);
+        self.first_processors.entry(id).or_insert(processor);
         let merged = &mut self.merged.symbols[id];
         let is_strong = symbol.binding != Binding::WEAK;
         if is_strong {

@@ -19,7 +19,7 @@ use super::constants;
 use super::index::{self, Index};
 use super::{
     Compat, InfoRecord, ListedShared, Listing, Merged, NativeContent, Notes, SectionKind, Symbol,
-    Unified,
+    Unified, notes,
 };
 
 /// Where a section of the current input went.
@@ -120,6 +120,10 @@ pub(super) struct Merger<'d, 'l> {
     names: Index<SymbolId>,
     /// Registers that the definition in use of a function needs.
     pub(super) registers: FxHashMap<SymbolId, u32>,
+    /// The virtual processor that each input was compiled for.
+    pub(super) processors: IdVec<InputId, Option<u16>>,
+    /// That of the first definition of each function that another one replaced.
+    pub(super) first_processors: FxHashMap<SymbolId, Option<u16>>,
     prototype_ids: FxHashMap<&'d str, PrototypeId>,
     /// The records of the section at hand; empty between sections.
     pub(super) records_of_section: Vec<InfoRecord<'d>>,
@@ -231,6 +235,8 @@ impl<'d, 'l> Merger<'d, 'l> {
             moved_sections: FxHashMap::default(),
             names: Index::with_room(sections / 2),
             registers: FxHashMap::with_capacity_and_hasher(sections / 2, FxBuildHasher),
+            processors: objects.iter().map(notes::virtual_sm).collect(),
+            first_processors: FxHashMap::default(),
             prototype_ids: FxHashMap::default(),
             records_of_section: Vec::new(),
             records: FxHashSet::default(),

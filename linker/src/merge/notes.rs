@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::arch::Sm;
 use crate::cubin::{DeviceNote, Note, NoteKind};
 use crate::error::ParseError;
-use crate::read::{InputSection, SHF_INFO_LINK};
+use crate::read::{InputSection, Object, Role, SHF_INFO_LINK};
 
 /// Notes of the inputs, to be written behind our own.
 #[derive(Debug, Clone)]
@@ -70,6 +70,15 @@ impl<'d> Notes<'d> {
         }
         Ok(())
     }
+}
+
+/// The virtual processor that an object was compiled for. Damaged notes are
+/// reported where they are merged.
+pub(super) fn virtual_sm(object: &Object<'_>) -> Option<u16> {
+    object.virtual_sm.or_else(|| {
+        let mut notes = object.sections.iter().filter(|s| s.role == Role::Note);
+        notes.find_map(|section| lowest_virtual_sm(section).ok()?)
+    })
 }
 
 fn lowest_virtual_sm(section: &InputSection<'_>) -> Result<Option<u16>, ParseError> {
