@@ -1,10 +1,10 @@
 //! The bits of control instructions that matter where code moves.
 
 use super::super::scoreboards::instruction::{
-    BRANCH, BSSY, Control, INSTRUCTION, Next, RETURN, TABLE_BRANCHES, WARPSYNC, next, operation,
+    BRANCH, BSSY, CALL_RELATIVE, Control, INSTRUCTION, Next, RETURN, TABLE_BRANCHES, WARPSYNC,
+    next, operation,
 };
 
-const CALL_RELATIVE: u16 = 0x144;
 /// What names no place in the code: BSYNC, BREAK, CALL.ABS, YIELD, EXIT, both
 /// RPCMOV, BMOV, BPT and NANOSLEEP.
 const WITHOUT_PLACE: [u16; 11] = [

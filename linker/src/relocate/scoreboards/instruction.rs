@@ -12,6 +12,7 @@ pub(super) const NO_BOARD: u8 = 7;
 const BSYNC: u16 = 0x141;
 const BREAK: u16 = 0x142;
 pub(in crate::relocate) const CALL_ABSOLUTE: u16 = 0x143;
+pub(in crate::relocate) const CALL_RELATIVE: u16 = 0x144;
 pub(in crate::relocate) const BSSY: u16 = 0x145;
 /// BRA.
 pub(in crate::relocate) const BRANCH: u16 = 0x147;
@@ -21,6 +22,7 @@ pub(in crate::relocate) const RETURN: u16 = 0x150;
 /// BRX and BRXU, which lead where a table says.
 pub(in crate::relocate) const TABLE_BRANCHES: [u16; 2] = [0x149, 0x158];
 const DEPBAR: u16 = 0x11a;
+const LDC: u16 = 0x182;
 pub(in crate::relocate) const END_COLLECTIVE: u16 = 0x11b;
 /// Branches, barriers of threads that diverge, and what ends threads.
 const CONTROL: std::ops::RangeInclusive<u16> = 0x140..=0x15f;
@@ -100,12 +102,12 @@ fn word(instruction: &[u8]) -> u32 {
 /// Code for debuggers waits for every instruction, its first one too, and
 /// stays as it is.
 pub(super) fn loads_unused_stack_pointer(code: &[u8]) -> bool {
-    const LDC: u16 = 0xb82;
+    const LOAD: u16 = 0xb82;
     const STACK_POINTER: u8 = 1;
     let mut instructions = code.chunks_exact(INSTRUCTION);
     let is_load = instructions.next().is_some_and(|first| {
         let control = Control::of(first);
-        opcode(first) == LDC
+        opcode(first) == LOAD
             && first[2] == STACK_POINTER
             && control.write() < BOARDS
             && control.waits() == 0
@@ -172,7 +174,6 @@ pub(super) fn cycles(instruction: &[u8]) -> u32 {
 /// Cycles that the compiler counts on until the result of an instruction is
 /// written or its operands are read.
 pub(super) fn latency(instruction: &[u8], is_write: bool) -> u32 {
-    const LDC: u16 = 0x182;
     const LDS: u16 = 0x184;
     const LDCU: u16 = 0x1ac;
     const S2R: u16 = 0x119;
@@ -181,14 +182,22 @@ pub(super) fn latency(instruction: &[u8], is_write: bool) -> u32 {
     const S2UR: u16 = 0x1c3;
     match operation(instruction) {
         _ if !is_write => 11,
-        _ if loads_memory(instruction) => 200,
+        _ if loads_memory(instruction) => 290,
         LDC => 50,
         S2R => 34,
-        LDS => 35,
+        LDS => 36,
         S2UR => 26,
-        slow if SLOW.contains(&slow) => 22,
+        slow if SLOW.contains(&slow) => 23,
         LDCU => 20,
         _ => 16,
+    }
+}
+
+/// The same for others who may share its scoreboard.
+pub(super) fn shared_latency(instruction: &[u8], is_write: bool) -> u32 {
+    match operation(instruction) {
+        LDC if is_write => 44,
+        _ => latency(instruction, is_write),
     }
 }
 
@@ -198,13 +207,17 @@ pub(super) fn certain_latency(instruction: &[u8], is_write: bool) -> u32 {
     const LDS: u16 = 0x184;
     const STG: u16 = 0x186;
     const STS: u16 = 0x188;
-    // It is of two registers or more.
-    let is_wide = instruction[9] >> 1 & 7 >= 5;
+    const NO_REGISTER: u8 = 255;
+    // It is of two registers, or of four.
+    let (is_wide, is_widest) = (instruction[9] >> 1 & 7 == 5, instruction[9] >> 1 & 7 > 5);
     match (operation(instruction), is_write) {
-        (STS, false) => 9,
-        (STG, false) if is_wide => 13,
-        (STG, false) => 12,
+        (STS, false) if instruction[4] == NO_REGISTER => 9,
+        (STG, false) if is_widest => 15,
+        (STS | STG, false) if instruction[4] != NO_REGISTER => 13,
+        (LDS, false) => 8,
+        (LDS, true) if is_widest => 46,
         (LDS, true) if is_wide => 45,
+        (LDS, true) => 44,
         (S2R, true) => 42,
         _ => latency(instruction, is_write),
     }
@@ -246,29 +259,39 @@ pub(super) fn releases(instruction: &[u8]) -> u8 {
     const NOP: u16 = 0x118;
     match operation(instruction) {
         CCTL | NOP if waits_for_all(instruction) => 0,
-        WARPSYNC if collective(instruction).is_some() => 0,
+        WARPSYNC if starts_collective(instruction) => 0,
         _ if waits_for_all(instruction) => ALL_BOARDS & !1,
         _ => Control::of(instruction).waits(),
     }
 }
 
-/// What an instruction is to a collective.
+/// What an instruction waits for, besides what it needs itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Collective {
-    Start,
-    End,
+pub(super) enum Wait {
+    Nothing,
+    /// All that is under way.
+    All,
+    /// The same, but that stays held.
+    AllAgain,
+    /// Results in uniform registers.
+    Uniform,
 }
 
-/// Whether the instruction is a WARPSYNC that starts a collective, or the end of
-/// one.
-pub(super) fn collective(instruction: &[u8]) -> Option<Collective> {
+/// What an instruction waits for because of where it leads.
+pub(super) fn wait(instruction: &[u8]) -> Wait {
+    match operation(instruction) {
+        END_COLLECTIVE | CALL_ABSOLUTE | CALL_RELATIVE | RETURN => Wait::All,
+        WARPSYNC if starts_collective(instruction) => Wait::AllAgain,
+        BSYNC | EXIT => Wait::Uniform,
+        _ => Wait::Nothing,
+    }
+}
+
+/// Whether the instruction is a WARPSYNC that starts a collective.
+fn starts_collective(instruction: &[u8]) -> bool {
     /// The form of an operand.
     const REGISTER: u16 = 1;
-    match operation(instruction) {
-        END_COLLECTIVE => Some(Collective::End),
-        WARPSYNC if opcode(instruction) >> 9 == REGISTER => Some(Collective::Start),
-        _ => None,
-    }
+    operation(instruction) == WARPSYNC && opcode(instruction) >> 9 == REGISTER
 }
 
 /// Where control goes behind an instruction.
@@ -316,11 +339,10 @@ pub(in crate::relocate) fn next(instruction: &[u8], offset: u64) -> Next {
     match operation(instruction) {
         DEPBAR if depbar(instruction).is_none() => Next::Unknown,
         END_COLLECTIVE => Next::EndCollective,
-        WARPSYNC if collective(instruction).is_some() => Next::Collective(target),
+        WARPSYNC if starts_collective(instruction) => Next::Collective(target),
         BRANCH if has_predicate || high >> 18 & 0x7f_ffff != ALWAYS => Next::Either(target),
         BRANCH => Next::To(target),
-        // CALL.REL.
-        0x144 => Next::Call(target),
+        CALL_RELATIVE => Next::Call(target),
         RETURN => Next::Return,
         operation if TABLE_BRANCHES.contains(&operation) => Next::Table,
         // It comes back, and maybe not.

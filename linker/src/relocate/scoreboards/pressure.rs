@@ -15,11 +15,20 @@ use crate::bits::Bits;
 
 use super::flow::{Flow, Held};
 use super::instruction::{
-    BOARDS, INSTRUCTION, NO_BOARD, certain_latency, cycles, latency, leads_on, loads_memory,
-    releases, waits_for_all,
+    BOARDS, INSTRUCTION, NO_BOARD, certain_latency, cycles, is_arithmetic, latency, leads_on,
+    loads_memory, releases, shared_latency, waits_for_all,
 };
 use super::registers::Accesses;
 use super::{Compiler, Event, FIRST_FOR_MEMORY, LAST};
+
+/// Cycles that arithmetic takes from the next instruction, at most, if that has no
+/// need of its result.
+const LEAST_CYCLES: u32 = 2;
+/// Cycles until a result of arithmetic can be used, and a predicate.
+const RESULT_CYCLES: u32 = 4;
+const PREDICATE_CYCLES: u32 = 13;
+/// After so many an instruction keeps no other one waiting.
+const MOST_CYCLES: u32 = 30;
 
 /// Cycles of a block, and where in it each event is needed.
 pub(super) struct Schedule<'e> {
@@ -148,20 +157,54 @@ impl<'e> Schedule<'e> {
     fn count_cycles(&mut self, instructions: &[&[u8]]) {
         let mut due = vec![0; self.start.len()];
         let mut events = (0..).zip(self.events).peekable();
-        let mut now = 0;
+        // Without waits for scoreboards, and what these add.
+        let mut plain: Vec<u32> = Vec::with_capacity(self.start.len());
+        let mut delays: Vec<u32> = Vec::with_capacity(self.start.len());
         for at in 0..self.start.len() {
-            now = due[at].max(now);
-            self.start[at] = now;
+            let now = match at {
+                0 => 0,
+                _ => plain[at - 1] + cycles(instructions[at - 1]),
+            };
+            plain.push(now);
+            let start = (now + self.delay(at, instructions, &plain, &delays)).max(due[at]);
+            self.start[at] = start;
+            delays.push(start - now);
             while let Some((event, taken)) = events.next_if(|(_, event)| event.instruction == at) {
-                let end = now + latency(instructions[at], taken.is_write);
-                self.end[event] = end;
-                self.certain_end[event] = now + certain_latency(instructions[at], taken.is_write);
+                self.end[event] = start + shared_latency(instructions[at], taken.is_write);
+                self.certain_end[event] = start + certain_latency(instructions[at], taken.is_write);
                 if let Some(need) = self.needs[event] {
+                    let end = start + latency(instructions[at], taken.is_write);
                     due[need] = due[need].max(end);
                 }
             }
-            now += cycles(instructions[at]);
         }
+    }
+
+    /// By how much an instruction is late because earlier ones were. The cycles
+    /// between two are for those whose results are needed then, so what was late for
+    /// another reason gains on what does not need it.
+    fn delay(&self, at: usize, instructions: &[&[u8]], plain: &[u32], delays: &[u32]) -> u32 {
+        let queued = at.checked_sub(1).map_or(0, |last| {
+            let passed = cycles(instructions[last]);
+            let least = match is_arithmetic(instructions[last]) {
+                true => passed.min(LEAST_CYCLES),
+                false => passed,
+            };
+            (delays[last] + least).saturating_sub(passed)
+        });
+        let earlier = (self.block[at]..at).rev();
+        let recent = earlier.take_while(|&from| plain[at] - plain[from] <= MOST_CYCLES);
+        let inherited = recent.filter_map(|from| {
+            let (first, second) = (self.accesses[from].as_ref()?, self.accesses[at].as_ref()?);
+            let latency = match (first.decides(second), first.is_used_by(second)) {
+                (true, _) => PREDICATE_CYCLES,
+                (_, true) => RESULT_CYCLES,
+                _ => return None,
+            };
+            let spare = (plain[at] - plain[from]).saturating_sub(latency);
+            Some(delays[from].saturating_sub(spare))
+        });
+        inherited.max().unwrap_or(0).max(queued)
     }
 
     /// Whether an event is of the same block as an instruction, and before it.
@@ -189,6 +232,24 @@ impl<'e> Schedule<'e> {
         needed.fold(0, |mask, board| mask | 1 << board)
     }
 
+    /// One bit for each scoreboard that a result in uniform registers holds.
+    pub(super) fn uniform(&self, held: &Held) -> u8 {
+        let is_held = |board: &u8| held.events(*board).any(|event| self.is_uniform(event));
+        let uniform = (0..BOARDS).filter(is_held);
+        uniform.fold(0, |mask, board| mask | 1 << board)
+    }
+
+    /// Whether an event is a result in uniform registers.
+    fn is_uniform(&self, event: usize) -> bool {
+        let Event {
+            instruction,
+            is_write,
+            ..
+        } = self.events[event];
+        let accesses = self.accesses[instruction].as_ref();
+        is_write && accesses.is_some_and(Accesses::writes_uniform_registers)
+    }
+
     /// One bit for each scoreboard that is free where an instruction takes its
     /// own. What the last one of a block waits for without need is for the
     /// next block.
@@ -210,10 +271,14 @@ impl<'e> Schedule<'e> {
         self.block.partition_point(|&start| start <= block) - 1
     }
 
-    /// Whether an event of this block is over at the end of it. That of a load is
-    /// never known.
-    pub(super) fn is_over(&self, event: usize, at: usize) -> bool {
-        self.is_here(event, at) && !self.is_load[event] && self.certain_end[event] <= self.start[at]
+    /// Whether events hold a scoreboard that are over at the end of a block, one of
+    /// them being its own. That of a load is never known.
+    pub(super) fn are_over(&self, held: &Held, board: u8, at: usize) -> bool {
+        let is_over = |event: usize| {
+            let is_early = !self.is_here(event, at) || self.certain_end[event] <= self.start[at];
+            !self.is_load[event] && is_early
+        };
+        held.events(board).any(|event| self.is_here(event, at)) && held.events(board).all(is_over)
     }
 
     /// Whether two events are both loads.
@@ -293,20 +358,13 @@ impl Holders {
         let holders = |board: u8| &self.0[usize::from(board)];
         let joined = match need {
             Some(_) => boards(reserved).find(|&board| {
-                let due = |holder: &usize| schedule.due(*holder, at);
-                // A result does not join what only is read here.
-                let is_fit = |holder: &usize| {
-                    let is_read = !schedule.events[*holder].is_write;
-                    due(holder) == need && !(is_write && is_read && schedule.is_here(*holder, at))
-                };
+                let due = |&holder: &usize| schedule.due(holder, at);
                 let holders = holders(board);
                 let are_known = match compiler {
                     Compiler::Cuda12 => holders.iter().all(|&holder| schedule.is_here(holder, at)),
                     Compiler::Cuda13 => true,
                 };
-                are_known
-                    && holders.iter().filter_map(due).min() == need
-                    && holders.iter().any(is_fit)
+                are_known && holders.iter().filter_map(due).min() == need
             }),
             None if is_write => None,
             None => boards(reserved).find(|&board| {

@@ -10,7 +10,8 @@ use super::instruction::{BOARDS, Control, opcode, operation};
 pub(super) struct Registers {
     thread: [u128; 2],
     uniform: [u128; 2],
-    predicates: u8,
+    /// Eight bits for threads, eight for warps.
+    predicates: u16,
 }
 
 impl Registers {
@@ -77,6 +78,8 @@ enum Count {
     Result,
     /// Two if the source of a conversion has 64 bits.
     Source,
+    /// Two if threads are compared by 64 bits.
+    Match,
 }
 
 /// What one of the four places for operands holds.
@@ -140,12 +143,14 @@ const SHAPES: &[Shape] = {
         // FSEL, FMNMX, FSET, FMUL, FADD, VIADD, VIMNMX, USEL, uniform arithmetic on floats
         shape(&[0x008, 0x009, 0x00a, 0x020, 0x021, 0x036, 0x048, 0x087], [R, R, A, Nothing]),
         shape(&[0x04a, 0x054, 0x055], [R, R, A, Nothing]),
-        // FSETP, ISETP, UISETP
-        shape(&[0x00b, 0x00c, 0x08c], [Nothing, R, A, Nothing]),
+        // BMSK, UBMSK, HADD2, HMUL2, HSET2, HMNMX2
+        shape(&[0x01b, 0x09b, 0x030, 0x032, 0x033, 0x040], [R, R, A, Nothing]),
+        // FSETP, ISETP, UISETP, HSETP2, FCHK
+        shape(&[0x00b, 0x00c, 0x08c, 0x034, 0x102], [Nothing, R, A, Nothing]),
         // IADD3, LEA, LOP3, PRMT, SHF, FFMA, IMAD, HFMA2, HADD2
         shape(&[0x010, 0x011, 0x012, 0x016, 0x019, 0x023, 0x024, 0x031], [R, R, A, R]),
-        // VIADDMNMX
-        shape(&[0x046], [R, R, A, R]),
+        // VIADDMNMX, VHMNMX, FMNMX3, IDP, F2FP
+        shape(&[0x046, 0x047, 0x076, 0x026, 0x03e], [R, R, A, R]),
         // UIADD3, ULEA, ULOP3, UPRMT, USHF, UIMAD
         shape(&[0x090, 0x091, 0x092, 0x096, 0x099, 0x0a4], [R, R, A, R]),
         // IADD.64, DMUL and others on pairs
@@ -158,18 +163,27 @@ const SHAPES: &[Shape] = {
         shape(&[0x02b], [R2, R2, A2, R2]),
         // IMAD.WIDE, UIMAD.WIDE
         shape(&[0x025, 0x0a5], [R2, R, A, R2]),
-        // IMAD.HI
-        shape(&[0x027], [R, R, A, R]),
+        // IMAD.HI, UIMAD.HI
+        shape(&[0x027, 0x0a6], [R, R, A, R]),
         // HMMA
         shape(&[0x03c], [Own(Four), Own(Four), R2, Own(Four)]),
         // LDSM
         shape(&[0x03b], [Own(Four), R, Base(One), Nothing]),
         // I2FP, FLO, F2I, I2F, MUFU, POPC, UFLO, UPOPC
         shape(&[0x045, 0x100, 0x105, 0x106, 0x108, 0x109, 0x0bd, 0x0bf], [R, Nothing, A, Nothing]),
+        // BREV, F2F, FRND, UBREV, UI2F, UF2I
+        shape(&[0x101, 0x104, 0x107, 0x0be, 0x05a, 0x05c], [R, Nothing, A, Nothing]),
         // F2F, F2I, I2F and FRND with 64 bits
         shape(&[0x110, 0x111, 0x112, 0x113], [Own(Result), Nothing, Any(Source), Nothing]),
-        // PLOP3, NOP, BRA, EXIT, BSSY, BSYNC and BREAK
-        shape(&[0x01c, 0x118, 0x147, 0x14d, 0x145, 0x141, 0x142], [Nothing; 4]),
+        // PLOP3, UPLOP3, NOP, BRA, EXIT, BSSY, BSYNC, BREAK and YIELD
+        shape(&[0x01c, 0x09c, 0x118, 0x147, 0x14d, 0x145, 0x141, 0x142, 0x146], [Nothing; 4]),
+        // MEMBAR, ERRBAR, PREEXIT, ACQBULK, ELECT
+        shape(&[0x192, 0x1ab, 0x02d, 0x02e, 0x02f], [Nothing; 4]),
+        // BAR
+        shape(&[0x11d], [Nothing, Nothing, A, Nothing]),
+        // BMOV, from and to a barrier
+        shape(&[0x155], [R, Nothing, Nothing, Nothing]),
+        shape(&[0x156], [Nothing, Nothing, A, Nothing]),
         // LD, LDG
         shape(&[0x180, 0x181], [Own(Data), R2, Base(Two), Nothing]),
         // LDC
@@ -182,34 +196,46 @@ const SHAPES: &[Shape] = {
         shape(&[0x187, 0x188], [Nothing, R, Own(Data), Base(One)]),
         // SHFL
         shape(&[0x189], [R, R, In(LANE, One), In(LIMITS, One)]),
-        // ATOM, ATOMG
-        shape(&[0x18a, 0x1a8], [Own(Atomic), R2, Own(Atomic), Base(Two)]),
+        // ATOM, ATOMG, that on floats
+        shape(&[0x18a, 0x1a8, 0x1a3], [Own(Atomic), R2, Own(Atomic), Base(Two)]),
+        // ATOM.CAS and ATOMG.CAS
+        shape(&[0x18b, 0x1a9], [Own(Atomic), R2, Own(Atomic), Own(Atomic)]),
+        // ATOMS
+        shape(&[0x18c], [Own(Atomic), R, In(1 << 1, Atomic), Base(One)]),
+        // MATCH
+        shape(&[0x1a1], [R, Own(Match), Nothing, Nothing]),
         // REDG
         shape(&[0x1a6], [Nothing, R2, Own(Atomic), Base(Two)]),
         // LDCU
         shape(&[0x1ac], [Uniform(Data), Uniform(One), Nothing, Nothing]),
         // S2UR
         shape(&[0x1c3], [Uniform(One), Nothing, Nothing, Nothing]),
-        // R2UR, REDUX
-        shape(&[0x0ca, 0x1c4], [Uniform(One), Thread(One), Nothing, Nothing]),
+        // R2UR, CREDUX, REDUX
+        shape(&[0x0ca, 0x0cc, 0x1c4], [Uniform(One), Thread(One), Nothing, Nothing]),
     ]
 };
 
 /// Operations that write a predicate: VOTE, FSETP, ISETP, IADD3, LEA, LOP3,
-/// PLOP3, IMAD.WIDE, IMAD.HI, DSETP, R2UR and SHFL.
-const WRITES_PREDICATE: [u16; 12] = [
-    0x006, 0x00b, 0x00c, 0x010, 0x011, 0x012, 0x01c, 0x025, 0x027, 0x02a, 0x0ca, 0x189,
+/// PLOP3, IMAD.WIDE, IMAD.HI, DSETP, ELECT, HSETP2, R2UR, FCHK, SHFL and MATCH.
+const WRITES_PREDICATE: [u16; 16] = [
+    0x006, 0x00b, 0x00c, 0x010, 0x011, 0x012, 0x01c, 0x025, 0x027, 0x02a, 0x02f, 0x034, 0x0ca,
+    0x102, 0x189, 0x1a1,
 ];
 /// Those of them that can write a second one.
-const WRITES_SECOND_PREDICATE: [u16; 4] = [0x00b, 0x00c, 0x010, 0x02a];
-/// VOTE, SEL, FSEL, FMNMX, FSETP, ISETP, IADD3, LEA, PLOP3, IMAD and UVOTE.
-const READS_PREDICATE: [u16; 11] = [
-    0x006, 0x007, 0x008, 0x009, 0x00b, 0x00c, 0x010, 0x011, 0x01c, 0x024, 0x086,
+const WRITES_SECOND_PREDICATE: [u16; 5] = [0x00b, 0x00c, 0x010, 0x02a, 0x034];
+/// VOTE, SEL, FSEL, FMNMX, FSETP, ISETP, IADD3, LEA, PLOP3, IMAD, HSET2, HSETP2 and HMNMX2.
+const READS_PREDICATE: [u16; 13] = [
+    0x006, 0x007, 0x008, 0x009, 0x00b, 0x00c, 0x010, 0x011, 0x01c, 0x024, 0x033, 0x034, 0x040,
 ];
 /// IADD3 and PLOP3.
 const READS_SECOND_PREDICATE: [u16; 2] = [0x010, 0x01c];
 /// ISETP of the upper half of a number.
 const READS_PREDICATE_OF_LOWER_HALF: u16 = 0x00c;
+
+/// The bit of what does the same for a warp as another one for each thread.
+const UNIFORM: u16 = 0x80;
+/// BRA that asks a predicate of the warp.
+const UNIFORM_BRANCH: u16 = 0x547;
 
 /// The predicate that always holds.
 const ALWAYS: u8 = 7;
@@ -221,7 +247,7 @@ pub(super) struct Accesses {
     /// A predicate, and 8 more if it must not hold.
     guard: u8,
     reads: Registers,
-    read_predicates: u8,
+    read_predicates: u16,
     writes: Registers,
     /// What must not be overwritten before it is read. What the instruction
     /// writes itself is no concern of others, who wait for its result.
@@ -245,21 +271,29 @@ impl Accesses {
             registers.insert(file, bits.get(at, 8), count);
         }
         let guard = bits.get(12, 4);
-        let mut read_predicates = predicate(guard & 7);
-        if READS_PREDICATE.contains(&operation) {
-            read_predicates |= predicate(bits.get(87, 3));
+        let (own, plain) = match file(operation) {
+            File::Thread => (File::Thread, operation),
+            File::Uniform => (File::Uniform, operation & !UNIFORM),
+        };
+        let named = |at: u32| predicate(own, bits.get(at, 3));
+        let mut read_predicates = predicate(own, guard & 7);
+        if READS_PREDICATE.contains(&plain) {
+            read_predicates |= named(87);
         }
-        if READS_SECOND_PREDICATE.contains(&operation) {
-            read_predicates |= predicate(bits.get(77, 3));
+        if READS_SECOND_PREDICATE.contains(&plain) {
+            read_predicates |= named(77);
         }
-        if operation == READS_PREDICATE_OF_LOWER_HALF {
-            read_predicates |= predicate(bits.get(68, 3));
+        if plain == READS_PREDICATE_OF_LOWER_HALF {
+            read_predicates |= named(68);
         }
-        if WRITES_PREDICATE.contains(&operation) {
-            writes.predicates |= predicate(bits.get(81, 3));
+        if opcode(instruction) == UNIFORM_BRANCH {
+            read_predicates |= predicate(File::Uniform, bits.get(24, 3));
         }
-        if WRITES_SECOND_PREDICATE.contains(&operation) {
-            writes.predicates |= predicate(bits.get(84, 3));
+        if WRITES_PREDICATE.contains(&plain) {
+            writes.predicates |= named(81);
+        }
+        if WRITES_SECOND_PREDICATE.contains(&plain) {
+            writes.predicates |= named(84);
         }
         let mut operands = reads;
         if Control::of(instruction).write() < BOARDS {
@@ -282,11 +316,21 @@ impl Accesses {
         registers.meet_in_threads(&self.reads) || registers.meet_in_threads(&self.writes)
     }
 
+    /// Whether the instruction writes registers of all threads of a warp together.
+    pub(super) fn writes_uniform_registers(&self) -> bool {
+        self.writes.uniform != [0; 2]
+    }
+
     /// Whether an instruction reads or writes what this one writes.
     pub(super) fn is_used_by(&self, other: &Self) -> bool {
         self.writes.meet(&other.reads)
             || self.writes.meet(&other.writes)
             || self.writes.predicates & other.read_predicates != 0
+    }
+
+    /// Whether an instruction uses a predicate that this one writes.
+    pub(super) fn decides(&self, other: &Self) -> bool {
+        self.writes.predicates & other.read_predicates != 0
     }
 
     /// Whether an instruction writes what this one reads. Predicates and
@@ -312,22 +356,31 @@ impl Accesses {
 
     /// Whether an instruction changes the predicate of this one.
     pub(super) fn is_decided_anew_by(&self, other: &Self) -> bool {
-        other.writes.predicates & predicate(self.guard & 7) != 0
+        other.writes.predicates & predicate(file(self.operation), self.guard & 7) != 0
     }
 }
 
 /// One bit for a predicate, none for the one that always holds.
-fn predicate(number: u8) -> u8 {
-    if number == ALWAYS { 0 } else { 1 << number }
+fn predicate(file: File, number: u8) -> u16 {
+    match file {
+        _ if number == ALWAYS => 0,
+        File::Thread => 1 << number,
+        File::Uniform => 1 << (number + 8),
+    }
+}
+
+/// Whose registers an operation works on.
+fn file(operation: u16) -> File {
+    match operation {
+        0x04a | 0x054 | 0x055 | 0x05a | 0x05c | 0x080..=0x0bf => File::Uniform,
+        _ => File::Thread,
+    }
 }
 
 /// Whose registers an operand has in a form of an operation, and how many.
 fn operand(place: Place, operation: u16, form: u8, bits: &Bits128) -> Option<(File, u8)> {
     const ADDRESS_HAS_BASE: u32 = 91;
-    let own = match operation {
-        0x04a | 0x054 | 0x055 | 0x080..=0x0bf => File::Uniform,
-        _ => File::Thread,
-    };
+    let own = file(operation);
     let (file, count) = match place {
         Place::Nothing => return None,
         Place::Own(count) => (own, count),
@@ -363,6 +416,7 @@ fn operand(place: Place, operation: u16, form: u8, bits: &Bits128) -> Option<(Fi
         Count::Select => two_if(matches!(form, 2 | 3 | 7)),
         Count::Result => two_if(bits.get(75, 2) == 3),
         Count::Source => two_if(bits.get(84, 2) == 3),
+        Count::Match => two_if(bits.get(73, 1) == 1),
     };
     Some((file, count))
 }
@@ -390,7 +444,7 @@ mod tests {
         Accesses::of(&instruction.to_le_bytes()).unwrap()
     }
 
-    fn registers(thread: &[u8], uniform: &[u8], predicates: u8) -> Registers {
+    fn registers(thread: &[u8], uniform: &[u8], predicates: u16) -> Registers {
         let mut registers = Registers {
             predicates,
             ..Registers::default()

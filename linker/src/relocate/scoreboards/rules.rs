@@ -6,14 +6,11 @@
 //! over. What a loop brings back to its start is not known there. It is waited
 //! for in the end: where it is needed, and where others take its scoreboard.
 
-use std::collections::VecDeque;
-
 use rustc_hash::FxHashMap;
 
 use super::flow::{Flow, Held};
 use super::instruction::{
-    ALL_BOARDS, BOARDS, Collective, Control, INSTRUCTION, NO_BOARD, collective, releases,
-    waits_for_all,
+    ALL_BOARDS, BOARDS, Control, INSTRUCTION, NO_BOARD, Wait, releases, wait, waits_for_all,
 };
 use super::pressure::{Holders, Schedule};
 use super::{Compiler, Event, First, bit};
@@ -71,7 +68,7 @@ struct Passed {
     /// The same at the time when the block chose.
     known: FxHashMap<usize, Held>,
     /// What loops bring back, and to which block.
-    returns: VecDeque<(usize, Held)>,
+    returns: Vec<(usize, Held)>,
 }
 
 impl Rules<'_> {
@@ -107,12 +104,12 @@ impl Rules<'_> {
             }
             for &next in self.flow.followers(end) {
                 if passed.known.contains_key(&next) {
-                    passed.returns.push_back((next, held.clone()));
+                    passed.returns.push((next, held.clone()));
                 }
                 passed.entries.entry(next).or_default().join(&held);
             }
         }
-        self.wait_for_loops(&mut choice, passed);
+        self.wait_for_loops(&mut choice, &passed);
         choice
     }
 
@@ -133,15 +130,14 @@ impl Rules<'_> {
             }
             return ALL_BOARDS;
         }
-        let (waits, freed) = match collective(instruction) {
-            Some(Collective::Start) => (held.boards(), 0),
-            Some(Collective::End) => (held.boards(), ALL_BOARDS),
-            None => {
-                let needed = self.schedule.needed(at, held);
-                (needed, needed)
-            }
+        let waits = match wait(instruction) {
+            Wait::All | Wait::AllAgain => held.boards(),
+            Wait::Uniform => self.schedule.needed(at, held) | self.schedule.uniform(held),
+            Wait::Nothing => self.schedule.needed(at, held),
         };
-        held.wait(freed);
+        if wait(instruction) != Wait::AllAgain {
+            held.wait(waits);
+        }
         waits
     }
 
@@ -168,37 +164,29 @@ impl Rules<'_> {
     /// One bit for each scoreboard whose holders are all over at the end of
     /// their block.
     fn over(&self, at: usize, held: &Held) -> u8 {
-        let is_over = |&board: &u8| {
-            let mut holders = held.events(board).peekable();
-            holders.peek().is_some() && holders.all(|event| self.schedule.is_over(event, at))
-        };
-        let over = (0..BOARDS).filter(is_over);
+        let over = (0..BOARDS).filter(|&board| self.schedule.are_over(held, board, at));
         over.fold(0, |mask, board| mask | bit(board))
     }
 
-    /// Adds what instructions wait for because of loops.
-    fn wait_for_loops(&self, choice: &mut Choice, passed: Passed) {
-        let Passed {
-            known: mut seen,
-            mut returns,
-            ..
-        } = passed;
-        while let Some((start, mut held)) = returns.pop_front() {
-            let seen = seen.entry(start).or_default();
-            held.leave_those_of(seen);
-            seen.join(&held);
-            let mut at = start;
-            while held.boards() != 0 {
+    /// Adds what instructions wait for because of loops. The first block that finds
+    /// something held waits for it at its end, if not earlier.
+    fn wait_for_loops(&self, choice: &mut Choice, passed: &Passed) {
+        for (start, held) in &passed.returns {
+            let mut held = held.clone();
+            held.leave_those_of(&passed.known[start]);
+            for at in *start.. {
+                let is_end = self.flow.ends_block(at);
+                let waits = match is_end {
+                    true => held.boards(),
+                    false => self.needed_again(at, &held, &choice.boards),
+                };
                 if choice.waits[at] != ALL_BOARDS {
-                    choice.waits[at] |= self.needed_again(at, &held, &choice.boards);
+                    choice.waits[at] |= waits;
                 }
                 held.wait(choice.waits[at]);
-                if self.flow.ends_block(at) {
-                    let followers = self.flow.followers(at).iter();
-                    returns.extend(followers.map(|&next| (next, held.clone())));
+                if is_end {
                     break;
                 }
-                at += 1;
             }
         }
     }
