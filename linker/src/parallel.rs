@@ -35,13 +35,24 @@ pub(crate) fn map<'i, T: Sync, R: Send>(
     bytes: usize,
     make: impl Fn(&'i T) -> R + Sync,
 ) -> Vec<R> {
+    map_with(items, bytes, || (), |(), item| make(item))
+}
+
+/// [`map`] by threads that each have a tool of their own.
+pub(crate) fn map_with<'i, T: Sync, R: Send, W>(
+    items: &'i [T],
+    bytes: usize,
+    tool: impl Fn() -> W + Sync,
+    make: impl Fn(&mut W, &'i T) -> R + Sync,
+) -> Vec<R> {
     if workers(items.len(), bytes) == 1 {
-        return items.iter().map(make).collect();
+        let mut tool = tool();
+        return items.iter().map(|item| make(&mut tool, item)).collect();
     }
     let mut results: Vec<Option<R>> = Vec::new();
     results.resize_with(items.len(), || None);
-    fill(items, &mut results, bytes, |item, result| {
-        *result = Some(make(item));
+    fill_with(items, &mut results, bytes, tool, |tool, item, result| {
+        *result = Some(make(tool, item));
     });
     let results = results.into_iter();
     results
@@ -57,17 +68,34 @@ pub(crate) fn fill<'i, T: Sync, R: Send>(
     bytes: usize,
     make: impl Fn(&'i T, &mut R) + Sync,
 ) {
+    fill_with(
+        items,
+        results,
+        bytes,
+        || (),
+        |(), item, result| make(item, result),
+    );
+}
+
+fn fill_with<'i, T: Sync, R: Send, W>(
+    items: &'i [T],
+    results: &mut [R],
+    bytes: usize,
+    tool: impl Fn() -> W + Sync,
+    make: impl Fn(&mut W, &'i T, &mut R) + Sync,
+) {
     let workers = workers(items.len(), bytes);
     let size = items.len().div_ceil(workers * PARTS).max(1);
     let parts = Mutex::new(items.chunks(size).zip(results.chunks_mut(size)));
     let work = || {
+        let mut tool = tool();
         loop {
             let part = parts.lock().map_or(None, |mut parts| parts.next());
             let Some((items, results)) = part else {
                 return;
             };
             for (item, result) in items.iter().zip(results) {
-                make(item, result);
+                make(&mut tool, item, result);
             }
         }
     };

@@ -2,8 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
-
-use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
+use std::io;
 
 use super::entry::{Entry, Flags};
 use crate::error::{ParseError, Problem};
@@ -55,44 +54,37 @@ impl Default for Limit {
 }
 
 /// Takes payloads out of fatbins, with working memory that it keeps.
+#[derive(Default)]
 pub struct Decompressor {
     limit: Limit,
-    zstd: FrameDecoder,
+    zstd: zstd::bulk::Decompressor<'static>,
 }
 
 impl Decompressor {
     /// Refuses images larger than the limit.
     pub fn new(limit: Limit) -> Self {
-        let mut zstd = FrameDecoder::new();
-        zstd.set_max_window_size(ZSTD_WINDOW);
-        Self { limit, zstd }
-    }
-
-    /// Grows with what is really decoded, by less than a step more than
-    /// promised.
-    fn zstd(&mut self, mut stored: &[u8], size: u64) -> Result<Vec<u8>, String> {
-        /// What is decoded before it is taken out of the window.
-        const STEP: BlockDecodingStrategy = BlockDecodingStrategy::UptoBytes(1 << 17);
-        /// Of what an entry promises, what is reserved at once.
-        const LIKELY_RATIO: u64 = 32;
-        self.zstd.init(&mut stored).map_err(|e| e.to_string())?;
-        let likely = size.min(stored.len() as u64 * LIKELY_RATIO);
-        let mut image = Vec::with_capacity(likely as usize);
-        while image.len() as u64 <= size && !self.zstd.is_finished() {
-            self.zstd
-                .decode_blocks(&mut stored, STEP)
-                .map_err(|e| e.to_string())?;
-            self.zstd
-                .collect_to_writer(&mut image)
-                .map_err(|e| e.to_string())?;
+        Self {
+            limit,
+            ..Self::default()
         }
-        Ok(image)
     }
-}
 
-impl Default for Decompressor {
-    fn default() -> Self {
-        Self::new(Limit::default())
+    /// Reserves what an entry promises only where less is not enough.
+    fn zstd(&mut self, stored: &[u8], size: u64) -> io::Result<Vec<u8>> {
+        /// Hardly anything becomes larger.
+        const LIKELY_RATIO: u64 = 32;
+        let likely = size.min(stored.len() as u64 * LIKELY_RATIO);
+        match self.zstd_within(stored, likely) {
+            Err(_) if likely < size => self.zstd_within(stored, size),
+            image => image,
+        }
+    }
+
+    fn zstd_within(&mut self, stored: &[u8], size: u64) -> io::Result<Vec<u8>> {
+        let mut image = Vec::new();
+        image.try_reserve_exact(size as usize)?;
+        self.zstd.decompress_to_buffer(stored, &mut image)?;
+        Ok(image)
     }
 }
 
@@ -107,10 +99,6 @@ impl fmt::Debug for Decompressor {
 const LZ4_RATIO: u64 = 255;
 /// A zstd block of 4 bytes holds at most 128 KiB.
 const ZSTD_RATIO: u64 = 128 * 1024 / 4;
-/// The window is reserved before anything is decoded. Toolkits ask for 8 MiB
-/// at most; this is what the `zstd` program accepts.
-const ZSTD_WINDOW: u64 = 128 << 20;
-
 pub(super) fn decompress<'d>(
     entry: &Entry<'d>,
     decompressor: &mut Decompressor,
@@ -149,7 +137,8 @@ pub(super) fn decompress<'d>(
         }
         Compression::Zstd => {
             plausible(ZSTD_RATIO)?;
-            decompressor.zstd(stored, size)
+            let image = decompressor.zstd(stored, size);
+            image.map_err(|problem| problem.to_string())
         }
         Compression::Unknown(bits) => {
             return Err(malformed(format!(

@@ -6,6 +6,7 @@ mod messages;
 mod names;
 mod objects;
 mod optimize;
+mod unpack;
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -13,21 +14,20 @@ use std::collections::HashSet;
 use cudalink_jitlink as jitlink;
 
 use super::files::{Files, Opened, Source};
-use super::host::{self, HostObject, Modules};
+use super::host::{self, Modules};
 use super::link_time::Intermediate;
 use super::modules::{Module, name_of_path};
 use super::ptx::Source as PtxSource;
-use super::select::select;
 use super::{Archives, Environment, Image, Kernels, Loaded, Processor, Wanted};
 use crate::container::host::{HostReferences, ReferenceKind};
 use crate::container::{HostFile, InputKind, archive, detect};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::error::ParseError;
-use crate::fatbin::{Decompressor, Fatbin, Kind};
 use crate::options::KernelFilter;
 use archives::Deferred;
 use names::Names;
 use objects::{Look, look_at};
+use unpack::{Code, Failure, Unpacked};
 
 /// The library of the device runtime is known by its name.
 const SYSTEM_LIBRARY: &str = "libcudadevrt.a";
@@ -46,7 +46,6 @@ pub fn load<'d>(
         processor,
         environment,
         diagnostics,
-        decompressor: Decompressor::default(),
         linked_elsewhere: match wanted.registers_modules {
             true => linked_elsewhere(files),
             false => HashSet::new(),
@@ -67,7 +66,8 @@ pub fn load<'d>(
         launches_kernels: false,
         hints: Vec::new(),
     };
-    let looks = look_at(files, wanted, processor);
+    let unpacker = loader.unpacker();
+    let looks = look_at(files, &unpacker);
     for (opened, look) in files.0.iter().zip(looks) {
         loader.opened(opened, look).ok()?;
     }
@@ -98,7 +98,6 @@ struct Loader<'a, 'd> {
     processor: &'a Processor,
     environment: &'a Environment,
     diagnostics: &'a mut Diagnostics,
-    decompressor: Decompressor,
     /// Modules whose linked code is in some input.
     linked_elsewhere: HashSet<&'d str>,
     images: Vec<Image<'d>>,
@@ -153,16 +152,11 @@ impl<'a, 'd> Loader<'a, 'd> {
             _ if data.is_empty() => return self.ignored(name, "it is empty"),
             Look::Nothing => return Ok(()),
             Look::Object(checked) => return self.object(source, checked),
+            Look::Host(unpacked) => return self.host_object(name, data, unpacked),
+            Look::Fatbin(code) => return self.fatbin_file(name, code),
             Look::Other(kind) => kind,
         };
         match source.extension() {
-            "fatbin" => match Fatbin::parse(data) {
-                Ok(fatbin) => self.fatbin_file(name, fatbin),
-                Err(_) if self.wanted.is_compatible() => {
-                    Err(self.fatal("not-a-fatbin", name, "fatbin wrong format?"))
-                }
-                Err(error) => Err(self.damaged(name, error)),
-            },
             "ltoir" if kind == InputKind::LtoIr && self.wanted.link_time.is_some() => {
                 // No host code names its kernels; nvlink takes that for a
                 // sign that none is launched.
@@ -190,7 +184,7 @@ impl<'a, 'd> Loader<'a, 'd> {
             "ptx" => Err(self.unrecognized_ptx(name)),
             _ => match kind {
                 InputKind::Archive => self.archive(source),
-                InputKind::HostObject => self.host_object(name, data),
+                InputKind::HostObject => unreachable!("it was unpacked when it was looked at"),
                 InputKind::Cubin | InputKind::Fatbin | InputKind::Ptx | InputKind::LtoIr => {
                     let kind = kind.to_string();
                     let end = kind.to_lowercase();
@@ -221,13 +215,13 @@ impl<'a, 'd> Loader<'a, 'd> {
         }
     }
 
-    fn host_object(&mut self, name: &str, data: &'d [u8]) -> Result<(), Stop> {
-        let object = HostObject::parse(name, data, self.wanted).map_err(|problems| {
-            for problem in problems {
-                self.diagnostics.push(problem);
-            }
-            Stop
-        })?;
+    fn host_object(
+        &mut self,
+        name: &str,
+        data: &'d [u8],
+        unpacked: Result<Unpacked<'d>, Vec<Diagnostic>>,
+    ) -> Result<(), Stop> {
+        let Unpacked { object, codes } = unpacked.map_err(|problems| self.stop_with(problems))?;
         if self.wanted.archives != Archives::Whole {
             self.host_names.add_host(data);
         }
@@ -236,18 +230,11 @@ impl<'a, 'd> Loader<'a, 'd> {
         self.launches_kernels |= !is_of_system_library(name)
             && kernels.any(|r| r.kind == ReferenceKind::Kernel && !r.patterns.is_empty());
         self.references.extend(object.references);
-        let modules = match object.modules {
-            Modules::Linked(_) => return Ok(()),
-            Modules::Waiting(modules) => modules,
-        };
-        if modules
-            .iter()
-            .any(|id| self.linked_elsewhere.contains(&**id))
-        {
+        let (Modules::Waiting(modules), Some(codes)) = (object.modules, codes) else {
             return Ok(());
-        }
-        for fatbin in &object.fatbins {
-            self.fatbin(name, fatbin)?;
+        };
+        for code in codes {
+            self.code(name, code)?;
         }
         if !object.fatbins.is_empty() {
             if modules.is_empty() {
@@ -270,9 +257,9 @@ impl<'a, 'd> Loader<'a, 'd> {
         Err(Stop)
     }
 
-    fn fatbin_file(&mut self, name: &str, fatbin: Fatbin<'d>) -> Result<(), Stop> {
+    fn fatbin_file(&mut self, name: &str, code: Result<Code<'d>, Failure>) -> Result<(), Stop> {
         self.all_name_kernels = false;
-        self.fatbin(name, &fatbin)?;
+        self.code(name, code)?;
         self.unnamed_module(name);
         Ok(())
     }
@@ -282,31 +269,17 @@ impl<'a, 'd> Loader<'a, 'd> {
         self.modules.push(Module::Unnamed(name));
     }
 
-    /// Takes the entry of a fatbin that fits the processor.
-    fn fatbin(&mut self, name: &str, fatbin: &Fatbin<'d>) -> Result<(), Stop> {
-        let entry = select(fatbin, self.processor.sm, self.wanted.link_time.is_some());
-        let Some(entry) = entry.map_err(|error| self.damaged(name, error))? else {
-            return self.without_arch(name);
-        };
-        match entry.kind {
-            Kind::ELF => {
-                let image = entry.image_by(&mut self.decompressor);
-                let image = image.map_err(|error| self.compressed_badly(name, error))?;
-                self.image(name, image)
-            }
-            // Its compressed form is one that only NVIDIA's library reads.
-            Kind::NVVM if self.wanted.link_time.is_some() => {
-                self.intermediate(name, jitlink::Kind::Fatbin, fatbin.bytes());
+    /// Takes what a fatbin has for the processor.
+    fn code(&mut self, name: &str, code: Result<Code<'d>, Failure>) -> Result<(), Stop> {
+        match code.map_err(|failure| self.not_unpacked(name, failure))? {
+            Code::Nothing => self.without_arch(name),
+            Code::Image(data, checked) => self.add(name, data, checked),
+            Code::Intermediate(fatbin) => {
+                self.intermediate(name, jitlink::Kind::Fatbin, fatbin);
                 Ok(())
             }
-            Kind::NVVM => Err(self.fatal("lto-input", name, "LTO objects found, use -dlto")),
-            _ => {
-                let text = entry.image_by(&mut self.decompressor);
-                let text = text.map_err(|error| self.compressed_badly(name, error))?;
-                let options = entry.compiler_options().unwrap_or_default();
-                let options = String::from_utf8_lossy(options);
-                let words = options.split_ascii_whitespace().map(str::to_owned);
-                self.ptx(name, text, words.collect());
+            Code::Ptx(text, options) => {
+                self.ptx(name, text, options);
                 Ok(())
             }
         }

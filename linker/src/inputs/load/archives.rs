@@ -9,9 +9,14 @@ use super::super::Archives;
 use super::super::files::Source;
 use super::super::host;
 use super::names::Names;
+use super::objects::effort;
+use super::unpack::Unpacked;
 use super::{Loader, Stop, is_system_library};
 use crate::container::{Archive, InputKind, archive, detect};
+use crate::diagnostic::Diagnostic;
 use crate::error::ParseError;
+use crate::fatbin::Decompressor;
+use crate::parallel;
 
 /// An archive whose turn comes later.
 pub(super) struct Deferred<'d> {
@@ -81,8 +86,22 @@ impl<'d> Loader<'_, 'd> {
     }
 
     pub(super) fn whole_archive(&mut self, source: &'d Source) -> Result<(), Stop> {
-        for member in self.members(source)? {
-            self.member(&member.path, member.data)?;
+        let members = self.members(source)?;
+        self.take(&members)
+    }
+
+    /// Takes these members.
+    fn take(&mut self, members: &[Member<'d>]) -> Result<(), Stop> {
+        let unpacker = self.unpacker();
+        let effort = members.iter().map(|member| effort(member.data)).sum();
+        let tool = Decompressor::default;
+        let unpacked = parallel::map_with(members, effort, tool, |decompressor, member| {
+            let Member { path, data } = member;
+            (detect(data) == InputKind::HostObject)
+                .then(|| unpacker.host_object(path, data, decompressor))
+        });
+        for (member, unpacked) in members.iter().zip(unpacked) {
+            self.member(member, unpacked)?;
         }
         Ok(())
     }
@@ -90,15 +109,19 @@ impl<'d> Loader<'_, 'd> {
     /// Takes members as long as one of them defines what is needed.
     fn on_demand(&mut self, sources: &[&'d Source]) -> Result<(), Stop> {
         self.assemble()?;
-        let mut waiting = Vec::new();
+        let mut members = Vec::new();
         for source in sources {
-            for member in self.members(source)? {
-                let (mut names, intermediates) =
-                    Names::of_member(&member.path, member.data, self.wanted, self.processor);
-                let added = self.add_optimized(&mut names, &intermediates);
-                added.map_err(|problems| self.stop_with(problems))?;
-                waiting.push((member, names));
-            }
+            members.extend(self.members(source)?);
+        }
+        let effort = members.iter().map(|member| effort(member.data)).sum();
+        let names = parallel::map(&members, effort, |member| {
+            Names::of_member(&member.path, member.data, self.wanted, self.processor)
+        });
+        let mut waiting = Vec::with_capacity(members.len());
+        for (member, (mut names, intermediates)) in members.into_iter().zip(names) {
+            let added = self.add_optimized(&mut names, &intermediates);
+            added.map_err(|problems| self.stop_with(problems))?;
+            waiting.push((member, names));
         }
         let mut known = self.host_names.clone();
         let added = self.add_optimized(&mut known, &self.intermediates);
@@ -106,12 +129,13 @@ impl<'d> Loader<'_, 'd> {
         for image in &self.images {
             known.add_device(&image.data);
         }
+        let mut taken = Vec::new();
         loop {
             let before = waiting.len();
             let mut left = Vec::new();
             for (member, names) in waiting {
                 if names.supply(&known) {
-                    self.member(&member.path, member.data)?;
+                    taken.push(member);
                     known.add(names);
                 } else {
                     left.push((member, names));
@@ -119,7 +143,7 @@ impl<'d> Loader<'_, 'd> {
             }
             waiting = left;
             if waiting.len() == before {
-                return Ok(());
+                return self.take(&taken);
             }
         }
     }
@@ -175,14 +199,19 @@ impl<'d> Loader<'_, 'd> {
         Ok(members)
     }
 
-    fn member(&mut self, name: &str, data: &'d [u8]) -> Result<(), Stop> {
-        match detect(data) {
-            InputKind::HostObject => {
-                self.in_archive = true;
-                let result = self.host_object(name, data);
-                self.in_archive = false;
-                result
-            }
+    fn member(
+        &mut self,
+        member: &Member<'d>,
+        unpacked: Option<Result<Unpacked<'d>, Vec<Diagnostic>>>,
+    ) -> Result<(), Stop> {
+        let name = &member.path;
+        if let Some(unpacked) = unpacked {
+            self.in_archive = true;
+            let result = self.host_object(name, member.data, unpacked);
+            self.in_archive = false;
+            return result;
+        }
+        match detect(member.data) {
             InputKind::Cubin => {
                 self.all_name_kernels = false;
                 self.ignored(name, "archives are only searched for host objects")
@@ -191,7 +220,8 @@ impl<'d> Loader<'_, 'd> {
                 self.ignored(name, "archives are only searched for host objects")
             }
             // Compilers put notes of their own beside the objects.
-            InputKind::HostExecutable
+            InputKind::HostObject
+            | InputKind::HostExecutable
             | InputKind::SharedLibrary
             | InputKind::Archive
             | InputKind::Unknown => Ok(()),

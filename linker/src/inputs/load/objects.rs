@@ -1,17 +1,19 @@
 //! Device objects: which of them are linked.
 //!
-//! To tell, each is read in full, which several threads do for the files that
-//! are objects themselves. What was read is what is linked.
+//! To tell, each is read in full, which several threads do. What was read of
+//! files that are objects themselves is what is linked.
 
 use std::borrow::Cow;
 
 use super::super::check::{self, Verdict};
 use super::super::files::{Opened, Source};
 use super::super::{Files, Image, Processor, Read, Wanted};
+use super::unpack::{Code, Failure, Unpacked, Unpacker};
 use super::{Loader, Stop};
 use crate::container::{InputKind, detect};
 use crate::cubin::File;
 use crate::diagnostic::Diagnostic;
+use crate::fatbin::Decompressor;
 use crate::parallel;
 use crate::read::Object;
 
@@ -19,6 +21,10 @@ use crate::read::Object;
 pub(super) enum Look<'d> {
     /// A device object.
     Object(Checked<'d>),
+    /// A host object, or why it cannot be taken apart.
+    Host(Result<Unpacked<'d>, Vec<Diagnostic>>),
+    /// What has the name of a fatbin.
+    Fatbin(Result<Code<'d>, Failure>),
     /// Anything else, or nothing that its name promises.
     Other(InputKind),
     /// Nothing was read.
@@ -43,38 +49,56 @@ enum Role<'d> {
     LeftOut(&'static str),
 }
 
+/// To unpack a byte takes about as long as to look at so many.
+const UNPACKING: usize = 16;
+
+/// How much there is to look at in a file.
+pub(super) fn effort(data: &[u8]) -> usize {
+    match detect(data) {
+        InputKind::HostObject | InputKind::Fatbin => data.len().saturating_mul(UNPACKING),
+        InputKind::Cubin
+        | InputKind::Archive
+        | InputKind::HostExecutable
+        | InputKind::SharedLibrary
+        | InputKind::Ptx
+        | InputKind::LtoIr
+        | InputKind::Unknown => data.len(),
+    }
+}
+
 /// Looks at every file.
-pub(super) fn look_at<'d>(
-    files: &'d Files,
-    wanted: &Wanted,
-    processor: &Processor,
-) -> Vec<Look<'d>> {
+pub(super) fn look_at<'d>(files: &'d Files, unpacker: &Unpacker<'_, 'd>) -> Vec<Look<'d>> {
     let sources = files.0.iter().filter_map(Opened::source);
-    let bytes = sources.map(|source| source.data.len()).sum();
-    parallel::map(&files.0, bytes, |opened| match opened.source() {
-        Some(source) => look(source, wanted, processor),
-        None => Look::Nothing,
+    let effort = sources.map(|source| effort(&source.data)).sum();
+    let tool = Decompressor::default;
+    parallel::map_with(&files.0, effort, tool, |decompressor, opened| {
+        let source = opened.source();
+        source.map_or(Look::Nothing, |source| look(source, unpacker, decompressor))
     })
 }
 
-fn look<'d>(source: &'d Source, wanted: &Wanted, processor: &Processor) -> Look<'d> {
-    let kind = detect(&source.data);
-    let is_object = match source.extension() {
-        "cubin" => !source.data.is_empty(),
-        "ptx" | "o" => kind == InputKind::Cubin,
-        _ => false,
-    };
-    match is_object {
-        true => {
-            let (name, data) = (&source.name, &source.data);
+fn look<'d>(
+    source: &'d Source,
+    unpacker: &Unpacker<'_, 'd>,
+    decompressor: &mut Decompressor,
+) -> Look<'d> {
+    let (name, data) = (&source.name, &*source.data);
+    let kind = detect(data);
+    match (source.extension(), kind) {
+        _ if data.is_empty() => Look::Other(kind),
+        ("cubin", _) | ("ptx" | "o", InputKind::Cubin) => {
+            let (wanted, processor) = (unpacker.wanted, unpacker.processor);
             Look::Object(check_lasting(name, data, true, wanted, processor))
         }
-        false => Look::Other(kind),
+        ("fatbin", _) => Look::Fatbin(unpacker.fatbin(name, data, decompressor)),
+        ("ptx" | "ltoir", _) => Look::Other(kind),
+        (_, InputKind::HostObject) => Look::Host(unpacker.host_object(name, data, decompressor)),
+        _ => Look::Other(kind),
     }
 }
 
 /// Checks a device object; `keep` says what of it is worth keeping.
-fn check<'d, 'o>(
+pub(super) fn check<'d, 'o>(
     name: &str,
     data: &'d [u8],
     is_named: bool,
@@ -100,7 +124,7 @@ fn check<'d, 'o>(
 }
 
 /// Checks a device object whose bytes stay where they are.
-fn check_lasting<'d>(
+pub(super) fn check_lasting<'d>(
     name: &str,
     data: &'d [u8],
     is_named: bool,
@@ -125,16 +149,17 @@ impl<'d> Loader<'_, 'd> {
 
     /// Adds what was inside a file, or was made of it.
     pub(super) fn image(&mut self, name: &str, data: Cow<'d, [u8]>) -> Result<(), Stop> {
-        let (wanted, processor) = (self.wanted, self.processor);
-        let checked = match &data {
-            Cow::Borrowed(data) => check_lasting(name, data, false, wanted, processor),
-            Cow::Owned(data) => check(name, data, false, wanted, processor, |_| None),
-        };
+        let checked = self.unpacker().check(name, &data);
         self.add(name, data, checked)
     }
 
     /// Adds a device object to the link, if it may be part of one.
-    fn add(&mut self, name: &str, data: Cow<'d, [u8]>, checked: Checked<'d>) -> Result<(), Stop> {
+    pub(super) fn add(
+        &mut self,
+        name: &str,
+        data: Cow<'d, [u8]>,
+        checked: Checked<'d>,
+    ) -> Result<(), Stop> {
         for warning in checked.warnings {
             self.warn(warning.code, warning.text)?;
         }
