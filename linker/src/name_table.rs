@@ -52,6 +52,16 @@ impl NameTable {
         offset as u32
     }
 
+    /// Writes a name of two parts, whether or not it is there already, and says
+    /// where it stands.
+    pub(crate) fn append_joined(&mut self, start: &str, end: &str) -> u32 {
+        let offset = self.bytes.len();
+        for part in [start, end, "\0"] {
+            self.bytes.extend_from_slice(part.as_bytes());
+        }
+        offset as u32
+    }
+
     /// Where a name that was added stands.
     pub(crate) fn offset(&self, name: &str) -> u32 {
         let name = name.as_bytes();

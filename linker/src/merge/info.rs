@@ -1,10 +1,10 @@
 //! Attribute records: whom they are about, and which ones are kept.
 
-use crate::cubin::{Format, InfoCode, InfoRecord as FileRecord, InfoRecords, SymbolType};
+use crate::cubin::{Binding, Format, InfoCode, SymbolType};
 use crate::error::{ParseError, Problem};
 use crate::id::SymbolId;
-use crate::read::InputSection;
 
+use super::decoded::Record;
 use super::merger::{Current, Merger};
 use super::{InfoRecord, Payload, SectionKind};
 
@@ -19,8 +19,9 @@ impl<'d> Merger<'d, '_> {
     pub(super) fn merge_info(
         &mut self,
         current: &Current<'_, 'd>,
-        section: &InputSection<'d>,
+        index: usize,
     ) -> Result<(), ParseError> {
+        let section = &current.object.sections[index];
         let owner = match section.target() {
             None if section.info != 0 => {
                 let problem = format!("it belongs to section {}, which is no code", section.info);
@@ -57,19 +58,23 @@ impl<'d> Merger<'d, '_> {
         self.merged.described.extend(owner);
         let mut has_version = owner.is_none() || current.object.native.is_none();
         let mut records = std::mem::take(&mut self.records_of_section);
-        for record in InfoRecords::new(section.data) {
-            let record = record?;
-            let Some(record) = self.resolve_record(current, &record)? else {
+        let (decoded, result) = current.decoded.records(index);
+        for record in decoded {
+            let Some(record) = self.resolve_record(current, record)? else {
                 continue;
             };
+            // Those of strong definitions are asked of nobody.
             if record.code == InfoCode::REGCOUNT
-                && let Some((symbol, count)) = record.symbol_number()
+                && let Some(symbol) = record.subject()
+                && self.merged.symbols[symbol].binding == Binding::WEAK
+                && let Some((_, count)) = record.symbol_number()
             {
                 self.registers.insert(symbol, count);
             }
             has_version |= record.code == InfoCode::MERCURY_ISA_VERSION;
             records.push(record);
         }
+        result?;
         if !has_version {
             records.push(InfoRecord {
                 format: Format::Half,
@@ -95,8 +100,9 @@ impl<'d> Merger<'d, '_> {
     fn resolve_record(
         &self,
         current: &Current<'_, 'd>,
-        record: &FileRecord<'d>,
+        record: &Record<'d>,
     ) -> Result<Option<InfoRecord<'d>>, ParseError> {
+        let Record { record, symbol } = record;
         let is_dropped = matches!(
             record.code,
             InfoCode::ERROR | InfoCode::MAX_STACK_SIZE | InfoCode::LOAD_CACHE_REQUEST
@@ -113,7 +119,7 @@ impl<'d> Merger<'d, '_> {
             }
             Payload::Symbols(self.arena.list(&symbols))
         } else {
-            match record.symbol().filter(|&index| index != 0) {
+            match symbol.filter(|&index| index != 0) {
                 None => Payload::Bytes(record.payload),
                 Some(index) => match self.subject(current, index)? {
                     None => Payload::Bytes(record.payload),

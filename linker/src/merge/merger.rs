@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::arena::Arena;
 use crate::cubin::{InfoCode, InfoRecords, Place, SymbolType, UnifiedTable};
@@ -13,9 +13,11 @@ use crate::options::{
     DebugLevel, EarlyAddresses, ImageKind, Keeping, KernelFilter, Options, RelocationForms,
     ResolvedRelocations,
 };
+use crate::parallel;
 use crate::read::{InputSection, Object, Role, SHF_INFO_LINK};
 
 use super::constants;
+use super::decoded::Decoded;
 use super::index::{self, Index};
 use super::{
     Compat, InfoRecord, ListedShared, Listing, Merged, NativeContent, Notes, SectionKind, Symbol,
@@ -34,6 +36,7 @@ pub(super) struct Placed {
 pub(super) struct Current<'a, 'd> {
     pub(super) id: InputId,
     pub(super) object: &'a Object<'d>,
+    pub(super) decoded: &'a Decoded<'d>,
     pub(super) placed: Vec<Option<Placed>>,
     pub(super) symbols: Vec<Option<SymbolId>>,
     /// Code sections of weak functions that another input defines, and the
@@ -67,6 +70,9 @@ pub(super) struct Replaced {
 impl Current<'_, '_> {
     /// Whether `offset` lies in a variable that was left out.
     pub(super) fn is_discarded_data(&self, section: usize, offset: u64) -> bool {
+        if self.discarded_data.is_empty() {
+            return false;
+        }
         let before = self
             .discarded_data
             .range((section, 0)..=(section, offset))
@@ -118,7 +124,7 @@ pub(super) struct Merger<'d, 'l> {
     pub(super) moved_sections: FxHashMap<(&'d str, Option<SectionId>), SectionId>,
     /// Symbols that are known in all inputs.
     names: Index<SymbolId>,
-    /// Registers that the definition in use of a function needs.
+    /// Registers that the definition in use of a weak function needs.
     pub(super) registers: FxHashMap<SymbolId, u32>,
     /// The virtual processor that each input was compiled for.
     pub(super) processors: IdVec<InputId, Option<u16>>,
@@ -162,22 +168,32 @@ pub(crate) fn merge<'d>(
     diagnostics: &mut Diagnostics,
 ) -> Result<Merged<'d>, ParseError> {
     let mut merger = Merger::new(options, objects, arena, diagnostics);
-    for (index, object) in objects.iter().enumerate() {
-        let merged = merger.merge_object(InputId::new(index), object);
-        // A name that is no function, though the call graph says so, was
-        // reported when it clashed.
-        if merged.is_err() && merger.diagnostics.has_errors() {
-            merger.diagnostics.push(Diagnostic::no_call_graph_node());
-            break;
-        }
-        merged.map_err(|e| e.in_input(&object.name))?;
-        // What follows a failed merge would be about its consequences.
-        if merger.diagnostics.has_errors() {
-            merger.diagnostics.push(Diagnostic::merge_failed());
-            break;
-        }
+    let symbols: usize = objects.iter().map(|object| object.symbols.len()).sum();
+    let groups: Vec<&[Object<'d>]> = objects.chunks(GROUP).collect();
+    let decode = |group: &&[Object<'d>]| group.iter().map(Decoded::new).collect();
+    let mut inputs = objects.iter().enumerate();
+    let merged = parallel::in_order(&groups, symbols * USUAL, decode, |group: Vec<_>| {
+        let mut group = group.iter().zip(inputs.by_ref());
+        group.try_for_each(|(decoded, (index, object))| {
+            merger.merge_next(InputId::new(index), object, decoded)
+        })
+    });
+    match merged {
+        Ok(()) | Err(End::Reported) => Ok(merger.merged),
+        Err(End::Damage(error)) => Err(error),
     }
-    Ok(merger.merged)
+}
+
+/// So many objects are decoded before they are handed over.
+const GROUP: usize = 8;
+/// About how many bytes have to be looked at for a symbol.
+const USUAL: usize = 512;
+
+/// Why a merge ends before the last object.
+enum End {
+    Damage(ParseError),
+    /// What follows a failed merge would be about its consequences.
+    Reported,
 }
 
 impl<'d, 'l> Merger<'d, 'l> {
@@ -234,7 +250,7 @@ impl<'d, 'l> Merger<'d, 'l> {
             sections: Index::with_room(sections / 2),
             moved_sections: FxHashMap::default(),
             names: Index::with_room(sections / 2),
-            registers: FxHashMap::with_capacity_and_hasher(sections / 2, FxBuildHasher),
+            registers: FxHashMap::default(),
             processors: objects.iter().map(notes::virtual_sm).collect(),
             first_processors: FxHashMap::default(),
             prototype_ids: FxHashMap::default(),
@@ -286,10 +302,36 @@ impl<'d, 'l> Merger<'d, 'l> {
         }
     }
 
-    fn merge_object(&mut self, id: InputId, object: &Object<'d>) -> Result<(), ParseError> {
+    /// Merges an object, unless there are errors.
+    fn merge_next(
+        &mut self,
+        id: InputId,
+        object: &Object<'d>,
+        decoded: &Decoded<'d>,
+    ) -> Result<(), End> {
+        let merged = self.merge_object(id, object, decoded);
+        let problem = match merged {
+            // A name that is no function, though the call graph says so, was
+            // reported when it clashed.
+            Err(_) if self.diagnostics.has_errors() => Diagnostic::no_call_graph_node(),
+            Err(error) => return Err(End::Damage(error.in_input(&object.name))),
+            Ok(()) if self.diagnostics.has_errors() => Diagnostic::merge_failed(),
+            Ok(()) => return Ok(()),
+        };
+        self.diagnostics.push(problem);
+        Err(End::Reported)
+    }
+
+    fn merge_object(
+        &mut self,
+        id: InputId,
+        object: &Object<'d>,
+        decoded: &Decoded<'d>,
+    ) -> Result<(), ParseError> {
         let mut current = Current {
             id,
             object,
+            decoded,
             placed: vec![None; object.sections.len()],
             symbols: vec![None; object.symbols.len()],
             discarded: vec![None; object.sections.len()],
@@ -389,8 +431,8 @@ impl<'d, 'l> Merger<'d, 'l> {
             Role::UnifiedEntries(table) => self.merge_unified(current, table, section)?,
             Role::CallGraph => self.merge_call_graph(current, section)?,
             Role::Prototype => self.merge_prototypes(current, section)?,
-            Role::Info => self.merge_info(current, section)?,
-            Role::Rel | Role::Rela => self.merge_relocations(current, section)?,
+            Role::Info => self.merge_info(current, index)?,
+            Role::Rel | Role::Rela => self.merge_relocations(current, index)?,
             Role::Ignored
             | Role::Strings
             | Role::Symbols

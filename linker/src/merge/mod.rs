@@ -7,6 +7,7 @@
 
 mod compat;
 mod constants;
+mod decoded;
 mod functions;
 mod graph;
 mod index;

@@ -27,8 +27,9 @@ impl<'d> Merger<'d, '_> {
     pub(super) fn merge_relocations(
         &mut self,
         current: &Current<'_, 'd>,
-        section: &InputSection<'d>,
+        index: usize,
     ) -> Result<(), ParseError> {
+        let section = &current.object.sections[index];
         let patched = section.target().and_then(|target| {
             // In Mercury objects also constants that no code uses stay patched.
             let unused = || current.unused.get(&target).copied();
@@ -62,7 +63,7 @@ impl<'d> Merger<'d, '_> {
         };
         let (mut is_named, mut has_short, mut has_long) = (false, false, false);
         let mut is_first = true;
-        let relocations = current.object.relocations(section)?;
+        let relocations = current.decoded.relocations(index)?;
         let known = &mut self.merged.sections[patched.section].relocations;
         match known.is_empty() {
             // Those of code and constants come all at once.
@@ -74,7 +75,7 @@ impl<'d> Merger<'d, '_> {
                 continue;
             }
             let symbol = current.object.symbol(relocation.symbol)?;
-            let merged = self.resolve(current, &relocation, symbol, patched, form)?;
+            let merged = self.resolve(current, relocation, symbol, patched, form)?;
             let is_discarded = merged.as_ref().is_some_and(|merged| merged.discarded);
             // One without relocations leaves no name behind (cases `jump_table` on sm_90 and
             // `weak_lineinfo`).

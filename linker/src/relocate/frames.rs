@@ -2,7 +2,9 @@
 //! that are gone are cut out, with the common entries only they used.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap;
 
 use crate::error::{ParseError, Problem};
 use crate::id::SymbolId;
@@ -93,16 +95,19 @@ impl Frames {
         relocations: &[Relocation],
         moves_of: impl Fn(SymbolId) -> Option<&'m Moves>,
     ) {
+        let mut moves_at: FxHashMap<u64, &Moves> = FxHashMap::default();
+        for relocation in relocations {
+            if let Some(moves) = moves_of(relocation.symbol) {
+                moves_at.entry(relocation.offset).or_insert(moves);
+            }
+        }
         let mut unit = 1;
         for entry in &self.entries {
             if entry.is_common {
                 unit = bytes.get(entry.start + CODE_UNIT).copied().unwrap_or(1);
                 continue;
             }
-            let address = entry.start as u64 + ADDRESS;
-            let mut relocations = relocations.iter().filter(|r| r.offset == address);
-            let moves = relocations.find_map(|r| moves_of(r.symbol));
-            if let Some(moves) = moves
+            if let Some(moves) = moves_at.get(&(entry.start as u64 + ADDRESS))
                 && let Some(description) = bytes.get_mut(entry.start + SIZE..entry.end)
                 && let Some((size, instructions)) = description.split_first_chunk_mut()
             {
@@ -123,7 +128,7 @@ impl Frames {
     ) -> Result<Patched<'d>, ParseError> {
         let mercury = MercuryFrames::parse(mercury)?;
         let live = &laid_out.pruned.live.symbols;
-        let functions: HashMap<u64, &Relocation> = relocations
+        let functions: FxHashMap<u64, &Relocation> = relocations
             .iter()
             .filter(|r| laid_out.pruned.merged.symbols[r.symbol].function.is_some())
             .filter(|r| r.kind == crate::arch::relocation::RelocationType::R_CUDA_64.0)
@@ -139,7 +144,7 @@ impl Frames {
             let is_kept = !entry.is_common && !function.discarded && live[function.symbol];
             is_kept.then_some(function.symbol)
         };
-        let mut all: HashMap<SymbolId, Vec<usize>> = HashMap::new();
+        let mut all: FxHashMap<SymbolId, Vec<usize>> = FxHashMap::default();
         for (index, entry) in self.entries.iter().enumerate() {
             if let Some(symbol) = described(entry) {
                 all.entry(symbol).or_default().push(index);

@@ -32,6 +32,7 @@ use crate::cubin::{Capsule, InfoCode, StoredInstruction};
 use crate::id::{FunctionId, SectionId};
 use crate::merge::{FIRST_MERCURY_VERSION, Function, Payload, TableBranch};
 use crate::options::{DebugLevel, Keeping};
+use crate::parallel;
 
 use super::scoreboards::instruction::{CALL_ABSOLUTE, EXIT, INSTRUCTION, WARPSYNC, operation};
 use super::{Relocated, debug_registers, scoreboards};
@@ -115,37 +116,25 @@ pub(crate) fn recode(relocated: &mut Relocated<'_>, keeping: Keeping, debug: Deb
         .filter(|&(id, _)| pruned.live.functions[id])
         .filter_map(|(id, function)| Some((id, function.text?, wanted_of(function)?)))
         .collect();
+    let sizes = changing
+        .iter()
+        .map(|&(_, id, _)| merged.sections[id].content.size);
+    let effort = (sizes.sum::<u64>() as usize).saturating_mul(CHOOSING);
+    let made = parallel::map(&changing, effort, |&(function, section, wanted)| {
+        Anew::new(relocated, function, section, wanted, keeping)
+    });
     let mut moves = FxHashMap::default();
-    for (function, section, wanted) in changing {
-        let Some(native) = &mut relocated.native[section] else {
+    for (&(function, section, _), made) in changing.iter().zip(made) {
+        let (Some(made), Some(native)) = (made, &mut relocated.native[section]) else {
             continue;
         };
-        let capsule = &mut relocated.sections[section].bytes;
-        let tables = merged.functions[function].native.table_branches();
-        let changed = match keeping == Keeping::AsNvlink
-            && is_of_first_version(&merged.functions[function])
-        {
-            true => {
-                if let Some(code) = older::with_waits_of_today(&native.bytes, capsule) {
-                    native.bytes = Cow::Owned(code);
-                }
-                scoreboards::of_today(&native.bytes, &tables, wanted.is_lone)
-            }
-            false if wanted.is_lone => scoreboards::without_stack_pointer(&native.bytes, &tables),
-            false => None,
-        };
-        if let Some(code) = changed {
-            native.bytes = Cow::Owned(code);
-        }
-        if keeping == Keeping::AsNvlink
-            && let Some(recoded) = Recoded::new(&native.bytes, capsule, &tables, &wanted)
-        {
-            native.bytes = Cow::Owned(recoded.code);
-            *capsule = Cow::Owned(recoded.capsule);
+        native.bytes = Cow::Owned(made.code);
+        if let Some((capsule, moved)) = made.moved {
+            relocated.sections[section].bytes = Cow::Owned(capsule);
             for relocation in native.kept.iter_mut().chain(&mut native.resolved) {
-                relocation.offset = recoded.moves.of(relocation.offset);
+                relocation.offset = moved.of(relocation.offset);
             }
-            moves.insert(function, recoded.moves);
+            moves.insert(function, moved);
         }
     }
     if !moves.is_empty() {
@@ -153,6 +142,57 @@ pub(crate) fn recode(relocated: &mut Relocated<'_>, keeping: Keeping, debug: Deb
         debug::follow(relocated, &moves);
     }
     relocated.moves = moves;
+}
+
+/// To choose instructions for a byte of code takes as long as to look at so many.
+const CHOOSING: usize = 16;
+
+/// Machine code that was made anew.
+struct Anew {
+    code: Vec<u8>,
+    /// Its Mercury code and where it went, if it moved.
+    moved: Option<(Vec<u8>, Moves)>,
+}
+
+impl Anew {
+    /// `None` where nothing changes.
+    fn new(
+        relocated: &Relocated<'_>,
+        function: FunctionId,
+        section: SectionId,
+        wanted: Wanted,
+        keeping: Keeping,
+    ) -> Option<Self> {
+        let function = &relocated.laid_out.pruned.merged.functions[function];
+        let capsule = &relocated.sections[section].bytes;
+        let mut code = Cow::Borrowed(&*relocated.native[section].as_ref()?.bytes);
+        let tables = function.native.table_branches();
+        let changed = match keeping == Keeping::AsNvlink && is_of_first_version(function) {
+            true => {
+                if let Some(waiting) = older::with_waits_of_today(&code, capsule) {
+                    code = Cow::Owned(waiting);
+                }
+                scoreboards::of_today(&code, &tables, wanted.is_lone)
+            }
+            false if wanted.is_lone => scoreboards::without_stack_pointer(&code, &tables),
+            false => None,
+        };
+        if let Some(changed) = changed {
+            code = Cow::Owned(changed);
+        }
+        if keeping == Keeping::AsNvlink
+            && let Some(recoded) = Recoded::new(&code, capsule, &tables, &wanted)
+        {
+            return Some(Self {
+                code: recoded.code,
+                moved: Some((recoded.capsule, recoded.moves)),
+            });
+        }
+        match code {
+            Cow::Owned(code) => Some(Self { code, moved: None }),
+            Cow::Borrowed(_) => None,
+        }
+    }
 }
 
 /// Whether the code is that of CUDA 12.

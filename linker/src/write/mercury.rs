@@ -9,11 +9,14 @@ mod compat;
 mod records;
 mod tables;
 
+use rustc_hash::FxHashMap;
+
 use crate::cubin::SectionType;
 use crate::finalize::Finalized;
 use crate::id::{FunctionId, IdVec, SectionId};
 use crate::merge::{Form, Section, SectionKind};
 use crate::options::ImageKind;
+use crate::parallel;
 use crate::read::native_bank;
 
 use super::encode;
@@ -21,7 +24,8 @@ use super::image::{
     Body, FileKind, Load, MANY_SECTIONS, OutputSection, Plan, SegmentKind, Segments,
 };
 use super::native::{
-    SectionNumbers, file_flags, section_type, segment, symbol_names, unified_index, unified_link,
+    SectionNumbers, USUAL, file_flags, section_type, segment, symbol_names, unified_index,
+    unified_link,
 };
 use super::numbering::{Presence, SymbolNumbers};
 
@@ -82,6 +86,8 @@ struct Layout {
     native: SectionNumbers,
     /// Kernels whose parameter bank is written, in the order of the banks.
     parameters: Vec<FunctionId>,
+    /// Their places in that order.
+    parameters_index: FxHashMap<FunctionId, usize>,
     /// The Mercury sections in order.
     twins: Vec<(Twin, SectionId)>,
     twin_number: IdVec<SectionId, u32>,
@@ -144,8 +150,10 @@ impl Layout {
             false if last >= MANY_SECTIONS => NumberTables::Added,
             false => NumberTables::Missing,
         };
+        let places = parameters.iter().enumerate();
         let mut layout = Self {
             native,
+            parameters_index: places.map(|(index, &f)| (f, index)).collect(),
             parameters,
             twins,
             twin_number: IdVec::filled(&merged.sections, 0),
@@ -158,6 +166,11 @@ impl Layout {
             layout.twin_number[id] = first + (index + before) as u32;
         }
         layout
+    }
+
+    /// Which parameter bank is that of a kernel.
+    fn parameters_index(&self, kernel: FunctionId) -> Option<usize> {
+        self.parameters_index.get(&kernel).copied()
     }
 
     fn parameters_number(&self, index: usize) -> u32 {
@@ -193,27 +206,27 @@ impl Layout {
 pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan<'f> {
     let relocated = &finalized.relocated;
     let merged = &relocated.laid_out.pruned.merged;
-    let presence = Presence::new(finalized);
-    let layout = Layout::new(finalized, &presence);
-    let symbols = SymbolNumbers::new(finalized, &presence);
-    let names = Names::new(finalized, &layout, symbol_names(finalized).table);
+    let numbers = || {
+        let presence = Presence::new(finalized);
+        let layout = Layout::new(finalized, &presence);
+        (layout, SymbolNumbers::new(finalized, &presence))
+    };
+    let bytes = merged.symbols.len() * USUAL;
+    let (names, (layout, symbols)) = parallel::both(bytes, || symbol_names(finalized), numbers);
+    let names = Names::new(finalized, &layout, names.table);
     let native = &layout.native;
     let symbol_table = native.only(finalized, SectionKind::Symbols);
     let signature = |p| names.symbols.offset(merged.prototypes[p]);
 
-    let mut output = Vec::new();
-    let mut strings = Vec::new();
-    for &id in &native.order {
+    let make = |&id: &SectionId| {
         let section = &merged.sections[id];
         let mut link = 0;
         let mut info = section.target.map_or(0, |target| native.number[target]);
         let mut flags = section.flags;
         let mut align = section.content.align;
         let body = match section.kind {
-            SectionKind::SectionNames | SectionKind::SymbolNames => {
-                strings.push(output.len());
-                Body::Bytes(Vec::new())
-            }
+            // The tables are asked for names until all sections are made.
+            SectionKind::SectionNames | SectionKind::SymbolNames => Body::Bytes(Vec::new()),
             SectionKind::Symbols => {
                 link = native.only(finalized, SectionKind::SymbolNames);
                 info = match layout.parameters.len() {
@@ -302,7 +315,7 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
             }
             SectionKind::Global | SectionKind::Shared => Body::Empty(section.content.size),
         };
-        output.push(OutputSection {
+        OutputSection {
             name: names.native(section.name),
             kind: match section.kind {
                 SectionKind::Constant(bank) => {
@@ -323,8 +336,9 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
                 _ => 0,
             },
             segment: segment(section.kind),
-        });
-    }
+        }
+    };
+    let mut output = parallel::map(&native.order, native.order.len() * USUAL, make);
     if layout.number_tables == NumberTables::Added {
         let bytes = tables::native_numbers(finalized, &layout, &symbols);
         output.push(number_table(names.added_numbers, 0, symbol_table, bytes));
@@ -332,18 +346,19 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
     for &function in &layout.parameters {
         output.extend(parameters(finalized, &layout, &names, function));
     }
-    for index in 0..=layout.twins.len() {
-        if layout.number_table() == Some(index) {
-            let bytes = tables::mercury_numbers(finalized, &layout, &symbols);
-            let link = layout.symbol_table_number();
-            output.push(number_table(names.mercury_numbers, MERCURY, link, bytes));
-        }
-        if let Some(&(twin, id)) = layout.twins.get(index) {
-            let name = (names.mercury(index), names.linked_size);
-            output.push(mercury_section(
-                finalized, &layout, &symbols, name, twin, id,
-            ));
-        }
+    let twins: Vec<usize> = (0..layout.twins.len()).collect();
+    let twins = parallel::map(&twins, twins.len() * USUAL, |&index| {
+        let (twin, id) = layout.twins[index];
+        let name = (names.mercury(index), names.linked_size);
+        mercury_section(finalized, &layout, &symbols, name, twin, id)
+    });
+    let first = output.len();
+    output.extend(twins);
+    if let Some(index) = layout.number_table() {
+        let bytes = tables::mercury_numbers(finalized, &layout, &symbols);
+        let link = layout.symbol_table_number();
+        let table = number_table(names.mercury_numbers, MERCURY, link, bytes);
+        output.insert(first + index, table);
     }
     output.push(OutputSection {
         name: names.symbol_table(),
@@ -360,10 +375,12 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
         segment: None,
     });
     let driver_note = native.only(finalized, SectionKind::DriverNote);
-    if let [first, second] = strings[..] {
-        let (section_names, symbol_names) = names.into_bytes();
-        output[first].body = Body::Bytes(section_names);
-        output[second].body = Body::Bytes(symbol_names);
+    let strings = [SectionKind::SectionNames, SectionKind::SymbolNames];
+    let strings = strings.map(|kind| native.only(finalized, kind) as usize - 1);
+    let (section_names, symbol_names) = names.into_bytes();
+    // Every link makes both sections.
+    for (index, bytes) in strings.into_iter().zip([section_names, symbol_names]) {
+        output[index].body = Body::Bytes(bytes);
     }
     Plan {
         sections: output,
@@ -407,7 +424,7 @@ fn native_bytes<'f>(finalized: &'f Finalized<'_>, id: SectionId) -> Body<'f> {
 fn parameters<'f>(
     finalized: &'f Finalized<'_>,
     layout: &Layout,
-    names: &Names,
+    names: &Names<'_>,
     function: FunctionId,
 ) -> Option<OutputSection<'f>> {
     let merged = &finalized.relocated.laid_out.pruned.merged;

@@ -218,7 +218,7 @@ pub(super) fn file_flags(finalized: &Finalized<'_>, driver_note: u32) -> u32 {
 }
 
 /// About how many bytes have to be looked at for a section or symbol.
-const USUAL: usize = 256;
+pub(super) const USUAL: usize = 256;
 
 /// Plans the image.
 pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan<'f> {

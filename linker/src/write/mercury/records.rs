@@ -1,7 +1,5 @@
 //! Attribute records of native functions in a Mercury image.
 
-use std::collections::HashMap;
-
 use crate::cubin::{Attribute, Format, InfoCode, InfoRecord as FileRecord};
 use crate::finalize::Finalized;
 use crate::id::FunctionId;
@@ -47,41 +45,37 @@ pub(super) fn native(
     let merged = &finalized.relocated.laid_out.pruned.merged;
     let own = &merged.functions[function].native.records;
     let shared = &finalized.function_records[function];
-    let mut by_code: HashMap<InfoCode, Vec<&FileRecord<'_>>> = HashMap::new();
-    for record in own {
-        by_code.entry(record.code).or_default().push(record);
-    }
+    let mut twins = Twins::new(own);
+    let mut is_shared = [false; CODES];
     let mut bytes = Vec::new();
     for record in shared {
+        is_shared[usize::from(record.code.0)] = true;
         // Options for a later run of the finalizer have no native meaning.
         if record.code == InfoCode::MERCURY_FINALIZER_OPTIONS {
             continue;
         }
         let twin = match is_about_the_program(record) {
             true => None,
-            // The merged list is the input's list reversed.
-            false => by_code.get_mut(&record.code).and_then(Vec::pop),
+            false => twins.next(record.code),
         };
         match twin {
             Some(twin) => match finalized.relocated.moves.get(&function) {
                 Some(moves) => encode_moved(twin, moves, &mut bytes),
                 None => twin.encode(&mut bytes),
             },
-            None => bytes.extend(encode::records(std::slice::from_ref(record), symbols)),
+            None => encode::records_into(&mut bytes, std::slice::from_ref(record), symbols),
         }
     }
     for record in own {
-        let is_known = shared.iter().any(|r| r.code == record.code);
-        if is_known || is_left_out(record.code) {
+        if is_shared[usize::from(record.code.0)] || is_left_out(record.code) {
             continue;
         }
         if record.code == InfoCode::PARAM_CBANK {
             let bank = match merged.functions[function].native.parameters {
                 Some(ParameterBank::Twin(bank)) => symbols.number[merged.sections[bank].symbol],
-                Some(ParameterBank::Native(_)) | None => {
-                    let position = layout.parameters.iter().position(|&f| f == function);
-                    position.map_or(0, |p| (symbols.order.len() + p) as u32 + 1)
-                }
+                Some(ParameterBank::Native(_)) | None => layout
+                    .parameters_index(function)
+                    .map_or(0, |index| (symbols.order.len() + index) as u32 + 1),
             };
             let mut payload = record.payload.to_vec();
             if let Some(word) = payload.first_chunk_mut() {
@@ -104,6 +98,42 @@ pub(super) fn native(
         }
     }
     bytes
+}
+
+/// How many codes there are.
+const CODES: usize = 1 << 8;
+
+/// Records of a list by their codes, each the last one first: the merged list
+/// is that of the input reversed.
+struct Twins<'r, 'd> {
+    records: &'r [FileRecord<'d>],
+    /// Behind the last record of each code, or 0.
+    last: [usize; CODES],
+    /// The same for what comes before each record.
+    before: Vec<usize>,
+}
+
+impl<'r, 'd> Twins<'r, 'd> {
+    fn new(records: &'r [FileRecord<'d>]) -> Self {
+        let mut last = [0; CODES];
+        let before = records.iter().enumerate().map(|(index, record)| {
+            std::mem::replace(&mut last[usize::from(record.code.0)], index + 1)
+        });
+        let before = before.collect();
+        Self {
+            records,
+            last,
+            before,
+        }
+    }
+
+    /// The last record of a code that was not asked for yet.
+    fn next(&mut self, code: InfoCode) -> Option<&'r FileRecord<'d>> {
+        let last = &mut self.last[usize::from(code.0)];
+        let index = last.checked_sub(1)?;
+        *last = self.before[index];
+        Some(&self.records[index])
+    }
 }
 
 /// What only kernels have, or nobody, where the Mercury world has it no more.

@@ -50,14 +50,14 @@ fn native_name(name: &str) -> Option<String> {
 }
 
 /// Both string tables.
-pub(super) struct Names {
+pub(super) struct Names<'n> {
     pub(super) symbols: NameTable,
     /// Zero bytes behind `.strtab`.
     pub(super) symbols_padding: u64,
     /// Where the native names of renamed banks stand.
     bank_symbols: FxHashMap<String, u32>,
     sections: NameTable,
-    offsets: FxHashMap<String, u32>,
+    offsets: FxHashMap<&'n str, u32>,
     /// Names of the Mercury sections, in their order; equal ones stand twice.
     twins: Vec<u32>,
     symbol_table: u32,
@@ -69,8 +69,12 @@ pub(super) struct Names {
     pub(super) linked_size: u64,
 }
 
-impl Names {
-    pub(super) fn new(finalized: &Finalized<'_>, layout: &Layout, mut symbols: NameTable) -> Self {
+impl<'n> Names<'n> {
+    pub(super) fn new(
+        finalized: &'n Finalized<'_>,
+        layout: &Layout,
+        mut symbols: NameTable,
+    ) -> Self {
         let pruned = &finalized.relocated.laid_out.pruned;
         let merged = &pruned.merged;
         let mut symbols_padding = 0;
@@ -134,7 +138,8 @@ impl Names {
                 names.mercury_numbers = names.append(MERCURY_NUMBERS);
             }
             if let Some(&(twin, id)) = layout.twins.get(index) {
-                let offset = names.append(&mercury_name(twin, merged.sections[id].name));
+                let name = merged.sections[id].name;
+                let offset = names.sections.append_joined(mercury_prefix(twin), name);
                 names.twins.push(offset);
             }
         }
@@ -157,13 +162,10 @@ impl Names {
 
     /// A renamed section keeps the room of its Mercury name, and one that is
     /// not written keeps the name itself.
-    fn add_section(&mut self, name: &str, native: Option<&str>) {
-        if self.offsets.contains_key(name) {
-            return;
-        }
-        let spelling = native.unwrap_or(name);
-        let offset = self.sections.append(spelling, name.len());
-        self.offsets.insert(name.to_owned(), offset);
+    fn add_section(&mut self, name: &'n str, native: Option<&str>) {
+        let sections = &mut self.sections;
+        let add = || sections.append(native.unwrap_or(name), name.len());
+        self.offsets.entry(name).or_insert_with(add);
     }
 
     /// Where the name of a section stands.
@@ -187,11 +189,12 @@ impl Names {
     }
 }
 
-fn mercury_name(twin: Twin, name: &str) -> String {
+/// What the name of a section begins with in the Mercury world.
+fn mercury_prefix(twin: Twin) -> &'static str {
     match twin {
-        Twin::Code => format!(".nv.capmerc{name}"),
+        Twin::Code => ".nv.capmerc",
         Twin::Debug | Twin::Info | Twin::Relocations | Twin::Data | Twin::ReservedShared => {
-            format!(".nv.merc{name}")
+            ".nv.merc"
         }
     }
 }
@@ -212,7 +215,7 @@ pub(super) fn native_symbols(
     finalized: &Finalized<'_>,
     layout: &Layout,
     numbers: &SymbolNumbers,
-    names: &Names,
+    names: &Names<'_>,
 ) -> Vec<u8> {
     let relocated = &finalized.relocated;
     let merged = &relocated.laid_out.pruned.merged;
@@ -292,7 +295,7 @@ pub(super) fn mercury_symbols(
     finalized: &Finalized<'_>,
     layout: &Layout,
     numbers: &SymbolNumbers,
-    names: &Names,
+    names: &Names<'_>,
 ) -> Vec<u8> {
     let merged = &finalized.relocated.laid_out.pruned.merged;
     let entries = numbers.order.iter().map(|&id| {
