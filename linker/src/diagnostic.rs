@@ -121,6 +121,21 @@ impl Diagnostic {
         .with_readable(&[name])
     }
 
+    /// A tentative definition asks for more than the definition with a value has.
+    pub fn common_too_large(name: &str, input: &str) -> Self {
+        let text =
+            format!("Common symbol '{name}' in file '{input}' has larger size than initialization");
+        Self::new(Severity::Error, "size-mismatch", text).with_readable(&[name])
+    }
+
+    /// A function is a kernel in one input and none in another.
+    pub fn not_always_a_kernel(name: &str, input: &str, first: &str) -> Self {
+        let text = format!("Function '{name}' not declared __global__ in all source files");
+        Self::new(Severity::Error, "kernel-mismatch", text)
+            .with_readable(&[name])
+            .with_note(format_args!("'{first}' and '{input}' differ"))
+    }
+
     /// Unified functions or variables need an index that all images share.
     pub fn unified_without_index() -> Self {
         let text = "Unified symbols found but index file not specified.";

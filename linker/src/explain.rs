@@ -101,6 +101,12 @@ pub const EXPLANATIONS: &[Explanation] = &[
         "The value is none that the option takes; --help lists them.",
     ),
     of(
+        "kernel-mismatch",
+        "A function is a kernel in one input, and a device function in another. This can only \
+         happen to functions that are extern \"C\" or written in PTX. Declare it __global__ in \
+         all files or in none.",
+    ),
+    of(
         "limited-arch",
         "An input has code of an older generation only, which newer processors cannot take over. \
          The image runs on the processor that is named and on no other.",

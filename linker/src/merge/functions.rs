@@ -5,11 +5,11 @@ use std::cmp::Ordering;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::cubin::{Binding, Symbol as FileSymbol, SymbolOther, SymbolType};
-use crate::diagnostic::Mismatch;
+use crate::diagnostic::{Diagnostic, Mismatch};
 use crate::error::{ParseError, Problem};
 use crate::id::{InputId, SectionId, SymbolId};
 use crate::options::Keeping;
-use crate::read::{InputSection, Role};
+use crate::read::{InputSection, Object, Role};
 
 use super::merger::{Current, Merger, Placed, Replaced};
 use super::relocations::forgets_replaced;
@@ -49,11 +49,8 @@ impl<'d> Merger<'d, '_> {
                 continue;
             }
             let id = match self.known(symbol) {
-                Some(id) if self.merged.symbols[id].kind != SymbolType::FUNC => {
-                    self.report_mismatch(Mismatch::MemorySpace, current, id);
-                    continue;
-                }
-                Some(id) => id,
+                Some(id) if self.agrees(current, id, symbol) => id,
+                Some(_) => continue,
                 None => {
                     let listing = listing(symbol);
                     self.new_named(current, symbol, symbol.binding, listing)
@@ -94,6 +91,40 @@ impl<'d> Merger<'d, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether a known name is that of a function, too. Tells of names that are
+    /// not, and of kernels that are none elsewhere.
+    fn agrees(&mut self, current: &Current<'_, 'd>, id: SymbolId, symbol: &FileSymbol<'d>) -> bool {
+        let known = &self.merged.symbols[id];
+        let is_function = known.kind == SymbolType::FUNC;
+        let was_kernel = is_function && known.other.has(SymbolOther::ENTRY);
+        let is_taken = known.definition != Definition::Undefined
+            && known.binding != Binding::WEAK
+            && symbol.place.section().is_some()
+            && symbol.binding != Binding::WEAK;
+        if was_kernel != symbol.other.has(SymbolOther::ENTRY) {
+            let (input, first) = (&current.object.name, self.first_input(id));
+            let error = Diagnostic::not_always_a_kernel(symbol.name, input, first);
+            self.diagnostics.push(error);
+        }
+        if !is_function {
+            self.report_mismatch(Mismatch::MemorySpace, current, id);
+            if is_taken {
+                self.report_duplicate(current, id, symbol.name);
+            }
+        }
+        is_function
+    }
+
+    /// Whether the name of a device function of an input is a variable's.
+    pub(super) fn misses_function(&self, object: &Object<'d>) -> bool {
+        let is_variable = |id| self.merged.symbols[id].kind != SymbolType::FUNC;
+        object.symbols.iter().any(|symbol| {
+            symbol.kind == SymbolType::FUNC
+                && !symbol.other.has(SymbolOther::ENTRY)
+                && self.known(symbol).is_some_and(is_variable)
+        })
     }
 
     fn new_function(&mut self, symbol: SymbolId) {
@@ -186,17 +217,12 @@ impl<'d> Merger<'d, '_> {
         Ok(match own.zip(used).map(|(own, used)| own.cmp(&used)) {
             Some(Ordering::Less) => true,
             Some(Ordering::Equal) => {
-                let first = self.first_processors.get(&id).copied();
-                let first = first.unwrap_or_else(|| self.processor_of(id));
-                self.processors[current.id] > first
+                let first = self.first_inputs.get(&id).copied();
+                let first = first.or(self.merged.symbols[id].input);
+                self.processors[current.id] > first.and_then(|input| self.processors[input])
             }
             Some(Ordering::Greater) | None => false,
         })
-    }
-
-    /// The virtual processor of the input that defines a function.
-    fn processor_of(&self, id: SymbolId) -> Option<u16> {
-        self.processors[self.merged.symbols[id].input?]
     }
 
     /// A second name for code stands for it and owns nothing (case `alias`).
@@ -239,8 +265,7 @@ impl<'d> Merger<'d, '_> {
         row.relocations.clear();
         row.native = None;
         current.placed[text] = Some(Placed { section, base: 0 });
-        let processor = self.processor_of(id);
-        self.first_processors.entry(id).or_insert(processor);
+        self.keep_first_input(id);
         let merged = &mut self.merged.symbols[id];
         let is_strong = symbol.binding != Binding::WEAK;
         if is_strong {

@@ -80,8 +80,10 @@ impl<'d> Merger<'d, '_> {
             let function = self.function(current, entry.function)?;
             let prototype = self.prototype(current.object.signature(entry.text)?);
             let row = &mut self.merged.functions[function];
-            if *row.prototype.get_or_insert(prototype) != prototype {
-                let symbol = row.symbol;
+            let known = row.prototype.replace(prototype);
+            let symbol = row.symbol;
+            let types = |prototype| types_of(self.merged.prototypes[prototype]);
+            if known.is_some_and(|known| types(known) != types(prototype)) {
                 self.report_mismatch(Mismatch::Prototype, current, symbol);
             }
         }
@@ -99,4 +101,13 @@ impl<'d> Merger<'d, '_> {
                 )))
             })
     }
+}
+
+/// The types in a signature. Compilers since CUDA 12.8 say behind a bar how some
+/// functions are called, which nvlink does not compare (case
+/// `prototype_conventions`).
+fn types_of(signature: &str) -> &str {
+    signature
+        .split_once('|')
+        .map_or(signature, |(types, _)| types)
 }

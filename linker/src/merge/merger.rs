@@ -128,8 +128,9 @@ pub(super) struct Merger<'d, 'l> {
     pub(super) registers: FxHashMap<SymbolId, u32>,
     /// The virtual processor that each input was compiled for.
     pub(super) processors: IdVec<InputId, Option<u16>>,
-    /// That of the first definition of each function that another one replaced.
-    pub(super) first_processors: FxHashMap<SymbolId, Option<u16>>,
+    /// The inputs that nvlink goes on naming when another one's definition is
+    /// in use.
+    pub(super) first_inputs: FxHashMap<SymbolId, InputId>,
     prototype_ids: FxHashMap<&'d str, PrototypeId>,
     /// The records of the section at hand; empty between sections.
     pub(super) records_of_section: Vec<InfoRecord<'d>>,
@@ -252,7 +253,7 @@ impl<'d, 'l> Merger<'d, 'l> {
             names: Index::with_room(sections / 2),
             registers: FxHashMap::default(),
             processors: objects.iter().map(notes::virtual_sm).collect(),
-            first_processors: FxHashMap::default(),
+            first_inputs: FxHashMap::default(),
             prototype_ids: FxHashMap::default(),
             records_of_section: Vec::new(),
             records: FxHashSet::default(),
@@ -311,9 +312,12 @@ impl<'d, 'l> Merger<'d, 'l> {
     ) -> Result<(), End> {
         let merged = self.merge_object(id, object, decoded);
         let problem = match merged {
-            // A name that is no function, though the call graph says so, was
-            // reported when it clashed.
-            Err(_) if self.diagnostics.has_errors() => Diagnostic::no_call_graph_node(),
+            // What names that clash lead to, was reported when they did; call
+            // graphs do not say how kernels are called (case `kernel_mismatch`).
+            Err(_) if self.diagnostics.has_errors() => match self.misses_function(object) {
+                true => Diagnostic::no_call_graph_node(),
+                false => Diagnostic::merge_failed(),
+            },
             Err(error) => return Err(End::Damage(error.in_input(&object.name))),
             Ok(()) if self.diagnostics.has_errors() => Diagnostic::merge_failed(),
             Ok(()) => return Ok(()),

@@ -104,7 +104,10 @@ impl<'d> Merger<'d, '_> {
                 } else {
                     merged.value = merged.value.max(symbol.value);
                 }
-            } else {
+            } else if matches!(
+                merged.definition,
+                Definition::Section(_) | Definition::Shared(_)
+            ) {
                 self.report_duplicate(current, id, symbol.name);
             }
         }
@@ -223,6 +226,20 @@ impl<'d> Merger<'d, '_> {
         if was_weak && symbol.other.space() == SymbolOther::GLOBAL {
             current.replaced_variables.insert(id);
         }
+        match self.merged.symbols[id].definition {
+            Definition::Common => {
+                self.first_inputs.remove(&id);
+            }
+            Definition::Undefined
+            | Definition::Section(_)
+            | Definition::Shared(_)
+            | Definition::Never
+            | Definition::Lost => {
+                if known.is_some() {
+                    self.keep_first_input(id);
+                }
+            }
+        }
         self.define_variable(id, symbol, placed);
         let is_executable = self.merged.image.is_executable();
         let merged = &mut self.merged.symbols[id];
@@ -270,12 +287,38 @@ impl<'d> Merger<'d, '_> {
             || (known.space != 0 && space != 0 && known.space != space)
         {
             self.report_mismatch(Mismatch::MemorySpace, current, id);
-        } else if known.size != symbol.size
-            && known.size != 0
-            && symbol.size != 0
-            && !(known.definition == Definition::Common && symbol.place == Place::Common)
-        {
-            self.report_mismatch(Mismatch::Size, current, id);
+        }
+        let known = &self.merged.symbols[id];
+        if known.size == symbol.size || known.size == 0 || symbol.size == 0 {
+            return;
+        }
+        let has_value = match known.definition {
+            Definition::Section(section) => {
+                self.merged.sections[section].kind == SectionKind::GlobalInit
+            }
+            _ => false,
+        };
+        let gets_value = symbol.place.section().is_some_and(|section| {
+            current.object.sections[section as usize].role == Role::GlobalInit
+        });
+        // What has a value only has to be as large as a tentative definition.
+        match (known.definition, symbol.place) {
+            (Definition::Common, Place::Common) => {}
+            (Definition::Common, _) if gets_value => {
+                if known.size > symbol.size {
+                    let input = self.first_input(id);
+                    let error = Diagnostic::common_too_large(symbol.name, input);
+                    self.diagnostics.push(error);
+                }
+            }
+            (_, Place::Common) if has_value => {
+                if symbol.size > known.size {
+                    let input = &current.object.name;
+                    let error = Diagnostic::common_too_large(symbol.name, input);
+                    self.diagnostics.push(error);
+                }
+            }
+            _ => self.report_mismatch(Mismatch::Size, current, id),
         }
     }
 
@@ -293,6 +336,7 @@ impl<'d> Merger<'d, '_> {
                 merged.definition = Definition::Common;
                 merged.size = symbol.size;
                 merged.value = symbol.value;
+                merged.input = Some(current.id);
                 self.merged.commons.push(id);
             }
             // The alignment stays that of the first declaration.
@@ -308,15 +352,20 @@ impl<'d> Merger<'d, '_> {
                 if merged.binding == Binding::WEAK {
                     merged.definition = Definition::Common;
                     merged.value = symbol.value;
+                    merged.input = Some(current.id);
                     self.merged.commons.push(id);
                 } else {
                     self.report_duplicate(current, id, symbol.name);
                 }
             }
-            Definition::Section(_)
-            | Definition::Shared(_)
-            | Definition::Never
-            | Definition::Lost => {}
+            Definition::Section(section)
+                if self.merged.sections[section].kind == SectionKind::GlobalInit => {}
+            Definition::Section(_) | Definition::Shared(_) => {
+                if merged.binding != Binding::WEAK {
+                    self.report_duplicate(current, id, symbol.name);
+                }
+            }
+            Definition::Never | Definition::Lost => {}
         }
         id
     }
@@ -397,9 +446,22 @@ impl<'d> Merger<'d, '_> {
         self.diagnostics.push(diagnostic);
     }
 
-    fn first_input(&self, id: SymbolId) -> &str {
-        let input = self.merged.symbols[id].input;
+    /// The input that a message names which is about a clash with it: for
+    /// nvlink the first one, even if that one's definition is not in use, or if
+    /// it only refers to a variable (case `first_inputs`).
+    pub(super) fn first_input(&self, id: SymbolId) -> &str {
+        let first = self.first_inputs.get(&id).copied();
+        let first = first.filter(|_| self.keeping == Keeping::AsNvlink);
+        let input = first.or(self.merged.symbols[id].input);
         input.map_or("", |input| &self.merged.inputs[input.index()])
+    }
+
+    /// Remembers the input of a definition, or of the first use, that another
+    /// definition takes the place of.
+    pub(super) fn keep_first_input(&mut self, id: SymbolId) {
+        if let Some(input) = self.merged.symbols[id].input {
+            self.first_inputs.entry(id).or_insert(input);
+        }
     }
 }
 
