@@ -187,6 +187,21 @@ mod tests {
     }
 
     #[test]
+    fn a_tool_is_one_threads_alone() {
+        let items: Vec<usize> = (0..1000).collect();
+        for bytes in [0, SHARE * 64] {
+            let count = |used: &mut usize, &item: &usize| {
+                *used += 1;
+                (item, *used)
+            };
+            let made = map_with(&items, bytes, || 0, count);
+            let total = made.iter().filter(|(_, used)| *used == 1).count();
+            assert!(total >= 1 && total <= workers(items.len(), bytes));
+            assert!(made.iter().map(|(item, _)| item).eq(&items));
+        }
+    }
+
+    #[test]
     fn results_are_taken_in_the_order_of_the_items() {
         let items: Vec<usize> = (0..1000).collect();
         for bytes in [0, SHARE * 64] {

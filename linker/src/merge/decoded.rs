@@ -9,6 +9,8 @@ use crate::cubin::{InfoRecord, InfoRecords, Relocation};
 use crate::error::ParseError;
 use crate::read::{Object, Role};
 
+use super::notes;
+
 /// What the sections of an object list.
 pub(super) struct Decoded<'d> {
     records: Vec<Record<'d>>,
@@ -16,6 +18,8 @@ pub(super) struct Decoded<'d> {
     /// What each section lists, by its number; nothing of sections that hold
     /// something else.
     lists: Vec<List>,
+    /// The virtual processor that the object was compiled for.
+    pub(super) processor: Option<u16>,
 }
 
 /// An attribute record.
@@ -40,6 +44,7 @@ impl<'d> Decoded<'d> {
             records: Vec::new(),
             relocations: Vec::new(),
             lists: vec![List::default(); object.sections.len()],
+            processor: notes::virtual_sm(object),
         };
         for (section, list) in object.sections.iter().zip(&mut decoded.lists) {
             let result = match section.role {

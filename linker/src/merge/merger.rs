@@ -21,7 +21,7 @@ use super::decoded::Decoded;
 use super::index::{self, Index};
 use super::{
     Compat, InfoRecord, ListedShared, Listing, Merged, NativeContent, Notes, SectionKind, Symbol,
-    Unified, notes,
+    Unified,
 };
 
 /// Where a section of the current input went.
@@ -126,7 +126,7 @@ pub(super) struct Merger<'d, 'l> {
     names: Index<SymbolId>,
     /// Registers that the definition in use of a weak function needs.
     pub(super) registers: FxHashMap<SymbolId, u32>,
-    /// The virtual processor that each input was compiled for.
+    /// The virtual processor that each input so far was compiled for.
     pub(super) processors: IdVec<InputId, Option<u16>>,
     /// The inputs that nvlink goes on naming when another one's definition is
     /// in use.
@@ -252,7 +252,7 @@ impl<'d, 'l> Merger<'d, 'l> {
             moved_sections: FxHashMap::default(),
             names: Index::with_room(sections / 2),
             registers: FxHashMap::default(),
-            processors: objects.iter().map(notes::virtual_sm).collect(),
+            processors: IdVec::with_room(objects.len()),
             first_inputs: FxHashMap::default(),
             prototype_ids: FxHashMap::default(),
             records_of_section: Vec::new(),
@@ -310,6 +310,7 @@ impl<'d, 'l> Merger<'d, 'l> {
         object: &Object<'d>,
         decoded: &Decoded<'d>,
     ) -> Result<(), End> {
+        self.processors.push(decoded.processor);
         let merged = self.merge_object(id, object, decoded);
         let problem = match merged {
             // What names that clash lead to, was reported when they did; call

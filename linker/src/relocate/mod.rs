@@ -71,36 +71,7 @@ pub(crate) fn relocate<'d>(
     let bytes = merged.sections.iter().map(|section| section.content.size);
     let bytes = bytes.sum::<u64>() as usize;
     let mut sections = parallel::map(&ids, bytes, |&id| relocate_linked(&laid_out, id));
-
-    let mut native = IdVec::filled(&merged.sections, None);
-    let mut units = lines::Units::default();
-    // Line tables come first: what refers to their units follows them.
-    let is_table = |id: &&SectionId| lines::is_table(merged.sections[**id].name);
-    let tables = ids.iter().filter(is_table);
-    let others = ids.iter().filter(|id| !is_table(id));
-    for &id in tables.chain(others) {
-        let section = &merged.sections[id];
-        let place = |e: ParseError| {
-            let e = e.in_section(section.name);
-            match input_of(merged, section) {
-                Some(input) => e.in_input(input),
-                None => e.in_input("the linked program"),
-            }
-        };
-        let patched = &mut sections[id.index()];
-        let patched = patched.as_mut().map_err(|e| place(e.clone()))?;
-        if let Some(twin) = &section.native
-            && laid_out.pruned.live.sections[id]
-        {
-            let bytes = &mut patched.bytes;
-            let side = relocate_native(&laid_out, id, twin, bytes, &mut units, keeping);
-            let mut side = side.map_err(place)?;
-            if section.kind == SectionKind::Constant(OPTIMIZER_BANK) {
-                tables::fill(&mut side, twin, &section.relocations, keeping);
-            }
-            native[id] = Some(Box::new(side));
-        }
-    }
+    let mut native = relocate_twins(&laid_out, &mut sections, bytes, keeping)?;
     let mut sections: IdVec<SectionId, Patched<'d>> =
         sections.into_iter().collect::<Result<_, _>>()?;
     join_records(&laid_out.pruned.merged, &mut sections, &mut native);
@@ -110,6 +81,71 @@ pub(crate) fn relocate<'d>(
         native,
         moves: FxHashMap::default(),
     })
+}
+
+/// Applies the relocations of the native twins of live sections. Of all that
+/// failed, the first is an error. Line tables come first: what refers to their
+/// units follows them.
+fn relocate_twins<'d>(
+    laid_out: &LaidOut<'d>,
+    sections: &mut [Result<Patched<'d>, ParseError>],
+    bytes: usize,
+    keeping: Keeping,
+) -> Result<IdVec<SectionId, Option<Box<Patched<'d>>>>, ParseError> {
+    let merged = &laid_out.pruned.merged;
+    let mut native = IdVec::filled(&merged.sections, None);
+    let place = |id: SectionId, error: &ParseError| {
+        let section = &merged.sections[id];
+        let error = error.clone().in_section(section.name);
+        match input_of(merged, section) {
+            Some(input) => error.in_input(input),
+            None => error.in_input("the linked program"),
+        }
+    };
+    let mut units = lines::Units::default();
+    let (mut twins, mut sides) = (Vec::new(), Vec::new());
+    let mut failed: Option<(SectionId, ParseError)> = None;
+    let linked = sections.iter_mut().zip(merged.sections.enumerate());
+    for (patched, (id, section)) in linked {
+        let is_table = lines::is_table(section.name);
+        let twin = section.native.as_deref();
+        let twin = twin.filter(|_| laid_out.pruned.live.sections[id]);
+        match (patched, twin) {
+            (Err(error), _) if is_table => return Err(place(id, error)),
+            (Err(error), _) if failed.is_none() => failed = Some((id, error.clone())),
+            (Err(_), _) => {}
+            (Ok(patched), Some(twin)) if is_table => {
+                let bytes = &mut patched.bytes;
+                let side = relocate_native(laid_out, id, twin, bytes, &units, keeping)
+                    .and_then(|side| lines::rebuild(laid_out, id, twin, bytes, side, &mut units))
+                    .map_err(|error| place(id, &error))?;
+                native[id] = Some(Box::new(side));
+            }
+            (Ok(patched), Some(twin)) => {
+                twins.push((id, twin));
+                sides.push((&mut patched.bytes, Ok(Patched::default())));
+            }
+            (Ok(_), None) => {}
+        }
+    }
+    parallel::fill(&twins, &mut sides, bytes, |&(id, twin), (bytes, side)| {
+        *side = relocate_native(laid_out, id, twin, bytes, &units, keeping);
+    });
+    for ((id, _), (_, side)) in twins.into_iter().zip(sides) {
+        match side {
+            Ok(side) => native[id] = Some(Box::new(side)),
+            Err(error) => {
+                failed = failed
+                    .filter(|(known, _)| *known < id)
+                    .or(Some((id, error)));
+                break;
+            }
+        }
+    }
+    match failed {
+        Some((id, error)) => Err(place(id, &error)),
+        None => Ok(native),
+    }
 }
 
 /// Applies the relocations of what the merge worked on. Dead sections get no
@@ -199,7 +235,7 @@ fn relocate_native<'d>(
     id: SectionId,
     twin: &crate::merge::NativeContent<'d>,
     shared_bytes: &mut Cow<'d, [u8]>,
-    units: &mut lines::Units,
+    units: &lines::Units,
     keeping: Keeping,
 ) -> Result<Patched<'d>, ParseError> {
     let section = &laid_out.pruned.merged.sections[id];
@@ -226,14 +262,14 @@ fn relocate_native<'d>(
     if twin.shares_bytes {
         shared_bytes.clone_from(&patched.bytes);
     }
-    if lines::is_table(section.name) {
-        patched = lines::rebuild(laid_out, id, twin, shared_bytes, patched, units)?;
-    }
     if debug_registers::is_table(section.name) {
         debug_registers::forget_removed(laid_out, keeping, &mut patched.bytes);
     }
     if let Some(frames) = frames {
         patched = frames.without_removed(laid_out, &twin.relocations, shared_bytes, patched)?;
+    }
+    if section.kind == SectionKind::Constant(OPTIMIZER_BANK) {
+        tables::fill(&mut patched, twin, &section.relocations, keeping);
     }
     Ok(patched)
 }

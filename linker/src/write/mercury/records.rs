@@ -183,3 +183,23 @@ fn is_about_the_program(record: &InfoRecord<'_>) -> bool {
         || record.format != Format::Sized
         || record.code == InfoCode::CRS_STACK_SIZE
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn twins_come_the_last_one_first() {
+        let codes = [InfoCode::EXTERNS, InfoCode::REGCOUNT, InfoCode::EXTERNS];
+        let records = codes.into_iter().zip(0..);
+        let records = records.map(|(code, number)| FileRecord::byte(code, number));
+        let records: Vec<_> = records.collect();
+        let mut twins = Twins::new(&records);
+        let mut next = |code| twins.next(code).map(|record| record.value[0]);
+        assert_eq!(next(InfoCode::EXTERNS), Some(2));
+        assert_eq!(next(InfoCode::REGCOUNT), Some(1));
+        assert_eq!(next(InfoCode::EXTERNS), Some(0));
+        assert_eq!(next(InfoCode::EXTERNS), None);
+        assert_eq!(next(InfoCode::FRAME_SIZE), None);
+    }
+}
