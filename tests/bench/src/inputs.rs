@@ -4,14 +4,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use cudalink_toolkit::{CACHE_VARIABLE, Environment, Tool};
+use rustnvlink::fatbin::{self, CompressionMode, FatbinOptions, LinkedImage};
 use rustnvlink_tests::process;
 use rustnvlink_tests::toolkit::Toolkit;
 use sha2::{Digest as _, Sha256};
 
 use crate::ptx;
-use crate::shapes::Shape;
+use crate::shapes::{Form, Shape};
 
 /// Where objects are made and kept.
 pub(crate) struct Inputs {
@@ -52,6 +53,9 @@ impl Inputs {
         let mut hash = Sha256::new();
         hash.update(&self.identity);
         hash.update(&self.arch);
+        if shape.form == Form::Fatbin {
+            hash.update(shape.form.extension());
+        }
         for index in 0..shape.files {
             hash.update(self.source(shape, index));
         }
@@ -63,7 +67,9 @@ impl Inputs {
         if !folder.is_dir() {
             self.make(shape, &folder)?;
         }
-        let names: Vec<String> = (0..shape.files).map(|i| name(i, "cubin")).collect();
+        let names: Vec<String> = (0..shape.files)
+            .map(|i| name(i, shape.form.extension()))
+            .collect();
         let mut size = 0;
         for name in &names {
             let path = folder.join(name);
@@ -121,7 +127,7 @@ impl Inputs {
     }
 
     fn assemble(&self, shape: &Shape, index: usize, folder: &Path) -> Result<()> {
-        let text = name(index, "ptx");
+        let (text, cubin) = (name(index, "ptx"), name(index, "cubin"));
         let path = folder.join(&text);
         fs::write(&path, self.source(shape, index))
             .with_context(|| format!("cannot write {}", path.display()))?;
@@ -130,11 +136,37 @@ impl Inputs {
             "-c".to_owned(),
             text,
             "-o".to_owned(),
-            name(index, "cubin"),
+            cubin.clone(),
         ];
         process::run_ok(&self.ptxas, &arguments, folder)?;
-        fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))
+        remove(&path)?;
+        match shape.form {
+            Form::Cubin => Ok(()),
+            Form::Fatbin => self.compress(&folder.join(cubin)),
+        }
     }
+
+    /// Puts a fatbin in the place of a device object.
+    fn compress(&self, cubin: &Path) -> Result<()> {
+        let data = fs::read(cubin).with_context(|| format!("cannot read {}", cubin.display()))?;
+        let sm = self.arch.parse();
+        let image = LinkedImage {
+            sm: sm.map_err(|_| anyhow!("{} is no processor", self.arch))?,
+            data: &data,
+        };
+        let options = FatbinOptions {
+            compression: CompressionMode::BALANCE,
+            ..FatbinOptions::default()
+        };
+        let path = cubin.with_extension(Form::Fatbin.extension());
+        fs::write(&path, fatbin::write(&[image], &options)?)
+            .with_context(|| format!("cannot write {}", path.display()))?;
+        remove(cubin)
+    }
+}
+
+fn remove(path: &Path) -> Result<()> {
+    fs::remove_file(path).with_context(|| format!("cannot remove {}", path.display()))
 }
 
 fn name(index: usize, extension: &str) -> String {

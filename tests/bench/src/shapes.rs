@@ -5,9 +5,29 @@ use crate::ptx::{self, Body};
 /// The text of one file of a shape.
 type Source = Box<dyn Fn(usize) -> String + Sync>;
 
+/// What the linkers get.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Form {
+    /// Device objects.
+    Cubin,
+    /// Fatbins with one compressed device object each.
+    Fatbin,
+}
+
+impl Form {
+    /// What names of files end in.
+    pub(crate) fn extension(self) -> &'static str {
+        match self {
+            Self::Cubin => "cubin",
+            Self::Fatbin => "fatbin",
+        }
+    }
+}
+
 /// One program.
 pub(crate) struct Shape {
     pub(crate) name: String,
+    pub(crate) form: Form,
     /// How many files it has.
     pub(crate) files: usize,
     pub(crate) source: Source,
@@ -17,8 +37,18 @@ impl Shape {
     fn new(name: String, files: usize, source: impl Fn(usize) -> String + Sync + 'static) -> Self {
         Self {
             name,
+            form: Form::Cubin,
             files,
             source: Box::new(source),
+        }
+    }
+
+    /// The same program in compressed fatbins.
+    fn compressed(self) -> Self {
+        Self {
+            name: format!("{}, compressed", self.name),
+            form: Form::Fatbin,
+            ..self
         }
     }
 
@@ -31,11 +61,13 @@ impl Shape {
 /// Every shape, in the order of the table.
 pub(crate) fn all() -> Vec<Shape> {
     let mut shapes = vec![objects(2, 3), objects(200, 20), objects(1000, 50)];
+    shapes.push(objects(200, 20).compressed());
     shapes.extend([500, 1000, 2000].map(kernels_and_functions));
     shapes.extend([200, 500, 1000].map(indirect_calls));
     shapes.extend([500, 1000, 2000].map(shared_variables));
     shapes.extend([20, 28, 500].map(diamonds));
     shapes.extend([22, 26, 200].map(dense));
+    shapes.push(chain(120, 250));
     shapes.push(weak_duplicates(500, 50));
     shapes.push(static_functions(1000));
     shapes.push(global_variables(200, 100));
@@ -182,6 +214,32 @@ fn dense(count: usize) -> Shape {
             text
         } else {
             kernels(1, "function0")
+        }
+    })
+}
+
+/// Functions that each call the next one, through all files.
+fn chain(files: usize, functions: usize) -> Shape {
+    let name = format!("chain of {} functions", files * functions);
+    Shape::new(name, files, move |file| {
+        let function = |index: usize| format!("function{index}");
+        let (first, behind) = (file * functions, (file + 1) * functions);
+        let is_end = |index: usize| index == files * functions;
+        let mut text = String::new();
+        if !is_end(behind) {
+            text += &ptx::extern_function(&function(behind));
+        }
+        for index in (first..behind).rev() {
+            let body = Body::new().compute(index);
+            let body = match is_end(index + 1) {
+                true => body,
+                false => body.call(&function(index + 1)),
+            };
+            text += &body.function(".visible", &function(index));
+        }
+        match file {
+            0 => text + &Body::new().call(&function(0)).kernel("kernel"),
+            _ => text,
         }
     })
 }
