@@ -309,6 +309,11 @@ impl Diagnostics {
         self.messages.push(diagnostic);
     }
 
+    /// Adds all messages of others.
+    pub(crate) fn append(&mut self, mut others: Self) {
+        self.messages.append(&mut others.messages);
+    }
+
     /// Whether some message makes the link fail.
     pub fn has_errors(&self) -> bool {
         self.messages.iter().any(|m| m.severity >= Severity::Error)

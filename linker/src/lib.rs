@@ -146,12 +146,18 @@ fn link_objects<I>(
     if options.reports.cross_references {
         reports.cross_references = Some(report::cross_references(&objects));
     }
+    // An error of this kind does not keep the others from being found, which are
+    // said first.
+    let mut differences = Diagnostics::default();
+    if let Err(error) = odr::check(&objects, options.odr, &mut differences) {
+        differences.push(Diagnostic::bad_input(&error, options.keeping));
+    }
     let linked = match options.image {
         ImageKind::Executable => {
-            pipeline::link_executable(&objects, &arena, options, &mut diagnostics, &mut reports)
+            pipeline::link_executable(objects, &arena, options, &mut diagnostics, &mut reports)
         }
         ImageKind::Relocatable(addresses) => pipeline::link_relocatable(
-            &objects,
+            objects,
             &arena,
             options,
             addresses,
@@ -166,12 +172,7 @@ fn link_objects<I>(
             None
         }
     };
-    // An error of this kind does not keep the others from being found.
-    if let Err(error) = odr::check(&objects, options.odr, &mut diagnostics) {
-        diagnostics.push(Diagnostic::bad_input(&error, options.keeping));
-    }
-    // Nobody looks at them any more, and writing needs room.
-    drop(objects);
+    diagnostics.append(differences);
     let finalized = finalized.filter(|_| !diagnostics.has_errors());
     let image = finalized.map(|f| take(Product::Image(Box::new(f), &options.tool_record)));
     Outcome {

@@ -15,7 +15,7 @@ use crate::stacks::Stacks;
 
 /// Links relocatable device objects into what the driver loads.
 pub(crate) fn link_executable<'d>(
-    objects: &[Object<'d>],
+    objects: Vec<Object<'d>>,
     arena: &'d Arena,
     options: &Options,
     diagnostics: &mut Diagnostics,
@@ -26,7 +26,9 @@ pub(crate) fn link_executable<'d>(
         diagnostics.push(Diagnostic::unified_without_index());
         return Ok(None);
     }
-    let merged = merge(objects, arena, options, diagnostics)?;
+    let merged = merge(&objects, arena, options, diagnostics)?;
+    // The phases that follow need their room.
+    drop(objects);
     if diagnostics.has_errors() {
         return Ok(None);
     }
@@ -64,14 +66,16 @@ pub(crate) fn link_executable<'d>(
 /// Joins relocatable device objects into one. Undefined names are no errors
 /// here, and nothing is left out.
 pub(crate) fn link_relocatable<'d>(
-    objects: &[Object<'d>],
+    objects: Vec<Object<'d>>,
     arena: &'d Arena,
     options: &Options,
     addresses: EarlyAddresses,
     diagnostics: &mut Diagnostics,
     reports: &mut Reports,
 ) -> Result<Option<Finalized<'d>>, ParseError> {
-    let merged = merge(objects, arena, options, diagnostics)?;
+    let merged = merge(&objects, arena, options, diagnostics)?;
+    // The phases that follow need their room.
+    drop(objects);
     if diagnostics.has_errors() {
         return Ok(None);
     }
