@@ -163,7 +163,9 @@ impl Anew {
         wanted: Wanted,
         keeping: Keeping,
     ) -> Option<Self> {
-        let function = &relocated.laid_out.pruned.merged.functions[function];
+        let merged = &relocated.laid_out.pruned.merged;
+        let function = &merged.functions[function];
+        let doubles = scoreboards::Doubles::of(merged.target);
         let capsule = &relocated.sections[section].bytes;
         let mut code = Cow::Borrowed(&*relocated.native[section].as_ref()?.bytes);
         let tables = function.native.table_branches();
@@ -172,9 +174,9 @@ impl Anew {
                 if let Some(waiting) = older::with_waits_of_today(&code, capsule) {
                     code = Cow::Owned(waiting);
                 }
-                scoreboards::of_today(&code, &tables, wanted.is_lone)
+                scoreboards::of_today(&code, &tables, doubles, wanted.is_lone)
             }
-            false if wanted.is_lone => scoreboards::without_stack_pointer(&code, &tables),
+            false if wanted.is_lone => scoreboards::without_stack_pointer(&code, &tables, doubles),
             false => None,
         };
         if let Some(changed) = changed {

@@ -28,6 +28,7 @@ use crate::bits::Bits;
 use crate::merge::TableBranch;
 
 use flow::{Flow, Held};
+pub(super) use instruction::Doubles;
 use instruction::{BOARDS, Control, INSTRUCTION, NO_BOARD};
 use pressure::{Holders, Schedule};
 use rules::{Choice, Rules};
@@ -51,31 +52,40 @@ struct Event {
 
 /// The code of a kernel without a scoreboard for its stack pointer; `None`
 /// where it stays as it is.
-pub(super) fn without_stack_pointer(code: &[u8], tables: &[TableBranch]) -> Option<Vec<u8>> {
+pub(super) fn without_stack_pointer(
+    code: &[u8],
+    tables: &[TableBranch],
+    doubles: Doubles,
+) -> Option<Vec<u8>> {
     if !instruction::loads_unused_stack_pointer(code) {
         return None;
     }
-    numbered(code, tables, Compiler::Cuda13, First::TakesNone)
+    numbered(code, tables, doubles, First::TakesNone, Trust::IfExplained)
 }
 
 /// Code of CUDA 12 with the scoreboards that nvlink chooses, without one for the
 /// stack pointer of a kernel that is alone and has no use for it; `None` where it
 /// stays as it is.
-pub(super) fn of_today(code: &[u8], tables: &[TableBranch], is_lone: bool) -> Option<Vec<u8>> {
+pub(super) fn of_today(
+    code: &[u8],
+    tables: &[TableBranch],
+    doubles: Doubles,
+    is_lone: bool,
+) -> Option<Vec<u8>> {
     let first = match is_lone && instruction::loads_unused_stack_pointer(code) {
         true => First::TakesNone,
         false => First::IsLikeOthers,
     };
-    numbered(code, tables, Compiler::Cuda12, first)
+    numbered(code, tables, doubles, first, Trust::Always)
 }
 
-/// Who chose the scoreboards of some code.
+/// When the rules alone decide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Compiler {
-    /// CUDA 12.8 and 12.9.
-    Cuda12,
-    /// CUDA 13, and nvlink.
-    Cuda13,
+enum Trust {
+    /// The compiler chose by other rules.
+    Always,
+    /// It chose as nvlink does, so what is not explained is not known.
+    IfExplained,
 }
 
 /// What becomes of the scoreboard of the first instruction.
@@ -88,16 +98,17 @@ enum First {
 fn numbered(
     code: &[u8],
     tables: &[TableBranch],
-    compiler: Compiler,
+    doubles: Doubles,
     first: First,
+    trust: Trust,
 ) -> Option<Vec<u8>> {
     let events = events(code);
     if events.len() > MOST_EVENTS {
         return None;
     }
     let flow = Flow::new(code, tables, &events)?;
-    let schedule = Schedule::new(code, &events, &flow);
-    let numbering = Numbering::new(code, &events, compiler, first);
+    let schedule = Schedule::new(code, &events, &flow, doubles);
+    let numbering = Numbering::new(code, &events, first);
     let rules = Rules {
         code,
         events: &events,
@@ -105,9 +116,9 @@ fn numbered(
         schedule: &schedule,
         named: numbering.named,
     };
-    if rules.choose(compiler, First::IsLikeOthers) == Choice::made(code, &events) {
-        let choice = rules.choose(Compiler::Cuda13, first);
-        return Some(choice.apply(code, &flow, &events));
+    let is_explained = || rules.choose(First::IsLikeOthers) == Choice::made(code, &events);
+    if trust == Trust::Always || is_explained() {
+        return Some(rules.choose(first).apply(code, &flow, &events));
     }
     let boards = numbering.number(&flow, &schedule)?;
     operands_hold(code, &events, &flow, &boards)?;
@@ -153,7 +164,6 @@ fn bit(board: u8) -> u8 {
 struct Numbering<'c> {
     code: &'c [u8],
     events: &'c [Event],
-    compiler: Compiler,
     first: First,
     /// What each event takes, once it is known.
     new: Vec<Option<u8>>,
@@ -164,11 +174,10 @@ struct Numbering<'c> {
 }
 
 impl<'c> Numbering<'c> {
-    fn new(code: &'c [u8], events: &'c [Event], compiler: Compiler, first: First) -> Self {
+    fn new(code: &'c [u8], events: &'c [Event], first: First) -> Self {
         Self {
             code,
             events,
-            compiler,
             first,
             new: vec![None; events.len()],
             last: [None; BOARDS as usize],
@@ -225,9 +234,7 @@ impl<'c> Numbering<'c> {
                     // Nobody else takes what an instruction names.
                     _ if self.named >> old & 1 == 1 => old,
                     _ => kept
-                        .filter(|_| self.compiler == Compiler::Cuda13)
                         .or_else(|| self.predicted(event, &self.chosen(&held), &are, schedule))
-                        .or(kept)
                         .or_else(|| self.explained(event, instruction, &held_around))
                         .or_else(|| self.guessed(event, instruction, &held_around))?,
                 };
@@ -262,12 +269,12 @@ impl<'c> Numbering<'c> {
         };
         let old = conflicts().map(|other| Some(self.events[other].board));
         let old = old.fold(0, |mask, board| mask | bits(board));
-        let was = were.choose(event, self.named, old, schedule, self.compiler);
+        let was = were.choose(event, self.named, old, schedule.keeps_last(event), schedule);
         if was != Some(self.events[event].board) {
             return None;
         }
         let new = conflicts().fold(0, |mask, other| mask | bits(self.board(other)));
-        are.choose(event, self.named, new, schedule, Compiler::Cuda13)
+        are.choose(event, self.named, new, schedule.keeps_last(event), schedule)
     }
 
     /// What an event takes, if what is held explains the compiler's choice.
@@ -344,6 +351,10 @@ fn lowest(held: u8, first: u8) -> Option<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    pub(super) fn without_stack_pointer(code: &[u8], tables: &[TableBranch]) -> Option<Vec<u8>> {
+        super::without_stack_pointer(code, tables, Doubles::Fast)
+    }
 
     pub(super) const LDC: u16 = 0x7b82;
     const IADD3: u16 = 0x7210;
@@ -435,9 +446,9 @@ mod tests {
             ]
             .concat()
         };
-        let anew = of_today(&code(2, 0b110), &[], false);
+        let anew = of_today(&code(2, 0b110), &[], Doubles::Fast, false);
         assert_eq!(anew, Some(code(1, 0b010)));
-        assert_eq!(of_today(&code(1, 0b010), &[], false), anew);
+        assert_eq!(of_today(&code(1, 0b010), &[], Doubles::Fast, false), anew);
     }
 
     #[test]
@@ -520,6 +531,7 @@ mod tests {
         // To the fourth instruction behind it, in units of four bytes.
         let mut collective = instruction(WARPSYNC, 12, NO_BOARD, 0);
         collective[3] = 6;
+        collective[10] = 0xc0;
         let code = [
             instruction(LDC, 1, 0, 0),
             collective,

@@ -6,7 +6,7 @@ use crate::bits::Bits;
 use crate::merge::TableBranch;
 
 use super::Event;
-use super::instruction::{BOARDS, INSTRUCTION, Next, is_branch, next, releases};
+use super::instruction::{self, BOARDS, INSTRUCTION, Next, is_branch, next, releases};
 use super::order::reverse_postorder;
 
 /// The events that hold each scoreboard.
@@ -140,6 +140,12 @@ impl Flow {
             let ends_block = matches!(
                 next,
                 Next::Meeting | Next::MaybeEnd | Next::Collective(_) | Next::EndCollective
+            );
+            // A call is a block of its own.
+            let called = instruction::operation(instructions[at]);
+            starts[at] |= matches!(
+                called,
+                instruction::CALL_ABSOLUTE | instruction::CALL_RELATIVE
             );
             if ends_block || successors[..] != [at + 1] {
                 starts[at + 1] = true;

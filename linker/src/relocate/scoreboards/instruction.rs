@@ -1,5 +1,7 @@
 //! The bits of native instructions that matter for scoreboards.
 
+use crate::arch::Sm;
+
 use super::registers::Accesses;
 
 /// Bytes of one instruction.
@@ -171,6 +173,24 @@ pub(super) fn cycles(instruction: &[u8]) -> u32 {
     u32::from(Control::of(instruction).stall().max(1))
 }
 
+/// How a processor works on floats of 64 bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::relocate) enum Doubles {
+    /// With as many units as for others.
+    Fast,
+    /// With one, which code leaves idle for a time before it is asked again.
+    Slow,
+}
+
+impl Doubles {
+    pub(in crate::relocate) fn of(target: Sm) -> Self {
+        match target.number {
+            100 => Self::Fast,
+            _ => Self::Slow,
+        }
+    }
+}
+
 /// Cycles that the compiler counts on until the result of an instruction is
 /// written or its operands are read.
 pub(super) fn latency(instruction: &[u8], is_write: bool) -> u32 {
@@ -181,6 +201,7 @@ pub(super) fn latency(instruction: &[u8], is_write: bool) -> u32 {
     const SLOW: [u16; 4] = [0x189, 0x18c, 0x1a1, 0x1c4];
     const S2UR: u16 = 0x1c3;
     match operation(instruction) {
+        0x028..=0x02b => 2,
         _ if !is_write => 11,
         _ if loads_memory(instruction) => 290,
         LDC => 50,
@@ -202,23 +223,29 @@ pub(super) fn shared_latency(instruction: &[u8], is_write: bool) -> u32 {
 }
 
 /// The same where a block ends, before what is not needed in it is waited for.
-pub(super) fn certain_latency(instruction: &[u8], is_write: bool) -> u32 {
-    const S2R: u16 = 0x119;
+pub(super) fn certain_latency(instruction: &[u8], is_write: bool, doubles: Doubles) -> u32 {
+    const LDG: u16 = 0x181;
     const LDS: u16 = 0x184;
     const STG: u16 = 0x186;
     const STS: u16 = 0x188;
+    const MEMBAR: u16 = 0x192;
+    const BMOV: u16 = 0x155;
     const NO_REGISTER: u8 = 255;
     // It is of two registers, or of four.
     let (is_wide, is_widest) = (instruction[9] >> 1 & 7 == 5, instruction[9] >> 1 & 7 > 5);
     match (operation(instruction), is_write) {
+        (MEMBAR, false) => 6,
+        (0x110..=0x113, _) if doubles == Doubles::Slow => 2,
+        (BMOV, true) => 10,
         (STS, false) if instruction[4] == NO_REGISTER => 9,
         (STG, false) if is_widest => 15,
         (STS | STG, false) if instruction[4] != NO_REGISTER => 13,
+        // ATOM, ATOMG, that on floats, REDG.
+        (0x18a | 0x1a8 | 0x1a3 | 0x1a6, false) => 13,
         (LDS, false) => 8,
+        (LDG, false) => 10,
         (LDS, true) if is_widest => 46,
         (LDS, true) if is_wide => 45,
-        (LDS, true) => 44,
-        (S2R, true) => 42,
         _ => latency(instruction, is_write),
     }
 }
@@ -289,9 +316,9 @@ pub(super) fn wait(instruction: &[u8]) -> Wait {
 
 /// Whether the instruction is a WARPSYNC that starts a collective.
 fn starts_collective(instruction: &[u8]) -> bool {
-    /// The form of an operand.
-    const REGISTER: u16 = 1;
-    operation(instruction) == WARPSYNC && opcode(instruction) >> 9 == REGISTER
+    const KIND: usize = 10;
+    const COLLECTIVE: u8 = 0x40;
+    operation(instruction) == WARPSYNC && instruction[KIND] & COLLECTIVE != 0
 }
 
 /// Where control goes behind an instruction.

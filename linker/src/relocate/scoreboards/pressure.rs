@@ -15,11 +15,11 @@ use crate::bits::Bits;
 
 use super::flow::{Flow, Held};
 use super::instruction::{
-    BOARDS, INSTRUCTION, NO_BOARD, certain_latency, cycles, is_arithmetic, latency, leads_on,
-    loads_memory, releases, shared_latency, waits_for_all,
+    BOARDS, Doubles, INSTRUCTION, NO_BOARD, certain_latency, cycles, is_arithmetic, latency,
+    leads_on, loads_memory, releases, shared_latency, waits_for_all,
 };
 use super::registers::Accesses;
-use super::{Compiler, Event, FIRST_FOR_MEMORY, LAST};
+use super::{Event, FIRST_FOR_MEMORY, LAST};
 
 /// Cycles that arithmetic takes from the next instruction, at most, if that has no
 /// need of its result.
@@ -64,7 +64,7 @@ pub(super) struct Schedule<'e> {
 }
 
 impl<'e> Schedule<'e> {
-    pub(super) fn new(code: &[u8], events: &'e [Event], flow: &Flow) -> Self {
+    pub(super) fn new(code: &[u8], events: &'e [Event], flow: &Flow, doubles: Doubles) -> Self {
         let instructions: Vec<&[u8]> = code.chunks_exact(INSTRUCTION).collect();
         let count = instructions.len();
         let mut block = Vec::with_capacity(count);
@@ -91,7 +91,7 @@ impl<'e> Schedule<'e> {
         };
         schedule.find_needs();
         schedule.find_what_crosses_blocks(flow);
-        schedule.count_cycles(&instructions);
+        schedule.count_cycles(&instructions, doubles);
         schedule
     }
 
@@ -128,8 +128,9 @@ impl<'e> Schedule<'e> {
         }
         match is_write {
             true => first.is_used_by(second),
+            false if first.is_barrier_for(second) => true,
             false => {
-                first.is_overwritten_by(second) && !(is_later && first.shares_queue_with(second))
+                first.is_overwritten_by(second) && !(is_later && first.is_queued_before(second))
             }
         }
     }
@@ -137,7 +138,7 @@ impl<'e> Schedule<'e> {
     fn find_what_crosses_blocks(&mut self, flow: &Flow) {
         let mut blocks = Vec::new();
         flow.walk(self.events, |at, before, mut own| {
-            let crosses = |event: usize| self.is_load[event] && self.needs[event].is_none();
+            let crosses = |event: usize| self.is_long_load(event);
             let is_start = self.block[at] == at;
             if own.any(crosses) || is_start && before.all().any(crosses) {
                 blocks.push(self.block[at]);
@@ -154,7 +155,7 @@ impl<'e> Schedule<'e> {
         }
     }
 
-    fn count_cycles(&mut self, instructions: &[&[u8]]) {
+    fn count_cycles(&mut self, instructions: &[&[u8]], doubles: Doubles) {
         let mut due = vec![0; self.start.len()];
         let mut events = (0..).zip(self.events).peekable();
         // Without waits for scoreboards, and what these add.
@@ -171,7 +172,8 @@ impl<'e> Schedule<'e> {
             delays.push(start - now);
             while let Some((event, taken)) = events.next_if(|(_, event)| event.instruction == at) {
                 self.end[event] = start + shared_latency(instructions[at], taken.is_write);
-                self.certain_end[event] = start + certain_latency(instructions[at], taken.is_write);
+                self.certain_end[event] =
+                    start + certain_latency(instructions[at], taken.is_write, doubles);
                 if let Some(need) = self.needs[event] {
                     let end = start + latency(instructions[at], taken.is_write);
                     due[need] = due[need].max(end);
@@ -281,9 +283,26 @@ impl<'e> Schedule<'e> {
         held.events(board).any(|event| self.is_here(event, at)) && held.events(board).all(is_over)
     }
 
-    /// Whether two events are both loads.
-    pub(super) fn are_loads(&self, one: usize, other: usize) -> bool {
-        self.is_load[one] && self.is_load[other]
+    /// Whether a load that another block needs may be under way in the block of an
+    /// event.
+    pub(super) fn keeps_last(&self, event: usize) -> bool {
+        self.keeps_last[self.events[event].instruction]
+    }
+
+    /// Whether somebody may need an event.
+    pub(super) fn has_result(&self, event: usize) -> bool {
+        let Event {
+            instruction,
+            is_write,
+            ..
+        } = self.events[event];
+        let accesses = self.accesses[instruction].as_ref();
+        !is_write || accesses.is_none_or(Accesses::writes_something)
+    }
+
+    /// Whether an event is a load that another block needs.
+    pub(super) fn is_long_load(&self, event: usize) -> bool {
+        self.is_load[event] && self.needs[event].is_none()
     }
 
     /// Who is held where the blocks behind that of an event start, and so not
@@ -333,8 +352,8 @@ impl Holders {
         event: usize,
         named: u8,
         conflicts: u8,
+        keeps_last: bool,
         schedule: &Schedule<'_>,
-        compiler: Compiler,
     ) -> Option<u8> {
         let Event {
             instruction: at,
@@ -345,7 +364,7 @@ impl Holders {
         let is_load = schedule.is_load[event];
         let last = 1 << LAST;
         let keeps_last = match need {
-            Some(_) => schedule.keeps_last[at],
+            Some(_) => keeps_last,
             None => schedule.is_load.contains(&true),
         };
         let reserved = if keeps_last { named | last } else { named };
@@ -360,11 +379,7 @@ impl Holders {
             Some(_) => boards(reserved).find(|&board| {
                 let due = |&holder: &usize| schedule.due(holder, at);
                 let holders = holders(board);
-                let are_known = match compiler {
-                    Compiler::Cuda12 => holders.iter().all(|&holder| schedule.is_here(holder, at)),
-                    Compiler::Cuda13 => true,
-                };
-                are_known && holders.iter().filter_map(due).min() == need
+                holders.iter().filter_map(due).min() == need
             }),
             None if is_write => None,
             None => boards(reserved).find(|&board| {
@@ -381,20 +396,14 @@ impl Holders {
             .or_else(|| boards(denied | conflicts).find(is_free))
             .or_else(|| boards(denied).find(is_free))
             .or_else(|| {
-                let cost = |&board: &u8| self.cost(event, board, schedule, compiler);
+                let cost = |&board: &u8| self.cost(event, board, schedule);
                 boards(denied).min_by_key(cost)
             })
     }
 
     /// Cycles lost if an event shares a scoreboard, and the cycle in which its
     /// holders are over.
-    fn cost(
-        &self,
-        event: usize,
-        board: u8,
-        schedule: &Schedule<'_>,
-        compiler: Compiler,
-    ) -> (u32, u32) {
+    fn cost(&self, event: usize, board: u8, schedule: &Schedule<'_>) -> (u32, u32) {
         let holders = &self.0[usize::from(board)];
         let at = schedule.events[event].instruction;
         let due = holders
@@ -408,9 +417,6 @@ impl Holders {
         let end = schedule.end[event];
         let delay = |due: usize| (end.saturating_sub(schedule.start[due]), 0);
         match (schedule.needs[event], due) {
-            // It counted what is lost where the holders are waited for.
-            (Some(need), Some(due)) if compiler == Compiler::Cuda12 && due < need => delay(due),
-            (Some(_), _) if compiler == Compiler::Cuda12 => (0, 0),
             (Some(need), Some(due)) if due < need => {
                 (schedule.start[need] - schedule.start[due], over)
             }
@@ -423,8 +429,7 @@ impl Holders {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{EXIT, LDC, controls, instruction, sum};
-    use super::super::without_stack_pointer;
+    use super::super::tests::{EXIT, LDC, controls, instruction, sum, without_stack_pointer};
     use super::*;
 
     /// Seven results, which are used in an order.

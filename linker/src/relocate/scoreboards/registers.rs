@@ -134,6 +134,10 @@ const SHAPES: &[Shape] = {
         shape(&[0x002, 0x082], [Own(Move), Nothing, A, Nothing]),
         // P2R, VOTE, UVOTE, S2R
         shape(&[0x003, 0x006, 0x086, 0x119], [R, Nothing, Nothing, Nothing]),
+        // B2R
+        shape(&[0x11c], [R, Nothing, Nothing, Nothing]),
+        // WARPSYNC
+        shape(&[0x148], [Nothing, In(1 << REGISTERS, One), Nothing, Nothing]),
         // CS2R
         shape(&[0x005], [Own(Move), Nothing, Nothing, Nothing]),
         // R2P
@@ -216,16 +220,18 @@ const SHAPES: &[Shape] = {
 };
 
 /// Operations that write a predicate: VOTE, FSETP, ISETP, IADD3, LEA, LOP3,
-/// PLOP3, IMAD.WIDE, IMAD.HI, DSETP, ELECT, HSETP2, R2UR, FCHK, SHFL and MATCH.
-const WRITES_PREDICATE: [u16; 16] = [
+/// PLOP3, IMAD.WIDE, IMAD.HI, DSETP, ELECT, HSETP2, R2UR, FCHK, B2R, SHFL and MATCH.
+const WRITES_PREDICATE: [u16; 17] = [
     0x006, 0x00b, 0x00c, 0x010, 0x011, 0x012, 0x01c, 0x025, 0x027, 0x02a, 0x02f, 0x034, 0x0ca,
-    0x102, 0x189, 0x1a1,
+    0x102, 0x11c, 0x189, 0x1a1,
 ];
 /// Those of them that can write a second one.
 const WRITES_SECOND_PREDICATE: [u16; 5] = [0x00b, 0x00c, 0x010, 0x02a, 0x034];
-/// VOTE, SEL, FSEL, FMNMX, FSETP, ISETP, IADD3, LEA, PLOP3, IMAD, HSET2, HSETP2 and HMNMX2.
-const READS_PREDICATE: [u16; 13] = [
+/// VOTE, SEL, FSEL, FMNMX, FSETP, ISETP, IADD3, LEA, PLOP3, IMAD, HSET2, HSETP2, HMNMX2, BREAK,
+/// BRA and EXIT.
+const READS_PREDICATE: [u16; 16] = [
     0x006, 0x007, 0x008, 0x009, 0x00b, 0x00c, 0x010, 0x011, 0x01c, 0x024, 0x033, 0x034, 0x040,
+    0x142, 0x147, 0x14d,
 ];
 /// IADD3 and PLOP3.
 const READS_SECOND_PREDICATE: [u16; 2] = [0x010, 0x01c];
@@ -316,6 +322,21 @@ impl Accesses {
         registers.meet_in_threads(&self.reads) || registers.meet_in_threads(&self.writes)
     }
 
+    /// Whether the instruction has a result at all.
+    pub(super) fn writes_something(&self) -> bool {
+        self.writes != Registers::default()
+    }
+
+    /// Whether another instruction waits until this memory barrier stands.
+    pub(super) fn is_barrier_for(&self, other: &Self) -> bool {
+        const MEMBAR: u16 = 0x192;
+        const LDC: u16 = 0x182;
+        const LDCU: u16 = 0x1ac;
+        let is_access = (0x180..=0x1af).contains(&other.operation)
+            && !matches!(other.operation, LDC | MEMBAR | LDCU);
+        self.operation == MEMBAR && is_access
+    }
+
     /// Whether the instruction writes registers of all threads of a warp together.
     pub(super) fn writes_uniform_registers(&self) -> bool {
         self.writes.uniform != [0; 2]
@@ -339,13 +360,15 @@ impl Accesses {
         self.operands.meet_in_threads(&other.writes)
     }
 
-    /// Whether two instructions go through the same queue, one after the
-    /// other: LDS and STS, or LDG and STG.
-    pub(super) fn shares_queue_with(&self, other: &Self) -> bool {
-        const QUEUES: [[u16; 2]; 2] = [[0x184, 0x188], [0x181, 0x186]];
-        let both =
-            |queue: &[u16; 2]| queue.contains(&self.operation) && queue.contains(&other.operation);
-        QUEUES.iter().any(both)
+    /// Whether another instruction goes through the same queue, and so comes to its
+    /// result after this one has read its operands: LDS behind STG, STL, STS and SHFL,
+    /// and LDG behind LDG.
+    pub(super) fn is_queued_before(&self, other: &Self) -> bool {
+        match other.operation {
+            0x184 => matches!(self.operation, 0x186..=0x189),
+            0x181 => self.operation == 0x181,
+            _ => false,
+        }
     }
 
     /// Whether either of two instructions does something, as long as their
@@ -548,7 +571,7 @@ mod tests {
         // LDCU.64 UR36
         let uniform = accesses(0x800_0a00_0000_6b00_ff24_77ac);
         assert!(!store.is_overwritten_by(&uniform) && uniform.is_used_by(&store));
-        assert!(load.shares_queue_with(&store));
+        assert!(load.is_queued_before(&load) && !store.is_queued_before(&load));
         // What a load writes itself, others wait for.
         let without_board = accesses(LOAD | 7 << 110);
         assert!(!load.is_overwritten_by(&load) && without_board.is_overwritten_by(&load));

@@ -13,7 +13,7 @@ use super::instruction::{
     ALL_BOARDS, BOARDS, Control, INSTRUCTION, NO_BOARD, Wait, releases, wait, waits_for_all,
 };
 use super::pressure::{Holders, Schedule};
-use super::{Compiler, Event, First, bit};
+use super::{Event, First, bit};
 
 /// What decides how the events of a function choose.
 pub(super) struct Rules<'r> {
@@ -67,13 +67,13 @@ struct Passed {
     entries: FxHashMap<usize, Held>,
     /// The same at the time when the block chose.
     known: FxHashMap<usize, Held>,
-    /// What loops bring back, and to which block.
-    returns: Vec<(usize, Held)>,
+    /// The starts of blocks that loops come back to.
+    returns: Vec<usize>,
 }
 
 impl Rules<'_> {
-    /// What a compiler chooses.
-    pub(super) fn choose(&self, compiler: Compiler, first: First) -> Choice {
+    /// What nvlink chooses, and the compiler of today.
+    pub(super) fn choose(&self, first: First) -> Choice {
         let mut choice = Choice::made(self.code, self.events);
         let mut passed = Passed::default();
         for block in self.flow.order() {
@@ -81,13 +81,16 @@ impl Rules<'_> {
             let mut held = entry.cloned().unwrap_or_default();
             passed.known.insert(block.start, held.clone());
             let end = block.end - 1;
+            let is_long = |event: usize| self.schedule.is_long_load(event);
+            let mut own = block.clone().flat_map(|at| self.flow.own(at));
+            let keeps_last = own.any(is_long) || held.all().any(is_long);
             for at in block {
                 let waits = self.wait(at, &mut held);
                 let mut taken = 0;
                 for event in self.flow.own(at) {
                     let board = match at {
                         0 if first == First::TakesNone => NO_BOARD,
-                        _ => self.board(event, &held, &passed, compiler),
+                        _ => self.board(event, &held, &passed, keeps_last),
                     };
                     choice.boards[event] = board;
                     taken |= bit(board);
@@ -104,7 +107,7 @@ impl Rules<'_> {
             }
             for &next in self.flow.followers(end) {
                 if passed.known.contains_key(&next) {
-                    passed.returns.push((next, held.clone()));
+                    passed.returns.push(next);
                 }
                 passed.entries.entry(next).or_default().join(&held);
             }
@@ -142,7 +145,7 @@ impl Rules<'_> {
     }
 
     /// What an event takes.
-    fn board(&self, event: usize, held: &Held, passed: &Passed, compiler: Compiler) -> u8 {
+    fn board(&self, event: usize, held: &Held, passed: &Passed, keeps_last: bool) -> u8 {
         let old = self.events[event].board;
         // Nobody else takes what an instruction names.
         if self.named >> old & 1 == 1 {
@@ -157,7 +160,7 @@ impl Rules<'_> {
             false => 0,
         };
         let holders = Holders::of(held.taken());
-        let board = holders.choose(event, self.named, conflicts, self.schedule, compiler);
+        let board = holders.choose(event, self.named, conflicts, keeps_last, self.schedule);
         board.unwrap_or(old)
     }
 
@@ -169,47 +172,51 @@ impl Rules<'_> {
     }
 
     /// Adds what instructions wait for because of loops. The first block that finds
-    /// something held waits for it at its end, if not earlier.
+    /// something held waits for it at its end, if not earlier. A load that another
+    /// block needs waits there also for those that had its scoreboard before the loop.
     fn wait_for_loops(&self, choice: &mut Choice, passed: &Passed) {
-        for (start, held) in &passed.returns {
-            let mut held = held.clone();
-            held.leave_those_of(&passed.known[start]);
-            for at in *start.. {
+        let has_result = |event: usize| self.schedule.has_result(event);
+        for &start in &passed.returns {
+            let known = &passed.known[&start];
+            let mut held = passed.entries[&start].clone();
+            let mut returned = held.clone();
+            returned.leave_those_of(known);
+            for at in start.. {
                 let is_end = self.flow.ends_block(at);
-                let waits = match is_end {
-                    true => held.boards(),
-                    false => self.needed_again(at, &held, &choice.boards),
+                let is_needed = |event: usize, board: u8| match is_end {
+                    // All that has no result is one.
+                    true => has_result(event) || known.events(board).all(has_result),
+                    false => self.schedule.is_needed(event, at),
                 };
+                let needed = returned.taken();
+                let needed = needed.filter(|&(event, board)| is_needed(event, board));
+                let needed = needed.fold(0, |mask, (_, board)| mask | bit(board));
+                let is_taken = |own: usize, held: &Held| {
+                    let mut holders = held.events_or_none(choice.boards[own]);
+                    holders.any(|holder| holder != own)
+                };
+                let own = self.flow.own(at).filter(|&own| {
+                    is_taken(own, &returned)
+                        || self.schedule.is_long_load(own) && is_taken(own, &held)
+                });
+                let waits = own.fold(needed, |mask, own| mask | bit(choice.boards[own]));
                 if choice.waits[at] != ALL_BOARDS {
                     choice.waits[at] |= waits;
                 }
                 held.wait(choice.waits[at]);
+                returned.wait(choice.waits[at]);
                 if is_end {
                     break;
                 }
             }
         }
     }
-
-    /// One bit for each scoreboard that an instruction needs because a loop
-    /// leaves it held: for what it does, or for an event of its own.
-    fn needed_again(&self, at: usize, held: &Held, boards: &[u8]) -> u8 {
-        let needed = held.taken();
-        let needed = needed.filter(|&(event, _)| self.schedule.is_needed(event, at));
-        let needed = needed.fold(0, |mask, (_, board)| mask | bit(board));
-        let is_taken = |&own: &usize| {
-            let mut others = held.events_or_none(boards[own]);
-            others.any(|other| other != own && !self.schedule.are_loads(other, own))
-        };
-        let taken = self.flow.own(at).filter(is_taken);
-        taken.fold(needed, |mask, own| mask | bit(boards[own]))
-    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::events;
     use super::super::tests::{BRANCH_BACK, EXIT, LDC, instruction, sum};
+    use super::super::{Doubles, events};
     use super::*;
 
     /// What the rules choose for the events of code, with a stack pointer or
@@ -222,11 +229,11 @@ mod tests {
             code: &code,
             events: &events,
             flow: &flow,
-            schedule: &Schedule::new(&code, &events, &flow),
+            schedule: &Schedule::new(&code, &events, &flow, Doubles::Fast),
             named: 0,
         };
-        let made = rules.choose(Compiler::Cuda13, First::IsLikeOthers);
-        let choice = rules.choose(Compiler::Cuda13, First::TakesNone);
+        let made = rules.choose(First::IsLikeOthers);
+        let choice = rules.choose(First::TakesNone);
         (made == Choice::made(&code, &events), choice)
     }
 
