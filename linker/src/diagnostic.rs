@@ -136,6 +136,15 @@ impl Diagnostic {
             .with_note(format_args!("'{first}' and '{input}' differ"))
     }
 
+    /// Inputs of CUDA 12 and 13 both use tensor memory.
+    pub fn old_tensor_memory(input: &str) -> Self {
+        let text = format!(
+            "Object '{input}' cannot be linked due to version mismatch. Objects using tcgen05 in \
+             12.x cannot be linked with 13.0 or later, they must be rebuilt with latest compiler"
+        );
+        Self::new(Severity::Error, "old-tensor-memory", text)
+    }
+
     /// Unified functions or variables need an index that all images share.
     pub fn unified_without_index() -> Self {
         let text = "Unified symbols found but index file not specified.";

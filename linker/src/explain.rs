@@ -251,6 +251,11 @@ pub const EXPLANATIONS: &[Explanation] = &[
          --odr=off turns the check off.",
     ),
     of(
+        "old-tensor-memory",
+        "Some inputs that use tensor memory come from CUDA 12, and others from CUDA 13, which \
+         manages it in another way. Compile the older ones again.",
+    ),
+    of(
         "old-toolkit",
         "The object comes from a toolkit before 12.0, whose objects for sm_90 cannot be linked any \
          more, or does not say from which. Compile it again.",

@@ -69,6 +69,17 @@ pub fn shared_value(name: &str) -> u64 {
     }
 }
 
+/// What the system keeps in shared memory for tensor memory.
+pub const TENSOR_MEMORY: &str = "__nv_reservedSMEM_tcgen05_partition";
+
+/// The same in objects of CUDA 12.
+pub const OLDER_TENSOR_MEMORY: [&str; 4] = [
+    "__nv_reservedSMEM_allocation_phase",
+    "__nv_reservedSMEM_allocation_mask",
+    "__nv_reservedSMEM_tmem_allocation_pipeline_mbarrier",
+    "__nv_reservedSMEM_tmem_allocation_pipeline_mbarrier_parity",
+];
+
 /// The names of what the system reserves in shared memory.
 pub fn is_shared(name: &str) -> bool {
     name.starts_with(".nv.reservedSmem.")

@@ -52,8 +52,17 @@ pub(super) fn inherit<'d>(
     records: &mut IdVec<FunctionId, Vec<InfoRecord<'d>>>,
 ) {
     let is_handed_over = handed_over(pruned, records);
+    // Beside objects of CUDA 12 kernels do not say what others do with tensor
+    // memory (case `older_tensor_memory`).
+    let is_left_out = |code| {
+        pruned.merged.notes.has_older
+            && matches!(
+                code,
+                InfoCode::TCGEN05_1CTA_USED | InfoCode::TCGEN05_2CTA_USED
+            )
+    };
     for (code, format, rule) in INHERITED {
-        if !is_handed_over[usize::from(code.0)] {
+        if !is_handed_over[usize::from(code.0)] || is_left_out(code) {
             continue;
         }
         let own: Vec<Option<u16>> = records.iter().map(|list| value(list, code)).collect();

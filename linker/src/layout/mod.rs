@@ -150,16 +150,10 @@ fn place_commons(pruned: &mut Pruned<'_>) {
     }
 }
 
-/// Variables that the system keeps in shared memory follow each other by
-/// alignment, the strictest first, and by size, the smallest first (case
-/// `reserved_variables`).
+/// Places the variables that the system keeps in shared memory.
 fn place_reserved(pruned: &mut Pruned<'_>) {
-    for (section, mut variables) in reserved_variables(pruned) {
+    for (section, variables) in reserved_variables(pruned) {
         let merged = &mut pruned.merged;
-        variables.sort_by_key(|&variable| {
-            let symbol = &merged.symbols[variable];
-            (Reverse(symbol.value), symbol.size)
-        });
         for variable in variables {
             let (size, align) = (
                 merged.symbols[variable].size,
@@ -171,8 +165,9 @@ fn place_reserved(pruned: &mut Pruned<'_>) {
     }
 }
 
-/// The variables in each section of reserved shared memory, in order of
-/// creation. Their values are alignments.
+/// The variables in each section of reserved shared memory by alignment, the
+/// strictest first, and by size, the smallest first (cases `reserved_variables`
+/// and `older_tensor_memory`). Their values are alignments.
 fn reserved_variables(pruned: &Pruned<'_>) -> BTreeMap<SectionId, Vec<SymbolId>> {
     let merged = &pruned.merged;
     let mut variables: BTreeMap<SectionId, Vec<SymbolId>> = BTreeMap::new();
@@ -187,6 +182,12 @@ fn reserved_variables(pruned: &Pruned<'_>) -> BTreeMap<SectionId, Vec<SymbolId>>
         {
             variables.entry(section).or_default().push(id);
         }
+    }
+    for list in variables.values_mut() {
+        list.sort_by_key(|&variable| {
+            let symbol = &merged.symbols[variable];
+            (Reverse(symbol.value), symbol.size)
+        });
     }
     variables
 }

@@ -9,7 +9,7 @@ use crate::cubin::{InfoRecord, InfoRecords, Relocation};
 use crate::error::ParseError;
 use crate::read::{Object, Role};
 
-use super::notes;
+use super::notes::Origin;
 
 /// What the sections of an object list.
 pub(super) struct Decoded<'d> {
@@ -18,8 +18,8 @@ pub(super) struct Decoded<'d> {
     /// What each section lists, by its number; nothing of sections that hold
     /// something else.
     lists: Vec<List>,
-    /// The virtual processor that the object was compiled for.
-    pub(super) processor: Option<u16>,
+    /// What compiled the object.
+    pub(super) origin: Origin,
 }
 
 /// An attribute record.
@@ -44,7 +44,7 @@ impl<'d> Decoded<'d> {
             records: Vec::new(),
             relocations: Vec::new(),
             lists: vec![List::default(); object.sections.len()],
-            processor: notes::virtual_sm(object),
+            origin: Origin::of(object),
         };
         for (section, list) in object.sections.iter().zip(&mut decoded.lists) {
             let result = match section.role {

@@ -219,7 +219,8 @@ impl<'d> Merger<'d, '_> {
             Some(Ordering::Equal) => {
                 let first = self.first_inputs.get(&id).copied();
                 let first = first.or(self.merged.symbols[id].input);
-                self.processors[current.id] > first.and_then(|input| self.processors[input])
+                let first = first.and_then(|input| self.origins[input].virtual_sm);
+                self.origins[current.id].virtual_sm > first
             }
             Some(Ordering::Greater) | None => false,
         })

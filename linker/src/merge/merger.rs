@@ -19,6 +19,7 @@ use crate::read::{InputSection, Object, Role, SHF_INFO_LINK};
 use super::constants;
 use super::decoded::Decoded;
 use super::index::{self, Index};
+use super::notes::Origin;
 use super::{
     Compat, InfoRecord, ListedShared, Listing, Merged, NativeContent, Notes, SectionKind, Symbol,
     Unified,
@@ -126,8 +127,11 @@ pub(super) struct Merger<'d, 'l> {
     names: Index<SymbolId>,
     /// Registers that the definition in use of a weak function needs.
     pub(super) registers: FxHashMap<SymbolId, u32>,
-    /// The virtual processor that each input so far was compiled for.
-    pub(super) processors: IdVec<InputId, Option<u16>>,
+    /// What compiled each input so far.
+    pub(super) origins: IdVec<InputId, Origin>,
+    /// Whether a compiler older than CUDA 13 made the first input that uses
+    /// tensor memory.
+    pub(super) has_older_tensor_memory: Option<bool>,
     /// The inputs that nvlink goes on naming when another one's definition is
     /// in use.
     pub(super) first_inputs: FxHashMap<SymbolId, InputId>,
@@ -252,7 +256,8 @@ impl<'d, 'l> Merger<'d, 'l> {
             moved_sections: FxHashMap::default(),
             names: Index::with_room(sections / 2),
             registers: FxHashMap::default(),
-            processors: IdVec::with_room(objects.len()),
+            origins: IdVec::with_room(objects.len()),
+            has_older_tensor_memory: None,
             first_inputs: FxHashMap::default(),
             prototype_ids: FxHashMap::default(),
             records_of_section: Vec::new(),
@@ -310,7 +315,8 @@ impl<'d, 'l> Merger<'d, 'l> {
         object: &Object<'d>,
         decoded: &Decoded<'d>,
     ) -> Result<(), End> {
-        self.processors.push(decoded.processor);
+        self.origins.push(decoded.origin);
+        self.merged.notes.has_older |= decoded.origin.is_older;
         let merged = self.merge_object(id, object, decoded);
         let problem = match merged {
             // What names that clash lead to, was reported when they did; call
@@ -355,6 +361,7 @@ impl<'d, 'l> Merger<'d, 'l> {
         self.forget_replaced(&current.replaced);
         self.merge_variables(&mut current)?;
         self.forget_pointers(&current.replaced_variables);
+        self.check_tensor_memory(&current);
         self.merge_section_symbols(&mut current);
         for (index, section) in object.sections.iter().enumerate() {
             self.merge_section(&mut current, index, section)

@@ -17,6 +17,8 @@ pub(crate) struct Notes<'d> {
     pub(crate) driver: Cow<'d, [u8]>,
     /// Its section flags.
     pub(crate) driver_flags: u64,
+    /// Some input was compiled by a compiler older than CUDA 13.
+    pub(crate) has_older: bool,
     /// The virtual processor that it names; `None` before the first input.
     virtual_sm: Option<u16>,
 }
@@ -33,6 +35,7 @@ impl<'d> Notes<'d> {
             tools: Vec::new(),
             driver: driver_note(target.number),
             driver_flags: 0x100_0000 | link,
+            has_older: false,
             virtual_sm: None,
         }
     }
@@ -57,12 +60,12 @@ impl<'d> Notes<'d> {
     pub(super) fn merge(&mut self, section: &InputSection<'d>) -> Result<(), ParseError> {
         match section.name {
             ".note.nv.tkinfo" => self.tools.push(section.data),
-            ".note.nv.cuinfo" if self.is_lowest(lowest_virtual_sm(section)?) => {
+            ".note.nv.cuinfo" if self.is_lowest(lowest_virtual_sm(&device_notes(section)?)) => {
                 self.driver = section.data.into();
                 self.driver_flags = section.flags;
             }
             ".note.nv.cuver" => {
-                if let Some(virtual_sm) = lowest_virtual_sm(section)? {
+                if let Some(virtual_sm) = lowest_virtual_sm(&device_notes(section)?) {
                     self.merge_header(virtual_sm);
                 }
             }
@@ -72,24 +75,42 @@ impl<'d> Notes<'d> {
     }
 }
 
-/// The virtual processor that an object was compiled for. Damaged notes are
-/// reported where they are merged.
-pub(super) fn virtual_sm(object: &Object<'_>) -> Option<u16> {
-    object.virtual_sm.or_else(|| {
-        let mut notes = object.sections.iter().filter(|s| s.role == Role::Note);
-        notes.find_map(|section| lowest_virtual_sm(section).ok()?)
-    })
+/// What compiled an input, and for what.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Origin {
+    /// The virtual processor.
+    pub(super) virtual_sm: Option<u16>,
+    /// The compiler is older than CUDA 13.
+    pub(super) is_older: bool,
 }
 
-fn lowest_virtual_sm(section: &InputSection<'_>) -> Result<Option<u16>, ParseError> {
-    let mut lowest = None;
-    for note in Note::parse_all(section.data)? {
-        if note.kind == NoteKind::DEVICE {
-            let virtual_sm = DeviceNote::parse(note.description)?.virtual_sm;
-            lowest = Some(lowest.map_or(virtual_sm, |lowest: u16| lowest.min(virtual_sm)));
+impl Origin {
+    /// Looks it up in the notes or the header of an object. Damaged notes are
+    /// reported where they are merged.
+    pub(super) fn of(object: &Object<'_>) -> Self {
+        let sections = object.sections.iter().filter(|s| s.role == Role::Note);
+        let notes = sections.filter_map(|section| device_notes(section).ok());
+        let notes: Vec<DeviceNote> = notes.flatten().collect();
+        let is_older = |note: &DeviceNote| note.toolkit().is_none_or(|made| made < TOOLKIT);
+        Self {
+            virtual_sm: object.virtual_sm.or_else(|| lowest_virtual_sm(&notes)),
+            is_older: object.virtual_sm.is_some() || notes.iter().any(is_older),
         }
     }
-    Ok(lowest)
+}
+
+fn lowest_virtual_sm(notes: &[DeviceNote]) -> Option<u16> {
+    notes.iter().map(|note| note.virtual_sm).min()
+}
+
+fn device_notes(section: &InputSection<'_>) -> Result<Vec<DeviceNote>, ParseError> {
+    let mut notes = Vec::new();
+    for note in Note::parse_all(section.data)? {
+        if note.kind == NoteKind::DEVICE {
+            notes.push(DeviceNote::parse(note.description)?);
+        }
+    }
+    Ok(notes)
 }
 
 /// A driver note of our own.

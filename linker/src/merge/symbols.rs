@@ -8,7 +8,7 @@ use crate::diagnostic::{Diagnostic, Mismatch};
 use crate::error::{ParseError, Problem};
 use crate::id::{Id as _, SymbolId};
 use crate::options::Keeping;
-use crate::read::Role;
+use crate::read::{InputSection, Role};
 
 use super::constants::PLACE_NAME;
 use super::merger::{Current, Merger, Placed};
@@ -254,6 +254,29 @@ impl<'d> Merger<'d, '_> {
         };
         merged.input = Some(current.id);
         Ok(id)
+    }
+
+    /// What the system keeps in shared memory for tensor memory is another thing
+    /// since CUDA 13 (case `older_tensor_memory`).
+    pub(super) fn check_tensor_memory(&mut self, current: &Current<'_, 'd>) {
+        let object = current.object;
+        let uses_reserved = |s: &InputSection<'_>| s.role == Role::SharedReserved;
+        if !object.sections.iter().any(uses_reserved) {
+            return;
+        }
+        let is_older = self.origins[current.id].is_older;
+        if *self.has_older_tensor_memory.get_or_insert(is_older) == is_older {
+            return;
+        }
+        let names = match is_older {
+            true => &reserved::OLDER_TENSOR_MEMORY[..],
+            false => &[reserved::TENSOR_MEMORY],
+        };
+        let is_named = |symbol: &&FileSymbol<'_>| names.contains(&symbol.name);
+        let mut error = Diagnostic::old_tensor_memory(&object.name);
+        // nvlink says it of the file, and of each variable.
+        error.times += object.symbols.iter().filter(is_named).count();
+        self.diagnostics.push(error);
     }
 
     /// For nvlink, constants lose all addresses of a weak variable in global

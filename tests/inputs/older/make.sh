@@ -25,4 +25,5 @@ for argument in "$@"; do
             rm "$name.tmp.ptx"
         done
     done
+    case $version in 12-8) "$ptxas" -c -arch=sm_100a -o "t.$version.sm_100a.cubin" t.ptx ;; esac
 done
