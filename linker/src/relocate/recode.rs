@@ -169,30 +169,54 @@ impl Anew {
         let capsule = &relocated.sections[section].bytes;
         let mut code = Cow::Borrowed(&*relocated.native[section].as_ref()?.bytes);
         let tables = function.native.table_branches();
-        let changed = match keeping == Keeping::AsNvlink && is_of_first_version(function) {
-            true => {
-                if let Some(waiting) = older::with_waits_of_today(&code, capsule) {
-                    code = Cow::Owned(waiting);
+        let is_older = keeping == Keeping::AsNvlink && is_of_first_version(function);
+        if is_older && let Some(waiting) = older::with_waits_of_today(&code, capsule) {
+            code = Cow::Owned(waiting);
+        }
+        let recode = |code: &[u8]| match keeping {
+            Keeping::AsNvlink => Recoded::new(code, capsule, &tables, &wanted),
+            Keeping::Reachable => None,
+        };
+        let recoded = recode(&code);
+        // The rules go by the time that new instructions take. Where they do not explain
+        // the compiler's choice, that is what is followed, so it comes first.
+        if is_older || recoded.is_some() && scoreboards::are_explained(&code, &tables, doubles) {
+            return match recoded {
+                Some(recoded) => Some(
+                    recoded
+                        .with_scoreboards(&tables, doubles, wanted.is_lone)
+                        .into(),
+                ),
+                None => {
+                    let chosen = scoreboards::of_today(&code, &tables, doubles, wanted.is_lone);
+                    Self::unmoved(chosen.map_or(code, Cow::Owned))
                 }
-                scoreboards::of_today(&code, &tables, doubles, wanted.is_lone)
-            }
-            false if wanted.is_lone => scoreboards::without_stack_pointer(&code, &tables, doubles),
+            };
+        }
+        let lone = match wanted.is_lone {
+            true => scoreboards::without_stack_pointer(&code, &tables, doubles),
             false => None,
         };
-        if let Some(changed) = changed {
-            code = Cow::Owned(changed);
+        match lone {
+            Some(lone) => recode(&lone).map(Self::from).or(Self::unmoved(lone.into())),
+            None => recoded.map(Self::from).or(Self::unmoved(code)),
         }
-        if keeping == Keeping::AsNvlink
-            && let Some(recoded) = Recoded::new(&code, capsule, &tables, &wanted)
-        {
-            return Some(Self {
-                code: recoded.code,
-                moved: Some((recoded.capsule, recoded.moves)),
-            });
-        }
+    }
+
+    /// Code that is as long as before; `None` if it is the same.
+    fn unmoved(code: Cow<'_, [u8]>) -> Option<Self> {
         match code {
             Cow::Owned(code) => Some(Self { code, moved: None }),
             Cow::Borrowed(_) => None,
+        }
+    }
+}
+
+impl From<Recoded> for Anew {
+    fn from(recoded: Recoded) -> Self {
+        Self {
+            code: recoded.code,
+            moved: Some((recoded.capsule, recoded.moves)),
         }
     }
 }
@@ -253,6 +277,20 @@ impl Recoded {
             capsule,
             moves,
         })
+    }
+
+    /// The same with the scoreboards that nvlink chooses.
+    fn with_scoreboards(
+        mut self,
+        tables: &[TableBranch],
+        doubles: scoreboards::Doubles,
+        is_lone: bool,
+    ) -> Self {
+        let tables: Vec<TableBranch> = tables.iter().map(|t| self.moves.table(t)).collect();
+        if let Some(code) = scoreboards::of_today(&self.code, &tables, doubles, is_lone) {
+            self.code = code;
+        }
+        self
     }
 }
 
@@ -347,13 +385,13 @@ impl Choice {
             return None;
         }
         let guard = Guard::of_exit(exit)?;
-        let report = match control::waits_for_first_two(exit) {
-            true => SLOW_REPORT,
-            false => REPORT,
+        let (report, exit) = match control::is_slow(exit) {
+            true => (SLOW_REPORT, Piece::Old(group.start)),
+            false => (REPORT, Piece::Last(group.start)),
         };
         let new = report.into_iter().skip(first);
         let new = new.map(|instruction| Piece::New(guard.on(instruction)));
-        Some(new.chain([Piece::Old(group.start)]).collect())
+        Some(new.chain([exit]).collect())
     }
 
     /// How many machine instructions Mercury code says a group has; `None` if

@@ -31,7 +31,7 @@ use flow::{Flow, Held};
 pub(super) use instruction::Doubles;
 use instruction::{BOARDS, Control, INSTRUCTION, NO_BOARD};
 use pressure::{Holders, Schedule};
-use rules::{Choice, Rules};
+use rules::Rules;
 use waits::renumbered;
 
 /// Functions with more stay as they are.
@@ -63,7 +63,21 @@ pub(super) fn without_stack_pointer(
     numbered(code, tables, doubles, First::TakesNone, Trust::IfExplained)
 }
 
-/// Code of CUDA 12 with the scoreboards that nvlink chooses, without one for the
+/// Whether the rules explain all that the compiler chose.
+pub(super) fn are_explained(code: &[u8], tables: &[TableBranch], doubles: Doubles) -> bool {
+    let events = events(code);
+    if events.len() > MOST_EVENTS {
+        return false;
+    }
+    let flow = Flow::new(code, tables, &events);
+    flow.is_some_and(|flow| {
+        let schedule = Schedule::new(code, &events, &flow, doubles);
+        Rules::new(code, &events, &flow, &schedule).are_followed()
+    })
+}
+
+/// Code of CUDA 12 with the scoreboards that nvlink chooses, or of another that the
+/// rules explain, without one for the
 /// stack pointer of a kernel that is alone and has no use for it; `None` where it
 /// stays as it is.
 pub(super) fn of_today(
@@ -109,15 +123,8 @@ fn numbered(
     let flow = Flow::new(code, tables, &events)?;
     let schedule = Schedule::new(code, &events, &flow, doubles);
     let numbering = Numbering::new(code, &events, first);
-    let rules = Rules {
-        code,
-        events: &events,
-        flow: &flow,
-        schedule: &schedule,
-        named: numbering.named,
-    };
-    let is_explained = || rules.choose(First::IsLikeOthers) == Choice::made(code, &events);
-    if trust == Trust::Always || is_explained() {
+    let rules = Rules::new(code, &events, &flow, &schedule);
+    if trust == Trust::Always || rules.are_followed() {
         return Some(rules.choose(first).apply(code, &flow, &events));
     }
     let boards = numbering.number(&flow, &schedule)?;
@@ -155,6 +162,13 @@ fn operands_hold(code: &[u8], events: &[Event], flow: &Flow, boards: &[u8]) -> O
     })
 }
 
+/// One bit for each scoreboard that instructions name as their operand.
+fn named(code: &[u8]) -> u8 {
+    code.chunks_exact(INSTRUCTION)
+        .filter_map(instruction::depbar)
+        .fold(0, |mask, board| mask | 1 << board)
+}
+
 /// One bit for a scoreboard, none for no scoreboard.
 fn bit(board: u8) -> u8 {
     if board < BOARDS { 1 << board } else { 0 }
@@ -181,10 +195,7 @@ impl<'c> Numbering<'c> {
             first,
             new: vec![None; events.len()],
             last: [None; BOARDS as usize],
-            named: code
-                .chunks_exact(INSTRUCTION)
-                .filter_map(instruction::depbar)
-                .fold(0, |mask, board| mask | 1 << board),
+            named: named(code),
         }
     }
 

@@ -56,8 +56,17 @@ impl Guard {
 }
 
 /// Whether an instruction waits as all do in code that is not optimized.
-pub(super) fn waits_for_first_two(instruction: &[u8; INSTRUCTION]) -> bool {
-    Control::of(instruction).waits() == 0b11
+pub(super) fn is_slow(instruction: &[u8; INSTRUCTION]) -> bool {
+    let control = Control::of(instruction);
+    control.waits() == 0b11 && control.stall() == Control::LONGEST_STALL
+}
+
+/// An `EXIT` after which the next instruction can start at once.
+pub(super) fn with_stall_of_exit(instruction: &[u8; INSTRUCTION]) -> [u8; INSTRUCTION] {
+    const STALL: u8 = 5;
+    let mut instruction = *instruction;
+    Control::set_stall(&mut instruction, STALL);
+    instruction
 }
 
 /// What an instruction has to do with its place.

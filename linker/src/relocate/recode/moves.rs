@@ -3,7 +3,7 @@
 use crate::merge::TableBranch;
 
 use super::super::scoreboards::instruction::INSTRUCTION;
-use super::control::{Place, place, with_distance};
+use super::control::{self, Place, place, with_distance};
 use super::is_idle_behind_warp_sync;
 
 /// Functions fill up whole units of code, and then one more.
@@ -16,6 +16,9 @@ const SIZE: u64 = INSTRUCTION as u64;
 pub(super) enum Piece {
     /// The old one of this number.
     Old(usize),
+    /// The same, an `EXIT` that need not wait for results of others: what is
+    /// new before it takes the time.
+    Last(usize),
     /// One that was not there.
     New([u8; INSTRUCTION]),
 }
@@ -41,6 +44,14 @@ impl Moves {
     /// Where control comes that came to an offset in the code.
     pub(crate) fn entry(&self, offset: u64) -> u64 {
         self.place(&self.entries, offset)
+    }
+
+    /// Where a branch by a table went, and where it can lead.
+    pub(super) fn table(&self, table: &TableBranch) -> TableBranch {
+        TableBranch {
+            offset: self.of(table.offset),
+            targets: table.targets.iter().map(|&t| self.entry(t)).collect(),
+        }
     }
 
     fn place(&self, places: &[usize], offset: u64) -> u64 {
@@ -80,7 +91,7 @@ pub(super) fn apply(
     for (number, piece) in pieces[..body].iter().enumerate() {
         match *piece {
             Piece::New(_) => first_new = first_new.or(Some(number)),
-            Piece::Old(index) => {
+            Piece::Old(index) | Piece::Last(index) => {
                 entries[index] = Some(first_new.take().unwrap_or(number));
                 numbers[index] = Some(number);
             }
@@ -121,6 +132,10 @@ pub(super) fn apply(
         let index = match *piece {
             Piece::New(instruction) => {
                 code.extend(instruction);
+                continue;
+            }
+            Piece::Last(index) => {
+                code.extend(control::with_stall_of_exit(old[index]));
                 continue;
             }
             Piece::Old(index) => index,

@@ -48,6 +48,10 @@ impl Control {
     const WORD: usize = 12;
     const SHIFT: u32 = 9;
     const BOARDS_AND_WAITS: u32 = 0x1_ffe0;
+    /// The cycles, and the mark that another warp had better not be next.
+    const STALL: u32 = 0x1f;
+    const STAYS: u32 = 0x10;
+    pub(in crate::relocate) const LONGEST_STALL: u8 = 15;
 
     pub(in crate::relocate) fn of(instruction: &[u8]) -> Self {
         Self(word(instruction) >> Self::SHIFT)
@@ -75,8 +79,12 @@ impl Control {
 
     /// Takes away the mark that another warp had better not be next.
     pub(in crate::relocate) fn keep_ready(instruction: &mut [u8; INSTRUCTION]) {
-        const STAYS: u8 = 0x20;
-        instruction[13] &= !STAYS;
+        Self::replace(instruction, Self::STAYS, 0);
+    }
+
+    /// Gives an instruction the cycles that those like it take at least.
+    pub(in crate::relocate) fn set_stall(instruction: &mut [u8; INSTRUCTION], stall: u8) {
+        Self::replace(instruction, Self::STALL, u32::from(stall) | Self::STAYS);
     }
 
     pub(in crate::relocate) fn set_waits(instruction: &mut [u8], waits: u8) {
@@ -86,8 +94,12 @@ impl Control {
 
     pub(super) fn set(instruction: &mut [u8], write: u8, read: u8, waits: u8) {
         let fields = u32::from(write) << 5 | u32::from(read) << 8 | u32::from(waits) << 11;
-        let kept = word(instruction) & !(Self::BOARDS_AND_WAITS << Self::SHIFT);
-        let changed = kept | fields << Self::SHIFT;
+        Self::replace(instruction, Self::BOARDS_AND_WAITS, fields);
+    }
+
+    fn replace(instruction: &mut [u8], fields: u32, new: u32) {
+        let kept = word(instruction) & !(fields << Self::SHIFT);
+        let changed = kept | new << Self::SHIFT;
         instruction[Self::WORD..].copy_from_slice(&changed.to_le_bytes());
     }
 }
@@ -168,9 +180,13 @@ pub(super) fn loads_memory(instruction: &[u8]) -> bool {
     LOADS.contains(&operation(instruction))
 }
 
-/// Cycles from one instruction to the next.
+/// Cycles from one instruction to the next. What reports errors counts as one.
 pub(super) fn cycles(instruction: &[u8]) -> u32 {
-    u32::from(Control::of(instruction).stall().max(1))
+    const ERRBAR: u16 = 0x1ab;
+    match operation(instruction) {
+        ERRBAR => 1,
+        _ => Control::of(instruction).stall().max(1).into(),
+    }
 }
 
 /// How a processor works on floats of 64 bits.

@@ -410,17 +410,23 @@ impl Holders {
             .iter()
             .filter_map(|&holder| schedule.due(holder, at));
         let due = due.min();
-        let ends = holders
+        let ends = holders.iter().map(|&holder| schedule.end[holder]);
+        // What earlier blocks left is over at the start of this one.
+        let over = ends
+            .max()
+            .unwrap_or(0)
+            .max(schedule.start[schedule.block[at]]);
+        let here = holders
             .iter()
             .filter(|&&holder| schedule.is_here(holder, at));
-        let over = ends.map(|&holder| schedule.end[holder]).max().unwrap_or(0);
+        let here = here.map(|&holder| schedule.end[holder]).max().unwrap_or(0);
         let end = schedule.end[event];
         let delay = |due: usize| (end.saturating_sub(schedule.start[due]), 0);
         match (schedule.needs[event], due) {
             (Some(need), Some(due)) if due < need => {
                 (schedule.start[need] - schedule.start[due], over)
             }
-            (Some(_), _) => (over.saturating_sub(end), over),
+            (Some(_), _) => (here.saturating_sub(end), over),
             (None, Some(due)) => delay(due),
             (None, None) => (0, 0),
         }

@@ -198,10 +198,24 @@ const SHAPES: &[Shape] = {
         shape(&[0x185, 0x186], [Nothing, R2, In(DESCRIBED, Data), DataOrBase]),
         // STL, STS
         shape(&[0x187, 0x188], [Nothing, R, Own(Data), Base(One)]),
+        // IABS
+        shape(&[0x013], [R, Nothing, A, Nothing]),
+        // SGXT
+        shape(&[0x01a], [R, R, A, Nothing]),
+        // LDGSTS, whose first operand is an address too
+        shape(&[0x1ae], [R, R2, Nothing, Base(Two)]),
+        // ATOMS.CAST
+        shape(&[0x18d], [Nothing, R, Own(Atomic), Own(Atomic)]),
+        // QSPC
+        shape(&[0x1aa], [R, R2, Nothing, Nothing]),
+        // CCTL
+        shape(&[0x18f], [Nothing, R2, Nothing, Nothing]),
+        // NANOSLEEP
+        shape(&[0x15d], [Nothing, Nothing, A, Nothing]),
         // SHFL
         shape(&[0x189], [R, R, In(LANE, One), In(LIMITS, One)]),
         // ATOM, ATOMG, that on floats
-        shape(&[0x18a, 0x1a8, 0x1a3], [Own(Atomic), R2, Own(Atomic), Base(Two)]),
+        shape(&[0x18a, 0x1a8, 0x1a2, 0x1a3], [Own(Atomic), R2, Own(Atomic), Base(Two)]),
         // ATOM.CAS and ATOMG.CAS
         shape(&[0x18b, 0x1a9], [Own(Atomic), R2, Own(Atomic), Own(Atomic)]),
         // ATOMS
@@ -209,7 +223,7 @@ const SHAPES: &[Shape] = {
         // MATCH
         shape(&[0x1a1], [R, Own(Match), Nothing, Nothing]),
         // REDG
-        shape(&[0x1a6], [Nothing, R2, Own(Atomic), Base(Two)]),
+        shape(&[0x1a6, 0x18e], [Nothing, R2, Own(Atomic), Base(Two)]),
         // LDCU
         shape(&[0x1ac], [Uniform(Data), Uniform(One), Nothing, Nothing]),
         // S2UR
@@ -220,18 +234,19 @@ const SHAPES: &[Shape] = {
 };
 
 /// Operations that write a predicate: VOTE, FSETP, ISETP, IADD3, LEA, LOP3,
-/// PLOP3, IMAD.WIDE, IMAD.HI, DSETP, ELECT, HSETP2, R2UR, FCHK, B2R, SHFL and MATCH.
-const WRITES_PREDICATE: [u16; 17] = [
+/// PLOP3, IMAD.WIDE, IMAD.HI, DSETP, ELECT, HSETP2, R2UR, FCHK, B2R, SHFL, MATCH,
+/// ATOM, ATOMS.CAST, ATOMG and QSPC.
+const WRITES_PREDICATE: [u16; 25] = [
     0x006, 0x00b, 0x00c, 0x010, 0x011, 0x012, 0x01c, 0x025, 0x027, 0x02a, 0x02f, 0x034, 0x0ca,
-    0x102, 0x11c, 0x189, 0x1a1,
+    0x102, 0x11c, 0x189, 0x1a1, 0x18a, 0x18b, 0x18d, 0x1a2, 0x1a3, 0x1a8, 0x1a9, 0x1aa,
 ];
 /// Those of them that can write a second one.
 const WRITES_SECOND_PREDICATE: [u16; 5] = [0x00b, 0x00c, 0x010, 0x02a, 0x034];
 /// VOTE, SEL, FSEL, FMNMX, FSETP, ISETP, IADD3, LEA, PLOP3, IMAD, HSET2, HSETP2, HMNMX2, BREAK,
-/// BRA and EXIT.
-const READS_PREDICATE: [u16; 16] = [
+/// BRA, EXIT and LDGSTS.
+const READS_PREDICATE: [u16; 17] = [
     0x006, 0x007, 0x008, 0x009, 0x00b, 0x00c, 0x010, 0x011, 0x01c, 0x024, 0x033, 0x034, 0x040,
-    0x142, 0x147, 0x14d,
+    0x142, 0x147, 0x14d, LDGSTS,
 ];
 /// IADD3 and PLOP3.
 const READS_SECOND_PREDICATE: [u16; 2] = [0x010, 0x01c];
@@ -242,6 +257,9 @@ const READS_PREDICATE_OF_LOWER_HALF: u16 = 0x00c;
 const UNIFORM: u16 = 0x80;
 /// BRA that asks a predicate of the warp.
 const UNIFORM_BRANCH: u16 = 0x547;
+
+/// It copies from one memory to another, and has no result.
+const LDGSTS: u16 = 0x1ae;
 
 /// The predicate that always holds.
 const ALWAYS: u8 = 7;
@@ -273,7 +291,8 @@ impl Accesses {
             let Some((file, count)) = operand(place, operation, form, &bits) else {
                 continue;
             };
-            let registers = if index == 0 { &mut writes } else { &mut reads };
+            let is_written = index == 0 && operation != LDGSTS;
+            let registers = if is_written { &mut writes } else { &mut reads };
             registers.insert(file, bits.get(at, 8), count);
         }
         let guard = bits.get(12, 4);

@@ -13,16 +13,16 @@ use super::instruction::{
     ALL_BOARDS, BOARDS, Control, INSTRUCTION, NO_BOARD, Wait, releases, wait, waits_for_all,
 };
 use super::pressure::{Holders, Schedule};
-use super::{Event, First, bit};
+use super::{Event, First, bit, named};
 
 /// What decides how the events of a function choose.
 pub(super) struct Rules<'r> {
-    pub(super) code: &'r [u8],
-    pub(super) events: &'r [Event],
-    pub(super) flow: &'r Flow,
-    pub(super) schedule: &'r Schedule<'r>,
+    code: &'r [u8],
+    events: &'r [Event],
+    flow: &'r Flow,
+    schedule: &'r Schedule<'r>,
     /// One bit for each scoreboard that instructions name as their operand.
-    pub(super) named: u8,
+    named: u8,
 }
 
 /// What events take, and what instructions wait for.
@@ -69,6 +69,28 @@ struct Passed {
     known: FxHashMap<usize, Held>,
     /// The starts of blocks that loops come back to.
     returns: Vec<usize>,
+}
+
+impl<'r> Rules<'r> {
+    pub(super) fn new(
+        code: &'r [u8],
+        events: &'r [Event],
+        flow: &'r Flow,
+        schedule: &'r Schedule<'r>,
+    ) -> Self {
+        Self {
+            code,
+            events,
+            flow,
+            schedule,
+            named: named(code),
+        }
+    }
+
+    /// Whether the compiler chose by these rules.
+    pub(super) fn are_followed(&self) -> bool {
+        self.choose(First::IsLikeOthers) == Choice::made(self.code, self.events)
+    }
 }
 
 impl Rules<'_> {
@@ -225,13 +247,8 @@ mod tests {
         let code = code.concat();
         let events = events(&code);
         let flow = Flow::new(&code, &[], &events).unwrap();
-        let rules = Rules {
-            code: &code,
-            events: &events,
-            flow: &flow,
-            schedule: &Schedule::new(&code, &events, &flow, Doubles::Fast),
-            named: 0,
-        };
+        let schedule = Schedule::new(&code, &events, &flow, Doubles::Fast);
+        let rules = Rules::new(&code, &events, &flow, &schedule);
         let made = rules.choose(First::IsLikeOthers);
         let choice = rules.choose(First::TakesNone);
         (made == Choice::made(&code, &events), choice)
