@@ -80,9 +80,9 @@ pub(super) fn module<'d>(
         }
         records.push(record);
     }
-    let rank = ranks(pruned);
+    let ranks = pruned.merged.ranks();
     let mut entries = pruned.starts();
-    entries.sort_by_key(|&entry| rank[pruned.merged.functions[entry].symbol]);
+    entries.sort_by_key(|&entry| ranks[pruned.merged.functions[entry].symbol]);
     for entry in entries {
         let bytes = stacks.depths[entry]
             .and_then(|size| u32::try_from(size).ok())
@@ -98,16 +98,6 @@ pub(super) fn module<'d>(
 
 fn number(arena: &Arena, symbol: SymbolId, number: u32) -> Payload<'_> {
     Payload::Symbol(symbol, arena.list(&number.to_le_bytes()))
-}
-
-/// The position each symbol has, relative to others, in the symbol table.
-fn ranks(pruned: &Pruned<'_>) -> IdVec<SymbolId, u32> {
-    let mut rank = IdVec::filled(&pruned.merged.symbols, u32::MAX);
-    let lists = pruned.merged.locals.iter().chain(&pruned.merged.globals);
-    for (position, &symbol) in lists.enumerate() {
-        rank[symbol] = position as u32;
-    }
-    rank
 }
 
 /// Gives kernels what the functions they reach demand.

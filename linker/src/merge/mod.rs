@@ -16,18 +16,14 @@ mod merger;
 mod native;
 mod notes;
 mod relocations;
+mod section;
 mod stale;
 mod symbols;
 mod unified;
 
-use std::ops::Range;
-
-use rustc_hash::FxHashMap;
-
 use crate::arch::{Sm, reserved};
 use crate::cubin::{
     Binding, Format, InfoCode, Section as FileSection, SymbolOther, SymbolType, UnifiedEntry,
-    UnifiedTable,
 };
 use crate::id::{FunctionId, Id as _, IdVec, InputId, PrototypeId, SectionId, SymbolId};
 use crate::options::{
@@ -40,6 +36,9 @@ pub(crate) use functions::{counted_barriers, forget_barriers};
 pub(crate) use info::FIRST_MERCURY_VERSION;
 pub(crate) use merger::merge;
 pub(crate) use notes::Notes;
+pub(crate) use section::{
+    Content, Contribution, Form, NativeContent, Relocation, Section, SectionKind,
+};
 pub(crate) use unified::{NativeSlot, Slot, Unified, UnifiedMember};
 
 /// Size of the slot of a unified function.
@@ -47,206 +46,6 @@ pub(crate) const STUB_SIZE: u64 = 128;
 
 /// What a slot takes of expanded Mercury code: nvlink adds two instructions.
 pub(crate) const MERCURY_STUB_SIZE: u64 = 160;
-
-/// What an output section is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum SectionKind {
-    /// `.shstrtab`.
-    SectionNames,
-    /// `.strtab`.
-    SymbolNames,
-    /// `.symtab`.
-    Symbols,
-    /// `.symtab_shndx`.
-    SymbolSections,
-    /// `.note.nv.tkinfo`.
-    ToolNote,
-    /// `.note.nv.cuinfo`.
-    DriverNote,
-    /// `.nv.info` and `.nv.info.*`.
-    Info,
-    /// `.nv.compat`.
-    Compat,
-    /// `.nv.callgraph`.
-    CallGraph,
-    /// `.nv.prototype`.
-    Prototype,
-    /// `.nv.rel.action`.
-    RelocAction,
-    /// `.rel.*`.
-    Rel,
-    /// `.rela.*`.
-    Rela,
-    /// `.nv.resolvedrela*`.
-    ResolvedRela,
-    /// A constant bank.
-    Constant(u8),
-    /// Code of one function.
-    Text,
-    /// The slots of unified functions: `.nv.uft` of executables, and one
-    /// `.nv.uft.rel.*` for each in relocatable objects.
-    Stubs,
-    /// `.nv.udt`.
-    UnifiedData,
-    /// `.nv.uft.entry` and `.nv.udt.entry`.
-    UnifiedEntries(UnifiedTable),
-    /// `.nv.uidx`.
-    UnifiedIndex,
-    /// `.nv.host`.
-    HostData,
-    /// `.nv.global.init`.
-    GlobalInit,
-    /// `.nv.global`.
-    Global,
-    /// `.nv.shared.*`, `.nv_debug.shared`.
-    Shared,
-    /// `.nv.shared.reserved.*`.
-    SharedReserved,
-    /// `.debug_*`, `.nv_debug_*`.
-    Debug,
-}
-
-impl SectionKind {
-    /// Whether the section has a size but no bytes.
-    pub(crate) fn is_nobits(self) -> bool {
-        matches!(self, Self::Global | Self::Shared | Self::SharedReserved)
-    }
-}
-
-/// The bytes one input gives to a section.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Contribution<'d> {
-    /// Where in the section.
-    pub(crate) offset: u64,
-    /// The alignment that the input asks for.
-    pub(crate) align: u64,
-    /// The bytes; empty for sections without bytes.
-    pub(crate) data: &'d [u8],
-}
-
-/// A section's content as it grows: contributions one behind the other.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Content<'d> {
-    /// The parts, by offset.
-    pub(crate) contributions: Vec<Contribution<'d>>,
-    /// The size so far.
-    pub(crate) size: u64,
-    /// The strictest alignment of a part.
-    pub(crate) align: u64,
-}
-
-impl<'d> Content<'d> {
-    /// Adds a part behind the others and says where it stands.
-    pub(crate) fn append(&mut self, data: &'d [u8], size: u64, align: u64) -> u64 {
-        let offset = self.size.next_multiple_of(align.max(1));
-        if self.contributions.is_empty() {
-            // Code and constants have one part for good.
-            self.contributions.reserve_exact(1);
-        }
-        self.align = self.align.max(align);
-        self.contributions.push(Contribution {
-            offset,
-            align,
-            data,
-        });
-        self.size = offset + size;
-        offset
-    }
-}
-
-/// One output section.
-#[derive(Debug, Clone)]
-pub(crate) struct Section<'d> {
-    pub(crate) name: &'d str,
-    pub(crate) kind: SectionKind,
-    pub(crate) flags: u64,
-    pub(crate) entry_size: u64,
-    pub(crate) content: Content<'d>,
-    /// The section this one belongs to: code of a function, or what a
-    /// relocation section patches.
-    pub(crate) target: Option<SectionId>,
-    /// The function whose code this is.
-    pub(crate) function: Option<FunctionId>,
-    /// The section's own symbol.
-    pub(crate) symbol: SymbolId,
-    /// What patches this section, in input order.
-    pub(crate) relocations: Vec<Relocation>,
-    /// The native twin, in the Mercury generation.
-    pub(crate) native: Option<Box<NativeContent<'d>>>,
-    /// It is written even when it holds nothing.
-    pub(crate) keep_empty: bool,
-    /// Constants that the compiler made for a device function: the layout
-    /// moves them into the kernels that reach it.
-    pub(crate) is_moved: bool,
-    /// What is known of the constants here, where they are the compiler's.
-    pub(crate) constants: Option<Box<CompilerConstants>>,
-}
-
-/// The constants that the compiler made for one function.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct CompilerConstants {
-    /// Start and end of each, as the input names them.
-    pub(crate) pieces: Vec<(u64, u64)>,
-    /// Where the last ones start that a definition left here which another
-    /// input replaces.
-    pub(crate) unused: Option<u64>,
-}
-
-impl Section<'_> {
-    /// Start and end of each compiler constant, as the input names them.
-    pub(crate) fn pieces(&self) -> &[(u64, u64)] {
-        self.constants.as_ref().map_or(&[], |known| &known.pieces)
-    }
-
-    /// Where the last constants start of a definition that is not in use.
-    pub(crate) fn unused_constants(&self) -> Option<u64> {
-        self.constants.as_ref()?.unused
-    }
-}
-
-/// Bytes and relocations of a native twin.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct NativeContent<'d> {
-    pub(crate) content: Content<'d>,
-    pub(crate) relocations: Vec<Relocation>,
-    /// The bytes are the Mercury section's own, those of every input.
-    pub(crate) shares_bytes: bool,
-    /// Constants of definitions that are not in use, by their place.
-    pub(crate) unused: Vec<Range<u64>>,
-    /// In line tables and frames: up to where those of a function speak of a
-    /// definition that is not in use.
-    pub(crate) replaced: FxHashMap<SymbolId, u64>,
-}
-
-impl NativeContent<'_> {
-    /// Whether a relocation is about a definition that is not in use.
-    pub(crate) fn is_replaced(&self, relocation: &Relocation) -> bool {
-        let end = self.replaced.get(&relocation.symbol);
-        end.is_some_and(|&end| relocation.offset < end)
-    }
-}
-
-/// How a relocation was spelled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
-    /// The patched field holds the addend.
-    Rel,
-    /// The record holds the addend.
-    Rela,
-}
-
-/// A relocation against a merged symbol.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Relocation {
-    pub(crate) offset: u64,
-    pub(crate) kind: u32,
-    pub(crate) symbol: SymbolId,
-    /// Added to the symbol's value; for [`Form::Rel`] on top of the field.
-    pub(crate) addend: i64,
-    pub(crate) form: Form,
-    /// It points at a weak function that was not taken: nothing to patch.
-    pub(crate) discarded: bool,
-}
 
 /// Where a symbol is defined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -522,6 +321,16 @@ pub(crate) struct Merged<'d> {
 }
 
 impl<'d> Merged<'d> {
+    /// Where each symbol stands in the symbol table, relative to others.
+    pub(crate) fn ranks(&self) -> IdVec<SymbolId, u32> {
+        let mut ranks = IdVec::filled(&self.symbols, u32::MAX);
+        let listed = self.locals.iter().chain(&self.globals);
+        for (rank, &symbol) in (0..).zip(listed) {
+            ranks[symbol] = rank;
+        }
+        ranks
+    }
+
     /// What the system keeps at the start of a kernel's shared memory.
     pub(crate) fn reserved_shared(&self) -> u64 {
         match self.shared_memory.reservation {

@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 
 use crate::cubin::SymbolType;
 use crate::error::ParseError;
-use crate::id::{IdVec, SectionId, SymbolId};
+use crate::id::{SectionId, SymbolId};
 use crate::layout::LaidOut;
 use crate::merge::{Definition, NativeContent, Relocation};
 
@@ -59,7 +59,7 @@ pub(super) fn rebuild<'d>(
 ) -> Result<Patched<'d>, ParseError> {
     let mercury = MercuryTable::new(laid_out, section, mercury)?;
     let units = units(&patched.bytes)?;
-    let ranks = ranks(laid_out);
+    let ranks = laid_out.pruned.merged.ranks();
     let mut kept = patched.kept;
     kept.sort_by_key(|relocation| relocation.offset);
     let mut all = twin.relocations.clone();
@@ -76,12 +76,14 @@ pub(super) fn rebuild<'d>(
         {
             written.bytes[start..].copy_from_slice(&mercury.bytes[unit.header.clone()]);
         }
-        let mut sequences: Vec<(u32, Range<usize>)> = Vec::new();
+        let mut sequences: Vec<(Option<u32>, Range<usize>)> = Vec::new();
         for sequence in unit.sequences {
             match within(&kept, &sequence).first() {
-                Some(function) => sequences.push((ranks[function.symbol], sequence)),
+                Some(function) => {
+                    sequences.push((Some(ranks[function.symbol]), sequence));
+                }
                 // Rows of no function stay where they are.
-                None if within(&all, &sequence).is_empty() => sequences.push((0, sequence)),
+                None if within(&all, &sequence).is_empty() => sequences.push((None, sequence)),
                 None => {}
             }
         }
@@ -291,17 +293,6 @@ impl Row {
         self.distance = self.distance.saturating_add(distance);
         self.lines = self.lines.saturating_add(lines);
     }
-}
-
-/// Where each symbol stands in the symbol table, counted from 1.
-fn ranks(laid_out: &LaidOut<'_>) -> IdVec<SymbolId, u32> {
-    let merged = &laid_out.pruned.merged;
-    let mut ranks = IdVec::filled(&merged.symbols, 0);
-    let symbols = merged.locals.iter().chain(&merged.globals);
-    for (rank, &symbol) in (1..).zip(symbols) {
-        ranks[symbol] = rank;
-    }
-    ranks
 }
 
 /// The relocations that patch a part of the section.
