@@ -67,7 +67,7 @@ pub(crate) fn all() -> Vec<Shape> {
     shapes.extend([500, 1000, 2000].map(shared_variables));
     shapes.extend([20, 28, 500].map(diamonds));
     shapes.extend([22, 26, 200].map(dense));
-    shapes.push(chain(120, 250));
+    shapes.push(chain(100, 200));
     shapes.push(weak_duplicates(500, 50));
     shapes.push(static_functions(1000));
     shapes.push(global_variables(200, 100));
