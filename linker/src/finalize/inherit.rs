@@ -121,20 +121,51 @@ pub(super) fn inherit<'d>(
     }
 }
 
-/// Reports kernels that reach what they must not combine.
+/// Reports kernels that reach what they must not combine: as they take it over,
+/// function by function, of each function the last kernel first (case
+/// `tensor_memory_order`). `own` are the records that each kernel brought.
 pub(super) fn check(
     pruned: &Pruned<'_>,
+    own: &[(FunctionId, Vec<InfoCode>)],
     records: &IdVec<FunctionId, Vec<InfoRecord<'_>>>,
     diagnostics: &mut Diagnostics,
 ) {
-    for entry in pruned.entries() {
+    const GROUPS: [InfoCode; 2] = [InfoCode::TCGEN05_1CTA_USED, InfoCode::TCGEN05_2CTA_USED];
+    let mixes = |entry: FunctionId| {
         let has = |code| records[entry].iter().any(|record| record.code == code);
-        if has(InfoCode::TCGEN05_1CTA_USED) && has(InfoCode::TCGEN05_2CTA_USED) {
-            let symbol = pruned.merged.functions[entry].symbol;
-            let name = pruned.merged.symbols[symbol].name;
-            diagnostics.push(Diagnostic::mixed_tensor_groups(name));
-        }
+        GROUPS.into_iter().all(has)
+    };
+    let is_entry = |entry: FunctionId| pruned.merged.functions[entry].is_entry;
+    let is_mixed = |&&(entry, _): &&(FunctionId, _)| is_entry(entry) && mixes(entry);
+    let mut mixed: Vec<_> = own.iter().filter(is_mixed).collect();
+    if mixed.is_empty() {
+        return;
     }
+    mixed.reverse();
+    let givers = givers(pruned);
+    mixed.sort_by_cached_key(|(entry, own)| {
+        let reached = pruned.graph.reached_from(*entry);
+        let gives = |function: FunctionId, code| {
+            let records = &pruned.merged.functions[function].records;
+            reached.contains(&function) && records.iter().any(|record| record.code == code)
+        };
+        let missing = GROUPS.into_iter().filter(|code| !own.contains(code));
+        let arrival = |code| givers.iter().position(|&function| gives(function, code));
+        missing.filter_map(arrival).max()
+    });
+    for (entry, _) in mixed {
+        let symbol = pruned.merged.functions[*entry].symbol;
+        let name = pruned.merged.symbols[symbol].name;
+        diagnostics.push(Diagnostic::mixed_tensor_groups(name));
+    }
+}
+
+/// Functions that hand their records over to kernels, in the order in which
+/// they do.
+fn givers(pruned: &Pruned<'_>) -> Vec<FunctionId> {
+    let mut order = described(pruned);
+    order.retain(|&function| !pruned.merged.functions[function].is_entry);
+    order
 }
 
 /// Of each code, whether functions other than kernels have it.
@@ -216,8 +247,7 @@ pub(super) fn sort_by_arrival(
         matches!(*code, InfoCode::EXTERNS | InfoCode::AT_ENTRY_FRAGMENTS)
             || INHERITED.iter().any(|(inherited, ..)| inherited == code)
     };
-    let mut order = described(pruned);
-    order.retain(|&function| !pruned.merged.functions[function].is_entry);
+    let order = givers(pruned);
     for (entry, own) in own {
         let list = &mut records[entry];
         if list.iter().filter(|r| !own.contains(&r.code)).count() < 2 {

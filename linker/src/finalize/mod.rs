@@ -69,7 +69,7 @@ pub(crate) fn finalize<'d>(
     let module_records = records::module(pruned, arena, stacks, &registers);
     let own_codes = inherit::own_codes(pruned, &function_records);
     records::propagate(pruned, stacks, &mut function_records);
-    inherit::check(pruned, &function_records, diagnostics);
+    inherit::check(pruned, &own_codes, &function_records, diagnostics);
     externs::distribute(pruned, arena, &mut function_records);
     fragments::collect(pruned, arena, &mut function_records);
     inherit::sort_by_arrival(pruned, own_codes, &mut function_records);
