@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use crate::arena::Arena;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::id::{FunctionId, SectionId};
-use crate::merge::{Content, Contribution, Relocation, Section, SectionKind};
+use crate::merge::{Content, Contribution, Definition, Relocation, Section, SectionKind};
 use crate::options::ResolvedRelocations;
 use crate::prune::Pruned;
 use crate::read::{OPTIMIZER_BANK, SHF_INFO_LINK};
@@ -165,13 +165,9 @@ impl<'d> Banks<'d> {
         let (kind, flags) = (row.kind, row.flags | SHF_INFO_LINK);
         if let Some(&bank) = self.of_kernel.get(&(kernel, kind)) {
             // It may have lost what it held (case `ocg_leftovers`).
-            for section in [Some(bank), self.relocations.get(&bank).copied()]
-                .into_iter()
-                .flatten()
-            {
-                let symbol = pruned.merged.sections[section].symbol;
-                pruned.live.sections[section] = true;
-                pruned.live.symbols[symbol] = true;
+            revive(pruned, bank);
+            if let Some(&relocations) = self.relocations.get(&bank) {
+                revive(pruned, relocations);
             }
             return bank;
         }
@@ -200,6 +196,18 @@ impl<'d> Banks<'d> {
                 }
                 section
             });
+        }
+    }
+}
+
+/// Brings back a section that was left out, and the names that lead to it.
+fn revive(pruned: &mut Pruned<'_>, section: SectionId) {
+    if std::mem::replace(&mut pruned.live.sections[section], true) {
+        return;
+    }
+    for (id, symbol) in pruned.merged.symbols.enumerate() {
+        if symbol.definition == Definition::Section(section) {
+            pruned.live.symbols[id] = true;
         }
     }
 }
