@@ -27,14 +27,6 @@ impl Bits {
         }
     }
 
-    /// Keeps what another set has too.
-    pub(crate) fn meet(&mut self, other: &Self) {
-        self.0.truncate(other.0.len());
-        for (word, other) in self.0.iter_mut().zip(&other.0) {
-            *word &= other;
-        }
-    }
-
     /// Adds the members of another set.
     pub(crate) fn join(&mut self, other: &Self) {
         if self.0.len() < other.0.len() {

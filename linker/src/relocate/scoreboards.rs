@@ -12,7 +12,7 @@
 //! How scoreboards are chosen is measured. Where the rules explain all that the
 //! compiler chose, they alone say what nvlink does ([`rules`]). Elsewhere the new
 //! number follows from what is held now where the compiler's followed from what
-//! was held (`pressure`); else it is a guess from the compiler's. There a wait for
+//! was held (`pressure`); else it is the compiler's. There a wait for
 //! an instruction stays a wait for it: each goes to the scoreboards of all that it
 //! can have waited for (`waits`).
 
@@ -24,7 +24,6 @@ mod registers;
 mod rules;
 mod waits;
 
-use crate::bits::Bits;
 use crate::merge::TableBranch;
 
 use flow::{Flow, Held};
@@ -176,13 +175,10 @@ fn bit(board: u8) -> u8 {
 
 /// The choice of scoreboards, in the order of the code.
 struct Numbering<'c> {
-    code: &'c [u8],
     events: &'c [Event],
     first: First,
     /// What each event takes, once it is known.
     new: Vec<Option<u8>>,
-    /// Who took each of the compiler's scoreboards last.
-    last: [Option<usize>; BOARDS as usize],
     /// One bit for each scoreboard that instructions name as their operand.
     named: u8,
 }
@@ -190,21 +186,17 @@ struct Numbering<'c> {
 impl<'c> Numbering<'c> {
     fn new(code: &'c [u8], events: &'c [Event], first: First) -> Self {
         Self {
-            code,
             events,
             first,
             new: vec![None; events.len()],
-            last: [None; BOARDS as usize],
             named: named(code),
         }
     }
 
     /// One scoreboard for each event, none for the stack pointer.
     fn number(mut self, flow: &Flow, schedule: &Schedule<'_>) -> Option<Vec<u8>> {
-        let spans = flow.spans(self.events);
         let mut are = Holders::default();
         flow.walk_in_order(self.events, |index, before, own| {
-            let instruction = &self.code[index * INSTRUCTION..][..INSTRUCTION];
             let waits = schedule.frees(index, before, flow.ends_block(index));
             if index == 0 || flow.ends_block(index - 1) {
                 let boards = before.all();
@@ -213,32 +205,9 @@ impl<'c> Numbering<'c> {
             are.release(index, waits, before, schedule);
             let mut held = before.clone();
             held.wait(waits);
-            let spans = spans.get(index).into_iter().flat_map(Bits::iter);
-            let spans: Vec<usize> = spans.filter(|event| !own.contains(event)).collect();
-            let mut around = before.all().chain(spans.iter().copied());
-            let is_like_before = around.all(|event| self.keeps(event));
+            let is_like_before = before.all().all(|event| self.keeps(event));
             for event in own {
-                let Event {
-                    is_write,
-                    board: old,
-                    ..
-                } = self.events[event];
-                let mut held_around = held.clone();
-                for &other in &spans {
-                    let Event {
-                        is_write: was_write,
-                        board,
-                        ..
-                    } = self.events[other];
-                    // A result takes the place of what is read here last.
-                    if was_write || !is_write || waits >> board & 1 == 0 {
-                        held_around.take(board, other);
-                    }
-                }
-                // The compiler did not count on what it took all the same.
-                if held.events(old).next().is_none() && held_around.events(old).next().is_some() {
-                    held_around.clone_from(&held);
-                }
+                let old = self.events[event].board;
                 let kept = is_like_before.then_some(old);
                 let board = match index {
                     0 if self.first == First::TakesNone => NO_BOARD,
@@ -246,11 +215,9 @@ impl<'c> Numbering<'c> {
                     _ if self.named >> old & 1 == 1 => old,
                     _ => kept
                         .or_else(|| self.predicted(event, &self.chosen(&held), &are, schedule))
-                        .or_else(|| self.explained(event, instruction, &held_around))
-                        .or_else(|| self.guessed(event, instruction, &held_around))?,
+                        .unwrap_or(old),
                 };
                 self.new[event] = Some(board);
-                self.last[usize::from(old)] = Some(event);
                 held.take(old, event);
                 are.take(board, event);
             }
@@ -288,55 +255,6 @@ impl<'c> Numbering<'c> {
         are.choose(event, self.named, new, schedule.keeps_last(event), schedule)
     }
 
-    /// What an event takes, if what is held explains the compiler's choice.
-    fn explained(&self, event: usize, instruction: &[u8], held: &Held) -> Option<u8> {
-        let Event {
-            is_write, board, ..
-        } = self.events[event];
-        let (old, new) = (held.boards() | self.named, self.new_boards(held));
-        let mut holders = held.events(board).filter_map(|event| self.board(event));
-        let first = self.lowest_liked(event, instruction);
-        // Who shares for want of another need not where one has become free.
-        if let Some(shared) = holders.next()
-            && !(lowest(old, first).is_none() && lowest(new, first).is_some())
-        {
-            return Some(shared);
-        }
-        let expected = lowest(old, first);
-        if is_write && board == LAST && expected != Some(LAST) && new >> LAST & 1 == 0 {
-            return Some(LAST);
-        }
-        let follows = old >> board & 1 == 1 || expected == Some(board);
-        follows.then(|| lowest(new, first)).flatten()
-    }
-
-    /// What an event takes where nothing explains the compiler's choice.
-    fn guessed(&self, event: usize, instruction: &[u8], held: &Held) -> Option<u8> {
-        let board = self.events[event].board;
-        let new = self.new_boards(held);
-        let first = self.lowest_liked(event, instruction);
-        if first > 0 {
-            return match new >> board & 1 {
-                0 => Some(board),
-                _ => lowest(new, first).or(Some(board)),
-            };
-        }
-        // The compiler kept away from lower ones that were in use just before.
-        let lower = self.last[..usize::from(board)].iter().flatten();
-        let avoided = lower.filter_map(|&event| self.board(event));
-        let avoided = avoided.fold(new, |mask, board| mask | 1 << board);
-        let lowest = lowest(avoided, 0).or_else(|| lowest(new, 0));
-        lowest.or(Some(board))
-    }
-
-    /// The lowest scoreboard that an event likes to take.
-    fn lowest_liked(&self, event: usize, instruction: &[u8]) -> u8 {
-        match self.events[event].is_write && instruction::loads_memory(instruction) {
-            true => FIRST_FOR_MEMORY,
-            false => 0,
-        }
-    }
-
     /// Whether an event is not known to take another one than before.
     fn keeps(&self, event: usize) -> bool {
         self.new[event].is_none_or(|board| board == self.events[event].board)
@@ -346,17 +264,6 @@ impl<'c> Numbering<'c> {
     fn board(&self, event: usize) -> Option<u8> {
         self.new[event].filter(|&board| board < BOARDS)
     }
-
-    /// One bit for each new scoreboard that is held or not for everyone.
-    fn new_boards(&self, held: &Held) -> u8 {
-        let boards = held.all().filter_map(|event| self.board(event));
-        boards.fold(self.named, |mask, board| mask | 1 << board)
-    }
-}
-
-/// The lowest scoreboard from `first` on that is not held.
-fn lowest(held: u8, first: u8) -> Option<u8> {
-    (first..BOARDS).find(|board| held >> board & 1 == 0)
 }
 
 #[cfg(test)]
@@ -404,22 +311,6 @@ mod tests {
         .concat();
         let changed = without_stack_pointer(&code, &[]).unwrap();
         let expected = [(7, 0), (0, 0), (1, 0), (7, 0b01), (7, 0b10), (7, 0)];
-        assert_eq!(controls(&changed), expected);
-    }
-
-    #[test]
-    fn waits_in_loops_are_for_what_came_before_too() {
-        let code = [
-            instruction(LDC, 1, 0, 0),
-            instruction(LDC, 2, 1, 0),
-            instruction(IADD3, 6, NO_BOARD, 0b010),
-            instruction(LDC, 4, 1, 0),
-            instruction(BRANCH_BACK, 0, NO_BOARD, 0b001),
-            instruction(EXIT, 0, NO_BOARD, 0),
-        ]
-        .concat();
-        let changed = without_stack_pointer(&code, &[]).unwrap();
-        let expected = [(7, 0), (0, 0), (7, 0b01), (0, 0), (7, 0), (7, 0)];
         assert_eq!(controls(&changed), expected);
     }
 

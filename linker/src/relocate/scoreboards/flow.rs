@@ -190,48 +190,6 @@ impl Flow {
         Some(flow)
     }
 
-    /// For each instruction the events that lie on a way to it and that
-    /// something behind it can wait for, be it once more.
-    pub(super) fn spans(&self, events: &[Event]) -> Vec<Bits> {
-        let count = self.successors.len();
-        let mut before = vec![Bits::default(); count + 1];
-        repeat_until_stable(|| {
-            let mut is_stable = true;
-            for at in 0..count {
-                let mut taken = before[at].clone();
-                self.own(at).for_each(|event| taken.insert(event));
-                for &next in &self.successors[at] {
-                    is_stable &= grow(&mut before[next], &taken);
-                }
-            }
-            is_stable
-        });
-        let mut waits = vec![Bits::default(); count + 1];
-        self.walk(events, |at, held, _| {
-            let boards = (0..BOARDS).filter(|&board| self.waits[at] >> board & 1 == 1);
-            let events = boards.flat_map(|board| held.events(board));
-            events.for_each(|event| waits[at].insert(event));
-            Some(())
-        });
-        let mut behind = vec![Bits::default(); count];
-        repeat_until_stable(|| {
-            let mut is_stable = true;
-            for at in (0..count).rev() {
-                for &next in &self.successors[at] {
-                    let mut later = behind.get(next).cloned().unwrap_or_default();
-                    self.own_or_none(next).for_each(|event| later.remove(event));
-                    later.join(&waits[next]);
-                    is_stable &= grow(&mut behind[at], &later);
-                }
-            }
-            is_stable
-        });
-        for (behind, before) in behind.iter_mut().zip(&before) {
-            behind.meet(before);
-        }
-        behind
-    }
-
     fn step(&self, at: usize, held: &mut Held, events: &[Event]) {
         self.free(at, self.waits[at], held, events);
         self.take(at, held, events);
@@ -264,14 +222,6 @@ impl Flow {
     /// The events of an instruction.
     pub(super) fn own(&self, at: usize) -> Range<usize> {
         self.first_event[at]..self.first_event[at + 1]
-    }
-
-    /// The events of an instruction, none behind the last one.
-    fn own_or_none(&self, at: usize) -> Range<usize> {
-        match at + 1 < self.first_event.len() {
-            true => self.own(at),
-            false => 0..0,
-        }
     }
 
     /// Whether control may go elsewhere behind an instruction, or come from
@@ -373,17 +323,4 @@ impl Flow {
         }
         Some(())
     }
-}
-
-fn repeat_until_stable(mut round: impl FnMut() -> bool) {
-    while !round() {}
-}
-
-/// Adds the members of another set; whether they were there before.
-fn grow(set: &mut Bits, more: &Bits) -> bool {
-    let is_new = more.iter_without(set).next().is_some();
-    if is_new {
-        set.join(more);
-    }
-    !is_new
 }

@@ -177,7 +177,12 @@ pub(super) fn is_branch(instruction: &[u8]) -> bool {
 pub(super) fn loads_memory(instruction: &[u8]) -> bool {
     /// LD, LDG, LDL, ATOM, ATOM.CAS, ATOMG, ATOMG.CAS.
     const LOADS: [u16; 7] = [0x180, 0x181, 0x183, 0x18a, 0x18b, 0x1a8, 0x1a9];
-    LOADS.contains(&operation(instruction))
+    LOADS.contains(&operation(instruction)) || is_texture(instruction)
+}
+
+/// Whether the instruction loads from a texture.
+fn is_texture(instruction: &[u8]) -> bool {
+    (0x160..=0x16f).contains(&operation(instruction))
 }
 
 /// Cycles from one instruction to the next. What reports errors counts as one.
@@ -256,8 +261,8 @@ pub(super) fn certain_latency(instruction: &[u8], is_write: bool, doubles: Doubl
         (STS, false) if instruction[4] == NO_REGISTER => 9,
         (STG, false) if is_widest => 15,
         (STS | STG, false) if instruction[4] != NO_REGISTER => 13,
-        // ATOM, ATOMG, that on floats, REDG.
-        (0x18a | 0x1a8 | 0x1a3 | 0x1a6, false) => 13,
+        // ATOM, ATOMG, that on floats.
+        (0x18a | 0x1a8 | 0x1a3, false) => 13,
         (LDS, false) => 8,
         (LDG, false) => 10,
         (LDS, true) if is_widest => 46,

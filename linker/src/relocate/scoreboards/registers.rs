@@ -236,9 +236,9 @@ const SHAPES: &[Shape] = {
 /// Operations that write a predicate: VOTE, FSETP, ISETP, IADD3, LEA, LOP3,
 /// PLOP3, IMAD.WIDE, IMAD.HI, DSETP, ELECT, HSETP2, R2UR, FCHK, B2R, SHFL, MATCH,
 /// ATOM, ATOMS.CAST, ATOMG and QSPC.
-const WRITES_PREDICATE: [u16; 25] = [
+const WRITES_PREDICATE: [u16; 24] = [
     0x006, 0x00b, 0x00c, 0x010, 0x011, 0x012, 0x01c, 0x025, 0x027, 0x02a, 0x02f, 0x034, 0x0ca,
-    0x102, 0x11c, 0x189, 0x1a1, 0x18a, 0x18b, 0x18d, 0x1a2, 0x1a3, 0x1a8, 0x1a9, 0x1aa,
+    0x102, 0x11c, 0x189, 0x1a1, 0x18a, 0x18d, 0x1a2, 0x1a3, 0x1a8, 0x1a9, 0x1aa,
 ];
 /// Those of them that can write a second one.
 const WRITES_SECOND_PREDICATE: [u16; 5] = [0x00b, 0x00c, 0x010, 0x02a, 0x034];
@@ -253,6 +253,7 @@ const READS_SECOND_PREDICATE: [u16; 2] = [0x010, 0x01c];
 /// ISETP of the upper half of a number.
 const READS_PREDICATE_OF_LOWER_HALF: u16 = 0x00c;
 
+const ATOM_CAS: u16 = 0x18b;
 /// The bit of what does the same for a warp as another one for each thread.
 const UNIFORM: u16 = 0x80;
 /// BRA that asks a predicate of the warp.
@@ -273,6 +274,9 @@ pub(super) struct Accesses {
     reads: Registers,
     read_predicates: u16,
     writes: Registers,
+    /// The predicate of an ATOM.CAS, which says whether the address was one of shared
+    /// memory. It is there when the operands are read.
+    early_predicates: u16,
     /// What must not be overwritten before it is read. What the instruction
     /// writes itself is no concern of others, who wait for its result.
     operands: Registers,
@@ -311,6 +315,10 @@ impl Accesses {
         if plain == READS_PREDICATE_OF_LOWER_HALF {
             read_predicates |= named(68);
         }
+        let early_predicates = match operation {
+            ATOM_CAS => named(81),
+            _ => 0,
+        };
         if opcode(instruction) == UNIFORM_BRANCH {
             read_predicates |= predicate(File::Uniform, bits.get(24, 3));
         }
@@ -329,6 +337,7 @@ impl Accesses {
             guard,
             reads,
             read_predicates,
+            early_predicates,
             writes,
             operands,
         })
@@ -373,10 +382,11 @@ impl Accesses {
         self.writes.predicates & other.read_predicates != 0
     }
 
-    /// Whether an instruction writes what this one reads. Predicates and
-    /// uniform registers are read at once.
+    /// Whether an instruction writes what this one reads, or needs what it knows then.
+    /// Predicates and uniform registers are read at once.
     pub(super) fn is_overwritten_by(&self, other: &Self) -> bool {
         self.operands.meet_in_threads(&other.writes)
+            || self.early_predicates & other.read_predicates != 0
     }
 
     /// Whether another instruction goes through the same queue, and so comes to its
