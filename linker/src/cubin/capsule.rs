@@ -57,6 +57,8 @@ fn is_first_form(marker: u32) -> bool {
 }
 
 impl<'d> Capsule<'d> {
+    /// How something begins that stands for no machine instruction.
+    pub const REMARK: u8 = 0x31;
     /// The second word of code of today.
     pub const MARKER: u32 = LATER_FORM | FIRST_FORM | 1;
 
@@ -159,7 +161,7 @@ fn lengths(data: &[u8]) -> Option<(u8, usize)> {
     const PREFIX: u8 = 2;
     let body = |first: u8| {
         Some(match first {
-            0x01 => 16,
+            0x01 | Capsule::REMARK => 16,
             0x02 => 32,
             0x41 | 0x42 => 4,
             0x50 | 0xd0 => 2,
@@ -206,6 +208,32 @@ mod tests {
         assert_eq!(capsule.body(1), None);
         assert_eq!(capsule.body(9), None);
         assert_eq!(capsule.encode(), data);
+    }
+
+    #[test]
+    fn what_stands_for_no_instruction_is_as_long_as_one() {
+        let remark = [
+            Capsule::REMARK,
+            2,
+            0,
+            0x20,
+            0,
+            1,
+            1,
+            0x17,
+            0,
+            0,
+            0,
+            0,
+            0,
+            0,
+            0,
+            0,
+        ];
+        let data = bytes(2, &[0; 4], &[&remark[..], &[0x50, 1]].concat());
+        let capsule = Capsule::parse(&data).unwrap();
+        assert_eq!(capsule.body(0), Some(16..32));
+        assert_eq!(capsule.body(1), Some(32..34));
     }
 
     #[test]

@@ -312,6 +312,7 @@ fn count(stored: &StoredInstruction<'_>) -> usize {
         [mark @ (0x50 | 0xd0 | 0x51 | 0xd1), half, ..] => {
             2 * usize::from(*half) + usize::from(mark >> 7)
         }
+        [Capsule::REMARK, ..] => 0,
         _ => 1,
     }
 }

@@ -146,9 +146,15 @@ fn is_left_out(code: InfoCode) -> bool {
 
 /// Writes a record that follows code that moved.
 fn encode_moved(record: &FileRecord<'_>, moves: &Moves, bytes: &mut Vec<u8>) {
-    /// An offset and what is done to the barrier there.
-    const MBARRIER_WORDS: usize = 4;
     let to = |word: u32| moves.of(word.into()) as u32;
+    // Of groups of so many words, one is an offset.
+    let groups = |words: usize, offset: usize| {
+        let words = record.words().enumerate().map(|(index, word)| {
+            let is_offset = index % words == offset;
+            if is_offset { to(word) } else { word }
+        });
+        words.flat_map(u32::to_le_bytes).collect()
+    };
     let payload = match (Attribute::decode(record), record.code) {
         (Attribute::Offsets(offsets), _) => {
             Attribute::Offsets(offsets.into_iter().map(to).collect()).encode()
@@ -162,14 +168,12 @@ fn encode_moved(record: &FileRecord<'_>, moves: &Moves, bytes: &mut Vec<u8>) {
             }
             Attribute::IndirectBranches(branches).encode()
         }
-        (_, InfoCode::MBARRIER_INSTR_OFFSETS) => {
-            let words = record.words().enumerate();
-            let moved = words.map(|(index, word)| match index.is_multiple_of(MBARRIER_WORDS) {
-                true => to(word),
-                false => word,
-            });
-            moved.flat_map(u32::to_le_bytes).collect()
-        }
+        // An offset and what is done to the barrier there.
+        (_, InfoCode::MBARRIER_INSTR_OFFSETS) => groups(4, 0),
+        // An offset and which bytes of the load there nobody uses.
+        (_, InfoCode::UNUSED_LOAD_BYTE_OFFSET) => groups(2, 0),
+        // What is noted, and an offset.
+        (_, InfoCode::ANNOTATIONS) => groups(2, 1),
         _ => return record.encode(bytes),
     };
     let moved = FileRecord::sized(record.code, &payload);
