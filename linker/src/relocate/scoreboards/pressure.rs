@@ -130,7 +130,7 @@ impl<'e> Schedule<'e> {
             }
         }
         match is_write {
-            true => first.is_used_by(second),
+            true => first.is_used_by(second) || first.is_in_order_before(second),
             false if first.is_barrier_for(second) => true,
             false => {
                 first.is_overwritten_by(second) && !(is_later && first.is_queued_before(second))

@@ -224,6 +224,10 @@ const SHAPES: &[Shape] = {
         shape(&[0x1a1], [R, Own(Match), Nothing, Nothing]),
         // REDG
         shape(&[0x1a6, 0x18e], [Nothing, R2, Own(Atomic), Base(Two)]),
+        // SYNCS, that with an exchange, and UBLKCP
+        shape(&[SYNCS], [In(DESCRIBED, One), Nothing, Thread(One), Uniform(One)]),
+        shape(&[EXCHANGE], [Nothing, Uniform(One), Uniform(Two), Nothing]),
+        shape(&[BULK_COPY], [Nothing, Uniform(Two), Uniform(Two), Uniform(One)]),
         // LDCU
         shape(&[0x1ac], [Uniform(Data), Uniform(One), Nothing, Nothing]),
         // S2UR
@@ -258,6 +262,15 @@ const ATOM_CAS: u16 = 0x18b;
 const UNIFORM: u16 = 0x80;
 /// BRA that asks a predicate of the warp.
 const UNIFORM_BRANCH: u16 = 0x547;
+
+/// What is done to barriers in shared memory, in the order of the code; the second
+/// exchanges a value.
+const SYNCS: u16 = 0x1a7;
+const EXCHANGE: u16 = 0x1b2;
+/// SYNCS that asks for a phase.
+const PHASE: u16 = 0x5a7;
+/// UBLKCP
+const BULK_COPY: u16 = 0x1ba;
 
 /// It copies from one memory to another, and has no result.
 const LDGSTS: u16 = 0x1ae;
@@ -322,7 +335,7 @@ impl Accesses {
         if opcode(instruction) == UNIFORM_BRANCH {
             read_predicates |= predicate(File::Uniform, bits.get(24, 3));
         }
-        if WRITES_PREDICATE.contains(&plain) {
+        if WRITES_PREDICATE.contains(&plain) || opcode(instruction) == PHASE {
             writes.predicates |= named(81);
         }
         if WRITES_SECOND_PREDICATE.contains(&plain) {
@@ -383,10 +396,19 @@ impl Accesses {
     }
 
     /// Whether an instruction writes what this one reads, or needs what it knows then.
-    /// Predicates and uniform registers are read at once.
+    /// Predicates and, but for barriers in shared memory, uniform registers are read
+    /// at once.
     pub(super) fn is_overwritten_by(&self, other: &Self) -> bool {
+        let is_late = matches!(self.operation, SYNCS | EXCHANGE | BULK_COPY);
         self.operands.meet_in_threads(&other.writes)
             || self.early_predicates & other.read_predicates != 0
+            || is_late && any_common(&self.operands.uniform, &other.writes.uniform)
+    }
+
+    /// Whether another instruction comes to the same barriers after this one.
+    pub(super) fn is_in_order_before(&self, other: &Self) -> bool {
+        let is_sync = |operation| matches!(operation, SYNCS | EXCHANGE);
+        is_sync(self.operation) && is_sync(other.operation)
     }
 
     /// Whether another instruction goes through the same queue, and so comes to its
