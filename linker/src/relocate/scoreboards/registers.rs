@@ -147,8 +147,8 @@ const SHAPES: &[Shape] = {
         // FSEL, FMNMX, FSET, FMUL, FADD, VIADD, VIMNMX, USEL, uniform arithmetic on floats
         shape(&[0x008, 0x009, 0x00a, 0x020, 0x021, 0x036, 0x048, 0x087], [R, R, A, Nothing]),
         shape(&[0x04a, 0x054, 0x055], [R, R, A, Nothing]),
-        // BMSK, UBMSK, HADD2, HMUL2, HSET2, HMNMX2
-        shape(&[0x01b, 0x09b, 0x030, 0x032, 0x033, 0x040], [R, R, A, Nothing]),
+        // SGXT, BMSK, UBMSK, HADD2, HMUL2, HSET2, HMNMX2
+        shape(&[0x01a, 0x01b, 0x09b, 0x030, 0x032, 0x033, 0x040], [R, R, A, Nothing]),
         // FSETP, ISETP, UISETP, HSETP2, FCHK
         shape(&[0x00b, 0x00c, 0x08c, 0x034, 0x102], [Nothing, R, A, Nothing]),
         // IADD3, LEA, LOP3, PRMT, SHF, FFMA, IMAD, HFMA2, HADD2
@@ -175,16 +175,16 @@ const SHAPES: &[Shape] = {
         shape(&[0x03b], [Own(Four), R, Base(One), Nothing]),
         // I2FP, FLO, F2I, I2F, MUFU, POPC, UFLO, UPOPC
         shape(&[0x045, 0x100, 0x105, 0x106, 0x108, 0x109, 0x0bd, 0x0bf], [R, Nothing, A, Nothing]),
-        // BREV, F2F, FRND, UBREV, UI2F, UF2I
-        shape(&[0x101, 0x104, 0x107, 0x0be, 0x05a, 0x05c], [R, Nothing, A, Nothing]),
+        // BREV, F2F, FRND, UBREV, UI2F, UF2I, IABS
+        shape(&[0x013, 0x101, 0x104, 0x107, 0x0be, 0x05a, 0x05c], [R, Nothing, A, Nothing]),
         // F2F, F2I, I2F and FRND with 64 bits
         shape(&[0x110, 0x111, 0x112, 0x113], [Own(Result), Nothing, Any(Source), Nothing]),
         // PLOP3, UPLOP3, NOP, BRA, EXIT, BSSY, BSYNC, BREAK and YIELD
         shape(&[0x01c, 0x09c, 0x118, 0x147, 0x14d, 0x145, 0x141, 0x142, 0x146], [Nothing; 4]),
         // MEMBAR, ERRBAR, PREEXIT, ACQBULK, ELECT
         shape(&[0x192, 0x1ab, 0x02d, 0x02e, 0x02f], [Nothing; 4]),
-        // BAR
-        shape(&[0x11d], [Nothing, Nothing, A, Nothing]),
+        // BAR, NANOSLEEP
+        shape(&[0x11d, 0x15d], [Nothing, Nothing, A, Nothing]),
         // BMOV, from and to a barrier
         shape(&[0x155], [R, Nothing, Nothing, Nothing]),
         shape(&[0x156], [Nothing, Nothing, A, Nothing]),
@@ -198,10 +198,6 @@ const SHAPES: &[Shape] = {
         shape(&[0x185, 0x186], [Nothing, R2, In(DESCRIBED, Data), DataOrBase]),
         // STL, STS
         shape(&[0x187, 0x188], [Nothing, R, Own(Data), Base(One)]),
-        // IABS
-        shape(&[0x013], [R, Nothing, A, Nothing]),
-        // SGXT
-        shape(&[0x01a], [R, R, A, Nothing]),
         // LDGSTS, whose first operand is an address too
         shape(&[0x1ae], [R, R2, Nothing, Base(Two)]),
         // ATOMS.CAST
@@ -210,8 +206,6 @@ const SHAPES: &[Shape] = {
         shape(&[0x1aa], [R, R2, Nothing, Nothing]),
         // CCTL
         shape(&[0x18f], [Nothing, R2, Nothing, Nothing]),
-        // NANOSLEEP
-        shape(&[0x15d], [Nothing, Nothing, A, Nothing]),
         // SHFL
         shape(&[0x189], [R, R, In(LANE, One), In(LIMITS, One)]),
         // ATOM, ATOMG, that on floats
