@@ -44,7 +44,7 @@ pub(crate) fn link_executable<'d>(
             diagnostics.push(reason);
         }
     }
-    let laid_out = layout(pruned, arena, options.keeping, diagnostics)?;
+    let laid_out = layout(pruned, arena, options, diagnostics)?;
     if diagnostics.has_fatal() {
         return Ok(None);
     }

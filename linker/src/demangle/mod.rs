@@ -27,21 +27,10 @@ const MAX_RECORDED: usize = 1 << 22;
 /// The readable form of a symbol's name; the name itself if there is none.
 pub fn readable(name: &str) -> String {
     let mangled = without_static_prefix(name);
-    if let Some(text) = demangle(mangled) {
-        return text;
-    }
-    // Helpers of a function carry its name before their own; those of a
-    // variable are shown as they are.
-    let owned = mangled.strip_prefix('$').unwrap_or(mangled);
-    if let Some((owner, rest)) = owned.split_once('$') {
-        if let Some(owner) = demangle(owner).filter(|text| text.contains('(')) {
-            let rest = demangle(rest).unwrap_or_else(|| rest.to_owned());
-            return format!("[clone {owner}] {rest}");
-        }
-    } else if let Some(text) = demangle(owned) {
-        return text;
-    }
-    name.to_owned()
+    let helper = || demangle(mangled.strip_prefix('$')?);
+    demangle(mangled)
+        .or_else(helper)
+        .unwrap_or_else(|| name.to_owned())
 }
 
 /// Names of one file get the file's identifier in front: `__nv_static_`, its
@@ -62,9 +51,11 @@ fn demangle(name: &str) -> Option<String> {
         substitutions: Vec::new(),
         recorded: 0,
         depth: 0,
+        clones: 0,
     };
     let text = demangler.encoding(Parts::All)?;
-    demangler.rest.is_empty().then_some(text)
+    let opened = "[clone ".repeat(demangler.clones);
+    demangler.rest.is_empty().then(|| opened + &text)
 }
 
 /// What of a function is shown.
@@ -90,6 +81,9 @@ struct Demangler<'n> {
     /// How much text they hold.
     recorded: usize,
     depth: u32,
+    /// How many brackets of helpers are closed in the text; all of them open
+    /// in front of it.
+    clones: usize,
 }
 
 impl<'n> Demangler<'n> {

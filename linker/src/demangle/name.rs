@@ -108,10 +108,27 @@ impl<'n> Demangler<'n> {
         match parts {
             Parts::Name => Some(name.prefix.text),
             Parts::All => bounded(format!(
-                "{result}{}({parameters}){}",
-                name.prefix.text, name.trailer
+                "{result}{}({parameters}){}{}",
+                name.prefix.text,
+                self.helper()?,
+                name.trailer
             )),
         }
+    }
+
+    /// What stands behind a function: helpers carry its name before their own,
+    /// and copies that the compiler made of it end in a number, which is not
+    /// shown.
+    fn helper(&mut self) -> Option<String> {
+        if !self.eat("$") || self.digits().is_some() {
+            return Some(String::new());
+        }
+        self.clones += 1;
+        let name = match self.eat("_Z") {
+            true => self.encoding(Parts::All)?,
+            false => std::mem::take(&mut self.rest).to_owned(),
+        };
+        Some(format!("] {name}"))
     }
 
     /// A number with `n` for its sign, and an underscore.

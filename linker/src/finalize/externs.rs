@@ -23,11 +23,11 @@ pub(super) fn distribute<'d>(
     if !records.iter().any(has_externs) {
         return;
     }
-    let entries: Vec<FunctionId> = pruned.entries().collect();
-    if let [lone] = entries[..] {
+    if let Some(lone) = pruned.lone_kernel() {
         give_all(pruned, arena, records, lone);
         return;
     }
+    let entries: Vec<FunctionId> = pruned.entries().collect();
     let mut lacking: Vec<(FunctionId, Vec<SymbolId>)> = Vec::new();
     for function in inherit::described(pruned) {
         if !pruned.merged.functions[function].is_entry {

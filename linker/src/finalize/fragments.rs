@@ -27,8 +27,8 @@ pub(super) fn collect<'d>(
         return;
     }
     let entries: Vec<FunctionId> = pruned.entries().collect();
+    let is_lone = pruned.lone_kernel().is_some();
     for &entry in &entries {
-        let is_lone = entries.len() == 1;
         let mut is_reached = IdVec::filled(&pruned.merged.functions, is_lone);
         let mut all = Vec::new();
         if !is_lone {

@@ -86,7 +86,7 @@ pub(super) fn inherit<'d>(
         };
         let reached = pruned.graph.over_callees(|f| own[f.index()], join);
         let entries = pruned.starts();
-        let has_lone_kernel = pruned.entries().count() == 1;
+        let has_lone_kernel = pruned.lone_kernel().is_some();
         // Of sparse matrices a lone kernel tells only what it does itself, unless
         // functions are missing or gone, or have a second name (cases
         // `inherit_mask` and `alias`).

@@ -1,5 +1,7 @@
 //! What each kernel uses, as a user reads it.
 
+use std::cmp::Reverse;
+
 use rustc_hash::FxHashMap;
 
 use crate::cubin::{InfoCode, SymbolType};
@@ -29,10 +31,13 @@ pub(super) fn report(
         .filter_map(InfoRecord::symbol_number)
         .collect();
     let (banks, none) = (banks(pruned), Banks::default());
-    for (function, row) in pruned.merged.functions.enumerate().rev() {
-        if !pruned.merged.is_kernel(row) || !pruned.live.functions[function] {
-            continue;
-        }
+    let functions = pruned.merged.functions.enumerate();
+    let mut kernels: Vec<_> = functions
+        .filter(|&(id, row)| pruned.merged.is_kernel(row) && pruned.live.functions[id])
+        .collect();
+    // Those that are defined last come first.
+    kernels.sort_by_key(|&(_, row)| Reverse(row.text));
+    for (function, row) in kernels {
         let symbol = row.symbol;
         let registers = registers.get(&symbol).unwrap_or(&0);
         say(format!(
@@ -45,9 +50,11 @@ pub(super) fn report(
                 Payload::Head([count, _]) if r.code == InfoCode::NUM_BARRIERS => Some(count),
                 _ => None,
             });
-        // Without a bound its own frame alone (case `stack_recursion_calls`).
+        // Without a bound its own frame alone (case `stack_recursion_calls`),
+        // and so beside a lone kernel (case `launched_elsewhere`).
         let stack = stacks.map_or(0, |stacks| {
-            stacks.depths[function].unwrap_or(stacks.frames[function].into())
+            let depth = stacks.depths[function].filter(|_| pruned.live.entries[function]);
+            depth.unwrap_or(stacks.frames[function].into())
         });
         let own = row.text.and_then(|code| banks.get(&code)).unwrap_or(&none);
         say(format!(

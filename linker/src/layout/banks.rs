@@ -5,11 +5,13 @@
 //! behind the other. Where that is too much, every variable gets another
 //! place.
 
+use rustc_hash::FxHashSet;
+
 use crate::cubin::SymbolType;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::id::{Id as _, SectionId, SymbolId};
 use crate::list_sort::list_sort;
-use crate::merge::{Definition, Merged, Section, SectionKind};
+use crate::merge::{Content, Definition, Merged, Section, SectionKind};
 use crate::options::{Keeping, NullAddress};
 
 use super::moves::{Move, move_parts};
@@ -51,6 +53,34 @@ pub(super) fn fit(merged: &mut Merged<'_>, keeping: Keeping, diagnostics: &mut D
             }
         }
     }
+}
+
+/// Lets inputs with equal constants share them, as nvlink does in links that say
+/// which kernels stay. What finds constants does not follow: it is left where it
+/// was. Says where the last ones are that were compared.
+pub(super) fn share(constants: &mut Content<'_>) -> Option<u64> {
+    let mut seen = FxHashSet::default();
+    let (mut end, mut last) = (0_u64, None);
+    constants.contributions.retain_mut(|part| {
+        let size = part.data.len() as u64;
+        let is_word = matches!(size, 4 | 8);
+        let is_compared = match size {
+            4 | 8 => part.align == size,
+            _ => matches!(size, 12 | 16 | 20 | 24 | 32 | 48 | 64),
+        };
+        let can_share = is_compared && !(is_word && part.data.iter().all(|&byte| byte == 0));
+        if can_share && !seen.insert(part.data) {
+            return false;
+        }
+        part.offset = end.next_multiple_of(part.align.max(1));
+        end = part.offset + size;
+        if is_compared {
+            last = Some(part.offset);
+        }
+        true
+    });
+    constants.size = end;
+    last
 }
 
 /// Says of which banks the inputs have too much.

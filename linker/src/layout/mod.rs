@@ -18,8 +18,8 @@ use crate::cubin::SymbolType;
 use crate::diagnostic::Diagnostics;
 use crate::error::ParseError;
 use crate::id::{SectionId, SymbolId};
-use crate::merge::{Definition, Section, SectionKind};
-use crate::options::{DebugLevel, EarlyAddresses, Keeping};
+use crate::merge::{Definition, Merged, Section, SectionKind};
+use crate::options::{DebugLevel, EarlyAddresses, Keeping, KernelFilter, Options};
 use crate::prune::Pruned;
 use crate::read::{USER_BANK, native_bank};
 
@@ -34,7 +34,7 @@ pub(crate) struct LaidOut<'d> {
     /// Where a kernel finds the handles of textures, samplers and surfaces.
     pub(crate) texture_slots: TextureSlots,
     /// The value of the null symbol, which stands for the constants that no
-    /// name leads to (case `ocg_weak`).
+    /// name leads to (cases `ocg_weak`, `shared_constants`).
     pub(crate) null_value: u64,
 }
 
@@ -43,9 +43,10 @@ pub(crate) struct LaidOut<'d> {
 pub(crate) fn layout<'d>(
     mut pruned: Pruned<'d>,
     arena: &'d Arena,
-    keeping: Keeping,
+    options: &Options,
     diagnostics: &mut Diagnostics,
 ) -> Result<LaidOut<'d>, ParseError> {
+    let keeping = options.keeping;
     place_commons(&mut pruned);
     place_reserved(&mut pruned);
     unified::arrange(&mut pruned, keeping)?;
@@ -57,7 +58,17 @@ pub(crate) fn layout<'d>(
     let texture_slots = textures::layout(&mut pruned, arena);
     // The banks that the compiler's constants demand come between the sections
     // that every link makes (case `ocg_late`).
-    let null_value = constants::layout(&mut pruned, arena);
+    let mut null_value = constants::layout(&mut pruned, arena);
+    let is_filtered = options.debug == DebugLevel::None && options.kernels != KernelFilter::All;
+    if is_filtered
+        && keeping == Keeping::AsNvlink
+        && let Some(constants) = program_constants(&mut pruned.merged)
+    {
+        null_value = banks::share(&mut constants.content).unwrap_or(null_value);
+        if let Some(native) = &mut constants.native {
+            banks::share(&mut native.content);
+        }
+    }
     constants::check(&pruned, diagnostics);
     if !pruned.merged.target.has_mercury() {
         pruned.add_section(".nv.rel.action", SectionKind::RelocAction, 0, 8, None);
@@ -109,19 +120,19 @@ pub(crate) fn layout_relocatable<'d>(
     }
 }
 
+/// The bank of the program's `__constant__` variables.
+fn program_constants<'m, 'd>(merged: &'m mut Merged<'d>) -> Option<&'m mut Section<'d>> {
+    merged.sections.iter_mut().find(|section| {
+        matches!(section.kind, SectionKind::Constant(bank) if native_bank(bank) == USER_BANK)
+            && section.target.is_none()
+    })
+}
+
 /// The device runtime asks for the size of the program's constants, by a name
 /// that promises another (case `cdp2_constants`).
 fn fill_in_constants_size(pruned: &mut Pruned<'_>) {
     let merged = &mut pruned.merged;
-    let is_of_program = |section: &Section<'_>| {
-        matches!(section.kind, SectionKind::Constant(bank) if native_bank(bank) == USER_BANK)
-            && section.target.is_none()
-    };
-    let Some(constants) = merged
-        .sections
-        .iter()
-        .find(|section| is_of_program(section))
-    else {
+    let Some(constants) = program_constants(merged) else {
         return;
     };
     let size = constants.content.size;

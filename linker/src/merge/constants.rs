@@ -113,7 +113,8 @@ impl<'d> Merger<'d, '_> {
             _ => input.flags,
         };
         let function = target.and_then(|target| self.merged.sections[target].function);
-        let is_of_kernel = function.is_none_or(|f| self.merged.functions[f].is_entry);
+        let functions = &self.merged.functions;
+        let is_of_kernel = function.is_none_or(|f| self.merged.is_kernel(&functions[f]));
         if bank == 0 || is_of_kernel || !self.merged.image.is_executable() || !is_named {
             return self.section(input.name, kind, flags, 1, target);
         }

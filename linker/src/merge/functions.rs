@@ -174,6 +174,9 @@ impl<'d> Merger<'d, '_> {
             .function
             .expect("functions have a row");
         self.merged.sections[section].function = Some(function);
+        // nvlink looks at the filter where it meets a name first (case
+        // `launched_elsewhere`).
+        let was_known = self.merged.symbols[id].input != Some(current.id);
         let merged = &mut self.merged.symbols[id];
         merged.binding = symbol.binding;
         // What marks unified functions comes with the first file that names
@@ -185,14 +188,15 @@ impl<'d> Merger<'d, '_> {
         merged.input = Some(current.id);
         merged.definition = Definition::Section(section);
         self.merged.functions[function].text = Some(section);
-        if symbol.other.has(SymbolOther::ENTRY) && self.is_kernel(symbol.name) {
+        let is_kept = self.is_kernel(symbol.name);
+        if symbol.other.has(SymbolOther::ENTRY) && (was_known || is_kept) {
             let target = Some(section);
             let name = self.arena.name(&[".nv.info.", symbol.name]);
             let info = self.section(name, SectionKind::Info, 0x40, 4, target);
             let name = self.arena.name(&[".nv.shared.", symbol.name]);
             let shared = self.section(name, SectionKind::Shared, 0x43, 1, target);
             let row = &mut self.merged.functions[function];
-            row.is_entry = true;
+            row.is_entry = is_kept;
             row.info = Some(info);
             row.shared = Some(shared);
         }

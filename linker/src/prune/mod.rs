@@ -26,6 +26,8 @@ pub(crate) struct Liveness {
     pub(crate) functions: IdVec<FunctionId, bool>,
     /// Kernels that stay for their own sake, and not only because all code does.
     pub(crate) entries: IdVec<FunctionId, bool>,
+    /// Whether there is one kernel, which is not there for other code alone.
+    has_lone_kernel: bool,
     pub(crate) sections: IdVec<SectionId, bool>,
     pub(crate) symbols: IdVec<SymbolId, bool>,
 }
@@ -37,10 +39,11 @@ pub(crate) fn prune<'d>(mut merged: Merged<'d>, options: &Options) -> Pruned<'d>
     for &id in &launched {
         merged.functions[id].is_entry = true;
     }
-    let is_kept = |id: FunctionId| {
+    let is_named = |id: FunctionId| {
         let symbol = merged.functions[id].symbol;
-        options.kernels.keeps(merged.symbols[symbol].name) || launched.contains(&id)
+        options.kernels.keeps(merged.symbols[symbol].name)
     };
+    let is_kept = |id: FunctionId| is_named(id) || launched.contains(&id);
     let graph = CallGraph::new(&merged.functions, merged.prototypes.len());
     let functions = match options.debug {
         DebugLevel::None if options.resolved_relocations == ResolvedRelocations::Recorded => {
@@ -99,9 +102,14 @@ pub(crate) fn prune<'d>(mut merged: Merged<'d>, options: &Options) -> Pruned<'d>
     for symbol in left_without_place(&merged) {
         symbols[symbol] = false;
     }
+    let staying = entries.enumerate().filter(|&(_, &stays)| stays);
+    let staying: Vec<FunctionId> = staying.map(|(id, _)| id).take(2).collect();
+    let is_debugged = options.debug != DebugLevel::None;
+    let has_lone_kernel = staying.len() == 1 && (is_debugged || is_named(staying[0]));
     let live = Liveness {
         functions,
         entries,
+        has_lone_kernel,
         sections,
         symbols,
     };
@@ -173,6 +181,7 @@ pub(crate) fn keep_all<'d>(
     let mut live = Liveness {
         functions: IdVec::filled(&merged.functions, true),
         entries: is_entry(&merged, |_| true),
+        has_lone_kernel: false,
         sections: IdVec::filled(&merged.sections, true),
         symbols: IdVec::filled(&merged.symbols, true),
     };
@@ -273,16 +282,21 @@ impl<'d> Pruned<'d> {
         entries.filter(|&(_, &stays)| stays).map(|(id, _)| id)
     }
 
+    /// The kernel of a program that has no other one. For nvlink there is none
+    /// where device code alone launches it (case `launched_elsewhere`).
+    pub(crate) fn lone_kernel(&self) -> Option<FunctionId> {
+        self.live.has_lone_kernel.then(|| self.entries().next())?
+    }
+
     /// Where programs begin: the kernels and the slots of unified functions,
     /// which other images enter. Beside a lone kernel nvlink does not look at
     /// the slots (case `unified_kernels`).
     pub(crate) fn starts(&self) -> Vec<FunctionId> {
-        let has_lone_kernel = self.entries().count() == 1;
         let live = &self.live;
         let functions = self.merged.functions.enumerate();
         functions
             .filter(|&(id, f)| {
-                live.entries[id] || f.is_stub && live.functions[id] && !has_lone_kernel
+                live.entries[id] || f.is_stub && live.functions[id] && !live.has_lone_kernel
             })
             .map(|(id, _)| id)
             .collect()

@@ -1,0 +1,2 @@
+__constant__ double one = 1.0;
+__global__ void unused(double *p) { *p = one; }
