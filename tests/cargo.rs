@@ -246,6 +246,10 @@ fn choices_that_are_wrong_are_named() -> Result<()> {
     project.write("Cargo.toml", MANIFEST)?;
     project.fail(&["build", "--arch", "sm_banana"], &["sm_banana"])?;
     project.fail(
+        &["build", "--arch", "sm_35"],
+        &["there is no processor 'sm_35'; there are sm_75"],
+    )?;
+    project.fail(
         &["build", "--toolkit", "99.1.0"],
         &[
             "there is no CUDA toolkit 99.1.0",
@@ -288,6 +292,14 @@ fn device_code_is_linked_once_for_each_program() -> Result<()> {
     ensure!(err.contains("Fresh app (sm_90) 1 kernel"), "{err}");
     ensure!(project.links()?.0 == 1);
 
+    // Cargo calls a program and its tests by one name.
+    let (_, err) = project.succeed(&["test", "--no-run"], &[])?;
+    ensure!(
+        err.contains("DeviceLink app test (sm_90) 1 kernel"),
+        "{err}"
+    );
+    project.links()?;
+
     // A choice changes, of which cargo knows nothing.
     let compressed = [("CUDALINK_COMPRESS_MODE", "size")];
     let (_, err) = project.succeed(&["build"], &compressed)?;
@@ -298,6 +310,31 @@ fn device_code_is_linked_once_for_each_program() -> Result<()> {
     ensure!(!project.path("target/cudalink").exists());
     let (_, err) = project.succeed(&["build", "--kernels=used"], &[])?;
     ensure!(err.contains("DeviceLink app (sm_90)"), "{err}");
+    Ok(())
+}
+
+#[test]
+fn a_build_folder_apart_from_the_target_folder_is_known() -> Result<()> {
+    if is_skipped()? {
+        return Ok(());
+    }
+    let project = Project::new(LAUNCHING, &["static=kernel", "static=twice"])?;
+    let elsewhere = format!("[build]\nbuild-dir = {:?}\n", project.path("elsewhere"));
+    project.write(
+        ".cargo/config.toml",
+        &format!("{elsewhere}{}", linker_setting(&project)),
+    )?;
+    project.succeed(&["build"], &[])?;
+    ensure!(project.path("elsewhere/debug/deps").is_dir());
+    project.links()?;
+    project.write("src/main.rs", &format!("// Changed.\n{LAUNCHING}"))?;
+    let (_, err) = project.succeed(&["build", "-v"], &[])?;
+    ensure!(err.contains("Fresh app (sm_90) 1 kernel"), "{err}");
+    project.succeed(&["build", "--compress-mode=size"], &[])?;
+    ensure!(project.links()?.0 == 2, "a choice has changed");
+    project.succeed(&["clean"], &[])?;
+    project.succeed(&["build", "--compress-mode=size"], &[])?;
+    ensure!(project.links()?.0 == 1, "everything was removed");
     Ok(())
 }
 
@@ -378,14 +415,63 @@ fn what_is_missing_is_named_with_what_to_do() -> Result<()> {
     let project = Project::new(LAUNCHING, &["static=kernel"])?;
     project.fail(
         &["build"],
+        &["_Z5twicei", "kernel.o", "'app' cannot be linked"],
+    )?;
+    let whole = Project::new(LAUNCHING, &["static=kernel", "static=twice"])?;
+    whole.fail(
+        &["build", "--arch=sm_90,sm_80"],
         &[
-            "_Z5twicei",
-            "libkernel.a:kernel.o",
-            "'app' cannot be linked",
+            "error: app: no input has device code for sm_80",
+            "compile every object for every processor",
         ],
     )?;
+    let script = fs::read_to_string(whole.path("build.rs"))?;
+    whole.write("build.rs", &script.replace("\"cudart_static\", ", ""))?;
+    whole.fail(&["build"], &["help: app: the CUDA runtime is not linked"])?;
     let closed = Project::new(LAUNCHING, &["static=kernel", "static=closed"])?;
     closed.fail(&["build"], &["closed.o", "compile it with -rdc=true"])
+}
+
+#[test]
+fn a_missing_toolkit_is_told_at_the_end_of_builds_that_fail() -> Result<()> {
+    let project = Project::new(PLAIN, &[])?;
+    project.write(
+        "build.rs",
+        "use std::process::{Command, exit};\n\
+         fn main() {\n\
+         println!(\"cargo::rerun-if-env-changed=STRICT\");\n\
+         let nvcc = std::env::var(\"NVCC\").unwrap();\n\
+         let compiles = || Command::new(&nvcc).args([\"-c\", \"k.cu\"]).status().unwrap().success();\n\
+         if !compiles() && !compiles() && std::env::var_os(\"STRICT\").is_some() { exit(1); }\n}\n",
+    )?;
+    let cargo = PathBuf::from(env::var_os("CARGO").context("cargo runs the tests")?);
+    let mut folders = vec![PathBuf::from("/usr/bin"), "/bin".into()];
+    folders.extend(cargo.parent().map(Path::to_owned));
+    let folders = env::join_paths(folders)?;
+    let cache = project.path("cache");
+    let run = |arguments: &[&str], variables: &[(&str, &str)]| -> Result<Output> {
+        let mut command = project.command(arguments, variables)?;
+        command
+            .env("PATH", &folders)
+            .env("RUSTNVLINK_CACHE", &cache);
+        command.env_remove("CUDA_HOME").env_remove("CUDA_PATH");
+        Ok(command.env_remove("NVCC").output()?)
+    };
+    if run(&["toolkit", "path"], &[])?.status.success() {
+        eprintln!("skipped: this machine has a CUDA toolkit where every program finds it");
+        return Ok(());
+    }
+    let told = "error: app: no CUDA toolkit found";
+    let output = run(&["build"], &[])?;
+    let (_, err) = texts(&output);
+    ensure!(output.status.success() && !err.contains(told), "{err}");
+    let output = run(&["build"], &[("STRICT", "1")])?;
+    let (_, err) = texts(&output);
+    ensure!(!output.status.success(), "{err}");
+    ensure!(err.matches(told).count() == 1, "{err}");
+    let last = err.lines().last().unwrap_or_default();
+    ensure!(last.contains("`cargo cudalink toolkit install`"), "{err}");
+    Ok(())
 }
 
 #[test]

@@ -356,9 +356,7 @@ impl Build {
         };
         let mut targets = Vec::with_capacity(names.len());
         for name in names {
-            let sm = name
-                .parse()
-                .map_err(|_| Error::UnknownArch(name.to_owned()))?;
+            let sm = Sm::known(name)?;
             if !targets.contains(&sm) {
                 targets.push(sm);
             }

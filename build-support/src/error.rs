@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use cudalink_toolkit::{EnvironmentError, NotFound, ToolkitError};
+use rustnvlink::arch::UnknownSmError;
 
 /// Why device code cannot be built.
 #[derive(Debug, thiserror::Error)]
@@ -15,11 +16,9 @@ pub enum Error {
     /// No processor was named.
     #[error("no processor is named: call arch(\"sm_90\"), or set CUDALINK_ARCH=sm_90")]
     NoArch,
-    /// A processor that CUDA does not have.
-    #[error(
-        "'{0}' is no processor that device code is linked for; they are called sm_90 or sm_100a"
-    )]
-    UnknownArch(String),
+    /// A processor that device code is not linked for.
+    #[error(transparent)]
+    UnknownArch(#[from] UnknownSmError),
     /// A variable that is neither yes nor no.
     #[error("{name} is true or false, and not '{value}'")]
     NoSwitch {

@@ -6,7 +6,7 @@
 mod report;
 mod run;
 mod user_linker;
-mod workspace;
+pub(crate) mod workspace;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -22,6 +22,7 @@ use crate::plan::{CompiledFor, Folder, PLAN_VARIABLE, Plan, ToolkitPaths};
 use crate::platform;
 use crate::settings::{Settings, Word, version};
 use crate::stand_in::cache;
+use crate::toolkit::note_ignored_variables;
 use user_linker::UserLinkers;
 use workspace::Workspace;
 
@@ -104,12 +105,17 @@ pub(crate) fn run<C: CargoCommand + Args>(arguments: WithDevice<C>) -> Result<Ex
         Err(error) if others.toolkit.is_some() => return Err(error),
         found => found,
     };
+    if let Ok(toolkit) = &toolkit
+        && !cargo.common().quiet
+    {
+        note_ignored_variables(toolkit.passed_over());
+    }
     let compiled_for = CompiledFor::all(packages.values().chain([&others]));
     let nvcc = stand_in_toolkit(&folder, toolkit.as_ref().ok(), &compiled_for)?;
     let run = run::Run::begin(&folder)?;
     let plan = Plan {
         folder,
-        target: workspace.target,
+        build: workspace.build,
         journal: run.journal(),
         linkers: linkers.by_triple,
         toolkit: match &toolkit {

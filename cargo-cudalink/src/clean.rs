@@ -5,9 +5,10 @@ use std::io;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use cargo_metadata::MetadataCommand;
+use cargo_options::CommonOptions;
 use clap::Args;
 
+use crate::cargo::workspace::Workspace;
 use crate::plan::Folder;
 use crate::stand_in::cache;
 
@@ -27,23 +28,13 @@ pub(crate) struct Arguments {
 
 /// Does what the command line asks for.
 pub(crate) fn run(arguments: Arguments) -> Result<()> {
-    let target = match arguments.target_dir {
-        Some(folder) => std::path::absolute(&folder)
-            .with_context(|| format!("the target folder {} is no path", folder.display()))?,
-        None => {
-            let mut command = MetadataCommand::new();
-            if let Some(manifest) = arguments.manifest_path {
-                command.manifest_path(manifest);
-            }
-            command
-                .no_deps()
-                .exec()?
-                .target_directory
-                .into_std_path_buf()
-        }
+    let options = CommonOptions {
+        target_dir: arguments.target_dir,
+        ..CommonOptions::default()
     };
-    let folder = Folder::of_target(&target);
-    cache::remove_outputs(&folder, &target, |_| true)?;
+    let workspace = Workspace::load(arguments.manifest_path, &options)?;
+    let folder = Folder::of_target(&workspace.target);
+    cache::remove_outputs(&folder, &workspace.build, |_| true)?;
     let Folder(folder) = folder;
     match fs::remove_dir_all(&folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),

@@ -6,7 +6,9 @@ use std::ffi::{OsStr, OsString};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::cargo::WithDevice;
-use crate::{clean, doctor, fatbinary, inspect, link, nvcc_dlink, script, shell, style, toolkit};
+use crate::{
+    clean, doctor, explain, fatbinary, inspect, link, nvcc_dlink, script, shell, style, toolkit,
+};
 
 /// Device-links the CUDA objects of a Cargo build.
 #[derive(Debug, Parser)]
@@ -76,6 +78,7 @@ pub(crate) enum Command {
     Rustc(Box<WithDevice<cargo_options::Rustc>>),
     Clean(clean::Arguments),
     Doctor(doctor::Arguments),
+    Explain(explain::Arguments),
     Fatbinary(fatbinary::Arguments),
     Inspect(inspect::Arguments),
     Link(link::Arguments),

@@ -3,6 +3,7 @@
 //! [`survey`] reads the files, [`checks`] compares what they say of each other.
 
 mod checks;
+pub(crate) mod codes;
 mod survey;
 
 use std::collections::BTreeSet;
@@ -30,7 +31,7 @@ pub(crate) struct Arguments {
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Processors that linked code has to be there for, such as sm_80,sm_90
-    #[arg(long, value_name = "SM", value_delimiter = ',')]
+    #[arg(long, value_name = "SM", value_delimiter = ',', value_parser = Sm::known)]
     arch: Vec<Sm>,
     /// Fail on warnings, too
     #[arg(long)]

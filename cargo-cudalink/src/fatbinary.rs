@@ -15,8 +15,6 @@ use rustnvlink::cubin::File;
 use rustnvlink::fatbin::{self, CompressionMode, FatbinOptions, LinkedImage};
 use rustnvlink::{host, output};
 
-use crate::link;
-
 /// Put linked images into a fatbin, from a command line for `fatbinary -link`
 ///
 /// For build systems that write one. The options of all CUDA versions are understood that concern linked images.
@@ -156,8 +154,7 @@ fn image(text: &str) -> Result<(Sm, PathBuf)> {
             _ => bail!(malformed()),
         }
     }
-    let sm = link::processor(&processor.with_context(malformed)?);
-    let sm = sm.map_err(anyhow::Error::msg).with_context(malformed)?;
+    let sm = Sm::known(&processor.with_context(malformed)?).with_context(malformed)?;
     Ok((sm, file.with_context(malformed)?))
 }
 
@@ -211,7 +208,10 @@ mod tests {
         check_error("-link -create", "-create needs a value");
         check_error("-link -create=F -no-asm", "'-no-asm' is not understood");
         check_error("-link -im=profile=compute_90,file=F", "profile=sm_N");
-        check_error("-link -im=profile=sm_91,file=F", "no such processor");
+        check_error(
+            "-link -im=profile=sm_91,file=F",
+            "there is no processor 'sm_91'",
+        );
         check_error("-link -im=profile=sm_90", "file=FILE");
         check_error("-link -image3=kind=ptx,sm=90,file=F", "kind=elf");
     }

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use cudalink_bindings::Bindings;
 use cudalink_toolkit::{Environment, Search};
-use rustnvlink::arch::{ParseSmError, Sm};
+use rustnvlink::arch::Sm;
 use rustnvlink::cli::{self, LinkOptions, depfile};
 use rustnvlink::device_link::{Linked, device_link};
 use rustnvlink::fatbin::{CompressionMode, FatbinOptions};
@@ -40,7 +40,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, default_value_t)]
     output_format: OutputFormat,
     /// The processors to link for, such as sm_90,sm_100a; without it, all that the inputs have code for
-    #[arg(long, value_name = "SM", value_delimiter = ',', value_parser = processor)]
+    #[arg(long, value_name = "SM", value_delimiter = ',', value_parser = Sm::known)]
     arch: Vec<Sm>,
     /// A folder to look for libraries in; may be given several times
     #[arg(short = 'L', long, value_name = "FOLDER")]
@@ -103,26 +103,24 @@ enum OutputFormat {
     CHeader,
 }
 
-/// A processor that links can be for.
-pub(crate) fn processor(text: &str) -> Result<Sm, String> {
-    let sm: Sm = text
-        .parse()
-        .map_err(|error: ParseSmError| error.to_string())?;
-    if Sm::KNOWN.contains(&sm) {
-        return Ok(sm);
-    }
-    let known: Vec<String> = Sm::KNOWN.iter().map(Sm::to_string).collect();
-    Err(format!(
-        "there is no such processor; there are {}",
-        known.join(", ")
-    ))
-}
-
 /// Does what the command line asks for.
 pub(crate) fn run(arguments: Arguments) -> Result<()> {
     let linked = link(&arguments)?;
+    if let Some(problem) = messages::without_code(&linked) {
+        bail!("{problem}; `cargo cudalink inspect` shows what they have code for");
+    }
+    write_result(&arguments, &linked)
+}
+
+/// The same as nvcc does it: an image without code is as good as any.
+pub(crate) fn run_as_nvcc(arguments: Arguments) -> Result<()> {
+    let linked = link(&arguments)?;
+    write_result(&arguments, &linked)
+}
+
+fn write_result(arguments: &Arguments, linked: &Linked) -> Result<()> {
     let options = FatbinOptions {
-        identifier: identifier(&arguments),
+        identifier: identifier(arguments),
         debug: arguments.device_debug,
         compression: arguments
             .compress_mode
@@ -177,11 +175,11 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
             }
             let fatbin = linked.fatbin(&options)?;
             write(&image, &fatbin)?;
-            let module = bindings(&linked)?.rust(stem(path)?, fatbin.len());
+            let module = bindings(linked)?.rust(stem(path)?, fatbin.len());
             write(path, module.as_bytes())
         }
         OutputFormat::CHeader => {
-            let header = bindings(&linked)?.c(stem(path)?, &linked.fatbin(&options)?);
+            let header = bindings(linked)?.c(stem(path)?, &linked.fatbin(&options)?);
             write(path, header.as_bytes())
         }
     }
@@ -270,14 +268,7 @@ fn link_options(arguments: &Arguments) -> Result<LinkOptions> {
             options.push(option.into());
         }
     }
-    LinkOptions::parse(options).map_err(|problem| {
-        let mut text = format!("{} [{}]", problem.text, problem.code);
-        for note in problem.detail.iter().chain(&problem.notes) {
-            text.push_str("\n    ");
-            text.push_str(note);
-        }
-        anyhow!(text)
-    })
+    LinkOptions::parse(options).map_err(|problem| anyhow!(messages::shown(&problem)))
 }
 
 /// The library that every device link of nvcc searches.

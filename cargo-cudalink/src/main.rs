@@ -5,6 +5,7 @@ mod cargo;
 mod clean;
 mod cli;
 mod doctor;
+mod explain;
 mod fatbinary;
 mod inspect;
 mod journal;
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
         Command::Rustc(arguments) => cargo::run(*arguments),
         Command::Clean(arguments) => done(clean::run(arguments)),
         Command::Doctor(arguments) => done(doctor::run(arguments)),
+        Command::Explain(arguments) => done(explain::run(arguments)),
         Command::Fatbinary(arguments) => done(fatbinary::run(arguments)),
         Command::Inspect(arguments) => done(inspect::run(arguments)),
         Command::Link(arguments) => done(link::run(arguments)),

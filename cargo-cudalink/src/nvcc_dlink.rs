@@ -54,7 +54,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
         arguments: link::Arguments,
     }
     let words = std::iter::once(OsString::from("link")).chain(translated(parsed)?);
-    link::run(Link::try_parse_from(words)?.arguments)
+    link::run_as_nvcc(Link::try_parse_from(words)?.arguments)
 }
 
 /// The processors that objects were compiled for. Without a processor, or with -arch=native, nvcc links for the one that it

@@ -49,8 +49,8 @@ impl Folder {
 pub(crate) struct Plan {
     /// The folder of this tool.
     pub(crate) folder: Folder,
-    /// The target folder.
-    pub(crate) target: PathBuf,
+    /// Where cargo makes what it links: the target folder, unless another one is configured as `build.build-dir`.
+    pub(crate) build: PathBuf,
     /// Where events are written.
     pub(crate) journal: PathBuf,
     /// The user's linkers by target triple.

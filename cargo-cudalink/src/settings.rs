@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use clap::builder::BoolishValueParser;
 use clap::{Args, ValueEnum};
-use rustnvlink::arch::Sm;
+use rustnvlink::arch::{Sm, UnknownSmError};
 use rustnvlink::fatbin::CompressionMode;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
@@ -24,9 +24,10 @@ pub(crate) struct Settings {
         env = "CUDALINK_ARCH",
         value_name = "SM",
         value_delimiter = ',',
+        value_parser = processor,
         hide_env_values = true
     )]
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "processors")]
     pub(crate) arch: Vec<Word<Sm>>,
     /// Which kernels stay: all, or those that C++ code names
     #[arg(
@@ -184,6 +185,18 @@ pub(crate) fn version(toolkit: &Path) -> Option<cudalink_toolkit::Version> {
     toolkit.to_str()?.parse().ok()
 }
 
+fn processor(name: &str) -> Result<Word<Sm>, UnknownSmError> {
+    Sm::known(name).map(Word)
+}
+
+fn processors<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Word<Sm>>, D::Error> {
+    let names = Vec::<String>::deserialize(deserializer)?;
+    let processors = names.iter().map(|name| processor(name));
+    processors
+        .collect::<Result<_, _>>()
+        .map_err(de::Error::custom)
+}
+
 /// A value that manifests and command lines spell in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Word<T>(pub(crate) T);
@@ -230,6 +243,7 @@ mod tests {
         for (json, part) in [
             (r#"{"archs": ["sm_90"]}"#, "unknown field `archs`"),
             (r#"{"arch": ["sm_banana"]}"#, "sm_banana"),
+            (r#"{"arch": ["sm_35"]}"#, "there is no processor 'sm_35'"),
             (r#"{"compress-mode": "much"}"#, "much"),
         ] {
             let error = serde_json::from_str::<Settings>(json).unwrap_err();

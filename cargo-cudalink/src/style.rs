@@ -4,9 +4,9 @@ use anstyle::{AnsiColor, Style};
 use clap::ValueEnum;
 use clap::builder::Styles;
 
-pub(crate) const ERROR: Style = AnsiColor::Red.on_default().bold();
-pub(crate) const NOTE: Style = AnsiColor::Yellow.on_default().bold();
-pub(crate) const GOOD: Style = AnsiColor::Green.on_default().bold();
+pub(crate) const ERROR: Style = AnsiColor::BrightRed.on_default().bold();
+pub(crate) const NOTE: Style = AnsiColor::BrightYellow.on_default().bold();
+pub(crate) const GOOD: Style = AnsiColor::BrightGreen.on_default().bold();
 pub(crate) const QUIET: Style = Style::new().dimmed();
 
 /// How a report is written.
@@ -21,9 +21,9 @@ pub(crate) enum Format {
 
 /// Help in cargo's colours.
 pub(crate) const HELP: Styles = Styles::styled()
-    .header(AnsiColor::Green.on_default().bold())
-    .usage(AnsiColor::Green.on_default().bold())
-    .literal(AnsiColor::Cyan.on_default().bold())
+    .header(AnsiColor::BrightGreen.on_default().bold())
+    .usage(AnsiColor::BrightGreen.on_default().bold())
+    .literal(AnsiColor::BrightCyan.on_default().bold())
     .placeholder(AnsiColor::Cyan.on_default());
 
 /// Shows why the command failed, with its causes.

@@ -7,7 +7,7 @@ mod progress;
 
 use anyhow::Result;
 use clap::{Args, Subcommand, ValueEnum};
-use cudalink_toolkit::{DEFAULT_VERSION, Environment, Installer, Origin, Search, Toolkit, Version};
+use cudalink_toolkit::{Attempt, DEFAULT_VERSION, Environment, Installer, Origin, Search, Version};
 
 use crate::style;
 use crate::toolkit::progress::Progress;
@@ -75,14 +75,14 @@ fn install(environment: &Environment, version: Version, force: bool) -> Result<(
 
 fn path(environment: &Environment) -> Result<()> {
     let toolkit = Search::new(environment).find()?;
-    note_ignored_variables(&toolkit);
+    note_ignored_variables(toolkit.passed_over());
     anstream::println!("{}", toolkit.root().display());
     Ok(())
 }
 
 /// A variable that the user has set and that leads nowhere is worth a word.
-fn note_ignored_variables(toolkit: &Toolkit) {
-    for attempt in toolkit.passed_over() {
+pub(crate) fn note_ignored_variables(passed_over: &[Attempt]) {
+    for attempt in passed_over {
         if matches!(attempt.origin, Origin::Variable(_)) && attempt.place.is_some() {
             style::note(&attempt.to_string());
         }

@@ -537,6 +537,14 @@ fn list_tells_which_toolkit_is_used() {
         report["tried"][0],
         serde_json::json!({"origin": "CUDA_PATH", "place": null, "reason": "not set"})
     );
+
+    let missing = machine.folder.path().join("missing");
+    let output = machine
+        .command(&["toolkit", "list"])
+        .env("CUDA_HOME", &missing)
+        .output();
+    let note = format!("note: CUDA_HOME: {} does not exist\n", missing.display());
+    assert_eq!(text(&output.expect("the program can be run").stderr), note);
 }
 
 fn wait_for(file: &Path) {

@@ -148,6 +148,18 @@ impl Linked {
         !self.images.is_empty()
     }
 
+    /// The processors for which inputs with device code brought none, so that their images are empty.
+    pub fn without_code(&self) -> Vec<Sm> {
+        let has = |sm, code| {
+            let mut messages = self.messages.iter();
+            messages.any(|message| message.sm == Some(sm) && message.diagnostic.code == code)
+        };
+        let processors = self.images.iter().map(|image| image.sm);
+        processors
+            .filter(|sm| has(*sm, "no-device-code") && has(*sm, "missing-arch-code"))
+            .collect()
+    }
+
     /// Whether a message has this code.
     pub fn has(&self, code: &str) -> bool {
         self.messages.iter().any(|m| m.diagnostic.code == code)

@@ -1,4 +1,7 @@
 //! Shows device links: as lines in the manner of cargo, as a moving line while they last, or as JSON messages.
+//!
+//! Cargo draws its progress on the last line of a terminal and leaves the cursor at its beginning. A line of ours takes
+//! its place, and cargo draws anew.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::time::Duration;
@@ -18,7 +21,7 @@ pub(super) struct Reporter {
     verbose: bool,
     terminal: bool,
     bar: Option<ProgressBar>,
-    /// Errors are shown last: what rustc says about a failed link is long.
+    /// Errors are shown last: what rustc and build scripts say about a failure is long.
     errors: Vec<Message>,
 }
 
@@ -66,25 +69,34 @@ impl Reporter {
                 HumanBytes(bytes)
             )),
             Event::Linked(report) if !self.quiet && (!report.fresh || self.verbose) => {
-                anstream::eprintln!("{}", status_line(&report));
+                self.line(&status_line(&report));
             }
             Event::Linked(_) | Event::Failed { .. } => {}
             Event::Message(message) => match message.level {
-                Level::Info if self.verbose => print(&message),
+                Level::Info if self.verbose => self.line(&message_line(&message)),
                 Level::Info => {}
-                Level::Warning if !self.quiet => print(&message),
+                Level::Warning if !self.quiet => self.line(&message_line(&message)),
                 Level::Warning => {}
+                // Several packages may miss the same thing.
+                Level::Error | Level::Help if self.errors.iter().any(|e| is_same(e, &message)) => {}
                 Level::Error | Level::Help => self.errors.push(message),
             },
         }
     }
 
-    /// Shows what has to come last.
-    pub(super) fn finish(mut self) {
+    /// Shows what has to come last. A build that has succeeded gets along without what was missing.
+    pub(super) fn finish(mut self, has_succeeded: bool) {
         self.clear();
-        for message in &self.errors {
-            print(message);
+        if has_succeeded {
+            return;
         }
+        for message in &self.errors {
+            self.line(&message_line(message));
+        }
+    }
+
+    fn line(&self, line: &str) {
+        anstream::eprintln!("{}", placed(line, self.terminal));
     }
 
     fn begin(&mut self, text: &str) {
@@ -93,7 +105,9 @@ impl Reporter {
         }
         // Nothing is drawn before all of it is known.
         let mut bar = ProgressBar::hidden();
-        if let Ok(style) = ProgressStyle::with_template("{prefix:>12.green.bold} {msg} {spinner}") {
+        if let Ok(style) =
+            ProgressStyle::with_template("{prefix:>12.green.bright.bold} {msg} {spinner}")
+        {
             bar = bar.with_style(style);
         }
         let bar = bar.with_prefix("DeviceLink").with_message(text.to_owned());
@@ -109,7 +123,16 @@ impl Reporter {
     }
 }
 
-fn print(message: &Message) {
+/// A line in the place of what cargo has drawn.
+fn placed(line: &str, is_terminal: bool) -> String {
+    match is_terminal {
+        true => format!("\x1b[K{line}"),
+        false => line.to_owned(),
+    }
+}
+
+/// `error: app: ...`
+fn message_line(message: &Message) -> String {
     let Message { image, level, text } = message;
     let (style, word) = match level {
         Level::Info => (NOTE, "info"),
@@ -117,7 +140,12 @@ fn print(message: &Message) {
         Level::Error => (ERROR, "error"),
         Level::Help => (GOOD, "help"),
     };
-    anstream::eprintln!("{style}{word}{style:#}: {image}: {text}");
+    format!("{style}{word}{style:#}: {image}: {text}")
+}
+
+/// Whether two messages say the same, if perhaps of different packages.
+fn is_same(one: &Message, other: &Message) -> bool {
+    (one.level, &one.text) == (other.level, &other.text)
 }
 
 /// `  DeviceLink app (sm_90, sm_100) 3 kernels, 41.20 KiB`
@@ -167,6 +195,23 @@ fn json_line(event: &Event) -> Option<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_cargo_has_drawn_is_erased_on_terminals_alone() {
+        assert_eq!(placed("line", true), "\x1b[Kline");
+        assert_eq!(placed("line", false), "line");
+    }
+
+    #[test]
+    fn packages_that_miss_the_same_thing_are_told_once() {
+        let message = |image: &str, text: &str| Message {
+            image: image.to_owned(),
+            level: Level::Error,
+            text: text.to_owned(),
+        };
+        assert!(is_same(&message("a", "x"), &message("b", "x")));
+        assert!(!is_same(&message("a", "x"), &message("a", "y")));
+    }
 
     #[test]
     fn lines_look_like_those_of_cargo() {

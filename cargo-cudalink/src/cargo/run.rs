@@ -95,7 +95,7 @@ impl Run {
         if let Some(lines) = lines {
             pass_on(lines.into_iter())?;
         }
-        reporter.finish();
+        reporter.finish(status.success());
         Ok(platform::exit_code(status))
     }
 }

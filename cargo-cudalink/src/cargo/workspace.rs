@@ -15,15 +15,17 @@ const KEY: &str = "cudalink";
 
 /// A workspace.
 #[derive(Debug)]
-pub(super) struct Workspace {
+pub(crate) struct Workspace {
     /// Where cargo puts what it makes.
-    pub(super) target: PathBuf,
+    pub(crate) target: PathBuf,
+    /// Where cargo makes it.
+    pub(crate) build: PathBuf,
     metadata: Metadata,
 }
 
 impl Workspace {
     /// Asks cargo.
-    pub(super) fn load(manifest: Option<PathBuf>, options: &CommonOptions) -> Result<Self> {
+    pub(crate) fn load(manifest: Option<PathBuf>, options: &CommonOptions) -> Result<Self> {
         let mut command = MetadataCommand::new();
         if let Some(manifest) = manifest {
             command.manifest_path(manifest);
@@ -41,12 +43,24 @@ impl Workspace {
             others.extend(["--config".to_owned(), setting.clone()]);
         }
         let metadata = command.no_deps().other_options(others).exec()?;
+        let usual = metadata.target_directory.as_std_path();
         let target = match &options.target_dir {
             Some(folder) => std::path::absolute(folder)
                 .with_context(|| format!("the target folder {} is no path", folder.display()))?,
-            None => metadata.target_directory.clone().into_std_path_buf(),
+            None => usual.to_owned(),
         };
-        Ok(Self { target, metadata })
+        let build = metadata
+            .build_directory
+            .as_ref()
+            .map(|folder| folder.as_std_path())
+            .filter(|folder| *folder != usual)
+            .unwrap_or(&target)
+            .to_owned();
+        Ok(Self {
+            target,
+            build,
+            metadata,
+        })
     }
 
     /// The choices for every package by its folder, and for everything else. What is `given` comes first.

@@ -1,5 +1,6 @@
 //! What can be wrong, one function each.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use rustnvlink::arch::Sm;
@@ -26,13 +27,19 @@ pub(super) fn all(units: &[Unit], required: &BTreeSet<Sm>) -> Vec<Finding> {
     .collect()
 }
 
+/// A file name as a shell takes it.
+pub(super) fn word(name: &str) -> Cow<'_, str> {
+    shlex::try_quote(name).unwrap_or(Cow::Borrowed(name))
+}
+
 /// `cargo cudalink link` for the files that hold unlinked code.
 fn link_command(units: &[Unit]) -> String {
-    let mut files: Vec<&str> = Vec::new();
+    let mut files = Vec::new();
     let inputs = units.iter().filter(|unit| unit.is_input());
     for unit in inputs.filter(|unit| unit.has_relocatable_code) {
-        if !files.contains(&unit.file.as_str()) {
-            files.push(&unit.file);
+        let file = word(&unit.file);
+        if !files.contains(&file) {
+            files.push(file);
         }
     }
     format!("cargo cudalink link {} -o device_link.o", files.join(" "))
@@ -236,7 +243,7 @@ fn linked_archive(units: &[Unit]) -> Vec<Finding> {
     let delete: Vec<String> = places
         .iter()
         .filter_map(|place| place.file.rsplit_once(':'))
-        .map(|(archive, member)| format!("ar d {archive} {member}"))
+        .map(|(archive, member)| format!("ar d {} {}", word(archive), word(member)))
         .collect();
     // That is only a problem where there is other code to link.
     let is_alone = units.iter().all(|unit| {

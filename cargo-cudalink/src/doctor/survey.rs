@@ -11,6 +11,7 @@ use rustnvlink::error::ParseError;
 use rustnvlink::fatbin::Kind;
 use serde::{Serialize, Serializer};
 
+use super::checks::word;
 use super::{Finding, Place, Severity};
 
 /// The version of the wrappers that a device link makes.
@@ -114,7 +115,8 @@ fn read_file(file: &str, data: &[u8], units: &mut Vec<Unit>, findings: &mut Vec<
                 ),
                 places: Vec::new(),
                 fix: Some(format!(
-                    "cargo cudalink inspect {file} shows device code without host code"
+                    "cargo cudalink inspect {} shows device code without host code",
+                    word(file)
                 )),
             });
             return;

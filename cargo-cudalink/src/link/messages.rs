@@ -1,7 +1,7 @@
 //! What the linker has to say, once for all processors it concerns.
 
 use rustnvlink::cli::messages::Messages;
-use rustnvlink::device_link::Message;
+use rustnvlink::device_link::{Linked, Message};
 use rustnvlink::diagnostic::{Diagnostic, Severity};
 
 use crate::style::{ERROR, NOTE};
@@ -45,27 +45,48 @@ pub(crate) fn summarize(messages: &[Message]) -> Vec<(Severity, String)> {
             .filter(is_same)
             .filter_map(|other| other.sm)
             .map(|sm| sm.to_string())
+            // Who reads it in the text need not read it again.
+            .filter(|name| !message.diagnostic.text.contains(&format!("'{name}'")))
             .collect();
-        let diagnostic = &message.diagnostic;
-        let detail = match &diagnostic.detail {
-            Some(detail) => format!(": {detail}"),
-            None => String::new(),
-        };
         let place = match &processors[..] {
             [] => String::new(),
             processors => format!(" ({})", processors.join(", ")),
         };
-        let mut text = match diagnostic.severity {
-            Severity::Text => diagnostic.text.clone(),
-            Severity::Info | Severity::Warning | Severity::Error | Severity::Fatal => {
-                format!("{}{detail}{place} [{}]", diagnostic.text, diagnostic.code)
-            }
-        };
-        for note in &diagnostic.notes {
-            text.push_str("\n    ");
-            text.push_str(note);
-        }
-        summary.push((diagnostic.severity, text));
+        let diagnostic = &message.diagnostic;
+        summary.push((diagnostic.severity, shown_at(diagnostic, &place)));
     }
     summary
+}
+
+/// What is wrong with a link for processors that no input has code for.
+pub(crate) fn without_code(linked: &Linked) -> Option<String> {
+    let names: Vec<String> = linked
+        .without_code()
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    (!names.is_empty()).then(|| format!("no input has device code for {}", names.join(" or ")))
+}
+
+/// A message without its severity.
+pub(crate) fn shown(diagnostic: &Diagnostic) -> String {
+    shown_at(diagnostic, "")
+}
+
+fn shown_at(diagnostic: &Diagnostic, place: &str) -> String {
+    let detail = match &diagnostic.detail {
+        Some(detail) => format!(": {detail}"),
+        None => String::new(),
+    };
+    let mut text = match diagnostic.severity {
+        Severity::Text => diagnostic.text.clone(),
+        Severity::Info | Severity::Warning | Severity::Error | Severity::Fatal => {
+            format!("{}{detail}{place} [{}]", diagnostic.text, diagnostic.code)
+        }
+    };
+    for note in &diagnostic.notes {
+        text.push_str("\n    ");
+        text.push_str(note);
+    }
+    text
 }

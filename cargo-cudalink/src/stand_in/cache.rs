@@ -38,11 +38,11 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// Takes the entry of an output, as soon as nobody else has it. Outputs outside of the target folder have none:
-    /// they are of documentation tests and never made again.
+    /// Takes the entry of an output, as soon as nobody else has it. Outputs outside of cargo's folder have none: they
+    /// are of documentation tests and never made again.
     pub(crate) fn lock(plan: &Plan, output: &Path) -> Result<Option<Self>> {
         let output = std::path::absolute(output).unwrap_or_else(|_| output.to_owned());
-        let Ok(inside) = output.strip_prefix(&plan.target) else {
+        let Ok(inside) = output.strip_prefix(&plan.build) else {
             return Ok(None);
         };
         let folder = plan.folder.images();
@@ -113,15 +113,15 @@ impl Entry {
 /// Removes the outputs that were linked under other choices. Cargo knows nothing of these choices, but it makes again
 /// what is missing.
 pub(crate) fn remove_outdated(plan: &Plan) -> Result<()> {
-    remove_outputs(&plan.folder, &plan.target, |record| {
+    remove_outputs(&plan.folder, &plan.build, |record| {
         record.settings != *plan.settings(record.package.as_deref())
     })
 }
 
-/// Removes outputs in the target folder by what is kept of their links.
+/// Removes outputs in the folder where cargo makes them, by what is kept of their links.
 pub(crate) fn remove_outputs(
     folder: &Folder,
-    target: &Path,
+    build: &Path,
     is_outdated: impl Fn(&Record) -> bool,
 ) -> Result<()> {
     let Ok(entries) = fs::read_dir(folder.images()) else {
@@ -140,10 +140,10 @@ pub(crate) fn remove_outputs(
             Some(record) => record.report.output,
             None => {
                 let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-                target.join(stem.replace('+', "/"))
+                build.join(stem.replace('+', "/"))
             }
         };
-        if output.starts_with(target) && output.exists() {
+        if output.starts_with(build) && output.exists() {
             fs::remove_file(&output)
                 .with_context(|| format!("cannot remove {}", output.display()))?;
         }

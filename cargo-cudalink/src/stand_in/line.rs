@@ -118,6 +118,27 @@ impl LinkLine {
             .collect()
     }
 
+    /// Whether the CUDA runtime goes in.
+    pub(crate) fn names_runtime(&self) -> bool {
+        self.inputs.iter().any(|input| match input {
+            Input::File(path) => path
+                .file_name()
+                .is_some_and(|name| name.to_string_lossy().starts_with("libcudart")),
+            Input::Library { name, .. } => name.trim_start_matches(":lib").starts_with("cudart"),
+        })
+    }
+
+    /// Whether this is a program that rustc makes to run tests: it has the library that runs them.
+    pub(crate) fn is_test_harness(&self) -> bool {
+        self.inputs.iter().any(|input| match input {
+            Input::File(path) => path.file_name().is_some_and(|name| {
+                let name = name.to_string_lossy();
+                name.starts_with("libtest-") && name.ends_with(".rlib")
+            }),
+            Input::Library { .. } => false,
+        })
+    }
+
     /// Whether this is a procedural macro, which runs inside the compiler.
     pub(crate) fn is_procedural_macro(&self) -> bool {
         self.version_scripts.iter().any(|script| {
@@ -240,6 +261,25 @@ mod tests {
         fs::write(&inner, "'open").unwrap();
         let error = LinkLine::parse(&[format!("@{}", inner.display()).into()]).unwrap_err();
         assert!(error.to_string().contains("inside quotes"), "{error}");
+    }
+
+    #[test]
+    fn the_runtime_is_known_in_every_spelling() {
+        let check = |line: &str, expected| assert_eq!(parse(line).names_runtime(), expected);
+        check("a.o -lcudart_static", true);
+        check("a.o -l:libcudart.so.13", true);
+        check("a.o /cuda/lib64/libcudart.so", true);
+        check("a.o -lcuda -lcudadevrt", false);
+    }
+
+    #[test]
+    fn test_harnesses_are_known_by_their_library() {
+        let check = |line: &str, expected| assert_eq!(parse(line).is_test_harness(), expected);
+        check("a.o /lib/libtest-0123456789abcdef.rlib -o a", true);
+        check(
+            "a.o /lib/libtestkit-0123456789abcdef.rlib -ltest-1 -o a",
+            false,
+        );
     }
 
     #[test]

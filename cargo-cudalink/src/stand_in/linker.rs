@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, ExitStatus};
 
 use anyhow::{Context, Result, bail};
 use cudalink_bindings::Functions;
@@ -34,6 +34,10 @@ use crate::settings::{KernelChoice, ScriptUse, Settings};
 /// Relative addresses of host code reach two gigabytes; some of that is not device code.
 const REACH: u64 = 3 << 29;
 
+/// What to do where the host linker misses what device code cannot do without.
+const NO_RUNTIME: &str = "the CUDA runtime is not linked; a build script links it with \
+    `cargo::rustc-link-lib=cudart_static` and the toolkit's folder lib64 in `cargo::rustc-link-search`";
+
 /// Does what the user's linker would do, and the device link before.
 pub(crate) fn run(plan: &Plan, triple: &str, arguments: Vec<OsString>) -> Result<ExitCode> {
     let linker = plan
@@ -56,7 +60,11 @@ pub(crate) fn run(plan: &Plan, triple: &str, arguments: Vec<OsString>) -> Result
     }
     let package = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
     let image = Image {
-        name: image_name(&output),
+        name: image_name(
+            &output,
+            env::var("CARGO_BIN_NAME").ok(),
+            line.is_test_harness(),
+        ),
         output,
         triple,
         settings: plan.settings(package.as_deref()),
@@ -72,16 +80,23 @@ pub(crate) fn run(plan: &Plan, triple: &str, arguments: Vec<OsString>) -> Result
     })
 }
 
-/// The name that users know: cargo puts a hash behind it.
-fn image_name(output: &Path) -> String {
-    let name = output.file_stem().unwrap_or_default().to_string_lossy();
-    match name.rsplit_once('-') {
+/// The name that users know. Cargo puts a hash behind that of the file, in which a program's dashes are underscores.
+fn image_name(output: &Path, program: Option<String>, is_test_harness: bool) -> String {
+    let file = output.file_stem().unwrap_or_default().to_string_lossy();
+    let name = match file.rsplit_once('-') {
         Some((name, hash))
             if hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()) =>
         {
-            name.to_owned()
+            name
         }
-        _ => name.into_owned(),
+        _ => &file,
+    };
+    let name = program
+        .filter(|program| program.replace('-', "_") == name)
+        .unwrap_or_else(|| name.to_owned());
+    match is_test_harness {
+        true => format!("{name} test"),
+        false => name,
     }
 }
 
@@ -122,7 +137,7 @@ impl Image<'_> {
         if let Some((object, mut record)) = entry.as_ref().and_then(|entry| entry.get(&key)) {
             record.report.fresh = true;
             self.journal.add(&Event::Linked(record.report.clone()));
-            return self.host_link(&object, &record, placed, host);
+            return self.host_link(&object, &record, placed, line, host);
         }
         self.journal.add(&Event::Started {
             image: self.name.clone(),
@@ -134,14 +149,14 @@ impl Image<'_> {
         match entry {
             Some(entry) => {
                 let object = entry.put(&key, &made.object, &made.record)?;
-                self.host_link(&object, &made.record, placed, host)
+                self.host_link(&object, &made.record, placed, line, host)
             }
             None => {
                 let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
                 let object = folder.path().join("device.o");
                 output::write(&object, &made.object)
                     .with_context(|| format!("cannot write {}", object.display()))?;
-                self.host_link(&object, &made.record, placed, host)
+                self.host_link(&object, &made.record, placed, line, host)
             }
         }
     }
@@ -209,7 +224,11 @@ impl Image<'_> {
             };
             self.say(level, text);
         }
-        if !linked.is_complete() {
+        let without_code = messages::without_code(&linked);
+        if let Some(problem) = &without_code {
+            self.say(Level::Error, problem.clone());
+        }
+        if !linked.is_complete() || without_code.is_some() {
             for help in self.help(&linked, &closed) {
                 self.say(Level::Help, help);
             }
@@ -289,6 +308,7 @@ impl Image<'_> {
         object: &Path,
         record: &Record,
         placed: u64,
+        line: &LinkLine,
         host: &HostLink<'_>,
     ) -> Result<ExitCode> {
         let mut first = vec![OsString::from(object)];
@@ -309,7 +329,11 @@ impl Image<'_> {
             let library = self.toolkit.and_then(|t| t.device_runtime.clone());
             last.extend(library.map(OsString::from));
         }
-        host.run(first, last)
+        let status = host.run(first, last)?;
+        if !status.success() && !line.names_runtime() {
+            self.say(Level::Help, NO_RUNTIME.to_owned());
+        }
+        Ok(platform::exit_code(status))
     }
 }
 
@@ -339,7 +363,7 @@ impl HostLink<'_> {
     }
 
     /// Runs the user's linker with more inputs.
-    fn run(&self, first: Vec<OsString>, last: Vec<OsString>) -> Result<ExitCode> {
+    fn run(&self, first: Vec<OsString>, last: Vec<OsString>) -> Result<ExitStatus> {
         let all: Vec<&OsString> = first.iter().chain(&self.arguments).chain(&last).collect();
         let mut command = Command::new(self.linker);
         command.args(&all);
@@ -353,9 +377,7 @@ impl HostLink<'_> {
             }
             status => status,
         };
-        let status =
-            status.map_err(|error| self.explain(platform::not_started(&command, error)))?;
-        Ok(platform::exit_code(status))
+        status.map_err(|error| self.explain(platform::not_started(&command, error)))
     }
 
     fn response_file(&self, arguments: &[&OsString]) -> Result<tempfile::NamedTempFile> {
@@ -417,12 +439,18 @@ mod tests {
 
     #[test]
     fn images_are_called_as_users_call_them() {
-        let check = |output: &str, expected: &str| {
-            assert_eq!(image_name(Path::new(output)), expected);
+        let check = |output: &str, program: Option<&str>, is_test_harness, expected: &str| {
+            let program = program.map(str::to_owned);
+            let name = image_name(Path::new(output), program, is_test_harness);
+            assert_eq!(name, expected);
         };
-        check("target/debug/deps/app-0123456789abcdef", "app");
-        check("target/debug/deps/libplugin.so", "libplugin");
-        check("a/two-words", "two-words");
+        let hashed = "target/debug/deps/my_app-0123456789abcdef";
+        check(hashed, None, false, "my_app");
+        check(hashed, Some("my-app"), false, "my-app");
+        check(hashed, Some("my-app"), true, "my-app test");
+        check(hashed, Some("other"), true, "my_app test");
+        check("target/debug/deps/libplugin.so", None, false, "libplugin");
+        check("a/two-words", None, false, "two-words");
     }
 
     #[test]

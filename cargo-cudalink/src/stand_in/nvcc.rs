@@ -7,13 +7,15 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use object::{Architecture, BinaryFormat, Endianness};
 use rustnvlink::output;
 
+use crate::journal::{Event, Journal, Level, Message};
 use crate::plan::{CompiledFor, Plan};
 use crate::platform;
 use crate::settings::Word;
+use crate::style;
 
 /// What nvcc is asked for.
 #[derive(Debug, PartialEq, Eq)]
@@ -96,7 +98,13 @@ impl Action {
 
 /// Does what nvcc would do.
 pub(crate) fn run(plan: &Plan, arguments: Vec<OsString>) -> Result<ExitCode> {
-    let toolkit = plan.toolkit.as_ref().map_err(|why| anyhow!("{why}"))?;
+    let toolkit = match &plan.toolkit {
+        Ok(toolkit) => toolkit,
+        Err(why) => {
+            report_missing(plan, why);
+            return Ok(ExitCode::FAILURE);
+        }
+    };
     let mut command = Command::new(&toolkit.nvcc);
     match Action::of(&arguments, &plan.compiled_for) {
         Action::DeviceLink(output) => {
@@ -108,6 +116,19 @@ pub(crate) fn run(plan: &Plan, arguments: Vec<OsString>) -> Result<ExitCode> {
         Action::Other => command.args(arguments),
     };
     platform::replace_by(command)
+}
+
+/// Says that there is no toolkit: in short here, where what is said drowns in what build scripts print, and in full at
+/// the end of the build.
+fn report_missing(plan: &Plan, why: &str) {
+    let package = std::env::var("CARGO_PKG_NAME").unwrap_or_else(|_| "nvcc".to_owned());
+    Journal(&plan.journal).add(&Event::Message(Message {
+        image: package,
+        level: Level::Error,
+        text: why.to_owned(),
+    }));
+    let first = why.lines().next().unwrap_or_default();
+    style::error(&anyhow::Error::msg(first.to_owned()));
 }
 
 /// An object of the machine that is compiled for.

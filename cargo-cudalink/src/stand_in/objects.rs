@@ -52,12 +52,12 @@ impl Objects {
     pub(crate) fn add(&mut self, path: &Path) -> Result<()> {
         let data = read(path)?;
         self.waits = true;
-        self.inputs.push((path.display().to_string(), data));
+        self.inputs.push((shown(path), data));
         Ok(())
     }
 
     fn file(&mut self, path: &Path, data: Vec<u8>) -> Result<()> {
-        let name = path.display().to_string();
+        let name = shown(path);
         if path.ends_with(DEVICE_RUNTIME) {
             self.inputs.push((name, data));
             return Ok(());
@@ -77,7 +77,7 @@ impl Objects {
 
     /// The members of a thin archive lie elsewhere.
     fn thin_archive(&mut self, path: &Path, data: &[u8]) -> Result<()> {
-        let name = path.display().to_string();
+        let name = shown(path);
         let place = |error: ParseError| anyhow!(error.in_input(&name));
         let archive = Archive::parse(data).map_err(place)?;
         if !archive.thin {
@@ -136,6 +136,14 @@ impl Objects {
             hash.update(data);
         }
     }
+}
+
+/// A path as rustc shows those of sources: from the folder it runs in, which is that of the workspace.
+fn shown(path: &Path) -> String {
+    let inside = std::env::current_dir()
+        .ok()
+        .and_then(|folder| path.strip_prefix(folder).ok());
+    inside.unwrap_or(path).display().to_string()
 }
 
 fn read(path: &Path) -> Result<Vec<u8>> {

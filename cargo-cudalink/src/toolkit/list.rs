@@ -43,7 +43,10 @@ pub(super) fn run(environment: &Environment, format: Format) -> Result<()> {
             }
             .into());
         }
-        Format::Text => write_text(&survey.found),
+        Format::Text => {
+            super::note_ignored_variables(&survey.tried);
+            write_text(&survey.found);
+        }
     }
     Ok(())
 }

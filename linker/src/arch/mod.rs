@@ -6,4 +6,4 @@ pub mod reserved;
 mod sm;
 
 pub use file_flags::{Abi, FileFlags, OldFileFlags};
-pub use sm::{Family, ParseSmError, Sm, Suffix};
+pub use sm::{Family, ParseSmError, Sm, Suffix, UnknownSmError};

@@ -45,6 +45,22 @@ pub enum Family {
 #[error("'{0}' is not a processor name such as sm_90 or sm_100a")]
 pub struct ParseSmError(pub String);
 
+/// A text that names no processor that links can be for.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum UnknownSmError {
+    /// It names none at all.
+    #[error(transparent)]
+    Malformed(#[from] ParseSmError),
+    /// There is none of this name, or none any more.
+    #[error("there is no processor '{0}'; there are {known}", known = join(Sm::KNOWN))]
+    Unknown(Sm),
+}
+
+fn join(all: impl IntoIterator<Item = Sm>) -> String {
+    let names: Vec<String> = all.into_iter().map(|sm| sm.to_string()).collect();
+    names.join(", ")
+}
+
 const fn plain(number: u16) -> Sm {
     Sm {
         number,
@@ -86,6 +102,19 @@ impl Sm {
         with(121, Suffix::A),
         with(121, Suffix::F),
     ];
+
+    /// The processor of this name, if links can be for it.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is none.
+    pub fn known(name: &str) -> Result<Self, UnknownSmError> {
+        let sm: Self = name.parse()?;
+        match Self::KNOWN.contains(&sm) {
+            true => Ok(sm),
+            false => Err(UnknownSmError::Unknown(sm)),
+        }
+    }
 
     /// A processor without a letter.
     pub const fn new(number: u16) -> Self {
@@ -204,6 +233,18 @@ mod tests {
         ] {
             assert_eq!(bad.parse::<Sm>(), Err(ParseSmError(bad.to_owned())));
         }
+    }
+
+    #[test]
+    fn links_are_for_processors_that_there_are() {
+        assert_eq!(Sm::known("sm_90a"), Ok(with(90, Suffix::A)));
+        let error = |name| Sm::known(name).unwrap_err().to_string();
+        let text = error("sm_35");
+        assert!(
+            text.starts_with("there is no processor 'sm_35'; there are sm_75, sm_80,"),
+            "{text}"
+        );
+        assert!(error("90").contains("such as sm_90"));
     }
 
     /// What nvlink 13.0.88 accepted without a word for one kernel per

@@ -95,7 +95,11 @@ pub(super) fn version() -> String {
 }
 
 /// What a message code means, in lines.
-pub(super) fn explanation(code: &str) -> Result<String, Diagnostic> {
+///
+/// # Errors
+///
+/// Fails if there is no such code, and says which one is most alike.
+pub fn explanation(code: &str) -> Result<String, Diagnostic> {
     let code = code.trim_matches(['[', ']']);
     let Some(text) = explain(code) else {
         let alike = |known: &Explanation| strsim::jaro_winkler(known.code, code);
@@ -108,9 +112,14 @@ pub(super) fn explanation(code: &str) -> Result<String, Diagnostic> {
             None => problem,
         });
     };
+    Ok(described(code, text))
+}
+
+/// A code and what it means, in lines.
+pub fn described(code: &str, meaning: &str) -> String {
     let mut lines = format!("{code}\n\n");
-    wrap(text, 0, &mut lines);
-    Ok(lines + "\n")
+    wrap(meaning, 0, &mut lines);
+    lines + "\n"
 }
 
 #[cfg(test)]

@@ -26,6 +26,7 @@ use lower::Command;
 use messages::Messages;
 
 pub use flags::{FLAGS, Flag, Group, Spelling, Value};
+pub use help::{described, explanation};
 
 /// The exit codes of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
