@@ -288,16 +288,15 @@ fn device_code_is_linked_once_for_each_program() -> Result<()> {
         "{err}"
     );
     project.write("src/main.rs", &format!("// Changed.\n{LAUNCHING}"))?;
-    let (_, err) = project.succeed(&["build", "-v"], &[])?;
+    let (_, err) = project.succeed(&["build"], &[("CARGO_TERM_VERBOSE", "true")])?;
     ensure!(err.contains("Fresh app (sm_90) 1 kernel"), "{err}");
     ensure!(project.links()?.0 == 1);
 
     // Cargo calls a program and its tests by one name.
-    let (_, err) = project.succeed(&["test", "--no-run"], &[])?;
-    ensure!(
-        err.contains("DeviceLink app test (sm_90) 1 kernel"),
-        "{err}"
-    );
+    let coloured = [("CARGO_TERM_COLOR", "always")];
+    let (_, err) = project.succeed(&["test", "--no-run"], &coloured)?;
+    let line = "\x1b[1m\x1b[92m  DeviceLink\x1b[0m app test (sm_90) 1 kernel";
+    ensure!(err.contains(line), "{err:?}");
     project.links()?;
 
     // A choice changes, of which cargo knows nothing.

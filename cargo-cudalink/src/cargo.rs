@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result};
+use cargo_config2::Config;
 use cargo_options::CommonOptions;
 use clap::Args;
 use cudalink_toolkit::{Environment, Search, Tool, Toolkit};
@@ -23,6 +24,7 @@ use crate::platform;
 use crate::settings::{Settings, Word, version};
 use crate::stand_in::cache;
 use crate::toolkit::note_ignored_variables;
+use report::Reporter;
 use user_linker::UserLinkers;
 use workspace::Workspace;
 
@@ -84,29 +86,23 @@ cargo_commands! {
 pub(crate) fn run<C: CargoCommand + Args>(arguments: WithDevice<C>) -> Result<ExitCode> {
     let WithDevice { settings, cargo } = arguments;
     let mut cargo = cargo;
+    let config = Config::load().context("cargo's configuration cannot be read")?;
+    let reporter = Reporter::new(cargo.common(), &config.term);
     let current = std::env::current_dir().context("the current folder cannot be told")?;
     let settings = settings.in_folder(&current);
     let workspace = Workspace::load(cargo.manifest_path().map(Path::to_owned), cargo.common())?;
     let folder = Folder::of_target(&workspace.target);
     let (packages, others) = workspace.settings(&settings)?;
-    let linkers = UserLinkers::find(&mut cargo)?;
-    for (triple, linker) in &linkers.by_triple {
-        let name = linker.file_name().unwrap_or(linker.as_os_str());
-        let stand_in = folder.linkers().join(triple).join(name);
-        stand_in_at(&stand_in)?;
-        let path = stand_in
-            .to_str()
-            .with_context(|| format!("the path {} is no text", stand_in.display()))?;
-        let setting = format!("target.{triple}.linker={}", toml_string(path));
-        cargo.common().config.push(setting);
-    }
+    let linkers = UserLinkers::find(&config, &mut cargo)?;
+    let stand_ins = stand_in_linkers(&folder, &linkers)?;
+    cargo.common().config.extend(stand_ins);
     let toolkit = match find_toolkit(&others) {
         // Only whoever needs one has to be told that there is none, but a choice is meant to be followed.
         Err(error) if others.toolkit.is_some() => return Err(error),
         found => found,
     };
     if let Ok(toolkit) = &toolkit
-        && !cargo.common().quiet
+        && !reporter.is_quiet()
     {
         note_ignored_variables(toolkit.passed_over());
     }
@@ -132,22 +128,26 @@ pub(crate) fn run<C: CargoCommand + Args>(arguments: WithDevice<C>) -> Result<Ex
         .with_context(|| format!("cannot write {}", path.display()))?;
     let mut command = cargo.command();
     command.env(PLAN_VARIABLE, &path).env("NVCC", nvcc);
-    let processors = &plan.compiled_for.processors;
-    if !processors.is_empty() {
-        let names: Vec<String> = processors.iter().map(|w| w.0.to_string()).collect();
-        command.env("CUDALINK_ARCH", names.join(","));
-    }
     if let Ok(toolkit) = &toolkit {
         command.env("CUDALINK_TOOLKIT", toolkit.root());
     }
     if let Some(flags) = linkers.rustflags {
         command.env("CARGO_ENCODED_RUSTFLAGS", flags);
     }
+    hand_on_choices(&mut command, &plan);
+    run.follow(command, reporter)
+}
+
+/// Tells build scripts that use `cudalink-build` what was chosen.
+fn hand_on_choices(command: &mut Command, plan: &Plan) {
+    let processors = &plan.compiled_for.processors;
+    if !processors.is_empty() {
+        let names: Vec<String> = processors.iter().map(|w| w.0.to_string()).collect();
+        command.env("CUDALINK_ARCH", names.join(","));
+    }
     if let Some(dlto) = plan.others.dlto {
         command.env("CUDALINK_DLTO", dlto.to_string());
     }
-    let common = cargo.common();
-    run.follow(command, report::Reporter::new(common))
 }
 
 impl ToolkitPaths {
@@ -224,6 +224,21 @@ fn stand_in_toolkit(
     let nvcc = root.join("bin/nvcc");
     stand_in_at(&nvcc)?;
     Ok(nvcc)
+}
+
+/// Puts this program in the place of every linker, and returns the settings that make cargo use it.
+fn stand_in_linkers(folder: &Folder, linkers: &UserLinkers) -> Result<Vec<String>> {
+    let mut settings = Vec::new();
+    for (triple, linker) in &linkers.by_triple {
+        let name = linker.file_name().unwrap_or(linker.as_os_str());
+        let stand_in = folder.linkers().join(triple).join(name);
+        stand_in_at(&stand_in)?;
+        let path = stand_in
+            .to_str()
+            .with_context(|| format!("the path {} is no text", stand_in.display()))?;
+        settings.push(format!("target.{triple}.linker={}", toml_string(path)));
+    }
+    Ok(settings)
 }
 
 /// Makes a path start this program.

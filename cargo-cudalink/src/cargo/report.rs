@@ -6,6 +6,7 @@
 use std::io::{IsTerminal as _, Write as _};
 use std::time::Duration;
 
+use cargo_config2::{Color, TermConfig};
 use cargo_options::CommonOptions;
 use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
@@ -26,21 +27,28 @@ pub(super) struct Reporter {
 }
 
 impl Reporter {
-    /// Obeys cargo's own options.
-    pub(super) fn new(options: &CommonOptions) -> Self {
-        match options.color.as_deref() {
+    /// Obeys cargo's own options, and what its configuration says of terminals where these say nothing.
+    pub(super) fn new(options: &CommonOptions, config: &TermConfig) -> Self {
+        let configured = config.color.map(Color::as_str);
+        match options.color.as_deref().or(configured) {
             Some("always") => anstream::ColorChoice::Always.write_global(),
             Some("never") => anstream::ColorChoice::Never.write_global(),
             _ => {}
         }
+        let is_verbose = options.verbose > 0;
         Self {
             json: options.message_format.iter().any(|f| f.starts_with("json")),
-            quiet: options.quiet,
-            verbose: options.verbose > 0,
+            quiet: options.quiet || (config.quiet == Some(true) && !is_verbose),
+            verbose: is_verbose || (config.verbose == Some(true) && !options.quiet),
             terminal: std::io::stderr().is_terminal(),
             bar: None,
             errors: Vec::new(),
         }
+    }
+
+    /// Whether only errors are told.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.quiet
     }
 
     /// Whether the standard output is for programs.
@@ -200,6 +208,30 @@ mod tests {
     fn what_cargo_has_drawn_is_erased_on_terminals_alone() {
         assert_eq!(placed("line", true), "\x1b[Kline");
         assert_eq!(placed("line", false), "line");
+    }
+
+    #[test]
+    fn options_come_before_the_configuration() {
+        let config = |quiet, verbose| {
+            let mut config = TermConfig::default();
+            config.quiet = quiet;
+            config.verbose = verbose;
+            config
+        };
+        let check = |quiet, verbose, config: &TermConfig, expected: (bool, bool)| {
+            let options = CommonOptions {
+                quiet,
+                verbose,
+                ..CommonOptions::default()
+            };
+            let reporter = Reporter::new(&options, config);
+            assert_eq!((reporter.quiet, reporter.verbose), expected);
+        };
+        check(false, 0, &config(None, None), (false, false));
+        check(false, 0, &config(Some(true), None), (true, false));
+        check(false, 1, &config(Some(true), None), (false, true));
+        check(false, 0, &config(None, Some(true)), (false, true));
+        check(true, 0, &config(Some(false), Some(true)), (true, false));
     }
 
     #[test]

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use cargo_config2::{Config, Flags};
 
 use super::CargoCommand;
@@ -26,8 +26,7 @@ pub(super) struct UserLinkers {
 
 impl UserLinkers {
     /// Finds them, and takes those out of the command that would be used in place of ours.
-    pub(super) fn find(cargo: &mut impl CargoCommand) -> Result<Self> {
-        let config = Config::load().context("cargo's configuration cannot be read")?;
+    pub(super) fn find(config: &Config, cargo: &mut impl CargoCommand) -> Result<Self> {
         let targets = cargo.common().target.clone();
         let named: Vec<&str> = targets
             .iter()
