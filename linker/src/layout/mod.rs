@@ -59,7 +59,7 @@ pub(crate) fn layout<'d>(
     // The banks that the compiler's constants demand come between the sections
     // that every link makes (case `ocg_late`).
     let mut null_value = constants::layout(&mut pruned, arena);
-    let is_filtered = options.debug == DebugLevel::None && options.kernels != KernelFilter::All;
+    let is_filtered = options.debug != DebugLevel::Symbols && options.kernels != KernelFilter::All;
     if is_filtered
         && keeping == Keeping::AsNvlink
         && let Some(constants) = program_constants(&mut pruned.merged)

@@ -221,15 +221,19 @@ pub(super) fn layout<'d>(
     }
     if pruned.merged.listed_shared != ListedShared::Nothing {
         let users = dynamic.iter().filter_map(|s| uses.get(s)).flatten();
+        let sections = pruned.merged.sections.iter();
+        let mut debug = sections.filter(|section| section.kind == SectionKind::Debug);
         let is_lost = users
             .copied()
-            .any(|function| !layout.dynamic.contains_key(&function));
+            .any(|function| !layout.dynamic.contains_key(&function))
+            || debug.any(|s| s.relocations.iter().any(|r| dynamic.contains(&r.symbol)));
         let common: Vec<SymbolId> = common.iter().map(|&(symbol, _)| symbol).collect();
         let views = kernels.into_iter().zip(views).collect();
         listed::list(pruned, &mut layout, &common, views, &dynamic, module_align);
         let is_listed = dynamic.iter().all(|s| layout.listed.contains_key(s));
-        // nvlink records what functions use that no kernel reaches, and finds
-        // no symbol for it (case `preserve_unreached`).
+        // nvlink records what functions use that no kernel reaches, and where
+        // debug information says such memory is, and finds no symbol for it
+        // (case `preserve_unreached`).
         if keeping == Keeping::AsNvlink && is_lost && !is_listed && !common.is_empty() {
             diagnostics.push(Diagnostic::reference_to_deleted("symbol"));
         }

@@ -103,11 +103,14 @@ impl<'d> Merger<'d, '_> {
         record: &Record<'d>,
     ) -> Result<Option<InfoRecord<'d>>, ParseError> {
         let Record { record, symbol } = record;
-        let is_dropped = matches!(
-            record.code,
-            InfoCode::ERROR | InfoCode::MAX_STACK_SIZE | InfoCode::LOAD_CACHE_REQUEST
-        );
-        if is_dropped && self.merged.image.is_executable() {
+        let is_dropped = match record.code {
+            InfoCode::ERROR => true,
+            InfoCode::MAX_STACK_SIZE | InfoCode::LOAD_CACHE_REQUEST => {
+                self.merged.image.is_executable()
+            }
+            _ => false,
+        };
+        if is_dropped {
             return Ok(None);
         }
         let payload = if record.format != Format::Sized {

@@ -211,10 +211,11 @@ impl<'d, 'l> Merger<'d, 'l> {
         let target = options.target;
         let sections: usize = objects.iter().map(|object| object.sections.len()).sum();
         let symbols: usize = objects.iter().map(|object| object.symbols.len()).sum();
-        // A link for debuggers keeps all kernels (case `debug_dead_code`).
+        // A link that says something to debuggers keeps all kernels (case
+        // `debug_dead_code`).
         let filter = match options.debug {
-            DebugLevel::None => &options.kernels,
-            DebugLevel::Code | DebugLevel::Symbols => &KernelFilter::All,
+            DebugLevel::None | DebugLevel::Code => &options.kernels,
+            DebugLevel::Symbols => &KernelFilter::All,
         };
         let mut merger = Self {
             arena,

@@ -53,10 +53,12 @@ pub(crate) fn prune<'d>(mut merged: Merged<'d>, options: &Options) -> Pruned<'d>
         DebugLevel::Code | DebugLevel::Symbols => IdVec::filled(&merged.functions, true),
     };
     // Where all code stays, kernels that the host does not name are no kernels.
-    let stays = |id| {
-        options.debug != DebugLevel::None
-            || options.resolved_relocations == ResolvedRelocations::Dropped
-            || is_kept(id)
+    let stays = |id| match options.debug {
+        DebugLevel::None => {
+            options.resolved_relocations == ResolvedRelocations::Dropped || is_kept(id)
+        }
+        DebugLevel::Code => is_kept(id),
+        DebugLevel::Symbols => true,
     };
     let entries = is_entry(&merged, |id| functions[id] && stays(id));
     let mut symbols = IdVec::filled(&merged.symbols, true);
@@ -104,7 +106,7 @@ pub(crate) fn prune<'d>(mut merged: Merged<'d>, options: &Options) -> Pruned<'d>
     }
     let staying = entries.enumerate().filter(|&(_, &stays)| stays);
     let staying: Vec<FunctionId> = staying.map(|(id, _)| id).take(2).collect();
-    let is_debugged = options.debug != DebugLevel::None;
+    let is_debugged = options.debug == DebugLevel::Symbols;
     let has_lone_kernel = staying.len() == 1 && (is_debugged || is_named(staying[0]));
     let live = Liveness {
         functions,

@@ -319,6 +319,9 @@ fn apply(
         return Ok(());
     }
     let kept_as = match (row.class, value) {
+        // The last link knows which addresses are unified (case
+        // `every_relocation`).
+        (Class::Unified { .. }, Some(_)) if !resolver.is_executable() => kind,
         (Class::Patch | Class::Slot | Class::Unified { .. }, Some(target)) => {
             if resolver.is_recorded(relocation) {
                 patched.resolved.push(*relocation);
@@ -347,9 +350,8 @@ fn apply(
             return Err(problem.as_nvlink(words));
         }
         (Class::KeptForDriver, Some(_)) if resolver.is_shared(relocation) => {
-            return Err(fail(
-                "the driver knows no address of shared memory".to_owned(),
-            ));
+            let problem = fail("the driver knows no address of shared memory".to_owned());
+            return Err(problem.as_nvlink("reference to deleted symbol"));
         }
         (Class::Refused, _) => {
             let problem = fail("the type is not for relocatable objects".to_owned());
