@@ -123,12 +123,29 @@ fn numbered(
     let schedule = Schedule::new(code, &events, &flow, doubles);
     let numbering = Numbering::new(code, &events, first);
     let rules = Rules::new(code, &events, &flow, &schedule);
-    if trust == Trust::Always || rules.are_followed() {
-        return Some(rules.choose(first).apply(code, &flow, &events));
+    let chosen = if trust == Trust::Always || rules.are_followed() {
+        rules.choose(first).apply(code, &flow, &events)
+    } else {
+        let boards = numbering.number(&flow, &schedule)?;
+        operands_hold(code, &events, &flow, &boards)?;
+        renumbered(code, tables, &events, &flow, &boards)?
+    };
+    Some(spaced(chosen))
+}
+
+/// Code in which nothing comes too early to wait for the instruction before it.
+fn spaced(mut code: Vec<u8>) -> Vec<u8> {
+    /// Cycles until others find a scoreboard taken.
+    const TAKING: u8 = 2;
+    let (instructions, _) = code.as_chunks_mut::<INSTRUCTION>();
+    for at in 1..instructions.len() {
+        let waits = Control::of(&instructions[at]).waits();
+        let before = &mut instructions[at - 1];
+        if Control::of(before).takes() & waits != 0 {
+            Control::lengthen_stall(before, TAKING);
+        }
     }
-    let boards = numbering.number(&flow, &schedule)?;
-    operands_hold(code, &events, &flow, &boards)?;
-    renumbered(code, tables, &events, &flow, &boards)
+    code
 }
 
 fn events(code: &[u8]) -> Vec<Event> {
@@ -337,11 +354,13 @@ mod tests {
         let code = |board: u8, waits: u8| {
             let mut both = sum(41, 13, waits);
             both[4] = 15;
+            let mut load = instruction(LDC, 15, board, 0);
+            Control::lengthen_stall(&mut load, 2);
             [
                 instruction(LDC, 1, 0, 0),
                 instruction(LDC, 13, 1, 0),
                 instruction(MAYBE_EXIT, 0, NO_BOARD, 0),
-                instruction(LDC, 15, board, 0),
+                load,
                 both,
                 sum(41, 1, 1),
                 instruction(EXIT, 0, NO_BOARD, 0),
@@ -351,6 +370,15 @@ mod tests {
         let anew = of_today(&code(2, 0b110), &[], Doubles::Fast, false);
         assert_eq!(anew, Some(code(1, 0b010)));
         assert_eq!(of_today(&code(1, 0b010), &[], Doubles::Fast, false), anew);
+    }
+
+    #[test]
+    fn what_is_waited_for_takes_two_cycles() {
+        let load = |board| instruction(LDC, 12, board, 0);
+        let code = [load(0), sum(41, 14, 0b10), load(1), sum(41, 12, 0b10)].concat();
+        let spaced = spaced(code);
+        let stalls = spaced.chunks_exact(INSTRUCTION).map(Control::of);
+        assert_eq!(stalls.map(Control::stall).collect::<Vec<_>>(), [0, 0, 2, 0]);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::arch::Sm;
 
+use super::bit;
 use super::registers::Accesses;
 
 /// Bytes of one instruction.
@@ -24,6 +25,9 @@ pub(in crate::relocate) const RETURN: u16 = 0x150;
 /// BRX and BRXU, which lead where a table says.
 pub(in crate::relocate) const TABLE_BRANCHES: [u16; 2] = [0x149, 0x158];
 const DEPBAR: u16 = 0x11a;
+const LDSM: u16 = 0x03b;
+/// It counts copies to shared memory for DEPBAR.
+pub(super) const LDGDEPBAR: u16 = 0x1af;
 const LDC: u16 = 0x182;
 pub(in crate::relocate) const END_COLLECTIVE: u16 = 0x11b;
 /// Branches, barriers of threads that diverge, and what ends threads.
@@ -49,7 +53,8 @@ impl Control {
     const SHIFT: u32 = 9;
     const BOARDS_AND_WAITS: u32 = 0x1_ffe0;
     /// The cycles, and the mark that another warp had better not be next.
-    const STALL: u32 = 0x1f;
+    const STALL: u32 = Self::LENGTH | Self::STAYS;
+    const LENGTH: u32 = 0xf;
     const STAYS: u32 = 0x10;
     pub(in crate::relocate) const LONGEST_STALL: u8 = 15;
 
@@ -74,12 +79,24 @@ impl Control {
 
     /// Cycles until the next instruction can start.
     pub(in crate::relocate) fn stall(self) -> u8 {
-        (self.0 & 15) as u8
+        (self.0 & Self::LENGTH) as u8
     }
 
     /// Takes away the mark that another warp had better not be next.
     pub(in crate::relocate) fn keep_ready(instruction: &mut [u8; INSTRUCTION]) {
         Self::replace(instruction, Self::STAYS, 0);
+    }
+
+    /// One bit for each scoreboard that an instruction takes.
+    pub(super) fn takes(self) -> u8 {
+        bit(self.write()) | bit(self.read())
+    }
+
+    /// Gives an instruction more cycles until the next one, if it had fewer.
+    pub(super) fn lengthen_stall(instruction: &mut [u8], least: u8) {
+        if Self::of(instruction).stall() < least {
+            Self::replace(instruction, Self::LENGTH, u32::from(least));
+        }
     }
 
     /// Gives an instruction the cycles that those like it take at least.
@@ -139,7 +156,7 @@ pub(super) fn loads_unused_stack_pointer(code: &[u8]) -> bool {
 pub(super) fn is_arithmetic(instruction: &[u8]) -> bool {
     /// What comes before it is arithmetic.
     const TENSOR: u16 = 0xc0;
-    operation(instruction) < TENSOR
+    operation(instruction) < TENSOR && operation(instruction) != LDSM
 }
 
 /// Whether the instruction names barriers and predicates only.
@@ -175,9 +192,16 @@ pub(super) fn is_branch(instruction: &[u8]) -> bool {
 
 /// Whether the instruction loads from memory other than shared memory.
 pub(super) fn loads_memory(instruction: &[u8]) -> bool {
-    /// LD, LDG, LDL, ATOM, ATOM.CAS, ATOMG, ATOMG.CAS.
-    const LOADS: [u16; 7] = [0x180, 0x181, 0x183, 0x18a, 0x18b, 0x1a8, 0x1a9];
+    /// LD, LDG, LDL, ATOM, ATOM.CAS, those on floats, ATOMG, ATOMG.CAS.
+    const LOADS: [u16; 9] = [
+        0x180, 0x181, 0x183, 0x18a, 0x18b, 0x1a2, 0x1a3, 0x1a8, 0x1a9,
+    ];
     LOADS.contains(&operation(instruction)) || is_texture(instruction)
+}
+
+/// Whether the instruction multiplies matrices: IMMA, HMMA, DMMA or QMMA.
+pub(super) fn multiplies_matrices(instruction: &[u8]) -> bool {
+    matches!(operation(instruction), 0x037 | 0x03c | 0x03f | 0x07a)
 }
 
 /// Whether the instruction loads from a texture.
@@ -251,9 +275,10 @@ pub(super) fn certain_latency(instruction: &[u8], is_write: bool, doubles: Doubl
     const STS: u16 = 0x188;
     const MEMBAR: u16 = 0x192;
     const BMOV: u16 = 0x155;
+    const SHFL: u16 = 0x189;
     const NO_REGISTER: u8 = 255;
-    // It is of two registers, or of four.
-    let (is_wide, is_widest) = (instruction[9] >> 1 & 7 == 5, instruction[9] >> 1 & 7 > 5);
+    // It is of four registers.
+    let is_widest = instruction[9] >> 1 & 7 > 5;
     match (operation(instruction), is_write) {
         (MEMBAR, false) => 6,
         (0x110..=0x113, _) if doubles == Doubles::Slow => 2,
@@ -265,8 +290,11 @@ pub(super) fn certain_latency(instruction: &[u8], is_write: bool, doubles: Doubl
         (0x18a | 0x1a8 | 0x1a3, false) => 13,
         (LDS, false) => 8,
         (LDG, false) => 10,
-        (LDS, true) if is_widest => 46,
-        (LDS, true) if is_wide => 45,
+        (SHFL, false) => 12,
+        (LDSM, false) => 16,
+        (LDSM, true) => 37,
+        (LDS, true) if is_widest => 40,
+        (LDS, true) => 37,
         _ => latency(instruction, is_write),
     }
 }

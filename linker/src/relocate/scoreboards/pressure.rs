@@ -15,8 +15,9 @@ use crate::bits::Bits;
 
 use super::flow::{Flow, Held};
 use super::instruction::{
-    BOARDS, Doubles, INSTRUCTION, NO_BOARD, certain_latency, cycles, is_arithmetic, latency,
-    leads_on, loads_memory, releases, shared_latency, waits_for_all,
+    BOARDS, Doubles, INSTRUCTION, LDGDEPBAR, NO_BOARD, certain_latency, cycles, is_arithmetic,
+    latency, leads_on, loads_memory, multiplies_matrices, operation, releases, shared_latency,
+    waits_for_all,
 };
 use super::registers::Accesses;
 use super::{Event, FIRST_FOR_MEMORY, LAST};
@@ -24,9 +25,6 @@ use super::{Event, FIRST_FOR_MEMORY, LAST};
 /// Cycles that arithmetic takes from the next instruction, at most, if that has no
 /// need of its result.
 const LEAST_CYCLES: u32 = 2;
-/// Cycles until a result of arithmetic can be used, and a predicate.
-const RESULT_CYCLES: u32 = 4;
-const PREDICATE_CYCLES: u32 = 13;
 /// After so many an instruction keeps no other one waiting.
 const MOST_CYCLES: u32 = 30;
 
@@ -59,6 +57,10 @@ pub(super) struct Schedule<'e> {
     carried: RefCell<FxHashMap<(usize, usize), Option<usize>>>,
     /// Whether each event is a load from memory.
     is_load: Vec<bool>,
+    /// Whether nobody knows when each event is over.
+    is_open: Vec<bool>,
+    /// Whether blocks multiply matrices, by their first instruction.
+    multiplies_matrices: Vec<bool>,
     /// Whether a load that another block needs is under way in the block.
     keeps_last: Vec<bool>,
     /// By block, who is held where the next ones start.
@@ -75,6 +77,8 @@ impl<'e> Schedule<'e> {
             block.push(if is_start { at } else { block[at - 1] });
         }
         let loads = |event: &Event| event.is_write && loads_memory(instructions[event.instruction]);
+        let is_open =
+            |event: &Event| loads(event) || operation(instructions[event.instruction]) == LDGDEPBAR;
         let mut schedule = Self {
             events,
             accesses: instructions.iter().map(|i| Accesses::of(i)).collect(),
@@ -89,9 +93,14 @@ impl<'e> Schedule<'e> {
             needs: vec![None; events.len()],
             carried: RefCell::default(),
             is_load: events.iter().map(loads).collect(),
+            is_open: events.iter().map(is_open).collect(),
+            multiplies_matrices: vec![false; count],
             keeps_last: vec![false; count],
             ahead: FxHashMap::default(),
         };
+        for (instruction, &block) in instructions.iter().zip(&schedule.block) {
+            schedule.multiplies_matrices[block] |= multiplies_matrices(instruction);
+        }
         schedule.find_needs();
         schedule.find_what_crosses_blocks(flow);
         schedule.count_cycles(&instructions, doubles);
@@ -202,11 +211,7 @@ impl<'e> Schedule<'e> {
         let recent = earlier.take_while(|&from| plain[at] - plain[from] <= MOST_CYCLES);
         let inherited = recent.filter_map(|from| {
             let (first, second) = (self.accesses[from].as_ref()?, self.accesses[at].as_ref()?);
-            let latency = match (first.decides(second), first.is_used_by(second)) {
-                (true, _) => PREDICATE_CYCLES,
-                (_, true) => RESULT_CYCLES,
-                _ => return None,
-            };
+            let latency = first.latency_for(second)?;
             let spare = (plain[at] - plain[from]).saturating_sub(latency);
             Some(delays[from].saturating_sub(spare))
         });
@@ -282,8 +287,11 @@ impl<'e> Schedule<'e> {
     pub(super) fn are_over(&self, held: &Held, board: u8, at: usize) -> bool {
         let is_over = |event: usize| {
             let is_early = !self.is_here(event, at) || self.certain_end[event] <= self.start[at];
-            !self.is_load[event] && is_early
+            !self.is_open[event] && is_early
         };
+        if self.multiplies_matrices[self.block[at]] {
+            return false;
+        }
         held.events(board).any(|event| self.is_here(event, at)) && held.events(board).all(is_over)
     }
 

@@ -282,7 +282,8 @@ pub(super) struct Accesses {
     read_predicates: u16,
     writes: Registers,
     /// The predicate of an ATOM.CAS, which says whether the address was one of shared
-    /// memory. It is there when the operands are read.
+    /// memory, and those of what takes no scoreboard for its result. They are there when
+    /// the operands are read.
     early_predicates: u16,
     /// What must not be overwritten before it is read. What the instruction
     /// writes itself is no concern of others, who wait for its result.
@@ -322,7 +323,7 @@ impl Accesses {
         if plain == READS_PREDICATE_OF_LOWER_HALF {
             read_predicates |= named(68);
         }
-        let early_predicates = match operation {
+        let mut early_predicates = match operation {
             ATOM_CAS => named(81),
             _ => 0,
         };
@@ -336,8 +337,9 @@ impl Accesses {
             writes.predicates |= named(84);
         }
         let mut operands = reads;
-        if Control::of(instruction).write() < BOARDS {
-            operands.remove(&writes);
+        match Control::of(instruction).write() < BOARDS {
+            true => operands.remove(&writes),
+            false => early_predicates |= writes.predicates,
         }
         Some(Self {
             operation,
@@ -382,6 +384,24 @@ impl Accesses {
         self.writes.meet(&other.reads)
             || self.writes.meet(&other.writes)
             || self.writes.predicates & other.read_predicates != 0
+    }
+
+    /// Cycles from this instruction of arithmetic to another one that uses its results.
+    pub(super) fn latency_for(&self, other: &Self) -> Option<u32> {
+        /// Of a predicate, of what a warp has computed for its threads, and of others.
+        const PREDICATE: u32 = 13;
+        const FROM_WARP: u32 = 6;
+        const PLAIN: u32 = 4;
+        let crosses = || {
+            any_common(&self.writes.uniform, &other.reads.uniform)
+                && file(other.operation) == File::Thread
+        };
+        match (self.decides(other), self.is_used_by(other)) {
+            (true, _) => Some(PREDICATE),
+            (false, true) if crosses() => Some(FROM_WARP),
+            (false, true) => Some(PLAIN),
+            (false, false) => None,
+        }
     }
 
     /// Whether an instruction uses a predicate that this one writes.
