@@ -172,6 +172,23 @@ fn device_code_of_packages_is_linked_by_the_last_one() -> Result<()> {
         ran.err
     );
 
+    // What has not changed is not built again: neither objects nor the toolkit are sources.
+    for package in ["by-cmake", "app"] {
+        cargo(workspace.path(), package, &toolkit)?;
+        let ran = cargo(workspace.path(), package, &toolkit)?;
+        ensure!(ran.success && !ran.err.contains("Compiling"), "{}", ran.err);
+    }
+    fs::write(
+        workspace.path().join("by-cmake/device/quiet.cu"),
+        "__device__ int noise(int x) { return x + 1; }",
+    )?;
+    let ran = cargo(workspace.path(), "by-cmake", &toolkit)?;
+    ensure!(
+        ran.success && ran.err.contains("Compiling by-cmake"),
+        "{}",
+        ran.err
+    );
+
     // A header counts among the sources, and what is missing is named.
     fs::write(
         workspace.path().join("app/headers/noise.h"),

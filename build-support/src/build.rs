@@ -187,14 +187,21 @@ impl Build {
             .build()
             .join("build");
         let file = format!("lib{name}.a");
-        ["", "lib"]
+        let library = ["", "lib"]
             .map(|place| folder.join(place).join(&file))
             .into_iter()
             .find(|path| path.is_file())
             .ok_or(Error::NoLibrary {
                 name: name.to_owned(),
-                folder,
-            })
+                folder: folder.clone(),
+            })?;
+        let own = environment::out_dir()?;
+        match cmake_sources(&folder) {
+            Some(sources) if !own.starts_with(&sources) => output::depends_on(&sources),
+            // What is made lies among the sources, and is always newer: CMake has to find out what has changed.
+            _ => output::depends_on(&library),
+        }
+        Ok(library)
     }
 
     /// See [`Build::compile`].
@@ -384,6 +391,7 @@ impl Build {
         arguments.extend(self.arguments.iter().cloned());
         Ok(Compiler {
             nvcc: nvcc(toolkit)?,
+            toolkit: toolkit.root().to_owned(),
             host: host.path().to_owned(),
             arguments,
             targets,
@@ -509,6 +517,15 @@ impl Build {
         }
         Ok(())
     }
+}
+
+/// The folder of the sources that CMake has built in a folder.
+fn cmake_sources(build: &Path) -> Option<PathBuf> {
+    let cache = fs::read_to_string(build.join("CMakeCache.txt")).ok()?;
+    cache
+        .lines()
+        .find_map(|line| line.strip_prefix("CMAKE_HOME_DIRECTORY:INTERNAL="))
+        .map(PathBuf::from)
 }
 
 /// The compiler that the user has chosen, else that of the toolkit.

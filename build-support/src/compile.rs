@@ -1,5 +1,6 @@
 //! Runs nvcc.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -52,6 +53,8 @@ impl Product {
 pub(crate) struct Compiler {
     /// The program.
     pub(crate) nvcc: PathBuf,
+    /// The root of the toolkit.
+    pub(crate) toolkit: PathBuf,
     /// The host compiler behind it.
     pub(crate) host: PathBuf,
     /// Arguments for every source.
@@ -105,13 +108,12 @@ impl Compiler {
                 .map(|worker| worker.join().expect("workers do not panic"));
             others.fold(own, Result::and)
         })?;
-        for source in sources {
-            output::depends_on(source);
-        }
+        let mut read: BTreeSet<PathBuf> = sources.iter().cloned().collect();
         for path in &made {
-            for header in headers(path)? {
-                output::depends_on(&header);
-            }
+            read.extend(self.read_for(path)?);
+        }
+        for path in &read {
+            output::depends_on(path);
         }
         Ok(made)
     }
@@ -165,6 +167,17 @@ impl Compiler {
         output::message("warning", &text);
         Ok(())
     }
+
+    /// What the compiler has read, but for headers of the system and the toolkit.
+    fn read_for(&self, made: &Path) -> Result<Vec<PathBuf>, Error> {
+        let path = dependencies(made);
+        let text = fs::read_to_string(&path).map_err(Error::io(&path))?;
+        Ok(prerequisites(&text)
+            .into_iter()
+            .map(PathBuf::from)
+            .filter(|path| !path.starts_with("/usr") && !path.starts_with(&self.toolkit))
+            .collect())
+    }
 }
 
 /// `90` of `sm_90`.
@@ -192,18 +205,8 @@ fn dependencies(made: &Path) -> PathBuf {
     path.into()
 }
 
-/// The headers that the compiler has read, but for those of the system and the toolkit.
-fn headers(made: &Path) -> Result<Vec<PathBuf>, Error> {
-    let path = dependencies(made);
-    let text = fs::read_to_string(&path).map_err(Error::io(&path))?;
-    Ok(prerequisites(&text)
-        .into_iter()
-        .map(PathBuf::from)
-        .filter(|path| !path.starts_with("/usr"))
-        .collect())
-}
-
-/// The files behind the colon of a rule for make, in which a backslash takes the meaning of a blank or line end.
+/// The files behind the colon of a rule for make, in which a backslash takes the meaning of a blank, a number sign or a
+/// line end, and a dollar sign that of another one.
 fn prerequisites(rule: &str) -> Vec<String> {
     let rule = rule.replace("\\\n", " ");
     let Some((_, files)) = rule.split_once(": ").or_else(|| rule.split_once(" :")) else {
@@ -213,9 +216,9 @@ fn prerequisites(rule: &str) -> Vec<String> {
     let mut characters = files.chars().peekable();
     while let Some(character) = characters.next() {
         match character {
-            '\\' if characters.peek() == Some(&' ') => {
-                words.last_mut().expect("never empty").push(' ');
-                characters.next();
+            '\\' | '$' if is_escape(character, characters.peek()) => {
+                let escaped = characters.next();
+                words.last_mut().expect("never empty").extend(escaped);
             }
             character if character.is_whitespace() => words.push(String::new()),
             character => words.last_mut().expect("never empty").push(character),
@@ -223,6 +226,13 @@ fn prerequisites(rule: &str) -> Vec<String> {
     }
     words.retain(|word| !word.is_empty());
     words
+}
+
+fn is_escape(character: char, next: Option<&char>) -> bool {
+    matches!(
+        (character, next),
+        ('\\', Some(' ' | '#')) | ('$', Some('$'))
+    )
 }
 
 #[cfg(test)]
@@ -237,6 +247,7 @@ mod tests {
             &["a.cu", "/usr/x.h", "b.h"],
         );
         check("a.o: my\\ file.cu\n", &["my file.cu"]);
+        check("a.o: h\\#1\\ $$x.h a\\b $y\n", &["h#1 $x.h", "a\\b", "$y"]);
         check("", &[]);
     }
 

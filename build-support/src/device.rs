@@ -11,7 +11,7 @@ use rustnvlink::inputs::{Assembler, Files, Kernels, LinkTime, Wanted};
 
 use crate::compile::Code;
 use crate::error::Error;
-use crate::output;
+use crate::{environment, output};
 
 /// Links all kernels of these files for these processors. Host code in Rust may launch any of them.
 pub(crate) fn link(
@@ -20,7 +20,9 @@ pub(crate) fn link(
     toolkit: Option<&Toolkit>,
     code: Code,
 ) -> Result<Linked, Error> {
-    for file in &files {
+    // What this build script makes is newer than cargo's mark of its last run.
+    let own = environment::out_dir()?;
+    for file in files.iter().filter(|file| !file.starts_with(&own)) {
         output::depends_on(file);
     }
     let environment = rustnvlink::cli::environment();
