@@ -83,9 +83,10 @@ const WAIT_FOR_ALL: [u8; INSTRUCTION] = [
     0x18, 0x79, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xe2, 0xff, 0x03,
 ];
 
-/// An `EXIT` in Mercury code, and which byte is the predicate.
-const STORED_EXIT: [u8; INSTRUCTION] = [1, 0x11, 0, 0x0a, 0, 0, 0, 0, 0, 0, 0, 0xf8, 0, 0, 0, 0];
+/// An `EXIT` in Mercury code, and which bytes are the predicate and what it asks besides.
+const STORED_EXIT: [u8; INSTRUCTION] = [1, 0x11, 0, 0x0a, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 const STORED_GUARD: usize = 4;
+const STORED_BESIDES: usize = 11;
 
 /// Makes the native code of all kernels anew.
 pub(crate) fn recode(relocated: &mut Relocated<'_>, keeping: Keeping, debug: DebugLevel) {
@@ -479,6 +480,7 @@ fn write_capsule(
                 stored.extend(marked(0x51, count)?);
                 let mut exit = STORED_EXIT;
                 exit[STORED_GUARD] = Guard::of_exit(old.first()?)?.stored();
+                exit[STORED_BESIDES] = Guard::besides(old.first()?).stored();
                 stored.extend_from_slice(&exit);
             }
         }

@@ -25,16 +25,24 @@ pub(super) struct Guard {
 }
 
 impl Guard {
-    /// That of an `EXIT` that asks nothing else.
+    /// That of an `EXIT`.
     pub(super) fn of_exit(instruction: &[u8; INSTRUCTION]) -> Option<Self> {
-        let [0x4d, guard, rest @ ..] = instruction else {
+        let [0x4d, guard, 0, 0, 0, 0, 0, 0, 0, 0, low, high, ..] = *instruction else {
             return None;
         };
-        let is_plain = guard & 0xf == 9 && rest.starts_with(&[0, 0, 0, 0, 0, 0, 0, 0, 0x80, 0x03]);
-        is_plain.then_some(Self {
+        let is_known = guard & 0xf == 9 && low & 0x7f == 0 && high <= 3;
+        is_known.then_some(Self {
             predicate: guard >> 4 & 7,
             is_negated: guard >> 7 == 1,
         })
+    }
+
+    /// What an `EXIT` asks besides its predicate.
+    pub(super) fn besides(exit: &[u8; INSTRUCTION]) -> Self {
+        Self {
+            predicate: exit[10] >> 7 | (exit[11] & 3) << 1,
+            is_negated: false,
+        }
     }
 
     /// An instruction for all threads, made for these.

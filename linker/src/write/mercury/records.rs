@@ -172,6 +172,8 @@ fn encode_moved(record: &FileRecord<'_>, moves: &Moves, bytes: &mut Vec<u8>) {
         (_, InfoCode::MBARRIER_INSTR_OFFSETS) => groups(4, 0),
         // An offset and which bytes of the load there nobody uses.
         (_, InfoCode::UNUSED_LOAD_BYTE_OFFSET) => groups(2, 0),
+        // An offset and the registers of the atomic operation that begins or ends there.
+        (_, InfoCode::ATOM16_EMUL_INSTR_REG_MAP) => groups(2, 0),
         // What is noted, and an offset.
         (_, InfoCode::ANNOTATIONS) => groups(2, 1),
         _ => return record.encode(bytes),
