@@ -338,6 +338,34 @@ fn a_build_folder_apart_from_the_target_folder_is_known() -> Result<()> {
 }
 
 #[test]
+fn programs_are_installed_and_documented() -> Result<()> {
+    if is_skipped()? {
+        return Ok(());
+    }
+    let project = Project::new(LAUNCHING, &["static=kernel", "static=twice"])?;
+    // Cargo looks for the configuration where the package lies.
+    project.write(".cargo/config.toml", &linker_setting(&project))?;
+    let root = project.path("root");
+    let mut command = project.command(&["install", "--path"], &[])?;
+    command
+        .arg(project.folder.path())
+        .arg("--root")
+        .arg(&root)
+        .current_dir(env::temp_dir());
+    let output = command.output()?;
+    let (out, err) = texts(&output);
+    ensure!(output.status.success(), "{out}{err}");
+    ensure!(err.contains("DeviceLink app (sm_90) 1 kernel"), "{err}");
+    ensure!(project.links()?.1.contains("cudalink"));
+    run(&mut Command::new(root.join("bin/app")))?;
+    project.fail(&["install", "app"], &["with --path"])?;
+
+    project.succeed(&["doc", "--no-deps"], &[])?;
+    ensure!(project.path("target/doc/app/index.html").is_file());
+    Ok(())
+}
+
+#[test]
 fn every_way_of_naming_a_linker_and_a_library_works() -> Result<()> {
     if is_skipped()? {
         return Ok(());

@@ -11,7 +11,7 @@ pub(crate) mod workspace;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use cargo_config2::Config;
 use cargo_options::CommonOptions;
 use clap::Args;
@@ -41,8 +41,12 @@ pub(crate) struct WithDevice<C: Args> {
 pub(crate) trait CargoCommand {
     /// The options that every command has.
     fn common(&mut self) -> &mut CommonOptions;
-    /// `--manifest-path`.
-    fn manifest_path(&self) -> Option<&Path>;
+    /// The manifest, where the command line names one.
+    fn manifest_path(&self) -> Option<PathBuf>;
+    /// The folder from which cargo looks for its configuration, where that is not the current one.
+    fn configured_from(&self) -> Option<&Path> {
+        None
+    }
     /// Arguments that go to rustc itself.
     fn rustc_arguments(&mut self) -> Option<&mut Vec<String>>;
     /// The command line.
@@ -56,8 +60,8 @@ macro_rules! cargo_commands {
                 &mut self.common
             }
 
-            fn manifest_path(&self) -> Option<&Path> {
-                self.manifest_path.as_deref()
+            fn manifest_path(&self) -> Option<PathBuf> {
+                self.manifest_path.clone()
             }
 
             fn rustc_arguments(&mut self) -> Option<&mut Vec<String>> {
@@ -79,18 +83,56 @@ cargo_commands! {
     Bench: |_command| None;
     Check: |_command| None;
     Clippy: |_command| None;
+    Doc: |_command| None;
     Rustc: |command| Some(&mut command.args);
+}
+
+impl CargoCommand for cargo_options::Install {
+    fn common(&mut self) -> &mut CommonOptions {
+        &mut self.common
+    }
+
+    fn manifest_path(&self) -> Option<PathBuf> {
+        self.path.as_ref().map(|folder| folder.join("Cargo.toml"))
+    }
+
+    fn configured_from(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    fn rustc_arguments(&mut self) -> Option<&mut Vec<String>> {
+        None
+    }
+
+    fn command(&self) -> Command {
+        cargo_options::Install::command(self)
+    }
+}
+
+/// Runs `cargo install`. Only what lies on this machine has choices to read.
+pub(crate) fn install(arguments: WithDevice<cargo_options::Install>) -> Result<ExitCode> {
+    if arguments.cargo.path.is_none() {
+        bail!(
+            "name the folder of the package with --path; what lies elsewhere has to be fetched first"
+        );
+    }
+    run(arguments)
 }
 
 /// Runs cargo.
 pub(crate) fn run<C: CargoCommand + Args>(arguments: WithDevice<C>) -> Result<ExitCode> {
     let WithDevice { settings, cargo } = arguments;
     let mut cargo = cargo;
-    let config = Config::load().context("cargo's configuration cannot be read")?;
+    let config = match cargo.configured_from() {
+        // The folders above it count, too.
+        Some(folder) => Config::load_with_cwd(std::path::absolute(folder)?),
+        None => Config::load(),
+    };
+    let config = config.context("cargo's configuration cannot be read")?;
     let reporter = Reporter::new(cargo.common(), &config.term);
     let current = std::env::current_dir().context("the current folder cannot be told")?;
     let settings = settings.in_folder(&current);
-    let workspace = Workspace::load(cargo.manifest_path().map(Path::to_owned), cargo.common())?;
+    let workspace = Workspace::load(cargo.manifest_path(), cargo.common())?;
     let folder = Folder::of_target(&workspace.target);
     let (packages, others) = workspace.settings(&settings)?;
     let linkers = UserLinkers::find(&config, &mut cargo)?;

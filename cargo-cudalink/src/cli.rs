@@ -74,6 +74,11 @@ pub(crate) enum Command {
     Check(Box<WithDevice<cargo_options::Check>>),
     /// Run clippy on the current package
     Clippy(Box<WithDevice<cargo_options::Clippy>>),
+    /// Build the documentation of the current package
+    #[command(visible_alias = "d")]
+    Doc(Box<WithDevice<cargo_options::Doc>>),
+    /// Build the programs of a package (--path) and install them
+    Install(Box<WithDevice<cargo_options::Install>>),
     /// Compile the current package with extra options for rustc
     Rustc(Box<WithDevice<cargo_options::Rustc>>),
     Clean(clean::Arguments),

@@ -41,6 +41,8 @@ fn main() -> ExitCode {
         Command::Bench(arguments) => cargo::run(*arguments),
         Command::Check(arguments) => cargo::run(*arguments),
         Command::Clippy(arguments) => cargo::run(*arguments),
+        Command::Doc(arguments) => cargo::run(*arguments),
+        Command::Install(arguments) => cargo::install(*arguments),
         Command::Rustc(arguments) => cargo::run(*arguments),
         Command::Clean(arguments) => done(clean::run(arguments)),
         Command::Doctor(arguments) => done(doctor::run(arguments)),

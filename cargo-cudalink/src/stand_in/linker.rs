@@ -80,6 +80,9 @@ pub(crate) fn run(plan: &Plan, triple: &str, arguments: Vec<OsString>) -> Result
     })
 }
 
+/// What rustdoc calls the program that a documentation test becomes.
+const DOCUMENTATION_TEST: &str = "rust_out";
+
 /// The name that users know. Cargo puts a hash behind that of the file, in which a program's dashes are underscores.
 fn image_name(output: &Path, program: Option<String>, is_test_harness: bool) -> String {
     let file = output.file_stem().unwrap_or_default().to_string_lossy();
@@ -95,6 +98,7 @@ fn image_name(output: &Path, program: Option<String>, is_test_harness: bool) -> 
         .filter(|program| program.replace('-', "_") == name)
         .unwrap_or_else(|| name.to_owned());
     match is_test_harness {
+        _ if name == DOCUMENTATION_TEST => "documentation test".to_owned(),
         true => format!("{name} test"),
         false => name,
     }
@@ -450,6 +454,12 @@ mod tests {
         check(hashed, Some("my-app"), true, "my-app test");
         check(hashed, Some("other"), true, "my_app test");
         check("target/debug/deps/libplugin.so", None, false, "libplugin");
+        check(
+            "/tmp/rustdoctest1/rust_out",
+            None,
+            false,
+            "documentation test",
+        );
         check("a/two-words", None, false, "two-words");
     }
 
