@@ -444,6 +444,11 @@ fn what_is_missing_is_named_with_what_to_do() -> Result<()> {
         &["build"],
         &["_Z5twicei", "kernel.o", "'app' cannot be linked"],
     )?;
+    // Who has the device runtime linked gets to know the same.
+    let script = fs::read_to_string(project.path("build.rs"))?;
+    let with_runtime = script.replace("\"cudart_static\"", "\"cudadevrt\", \"cudart_static\"");
+    project.write("build.rs", &with_runtime)?;
+    project.fail(&["build"], &["Undefined reference to '_Z5twicei'"])?;
     let whole = Project::new(LAUNCHING, &["static=kernel", "static=twice"])?;
     whole.fail(
         &["build", "--arch=sm_90,sm_80"],

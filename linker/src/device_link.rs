@@ -206,11 +206,14 @@ pub fn device_link(
 ) -> Linked {
     if request.inputs.link_time.is_none() {
         let linked = link_files(request, targets, &files, environment, messages);
-        if linked.is_complete() || !linked.has("undefined-reference") {
+        let misses_something = !linked.is_complete() && linked.has("undefined-reference");
+        if !misses_something || files.has_device_runtime() {
             return linked;
         }
     }
-    if let Some(runtime) = find_runtime() {
+    if !files.has_device_runtime()
+        && let Some(runtime) = find_runtime()
+    {
         files.add(&runtime, &request.inputs);
     }
     link_files(request, targets, &files, environment, messages)

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use same_file::Handle;
 
 use super::contents::{self, Contents, read};
+use super::load::is_system_library;
 use super::search::{self, Found};
 use super::{Behaviour, Environment, Wanted};
 use crate::container::{Archive, InputKind, detect};
@@ -93,6 +94,12 @@ impl Files {
         let mut seen = HashSet::new();
         names.retain(|name| seen.insert(name.clone()));
         names
+    }
+
+    /// Whether the library of the device runtime is among them.
+    pub fn has_device_runtime(&self) -> bool {
+        let mut files = self.0.iter();
+        files.any(|opened| matches!(opened, Opened::Read(file) if is_system_library(&file.name)))
     }
 
     /// Reads everything. What cannot be read is remembered, so that problems
