@@ -251,7 +251,7 @@ pub(super) fn latency(instruction: &[u8], is_write: bool) -> u32 {
         _ if loads_memory(instruction) => 290,
         LDC => 50,
         S2R => 34,
-        LDS => 36,
+        LDS => 40,
         S2UR => 26,
         slow if SLOW.contains(&slow) => 23,
         LDCU => 20,
@@ -262,39 +262,77 @@ pub(super) fn latency(instruction: &[u8], is_write: bool) -> u32 {
 /// The same for others who may share its scoreboard.
 pub(super) fn shared_latency(instruction: &[u8], is_write: bool) -> u32 {
     match operation(instruction) {
-        LDC if is_write => 44,
+        LDC if is_write => 45,
         _ => latency(instruction, is_write),
     }
 }
 
+/// How a block ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// With a branch, if with a condition, one of threads.
+    Branch,
+    Exit,
+    /// Because control comes from elsewhere, too, behind it.
+    Through,
+    Other,
+}
+
+impl Ending {
+    pub(super) fn of(last: &[u8]) -> Self {
+        const BRANCH_OF_THREADS: u16 = 0x947;
+        match operation(last) {
+            EXIT => Self::Exit,
+            BRANCH if opcode(last) == BRANCH_OF_THREADS => Self::Branch,
+            _ if leads_on(last) => Self::Other,
+            _ => Self::Through,
+        }
+    }
+}
+
 /// The same where a block ends, before what is not needed in it is waited for.
-pub(super) fn certain_latency(instruction: &[u8], is_write: bool, doubles: Doubles) -> u32 {
+pub(super) fn certain_latency(
+    instruction: &[u8],
+    is_write: bool,
+    ending: Ending,
+    doubles: Doubles,
+) -> u32 {
     const LDG: u16 = 0x181;
     const LDS: u16 = 0x184;
     const STG: u16 = 0x186;
     const STS: u16 = 0x188;
     const MEMBAR: u16 = 0x192;
     const BMOV: u16 = 0x155;
+    const F2I: u16 = 0x105;
+    const MUFU: u16 = 0x108;
     const SHFL: u16 = 0x189;
+    const LDCU: u16 = 0x1ac;
+    const UBLKCP: u16 = 0x1ba;
     const NO_REGISTER: u8 = 255;
     // It is of four registers.
     let is_widest = instruction[9] >> 1 & 7 > 5;
+    let is_zero = instruction[4] == NO_REGISTER;
     match (operation(instruction), is_write) {
+        (UBLKCP, false) => 2,
         (MEMBAR, false) => 6,
         (0x110..=0x113, _) if doubles == Doubles::Slow => 2,
         (BMOV, true) => 10,
-        (STS, false) if instruction[4] == NO_REGISTER => 9,
+        (STS, false) if is_zero => 9,
+        (STG, false) if is_zero => 11,
         (STG, false) if is_widest => 15,
-        (STS | STG, false) if instruction[4] != NO_REGISTER => 13,
+        (STS | STG, false) if ending == Ending::Exit => 12,
+        (STS | STG, false) => 13,
         // ATOM, ATOMG, that on floats.
         (0x18a | 0x1a8 | 0x1a3, false) => 13,
         (LDS, false) => 8,
         (LDG, false) => 10,
+        (SHFL, false) if ending == Ending::Through => 11,
         (SHFL, false) => 12,
         (LDSM, false) => 16,
+        (F2I | MUFU, true) => 17,
+        (LDCU, true) if ending == Ending::Branch => 18,
         (LDSM, true) => 37,
-        (LDS, true) if is_widest => 40,
-        (LDS, true) => 37,
+        (LDS, true) if !is_widest => 41,
         _ => latency(instruction, is_write),
     }
 }

@@ -15,9 +15,9 @@ use crate::bits::Bits;
 
 use super::flow::{Flow, Held};
 use super::instruction::{
-    BOARDS, Doubles, INSTRUCTION, LDGDEPBAR, NO_BOARD, certain_latency, cycles, is_arithmetic,
-    latency, leads_on, loads_memory, multiplies_matrices, operation, releases, shared_latency,
-    waits_for_all,
+    BOARDS, Doubles, Ending, INSTRUCTION, LDGDEPBAR, NO_BOARD, certain_latency, cycles,
+    is_arithmetic, latency, leads_on, loads_memory, multiplies_matrices, operation, releases,
+    shared_latency, waits_for_all,
 };
 use super::registers::Accesses;
 use super::{Event, FIRST_FOR_MEMORY, LAST};
@@ -186,8 +186,9 @@ impl<'e> Schedule<'e> {
                 let end = start + latency(instructions[at], taken.is_write);
                 self.end[event] = end;
                 self.shared_end[event] = start + shared_latency(instructions[at], taken.is_write);
-                self.certain_end[event] =
-                    start + certain_latency(instructions[at], taken.is_write, doubles);
+                let ending = Ending::of(instructions[self.block_end(event)]);
+                let certain = certain_latency(instructions[at], taken.is_write, ending, doubles);
+                self.certain_end[event] = start + certain;
                 if let Some(need) = self.needs[event] {
                     due[need] = due[need].max(end);
                 }

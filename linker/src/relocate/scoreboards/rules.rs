@@ -203,6 +203,8 @@ impl Rules<'_> {
             let mut held = passed.entries[&start].clone();
             let mut returned = held.clone();
             returned.leave_those_of(known);
+            // A DEPBAR waits for what it names.
+            returned.wait(self.named);
             for at in start.. {
                 let is_end = self.flow.ends_block(at);
                 let is_needed = |event: usize, board: u8| match is_end {
