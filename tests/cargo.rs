@@ -461,7 +461,7 @@ fn what_is_missing_is_named_with_what_to_do() -> Result<()> {
     whole.write("build.rs", &script.replace("\"cudart_static\", ", ""))?;
     whole.fail(&["build"], &["help: app: the CUDA runtime is not linked"])?;
     let closed = Project::new(LAUNCHING, &["static=kernel", "static=closed"])?;
-    closed.fail(&["build"], &["closed.o", "compile it with -rdc=true"])
+    closed.fail(&["build"], &["closed.o", "compile with -rdc=true"])
 }
 
 #[test]

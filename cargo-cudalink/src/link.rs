@@ -19,6 +19,7 @@ use rustnvlink::host::HostObject;
 use rustnvlink::inputs::{Files, Kernels};
 use rustnvlink::output;
 
+use crate::doctor;
 use crate::settings::KernelChoice;
 
 /// Link device code for one or more processors, as `nvcc -dlink` does
@@ -250,6 +251,11 @@ fn link(arguments: &Arguments) -> Result<Linked> {
     );
     messages::print(&linked.messages);
     if !linked.is_complete() {
+        if linked.has("undefined-reference") {
+            let files: Vec<PathBuf> = linked.files.iter().map(PathBuf::from).collect();
+            let help = messages::help_with_closed(&doctor::closed_objects(&files));
+            help.iter().for_each(|help| messages::print_help(help));
+        }
         bail!("the device code cannot be linked");
     }
     Ok(linked)

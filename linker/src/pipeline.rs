@@ -7,7 +7,7 @@ use crate::finalize::{Finalized, collect, finalize};
 use crate::layout::{layout, layout_relocatable};
 use crate::merge::merge;
 use crate::options::{EarlyAddresses, Keeping, Options};
-use crate::prune::{keep_all, loses_code_to_alias, prune};
+use crate::prune::{keep_all, lost_to_alias, prune};
 use crate::read::Object;
 use crate::relocate::{recode, relocate};
 use crate::report::{self, Reports};
@@ -35,8 +35,10 @@ pub(crate) fn link_executable<'d>(
     let pruned = prune(merged, options);
     let stacks = Stacks::new(&pruned);
     stacks.warn(&pruned, diagnostics);
-    if options.keeping == Keeping::AsNvlink && loses_code_to_alias(&pruned) {
-        diagnostics.push(Diagnostic::reference_to_deleted("symbol"));
+    if options.keeping == Keeping::AsNvlink
+        && let Some(lost) = lost_to_alias(&pruned)
+    {
+        diagnostics.push(Diagnostic::reference_to_deleted(lost));
         return Ok(None);
     }
     for name in &options.reports.why_live {
@@ -84,18 +86,11 @@ pub(crate) fn link_relocatable<'d>(
         return Ok(None);
     }
     let laid_out = layout_relocatable(pruned, arena, addresses, options.debug, diagnostics);
-    if diagnostics.has_errors() {
-        return Ok(None);
-    }
     if options.reports.map {
         reports.map = Some(report::map(&laid_out));
     }
     let mut relocated = relocate(laid_out, options.keeping, diagnostics)?;
     recode(&mut relocated, options.keeping, options.debug);
-    Ok(Some(collect(
-        relocated,
-        arena,
-        options.verbose,
-        diagnostics,
-    )))
+    let collected = collect(relocated, arena, options.verbose, diagnostics);
+    Ok((!diagnostics.has_errors()).then_some(collected))
 }

@@ -1,12 +1,13 @@
 //! Images for programs that load them through the driver.
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Result, ensure};
 
 use crate::Suite;
-use crate::world::{World, run};
+use crate::world::{World, run, source_file};
 
 pub(crate) fn add(suite: &mut Suite) {
     let missing = suite.world.missing_toolkit();
@@ -117,15 +118,36 @@ fn cubin(world: &World) -> Result<()> {
     ensure!(link(Some("sm_86"), "one.cubin")?.status.success());
     ensure!(fs::read(folder.join("one.cubin"))?.starts_with(b"\x7fELF"));
 
-    let lonely = world
-        .cudalink()?
-        .arg("link")
-        .arg(&objects.main)
+    // What is missing may be in an object that is closed to others.
+    let closed = folder.join("closed.o");
+    run(world
+        .nvcc()?
+        .args(["-c", "-rdc=false"])
+        .arg(source_file("part.cu"))
         .arg("-o")
-        .arg(folder.join("lonely.o"))
-        .output()?;
-    let why = String::from_utf8_lossy(&lonely.stderr).into_owned();
-    ensure!(!lonely.status.success() && !folder.join("lonely.o").exists());
-    ensure!(why.contains("Undefined reference to '_Z6triplei'"), "{why}");
-    Ok(())
+        .arg(&closed))?;
+    let fail = |arguments: &[&Path], parts: &[&str]| -> Result<()> {
+        let output = folder.join("failed.o");
+        let mut command = world.cudalink()?;
+        command.arg("link").args(arguments).arg("-o").arg(&output);
+        let failed = command.output()?;
+        let why = String::from_utf8_lossy(&failed.stderr).into_owned();
+        ensure!(!failed.status.success() && !output.exists(), "{why}");
+        for part in parts {
+            ensure!(why.contains(part), "no {part} in {why}");
+        }
+        Ok(())
+    };
+    fail(
+        &[&objects.main, &closed],
+        &[
+            "Undefined reference to '_Z6triplei'",
+            "help: device functions of ",
+            "closed.o cannot be called from elsewhere: compile with -rdc=true",
+        ],
+    )?;
+    fail(
+        &[Path::new("--arch=sm_75"), &objects.main, &objects.part],
+        &["error: no input has device code for sm_75; `cargo cudalink inspect` shows"],
+    )
 }

@@ -5,10 +5,11 @@
 //! What comes before our own `--config` is taken out of its place and stood in for.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
-use cargo_config2::{Config, Flags};
+use anyhow::{Context as _, Result, bail};
+use cargo_config2::{Config, Flags, de};
 
 use super::CargoCommand;
 
@@ -27,12 +28,13 @@ pub(super) struct UserLinkers {
 impl UserLinkers {
     /// Finds them, and takes those out of the command that would be used in place of ours.
     pub(super) fn find(config: &Config, cargo: &mut impl CargoCommand) -> Result<Self> {
-        let targets = cargo.common().target.clone();
-        let named: Vec<&str> = targets
-            .iter()
-            .map(String::as_str)
-            .filter(|target| !target.is_empty())
-            .collect();
+        let given = Given::read(&cargo.common().config)?;
+        let mut targets = cargo.common().target.clone();
+        targets.retain(|target| !target.is_empty());
+        if targets.is_empty() {
+            targets = given.targets;
+        }
+        let named: Vec<&str> = targets.iter().map(String::as_str).collect();
         let triples = config.build_target_for_config(named)?;
         let of_crate = cargo.rustc_arguments().and_then(take_linker);
         let mut found = Self {
@@ -56,7 +58,7 @@ impl UserLinkers {
                 left.flags = flags;
                 found.rustflags = Some(left.encode()?);
             }
-            let on_command_line = given(&cargo.common().config, &triple);
+            let on_command_line = given.linkers.get(&triple).cloned();
             let linker = match of_crate.clone().or(in_flags).or(on_command_line) {
                 Some(linker) => linker,
                 None => config.linker(target)?.unwrap_or_else(|| DEFAULT.into()),
@@ -95,17 +97,59 @@ fn take_linker(flags: &mut Vec<String>) -> Option<PathBuf> {
     linker
 }
 
-/// The linker that `--config` options name; the last one counts.
-fn given(settings: &[String], triple: &str) -> Option<PathBuf> {
-    settings.iter().rev().find_map(|setting| {
-        let (key, value) = setting.split_once('=')?;
-        let key: String = key
-            .chars()
-            .filter(|c| !matches!(c, ' ' | '"' | '\''))
-            .collect();
-        let value = value.trim().trim_matches(['"', '\'']);
-        (key == format!("target.{triple}.linker")).then(|| value.into())
-    })
+/// What `--config` options say. Of several the last one counts.
+#[derive(Debug, Default)]
+struct Given {
+    targets: Vec<String>,
+    linkers: BTreeMap<String, PathBuf>,
+}
+
+impl Given {
+    fn read(settings: &[String]) -> Result<Self> {
+        let mut given = Self::default();
+        for setting in settings {
+            let read = || parse(setting).with_context(|| format!("--config {setting}"));
+            given.take(read()?)?;
+        }
+        Ok(given)
+    }
+
+    fn take(&mut self, config: de::Config) -> Result<()> {
+        let flags = config.target.values().map(|target| &target.rustflags);
+        for flags in flags.chain([&config.build.rustflags]).flatten() {
+            let mut words = flags.flags.iter().map(|word| word.val.clone()).collect();
+            if let Some(linker) = take_linker(&mut words) {
+                bail!(
+                    "the linker '{}' is among the flags of rustc in a --config option; name it there as \
+                     target.<triple>.linker instead",
+                    linker.display()
+                );
+            }
+        }
+        if let Some(targets) = config.build.target {
+            let targets = match targets {
+                de::StringOrArray::String(target) => vec![target],
+                de::StringOrArray::Array(targets) => targets,
+            };
+            self.targets = targets.into_iter().map(|target| target.val).collect();
+        }
+        for (triple, target) in config.target {
+            let linker = target.linker.map(|linker| PathBuf::from(linker.val));
+            self.linkers.extend(linker.map(|linker| (triple, linker)));
+        }
+        Ok(())
+    }
+}
+
+/// A setting is a file or a line of one.
+fn parse(setting: &str) -> Result<de::Config> {
+    let path = Path::new(setting);
+    if path.is_file() {
+        return Ok(de::Config::load_file(path)?);
+    }
+    let mut line = tempfile::NamedTempFile::new()?;
+    line.write_all(setting.as_bytes())?;
+    Ok(de::Config::load_file(line.path())?)
 }
 
 #[cfg(test)]
@@ -132,18 +176,35 @@ mod tests {
     #[test]
     fn settings_on_the_command_line_count() {
         let triple = "x86_64-unknown-linux-gnu";
-        let check = |settings: &[&str], expected: Option<&str>| {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file.toml");
+        let text = format!("[target.{triple}]\nlinker = \"of-file\"\n");
+        std::fs::write(&file, text).unwrap();
+        let file = file.to_str().unwrap();
+        let read = |settings: &[&str]| {
             let settings: Vec<String> = settings.iter().map(|s| (*s).to_owned()).collect();
-            assert_eq!(given(&settings, triple), expected.map(PathBuf::from));
+            Given::read(&settings)
         };
-        check(&["build.jobs=2", "file.toml"], None);
+        let check = |settings: &[&str], expected: Option<&str>| {
+            let linker = read(settings).unwrap().linkers.remove(triple);
+            assert_eq!(linker, expected.map(PathBuf::from));
+        };
+        check(&["build.jobs=2"], None);
+        check(&["build.jobs=2", file], Some("of-file"));
         check(
             &[
+                file,
                 "target.x86_64-unknown-linux-gnu.linker='a'",
                 "target.\"x86_64-unknown-linux-gnu\".linker = \"b\"",
                 "target.aarch64-unknown-linux-gnu.linker = 'c'",
             ],
             Some("b"),
         );
+        assert_eq!(read(&["build.target='t'"]).unwrap().targets, ["t"]);
+        for flags in ["build.rustflags", "target.'cfg(all())'.rustflags"] {
+            let setting = format!("{flags}=['-g', '-C', 'linker=d']");
+            let error = read(&[&setting]).unwrap_err().to_string();
+            assert!(error.contains("'d' is among the flags"), "{error}");
+        }
     }
 }

@@ -60,6 +60,10 @@ pub(super) struct Unit {
 }
 
 impl Unit {
+    pub(super) fn is_closed(&self) -> bool {
+        !self.executable.is_empty() && !self.has_relocatable_code && !self.is_device_linked
+    }
+
     pub(super) fn has_device_code(&self) -> bool {
         self.has_relocatable_code || !self.executable.is_empty()
     }

@@ -4,7 +4,7 @@ use rustnvlink::cli::messages::Messages;
 use rustnvlink::device_link::{Linked, Message};
 use rustnvlink::diagnostic::{Diagnostic, Severity};
 
-use crate::style::{ERROR, NOTE};
+use crate::style::{ERROR, GOOD, NOTE};
 
 /// Shows what there is to say about options.
 pub(super) fn print_notes(wanted: &Messages, notes: Vec<Diagnostic>) {
@@ -68,6 +68,27 @@ pub(crate) fn without_code(linked: &Linked) -> Option<String> {
     (!names.is_empty()).then(|| format!("no input has device code for {}", names.join(" or ")))
 }
 
+/// What helps where something is undefined that one of these objects may define.
+pub(crate) fn help_with_closed(objects: &[String]) -> Option<String> {
+    const SHOWN: usize = 3;
+    let (first, others) = objects.split_at(objects.len().min(SHOWN));
+    let others = match others.len() {
+        0 => String::new(),
+        number => format!(" and {number} more"),
+    };
+    (!first.is_empty()).then(|| {
+        format!(
+            "device functions of {}{others} cannot be called from elsewhere: compile with -rdc=true",
+            first.join(", ")
+        )
+    })
+}
+
+/// Shows what to do.
+pub(super) fn print_help(help: &str) {
+    anstream::eprintln!("{GOOD}help{GOOD:#}: {help}");
+}
+
 /// A message without its severity.
 pub(crate) fn shown(diagnostic: &Diagnostic) -> String {
     shown_at(diagnostic, "")
@@ -89,4 +110,27 @@ fn shown_at(diagnostic: &Diagnostic, place: &str) -> String {
         text.push_str(note);
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_objects_are_counted() {
+        let check = |number: usize, expected: Option<&str>| {
+            let objects: Vec<String> = (0..number).map(|n| format!("{n}.o")).collect();
+            let help = help_with_closed(&objects);
+            let names = help
+                .as_deref()
+                .and_then(|help| help.strip_prefix("device functions of "))
+                .and_then(|help| help.split_once(" cannot"))
+                .map(|(names, _)| names);
+            assert_eq!(names, expected);
+        };
+        check(0, None);
+        check(1, Some("0.o"));
+        check(3, Some("0.o, 1.o, 2.o"));
+        check(5, Some("0.o, 1.o, 2.o and 2 more"));
+    }
 }

@@ -278,12 +278,7 @@ impl Image<'_> {
     fn help(&self, linked: &Linked, closed: &[String]) -> Vec<String> {
         let mut help = Vec::new();
         if linked.has("undefined-reference") {
-            if !closed.is_empty() {
-                help.push(format!(
-                    "device functions of {} cannot be called from elsewhere: compile it with -rdc=true",
-                    closed.join(", ")
-                ));
-            }
+            help.extend(messages::help_with_closed(closed));
             help.push(
                 "an object that defines it has to be in this program; one that only the device link needs is named by \
                  --device-library"

@@ -17,7 +17,7 @@ use super::files::{Files, Opened, Source};
 use super::host::{self, Modules};
 use super::link_time::Intermediate;
 use super::modules::{Module, name_of_path};
-use super::ptx::Source as PtxSource;
+use super::ptx::{Fate, Source as PtxSource};
 use super::{Archives, Environment, Image, Kernels, Loaded, Processor, Wanted};
 use crate::container::host::{HostReferences, ReferenceKind};
 use crate::container::{HostFile, InputKind, archive, detect};
@@ -166,19 +166,19 @@ impl<'a, 'd> Loader<'a, 'd> {
                 Ok(())
             }
             "ltoir" => Err(self.no_intermediate(name)),
-            // Before sm_90, nvlink makes a whole program of PTX, and then leaves
-            // it out because it is one.
-            "ptx"
-                if kind == InputKind::Ptx
-                    && self.wanted.is_compatible()
-                    && !self.processor.sm.is_hopper_or_newer() =>
-            {
-                Ok(())
-            }
             "ptx" if kind == InputKind::Ptx => {
-                self.all_name_kernels = false;
-                self.ptx(name, Cow::Borrowed(data), Vec::new());
-                self.unnamed_module(name);
+                // Before sm_90, nvlink makes a whole program of PTX, and then
+                // leaves it out because it is one.
+                let is_older = !self.processor.sm.is_hopper_or_newer();
+                let fate = match self.wanted.is_compatible() && is_older {
+                    true => Fate::LeftOut,
+                    false => Fate::Linked,
+                };
+                self.ptx(name, Cow::Borrowed(data), Vec::new(), fate);
+                if fate == Fate::Linked {
+                    self.all_name_kernels = false;
+                    self.unnamed_module(name);
+                }
                 Ok(())
             }
             "ptx" => Err(self.unrecognized_ptx(name)),
@@ -279,7 +279,7 @@ impl<'a, 'd> Loader<'a, 'd> {
                 Ok(())
             }
             Code::Ptx(text, options) => {
-                self.ptx(name, text, options);
+                self.ptx(name, text, options, Fate::Linked);
                 Ok(())
             }
         }

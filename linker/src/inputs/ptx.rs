@@ -40,6 +40,13 @@ pub(crate) enum Product {
     Program,
 }
 
+/// What becomes of an object made of PTX.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fate {
+    Linked,
+    LeftOut,
+}
+
 /// PTX that waits for the assembler.
 #[derive(Debug)]
 pub(crate) struct Source<'d> {
@@ -48,6 +55,7 @@ pub(crate) struct Source<'d> {
     pub(crate) text: Cow<'d, [u8]>,
     /// What the compiler that wrote it wants the assembler to be told.
     pub(crate) options: Vec<String>,
+    pub(crate) fate: Fate,
 }
 
 /// What came of one source.

@@ -33,9 +33,16 @@ struct Variable {
     align: u64,
 }
 
-/// Makes the variables fit, or says that they do not.
-pub(super) fn fit(merged: &mut Merged<'_>, keeping: Keeping, diagnostics: &mut Diagnostics) {
-    for section in too_large(merged) {
+/// Makes the variables fit, or says that they do not. Tells whether all stand
+/// where their inputs put them.
+pub(super) fn fit(
+    merged: &mut Merged<'_>,
+    keeping: Keeping,
+    diagnostics: &mut Diagnostics,
+) -> bool {
+    let too_large = too_large(merged);
+    let all_stay = too_large.is_empty();
+    for section in too_large {
         let variables = variables(merged, section);
         let bank = match keeping {
             Keeping::AsNvlink => Some(by_size(&variables, merged.shared_memory.null)),
@@ -53,6 +60,7 @@ pub(super) fn fit(merged: &mut Merged<'_>, keeping: Keeping, diagnostics: &mut D
             }
         }
     }
+    all_stay
 }
 
 /// Lets inputs with equal constants share them, as nvlink does in links that say

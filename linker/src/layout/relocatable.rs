@@ -9,7 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::arena::Arena;
 use crate::cubin::{Binding, SymbolOther, SymbolType};
 use crate::id::{FunctionId, SectionId, SymbolId};
-use crate::merge::{Definition, Section, SectionKind, SharedHome, Symbol};
+use crate::merge::{Definition, SectionKind, SharedHome, Symbol};
 use crate::options::{DebugLevel, EarlyAddresses, UndefinedGlobals};
 use crate::prune::Pruned;
 
@@ -30,6 +30,7 @@ pub(super) fn list_shared<'d>(
     let mut layout = SharedLayout::default();
     let module = module_section(pruned);
     let merged = &mut pruned.merged;
+    super::shared::give_back(merged);
     let mut members: FxHashMap<SectionId, Vec<SymbolId>> = FxHashMap::default();
     for &id in &merged.shared {
         let symbol = &merged.symbols[id];
@@ -217,15 +218,12 @@ fn shared_section<'d>(
 ) -> SectionId {
     let merged = &pruned.merged;
     let function = &merged.functions[kernel];
-    let is_own = |s: &Section<'_>| s.kind == SectionKind::Shared && s.target == Some(code);
-    let known = function.shared.or_else(|| {
-        let own = merged.sections.enumerate().find(|(_, s)| is_own(s));
-        own.map(|(id, _)| id)
-    });
     let name = merged.symbols[function.symbol].name;
-    known.unwrap_or_else(|| {
+    function.shared.unwrap_or_else(|| {
         let name = arena.name(&[".nv.shared.", name]);
-        pruned.add_section(name, SectionKind::Shared, 0x43, 1, Some(code))
+        let own = pruned.add_section(name, SectionKind::Shared, 0x43, 1, Some(code));
+        pruned.merged.functions[kernel].shared = Some(own);
+        own
     })
 }
 

@@ -13,7 +13,7 @@ use crate::bits::Bits;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::id::{FunctionId, IdVec, SectionId, SymbolId};
 use crate::list_sort::list_sort;
-use crate::merge::{Definition, ListedShared, SectionKind, SharedHome};
+use crate::merge::{Definition, ListedShared, Merged, SectionKind, SharedHome};
 use crate::options::{Keeping, SharedLimit};
 use crate::prune::Pruned;
 
@@ -243,10 +243,20 @@ pub(super) fn layout<'d>(
 
 /// Kernels that the filter leaves out, and that stay all the same: what they
 /// use themselves is laid out (cases `preserve_kernels` and
-/// `launched_kernels`). All kernels get back the shared memory of their own
-/// that the merge did not take for that of a kernel.
+/// `launched_kernels`).
 fn left_out(pruned: &mut Pruned<'_>) -> Vec<FunctionId> {
-    let merged = &mut pruned.merged;
+    give_back(&mut pruned.merged);
+    let merged = &pruned.merged;
+    let functions = merged.functions.enumerate();
+    functions
+        .filter(|&(id, f)| pruned.live.functions[id] && !f.is_entry && merged.is_kernel(f))
+        .map(|(id, _)| id)
+        .collect()
+}
+
+/// Gives kernels back the shared memory of their own that the merge did not
+/// take for that of a kernel.
+pub(super) fn give_back(merged: &mut Merged<'_>) {
     for (id, section) in merged.sections.enumerate() {
         if section.kind == SectionKind::Shared
             && let Some(text) = section.target
@@ -255,11 +265,6 @@ fn left_out(pruned: &mut Pruned<'_>) -> Vec<FunctionId> {
             merged.functions[function].shared.get_or_insert(id);
         }
     }
-    let functions = merged.functions.enumerate();
-    functions
-        .filter(|&(id, f)| pruned.live.functions[id] && !f.is_entry && merged.is_kernel(f))
-        .map(|(id, _)| id)
-        .collect()
 }
 
 /// Gives the slot of a unified function shared memory as kernels have it.

@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 
 use crate::arch::relocation::RelocationType;
 use crate::arena::Arena;
+use crate::bits::Bits;
 use crate::cubin::SymbolType;
 use crate::id::{FunctionId, SectionId, SymbolId};
 use crate::list_sort::list_sort;
@@ -229,7 +230,8 @@ fn kernels(pruned: &Pruned<'_>) -> Vec<Kernel> {
 }
 
 /// The kernels that reach code with a reference. A program's only kernel is
-/// taken to reach all code, dead or not (case `texture_one_kernel`).
+/// taken to reach all code, dead or not (case `texture_one_kernel`); beside it,
+/// kernels that were left out count up to sm_90 (case `force_rela`).
 fn users<'k>(pruned: &Pruned<'_>, kernels: &'k [Kernel]) -> Vec<&'k Kernel> {
     let sections = pruned.merged.sections.iter();
     let users: Vec<FunctionId> = sections
@@ -239,12 +241,25 @@ fn users<'k>(pruned: &Pruned<'_>, kernels: &'k [Kernel]) -> Vec<&'k Kernel> {
         })
         .filter_map(|section| section.function)
         .collect();
-    if let [lone] = kernels {
-        return users.first().map(|_| lone).into_iter().collect();
+    if users.is_empty() {
+        return Vec::new();
     }
+    let lone = pruned.lone_kernel();
     let functions: Vec<FunctionId> = kernels.iter().map(|kernel| kernel.function).collect();
-    let seers = Visibility::new(pruned, &functions).kernels(&users);
-    seers.iter().map(|kernel| &kernels[kernel]).collect()
+    let seers = match pruned.merged.target.has_mercury() && lone.is_some() {
+        true => Bits::default(),
+        false => Visibility::new(pruned, &functions).kernels(&users),
+    };
+    let mut sees = vec![false; kernels.len()];
+    for kernel in seers.iter() {
+        sees[kernel] = true;
+    }
+    kernels
+        .iter()
+        .zip(sees)
+        .filter(|&(kernel, sees)| sees || Some(kernel.function) == lone)
+        .map(|(kernel, _)| kernel)
+        .collect()
 }
 
 /// Whether a symbol stands for a texture, a sampler or a surface.

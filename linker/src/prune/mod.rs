@@ -259,22 +259,28 @@ fn live_functions(
     live
 }
 
-/// Whether dead names stand for code that live ones need, too: for nvlink the
-/// code goes with the dead name (case `alias`), and it gives up.
-pub(crate) fn loses_code_to_alias(pruned: &Pruned<'_>) -> bool {
+/// What live code is lost with where dead names stand for it, too: for nvlink
+/// it goes with the dead name, and it gives up. It notices the section first
+/// where a strong definition has taken the place of a weak one (case `alias`).
+pub(crate) fn lost_to_alias(pruned: &Pruned<'_>) -> Option<&'static str> {
     let (merged, live) = (&pruned.merged, &pruned.live.functions);
     let code = |is_live| {
         merged
             .functions
             .enumerate()
             .filter(move |&(id, _)| live[id] == is_live)
-            .filter_map(|(_, f)| match merged.symbols[f.symbol].definition {
-                Definition::Section(text) => Some(text),
+            .filter_map(|(id, f)| match merged.symbols[f.symbol].definition {
+                Definition::Section(text) => Some((id, text)),
                 _ => None,
             })
     };
-    let lost: FxHashSet<SectionId> = code(false).collect();
-    !lost.is_empty() && code(true).any(|text| lost.contains(&text))
+    let lost: FxHashSet<SectionId> = code(false).map(|(_, text)| text).collect();
+    let (function, _) = code(true).find(|(_, text)| lost.contains(text))?;
+    let definitions = merged.described.iter().filter(|&&f| f == function);
+    Some(match definitions.count() {
+        0 | 1 => "symbol",
+        _ => "section",
+    })
 }
 
 impl<'d> Pruned<'d> {

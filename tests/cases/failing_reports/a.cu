@@ -12,6 +12,9 @@
 //# Link: shared.cubin = -v -dump-callgraph a.cubin shared.cubin
 //# ExpectExit: 255
 //# CompareText
+//# Link: joined-constants.cubin = -r -v -dump-callgraph large.cubin shared.cubin
+//# ExpectExit: 255
+//# CompareText
 //# Link: constants.cubin = -v -dump-callgraph large.cubin shared.cubin
 //# ExpectExit: 255
 //# CompareText

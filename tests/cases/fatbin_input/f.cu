@@ -22,6 +22,14 @@
 //# ExpectExit[75 80]: 255
 //# ExpectText[75 80]: error   : Undefined reference to '_Z1fi' in 'k.fatbin'
 //# CompareText
+//# Write: newer.ptx = .version 9.0 .target sm_90 .address_size 64 .visible .global .align 4 .b32 newer = 1;
+//# Link[75-80]: newer.cubin = k.fatbin newer.ptx
+//# ExpectExit[75-80]: 1
+//# ExpectText[75-80]: SM version specified by .target is higher
+//# CompareText
+//# Link: debug.cubin = -g k.fatbin f.ptx
+//# ExpectExit[75 80]: 255
+//# CompareText
 //# Link: out5.cubin = k.fatbin plain.o f2.o
 //# Link: out6.cubin = plain.o
 __device__ int f(int x){return x+1;}

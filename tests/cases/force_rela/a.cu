@@ -7,6 +7,7 @@
 //# Link: swapped.cubin = -force-rela b.cubin a.cubin
 //# Link[75-90]: debug.out.cubin = -force-rela -g a.cubin debug.cubin
 //# Link: recorded.cubin = -force-rela -preserve-relocs a.cubin b.cubin t.cubin
+//# Link: recorded-lone.cubin = -force-rela -preserve-relocs -kernels-used=_Z1k a.cubin b.cubin t.cubin
 //# Link: textures.cubin = -force-rela t.cubin
 //# Link: joined.cubin = -force-rela -r a.cubin b.cubin t.cubin
 //# Link: plain.cubin = -r a.cubin b.cubin t.cubin

@@ -31,7 +31,7 @@
 //# Link: bogus-option.cubin = -Xptxas=-bogus a.cubin b.fatbin c.fatbin
 //# ExpectExit: 1
 //# CompareText
-//# Link[90+]: broken.cubin = a.cubin broken.ptx
+//# Link: broken.cubin = a.cubin broken.ptx
 //# ExpectExit: 1
 //# CompareText
 //# Link: text.cubin = a.cubin text.ptx

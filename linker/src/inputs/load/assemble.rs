@@ -6,19 +6,26 @@ use std::borrow::Cow;
 use cudalink_jitlink as jitlink;
 
 use super::super::link_time::Intermediate;
-use super::super::ptx::{Product, Ptxas, Source as PtxSource};
+use super::super::ptx::{Fate, Product, Ptxas, Source as PtxSource};
 use super::{Loader, Stop};
 use crate::diagnostic::Diagnostic;
 
 impl<'a, 'd> Loader<'a, 'd> {
     /// Remembers PTX for the assembler, at its place among the objects.
-    pub(super) fn ptx(&mut self, name: &str, text: Cow<'d, [u8]>, options: Vec<String>) {
+    pub(super) fn ptx(
+        &mut self,
+        name: &str,
+        text: Cow<'d, [u8]>,
+        options: Vec<String>,
+        fate: Fate,
+    ) {
         self.waiting.push((
             self.images.len(),
             PtxSource {
                 name: name.to_owned(),
                 text,
                 options,
+                fate,
             },
         ));
     }
@@ -54,6 +61,7 @@ impl<'a, 'd> Loader<'a, 'd> {
                 self.diagnostics.push(Diagnostic::text(printed.to_owned()));
             }
             match assembled.product {
+                Ok(_) if source.fate == Fate::LeftOut => {}
                 Ok(object) => self.image(&source.name, Cow::Owned(object))?,
                 Err(problem) => {
                     self.diagnostics.push(problem);

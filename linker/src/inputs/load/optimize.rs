@@ -2,7 +2,7 @@
 //! nothing is left to be linked.
 
 use super::super::link_time::{self, Intermediate, LinkTime, Optimized, Scope};
-use super::super::ptx::{Product, Source};
+use super::super::ptx::{Fate, Product, Source};
 use super::super::{Image, Kernels};
 use super::archives::Deferred;
 use super::names::Names;
@@ -180,6 +180,7 @@ impl Loader<'_, '_> {
             name: OBJECT.to_owned(),
             text: ptx.into(),
             options: Vec::new(),
+            fate: Fate::Linked,
         };
         let assembled = ptxas.assemble_one(&source, product);
         let printed = assembled.printed.trim_end();
