@@ -102,16 +102,20 @@ pub(crate) fn recode(relocated: &mut Relocated<'_>, keeping: Keeping, debug: Deb
     let wanted = Wanted {
         for_debuggers: debug == DebugLevel::Symbols || has_variables,
         is_lone: debug != DebugLevel::Symbols && merged.image.is_executable(),
+        is_older: false,
     };
     let functions = merged.functions.enumerate();
-    let wanted_of = |function: &Function<'_>| match merged.is_kernel(function) {
-        true => Some(wanted),
-        // Of other functions, only code of CUDA 12 changes.
-        false if is_of_first_version(function) => Some(Wanted {
-            for_debuggers: false,
-            is_lone: false,
-        }),
-        false => None,
+    let wanted_of = |function: &Function<'_>| {
+        let is_older = keeping == Keeping::AsNvlink && is_of_first_version(function);
+        match merged.is_kernel(function) {
+            true => Some(Wanted { is_older, ..wanted }),
+            // Of other functions, only code of CUDA 12 changes.
+            false => is_older.then_some(Wanted {
+                for_debuggers: false,
+                is_lone: false,
+                is_older,
+            }),
+        }
     };
     let changing: Vec<(FunctionId, SectionId, Wanted)> = functions
         .filter(|&(id, _)| pruned.live.functions[id])
@@ -170,8 +174,9 @@ impl Anew {
         let capsule = &relocated.sections[section].bytes;
         let mut code = Cow::Borrowed(&*relocated.native[section].as_ref()?.bytes);
         let tables = function.native.table_branches();
-        let is_older = keeping == Keeping::AsNvlink && is_of_first_version(function);
-        if is_older && let Some(waiting) = older::with_waits_of_today(&code, capsule) {
+        if wanted.is_older
+            && let Some(waiting) = older::with_waits_of_today(&code, capsule)
+        {
             code = Cow::Owned(waiting);
         }
         let recode = |code: &[u8]| match keeping {
@@ -181,7 +186,9 @@ impl Anew {
         let recoded = recode(&code);
         // The rules go by the time that new instructions take. Where they do not explain
         // the compiler's choice, that is what is followed, so it comes first.
-        if is_older || recoded.is_some() && scoreboards::are_explained(&code, &tables, doubles) {
+        if wanted.is_older
+            || recoded.is_some() && scoreboards::are_explained(&code, &tables, doubles)
+        {
             return match recoded {
                 Some(recoded) => Some(
                     recoded
@@ -238,6 +245,8 @@ struct Wanted {
     /// Whether a kernel that calls nothing counts as one. A link for debuggers
     /// takes none for that, nor does a relocatable one.
     is_lone: bool,
+    /// Whether the code is that of CUDA 12, and becomes that of today.
+    is_older: bool,
 }
 
 /// The code of a kernel after it was made anew.

@@ -78,7 +78,9 @@ pub(super) fn renumbered(
 
 /// What each instruction waits for.
 fn wanted(code: &[u8], events: &[Event], flow: &Flow, boards: &[u8]) -> Vec<Wanted> {
-    let mut all = vec![Wanted::default(); code.len() / INSTRUCTION];
+    let accesses = code.chunks_exact(INSTRUCTION).map(Accesses::of);
+    let accesses: Vec<Option<Accesses>> = accesses.collect();
+    let mut all = vec![Wanted::default(); accesses.len()];
     // What is waited for only where it is needed.
     let mut later: Vec<usize> = Vec::new();
     flow.walk(events, |index, before, own| {
@@ -89,7 +91,7 @@ fn wanted(code: &[u8], events: &[Event], flow: &Flow, boards: &[u8]) -> Vec<Want
             wanted.always = waits;
         }
         let taken = own.fold(0, |mask: u8, event| mask | bit(boards[event]));
-        let is_needed = |event: usize| is_needed(&events[event], code, instruction);
+        let is_needed = |event: usize| is_needed(&events[event], &accesses, index);
         later.retain(|&event| {
             let is_due = flow.ends_block(index) || is_needed(event);
             if is_due {
@@ -131,14 +133,13 @@ fn wanted(code: &[u8], events: &[Event], flow: &Flow, boards: &[u8]) -> Vec<Want
 
 /// Whether an instruction uses the result of another one, or overwrites its
 /// operands, as far as is known.
-fn is_needed(event: &Event, code: &[u8], instruction: &[u8]) -> bool {
-    let first = Accesses::of(&code[event.instruction * INSTRUCTION..][..INSTRUCTION]);
-    let (Some(first), Some(second)) = (first, Accesses::of(instruction)) else {
+fn is_needed(event: &Event, accesses: &[Option<Accesses>], at: usize) -> bool {
+    let (Some(first), Some(second)) = (&accesses[event.instruction], &accesses[at]) else {
         return true;
     };
     match event.is_write {
-        true => first.is_used_by(&second),
-        false => first.is_overwritten_by(&second),
+        true => first.is_used_by(second),
+        false => first.is_overwritten_by(second),
     }
 }
 
