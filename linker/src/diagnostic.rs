@@ -200,6 +200,12 @@ impl Diagnostic {
         Self::new(Severity::Fatal, "reference-to-deleted", text)
     }
 
+    /// What nvlink says where it loses track of relocations.
+    pub fn unexpected_relocation() -> Self {
+        let text = "Internal error: unexpected reloc";
+        Self::new(Severity::Fatal, "bad-input", text)
+    }
+
     /// An input cannot be merged; what is wrong with it was reported.
     pub fn merge_failed() -> Self {
         Self::new(Severity::Fatal, "merge-failed", "merge_elf failed")

@@ -6,7 +6,7 @@ use crate::error::ParseError;
 use crate::finalize::{Finalized, collect, finalize};
 use crate::layout::{layout, layout_relocatable};
 use crate::merge::merge;
-use crate::options::{EarlyAddresses, Keeping, Options};
+use crate::options::{EarlyAddresses, Keeping, KernelFilter, Options};
 use crate::prune::{keep_all, lost_to_alias, prune};
 use crate::read::Object;
 use crate::relocate::{recode, relocate};
@@ -30,6 +30,15 @@ pub(crate) fn link_executable<'d>(
     // The phases that follow need their room.
     drop(objects);
     if diagnostics.has_errors() {
+        return Ok(None);
+    }
+    // nvlink then finds relocations of code that is gone (case `weak_funcs`).
+    if options.keeping == Keeping::AsNvlink
+        && options.kernels != KernelFilter::All
+        && merged.target.has_mercury()
+        && merged.replaced_relocations
+    {
+        diagnostics.push(Diagnostic::unexpected_relocation());
         return Ok(None);
     }
     let pruned = prune(merged, options);

@@ -345,6 +345,7 @@ impl<'d> Merger<'d, '_> {
             }
         }
         if !had_relocations.is_empty() {
+            self.merged.replaced_relocations = true;
             self.discard_debug(&had_relocations);
         }
     }

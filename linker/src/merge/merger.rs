@@ -236,6 +236,7 @@ impl<'d, 'l> Merger<'d, 'l> {
                 shared: Vec::new(),
                 shared_align: 1,
                 listed_shared: listed_shared(options),
+                replaced_relocations: false,
                 resolved_relocations: options.resolved_relocations,
                 relocation_forms: options.relocation_forms,
                 shared_memory: options.shared_memory,

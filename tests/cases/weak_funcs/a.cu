@@ -12,6 +12,11 @@
 //# Link: out4.cubin = c.cubin
 //# ExpectSymbol: wf weak func
 //# ExpectSymbol: wv weak object
+//# For: FILTER = -kernels-used=k -variables-used=wv
+//# Link: named{FILTER}.cubin = {FILTER} c.cubin d.cubin
+//# ExpectExit[100+]: 1
+//# ExpectText[100+]: fatal   : Internal error: unexpected reloc
+//# CompareText
 //# Link: out5.cubin = -v b.cubin a.cubin
 //# CompareText
 template<class T> __device__ __noinline__ T tf(T x){ return x*x+1; }
