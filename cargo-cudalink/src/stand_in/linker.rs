@@ -38,6 +38,10 @@ const REACH: u64 = 3 << 29;
 const NO_RUNTIME: &str = "the CUDA runtime is not linked; a build script links it with \
     `cargo::rustc-link-lib=cudart_static` and the toolkit's folder lib64 in `cargo::rustc-link-search`";
 
+/// Why nothing is optimized although that was chosen.
+const NO_LTO_INPUT: &str = "nvcc optimizes no device code for debuggers (-G), which the cc crate asks for in profiles with \
+    debug information; --release may help";
+
 /// Does what the user's linker would do, and the device link before.
 pub(crate) fn run(plan: &Plan, triple: &str, arguments: Vec<OsString>) -> Result<ExitCode> {
     let linker = plan
@@ -227,6 +231,9 @@ impl Image<'_> {
                 Severity::Error | Severity::Fatal => Level::Error,
             };
             self.say(level, text);
+        }
+        if linked.has("no-lto-input") {
+            self.say(Level::Warning, NO_LTO_INPUT.to_owned());
         }
         let without_code = messages::without_code(&linked);
         if let Some(problem) = &without_code {
