@@ -32,18 +32,18 @@ pub(crate) fn link_executable<'d>(
     if diagnostics.has_errors() {
         return Ok(None);
     }
+    let pruned = prune(merged, options);
+    let stacks = Stacks::new(&pruned);
+    stacks.warn(&pruned, diagnostics);
     // nvlink then finds relocations of code that is gone (case `weak_funcs`).
     if options.keeping == Keeping::AsNvlink
         && options.kernels != KernelFilter::All
-        && merged.target.has_mercury()
-        && merged.replaced_relocations
+        && pruned.merged.target.has_mercury()
+        && pruned.merged.replaced_relocations
     {
         diagnostics.push(Diagnostic::unexpected_relocation());
         return Ok(None);
     }
-    let pruned = prune(merged, options);
-    let stacks = Stacks::new(&pruned);
-    stacks.warn(&pruned, diagnostics);
     if options.keeping == Keeping::AsNvlink
         && let Some(lost) = lost_to_alias(&pruned)
     {
