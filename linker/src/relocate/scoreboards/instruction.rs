@@ -242,6 +242,8 @@ pub(super) fn latency(instruction: &[u8], is_write: bool) -> u32 {
     const LDS: u16 = 0x184;
     const LDCU: u16 = 0x1ac;
     const S2R: u16 = 0x119;
+    /// SR_LANEID, SR_TID.Y and SR_TID.Z.
+    const FAST_SPECIAL: [u8; 3] = [0x00, 0x22, 0x23];
     /// SHFL, ATOMS, MATCH and REDUX.
     const SLOW: [u16; 4] = [0x189, 0x18c, 0x1a1, 0x1c4];
     const S2UR: u16 = 0x1c3;
@@ -250,6 +252,7 @@ pub(super) fn latency(instruction: &[u8], is_write: bool) -> u32 {
         _ if !is_write => 11,
         _ if loads_memory(instruction) => 290,
         LDC => 50,
+        S2R if FAST_SPECIAL.contains(&instruction[9]) => 33,
         S2R => 34,
         LDS => 40,
         S2UR => 26,
