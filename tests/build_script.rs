@@ -114,6 +114,7 @@ fn cargo(workspace: &Path, package: &str, variables: &[(&str, &str)]) -> Result<
         .args(["run", "--package", package])
         .current_dir(workspace)
         .env("CARGO_TARGET_DIR", examples_folder()?)
+        .env_remove("CARGO_TERM_COLOR")
         .env_remove("CUDALINK_ARCH");
     for (name, value) in variables {
         command.env(name, value);

@@ -147,6 +147,7 @@ impl Project {
             .env("RECORD", self.path("record"))
             .env_remove("HANG")
             .env_remove("CARGO_TARGET_DIR")
+            .env_remove("CARGO_TERM_COLOR")
             .env_remove("CUDALINK_ARCH");
         for (name, value) in variables {
             command.env(name, value);
