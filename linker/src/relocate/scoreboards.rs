@@ -18,6 +18,8 @@
 
 mod flow;
 pub(super) mod instruction;
+#[cfg(test)]
+mod measure;
 mod order;
 mod pressure;
 mod registers;

@@ -1,0 +1,154 @@
+//! How much of what compilers chose the rules explain, in objects of one's own.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::{env, fs};
+
+use crate::cubin::{File, InfoRecords, SectionFlags};
+use crate::merge::{NativeFunction, TableBranch};
+use crate::parallel;
+
+use super::instruction::INSTRUCTION;
+use super::pressure::Schedule;
+use super::rules::{Choice, Rules};
+use super::{Doubles, Event, First, Flow, MOST_EVENTS, events};
+
+/// A file that names one object in each line.
+const LIST: &str = "RUSTNVLINK_SCOREBOARDS";
+/// How many differences to list for each function.
+const DETAIL: &str = "RUSTNVLINK_SCOREBOARDS_DETAIL";
+
+/// What the rules say of a function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Verdict {
+    Explained,
+    WrongBoards,
+    WrongWaits,
+    NoFlow,
+    TooLong,
+}
+
+/// One function of an object.
+struct Function<'d> {
+    name: &'d str,
+    code: &'d [u8],
+    tables: Vec<TableBranch>,
+}
+
+/// Counts what the rules explain, and lists differences in the order in which
+/// blocks choose.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the test has no options")]
+#[ignore = "needs objects of one's own"]
+fn measure() {
+    let list = env::var_os(LIST).unwrap_or_else(|| panic!("{LIST} names no file"));
+    let list = fs::read_to_string(list).expect("a list of paths");
+    let most = env::var(DETAIL).map_or(0, |count| count.parse().expect("a number"));
+    let paths: Vec<&Path> = list.lines().map(Path::new).collect();
+    let found = parallel::map(&paths, usize::MAX, |path| judge_file(path, most));
+    let mut counts = [0; 5];
+    for (path, (verdicts, detail)) in paths.iter().zip(&found) {
+        for verdict in verdicts {
+            counts[*verdict as usize] += 1;
+        }
+        if !detail.is_empty() {
+            print!("== {}\n{detail}", path.display());
+        }
+    }
+    let [explained, boards, waits, no_flow, long] = counts;
+    let all: usize = counts.iter().sum();
+    println!(
+        "{all} functions: {explained} explained, {boards} with other scoreboards, \
+         {waits} with other waits, {no_flow} of unknown flow, {long} too long"
+    );
+}
+
+fn judge_file(path: &Path, most: usize) -> (Vec<Verdict>, String) {
+    let data = fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let file = File::parse(&data).expect("a device object");
+    let doubles = Doubles::of(file.header.processor());
+    let mut detail = String::new();
+    let judged = functions(&file)
+        .into_iter()
+        .map(|function| judge(&function, doubles, most, &mut detail));
+    (judged.collect(), detail)
+}
+
+/// The functions with native code.
+fn functions<'d>(file: &File<'d>) -> Vec<Function<'d>> {
+    let has_code = |flags: u64| flags & SectionFlags::EXECINSTR.0 != 0;
+    let sections = file.sections.iter().filter(|s| has_code(s.flags));
+    let of_section = |section: &crate::cubin::Section<'d>| {
+        let name = section.name.strip_prefix(".text.")?;
+        let info = file.section_by_name(&format!(".nv.info.{name}"));
+        let records = info.map_or(&[][..], |info| file.sections[info].data);
+        let native = NativeFunction {
+            records: InfoRecords::new(records).collect::<Result<_, _>>().ok()?,
+            parameters: None,
+        };
+        Some(Function {
+            name,
+            code: section.data,
+            tables: native.table_branches(),
+        })
+    };
+    sections.filter_map(of_section).collect()
+}
+
+fn judge(function: &Function<'_>, doubles: Doubles, most: usize, detail: &mut String) -> Verdict {
+    let Function { name, code, tables } = function;
+    let events = events(code);
+    if events.len() > MOST_EVENTS {
+        return Verdict::TooLong;
+    }
+    let Some(flow) = Flow::new(code, tables, &events) else {
+        return Verdict::NoFlow;
+    };
+    let schedule = Schedule::new(code, &events, &flow, doubles);
+    let ours = Rules::new(code, &events, &flow, &schedule).choose(First::IsLikeOthers);
+    let made = Choice::made(code, &events);
+    let verdict = match (ours.boards == made.boards, ours.waits == made.waits) {
+        (true, true) => return Verdict::Explained,
+        (true, false) => Verdict::WrongWaits,
+        (false, _) => Verdict::WrongBoards,
+    };
+    let differences = flow
+        .order()
+        .into_iter()
+        .flatten()
+        .filter_map(|at| difference(at, &flow, &events, &ours, &made));
+    let differences: Vec<String> = differences.take(most).collect();
+    if !differences.is_empty() {
+        writeln!(detail, "-- {name}: {verdict:?}").expect("strings take all");
+        differences.iter().for_each(|line| detail.push_str(line));
+    }
+    verdict
+}
+
+/// How ours differs at an instruction: its place, and the scoreboards and waits
+/// of ours and the compiler.
+fn difference(
+    at: usize,
+    flow: &Flow,
+    events: &[Event],
+    ours: &Choice,
+    made: &Choice,
+) -> Option<String> {
+    let own = flow.own(at);
+    let boards = |choice: &Choice| choice.boards[own.clone()].to_vec();
+    let is_same = boards(ours) == boards(made) && ours.waits[at] == made.waits[at];
+    let kinds = events[own.clone()].iter();
+    let kinds: Vec<&str> = kinds
+        .map(|event| if event.is_write { "write" } else { "read" })
+        .collect();
+    (!is_same).then(|| {
+        format!(
+            "{:#06x} {kinds:?} ours {:?} {:#04x} compiler {:?} {:#04x}\n",
+            at * INSTRUCTION,
+            boards(ours),
+            ours.waits[at],
+            boards(made),
+            made.waits[at],
+        )
+    })
+}
