@@ -21,39 +21,39 @@ pub(super) fn record<'d>(
     keeping: Keeping,
     records: &mut IdVec<FunctionId, Vec<InfoRecord<'d>>>,
 ) -> Vec<SectionId> {
-    let mut recorded = Vec::new();
+    let mut changed = Vec::new();
     for (id, function) in pruned.merged.functions.enumerate() {
         let Some(text) = function.text else { continue };
         let counted = counted_barriers(pruned.merged.sections[text].flags);
         if counted == 0 || !pruned.live.functions[id] {
             continue;
         }
-        let own = recorded_barriers(&records[id]);
+        let own = recorded(&records[id]);
         if keeping == Keeping::AsNvlink && own > 0 {
             continue;
         }
         put(&mut records[id], barriers(own.max(counted)));
-        recorded.push((id, text));
+        changed.push((id, text));
     }
-    if recorded.is_empty() {
+    if changed.is_empty() {
         return Vec::new();
     }
     let mut counted = IdVec::filled(&pruned.merged.functions, 0);
-    for &(id, _) in &recorded {
-        counted[id] = recorded_barriers(&records[id]);
+    for &(id, _) in &changed {
+        counted[id] = recorded(&records[id]);
     }
     let most = |sum: &mut u8, more: &u8| *sum = (*sum).max(*more);
     let reached = pruned.graph.over_callees(|f| counted[f], most);
     for entry in pruned.entries() {
-        if reached[entry] > recorded_barriers(&records[entry]) {
+        if reached[entry] > recorded(&records[entry]) {
             put(&mut records[entry], barriers(reached[entry]));
         }
     }
-    recorded.into_iter().map(|(_, text)| text).collect()
+    changed.into_iter().map(|(_, text)| text).collect()
 }
 
 /// What the records say; 0 if they say nothing.
-fn recorded_barriers(records: &[InfoRecord<'_>]) -> u8 {
+pub(super) fn recorded(records: &[InfoRecord<'_>]) -> u8 {
     let counts = records.iter().filter_map(|record| match record.payload {
         Payload::Head([count, _]) if record.code == InfoCode::NUM_BARRIERS => Some(count),
         _ => None,

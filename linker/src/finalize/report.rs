@@ -7,9 +7,11 @@ use rustc_hash::FxHashMap;
 use crate::cubin::{InfoCode, SymbolType};
 use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
 use crate::id::{FunctionId, IdVec, SectionId, SymbolId};
-use crate::merge::{InfoRecord, Payload, SectionKind};
+use crate::merge::{InfoRecord, SectionKind};
 use crate::prune::Pruned;
 use crate::stacks::Stacks;
+
+use super::barriers;
 
 /// Adds the sizes of the module and the figures of its kernels, last created
 /// first.
@@ -44,12 +46,6 @@ pub(super) fn report(
             "Function properties for '{}':",
             pruned.merged.symbols[symbol].name
         ));
-        let barriers = function_records[function]
-            .iter()
-            .find_map(|r| match r.payload {
-                Payload::Head([count, _]) if r.code == InfoCode::NUM_BARRIERS => Some(count),
-                _ => None,
-            });
         // Without a bound its own frame alone (case `stack_recursion_calls`),
         // and so beside a lone kernel (case `launched_elsewhere`).
         let stack = stacks.map_or(0, |stacks| {
@@ -60,7 +56,7 @@ pub(super) fn report(
         say(format!(
             "used {registers} registers, used {} barriers, {stack} stack, {} bytes smem, {}0 \
              bytes lmem{}",
-            barriers.unwrap_or(0),
+            barriers::recorded(&function_records[function]),
             shared_size(pruned, function),
             own.before_local(),
             own.behind_local(),

@@ -12,7 +12,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::id::{Id as _, SectionId, SymbolId};
 use crate::list_sort::list_sort;
 use crate::merge::{Content, Definition, Merged, Section, SectionKind};
-use crate::options::{Keeping, NullAddress};
+use crate::options::{DebugLevel, Keeping, KernelFilter, NullAddress, Options};
 
 use super::moves::{Move, move_parts};
 
@@ -63,10 +63,25 @@ pub(super) fn fit(
     all_stay
 }
 
-/// Lets inputs with equal constants share them, as nvlink does in links that say
-/// which kernels stay. What finds constants does not follow: it is left where it
-/// was. Says where the last ones are that were compared.
-pub(super) fn share(constants: &mut Content<'_>) -> Option<u64> {
+/// Whether inputs with equal constants share them, as nvlink has it in links that
+/// say which kernels stay.
+pub(super) fn are_shared(options: &Options) -> bool {
+    options.keeping == Keeping::AsNvlink
+        && options.debug != DebugLevel::Symbols
+        && options.kernels != KernelFilter::All
+}
+
+/// Lets inputs with equal constants share them. What finds constants does not
+/// follow: it is left where it was. Says where the last ones are that were
+/// compared.
+pub(super) fn share(constants: &mut Section<'_>) -> Option<u64> {
+    if let Some(native) = &mut constants.native {
+        share_content(&mut native.content);
+    }
+    share_content(&mut constants.content)
+}
+
+fn share_content(constants: &mut Content<'_>) -> Option<u64> {
     let mut seen = FxHashSet::default();
     let (mut end, mut last) = (0_u64, None);
     constants.contributions.retain_mut(|part| {

@@ -19,7 +19,7 @@ use crate::diagnostic::Diagnostics;
 use crate::error::ParseError;
 use crate::id::{SectionId, SymbolId};
 use crate::merge::{Definition, Merged, Section, SectionKind};
-use crate::options::{DebugLevel, EarlyAddresses, Keeping, KernelFilter, Options};
+use crate::options::{DebugLevel, EarlyAddresses, Options};
 use crate::prune::Pruned;
 use crate::read::{USER_BANK, native_bank};
 
@@ -59,16 +59,11 @@ pub(crate) fn layout<'d>(
     // The banks that the compiler's constants demand come between the sections
     // that every link makes (case `ocg_late`).
     let mut null_value = constants::layout(&mut pruned, arena);
-    let is_filtered = options.debug != DebugLevel::Symbols && options.kernels != KernelFilter::All;
-    if is_filtered
-        && all_stay
-        && keeping == Keeping::AsNvlink
+    if all_stay
+        && banks::are_shared(options)
         && let Some(constants) = program_constants(&mut pruned.merged)
     {
-        null_value = banks::share(&mut constants.content).unwrap_or(null_value);
-        if let Some(native) = &mut constants.native {
-            banks::share(&mut native.content);
-        }
+        null_value = banks::share(constants).unwrap_or(null_value);
     }
     constants::check(&pruned, diagnostics);
     if !pruned.merged.target.has_mercury() {

@@ -34,7 +34,9 @@ use crate::merge::{FIRST_MERCURY_VERSION, Function, Payload, TableBranch};
 use crate::options::{DebugLevel, Keeping};
 use crate::parallel;
 
-use super::scoreboards::instruction::{CALL_ABSOLUTE, EXIT, INSTRUCTION, WARPSYNC, operation};
+use super::scoreboards::instruction::{
+    CALL_ABSOLUTE, EXIT, INSTRUCTION, SHARED_BARRIERS, WARPSYNC, operation,
+};
 use super::{Relocated, debug_registers, scoreboards};
 
 use control::Guard;
@@ -44,8 +46,6 @@ pub(crate) use older::renewed;
 
 const IDLE: u16 = 0x118;
 const MEMORY_BARRIER: u16 = 0x192;
-/// All SYNCS, which work on barriers in shared memory.
-const SHARED_BARRIERS: [u16; 3] = [0x1a7, 0x1b1, 0x1b2];
 /// LDGSTS, which copies to shared memory.
 const SHARED_COPY: u16 = 0x1ae;
 
@@ -487,10 +487,11 @@ fn write_capsule(
             (None, Some(count)) => {
                 *bitmap.get_mut(index / 8)? &= !(1 << (index % 8));
                 stored.extend(marked(0x51, count)?);
-                let mut exit = STORED_EXIT;
-                exit[STORED_GUARD] = Guard::of_exit(old.first()?)?.stored();
-                exit[STORED_BESIDES] = Guard::besides(old.first()?).stored();
-                stored.extend_from_slice(&exit);
+                let exit = old.first()?;
+                let mut kept = STORED_EXIT;
+                kept[STORED_GUARD] = Guard::of_exit(exit)?.stored();
+                kept[STORED_BESIDES] = Guard::besides(exit).stored();
+                stored.extend_from_slice(&kept);
             }
         }
     }

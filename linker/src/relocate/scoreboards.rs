@@ -130,7 +130,7 @@ fn numbered(
     } else {
         let boards = numbering.number(&flow, &schedule)?;
         operands_hold(code, &events, &flow, &boards)?;
-        renumbered(code, tables, &events, &flow, &boards)?
+        renumbered(code, tables, &events, &flow, schedule.accesses(), &boards)?
     };
     Some(spaced(chosen))
 }

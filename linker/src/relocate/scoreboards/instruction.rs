@@ -29,6 +29,12 @@ const LDSM: u16 = 0x03b;
 /// It counts copies to shared memory for DEPBAR.
 pub(super) const LDGDEPBAR: u16 = 0x1af;
 const LDC: u16 = 0x182;
+/// SYNCS, which work on barriers in shared memory in the order of the code.
+pub(super) const SYNCS: u16 = 0x1a7;
+/// SYNCS that exchanges a value.
+pub(super) const SYNCS_EXCHANGE: u16 = 0x1b2;
+/// All SYNCS.
+pub(in crate::relocate) const SHARED_BARRIERS: [u16; 3] = [SYNCS, 0x1b1, SYNCS_EXCHANGE];
 pub(in crate::relocate) const END_COLLECTIVE: u16 = 0x11b;
 /// Branches, barriers of threads that diverge, and what ends threads.
 const CONTROL: std::ops::RangeInclusive<u16> = 0x140..=0x15f;

@@ -107,6 +107,11 @@ impl<'e> Schedule<'e> {
         schedule
     }
 
+    /// What each instruction does with registers, if that is known.
+    pub(super) fn accesses(&self) -> &[Option<Accesses>] {
+        &self.accesses
+    }
+
     fn find_needs(&mut self) {
         for event in 0..self.events.len() {
             let at = self.events[event].instruction;

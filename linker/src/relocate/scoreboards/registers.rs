@@ -3,7 +3,7 @@
 //! The places of operands are those that `nvdisasm -plr` shows for the code of
 //! the test cases, of CUB, of Thrust and of CUTLASS.
 
-use super::instruction::{BOARDS, Control, opcode, operation};
+use super::instruction::{BOARDS, Control, SYNCS, SYNCS_EXCHANGE, opcode, operation};
 
 /// Registers of threads, registers of warps, and predicates.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -220,7 +220,7 @@ const SHAPES: &[Shape] = {
         shape(&[0x1a6, 0x18e], [Nothing, R2, Own(Atomic), Base(Two)]),
         // SYNCS, that with an exchange, and UBLKCP
         shape(&[SYNCS], [In(DESCRIBED, One), Nothing, Thread(One), Uniform(One)]),
-        shape(&[EXCHANGE], [Nothing, Uniform(One), Uniform(Two), Nothing]),
+        shape(&[SYNCS_EXCHANGE], [Nothing, Uniform(One), Uniform(Two), Nothing]),
         shape(&[BULK_COPY], [Nothing, Uniform(Two), Uniform(Two), Uniform(One)]),
         // LDCU
         shape(&[0x1ac], [Uniform(Data), Uniform(One), Nothing, Nothing]),
@@ -257,10 +257,6 @@ const UNIFORM: u16 = 0x80;
 /// BRA that asks a predicate of the warp.
 const UNIFORM_BRANCH: u16 = 0x547;
 
-/// What is done to barriers in shared memory, in the order of the code; the second
-/// exchanges a value.
-const SYNCS: u16 = 0x1a7;
-const EXCHANGE: u16 = 0x1b2;
 /// SYNCS that asks for a phase.
 const PHASE: u16 = 0x5a7;
 /// UBLKCP
@@ -413,7 +409,7 @@ impl Accesses {
     /// Predicates and, but for barriers in shared memory, uniform registers are read
     /// at once.
     pub(super) fn is_overwritten_by(&self, other: &Self) -> bool {
-        let is_late = matches!(self.operation, SYNCS | EXCHANGE | BULK_COPY);
+        let is_late = matches!(self.operation, SYNCS | SYNCS_EXCHANGE | BULK_COPY);
         self.operands.meet_in_threads(&other.writes)
             || self.early_predicates & other.read_predicates != 0
             || is_late && any_common(&self.operands.uniform, &other.writes.uniform)
@@ -421,7 +417,7 @@ impl Accesses {
 
     /// Whether another instruction comes to the same barriers after this one.
     pub(super) fn is_in_order_before(&self, other: &Self) -> bool {
-        let is_sync = |operation| matches!(operation, SYNCS | EXCHANGE);
+        let is_sync = |operation| matches!(operation, SYNCS | SYNCS_EXCHANGE);
         is_sync(self.operation) && is_sync(other.operation)
     }
 

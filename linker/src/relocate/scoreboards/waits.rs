@@ -42,11 +42,12 @@ pub(super) fn renumbered(
     tables: &[TableBranch],
     events: &[Event],
     flow: &Flow,
+    accesses: &[Option<Accesses>],
     boards: &[u8],
 ) -> Option<Vec<u8>> {
     /// It takes two where loops hold what was waited for.
     const ROUNDS: usize = 4;
-    let wanted = wanted(code, events, flow, boards);
+    let wanted = wanted(code, events, flow, accesses, boards);
     let renamed = events
         .iter()
         .zip(boards)
@@ -77,9 +78,13 @@ pub(super) fn renumbered(
 }
 
 /// What each instruction waits for.
-fn wanted(code: &[u8], events: &[Event], flow: &Flow, boards: &[u8]) -> Vec<Wanted> {
-    let accesses = code.chunks_exact(INSTRUCTION).map(Accesses::of);
-    let accesses: Vec<Option<Accesses>> = accesses.collect();
+fn wanted(
+    code: &[u8],
+    events: &[Event],
+    flow: &Flow,
+    accesses: &[Option<Accesses>],
+    boards: &[u8],
+) -> Vec<Wanted> {
     let mut all = vec![Wanted::default(); accesses.len()];
     // What is waited for only where it is needed.
     let mut later: Vec<usize> = Vec::new();
@@ -91,7 +96,7 @@ fn wanted(code: &[u8], events: &[Event], flow: &Flow, boards: &[u8]) -> Vec<Want
             wanted.always = waits;
         }
         let taken = own.fold(0, |mask: u8, event| mask | bit(boards[event]));
-        let is_needed = |event: usize| is_needed(&events[event], &accesses, index);
+        let is_needed = |event: usize| is_needed(&events[event], accesses, index);
         later.retain(|&event| {
             let is_due = flow.ends_block(index) || is_needed(event);
             if is_due {
@@ -166,7 +171,8 @@ mod tests {
         let code = code.concat();
         let events = events(&code);
         let flow = Flow::new(&code, &[], &events).unwrap();
-        let changed = renumbered(&code, &[], &events, &flow, boards).unwrap();
+        let accesses: Vec<_> = code.chunks_exact(INSTRUCTION).map(Accesses::of).collect();
+        let changed = renumbered(&code, &[], &events, &flow, &accesses, boards).unwrap();
         let waits = controls(&changed).into_iter().map(|(_, waits)| waits);
         waits.collect()
     }
