@@ -13,21 +13,22 @@ use rustc_hash::FxHashMap;
 
 use crate::cubin::SectionType;
 use crate::finalize::Finalized;
-use crate::id::{FunctionId, IdVec, SectionId};
-use crate::merge::{Form, Section, SectionKind};
+use crate::id::{FunctionId, IdVec, PrototypeId, SectionId};
+use crate::merge::{Form, Merged, Section, SectionKind};
 use crate::options::ImageKind;
 use crate::parallel;
-use crate::read::native_bank;
+use crate::relocate::Patched;
 
 use super::encode;
 use super::image::{
     Body, FileKind, Load, MANY_SECTIONS, OutputSection, Plan, SegmentKind, Segments,
 };
-use super::native::{
-    SectionNumbers, USUAL, file_flags, section_type, segment, symbol_names, unified_index,
+use super::native::symbol_names;
+use super::numbering::{Presence, SymbolNumbers};
+use super::sections::{
+    Generation, SectionNumbers, Sections, USUAL, file_flags, section_type, unified_index,
     unified_link,
 };
-use super::numbering::{Presence, SymbolNumbers};
 
 use tables::Names;
 
@@ -203,9 +204,8 @@ impl Layout {
 }
 
 /// Plans the image.
-pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan<'f> {
-    let relocated = &finalized.relocated;
-    let merged = &relocated.laid_out.pruned.merged;
+pub(super) fn plan<'f>(finalized: &'f Finalized<'f>, tool_record: &[u8]) -> Plan<'f> {
+    let merged = &finalized.relocated.laid_out.pruned.merged;
     let numbers = || {
         let presence = Presence::new(finalized);
         let layout = Layout::new(finalized, &presence);
@@ -215,151 +215,8 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
     let (names, (layout, symbols)) = parallel::both(bytes, || symbol_names(finalized), numbers);
     let names = Names::new(finalized, &layout, names.table);
     let native = &layout.native;
-    let symbol_table = native.only(finalized, SectionKind::Symbols);
-    let signature = |p| names.symbols.offset(merged.prototypes[p]);
-
-    let make = |&id: &SectionId| {
-        let section = &merged.sections[id];
-        let mut link = 0;
-        let mut info = section.target.map_or(0, |target| native.number[target]);
-        let mut flags = section.flags;
-        let mut align = section.content.align;
-        let body = match section.kind {
-            // The tables are asked for names until all sections are made.
-            SectionKind::SectionNames | SectionKind::SymbolNames => Body::Bytes(Vec::new()),
-            SectionKind::Symbols => {
-                link = native.only(finalized, SectionKind::SymbolNames);
-                info = match layout.parameters.len() {
-                    0 => symbols.locals as u32 + 1,
-                    parameters => (symbols.order.len() + parameters) as u32 + 1,
-                };
-                Body::Bytes(tables::native_symbols(finalized, &layout, &symbols, &names))
-            }
-            SectionKind::SymbolSections => {
-                link = symbol_table;
-                Body::Bytes(tables::native_numbers(finalized, &layout, &symbols))
-            }
-            SectionKind::ToolNote => Body::Bytes(encode::tool_note(finalized, tool_record)),
-            SectionKind::DriverNote => {
-                flags = merged.notes.driver_flags;
-                link = native.only(finalized, SectionKind::ToolNote);
-                info = native.only(finalized, SectionKind::Compat);
-                Body::Borrowed(&merged.notes.driver)
-            }
-            SectionKind::Compat => Body::Bytes(compat::section(finalized)),
-            SectionKind::Info => {
-                link = symbol_table;
-                Body::Bytes(
-                    match section.target.and_then(|t| merged.sections[t].function) {
-                        Some(function) => records::native(finalized, &layout, &symbols, function),
-                        None => records::native_module(finalized, &symbols),
-                    },
-                )
-            }
-            SectionKind::CallGraph => {
-                link = symbol_table;
-                Body::Bytes(encode::call_graph(finalized, &symbols, signature))
-            }
-            SectionKind::Prototype => {
-                link = symbol_table;
-                Body::Bytes(encode::prototypes(finalized, &symbols, signature))
-            }
-            SectionKind::RelocAction => Body::Borrowed(&encode::RELOC_ACTION),
-            SectionKind::Rel | SectionKind::Rela => {
-                link = symbol_table;
-                let form = if section.kind == SectionKind::Rel {
-                    Form::Rel
-                } else {
-                    Form::Rela
-                };
-                let kept = section.target.and_then(|t| relocated.native[t].as_ref());
-                let kept = kept.map_or(&[][..], |native| &native.kept);
-                Body::relocations(kept, form)
-            }
-            SectionKind::ResolvedRela => {
-                link = symbol_table;
-                let native = section.target.and_then(|t| relocated.native[t].as_ref());
-                let resolved = native.map_or(&[][..], |native| &native.resolved);
-                Body::Bytes(encode::resolved(resolved, &symbols))
-            }
-            SectionKind::UnifiedEntries(table) => {
-                link = unified_link(merged, table, symbol_table);
-                Body::Bytes(encode::unified(merged, table, &symbols))
-            }
-            SectionKind::UnifiedIndex => unified_index(finalized, id),
-            SectionKind::HostData => Body::Borrowed(&merged.host_data),
-            SectionKind::Text | SectionKind::Stubs => {
-                link = symbol_table;
-                info = section
-                    .function
-                    .map_or(0, |f| symbols.of_function(finalized, f));
-                align = section.native.as_ref().map_or(align, |n| n.content.align);
-                native_bytes(finalized, id)
-            }
-            SectionKind::Debug => {
-                align = match &section.native {
-                    Some(native) if !native.shares_bytes => native.content.align,
-                    _ => align,
-                };
-                native_bytes(finalized, id)
-            }
-            SectionKind::Constant(_) | SectionKind::GlobalInit | SectionKind::UnifiedData => {
-                native_bytes(finalized, id)
-            }
-            SectionKind::SharedReserved => {
-                Body::Empty(section.content.size + merged.start_of_reserved())
-            }
-            // The module's own section has what the system reserves.
-            SectionKind::Shared if section.target.is_none() && merged.image.is_executable() => {
-                Body::Empty(section.content.size + merged.reserved_shared())
-            }
-            SectionKind::Global | SectionKind::Shared => Body::Empty(section.content.size),
-        };
-        OutputSection {
-            name: names.native(section.name),
-            kind: match section.kind {
-                SectionKind::Constant(bank) => {
-                    section_type(SectionKind::Constant(native_bank(bank)), merged.image)
-                }
-                kind => section_type(kind, merged.image),
-            }
-            .0,
-            flags,
-            link,
-            info,
-            align,
-            entry_size: section.entry_size,
-            body,
-            padding: match section.kind {
-                SectionKind::SectionNames => names.sections_padding(),
-                SectionKind::SymbolNames => names.symbols_padding,
-                _ => 0,
-            },
-            segment: segment(section.kind),
-        }
-    };
-    let mut output = parallel::map(&native.order, native.order.len() * USUAL, make);
-    if layout.number_tables == NumberTables::Added {
-        let bytes = tables::native_numbers(finalized, &layout, &symbols);
-        output.push(number_table(names.added_numbers, 0, symbol_table, bytes));
-    }
-    for &function in &layout.parameters {
-        output.extend(parameters(finalized, &layout, &names, function));
-    }
-    let twins: Vec<usize> = (0..layout.twins.len()).collect();
-    let twins = parallel::map(&twins, twins.len() * USUAL, |&index| {
-        let (twin, id) = layout.twins[index];
-        let name = (names.mercury(index), names.linked_size);
-        mercury_section(finalized, &layout, &symbols, name, twin, id)
-    });
-    let first = output.len();
-    output.extend(twins);
-    if let Some(index) = layout.number_table() {
-        let bytes = tables::mercury_numbers(finalized, &layout, &symbols);
-        let link = layout.symbol_table_number();
-        let table = number_table(names.mercury_numbers, MERCURY, link, bytes);
-        output.insert(first + index, table);
-    }
+    let mut output = native_sections(finalized, tool_record, &layout, &symbols, &names);
+    output.extend(mercury_sections(finalized, &layout, &symbols, &names));
     output.push(OutputSection {
         name: names.symbol_table(),
         kind: SectionType::CUDA_MERC_SYMTAB.0,
@@ -397,6 +254,155 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'_>, tool_record: &[u8]) -> Plan
     }
 }
 
+/// The native world, with the parameter banks.
+fn native_sections<'f>(
+    finalized: &'f Finalized<'f>,
+    tool_record: &[u8],
+    layout: &Layout,
+    symbols: &SymbolNumbers,
+    names: &Names<'_>,
+) -> Vec<OutputSection<'f>> {
+    let order = &layout.native.order;
+    let sections = Sections {
+        finalized,
+        numbers: &layout.native,
+        symbols,
+        tool_record,
+        generation: Native {
+            finalized,
+            layout,
+            symbols,
+            names,
+        },
+    };
+    let mut output = parallel::map(order, order.len() * USUAL, |&id| sections.make(id));
+    if layout.number_tables == NumberTables::Added {
+        let link = layout.native.only(finalized, SectionKind::Symbols);
+        let bytes = tables::native_numbers(finalized, layout, symbols);
+        output.push(number_table(names.added_numbers, 0, link, bytes));
+    }
+    let parameters = layout.parameters.iter();
+    output.extend(parameters.filter_map(|&f| parameter_bank(finalized, layout, names, f)));
+    output
+}
+
+/// The Mercury world without its symbols.
+fn mercury_sections<'f>(
+    finalized: &'f Finalized<'f>,
+    layout: &Layout,
+    symbols: &SymbolNumbers,
+    names: &Names<'_>,
+) -> Vec<OutputSection<'f>> {
+    let twins: Vec<usize> = (0..layout.twins.len()).collect();
+    let mut output = parallel::map(&twins, twins.len() * USUAL, |&index| {
+        let (twin, id) = layout.twins[index];
+        let name = (names.mercury(index), names.linked_size);
+        mercury_section(finalized, layout, symbols, name, twin, id)
+    });
+    if let Some(index) = layout.number_table() {
+        let bytes = tables::mercury_numbers(finalized, layout, symbols);
+        let link = layout.symbol_table_number();
+        let table = number_table(names.mercury_numbers, MERCURY, link, bytes);
+        output.insert(index, table);
+    }
+    output
+}
+
+/// The native world of a Mercury image.
+struct Native<'f, 'n> {
+    finalized: &'f Finalized<'f>,
+    layout: &'n Layout,
+    symbols: &'n SymbolNumbers,
+    names: &'n Names<'n>,
+}
+
+impl<'f> Native<'f, '_> {
+    fn merged(&self) -> &'f Merged<'f> {
+        &self.finalized.relocated.laid_out.pruned.merged
+    }
+}
+
+impl<'f> Generation<'f> for Native<'f, '_> {
+    fn name(&self, section: SectionId) -> u32 {
+        self.names.native(self.merged().sections[section].name)
+    }
+
+    fn align(&self, section: &Section<'_>) -> u64 {
+        let native = section.native.as_ref().filter(|native| match section.kind {
+            SectionKind::Text | SectionKind::Stubs => true,
+            SectionKind::Debug => !native.shares_bytes,
+            _ => false,
+        });
+        native.map_or(section.content.align, |native| native.content.align)
+    }
+
+    fn padding(&self, kind: SectionKind) -> u64 {
+        match kind {
+            SectionKind::SectionNames => self.names.sections_padding(),
+            SectionKind::SymbolNames => self.names.symbols_padding,
+            _ => 0,
+        }
+    }
+
+    fn symbols(&self) -> Vec<u8> {
+        tables::native_symbols(self.finalized, self.layout, self.symbols, self.names)
+    }
+
+    fn first_global(&self) -> u32 {
+        match self.layout.parameters.len() {
+            0 => self.symbols.locals as u32 + 1,
+            parameters => (self.symbols.order.len() + parameters) as u32 + 1,
+        }
+    }
+
+    fn section_numbers(&self) -> Vec<u8> {
+        tables::native_numbers(self.finalized, self.layout, self.symbols)
+    }
+
+    fn compat(&self) -> Vec<u8> {
+        compat::section(self.finalized)
+    }
+
+    fn records(&self, function: Option<FunctionId>) -> Body<'f> {
+        Body::Bytes(match function {
+            Some(function) => records::native(self.finalized, self.layout, self.symbols, function),
+            None => records::native_module(self.finalized, self.symbols),
+        })
+    }
+
+    fn signature(&self, prototype: PrototypeId) -> u32 {
+        self.names
+            .symbols
+            .offset(self.merged().prototypes[prototype])
+    }
+
+    /// Code has not said it since sm_90.
+    fn registers(&self, _: FunctionId) -> u32 {
+        0
+    }
+
+    fn bytes(&self, section: SectionId) -> &'f [u8] {
+        let mercury = &self.finalized.relocated.sections[section];
+        &self.patched(section).unwrap_or(mercury).bytes
+    }
+
+    fn patched(&self, section: SectionId) -> Option<&'f Patched<'f>> {
+        self.finalized.relocated.native[section].as_deref()
+    }
+
+    fn reserved(&self, section: &Section<'_>) -> u64 {
+        let merged = self.merged();
+        match section.kind {
+            SectionKind::SharedReserved => merged.start_of_reserved(),
+            // The module's own section has what the system reserves.
+            SectionKind::Shared if section.target.is_none() && merged.image.is_executable() => {
+                merged.reserved_shared()
+            }
+            _ => 0,
+        }
+    }
+}
+
 fn number_table<'f>(name: u32, flags: u64, link: u32, bytes: Vec<u8>) -> OutputSection<'f> {
     OutputSection {
         name,
@@ -412,16 +418,8 @@ fn number_table<'f>(name: u32, flags: u64, link: u32, bytes: Vec<u8>) -> OutputS
     }
 }
 
-fn native_bytes<'f>(finalized: &'f Finalized<'_>, id: SectionId) -> Body<'f> {
-    let relocated = &finalized.relocated;
-    let patched = relocated.native[id]
-        .as_deref()
-        .unwrap_or(&relocated.sections[id]);
-    Body::Borrowed(&patched.bytes)
-}
-
 /// The parameter bank of a kernel, which only the native world has.
-fn parameters<'f>(
+fn parameter_bank<'f>(
     finalized: &'f Finalized<'_>,
     layout: &Layout,
     names: &Names<'_>,

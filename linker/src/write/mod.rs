@@ -9,6 +9,7 @@ mod image;
 mod mercury;
 mod native;
 mod numbering;
+mod sections;
 
 use std::io::{self, Write};
 

@@ -11,8 +11,8 @@ use crate::name_table::NameTable;
 use crate::options::UndefinedGlobals;
 
 use super::super::encode::{self, SymbolEntry};
-use super::super::native::{number_made_or_known, symbol_sections};
 use super::super::numbering::SymbolNumbers;
+use super::super::sections::{number_made_or_known, symbol_sections};
 use super::{Layout, NumberTables, Twin};
 
 /// Constant banks: the Mercury world names them by their purpose, the native

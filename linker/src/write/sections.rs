@@ -1,0 +1,361 @@
+//! The native sections of an image, which both generations have.
+//!
+//! They agree on the order and on most of what headers say. [`Generation`] is
+//! where they do not.
+
+use crate::arch::FileFlags;
+use crate::cubin::{SectionType, UnifiedTable};
+use crate::finalize::Finalized;
+use crate::id::{FunctionId, IdVec, PrototypeId, SectionId};
+use crate::merge::{Definition, Form, Merged, Section, SectionKind};
+use crate::options::ImageKind;
+use crate::read::native_bank;
+use crate::relocate::Patched;
+
+use super::encode;
+use super::image::{Body, OutputSection, SegmentKind};
+use super::numbering::{Presence, SymbolNumbers, creation_number};
+
+/// How many classes of sections there are.
+const CLASSES: usize = 8;
+
+/// Where a section stands: classes in this order, creation order inside one.
+fn class(kind: SectionKind) -> u8 {
+    match kind {
+        SectionKind::SectionNames
+        | SectionKind::SymbolNames
+        | SectionKind::Symbols
+        | SectionKind::SymbolSections => 0,
+        SectionKind::Debug => 1,
+        SectionKind::ToolNote
+        | SectionKind::DriverNote
+        | SectionKind::UnifiedEntries(_)
+        | SectionKind::UnifiedIndex
+        | SectionKind::HostData
+        | SectionKind::Info
+        | SectionKind::Compat
+        | SectionKind::CallGraph
+        | SectionKind::Prototype
+        | SectionKind::RelocAction => 2,
+        SectionKind::Rel | SectionKind::Rela | SectionKind::ResolvedRela => 3,
+        SectionKind::Constant(_) => 4,
+        SectionKind::Text | SectionKind::Stubs => 5,
+        SectionKind::GlobalInit | SectionKind::UnifiedData => 6,
+        SectionKind::Global | SectionKind::Shared | SectionKind::SharedReserved => 7,
+    }
+}
+
+/// The type a section has: executables know memory by its place in the image,
+/// relocatable objects name it.
+pub(super) fn section_type(kind: SectionKind, image: ImageKind) -> SectionType {
+    match (kind, image) {
+        (SectionKind::Constant(bank), ImageKind::Relocatable(_)) => SectionType::constant(bank),
+        (SectionKind::GlobalInit, ImageKind::Relocatable(_)) => SectionType::CUDA_GLOBAL_INIT,
+        (SectionKind::Global, ImageKind::Relocatable(_)) => SectionType::CUDA_GLOBAL,
+        (SectionKind::Shared, ImageKind::Relocatable(_)) => SectionType::CUDA_SHARED,
+        (SectionKind::SharedReserved, ImageKind::Relocatable(_)) => {
+            SectionType::CUDA_SHARED_RESERVED
+        }
+        (kind, _) => executable_type(kind),
+    }
+}
+
+fn executable_type(kind: SectionKind) -> SectionType {
+    match kind {
+        SectionKind::SectionNames | SectionKind::SymbolNames => SectionType::STRTAB,
+        SectionKind::Symbols => SectionType::SYMTAB,
+        SectionKind::SymbolSections => SectionType::SYMTAB_SHNDX,
+        SectionKind::ToolNote | SectionKind::DriverNote => SectionType::NOTE,
+        SectionKind::UnifiedEntries(UnifiedTable::Functions) => SectionType::CUDA_UFT_ENTRY,
+        SectionKind::UnifiedEntries(UnifiedTable::Variables) => SectionType::CUDA_UDT_ENTRY,
+        SectionKind::UnifiedIndex => SectionType::CUDA_UIDX,
+        SectionKind::HostData => SectionType::CUDA_HOST,
+        SectionKind::Stubs => SectionType::CUDA_UFT,
+        SectionKind::UnifiedData => SectionType::CUDA_UDT,
+        SectionKind::Info => SectionType::CUDA_INFO,
+        SectionKind::Compat => SectionType::CUDA_COMPAT,
+        SectionKind::CallGraph => SectionType::CUDA_CALLGRAPH,
+        SectionKind::Prototype => SectionType::CUDA_PROTOTYPE,
+        SectionKind::RelocAction => SectionType::CUDA_RELOC_ACTION,
+        SectionKind::Rel => SectionType::REL,
+        SectionKind::Rela => SectionType::RELA,
+        SectionKind::ResolvedRela => SectionType::CUDA_RESOLVED_RELA,
+        SectionKind::Constant(_)
+        | SectionKind::Text
+        | SectionKind::GlobalInit
+        | SectionKind::Debug => SectionType::PROGBITS,
+        SectionKind::Global | SectionKind::Shared | SectionKind::SharedReserved => {
+            SectionType::NOBITS
+        }
+    }
+}
+
+/// The loaded part a section belongs to.
+fn segment(kind: SectionKind) -> Option<SegmentKind> {
+    match class(kind) {
+        4 => Some(SegmentKind::Constants),
+        5 => Some(SegmentKind::Code),
+        6 | 7 => Some(SegmentKind::Data),
+        _ => None,
+    }
+}
+
+/// Numbers of the sections that are written.
+pub(super) struct SectionNumbers {
+    pub(super) order: Vec<SectionId>,
+    pub(super) number: IdVec<SectionId, u32>,
+}
+
+impl SectionNumbers {
+    pub(super) fn new(finalized: &Finalized<'_>, presence: &Presence) -> Self {
+        let sections = &finalized.relocated.laid_out.pruned.merged.sections;
+        let mut classes: [Vec<SectionId>; CLASSES] = Default::default();
+        for &id in &presence.sections {
+            classes[usize::from(class(sections[id].kind))].push(id);
+        }
+        let order = classes.concat();
+        let mut number = IdVec::filled(sections, 0);
+        for (index, &id) in order.iter().enumerate() {
+            number[id] = index as u32 + 1;
+        }
+        Self { order, number }
+    }
+
+    /// The number of the one section of a kind.
+    pub(super) fn only(&self, finalized: &Finalized<'_>, kind: SectionKind) -> u32 {
+        let sections = &finalized.relocated.laid_out.pruned.merged.sections;
+        let position = self.order.iter().position(|&id| sections[id].kind == kind);
+        position.map_or(0, |position| position as u32 + 1)
+    }
+}
+
+/// Entries of functions name no symbol table in executables, though they do
+/// in all that the compiler makes.
+pub(super) fn unified_link(merged: &Merged<'_>, table: UnifiedTable, symbol_table: u32) -> u32 {
+    match table {
+        UnifiedTable::Functions if merged.image.is_executable() => 0,
+        UnifiedTable::Functions | UnifiedTable::Variables => symbol_table,
+    }
+}
+
+/// The index of unified functions and variables, as its file has it, and those
+/// of inputs.
+pub(super) fn unified_index<'f>(finalized: &'f Finalized<'_>, section: SectionId) -> Body<'f> {
+    let relocated = &finalized.relocated;
+    let index = relocated.laid_out.pruned.merged.unified.index.as_ref();
+    let index = index.map_or(&[][..], |index| &index.bytes);
+    let of_inputs = &*relocated.sections[section].bytes;
+    match of_inputs {
+        [] => Body::Borrowed(index),
+        of_inputs => Body::Bytes([index, of_inputs].concat()),
+    }
+}
+
+/// `e_flags`: those of the target, whatever the inputs were made for.
+pub(super) fn file_flags(finalized: &Finalized<'_>, driver_note: u32) -> u32 {
+    let target = finalized.relocated.laid_out.pruned.merged.target;
+    FileFlags::new(target, driver_note).encode()
+}
+
+/// About how many bytes have to be looked at for a section or symbol.
+pub(super) const USUAL: usize = 256;
+
+/// The number of a section that does not fit into a symbol. For others nvlink
+/// leaves the number that the section had when it was made.
+pub(super) fn number_made_or_known(merged: &Merged<'_>, section: SectionId, number: u32) -> u32 {
+    match number {
+        encode::EXTENDED.. => number,
+        _ => creation_number(merged, section),
+    }
+}
+
+/// `.symtab_shndx`: for each symbol what `number` says of its section.
+pub(super) fn symbol_sections(
+    finalized: &Finalized<'_>,
+    symbols: &SymbolNumbers,
+    number: impl Fn(SectionId) -> u32,
+) -> Vec<u8> {
+    let merged = &finalized.relocated.laid_out.pruned.merged;
+    let numbers = symbols.order.iter().map(|&id| {
+        let Definition::Section(section) = merged.symbols[id].definition else {
+            return 0;
+        };
+        number(section)
+    });
+    let numbers = std::iter::once(0).chain(numbers);
+    numbers.flat_map(u32::to_le_bytes).collect()
+}
+
+/// What the two generations of images say differently of native sections.
+pub(super) trait Generation<'f> {
+    /// Where the name of a section stands.
+    fn name(&self, section: SectionId) -> u32;
+    /// How a section is aligned.
+    fn align(&self, section: &Section<'_>) -> u64;
+    /// Zero bytes behind a section.
+    fn padding(&self, kind: SectionKind) -> u64;
+    /// `.symtab`.
+    fn symbols(&self) -> Vec<u8>;
+    /// Its first global symbol.
+    fn first_global(&self) -> u32;
+    /// `.symtab_shndx`.
+    fn section_numbers(&self) -> Vec<u8>;
+    /// `.nv.compat`.
+    fn compat(&self) -> Vec<u8>;
+    /// The records of a function, or of the module.
+    fn records(&self, function: Option<FunctionId>) -> Body<'f>;
+    /// Where the name of a prototype stands.
+    fn signature(&self, prototype: PrototypeId) -> u32;
+    /// How many registers a function has, where its code says it.
+    fn registers(&self, function: FunctionId) -> u32;
+    /// What a section of the program holds.
+    fn bytes(&self, section: SectionId) -> &'f [u8];
+    /// A section, with what is said of its relocations; `None` if it has none.
+    fn patched(&self, section: SectionId) -> Option<&'f Patched<'f>>;
+    /// What the system keeps of the memory of a section.
+    fn reserved(&self, section: &Section<'_>) -> u64;
+}
+
+/// What native sections of both generations are made from.
+pub(super) struct Sections<'f, 'n, G> {
+    pub(super) finalized: &'f Finalized<'f>,
+    pub(super) numbers: &'n SectionNumbers,
+    pub(super) symbols: &'n SymbolNumbers,
+    pub(super) tool_record: &'n [u8],
+    pub(super) generation: G,
+}
+
+impl<'f, G: Generation<'f>> Sections<'f, '_, G> {
+    pub(super) fn make(&self, id: SectionId) -> OutputSection<'f> {
+        let merged = self.merged();
+        let section = &merged.sections[id];
+        let kind = match section.kind {
+            SectionKind::Constant(bank) if merged.target.has_mercury() => {
+                SectionKind::Constant(native_bank(bank))
+            }
+            kind => kind,
+        };
+        OutputSection {
+            name: self.generation.name(id),
+            kind: section_type(kind, merged.image).0,
+            flags: match section.kind {
+                SectionKind::DriverNote => merged.notes.driver_flags,
+                _ => section.flags,
+            },
+            link: self.link(section.kind),
+            info: self.info(section),
+            align: self.generation.align(section),
+            entry_size: section.entry_size,
+            body: self.body(id),
+            padding: self.generation.padding(section.kind),
+            segment: segment(section.kind),
+        }
+    }
+
+    fn merged(&self) -> &'f Merged<'f> {
+        &self.finalized.relocated.laid_out.pruned.merged
+    }
+
+    fn only(&self, kind: SectionKind) -> u32 {
+        self.numbers.only(self.finalized, kind)
+    }
+
+    /// The section that another one refers to.
+    fn link(&self, kind: SectionKind) -> u32 {
+        let symbol_table = || self.only(SectionKind::Symbols);
+        match kind {
+            SectionKind::Symbols => self.only(SectionKind::SymbolNames),
+            SectionKind::DriverNote => self.only(SectionKind::ToolNote),
+            SectionKind::UnifiedEntries(table) => {
+                unified_link(self.merged(), table, symbol_table())
+            }
+            SectionKind::SymbolSections
+            | SectionKind::Info
+            | SectionKind::CallGraph
+            | SectionKind::Prototype
+            | SectionKind::Rel
+            | SectionKind::Rela
+            | SectionKind::ResolvedRela
+            | SectionKind::Text
+            | SectionKind::Stubs => symbol_table(),
+            SectionKind::SectionNames
+            | SectionKind::SymbolNames
+            | SectionKind::ToolNote
+            | SectionKind::Compat
+            | SectionKind::RelocAction
+            | SectionKind::UnifiedIndex
+            | SectionKind::HostData
+            | SectionKind::Debug
+            | SectionKind::Constant(_)
+            | SectionKind::GlobalInit
+            | SectionKind::UnifiedData
+            | SectionKind::Global
+            | SectionKind::Shared
+            | SectionKind::SharedReserved => 0,
+        }
+    }
+
+    /// What else a section is about.
+    fn info(&self, section: &Section<'_>) -> u32 {
+        match (section.kind, section.function) {
+            (SectionKind::Symbols, _) => self.generation.first_global(),
+            (SectionKind::DriverNote, _) => self.only(SectionKind::Compat),
+            (SectionKind::Text | SectionKind::Stubs, Some(function)) => {
+                let symbol = self.symbols.of_function(self.finalized, function);
+                symbol | self.generation.registers(function) << 24
+            }
+            _ => section
+                .target
+                .map_or(0, |target| self.numbers.number[target]),
+        }
+    }
+
+    fn body(&self, id: SectionId) -> Body<'f> {
+        let finalized = self.finalized;
+        let merged = self.merged();
+        let section = &merged.sections[id];
+        let generation = &self.generation;
+        let signature = |prototype| generation.signature(prototype);
+        let patched = || section.target.and_then(|target| generation.patched(target));
+        let kept = |form| Body::relocations(patched().map_or(&[][..], |p| &p.kept), form);
+        match section.kind {
+            // The tables are asked for names until all sections are made.
+            SectionKind::SectionNames | SectionKind::SymbolNames => Body::Bytes(Vec::new()),
+            SectionKind::Symbols => Body::Bytes(generation.symbols()),
+            SectionKind::SymbolSections => Body::Bytes(generation.section_numbers()),
+            SectionKind::ToolNote => Body::Bytes(encode::tool_note(finalized, self.tool_record)),
+            SectionKind::DriverNote => Body::Borrowed(&merged.notes.driver),
+            SectionKind::Compat => Body::Bytes(generation.compat()),
+            SectionKind::Info => {
+                generation.records(section.target.and_then(|t| merged.sections[t].function))
+            }
+            SectionKind::CallGraph => {
+                Body::Bytes(encode::call_graph(finalized, self.symbols, signature))
+            }
+            SectionKind::Prototype => {
+                Body::Bytes(encode::prototypes(finalized, self.symbols, signature))
+            }
+            SectionKind::RelocAction => Body::Borrowed(&encode::RELOC_ACTION),
+            SectionKind::Rel => kept(Form::Rel),
+            SectionKind::Rela => kept(Form::Rela),
+            SectionKind::ResolvedRela => {
+                let resolved = patched().map_or(&[][..], |p| &p.resolved);
+                Body::Bytes(encode::resolved(resolved, self.symbols))
+            }
+            SectionKind::UnifiedEntries(table) => {
+                Body::Bytes(encode::unified(merged, table, self.symbols))
+            }
+            SectionKind::UnifiedIndex => unified_index(finalized, id),
+            SectionKind::HostData => Body::Borrowed(&merged.host_data),
+            SectionKind::Text
+            | SectionKind::Stubs
+            | SectionKind::Debug
+            | SectionKind::Constant(_)
+            | SectionKind::GlobalInit
+            | SectionKind::UnifiedData => Body::Borrowed(generation.bytes(id)),
+            SectionKind::Global | SectionKind::Shared | SectionKind::SharedReserved => {
+                Body::Empty(section.content.size + generation.reserved(section))
+            }
+        }
+    }
+}
