@@ -165,6 +165,12 @@ pub(super) fn is_arithmetic(instruction: &[u8]) -> bool {
     operation(instruction) < TENSOR && operation(instruction) != LDSM
 }
 
+/// Whether the instruction is a BAR, which waits for the threads of a block.
+pub(super) fn is_block_barrier(instruction: &[u8]) -> bool {
+    const BAR: u16 = 0x11d;
+    operation(instruction) == BAR
+}
+
 /// Whether the instruction names barriers and predicates only.
 pub(super) fn names_no_register(instruction: &[u8]) -> bool {
     matches!(operation(instruction), BSYNC | BREAK | BSSY | BRANCH)
@@ -318,8 +324,9 @@ pub(super) fn certain_latency(
     const LDCU: u16 = 0x1ac;
     const UBLKCP: u16 = 0x1ba;
     const NO_REGISTER: u8 = 255;
-    // It is of four registers.
-    let is_widest = instruction[9] >> 1 & 7 > 5;
+    let width = instruction[9] >> 1 & 7;
+    // It is of two registers, or of four.
+    let (is_wide, is_widest) = (width == 5, width > 5);
     let is_zero = instruction[4] == NO_REGISTER;
     match (operation(instruction), is_write) {
         (UBLKCP, false) => 2,
@@ -327,10 +334,13 @@ pub(super) fn certain_latency(
         (0x110..=0x113, _) if doubles == Doubles::Slow => 2,
         (BMOV, true) => 10,
         (STS, false) if is_zero => 9,
+        (STS, false) if is_widest => 16,
+        (STS, false) if is_wide => 12,
+        (STS, false) => 11,
         (STG, false) if is_zero => 11,
         (STG, false) if is_widest => 15,
-        (STS | STG, false) if ending == Ending::Exit => 12,
-        (STS | STG, false) => 13,
+        (STG, false) if ending == Ending::Exit => 12,
+        (STG, false) => 13,
         // ATOM, ATOMG, that on floats.
         (0x18a | 0x1a8 | 0x1a3, false) => 13,
         (LDS, false) => 8,

@@ -16,8 +16,8 @@ use crate::bits::Bits;
 use super::flow::{Flow, Held};
 use super::instruction::{
     BOARDS, Doubles, Ending, INSTRUCTION, LDGDEPBAR, NO_BOARD, certain_latency, cycles,
-    is_arithmetic, latency, leads_on, loads_memory, multiplies_matrices, operation, releases,
-    shared_latency, waits_for_all,
+    is_arithmetic, is_block_barrier, latency, leads_on, loads_memory, multiplies_matrices,
+    operation, releases, shared_latency, waits_for_all,
 };
 use super::registers::Accesses;
 use super::{Event, FIRST_FOR_MEMORY, LAST};
@@ -209,6 +209,8 @@ impl<'e> Schedule<'e> {
             let passed = cycles(instructions[last]);
             let least = match is_arithmetic(instructions[last]) {
                 true => passed.min(LEAST_CYCLES),
+                // Before a branch it takes all of them.
+                false if is_block_barrier(instructions[last]) && !self.leads_on[at] => 1,
                 false => passed,
             };
             (delays[last] + least).saturating_sub(passed)

@@ -273,10 +273,7 @@ mod tests {
 
     #[test]
     fn blocks_wait_at_their_end_for_what_is_over() {
-        const MAYBE_EXIT: u16 = 0x094d;
-        let mut slow = sum(41, 2, 0);
-        // It takes fifteen cycles.
-        slow[13] |= 0x1e;
+        let slow = long(sum(41, 2, 0), 15);
         let code = |waits| {
             [
                 instruction(LDC, 1, 0, 0),
@@ -293,5 +290,59 @@ mod tests {
         assert!(is_explained);
         assert_eq!(choice.waits[6], 0b1);
         assert!(!choose(&code(0b10)).0);
+    }
+
+    const STS: u16 = 0x7988;
+    const MAYBE_EXIT: u16 = 0x094d;
+
+    /// An instruction that takes so many cycles.
+    fn long(mut instruction: [u8; INSTRUCTION], cycles: u8) -> [u8; INSTRUCTION] {
+        Control::lengthen_stall(&mut instruction, cycles);
+        instruction
+    }
+
+    /// One that keeps register 43 until it is read.
+    fn store(width: u8) -> [u8; INSTRUCTION] {
+        let mut store = instruction(STS, 0, NO_BOARD, 0);
+        (store[3], store[4], store[9]) = (8, 43, width << 1);
+        Control::set(&mut store, NO_BOARD, 0, 0);
+        long(store, 1)
+    }
+
+    #[test]
+    fn wide_stores_to_shared_memory_take_longer() {
+        let is_over = |width: u8, cycles: u8| {
+            let (first, slow) = (long(sum(41, 2, 0), 1), long(sum(41, 2, 0), cycles - 1));
+            let last = instruction(MAYBE_EXIT, 0, NO_BOARD, 0);
+            let exit = instruction(EXIT, 0, NO_BOARD, 0);
+            choose(&[first, store(width), slow, last, exit]).1.waits[3] == 1
+        };
+        let least = |width| (2..17).find(|&cycles| is_over(width, cycles));
+        assert_eq!([4, 5, 6].map(least), [Some(11), Some(12), Some(16)]);
+    }
+
+    #[test]
+    fn what_comes_behind_a_barrier_gains_on_what_was_late() {
+        const BAR: u16 = 0x7b1d;
+        const NOP: u16 = 0x7918;
+        let is_over = |barrier: u8, behind: Option<[u8; INSTRUCTION]>| {
+            let mut code = vec![
+                instruction(LDC, 1, 0, 0),
+                long(instruction(LDC, 14, 1, 0), 1),
+                long(sum(43, 14, 0b10), 4),
+                store(4),
+                long(instruction(BAR, 0, NO_BOARD, 0), barrier),
+            ];
+            code.extend(behind);
+            code.push(instruction(MAYBE_EXIT, 0, NO_BOARD, 0));
+            code.push(instruction(EXIT, 0, NO_BOARD, 0));
+            let waits = choose(&code).1.waits;
+            waits[code.len() - 2] != 0
+        };
+        assert!(is_over(10, None));
+        assert!(!is_over(
+            10,
+            Some(long(instruction(NOP, 0, NO_BOARD, 0), 2))
+        ));
     }
 }
