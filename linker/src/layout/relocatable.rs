@@ -9,7 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::arena::Arena;
 use crate::cubin::{Binding, SymbolOther, SymbolType};
 use crate::id::{FunctionId, SectionId, SymbolId};
-use crate::merge::{Definition, SectionKind, SharedHome, Symbol};
+use crate::merge::{Definition, Merged, SectionKind, SharedHome, Symbol};
 use crate::options::{DebugLevel, EarlyAddresses, UndefinedGlobals};
 use crate::prune::Pruned;
 
@@ -94,35 +94,7 @@ fn fill_dynamic<'d>(
 ) {
     let merged = &mut pruned.merged;
     let module_align = module.map_or(1, |module| merged.sections[module].content.align);
-    let mut dynamic: FxHashSet<SymbolId> = FxHashSet::default();
-    let undefined: Vec<SymbolId> = merged
-        .symbols
-        .enumerate()
-        .filter(|(_, symbol)| match symbol.definition {
-            Definition::Shared(SharedHome::Dynamic) => true,
-            Definition::Undefined => {
-                matches!(symbol.space, SymbolOther::CONSTANT | SymbolOther::GLOBAL)
-            }
-            _ => false,
-        })
-        .map(|(id, _)| id)
-        .collect();
-    for id in undefined {
-        let symbol = &mut merged.symbols[id];
-        if symbol.space == SymbolOther::SHARED && symbol.size == 0 {
-            dynamic.insert(id);
-        } else if symbol.binding != Binding::WEAK
-            && !(symbol.space == SymbolOther::GLOBAL
-                && merged.undefined_globals == UndefinedGlobals::Allowed)
-        {
-            symbol.value = u64::MAX;
-            // What only another module defines can never be found any more,
-            // unless its address is the driver's matter (case `relocatable_debug`).
-            if symbol.space != SymbolOther::GLOBAL {
-                symbol.definition = Definition::Never;
-            }
-        }
-    }
+    let dynamic = fill_undefined(merged);
     let kernels: Vec<FunctionId> = merged
         .functions
         .enumerate()
@@ -206,6 +178,41 @@ fn fill_dynamic<'d>(
             && content.size == 0
             && content.align == DYNAMIC_ALIGN;
     }
+}
+
+/// Gives undefined variables the value that nvlink gives them. Returns those that
+/// are dynamic shared memory.
+fn fill_undefined(merged: &mut Merged<'_>) -> FxHashSet<SymbolId> {
+    let mut dynamic: FxHashSet<SymbolId> = FxHashSet::default();
+    let undefined: Vec<SymbolId> = merged
+        .symbols
+        .enumerate()
+        .filter(|(_, symbol)| match symbol.definition {
+            Definition::Shared(SharedHome::Dynamic) => true,
+            Definition::Undefined => {
+                matches!(symbol.space, SymbolOther::CONSTANT | SymbolOther::GLOBAL)
+            }
+            _ => false,
+        })
+        .map(|(id, _)| id)
+        .collect();
+    for id in undefined {
+        let symbol = &mut merged.symbols[id];
+        if symbol.space == SymbolOther::SHARED && symbol.size == 0 {
+            dynamic.insert(id);
+        } else if symbol.binding != Binding::WEAK
+            && !(symbol.space == SymbolOther::GLOBAL
+                && merged.undefined_globals == UndefinedGlobals::Allowed)
+        {
+            symbol.value = u64::MAX;
+            // What only another module defines can never be found any more,
+            // unless its address is the driver's matter (case `relocatable_debug`).
+            if symbol.space != SymbolOther::GLOBAL {
+                symbol.definition = Definition::Never;
+            }
+        }
+    }
+    dynamic
 }
 
 /// The section of a kernel's shared memory. A kernel that the command line

@@ -101,46 +101,11 @@ pub(super) fn layout<'d>(
     kernels.extend(owners);
     let mut views: Vec<KernelView> = kernels.iter().map(|_| KernelView::default()).collect();
 
-    let kernel_of: FxHashMap<SectionId, usize> = kernels
-        .iter()
-        .enumerate()
-        .filter_map(|(index, &kernel)| Some((pruned.merged.functions[kernel].shared?, index)))
-        .collect();
-    let mut module = Vec::new();
-    for &symbol in &pruned.merged.shared {
-        match symbols[symbol].definition {
-            Definition::Shared(SharedHome::Module | SharedHome::Dynamic) => module.push(symbol),
-            Definition::Shared(SharedHome::Kernel(section)) => {
-                if let Some(&kernel) = kernel_of.get(&section) {
-                    views[kernel].own.push(symbol);
-                }
-            }
-            _ => {}
-        }
-    }
-    let aligns = module.iter().map(|&symbol| symbols[symbol].value);
-    let module_align = aligns.fold(pruned.merged.shared_align, u64::max);
-    // Dynamic shared memory takes part in the sort: that decides which of two
-    // equally long variables is first (case `shared_dynamic_sort`).
-    let module = list_sort(module, |&a, &b| symbols[a].size > symbols[b].size);
-    let mut common = Vec::new();
-    let mut audiences: Vec<Vec<usize>> = Vec::new();
-    let mut audience_of: FxHashMap<Bits, usize> = FxHashMap::default();
-    for symbol in module {
-        let is_dynamic = symbols[symbol].definition == Definition::Shared(SharedHome::Dynamic);
-        let Some(functions) = uses.get(&symbol).filter(|_| !is_dynamic) else {
-            continue;
-        };
-        let seers = seen_by.kernels(functions);
-        let audience = *audience_of.entry(seers).or_insert_with_key(|seers| {
-            audiences.push(seers.iter().collect());
-            audiences.len() - 1
-        });
-        match audiences[audience][..] {
-            [kernel] => views[kernel].own.push(symbol),
-            _ => common.push((symbol, audience)),
-        }
-    }
+    let Common {
+        variables: common,
+        audiences,
+        align: module_align,
+    } = share_out(pruned, &kernels, &uses, &seen_by, &mut views);
     place_common(pruned, &common, &audiences, &mut views, &mut layout);
 
     for &symbol in &dynamic {
@@ -167,48 +132,8 @@ pub(super) fn layout<'d>(
         &seen_by,
         &mut layout,
     );
-    let target = pruned.merged.target;
-    let reserve = pruned.merged.reserved_shared();
-    let limit = match pruned.merged.shared_memory.limit {
-        SharedLimit::Launch => LAUNCH_LIMIT,
-        SharedLimit::Processor => target.largest_shared(),
-    };
-    // On sm_90 nvlink takes what the system would keep from the sum also where
-    // it keeps nothing (case `shared_options`).
-    let overlooked = match keeping {
-        Keeping::AsNvlink if reserve == 0 && target.family() == Some(Family::Hopper) => {
-            reserved::SHARED_SIZE
-        }
-        Keeping::AsNvlink | Keeping::Reachable => 0,
-    };
-    for (view, &kernel) in views.iter().zip(&kernels) {
-        let counted = view.size.saturating_sub(overlooked);
-        if counted > limit && pruned.live.functions[kernel] {
-            let symbol = pruned.merged.functions[kernel].symbol;
-            let name = &pruned.merged.symbols[symbol].name;
-            diagnostics.push(Diagnostic::too_much_shared(name, counted, limit));
-        }
-        let Some(section) = pruned.merged.functions[kernel].shared else {
-            continue;
-        };
-        // In a program with dynamic shared memory, an empty section stays for
-        // its alignment, whoever asked for that (case `shared_alignment`).
-        let content = &mut pruned.merged.sections[section].content;
-        let is_marked = !dynamic.is_empty() && content.align == DYNAMIC_ALIGN;
-        // Only on sm_90 what is reserved is added before empty sections go.
-        let in_use = if reserve == 0 || target.has_mercury() {
-            view.size > 0 || is_marked
-        } else {
-            !view.own.is_empty()
-                || view.sees_common
-                || view.dynamic
-                || !dynamic.is_empty() && content.align >= DYNAMIC_ALIGN
-        };
-        if in_use {
-            content.size = view.size + reserve;
-            pruned.merged.sections[section].keep_empty = is_marked;
-        }
-    }
+    check_sizes(pruned, &kernels, &views, keeping, diagnostics);
+    set_sizes(pruned, &kernels, &views, !dynamic.is_empty());
     // The module's own section stays, empty, when dynamic shared memory has
     // nothing else that demands its alignment.
     if !dynamic.is_empty() && (common.is_empty() || module_align <= DYNAMIC_ALIGN) {
@@ -239,6 +164,131 @@ pub(super) fn layout<'d>(
         }
     }
     layout
+}
+
+/// Variables that several kernels see.
+struct Common {
+    /// With their audiences, the largest first.
+    variables: Vec<(SymbolId, usize)>,
+    /// Kernels that see the same of them.
+    audiences: Vec<Vec<usize>>,
+    /// What variables of module scope are aligned to, at most.
+    align: u64,
+}
+
+/// Gives kernels what they alone see. The rest is common.
+fn share_out(
+    pruned: &Pruned<'_>,
+    kernels: &[FunctionId],
+    uses: &FxHashMap<SymbolId, Vec<FunctionId>>,
+    seen_by: &Visibility,
+    views: &mut [KernelView],
+) -> Common {
+    let symbols = &pruned.merged.symbols;
+    let kernel_of: FxHashMap<SectionId, usize> = kernels
+        .iter()
+        .enumerate()
+        .filter_map(|(index, &kernel)| Some((pruned.merged.functions[kernel].shared?, index)))
+        .collect();
+    let mut module = Vec::new();
+    for &symbol in &pruned.merged.shared {
+        match symbols[symbol].definition {
+            Definition::Shared(SharedHome::Module | SharedHome::Dynamic) => module.push(symbol),
+            Definition::Shared(SharedHome::Kernel(section)) => {
+                if let Some(&kernel) = kernel_of.get(&section) {
+                    views[kernel].own.push(symbol);
+                }
+            }
+            _ => {}
+        }
+    }
+    let aligns = module.iter().map(|&symbol| symbols[symbol].value);
+    let align = aligns.fold(pruned.merged.shared_align, u64::max);
+    // Dynamic shared memory takes part in the sort: that decides which of two
+    // equally long variables is first (case `shared_dynamic_sort`).
+    let module = list_sort(module, |&a, &b| symbols[a].size > symbols[b].size);
+    let mut variables = Vec::new();
+    let mut audiences: Vec<Vec<usize>> = Vec::new();
+    let mut audience_of: FxHashMap<Bits, usize> = FxHashMap::default();
+    for symbol in module {
+        let is_dynamic = symbols[symbol].definition == Definition::Shared(SharedHome::Dynamic);
+        let Some(functions) = uses.get(&symbol).filter(|_| !is_dynamic) else {
+            continue;
+        };
+        let seers = seen_by.kernels(functions);
+        let audience = *audience_of.entry(seers).or_insert_with_key(|seers| {
+            audiences.push(seers.iter().collect());
+            audiences.len() - 1
+        });
+        match audiences[audience][..] {
+            [kernel] => views[kernel].own.push(symbol),
+            _ => variables.push((symbol, audience)),
+        }
+    }
+    Common {
+        variables,
+        audiences,
+        align,
+    }
+}
+
+/// Says which kernels use too much.
+fn check_sizes(
+    pruned: &Pruned<'_>,
+    kernels: &[FunctionId],
+    views: &[KernelView],
+    keeping: Keeping,
+    diagnostics: &mut Diagnostics,
+) {
+    let merged = &pruned.merged;
+    let limit = match merged.shared_memory.limit {
+        SharedLimit::Launch => LAUNCH_LIMIT,
+        SharedLimit::Processor => merged.target.largest_shared(),
+    };
+    let is_hopper = merged.target.family() == Some(Family::Hopper);
+    // On sm_90 nvlink takes what the system would keep from the sum also where
+    // it keeps nothing (case `shared_options`).
+    let overlooked = match keeping {
+        Keeping::AsNvlink if is_hopper && merged.reserved_shared() == 0 => reserved::SHARED_SIZE,
+        Keeping::AsNvlink | Keeping::Reachable => 0,
+    };
+    for (view, &kernel) in views.iter().zip(kernels) {
+        let counted = view.size.saturating_sub(overlooked);
+        if counted > limit && pruned.live.functions[kernel] {
+            let name = &merged.symbols[merged.functions[kernel].symbol].name;
+            diagnostics.push(Diagnostic::too_much_shared(name, counted, limit));
+        }
+    }
+}
+
+/// Gives the sections of kernels their sizes.
+fn set_sizes(
+    pruned: &mut Pruned<'_>,
+    kernels: &[FunctionId],
+    views: &[KernelView],
+    has_dynamic: bool,
+) {
+    let has_mercury = pruned.merged.target.has_mercury();
+    let reserve = pruned.merged.reserved_shared();
+    for (view, &kernel) in views.iter().zip(kernels) {
+        let Some(section) = pruned.merged.functions[kernel].shared else {
+            continue;
+        };
+        let section = &mut pruned.merged.sections[section];
+        // In a program with dynamic shared memory, an empty section stays for
+        // its alignment, whoever asked for that (case `shared_alignment`).
+        let is_marked = has_dynamic && section.content.align == DYNAMIC_ALIGN;
+        // Only on sm_90 what is reserved is added before empty sections go.
+        let in_use = if reserve == 0 || has_mercury {
+            view.size > 0 || is_marked
+        } else {
+            view.is_used() || has_dynamic && section.content.align >= DYNAMIC_ALIGN
+        };
+        if in_use {
+            section.content.size = view.size + reserve;
+            section.keep_empty = is_marked;
+        }
+    }
 }
 
 /// Kernels that the filter leaves out, and that stay all the same: what they
