@@ -315,6 +315,7 @@ pub(super) fn certain_latency(
     const LDG: u16 = 0x181;
     const LDS: u16 = 0x184;
     const STG: u16 = 0x186;
+    const STL: u16 = 0x187;
     const STS: u16 = 0x188;
     const MEMBAR: u16 = 0x192;
     const BMOV: u16 = 0x155;
@@ -344,6 +345,7 @@ pub(super) fn certain_latency(
         // ATOM, ATOMG, that on floats.
         (0x18a | 0x1a8 | 0x1a3, false) => 13,
         (LDS, false) => 8,
+        (STL, false) => 10,
         (LDG, false) => 10,
         (SHFL, false) if ending == Ending::Through => 11,
         (SHFL, false) => 12,

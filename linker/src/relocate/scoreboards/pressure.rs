@@ -25,6 +25,8 @@ use super::{Event, FIRST_FOR_MEMORY, LAST};
 /// Cycles that arithmetic takes from the next instruction, at most, if that has no
 /// need of its result.
 const LEAST_CYCLES: u32 = 2;
+/// Cycles that a BAR takes before a branch, at most, if that is late already.
+const BRANCH_BEHIND_BARRIER: u32 = 6;
 /// After so many an instruction keeps no other one waiting.
 const MOST_CYCLES: u32 = 30;
 
@@ -207,12 +209,15 @@ impl<'e> Schedule<'e> {
     fn delay(&self, at: usize, instructions: &[&[u8]], plain: &[u32], delays: &[u32]) -> u32 {
         let queued = at.checked_sub(1).map_or(0, |last| {
             let passed = cycles(instructions[last]);
-            let least = match is_arithmetic(instructions[last]) {
-                true => passed.min(LEAST_CYCLES),
-                // Before a branch it takes all of them.
-                false if is_block_barrier(instructions[last]) && !self.leads_on[at] => 1,
-                false => passed,
+            let least = match instructions[last] {
+                barrier if is_block_barrier(barrier) && self.leads_on[at] => BRANCH_BEHIND_BARRIER,
+                barrier if is_block_barrier(barrier) => 1,
+                other if is_arithmetic(other) => LEAST_CYCLES,
+                // A branch is late for its predicate.
+                other if self.leads_on[at] && !leads_on(other) => LEAST_CYCLES,
+                _ => passed,
             };
+            let least = least.min(passed);
             (delays[last] + least).saturating_sub(passed)
         });
         let earlier = (self.block[at]..at).rev();
@@ -223,7 +228,9 @@ impl<'e> Schedule<'e> {
             let spare = (plain[at] - plain[from]).saturating_sub(latency);
             Some(delays[from].saturating_sub(spare))
         });
-        inherited.max().unwrap_or(0).max(queued)
+        // Nothing gains on what an earlier block was late for.
+        let base = delays.get(self.block[at]).copied().unwrap_or(0);
+        inherited.max().unwrap_or(0).max(queued).max(base)
     }
 
     /// Whether an event is of the same block as an instruction, and before it.

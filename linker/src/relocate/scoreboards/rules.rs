@@ -325,24 +325,41 @@ mod tests {
     fn what_comes_behind_a_barrier_gains_on_what_was_late() {
         const BAR: u16 = 0x7b1d;
         const NOP: u16 = 0x7918;
-        let is_over = |barrier: u8, behind: Option<[u8; INSTRUCTION]>| {
-            let mut code = vec![
-                instruction(LDC, 1, 0, 0),
-                long(instruction(LDC, 14, 1, 0), 1),
-                long(sum(43, 14, 0b10), 4),
-                store(4),
-                long(instruction(BAR, 0, NO_BOARD, 0), barrier),
-            ];
-            code.extend(behind);
-            code.push(instruction(MAYBE_EXIT, 0, NO_BOARD, 0));
-            code.push(instruction(EXIT, 0, NO_BOARD, 0));
-            let waits = choose(&code).1.waits;
-            waits[code.len() - 2] != 0
+        let is_over = |before: &[[u8; INSTRUCTION]], behind: &[[u8; INSTRUCTION]]| {
+            let last = instruction(MAYBE_EXIT, 0, NO_BOARD, 0);
+            let exit = instruction(EXIT, 0, NO_BOARD, 0);
+            let code = [before, &[store(4)], behind, &[last, exit]].concat();
+            choose(&code).1.waits[code.len() - 2] != 0
         };
-        assert!(is_over(10, None));
-        assert!(!is_over(
-            10,
-            Some(long(instruction(NOP, 0, NO_BOARD, 0), 2))
-        ));
+        let stack_pointer = instruction(LDC, 1, 0, 0);
+        let load = long(instruction(LDC, 14, 1, 0), 1);
+        let use_of_it = long(sum(43, 14, 0b10), 4);
+        let late = [stack_pointer, load, use_of_it];
+        let in_time = [stack_pointer, long(sum(43, 2, 0), 4)];
+        let block_end = instruction(MAYBE_EXIT, 0, NO_BOARD, 0);
+        let late_before = [&late[..], &[block_end], &in_time[1..]].concat();
+        let barrier = long(instruction(BAR, 0, NO_BOARD, 0), 10);
+        let slow_load = long(instruction(LDC, 20, 1, 0), 12);
+        let idle = long(instruction(NOP, 0, NO_BOARD, 0), 2);
+        for behind in [&[barrier][..], &[barrier, idle], &[slow_load]] {
+            assert!(is_over(&in_time, behind));
+            assert!(!is_over(&late, behind));
+            // Blocks do not gain on what others were late for.
+            assert!(is_over(&late_before, behind));
+        }
+    }
+
+    #[test]
+    fn stores_to_local_memory_are_read_sooner_than_others() {
+        const STL: u16 = 0x7987;
+        let is_over = |opcode: u16, cycles: u8| {
+            let mut store = long(store(4), cycles);
+            store[..2].copy_from_slice(&opcode.to_le_bytes());
+            let last = instruction(MAYBE_EXIT, 0, NO_BOARD, 0);
+            let exit = instruction(EXIT, 0, NO_BOARD, 0);
+            choose(&[sum(41, 2, 0), store, last, exit]).1.waits[2] == 1
+        };
+        assert_eq!([9, 10].map(|cycles| is_over(STL, cycles)), [false, true]);
+        assert_eq!([10, 11].map(|cycles| is_over(STS, cycles)), [false, true]);
     }
 }
