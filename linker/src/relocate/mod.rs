@@ -5,6 +5,7 @@
 //! offsets inside debug sections. Functions and global variables get their
 //! addresses from the driver: relocations against them stay.
 
+mod apply;
 mod capsule;
 mod debug_registers;
 mod expanded;
@@ -21,16 +22,16 @@ use std::borrow::Cow;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::arch::relocation::{self, ApplyError, Class, RelocationType};
 use crate::diagnostic::Diagnostics;
-use crate::error::{ParseError, Problem};
+use crate::error::ParseError;
 use crate::id::{FunctionId, Id as _, IdVec, SectionId};
 use crate::layout::LaidOut;
-use crate::merge::{Content, Form, Merged, Relocation, Section, SectionKind};
+use crate::merge::{Content, Merged, Relocation, Section, SectionKind};
 use crate::options::{Keeping, ResolvedRelocations};
 use crate::parallel;
 use crate::read::OPTIMIZER_BANK;
 
+use apply::apply;
 use recode::renewed;
 pub(crate) use recode::{Moves, recode};
 use resolve::{Resolver, World};
@@ -221,15 +222,6 @@ fn input_of<'m>(merged: &'m Merged<'_>, section: &Section<'_>) -> Option<&'m str
     Some(&merged.inputs[input.index()])
 }
 
-/// nvlink has words for what lies outside of its section, and for no other
-/// field that cannot be patched.
-fn beyond(error: &ApplyError, problem: ParseError) -> ParseError {
-    match error {
-        ApplyError::PastEnd { .. } => problem.as_nvlink("reloc address not found"),
-        _ => problem,
-    }
-}
-
 fn relocate_native<'d>(
     laid_out: &LaidOut<'d>,
     id: SectionId,
@@ -272,150 +264,6 @@ fn relocate_native<'d>(
         tables::fill(&mut patched, twin, &section.relocations, keeping);
     }
     Ok(patched)
-}
-
-fn apply(
-    resolver: &Resolver<'_, '_>,
-    patched: &mut Patched<'_>,
-    relocation: &Relocation,
-    at: Option<u64>,
-) -> Result<(), ParseError> {
-    let kind = RelocationType(relocation.kind);
-    let fail = |text: String| {
-        ParseError::new(Problem::Malformed(format!("relocation {kind}: {text}")))
-            .at(relocation.offset)
-    };
-    let row = kind
-        .row()
-        .ok_or_else(|| fail("the type is not known".to_owned()).as_nvlink("unexpected NVRS"))?;
-    let out_of_place = |e: ApplyError| beyond(&e, fail(e.to_string()));
-    let outside = |end: u64| fail(format!("it lies outside of the {end:#x} bytes there are"));
-    let code_end = resolver.end_of_expanded_code();
-    let removed = resolver.is_removed(relocation);
-    if resolver.leaves_addresses() {
-        if relocation.discarded {
-            return Ok(());
-        }
-        let end = code_end.unwrap_or(patched.bytes.len() as u64);
-        if relocation.offset >= end {
-            return Err(outside(end));
-        }
-        let needs_addend = relocation.addend != 0 || resolver.writes_addends();
-        patched.kept.push(match needs_addend {
-            true => with_addend(row, &patched.bytes, *relocation).map_err(out_of_place)?,
-            false => *relocation,
-        });
-        return Ok(());
-    }
-    let is_function = resolver.is_function(relocation);
-    let value = resolver.value(relocation);
-    let is_cleared = removed || resolver.is_shared(relocation);
-    if row.class == Class::UnusedClear && is_cleared && !relocation.discarded {
-        row.apply(patched.bytes.to_mut(), relocation.offset, 0, None)
-            .map_err(out_of_place)?;
-        return Ok(());
-    }
-    if removed || relocation.discarded || resolver.is_ignored(relocation) {
-        return Ok(());
-    }
-    let kept_as = match (row.class, value) {
-        // The last link knows which addresses are unified (case
-        // `every_relocation`).
-        (Class::Unified { .. }, Some(_)) if !resolver.is_executable() => kind,
-        (Class::Patch | Class::Slot | Class::Unified { .. }, Some(target)) => {
-            if resolver.is_recorded(relocation) {
-                patched.resolved.push(*relocation);
-            }
-            if let Some(end) = code_end.filter(|&end| relocation.offset >= end) {
-                return Err(outside(end).as_nvlink("reloc address not found"));
-            }
-            let Some(at) = at else { return Ok(()) };
-            let (value, addend) = match relocation.form {
-                Form::Rela => (target.value, Some(relocation.addend)),
-                Form::Rel => (target.value.wrapping_add(relocation.addend as u64), None),
-            };
-            row.resolve(patched.bytes.to_mut(), at, value, addend, target.bank)
-                .map_err(out_of_place)?;
-            return Ok(());
-        }
-        (Class::Dropped | Class::Yield | Class::UnusedClear, Some(_)) => return Ok(()),
-        (Class::Dropped | Class::UnusedClear, None) if is_function => return Ok(()),
-        (Class::Unified { plain }, None) if resolver.knows_no_unified() => plain,
-        (Class::FunctionDescriptor, _) if !is_function => {
-            return Err(fail("the target is not a function".to_owned()));
-        }
-        (Class::PcRelative, Some(target)) if target.bank.is_some() => {
-            let problem = fail("the target is not code".to_owned());
-            let words = "PC relative branch address should be in the same section";
-            return Err(problem.as_nvlink(words));
-        }
-        (Class::KeptForDriver, Some(_)) if resolver.is_shared(relocation) => {
-            let problem = fail("the driver knows no address of shared memory".to_owned());
-            return Err(problem.as_nvlink("reference to deleted symbol"));
-        }
-        (Class::Refused, _) => {
-            let problem = fail("the type is not for relocatable objects".to_owned());
-            return Err(problem.as_nvlink(match resolver.has_mercury() {
-                true => "unexpected reloc",
-                false => "unexpected NVRS",
-            }));
-        }
-        (Class::KeptForDriver | Class::FunctionDescriptor | Class::PcRelative, _)
-        | (
-            Class::Patch
-            | Class::Slot
-            | Class::Unified { .. }
-            | Class::Dropped
-            | Class::Yield
-            | Class::UnusedClear,
-            None,
-        ) => kind,
-    };
-    let end = code_end.unwrap_or(patched.bytes.len() as u64);
-    if relocation.offset >= end {
-        return Err(outside(end).as_nvlink("relocation is past end of offset"));
-    }
-    if let Some(target) = resolver.expected_handle(relocation) {
-        row.resolve(
-            patched.bytes.to_mut(),
-            relocation.offset,
-            target.value,
-            Some(relocation.addend),
-            target.bank,
-        )
-        .map_err(out_of_place)?;
-    }
-    let kept = Relocation {
-        kind: kept_as.0,
-        symbol: resolver.first_name(relocation.symbol),
-        ..*relocation
-    };
-    patched.kept.push(match resolver.writes_addends() {
-        true => with_addend(row, &patched.bytes, kept).map_err(out_of_place)?,
-        false => kept,
-    });
-    Ok(())
-}
-
-/// The relocation with the addend that its field holds.
-fn with_addend(
-    row: &relocation::Row,
-    bytes: &[u8],
-    relocation: Relocation,
-) -> Result<Relocation, ApplyError> {
-    if relocation.form == Form::Rela {
-        return Ok(relocation);
-    }
-    let field = match row.implicit_addend(bytes, relocation.offset) {
-        // What the driver patches without bits that a link knows holds none.
-        Err(ApplyError::NoField(_)) if relocation.addend == 0 => 0,
-        field => field?,
-    };
-    Ok(Relocation {
-        addend: relocation.addend.wrapping_add(field as i64),
-        form: Form::Rela,
-        ..relocation
-    })
 }
 
 /// Joins the contributions, zeros in the gaps.

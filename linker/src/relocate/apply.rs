@@ -1,0 +1,225 @@
+//! What becomes of one relocation.
+
+use crate::arch::relocation::{ApplyError, Class, RelocationType, Row};
+use crate::error::{ParseError, Problem};
+use crate::merge::{Form, Relocation};
+
+use super::Patched;
+use super::resolve::{Resolver, Target};
+
+/// What becomes of a relocation of an executable, or of what a relocatable link
+/// decides.
+enum Fate {
+    /// Nobody needs it.
+    Dropped,
+    /// Its field is 0 from now on.
+    Cleared,
+    /// Its field gets a value.
+    Resolved(Target),
+    /// The driver, or a later link, gets it as this type.
+    Kept(RelocationType),
+}
+
+/// Applies a relocation, keeps it, or drops it. `at` is where its field is; `None` if the
+/// bytes have none.
+pub(super) fn apply(
+    resolver: &Resolver<'_, '_>,
+    patched: &mut Patched<'_>,
+    relocation: &Relocation,
+    at: Option<u64>,
+) -> Result<(), ParseError> {
+    let place = Place(relocation);
+    let row = place.kind().row().ok_or_else(|| {
+        let problem = place.fail("the type is not known");
+        problem.as_nvlink("unexpected NVRS")
+    })?;
+    let beyond = |error: ApplyError| place.beyond(&error);
+    if resolver.leaves_addresses() {
+        return place.leave(resolver, row, patched);
+    }
+    match place.fate(resolver, row)? {
+        Fate::Dropped => Ok(()),
+        Fate::Cleared => {
+            let bytes = patched.bytes.to_mut();
+            row.apply(bytes, relocation.offset, 0, None).map_err(beyond)
+        }
+        Fate::Resolved(target) => {
+            if resolver.is_recorded(relocation) {
+                patched.resolved.push(*relocation);
+            }
+            let end = resolver.end_of_expanded_code();
+            if let Some(end) = end.filter(|&end| relocation.offset >= end) {
+                return Err(place.outside(end).as_nvlink("reloc address not found"));
+            }
+            let Some(at) = at else { return Ok(()) };
+            let (value, addend) = match relocation.form {
+                Form::Rela => (target.value, Some(relocation.addend)),
+                Form::Rel => (target.value.wrapping_add(relocation.addend as u64), None),
+            };
+            let bytes = patched.bytes.to_mut();
+            row.resolve(bytes, at, value, addend, target.bank)
+                .map_err(beyond)
+        }
+        Fate::Kept(kind) => place.keep(resolver, row, patched, kind),
+    }
+}
+
+/// A relocation, for what is said of it.
+struct Place<'r>(&'r Relocation);
+
+impl Place<'_> {
+    fn kind(&self) -> RelocationType {
+        RelocationType(self.0.kind)
+    }
+
+    fn fail(&self, text: &str) -> ParseError {
+        let text = format!("relocation {}: {text}", self.kind());
+        ParseError::new(Problem::Malformed(text)).at(self.0.offset)
+    }
+
+    fn outside(&self, end: u64) -> ParseError {
+        self.fail(&format!("it lies outside of the {end:#x} bytes there are"))
+    }
+
+    /// nvlink has words for what lies outside of its section, and for no other
+    /// field that cannot be patched.
+    fn beyond(&self, error: &ApplyError) -> ParseError {
+        let problem = self.fail(&error.to_string());
+        match error {
+            ApplyError::PastEnd { .. } => problem.as_nvlink("reloc address not found"),
+            _ => problem,
+        }
+    }
+
+    /// Leaves a relocation to a later link, as it is.
+    fn leave(
+        &self,
+        resolver: &Resolver<'_, '_>,
+        row: &Row,
+        patched: &mut Patched<'_>,
+    ) -> Result<(), ParseError> {
+        let Self(relocation) = *self;
+        if relocation.discarded {
+            return Ok(());
+        }
+        let end = resolver.end_of_expanded_code();
+        let end = end.unwrap_or(patched.bytes.len() as u64);
+        if relocation.offset >= end {
+            return Err(self.outside(end));
+        }
+        let needs_addend = relocation.addend != 0 || resolver.writes_addends();
+        patched.kept.push(match needs_addend {
+            true => self.with_addend(row, &patched.bytes, *relocation)?,
+            false => *relocation,
+        });
+        Ok(())
+    }
+
+    fn fate(&self, resolver: &Resolver<'_, '_>, row: &Row) -> Result<Fate, ParseError> {
+        let Self(relocation) = *self;
+        let removed = resolver.is_removed(relocation);
+        let is_function = resolver.is_function(relocation);
+        let is_cleared = removed || resolver.is_shared(relocation);
+        if row.class == Class::UnusedClear && is_cleared && !relocation.discarded {
+            return Ok(Fate::Cleared);
+        }
+        if removed || relocation.discarded || resolver.is_ignored(relocation) {
+            return Ok(Fate::Dropped);
+        }
+        Ok(match (row.class, resolver.value(relocation)) {
+            // The last link knows which addresses are unified (case
+            // `every_relocation`).
+            (Class::Unified { .. }, Some(_)) if !resolver.is_executable() => {
+                Fate::Kept(self.kind())
+            }
+            (Class::Patch | Class::Slot | Class::Unified { .. }, Some(target)) => {
+                Fate::Resolved(target)
+            }
+            (Class::Dropped | Class::Yield | Class::UnusedClear, Some(_)) => Fate::Dropped,
+            (Class::Dropped | Class::UnusedClear, None) if is_function => Fate::Dropped,
+            (Class::Unified { plain }, None) if resolver.knows_no_unified() => Fate::Kept(plain),
+            (Class::FunctionDescriptor, _) if !is_function => {
+                return Err(self.fail("the target is not a function"));
+            }
+            (Class::PcRelative, Some(target)) if target.bank.is_some() => {
+                let words = "PC relative branch address should be in the same section";
+                return Err(self.fail("the target is not code").as_nvlink(words));
+            }
+            (Class::KeptForDriver, Some(_)) if resolver.is_shared(relocation) => {
+                let problem = self.fail("the driver knows no address of shared memory");
+                return Err(problem.as_nvlink("reference to deleted symbol"));
+            }
+            (Class::Refused, _) => {
+                let problem = self.fail("the type is not for relocatable objects");
+                return Err(problem.as_nvlink(match resolver.has_mercury() {
+                    true => "unexpected reloc",
+                    false => "unexpected NVRS",
+                }));
+            }
+            (Class::KeptForDriver | Class::FunctionDescriptor | Class::PcRelative, _)
+            | (
+                Class::Patch
+                | Class::Slot
+                | Class::Unified { .. }
+                | Class::Dropped
+                | Class::Yield
+                | Class::UnusedClear,
+                None,
+            ) => Fate::Kept(self.kind()),
+        })
+    }
+
+    /// Keeps a relocation for the driver or a later link.
+    fn keep(
+        &self,
+        resolver: &Resolver<'_, '_>,
+        row: &Row,
+        patched: &mut Patched<'_>,
+        kind: RelocationType,
+    ) -> Result<(), ParseError> {
+        let Self(relocation) = *self;
+        let end = resolver.end_of_expanded_code();
+        let end = end.unwrap_or(patched.bytes.len() as u64);
+        if relocation.offset >= end {
+            let problem = self.outside(end);
+            return Err(problem.as_nvlink("relocation is past end of offset"));
+        }
+        if let Some(target) = resolver.expected_handle(relocation) {
+            let (bytes, addend) = (patched.bytes.to_mut(), Some(relocation.addend));
+            row.resolve(bytes, relocation.offset, target.value, addend, target.bank)
+                .map_err(|error| self.beyond(&error))?;
+        }
+        let kept = Relocation {
+            kind: kind.0,
+            symbol: resolver.first_name(relocation.symbol),
+            ..*relocation
+        };
+        patched.kept.push(match resolver.writes_addends() {
+            true => self.with_addend(row, &patched.bytes, kept)?,
+            false => kept,
+        });
+        Ok(())
+    }
+
+    /// A relocation with the addend that its field holds.
+    fn with_addend(
+        &self,
+        row: &Row,
+        bytes: &[u8],
+        relocation: Relocation,
+    ) -> Result<Relocation, ParseError> {
+        if relocation.form == Form::Rela {
+            return Ok(relocation);
+        }
+        let field = match row.implicit_addend(bytes, relocation.offset) {
+            // What the driver patches without bits that a link knows holds none.
+            Err(ApplyError::NoField(_)) if relocation.addend == 0 => 0,
+            field => field.map_err(|error| self.beyond(&error))?,
+        };
+        Ok(Relocation {
+            addend: relocation.addend.wrapping_add(field as i64),
+            form: Form::Rela,
+            ..relocation
+        })
+    }
+}
