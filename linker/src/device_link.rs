@@ -89,6 +89,7 @@ impl Request {
             image: self.image,
             keeping: self.keeping(),
             kernels: loaded.kernels.clone(),
+            constants: loaded.constants.clone(),
             debug: self.debug,
             resolved_relocations: self.resolved_relocations,
             relocation_forms: self.relocation_forms,

@@ -35,7 +35,7 @@ pub enum KernelFilter {
 }
 
 impl KernelFilter {
-    /// Whether a kernel stays.
+    /// Whether a kernel or variable stays.
     pub fn keeps(&self, name: &str) -> bool {
         match self {
             Self::All => true,
@@ -199,6 +199,8 @@ pub struct Options {
     pub keeping: Keeping,
     /// Kernels that stay.
     pub kernels: KernelFilter,
+    /// `__constant__` variables that stay without being used, where there is no room for all and not all kernels stay.
+    pub constants: KernelFilter,
     /// What is kept for debuggers.
     pub debug: DebugLevel,
     /// What becomes of relocations.
@@ -233,6 +235,7 @@ impl Options {
             image: ImageKind::default(),
             keeping: Keeping::default(),
             kernels: KernelFilter::All,
+            constants: KernelFilter::All,
             debug: DebugLevel::None,
             resolved_relocations: ResolvedRelocations::default(),
             relocation_forms: RelocationForms::default(),

@@ -285,27 +285,37 @@ impl<'a, 'd> Loader<'a, 'd> {
         }
     }
 
-    fn finish(self) -> Loaded<'d> {
-        let kernels = match &self.wanted.kernels {
-            Kernels::All => KernelFilter::All,
-            Kernels::Containing { kernels, .. } => KernelFilter::Containing(kernels.clone()),
+    /// Which kernels and `__constant__` variables stay.
+    fn filters(&self) -> (KernelFilter, KernelFilter) {
+        let named = |kind| -> Vec<String> {
+            let references = self.references.iter().filter(|r| r.kind == kind);
+            let patterns = references.flat_map(|references| &references.patterns);
+            patterns.map(|pattern| (*pattern).to_owned()).collect()
+        };
+        match &self.wanted.kernels {
+            Kernels::All => (KernelFilter::All, KernelFilter::All),
+            Kernels::Containing { kernels, variables } => (
+                KernelFilter::Containing(kernels.clone()),
+                KernelFilter::Containing(variables.clone()),
+            ),
+            // Where no file launches anything, something else must (case
+            // `launched_kernels`).
+            Kernels::NamedByHost if !(self.all_name_kernels && self.launches_kernels) => {
+                (KernelFilter::All, KernelFilter::All)
+            }
             Kernels::NamedByHost => {
-                let used: Vec<String> = self
-                    .references
-                    .iter()
-                    .filter(|references| references.kind == ReferenceKind::Kernel)
-                    .flat_map(|references| &references.patterns)
-                    .map(|pattern| (*pattern).to_owned())
-                    .collect();
-                // Where no file launches anything, something else must (case
-                // `launched_kernels`).
-                match self.all_name_kernels && self.launches_kernels {
-                    true if self.is_whole_program => KernelFilter::MatchingOptimized(used),
-                    true => KernelFilter::Matching(used),
-                    false => KernelFilter::All,
+                let kernels = named(ReferenceKind::Kernel);
+                let constants = KernelFilter::Matching(named(ReferenceKind::Constant));
+                match self.is_whole_program {
+                    true => (KernelFilter::MatchingOptimized(kernels), constants),
+                    false => (KernelFilter::Matching(kernels), constants),
                 }
             }
-        };
+        }
+    }
+
+    fn finish(self) -> Loaded<'d> {
+        let (kernels, constants) = self.filters();
         let mut modules = self.modules;
         modules.extend(self.further_modules.into_iter().rev());
         Loaded {
@@ -313,6 +323,7 @@ impl<'a, 'd> Loader<'a, 'd> {
             finished: self.finished,
             modules,
             kernels,
+            constants,
             hints: self.hints,
         }
     }

@@ -217,6 +217,8 @@ pub struct Loaded<'d> {
     pub modules: Vec<Module>,
     /// Which kernels stay.
     pub kernels: KernelFilter,
+    /// Which `__constant__` variables stay without being used.
+    pub constants: KernelFilter,
     /// What explains an undefined reference, if there is one.
     pub hints: Vec<Diagnostic>,
 }

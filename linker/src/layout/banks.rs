@@ -13,8 +13,9 @@ use crate::id::{Id as _, SectionId, SymbolId};
 use crate::list_sort::list_sort;
 use crate::merge::{Content, Definition, Merged, Section, SectionKind};
 use crate::options::{DebugLevel, Keeping, KernelFilter, NullAddress, Options};
+use crate::prune::Pruned;
 
-use super::moves::{Move, move_parts};
+use super::moves::{Move, Rest, move_parts};
 
 const LIMIT: u64 = 0x10000;
 
@@ -36,23 +37,47 @@ struct Variable {
 /// Makes the variables fit, or says that they do not. Tells whether all stand
 /// where their inputs put them.
 pub(super) fn fit(
-    merged: &mut Merged<'_>,
-    keeping: Keeping,
+    pruned: &mut Pruned<'_>,
+    options: &Options,
     diagnostics: &mut Diagnostics,
 ) -> bool {
-    let too_large = too_large(merged);
+    let keeping = options.keeping;
+    let named = named(options);
+    let too_large = too_large(&pruned.merged);
     let all_stay = too_large.is_empty();
+    let used = named.filter(|_| !all_stay).map(|_| used(pruned));
     for section in too_large {
-        let variables = variables(merged, section);
+        let mut variables = variables(&pruned.merged, section);
+        if let (Some(named), Some(used)) = (named, &used) {
+            let Pruned { merged, live, .. } = pruned;
+            variables.retain(|variable| {
+                let id = variable.symbol;
+                let stays = used.contains(&id) || named.keeps(merged.symbols[id].name);
+                live.symbols[id] &= stays;
+                stays
+            });
+        }
+        let merged = &mut pruned.merged;
         let bank = match keeping {
+            // Where some may go, nvlink reserves nothing.
+            Keeping::AsNvlink if named.is_some() => Some(by_size(&variables, NullAddress::Used)),
             Keeping::AsNvlink => Some(by_size(&variables, merged.shared_memory.null)),
             Keeping::Reachable if can_move(merged, section, &variables) => Some(pack(&variables)),
             Keeping::Reachable => None,
         };
         match bank {
             Some(bank) if bank.size <= LIMIT => {
-                move_parts(merged, section, bank.moves, bank.size);
+                // nvlink takes the addresses in variables that go for those of others.
+                let rest = match (keeping, named) {
+                    (Keeping::AsNvlink, Some(_)) => Rest::Follows,
+                    _ => Rest::Goes,
+                };
+                move_parts(merged, section, bank.moves, bank.size, rest);
                 merged.sections[section].content.align = bank.align;
+                if bank.size == 0 {
+                    pruned.live.symbols[merged.sections[section].symbol] = false;
+                    pruned.live.sections[section] = false;
+                }
             }
             _ => {
                 let size = bank.map_or(merged.sections[section].content.size, |bank| bank.size);
@@ -63,12 +88,29 @@ pub(super) fn fit(
     all_stay
 }
 
+/// What code that stays and data name, also data that goes (case `constants_filtered`).
+fn used(pruned: &Pruned<'_>) -> FxHashSet<SymbolId> {
+    let sections = pruned.merged.sections.enumerate();
+    let live = sections.filter(|&(id, _)| pruned.live.sections[id]);
+    live.flat_map(|(_, section)| {
+        let native = section.native.iter().flat_map(|native| &native.relocations);
+        section.relocations.iter().chain(native)
+    })
+    .filter(|relocation| !relocation.discarded)
+    .map(|relocation| relocation.symbol)
+    .collect()
+}
+
 /// Whether inputs with equal constants share them, as nvlink has it in links that
 /// say which kernels stay.
 pub(super) fn are_shared(options: &Options) -> bool {
-    options.keeping == Keeping::AsNvlink
-        && options.debug != DebugLevel::Symbols
-        && options.kernels != KernelFilter::All
+    options.keeping == Keeping::AsNvlink && named(options).is_some()
+}
+
+/// In links that say which kernels stay, the variables that do without being used.
+fn named(options: &Options) -> Option<&KernelFilter> {
+    let says = options.debug != DebugLevel::Symbols && options.kernels != KernelFilter::All;
+    says.then_some(&options.constants)
 }
 
 /// Lets inputs with equal constants share them. What finds constants does not

@@ -53,7 +53,7 @@ pub(crate) fn layout<'d>(
     pruned.add_section(".nv.callgraph", SectionKind::CallGraph, 0, 4, None);
     pruned.add_section(".nv.prototype", SectionKind::Prototype, 0, 4, None);
     let shared = shared::layout(&mut pruned, arena, keeping, diagnostics);
-    let all_stay = banks::fit(&mut pruned.merged, keeping, diagnostics);
+    let all_stay = banks::fit(&mut pruned, options, diagnostics);
     fill_in_constants_size(&mut pruned);
     let texture_slots = textures::layout(&mut pruned, arena);
     // The banks that the compiler's constants demand come between the sections

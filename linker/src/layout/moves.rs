@@ -12,12 +12,22 @@ pub(super) struct Move {
     pub(super) to: u64,
 }
 
+/// What becomes of relocations in parts of a section that go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rest {
+    /// They go.
+    Goes,
+    /// They keep their distance from the part before.
+    Follows,
+}
+
 /// Moves parts of a section, with the relocations in them; the rest goes.
 pub(super) fn move_parts(
     merged: &mut Merged<'_>,
     section: SectionId,
     mut moves: Vec<Move>,
     size: u64,
+    rest: Rest,
 ) {
     moves.sort_by_key(|part| part.to);
     let row = &mut merged.sections[section];
@@ -29,7 +39,8 @@ pub(super) fn move_parts(
     let follow = |relocation: &mut Relocation| {
         let before = moves.partition_point(|part| part.from <= relocation.offset);
         let part = before.checked_sub(1).map(|index| moves[index]);
-        let part = part.filter(|part| relocation.offset - part.from < part.size);
+        let part =
+            part.filter(|part| rest == Rest::Follows || relocation.offset - part.from < part.size);
         if let Some(part) = part {
             relocation.offset = relocation.offset - part.from + part.to;
         }

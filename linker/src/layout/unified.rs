@@ -12,7 +12,7 @@ use crate::merge::{
 use crate::options::Keeping;
 use crate::prune::Pruned;
 
-use super::moves::{Move, move_parts};
+use super::moves::{Move, Rest, move_parts};
 
 /// Variables lie side by side: only a damaged index needs more.
 const LARGEST_TABLE: u64 = 1 << 30;
@@ -96,7 +96,7 @@ fn arrange_functions(
     }
     let size = index.functions.window;
     check_places(merged, &mut moves, size)?;
-    move_parts(merged, section, moves, size);
+    move_parts(merged, section, moves, size, Rest::Goes);
     for relocation in &mut merged.sections[section].relocations {
         if has_mercury {
             relocation.offset = mercury_offset(relocation.offset, keeping);
@@ -224,7 +224,7 @@ fn arrange_variables(
     }
     check_places(merged, &mut moves, size)?;
     let pointers = take_pointers(merged, section, keeping);
-    move_parts(merged, section, moves, size);
+    move_parts(merged, section, moves, size, Rest::Goes);
     if let Some((linked, native)) = pointers {
         let row = &mut merged.sections[section];
         row.relocations = linked;
