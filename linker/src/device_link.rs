@@ -359,6 +359,7 @@ pub(crate) fn load_one<'d>(
     );
     let failed = report_all(&diagnostics, report);
     match loaded {
+        None if request.inputs.options_failed && !diagnostics.has_fatal() => Err(Exit::LinkError),
         None => Err(Exit::Fatal),
         Some(_) if failed => Err(Exit::LinkError),
         Some(loaded) => Ok(loaded),

@@ -143,11 +143,16 @@ pub fn lower(typed: &Typed, notes: &mut Vec<Diagnostic>) -> Result<Command, Diag
             "No input files specified; use option --help for more information",
         ));
     }
-    let link = link::link(typed, behaviour, notes)?;
+    let mut link = link::link(typed, behaviour, notes)?;
     check_several(typed, &targets)?;
-    if typed.has(Flag::PreserveRelocations) {
-        notes.extend(partial_record(&targets, behaviour));
+    // For nvlink that warning is information that can be hidden, which no other is.
+    let hides_it = typed.has(Flag::DisableInfos) && behaviour == Behaviour::Nvlink;
+    if typed.has(Flag::PreserveRelocations) && !hides_it {
+        let warning = partial_record(&targets, behaviour);
+        link.inputs.options_failed = warning.is_some() && link.inputs.warnings_are_errors;
+        notes.extend(warning);
     }
+    link::check_api_version(typed)?;
     Ok(Command::Link(Box::new(Request {
         targets,
         link,
@@ -252,14 +257,17 @@ fn check_several(typed: &Typed, targets: &[Target]) -> Result<(), Diagnostic> {
 /// for sm_90, too.
 fn partial_record(targets: &[Target], behaviour: Behaviour) -> Option<Diagnostic> {
     let newest = targets.iter().filter_map(|target| match target {
-        Target::Real(sm) => Some(sm),
-        Target::Virtual(_) => None,
+        Target::Real(sm) => Some((*sm, target)),
+        Target::Virtual(name) => {
+            let sm = name.replacen("compute", "sm", 1).parse();
+            Some((sm.ok()?, target))
+        }
     });
-    let sm = newest.max_by_key(|sm| sm.number)?;
+    let (sm, target) = newest.max_by_key(|(sm, _)| sm.number)?;
     let text = match behaviour {
         Behaviour::Nvlink if sm.is_hopper_or_newer() => format!(
-            "Option '--preserve-relocs' is not fully implemented for gpu archtecture '{sm}' and \
-             may not work as expected"
+            "Option '--preserve-relocs' is not fully implemented for gpu archtecture '{target}' \
+             and may not work as expected"
         ),
         Behaviour::Own if sm.has_mercury() => {
             format!("option '--preserve-relocs' records only uses of shared memory for {sm}")

@@ -72,8 +72,13 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> Exit {
     };
     let mut messages = lower::messages(&typed);
     let command = lower::lower(&typed, &mut notes);
+    let mut failed = false;
     for note in notes {
-        messages.print(note);
+        failed |= messages.print(note);
+    }
+    // nvlink reads inputs first.
+    if failed && !typed.has(Flag::Compat) {
+        return Exit::Fatal;
     }
     let done = command.and_then(|command| match command {
         Command::Help => output::print(&help::text()),

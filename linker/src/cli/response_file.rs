@@ -22,7 +22,12 @@ pub(super) enum Stray {
 
 /// The arguments in the text of an options file.
 pub(super) fn arguments(text: &str, behaviour: Behaviour) -> Result<Vec<String>, Stray> {
-    split(text, char::is_whitespace, Backslash::Escapes(behaviour))
+    split(text, is_blank, Backslash::Escapes(behaviour))
+}
+
+/// What separates arguments; other blanks are characters like any other.
+fn is_blank(character: char) -> bool {
+    matches!(character, ' ' | '\t' | '\r' | '\n')
 }
 
 /// The items of a list, without blanks around them; empty ones do not count.
@@ -96,6 +101,7 @@ mod tests {
         check(" -v\n\n\t-arch\r\nsm_90 ", &["-v", "-arch", "sm_90"]);
         check("\"a b.o\" a\\ b.o", &["a b.o", "a b.o"]);
         check("\"a\"\"b\".o \"\" 'a b'", &["ab.o", "", "'a", "b'"]);
+        check("a\u{b}b\u{c}c", &["a\u{b}b\u{c}c"]);
         check(r#""a\\b" a\b \"a"#, &["a\\b", "ab", "\"a"]);
         assert_eq!(arguments("a \"b", Behaviour::Own), Err(Stray::Quote));
     }

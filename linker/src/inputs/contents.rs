@@ -12,7 +12,7 @@ use std::sync::Arc;
 use crate::container::{InputKind, detect};
 use crate::parallel;
 
-/// The least that a file of any kind takes.
+/// The least that a file takes, archives aside: those without members are shorter.
 const SMALLEST: usize = 56;
 /// How much of something that is no plain file is read to see what it is.
 const BEGINNING: u64 = 64 * 1024;
@@ -107,7 +107,7 @@ pub(super) fn read(path: &Path) -> io::Result<Contents> {
             file.read_to_end(&mut data)?;
         }
     }
-    if (1..SMALLEST).contains(&data.len()) {
+    if (1..SMALLEST).contains(&data.len()) && detect(&data) != InputKind::Archive {
         let problem = format!("{} bytes are too few for any kind of input", data.len());
         return Err(io::Error::new(io::ErrorKind::InvalidData, problem));
     }

@@ -25,6 +25,8 @@ pub(super) enum Opened {
     Unreadable { name: String, why: String },
     /// A file of a library's name without host objects.
     Incompatible { name: String, library: String },
+    /// Something of a library's name that is no archive, where nvlink stops at it.
+    NoArchive { name: String, is_folder: bool },
     /// No folder has the library, but for the host linker's own folder here.
     Missing {
         library: String,
@@ -41,6 +43,7 @@ impl Opened {
             Self::Read(source) => Some(source),
             Self::Unreadable { .. }
             | Self::Incompatible { .. }
+            | Self::NoArchive { .. }
             | Self::Missing { .. }
             | Self::Nothing => None,
         }
@@ -177,19 +180,53 @@ impl Reader<'_> {
                     break;
                 }
                 Found::Archive(path) => {
-                    let Ok(data) = read(&path) else { continue };
                     let name = path.display().to_string();
-                    if search::is_compatible(&data) {
-                        result = self.source(&path, name, data);
-                        break;
-                    }
                     let library = library.to_owned();
-                    self.opened.push(Opened::Incompatible { name, library });
-                    result = Opened::Nothing;
+                    match read(&path) {
+                        Ok(data) if search::is_compatible(&data) => {
+                            result = self.source(&path, name, data);
+                            break;
+                        }
+                        contents if self.is_no_archive(&path, &contents) => {
+                            result = Opened::NoArchive {
+                                name,
+                                is_folder: false,
+                            };
+                            break;
+                        }
+                        Err(why) if why.kind() != io::ErrorKind::InvalidData => continue,
+                        Ok(_) | Err(_) => {
+                            self.opened.push(Opened::Incompatible { name, library });
+                            result = Opened::Nothing;
+                        }
+                    }
                 }
+                Found::Folder(path) if self.wanted.behaviour == Behaviour::Nvlink => {
+                    let name = path.display().to_string();
+                    result = Opened::NoArchive {
+                        name,
+                        is_folder: true,
+                    };
+                    break;
+                }
+                Found::Folder(_) => {}
             }
         }
         self.opened.push(result);
+    }
+
+    /// Whether nvlink stops at what it finds of a library's name. It does not for fewer bytes than those that tell an
+    /// archive.
+    fn is_no_archive(&self, path: &Path, contents: &io::Result<Contents>) -> bool {
+        const MARK: u64 = 8;
+        let is_long = match contents {
+            Ok(data) => !data.is_empty() && detect(data) != InputKind::Archive,
+            Err(why) => {
+                why.kind() == io::ErrorKind::InvalidData
+                    && path.metadata().is_ok_and(|file| file.len() > MARK)
+            }
+        };
+        is_long && self.wanted.behaviour == Behaviour::Nvlink
     }
 
     fn source(&mut self, path: &Path, name: String, data: Contents) -> Opened {

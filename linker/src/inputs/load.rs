@@ -71,6 +71,9 @@ pub fn load<'d>(
     for (opened, look) in files.0.iter().zip(looks) {
         loader.opened(opened, look).ok()?;
     }
+    if wanted.options_failed {
+        return None;
+    }
     loader.end_group().ok()?;
     loader.assemble().ok()?;
     loader.optimize().ok()?;
@@ -141,6 +144,7 @@ impl<'a, 'd> Loader<'a, 'd> {
                 self.warn("incompatible-library", text)?;
                 self.stop_after_errors()
             }
+            Opened::NoArchive { name, is_folder } => Err(self.no_archive(name, *is_folder)),
             Opened::Missing { library, host } => self.missing_library(library, host.as_deref()),
             Opened::Nothing => Ok(()),
         }
@@ -167,6 +171,7 @@ impl<'a, 'd> Loader<'a, 'd> {
             }
             "ltoir" => Err(self.no_intermediate(name)),
             "ptx" if kind == InputKind::Ptx => {
+                self.stop_at_fatbin(name)?;
                 // Before sm_90, nvlink makes a whole program of PTX, and then
                 // leaves it out because it is one.
                 let is_older = !self.processor.sm.is_hopper_or_newer();
@@ -183,6 +188,7 @@ impl<'a, 'd> Loader<'a, 'd> {
             }
             "ptx" => Err(self.unrecognized_ptx(name)),
             _ => match kind {
+                InputKind::Archive if self.wanted.options_failed => self.stop_after_errors(),
                 InputKind::Archive => self.archive(source),
                 InputKind::HostObject => unreachable!("it was unpacked when it was looked at"),
                 InputKind::Cubin | InputKind::Fatbin | InputKind::Ptx | InputKind::LtoIr => {
@@ -250,7 +256,7 @@ impl<'a, 'd> Loader<'a, 'd> {
     /// nvlink notices at host objects and libraries that a warning was an
     /// error.
     fn stop_after_errors(&mut self) -> Result<(), Stop> {
-        if !self.diagnostics.has_errors() {
+        if !self.diagnostics.has_errors() && !self.wanted.options_failed {
             return Ok(());
         }
         self.diagnostics.push(host::internal_error());
@@ -258,10 +264,19 @@ impl<'a, 'd> Loader<'a, 'd> {
     }
 
     fn fatbin_file(&mut self, name: &str, code: Result<Code<'d>, Failure>) -> Result<(), Stop> {
+        self.stop_at_fatbin(name)?;
         self.all_name_kernels = false;
         self.code(name, code)?;
         self.unnamed_module(name);
         Ok(())
+    }
+
+    /// What nvlink says of fatbins and PTX once a warning about the options is an error.
+    fn stop_at_fatbin(&mut self, name: &str) -> Result<(), Stop> {
+        match self.wanted.options_failed {
+            true => Err(self.fatal("bad-input", name, "elfLink fatbinary error")),
+            false => Ok(()),
+        }
     }
 
     fn unnamed_module(&mut self, path: &str) {

@@ -102,6 +102,8 @@ pub struct Wanted {
     pub may_lack_arch: bool,
     /// Whether a warning ends the reading.
     pub warnings_are_errors: bool,
+    /// Whether one about the options did. nvlink notices at some of the inputs, or behind the last one.
+    pub options_failed: bool,
     /// Whose manners to have.
     pub behaviour: Behaviour,
 }
@@ -121,6 +123,7 @@ impl Wanted {
             link_time: None,
             may_lack_arch: false,
             warnings_are_errors: false,
+            options_failed: false,
             behaviour: Behaviour::Own,
         }
     }

@@ -12,6 +12,8 @@ pub(super) enum Found {
     Shared,
     /// A file that should be an archive.
     Archive(PathBuf),
+    /// A folder in its place.
+    Folder(PathBuf),
 }
 
 /// The folders of `-L` in their order, then those of `LIBRARY_PATH`.
@@ -33,12 +35,15 @@ pub(super) fn candidates(library: &str, folders: &[PathBuf]) -> impl Iterator<It
         let file = |end| folder.join(format!("lib{library}.{end}"));
         if library.contains('/') {
             None
-        } else if is_file(&file("so")) {
+        } else if file("so").exists() {
             Some(Found::Shared)
         } else {
-            Some(file("a"))
-                .filter(|path| is_file(path))
-                .map(Found::Archive)
+            let path = file("a");
+            let metadata = path.metadata().ok()?;
+            match metadata.is_dir() {
+                true => Some(Found::Folder(path)),
+                false => Some(Found::Archive(path)).filter(|_| metadata.is_file()),
+            }
         }
     })
 }

@@ -33,5 +33,22 @@
 //# Link: text-first.cubin = k.o -L. -ltext libplain.a
 //# ExpectExit: 255
 //# CompareText
+//# Truncate: libempty.a = libf.a 8
+//# Write: libshort.a = short
+//# Write: libno.a = a text of more than fifty bytes, which is as much as nvlink reads first
+//# Link: empty.cubin = k.o libempty.a libf.a
+//# CompareText
+//# Link: empty-found.cubin = k.o -L. -lempty -lf
+//# ExpectText: warning : Skipping incompatible './libempty.a' when searching for -lempty
+//# CompareText
+//# Link: short.cubin = k.o -L. -lshort -lf
+//# ExpectText: warning : Skipping incompatible './libshort.a' when searching for -lshort
+//# CompareText
+//# Link: no-archive.cubin = k.o -L. -lno -lf
+//# ExpectExit: 1
+//# ExpectText: fatal   : unexpected archive format
+//# CompareText
+//# Link: ignored.cubin = k.o libno.a libf.a
+//# CompareText
 extern __device__ int f(int);
 __global__ void k(int *p) { *p = f(*p); }

@@ -23,7 +23,6 @@ pub(super) fn link(
     notes: &mut Vec<Diagnostic>,
 ) -> Result<device_link::Request, Diagnostic> {
     check_conflicts(typed)?;
-    check_api_version(typed)?;
     let kernels = kernels(typed, notes);
     check_link_time(typed, behaviour)?;
     if behaviour == Behaviour::Own {
@@ -45,6 +44,7 @@ pub(super) fn link(
         link_time: is_link_time(typed).then(|| link_time(typed)),
         may_lack_arch: typed.has(Flag::SuppressArchWarning),
         warnings_are_errors: typed.has(Flag::WarningAsError),
+        options_failed: false,
         behaviour,
     };
     Ok(device_link::Request {
@@ -141,6 +141,7 @@ pub fn lower_link(
         return Err(fatal("misplaced-option", text));
     }
     let mut request = link(typed, Behaviour::Own, notes)?;
+    check_api_version(typed)?;
     request.inputs.registers_modules = true;
     Ok(request)
 }
@@ -194,7 +195,7 @@ fn check_conflicts(typed: &Typed) -> Result<(), Diagnostic> {
 }
 
 /// The version of the runtime library changes nothing, but has to be right.
-fn check_api_version(typed: &Typed) -> Result<(), Diagnostic> {
+pub(super) fn check_api_version(typed: &Typed) -> Result<(), Diagnostic> {
     const MAJOR: u32 = 13;
     let Some(version) = typed.text(Flag::CudaApiVersion) else {
         return Ok(());

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::super::check;
+use super::super::{check, host};
 use super::{Loader, Stop};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::error::ParseError;
@@ -122,6 +122,17 @@ impl Loader<'_, '_> {
         self.diagnostics
             .push(Diagnostic::new(Severity::Fatal, "unreadable-input", text).with_detail(why));
         Stop
+    }
+
+    /// What `-l` finds, and nvlink stops at.
+    pub(super) fn no_archive(&mut self, name: &str, is_folder: bool) -> Stop {
+        if is_folder {
+            let text = format!("Could not read file '{name}'");
+            return self.stop(Diagnostic::new(Severity::Fatal, "unreadable-input", text));
+        }
+        let stop = self.fatal("bad-input", name, "unexpected archive format");
+        self.diagnostics.push(host::internal_error());
+        stop
     }
 
     pub(super) fn unrecognized_ptx(&mut self, name: &str) -> Stop {
