@@ -15,13 +15,17 @@ use super::registers::Raise;
 /// The functions in creation order with what they may call. Dead ones keep
 /// their numbers (case `dce_functions`).
 pub(crate) fn table(pruned: &Pruned<'_>, names: Names) -> Diagnostic {
+    if pruned.merged.inputs.is_empty() {
+        let text = "No relocatable objects found. Did not generate callgraph.";
+        return Diagnostic::text(text.to_owned());
+    }
     let mut text = format!(
-        "callgraph for {}:\n\
+        "callgraph for sm_{}:\n\
          # A: s -> B // s (number A) potentially calls B\n\
          # s [N]     // s uses N registers\n\
          # ^s        // s is entry point\n\
          # &s        // s has address taken",
-        pruned.merged.target
+        pruned.merged.target.number
     );
     let registers = super::own_registers(pruned);
     let takers = takers(pruned);

@@ -110,7 +110,8 @@ impl Banks {
     /// Each bank, with a comma behind it.
     fn before_local(&self) -> String {
         let one = |(bank, size)| format!("{size} bytes cmem[{bank}], ");
-        self.sizes.iter().copied().map(one).collect()
+        let sizes = self.sizes.iter().copied();
+        sizes.filter(|&(_, size)| size > 0).map(one).collect()
     }
 
     /// Each kind that the kernel has, with a comma before it.

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use super::{Behaviour, Environment};
-use crate::arch::Sm;
+use crate::arch::{Sm, Suffix};
 use crate::cubin::{Content, Cubin, ToolNote};
 use crate::diagnostic::{Diagnostic, Severity};
 
@@ -151,10 +151,18 @@ impl<'a> Ptxas<'a> {
     ) -> io::Result<Result<Vec<u8>, Diagnostic>> {
         let folder = tempfile::tempdir()?;
         std::fs::write(folder.path().join(INPUT), &source.text)?;
+        // nvlink has what is for a family assembled for its first member.
+        let target = match (self.behaviour, self.target.suffix) {
+            (Behaviour::Nvlink, Some(Suffix::F)) => Sm {
+                suffix: None,
+                ..self.target
+            },
+            _ => self.target,
+        };
         let mut command = Command::new(&self.program);
         command
             .current_dir(folder.path())
-            .args(["-arch", &self.target.to_string(), "-m", "64"]);
+            .args(["-arch", &target.to_string(), "-m", "64"]);
         if product == Product::Object {
             command.arg("-c");
         }

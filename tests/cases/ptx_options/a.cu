@@ -39,5 +39,7 @@
 //# CompareText
 //# Link[90+]: files.cubin = a.cubin b.ptx c.ptx -v
 //# CompareText
+//# Link[100+]: family.cubin = -arch=sm_{sm}f b.fatbin c.fatbin a.cubin
+//# CompareText[100+]
 extern __device__ int f(int);
 __global__ void k(int *p) { *p = f(*p); }
