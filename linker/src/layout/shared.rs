@@ -98,6 +98,7 @@ pub(super) fn layout<'d>(
         .map(|(id, _)| id)
         .collect();
     let seen_by = Visibility::with_owners(pruned, &kernels, &owners);
+    let first_owner = kernels.len();
     kernels.extend(owners);
     let mut views: Vec<KernelView> = kernels.iter().map(|_| KernelView::default()).collect();
 
@@ -105,19 +106,32 @@ pub(super) fn layout<'d>(
         variables: common,
         audiences,
         align: module_align,
+        owners,
     } = share_out(pruned, &kernels, &uses, &seen_by, &mut views);
     place_common(pruned, &common, &audiences, &mut views, &mut layout);
 
+    // Sections of kernels that are left out come last, in this order (cases `relocatable_weak`, `recode_shared` and
+    // `launched_kernels`).
+    let mut owned = owners;
+    owned.extend(
+        common
+            .iter()
+            .flat_map(|&(_, audience)| &audiences[audience]),
+    );
     for &symbol in &dynamic {
         let seers = uses.get(&symbol).map(|f| seen_by.kernels(f));
         for kernel in seers.unwrap_or_default().iter() {
             views[kernel].dynamic = true;
+            owned.push(kernel);
+        }
+    }
+    owned.retain(|&kernel| kernel >= first_owner);
+    for index in (0..first_owner).chain(owned) {
+        if pruned.merged.functions[kernels[index]].shared.is_none() && views[index].is_used() {
+            add_section(pruned, arena, kernels[index]);
         }
     }
     for (view, &kernel) in views.iter_mut().zip(&kernels) {
-        if pruned.merged.functions[kernel].shared.is_none() && view.is_used() {
-            add_section(pruned, arena, kernel);
-        }
         place_own(pruned, kernel, view, &mut layout);
         if !common.is_empty() {
             raise_alignment(pruned, kernel, module_align);
@@ -132,7 +146,10 @@ pub(super) fn layout<'d>(
         &seen_by,
         &mut layout,
     );
-    check_sizes(pruned, &kernels, &views, keeping, diagnostics);
+    let ends = common.iter();
+    let end = ends.map(|(symbol, _)| layout.offset[symbol] + pruned.merged.symbols[*symbol].size);
+    let end = end.max().unwrap_or(0);
+    check_sizes(pruned, &kernels, &views, end, keeping, diagnostics);
     set_sizes(pruned, &kernels, &views, !dynamic.is_empty());
     // The module's own section stays, empty, when dynamic shared memory has
     // nothing else that demands its alignment.
@@ -174,6 +191,8 @@ struct Common {
     audiences: Vec<Vec<usize>>,
     /// What variables of module scope are aligned to, at most.
     align: u64,
+    /// Kernels in the order of what they alone see.
+    owners: Vec<usize>,
 }
 
 /// Gives kernels what they alone see. The rest is common.
@@ -208,6 +227,7 @@ fn share_out(
     // equally long variables is first (case `shared_dynamic_sort`).
     let module = list_sort(module, |&a, &b| symbols[a].size > symbols[b].size);
     let mut variables = Vec::new();
+    let mut owners = Vec::new();
     let mut audiences: Vec<Vec<usize>> = Vec::new();
     let mut audience_of: FxHashMap<Bits, usize> = FxHashMap::default();
     for symbol in module {
@@ -221,7 +241,10 @@ fn share_out(
             audiences.len() - 1
         });
         match audiences[audience][..] {
-            [kernel] => views[kernel].own.push(symbol),
+            [kernel] => {
+                views[kernel].own.push(symbol);
+                owners.push(kernel);
+            }
             _ => variables.push((symbol, audience)),
         }
     }
@@ -229,14 +252,16 @@ fn share_out(
         variables,
         audiences,
         align,
+        owners,
     }
 }
 
-/// Says which kernels use too much.
+/// Says which kernels use too much. What they have in common ends at `end`.
 fn check_sizes(
     pruned: &Pruned<'_>,
     kernels: &[FunctionId],
     views: &[KernelView],
+    end: u64,
     keeping: Keeping,
     diagnostics: &mut Diagnostics,
 ) {
@@ -252,12 +277,27 @@ fn check_sizes(
         Keeping::AsNvlink if is_hopper && merged.reserved_shared() == 0 => reserved::SHARED_SIZE,
         Keeping::AsNvlink | Keeping::Reachable => 0,
     };
+    let mut problems = Vec::new();
     for (view, &kernel) in views.iter().zip(kernels) {
         let counted = view.size.saturating_sub(overlooked);
         if counted > limit && pruned.live.functions[kernel] {
-            let name = &merged.symbols[merged.functions[kernel].symbol].name;
-            diagnostics.push(Diagnostic::too_much_shared(name, counted, limit));
+            let function = &merged.functions[kernel];
+            let name = merged.symbols[function.symbol].name;
+            let problem = Diagnostic::too_much_shared(name, counted, limit);
+            problems.push((function.shared, problem));
         }
+    }
+    // nvlink takes what belongs to no kernel for one, whose name it finds behind as many characters of the section's as
+    // `.nv.shared.` has (case `shared_overflow`).
+    let is_listed = merged.listed_shared != ListedShared::Nothing;
+    if keeping == Keeping::AsNvlink && is_listed && end > limit {
+        let module = listed::module_section(pruned);
+        let place = problems.partition_point(|&(section, _)| section < module);
+        let problem = Diagnostic::too_much_shared("hared", end, limit);
+        problems.insert(place, (module, problem));
+    }
+    for (_, problem) in problems {
+        diagnostics.push(problem);
     }
 }
 

@@ -304,7 +304,7 @@ pub(crate) struct Merged<'d> {
     pub(crate) shared_align: u64,
     /// Which variables in shared memory are symbols of the image.
     pub(crate) listed_shared: ListedShared,
-    /// Whether a weak function that was replaced had relocations.
+    /// Whether a weak function that was replaced had relocations, or constants lost addresses of a weak variable.
     pub(crate) replaced_relocations: bool,
     /// What becomes of relocations that are resolved.
     pub(crate) resolved_relocations: ResolvedRelocations,

@@ -285,14 +285,18 @@ impl<'d> Merger<'d, '_> {
         if replaced.is_empty() || self.keeping != Keeping::AsNvlink {
             return;
         }
+        let mut is_any = false;
         for section in self.merged.sections.iter_mut() {
             if matches!(section.kind, SectionKind::Constant(_)) {
                 let native = section.native.iter_mut().flat_map(|n| &mut n.relocations);
                 for relocation in section.relocations.iter_mut().chain(native) {
-                    relocation.discarded |= replaced.contains(&relocation.symbol);
+                    let is_lost = replaced.contains(&relocation.symbol);
+                    relocation.discarded |= is_lost;
+                    is_any |= is_lost;
                 }
             }
         }
+        self.merged.replaced_relocations |= is_any;
     }
 
     /// Whoever names a variable must mean the same kind and size of it. An

@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use crate::error::{ParseError, Problem};
 use crate::id::SymbolId;
 use crate::layout::LaidOut;
-use crate::merge::{Relocation, SectionKind};
+use crate::merge::{Content, NativeContent, Relocation, Section, SectionKind};
 
 use super::Patched;
 use super::expanded::Places;
@@ -117,16 +117,40 @@ impl Frames {
         }
     }
 
+    /// The entries of `others` that describe the same code. Inputs made with `-r` have more of them than of ours: those
+    /// of code that another definition replaced, too (case `relocatable_weak`).
+    fn twins(&self, content: &Content<'_>, others: &Self, other: &Content<'_>) -> Vec<usize> {
+        let firsts = |frames: &Self, content: &Content<'_>| -> Vec<usize> {
+            let parts = content.contributions.iter();
+            let place = |offset| {
+                frames
+                    .entries
+                    .partition_point(|e| (e.start as u64) < offset)
+            };
+            parts.map(|part| place(part.offset)).collect()
+        };
+        let (own, theirs) = (firsts(self, content), firsts(others, other));
+        let twin = |index| {
+            let before = own.partition_point(|&first| first <= index).checked_sub(1);
+            let part = before.filter(|_| own.len() == theirs.len());
+            part.map_or(index, |part| theirs[part] + index - own[part])
+        };
+        (0..self.entries.len()).map(twin).collect()
+    }
+
     /// The section without the entries of functions that are not in the link.
     /// `mercury` is the Mercury twin.
     pub(super) fn without_removed<'d>(
         &self,
         laid_out: &LaidOut<'_>,
-        relocations: &[Relocation],
+        section: &Section<'_>,
+        native: &NativeContent<'_>,
         mercury: &[u8],
         patched: Patched<'_>,
     ) -> Result<Patched<'d>, ParseError> {
+        let relocations = &native.relocations;
         let mercury = MercuryFrames::parse(mercury)?;
+        let twins = self.twins(&native.content, &mercury.frames, &section.content);
         let live = &laid_out.pruned.live.symbols;
         let functions: FxHashMap<u64, &Relocation> = relocations
             .iter()
@@ -181,10 +205,11 @@ impl Frames {
                 let places = places.and_then(|symbol| Places::of(merged, symbol));
                 let entry = &self.entries[used];
                 let own = &patched.bytes[entry.start..entry.end];
-                let joined = places.and_then(|p| mercury.joined(own, used, replaced, &p));
+                let replaced: Vec<usize> = replaced.iter().map(|&index| twins[index]).collect();
+                let joined = places.and_then(|p| mercury.joined(own, twins[used], &replaced, &p));
                 bytes.extend_from_slice(joined.as_deref().unwrap_or(own));
             } else {
-                bytes.extend_from_slice(&without_instructions(mercury.size(index)));
+                bytes.extend_from_slice(&without_instructions(mercury.size(twins[index])));
                 // Mercury code counts in bytes.
                 if let Some(unit) = bytes.get_mut(common_start + CODE_UNIT) {
                     *unit = 1;

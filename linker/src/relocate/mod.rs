@@ -258,7 +258,7 @@ fn relocate_native<'d>(
         debug_registers::forget_removed(laid_out, keeping, &mut patched.bytes);
     }
     if let Some(frames) = frames {
-        patched = frames.without_removed(laid_out, &twin.relocations, shared_bytes, patched)?;
+        patched = frames.without_removed(laid_out, section, twin, shared_bytes, patched)?;
     }
     if section.kind == SectionKind::Constant(OPTIMIZER_BANK) {
         tables::fill(&mut patched, twin, &section.relocations, keeping);

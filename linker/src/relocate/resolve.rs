@@ -92,7 +92,14 @@ impl<'a, 'd> Resolver<'a, 'd> {
             }
             // The slots of textures are the last link's.
             Definition::Undefined => !self.is_executable(),
-            Definition::Common | Definition::Never => false,
+            // Another object defines it (cases `undefined_globals` and `relocatable_undefined`).
+            Definition::Never => {
+                let symbol = &merged.symbols[relocation.symbol];
+                symbol.binding != Binding::LOCAL
+                    && !self.is_executable()
+                    && (symbol.space == SymbolOther::SHARED || !merged.target.has_mercury())
+            }
+            Definition::Common => false,
             Definition::Lost => true,
         }
     }

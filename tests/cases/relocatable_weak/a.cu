@@ -12,6 +12,9 @@
 //# ExpectSymbol: _Z5twiceIiET_S0_ global func
 //# Link: strong.cubin = s.cubin r.cubin
 //# ExpectExit: any
+//# Link: weak-first.cubin = r.cubin s.cubin
+//# ExpectExit: any
+//# Link: left-out.cubin = -preserve-relocs -kernels-used=nothing r.cubin
 #include "kernel.h"
 template __global__ void generic<int>(int *);
 template __global__ void generic<float>(float *);
