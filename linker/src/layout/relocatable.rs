@@ -158,7 +158,8 @@ fn fill_dynamic<'d>(
     if let Some(module) = module {
         for &symbol in &dynamic {
             let user = first_user.get(&symbol);
-            let start = user.map_or(0, |&user| start[&groups.of(user)]);
+            let own = pruned.merged.symbols[symbol].value;
+            let start = user.map_or(own, |&user| start[&groups.of(user)]);
             layout.offset.insert(symbol, start);
             layout.listed.insert(symbol, listed(module, start));
         }

@@ -73,6 +73,10 @@ impl<'d> Merger<'d, '_> {
                 };
                 let id = self.new_named(current, symbol, symbol.binding, listing);
                 self.merged.symbols[id].size = symbol.size;
+                // An object of `nvlink -r` says where such memory starts (case `preserve_shared`).
+                if !self.merged.image.is_executable() {
+                    self.merged.symbols[id].value = symbol.value;
+                }
                 // What has a size is only referred to here, and defined elsewhere.
                 if symbol.binding != Binding::LOCAL && symbol.size == 0 {
                     self.section(".nv_debug.shared", SectionKind::Shared, 3, 1, None);

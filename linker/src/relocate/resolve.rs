@@ -86,7 +86,11 @@ impl<'a, 'd> Resolver<'a, 'd> {
                     .is_some_and(|f| shared.dynamic.contains_key(&f));
                 (is_named || !self.is_executable()) && (has_one_start || !is_reached)
             }
-            Definition::Shared(_) => true,
+            // What no code uses has no name (case `debug_unused`).
+            Definition::Shared(_) => {
+                !self.is_executable()
+                    || self.laid_out.shared.listed.contains_key(&relocation.symbol)
+            }
             Definition::Section(section) => {
                 !merged.target.has_mercury() && !merged.sections[section].is_moved
             }

@@ -4,6 +4,8 @@
 //# Compile: b.cu
 //# Link: out.cubin = a.cubin b.cubin
 //# Link: debugged.cubin = -g a.cubin b.cubin
+//# Link: recorded.cubin = -preserve-relocs a.cubin b.cubin
+//# Link: debugged-recorded.cubin = -g -preserve-relocs a.cubin b.cubin
 __shared__ int unused[33];
 __shared__ int used[4];
 
