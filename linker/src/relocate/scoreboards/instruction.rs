@@ -211,6 +211,11 @@ pub(super) fn loads_memory(instruction: &[u8]) -> bool {
     LOADS.contains(&operation(instruction)) || is_texture(instruction)
 }
 
+/// Whether the instruction loads from shared memory: LDS or LDSM.
+pub(super) fn loads_shared_memory(instruction: &[u8]) -> bool {
+    matches!(operation(instruction), 0x184 | LDSM)
+}
+
 /// Whether the instruction multiplies matrices: IMMA, HMMA, DMMA or QMMA.
 pub(super) fn multiplies_matrices(instruction: &[u8]) -> bool {
     matches!(operation(instruction), 0x037 | 0x03c | 0x03f | 0x07a)
@@ -338,7 +343,7 @@ pub(super) fn certain_latency(
         (STS, false) if is_widest => 16,
         (STS, false) if is_wide => 12,
         (STS, false) => 11,
-        (STG, false) if is_zero => 11,
+        (STG, false) if is_zero => 10,
         (STG, false) if is_widest => 15,
         (STG, false) if ending == Ending::Exit => 12,
         (STG, false) => 13,

@@ -16,8 +16,8 @@ use crate::bits::Bits;
 use super::flow::{Flow, Held};
 use super::instruction::{
     BOARDS, Doubles, Ending, INSTRUCTION, LDGDEPBAR, NO_BOARD, certain_latency, cycles,
-    is_arithmetic, is_block_barrier, latency, leads_on, loads_memory, multiplies_matrices,
-    operation, releases, shared_latency, waits_for_all,
+    is_arithmetic, is_block_barrier, latency, leads_on, loads_memory, loads_shared_memory,
+    multiplies_matrices, operation, releases, shared_latency, waits_for_all,
 };
 use super::registers::Accesses;
 use super::{Event, FIRST_FOR_MEMORY, LAST};
@@ -25,6 +25,7 @@ use super::{Event, FIRST_FOR_MEMORY, LAST};
 /// Cycles that arithmetic takes from the next instruction, at most, if that has no
 /// need of its result.
 const LEAST_CYCLES: u32 = 2;
+const R2UR: u16 = 0x0ca;
 /// Cycles that a BAR takes before a branch, at most, if that is late already.
 const BRANCH_BEHIND_BARRIER: u32 = 6;
 /// After so many an instruction keeps no other one waiting.
@@ -59,6 +60,8 @@ pub(super) struct Schedule<'e> {
     carried: RefCell<FxHashMap<(usize, usize), Option<usize>>>,
     /// Whether each event is a load from memory.
     is_load: Vec<bool>,
+    /// Whether each event is a result from shared memory.
+    is_shared_load: Vec<bool>,
     /// Whether nobody knows when each event is over.
     is_open: Vec<bool>,
     /// Whether blocks multiply matrices, by their first instruction.
@@ -79,6 +82,8 @@ impl<'e> Schedule<'e> {
             block.push(if is_start { at } else { block[at - 1] });
         }
         let loads = |event: &Event| event.is_write && loads_memory(instructions[event.instruction]);
+        let loads_shared =
+            |event: &Event| event.is_write && loads_shared_memory(instructions[event.instruction]);
         let is_open =
             |event: &Event| loads(event) || operation(instructions[event.instruction]) == LDGDEPBAR;
         let mut schedule = Self {
@@ -95,6 +100,7 @@ impl<'e> Schedule<'e> {
             needs: vec![None; events.len()],
             carried: RefCell::default(),
             is_load: events.iter().map(loads).collect(),
+            is_shared_load: events.iter().map(loads_shared).collect(),
             is_open: events.iter().map(is_open).collect(),
             multiplies_matrices: vec![false; count],
             keeps_last: vec![false; count],
@@ -212,7 +218,7 @@ impl<'e> Schedule<'e> {
             let least = match instructions[last] {
                 barrier if is_block_barrier(barrier) && self.leads_on[at] => BRANCH_BEHIND_BARRIER,
                 barrier if is_block_barrier(barrier) => 1,
-                other if is_arithmetic(other) => LEAST_CYCLES,
+                other if is_arithmetic(other) || operation(other) == R2UR => LEAST_CYCLES,
                 // A branch is late for its predicate.
                 other if self.leads_on[at] && !leads_on(other) => LEAST_CYCLES,
                 _ => passed,
@@ -316,6 +322,13 @@ impl<'e> Schedule<'e> {
         self.keeps_last[self.events[event].instruction]
     }
 
+    /// Whether an event is a result from shared memory in a block that multiplies
+    /// matrices.
+    fn feeds_matrices(&self, event: usize) -> bool {
+        let block = self.block[self.events[event].instruction];
+        self.is_shared_load[event] && self.multiplies_matrices[block]
+    }
+
     /// Whether somebody may need an event.
     pub(super) fn has_result(&self, event: usize) -> bool {
         let Event {
@@ -408,10 +421,11 @@ impl Holders {
                 let holders = holders(board);
                 holders.iter().filter_map(due).min() == need
             }),
-            None if is_write => None,
+            None if is_write && !schedule.feeds_matrices(event) => None,
             None => boards(reserved).find(|&board| {
                 let is_alike = |&holder: &usize| {
-                    !schedule.events[holder].is_write
+                    schedule.events[holder].is_write == is_write
+                        && (!is_write || schedule.feeds_matrices(holder))
                         && schedule.is_here(holder, at)
                         && schedule.needs[holder].is_none()
                 };

@@ -70,6 +70,8 @@ enum Count {
     Data,
     /// The same for operations on memory, which count sizes in another way.
     Atomic,
+    /// One for each matrix of eight rows.
+    Matrices,
     /// Two if the instruction says so or has a long immediate.
     Move,
     /// Two in forms that others use for constants.
@@ -172,7 +174,7 @@ const SHAPES: &[Shape] = {
         // HMMA
         shape(&[0x03c], [Own(Four), Own(Four), R2, Own(Four)]),
         // LDSM
-        shape(&[0x03b], [Own(Four), R, Base(One), Nothing]),
+        shape(&[0x03b], [Own(Matrices), R, Base(One), Nothing]),
         // I2FP, FLO, F2I, I2F, MUFU, POPC, UFLO, UPOPC
         shape(&[0x045, 0x100, 0x105, 0x106, 0x108, 0x109, 0x0bd, 0x0bf], [R, Nothing, A, Nothing]),
         // BREV, F2F, FRND, UBREV, UI2F, UF2I, IABS
@@ -496,6 +498,7 @@ fn operand(place: Place, operation: u16, form: u8, bits: &Bits128) -> Option<(Fi
             _ => 1,
         },
         Count::Atomic => two_if(matches!(bits.get(73, 3), 2 | 5 | 7)),
+        Count::Matrices => 1 << bits.get(72, 2).min(2),
         Count::Move => two_if(form == 2 || bits.get(80, 1) == 1),
         Count::Select => two_if(matches!(form, 2 | 3 | 7)),
         Count::Result => two_if(bits.get(75, 2) == 3),
@@ -602,6 +605,12 @@ mod tests {
                 0x10_002e_7402,
                 registers(&[], &[], 0),
                 registers(&[46, 47], &[], 0),
+            ),
+            // LDSM.16.M88.2 R28, [R34]
+            (
+                0x100_0000_0000_221c_783b,
+                registers(&[34], &[], 0),
+                registers(&[28, 29], &[], 0),
             ),
             // I2F.F64 R4, R6
             (

@@ -217,7 +217,7 @@ impl Rules<'_> {
                 let needed = needed.fold(0, |mask, (_, board)| mask | bit(board));
                 let is_taken = |own: usize, held: &Held| {
                     let mut holders = held.events_or_none(choice.boards[own]);
-                    holders.any(|holder| holder != own)
+                    holders.any(|holder| holder != own || !has_result(own))
                 };
                 let own = self.flow.own(at).filter(|&own| {
                     is_taken(own, &returned)
@@ -361,5 +361,49 @@ mod tests {
         };
         assert_eq!([9, 10].map(|cycles| is_over(STL, cycles)), [false, true]);
         assert_eq!([10, 11].map(|cycles| is_over(STS, cycles)), [false, true]);
+    }
+
+    #[test]
+    fn atomics_without_a_result_wait_for_themselves_in_loops() {
+        const ATOMG: u16 = 0x79a8;
+        let mut atomic = instruction(ATOMG, 0xff, 5, 0b10_0000);
+        (atomic[3], atomic[4]) = (8, 14);
+        // It writes no predicate.
+        atomic[10] = 0x0e;
+        let mut branch = instruction(BRANCH_BACK, 0, NO_BOARD, 0);
+        branch[2] = 0xf8;
+        let code = [
+            instruction(LDC, 1, 0, 0),
+            long(atomic, 2),
+            branch,
+            instruction(EXIT, 0, NO_BOARD, 0),
+        ];
+        assert_eq!(choose(&code).1.waits, [0, 0b10_0000, 0, 0]);
+    }
+
+    #[test]
+    fn loads_for_products_of_matrices_share() {
+        const LDS: u16 = 0x7984;
+        const HMMA: u16 = 0x723c;
+        let load = |register, board| {
+            let mut load = instruction(LDS, register, board, 0);
+            (load[3], load[9]) = (register, 4 << 1);
+            load
+        };
+        let boards = |operation: [u8; INSTRUCTION]| {
+            let code = [
+                instruction(LDC, 1, 0, 0),
+                load(60, 1),
+                load(62, 2),
+                operation,
+                instruction(MAYBE_EXIT, 0, NO_BOARD, 0),
+                instruction(EXIT, 0, NO_BOARD, 0),
+            ];
+            choose(&code).1.boards
+        };
+        let mut product = instruction(HMMA, 12, NO_BOARD, 0);
+        (product[3], product[4], product[8]) = (16, 20, 12);
+        assert_eq!(boards(product), [NO_BOARD, 0, 0]);
+        assert_eq!(boards(sum(41, 2, 0)), [NO_BOARD, 0, 1]);
     }
 }
