@@ -9,7 +9,7 @@ use crate::merge::merge;
 use crate::options::{EarlyAddresses, Keeping, KernelFilter, Options};
 use crate::prune::{keep_all, lost_to_alias, prune};
 use crate::read::Object;
-use crate::relocate::{recode, relocate};
+use crate::relocate::{recode, relocate, slow_down};
 use crate::report::{self, Reports};
 use crate::stacks::Stacks;
 
@@ -65,6 +65,7 @@ pub(crate) fn link_executable<'d>(
     let mut relocated = relocate(laid_out, options.keeping, diagnostics)?;
     if !diagnostics.has_errors() {
         recode(&mut relocated, options.keeping, options.debug);
+        slow_down(&mut relocated, options.keeping, options.debug);
     }
     // What it tells is told of failing links, too (case `failing_reports`).
     let finalized = finalize(relocated, arena, &stacks, options, diagnostics);
@@ -100,6 +101,7 @@ pub(crate) fn link_relocatable<'d>(
     }
     let mut relocated = relocate(laid_out, options.keeping, diagnostics)?;
     recode(&mut relocated, options.keeping, options.debug);
+    slow_down(&mut relocated, options.keeping, options.debug);
     let collected = collect(relocated, arena, options.verbose, diagnostics);
     Ok((!diagnostics.has_errors()).then_some(collected))
 }

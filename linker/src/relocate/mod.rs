@@ -35,6 +35,7 @@ use apply::apply;
 use recode::renewed;
 pub(crate) use recode::{Moves, recode};
 use resolve::{Resolver, World};
+pub(crate) use stubs::slow_down;
 
 /// Bytes of one section, and what the driver still has to patch in them.
 #[derive(Debug, Clone, Default)]

@@ -5,11 +5,14 @@
 //! `unified_program`).
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use crate::cubin::Capsule;
 use crate::error::ParseError;
-use crate::merge::{Content, STUB_SIZE, Section};
+use crate::merge::{Content, STUB_SIZE, Section, SectionKind};
+use crate::options::{DebugLevel, Keeping};
 
+use super::Relocated;
 use super::recode::renewed;
 
 /// Bytes of one instruction of machine code.
@@ -64,6 +67,29 @@ pub(super) fn native<'d>(content: &Content<'d>) -> Cow<'d, [u8]> {
     bytes.extend_from_slice(end);
     fill(&mut bytes, end);
     bytes.into()
+}
+
+/// Lets the machine code of all slots wait after each instruction, as nvlink has it in links that say something to
+/// debuggers; what ends the function stays (case `unified_funcs`).
+pub(crate) fn slow_down(relocated: &mut Relocated<'_>, keeping: Keeping, debug: DebugLevel) {
+    /// Where the control bits of an instruction stand.
+    const CONTROL: Range<usize> = 13..15;
+    const OF_END: [u8; 2] = [0xc0, 0x0f];
+    const SLOW: [u8; 2] = [0xde, 0x3f];
+    if keeping != Keeping::AsNvlink || debug != DebugLevel::Symbols {
+        return;
+    }
+    let sections = relocated.laid_out.pruned.merged.sections.enumerate();
+    let slots = sections.filter(|(_, section)| section.kind == SectionKind::Stubs);
+    for (id, _) in slots {
+        if let Some(native) = &mut relocated.native[id] {
+            for instruction in native.bytes.to_mut().chunks_exact_mut(INSTRUCTION) {
+                if instruction[CONTROL] != OF_END {
+                    instruction[CONTROL].copy_from_slice(&SLOW);
+                }
+            }
+        }
+    }
 }
 
 /// Repeats the last instruction of `code` up to the end of a slot.
