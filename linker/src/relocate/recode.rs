@@ -170,7 +170,7 @@ impl Anew {
     ) -> Option<Self> {
         let merged = &relocated.laid_out.pruned.merged;
         let function = &merged.functions[function];
-        let doubles = scoreboards::Doubles::of(merged.target);
+        let chip = scoreboards::Chip::of(merged.target);
         let capsule = &relocated.sections[section].bytes;
         let mut code = Cow::Borrowed(&*relocated.native[section].as_ref()?.bytes);
         let tables = function.native.table_branches();
@@ -186,23 +186,22 @@ impl Anew {
         let recoded = recode(&code);
         // The rules go by the time that new instructions take. Where they do not explain
         // the compiler's choice, that is what is followed, so it comes first.
-        if wanted.is_older
-            || recoded.is_some() && scoreboards::are_explained(&code, &tables, doubles)
+        if wanted.is_older || recoded.is_some() && scoreboards::are_explained(&code, &tables, chip)
         {
             return match recoded {
                 Some(recoded) => Some(
                     recoded
-                        .with_scoreboards(&tables, doubles, wanted.is_lone)
+                        .with_scoreboards(&tables, chip, wanted.is_lone)
                         .into(),
                 ),
                 None => {
-                    let chosen = scoreboards::of_today(&code, &tables, doubles, wanted.is_lone);
+                    let chosen = scoreboards::of_today(&code, &tables, chip, wanted.is_lone);
                     Self::unmoved(chosen.map_or(code, Cow::Owned))
                 }
             };
         }
         let lone = match wanted.is_lone {
-            true => scoreboards::without_stack_pointer(&code, &tables, doubles),
+            true => scoreboards::without_stack_pointer(&code, &tables, chip),
             false => None,
         };
         match lone {
@@ -293,11 +292,11 @@ impl Recoded {
     fn with_scoreboards(
         mut self,
         tables: &[TableBranch],
-        doubles: scoreboards::Doubles,
+        chip: scoreboards::Chip,
         is_lone: bool,
     ) -> Self {
         let tables: Vec<TableBranch> = tables.iter().map(|t| self.moves.table(t)).collect();
-        if let Some(code) = scoreboards::of_today(&self.code, &tables, doubles, is_lone) {
+        if let Some(code) = scoreboards::of_today(&self.code, &tables, chip, is_lone) {
             self.code = code;
         }
         self

@@ -29,7 +29,7 @@ mod waits;
 use crate::merge::TableBranch;
 
 use flow::{Flow, Held};
-pub(super) use instruction::Doubles;
+pub(super) use instruction::Chip;
 use instruction::{BOARDS, Control, INSTRUCTION, NO_BOARD};
 use pressure::{Holders, Schedule};
 use rules::Rules;
@@ -56,23 +56,23 @@ struct Event {
 pub(super) fn without_stack_pointer(
     code: &[u8],
     tables: &[TableBranch],
-    doubles: Doubles,
+    chip: Chip,
 ) -> Option<Vec<u8>> {
     if !instruction::loads_unused_stack_pointer(code) {
         return None;
     }
-    numbered(code, tables, doubles, First::TakesNone, Trust::IfExplained)
+    numbered(code, tables, chip, First::TakesNone, Trust::IfExplained)
 }
 
 /// Whether the rules explain all that the compiler chose.
-pub(super) fn are_explained(code: &[u8], tables: &[TableBranch], doubles: Doubles) -> bool {
+pub(super) fn are_explained(code: &[u8], tables: &[TableBranch], chip: Chip) -> bool {
     let events = events(code);
     if events.len() > MOST_EVENTS {
         return false;
     }
     let flow = Flow::new(code, tables, &events);
     flow.is_some_and(|flow| {
-        let schedule = Schedule::new(code, &events, &flow, doubles);
+        let schedule = Schedule::new(code, &events, &flow, chip);
         Rules::new(code, &events, &flow, &schedule).are_followed()
     })
 }
@@ -84,14 +84,14 @@ pub(super) fn are_explained(code: &[u8], tables: &[TableBranch], doubles: Double
 pub(super) fn of_today(
     code: &[u8],
     tables: &[TableBranch],
-    doubles: Doubles,
+    chip: Chip,
     is_lone: bool,
 ) -> Option<Vec<u8>> {
     let first = match is_lone && instruction::loads_unused_stack_pointer(code) {
         true => First::TakesNone,
         false => First::IsLikeOthers,
     };
-    numbered(code, tables, doubles, first, Trust::Always)
+    numbered(code, tables, chip, first, Trust::Always)
 }
 
 /// When the rules alone decide.
@@ -113,7 +113,7 @@ enum First {
 fn numbered(
     code: &[u8],
     tables: &[TableBranch],
-    doubles: Doubles,
+    chip: Chip,
     first: First,
     trust: Trust,
 ) -> Option<Vec<u8>> {
@@ -122,7 +122,7 @@ fn numbered(
         return None;
     }
     let flow = Flow::new(code, tables, &events)?;
-    let schedule = Schedule::new(code, &events, &flow, doubles);
+    let schedule = Schedule::new(code, &events, &flow, chip);
     let numbering = Numbering::new(code, &events, first);
     let rules = Rules::new(code, &events, &flow, &schedule);
     let chosen = if trust == Trust::Always || rules.are_followed() {
@@ -290,7 +290,7 @@ mod tests {
     use super::*;
 
     pub(super) fn without_stack_pointer(code: &[u8], tables: &[TableBranch]) -> Option<Vec<u8>> {
-        super::without_stack_pointer(code, tables, Doubles::Fast)
+        super::without_stack_pointer(code, tables, Chip::FastDoubles)
     }
 
     pub(super) const LDC: u16 = 0x7b82;
@@ -369,9 +369,12 @@ mod tests {
             ]
             .concat()
         };
-        let anew = of_today(&code(2, 0b110), &[], Doubles::Fast, false);
+        let anew = of_today(&code(2, 0b110), &[], Chip::FastDoubles, false);
         assert_eq!(anew, Some(code(1, 0b010)));
-        assert_eq!(of_today(&code(1, 0b010), &[], Doubles::Fast, false), anew);
+        assert_eq!(
+            of_today(&code(1, 0b010), &[], Chip::FastDoubles, false),
+            anew
+        );
     }
 
     #[test]

@@ -235,20 +235,23 @@ pub(super) fn cycles(instruction: &[u8]) -> u32 {
     }
 }
 
-/// How a processor works on floats of 64 bits.
+/// What tells processors apart in the cycles that their instructions take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::relocate) enum Doubles {
-    /// With as many units as for others.
-    Fast,
+pub(in crate::relocate) enum Chip {
+    /// With as many units for floats of 64 bits as for others.
+    FastDoubles,
     /// With one, which code leaves idle for a time before it is asked again.
-    Slow,
+    SlowDoubles,
+    /// The same, in a processor for graphics, which stores bytes sooner.
+    Graphics,
 }
 
-impl Doubles {
+impl Chip {
     pub(in crate::relocate) fn of(target: Sm) -> Self {
         match target.number {
-            100 => Self::Fast,
-            _ => Self::Slow,
+            100 => Self::FastDoubles,
+            101..120 => Self::SlowDoubles,
+            _ => Self::Graphics,
         }
     }
 }
@@ -292,7 +295,6 @@ pub(super) fn shared_latency(instruction: &[u8], is_write: bool) -> u32 {
 pub(super) enum Ending {
     /// With a branch, if with a condition, one of threads.
     Branch,
-    Exit,
     /// Because control comes from elsewhere, too, behind it.
     Through,
     Other,
@@ -302,7 +304,6 @@ impl Ending {
     pub(super) fn of(last: &[u8]) -> Self {
         const BRANCH_OF_THREADS: u16 = 0x947;
         match operation(last) {
-            EXIT => Self::Exit,
             BRANCH if opcode(last) == BRANCH_OF_THREADS => Self::Branch,
             _ if leads_on(last) => Self::Other,
             _ => Self::Through,
@@ -315,7 +316,7 @@ pub(super) fn certain_latency(
     instruction: &[u8],
     is_write: bool,
     ending: Ending,
-    doubles: Doubles,
+    chip: Chip,
 ) -> u32 {
     const LDG: u16 = 0x181;
     const LDS: u16 = 0x184;
@@ -337,16 +338,16 @@ pub(super) fn certain_latency(
     match (operation(instruction), is_write) {
         (UBLKCP, false) => 2,
         (MEMBAR, false) => 6,
-        (0x110..=0x113, _) if doubles == Doubles::Slow => 2,
+        (0x110..=0x113, _) if chip != Chip::FastDoubles => 2,
         (BMOV, true) => 10,
         (STS, false) if is_zero => 9,
         (STS, false) if is_widest => 16,
         (STS, false) if is_wide => 12,
         (STS, false) => 11,
         (STG, false) if is_zero => 10,
-        (STG, false) if is_widest => 15,
-        (STG, false) if ending == Ending::Exit => 12,
-        (STG, false) => 13,
+        (STG, false) if is_widest => 16,
+        (STG, false) if width == 0 && chip == Chip::Graphics => 11,
+        (STG, false) => 12,
         // ATOM, ATOMG, that on floats.
         (0x18a | 0x1a8 | 0x1a3, false) => 13,
         (LDS, false) => 8,
@@ -496,5 +497,27 @@ pub(in crate::relocate) fn next(instruction: &[u8], offset: u64) -> Next {
         0x152 | 0x153 | 0x155 | 0x156 | 0x15c | 0x15d => Next::Through,
         operation if CONTROL.contains(&operation) => Next::Unknown,
         _ => Next::Through,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operands_of_stores_are_read_by_their_width() {
+        let cycles = |width: u8, chip| {
+            let mut store = [0; INSTRUCTION];
+            (store[0], store[1], store[9]) = (0x86, 0x79, width << 1);
+            certain_latency(&store, false, Ending::Branch, chip)
+        };
+        assert_eq!(
+            [0, 4, 6].map(|width| cycles(width, Chip::SlowDoubles)),
+            [12, 12, 16]
+        );
+        assert_eq!(
+            [0, 4, 6].map(|width| cycles(width, Chip::Graphics)),
+            [11, 12, 16]
+        );
     }
 }

@@ -11,7 +11,7 @@ use crate::parallel;
 use super::instruction::INSTRUCTION;
 use super::pressure::Schedule;
 use super::rules::{Choice, Rules};
-use super::{Doubles, Event, First, Flow, MOST_EVENTS, events};
+use super::{Chip, Event, First, Flow, MOST_EVENTS, events};
 
 /// A file that names one object in each line.
 const LIST: &str = "RUSTNVLINK_SCOREBOARDS";
@@ -66,11 +66,11 @@ fn measure() {
 fn judge_file(path: &Path, most: usize) -> (Vec<Verdict>, String) {
     let data = fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let file = File::parse(&data).expect("a device object");
-    let doubles = Doubles::of(file.header.processor());
+    let chip = Chip::of(file.header.processor());
     let mut detail = String::new();
     let judged = functions(&file)
         .into_iter()
-        .map(|function| judge(&function, doubles, most, &mut detail));
+        .map(|function| judge(&function, chip, most, &mut detail));
     (judged.collect(), detail)
 }
 
@@ -95,7 +95,7 @@ fn functions<'d>(file: &File<'d>) -> Vec<Function<'d>> {
     sections.filter_map(of_section).collect()
 }
 
-fn judge(function: &Function<'_>, doubles: Doubles, most: usize, detail: &mut String) -> Verdict {
+fn judge(function: &Function<'_>, chip: Chip, most: usize, detail: &mut String) -> Verdict {
     let Function { name, code, tables } = function;
     let events = events(code);
     if events.len() > MOST_EVENTS {
@@ -104,7 +104,7 @@ fn judge(function: &Function<'_>, doubles: Doubles, most: usize, detail: &mut St
     let Some(flow) = Flow::new(code, tables, &events) else {
         return Verdict::NoFlow;
     };
-    let schedule = Schedule::new(code, &events, &flow, doubles);
+    let schedule = Schedule::new(code, &events, &flow, chip);
     let ours = Rules::new(code, &events, &flow, &schedule).choose(First::IsLikeOthers);
     let made = Choice::made(code, &events);
     let verdict = match (ours.boards == made.boards, ours.waits == made.waits) {

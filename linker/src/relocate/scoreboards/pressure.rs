@@ -15,9 +15,9 @@ use crate::bits::Bits;
 
 use super::flow::{Flow, Held};
 use super::instruction::{
-    BOARDS, Doubles, Ending, INSTRUCTION, LDGDEPBAR, NO_BOARD, certain_latency, cycles,
-    is_arithmetic, is_block_barrier, latency, leads_on, loads_memory, loads_shared_memory,
-    multiplies_matrices, operation, releases, shared_latency, waits_for_all,
+    BOARDS, Chip, Ending, INSTRUCTION, LDGDEPBAR, NO_BOARD, certain_latency, cycles, is_arithmetic,
+    is_block_barrier, latency, leads_on, loads_memory, loads_shared_memory, multiplies_matrices,
+    operation, releases, shared_latency, waits_for_all,
 };
 use super::registers::Accesses;
 use super::{Event, FIRST_FOR_MEMORY, LAST};
@@ -73,7 +73,7 @@ pub(super) struct Schedule<'e> {
 }
 
 impl<'e> Schedule<'e> {
-    pub(super) fn new(code: &[u8], events: &'e [Event], flow: &Flow, doubles: Doubles) -> Self {
+    pub(super) fn new(code: &[u8], events: &'e [Event], flow: &Flow, chip: Chip) -> Self {
         let instructions: Vec<&[u8]> = code.chunks_exact(INSTRUCTION).collect();
         let count = instructions.len();
         let mut block = Vec::with_capacity(count);
@@ -111,7 +111,7 @@ impl<'e> Schedule<'e> {
         }
         schedule.find_needs();
         schedule.find_what_crosses_blocks(flow);
-        schedule.count_cycles(&instructions, doubles);
+        schedule.count_cycles(&instructions, chip);
         schedule
     }
 
@@ -180,7 +180,7 @@ impl<'e> Schedule<'e> {
         }
     }
 
-    fn count_cycles(&mut self, instructions: &[&[u8]], doubles: Doubles) {
+    fn count_cycles(&mut self, instructions: &[&[u8]], chip: Chip) {
         let mut due = vec![0; self.start.len()];
         let mut events = (0..).zip(self.events).peekable();
         // Without waits for scoreboards, and what these add.
@@ -200,7 +200,7 @@ impl<'e> Schedule<'e> {
                 self.end[event] = end;
                 self.shared_end[event] = start + shared_latency(instructions[at], taken.is_write);
                 let ending = Ending::of(instructions[self.block_end(event)]);
-                let certain = certain_latency(instructions[at], taken.is_write, ending, doubles);
+                let certain = certain_latency(instructions[at], taken.is_write, ending, chip);
                 self.certain_end[event] = start + certain;
                 if let Some(need) = self.needs[event] {
                     due[need] = due[need].max(end);

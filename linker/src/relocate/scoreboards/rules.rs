@@ -240,7 +240,7 @@ impl Rules<'_> {
 #[cfg(test)]
 mod tests {
     use super::super::tests::{BRANCH_BACK, EXIT, LDC, instruction, sum};
-    use super::super::{Doubles, events};
+    use super::super::{Chip, events};
     use super::*;
 
     /// What the rules choose for the events of code, with a stack pointer or
@@ -249,7 +249,7 @@ mod tests {
         let code = code.concat();
         let events = events(&code);
         let flow = Flow::new(&code, &[], &events).unwrap();
-        let schedule = Schedule::new(&code, &events, &flow, Doubles::Fast);
+        let schedule = Schedule::new(&code, &events, &flow, Chip::FastDoubles);
         let rules = Rules::new(&code, &events, &flow, &schedule);
         let made = rules.choose(First::IsLikeOthers);
         let choice = rules.choose(First::TakesNone);
