@@ -29,6 +29,11 @@ const LDSM: u16 = 0x03b;
 /// It counts copies to shared memory for DEPBAR.
 pub(super) const LDGDEPBAR: u16 = 0x1af;
 const LDC: u16 = 0x182;
+const LDS: u16 = 0x184;
+const LDCU: u16 = 0x1ac;
+/// A width of one register, and of two.
+const ONE_REGISTER: u8 = 4;
+const TWO_REGISTERS: u8 = 5;
 /// SYNCS, which work on barriers in shared memory in the order of the code.
 pub(super) const SYNCS: u16 = 0x1a7;
 /// SYNCS that exchanges a value.
@@ -213,7 +218,7 @@ pub(super) fn loads_memory(instruction: &[u8]) -> bool {
 
 /// Whether the instruction loads from shared memory: LDS or LDSM.
 pub(super) fn loads_shared_memory(instruction: &[u8]) -> bool {
-    matches!(operation(instruction), 0x184 | LDSM)
+    matches!(operation(instruction), LDS | LDSM)
 }
 
 /// Whether the instruction multiplies matrices: IMMA, HMMA, DMMA or QMMA.
@@ -259,8 +264,6 @@ impl Chip {
 /// Cycles that the compiler counts on until the result of an instruction is
 /// written or its operands are read.
 pub(super) fn latency(instruction: &[u8], is_write: bool) -> u32 {
-    const LDS: u16 = 0x184;
-    const LDCU: u16 = 0x1ac;
     const S2R: u16 = 0x119;
     /// SR_LANEID, SR_TID.Y and SR_TID.Z.
     const FAST_SPECIAL: [u8; 3] = [0x00, 0x22, 0x23];
@@ -282,12 +285,21 @@ pub(super) fn latency(instruction: &[u8], is_write: bool) -> u32 {
     }
 }
 
-/// The same for others who may share its scoreboard.
-pub(super) fn shared_latency(instruction: &[u8], is_write: bool) -> u32 {
+/// The same for others who may share its scoreboard, and whether the block itself
+/// needs it.
+pub(super) fn shared_latency(instruction: &[u8], is_write: bool, is_needed: bool) -> u32 {
+    let latency = latency(instruction, is_write);
     match operation(instruction) {
         LDC if is_write => 45,
-        _ => latency(instruction, is_write),
+        LDS if !is_needed => latency - 1,
+        LDCU if is_write && !is_needed && width(instruction) > ONE_REGISTER => latency - 1,
+        _ => latency,
     }
+}
+
+/// How much an instruction moves between memory and registers.
+fn width(instruction: &[u8]) -> u8 {
+    instruction[9] >> 1 & 7
 }
 
 /// How a block ends.
@@ -319,7 +331,6 @@ pub(super) fn certain_latency(
     chip: Chip,
 ) -> u32 {
     const LDG: u16 = 0x181;
-    const LDS: u16 = 0x184;
     const STG: u16 = 0x186;
     const STL: u16 = 0x187;
     const STS: u16 = 0x188;
@@ -328,12 +339,10 @@ pub(super) fn certain_latency(
     const F2I: u16 = 0x105;
     const MUFU: u16 = 0x108;
     const SHFL: u16 = 0x189;
-    const LDCU: u16 = 0x1ac;
     const UBLKCP: u16 = 0x1ba;
     const NO_REGISTER: u8 = 255;
-    let width = instruction[9] >> 1 & 7;
-    // It is of two registers, or of four.
-    let (is_wide, is_widest) = (width == 5, width > 5);
+    let width = width(instruction);
+    let (is_wide, is_widest) = (width == TWO_REGISTERS, width > TWO_REGISTERS);
     let is_zero = instruction[4] == NO_REGISTER;
     match (operation(instruction), is_write) {
         (UBLKCP, false) => 2,
@@ -503,6 +512,21 @@ pub(in crate::relocate) fn next(instruction: &[u8], offset: u64) -> Next {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn others_wait_less_for_what_the_block_does_not_need() {
+        let cycles = |opcode: u16, width: u8, is_write| {
+            let mut load = [0; INSTRUCTION];
+            load[..2].copy_from_slice(&opcode.to_le_bytes());
+            load[9] = width << 1;
+            [true, false].map(|is_needed| shared_latency(&load, is_write, is_needed))
+        };
+        assert_eq!(cycles(0x7984, ONE_REGISTER, true), [40, 39]);
+        assert_eq!(cycles(0x7984, ONE_REGISTER, false), [11, 10]);
+        assert_eq!(cycles(0x77ac, ONE_REGISTER, true), [20, 20]);
+        assert_eq!(cycles(0x77ac, TWO_REGISTERS, true), [20, 19]);
+        assert_eq!(cycles(0x7b82, TWO_REGISTERS, true), [45, 45]);
+    }
 
     #[test]
     fn operands_of_stores_are_read_by_their_width() {

@@ -198,7 +198,9 @@ impl<'e> Schedule<'e> {
             while let Some((event, taken)) = events.next_if(|(_, event)| event.instruction == at) {
                 let end = start + latency(instructions[at], taken.is_write);
                 self.end[event] = end;
-                self.shared_end[event] = start + shared_latency(instructions[at], taken.is_write);
+                let is_needed = self.needs[event].is_some();
+                let shared = shared_latency(instructions[at], taken.is_write, is_needed);
+                self.shared_end[event] = start + shared;
                 let ending = Ending::of(instructions[self.block_end(event)]);
                 let certain = certain_latency(instructions[at], taken.is_write, ending, chip);
                 self.certain_end[event] = start + certain;
