@@ -112,20 +112,19 @@ pub(super) fn layout<'d>(
 
     // Sections of kernels that are left out come last, in this order (cases `relocatable_weak`, `recode_shared` and
     // `launched_kernels`).
+    let is_owner = |kernel: &usize| *kernel >= first_owner;
     let mut owned = owners;
-    owned.extend(
-        common
-            .iter()
-            .flat_map(|&(_, audience)| &audiences[audience]),
-    );
+    owned.retain(is_owner);
+    // Audiences are numbered as their first variables come.
+    let several = audiences.iter().filter(|audience| audience.len() > 1);
+    owned.extend(several.flatten().copied().filter(is_owner));
     for &symbol in &dynamic {
         let seers = uses.get(&symbol).map(|f| seen_by.kernels(f));
         for kernel in seers.unwrap_or_default().iter() {
             views[kernel].dynamic = true;
-            owned.push(kernel);
+            owned.extend(Some(kernel).filter(is_owner));
         }
     }
-    owned.retain(|&kernel| kernel >= first_owner);
     for index in (0..first_owner).chain(owned) {
         if pruned.merged.functions[kernels[index]].shared.is_none() && views[index].is_used() {
             add_section(pruned, arena, kernels[index]);
