@@ -218,12 +218,13 @@ impl Reader<'_> {
     /// Whether nvlink stops at what it finds of a library's name. It does not for fewer bytes than those that tell an
     /// archive.
     fn is_no_archive(&self, path: &Path, contents: &io::Result<Contents>) -> bool {
-        const MARK: u64 = 8;
         let is_long = match contents {
             Ok(data) => !data.is_empty() && detect(data) != InputKind::Archive,
             Err(why) => {
                 why.kind() == io::ErrorKind::InvalidData
-                    && path.metadata().is_ok_and(|file| file.len() > MARK)
+                    && path
+                        .metadata()
+                        .is_ok_and(|file| file.len() > object::archive::MAGIC.len() as u64)
             }
         };
         is_long && self.wanted.behaviour == Behaviour::Nvlink

@@ -14,9 +14,8 @@ use crate::options::{DebugLevel, Keeping};
 
 use super::Relocated;
 use super::recode::renewed;
+use super::scoreboards::instruction::INSTRUCTION;
 
-/// Bytes of one instruction of machine code.
-const INSTRUCTION: usize = 16;
 /// Instructions of a slot that are not the end of its function.
 const BODY: usize = 6;
 /// Instructions of a slot in Mercury code.

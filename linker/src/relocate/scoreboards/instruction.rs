@@ -26,6 +26,7 @@ pub(in crate::relocate) const RETURN: u16 = 0x150;
 pub(in crate::relocate) const TABLE_BRANCHES: [u16; 2] = [0x149, 0x158];
 const DEPBAR: u16 = 0x11a;
 const LDSM: u16 = 0x03b;
+pub(super) const R2UR: u16 = 0x0ca;
 /// It counts copies to shared memory for DEPBAR.
 pub(super) const LDGDEPBAR: u16 = 0x1af;
 const LDC: u16 = 0x182;

@@ -15,9 +15,9 @@ use crate::bits::Bits;
 
 use super::flow::{Flow, Held};
 use super::instruction::{
-    BOARDS, Chip, Ending, INSTRUCTION, LDGDEPBAR, NO_BOARD, certain_latency, cycles, is_arithmetic,
-    is_block_barrier, latency, leads_on, loads_memory, loads_shared_memory, multiplies_matrices,
-    operation, releases, shared_latency, waits_for_all,
+    BOARDS, Chip, Ending, INSTRUCTION, LDGDEPBAR, NO_BOARD, R2UR, certain_latency, cycles,
+    is_arithmetic, is_block_barrier, latency, leads_on, loads_memory, loads_shared_memory,
+    multiplies_matrices, operation, releases, shared_latency, waits_for_all,
 };
 use super::registers::Accesses;
 use super::{Event, FIRST_FOR_MEMORY, LAST};
@@ -25,7 +25,6 @@ use super::{Event, FIRST_FOR_MEMORY, LAST};
 /// Cycles that arithmetic takes from the next instruction, at most, if that has no
 /// need of its result.
 const LEAST_CYCLES: u32 = 2;
-const R2UR: u16 = 0x0ca;
 /// Cycles that a BAR takes before a branch, at most, if that is late already.
 const BRANCH_BEHIND_BARRIER: u32 = 6;
 /// After so many an instruction keeps no other one waiting.
