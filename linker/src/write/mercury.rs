@@ -512,50 +512,47 @@ fn mercury_section<'f>(
                 false => Body::Borrowed(bytes),
             };
         }
-        Twin::Info if let SectionKind::UnifiedEntries(members) = section.kind => {
-            output.kind = section_type(section.kind, merged.image).0;
-            output.entry_size = section.entry_size;
-            output.link = unified_link(merged, members, table);
-            output.body = Body::Bytes(encode::unified(merged, members, symbols));
-        }
-        Twin::Info if section.kind == SectionKind::UnifiedIndex => {
-            output.kind = section_type(section.kind, merged.image).0;
-            output.body = unified_index(finalized, id);
-        }
-        Twin::Info if section.kind == SectionKind::HostData => {
-            output.kind = section_type(section.kind, merged.image).0;
-            output.body = Body::Borrowed(&merged.host_data);
-        }
-        Twin::Info => {
-            let function = section.target.and_then(|t| merged.sections[t].function);
-            let records = match function {
-                Some(function) => &finalized.function_records[function],
-                None => &finalized.module_records,
-            };
-            output.kind = SectionType::CUDA_MERC_INFO.0;
-            output.link = table;
-            output.info = twin_target;
-            output.body = Body::records(records);
-        }
-        Twin::Relocations if section.kind == SectionKind::ResolvedRela => {
-            let resolved = section
-                .target
-                .map_or(&[][..], |t| &relocated.sections[t].resolved);
-            output.kind = SectionType::CUDA_MERC_RESOLVED_RELA.0;
-            output.link = table;
-            output.info = twin_target;
-            output.entry_size = 24;
-            output.body = Body::Bytes(encode::resolved(resolved, symbols));
-        }
+        Twin::Info => match section.kind {
+            SectionKind::UnifiedEntries(members) => {
+                output.kind = section_type(section.kind, merged.image).0;
+                output.entry_size = section.entry_size;
+                output.link = unified_link(merged, members, table);
+                output.body = Body::Bytes(encode::unified(merged, members, symbols));
+            }
+            SectionKind::UnifiedIndex => {
+                output.kind = section_type(section.kind, merged.image).0;
+                output.body = unified_index(finalized, id);
+            }
+            SectionKind::HostData => {
+                output.kind = section_type(section.kind, merged.image).0;
+                output.body = Body::Borrowed(&merged.host_data);
+            }
+            _ => {
+                let function = section.target.and_then(|t| merged.sections[t].function);
+                let records = match function {
+                    Some(function) => &finalized.function_records[function],
+                    None => &finalized.module_records,
+                };
+                output.kind = SectionType::CUDA_MERC_INFO.0;
+                (output.link, output.info) = (table, twin_target);
+                output.body = Body::records(records);
+            }
+        },
         Twin::Relocations => {
-            let kept = section
-                .target
-                .map_or(&[][..], |t| &relocated.sections[t].kept);
-            output.kind = SectionType::CUDA_MERC_RELA.0;
-            output.link = table;
-            output.info = twin_target;
+            let target = section.target.map(|t| &relocated.sections[t]);
+            (output.link, output.info) = (table, twin_target);
             output.entry_size = 24;
-            output.body = Body::relocations(kept, Form::Rela);
+            (output.kind, output.body) = if section.kind == SectionKind::ResolvedRela {
+                let resolved = target.map_or(&[][..], |t| &t.resolved);
+                let bytes = encode::resolved(resolved, symbols);
+                (SectionType::CUDA_MERC_RESOLVED_RELA.0, Body::Bytes(bytes))
+            } else {
+                let kept = target.map_or(&[][..], |t| &t.kept);
+                (
+                    SectionType::CUDA_MERC_RELA.0,
+                    Body::relocations(kept, Form::Rela),
+                )
+            };
         }
         Twin::ReservedShared => {
             output.kind = SectionType::CUDA_SHARED_RESERVED.0;

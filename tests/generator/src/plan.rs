@@ -440,32 +440,7 @@ impl Plan {
                 variable.count = random.within(8..=12);
                 variable.value = Value::Bytes;
             }
-            Feature::Common => {
-                if variable
-                    .homes
-                    .iter()
-                    .all(|home| home.linkage == Linkage::Visible)
-                {
-                    for home in &mut variable.homes {
-                        home.linkage = Linkage::Common;
-                    }
-                    for unit in 0..self.units {
-                        if variable.homes.iter().all(|home| home.unit != unit) && random.chance(40)
-                        {
-                            let linkage = match random.below(8) {
-                                0 => Linkage::Weak,
-                                _ => Linkage::Common,
-                            };
-                            variable.homes.push(Home { unit, linkage });
-                        }
-                    }
-                    // One of them may have a value.
-                    if random.chance(20) {
-                        variable.homes[0].linkage = Linkage::Visible;
-                        variable.value = Value::Numbers;
-                    }
-                }
-            }
+            Feature::Common => self.make_common(random, &mut variable),
             _ => {
                 variable.managed = feature == Feature::Managed;
                 if random.chance(50) {
@@ -484,5 +459,29 @@ impl Plan {
             }
         }
         variable
+    }
+
+    /// Tentative definitions in several units, of which one may have a value.
+    fn make_common(&self, random: &mut Random, variable: &mut Variable) {
+        let is_visible = |home: &Home| home.linkage == Linkage::Visible;
+        if !variable.homes.iter().all(is_visible) {
+            return;
+        }
+        for home in &mut variable.homes {
+            home.linkage = Linkage::Common;
+        }
+        for unit in 0..self.units {
+            if variable.homes.iter().all(|home| home.unit != unit) && random.chance(40) {
+                let linkage = match random.below(8) {
+                    0 => Linkage::Weak,
+                    _ => Linkage::Common,
+                };
+                variable.homes.push(Home { unit, linkage });
+            }
+        }
+        if random.chance(20) {
+            variable.homes[0].linkage = Linkage::Visible;
+            variable.value = Value::Numbers;
+        }
     }
 }

@@ -353,72 +353,23 @@ impl<'t> Builder<'_, 't> {
     }
 
     fn finish(mut self) -> Result<Vec<u8>, TextError> {
-        let mut drafts = vec![
-            Draft::new("", SectionType::NULL, 0),
-            Draft::new(".shstrtab", SectionType::STRTAB, 1),
-            Draft::new(".strtab", SectionType::STRTAB, 1),
-            Draft::new(".symtab", SectionType::SYMTAB, 8),
-        ];
-        drafts.extend(self.notes());
-        if self.target.is_hopper_or_newer() {
-            let mut compat = Draft::new(".nv.compat", SectionType::CUDA_COMPAT, 4);
-            compat.bytes = COMPAT.to_vec();
-            if self.target.suffix.is_some() {
-                compat.bytes[2] = 1;
-            }
-            drafts.push(compat);
-        }
-        // As in real objects: metadata, relocations, constants, code, data.
-        self.sections.sort_by_key(rank);
-        drafts.append(&mut self.sections);
-        let find = |name: &str| drafts.iter().position(|d| d.name == name).map(|i| i as u32);
-
-        let mut table = Vec::new();
-        let null = blank_symbol(SymbolType::NOTYPE, Binding::LOCAL);
-        null.encode(&mut table);
-        for draft in &self.symbols {
-            let mut symbol = draft.symbol;
-            symbol.name_offset = self.strings.add(&draft.name);
-            if let Some(name) = &draft.section {
-                let Some(number) = find(name) else {
-                    let line = self.source.symbols.iter().find(|s| s.name == draft.name);
-                    let problem = format!("section {name} of {} is not declared", draft.name);
-                    return fail(line.map_or(0, |s| s.line), problem);
-                };
-                symbol.place = Place::Section(number);
-            }
-            symbol.encode(&mut table);
-        }
-        let locals = self
-            .symbols
-            .iter()
-            .filter(|s| s.symbol.binding == Binding::LOCAL);
-        let locals = locals.count() as u32 + 1;
-
+        let drafts = self.all_sections();
+        let table = self.symbol_table(&drafts)?;
         let mut names = Strings::new();
         let name_offsets: Vec<u32> = drafts.iter().map(|d| names.add(&d.name)).collect();
-        let device_note = find(".note.nv.cuinfo").unwrap_or(0);
         let mut sections = Vec::new();
         for (draft, name_offset) in drafts.iter().zip(name_offsets) {
-            let resolve = |number: &Number<'_>| match number {
-                Number::Fixed(number) => Ok(*number),
-                Number::Section(name) => find(name).ok_or_else(|| {
-                    let line = self.source.sections.iter().find(|s| s.name == draft.name);
-                    TextError {
-                        line: line.map_or(0, |s| s.line),
-                        problem: format!("section {name} is not declared"),
-                    }
-                }),
-                Number::Function(name, high) => Ok(self.number(0, name)? | high),
-            };
-            let (kind, mut link, mut info) =
-                (draft.kind, resolve(&draft.link)?, resolve(&draft.info)?);
+            let (kind, mut link, mut info) = (
+                draft.kind,
+                self.resolve(&drafts, draft, &draft.link)?,
+                self.resolve(&drafts, draft, &draft.info)?,
+            );
             let content = match draft.name.as_str() {
                 "" => Content::Empty,
                 ".shstrtab" => Content::Bytes(&names.bytes),
                 ".strtab" => Content::Bytes(&self.strings.bytes),
                 ".symtab" => {
-                    (link, info) = (STRINGS, locals);
+                    (link, info) = (STRINGS, self.local_symbols());
                     Content::Bytes(&table)
                 }
                 _ if kind.is_nobits() => Content::Empty,
@@ -444,22 +395,7 @@ impl<'t> Builder<'_, 't> {
             });
         }
         let mut cubin = Cubin {
-            header: Header {
-                os_abi: Abi::NEW_OS_ABI,
-                abi_version: Abi::V8.version(),
-                kind: ObjectKind::RELOCATABLE,
-                version: 1,
-                entry: 0,
-                segments_offset: 0,
-                sections_offset: 0,
-                flags: FileFlags::new(self.target, device_note).encode(),
-                segment_entry_size: if self.target.is_hopper_or_newer() {
-                    0
-                } else {
-                    56
-                },
-                names_section: NAMES,
-            },
+            header: self.header(&drafts),
             sections,
             segments: Vec::new(),
             size: 0,
@@ -470,6 +406,99 @@ impl<'t> Builder<'_, 't> {
             .and_then(|()| cubin.encode())
             .or_else(|error| fail(0, error.to_string()))
     }
+
+    /// The sections in the order of real objects: tables, notes, metadata, relocations, constants,
+    /// code, data.
+    fn all_sections(&mut self) -> Vec<Draft<'t>> {
+        let mut drafts = vec![
+            Draft::new("", SectionType::NULL, 0),
+            Draft::new(".shstrtab", SectionType::STRTAB, 1),
+            Draft::new(".strtab", SectionType::STRTAB, 1),
+            Draft::new(".symtab", SectionType::SYMTAB, 8),
+        ];
+        drafts.extend(self.notes());
+        if self.target.is_hopper_or_newer() {
+            let mut compat = Draft::new(".nv.compat", SectionType::CUDA_COMPAT, 4);
+            compat.bytes = COMPAT.to_vec();
+            if self.target.suffix.is_some() {
+                compat.bytes[2] = 1;
+            }
+            drafts.push(compat);
+        }
+        self.sections.sort_by_key(rank);
+        drafts.append(&mut self.sections);
+        drafts
+    }
+
+    fn symbol_table(&mut self, drafts: &[Draft<'_>]) -> Result<Vec<u8>, TextError> {
+        let mut table = Vec::new();
+        let null = blank_symbol(SymbolType::NOTYPE, Binding::LOCAL);
+        null.encode(&mut table);
+        for draft in &self.symbols {
+            let mut symbol = draft.symbol;
+            symbol.name_offset = self.strings.add(&draft.name);
+            if let Some(name) = &draft.section {
+                let Some(number) = section_number(drafts, name) else {
+                    let line = self.source.symbols.iter().find(|s| s.name == draft.name);
+                    let problem = format!("section {name} of {} is not declared", draft.name);
+                    return fail(line.map_or(0, |s| s.line), problem);
+                };
+                symbol.place = Place::Section(number);
+            }
+            symbol.encode(&mut table);
+        }
+        Ok(table)
+    }
+
+    /// With the one without name.
+    fn local_symbols(&self) -> u32 {
+        let is_local = |s: &&SymbolDraft| s.symbol.binding == Binding::LOCAL;
+        self.symbols.iter().filter(is_local).count() as u32 + 1
+    }
+
+    /// What `draft` says in its link or info.
+    fn resolve(
+        &self,
+        drafts: &[Draft<'_>],
+        draft: &Draft<'_>,
+        number: &Number<'_>,
+    ) -> Result<u32, TextError> {
+        match number {
+            Number::Fixed(number) => Ok(*number),
+            Number::Section(name) => section_number(drafts, name).ok_or_else(|| {
+                let line = self.source.sections.iter().find(|s| s.name == draft.name);
+                TextError {
+                    line: line.map_or(0, |s| s.line),
+                    problem: format!("section {name} is not declared"),
+                }
+            }),
+            Number::Function(name, high) => Ok(self.number(0, name)? | high),
+        }
+    }
+
+    fn header(&self, drafts: &[Draft<'_>]) -> Header {
+        let device_note = section_number(drafts, ".note.nv.cuinfo").unwrap_or(0);
+        Header {
+            os_abi: Abi::NEW_OS_ABI,
+            abi_version: Abi::V8.version(),
+            kind: ObjectKind::RELOCATABLE,
+            version: 1,
+            entry: 0,
+            segments_offset: 0,
+            sections_offset: 0,
+            flags: FileFlags::new(self.target, device_note).encode(),
+            segment_entry_size: if self.target.is_hopper_or_newer() {
+                0
+            } else {
+                56
+            },
+            names_section: NAMES,
+        }
+    }
+}
+
+fn section_number(drafts: &[Draft<'_>], name: &str) -> Option<u32> {
+    drafts.iter().position(|d| d.name == name).map(|i| i as u32)
 }
 
 /// Where a section stands among the others.

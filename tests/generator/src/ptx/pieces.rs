@@ -59,66 +59,17 @@ impl Writer<'_> {
                 let callee = self.some_function(|f| f.rank <= rank)?;
                 call(&callee.signature, &callee.name, "")
             }
-            Feature::Indirect => {
-                let callee = self.some_function(|_| true)?;
-                if self.random.chance(20) {
-                    // The address is taken and nothing calls it here.
-                    format!(
-                        "\t.reg .b64 %f;\n\tmov.u64 %f, {};\n\tst.global.u64 [%ptr+8], %f;",
-                        callee.name
-                    )
-                } else {
-                    let label = self.label();
-                    let prototype = prototype(&callee.signature, &label);
-                    let get = match self.random.chance(60) {
-                        true => format!("mov.u64 %f, {}", callee.name),
-                        false => "ld.global.u64 %f, [%ptr+16]".to_owned(),
-                    };
-                    let call = call(&callee.signature, "%f", &format!(", {label}"));
-                    match self.random.chance(20) {
-                        // The only one that can be meant.
-                        true => format!(
-                            "\t.reg .b64 %f;\n\t{get};\n\t{label}: .calltargets {};\n{call}",
-                            callee.name
-                        ),
-                        false => format!("\t.reg .b64 %f;\n\t{get};\n{prototype}\n{call}"),
-                    }
-                }
-            }
-            Feature::EntryAddress => {
-                let unit = self.unit;
-                let here: Vec<(&str, Home)> = self
-                    .plan
-                    .entries
-                    .iter()
-                    .filter(|entry| entry.signature.parameters.is_empty())
-                    .filter_map(|entry| {
-                        let home = entry.homes.iter().find(|home| home.unit == unit)?;
-                        Some((&*entry.name, *home))
-                    })
-                    .collect();
-                if here.is_empty() {
-                    return None;
-                }
-                let (entry, home) = *self.random.pick(&here);
-                let linkage = word(home.linkage);
-                self.need(kind, &format!("{linkage}.entry {entry}(.param .b64 out);"));
-                format!("\t.reg .b64 %f;\n\tmov.u64 %f, {entry};\n\tst.global.u64 [%ptr+24], %f;")
-            }
-            Feature::Static => {
-                let space = *self.random.pick(&[Space::Global, Space::Constant]);
-                let name = *self.random.pick(&["calls", "seen", "limits"]);
-                let value = match space == Space::Constant || self.random.chance(50) {
-                    true => " = {3, 1, 4}",
-                    false => "",
-                };
-                let offset = 4 * self.random.below(4);
-                let access = self.access_place(space, 4, offset, name);
-                format!("\t.{} .align 4 .b32 {name}[4]{value};\n{access}", space.word())
-            }
+            Feature::Indirect => self.indirect()?,
+            Feature::EntryAddress => self.entry_address()?,
+            Feature::Static => self.static_variable(),
             Feature::Table => self.table()?,
-            Feature::Global | Feature::Common | Feature::Managed | Feature::Pointer | Feature::Byte => {
-                let variable = self.some_variable(|_, v| v.feature == kind && v.space == Space::Global)?;
+            Feature::Global
+            | Feature::Common
+            | Feature::Managed
+            | Feature::Pointer
+            | Feature::Byte => {
+                let variable =
+                    self.some_variable(|_, v| v.feature == kind && v.space == Space::Global)?;
                 self.access(variable)
             }
             Feature::Constant => {
@@ -133,139 +84,287 @@ impl Writer<'_> {
                 let variable = self.some_variable(|_, v| v.space == Space::Dynamic)?;
                 self.access(variable)
             }
-            Feature::FunctionShared => {
-                let align = 4 << self.random.below(6);
-                let size = self.random.within(4..=600);
-                let name = *self.random.pick(&["tile", "cache", "s"]);
-                let access = self.access_place(Space::Shared, 4, 0, name);
-                format!("\t.shared .align {align} .b8 {name}[{size}];\n{access}")
-            }
-            Feature::Frame => {
-                let align = 4 << self.random.below(4);
-                let size = 16 * self.random.within(1..=40);
-                format!(
-                    "\t.local .align {align} .b8 frame[{size}];\n\t.reg .b64 %a, %o;\n\t.reg .b32 %t;\n\tand.b32 %t, %acc, 12;\n\t\
-                     cvt.u64.u32 %o, %t;\n\tmov.u64 %a, frame;\n\tadd.u64 %a, %a, %o;\n\tst.local.u32 [%a], %acc;\n\t\
-                     ld.local.u32 %t, [frame+4];\n\tadd.u32 %acc, %acc, %t;"
-                )
-            }
-            Feature::Alloca => "\t.reg .b64 %a, %n;\n\tcvt.u64.u32 %n, %acc;\n\talloca.u64 %a, %n, 16;\n\t\
+            Feature::FunctionShared => self.function_shared(),
+            Feature::Frame => self.frame(),
+            Feature::Alloca => {
+                "\t.reg .b64 %a, %n;\n\tcvt.u64.u32 %n, %acc;\n\talloca.u64 %a, %n, 16;\n\t\
                 cvta.local.u64 %a, %a;\n\tst.u32 [%a], %acc;\n\tld.u32 %acc, [%a+4];"
-                .to_owned(),
+                    .to_owned()
+            }
             Feature::Print => self.print(),
-            Feature::Heap => {
-                self.need(kind, ".extern .func (.param .b64 r) malloc (.param .b64 a);");
-                self.need(kind, ".extern .func free (.param .b64 a);");
-                let free = match self.random.chance(60) {
-                    true => "\n\t{ .param .b64 b; st.param.b64 [b], %m; call free, (b); }",
-                    false => "",
-                };
-                format!(
-                    "\t.reg .b64 %m;\n\t.param .b64 a;\n\t.param .b64 r;\n\tcvt.u64.u32 %m, %acc;\n\tst.param.b64 [a], %m;\n\t\
-                     call (r), malloc, (a);\n\tld.param.b64 %m, [r];\n\tst.u32 [%m], %acc;{free}"
-                )
-            }
-            Feature::Assert => {
-                self.need(
-                    kind,
-                    ".extern .func __assertfail (.param .b64 a, .param .b64 b, .param .b32 c, .param .b64 d, .param .b64 e);",
-                );
-                let label = self.label();
-                format!(
-                    "\t.param .b64 a, b, d, e;\n\t.param .b32 c;\n\t.reg .pred %ok;\n\tsetp.lt.u32 %ok, %acc, 77;\n\t@%ok bra {label};\n\t\
-                     st.param.b64 [a], %ptr;\n\tst.param.b64 [b], %ptr;\n\tst.param.b32 [c], %acc;\n\tst.param.b64 [d], %ptr;\n\t\
-                     st.param.b64 [e], 1;\n\tcall __assertfail, (a, b, c, d, e);\n{label}:"
-                )
-                .replace("\t.param .b64 a, b, d, e;", "\t.param .b64 a;\n\t.param .b64 b;\n\t.param .b64 d;\n\t.param .b64 e;")
-            }
+            Feature::Heap => self.heap(),
+            Feature::Assert => self.assert(),
             Feature::Double => self.double(),
             Feature::JumpTable => self.jump_table(),
-            Feature::Barrier => {
-                let barrier = self.random.below(16);
-                match self.random.below(6) {
-                    0 => format!("\tbar.sync {barrier}, 64;"),
-                    1 => "\t.reg .b32 %b;\n\tand.b32 %b, %acc, 15;\n\tbarrier.sync %b;".to_owned(),
-                    2 => format!(
-                        "\t.reg .pred %p;\n\t.reg .b32 %t;\n\tsetp.ne.u32 %p, %acc, 1;\n\tbar.red.popc.u32 %t, {barrier}, %p;\n\tadd.u32 %acc, %acc, %t;"
-                    ),
-                    3 => format!("\tbar.arrive {barrier}, 96;"),
-                    _ => format!("\tbar.sync {barrier};"),
-                }
-            }
-            Feature::Cluster if self.target.number >= 90 => (*self.random.pick(&[
-                "\tbarrier.cluster.arrive.aligned;\n\tbarrier.cluster.wait.aligned;",
-                "\t.reg .b32 %t;\n\tmov.u32 %t, %cluster_ctarank;\n\tadd.u32 %acc, %acc, %t;",
-                "\t.shared .align 8 .b8 remote[64];\n\t.reg .b32 %t;\n\tmov.u32 %t, remote;\n\tmapa.shared::cluster.u32 %t, %t, 0;\n\tld.shared::cluster.u32 %acc, [%t];",
-                "\tgriddepcontrol.wait;",
-                "\tgriddepcontrol.launch_dependents;",
-                "\t.reg .pred %p;\n\t.reg .b32 %t;\n\telect.sync %t|%p, -1;\n\tadd.u32 %acc, %acc, %t;",
-                "\t.reg .b64 %a;\n\tmapa.u64 %a, %ptr, 1;\n\tst.u32 [%a], %acc;",
-            ]))
-            .to_owned(),
+            Feature::Barrier => self.barrier(),
+            Feature::Cluster if self.target.number >= 90 => self.cluster(),
             Feature::AsyncCopy if self.target.number >= 80 => self.async_copy(),
-            Feature::Atomic => {
-                let scope = *self.random.pick(&["", ".sys", ".gpu", ".cta"]);
-                match self.random.below(6) {
-                    0 => format!("\t.reg .b32 %t;\n\tatom{scope}.global.add.u32 %t, [%ptr], %acc;\n\txor.b32 %acc, %acc, %t;"),
-                    1 => format!("\tred{scope}.global.add.u32 [%ptr], %acc;"),
-                    2 => format!("\t.reg .f32 %t;\n\tmov.b32 %t, %acc;\n\tred{scope}.global.add.f32 [%ptr], %t;"),
-                    3 => format!("\t.reg .f64 %t;\n\tcvt.rn.f64.u32 %t, %acc;\n\tred{scope}.global.add.f64 [%ptr], %t;"),
-                    4 => format!("\t.reg .b64 %t;\n\tatom{scope}.cas.b64 %t, [%ptr], %ptr, %ptr;\n\tcvt.u32.u64 %acc, %t;"),
-                    _ => "\tmembar.sys;\n\tfence.acq_rel.gpu;".to_owned(),
-                }
-            }
-            Feature::Warp => {
-                let mut choices = vec![
-                    "shfl.sync.bfly.b32 %t, %acc, 1, 31, -1",
-                    "shfl.sync.idx.b32 %t, %acc, %acc, 31, -1",
-                    "activemask.b32 %t",
-                    "match.any.sync.b32 %t, %acc, -1",
-                ];
-                if self.target.number >= 80 {
-                    choices.push("redux.sync.add.s32 %t, %acc, -1");
-                }
-                match self.random.below(3) {
-                    0 => "\t.reg .pred %p;\n\t.reg .b32 %t;\n\tsetp.ne.u32 %p, %acc, 9;\n\tvote.sync.ballot.b32 %t, %p, -1;\n\tadd.u32 %acc, %acc, %t;".to_owned(),
-                    _ => format!("\t.reg .b32 %t;\n\t{};\n\tadd.u32 %acc, %acc, %t;", self.random.pick(&choices)),
-                }
-            }
+            Feature::Atomic => self.atomic(),
+            Feature::Warp => self.warp(),
             Feature::Matrix => self.matrix(),
-            Feature::FastMath => {
-                let name = *self.random.pick(&[
-                    "ex2.approx.f32", "ex2.approx.ftz.f32", "lg2.approx.f32", "sin.approx.f32", "rsqrt.approx.f32", "rcp.rn.f32", "sqrt.rn.f32", "tanh.approx.f32",
-                ]);
-                format!("\t.reg .f32 %t;\n\tmov.b32 %t, %acc;\n\t{name} %t, %t;\n\tmov.b32 %acc, %t;")
-            }
-            Feature::Special => {
-                let mut names = vec![
-                    "%laneid", "%smid", "%ctaid.x", "%ctaid.y", "%ctaid.z", "%ntid.x", "%tid.z", "%nctaid.z", "%dynamic_smem_size",
-                    "%total_smem_size", "%envreg3", "%gridid", "%lanemask_lt", "%warpid",
-                ];
-                if self.target.number >= 80 {
-                    names.push("%reserved_smem_offset_begin");
-                }
-                match *self.random.pick(&names) {
-                    "%gridid" => "\t.reg .b64 %t;\n\tmov.u64 %t, %gridid;\n\tcvt.u32.u64 %acc, %t;".to_owned(),
-                    name => format!("\t.reg .b32 %t;\n\tmov.b32 %t, {name};\n\tadd.u32 %acc, %acc, %t;"),
-                }
-            }
+            Feature::FastMath => self.fast_math(),
+            Feature::Special => self.special(),
             Feature::Tensor if self.target.is_specific() => self.tensor(),
             Feature::Texture => self.texture(),
-            Feature::TextureObject => (*self.random.pick(&[
-                "\t.reg .f32 %t<4>;\n\tmov.b32 %t0, %acc;\n\ttex.1d.v4.f32.f32 {%t0, %t1, %t2, %t3}, [%ptr, {%t0}];\n\tmov.b32 %acc, %t1;",
-                "\t.reg .f32 %t<4>;\n\tmov.b32 %t0, %acc;\n\ttex.2d.v4.f32.f32 {%t0, %t1, %t2, %t3}, [%ptr, {%t0, %t0}];\n\tmov.b32 %acc, %t3;",
-                "\t.reg .b32 %t;\n\tsuld.b.1d.b32.trap {%t}, [%ptr, {%acc}];\n\tmov.b32 %acc, %t;",
-                "\tsust.b.2d.b32.trap [%ptr, {%acc, %acc}], {%acc};",
-            ]))
-            .to_owned(),
-            Feature::Base => match self.random.below(4) {
-                0 => format!("\tmul.lo.u32 %acc, %acc, {};", self.random.below(100_000)),
-                1 => "\t.reg .b32 %t;\n\tld.global.u32 %t, [%ptr+4];\n\tadd.u32 %acc, %acc, %t;".to_owned(),
-                2 => "\t.reg .b32 %t;\n\tpopc.b32 %t, %acc;\n\tdiv.u32 %acc, %acc, %t;".to_owned(),
-                _ => "\tst.global.u32 [%ptr+12], %acc;".to_owned(),
-            },
+            Feature::TextureObject => self.texture_object(),
+            Feature::Base => self.base(),
             _ => return None,
         })
+    }
+
+    /// A call through a pointer, or an address taken that nothing calls.
+    fn indirect(&mut self) -> Option<String> {
+        let callee = self.some_function(|_| true)?;
+        Some(if self.random.chance(20) {
+            // The address is taken and nothing calls it here.
+            format!(
+                "\t.reg .b64 %f;\n\tmov.u64 %f, {};\n\tst.global.u64 [%ptr+8], %f;",
+                callee.name
+            )
+        } else {
+            let label = self.label();
+            let prototype = prototype(&callee.signature, &label);
+            let get = match self.random.chance(60) {
+                true => format!("mov.u64 %f, {}", callee.name),
+                false => "ld.global.u64 %f, [%ptr+16]".to_owned(),
+            };
+            let call = call(&callee.signature, "%f", &format!(", {label}"));
+            match self.random.chance(20) {
+                // The only one that can be meant.
+                true => format!(
+                    "\t.reg .b64 %f;\n\t{get};\n\t{label}: .calltargets {};\n{call}",
+                    callee.name
+                ),
+                false => format!("\t.reg .b64 %f;\n\t{get};\n{prototype}\n{call}"),
+            }
+        })
+    }
+
+    /// The address of an entry, which launches take.
+    fn entry_address(&mut self) -> Option<String> {
+        let unit = self.unit;
+        let here: Vec<(&str, Home)> = self
+            .plan
+            .entries
+            .iter()
+            .filter(|entry| entry.signature.parameters.is_empty())
+            .filter_map(|entry| {
+                let home = entry.homes.iter().find(|home| home.unit == unit)?;
+                Some((&*entry.name, *home))
+            })
+            .collect();
+        if here.is_empty() {
+            return None;
+        }
+        let (entry, home) = *self.random.pick(&here);
+        let linkage = word(home.linkage);
+        self.need(
+            Feature::EntryAddress,
+            &format!("{linkage}.entry {entry}(.param .b64 out);"),
+        );
+        Some(format!(
+            "\t.reg .b64 %f;\n\tmov.u64 %f, {entry};\n\tst.global.u64 [%ptr+24], %f;"
+        ))
+    }
+
+    /// A variable of a function, whose name others have, too.
+    fn static_variable(&mut self) -> String {
+        let space = *self.random.pick(&[Space::Global, Space::Constant]);
+        let name = *self.random.pick(&["calls", "seen", "limits"]);
+        let value = match space == Space::Constant || self.random.chance(50) {
+            true => " = {3, 1, 4}",
+            false => "",
+        };
+        let offset = 4 * self.random.below(4);
+        let access = self.access_place(space, 4, offset, name);
+        format!(
+            "\t.{} .align 4 .b32 {name}[4]{value};\n{access}",
+            space.word()
+        )
+    }
+
+    /// Shared memory of a function, whose name others have, too.
+    fn function_shared(&mut self) -> String {
+        let align = 4 << self.random.below(6);
+        let size = self.random.within(4..=600);
+        let name = *self.random.pick(&["tile", "cache", "s"]);
+        let access = self.access_place(Space::Shared, 4, 0, name);
+        format!("\t.shared .align {align} .b8 {name}[{size}];\n{access}")
+    }
+
+    /// An array on the stack.
+    fn frame(&mut self) -> String {
+        let align = 4 << self.random.below(4);
+        let size = 16 * self.random.within(1..=40);
+        format!(
+            "\t.local .align {align} .b8 frame[{size}];\n\t.reg .b64 %a, %o;\n\t.reg .b32 %t;\n\tand.b32 %t, %acc, 12;\n\t\
+             cvt.u64.u32 %o, %t;\n\tmov.u64 %a, frame;\n\tadd.u64 %a, %a, %o;\n\tst.local.u32 [%a], %acc;\n\t\
+             ld.local.u32 %t, [frame+4];\n\tadd.u32 %acc, %acc, %t;"
+        )
+    }
+
+    /// Memory from `malloc`.
+    fn heap(&mut self) -> String {
+        self.need(
+            Feature::Heap,
+            ".extern .func (.param .b64 r) malloc (.param .b64 a);",
+        );
+        self.need(Feature::Heap, ".extern .func free (.param .b64 a);");
+        let free = match self.random.chance(60) {
+            true => "\n\t{ .param .b64 b; st.param.b64 [b], %m; call free, (b); }",
+            false => "",
+        };
+        format!(
+            "\t.reg .b64 %m;\n\t.param .b64 a;\n\t.param .b64 r;\n\tcvt.u64.u32 %m, %acc;\n\tst.param.b64 [a], %m;\n\t\
+             call (r), malloc, (a);\n\tld.param.b64 %m, [r];\n\tst.u32 [%m], %acc;{free}"
+        )
+    }
+
+    /// An assertion, which the runtime reports.
+    fn assert(&mut self) -> String {
+        self.need(
+            Feature::Assert,
+            ".extern .func __assertfail (.param .b64 a, .param .b64 b, .param .b32 c, .param .b64 d, .param .b64 e);",
+        );
+        let label = self.label();
+        format!(
+            "\t.param .b64 a, b, d, e;\n\t.param .b32 c;\n\t.reg .pred %ok;\n\tsetp.lt.u32 %ok, %acc, 77;\n\t@%ok bra {label};\n\t\
+             st.param.b64 [a], %ptr;\n\tst.param.b64 [b], %ptr;\n\tst.param.b32 [c], %acc;\n\tst.param.b64 [d], %ptr;\n\t\
+             st.param.b64 [e], 1;\n\tcall __assertfail, (a, b, c, d, e);\n{label}:"
+        )
+        .replace("\t.param .b64 a, b, d, e;", "\t.param .b64 a;\n\t.param .b64 b;\n\t.param .b64 d;\n\t.param .b64 e;")
+    }
+
+    /// Waiting for the block, at a barrier of known or unknown number.
+    fn barrier(&mut self) -> String {
+        let barrier = self.random.below(16);
+        match self.random.below(6) {
+            0 => format!("\tbar.sync {barrier}, 64;"),
+            1 => "\t.reg .b32 %b;\n\tand.b32 %b, %acc, 15;\n\tbarrier.sync %b;".to_owned(),
+            2 => format!(
+                "\t.reg .pred %p;\n\t.reg .b32 %t;\n\tsetp.ne.u32 %p, %acc, 1;\n\tbar.red.popc.u32 %t, {barrier}, %p;\n\tadd.u32 %acc, %acc, %t;"
+            ),
+            3 => format!("\tbar.arrive {barrier}, 96;"),
+            _ => format!("\tbar.sync {barrier};"),
+        }
+    }
+
+    /// What clusters of blocks share.
+    fn cluster(&mut self) -> String {
+        (*self.random.pick(&[
+            "\tbarrier.cluster.arrive.aligned;\n\tbarrier.cluster.wait.aligned;",
+            "\t.reg .b32 %t;\n\tmov.u32 %t, %cluster_ctarank;\n\tadd.u32 %acc, %acc, %t;",
+            "\t.shared .align 8 .b8 remote[64];\n\t.reg .b32 %t;\n\tmov.u32 %t, remote;\n\tmapa.shared::cluster.u32 %t, %t, 0;\n\tld.shared::cluster.u32 %acc, [%t];",
+            "\tgriddepcontrol.wait;",
+            "\tgriddepcontrol.launch_dependents;",
+            "\t.reg .pred %p;\n\t.reg .b32 %t;\n\telect.sync %t|%p, -1;\n\tadd.u32 %acc, %acc, %t;",
+            "\t.reg .b64 %a;\n\tmapa.u64 %a, %ptr, 1;\n\tst.u32 [%a], %acc;",
+        ]))
+        .to_owned()
+    }
+
+    /// Atomic operations and fences.
+    fn atomic(&mut self) -> String {
+        let scope = *self.random.pick(&["", ".sys", ".gpu", ".cta"]);
+        match self.random.below(6) {
+            0 => format!(
+                "\t.reg .b32 %t;\n\tatom{scope}.global.add.u32 %t, [%ptr], %acc;\n\txor.b32 %acc, %acc, %t;"
+            ),
+            1 => format!("\tred{scope}.global.add.u32 [%ptr], %acc;"),
+            2 => format!(
+                "\t.reg .f32 %t;\n\tmov.b32 %t, %acc;\n\tred{scope}.global.add.f32 [%ptr], %t;"
+            ),
+            3 => format!(
+                "\t.reg .f64 %t;\n\tcvt.rn.f64.u32 %t, %acc;\n\tred{scope}.global.add.f64 [%ptr], %t;"
+            ),
+            4 => format!(
+                "\t.reg .b64 %t;\n\tatom{scope}.cas.b64 %t, [%ptr], %ptr, %ptr;\n\tcvt.u32.u64 %acc, %t;"
+            ),
+            _ => "\tmembar.sys;\n\tfence.acq_rel.gpu;".to_owned(),
+        }
+    }
+
+    /// What the threads of a warp exchange.
+    fn warp(&mut self) -> String {
+        let mut choices = vec![
+            "shfl.sync.bfly.b32 %t, %acc, 1, 31, -1",
+            "shfl.sync.idx.b32 %t, %acc, %acc, 31, -1",
+            "activemask.b32 %t",
+            "match.any.sync.b32 %t, %acc, -1",
+        ];
+        if self.target.number >= 80 {
+            choices.push("redux.sync.add.s32 %t, %acc, -1");
+        }
+        match self.random.below(3) {
+            0 => "\t.reg .pred %p;\n\t.reg .b32 %t;\n\tsetp.ne.u32 %p, %acc, 9;\n\tvote.sync.ballot.b32 %t, %p, -1;\n\tadd.u32 %acc, %acc, %t;".to_owned(),
+            _ => format!("\t.reg .b32 %t;\n\t{};\n\tadd.u32 %acc, %acc, %t;", self.random.pick(&choices)),
+        }
+    }
+
+    /// A function of the unit for approximations.
+    fn fast_math(&mut self) -> String {
+        let name = *self.random.pick(&[
+            "ex2.approx.f32",
+            "ex2.approx.ftz.f32",
+            "lg2.approx.f32",
+            "sin.approx.f32",
+            "rsqrt.approx.f32",
+            "rcp.rn.f32",
+            "sqrt.rn.f32",
+            "tanh.approx.f32",
+        ]);
+        format!("\t.reg .f32 %t;\n\tmov.b32 %t, %acc;\n\t{name} %t, %t;\n\tmov.b32 %acc, %t;")
+    }
+
+    /// A special register.
+    fn special(&mut self) -> String {
+        let mut names = vec![
+            "%laneid",
+            "%smid",
+            "%ctaid.x",
+            "%ctaid.y",
+            "%ctaid.z",
+            "%ntid.x",
+            "%tid.z",
+            "%nctaid.z",
+            "%dynamic_smem_size",
+            "%total_smem_size",
+            "%envreg3",
+            "%gridid",
+            "%lanemask_lt",
+            "%warpid",
+        ];
+        if self.target.number >= 80 {
+            names.push("%reserved_smem_offset_begin");
+        }
+        match *self.random.pick(&names) {
+            "%gridid" => {
+                "\t.reg .b64 %t;\n\tmov.u64 %t, %gridid;\n\tcvt.u32.u64 %acc, %t;".to_owned()
+            }
+            name => format!("\t.reg .b32 %t;\n\tmov.b32 %t, {name};\n\tadd.u32 %acc, %acc, %t;"),
+        }
+    }
+
+    /// Textures and surfaces that are not symbols.
+    fn texture_object(&mut self) -> String {
+        (*self.random.pick(&[
+            "\t.reg .f32 %t<4>;\n\tmov.b32 %t0, %acc;\n\ttex.1d.v4.f32.f32 {%t0, %t1, %t2, %t3}, [%ptr, {%t0}];\n\tmov.b32 %acc, %t1;",
+            "\t.reg .f32 %t<4>;\n\tmov.b32 %t0, %acc;\n\ttex.2d.v4.f32.f32 {%t0, %t1, %t2, %t3}, [%ptr, {%t0, %t0}];\n\tmov.b32 %acc, %t3;",
+            "\t.reg .b32 %t;\n\tsuld.b.1d.b32.trap {%t}, [%ptr, {%acc}];\n\tmov.b32 %acc, %t;",
+            "\tsust.b.2d.b32.trap [%ptr, {%acc, %acc}], {%acc};",
+        ]))
+        .to_owned()
+    }
+
+    /// Arithmetic and global memory.
+    fn base(&mut self) -> String {
+        match self.random.below(4) {
+            0 => format!("\tmul.lo.u32 %acc, %acc, {};", self.random.below(100_000)),
+            1 => "\t.reg .b32 %t;\n\tld.global.u32 %t, [%ptr+4];\n\tadd.u32 %acc, %acc, %t;"
+                .to_owned(),
+            2 => "\t.reg .b32 %t;\n\tpopc.b32 %t, %acc;\n\tdiv.u32 %acc, %acc, %t;".to_owned(),
+            _ => "\tst.global.u32 [%ptr+12], %acc;".to_owned(),
+        }
     }
 
     /// A call through an element of a table.
