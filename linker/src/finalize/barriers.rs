@@ -52,8 +52,21 @@ pub(super) fn record<'d>(
     changed.into_iter().map(|(_, text)| text).collect()
 }
 
+/// What the records say or, where none do, the flags: in relocatable objects
+/// these stay.
+pub(super) fn used(pruned: &Pruned<'_>, function: FunctionId, records: &[InfoRecord<'_>]) -> u8 {
+    let text = pruned.merged.functions[function].text;
+    let counted = text.map_or(0, |text| {
+        counted_barriers(pruned.merged.sections[text].flags)
+    });
+    match recorded(records) {
+        0 => counted,
+        recorded => recorded,
+    }
+}
+
 /// What the records say; 0 if they say nothing.
-pub(super) fn recorded(records: &[InfoRecord<'_>]) -> u8 {
+fn recorded(records: &[InfoRecord<'_>]) -> u8 {
     let counts = records.iter().filter_map(|record| match record.payload {
         Payload::Head([count, _]) if record.code == InfoCode::NUM_BARRIERS => Some(count),
         _ => None,

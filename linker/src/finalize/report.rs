@@ -56,7 +56,7 @@ pub(super) fn report(
         say(format!(
             "used {registers} registers, used {} barriers, {stack} stack, {} bytes smem, {}0 \
              bytes lmem{}",
-            barriers::recorded(&function_records[function]),
+            barriers::used(pruned, function, &function_records[function]),
             shared_size(pruned, function),
             own.before_local(),
             own.behind_local(),
