@@ -396,8 +396,14 @@ impl Visibility {
         Self::with_owners(pruned, kernels, &[])
     }
 
-    /// What `owners` use counts for them, but not what they reach.
+    /// What `owners` use counts for them, but not what they reach. Nor does it for kernels that no host code names and
+    /// that stay all the same (case `removed_kernels`).
     fn with_owners(pruned: &Pruned<'_>, kernels: &[FunctionId], owners: &[FunctionId]) -> Self {
+        let live = &pruned.live;
+        let is_owner = |function: FunctionId| {
+            let is_entry = pruned.merged.functions[function].is_entry;
+            is_entry && live.functions[function] && !live.entries[function]
+        };
         let mut is_entry = IdVec::filled(&pruned.merged.functions, None);
         for (index, &kernel) in kernels.iter().chain(owners).enumerate() {
             is_entry[kernel] = Some(index);
@@ -405,6 +411,7 @@ impl Visibility {
         let reaching = pruned.graph.over_callers(
             |function| {
                 let kernel = is_entry[function].filter(|&index| index < kernels.len());
+                let kernel = kernel.filter(|_| !is_owner(function));
                 kernel.map_or_else(Bits::default, Bits::one)
             },
             Bits::join,

@@ -8,6 +8,8 @@
 //# Archive: cubin.a = silent.cubin
 //# Link: removed.cubin = a.o
 //# ExpectNoSymbol: _Z4deadPi
+//# Link: preserved.cubin = a.o -preserve-relocs
+//# Link: code.cubin = a.o -g -suppress-debug-info
 //# Link: silent.cubin = a.o silent.o
 //# ExpectNoSymbol: _Z6silentPi
 //# Link: alone.cubin = silent.o
