@@ -66,19 +66,39 @@ pub(super) fn report(
 
 fn module_line(pruned: &Pruned<'_>) -> String {
     let mut global = 0;
-    let mut banks = String::new();
+    let mut banks = Vec::new();
     for section in pruned.merged.sections.iter() {
         match section.kind {
             SectionKind::Global | SectionKind::GlobalInit => global += section.content.size,
-            SectionKind::Constant(bank)
+            SectionKind::Constant(_)
                 if section.target.is_none() && !pruned.merged.target.has_mercury() =>
             {
-                banks.push_str(&format!(", {} bytes cmem[{bank}]", section.content.size));
+                let bank = named_bank(section.name, "").filter(|bank| MODULE_BANKS.contains(bank));
+                banks.extend(bank.map(|bank| (bank, section.content.size)));
             }
             _ => {}
         }
     }
+    banks.sort_unstable();
+    let banks = banks.iter();
+    let banks: String = banks
+        .map(|(bank, size)| format!(", {size} bytes cmem[{bank}]"))
+        .collect();
     format!("{global} bytes gmem{banks}")
+}
+
+/// The banks that nvlink tells of for the program, and for a kernel. It looks for their
+/// names, and not for their types (case `constant_banks`).
+const MODULE_BANKS: [u8; 5] = [1, 3, 4, 5, 6];
+const KERNEL_BANKS: [u8; 13] = [0, 2, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17];
+
+/// The bank in the name of a section, behind which `end` stands.
+fn named_bank(name: &str, end: &str) -> Option<u8> {
+    let number = name.strip_prefix(".nv.constant")?.strip_suffix(end)?;
+    number
+        .parse()
+        .ok()
+        .filter(|bank: &u8| bank.to_string() == number)
 }
 
 /// Up to sm_90 what the system reserves counts, later it does not.
@@ -130,11 +150,19 @@ fn banks(pruned: &Pruned<'_>) -> FxHashMap<SectionId, Banks> {
         return all;
     }
     for section in pruned.merged.sections.iter() {
-        let (SectionKind::Constant(bank), Some(code)) = (section.kind, section.target) else {
+        let (SectionKind::Constant(_), Some(code)) = (section.kind, section.target) else {
             continue;
         };
         let banks = all.entry(code).or_default();
-        banks.sizes.push((bank, section.content.size));
+        let kernel = section.name.splitn(4, '.').nth(3).unwrap_or("");
+        let bank = section
+            .name
+            .strip_suffix(kernel)
+            .and_then(|own| named_bank(own, "."));
+        let bank = bank.filter(|bank| KERNEL_BANKS.contains(bank));
+        banks
+            .sizes
+            .extend(bank.map(|bank| (bank, section.content.size)));
         for relocation in &section.relocations {
             match pruned.merged.symbols[relocation.symbol].kind {
                 SymbolType::TEXTURE => banks.handles[0] += 1,
