@@ -3,11 +3,11 @@
 use crate::arena::Arena;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::error::ParseError;
-use crate::finalize::{Finalized, collect, finalize};
+use crate::finalize::{Finalized, call_graph_table, collect, finalize};
 use crate::layout::{layout, layout_relocatable};
 use crate::merge::merge;
 use crate::options::{EarlyAddresses, Keeping, KernelFilter, Options};
-use crate::prune::{keep_all, lost_to_alias, prune};
+use crate::prune::{Lost, keep_all, lost_to_alias, prune};
 use crate::read::Object;
 use crate::relocate::{recode, relocate, slow_down};
 use crate::report::{self, Reports};
@@ -47,7 +47,13 @@ pub(crate) fn link_executable<'d>(
     if options.keeping == Keeping::AsNvlink
         && let Some(lost) = lost_to_alias(&pruned)
     {
-        diagnostics.push(Diagnostic::reference_to_deleted(lost));
+        // nvlink looks for sections when it has shown the calls.
+        if let Some(names) = options.call_graph
+            && lost == Lost::Section
+        {
+            diagnostics.push(call_graph_table(&pruned, names));
+        }
+        diagnostics.push(Diagnostic::reference_to_deleted(lost.name()));
         return Ok(None);
     }
     for name in &options.reports.why_live {

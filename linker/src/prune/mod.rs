@@ -259,10 +259,27 @@ fn live_functions(
     live
 }
 
+/// What nvlink misses of code that it took for dead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lost {
+    Symbol,
+    Section,
+}
+
+impl Lost {
+    /// As nvlink says it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Symbol => "symbol",
+            Self::Section => "section",
+        }
+    }
+}
+
 /// What live code is lost with where dead names stand for it, too: for nvlink
 /// it goes with the dead name, and it gives up. It notices the section first
 /// where a strong definition has taken the place of a weak one (case `alias`).
-pub(crate) fn lost_to_alias(pruned: &Pruned<'_>) -> Option<&'static str> {
+pub(crate) fn lost_to_alias(pruned: &Pruned<'_>) -> Option<Lost> {
     let (merged, live) = (&pruned.merged, &pruned.live.functions);
     let code = |is_live| {
         merged
@@ -278,8 +295,8 @@ pub(crate) fn lost_to_alias(pruned: &Pruned<'_>) -> Option<&'static str> {
     let (function, _) = code(true).find(|(_, text)| lost.contains(text))?;
     let definitions = merged.described.iter().filter(|&&f| f == function);
     Some(match definitions.count() {
-        0 | 1 => "symbol",
-        _ => "section",
+        0 | 1 => Lost::Symbol,
+        _ => Lost::Section,
     })
 }
 
