@@ -40,12 +40,23 @@ pub(super) fn apply(
     match place.fate(resolver, row)? {
         Fate::Dropped => Ok(()),
         Fate::Cleared => {
+            if resolver.is_recorded(relocation) {
+                patched.resolved.push(*relocation);
+            }
             let bytes = patched.bytes.to_mut();
             row.apply(bytes, relocation.offset, 0, None).map_err(beyond)
         }
         Fate::Resolved(target) => {
             if resolver.is_recorded(relocation) {
-                patched.resolved.push(*relocation);
+                let known = place.with_addend(row, &patched.bytes, *relocation);
+                let kind = match row.class {
+                    Class::Unified { plain } if resolver.knows_no_unified() => plain.0,
+                    _ => relocation.kind,
+                };
+                patched.resolved.push(Relocation {
+                    kind,
+                    ..known.unwrap_or(*relocation)
+                });
             }
             let end = resolver.end_of_expanded_code();
             if let Some(end) = end.filter(|&end| relocation.offset >= end) {
@@ -119,7 +130,7 @@ impl Place<'_> {
         let Self(relocation) = *self;
         let removed = resolver.is_removed(relocation);
         let is_function = resolver.is_function(relocation);
-        let is_cleared = removed || resolver.is_shared(relocation);
+        let is_cleared = removed || resolver.is_shared_for_launch(relocation);
         if row.class == Class::UnusedClear && is_cleared && !relocation.discarded {
             return Ok(Fate::Cleared);
         }

@@ -180,6 +180,12 @@ impl<'a, 'd> Resolver<'a, 'd> {
         matches!(symbol.definition, Definition::Shared(_)) && self.is_executable()
     }
 
+    /// Whether the target is shared memory, in a link that is not for debuggers.
+    pub(super) fn is_shared_for_launch(&self, relocation: &Relocation) -> bool {
+        let listed = self.laid_out.pruned.merged.listed_shared;
+        self.is_shared(relocation) && listed != ListedShared::All
+    }
+
     /// The driver is told the name that owns the code, not an alias of it
     /// (case `alias`).
     pub(super) fn first_name(&self, symbol: SymbolId) -> SymbolId {

@@ -68,6 +68,9 @@ pub struct Row {
     /// Where the number of the target's constant bank goes, for the types
     /// that carry it.
     pub bank: &'static [BitField],
+    /// Where one without an addend of its own keeps it, for the types that a
+    /// link leaves alone or that keep another one than they add to.
+    pub held: &'static [BitField],
 }
 
 /// A relocation that cannot be applied.
@@ -118,6 +121,7 @@ impl Row {
             class,
             fields: &[],
             bank: &[],
+            held: &[],
         }
     }
 
@@ -156,13 +160,14 @@ impl Row {
         }
     }
 
+    /// The same type, which keeps its addend here where it has none of its own.
+    pub(super) const fn holding(self, held: &'static [BitField]) -> Self {
+        Self { held, ..self }
+    }
+
     /// How many bytes from the relocation's offset on it may touch.
     pub fn patched_bytes(&self) -> u64 {
-        let fields = self.fields.iter().chain(self.bank);
-        fields
-            .map(|field| field.destination + field.bits)
-            .max()
-            .map_or(0, |bits| u64::from(bits).div_ceil(8))
+        bytes_of(self.fields.iter().chain(self.bank))
     }
 
     /// Resolves a relocation against `target`, the value of its symbol.
@@ -234,7 +239,15 @@ impl Row {
     /// The addend that the fields at `offset` hold, as relocations without an
     /// addend of their own keep it. Bits the fields leave out read as zero.
     pub fn implicit_addend(&self, bytes: &[u8], offset: u64) -> Result<u64, ApplyError> {
-        Ok(self.read_addend(&bytes[self.place(bytes.len(), offset)?]))
+        if self.held.is_empty() {
+            return Ok(self.read_addend(&bytes[self.place(bytes.len(), offset)?]));
+        }
+        let end = offset.saturating_add(bytes_of(self.held.iter()));
+        let place = place(bytes.len(), offset, end)?;
+        let word = load(&bytes[place]);
+        Ok(self.held.iter().fold(0, |addend, field| {
+            addend | read(word, field) << field.source
+        }))
     }
 
     fn read_addend(&self, place: &[u8]) -> u64 {
@@ -276,15 +289,30 @@ impl Row {
         if self.fields.is_empty() {
             return Err(ApplyError::NoField(self.name));
         }
-        let end = offset.saturating_add(self.patched_bytes());
-        if end > available as u64 {
-            return Err(ApplyError::PastEnd {
-                end,
-                available: available as u64,
-            });
-        }
-        Ok(offset as usize..end as usize)
+        place(
+            available,
+            offset,
+            offset.saturating_add(self.patched_bytes()),
+        )
     }
+}
+
+fn place(available: usize, offset: u64, end: u64) -> Result<std::ops::Range<usize>, ApplyError> {
+    if end > available as u64 {
+        return Err(ApplyError::PastEnd {
+            end,
+            available: available as u64,
+        });
+    }
+    Ok(offset as usize..end as usize)
+}
+
+/// How many bytes hold all of the fields.
+fn bytes_of<'f>(fields: impl Iterator<Item = &'f BitField>) -> u64 {
+    fields
+        .map(|field| field.destination + field.bits)
+        .max()
+        .map_or(0, |bits| u64::from(bits).div_ceil(8))
 }
 
 fn mask(bits: u8) -> u128 {
@@ -359,6 +387,8 @@ mod tests {
                 assert_eq!(bytes, expected, "{}", row.name);
                 let is_byte = row.fields.len() == 1 && row.fields[0].bits == 8;
                 let kept = match row.fields {
+                    // 71 keeps its addend as if it were the low half.
+                    [high] if !row.held.is_empty() => value >> high.source,
                     [byte] if is_byte => value >> byte.source & 0xff,
                     fields => fields.iter().fold(0, |kept, f| {
                         kept | value & (mask(f.bits) as u64) << f.source
