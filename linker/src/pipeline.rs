@@ -9,7 +9,7 @@ use crate::merge::merge;
 use crate::options::{EarlyAddresses, Keeping, KernelFilter, Options};
 use crate::prune::{Lost, keep_all, lost_to_alias, prune};
 use crate::read::Object;
-use crate::relocate::{recode, relocate, slow_down};
+use crate::relocate::{recode, relocate, report_undefined, slow_down};
 use crate::report::{self, Reports};
 use crate::stacks::Stacks;
 
@@ -68,12 +68,17 @@ pub(crate) fn link_executable<'d>(
     if options.reports.map {
         reports.map = Some(report::map(&laid_out));
     }
-    let mut relocated = relocate(laid_out, options.keeping, diagnostics)?;
+    report_undefined(&laid_out, options.keeping, diagnostics);
+    // What it tells is told of failing links, too (cases `failing_reports` and
+    // `internal_errors`).
+    if let Some(names) = options.call_graph {
+        diagnostics.push(call_graph_table(&laid_out.pruned, names));
+    }
+    let mut relocated = relocate(laid_out, options.keeping)?;
     if !diagnostics.has_errors() {
         recode(&mut relocated, options.keeping, options.debug);
         slow_down(&mut relocated, options.keeping, options.debug);
     }
-    // What it tells is told of failing links, too (case `failing_reports`).
     let finalized = finalize(relocated, arena, &stacks, options, diagnostics);
     if diagnostics.has_errors() {
         return Ok(None);
@@ -105,7 +110,7 @@ pub(crate) fn link_relocatable<'d>(
     if options.reports.map {
         reports.map = Some(report::map(&laid_out));
     }
-    let mut relocated = relocate(laid_out, options.keeping, diagnostics)?;
+    let mut relocated = relocate(laid_out, options.keeping)?;
     recode(&mut relocated, options.keeping, options.debug);
     slow_down(&mut relocated, options.keeping, options.debug);
     let collected = collect(relocated, arena, options.verbose, diagnostics);

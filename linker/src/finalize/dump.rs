@@ -10,7 +10,7 @@ use crate::id::{FunctionId, Id as _};
 use crate::options::Names;
 use crate::prune::Pruned;
 
-use super::registers::Raise;
+use super::registers::{Raise, known_registers};
 
 /// The functions in creation order with what they may call. Dead ones keep
 /// their numbers (case `dce_functions`).
@@ -27,7 +27,7 @@ pub(crate) fn table(pruned: &Pruned<'_>, names: Names) -> Diagnostic {
          # &s        // s has address taken",
         pruned.merged.target.number
     );
-    let registers = super::own_registers(pruned);
+    let registers = known_registers(pruned);
     let takers = takers(pruned);
     let starts: FxHashSet<FunctionId> = pruned.starts().into_iter().collect();
     for (id, function) in pruned.merged.functions.enumerate() {
@@ -42,8 +42,10 @@ pub(crate) fn table(pruned: &Pruned<'_>, names: Names) -> Diagnostic {
             text.push('&');
         }
         text.push_str(&spelled(pruned, id, names));
-        if function.text.is_some() && !function.is_stub {
-            let _ = write!(text, " [{}]", registers[id]);
+        if let Some(registers) =
+            registers[id].filter(|_| function.text.is_some() && !function.is_stub)
+        {
+            let _ = write!(text, " [{registers}]");
         }
         text.push_str(" ->");
         let of_pointers = function

@@ -62,10 +62,7 @@ pub(crate) fn finalize<'d>(
     let mut function_records = records::in_output_order(pruned);
     records::assume_unknown_masks(pruned, &mut function_records);
     let registers = Registers::new(pruned);
-    registers::check_known(pruned, &registers, options.keeping, diagnostics);
-    if let Some(names) = options.call_graph {
-        diagnostics.push(dump::table(pruned, names));
-    }
+    let all_known = registers::check_known(pruned, &registers, options.keeping, diagnostics);
     registers::check(pruned, &registers, options.call_graph, diagnostics);
     let module_records = records::module(pruned, arena, stacks, &registers);
     let own_codes = inherit::own_codes(pruned, &function_records);
@@ -76,7 +73,7 @@ pub(crate) fn finalize<'d>(
     inherit::sort_by_arrival(pruned, own_codes, &mut function_records);
     let counted = barriers::record(pruned, options.keeping, &mut function_records);
     inherit::join_slots(pruned, &mut function_records);
-    if options.verbose {
+    if options.verbose && all_known {
         report::report(
             pruned,
             &module_records,

@@ -29,7 +29,7 @@ pub(super) struct Registers {
 
 impl Registers {
     pub(super) fn new(pruned: &Pruned<'_>) -> Self {
-        let own = pruned.merged.known_figures(InfoCode::REGCOUNT);
+        let own = known_registers(pruned);
         let most = |sum: &mut u32, more: &u32| *sum = (*sum).max(*more);
         let most = pruned.graph.over_callees(|f| own[f].unwrap_or(0), most);
         Self { own, most }
@@ -45,6 +45,11 @@ pub(crate) fn own_registers(pruned: &Pruned<'_>) -> IdVec<FunctionId, u32> {
     pruned.merged.figures(InfoCode::REGCOUNT)
 }
 
+/// The same, as far as they are known.
+pub(super) fn known_registers(pruned: &Pruned<'_>) -> IdVec<FunctionId, Option<u32>> {
+    pruned.merged.known_figures(InfoCode::REGCOUNT)
+}
+
 /// Checks that it is known how many registers each function needs. Before
 /// sm_90 nvlink takes what is unknown for none.
 pub(super) fn check_known(
@@ -52,9 +57,9 @@ pub(super) fn check_known(
     registers: &Registers,
     keeping: Keeping,
     diagnostics: &mut Diagnostics,
-) {
+) -> bool {
     if keeping == Keeping::AsNvlink && !pruned.merged.target.is_hopper_or_newer() {
-        return;
+        return true;
     }
     let is_known = |id: FunctionId| registers.own[id].is_some();
     let unknown = pruned.merged.functions.enumerate().find(|(id, function)| {
@@ -67,6 +72,7 @@ pub(super) fn check_known(
             .map_or("", |id| pruned.merged.inputs[id.index()].as_str());
         diagnostics.push(Diagnostic::no_register_count(symbol.name, input));
     }
+    unknown.is_none()
 }
 
 /// Checks that no kernel needs more than it was compiled for, and says, if

@@ -67,7 +67,8 @@ pub(super) fn report(
 fn module_line(pruned: &Pruned<'_>) -> String {
     let mut global = 0;
     let mut banks = Vec::new();
-    for section in pruned.merged.sections.iter() {
+    let sections = pruned.merged.sections.enumerate();
+    for (_, section) in sections.filter(|&(id, _)| pruned.live.sections[id]) {
         match section.kind {
             SectionKind::Global | SectionKind::GlobalInit => global += section.content.size,
             SectionKind::Constant(_)

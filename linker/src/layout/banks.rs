@@ -15,9 +15,13 @@ use crate::merge::{Content, Definition, Merged, Section, SectionKind};
 use crate::options::{DebugLevel, Keeping, KernelFilter, NullAddress, Options};
 use crate::prune::Pruned;
 
+use super::Problems;
 use super::moves::{Move, Rest, move_parts};
 
 const LIMIT: u64 = 0x10000;
+
+/// What nvlink aligns constants to at most where it gives them other places.
+const WORD: u64 = 8;
 
 /// How many variables the message names.
 const NAMED: usize = 5;
@@ -36,11 +40,7 @@ struct Variable {
 
 /// Makes the variables fit, or says that they do not. Tells whether all stand
 /// where their inputs put them.
-pub(super) fn fit(
-    pruned: &mut Pruned<'_>,
-    options: &Options,
-    diagnostics: &mut Diagnostics,
-) -> bool {
+pub(super) fn fit(pruned: &mut Pruned<'_>, options: &Options, problems: &mut Problems) -> bool {
     let keeping = options.keeping;
     let named = named(options);
     let too_large = too_large(&pruned.merged);
@@ -65,12 +65,23 @@ pub(super) fn fit(
             Keeping::Reachable if can_move(merged, section, &variables) => Some(pack(&variables)),
             Keeping::Reachable => None,
         };
+        let size = match &bank {
+            Some(bank) => bank.size,
+            None => merged.sections[section].content.size,
+        };
+        if size > LIMIT {
+            let problem = too_much(merged, variables, size);
+            problems.push((Some(section), problem));
+        }
         match bank {
-            Some(bank) if bank.size <= LIMIT => {
-                // nvlink takes the addresses in variables that go for those of others.
-                let rest = match (keeping, named) {
-                    (Keeping::AsNvlink, Some(_)) => Rest::Follows,
-                    _ => Rest::Goes,
+            // nvlink tells the new size under `-v` though it is too much.
+            Some(bank) if size <= LIMIT || keeping == Keeping::AsNvlink => {
+                // nvlink takes the addresses in variables that go for those of
+                // others, and reserves what it does not for the variables.
+                let rest = match (keeping, named, merged.shared_memory.null) {
+                    (Keeping::AsNvlink, Some(_), NullAddress::Used) => Rest::Follows(0),
+                    (Keeping::AsNvlink, Some(_), NullAddress::Reserved) => Rest::Follows(WORD),
+                    (Keeping::AsNvlink, None, _) | (Keeping::Reachable, _, _) => Rest::Goes,
                 };
                 move_parts(merged, section, bank.moves, bank.size, rest);
                 merged.sections[section].content.align = bank.align;
@@ -79,10 +90,7 @@ pub(super) fn fit(
                     pruned.live.sections[section] = false;
                 }
             }
-            _ => {
-                let size = bank.map_or(merged.sections[section].content.size, |bank| bank.size);
-                diagnostics.push(too_much(merged, variables, size));
-            }
+            _ => {}
         }
     }
     all_stay
@@ -231,7 +239,6 @@ impl Bank {
 /// other way round. It takes the size of a variable for its alignment (case
 /// `constants_sorted`).
 fn by_size(variables: &[Variable], null: NullAddress) -> Bank {
-    const WORD: u64 = 8;
     let rank = |variable: &Variable| match (variable.is_local, variable.size) {
         (false, WORD..) => 0,
         (false, size) => WORD - size,
@@ -241,7 +248,7 @@ fn by_size(variables: &[Variable], null: NullAddress) -> Bank {
     sorted.sort_by_key(rank);
     let mut bank = Bank::new(match null {
         NullAddress::Used => 0,
-        NullAddress::Reserved => WORD,
+        NullAddress::Reserved => 1,
     });
     for variable in sorted {
         let align = variable.size.clamp(1, WORD);

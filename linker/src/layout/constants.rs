@@ -8,13 +8,14 @@
 use rustc_hash::FxHashMap;
 
 use crate::arena::Arena;
-use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::diagnostic::Diagnostic;
 use crate::id::{FunctionId, SectionId};
 use crate::merge::{Content, Contribution, Definition, Relocation, Section, SectionKind};
 use crate::options::ResolvedRelocations;
 use crate::prune::Pruned;
 use crate::read::{OPTIMIZER_BANK, SHF_INFO_LINK};
 
+use super::Problems;
 use super::shared::Visibility;
 
 /// Moves the constants of each device function, the one merged last first
@@ -104,7 +105,7 @@ fn forget_lost(pruned: &mut Pruned<'_>) {
 
 /// A bank has a fixed size (case `ocg_overflow`). nvlink lets equal constants
 /// share a place before it gives up.
-pub(super) fn check(pruned: &Pruned<'_>, diagnostics: &mut Diagnostics) {
+pub(super) fn check(pruned: &Pruned<'_>, problems: &mut Problems) {
     const LIMIT: u64 = 0x10000;
     for (id, section) in pruned.merged.sections.enumerate() {
         if matches!(section.kind, SectionKind::Constant(1..))
@@ -114,7 +115,7 @@ pub(super) fn check(pruned: &Pruned<'_>, diagnostics: &mut Diagnostics) {
         {
             let symbol = pruned.merged.functions[function].symbol;
             let name = &pruned.merged.symbols[symbol].name;
-            diagnostics.push(Diagnostic::too_many_compiler_constants(name));
+            problems.push((Some(id), Diagnostic::too_many_compiler_constants(name)));
         }
     }
 }

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use crate::arch::reserved;
 use crate::arena::Arena;
 use crate::cubin::SymbolType;
-use crate::diagnostic::Diagnostics;
+use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::error::ParseError;
 use crate::id::{SectionId, SymbolId};
 use crate::merge::{Definition, Merged, Section, SectionKind};
@@ -38,6 +38,9 @@ pub(crate) struct LaidOut<'d> {
     pub(crate) null_value: u64,
 }
 
+/// What does not fit, with the section that is too large.
+type Problems = Vec<(Option<SectionId>, Diagnostic)>;
+
 /// Places tentative definitions, what all images of a program share, and
 /// shared memory.
 pub(crate) fn layout<'d>(
@@ -52,8 +55,9 @@ pub(crate) fn layout<'d>(
     unified::arrange(&mut pruned, keeping)?;
     pruned.add_section(".nv.callgraph", SectionKind::CallGraph, 0, 4, None);
     pruned.add_section(".nv.prototype", SectionKind::Prototype, 0, 4, None);
-    let shared = shared::layout(&mut pruned, arena, keeping, diagnostics);
-    let all_stay = banks::fit(&mut pruned, options, diagnostics);
+    let mut problems = Problems::new();
+    let shared = shared::layout(&mut pruned, arena, keeping, diagnostics, &mut problems);
+    let all_stay = banks::fit(&mut pruned, options, &mut problems);
     fill_in_constants_size(&mut pruned);
     let texture_slots = textures::layout(&mut pruned, arena);
     // The banks that the compiler's constants demand come between the sections
@@ -65,7 +69,12 @@ pub(crate) fn layout<'d>(
     {
         null_value = banks::share(constants).unwrap_or(null_value);
     }
-    constants::check(&pruned, diagnostics);
+    constants::check(&pruned, &mut problems);
+    // nvlink looks at one section after another (case `failing_reports`).
+    problems.sort_by_key(|&(section, _)| section);
+    for (_, problem) in problems {
+        diagnostics.push(problem);
+    }
     if !pruned.merged.target.has_mercury() {
         pruned.add_section(".nv.rel.action", SectionKind::RelocAction, 0, 8, None);
     }

@@ -17,8 +17,8 @@ pub(super) struct Move {
 pub(super) enum Rest {
     /// They go.
     Goes,
-    /// They keep their distance from the part before.
-    Follows,
+    /// They keep their distance from the part before, and so many bytes more.
+    Follows(u64),
 }
 
 /// Moves parts of a section, with the relocations in them; the rest goes.
@@ -39,10 +39,15 @@ pub(super) fn move_parts(
     let follow = |relocation: &mut Relocation| {
         let before = moves.partition_point(|part| part.from <= relocation.offset);
         let part = before.checked_sub(1).map(|index| moves[index]);
-        let part =
-            part.filter(|part| rest == Rest::Follows || relocation.offset - part.from < part.size);
+        let (part, further) = match rest {
+            Rest::Goes => {
+                let holds = |part: &Move| relocation.offset - part.from < part.size;
+                (part.filter(holds), 0)
+            }
+            Rest::Follows(further) => (part, further),
+        };
         if let Some(part) = part {
-            relocation.offset = relocation.offset - part.from + part.to;
+            relocation.offset = relocation.offset - part.from + part.to + further;
         }
         part.is_some()
     };

@@ -17,7 +17,7 @@ use crate::merge::{Definition, ListedShared, Merged, SectionKind, SharedHome};
 use crate::options::{Keeping, SharedLimit};
 use crate::prune::Pruned;
 
-use super::listed;
+use super::{Problems, listed};
 
 /// What a kernel may use without asking for more at launch.
 const LAUNCH_LIMIT: u64 = 0xc000;
@@ -70,6 +70,7 @@ pub(super) fn layout<'d>(
     arena: &'d Arena,
     keeping: Keeping,
     diagnostics: &mut Diagnostics,
+    problems: &mut Problems,
 ) -> SharedLayout {
     let mut layout = SharedLayout::default();
     let owners = left_out(pruned);
@@ -148,7 +149,7 @@ pub(super) fn layout<'d>(
     let ends = common.iter();
     let end = ends.map(|(symbol, _)| layout.offset[symbol] + pruned.merged.symbols[*symbol].size);
     let end = end.max().unwrap_or(0);
-    check_sizes(pruned, &kernels, &views, end, keeping, diagnostics);
+    check_sizes(pruned, &kernels, &views, end, keeping, problems);
     set_sizes(pruned, &kernels, &views, !dynamic.is_empty());
     // The module's own section stays, empty, when dynamic shared memory has
     // nothing else that demands its alignment.
@@ -262,7 +263,7 @@ fn check_sizes(
     views: &[KernelView],
     end: u64,
     keeping: Keeping,
-    diagnostics: &mut Diagnostics,
+    problems: &mut Problems,
 ) {
     let merged = &pruned.merged;
     let limit = match merged.shared_memory.limit {
@@ -276,7 +277,6 @@ fn check_sizes(
         Keeping::AsNvlink if is_hopper && merged.reserved_shared() == 0 => reserved::SHARED_SIZE,
         Keeping::AsNvlink | Keeping::Reachable => 0,
     };
-    let mut problems = Vec::new();
     for (view, &kernel) in views.iter().zip(kernels) {
         let counted = view.size.saturating_sub(overlooked);
         if counted > limit && pruned.live.functions[kernel] {
@@ -291,12 +291,8 @@ fn check_sizes(
     let is_listed = merged.listed_shared != ListedShared::Nothing;
     if keeping == Keeping::AsNvlink && is_listed && end > limit {
         let module = listed::module_section(pruned);
-        let place = problems.partition_point(|&(section, _)| section < module);
         let problem = Diagnostic::too_much_shared("hared", end, limit);
-        problems.insert(place, (module, problem));
-    }
-    for (_, problem) in problems {
-        diagnostics.push(problem);
+        problems.push((module, problem));
     }
 }
 

@@ -22,7 +22,6 @@ use std::borrow::Cow;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::diagnostic::Diagnostics;
 use crate::error::ParseError;
 use crate::id::{FunctionId, Id as _, IdVec, SectionId};
 use crate::layout::LaidOut;
@@ -36,6 +35,7 @@ use recode::renewed;
 pub(crate) use recode::{Moves, recode};
 use resolve::{Resolver, World};
 pub(crate) use stubs::slow_down;
+pub(crate) use undefined::report as report_undefined;
 
 /// Bytes of one section, and what the driver still has to patch in them.
 #[derive(Debug, Clone, Default)]
@@ -63,11 +63,7 @@ pub(crate) struct Relocated<'d> {
 pub(crate) fn relocate<'d>(
     laid_out: LaidOut<'d>,
     keeping: Keeping,
-    diagnostics: &mut Diagnostics,
 ) -> Result<Relocated<'d>, ParseError> {
-    if laid_out.pruned.merged.image.is_executable() {
-        undefined::report(&laid_out, keeping, diagnostics);
-    }
     let merged = &laid_out.pruned.merged;
     let ids: Vec<SectionId> = merged.sections.enumerate().map(|(id, _)| id).collect();
     let bytes = merged.sections.iter().map(|section| section.content.size);

@@ -22,7 +22,7 @@ const ALIKE: f64 = 0.93;
 
 /// Everything that live code needs must be defined or be a system call. What
 /// is missing is reported in the order in which it was first named.
-pub(super) fn report(laid_out: &LaidOut<'_>, keeping: Keeping, diagnostics: &mut Diagnostics) {
+pub(crate) fn report(laid_out: &LaidOut<'_>, keeping: Keeping, diagnostics: &mut Diagnostics) {
     let merged = &laid_out.pruned.merged;
     let is_missing = |id: SymbolId| {
         let symbol = &merged.symbols[id];

@@ -26,6 +26,7 @@
 //# ExpectNoSymbol: second_table
 //# ExpectSymbol: host_number global object
 //# Link: hosted-swapped.cubin = b.o a.o
+//# Link: null.cubin = a.o b.o -reserve-null-pointer
 //# Link: forced.cubin = a.o b.o -force-rela
 //# Link: unhosted.cubin = -ignore-host-info a.o b.o
 //# ExpectExit: 255

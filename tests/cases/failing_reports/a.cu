@@ -15,6 +15,10 @@
 //# Link: joined-constants.cubin = -r -v -dump-callgraph large.cubin shared.cubin
 //# ExpectExit: 255
 //# CompareText
+//# For: O = g preserve-relocs
+//# Link: constants-{O}.cubin = -v -dump-callgraph -{O} large.cubin shared.cubin
+//# ExpectExit: 255
+//# CompareText
 //# Link: constants.cubin = -v -dump-callgraph large.cubin shared.cubin
 //# ExpectExit: 255
 //# CompareText
