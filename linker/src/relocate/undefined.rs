@@ -63,10 +63,16 @@ pub(crate) fn report(laid_out: &LaidOut<'_>, keeping: Keeping, diagnostics: &mut
             }
         }
     }
-    // nvlink wants a variable that no code needs, too (case `undefined_unused`).
+    // nvlink wants a variable that no code needs, too (case `undefined_unused`),
+    // and a function whose address nobody takes any more (case
+    // `address_taken_signatures`).
     if keeping == Keeping::AsNvlink {
         for (id, symbol) in merged.symbols.enumerate() {
-            if symbol.kind == SymbolType::OBJECT && is_missing(id) {
+            let is_wanted = match symbol.function {
+                Some(function) => merged.functions[function].is_taken,
+                None => symbol.kind == SymbolType::OBJECT,
+            };
+            if is_wanted && is_missing(id) {
                 users[id].get_or_insert(None);
             }
         }
