@@ -1,7 +1,7 @@
 //! Variables in shared memory as symbols of the image, for debuggers (case
 //! `debug_shared`).
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::arch::reserved;
 use crate::id::{FunctionId, SectionId, SymbolId};
@@ -50,7 +50,11 @@ pub(super) fn list(
             true => 0,
             false => reserved,
         };
-        listed.extend(dynamic.iter().filter_map(|symbol| {
+        let merged = &pruned.merged;
+        let known: FxHashSet<SymbolId> = dynamic.iter().copied().collect();
+        let table = merged.locals.iter().chain(&merged.globals);
+        let named = table.filter(|symbol| known.contains(symbol));
+        listed.extend(named.filter_map(|symbol| {
             let place = match lists_dynamic {
                 true => Some(at(module, layout.offset[symbol], reserved_before)),
                 // A record of relocations knows no start that all kernels have;

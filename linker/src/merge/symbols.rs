@@ -68,6 +68,15 @@ impl<'d> Merger<'d, '_> {
             }
             None => {
                 let listing = match self.merged.listed_shared {
+                    // What an object of `nvlink -r` calls the start of such
+                    // memory is no variable (case `preserve_shared`).
+                    ListedShared::All
+                        if self.merged.image.is_executable()
+                            && home == SharedHome::Dynamic
+                            && symbol.other.0 & 1 != 0 =>
+                    {
+                        Listing::Unlisted
+                    }
                     ListedShared::All | ListedShared::Static => listing(symbol),
                     ListedShared::Nothing => Listing::Unlisted,
                 };
