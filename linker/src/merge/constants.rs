@@ -4,7 +4,7 @@
 //! Those of a kernel are a bank of the kernel. Those of a device function
 //! have no place of their own in the output.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::FxHashMap;
 
 use crate::cubin::{Binding, Symbol, SymbolOther};
 use crate::id::SectionId;
@@ -18,10 +18,16 @@ use super::{ListedShared, SectionKind};
 /// to a place in a section and vanish.
 pub(super) const PLACE_NAME: SymbolOther = SymbolOther(0x81);
 
-/// The sections that the name of a place leads to.
-pub(super) fn named(symbols: &[Symbol<'_>]) -> FxHashSet<u32> {
-    let places = symbols.iter().filter(|symbol| symbol.other == PLACE_NAME);
-    places.filter_map(|symbol| symbol.place.section()).collect()
+/// The sections that the names of places lead to, with the end of the last one.
+pub(super) fn named(symbols: &[Symbol<'_>]) -> FxHashMap<u32, u64> {
+    let mut ends: FxHashMap<u32, u64> = FxHashMap::default();
+    for symbol in symbols.iter().filter(|symbol| symbol.other == PLACE_NAME) {
+        if let Some(section) = symbol.place.section() {
+            let end = ends.entry(section).or_default();
+            *end = (*end).max(symbol.value.saturating_add(symbol.size));
+        }
+    }
+    ends
 }
 
 /// What is left of `st_other` where a name stays only because a relocation
@@ -105,7 +111,7 @@ impl<'d> Merger<'d, '_> {
     ) -> SectionId {
         let input = &current.object.sections[index];
         let kind = SectionKind::Constant(bank);
-        let is_named = current.named_constants.contains(&(index as u32));
+        let is_named = current.named_constants.contains_key(&(index as u32));
         // Before CUDA 12.1, inputs do not say it; nvlink does where it comes upon the
         // section by a name (case `older_lost_constants`).
         let flags = match bank {
@@ -130,6 +136,24 @@ impl<'d> Merger<'d, '_> {
         }
         self.moved_sections.insert(key, section);
         section
+    }
+
+    /// How much of a section is merged: behind constants with names, relocatable
+    /// objects have those of definitions that lost, which go (case
+    /// `relocatable_lost_constants`).
+    pub(super) fn named_size(
+        &self,
+        current: &Current<'_, 'd>,
+        index: usize,
+        target: Option<SectionId>,
+    ) -> u64 {
+        let input = &current.object.sections[index];
+        let is_constants = matches!(input.role, Role::Constant(1..))
+            && target.is_some()
+            && !self.merged.target.has_mercury();
+        let end = current.named_constants.get(&(index as u32));
+        let end = end.filter(|_| is_constants).copied();
+        end.map_or(input.size, |end| end.min(input.size))
     }
 
     /// The compiler constants of a weak function that another input defines

@@ -52,7 +52,7 @@ pub(super) struct Current<'a, 'd> {
     /// generation.
     pub(super) counted_constants: u32,
     /// Sections of compiler constants that have names.
-    pub(super) named_constants: FxHashSet<u32>,
+    pub(super) named_constants: FxHashMap<u32, u64>,
     /// Code of earlier inputs that this input defines anew.
     pub(super) replaced: FxHashMap<SectionId, Replaced>,
     /// Weak variables of earlier inputs, in global memory, of which this input
@@ -515,9 +515,12 @@ impl<'d, 'l> Merger<'d, 'l> {
         // The layout of shared memory goes by variables, not by sections.
         let base = match kind {
             SectionKind::Shared | SectionKind::SharedReserved => 0,
-            _ => self.merged.sections[section]
-                .content
-                .append(input.data, input.size, input.align),
+            _ => {
+                let size = self.named_size(current, index, target);
+                let data = &input.data[..input.data.len().min(size as usize)];
+                let content = &mut self.merged.sections[section].content;
+                content.append(data, size, input.align)
+            }
         };
         let placed = Placed { section, base };
         current.placed[index] = Some(placed);

@@ -23,6 +23,11 @@ pub(super) fn forgets_replaced(section: &str) -> bool {
     )
 }
 
+fn clears_unused(kind: u32) -> bool {
+    let row = RelocationType(kind).row();
+    row.is_some_and(|row| row.class == Class::UnusedClear)
+}
+
 impl<'d> Merger<'d, '_> {
     pub(super) fn merge_relocations(
         &mut self,
@@ -61,6 +66,9 @@ impl<'d> Merger<'d, '_> {
             SectionKind::Rel => Form::Rel,
             _ => Form::Rela,
         };
+        let owner = self.merged.sections[patched.section].target;
+        let size = self.named_size(current, section.info as usize, owner);
+        let is_cut = size < current.object.sections[section.info as usize].size;
         let (mut is_named, mut has_short, mut has_long) = (false, false, false);
         let mut is_first = true;
         let relocations = current.decoded.relocations(index)?;
@@ -71,15 +79,19 @@ impl<'d> Merger<'d, '_> {
             false => known.reserve(relocations.len()),
         }
         for relocation in relocations {
-            if current.is_discarded_data(section.info as usize, relocation.offset) {
+            if current.is_discarded_data(section.info as usize, relocation.offset)
+                || is_cut && relocation.offset >= size
+            {
                 continue;
             }
             let symbol = current.object.symbol(relocation.symbol)?;
             let merged = self.resolve(current, relocation, symbol, patched, form)?;
             let is_discarded = merged.as_ref().is_some_and(|merged| merged.discarded);
             // One without relocations leaves no name behind (cases `jump_table` on sm_90 and
-            // `weak_lineinfo`).
-            if !is_discarded && !std::mem::replace(&mut is_named, true) {
+            // `weak_lineinfo`), but for those that would clear what is unused (case
+            // `relocatable_lost_constants`).
+            let names = !is_discarded || clears_unused(relocation.kind);
+            if names && !std::mem::replace(&mut is_named, true) {
                 self.name_relocations(current, section, kind, patched.section);
             }
             // The name of a section for relocations without addend appears as
