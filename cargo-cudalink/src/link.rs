@@ -13,7 +13,7 @@ use cudalink_bindings::Bindings;
 use cudalink_toolkit::{Environment, Search};
 use rustnvlink::arch::Sm;
 use rustnvlink::cli::{self, LinkOptions, depfile};
-use rustnvlink::device_link::{Linked, device_link};
+use rustnvlink::device_link::{Linked, Message, device_link};
 use rustnvlink::fatbin::{CompressionMode, FatbinOptions};
 use rustnvlink::host::HostObject;
 use rustnvlink::inputs::{Files, Kernels};
@@ -106,7 +106,7 @@ enum OutputFormat {
 
 /// Does what the command line asks for.
 pub(crate) fn run(arguments: Arguments) -> Result<()> {
-    let linked = link(&arguments)?;
+    let linked = link(&arguments, |_| {})?;
     if let Some(problem) = messages::without_code(&linked) {
         bail!("{problem}; `cargo cudalink inspect` shows what they have code for");
     }
@@ -115,7 +115,15 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
 
 /// The same as nvcc does it: an image without code is as good as any.
 pub(crate) fn run_as_nvcc(arguments: Arguments) -> Result<()> {
-    let linked = link(&arguments)?;
+    let linked = link(&arguments, |linked| {
+        // CMake has programs linked that have no device code of their own, whose users cannot do anything about it.
+        let lacking = linked.without_code();
+        let is_expected = |message: &Message| {
+            let is_about_lacking = message.sm.is_none_or(|sm| lacking.contains(&sm));
+            message.diagnostic.code == "no-device-code" && !is_about_lacking
+        };
+        linked.messages.retain(|message| !is_expected(message));
+    })?;
     write_result(&arguments, &linked)
 }
 
@@ -213,7 +221,8 @@ fn identifier(arguments: &Arguments) -> String {
     }
 }
 
-fn link(arguments: &Arguments) -> Result<Linked> {
+/// Links, and shows what `review` leaves of the messages.
+fn link(arguments: &Arguments, review: impl Fn(&mut Linked)) -> Result<Linked> {
     let environment = cli::environment();
     let LinkOptions {
         mut request,
@@ -241,7 +250,7 @@ fn link(arguments: &Arguments) -> Result<Linked> {
         None => {}
     }
     let files = Files::read(&request.inputs, &environment);
-    let linked = device_link(
+    let mut linked = device_link(
         &request,
         &arguments.arch,
         files,
@@ -249,6 +258,7 @@ fn link(arguments: &Arguments) -> Result<Linked> {
         &messages,
         device_runtime,
     );
+    review(&mut linked);
     messages::print(&linked.messages);
     if !linked.is_complete() {
         if linked.has("undefined-reference") {

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::{Args, Parser};
+use rustnvlink::arch::Sm;
 use rustnvlink::cli;
 use rustnvlink::inputs::{Files, Wanted};
 
@@ -58,7 +59,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
 }
 
 /// The processors that objects were compiled for. Without a processor, or with -arch=native, nvcc links for the one that it
-/// compiles for, whatever libraries have more of.
+/// compiles for, whatever libraries have more of; where there is no device code, for its oldest.
 fn processors_of_objects(parsed: &Parsed) -> Vec<String> {
     let is_library = |path: &Path| path.extension().is_some_and(|extension| extension == "a");
     let objects = parsed.inputs.iter().filter(|path| !is_library(path));
@@ -67,6 +68,8 @@ fn processors_of_objects(parsed: &Parsed) -> Vec<String> {
     let mut processors = survey.processors;
     if parsed.link_time {
         processors.extend(survey.intermediates);
+    } else if processors.is_empty() && survey.intermediates.is_empty() {
+        processors.insert(Sm::KNOWN[0]);
     }
     processors.iter().map(ToString::to_string).collect()
 }
@@ -161,7 +164,7 @@ mod tests {
         };
         assert_eq!(processors_of_objects(&parsed), ["sm_90"]);
         parsed.inputs.pop();
-        assert_eq!(processors_of_objects(&parsed), [""; 0]);
+        assert_eq!(processors_of_objects(&parsed), ["sm_75"]);
     }
 
     #[test]
