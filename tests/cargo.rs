@@ -249,6 +249,10 @@ fn choices_that_are_wrong_are_named() -> Result<()> {
     project.fail(
         &["build", "--arch", "sm_35"],
         &["there is no processor 'sm_35'; there are sm_75"],
+    project.write("Cargo.toml", "[package\n")?;
+    project.fail(&["build"], &["error: ", "Cargo.toml:1"])?;
+    fs::remove_file(project.path("Cargo.toml"))?;
+    project.fail(&["build"], &["error: could not find `Cargo.toml`"])?;
     )?;
     project.fail(
         &["build", "--toolkit", "99.1.0"],

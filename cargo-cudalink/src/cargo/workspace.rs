@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use cargo_metadata::{Metadata, MetadataCommand};
 use cargo_options::CommonOptions;
 use serde_json::Value;
@@ -42,7 +42,18 @@ impl Workspace {
         for setting in &options.config {
             others.extend(["--config".to_owned(), setting.clone()]);
         }
-        let metadata = command.no_deps().other_options(others).exec()?;
+        let metadata = command.no_deps().other_options(others).exec();
+        let metadata = metadata.map_err(|error| match error {
+            // What cargo says needs no explanation.
+            cargo_metadata::Error::CargoMetadata { stderr } => {
+                let told = stderr.trim();
+                anyhow!(
+                    "{}",
+                    told.strip_prefix("error: ").unwrap_or(told).to_owned()
+                )
+            }
+            error => error.into(),
+        })?;
         let usual = metadata.target_directory.as_std_path();
         let target = match &options.target_dir {
             Some(folder) => std::path::absolute(folder)
