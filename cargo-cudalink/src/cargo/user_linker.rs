@@ -36,7 +36,16 @@ impl UserLinkers {
         }
         let named: Vec<&str> = targets.iter().map(String::as_str).collect();
         let triples = config.build_target_for_config(named)?;
-        let of_crate = cargo.rustc_arguments().and_then(take_linker);
+        let number = triples.len();
+        // Elsewhere nothing links device code, and rustc may have a linker of its own.
+        let triples = triples
+            .into_iter()
+            .filter(|target| target.spec_path().is_some() || is_linux(target.triple()));
+        let triples: Vec<_> = triples.collect();
+        let of_crate = match triples.is_empty() {
+            true => None,
+            false => cargo.rustc_arguments().and_then(take_linker),
+        };
         let mut found = Self {
             by_triple: BTreeMap::new(),
             rustflags: None,
@@ -48,7 +57,7 @@ impl UserLinkers {
                 .map_or_else(Vec::new, |flags| flags.flags);
             let in_flags = take_linker(&mut flags);
             if in_flags.is_some() {
-                if triples.len() > 1 {
+                if number > 1 {
                     bail!(
                         "the flags of rustc name the linker of {triple}, which does not work for several targets at \
                          once; name it as target.{triple}.linker in .cargo/config.toml instead"
@@ -67,6 +76,11 @@ impl UserLinkers {
         }
         Ok(found)
     }
+}
+
+/// Whether a target runs Linux, so that CUDA may be there.
+fn is_linux(triple: &str) -> bool {
+    triple.split('-').any(|part| part == "linux")
 }
 
 /// Takes the linker out of flags of rustc; the last one counts.
@@ -171,6 +185,21 @@ mod tests {
             "-Clinker-flavor=gcc -C",
             Some("c"),
         );
+    }
+
+    #[test]
+    fn only_linkers_of_linux_are_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut command = cargo_options::Build::default();
+        command.common.target = vec![
+            "wasm32-unknown-unknown".to_owned(),
+            "aarch64-unknown-linux-gnu".to_owned(),
+            "x86_64-unknown-none".to_owned(),
+        ];
+        let config = Config::load_with_cwd(folder.path()).unwrap();
+        let found = UserLinkers::find(&config, &mut command).unwrap().by_triple;
+        let triples: Vec<&str> = found.keys().map(String::as_str).collect();
+        assert_eq!(triples, ["aarch64-unknown-linux-gnu"]);
     }
 
     #[test]
