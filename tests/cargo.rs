@@ -266,6 +266,10 @@ fn choices_that_are_wrong_are_named() -> Result<()> {
         &["error: app: cannot read", "no-such.a"],
     )?;
     project.write(
+    project.fail(
+        &["build", "--toolkit", "99.1"],
+        &["there is no CUDA toolkit 99.1; `cargo cudalink toolkit list`"],
+    )?;
         ".cargo/config.toml",
         "[build]\nrustflags = [\"-Clinker=no-such-cc\"]\n",
     )?;

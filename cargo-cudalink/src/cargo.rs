@@ -21,7 +21,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::plan::{CompiledFor, Folder, PLAN_VARIABLE, Plan, ToolkitPaths};
 use crate::platform;
-use crate::settings::{Settings, Word, version};
+use crate::settings::{Settings, Word, starts_with, version};
 use crate::stand_in::cache;
 use crate::toolkit::note_ignored_variables;
 use report::Reporter;
@@ -218,12 +218,22 @@ fn find_toolkit(settings: &Settings) -> Result<Toolkit> {
     let Some(wanted) = version(choice) else {
         return Ok(search.explicit(choice).find()?);
     };
-    let has_version = |toolkit: &Toolkit| toolkit.version().is_ok_and(|version| *version == wanted);
-    search.survey().found.into_iter().find(has_version).with_context(|| {
-        format!(
-            "there is no CUDA toolkit {wanted}; `cargo cudalink toolkit install --version {wanted}` installs it"
-        )
-    })
+    let has_version = |toolkit: &Toolkit| {
+        let version = toolkit.version();
+        version.is_ok_and(|version| starts_with(&version.to_string(), wanted))
+    };
+    search
+        .survey()
+        .found
+        .into_iter()
+        .find(has_version)
+        .with_context(|| {
+            let what_helps = match wanted.split('.').count() {
+                3 => format!("`cargo cudalink toolkit install --version {wanted}` installs it"),
+                _ => "`cargo cudalink toolkit list` shows those that there are".to_owned(),
+            };
+            format!("there is no CUDA toolkit {wanted}; {what_helps}")
+        })
 }
 
 /// A toolkit whose nvcc is ours, and whose libraries are where the `cc` crate looks for them. Whatever build scripts
