@@ -113,14 +113,19 @@ impl Project {
                 println!(\"cargo::rustc-link-lib={name}\");\n}\n}\n";
             project.write("build.rs", &script)?;
         }
-        project.write("recorder", RECORDER)?;
+        project.write_program("recorder", RECORDER)?;
+        Ok(project)
+    }
+
+    fn write_program(&self, name: &str, text: &str) -> Result<()> {
+        self.write(name, text)?;
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt as _;
             let mode = fs::Permissions::from_mode(0o755);
-            fs::set_permissions(project.path("recorder"), mode)?;
+            fs::set_permissions(self.path(name), mode)?;
         }
-        Ok(project)
+        Ok(())
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -244,15 +249,15 @@ fn choices_that_are_wrong_are_named() -> Result<()> {
         &["build"],
         &["[package.metadata.cudalink] in", "Cargo.toml", "archs"],
     )?;
+    project.write("Cargo.toml", "[package\n")?;
+    project.fail(&["build"], &["error: ", "Cargo.toml:1"])?;
+    fs::remove_file(project.path("Cargo.toml"))?;
+    project.fail(&["build"], &["error: could not find `Cargo.toml`"])?;
     project.write("Cargo.toml", MANIFEST)?;
     project.fail(&["build", "--arch", "sm_banana"], &["sm_banana"])?;
     project.fail(
         &["build", "--arch", "sm_35"],
         &["there is no processor 'sm_35'; there are sm_75"],
-    project.write("Cargo.toml", "[package\n")?;
-    project.fail(&["build"], &["error: ", "Cargo.toml:1"])?;
-    fs::remove_file(project.path("Cargo.toml"))?;
-    project.fail(&["build"], &["error: could not find `Cargo.toml`"])?;
     )?;
     project.fail(
         &["build", "--toolkit", "99.1.0"],
@@ -262,14 +267,14 @@ fn choices_that_are_wrong_are_named() -> Result<()> {
         ],
     )?;
     project.fail(
+        &["build", "--toolkit", "99.1"],
+        &["there is no CUDA toolkit 99.1; `cargo cudalink toolkit list`"],
+    )?;
+    project.fail(
         &["build", "--device-library", "no-such.a"],
         &["error: app: cannot read", "no-such.a"],
     )?;
     project.write(
-    project.fail(
-        &["build", "--toolkit", "99.1"],
-        &["there is no CUDA toolkit 99.1; `cargo cudalink toolkit list`"],
-    )?;
         ".cargo/config.toml",
         "[build]\nrustflags = [\"-Clinker=no-such-cc\"]\n",
     )?;
@@ -421,6 +426,45 @@ fn every_way_of_naming_a_linker_and_a_library_works() -> Result<()> {
         project.succeed(&["rustc", "--", &flag], &[])?;
         run(&mut Command::new(project.path("target/debug/app")))?;
     }
+    Ok(())
+}
+
+#[test]
+fn build_scripts_find_the_compilers() -> Result<()> {
+    let project = Project::new(PLAIN, &[])?;
+    // The `cc` crate asks RUSTC_LINKER in this way, and CMake CUDACXX.
+    project.write(
+        "build.rs",
+        "use std::process::Command;\n\
+         fn main() {\n\
+         println!(\"cargo::rerun-if-env-changed=CUDACXX\");\n\
+         let linker = std::env::var(\"RUSTC_LINKER\").unwrap();\n\
+         let prefix = linker.strip_suffix(\"-gcc\").unwrap();\n\
+         let said = Command::new(format!(\"{prefix}-g++\")).output().unwrap().stdout;\n\
+         println!(\"cargo::warning={}\", String::from_utf8(said).unwrap());\n\
+         println!(\"cargo::warning=CUDACXX {:?}\", std::env::var(\"CUDACXX\"));\n}\n",
+    )?;
+    project.write_program("bin/cross-gcc", "#!/bin/sh\nexec cc \"$@\"\n")?;
+    project.write_program("bin/cross-g++", "#!/bin/sh\necho crossing\n")?;
+    let path = env::var_os("PATH").unwrap_or_default();
+    let folders = std::iter::once(project.path("bin")).chain(env::split_paths(&path));
+    let path = env::join_paths(folders)?;
+    let path = path.to_str().context("a path of text")?;
+    let bin = project.path("bin/cross-gcc");
+    for linker in [Path::new("cross-gcc"), &bin] {
+        let setting = format!("[target.'cfg(all())']\nlinker = {linker:?}\n");
+        project.write(".cargo/config.toml", &setting)?;
+        let variables = [("PATH", path), ("CUDACXX", "mine")];
+        let (_, err) = project.succeed(&["build"], &variables)?;
+        ensure!(err.contains("crossing"), "{linker:?}: {err}");
+        ensure!(err.contains("CUDACXX Ok(\"mine\")"), "{err}");
+        fs::remove_dir_all(project.path("target"))?;
+    }
+    if is_skipped()? {
+        return Ok(());
+    }
+    let (_, err) = project.succeed(&["build"], &[("CUDACXX", "")])?;
+    ensure!(err.contains("/nvcc\")"), "{err}");
     Ok(())
 }
 

@@ -8,6 +8,7 @@ mod run;
 mod user_linker;
 pub(crate) mod workspace;
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -173,6 +174,12 @@ pub(crate) fn run<C: CargoCommand + Args>(arguments: WithDevice<C>) -> Result<Ex
     if let Ok(toolkit) = &toolkit {
         command.env("CUDALINK_TOOLKIT", toolkit.root());
     }
+    if let Ok(toolkit) = &plan.toolkit
+        && std::env::var_os("CUDACXX").is_none_or(|chosen| chosen.is_empty())
+    {
+        // CMake looks for a compiler on PATH alone.
+        command.env("CUDACXX", &toolkit.nvcc);
+    }
     if let Some(flags) = linkers.rustflags {
         command.env("CARGO_ENCODED_RUSTFLAGS", flags);
     }
@@ -285,12 +292,46 @@ fn stand_in_linkers(folder: &Folder, linkers: &UserLinkers) -> Result<Vec<String
         let name = linker.file_name().unwrap_or(linker.as_os_str());
         let stand_in = folder.linkers().join(triple).join(name);
         stand_in_at(&stand_in)?;
+        link_companions(linker, &stand_in)?;
         let path = stand_in
             .to_str()
             .with_context(|| format!("the path {} is no text", stand_in.display()))?;
         settings.push(format!("target.{triple}.linker={}", toml_string(path)));
     }
     Ok(settings)
+}
+
+/// Puts the programs of a cross compiler beside its stand-in. Build scripts get to know the linker of the target as
+/// `RUSTC_LINKER`, and take the path of `PREFIX-gcc` for that of `PREFIX-g++`, `PREFIX-ar` and others.
+fn link_companions(linker: &Path, stand_in: &Path) -> Result<()> {
+    let name = linker.file_name().and_then(|name| name.to_str());
+    let Some(prefix) = name.and_then(|name| name.strip_suffix("gcc")) else {
+        return Ok(());
+    };
+    if !prefix.ends_with('-') {
+        return Ok(());
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let is_bare = linker.components().count() == 1;
+    let folder = match linker.parent() {
+        Some(folder) if !is_bare => Some(folder.to_owned()),
+        _ => std::env::split_paths(&path).find(|folder| folder.join(linker).is_file()),
+    };
+    // Who runs the linker says that it is missing.
+    let Some(entries) = folder.and_then(|folder| fs::read_dir(folder).ok()) else {
+        return Ok(());
+    };
+    for entry in entries.flatten() {
+        let program = entry.file_name();
+        let is_companion = program
+            .to_str()
+            .is_some_and(|program| program.starts_with(prefix));
+        if is_companion && Some(program.as_os_str()) != linker.file_name() {
+            let original = std::path::absolute(entry.path())?;
+            link(&original, &stand_in.with_file_name(&program))?;
+        }
+    }
+    Ok(())
 }
 
 /// Makes a path start this program.
