@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use clap::{Args, Parser};
 use rustnvlink::arch::Sm;
 use rustnvlink::cli;
-use rustnvlink::inputs::{Files, Wanted};
+use rustnvlink::inputs::{Files, Survey, Wanted};
 
 use crate::link;
 use arguments::Parsed;
@@ -68,7 +68,9 @@ fn processors_of_objects(parsed: &Parsed) -> Vec<String> {
     let mut processors = survey.processors;
     if parsed.link_time {
         processors.extend(survey.intermediates);
-    } else if processors.is_empty() && survey.intermediates.is_empty() {
+    }
+    let all = Wanted::new(parsed.inputs.clone());
+    if Files::read(&all, &cli::environment()).survey() == Survey::default() {
         processors.insert(Sm::KNOWN[0]);
     }
     processors.iter().map(ToString::to_string).collect()
@@ -163,6 +165,8 @@ mod tests {
             ..Parsed::default()
         };
         assert_eq!(processors_of_objects(&parsed), ["sm_90"]);
+        parsed.inputs.pop();
+        assert_eq!(processors_of_objects(&parsed), [""; 0]);
         parsed.inputs.pop();
         assert_eq!(processors_of_objects(&parsed), ["sm_75"]);
     }

@@ -1,8 +1,8 @@
-//! Command lines for `nvcc -dlink` of programs without device code of their own, as CMake writes them.
+//! Command lines for `nvcc -dlink` without machine code, as CMake writes them.
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
@@ -24,6 +24,47 @@ fn nothing_is_said_of_what_has_no_device_code() {
     check(&folder, &["-arch=sm_80", "code.fatbin"], &lacking);
 }
 
+/// nvcc leaves the link of PTX to the driver.
+#[test]
+fn ptx_alone_is_refused_by_name() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../linker/tests/data/fatbin");
+    let both = fs::read(data.join("raw.fatbin")).expect("a fatbin");
+    fs::write(folder.path().join("ptx.fatbin"), only_ptx(&both)).expect("a fatbin");
+    let output = start(
+        &folder,
+        &["nvcc-dlink", "nvcc", "-dlink", "ptx.fatbin", "-o", "d.o"],
+    );
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success(), "{said}");
+    assert!(
+        said.contains("the inputs have PTX and no machine code"),
+        "{said}"
+    );
+}
+
+/// A fatbin without its machine code.
+fn only_ptx(fatbin: &[u8]) -> Vec<u8> {
+    const PTX: usize = 1;
+    let number = |place: usize, bytes: usize| {
+        let number = fatbin[place..place + bytes].iter().rev();
+        number.fold(0, |number, byte| number << 8 | usize::from(*byte))
+    };
+    let (header, size) = (number(6, 2), number(8, 8));
+    let mut kept = fatbin[..header].to_vec();
+    let mut place = header;
+    while place < header + size {
+        let end = place + number(place + 4, 4) + number(place + 8, 8);
+        if number(place, 2) == PTX {
+            kept.extend(&fatbin[place..end]);
+        }
+        place = end;
+    }
+    let size = u64::try_from(kept.len() - header).expect("a size");
+    kept[8..16].copy_from_slice(&size.to_le_bytes());
+    kept
+}
+
 /// Links, and looks for these messages and no others.
 fn check(folder: &TempDir, arguments: &[&str], expected: &[&str]) {
     let begin = ["nvcc-dlink", "nvcc", "-dlink", "-o", "link.o"];
@@ -38,12 +79,16 @@ fn check(folder: &TempDir, arguments: &[&str], expected: &[&str]) {
     }
 }
 
-fn run(folder: &TempDir, arguments: &[&str]) -> String {
-    let output = Command::new(env!("CARGO_BIN_EXE_cargo-cudalink"))
+fn start(folder: &TempDir, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_cargo-cudalink"))
         .args(arguments)
         .current_dir(folder)
         .output()
-        .expect("cargo-cudalink can be run");
+        .expect("cargo-cudalink can be run")
+}
+
+fn run(folder: &TempDir, arguments: &[&str]) -> String {
+    let output = start(folder, arguments);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{arguments:?}: {said}");
     said

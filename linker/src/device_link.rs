@@ -303,6 +303,11 @@ fn explain_nothing(
         return;
     }
     let (code, text) = match survey.intermediates.is_empty() {
+        true if survey.has_ptx => (
+            "no-device-code",
+            "the inputs have PTX and no machine code; compile them for a processor, too (nvcc -gencode \
+             arch=compute_90,code=sm_90)",
+        ),
         true => (
             "no-device-code",
             "no input has machine code that can be linked; compile with -rdc=true (nvcc -dc, clang \

@@ -17,6 +17,8 @@ pub struct Survey {
     pub processors: BTreeSet<Sm>,
     /// The processors that there is LTO-IR for.
     pub intermediates: BTreeSet<Sm>,
+    /// Whether there is PTX, which only the driver compiles.
+    pub has_ptx: bool,
     /// The host of the first object with such code.
     pub host: Option<Machine>,
 }
@@ -85,10 +87,11 @@ impl Survey {
                 continue;
             }
             match entry.kind {
-                Kind::ELF => self.processors.insert(entry.sm),
-                Kind::NVVM => self.intermediates.insert(entry.sm),
-                _ => continue,
-            };
+                Kind::ELF => drop(self.processors.insert(entry.sm)),
+                Kind::NVVM => drop(self.intermediates.insert(entry.sm)),
+                Kind::PTX => self.has_ptx = true,
+                _ => {}
+            }
         }
     }
 }
