@@ -93,8 +93,16 @@ fn fill_dynamic<'d>(
     layout: &mut SharedLayout,
 ) {
     let merged = &mut pruned.merged;
-    let module_align = module.map_or(1, |module| merged.sections[module].content.align);
     let dynamic = fill_undefined(merged);
+    // Where an object of `nvlink -r` says that such memory starts counts as an
+    // alignment (case `debug_dynamic`).
+    let starts = dynamic.iter().map(|&symbol| merged.symbols[symbol].value);
+    let start = starts.max().unwrap_or(0);
+    let module_align = module.map_or(1, |module| {
+        let content = &mut merged.sections[module].content;
+        content.align = content.align.max(start);
+        content.align
+    });
     let kernels: Vec<FunctionId> = merged
         .functions
         .enumerate()
@@ -158,7 +166,11 @@ fn fill_dynamic<'d>(
     if let Some(module) = module {
         for &symbol in &dynamic {
             let user = first_user.get(&symbol);
-            let own = pruned.merged.symbols[symbol].value;
+            let row = &pruned.merged.symbols[symbol];
+            let own = match debug {
+                DebugLevel::Symbols if row.binding != Binding::WEAK => 0,
+                DebugLevel::None | DebugLevel::Code | DebugLevel::Symbols => row.value,
+            };
             let start = user.map_or(own, |&user| start[&groups.of(user)]);
             layout.offset.insert(symbol, start);
             layout.listed.insert(symbol, listed(module, start));
@@ -168,8 +180,9 @@ fn fill_dynamic<'d>(
         return;
     }
     if let Some(module) = module {
-        let content = &mut pruned.merged.sections[module].content;
-        content.align = content.align.max(DYNAMIC_ALIGN);
+        let section = &mut pruned.merged.sections[module];
+        section.content.align = section.content.align.max(DYNAMIC_ALIGN);
+        section.keep_empty |= section.content.size == 0;
     }
     // An empty section stays if it has the alignment of dynamic shared memory,
     // whoever asked for that.

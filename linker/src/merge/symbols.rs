@@ -64,6 +64,15 @@ impl<'d> Merger<'d, '_> {
         let id = match self.known(symbol) {
             Some(id) => {
                 self.check_agreement(current, id, symbol);
+                // nvlink defines dynamic shared memory in relocatable objects,
+                // and takes a declaration for another definition of it (case
+                // `debug_dynamic`).
+                if self.keeping == Keeping::AsNvlink
+                    && home == SharedHome::Dynamic
+                    && symbol.place.section().is_some()
+                {
+                    self.report_duplicate(current, id, symbol.name);
+                }
                 id
             }
             None => {
@@ -80,12 +89,13 @@ impl<'d> Merger<'d, '_> {
                     ListedShared::All | ListedShared::Static => listing(symbol),
                     ListedShared::Nothing => Listing::Unlisted,
                 };
+                if symbol.binding == Binding::WEAK && home == SharedHome::Dynamic {
+                    self.section(".nv_debug.shared", SectionKind::Shared, 3, 1, None);
+                }
                 let id = self.new_named(current, symbol, symbol.binding, listing);
                 self.merged.symbols[id].size = symbol.size;
                 // An object of `nvlink -r` says where such memory starts (case `preserve_shared`).
-                if !self.merged.image.is_executable() {
-                    self.merged.symbols[id].value = symbol.value;
-                }
+                self.merged.symbols[id].value = symbol.value;
                 // What has a size is only referred to here, and defined elsewhere.
                 if symbol.binding != Binding::LOCAL && symbol.size == 0 {
                     self.section(".nv_debug.shared", SectionKind::Shared, 3, 1, None);

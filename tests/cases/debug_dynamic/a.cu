@@ -10,6 +10,16 @@
 //# Link: relocatable.cubin = -g -r a.cubin b.cubin
 //# Link: apart.cubin = -g c.cubin
 //# Link: all.cubin = -g a.cubin b.cubin c.cubin
+//# Link: joined.r.cubin = -r a.cubin b.cubin
+//# Link: late.cubin = c.cubin joined.r.cubin
+//# ExpectExit: 1
+//# ExpectText: Multiple definition of 'dynamic' in 'joined.r.cubin', first defined in 'c.cubin'
+//# CompareText
+//# Link: early.cubin = joined.r.cubin c.cubin
+//# Link: early.r.cubin = -r joined.r.cubin c.cubin
+//# Link: joined-debug.r.cubin = -r -g a.cubin b.cubin c.cubin
+//# Link: again.r.cubin = -r joined-debug.r.cubin
+//# Link: again-debug.r.cubin = -r -g joined-debug.r.cubin
 //# Link: relocatable_apart.cubin = -g -r c.cubin
 extern __shared__ int dynamic[];
 extern __shared__ double wide[];
