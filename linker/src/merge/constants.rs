@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use crate::cubin::{Binding, Symbol, SymbolOther};
 use crate::id::SectionId;
-use crate::options::ResolvedRelocations;
+use crate::options::{Keeping, ResolvedRelocations};
 use crate::read::{OPTIMIZER_BANK, Role, SHF_INFO_LINK};
 
 use super::merger::{Current, Merger, Placed};
@@ -33,6 +33,9 @@ pub(super) fn named(symbols: &[Symbol<'_>]) -> FxHashMap<u32, u64> {
 /// What is left of `st_other` where a name stays only because a relocation
 /// that is gone named it.
 const RECORDED: SymbolOther = SymbolOther(1);
+
+/// What a bank holds at most.
+const LIMIT: u64 = 0x10000;
 
 impl<'d> Merger<'d, '_> {
     /// Whether names of places are symbols of the image.
@@ -152,8 +155,14 @@ impl<'d> Merger<'d, '_> {
             && target.is_some()
             && !self.merged.target.has_mercury();
         let end = current.named_constants.get(&(index as u32));
-        let end = end.filter(|_| is_constants).copied();
-        end.map_or(input.size, |end| end.min(input.size))
+        match (end, self.keeping) {
+            (Some(&end), Keeping::Reachable) if is_constants => end.min(input.size),
+            // A name that another definition left may reach further: nvlink goes
+            // on with what follows in the file, in its own objects constants
+            // that are 0 (case `ocg_tables`).
+            (Some(&end), Keeping::AsNvlink) if is_constants => end.min(input.size.max(LIMIT)),
+            _ => input.size,
+        }
     }
 
     /// The compiler constants of a weak function that another input defines
