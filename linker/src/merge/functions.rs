@@ -36,6 +36,20 @@ pub(crate) fn forget_barriers(flags: &mut u64) {
     *flags &= !BARRIERS;
 }
 
+/// The function that the code belongs to which `symbol` names.
+fn owner<'d>(object: &Object<'d>, symbol: &FileSymbol<'d>) -> Option<usize> {
+    let section = symbol.place.section()?;
+    let owner = object.sections.get(section as usize)?.info & 0x00ff_ffff;
+    let is_function =
+        |owner: &FileSymbol<'_>| owner.kind == SymbolType::FUNC && owner.place == symbol.place;
+    let owner = owner as usize;
+    object
+        .symbols
+        .get(owner)
+        .is_some_and(is_function)
+        .then_some(owner)
+}
+
 impl<'d> Merger<'d, '_> {
     /// First pass: functions, each with its code section; for kernels also
     /// the attribute and shared memory sections.
@@ -44,50 +58,74 @@ impl<'d> Merger<'d, '_> {
         current: &mut Current<'_, 'd>,
     ) -> Result<(), ParseError> {
         let object = current.object;
+        let mut is_merged = vec![false; object.symbols.len()];
         for (index, symbol) in object.symbols.iter().enumerate() {
             if symbol.kind != SymbolType::FUNC {
                 continue;
             }
-            let id = match self.known(symbol) {
-                Some(id) if self.agrees(current, id, symbol) => id,
-                Some(_) => continue,
-                None => {
-                    let listing = listing(symbol);
-                    self.new_named(current, symbol, symbol.binding, listing)
-                }
+            // In an object of `nvlink -r` an alias may come before the name that
+            // the code belongs to (case `alias`).
+            let is_defined =
+                |id: SymbolId| self.merged.symbols[id].definition != Definition::Undefined;
+            let owner = match self.known(symbol) {
+                Some(id) if is_defined(id) => None,
+                _ => owner(object, symbol).filter(|&owner| owner > index),
             };
-            current.symbols[index] = Some(id);
-            if self.merged.symbols[id].function.is_none() {
-                self.new_function(id);
+            for index in owner.into_iter().chain([index]) {
+                if !std::mem::replace(&mut is_merged[index], true) {
+                    self.merge_function(current, index)?;
+                }
             }
-            let Some(text) = symbol.place.section() else {
-                continue;
-            };
-            if object.sections[text as usize].role != Role::Text {
-                return Err(ParseError::new(Problem::Malformed(format!(
-                    "function {} lies in {}, which is not code",
-                    symbol.name, object.sections[text as usize].name
-                ))));
+        }
+        Ok(())
+    }
+
+    fn merge_function(
+        &mut self,
+        current: &mut Current<'_, 'd>,
+        index: usize,
+    ) -> Result<(), ParseError> {
+        let object = current.object;
+        let symbol = &object.symbols[index];
+        let id = match self.known(symbol) {
+            Some(id) if self.agrees(current, id, symbol) => id,
+            Some(_) => return Ok(()),
+            None => {
+                let listing = listing(symbol);
+                self.new_named(current, symbol, symbol.binding, listing)
             }
-            match self.merged.symbols[id].definition {
-                Definition::Undefined => {
-                    self.define_function(current, id, symbol, text as usize)?;
-                }
-                Definition::Section(used)
-                    if symbol.binding == Binding::WEAK
-                        && !self.is_better(current, id, index as u32)? =>
-                {
-                    current.discarded[text as usize] = Some(used);
-                }
-                _ if self.merged.symbols[id].binding == Binding::WEAK => {
-                    self.replace_function(current, id, symbol, text as usize);
-                }
-                _ => {
-                    let function = self.merged.symbols[id].function;
-                    current.discarded[text as usize] =
-                        function.and_then(|f| self.merged.functions[f].text);
-                    self.report_duplicate(current, id, symbol.name);
-                }
+        };
+        current.symbols[index] = Some(id);
+        if self.merged.symbols[id].function.is_none() {
+            self.new_function(id);
+        }
+        let Some(text) = symbol.place.section() else {
+            return Ok(());
+        };
+        if object.sections[text as usize].role != Role::Text {
+            return Err(ParseError::new(Problem::Malformed(format!(
+                "function {} lies in {}, which is not code",
+                symbol.name, object.sections[text as usize].name
+            ))));
+        }
+        match self.merged.symbols[id].definition {
+            Definition::Undefined => {
+                self.define_function(current, id, symbol, text as usize)?;
+            }
+            Definition::Section(used)
+                if symbol.binding == Binding::WEAK
+                    && !self.is_better(current, id, index as u32)? =>
+            {
+                current.discarded[text as usize] = Some(used);
+            }
+            _ if self.merged.symbols[id].binding == Binding::WEAK => {
+                self.replace_function(current, id, symbol, text as usize);
+            }
+            _ => {
+                let function = self.merged.symbols[id].function;
+                current.discarded[text as usize] =
+                    function.and_then(|f| self.merged.functions[f].text);
+                self.report_duplicate(current, id, symbol.name);
             }
         }
         Ok(())
