@@ -218,7 +218,11 @@ fn fill_undefined(merged: &mut Merged<'_>) -> FxHashSet<SymbolId> {
             && !(symbol.space == SymbolOther::GLOBAL
                 && merged.undefined_globals == UndefinedGlobals::Allowed)
         {
-            symbol.value = u64::MAX;
+            // Code gets -1 all the same.
+            symbol.value = match merged.undefined_globals {
+                UndefinedGlobals::Refused => u64::MAX,
+                UndefinedGlobals::Allowed => 0,
+            };
             // What only another module defines can never be found any more,
             // unless its address is the driver's matter (case `relocatable_debug`).
             if symbol.space != SymbolOther::GLOBAL {

@@ -255,7 +255,11 @@ impl<'a, 'd> Resolver<'a, 'd> {
                 bank: None,
             }),
             Definition::Never => Some(Target {
-                value: symbol.value,
+                value: match symbol.binding {
+                    Binding::LOCAL => symbol.value,
+                    // Another object defines it (case `undefined_globals`).
+                    _ => u64::MAX,
+                },
                 bank: Some(match (self.world, symbol.space) {
                     (World::Native, SymbolOther::CONSTANT) => USER_BANK,
                     (World::Native | World::Linked, _) => NO_BANK,
