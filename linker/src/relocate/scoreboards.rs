@@ -24,6 +24,7 @@ mod order;
 mod pressure;
 mod registers;
 mod rules;
+mod timing;
 mod waits;
 
 use crate::merge::TableBranch;

@@ -26,15 +26,9 @@ pub(in crate::relocate) const RETURN: u16 = 0x150;
 pub(in crate::relocate) const TABLE_BRANCHES: [u16; 2] = [0x149, 0x158];
 const DEPBAR: u16 = 0x11a;
 const LDSM: u16 = 0x03b;
-pub(super) const R2UR: u16 = 0x0ca;
 /// It counts copies to shared memory for DEPBAR.
 pub(super) const LDGDEPBAR: u16 = 0x1af;
-const LDC: u16 = 0x182;
 const LDS: u16 = 0x184;
-const LDCU: u16 = 0x1ac;
-/// A width of one register, and of two.
-const ONE_REGISTER: u8 = 4;
-const TWO_REGISTERS: u8 = 5;
 /// SYNCS, which work on barriers in shared memory in the order of the code.
 pub(super) const SYNCS: u16 = 0x1a7;
 /// SYNCS that exchanges a value.
@@ -165,16 +159,10 @@ pub(super) fn loads_unused_stack_pointer(code: &[u8]) -> bool {
 }
 
 /// Whether the instruction is plain arithmetic.
-pub(super) fn is_arithmetic(instruction: &[u8]) -> bool {
+fn is_arithmetic(instruction: &[u8]) -> bool {
     /// What comes before it is arithmetic.
     const TENSOR: u16 = 0xc0;
     operation(instruction) < TENSOR && operation(instruction) != LDSM
-}
-
-/// Whether the instruction is a BAR, which waits for the threads of a block.
-pub(super) fn is_block_barrier(instruction: &[u8]) -> bool {
-    const BAR: u16 = 0x11d;
-    operation(instruction) == BAR
 }
 
 /// Whether the instruction names barriers and predicates only.
@@ -259,118 +247,6 @@ impl Chip {
             101..120 => Self::SlowDoubles,
             _ => Self::Graphics,
         }
-    }
-}
-
-/// Cycles that the compiler counts on until the result of an instruction is
-/// written or its operands are read.
-pub(super) fn latency(instruction: &[u8], is_write: bool) -> u32 {
-    const S2R: u16 = 0x119;
-    /// SR_LANEID, SR_TID.Y and SR_TID.Z.
-    const FAST_SPECIAL: [u8; 3] = [0x00, 0x22, 0x23];
-    /// SHFL, ATOMS, MATCH and REDUX.
-    const SLOW: [u16; 4] = [0x189, 0x18c, 0x1a1, 0x1c4];
-    const S2UR: u16 = 0x1c3;
-    match operation(instruction) {
-        0x028..=0x02b => 2,
-        _ if !is_write => 11,
-        _ if loads_memory(instruction) => 290,
-        LDC => 50,
-        S2R if FAST_SPECIAL.contains(&instruction[9]) => 33,
-        S2R => 34,
-        LDS => 40,
-        S2UR => 26,
-        slow if SLOW.contains(&slow) => 23,
-        LDCU => 20,
-        _ => 16,
-    }
-}
-
-/// The same for others who may share its scoreboard, and whether the block itself
-/// needs it.
-pub(super) fn shared_latency(instruction: &[u8], is_write: bool, is_needed: bool) -> u32 {
-    let latency = latency(instruction, is_write);
-    match operation(instruction) {
-        LDC if is_write => 45,
-        LDS if !is_needed => latency - 1,
-        LDCU if is_write && !is_needed && width(instruction) > ONE_REGISTER => latency - 1,
-        _ => latency,
-    }
-}
-
-/// How much an instruction moves between memory and registers.
-fn width(instruction: &[u8]) -> u8 {
-    instruction[9] >> 1 & 7
-}
-
-/// How a block ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ending {
-    /// With a branch, if with a condition, one of threads.
-    Branch,
-    /// Because control comes from elsewhere, too, behind it.
-    Through,
-    Other,
-}
-
-impl Ending {
-    pub(super) fn of(last: &[u8]) -> Self {
-        const BRANCH_OF_THREADS: u16 = 0x947;
-        match operation(last) {
-            BRANCH if opcode(last) == BRANCH_OF_THREADS => Self::Branch,
-            _ if leads_on(last) => Self::Other,
-            _ => Self::Through,
-        }
-    }
-}
-
-/// The same where a block ends, before what is not needed in it is waited for.
-pub(super) fn certain_latency(
-    instruction: &[u8],
-    is_write: bool,
-    ending: Ending,
-    chip: Chip,
-) -> u32 {
-    const LDG: u16 = 0x181;
-    const STG: u16 = 0x186;
-    const STL: u16 = 0x187;
-    const STS: u16 = 0x188;
-    const MEMBAR: u16 = 0x192;
-    const BMOV: u16 = 0x155;
-    const F2I: u16 = 0x105;
-    const MUFU: u16 = 0x108;
-    const SHFL: u16 = 0x189;
-    const UBLKCP: u16 = 0x1ba;
-    const NO_REGISTER: u8 = 255;
-    let width = width(instruction);
-    let (is_wide, is_widest) = (width == TWO_REGISTERS, width > TWO_REGISTERS);
-    let is_zero = instruction[4] == NO_REGISTER;
-    match (operation(instruction), is_write) {
-        (UBLKCP, false) => 2,
-        (MEMBAR, false) => 6,
-        (0x110..=0x113, _) if chip != Chip::FastDoubles => 2,
-        (BMOV, true) => 10,
-        (STS, false) if is_zero => 9,
-        (STS, false) if is_widest => 16,
-        (STS, false) if is_wide => 12,
-        (STS, false) => 11,
-        (STG, false) if is_zero => 10,
-        (STG, false) if is_widest => 16,
-        (STG, false) if width == 0 && chip == Chip::Graphics => 11,
-        (STG, false) => 12,
-        // ATOM, ATOMG, that on floats.
-        (0x18a | 0x1a8 | 0x1a3, false) => 13,
-        (LDS, false) => 8,
-        (STL, false) => 10,
-        (LDG, false) => 10,
-        (SHFL, false) if ending == Ending::Through => 11,
-        (SHFL, false) => 12,
-        (LDSM, false) => 16,
-        (F2I | MUFU, true) => 17,
-        (LDCU, true) if ending == Ending::Branch => 18,
-        (LDSM, true) => 37,
-        (LDS, true) if !is_widest => 41,
-        _ => latency(instruction, is_write),
     }
 }
 
@@ -507,42 +383,5 @@ pub(in crate::relocate) fn next(instruction: &[u8], offset: u64) -> Next {
         0x152 | 0x153 | 0x155 | 0x156 | 0x15c | 0x15d => Next::Through,
         operation if CONTROL.contains(&operation) => Next::Unknown,
         _ => Next::Through,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn others_wait_less_for_what_the_block_does_not_need() {
-        let cycles = |opcode: u16, width: u8, is_write| {
-            let mut load = [0; INSTRUCTION];
-            load[..2].copy_from_slice(&opcode.to_le_bytes());
-            load[9] = width << 1;
-            [true, false].map(|is_needed| shared_latency(&load, is_write, is_needed))
-        };
-        assert_eq!(cycles(0x7984, ONE_REGISTER, true), [40, 39]);
-        assert_eq!(cycles(0x7984, ONE_REGISTER, false), [11, 10]);
-        assert_eq!(cycles(0x77ac, ONE_REGISTER, true), [20, 20]);
-        assert_eq!(cycles(0x77ac, TWO_REGISTERS, true), [20, 19]);
-        assert_eq!(cycles(0x7b82, TWO_REGISTERS, true), [45, 45]);
-    }
-
-    #[test]
-    fn operands_of_stores_are_read_by_their_width() {
-        let cycles = |width: u8, chip| {
-            let mut store = [0; INSTRUCTION];
-            (store[0], store[1], store[9]) = (0x86, 0x79, width << 1);
-            certain_latency(&store, false, Ending::Branch, chip)
-        };
-        assert_eq!(
-            [0, 4, 6].map(|width| cycles(width, Chip::SlowDoubles)),
-            [12, 12, 16]
-        );
-        assert_eq!(
-            [0, 4, 6].map(|width| cycles(width, Chip::Graphics)),
-            [11, 12, 16]
-        );
     }
 }

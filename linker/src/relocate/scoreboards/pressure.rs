@@ -15,18 +15,13 @@ use crate::bits::Bits;
 
 use super::flow::{Flow, Held};
 use super::instruction::{
-    BOARDS, Chip, Ending, INSTRUCTION, LDGDEPBAR, NO_BOARD, R2UR, certain_latency, cycles,
-    is_arithmetic, is_block_barrier, latency, leads_on, loads_memory, loads_shared_memory,
-    multiplies_matrices, operation, releases, shared_latency, waits_for_all,
+    BOARDS, Chip, INSTRUCTION, LDGDEPBAR, NO_BOARD, cycles, leads_on, loads_memory,
+    loads_shared_memory, multiplies_matrices, operation, releases, waits_for_all,
 };
 use super::registers::Accesses;
+use super::timing::{Unit, forwarding, latency};
 use super::{Event, FIRST_FOR_MEMORY, LAST};
 
-/// Cycles that arithmetic takes from the next instruction, at most, if that has no
-/// need of its result.
-const LEAST_CYCLES: u32 = 2;
-/// Cycles that a BAR takes before a branch, at most, if that is late already.
-const BRANCH_BEHIND_BARRIER: u32 = 6;
 /// After so many an instruction keeps no other one waiting.
 const MOST_CYCLES: u32 = 30;
 
@@ -43,14 +38,17 @@ pub(super) struct Schedule<'e> {
     leads_on: Vec<bool>,
     /// First instruction of each instruction's block.
     block: Vec<usize>,
+    chip: Chip,
+    /// What each instruction runs on.
+    units: Vec<Unit>,
+    /// How many cycles each event takes.
+    latency: Vec<u32>,
+    /// Cycle in which each instruction would start if nothing were waited for.
+    plain: Vec<u32>,
     /// Cycle in which each instruction starts.
     start: Vec<u32>,
     /// Cycle in which each event is over.
     end: Vec<u32>,
-    /// The same for others who are needed later in the block.
-    shared_end: Vec<u32>,
-    /// The same, to be certain.
-    certain_end: Vec<u32>,
     /// The instruction of its block that needs each event; `None` if another
     /// block does.
     needs: Vec<Option<usize>>,
@@ -85,17 +83,36 @@ impl<'e> Schedule<'e> {
             |event: &Event| event.is_write && loads_shared_memory(instructions[event.instruction]);
         let is_open =
             |event: &Event| loads(event) || operation(instructions[event.instruction]) == LDGDEPBAR;
+        let accesses: Vec<_> = instructions.iter().map(|i| Accesses::of(i)).collect();
+        let latency = events.iter().map(|event| {
+            let at = event.instruction;
+            latency(
+                instructions[at],
+                accesses[at].as_ref(),
+                event.is_write,
+                chip,
+            )
+        });
+        let mut plain: Vec<u32> = Vec::with_capacity(count);
+        for at in 0..count {
+            plain.push(match at {
+                0 => 0,
+                _ => plain[at - 1] + cycles(instructions[at - 1]),
+            });
+        }
         let mut schedule = Self {
             events,
-            accesses: instructions.iter().map(|i| Accesses::of(i)).collect(),
+            latency: latency.collect(),
+            units: instructions.iter().map(|i| Unit::of(i, chip)).collect(),
+            chip,
+            plain,
+            accesses,
             releases: instructions.iter().map(|i| releases(i)).collect(),
             waits_for_all: instructions.iter().map(|i| waits_for_all(i)).collect(),
             leads_on: instructions.iter().map(|i| leads_on(i)).collect(),
             block,
             start: vec![0; count],
             end: vec![0; events.len()],
-            shared_end: vec![0; events.len()],
-            certain_end: vec![0; events.len()],
             needs: vec![None; events.len()],
             carried: RefCell::default(),
             is_load: events.iter().map(loads).collect(),
@@ -110,7 +127,7 @@ impl<'e> Schedule<'e> {
         }
         schedule.find_needs();
         schedule.find_what_crosses_blocks(flow);
-        schedule.count_cycles(&instructions, chip);
+        schedule.count_cycles();
         schedule
     }
 
@@ -179,65 +196,47 @@ impl<'e> Schedule<'e> {
         }
     }
 
-    fn count_cycles(&mut self, instructions: &[&[u8]], chip: Chip) {
-        let mut due = vec![0; self.start.len()];
+    fn count_cycles(&mut self) {
+        let mut delays = vec![0; self.block.len()];
+        let mut due = vec![0; self.block.len()];
         let mut events = (0..).zip(self.events).peekable();
-        // Without waits for scoreboards, and what these add.
-        let mut plain: Vec<u32> = Vec::with_capacity(self.start.len());
-        let mut delays: Vec<u32> = Vec::with_capacity(self.start.len());
-        for at in 0..self.start.len() {
-            let now = match at {
-                0 => 0,
-                _ => plain[at - 1] + cycles(instructions[at - 1]),
+        for at in 0..self.block.len() {
+            let plain = self.plain[at];
+            // Nothing gains on what an earlier block was late for.
+            let first = self.block[at];
+            let base = match first == at && at > 0 {
+                true => delays[at - 1],
+                false => delays[first],
             };
-            plain.push(now);
-            let start = (now + self.delay(at, instructions, &plain, &delays)).max(due[at]);
+            let start = (plain + self.delay(at, &delays).max(base)).max(due[at]);
             self.start[at] = start;
-            delays.push(start - now);
-            while let Some((event, taken)) = events.next_if(|(_, event)| event.instruction == at) {
-                let end = start + latency(instructions[at], taken.is_write);
-                self.end[event] = end;
-                let is_needed = self.needs[event].is_some();
-                let shared = shared_latency(instructions[at], taken.is_write, is_needed);
-                self.shared_end[event] = start + shared;
-                let ending = Ending::of(instructions[self.block_end(event)]);
-                let certain = certain_latency(instructions[at], taken.is_write, ending, chip);
-                self.certain_end[event] = start + certain;
+            delays[at] = start - plain;
+            while let Some((event, _)) = events.next_if(|(_, event)| event.instruction == at) {
+                self.end[event] = start + self.latency[event];
                 if let Some(need) = self.needs[event] {
-                    due[need] = due[need].max(end);
+                    due[need] = due[need].max(self.end[event]);
                 }
             }
         }
     }
 
     /// By how much an instruction is late because earlier ones were. The cycles
-    /// between two are for those whose results are needed then, so what was late for
-    /// another reason gains on what does not need it.
-    fn delay(&self, at: usize, instructions: &[&[u8]], plain: &[u32], delays: &[u32]) -> u32 {
-        let queued = at.checked_sub(1).map_or(0, |last| {
-            let passed = cycles(instructions[last]);
-            let least = match instructions[last] {
-                barrier if is_block_barrier(barrier) && self.leads_on[at] => BRANCH_BEHIND_BARRIER,
-                barrier if is_block_barrier(barrier) => 1,
-                other if is_arithmetic(other) || operation(other) == R2UR => LEAST_CYCLES,
-                // A branch is late for its predicate.
-                other if self.leads_on[at] && !leads_on(other) => LEAST_CYCLES,
-                _ => passed,
-            };
-            let least = least.min(passed);
-            (delays[last] + least).saturating_sub(passed)
-        });
+    /// between two are for those who run on the same part of the processor or use
+    /// what was made, so what was late for another reason gains on the others.
+    fn delay(&self, at: usize, delays: &[u32]) -> u32 {
+        let passed = |from: usize| self.plain[at] - self.plain[from];
         let earlier = (self.block[at]..at).rev();
-        let recent = earlier.take_while(|&from| plain[at] - plain[from] <= MOST_CYCLES);
-        let inherited = recent.filter_map(|from| {
-            let (first, second) = (self.accesses[from].as_ref()?, self.accesses[at].as_ref()?);
-            let latency = first.latency_for(second)?;
-            let spare = (plain[at] - plain[from]).saturating_sub(latency);
-            Some(delays[from].saturating_sub(spare))
+        let recent = earlier.take_while(|&from| passed(from) <= MOST_CYCLES);
+        let inherited = recent.map(|from| {
+            let spacing = self.units[from].spacing(self.units[at], self.chip);
+            let accesses = self.accesses[from].as_ref().zip(self.accesses[at].as_ref());
+            let used = accesses.and_then(|(maker, user)| {
+                forwarding((self.units[from], maker), (self.units[at], user))
+            });
+            let least = used.unwrap_or(0).max(spacing).min(passed(from));
+            (delays[from] + least).saturating_sub(passed(from))
         });
-        // Nothing gains on what an earlier block was late for.
-        let base = delays.get(self.block[at]).copied().unwrap_or(0);
-        inherited.max().unwrap_or(0).max(queued).max(base)
+        inherited.max().unwrap_or(0)
     }
 
     /// Whether an event is of the same block as an instruction, and before it.
@@ -308,7 +307,7 @@ impl<'e> Schedule<'e> {
     /// them being its own. That of a load is never known.
     pub(super) fn are_over(&self, held: &Held, board: u8, at: usize) -> bool {
         let is_over = |event: usize| {
-            let is_early = !self.is_here(event, at) || self.certain_end[event] <= self.start[at];
+            let is_early = !self.is_here(event, at) || self.end[event] <= self.start[at];
             !self.is_open[event] && is_early
         };
         if self.multiplies_matrices[self.block[at]] {
@@ -452,22 +451,20 @@ impl Holders {
             .iter()
             .filter_map(|&holder| schedule.due(holder, at));
         let due = due.min();
-        let end_of = |&holder: &usize| match schedule.due(holder, at) {
-            Some(_) => schedule.shared_end[holder],
-            None => schedule.end[holder],
-        };
+        let end_of = |&holder: &usize| schedule.end[holder];
         // What earlier blocks left is over at the start of this one.
         let start = schedule.start[schedule.block[at]];
         let over = holders.iter().map(end_of).max().unwrap_or(0).max(start);
         let here = holders.iter();
         let here = here.filter(|&&holder| schedule.is_here(holder, at));
         let here = here.map(end_of).max().unwrap_or(0);
-        let end = schedule.shared_end[event];
+        let end = schedule.end[event];
         let delay = |due: usize| (end.saturating_sub(schedule.start[due]), 0);
         match (schedule.needs[event], due) {
-            (Some(need), Some(due)) if due < need => {
-                (schedule.start[need] - schedule.start[due], over)
-            }
+            (Some(need), Some(due)) if due < need => (
+                schedule.start[need] - schedule.start[due],
+                schedule.start[need],
+            ),
             (Some(_), _) => (here.saturating_sub(end), over),
             (None, Some(due)) => delay(due),
             (None, None) => (0, 0),

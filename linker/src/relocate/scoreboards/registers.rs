@@ -74,6 +74,8 @@ enum Count {
     Matrices,
     /// Two if the instruction says so or has a long immediate.
     Move,
+    /// Two if numbers of 64 bits are compared.
+    Compared,
     /// Two in forms that others use for constants.
     Select,
     /// Two if the result of a conversion has 64 bits.
@@ -144,15 +146,17 @@ const SHAPES: &[Shape] = {
         shape(&[0x005], [Own(Move), Nothing, Nothing, Nothing]),
         // R2P
         shape(&[0x004], [Nothing, R, Nothing, Nothing]),
-        // SEL
-        shape(&[0x007], [Own(Select), Own(Select), Any(Select), Nothing]),
-        // FSEL, FMNMX, FSET, FMUL, FADD, VIADD, VIMNMX, USEL, uniform arithmetic on floats
-        shape(&[0x008, 0x009, 0x00a, 0x020, 0x021, 0x036, 0x048, 0x087], [R, R, A, Nothing]),
+        // SEL, USEL
+        shape(&[0x007, 0x087], [Own(Select), Own(Select), Any(Select), Nothing]),
+        // FSEL, FMNMX, FSET, FMUL, FADD, VIADD, VIMNMX, uniform arithmetic on floats
+        shape(&[0x008, 0x009, 0x00a, 0x020, 0x021, 0x036, 0x048], [R, R, A, Nothing]),
         shape(&[0x04a, 0x054, 0x055], [R, R, A, Nothing]),
         // SGXT, BMSK, UBMSK, HADD2, HMUL2, HSET2, HMNMX2
         shape(&[0x01a, 0x01b, 0x09b, 0x030, 0x032, 0x033, 0x040], [R, R, A, Nothing]),
-        // FSETP, ISETP, UISETP, HSETP2, FCHK
-        shape(&[0x00b, 0x00c, 0x08c, 0x034, 0x102], [Nothing, R, A, Nothing]),
+        // FSETP, HSETP2, FCHK
+        shape(&[0x00b, 0x034, 0x102], [Nothing, R, A, Nothing]),
+        // ISETP, UISETP
+        shape(&[0x00c, 0x08c], [Nothing, Own(Compared), Any(Compared), Nothing]),
         // IADD3, LEA, LOP3, PRMT, SHF, FFMA, IMAD, HFMA2, HADD2
         shape(&[0x010, 0x011, 0x012, 0x016, 0x019, 0x023, 0x024, 0x031], [R, R, A, R]),
         // VIADDMNMX, VHMNMX, FMNMX3, IDP, F2FP
@@ -277,6 +281,8 @@ pub(super) struct Accesses {
     /// A predicate, and 8 more if it must not hold.
     guard: u8,
     reads: Registers,
+    /// How many registers of threads it reads.
+    sources: u32,
     read_predicates: u16,
     writes: Registers,
     /// The predicate of an ATOM.CAS, which says whether the address was one of shared
@@ -297,13 +303,18 @@ impl Accesses {
         let bits = Bits128::of(instruction);
         let form = (opcode(instruction) >> 9) as u8;
         let (mut reads, mut writes) = (Registers::default(), Registers::default());
+        let mut sources = 0;
         for (index, (&place, at)) in shape.places.iter().zip([16, 24, 32, 64]).enumerate() {
             let Some((file, count)) = operand(place, operation, form, &bits) else {
                 continue;
             };
             let is_written = index == 0 && operation != LDGSTS;
+            let first = bits.get(at, 8);
+            if !is_written && file == File::Thread && first != u8::MAX {
+                sources += u32::from(count);
+            }
             let registers = if is_written { &mut writes } else { &mut reads };
-            registers.insert(file, bits.get(at, 8), count);
+            registers.insert(file, first, count);
         }
         let guard = bits.get(12, 4);
         let (own, plain) = match file(operation) {
@@ -343,6 +354,7 @@ impl Accesses {
             operation,
             guard,
             reads,
+            sources,
             read_predicates,
             early_predicates,
             writes,
@@ -384,22 +396,14 @@ impl Accesses {
             || self.writes.predicates & other.read_predicates != 0
     }
 
-    /// Cycles from this instruction of arithmetic to another one that uses its results.
-    pub(super) fn latency_for(&self, other: &Self) -> Option<u32> {
-        /// Of a predicate, of what a warp has computed for its threads, and of others.
-        const PREDICATE: u32 = 13;
-        const FROM_WARP: u32 = 6;
-        const PLAIN: u32 = 4;
-        let crosses = || {
-            any_common(&self.writes.uniform, &other.reads.uniform)
-                && file(other.operation) == File::Thread
-        };
-        match (self.decides(other), self.is_used_by(other)) {
-            (true, _) => Some(PREDICATE),
-            (false, true) if crosses() => Some(FROM_WARP),
-            (false, true) => Some(PLAIN),
-            (false, false) => None,
-        }
+    /// How many registers of threads the instruction reads, those named twice twice.
+    pub(super) fn sources(&self) -> u32 {
+        self.sources
+    }
+
+    /// Whether an instruction happens only by a predicate that this one writes.
+    pub(super) fn guards(&self, other: &Self) -> bool {
+        self.writes.predicates & predicate(file(other.operation), other.guard & 7) != 0
     }
 
     /// Whether an instruction uses a predicate that this one writes.
@@ -500,6 +504,8 @@ fn operand(place: Place, operation: u16, form: u8, bits: &Bits128) -> Option<(Fi
         Count::Atomic => two_if(matches!(bits.get(73, 3), 2 | 5 | 7)),
         Count::Matrices => 1 << bits.get(72, 2).min(2),
         Count::Move => two_if(form == 2 || bits.get(80, 1) == 1),
+        Count::Compared => two_if(bits.get(80, 1) == 1),
+        Count::Select if own == File::Uniform => two_if(matches!(form, 2 | 6)),
         Count::Select => two_if(matches!(form, 2 | 3 | 7)),
         Count::Result => two_if(bits.get(75, 2) == 3),
         Count::Source => two_if(bits.get(84, 2) == 3),
