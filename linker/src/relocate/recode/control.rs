@@ -1,8 +1,8 @@
 //! The bits of control instructions that matter where code moves.
 
 use super::super::scoreboards::instruction::{
-    BRANCH, BSSY, CALL_RELATIVE, Control, INSTRUCTION, Next, RETURN, TABLE_BRANCHES, WARPSYNC,
-    next, operation,
+    BRANCH, BSSY, CALL_RELATIVE, CONTROL, Control, INSTRUCTION, Next, RETURN, TABLE_BRANCHES,
+    WARPSYNC, next, operation,
 };
 
 /// What names no place in the code: BSYNC, BREAK, CALL.ABS, YIELD, EXIT, both
@@ -91,7 +91,6 @@ pub(super) enum Place {
 
 /// What the instruction has to do with its place.
 pub(super) fn place(instruction: &[u8; INSTRUCTION]) -> Place {
-    const CONTROL: std::ops::RangeInclusive<u16> = 0x140..=0x15f;
     match operation(instruction) {
         BSSY => {
             let [.., a, b, c, d] = *instruction.first_chunk::<8>().expect("sixteen bytes");

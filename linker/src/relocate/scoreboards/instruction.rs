@@ -24,11 +24,13 @@ pub(in crate::relocate) const EXIT: u16 = 0x14d;
 pub(in crate::relocate) const RETURN: u16 = 0x150;
 /// BRX and BRXU, which lead where a table says.
 pub(in crate::relocate) const TABLE_BRANCHES: [u16; 2] = [0x149, 0x158];
-const DEPBAR: u16 = 0x11a;
+pub(super) const DEPBAR: u16 = 0x11a;
 const LDSM: u16 = 0x03b;
 /// It counts copies to shared memory for DEPBAR.
 pub(super) const LDGDEPBAR: u16 = 0x1af;
 const LDS: u16 = 0x184;
+/// It does nothing, and waits for barriers in shared memory at fences.
+const NOP: u16 = 0x118;
 /// SYNCS, which work on barriers in shared memory in the order of the code.
 pub(super) const SYNCS: u16 = 0x1a7;
 /// SYNCS that exchanges a value.
@@ -37,7 +39,7 @@ pub(super) const SYNCS_EXCHANGE: u16 = 0x1b2;
 pub(in crate::relocate) const SHARED_BARRIERS: [u16; 3] = [SYNCS, 0x1b1, SYNCS_EXCHANGE];
 pub(in crate::relocate) const END_COLLECTIVE: u16 = 0x11b;
 /// Branches, barriers of threads that diverge, and what ends threads.
-const CONTROL: std::ops::RangeInclusive<u16> = 0x140..=0x15f;
+pub(in crate::relocate) const CONTROL: std::ops::RangeInclusive<u16> = 0x141..=0x15f;
 
 /// The opcode, which says the form of the operands too.
 pub(in crate::relocate) fn opcode(instruction: &[u8]) -> u16 {
@@ -270,6 +272,14 @@ pub(super) fn depbar(instruction: &[u8]) -> Option<u8> {
     (word as u16 & 0x1ff == DEPBAR && others == 0 && board < BOARDS).then_some(board)
 }
 
+/// Whether the instruction is a DEPBAR that waits for all scoreboards, before what makes
+/// descriptors of tensors known. Those that come behind it wait again.
+fn waits_for_named(instruction: &[u8]) -> bool {
+    let operand = instruction[4..].first_chunk().copied();
+    operation(instruction) == DEPBAR
+        && operand.map(u32::from_le_bytes) == Some(u32::from(ALL_BOARDS))
+}
+
 pub(super) const ALL_BOARDS: u8 = (1 << BOARDS) - 1;
 
 /// Whether the instruction waits for all scoreboards.
@@ -283,7 +293,6 @@ pub(super) fn waits_for_all(instruction: &[u8]) -> bool {
 /// pointer, which is the first to take one. A collective waits again at its end.
 pub(super) fn releases(instruction: &[u8]) -> u8 {
     const CCTL: u16 = 0x18f;
-    const NOP: u16 = 0x118;
     match operation(instruction) {
         CCTL | NOP if waits_for_all(instruction) => 0,
         WARPSYNC if starts_collective(instruction) => 0,
@@ -302,6 +311,8 @@ pub(super) enum Wait {
     AllAgain,
     /// Results in uniform registers.
     Uniform,
+    /// What the compiler made it wait for.
+    Same,
 }
 
 /// What an instruction waits for because of where it leads.
@@ -310,6 +321,7 @@ pub(super) fn wait(instruction: &[u8]) -> Wait {
         END_COLLECTIVE | CALL_ABSOLUTE | CALL_RELATIVE | RETURN => Wait::All,
         WARPSYNC if starts_collective(instruction) => Wait::AllAgain,
         BSYNC | EXIT => Wait::Uniform,
+        NOP => Wait::Same,
         _ => Wait::Nothing,
     }
 }
@@ -364,7 +376,7 @@ pub(in crate::relocate) fn next(instruction: &[u8], offset: u64) -> Next {
     let distance = ((distance << 8) as i64 >> 8).wrapping_mul(4);
     let target = (offset + INSTRUCTION as u64).wrapping_add_signed(distance);
     match operation(instruction) {
-        DEPBAR if depbar(instruction).is_none() => Next::Unknown,
+        DEPBAR if depbar(instruction).is_none() && !waits_for_named(instruction) => Next::Unknown,
         END_COLLECTIVE => Next::EndCollective,
         WARPSYNC if starts_collective(instruction) => Next::Collective(target),
         BRANCH if has_predicate || high >> 18 & 0x7f_ffff != ALWAYS => Next::Either(target),

@@ -168,7 +168,11 @@ impl<'e> Schedule<'e> {
             }
         }
         match is_write {
-            true => first.is_used_by(second) || first.is_in_order_before(second),
+            true => {
+                first.is_used_by(second)
+                    || first.is_in_order_before(second)
+                    || first.is_barrier_for(second)
+            }
             false if first.is_barrier_for(second) => true,
             false => {
                 first.is_overwritten_by(second) && !(is_later && first.is_queued_before(second))
@@ -264,22 +268,34 @@ impl<'e> Schedule<'e> {
         needed.fold(0, |mask, board| mask | 1 << board)
     }
 
-    /// One bit for each scoreboard that a result in uniform registers holds.
+    /// One bit for each scoreboard that uniform registers hold: those that are read late,
+    /// and results.
     pub(super) fn uniform(&self, held: &Held) -> u8 {
-        let is_held = |board: &u8| held.events(*board).any(|event| self.is_uniform(event));
-        let uniform = (0..BOARDS).filter(is_held);
-        uniform.fold(0, |mask, board| mask | 1 << board)
+        let result = held
+            .taken()
+            .filter(|&(event, _)| self.is_uniform_result(event));
+        let result = result.fold(0, |mask, (_, board)| mask | 1 << board);
+        result | self.late_uniform(held)
     }
 
-    /// Whether an event is a result in uniform registers.
-    fn is_uniform(&self, event: usize) -> bool {
-        let Event {
-            instruction,
-            is_write,
-            ..
-        } = self.events[event];
-        let accesses = self.accesses[instruction].as_ref();
-        is_write && accesses.is_some_and(Accesses::writes_uniform_registers)
+    /// One bit for each scoreboard that is held until uniform registers are read.
+    pub(super) fn late_uniform(&self, held: &Held) -> u8 {
+        let late = held
+            .taken()
+            .filter(|&(event, _)| self.reads_uniform_late(event));
+        late.fold(0, |mask, (_, board)| mask | 1 << board)
+    }
+
+    fn is_uniform_result(&self, event: usize) -> bool {
+        let event = &self.events[event];
+        let accesses = self.accesses[event.instruction].as_ref();
+        event.is_write && accesses.is_some_and(Accesses::writes_uniform_registers)
+    }
+
+    fn reads_uniform_late(&self, event: usize) -> bool {
+        let event = &self.events[event];
+        let accesses = self.accesses[event.instruction].as_ref();
+        !event.is_write && accesses.is_some_and(Accesses::reads_uniform_late)
     }
 
     /// One bit for each scoreboard that is free where an instruction takes its

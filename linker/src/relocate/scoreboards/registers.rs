@@ -1,9 +1,11 @@
 //! Which registers an instruction reads and writes.
 //!
 //! The places of operands are those that `nvdisasm -plr` shows for the code of
-//! the test cases, of CUB, of Thrust and of CUTLASS.
+//! the test cases, of CUB, of Thrust, of CUTLASS and of FlashInfer.
 
-use super::instruction::{BOARDS, Control, SYNCS, SYNCS_EXCHANGE, opcode, operation};
+use super::instruction::{
+    BOARDS, Control, DEPBAR, LDGDEPBAR, SYNCS, SYNCS_EXCHANGE, opcode, operation,
+};
 
 /// Registers of threads, registers of warps, and predicates.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -65,13 +67,18 @@ enum File {
 enum Count {
     One,
     Two,
-    Four,
     /// As many as the size of what is loaded or stored says.
     Data,
     /// The same for operations on memory, which count sizes in another way.
     Atomic,
     /// One for each matrix of eight rows.
     Matrices,
+    /// The first matrix of a product, as long as its rows.
+    Factors,
+    /// The second one, half as many.
+    OtherFactors,
+    /// The matrix that a product is added to, and its result.
+    Sums,
     /// Two if the instruction says so or has a long immediate.
     Move,
     /// Two if numbers of 64 bits are compared.
@@ -84,6 +91,10 @@ enum Count {
     Source,
     /// Two if threads are compared by 64 bits.
     Match,
+    /// What comes from tensor memory or goes there.
+    Tensor,
+    /// Coordinates of a tensor, and as many registers before them.
+    Coordinates(u8),
 }
 
 /// What one of the four places for operands holds.
@@ -175,8 +186,8 @@ const SHAPES: &[Shape] = {
         shape(&[0x025, 0x0a5], [R2, R, A, R2]),
         // IMAD.HI, UIMAD.HI
         shape(&[0x027, 0x0a6], [R, R, A, R]),
-        // HMMA
-        shape(&[0x03c], [Own(Four), Own(Four), R2, Own(Four)]),
+        // HMMA, IMMA, QMMA
+        shape(&[HMMA, IMMA, 0x07a], [Own(Sums), Own(Factors), Own(OtherFactors), Own(Sums)]),
         // LDSM
         shape(&[0x03b], [Own(Matrices), R, Base(One), Nothing]),
         // I2FP, FLO, F2I, I2F, MUFU, POPC, UFLO, UPOPC
@@ -190,7 +201,7 @@ const SHAPES: &[Shape] = {
         // MEMBAR, ERRBAR, PREEXIT, ACQBULK, ELECT
         shape(&[0x192, 0x1ab, 0x02d, 0x02e, 0x02f], [Nothing; 4]),
         // BAR, NANOSLEEP
-        shape(&[0x11d, 0x15d], [Nothing, Nothing, A, Nothing]),
+        shape(&[BLOCK_BARRIER, 0x15d], [Nothing, Nothing, A, Nothing]),
         // BMOV, from and to a barrier
         shape(&[0x155], [R, Nothing, Nothing, Nothing]),
         shape(&[0x156], [Nothing, Nothing, A, Nothing]),
@@ -228,6 +239,31 @@ const SHAPES: &[Shape] = {
         shape(&[SYNCS], [In(DESCRIBED, One), Nothing, Thread(One), Uniform(One)]),
         shape(&[SYNCS_EXCHANGE], [Nothing, Uniform(One), Uniform(Two), Nothing]),
         shape(&[BULK_COPY], [Nothing, Uniform(Two), Uniform(Two), Uniform(One)]),
+        // UTMALDG, UTMASTG, UTMAPF
+        shape(&[BOX_LOAD], [Nothing, R2, Own(Coordinates(2)), In(1 << REGISTERS, One)]),
+        shape(&[BOX_STORE], [Nothing, Uniform(Two), Uniform(Coordinates(1)), Nothing]),
+        shape(&[BOX_PREFETCH], [Nothing, Uniform(Two), Uniform(Coordinates(0)), Nothing]),
+        // UTMACCTL, CCTL of descriptors, UGETNEXTWORKID
+        shape(&[DESCRIPTOR, DESCRIPTOR_CACHE, 0x1ca], [Nothing, Uniform(Two), Nothing, Nothing]),
+        // UTCBAR, UTCCP, UTCATOMSWS
+        shape(&[TENSOR_BARRIER], [Nothing, Uniform(One), Nothing, Uniform(One)]),
+        shape(&[TENSOR_COPY], [Nothing, Uniform(One), Uniform(Two), Nothing]),
+        shape(&[TENSOR_ALLOCATE], [Uniform(One), Nothing, Uniform(One), Nothing]),
+        // UTCHMMA and the like, whose other operands stand elsewhere
+        shape(&[TENSOR_MULTIPLY], [Nothing, Uniform(Two), Uniform(Two), Uniform(One)]),
+        // LDTM, STTM
+        shape(&[0x1ee], [Thread(Tensor), Nothing, Uniform(One), Nothing]),
+        shape(&[0x1ed], [Nothing, Nothing, Thread(Tensor), Uniform(One)]),
+        // STSM, STAS
+        shape(&[0x044], [Nothing, R, Thread(Matrices), Base(One)]),
+        shape(&[0x1bd], [Nothing, R2, R, Nothing]),
+        // ARRIVES
+        shape(&[0x1b0], [Nothing, R, Nothing, Base(One)]),
+        // FENCE, LDGDEPBAR, UTMACMDFLUSH, UCGABAR, UVIRTCOUNT and DEPBAR
+        shape(&[FENCE, LDGDEPBAR, 0x1b7, 0x1c7, 0x04c, DEPBAR], [Nothing; 4]),
+        // FFMA2, FADD2
+        shape(&[0x049], [R2, R2, A2, R2]),
+        shape(&[0x04b], [R2, R2, A2, Nothing]),
         // LDCU
         shape(&[0x1ac], [Uniform(Data), Uniform(One), Nothing, Nothing]),
         // S2UR
@@ -265,6 +301,26 @@ const UNIFORM_BRANCH: u16 = 0x547;
 
 /// SYNCS that asks for a phase.
 const PHASE: u16 = 0x5a7;
+/// Products of matrices of halves and of integers.
+const HMMA: u16 = 0x03c;
+const IMMA: u16 = 0x037;
+/// What copies boxes of tensors to shared memory, from there and to the cache: UTMALDG, UTMASTG
+/// and UTMAPF.
+const BOX_LOAD: u16 = 0x1b4;
+const BOX_STORE: u16 = 0x1b5;
+const BOX_PREFETCH: u16 = 0x1b8;
+/// UTMACCTL, and CCTL of descriptors of tensors, which comes before it.
+const DESCRIPTOR: u16 = 0x1b9;
+const DESCRIPTOR_CACHE: u16 = 0x140;
+/// Instructions of tensor memory: UTCBAR, UTCCP, UTCATOMSWS, UTCHMMA and the like.
+const TENSOR_BARRIER: u16 = 0x1e9;
+const TENSOR_COPY: u16 = 0x1e7;
+const TENSOR_ALLOCATE: u16 = 0x1e3;
+const TENSOR_MULTIPLY: u16 = 0x1ea;
+/// FENCE, between views of memory.
+const FENCE: u16 = 0x1c6;
+/// BAR, for the threads of a block.
+const BLOCK_BARRIER: u16 = 0x11d;
 /// UBLKCP
 const BULK_COPY: u16 = 0x1ba;
 
@@ -278,6 +334,8 @@ const ALWAYS: u8 = 7;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Accesses {
     operation: u16,
+    /// The register and the distance where a barrier in shared memory is set.
+    address: [u8; 4],
     /// A predicate, and 8 more if it must not hold.
     guard: u8,
     reads: Registers,
@@ -316,6 +374,10 @@ impl Accesses {
             let registers = if is_written { &mut writes } else { &mut reads };
             registers.insert(file, first, count);
         }
+        if operation == TENSOR_MULTIPLY {
+            reads.insert(File::Uniform, bits.get(40, 8), 2);
+            reads.insert(File::Uniform, bits.get(48, 8), 1);
+        }
         let guard = bits.get(12, 4);
         let (own, plain) = match file(operation) {
             File::Thread => (File::Thread, operation),
@@ -352,6 +414,7 @@ impl Accesses {
         }
         Some(Self {
             operation,
+            address: [24, 40, 48, 56].map(|at| bits.get(at, 8)),
             guard,
             reads,
             sources,
@@ -374,19 +437,46 @@ impl Accesses {
         self.writes != Registers::default()
     }
 
-    /// Whether another instruction waits until this memory barrier stands.
+    /// Whether another instruction waits until what this one orders is done: accesses to
+    /// memory behind barriers and fences, what invalidates descriptors behind what does in
+    /// another cache, and threads of a block for its barriers in shared memory.
     pub(super) fn is_barrier_for(&self, other: &Self) -> bool {
         const MEMBAR: u16 = 0x192;
         const LDC: u16 = 0x182;
         const LDCU: u16 = 0x1ac;
         let is_access = (0x180..=0x1af).contains(&other.operation)
             && !matches!(other.operation, LDC | MEMBAR | LDCU);
-        self.operation == MEMBAR && is_access
+        match self.operation {
+            MEMBAR => is_access || other.operation == FENCE,
+            FENCE => is_access || matches!(other.operation, 0x1b0..=0x1bf | 0x1e0..=0x1ef),
+            DESCRIPTOR_CACHE => other.operation == DESCRIPTOR,
+            SYNCS_EXCHANGE => other.operation == BLOCK_BARRIER,
+            _ => false,
+        }
     }
 
     /// Whether the instruction writes registers of all threads of a warp together.
     pub(super) fn writes_uniform_registers(&self) -> bool {
         self.writes.uniform != [0; 2]
+    }
+
+    /// Whether the instruction reads registers of all threads of a warp together
+    /// when it comes to it, and not at once.
+    pub(super) fn reads_uniform_late(&self) -> bool {
+        matches!(
+            self.operation,
+            SYNCS
+                | SYNCS_EXCHANGE
+                | BULK_COPY
+                | BOX_LOAD
+                | BOX_STORE
+                | BOX_PREFETCH
+                | DESCRIPTOR
+                | TENSOR_BARRIER
+                | TENSOR_COPY
+                | TENSOR_ALLOCATE
+                | TENSOR_MULTIPLY
+        )
     }
 
     /// Whether an instruction reads or writes what this one writes.
@@ -415,16 +505,20 @@ impl Accesses {
     /// Predicates and, but for barriers in shared memory, uniform registers are read
     /// at once.
     pub(super) fn is_overwritten_by(&self, other: &Self) -> bool {
-        let is_late = matches!(self.operation, SYNCS | SYNCS_EXCHANGE | BULK_COPY);
         self.operands.meet_in_threads(&other.writes)
             || self.early_predicates & other.read_predicates != 0
-            || is_late && any_common(&self.operands.uniform, &other.writes.uniform)
+            || self.reads_uniform_late()
+                && any_common(&self.operands.uniform, &other.writes.uniform)
     }
 
     /// Whether another instruction comes to the same barriers after this one.
     pub(super) fn is_in_order_before(&self, other: &Self) -> bool {
-        let is_sync = |operation| matches!(operation, SYNCS | SYNCS_EXCHANGE);
-        is_sync(self.operation) && is_sync(other.operation)
+        match (self.operation, other.operation) {
+            // As where a kernel sets up one behind the other.
+            (SYNCS_EXCHANGE, SYNCS_EXCHANGE) => self.address == other.address,
+            (SYNCS | SYNCS_EXCHANGE, SYNCS | SYNCS_EXCHANGE) => true,
+            _ => false,
+        }
     }
 
     /// Whether another instruction goes through the same queue, and so comes to its
@@ -463,6 +557,9 @@ fn predicate(file: File, number: u8) -> u16 {
 fn file(operation: u16) -> File {
     match operation {
         0x04a | 0x054 | 0x055 | 0x05a | 0x05c | 0x080..=0x0bf => File::Uniform,
+        BULK_COPY | BOX_LOAD | BOX_STORE | BOX_PREFETCH | DESCRIPTOR => File::Uniform,
+        TENSOR_BARRIER | TENSOR_COPY | TENSOR_ALLOCATE | TENSOR_MULTIPLY => File::Uniform,
+        0x1ac => File::Uniform,
         _ => File::Thread,
     }
 }
@@ -495,7 +592,6 @@ fn operand(place: Place, operation: u16, form: u8, bits: &Bits128) -> Option<(Fi
     let count = match count {
         Count::One => 1,
         Count::Two => 2,
-        Count::Four => 4,
         Count::Data => match bits.get(73, 3) {
             5 => 2,
             6 | 7 => 4,
@@ -503,6 +599,17 @@ fn operand(place: Place, operation: u16, form: u8, bits: &Bits128) -> Option<(Fi
         },
         Count::Atomic => two_if(matches!(bits.get(73, 3), 2 | 5 | 7)),
         Count::Matrices => 1 << bits.get(72, 2).min(2),
+        Count::Factors if has_long_rows(operation, bits) => 4,
+        Count::Factors => 2,
+        Count::OtherFactors => two_if(has_long_rows(operation, bits)),
+        Count::Sums => {
+            let is_wide = match operation {
+                HMMA => bits.get(76, 1) == 1,
+                IMMA => true,
+                _ => bits.get(77, 1) == 1,
+            };
+            if is_wide { 4 } else { 2 }
+        }
         Count::Move => two_if(form == 2 || bits.get(80, 1) == 1),
         Count::Compared => two_if(bits.get(80, 1) == 1),
         Count::Select if own == File::Uniform => two_if(matches!(form, 2 | 6)),
@@ -510,8 +617,27 @@ fn operand(place: Place, operation: u16, form: u8, bits: &Bits128) -> Option<(Fi
         Count::Result => two_if(bits.get(75, 2) == 3),
         Count::Source => two_if(bits.get(84, 2) == 3),
         Count::Match => two_if(bits.get(73, 1) == 1),
+        Count::Tensor => {
+            let is_half = bits.get(87, 1) == 1;
+            let of_one = match bits.get(80, 3) {
+                0 if !is_half => 2,
+                2 if !is_half => 4,
+                _ => 1,
+            };
+            of_one << bits.get(83, 3)
+        }
+        Count::Coordinates(before) => before + 1 + bits.get(79, 3),
     };
     Some((file, count))
+}
+
+/// Whether the rows of the first factor have the longer one of two lengths.
+fn has_long_rows(operation: u16, bits: &Bits128) -> bool {
+    let is_tf32 = operation == HMMA && bits.get(83, 1) == 1;
+    match is_tf32 {
+        true => bits.get(78, 1) == 0,
+        false => bits.get(75, 1) == 1,
+    }
 }
 
 /// An instruction as one number.
@@ -660,5 +786,47 @@ mod tests {
         assert!(!other.excludes(&other));
         // IADD3 R8, P0, PT, R35, R8, RZ
         assert!(other.is_decided_anew_by(&accesses(0x71_e4ff_0000_0008_2308_7210)));
+    }
+
+    #[test]
+    fn tensors_are_named_by_several_registers() {
+        // Their forms without what they wait for: high and low words.
+        let instruction = |high: u128, low: u128| accesses(high << 64 | low);
+        let uniform = |first: u8, count: u8| (first..first + count).collect::<Vec<u8>>();
+        // UTMALDG.5D [UR8], [UR4], UTMASTG.5D and UTMAPF.L2.3D [UR8], [UR6]
+        for (accesses, coordinates, descriptor) in [
+            (instruction(0x0802_0000, 0x0008_0400_75b4), 7, 4),
+            (instruction(0x0802_0000, 0x0008_0400_73b5), 6, 4),
+            (instruction(0x0801_0000, 0x0008_0600_75b8), 3, 6),
+        ] {
+            let all = [uniform(descriptor, 2), uniform(8, coordinates)].concat();
+            assert_eq!(accesses.reads, registers(&[], &all, 0));
+            assert!(accesses.reads_uniform_late());
+        }
+        // LDTM.x32 R4, tmem[UR4+0x80] and LDTM.16dp256bit.x2 R36, tmem[UR4]
+        for (high, low, first, count) in [
+            (0x082c_0000, 0x8000_0004_0004_79ee, 4, 32),
+            (0x080a_0000, 0x0004_0024_79ee, 36, 8),
+        ] {
+            let loaded: Vec<u8> = (first..first + count).collect();
+            assert_eq!(instruction(high, low).writes, registers(&loaded, &[], 0));
+        }
+        // HMMA.16816.F32 R24, R24, R12, R20 and HMMA.1688.F16 R28, R2, R11, R28
+        let long = instruction(0x1814, 0x000c_1818_723c);
+        let operands = [&uniform(24, 4)[..], &[12, 13], &uniform(20, 4)].concat();
+        assert_eq!(long.reads, registers(&operands, &[], 0));
+        let short = instruction(0x1c, 0x000b_021c_723c);
+        assert_eq!(short.reads, registers(&[2, 3, 11, 28, 29], &[], 0));
+    }
+
+    #[test]
+    fn barriers_in_shared_memory_are_set_up_side_by_side() {
+        // SYNCS.EXCH.64 URZ, [UR41], UR4, and the same at 8 bytes from there
+        let [first, second] = [0u128, 8].map(|at| accesses(at << 40 | 0x0004_29ff_75b2));
+        assert!(!first.is_in_order_before(&second));
+        assert!(first.is_in_order_before(&first));
+        // BAR.SYNC waits for both.
+        let barrier = accesses(0x000a_0000_0000_7b1d);
+        assert!(first.is_barrier_for(&barrier));
     }
 }

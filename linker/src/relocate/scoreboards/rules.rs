@@ -158,6 +158,16 @@ impl Rules<'_> {
         let waits = match wait(instruction) {
             Wait::All | Wait::AllAgain => held.boards(),
             Wait::Uniform => self.schedule.needed(at, held) | self.schedule.uniform(held),
+            Wait::Same => {
+                let mask = releases(instruction);
+                let taken = held
+                    .taken()
+                    .filter(|&(event, _)| bit(self.events[event].board) & mask != 0);
+                taken.fold(0, |all, (_, board)| all | bit(board))
+            }
+            Wait::Nothing if self.flow.ends_block(at) => {
+                self.schedule.needed(at, held) | self.schedule.late_uniform(held)
+            }
             Wait::Nothing => self.schedule.needed(at, held),
         };
         if wait(instruction) != Wait::AllAgain {
