@@ -30,7 +30,8 @@ pub(crate) fn add(suite: &mut Suite) {
             archive(world, linker)
         });
     }
-    suite.add("runtime/static", missing, real_runtime);
+    suite.add("runtime/static", missing.clone(), real_runtime);
+    suite.add("other-system", missing, other_system);
 }
 
 /// Our device link of the two objects, in one of its two forms.
@@ -44,6 +45,27 @@ fn our_link(world: &World, folder: &Path, form: &[&str], inputs: &[&Path]) -> Re
         .arg("-o")
         .arg(&object))?;
     Ok(object)
+}
+
+/// A compiler of this system makes no objects for another one.
+fn other_system(world: &World) -> Result<()> {
+    let objects = world.objects()?;
+    let object = world.folder("other_system")?.join("link.o");
+    let link = world
+        .cudalink()?
+        .args(["link", "--target", "x86_64-pc-windows-msvc"])
+        .args([&objects.main, &objects.part])
+        .arg("-o")
+        .arg(&object)
+        .env("CC", "cc")
+        .output()?;
+    let text = String::from_utf8_lossy(&link.stderr);
+    ensure!(!link.status.success() && !object.exists(), "{text}");
+    ensure!(
+        text.contains("not those of x86_64-pc-windows-msvc"),
+        "{text}"
+    );
+    Ok(())
 }
 
 /// What is the same in both objects but for the code.

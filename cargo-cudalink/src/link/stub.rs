@@ -9,6 +9,7 @@ use rustnvlink::container::Machine;
 use rustnvlink::host::{HostMachine, HostObject};
 use rustnvlink::output;
 
+const ELF: [u8; 4] = *b"\x7fELF";
 /// The rest of the name of a host of which only the machine is known.
 const LINUX: &str = "unknown-linux-gnu";
 
@@ -25,11 +26,8 @@ pub(super) fn write(
         (None, Some(machine)) => machine.to_string(),
         (None, None) => std::env::consts::ARCH.to_owned(),
     };
-    // Elsewhere objects are no ELF files.
-    let is_elf =
-        !target.is_some_and(|triple| triple.contains("windows") || triple.contains("apple"));
     match name.parse::<HostMachine>() {
-        Ok(machine) if is_elf && !with_compiler => {
+        Ok(machine) if target.is_none_or(has_elf_objects) && !with_compiler => {
             let written = output::write_with(path, |file| {
                 let mut out = BufWriter::new(file);
                 host.write(machine, &mut out).map_err(io::Error::other)?;
@@ -48,6 +46,11 @@ pub(super) fn write(
             compile(path, host, &triple)
         }
     }
+}
+
+/// Whether objects for a target are ELF files.
+fn has_elf_objects(triple: &str) -> bool {
+    !triple.contains("windows") && !triple.contains("apple")
 }
 
 /// Compiles the C form with the compiler that `cc` finds for the target.
@@ -77,5 +80,9 @@ fn compile(path: &Path, host: &HostObject<'_>, triple: &str) -> Result<()> {
         );
     };
     let object = fs::read(object).with_context(|| format!("cannot read {}", object.display()))?;
+    // Where there is none for the target, that of this machine may have been taken.
+    if !has_elf_objects(triple) && object.starts_with(&ELF) {
+        bail!("the C compiler makes ELF objects, not those of {triple}; CC names another one");
+    }
     output::write(path, &object).with_context(|| format!("cannot write {}", path.display()))
 }
