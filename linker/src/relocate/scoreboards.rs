@@ -20,6 +20,7 @@ mod flow;
 pub(super) mod instruction;
 #[cfg(test)]
 mod measure;
+mod operands;
 mod order;
 mod pressure;
 mod registers;
