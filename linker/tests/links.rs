@@ -243,6 +243,8 @@ struct Damage {
     section: prop::sample::Index,
     word: prop::sample::Index,
     value: u32,
+    /// The next word, too, gets the sign.
+    is_wide: bool,
 }
 
 fn damage() -> impl Strategy<Value = Damage> {
@@ -257,11 +259,13 @@ fn damage() -> impl Strategy<Value = Damage> {
         any::<prop::sample::Index>(),
         any::<prop::sample::Index>(),
         value,
+        any::<bool>(),
     )
-        .prop_map(|(section, word, value)| Damage {
+        .prop_map(|(section, word, value, is_wide)| Damage {
             section,
             word,
             value,
+            is_wide,
         })
 }
 
@@ -285,7 +289,10 @@ fn apply(data: &mut [u8], damage: &Damage) {
     let words = (size / 4) as usize;
     if words > 0 {
         let at = start as usize + 4 * damage.word.index(words);
-        data[at..at + 4].copy_from_slice(&damage.value.to_le_bytes());
+        let value = i64::from(damage.value as i32).to_le_bytes();
+        let size = if damage.is_wide { 8 } else { 4 };
+        let size = size.min(data.len() - at);
+        data[at..at + size].copy_from_slice(&value[..size]);
     }
 }
 
@@ -306,6 +313,26 @@ proptest! {
         let outcome = link_pair_as(&options, &caller, &input("callee", arch));
         let has_error = outcome.diagnostics.has_errors();
         prop_assert_eq!(outcome.image.is_none(), has_error);
+    }
+
+    /// So do objects of relocatable links, which say more than those of compilers.
+    #[test]
+    fn damaged_relocatable_objects_never_panic(
+        arch in prop::sample::select(&ARCHS[..]),
+        image in prop::sample::select(&IMAGES[..]),
+        early in prop::sample::select(&IMAGES[1..]),
+        keeping in prop::sample::select(&[Keeping::Reachable, Keeping::AsNvlink][..]),
+        damage in damage(),
+    ) {
+        let mut options = options(arch);
+        options.image = early;
+        let joined = link_pair_as(&options, &input("caller", arch), &input("callee", arch));
+        let mut joined = joined.image.expect("the committed inputs link");
+        apply(&mut joined, &damage);
+        options.image = image;
+        options.keeping = keeping;
+        let outcome = link(&[Input { name: "joined.cubin", data: &joined }], &options);
+        prop_assert_eq!(outcome.image.is_none(), outcome.diagnostics.has_errors());
     }
 
     /// So do truncated ones.

@@ -290,8 +290,9 @@ fn check_sizes(file: &File<'_>, symbols: &[Symbol<'_>]) -> Result<(), ParseError
         let is_alignment =
             symbol.place == Place::Common || symbol.other.space() == SymbolOther::SHARED;
         // What no input of `nvlink -r` defines is at the end of all memory (case
-        // `relocatable_shared`).
-        let is_nowhere = symbol.place == Place::Undefined && symbol.value == u64::MAX;
+        // `relocatable_shared`); dynamic shared memory, which has no size, is elsewhere.
+        let is_nowhere =
+            symbol.place == Place::Undefined && symbol.value == u64::MAX && symbol.size > 0;
         if is_alignment && !is_nowhere && symbol.value > STRICTEST {
             return Err(absurd("alignment", symbol.value).of_symbol(symbol.name));
         }
