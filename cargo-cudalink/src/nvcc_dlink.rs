@@ -64,13 +64,19 @@ fn processors_of_objects(parsed: &Parsed) -> Vec<String> {
     let is_library = |path: &Path| path.extension().is_some_and(|extension| extension == "a");
     let objects = parsed.inputs.iter().filter(|path| !is_library(path));
     let wanted = Wanted::new(objects.cloned().collect());
-    let survey = Files::read(&wanted, &cli::environment()).survey();
+    let environment = cli::environment();
+    let survey = Files::read(&wanted, &environment).survey();
+    let is_bare = survey == Survey::default();
     let mut processors = survey.processors;
     if parsed.link_time {
         processors.extend(survey.intermediates);
     }
-    let all = Wanted::new(parsed.inputs.clone());
-    if Files::read(&all, &cli::environment()).survey() == Survey::default() {
+    let libraries_are_bare = || {
+        let libraries = parsed.inputs.iter().filter(|path| is_library(path));
+        let wanted = Wanted::new(libraries.cloned().collect());
+        Files::read(&wanted, &environment).survey() == Survey::default()
+    };
+    if is_bare && libraries_are_bare() {
         processors.insert(Sm::KNOWN[0]);
     }
     processors.iter().map(ToString::to_string).collect()

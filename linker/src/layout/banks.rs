@@ -11,14 +11,12 @@ use crate::cubin::SymbolType;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::id::{Id as _, SectionId, SymbolId};
 use crate::list_sort::list_sort;
-use crate::merge::{Content, Definition, Merged, Section, SectionKind};
+use crate::merge::{BANK_LIMIT, Content, Definition, Merged, Section, SectionKind};
 use crate::options::{DebugLevel, Keeping, KernelFilter, NullAddress, Options};
 use crate::prune::Pruned;
 
 use super::Problems;
 use super::moves::{Move, Rest, move_parts};
-
-const LIMIT: u64 = 0x10000;
 
 /// What nvlink aligns constants to at most where it gives them other places.
 const WORD: u64 = 8;
@@ -69,13 +67,13 @@ pub(super) fn fit(pruned: &mut Pruned<'_>, options: &Options, problems: &mut Pro
             Some(bank) => bank.size,
             None => merged.sections[section].content.size,
         };
-        if size > LIMIT {
+        if size > BANK_LIMIT {
             let problem = too_much(merged, variables, size);
             problems.push((Some(section), problem));
         }
         match bank {
             // nvlink tells the new size under `-v` though it is too much.
-            Some(bank) if size <= LIMIT || keeping == Keeping::AsNvlink => {
+            Some(bank) if size <= BANK_LIMIT || keeping == Keeping::AsNvlink => {
                 // nvlink takes the addresses in variables that go for those of
                 // others, and reserves what it does not for the variables.
                 let rest = match (keeping, named, merged.shared_memory.null) {
@@ -168,7 +166,7 @@ fn too_large(merged: &Merged<'_>) -> Vec<SectionId> {
     let is_too_large = |section: &Section<'_>| {
         matches!(section.kind, SectionKind::Constant(_))
             && section.target.is_none()
-            && section.content.size > LIMIT
+            && section.content.size > BANK_LIMIT
     };
     let sections = merged.sections.enumerate();
     sections
@@ -317,7 +315,7 @@ fn too_much(merged: &Merged<'_>, mut variables: Vec<Variable>, size: u64) -> Dia
         let input = symbol.input.map(|id| merged.inputs[id.index()].as_str());
         (symbol.name, variable.size, input.unwrap_or_default())
     });
-    Diagnostic::too_much_constant(size, LIMIT, largest)
+    Diagnostic::too_much_constant(size, BANK_LIMIT, largest)
 }
 
 #[cfg(test)]

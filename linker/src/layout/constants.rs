@@ -10,7 +10,9 @@ use rustc_hash::FxHashMap;
 use crate::arena::Arena;
 use crate::diagnostic::Diagnostic;
 use crate::id::{FunctionId, SectionId};
-use crate::merge::{Content, Contribution, Definition, Relocation, Section, SectionKind};
+use crate::merge::{
+    BANK_LIMIT, Content, Contribution, Definition, Relocation, Section, SectionKind,
+};
 use crate::options::ResolvedRelocations;
 use crate::prune::Pruned;
 use crate::read::{OPTIMIZER_BANK, SHF_INFO_LINK};
@@ -106,10 +108,9 @@ fn forget_lost(pruned: &mut Pruned<'_>) {
 /// A bank has a fixed size (case `ocg_overflow`). nvlink lets equal constants
 /// share a place before it gives up.
 pub(super) fn check(pruned: &Pruned<'_>, problems: &mut Problems) {
-    const LIMIT: u64 = 0x10000;
     for (id, section) in pruned.merged.sections.enumerate() {
         if matches!(section.kind, SectionKind::Constant(1..))
-            && section.content.size > LIMIT
+            && section.content.size > BANK_LIMIT
             && pruned.live.sections[id]
             && let Some(function) = function_of(pruned, id)
         {

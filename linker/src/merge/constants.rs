@@ -34,8 +34,8 @@ pub(super) fn named(symbols: &[Symbol<'_>]) -> FxHashMap<u32, u64> {
 /// that is gone named it.
 const RECORDED: SymbolOther = SymbolOther(1);
 
-/// What a bank holds at most.
-const LIMIT: u64 = 0x10000;
+/// What a bank of constants holds at most.
+pub(crate) const BANK_LIMIT: u64 = 0x10000;
 
 impl<'d> Merger<'d, '_> {
     /// Whether names of places are symbols of the image.
@@ -160,7 +160,7 @@ impl<'d> Merger<'d, '_> {
             // A name that another definition left may reach further: nvlink goes
             // on with what follows in the file, in its own objects constants
             // that are 0 (case `ocg_tables`).
-            (Some(&end), Keeping::AsNvlink) if is_constants => end.min(input.size.max(LIMIT)),
+            (Some(&end), Keeping::AsNvlink) if is_constants => end.min(input.size.max(BANK_LIMIT)),
             _ => input.size,
         }
     }

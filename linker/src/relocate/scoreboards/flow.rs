@@ -68,10 +68,15 @@ impl Held {
         self.0.iter().flat_map(Bits::iter)
     }
 
+    /// One bit for each scoreboard that some of these events hold.
+    pub(super) fn boards_of(&self, is_meant: impl Fn(usize) -> bool) -> u8 {
+        let meant = (0..BOARDS).filter(|&board| self.events(board).any(&is_meant));
+        meant.fold(0, |mask, board| mask | 1 << board)
+    }
+
     /// One bit for each scoreboard that may be held.
     pub(super) fn boards(&self) -> u8 {
-        let held = (0..BOARDS).filter(|&board| self.events(board).next().is_some());
-        held.fold(0, |mask, board| mask | 1 << board)
+        self.boards_of(|_| true)
     }
 
     pub(super) fn join(&mut self, other: &Self) {

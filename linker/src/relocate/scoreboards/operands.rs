@@ -273,34 +273,47 @@ const HMMA: u16 = 0x03c;
 const IMMA: u16 = 0x037;
 /// What copies boxes of tensors to shared memory, from there and to the cache: UTMALDG, UTMASTG
 /// and UTMAPF.
-pub(super) const BOX_LOAD: u16 = 0x1b4;
-pub(super) const BOX_STORE: u16 = 0x1b5;
-pub(super) const BOX_PREFETCH: u16 = 0x1b8;
+const BOX_LOAD: u16 = 0x1b4;
+const BOX_STORE: u16 = 0x1b5;
+const BOX_PREFETCH: u16 = 0x1b8;
 /// UTMACCTL, and CCTL of descriptors of tensors, which comes before it.
 pub(super) const DESCRIPTOR: u16 = 0x1b9;
 pub(super) const DESCRIPTOR_CACHE: u16 = 0x140;
 /// Instructions of tensor memory: UTCBAR, UTCCP, UTCATOMSWS, UTCHMMA and the like.
-pub(super) const TENSOR_BARRIER: u16 = 0x1e9;
-pub(super) const TENSOR_COPY: u16 = 0x1e7;
-pub(super) const TENSOR_ALLOCATE: u16 = 0x1e3;
-pub(super) const TENSOR_MULTIPLY: u16 = 0x1ea;
+const TENSOR_BARRIER: u16 = 0x1e9;
+const TENSOR_COPY: u16 = 0x1e7;
+const TENSOR_ALLOCATE: u16 = 0x1e3;
+const TENSOR_MULTIPLY: u16 = 0x1ea;
 /// FENCE, between views of memory.
 pub(super) const FENCE: u16 = 0x1c6;
 /// BAR, for the threads of a block.
 pub(super) const BLOCK_BARRIER: u16 = 0x11d;
 /// UBLKCP
-pub(super) const BULK_COPY: u16 = 0x1ba;
+const BULK_COPY: u16 = 0x1ba;
 
 /// It copies from one memory to another, and has no result.
 pub(super) const LDGSTS: u16 = 0x1ae;
+
+/// What uniform registers tell to copy or to multiply, and reads them when it comes to it.
+pub(super) const COMES_LATER: [u16; 9] = [
+    BULK_COPY,
+    BOX_LOAD,
+    BOX_STORE,
+    BOX_PREFETCH,
+    DESCRIPTOR,
+    TENSOR_BARRIER,
+    TENSOR_COPY,
+    TENSOR_ALLOCATE,
+    TENSOR_MULTIPLY,
+];
 
 /// Whose registers an operation works on.
 pub(super) fn file(operation: u16) -> File {
     match operation {
         0x04a | 0x054 | 0x055 | 0x05a | 0x05c | 0x080..=0x0bf => File::Uniform,
-        BULK_COPY | BOX_LOAD | BOX_STORE | BOX_PREFETCH | DESCRIPTOR => File::Uniform,
-        TENSOR_BARRIER | TENSOR_COPY | TENSOR_ALLOCATE | TENSOR_MULTIPLY => File::Uniform,
+        // LDCU.
         0x1ac => File::Uniform,
+        later if COMES_LATER.contains(&later) => File::Uniform,
         _ => File::Thread,
     }
 }
@@ -387,6 +400,7 @@ pub(super) struct Bits128(u128);
 
 impl Bits128 {
     pub(super) fn of(instruction: &[u8]) -> Self {
+        // Whatever the input is, its code has been cut into whole instructions.
         let bytes = instruction.first_chunk().expect("sixteen bytes");
         Self(u128::from_le_bytes(*bytes))
     }

@@ -263,27 +263,18 @@ impl<'e> Schedule<'e> {
 
     /// One bit for each scoreboard of which an instruction needs a holder.
     pub(super) fn needed(&self, at: usize, before: &Held) -> u8 {
-        let is_due = |event: usize| self.due(event, at) == Some(at);
-        let needed = (0..BOARDS).filter(|&board| before.events(board).any(is_due));
-        needed.fold(0, |mask, board| mask | 1 << board)
+        before.boards_of(|event| self.due(event, at) == Some(at))
     }
 
     /// One bit for each scoreboard that uniform registers hold: those that are read late,
     /// and results.
     pub(super) fn uniform(&self, held: &Held) -> u8 {
-        let result = held
-            .taken()
-            .filter(|&(event, _)| self.is_uniform_result(event));
-        let result = result.fold(0, |mask, (_, board)| mask | 1 << board);
-        result | self.late_uniform(held)
+        held.boards_of(|event| self.is_uniform_result(event) || self.reads_uniform_late(event))
     }
 
     /// One bit for each scoreboard that is held until uniform registers are read.
     pub(super) fn late_uniform(&self, held: &Held) -> u8 {
-        let late = held
-            .taken()
-            .filter(|&(event, _)| self.reads_uniform_late(event));
-        late.fold(0, |mask, (_, board)| mask | 1 << board)
+        held.boards_of(|event| self.reads_uniform_late(event))
     }
 
     fn is_uniform_result(&self, event: usize) -> bool {

@@ -2,9 +2,8 @@
 
 use super::instruction::{BOARDS, Control, SYNCS, SYNCS_EXCHANGE, opcode, operation};
 use super::operands::{
-    BLOCK_BARRIER, BOX_LOAD, BOX_PREFETCH, BOX_STORE, BULK_COPY, Bits128, DESCRIPTOR,
-    DESCRIPTOR_CACHE, FENCE, File, LDGSTS, TENSOR_ALLOCATE, TENSOR_BARRIER, TENSOR_COPY,
-    TENSOR_MULTIPLY, file, operands,
+    BLOCK_BARRIER, Bits128, COMES_LATER, DESCRIPTOR, DESCRIPTOR_CACHE, FENCE, File, LDGSTS, file,
+    operands,
 };
 
 /// Registers of threads, registers of warps, and predicates.
@@ -210,20 +209,7 @@ impl Accesses {
     /// Whether the instruction reads registers of all threads of a warp together
     /// when it comes to it, and not at once.
     pub(super) fn reads_uniform_late(&self) -> bool {
-        matches!(
-            self.operation,
-            SYNCS
-                | SYNCS_EXCHANGE
-                | BULK_COPY
-                | BOX_LOAD
-                | BOX_STORE
-                | BOX_PREFETCH
-                | DESCRIPTOR
-                | TENSOR_BARRIER
-                | TENSOR_COPY
-                | TENSOR_ALLOCATE
-                | TENSOR_MULTIPLY
-        )
+        matches!(self.operation, SYNCS | SYNCS_EXCHANGE) || COMES_LATER.contains(&self.operation)
     }
 
     /// Whether an instruction reads or writes what this one writes.

@@ -160,10 +160,7 @@ impl Rules<'_> {
             Wait::Uniform => self.schedule.needed(at, held) | self.schedule.uniform(held),
             Wait::Same => {
                 let mask = releases(instruction);
-                let taken = held
-                    .taken()
-                    .filter(|&(event, _)| bit(self.events[event].board) & mask != 0);
-                taken.fold(0, |all, (_, board)| all | bit(board))
+                held.boards_of(|event| bit(self.events[event].board) & mask != 0)
             }
             Wait::Nothing if self.flow.ends_block(at) => {
                 self.schedule.needed(at, held) | self.schedule.late_uniform(held)
