@@ -68,6 +68,8 @@ fn follow(folder: &Path, toolkit: &Path, ours: &Path) -> Result<()> {
             .current_dir(folder)
             .env("PATH", path(&[toolkit, ours])?)
             .env("CUDA_HOME", toolkit.parent().unwrap_or(toolkit))
+            // Whoever takes one over gets no warnings.
+            .env("RUSTFLAGS", "-Dwarnings")
             // One processor is enough to see that it works.
             .env("CUDAARCHS", "90")
             .env("CUDALINK_ARCH", "sm_90")

@@ -94,7 +94,8 @@ impl Build {
         self
     }
 
-    /// Adds an object or a static library with relocatable device code, which is linked with that of the sources.
+    /// Adds an object or a static library with relocatable device code, which is linked with that of the sources. PTX,
+    /// cubins and fatbins are taken, too; they have no host code by which `cargo cudalink` could find them.
     pub fn library(&mut self, path: impl AsRef<Path>) -> &mut Self {
         self.libraries.push(path.as_ref().to_owned());
         self

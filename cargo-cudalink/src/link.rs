@@ -28,7 +28,7 @@ use crate::settings::KernelChoice;
 /// the host linker together with the same objects, before all libraries.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// Objects, static libraries, cubins and fatbins
+    /// Objects, static libraries, cubins, fatbins and PTX
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Where the result goes

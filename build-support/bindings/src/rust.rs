@@ -47,7 +47,7 @@ pub struct Resources {
 }
 ";
 
-/// A module for the image `STEM.fatbin` beside it.
+/// A module for the image `STEM.fatbin` beside it. Programs that use a part of it get no warnings.
 pub(super) fn source(bindings: &Bindings, stem: &str, size: usize) -> String {
     let Bindings {
         archs,
@@ -62,20 +62,22 @@ pub(super) fn source(bindings: &Bindings, stem: &str, size: usize) -> String {
         text,
         "static ALIGNED: Aligned<[u8; {size}]> = Aligned(*include_bytes!({:?}));\n\n\
          /// The images, as the driver loads them.\n\
+         #[allow(dead_code)]\n\
          pub static IMAGE: &[u8] = &ALIGNED.0;\n\n\
          /// The processors there are images for.\n\
+         #[allow(dead_code)]\n\
          pub const ARCHS: &[&str] = &{archs:?};\n",
         format!("{stem}.fatbin"),
     );
     text.push_str(TYPES);
-    text.push_str("\n/// Every kernel.\npub const KERNELS: &[Kernel] = &[");
+    text.push_str("\n/// Every kernel.\n#[allow(dead_code)]\npub const KERNELS: &[Kernel] = &[");
     for kernel in kernels {
         let _ = write!(text, "\n    kernels::{},", constant(kernel));
     }
     if !kernels.is_empty() {
         text.push('\n');
     }
-    text.push_str("];\n\n/// The kernels by name.\npub mod kernels {\n");
+    text.push_str("];\n\n/// The kernels by name.\n#[allow(dead_code, clippy::module_inception)]\npub mod kernels {\n");
     if !kernels.is_empty() {
         text.push_str("    use super::{Kernel, Parameter, Resources};\n");
     }

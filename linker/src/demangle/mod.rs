@@ -5,6 +5,8 @@
 //! a blank between a type and what is made of it (`float *`). Each spelling
 //! was seen in what nvlink 13.0.88 prints for a name.
 //!
+//! Rust names, which nvlink shows as they are, are readable in our own messages.
+//!
 //! A name is read once from left to right, and every part becomes text as it
 //! is read: nothing in this style depends on what follows.
 
@@ -24,8 +26,23 @@ const MAX_TEXT: usize = 1 << 16;
 /// How much text all parts of a name may hold that can be substituted.
 const MAX_RECORDED: usize = 1 << 22;
 
-/// The readable form of a symbol's name; the name itself if there is none.
+/// The readable form of the name of a C++ or Rust symbol; the name itself if
+/// there is none.
 pub fn readable(name: &str) -> String {
+    rust(name).unwrap_or_else(|| as_nvlink(name))
+}
+
+/// The readable form of a Rust name.
+fn rust(name: &str) -> Option<String> {
+    let demangled = rustc_demangle::try_demangle(name).ok()?;
+    let readable = format!("{demangled:#}");
+    // Only those of Rust have a hash in a spelling that C++ shares.
+    let is_rust = name.starts_with("_R") || readable != demangled.to_string();
+    is_rust.then_some(readable)
+}
+
+/// What nvlink shows for a name. It knows those of C++ only.
+pub(crate) fn as_nvlink(name: &str) -> String {
     let mangled = without_static_prefix(name);
     let helper = || demangle(mangled.strip_prefix('$')?);
     demangle(mangled)

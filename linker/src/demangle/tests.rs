@@ -1,18 +1,30 @@
 //! What nvlink 13.0.88 prints for these names.
 
-use super::readable;
+use super::{as_nvlink, readable};
 
 #[test]
 fn names_are_those_of_nvlink() {
     let mut wrong = Vec::new();
     for line in include_str!("names.txt").lines() {
         let (mangled, expected) = line.split_once('\t').unwrap();
-        let shown = readable(mangled);
+        let shown = as_nvlink(mangled);
         if shown != expected {
             wrong.push(format!("{mangled}\n  {expected}\n  {shown}"));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn rust_names_are_readable_where_nvlink_shows_them_as_they_are() {
+    let circle = "_RNvXs_Csho8C6z2jwwR_9functionsNtB4_6CircleNtB4_5Shape4area";
+    let shown = "<functions::Circle as functions::Shape>::area";
+    assert_eq!(readable(circle), shown);
+    assert_eq!(as_nvlink(circle), circle);
+    let panic = "_ZN4core9panicking5panic17h0123456789abcdefE";
+    assert_eq!(readable(panic), "core::panicking::panic");
+    // Of C++, though Rust could have it.
+    assert_eq!(readable("_ZN12_GLOBAL__N_11xE"), "<unnamed>::x");
 }
 
 #[test]

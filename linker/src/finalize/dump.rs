@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use rustc_hash::FxHashSet;
 
-use crate::demangle::readable;
+use crate::demangle::as_nvlink;
 use crate::diagnostic::Diagnostic;
 use crate::id::{FunctionId, Id as _};
 use crate::options::Names;
@@ -84,7 +84,7 @@ fn takers(pruned: &Pruned<'_>) -> Vec<Vec<FunctionId>> {
 fn spelled(pruned: &Pruned<'_>, function: FunctionId, names: Names) -> String {
     let name = &pruned.merged.symbols[pruned.merged.functions[function].symbol].name;
     match names {
-        Names::Readable => readable(name),
+        Names::Readable => as_nvlink(name),
         Names::Mangled => name.to_string(),
     }
 }
