@@ -4,9 +4,12 @@
 //! Those of a kernel are a bank of the kernel. Those of a device function
 //! have no place of their own in the output.
 
+use std::collections::BTreeMap;
+
 use rustc_hash::FxHashMap;
 
 use crate::cubin::{Binding, Symbol, SymbolOther};
+use crate::error::{ParseError, Problem};
 use crate::id::SectionId;
 use crate::options::{Keeping, ResolvedRelocations};
 use crate::read::{OPTIMIZER_BANK, Role, SHF_INFO_LINK};
@@ -18,21 +21,52 @@ use super::{ListedShared, SectionKind};
 /// to a place in a section and vanish.
 pub(super) const PLACE_NAME: SymbolOther = SymbolOther(0x81);
 
-/// The sections that the names of places lead to, with the end of the last one.
-pub(super) fn named(symbols: &[Symbol<'_>]) -> FxHashMap<u32, u64> {
-    let mut ends: FxHashMap<u32, u64> = FxHashMap::default();
+/// What the names of places say of a section.
+#[derive(Debug, Default)]
+pub(super) struct Named {
+    /// The end of the last one.
+    pub(super) end: u64,
+    /// The places so far, by their starts.
+    parts: BTreeMap<u64, u64>,
+    /// Whether one cuts into another: objects of `nvlink -r` keep the names of
+    /// definitions that lost.
+    pub(super) cuts: bool,
+}
+
+impl Named {
+    fn add(&mut self, start: u64, size: u64) {
+        let end = start.saturating_add(size);
+        self.end = self.end.max(end);
+        let next = self.parts.range(start.saturating_add(1)..).next();
+        let next = next.map_or(u64::MAX, |(&next, _)| next);
+        match self.parts.range(..=start).next_back() {
+            Some((&known, &known_end)) if known == start => {
+                self.cuts |= end > known_end && end > next;
+            }
+            Some((_, &known_end)) => self.cuts |= start < known_end && known_end < end,
+            // What starts before all others may take them in.
+            None => {}
+        }
+        let known = self.parts.entry(start).or_insert(end);
+        *known = end.max(*known);
+    }
+}
+
+/// The sections that the names of places lead to.
+pub(super) fn named(symbols: &[Symbol<'_>]) -> FxHashMap<u32, Named> {
+    let mut known: FxHashMap<u32, Named> = FxHashMap::default();
     for symbol in symbols.iter().filter(|symbol| symbol.other == PLACE_NAME) {
         if let Some(section) = symbol.place.section() {
-            let end = ends.entry(section).or_default();
-            *end = (*end).max(symbol.value.saturating_add(symbol.size));
+            let named = known.entry(section).or_default();
+            named.add(symbol.value, symbol.size);
         }
     }
-    ends
+    known
 }
 
 /// What is left of `st_other` where a name stays only because a relocation
 /// that is gone named it.
-const RECORDED: SymbolOther = SymbolOther(1);
+pub(crate) const RECORDED: SymbolOther = SymbolOther(1);
 
 /// What a bank of constants holds at most.
 pub(crate) const BANK_LIMIT: u64 = 0x10000;
@@ -46,14 +80,19 @@ impl<'d> Merger<'d, '_> {
 
     /// Whether the name of a place is no symbol of the image. The name of a
     /// place that moves never is one, but counts.
-    pub(super) fn vanishes(&mut self, current: &mut Current<'_, 'd>, symbol: &Symbol<'d>) -> bool {
+    pub(super) fn vanishes(
+        &mut self,
+        current: &mut Current<'_, 'd>,
+        symbol: &Symbol<'d>,
+    ) -> Result<bool, ParseError> {
         let section = symbol.place.section();
         let Some(placed) = section.and_then(|section| self.place(current, section as usize)) else {
             // Those of functions that another input defines count, too.
             let input = section.map(|section| current.object.sections[section as usize].role);
             current.counted_constants += u32::from(input == Some(Role::Constant(OPTIMIZER_BANK)));
-            return !self.lists_places();
+            return Ok(!self.lists_places());
         };
+        self.check_names(current, symbol)?;
         let lists_places = self.lists_places();
         let start = placed.base + symbol.value;
         let section = &mut self.merged.sections[placed.section];
@@ -63,7 +102,26 @@ impl<'d> Merger<'d, '_> {
         if section.is_moved && section.kind == SectionKind::Constant(OPTIMIZER_BANK) {
             current.counted_constants += 1;
         }
-        vanishes
+        Ok(vanishes)
+    }
+
+    /// nvlink links no constants whose names cut into each other (case
+    /// `relocatable_lost_constants`).
+    fn check_names(
+        &self,
+        current: &Current<'_, 'd>,
+        symbol: &Symbol<'d>,
+    ) -> Result<(), ParseError> {
+        let named = symbol.place.section();
+        let named = named.and_then(|section| current.named_constants.get(&section));
+        if self.keeping != Keeping::AsNvlink || named.is_none_or(|named| !named.cuts) {
+            return Ok(());
+        }
+        let problem = "names of constants of definitions that lost cut into each other";
+        let problem = ParseError::new(Problem::Malformed(problem.to_owned()));
+        Err(problem
+            .as_nvlink("overlapping data spans too much")
+            .of_symbol(symbol.name))
     }
 
     /// Mercury objects count the compiler constants of each input in their
@@ -90,7 +148,10 @@ impl<'d> Merger<'d, '_> {
         let is_recorded = self.merged.resolved_relocations == ResolvedRelocations::Recorded
             && match symbol.other.space() {
                 // Debuggers are told of it anyway (case `preserve_relocs`).
-                SymbolOther::SHARED => self.merged.listed_shared != ListedShared::All,
+                SymbolOther::SHARED => {
+                    self.merged.listed_shared != ListedShared::All
+                        || symbol.other.0 & RECORDED.0 != 0
+                }
                 _ => symbol.other == PLACE_NAME,
             };
         if is_recorded {
@@ -121,6 +182,9 @@ impl<'d> Merger<'d, '_> {
             1.. if target.is_some() && is_named => input.flags | SHF_INFO_LINK,
             _ => input.flags,
         };
+        if let Some(known) = self.known_section(input.name, target) {
+            self.clear_unused(known);
+        }
         let function = target.and_then(|target| self.merged.sections[target].function);
         let functions = &self.merged.functions;
         let is_of_kernel = function.is_none_or(|f| self.merged.is_kernel(&functions[f]));
@@ -141,6 +205,18 @@ impl<'d> Merger<'d, '_> {
         section
     }
 
+    /// Where no definition was ever in use, all goes that those left which lost
+    /// (case `ocg_leftovers`).
+    fn clear_unused(&mut self, section: SectionId) {
+        let row = &mut self.merged.sections[section];
+        let Some(constants) = row.constants.as_mut().filter(|c| c.was_never_used) else {
+            return;
+        };
+        constants.was_never_used = false;
+        row.content.align = 1;
+        row.relocations.clear();
+    }
+
     /// How much of a section is merged: behind constants with names, relocatable
     /// objects have those of definitions that lost, which go (case
     /// `relocatable_lost_constants`).
@@ -154,13 +230,13 @@ impl<'d> Merger<'d, '_> {
         let is_constants = matches!(input.role, Role::Constant(1..))
             && target.is_some()
             && !self.merged.target.has_mercury();
-        let end = current.named_constants.get(&(index as u32));
-        match (end, self.keeping) {
-            (Some(&end), Keeping::Reachable) if is_constants => end.min(input.size),
+        let named = current.named_constants.get(&(index as u32));
+        match (named.map(|named| named.end), self.keeping) {
+            (Some(end), Keeping::Reachable) if is_constants => end.min(input.size),
             // A name that another definition left may reach further: nvlink goes
             // on with what follows in the file, in its own objects constants
             // that are 0 (case `ocg_tables`).
-            (Some(&end), Keeping::AsNvlink) if is_constants => end.min(input.size.max(BANK_LIMIT)),
+            (Some(end), Keeping::AsNvlink) if is_constants => end.min(input.size.max(BANK_LIMIT)),
             _ => input.size,
         }
     }
@@ -187,6 +263,7 @@ impl<'d> Merger<'d, '_> {
             self.merged.symbols[symbol].binding != Binding::WEAK
         });
         let kind = SectionKind::Constant(bank);
+        let is_new = self.known_section(input.name, Some(used)).is_none();
         let section = self.section(input.name, kind, input.flags, 1, Some(used));
         let base = match bank == 0 && !is_strong {
             true => 0,
@@ -199,6 +276,7 @@ impl<'d> Merger<'d, '_> {
         let row = &mut self.merged.sections[section];
         let constants = row.constants.get_or_insert_default();
         constants.unused = Some(base);
+        constants.was_never_used |= is_new;
         constants.pieces.push((base, base + input.size));
         let placed = Placed { section, base };
         current.unused.insert(index, placed);

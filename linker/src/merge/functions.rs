@@ -196,6 +196,7 @@ impl<'d> Merger<'d, '_> {
             return Ok(());
         }
         let input = current.object.sections[text];
+        self.merged.unified.has_slots |= input.is_stub();
         if input.is_stub() && self.merged.image.is_executable() {
             return self.define_stub(current, id, symbol, text);
         }
@@ -374,7 +375,7 @@ impl<'d> Merger<'d, '_> {
                         native.content = super::Content::default();
                         native.unused.clear();
                     }
-                    row.constants = None;
+                    row.constants = row.constants.take().and_then(|known| known.replaced());
                 }
                 SectionKind::Rel | SectionKind::Rela => {
                     had_relocations.insert(owner.symbol);

@@ -52,7 +52,7 @@ pub(super) struct Current<'a, 'd> {
     /// generation.
     pub(super) counted_constants: u32,
     /// Sections of compiler constants that have names.
-    pub(super) named_constants: FxHashMap<u32, u64>,
+    pub(super) named_constants: FxHashMap<u32, constants::Named>,
     /// Code of earlier inputs that this input defines anew.
     pub(super) replaced: FxHashMap<SectionId, Replaced>,
     /// Weak variables of earlier inputs, in global memory, of which this input
@@ -323,16 +323,23 @@ impl<'d, 'l> Merger<'d, 'l> {
         let problem = match merged {
             // What names that clash lead to, was reported when they did; call
             // graphs do not say how kernels are called (case `kernel_mismatch`).
-            Err(_) if self.diagnostics.has_errors() => match self.misses_function(object) {
-                true => Diagnostic::no_call_graph_node(),
-                false => Diagnostic::merge_failed(),
-            },
+            Err(error) if self.diagnostics.has_errors() && !self.ends_as_nvlink(&error) => {
+                match self.misses_function(object) {
+                    true => Diagnostic::no_call_graph_node(),
+                    false => Diagnostic::merge_failed(),
+                }
+            }
             Err(error) => return Err(End::Damage(error.in_input(&object.name))),
             Ok(()) if self.diagnostics.has_errors() => Diagnostic::merge_failed(),
             Ok(()) => return Ok(()),
         };
         self.diagnostics.push(problem);
         Err(End::Reported)
+    }
+
+    /// Whether nvlink ends at once where it finds the damage.
+    fn ends_as_nvlink(&self, error: &ParseError) -> bool {
+        self.keeping == Keeping::AsNvlink && error.nvlink.is_some()
     }
 
     fn merge_object(

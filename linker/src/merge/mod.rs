@@ -32,7 +32,7 @@ use crate::options::{
 };
 
 pub(crate) use compat::Compat;
-pub(crate) use constants::BANK_LIMIT;
+pub(crate) use constants::{BANK_LIMIT, RECORDED};
 pub(crate) use functions::{counted_barriers, forget_barriers};
 pub(crate) use info::FIRST_MERCURY_VERSION;
 pub(crate) use merger::merge;

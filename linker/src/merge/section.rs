@@ -149,6 +149,20 @@ pub(crate) struct CompilerConstants {
     /// Where the last ones start that a definition left here which another
     /// input replaces.
     pub(crate) unused: Option<u64>,
+    /// No definition here was ever in use.
+    pub(crate) was_never_used: bool,
+}
+
+impl CompilerConstants {
+    /// What is known where another definition takes the place of the one in use.
+    pub(crate) fn replaced(&self) -> Option<Box<Self>> {
+        self.was_never_used.then(|| {
+            Box::new(Self {
+                was_never_used: true,
+                ..Self::default()
+            })
+        })
+    }
 }
 
 impl Section<'_> {

@@ -2,12 +2,12 @@
 
 use rustc_hash::FxHashSet;
 
-use crate::arch::reserved;
+use crate::arch::{Family, reserved};
 use crate::cubin::{Binding, Place, Symbol as FileSymbol, SymbolOther, SymbolType};
 use crate::diagnostic::{Diagnostic, Mismatch};
 use crate::error::{ParseError, Problem};
 use crate::id::{Id as _, SymbolId};
-use crate::options::Keeping;
+use crate::options::{Keeping, ResolvedRelocations};
 use crate::read::{InputSection, Role};
 
 use super::constants::PLACE_NAME;
@@ -31,9 +31,10 @@ impl<'d> Merger<'d, '_> {
                 continue;
             }
             check_owner(current, symbol)?;
+            self.check_linker_name(symbol)?;
             current.symbols[index] = if symbol.other.space() == SymbolOther::SHARED {
                 self.merge_shared(current, symbol)
-            } else if symbol.other == PLACE_NAME && self.vanishes(current, symbol) {
+            } else if symbol.other == PLACE_NAME && self.vanishes(current, symbol)? {
                 None
             } else if symbol.binding == Binding::LOCAL {
                 self.merge_local(current, symbol)
@@ -82,7 +83,8 @@ impl<'d> Merger<'d, '_> {
                     ListedShared::All
                         if self.merged.image.is_executable()
                             && home == SharedHome::Dynamic
-                            && symbol.other.0 & 1 != 0 =>
+                            && symbol.other.0 & 1 != 0
+                            && !self.lists_instances() =>
                     {
                         Listing::Unlisted
                     }
@@ -135,6 +137,32 @@ impl<'d> Merger<'d, '_> {
             }
         }
         Some(id)
+    }
+
+    /// What the linker itself names is global for nvlink, also where an object
+    /// says that it is not (case `internal_errors_mercury`).
+    fn check_linker_name(&self, symbol: &FileSymbol<'d>) -> Result<(), ParseError> {
+        if self.keeping != Keeping::AsNvlink
+            || symbol.binding != Binding::LOCAL
+            || symbol.place != Place::Undefined
+            || !is_linker_name(symbol)
+            || self.known_symbol(symbol.name).is_none()
+        {
+            return Ok(());
+        }
+        let problem = "it is not the file's own, but the linker's".to_owned();
+        Err(ParseError::new(Problem::Malformed(problem))
+            .as_nvlink("adding global symbols of same name")
+            .of_symbol(symbol.name))
+    }
+
+    /// Whether starts of dynamic shared memory that a relocatable link named are
+    /// symbols of the image: for nvlink, where debuggers are told of addresses
+    /// that are recorded, too, on sm_90 (case `preserve_shared`).
+    fn lists_instances(&self) -> bool {
+        self.keeping == Keeping::AsNvlink
+            && self.merged.target.family() == Some(Family::Hopper)
+            && self.merged.resolved_relocations == ResolvedRelocations::Recorded
     }
 
     fn merge_local(

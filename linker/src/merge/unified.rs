@@ -33,6 +33,8 @@ pub(crate) struct Unified {
     pub(crate) functions: Vec<UnifiedMember>,
     /// The entries of `.nv.udt.entry`, in input order.
     pub(crate) variables: Vec<UnifiedMember>,
+    /// Whether an object has a slot of a function, be it listed or not.
+    pub(crate) has_slots: bool,
     /// The slots in machine code, in the Mercury generation.
     pub(crate) native_slots: FxHashMap<SymbolId, NativeSlot>,
 }

@@ -4,7 +4,9 @@ use crate::arch::reserved;
 use crate::cubin::{Binding, SymbolOther, SymbolType};
 use crate::id::{FunctionId, SymbolId};
 use crate::layout::{LaidOut, is_reference};
-use crate::merge::{Definition, ListedShared, Relocation, Section, SectionKind, SharedHome};
+use crate::merge::{
+    Definition, ListedShared, RECORDED, Relocation, Section, SectionKind, SharedHome,
+};
 use crate::options::{EarlyAddresses, ImageKind, RelocationForms, ResolvedRelocations};
 use crate::read::{USER_BANK, native_bank};
 
@@ -79,8 +81,11 @@ impl<'a, 'd> Resolver<'a, 'd> {
             // (case `preserve_unreached`).
             Definition::Shared(SharedHome::Dynamic) => {
                 let shared = &self.laid_out.shared;
-                let is_named = shared.listed.contains_key(&relocation.symbol);
                 let has_one_start = merged.listed_shared == ListedShared::All;
+                // What a relocatable link named is no variable (case `preserve_shared`).
+                let is_instance =
+                    has_one_start && merged.symbols[relocation.symbol].other == RECORDED;
+                let is_named = shared.listed.contains_key(&relocation.symbol) && !is_instance;
                 let is_reached = self
                     .function
                     .is_some_and(|f| shared.dynamic.contains_key(&f));
@@ -129,11 +134,12 @@ impl<'a, 'd> Resolver<'a, 'd> {
     }
 
     /// Whether the target is a table of unified functions or variables, in a
-    /// program without unified functions (case `unified_funcs`).
+    /// program without unified functions (cases `unified_funcs` and `unified_errors`).
     pub(super) fn is_ignored(&self, relocation: &Relocation) -> bool {
         let merged = &self.laid_out.pruned.merged;
         let symbol = &merged.symbols[relocation.symbol];
         merged.unified.functions.is_empty()
+            && !merged.unified.has_slots
             && symbol.definition == Definition::Undefined
             && reserved::is_unified_table(symbol.name)
     }

@@ -64,12 +64,13 @@ pub(crate) fn report(laid_out: &LaidOut<'_>, keeping: Keeping, diagnostics: &mut
         }
     }
     // nvlink wants a variable that no code needs, too (case `undefined_unused`),
-    // and a function whose address nobody takes any more (case
-    // `address_taken_signatures`).
+    // a function whose address nobody takes any more (case `address_taken_signatures`),
+    // and one that only a definition called which another one replaced (case
+    // `weak_calls`).
     if keeping == Keeping::AsNvlink {
         for (id, symbol) in merged.symbols.enumerate() {
             let is_wanted = match symbol.function {
-                Some(function) => merged.functions[function].is_taken,
+                Some(function) => merged.functions[function].is_taken || live.functions[function],
                 None => symbol.kind == SymbolType::OBJECT,
             };
             if is_wanted && is_missing(id) {

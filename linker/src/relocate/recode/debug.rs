@@ -24,8 +24,16 @@ pub(super) fn follow_tables(relocated: &mut Relocated<'_>, moves: &FxHashMap<Fun
         if section.kind != SectionKind::Constant(OPTIMIZER_BANK) {
             continue;
         }
-        // Where the native table names code, the Mercury one has a relocation.
+        // Where the native table names code, the Mercury one has a relocation. Others of
+        // the place come from definitions that lost; constants that move into a kernel
+        // stand before what those of the kernel left (case `ocg_leftovers`).
+        let places = section.relocations.iter().rev();
+        let mut owners: FxHashMap<u64, SymbolId> = places.map(|r| (r.offset, r.symbol)).collect();
         for relocation in &relocated.sections[id].kept {
+            if owners.get(&relocation.offset) != Some(&relocation.symbol) {
+                continue;
+            }
+            owners.remove(&relocation.offset);
             let function = merged.symbols[relocation.symbol].function;
             let moves = function.and_then(|function| moves.get(&function));
             let Some(moves) =
