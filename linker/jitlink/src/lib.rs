@@ -11,7 +11,7 @@
 //! and that the functions have the types that `nvJitLink.h` declares. They
 //! are C functions whose types have not changed since toolkit 12.0. All else
 //! holds by construction: a handle comes from a successful
-//! `nvJitLinkCreate`, lives in a [`Session`] that cannot be cloned, and is
+//! `nvJitLinkCreate`, lives in a `Session` that cannot be cloned, and is
 //! destroyed once, when that is dropped; texts and data are borrowed for the
 //! length of the call, and the library copies what it keeps; each buffer that
 //! it fills has the size that it asked for just before.

@@ -2,7 +2,7 @@
 //!
 //! In: bytes of a `.fatbin` file or of a fatbin section of a host object. Out:
 //! the entries, every size and offset checked, and their payloads decompressed
-//! on demand within a limit. [`write`] makes a fatbin of linked images. Nothing
+//! on demand within a limit. [`write()`] makes a fatbin of linked images. Nothing
 //! here knows which entry a link prefers.
 
 mod decompress;

@@ -2,8 +2,8 @@
 //!
 //! In: paths and libraries as the command line has them. Out: one device
 //! object per translation unit, for one processor, and what the host side of
-//! the link has to know. First every file is read ([`files`]), then they are
-//! looked at in order ([`load`]); the link proper sees neither paths nor
+//! the link has to know. First every file is read (`files`), then they are
+//! looked at in order (`load`); the link proper sees neither paths nor
 //! containers.
 
 mod check;

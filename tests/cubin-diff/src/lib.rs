@@ -1,6 +1,6 @@
 //! Compares two device images by meaning.
 //!
-//! An image becomes a list of facts, each a stable key and a value ([`facts`]): the type of a
+//! An image becomes a list of facts, each a stable key and a value (`facts`): the type of a
 //! section, the value of a symbol, what a relocation refers to. Names stand for numbers, so that
 //! one symbol too many is one difference. Two images differ in the facts that only one of them has
 //! or that have different values.
