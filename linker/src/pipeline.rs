@@ -71,10 +71,17 @@ pub(crate) fn link_executable<'d>(
     report_undefined(&laid_out, options.keeping, diagnostics);
     // What it tells is told of failing links, too (cases `failing_reports` and
     // `internal_errors`).
-    if let Some(names) = options.call_graph {
-        diagnostics.push(call_graph_table(&laid_out.pruned, names));
+    let names = options.call_graph;
+    let calls = names.map(|names| call_graph_table(&laid_out.pruned, names));
+    let relocated = relocate(laid_out, options.keeping);
+    let is_shown = match &relocated {
+        Err(damage) => !is_found_before_calls(damage),
+        Ok(_) => true,
+    };
+    if let Some(calls) = calls.filter(|_| is_shown) {
+        diagnostics.push(calls);
     }
-    let mut relocated = relocate(laid_out, options.keeping)?;
+    let mut relocated = relocated?;
     if !diagnostics.has_errors() {
         recode(&mut relocated, options.keeping, options.debug);
         slow_down(&mut relocated, options.keeping, options.debug);
@@ -84,6 +91,20 @@ pub(crate) fn link_executable<'d>(
         return Ok(None);
     }
     Ok(Some(finalized))
+}
+
+/// Whether nvlink comes upon the damage before it shows the calls: it resolves
+/// relocations then, and sorts what stays of them later (case `internal_errors`).
+fn is_found_before_calls(damage: &ParseError) -> bool {
+    damage.nvlink.is_some_and(|words| {
+        matches!(
+            words,
+            "unexpected NVRS"
+                | "reloc address not found"
+                | "unexpected reloc"
+                | "PC relative branch address should be in the same section"
+        )
+    })
 }
 
 /// Joins relocatable device objects into one. Undefined names are no errors

@@ -81,7 +81,9 @@ pub(super) fn list(
     }
     for (id, symbol) in pruned.merged.symbols.enumerate() {
         let is_used = match symbol.definition {
-            Definition::Shared(SharedHome::Dynamic) if !lists_dynamic => true,
+            Definition::Shared(SharedHome::Dynamic | SharedHome::Overlooked) if !lists_dynamic => {
+                true
+            }
             Definition::Shared(_) => listed.contains_key(&id),
             _ => true,
         };

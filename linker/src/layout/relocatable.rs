@@ -36,7 +36,7 @@ pub(super) fn list_shared<'d>(
         let symbol = &merged.symbols[id];
         let section = match symbol.definition {
             Definition::Shared(SharedHome::Kernel(section)) => Some(section),
-            Definition::Shared(SharedHome::Module) => module,
+            Definition::Shared(SharedHome::Module | SharedHome::Overlooked) => module,
             _ => None,
         };
         if let Some(section) = section {
@@ -176,7 +176,11 @@ fn fill_dynamic<'d>(
             layout.listed.insert(symbol, listed(module, start));
         }
     }
-    if dynamic.is_empty() {
+    let symbols = &pruned.merged.symbols;
+    let mut shared = pruned.merged.shared.iter();
+    let is_overlooked =
+        |s: &SymbolId| symbols[*s].definition == Definition::Shared(SharedHome::Overlooked);
+    if dynamic.is_empty() && !shared.any(is_overlooked) {
         return;
     }
     if let Some(module) = module {

@@ -80,7 +80,7 @@ pub(super) fn layout<'d>(
         .shared
         .iter()
         .copied()
-        .filter(|&s| symbols[s].definition == Definition::Shared(SharedHome::Dynamic))
+        .filter(|&s| is_dynamic(symbols[s].definition))
         .collect();
     if pruned.merged.shared.is_empty() {
         return layout;
@@ -212,7 +212,9 @@ fn share_out(
     let mut module = Vec::new();
     for &symbol in &pruned.merged.shared {
         match symbols[symbol].definition {
-            Definition::Shared(SharedHome::Module | SharedHome::Dynamic) => module.push(symbol),
+            Definition::Shared(
+                SharedHome::Module | SharedHome::Dynamic | SharedHome::Overlooked,
+            ) => module.push(symbol),
             Definition::Shared(SharedHome::Kernel(section)) => {
                 if let Some(&kernel) = kernel_of.get(&section) {
                     views[kernel].own.push(symbol);
@@ -231,7 +233,7 @@ fn share_out(
     let mut audiences: Vec<Vec<usize>> = Vec::new();
     let mut audience_of: FxHashMap<Bits, usize> = FxHashMap::default();
     for symbol in module {
-        let is_dynamic = symbols[symbol].definition == Definition::Shared(SharedHome::Dynamic);
+        let is_dynamic = is_dynamic(symbols[symbol].definition);
         let Some(functions) = uses.get(&symbol).filter(|_| !is_dynamic) else {
             continue;
         };
@@ -361,6 +363,14 @@ fn add_section<'d>(pruned: &mut Pruned<'d>, arena: &'d Arena, slot: FunctionId) 
     pruned.merged.functions[slot].shared = Some(section);
 }
 
+/// Whether a variable is not laid out, but starts where all others end.
+fn is_dynamic(definition: Definition) -> bool {
+    matches!(
+        definition,
+        Definition::Shared(SharedHome::Dynamic | SharedHome::Overlooked)
+    )
+}
+
 /// The functions whose code names a variable.
 fn users(pruned: &Pruned<'_>) -> FxHashMap<SymbolId, Vec<FunctionId>> {
     let mut users: FxHashMap<SymbolId, Vec<FunctionId>> = FxHashMap::default();
@@ -370,7 +380,8 @@ fn users(pruned: &Pruned<'_>) -> FxHashMap<SymbolId, Vec<FunctionId>> {
         };
         for relocation in &section.relocations {
             let symbol = &pruned.merged.symbols[relocation.symbol];
-            if matches!(symbol.definition, Definition::Shared(_)) {
+            let is_overlooked = symbol.definition == Definition::Shared(SharedHome::Overlooked);
+            if matches!(symbol.definition, Definition::Shared(_)) && !is_overlooked {
                 let functions = users.entry(relocation.symbol).or_default();
                 if functions.last() != Some(&function) {
                     functions.push(function);

@@ -75,6 +75,9 @@ pub(crate) enum SharedHome {
     Kernel(SectionId),
     /// Its size is chosen at launch.
     Dynamic,
+    /// Nowhere: a file after the first ones that use it says its size, and
+    /// nvlink places neither (case `shared_sized_later`).
+    Overlooked,
 }
 
 /// Which variables in shared memory are symbols of the image.

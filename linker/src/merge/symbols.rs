@@ -108,9 +108,14 @@ impl<'d> Merger<'d, '_> {
             }
         };
         let merged = &mut self.merged.symbols[id];
-        if home != SharedHome::Dynamic
-            && merged.definition == Definition::Shared(SharedHome::Dynamic)
-        {
+        let was_dynamic = merged.definition == Definition::Shared(SharedHome::Dynamic);
+        let is_overlooked = self.keeping == Keeping::AsNvlink && merged.size == 0;
+        if home != SharedHome::Dynamic && was_dynamic && is_overlooked {
+            merged.definition = Definition::Shared(SharedHome::Overlooked);
+            merged.binding = symbol.binding;
+            merged.size = symbol.size;
+            merged.value = 0;
+        } else if home != SharedHome::Dynamic && was_dynamic {
             merged.definition = Definition::Shared(home);
             merged.binding = symbol.binding;
             merged.size = symbol.size;

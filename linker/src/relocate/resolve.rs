@@ -79,16 +79,17 @@ impl<'a, 'd> Resolver<'a, 'd> {
             Definition::Shared(_) if is_for_debuggers => false,
             // Where it starts is a matter of each kernel, if not for debuggers
             // (case `preserve_unreached`).
-            Definition::Shared(SharedHome::Dynamic) => {
+            Definition::Shared(home @ (SharedHome::Dynamic | SharedHome::Overlooked)) => {
                 let shared = &self.laid_out.shared;
                 let has_one_start = merged.listed_shared == ListedShared::All;
                 // What a relocatable link named is no variable (case `preserve_shared`).
                 let is_instance =
                     has_one_start && merged.symbols[relocation.symbol].other == RECORDED;
                 let is_named = shared.listed.contains_key(&relocation.symbol) && !is_instance;
-                let is_reached = self
-                    .function
-                    .is_some_and(|f| shared.dynamic.contains_key(&f));
+                let is_reached = home == SharedHome::Dynamic
+                    && self
+                        .function
+                        .is_some_and(|f| shared.dynamic.contains_key(&f));
                 (is_named || !self.is_executable()) && (has_one_start || !is_reached)
             }
             // What no code uses has no name (case `debug_unused`).
