@@ -13,7 +13,9 @@
 //!   at the ends of collectives and behind memory barriers of block scope (case
 //!   `older_objects`). That changes in all functions.
 //! - Where code for debuggers is linked, all kernels report errors before they
-//!   end, and those that call functions have a memory barrier before that.
+//!   end, also in device functions. There, and in those that call functions, a memory
+//!   barrier comes before that. Kernels that the compiler made report errors lose
+//!   theirs if they call nothing (case `errors_visible`).
 //!
 //! The first leaves out what the compiler found necessary, so that this is only
 //! for links that keep what nvlink keeps. Scoreboards are numbered anew in all
@@ -109,11 +111,11 @@ pub(crate) fn recode(relocated: &mut Relocated<'_>, keeping: Keeping, debug: Deb
         let is_older = keeping == Keeping::AsNvlink && is_of_first_version(function);
         match merged.is_kernel(function) {
             true => Some(Wanted { is_older, ..wanted }),
-            // Of other functions, only code of CUDA 12 changes.
-            false => is_older.then_some(Wanted {
-                for_debuggers: false,
+            // Of other functions, code of CUDA 12 changes, and what ends a kernel.
+            false => (is_older || wanted.for_debuggers).then_some(Wanted {
                 is_lone: false,
                 is_older,
+                ..wanted
             }),
         }
     };
@@ -239,7 +241,7 @@ fn is_of_first_version(function: &Function<'_>) -> bool {
 /// What a link wants of the code of a function.
 #[derive(Debug, Clone, Copy)]
 struct Wanted {
-    /// Whether kernels report errors before they end.
+    /// Whether kernels report errors before they end, here or in what they call.
     for_debuggers: bool,
     /// Whether a kernel that calls nothing counts as one. A link for debuggers
     /// takes none for that, nor does a relocatable one.
@@ -368,9 +370,11 @@ impl Choice {
         Some(kept.chain(wait).collect())
     }
 
-    /// Whether a group is the end of a kernel that says more or less there.
+    /// Whether a group is the end of a kernel that says more or less there: in links for
+    /// debuggers, and where the compiler made it report errors.
     fn ends(&self, old: &[&[u8; INSTRUCTION]]) -> bool {
-        self.for_debuggers && old.last().is_some_and(|i| operation(*i) == EXIT)
+        let reports = old.len() > REPORT.len();
+        (self.for_debuggers || reports) && old.last().is_some_and(|i| operation(*i) == EXIT)
     }
 
     /// The end of a kernel.

@@ -2,7 +2,7 @@
 
 use super::super::scoreboards::instruction::{
     BRANCH, BSSY, CALL_RELATIVE, CONTROL, Control, INSTRUCTION, Next, RETURN, TABLE_BRANCHES,
-    WARPSYNC, next, operation,
+    WARPSYNC, next, opcode, operation,
 };
 
 /// What names no place in the code: BSYNC, BREAK, CALL.ABS, YIELD, EXIT, both
@@ -10,6 +10,11 @@ use super::super::scoreboards::instruction::{
 const WITHOUT_PLACE: [u16; 11] = [
     0x141, 0x142, 0x143, 0x146, 0x14d, 0x152, 0x153, 0x155, 0x156, 0x15c, 0x15d,
 ];
+
+/// LEPC of a place so many bytes from the next instruction, which returns there.
+const RETURN_ADDRESS: u16 = 0x94e;
+/// The bits of that number.
+const RETURN_DISTANCE: (u32, u32) = (24, 58);
 
 /// Whether a `RET` goes to an address in registers, whatever its own is.
 fn is_absolute_return(instruction: &[u8; INSTRUCTION]) -> bool {
@@ -96,6 +101,12 @@ pub(super) fn place(instruction: &[u8; INSTRUCTION]) -> Place {
             let [.., a, b, c, d] = *instruction.first_chunk::<8>().expect("sixteen bytes");
             Place::Distance(i32::from_le_bytes([a, b, c, d]).into())
         }
+        _ if opcode(instruction) == RETURN_ADDRESS => {
+            let (from, bits) = RETURN_DISTANCE;
+            let above = u128::BITS - from - bits;
+            let word = u128::from_le_bytes(*instruction) as i128;
+            Place::Distance((word << above >> (above + from)) as i64)
+        }
         BRANCH | CALL_RELATIVE | WARPSYNC => match next(instruction, 0) {
             Next::To(target)
             | Next::Either(target)
@@ -124,6 +135,14 @@ pub(super) fn with_distance(
         let distance = i32::try_from(distance).ok()?;
         changed[4..8].copy_from_slice(&distance.to_le_bytes());
         return Some(changed);
+    }
+    if opcode(instruction) == RETURN_ADDRESS {
+        let (from, bits) = RETURN_DISTANCE;
+        let mask = (1 << bits) - 1;
+        let fields = (distance as u128 & mask) << from;
+        let word = u128::from_le_bytes(changed) & !(mask << from) | fields;
+        // It always fits: code is not as long.
+        return Some(word.to_le_bytes());
     }
     // In units of four bytes: eight bits, and forty-eight others further up.
     const LOW: u128 = 0xff << 16;

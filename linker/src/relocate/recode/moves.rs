@@ -208,6 +208,23 @@ mod tests {
     }
 
     #[test]
+    fn return_addresses_follow_what_is_behind_a_call() {
+        let mut old = [NOP; 2 * UNIT];
+        // LEPC R20 of the next instruction but one, and of itself.
+        let lepc = [0x4e, 0x79, 20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xce, 0x0f, 0];
+        old[0] = with_distance(&lepc, 32).unwrap();
+        (old[1][2], old[2][2]) = (1, 2);
+        old[3] = with_distance(&lepc, -16).unwrap();
+        assert_eq!(old[0][3], 32);
+        let old: Vec<_> = old.iter().collect();
+        let mut pieces: Vec<_> = (0..old.len()).map(Piece::Old).collect();
+        pieces.remove(1);
+        let (code, ..) = apply(&old, pieces, &[]).unwrap();
+        assert_eq!(code[..INSTRUCTION], with_distance(&lepc, 16).unwrap());
+        assert_eq!(code[2 * INSTRUCTION..][..INSTRUCTION], *old[3]);
+    }
+
+    #[test]
     fn targets_of_tables_are_instructions() {
         let mut old = [NOP; 2 * UNIT];
         let branch = |number: i64| {

@@ -1,0 +1,20 @@
+//# Shows: code that reports errors before it ends, for debuggers or because its compiler was asked to, does so in device functions too, and kernels that call nothing lose their memory barrier there
+//# Archs: 90 100 103 120
+//# Compile: a.cu
+//# Compile: visible.cubin = a.cu -Xptxas --make-errors-visible-at-exit
+//# Compile: b.cu
+//# Compile: debug.cubin = b.cu -G
+//# Link: plain.cubin = a.cubin b.cubin
+//# Link: debuggers.cubin = -g a.cubin b.cubin
+//# Link: variables.cubin = a.cubin debug.cubin
+//# Link: kept.cubin = -r a.cubin debug.cubin
+//# Link: made.cubin = visible.cubin b.cubin
+//# Link: made-debuggers.cubin = -g visible.cubin b.cubin
+//# Link: made-variables.cubin = visible.cubin debug.cubin
+//# Link: made-kept.cubin = -r visible.cubin b.cubin
+__device__ int other(int);
+__device__ __noinline__ int ends(int *p, int n) { if (p[n] > 3) asm volatile("exit;"); return p[n + 1]; }
+__device__ __noinline__ int calls(int *p, int n) { int v = other(n); if (p[v] > 3) asm volatile("exit;"); return p[v + 1]; }
+__global__ void ends_there(int *p, int n) { p[0] = ends(p, n); }
+__global__ void ends_far(int *p, int n) { p[0] = calls(p, n); }
+__global__ void ends_here(int *p, int n) { if (p[n] == 4) asm volatile("exit;"); p[0] = n; }
