@@ -163,6 +163,7 @@ fn lengths(data: &[u8]) -> Option<(u8, usize)> {
         Some(match first {
             0x01 | Capsule::REMARK => 16,
             0x02 => 32,
+            0x03 => 48,
             0x41 | 0x42 => 4,
             0x50 | 0xd0 => 2,
             _ => return None,
@@ -234,6 +235,15 @@ mod tests {
         let capsule = Capsule::parse(&data).unwrap();
         assert_eq!(capsule.body(0), Some(16..32));
         assert_eq!(capsule.body(1), Some(32..34));
+    }
+
+    #[test]
+    fn the_longest_instruction_has_three_units() {
+        let copy = [&[0x51, 2, 3][..], &[0; 47], &[0x50, 1]].concat();
+        let capsule = bytes(2, &[0; 4], &copy);
+        let capsule = Capsule::parse(&capsule).unwrap();
+        assert_eq!(capsule.body(0), Some(18..66));
+        assert_eq!(capsule.body(1), Some(66..68));
     }
 
     #[test]

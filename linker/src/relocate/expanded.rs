@@ -27,6 +27,8 @@ pub(super) struct Place {
 const SHORT: u64 = 16;
 /// Those with more operands than these have room for.
 const LONG: u64 = 32;
+/// Copies to shared memory that name how they are cached.
+const LONGEST: u64 = 48;
 
 /// Where the instructions of a function begin.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,6 +103,7 @@ fn stored_size(stored: &StoredInstruction<'_>) -> u64 {
     match stored.bytes.get(usize::from(stored.prefix)) {
         Some(0x50 | 0xd0) | None => 0,
         Some(first) if first & 3 == 1 => SHORT,
+        Some(first) if first & 3 == 3 => LONGEST,
         Some(_) => LONG,
     }
 }

@@ -174,12 +174,43 @@ fn encode_moved(record: &FileRecord<'_>, moves: &Moves, bytes: &mut Vec<u8>) {
         (_, InfoCode::UNUSED_LOAD_BYTE_OFFSET) => groups(2, 0),
         // An offset and the registers of the atomic operation that begins or ends there.
         (_, InfoCode::ATOM16_EMUL_INSTR_REG_MAP) => groups(2, 0),
-        // What is noted, and an offset.
-        (_, InfoCode::ANNOTATIONS) => groups(2, 1),
+        (_, InfoCode::ANNOTATIONS) => annotations(record, to),
         _ => return record.encode(bytes),
     };
     let moved = FileRecord::sized(record.code, &payload);
     moved.unwrap_or(*record).encode(bytes);
+}
+
+/// What the compiler notes: of each a word that says of what kind it is, the offset of
+/// an instruction unless it is about the function, and a text if it is no spilled register.
+/// What follows one of another kind is not known and stays.
+fn annotations(record: &FileRecord<'_>, to: impl Fn(u32) -> u32) -> Vec<u8> {
+    const SPILLED: u32 = 1;
+    const OF_INSTRUCTION: u32 = 2;
+    const OF_FUNCTION: u32 = 3;
+    let mut words: Vec<u32> = record.words().collect();
+    let mut at = 0;
+    while let Some(&kind) = words.get(at) {
+        let text = match kind {
+            SPILLED => None,
+            OF_INSTRUCTION => Some(at + 2),
+            OF_FUNCTION => Some(at + 1),
+            _ => break,
+        };
+        if kind != OF_FUNCTION
+            && let Some(offset) = words.get_mut(at + 1)
+        {
+            *offset = to(*offset);
+        }
+        at = match text {
+            None => at + 2,
+            Some(length) => match words.get(length) {
+                Some(&bytes) => length + 1 + (bytes as usize).div_ceil(4),
+                None => break,
+            },
+        };
+    }
+    words.into_iter().flat_map(u32::to_le_bytes).collect()
 }
 
 /// Whether the link computes the record or rewrites symbols in it, so that
