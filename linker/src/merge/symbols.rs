@@ -35,7 +35,7 @@ impl<'d> Merger<'d, '_> {
             current.symbols[index] = if symbol.other.space() == SymbolOther::SHARED {
                 self.merge_shared(current, symbol)
             } else if symbol.other == PLACE_NAME && self.vanishes(current, symbol)? {
-                None
+                self.merge_vanishing(current, symbol)?
             } else if symbol.binding == Binding::LOCAL {
                 self.merge_local(current, symbol)
             } else {
@@ -202,6 +202,26 @@ impl<'d> Merger<'d, '_> {
             self.merged.symbols[id].name = name;
         }
         Some(id)
+    }
+
+    /// The name of a place that is no symbol of the image. Those of functions' addresses
+    /// are the same in all files (case `position_independent`); others count for their own
+    /// file, which knows the place.
+    fn merge_vanishing(
+        &mut self,
+        current: &mut Current<'_, 'd>,
+        symbol: &FileSymbol<'d>,
+    ) -> Result<Option<SymbolId>, ParseError> {
+        let section = symbol.place.section();
+        let placed = section.and_then(|section| self.place(current, section as usize));
+        if symbol.binding == Binding::LOCAL || placed.is_none() {
+            return Ok(None);
+        }
+        let listed = (self.merged.locals.len(), self.merged.globals.len());
+        let id = self.merge_global(current, symbol)?;
+        self.merged.locals.truncate(listed.0);
+        self.merged.globals.truncate(listed.1);
+        Ok(Some(id))
     }
 
     fn merge_global(

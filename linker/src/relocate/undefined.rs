@@ -58,7 +58,10 @@ pub(crate) fn report(laid_out: &LaidOut<'_>, keeping: Keeping, diagnostics: &mut
             continue;
         }
         for relocation in &section.relocations {
-            if !relocation.discarded && is_missing(relocation.symbol) {
+            // The address of a function that nobody calls any more goes (case
+            // `position_independent`).
+            let stays = !relocation.discarded && live.symbols[relocation.symbol];
+            if stays && is_missing(relocation.symbol) {
                 users[relocation.symbol].get_or_insert(section.function);
             }
         }

@@ -17,8 +17,9 @@ use super::{Layout, NumberTables, Twin};
 
 /// Constant banks: the Mercury world names them by their purpose, the native
 /// one by their numbers.
-const BANKS: [(&str, &str); 3] = [
+const BANKS: [(&str, &str); 4] = [
     (".nv.constant.user", ".nv.constant3"),
+    (".nv.constant.pic", ".nv.constant4"),
     (".nv.constant.optimizer", ".nv.constant2"),
     (".nv.constant.entry_image_header_indices", ".nv.constant0"),
 ];
