@@ -99,7 +99,8 @@ impl<'d> Merger<'d, '_> {
             // none is.
             if !is_first
                 && relocation.addend.is_some()
-                && merged.as_ref().is_none_or(|merged| merged.addend == 0)
+                && (symbol.other == PLACE_NAME && relocation.addend == Some(0)
+                    || merged.as_ref().is_none_or(|merged| merged.addend == 0))
                 && !is_discarded
                 && !std::mem::replace(&mut has_short, true)
             {

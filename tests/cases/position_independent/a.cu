@@ -26,3 +26,7 @@ __global__ void one(int *p) { p[0] = first(p[1]); }
 __global__ void both(int *p) { p[0] = second(p[1]) + first(p[2]); }
 __global__ void elsewhere(int *p) { if (p[2] > 3) return; p[0] = second(p[1]) + other(p[2]); }
 __global__ void everywhere(int *p) { p[0] = weakly<3>(p[1]); }
+// Names of static functions' addresses.
+static __device__ __noinline__ int own(int x) { return x * 11; }
+static __device__ __noinline__ int another(int x) { return x * 13; }
+__global__ void statics(int *p) { p[0] = own(p[1]) + another(p[2]); }
