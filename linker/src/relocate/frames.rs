@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::error::{ParseError, Problem};
 use crate::id::SymbolId;
@@ -27,11 +27,17 @@ const SIZE: usize = 28;
 
 /// Where a common entry says how many bytes of code its figures count in.
 const CODE_UNIT: usize = 22;
+/// In machine code that is so many.
+const NATIVE_UNIT: u64 = 4;
 
 /// The entries of a `.debug_frame` section.
 pub(super) struct Frames {
     entries: Vec<Entry>,
 }
+
+/// Which part of the section an entry stands in, which function it describes, and
+/// how many entries there have done so, itself included.
+type Described = (usize, SymbolId, usize);
 
 struct Entry {
     start: usize,
@@ -95,19 +101,23 @@ impl Frames {
         relocations: &[Relocation],
         moves_of: impl Fn(SymbolId) -> Option<&'m Moves>,
     ) {
-        let mut moves_at: FxHashMap<u64, &Moves> = FxHashMap::default();
+        let mut moves_at: FxHashMap<u64, (SymbolId, &Moves)> = FxHashMap::default();
         for relocation in relocations {
             if let Some(moves) = moves_of(relocation.symbol) {
-                moves_at.entry(relocation.offset).or_insert(moves);
+                let known = moves_at.entry(relocation.offset);
+                known.or_insert((relocation.symbol, moves));
             }
         }
+        // The second time it is the size of Mercury code, which stays (case `weak_registers`).
+        let mut is_described = FxHashSet::default();
         let mut unit = 1;
         for entry in &self.entries {
             if entry.is_common {
                 unit = bytes.get(entry.start + CODE_UNIT).copied().unwrap_or(1);
                 continue;
             }
-            if let Some(moves) = moves_at.get(&(entry.start as u64 + ADDRESS))
+            if let Some(&(symbol, moves)) = moves_at.get(&(entry.start as u64 + ADDRESS))
+                && is_described.insert(symbol)
                 && let Some(description) = bytes.get_mut(entry.start + SIZE..entry.end)
                 && let Some((size, instructions)) = description.split_first_chunk_mut()
             {
@@ -117,25 +127,44 @@ impl Frames {
         }
     }
 
+    /// What each entry describes, and which description of that it is in its input.
+    fn described(
+        &self,
+        content: &Content<'_>,
+        relocations: &[Relocation],
+    ) -> Vec<Option<Described>> {
+        let functions: FxHashMap<u64, SymbolId> =
+            relocations.iter().map(|r| (r.offset, r.symbol)).collect();
+        let mut counts = FxHashMap::default();
+        let described = self.entries.iter().map(|entry| {
+            let start = entry.start as u64;
+            let symbol = *functions
+                .get(&(start + ADDRESS))
+                .filter(|_| !entry.is_common)?;
+            let part = content
+                .contributions
+                .partition_point(|part| part.offset <= start);
+            let count: &mut usize = counts.entry((part, symbol)).or_default();
+            *count += 1;
+            Some((part, symbol, *count))
+        });
+        described.collect()
+    }
+
     /// The entries of `others` that describe the same code. Inputs made with `-r` have more of them than of ours: those
     /// of code that another definition replaced, too (case `relocatable_weak`).
-    fn twins(&self, content: &Content<'_>, others: &Self, other: &Content<'_>) -> Vec<usize> {
-        let firsts = |frames: &Self, content: &Content<'_>| -> Vec<usize> {
-            let parts = content.contributions.iter();
-            let place = |offset| {
-                frames
-                    .entries
-                    .partition_point(|e| (e.start as u64) < offset)
-            };
-            parts.map(|part| place(part.offset)).collect()
+    fn twins(own: &[Option<Described>], others: &[Option<Described>]) -> Vec<usize> {
+        let places = others.iter().enumerate();
+        let places: FxHashMap<&Described, usize> =
+            places.filter_map(|(i, d)| Some((d.as_ref()?, i))).collect();
+        let twin = |(index, described): (usize, &Option<Described>)| {
+            described
+                .as_ref()
+                .and_then(|d| places.get(d))
+                .copied()
+                .unwrap_or(index)
         };
-        let (own, theirs) = (firsts(self, content), firsts(others, other));
-        let twin = |index| {
-            let before = own.partition_point(|&first| first <= index).checked_sub(1);
-            let part = before.filter(|_| own.len() == theirs.len());
-            part.map_or(index, |part| theirs[part] + index - own[part])
-        };
-        (0..self.entries.len()).map(twin).collect()
+        own.iter().enumerate().map(twin).collect()
     }
 
     /// The section without the entries of functions that are not in the link.
@@ -150,7 +179,11 @@ impl Frames {
     ) -> Result<Patched<'d>, ParseError> {
         let relocations = &native.relocations;
         let mercury = MercuryFrames::parse(mercury)?;
-        let twins = self.twins(&native.content, &mercury.frames, &section.content);
+        let own = self.described(&native.content, relocations);
+        let others = mercury
+            .frames
+            .described(&section.content, &section.relocations);
+        let twins = Self::twins(&own, &others);
         let live = &laid_out.pruned.live.symbols;
         let functions: FxHashMap<u64, &Relocation> = relocations
             .iter()
@@ -201,13 +234,26 @@ impl Frames {
             };
             if symbol.is_none_or(|symbol| is_described.insert(symbol)) {
                 let merged = &laid_out.pruned.merged;
-                let places = symbol.filter(|_| !replaced.is_empty());
+                let part_of = |index: usize| own[index].map(|(part, ..)| part);
+                // An object of `nvlink -r` describes what is in use first.
+                let first = all.and_then(|all| all.iter().find(|&&i| part_of(i) == part_of(used)));
+                let entry = &self.entries[first.copied().unwrap_or(used)];
+                let in_use = &patched.bytes[entry.start..entry.end];
+                let is_made = is_by_size(in_use);
+                let places = symbol.filter(|_| !replaced.is_empty() || is_made);
                 let places = places.and_then(|symbol| Places::of(merged, symbol));
-                let entry = &self.entries[used];
-                let own = &patched.bytes[entry.start..entry.end];
                 let replaced: Vec<usize> = replaced.iter().map(|&index| twins[index]).collect();
-                let joined = places.and_then(|p| mercury.joined(own, twins[used], &replaced, &p));
-                bytes.extend_from_slice(joined.as_deref().unwrap_or(own));
+                let made = places.and_then(|places| match is_made {
+                    true => mercury.made(in_use, twins[used], &places),
+                    false => mercury.joined(in_use, twins[used], &replaced, &places),
+                });
+                bytes.extend_from_slice(made.as_deref().unwrap_or(in_use));
+                if let Some(unit) = bytes.get_mut(common_start + CODE_UNIT)
+                    && is_made
+                    && made.is_some()
+                {
+                    *unit = NATIVE_UNIT as u8;
+                }
             } else {
                 bytes.extend_from_slice(&without_instructions(mercury.size(twins[index])));
                 // Mercury code counts in bytes.
@@ -270,7 +316,7 @@ impl<'m> MercuryFrames<'m> {
     }
 
     fn instructions(&self, entry: usize) -> Option<Instructions> {
-        Instructions::parse(self.description(entry)?.1, 1)
+        Instructions::parse(self.description(entry)?.1, 1, Empty::Dropped)
     }
 
     /// An entry with what the entries of replaced definitions say of addresses
@@ -283,10 +329,9 @@ impl<'m> MercuryFrames<'m> {
         replaced: &[usize],
         places: &Places,
     ) -> Option<Vec<u8>> {
-        const UNIT: u64 = 4;
         let (head, instructions) = entry.split_at_checked(SIZE + 8)?;
         let own = self.instructions(used)?;
-        let mut all = Instructions::parse(instructions, UNIT)?;
+        let mut all = Instructions::parse(instructions, NATIVE_UNIT, Empty::Kept)?;
         let mut is_same = true;
         for &index in replaced {
             for (address, instructions) in self.instructions(index)?.0 {
@@ -298,13 +343,17 @@ impl<'m> MercuryFrames<'m> {
                 }
             }
         }
-        (!is_same).then(|| {
-            let mut joined = head.to_vec();
-            all.write(&mut joined, UNIT);
-            let length = (joined.len() - LENGTH_FIELD) as u64;
-            joined[4..LENGTH_FIELD].copy_from_slice(&length.to_le_bytes());
-            joined
-        })
+        (!is_same).then(|| all.behind(head))
+    }
+
+    /// An entry that an earlier link made of a later name for the code, which is
+    /// the only one here (case `alias`). `None` where it is not understood.
+    fn made(&self, entry: &[u8], used: usize, places: &Places) -> Option<Vec<u8>> {
+        let mut head = entry.get(..SIZE + 8)?.to_vec();
+        head[SIZE..].copy_from_slice(&places.size.to_le_bytes());
+        let own = self.instructions(used)?.0.into_iter();
+        let own = own.map(|(address, instructions)| Some((places.native(address)?, instructions)));
+        Some(Instructions(own.collect::<Option<_>>()?).behind(&head))
     }
 }
 
@@ -312,9 +361,17 @@ impl<'m> MercuryFrames<'m> {
 /// entry is a place of which it says nothing.
 struct Instructions(BTreeMap<u64, Vec<u8>>);
 
+/// What becomes of places between two steps, of which an entry says nothing:
+/// objects of `nvlink -r` have them for definitions that lost.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Empty {
+    Kept,
+    Dropped,
+}
+
 impl Instructions {
     /// `None` if some instruction is not known.
-    fn parse(bytes: &[u8], unit: u64) -> Option<Self> {
+    fn parse(bytes: &[u8], unit: u64, empty: Empty) -> Option<Self> {
         let mut all = BTreeMap::new();
         let mut address = 0_u32;
         let mut group: Option<Vec<u8>> = None;
@@ -325,6 +382,9 @@ impl Instructions {
                 (ADVANCE, Some(distance)) => {
                     // Of several groups at an address the last one counts.
                     all.extend(group.take().map(|group| (address.into(), group)));
+                    if empty == Empty::Kept {
+                        group = Some(Vec::new());
+                    }
                     let distance = u32::from_le_bytes(*distance).checked_mul(unit as u32)?;
                     // The compiler steps back by very large distances.
                     address = address.wrapping_add(distance);
@@ -340,6 +400,15 @@ impl Instructions {
         }
         all.extend(group.map(|group| (address.into(), group)));
         Some(Self(all))
+    }
+
+    /// A native entry of them with this head, but for its length.
+    fn behind(&self, head: &[u8]) -> Vec<u8> {
+        let mut entry = head.to_vec();
+        self.write(&mut entry, NATIVE_UNIT);
+        let length = (entry.len() - LENGTH_FIELD) as u64;
+        entry[4..LENGTH_FIELD].copy_from_slice(&length.to_le_bytes());
+        entry
     }
 
     /// Writes them behind the head of an entry, and fills that up.
@@ -367,6 +436,12 @@ fn without_instructions(size: u64) -> [u8; 40] {
     entry[4..LENGTH_FIELD].copy_from_slice(&LENGTH.to_le_bytes());
     entry[SIZE..SIZE + 8].copy_from_slice(&size.to_le_bytes());
     entry
+}
+
+/// Whether an entry says nothing but a size.
+fn is_by_size(entry: &[u8]) -> bool {
+    let instructions = entry.get(SIZE + 8..).unwrap_or_default();
+    instructions.iter().all(|&byte| byte == NOTHING)
 }
 
 /// Corrects by how far the instructions of a description advance, as far as

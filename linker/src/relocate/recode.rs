@@ -14,8 +14,8 @@
 //!   `older_objects`). That changes in all functions.
 //! - Where code for debuggers is linked, all kernels report errors before they
 //!   end, also in device functions. There, and in those that call functions, a memory
-//!   barrier comes before that. Kernels that the compiler made report errors lose
-//!   theirs if they call nothing (case `errors_visible`).
+//!   barrier comes before that. So do they where the compiler of one file was asked for that (case
+//!   `errors_visible`). Elsewhere what a relocatable link added goes (case `recode_exit`).
 //!
 //! The first leaves out what the compiler found necessary, so that this is only
 //! for links that keep what nvlink keeps. Scoreboards are numbered anew in all
@@ -101,8 +101,11 @@ pub(crate) fn recode(relocated: &mut Relocated<'_>, keeping: Keeping, debug: Deb
         let twin = relocated.native[id].as_ref();
         debug_registers::is_table(section.name) && twin.is_some_and(|t| !t.bytes.is_empty())
     });
+    // What one file asks of its compiler, holds for all (case `errors_visible`).
+    let records = &mut merged.records.iter();
+    let is_asked = records.any(|record| record.code == InfoCode::GEN_ERRBAR_AT_EXIT);
     let wanted = Wanted {
-        for_debuggers: debug == DebugLevel::Symbols || has_variables,
+        for_debuggers: debug == DebugLevel::Symbols || has_variables || is_asked,
         is_lone: debug != DebugLevel::Symbols && merged.image.is_executable(),
         is_older: false,
     };
@@ -112,7 +115,7 @@ pub(crate) fn recode(relocated: &mut Relocated<'_>, keeping: Keeping, debug: Deb
         match merged.is_kernel(function) {
             true => Some(Wanted { is_older, ..wanted }),
             // Of other functions, code of CUDA 12 changes, and what ends a kernel.
-            false => (is_older || wanted.for_debuggers).then_some(Wanted {
+            false => (keeping == Keeping::AsNvlink).then_some(Wanted {
                 is_lone: false,
                 is_older,
                 ..wanted
@@ -348,6 +351,9 @@ impl Choice {
     /// The machine instructions of a group; `None` if they are not known.
     fn pieces(&self, group: &Group<'_>, old: &[&[u8; INSTRUCTION]]) -> Option<Vec<Piece>> {
         let same = group.start..group.end;
+        if self.unreports(group, old) {
+            return Some(same.skip(old.len() - 1).map(Piece::Old).collect());
+        }
         if self.ends(old) {
             return self.end(group, old);
         }
@@ -370,11 +376,24 @@ impl Choice {
         Some(kept.chain(wait).collect())
     }
 
-    /// Whether a group is the end of a kernel that says more or less there: in links for
-    /// debuggers, and where the compiler made it report errors.
+    /// Whether a group is the end of a kernel that says more or less there.
     fn ends(&self, old: &[&[u8; INSTRUCTION]]) -> bool {
-        let reports = old.len() > REPORT.len();
-        (self.for_debuggers || reports) && old.last().is_some_and(|i| operation(*i) == EXIT)
+        self.for_debuggers && old.last().is_some_and(|i| operation(*i) == EXIT)
+    }
+
+    /// Whether a group is the end of a kernel that a relocatable link for debuggers
+    /// made, and that says no more in this one than it did before (case
+    /// `recode_exit`).
+    fn unreports(&self, group: &Group<'_>, old: &[&[u8; INSTRUCTION]]) -> bool {
+        let Some((exit, reports)) = old.split_last().filter(|_| !self.for_debuggers) else {
+            return false;
+        };
+        let operations = |report: &[[u8; INSTRUCTION]]| {
+            let report = report.iter().map(|i| operation(i));
+            reports.iter().map(|i| operation(*i)).eq(report)
+        };
+        let is_exit = || operation(*exit) == EXIT && is_stored_exit(group, exit);
+        (operations(&REPORT) || operations(&REPORT[1..])) && is_exit()
     }
 
     /// The end of a kernel.
@@ -414,6 +433,22 @@ impl Choice {
         let count = self.pieces(group, old)?.len();
         (count != old.len()).then_some(count)
     }
+}
+
+/// Whether a group is stored for no other reason than that it is more than an `EXIT`.
+fn is_stored_exit(group: &Group<'_>, exit: &[u8; INSTRUCTION]) -> bool {
+    let stored = group
+        .stored
+        .map(|stored| &stored.bytes[stored.prefix.into()..]);
+    stored_exit(exit).is_some_and(|own| stored == Some(&own[..]))
+}
+
+/// How Mercury code stores an `EXIT`.
+fn stored_exit(exit: &[u8; INSTRUCTION]) -> Option<[u8; INSTRUCTION]> {
+    let mut stored = STORED_EXIT;
+    stored[STORED_GUARD] = Guard::of_exit(exit)?.stored();
+    stored[STORED_BESIDES] = Guard::besides(exit).stored();
+    Some(stored)
 }
 
 /// Whether a group is `WARPSYNC.ALL` of CUDA 12 with what it had behind it.
@@ -470,6 +505,9 @@ fn write_capsule(
         match (&group.stored, new) {
             (Some(stored_one), None) => stored.extend_from_slice(stored_one.bytes),
             (None, None) => {}
+            (Some(_), Some(1)) if !is_last && choice.unreports(group, old) => {
+                *bitmap.get_mut(index / 8)? |= 1 << (index % 8);
+            }
             (Some(stored_one), Some(count)) => {
                 let (mark, rest) = match stored_one.bytes {
                     [mark @ (0x50 | 0xd0 | 0x51 | 0xd1), _, rest @ ..] => (*mark, rest),
@@ -490,11 +528,7 @@ fn write_capsule(
             (None, Some(count)) => {
                 *bitmap.get_mut(index / 8)? &= !(1 << (index % 8));
                 stored.extend(marked(0x51, count)?);
-                let exit = old.first()?;
-                let mut kept = STORED_EXIT;
-                kept[STORED_GUARD] = Guard::of_exit(exit)?.stored();
-                kept[STORED_BESIDES] = Guard::besides(exit).stored();
-                stored.extend_from_slice(&kept);
+                stored.extend(stored_exit(old.first()?)?);
             }
         }
     }

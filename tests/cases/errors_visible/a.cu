@@ -12,6 +12,11 @@
 //# Link: made-debuggers.cubin = -g visible.cubin b.cubin
 //# Link: made-variables.cubin = visible.cubin debug.cubin
 //# Link: made-kept.cubin = -r visible.cubin b.cubin
+//# Link: made-again.cubin = made-kept.cubin
+//# Compile: c.cu
+//# Link: made-all.cubin = visible.cubin b.cubin c.cubin
+//# Link: joined.cubin = -r -g a.cubin b.cubin
+//# Link: restored.cubin = joined.cubin
 __device__ int other(int);
 __device__ __noinline__ int ends(int *p, int n) { if (p[n] > 3) asm volatile("exit;"); return p[n + 1]; }
 __device__ __noinline__ int calls(int *p, int n) { int v = other(n); if (p[v] > 3) asm volatile("exit;"); return p[v + 1]; }
