@@ -72,7 +72,7 @@ pub(super) fn are_explained(code: &[u8], tables: &[TableBranch], chip: Chip) -> 
     if events.len() > MOST_EVENTS {
         return false;
     }
-    let flow = Flow::new(code, tables, &events);
+    let flow = Flow::new(code, tables, &events, chip);
     flow.is_some_and(|flow| {
         let schedule = Schedule::new(code, &events, &flow, chip);
         Rules::new(code, &events, &flow, &schedule).are_followed()
@@ -123,7 +123,7 @@ fn numbered(
     if events.len() > MOST_EVENTS {
         return None;
     }
-    let flow = Flow::new(code, tables, &events)?;
+    let flow = Flow::new(code, tables, &events, chip)?;
     let schedule = Schedule::new(code, &events, &flow, chip);
     let numbering = Numbering::new(code, &events, first);
     let rules = Rules::new(code, &events, &flow, &schedule);

@@ -6,7 +6,7 @@ use crate::bits::Bits;
 use crate::merge::TableBranch;
 
 use super::Event;
-use super::instruction::{self, BOARDS, INSTRUCTION, Next, is_branch, next, releases};
+use super::instruction::{self, BOARDS, Chip, INSTRUCTION, Next, is_branch, next, releases};
 use super::order::reverse_postorder;
 
 /// The events that hold each scoreboard.
@@ -99,11 +99,34 @@ pub(super) struct Flow {
     is_branch: Vec<bool>,
     /// Where control goes behind each instruction.
     successors: Vec<Vec<usize>>,
+    chip: Chip,
+}
+
+/// On processors for graphics WARPSYNC starts a block where an LDCU stands before it in
+/// its own.
+fn split_before_syncs(instructions: &[&[u8]], starts: &mut [bool]) {
+    let mut has_uniform_load = false;
+    for (instruction, start) in instructions.iter().zip(starts) {
+        has_uniform_load &= !*start;
+        match instruction::operation(instruction) {
+            instruction::UNIFORM_LOAD => has_uniform_load = true,
+            instruction::WARPSYNC if has_uniform_load => {
+                *start = true;
+                has_uniform_load = false;
+            }
+            _ => {}
+        }
+    }
 }
 
 impl Flow {
     /// `None` where it is not known where control goes.
-    pub(super) fn new(code: &[u8], tables: &[TableBranch], events: &[Event]) -> Option<Self> {
+    pub(super) fn new(
+        code: &[u8],
+        tables: &[TableBranch],
+        events: &[Event],
+        chip: Chip,
+    ) -> Option<Self> {
         let instructions: Vec<&[u8]> = code.chunks_exact(INSTRUCTION).collect();
         let nexts = (0..).step_by(INSTRUCTION).zip(&instructions);
         let nexts: Vec<Next> = nexts.map(|(offset, i)| next(i, offset)).collect();
@@ -157,6 +180,9 @@ impl Flow {
                 successors.iter().for_each(|&next| starts[next] = true);
             }
         }
+        if chip == Chip::Graphics {
+            split_before_syncs(&instructions, &mut starts);
+        }
         let first_event = |at| events.partition_point(|event| event.instruction < at);
         let mut flow = Self {
             waits: instructions.iter().map(|i| releases(i)).collect(),
@@ -165,6 +191,7 @@ impl Flow {
             starts,
             is_branch: instructions.iter().map(|i| is_branch(i)).collect(),
             successors,
+            chip,
         };
         flow.entries[0] = Some(Held::default());
         let mut waiting = vec![0];
@@ -222,6 +249,10 @@ impl Flow {
         for event in self.own(at).filter(|&event| events[event].board < BOARDS) {
             held.take(events[event].board, event);
         }
+    }
+
+    pub(super) fn chip(&self) -> Chip {
+        self.chip
     }
 
     /// The events of an instruction.

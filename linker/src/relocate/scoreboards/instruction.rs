@@ -29,6 +29,8 @@ const LDSM: u16 = 0x03b;
 /// It counts copies to shared memory for DEPBAR.
 pub(super) const LDGDEPBAR: u16 = 0x1af;
 const LDS: u16 = 0x184;
+/// LDCU.
+pub(super) const UNIFORM_LOAD: u16 = 0x1ac;
 /// It does nothing, and waits for barriers in shared memory at fences.
 const NOP: u16 = 0x118;
 /// SYNCS, which work on barriers in shared memory in the order of the code.

@@ -101,7 +101,7 @@ fn judge(function: &Function<'_>, chip: Chip, most: usize, detail: &mut String) 
     if events.len() > MOST_EVENTS {
         return Verdict::TooLong;
     }
-    let Some(flow) = Flow::new(code, tables, &events) else {
+    let Some(flow) = Flow::new(code, tables, &events, chip) else {
         return Verdict::NoFlow;
     };
     let schedule = Schedule::new(code, &events, &flow, chip);

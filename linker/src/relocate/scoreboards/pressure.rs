@@ -7,20 +7,24 @@
 //! to last until theirs are over. Loads whose results other blocks need have
 //! the last scoreboard for themselves.
 
+mod holders;
+
 use std::cell::RefCell;
 
 use rustc_hash::FxHashMap;
 
 use crate::bits::Bits;
 
+use super::Event;
 use super::flow::{Flow, Held};
 use super::instruction::{
-    BOARDS, Chip, INSTRUCTION, LDGDEPBAR, NO_BOARD, cycles, leads_on, loads_memory,
-    loads_shared_memory, multiplies_matrices, operation, releases, waits_for_all,
+    Chip, INSTRUCTION, LDGDEPBAR, NO_BOARD, cycles, leads_on, loads_memory, loads_shared_memory,
+    multiplies_matrices, operation, releases, waits_for_all,
 };
 use super::registers::Accesses;
 use super::timing::{Unit, forwarding, latency};
-use super::{Event, FIRST_FOR_MEMORY, LAST};
+
+pub(super) use holders::Holders;
 
 /// After so many an instruction keeps no other one waiting.
 const MOST_CYCLES: u32 = 30;
@@ -43,6 +47,8 @@ pub(super) struct Schedule<'e> {
     units: Vec<Unit>,
     /// How many cycles each event takes.
     latency: Vec<u32>,
+    /// Cycles from each instruction to the next one.
+    stall: Vec<u32>,
     /// Cycle in which each instruction would start if nothing were waited for.
     plain: Vec<u32>,
     /// Cycle in which each instruction starts.
@@ -67,6 +73,9 @@ pub(super) struct Schedule<'e> {
     keeps_last: Vec<bool>,
     /// By block, who is held where the next ones start.
     ahead: FxHashMap<usize, Bits>,
+    /// By block and event of an earlier one, how many cycles that still takes where
+    /// the block starts.
+    left: FxHashMap<(usize, usize), u32>,
 }
 
 impl<'e> Schedule<'e> {
@@ -93,19 +102,19 @@ impl<'e> Schedule<'e> {
                 chip,
             )
         });
-        let mut plain: Vec<u32> = Vec::with_capacity(count);
-        for at in 0..count {
-            plain.push(match at {
-                0 => 0,
-                _ => plain[at - 1] + cycles(instructions[at - 1]),
-            });
-        }
+        let stall: Vec<u32> = instructions.iter().map(|i| cycles(i)).collect();
+        let plain = stall.iter().scan(0, |next, stall| {
+            let start = *next;
+            *next += stall;
+            Some(start)
+        });
         let mut schedule = Self {
             events,
             latency: latency.collect(),
             units: instructions.iter().map(|i| Unit::of(i, chip)).collect(),
             chip,
-            plain,
+            plain: plain.collect(),
+            stall,
             accesses,
             releases: instructions.iter().map(|i| releases(i)).collect(),
             waits_for_all: instructions.iter().map(|i| waits_for_all(i)).collect(),
@@ -121,6 +130,7 @@ impl<'e> Schedule<'e> {
             multiplies_matrices: vec![false; count],
             keeps_last: vec![false; count],
             ahead: FxHashMap::default(),
+            left: FxHashMap::default(),
         };
         for (instruction, &block) in instructions.iter().zip(&schedule.block) {
             schedule.multiplies_matrices[block] |= multiplies_matrices(instruction);
@@ -128,6 +138,7 @@ impl<'e> Schedule<'e> {
         schedule.find_needs();
         schedule.find_what_crosses_blocks(flow);
         schedule.count_cycles();
+        schedule.count_what_is_left(flow);
         schedule
     }
 
@@ -224,6 +235,32 @@ impl<'e> Schedule<'e> {
         }
     }
 
+    /// Follows what is under way from block to block, in the order in which they
+    /// choose; of several ways to a block the longest counts.
+    fn count_what_is_left(&mut self, flow: &Flow) {
+        let mut entries: FxHashMap<usize, FxHashMap<usize, u32>> = FxHashMap::default();
+        for block in flow.order() {
+            let last = block.end - 1;
+            let (start, next) = (self.start[block.start], self.start[last] + self.stall[last]);
+            let entry = entries.remove(&block.start).unwrap_or_default();
+            let passing = entry.iter().map(|(&event, &left)| (event, start + left));
+            let own = block.clone().flat_map(|at| flow.own(at));
+            let own = own.map(|event| (event, self.end[event]));
+            let open = passing.chain(own).filter(|&(_, end)| end > next);
+            let open: Vec<(usize, u32)> = open.map(|(event, end)| (event, end - next)).collect();
+            for follower in flow.followers(last) {
+                let ahead = entries.entry(*follower).or_default();
+                for &(event, left) in &open {
+                    let most = ahead.entry(event).or_default();
+                    *most = left.max(*most);
+                }
+            }
+            let entry = entry.into_iter();
+            self.left
+                .extend(entry.map(|(event, left)| ((block.start, event), left)));
+        }
+    }
+
     /// By how much an instruction is late because earlier ones were. The cycles
     /// between two are for those who run on the same part of the processor or use
     /// what was made, so what was late for another reason gains on the others.
@@ -246,6 +283,16 @@ impl<'e> Schedule<'e> {
     /// Whether an event is of the same block as an instruction, and before it.
     fn is_here(&self, event: usize, at: usize) -> bool {
         (self.block[at]..=at).contains(&self.events[event].instruction)
+    }
+
+    /// The cycle in which an event is over that is held where an instruction stands; at
+    /// the start of its block at the earliest, if it is of another one.
+    fn end_at(&self, event: usize, at: usize) -> u32 {
+        if self.is_here(event, at) {
+            return self.end[event];
+        }
+        let block = self.block[at];
+        self.start[block] + self.left.get(&(block, event)).copied().unwrap_or(0)
     }
 
     /// Where in the block of an instruction an event ends that is held there.
@@ -361,126 +408,9 @@ impl<'e> Schedule<'e> {
     }
 }
 
-/// Who holds each scoreboard at some place of a block.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Holders([Vec<usize>; BOARDS as usize]);
-
-impl Holders {
-    /// Events and what they have taken.
-    pub(super) fn of(taken: impl Iterator<Item = (usize, u8)>) -> Self {
-        let mut holders = Self::default();
-        taken.for_each(|(event, board)| holders.take(board, event));
-        holders
-    }
-
-    pub(super) fn take(&mut self, board: u8, event: usize) {
-        if board != NO_BOARD {
-            self.0[usize::from(board)].push(event);
-        }
-    }
-
-    /// An instruction waits for what it needs, and so for all who share; and
-    /// for those whose compiler's scoreboard it frees although it needs nobody
-    /// there.
-    pub(super) fn release(&mut self, at: usize, frees: u8, before: &Held, schedule: &Schedule<'_>) {
-        let is_due = |event: &usize| schedule.due(*event, at) == Some(at);
-        let plain = frees & !schedule.needed(at, before);
-        for events in &mut self.0 {
-            if events.iter().any(is_due) {
-                events.clear();
-            }
-            events.retain(|&event| plain >> schedule.events[event].board & 1 == 0);
-        }
-    }
-
-    /// What the compiler takes for an event, but for scoreboards in a mask.
-    pub(super) fn choose(
-        &self,
-        event: usize,
-        named: u8,
-        conflicts: u8,
-        keeps_last: bool,
-        schedule: &Schedule<'_>,
-    ) -> Option<u8> {
-        let Event {
-            instruction: at,
-            is_write,
-            ..
-        } = schedule.events[event];
-        let need = schedule.needs[event];
-        let is_load = schedule.is_load[event];
-        let last = 1 << LAST;
-        let keeps_last = match need {
-            Some(_) => keeps_last,
-            None => schedule.is_load.contains(&true),
-        };
-        let reserved = if keeps_last { named | last } else { named };
-        let denied = match (is_load, need) {
-            (true, None) => named | !last,
-            (true, Some(_)) => reserved | ((1 << FIRST_FOR_MEMORY) - 1),
-            (false, _) => reserved,
-        };
-        let boards = |denied: u8| (0..BOARDS).filter(move |board| denied >> board & 1 == 0);
-        let holders = |board: u8| &self.0[usize::from(board)];
-        let joined = match need {
-            Some(_) => boards(reserved).find(|&board| {
-                let due = |&holder: &usize| schedule.due(holder, at);
-                let holders = holders(board);
-                holders.iter().filter_map(due).min() == need
-            }),
-            None if is_write && !schedule.feeds_matrices(event) => None,
-            None => boards(reserved).find(|&board| {
-                let is_alike = |&holder: &usize| {
-                    schedule.events[holder].is_write == is_write
-                        && (!is_write || schedule.feeds_matrices(holder))
-                        && schedule.is_here(holder, at)
-                        && schedule.needs[holder].is_none()
-                };
-                !holders(board).is_empty() && holders(board).iter().all(is_alike)
-            }),
-        };
-        let is_free = |board: &u8| holders(*board).is_empty();
-        joined
-            .or_else(|| boards(denied | conflicts).find(is_free))
-            .or_else(|| boards(denied).find(is_free))
-            .or_else(|| {
-                let cost = |&board: &u8| self.cost(event, board, schedule);
-                boards(denied).min_by_key(cost)
-            })
-    }
-
-    /// Cycles lost if an event shares a scoreboard, and the cycle in which its
-    /// holders are over.
-    fn cost(&self, event: usize, board: u8, schedule: &Schedule<'_>) -> (u32, u32) {
-        let holders = &self.0[usize::from(board)];
-        let at = schedule.events[event].instruction;
-        let due = holders
-            .iter()
-            .filter_map(|&holder| schedule.due(holder, at));
-        let due = due.min();
-        let end_of = |&holder: &usize| schedule.end[holder];
-        // What earlier blocks left is over at the start of this one.
-        let start = schedule.start[schedule.block[at]];
-        let over = holders.iter().map(end_of).max().unwrap_or(0).max(start);
-        let here = holders.iter();
-        let here = here.filter(|&&holder| schedule.is_here(holder, at));
-        let here = here.map(end_of).max().unwrap_or(0);
-        let end = schedule.end[event];
-        let delay = |due: usize| (end.saturating_sub(schedule.start[due]), 0);
-        match (schedule.needs[event], due) {
-            (Some(need), Some(due)) if due < need => (
-                schedule.start[need] - schedule.start[due],
-                schedule.start[need],
-            ),
-            (Some(_), _) => (here.saturating_sub(end), over),
-            (None, Some(due)) => delay(due),
-            (None, None) => (0, 0),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::events;
     use super::super::tests::{EXIT, LDC, controls, instruction, sum, without_stack_pointer};
     use super::*;
 
@@ -515,5 +445,25 @@ mod tests {
         );
         assert_eq!(boards, [0, 1, 2, 3, 4, 5, 5]);
         assert_eq!(waits, [1, 2, 4, 8, 16, 32, 0]);
+    }
+
+    #[test]
+    fn what_is_under_way_goes_on_in_the_next_block() {
+        const MAYBE_EXIT: u16 = 0x094d;
+        let code = [
+            instruction(LDC, 1, 0, 0),
+            instruction(LDC, 14, 1, 0),
+            instruction(MAYBE_EXIT, 0, NO_BOARD, 0),
+            sum(41, 2, 0),
+            instruction(MAYBE_EXIT, 0, NO_BOARD, 0),
+            instruction(EXIT, 0, NO_BOARD, 0),
+        ]
+        .concat();
+        let events = events(&code);
+        let flow = Flow::new(&code, &[], &events, Chip::FastDoubles).unwrap();
+        let schedule = Schedule::new(&code, &events, &flow, Chip::FastDoubles);
+        for at in [2, 3, 5] {
+            assert_eq!(schedule.end_at(1, at), schedule.end[1]);
+        }
     }
 }

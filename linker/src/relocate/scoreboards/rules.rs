@@ -253,10 +253,14 @@ mod tests {
     /// What the rules choose for the events of code, with a stack pointer or
     /// without; whether the former is what the code says.
     fn choose(code: &[[u8; INSTRUCTION]]) -> (bool, Choice) {
+        choose_on(Chip::FastDoubles, code)
+    }
+
+    fn choose_on(chip: Chip, code: &[[u8; INSTRUCTION]]) -> (bool, Choice) {
         let code = code.concat();
         let events = events(&code);
-        let flow = Flow::new(&code, &[], &events).unwrap();
-        let schedule = Schedule::new(&code, &events, &flow, Chip::FastDoubles);
+        let flow = Flow::new(&code, &[], &events, chip).unwrap();
+        let schedule = Schedule::new(&code, &events, &flow, chip);
         let rules = Rules::new(&code, &events, &flow, &schedule);
         let made = rules.choose(First::IsLikeOthers);
         let choice = rules.choose(First::TakesNone);
@@ -354,6 +358,31 @@ mod tests {
             // Blocks do not gain on what others were late for.
             assert!(is_over(&late_before, behind));
         }
+    }
+
+    #[test]
+    fn syncs_of_warps_behind_uniform_loads_start_blocks_on_graphics() {
+        const LDG: u16 = 0x7981;
+        const LDCU: u16 = 0x77ac;
+        const WARPSYNC: u16 = 0x7948;
+        let board = |chip: Chip, before: [u8; INSTRUCTION]| {
+            let mut load = instruction(LDG, 14, 2, 0);
+            load[3] = 8;
+            let code = [
+                instruction(LDC, 1, 0, 0),
+                before,
+                load,
+                instruction(WARPSYNC, 0, NO_BOARD, 0),
+                sum(41, 14, 0b100),
+                instruction(EXIT, 0, NO_BOARD, 0),
+            ];
+            choose_on(chip, &code).1.boards.last().copied()
+        };
+        let (uniform, other) = (instruction(LDCU, 4, 1, 0), sum(41, 2, 0));
+        // What another block needs takes the last one.
+        assert_eq!(board(Chip::Graphics, uniform), Some(5));
+        assert_eq!(board(Chip::Graphics, other), Some(2));
+        assert_eq!(board(Chip::FastDoubles, uniform), Some(2));
     }
 
     #[test]

@@ -63,7 +63,7 @@ pub(super) fn renumbered(
     let mut changed = choice.apply(code, flow, events);
     for _ in 0..ROUNDS {
         let before = changed.clone();
-        let flow = Flow::new(&before, tables, &renamed)?;
+        let flow = Flow::new(&before, tables, &renamed, flow.chip())?;
         flow.walk_deciding(&renamed, |at, held| {
             let waits = wanted[at].mask(held, boards);
             let instruction = &mut changed[at * INSTRUCTION..][..INSTRUCTION];
@@ -152,7 +152,7 @@ fn is_needed(event: &Event, accesses: &[Option<Accesses>], at: usize) -> bool {
 mod tests {
     use super::super::instruction::NO_BOARD;
     use super::super::tests::{EXIT, LDC, controls, instruction, sum};
-    use super::super::{events, renumbered};
+    use super::super::{Chip, events, renumbered};
     use super::*;
 
     /// A branch with a predicate, so many instructions on.
@@ -170,7 +170,7 @@ mod tests {
     fn waits(code: &[[u8; INSTRUCTION]], boards: &[u8]) -> Vec<u8> {
         let code = code.concat();
         let events = events(&code);
-        let flow = Flow::new(&code, &[], &events).unwrap();
+        let flow = Flow::new(&code, &[], &events, Chip::FastDoubles).unwrap();
         let accesses: Vec<_> = code.chunks_exact(INSTRUCTION).map(Accesses::of).collect();
         let changed = renumbered(&code, &[], &events, &flow, &accesses, boards).unwrap();
         let waits = controls(&changed).into_iter().map(|(_, waits)| waits);

@@ -1,0 +1,175 @@
+//! Who holds scoreboards, and which one an event takes because of that.
+
+use super::super::flow::Held;
+use super::super::instruction::{BOARDS, NO_BOARD};
+use super::super::{Event, FIRST_FOR_MEMORY, LAST};
+use super::Schedule;
+
+/// Who holds each scoreboard at some place of a block.
+#[derive(Debug, Clone, Default)]
+pub(in super::super) struct Holders([Vec<usize>; BOARDS as usize]);
+
+impl Holders {
+    /// Events and what they have taken.
+    pub(in super::super) fn of(taken: impl Iterator<Item = (usize, u8)>) -> Self {
+        let mut holders = Self::default();
+        taken.for_each(|(event, board)| holders.take(board, event));
+        holders
+    }
+
+    pub(in super::super) fn take(&mut self, board: u8, event: usize) {
+        if board != NO_BOARD {
+            self.0[usize::from(board)].push(event);
+        }
+    }
+
+    /// An instruction waits for what it needs, and so for all who share; and
+    /// for those whose compiler's scoreboard it frees although it needs nobody
+    /// there.
+    pub(in super::super) fn release(
+        &mut self,
+        at: usize,
+        frees: u8,
+        before: &Held,
+        schedule: &Schedule<'_>,
+    ) {
+        let is_due = |event: &usize| schedule.due(*event, at) == Some(at);
+        let plain = frees & !schedule.needed(at, before);
+        for events in &mut self.0 {
+            if events.iter().any(is_due) {
+                events.clear();
+            }
+            events.retain(|&event| plain >> schedule.events[event].board & 1 == 0);
+        }
+    }
+
+    /// What the compiler takes for an event, but for scoreboards in a mask.
+    pub(in super::super) fn choose(
+        &self,
+        event: usize,
+        named: u8,
+        conflicts: u8,
+        keeps_last: bool,
+        schedule: &Schedule<'_>,
+    ) -> Option<u8> {
+        let Event {
+            instruction: at,
+            is_write,
+            ..
+        } = schedule.events[event];
+        let need = schedule.needs[event];
+        let is_load = schedule.is_load[event];
+        let last = 1 << LAST;
+        let keeps_last = match need {
+            Some(_) => keeps_last,
+            None => schedule.is_load.contains(&true),
+        };
+        let reserved = if keeps_last { named | last } else { named };
+        let denied = match (is_load, need) {
+            (true, None) => named | !last,
+            (true, Some(_)) => reserved | ((1 << FIRST_FOR_MEMORY) - 1),
+            (false, _) => reserved,
+        };
+        let boards = |denied: u8| (0..BOARDS).filter(move |board| denied >> board & 1 == 0);
+        let holders = |board: u8| &self.0[usize::from(board)];
+        let joined = match need {
+            Some(_) => boards(reserved).find(|&board| {
+                let due = |&holder: &usize| schedule.due(holder, at);
+                let holders = holders(board);
+                holders.iter().filter_map(due).min() == need
+            }),
+            None if is_write && !schedule.feeds_matrices(event) => None,
+            None => boards(reserved).find(|&board| {
+                let is_alike = |&holder: &usize| {
+                    schedule.events[holder].is_write == is_write
+                        && (!is_write || schedule.feeds_matrices(holder))
+                        && schedule.is_here(holder, at)
+                        && schedule.needs[holder].is_none()
+                };
+                !holders(board).is_empty() && holders(board).iter().all(is_alike)
+            }),
+        };
+        let is_free = |board: &u8| holders(*board).is_empty();
+        joined
+            .or_else(|| boards(denied | conflicts).find(is_free))
+            .or_else(|| boards(denied).find(is_free))
+            .or_else(|| {
+                let candidates = boards(denied).map(|board| self.cost(event, board, schedule));
+                let best = candidates.reduce(|best, other| match other.is_better_than(&best) {
+                    true => other,
+                    false => best,
+                });
+                Some(best?.board)
+            })
+    }
+
+    /// What an event costs that shares a scoreboard.
+    fn cost(&self, event: usize, board: u8, schedule: &Schedule<'_>) -> Candidate {
+        let holders = &self.0[usize::from(board)];
+        let at = schedule.events[event].instruction;
+        let due = holders
+            .iter()
+            .filter_map(|&holder| schedule.due(holder, at));
+        let end = schedule.end[event];
+        let (cycles, over) = match (schedule.needs[event], due.min()) {
+            (Some(need), Some(due)) if due < need => {
+                (schedule.start[need] - schedule.start[due], None)
+            }
+            (Some(_), _) => {
+                let here = holders.iter();
+                let here = here.filter(|&&holder| schedule.is_here(holder, at));
+                let here = here.map(|&holder| schedule.end[holder]).max().unwrap_or(0);
+                let over = holders.iter().map(|&holder| schedule.end_at(holder, at));
+                (here.saturating_sub(end), over.max())
+            }
+            (None, Some(due)) => (end.saturating_sub(schedule.start[due]), None),
+            (None, None) => (0, None),
+        };
+        Candidate {
+            board,
+            cycles,
+            over,
+        }
+    }
+}
+
+/// A scoreboard to share.
+#[derive(Debug, Clone, Copy)]
+struct Candidate {
+    board: u8,
+    /// Cycles lost.
+    cycles: u32,
+    /// When its holders are over, where they are needed after this event.
+    over: Option<u32>,
+}
+
+impl Candidate {
+    /// Whether this is better than one that was found earlier.
+    fn is_better_than(&self, earlier: &Self) -> bool {
+        let is_over_sooner = self.over.zip(earlier.over).is_some_and(|(a, b)| a < b);
+        self.cycles < earlier.cycles || self.cycles == earlier.cycles && is_over_sooner
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_equal_costs_the_first_is_taken_unless_others_are_over_sooner() {
+        let candidate = |cycles, over| Candidate {
+            board: 0,
+            cycles,
+            over,
+        };
+        let is_better = |a: (u32, Option<u32>), b: (u32, Option<u32>)| {
+            candidate(a.0, a.1).is_better_than(&candidate(b.0, b.1))
+        };
+        assert!(is_better((3, None), (4, Some(1))));
+        assert!(is_better((4, Some(1)), (4, Some(2))));
+        assert!(!is_better((4, Some(2)), (4, Some(2))));
+        // Places before and behind are not compared.
+        assert!(!is_better((4, Some(1)), (4, None)));
+        assert!(!is_better((4, None), (4, Some(9))));
+    }
+}
