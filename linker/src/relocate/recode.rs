@@ -36,6 +36,7 @@ use crate::merge::{FIRST_MERCURY_VERSION, Function, Payload, TableBranch};
 use crate::options::{DebugLevel, Keeping};
 use crate::parallel;
 
+use super::scoreboards::Setting;
 use super::scoreboards::instruction::{
     CALL_ABSOLUTE, EXIT, INSTRUCTION, SHARED_BARRIERS, WARPSYNC, operation,
 };
@@ -191,8 +192,12 @@ impl Anew {
         let recoded = recode(&code);
         // The rules go by the time that new instructions take. Where they do not explain
         // the compiler's choice, that is what is followed, so it comes first.
-        if wanted.is_older || recoded.is_some() && scoreboards::are_explained(&code, &tables, chip)
-        {
+        let setting = Setting {
+            tables: &tables,
+            chip,
+            capsule,
+        };
+        if wanted.is_older || recoded.is_some() && scoreboards::are_explained(&code, setting) {
             return match recoded {
                 Some(recoded) => Some(
                     recoded
@@ -200,13 +205,13 @@ impl Anew {
                         .into(),
                 ),
                 None => {
-                    let chosen = scoreboards::of_today(&code, &tables, chip, wanted.is_lone);
+                    let chosen = scoreboards::of_today(&code, setting, wanted.is_lone);
                     Self::unmoved(chosen.map_or(code, Cow::Owned))
                 }
             };
         }
         let lone = match wanted.is_lone {
-            true => scoreboards::without_stack_pointer(&code, &tables, chip),
+            true => scoreboards::without_stack_pointer(&code, setting),
             false => None,
         };
         match lone {
@@ -301,7 +306,12 @@ impl Recoded {
         is_lone: bool,
     ) -> Self {
         let tables: Vec<TableBranch> = tables.iter().map(|t| self.moves.table(t)).collect();
-        if let Some(code) = scoreboards::of_today(&self.code, &tables, chip, is_lone) {
+        let setting = Setting {
+            tables: &tables,
+            chip,
+            capsule: &self.capsule,
+        };
+        if let Some(code) = scoreboards::of_today(&self.code, setting, is_lone) {
             self.code = code;
         }
         self

@@ -25,6 +25,7 @@ mod order;
 mod pressure;
 mod registers;
 mod rules;
+mod stages;
 mod timing;
 mod waits;
 
@@ -53,28 +54,34 @@ struct Event {
     board: u8,
 }
 
+/// What decides about scoreboards besides the code.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Setting<'s> {
+    /// Where branches through tables lead.
+    pub(super) tables: &'s [TableBranch],
+    pub(super) chip: Chip,
+    /// The Mercury code.
+    pub(super) capsule: &'s [u8],
+}
+
 /// The code of a kernel without a scoreboard for its stack pointer; `None`
 /// where it stays as it is.
-pub(super) fn without_stack_pointer(
-    code: &[u8],
-    tables: &[TableBranch],
-    chip: Chip,
-) -> Option<Vec<u8>> {
+pub(super) fn without_stack_pointer(code: &[u8], setting: Setting<'_>) -> Option<Vec<u8>> {
     if !instruction::loads_unused_stack_pointer(code) {
         return None;
     }
-    numbered(code, tables, chip, First::TakesNone, Trust::IfExplained)
+    numbered(code, setting, First::TakesNone, Trust::IfExplained)
 }
 
 /// Whether the rules explain all that the compiler chose.
-pub(super) fn are_explained(code: &[u8], tables: &[TableBranch], chip: Chip) -> bool {
+pub(super) fn are_explained(code: &[u8], setting: Setting<'_>) -> bool {
     let events = events(code);
     if events.len() > MOST_EVENTS {
         return false;
     }
-    let flow = Flow::new(code, tables, &events, chip);
+    let flow = Flow::new(code, setting.tables, &events, setting.chip);
     flow.is_some_and(|flow| {
-        let schedule = Schedule::new(code, &events, &flow, chip);
+        let schedule = Schedule::new(code, &events, &flow, &setting);
         Rules::new(code, &events, &flow, &schedule).are_followed()
     })
 }
@@ -83,17 +90,12 @@ pub(super) fn are_explained(code: &[u8], tables: &[TableBranch], chip: Chip) -> 
 /// rules explain, without one for the
 /// stack pointer of a kernel that is alone and has no use for it; `None` where it
 /// stays as it is.
-pub(super) fn of_today(
-    code: &[u8],
-    tables: &[TableBranch],
-    chip: Chip,
-    is_lone: bool,
-) -> Option<Vec<u8>> {
+pub(super) fn of_today(code: &[u8], setting: Setting<'_>, is_lone: bool) -> Option<Vec<u8>> {
     let first = match is_lone && instruction::loads_unused_stack_pointer(code) {
         true => First::TakesNone,
         false => First::IsLikeOthers,
     };
-    numbered(code, tables, chip, first, Trust::Always)
+    numbered(code, setting, first, Trust::Always)
 }
 
 /// When the rules alone decide.
@@ -112,19 +114,14 @@ enum First {
     IsLikeOthers,
 }
 
-fn numbered(
-    code: &[u8],
-    tables: &[TableBranch],
-    chip: Chip,
-    first: First,
-    trust: Trust,
-) -> Option<Vec<u8>> {
+fn numbered(code: &[u8], setting: Setting<'_>, first: First, trust: Trust) -> Option<Vec<u8>> {
     let events = events(code);
     if events.len() > MOST_EVENTS {
         return None;
     }
+    let Setting { tables, chip, .. } = setting;
     let flow = Flow::new(code, tables, &events, chip)?;
-    let schedule = Schedule::new(code, &events, &flow, chip);
+    let schedule = Schedule::new(code, &events, &flow, &setting);
     let numbering = Numbering::new(code, &events, first);
     let rules = Rules::new(code, &events, &flow, &schedule);
     let chosen = if trust == Trust::Always || rules.are_followed() {
@@ -291,8 +288,24 @@ impl<'c> Numbering<'c> {
 mod tests {
     use super::*;
 
+    /// Code without tables and Mercury code.
+    pub(super) fn setting(chip: Chip) -> Setting<'static> {
+        Setting {
+            tables: &[],
+            chip,
+            capsule: &[],
+        }
+    }
+
     pub(super) fn without_stack_pointer(code: &[u8], tables: &[TableBranch]) -> Option<Vec<u8>> {
-        super::without_stack_pointer(code, tables, Chip::FastDoubles)
+        let chip = Chip::FastDoubles;
+        super::without_stack_pointer(
+            code,
+            Setting {
+                tables,
+                ..setting(chip)
+            },
+        )
     }
 
     pub(super) const LDC: u16 = 0x7b82;
@@ -371,10 +384,10 @@ mod tests {
             ]
             .concat()
         };
-        let anew = of_today(&code(2, 0b110), &[], Chip::FastDoubles, false);
+        let anew = of_today(&code(2, 0b110), setting(Chip::FastDoubles), false);
         assert_eq!(anew, Some(code(1, 0b010)));
         assert_eq!(
-            of_today(&code(1, 0b010), &[], Chip::FastDoubles, false),
+            of_today(&code(1, 0b010), setting(Chip::FastDoubles), false),
             anew
         );
     }

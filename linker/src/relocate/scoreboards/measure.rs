@@ -11,7 +11,7 @@ use crate::parallel;
 use super::instruction::INSTRUCTION;
 use super::pressure::Schedule;
 use super::rules::{Choice, Rules};
-use super::{Chip, Event, First, Flow, MOST_EVENTS, events};
+use super::{Chip, Event, First, Flow, MOST_EVENTS, Setting, events};
 
 /// A file that names one object in each line.
 const LIST: &str = "RUSTNVLINK_SCOREBOARDS";
@@ -32,6 +32,7 @@ enum Verdict {
 struct Function<'d> {
     name: &'d str,
     code: &'d [u8],
+    capsule: &'d [u8],
     tables: Vec<TableBranch>,
 }
 
@@ -80,8 +81,11 @@ fn functions<'d>(file: &File<'d>) -> Vec<Function<'d>> {
     let sections = file.sections.iter().filter(|s| has_code(s.flags));
     let of_section = |section: &crate::cubin::Section<'d>| {
         let name = section.name.strip_prefix(".text.")?;
-        let info = file.section_by_name(&format!(".nv.info.{name}"));
-        let records = info.map_or(&[][..], |info| file.sections[info].data);
+        let data_of = |name: &str| match file.section_by_name(name) {
+            Some(section) => file.sections[section].data,
+            None => &[],
+        };
+        let records = data_of(&format!(".nv.info.{name}"));
         let native = NativeFunction {
             records: InfoRecords::new(records).collect::<Result<_, _>>().ok()?,
             parameters: None,
@@ -89,6 +93,7 @@ fn functions<'d>(file: &File<'d>) -> Vec<Function<'d>> {
         Some(Function {
             name,
             code: section.data,
+            capsule: data_of(&format!(".nv.capmerc{}", section.name)),
             tables: native.table_branches(),
         })
     };
@@ -96,7 +101,12 @@ fn functions<'d>(file: &File<'d>) -> Vec<Function<'d>> {
 }
 
 fn judge(function: &Function<'_>, chip: Chip, most: usize, detail: &mut String) -> Verdict {
-    let Function { name, code, tables } = function;
+    let Function {
+        name,
+        code,
+        capsule,
+        tables,
+    } = function;
     let events = events(code);
     if events.len() > MOST_EVENTS {
         return Verdict::TooLong;
@@ -104,7 +114,12 @@ fn judge(function: &Function<'_>, chip: Chip, most: usize, detail: &mut String) 
     let Some(flow) = Flow::new(code, tables, &events, chip) else {
         return Verdict::NoFlow;
     };
-    let schedule = Schedule::new(code, &events, &flow, chip);
+    let setting = Setting {
+        tables,
+        chip,
+        capsule,
+    };
+    let schedule = Schedule::new(code, &events, &flow, &setting);
     let ours = Rules::new(code, &events, &flow, &schedule).choose(First::IsLikeOthers);
     let made = Choice::made(code, &events);
     let verdict = match (ours.boards == made.boards, ours.waits == made.waits) {

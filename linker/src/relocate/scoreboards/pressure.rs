@@ -15,14 +15,15 @@ use rustc_hash::FxHashMap;
 
 use crate::bits::Bits;
 
-use super::Event;
 use super::flow::{Flow, Held};
 use super::instruction::{
-    Chip, INSTRUCTION, LDGDEPBAR, NO_BOARD, cycles, leads_on, loads_memory, loads_shared_memory,
+    Chip, INSTRUCTION, LDGDEPBAR, cycles, leads_on, loads_memory, loads_shared_memory,
     multiplies_matrices, operation, releases, waits_for_all,
 };
 use super::registers::Accesses;
+use super::stages::Stages;
 use super::timing::{Unit, forwarding, latency};
+use super::{Event, Setting};
 
 pub(super) use holders::Holders;
 
@@ -69,6 +70,11 @@ pub(super) struct Schedule<'e> {
     is_open: Vec<bool>,
     /// Whether blocks multiply matrices, by their first instruction.
     multiplies_matrices: Vec<bool>,
+    /// Whether blocks have instructions of later stages of a loop, by their first
+    /// instruction.
+    is_pipelined: Vec<bool>,
+    /// Whether each instruction is of some stage.
+    has_stage: Vec<bool>,
     /// Whether a load that another block needs is under way in the block.
     keeps_last: Vec<bool>,
     /// By block, who is held where the next ones start.
@@ -79,7 +85,14 @@ pub(super) struct Schedule<'e> {
 }
 
 impl<'e> Schedule<'e> {
-    pub(super) fn new(code: &[u8], events: &'e [Event], flow: &Flow, chip: Chip) -> Self {
+    pub(super) fn new(
+        code: &[u8],
+        events: &'e [Event],
+        flow: &Flow,
+        setting: &Setting<'_>,
+    ) -> Self {
+        let chip = setting.chip;
+        let stages = Stages::of(setting.capsule);
         let instructions: Vec<&[u8]> = code.chunks_exact(INSTRUCTION).collect();
         let count = instructions.len();
         let mut block = Vec::with_capacity(count);
@@ -128,12 +141,15 @@ impl<'e> Schedule<'e> {
             is_shared_load: events.iter().map(loads_shared).collect(),
             is_open: events.iter().map(is_open).collect(),
             multiplies_matrices: vec![false; count],
+            is_pipelined: vec![false; count],
+            has_stage: (0..count).map(|at| stages.at(at).is_some()).collect(),
             keeps_last: vec![false; count],
             ahead: FxHashMap::default(),
             left: FxHashMap::default(),
         };
-        for (instruction, &block) in instructions.iter().zip(&schedule.block) {
+        for (at, (instruction, &block)) in instructions.iter().zip(&schedule.block).enumerate() {
             schedule.multiplies_matrices[block] |= multiplies_matrices(instruction);
+            schedule.is_pipelined[block] |= stages.at(at).is_some_and(|stage| stage > 0);
         }
         schedule.find_needs();
         schedule.find_what_crosses_blocks(flow);
@@ -364,7 +380,8 @@ impl<'e> Schedule<'e> {
             let is_early = !self.is_here(event, at) || self.end[event] <= self.start[at];
             !self.is_open[event] && is_early
         };
-        if self.multiplies_matrices[self.block[at]] {
+        let block = self.block[at];
+        if self.multiplies_matrices[block] || self.is_pipelined[block] {
             return false;
         }
         held.events(board).any(|event| self.is_here(event, at)) && held.events(board).all(is_over)
@@ -377,10 +394,12 @@ impl<'e> Schedule<'e> {
     }
 
     /// Whether an event is a result from shared memory in a block that multiplies
-    /// matrices.
+    /// matrices, or of some stage in one that is pipelined.
     fn feeds_matrices(&self, event: usize) -> bool {
-        let block = self.block[self.events[event].instruction];
-        self.is_shared_load[event] && self.multiplies_matrices[block]
+        let at = self.events[event].instruction;
+        let block = self.block[at];
+        let is_staged = self.is_pipelined[block] && self.has_stage[at];
+        self.is_shared_load[event] && (self.multiplies_matrices[block] || is_staged)
     }
 
     /// Whether somebody may need an event.
@@ -411,7 +430,10 @@ impl<'e> Schedule<'e> {
 #[cfg(test)]
 mod tests {
     use super::super::events;
-    use super::super::tests::{EXIT, LDC, controls, instruction, sum, without_stack_pointer};
+    use super::super::instruction::NO_BOARD;
+    use super::super::tests::{
+        EXIT, LDC, controls, instruction, setting, sum, without_stack_pointer,
+    };
     use super::*;
 
     /// Seven results, which are used in an order.
@@ -461,7 +483,7 @@ mod tests {
         .concat();
         let events = events(&code);
         let flow = Flow::new(&code, &[], &events, Chip::FastDoubles).unwrap();
-        let schedule = Schedule::new(&code, &events, &flow, Chip::FastDoubles);
+        let schedule = Schedule::new(&code, &events, &flow, &setting(Chip::FastDoubles));
         for at in [2, 3, 5] {
             assert_eq!(schedule.end_at(1, at), schedule.end[1]);
         }

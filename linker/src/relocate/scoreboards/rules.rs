@@ -246,7 +246,7 @@ impl Rules<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{BRANCH_BACK, EXIT, LDC, instruction, sum};
+    use super::super::tests::{BRANCH_BACK, EXIT, LDC, instruction, setting, sum};
     use super::super::{Chip, events};
     use super::*;
 
@@ -260,7 +260,7 @@ mod tests {
         let code = code.concat();
         let events = events(&code);
         let flow = Flow::new(&code, &[], &events, chip).unwrap();
-        let schedule = Schedule::new(&code, &events, &flow, chip);
+        let schedule = Schedule::new(&code, &events, &flow, &setting(chip));
         let rules = Rules::new(&code, &events, &flow, &schedule);
         let made = rules.choose(First::IsLikeOthers);
         let choice = rules.choose(First::TakesNone);

@@ -105,19 +105,12 @@ impl Unit {
         }
     }
 
-    /// Whether this is arithmetic that a barrier does not hold up.
-    fn is_plain(self) -> bool {
-        let integers = [Self::Integer, Self::WholeInteger, Self::Sum, Self::Warp];
-        self.part() == Self::Product || integers.contains(&self)
-    }
-
     /// Cycles until something else can start, used or not.
     pub(super) fn spacing(self, next: Self, chip: Chip) -> u32 {
         match (self, next) {
             (Self::Sum, Self::Integer | Self::ToWarp) => 3,
             (Self::Sum, _) => 2,
             _ if self.part() == next.part() => self.busy(chip),
-            (Self::Barrier, other) if !other.is_plain() => 6,
             _ => 1,
         }
     }
