@@ -39,6 +39,8 @@ pub(super) enum Unit {
     /// What threads of a warp have in common.
     Match,
     Matrix,
+    /// BSSY, which says where threads meet.
+    Meeting,
     Control,
     Other,
 }
@@ -77,6 +79,7 @@ impl Unit {
             // MATCH, REDUX.
             0x1a1 | 0x1c4 => Self::Match,
             0x180..=0x191 | 0x1a2..=0x1a9 | 0x1ae => Self::Memory,
+            0x145 => Self::Meeting,
             0x140..=0x15f => Self::Control,
             _ => Self::Other,
         }
@@ -110,6 +113,7 @@ impl Unit {
         match (self, next) {
             (Self::Sum, Self::Integer | Self::ToWarp) => 3,
             (Self::Sum, _) => 2,
+            (Self::Meeting, Self::Control) => 4,
             _ if self.part() == next.part() => self.busy(chip),
             _ => 1,
         }
@@ -247,12 +251,16 @@ mod tests {
         let spacing = |first: u16, second: u16, chip: Chip| {
             unit(first, chip).spacing(unit(second, chip), chip)
         };
+        let (bar, nop, bssy, bra) = (0xb1d, 0x918, 0x945, 0x947);
         for (first, second, fast, graphics) in [
             (iadd3, iadd3, 2, 2),
             (iadd3, imad, 1, 1),
             (wide, ffma, 4, 4),
             (ffma, imad, 1, 1),
             (isetp, isetp, 2, 1),
+            (bar, nop, 1, 1),
+            (bar, bar, 8, 8),
+            (bssy, bra, 4, 4),
         ] {
             assert_eq!(spacing(first, second, Chip::FastDoubles), fast);
             assert_eq!(spacing(first, second, Chip::Graphics), graphics);
