@@ -190,15 +190,15 @@ impl Anew {
             Keeping::Reachable => None,
         };
         let recoded = recode(&code);
-        // The rules go by the time that new instructions take. Where they do not explain
-        // the compiler's choice, that is what is followed, so it comes first.
         let setting = Setting {
             tables: &tables,
             chip,
             capsule,
         };
+        // The rules go by the time that new instructions take. Where they do not explain
+        // the compiler's choice, that is what is followed, so it comes first.
         if wanted.is_older || recoded.is_some() && scoreboards::are_explained(&code, setting) {
-            return match recoded {
+            let made = match recoded {
                 Some(recoded) => Some(
                     recoded
                         .with_scoreboards(&tables, chip, wanted.is_lone)
@@ -206,8 +206,12 @@ impl Anew {
                 ),
                 None => {
                     let chosen = scoreboards::of_today(&code, setting, wanted.is_lone);
-                    Self::unmoved(chosen.map_or(code, Cow::Owned))
+                    Self::unmoved(chosen.map_or_else(|| code.clone(), Cow::Owned))
                 }
+            };
+            return match wanted.is_older {
+                true => made.map(|made: Self| made.closed_up(&code, &tables, chip)),
+                false => made,
             };
         }
         let lone = match wanted.is_lone {
@@ -218,6 +222,20 @@ impl Anew {
             Some(lone) => recode(&lone).map(Self::from).or(Self::unmoved(lone.into())),
             None => recoded.map(Self::from).or(Self::unmoved(code)),
         }
+    }
+
+    /// The same with stalls that fit, made of the code of an older compiler.
+    fn closed_up(mut self, old: &[u8], tables: &[TableBranch], chip: scoreboards::Chip) -> Self {
+        self.code = match &self.moved {
+            Some((_, moves)) => {
+                let tables: Vec<TableBranch> = tables.iter().map(|t| moves.table(t)).collect();
+                let origins = moves.origins(old, &self.code);
+                let origin = |place: usize| origins[place];
+                scoreboards::stalls::closed_up(old, self.code, origin, &tables, chip)
+            }
+            None => scoreboards::stalls::closed_up(old, self.code, Some, tables, chip),
+        };
+        self
     }
 
     /// Code that is as long as before; `None` if it is the same.

@@ -26,6 +26,7 @@ mod pressure;
 mod registers;
 mod rules;
 mod stages;
+pub(super) mod stalls;
 mod timing;
 mod waits;
 
@@ -36,6 +37,7 @@ pub(super) use instruction::Chip;
 use instruction::{BOARDS, Control, INSTRUCTION, NO_BOARD};
 use pressure::{Holders, Schedule};
 use rules::Rules;
+use stalls::TAKING;
 use waits::renumbered;
 
 /// Functions with more stay as they are.
@@ -136,8 +138,6 @@ fn numbered(code: &[u8], setting: Setting<'_>, first: First, trust: Trust) -> Op
 
 /// Code in which nothing comes too early to wait for the instruction before it.
 fn spaced(mut code: Vec<u8>) -> Vec<u8> {
-    /// Cycles until others find a scoreboard taken.
-    const TAKING: u8 = 2;
     let (instructions, _) = code.as_chunks_mut::<INSTRUCTION>();
     for at in 1..instructions.len() {
         let waits = Control::of(&instructions[at]).waits();

@@ -2,7 +2,7 @@
 
 use crate::merge::TableBranch;
 
-use super::super::scoreboards::instruction::INSTRUCTION;
+use super::super::scoreboards::instruction::{INSTRUCTION, opcode};
 use super::control::{self, Place, place, with_distance};
 use super::is_idle_behind_warp_sync;
 
@@ -59,6 +59,23 @@ impl Moves {
             Some(&number) => number as u64 * SIZE + offset % SIZE,
             None => self.size,
         }
+    }
+
+    /// Which old instruction stands at each place of the new code.
+    pub(super) fn origins(&self, old: &[u8], new: &[u8]) -> Vec<Option<usize>> {
+        let (old, _) = old.as_chunks::<INSTRUCTION>();
+        let (new, _) = new.as_chunks::<INSTRUCTION>();
+        let mut origins = vec![None; new.len()];
+        for ((index, &number), old) in self.numbers.iter().enumerate().zip(old) {
+            // What is gone went where something else stands.
+            if new
+                .get(number)
+                .is_some_and(|new| opcode(new) == opcode(old))
+            {
+                origins[number].get_or_insert(index);
+            }
+        }
+        origins
     }
 
     /// How long the code is now.

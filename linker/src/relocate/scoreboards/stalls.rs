@@ -1,0 +1,200 @@
+//! How long instructions keep the next ones from starting, where code changes.
+//!
+//! nvlink starts each instruction as early as it can. Where something is gone that
+//! took time, or that the next instruction waited for, what follows starts earlier
+//! unless it has to keep its distance from one further back: then the time passes
+//! before it. What had to wait for no reason but that distance is as close as before.
+//! All reasons that are known are those of [`timing`](super::timing); where the
+//! compiler kept less distance, it had its reasons.
+
+use crate::merge::TableBranch;
+
+use super::events;
+use super::flow::Flow;
+use super::instruction::{Chip, Control, INSTRUCTION, cycles, operation};
+use super::registers::Accesses;
+use super::timing::{Unit, forwarding};
+
+/// Cycles until others find a scoreboard taken.
+pub(super) const TAKING: u8 = 2;
+/// No distance that is known is longer.
+const LONGEST_DISTANCE: u32 = 16;
+
+/// The new code of a function, with stalls that fit. `origin` tells which instruction
+/// of the old code stands at a place of the new one.
+pub(in crate::relocate) fn closed_up(
+    old: &[u8],
+    mut code: Vec<u8>,
+    origin: impl Fn(usize) -> Option<usize>,
+    tables: &[TableBranch],
+    chip: Chip,
+) -> Vec<u8> {
+    let Some(flow) = Flow::new(&code, tables, &events(&code), chip) else {
+        return code;
+    };
+    let (old, _) = old.as_chunks::<INSTRUCTION>();
+    let (new, _) = code.as_chunks_mut::<INSTRUCTION>();
+    let old = Old::new(old);
+    let origins: Vec<Option<usize>> = (0..new.len()).map(origin).collect();
+    let users: Vec<_> = new
+        .iter()
+        .map(|i| (Unit::of(i, chip), Accesses::of(i)))
+        .collect();
+    let distance = |first: usize, second: usize| {
+        let (from, to) = (&users[first], &users[second]);
+        let used = match (&from.1, &to.1) {
+            (Some(maker), Some(user)) => forwarding((from.0, maker), (to.0, user)),
+            _ => None,
+        };
+        from.0.spacing(to.0, chip).max(used.unwrap_or(0))
+    };
+    // In which cycle of its block each instruction starts.
+    let mut start = vec![0; new.len()];
+    let mut block = 0;
+    for at in 1..new.len() {
+        let before = at - 1;
+        if flow.ends_block(before) {
+            block = at;
+            continue;
+        }
+        let waits = Control::of(&new[before]).takes() & Control::of(&new[at]).waits() != 0;
+        let least = if waits { u32::from(TAKING) } else { 1 };
+        let stall = match (origins[before], origins[at]) {
+            (Some(first), Some(second)) if old.waits_at_once(first, second) => least,
+            _ => cycles(&new[before]),
+        };
+        let mut earliest = start[before] + least;
+        let mut is_bound = false;
+        for earlier in (block..at).rev() {
+            if start[before] - start[earlier] >= LONGEST_DISTANCE {
+                break;
+            }
+            let (Some(first), Some(second)) = (origins[earlier], origins[at]) else {
+                continue;
+            };
+            let (least, was) = (distance(earlier, at), old.distance(first, second));
+            earliest = earliest.max(start[earlier] + least.min(was));
+            is_bound |= least == was;
+        }
+        let planned = start[before] + stall;
+        start[at] = match is_bound {
+            true => earliest,
+            false => earliest.max(planned),
+        };
+        let stall = start[at] - start[before];
+        if stall != cycles(&new[before]) {
+            set_stall(&mut new[before], stall);
+        }
+    }
+    code
+}
+
+/// The code as it was.
+struct Old<'c> {
+    code: &'c [[u8; INSTRUCTION]],
+    /// In which cycle each instruction starts, counted from the start of the code.
+    start: Vec<u32>,
+}
+
+impl<'c> Old<'c> {
+    fn new(code: &'c [[u8; INSTRUCTION]]) -> Self {
+        let mut next = 0_u32;
+        let start = code.iter().map(|instruction| {
+            let start = next;
+            next += cycles(instruction);
+            start
+        });
+        let start = start.collect();
+        Self { code, start }
+    }
+
+    /// Cycles from one instruction to a later one.
+    fn distance(&self, first: usize, second: usize) -> u32 {
+        self.start[second].saturating_sub(self.start[first])
+    }
+
+    /// Whether an instruction takes a scoreboard only for the next one to wait for it,
+    /// and as long as that needs.
+    fn waits_at_once(&self, first: usize, second: usize) -> bool {
+        let (first, second) = (
+            Control::of(&self.code[first]),
+            Control::of(&self.code[second]),
+        );
+        first.stall() == TAKING && first.takes() & second.waits() != 0
+    }
+}
+
+/// Gives an instruction its stall, with the mark that goes with it.
+fn set_stall(instruction: &mut [u8; INSTRUCTION], stall: u32) {
+    const ARITHMETIC: std::ops::Range<u16> = 0..0x100;
+    let others_first = match ARITHMETIC.contains(&operation(instruction)) {
+        true => 3,
+        false => 12,
+    };
+    let stall = stall.min(u32::from(Control::LONGEST_STALL));
+    Control::set_stall(instruction, stall as u8);
+    if stall >= others_first {
+        Control::keep_ready(instruction);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::instruction::NO_BOARD;
+    use super::super::tests::{BRANCH_BACK, EXIT, LDC, instruction, sum};
+    use super::*;
+
+    type Instruction = [u8; INSTRUCTION];
+
+    fn with_stall(mut instruction: Instruction, stall: u32) -> Instruction {
+        set_stall(&mut instruction, stall);
+        instruction
+    }
+
+    fn stalls(old: &[Instruction], new: &[Instruction], origins: &[usize]) -> Vec<u8> {
+        let origin = |place: usize| origins.get(place).copied();
+        let chip = Chip::FastDoubles;
+        let code = closed_up(old.as_flattened(), new.concat(), origin, &[], chip);
+        let (code, _) = code.as_chunks();
+        code.iter()
+            .map(|i: &Instruction| Control::of(i).stall())
+            .collect()
+    }
+
+    #[test]
+    fn time_passes_before_what_has_to_keep_its_distance() {
+        // It makes the predicate of the branch.
+        let mut compare = instruction(0x720c, 0, NO_BOARD, 0);
+        (compare[10], compare[11]) = (0xf0, 3);
+        // It uses none.
+        let mut sum = with_stall(sum(41, 13, 0), 7);
+        (sum[9], sum[10], sum[11]) = (0xe0, 0xfe, 3);
+        let (idle, branch) = (
+            instruction(0x7918, 0, NO_BOARD, 0),
+            instruction(BRANCH_BACK, 0, NO_BOARD, 0),
+        );
+        let mut exit = instruction(EXIT, 0, NO_BOARD, 0);
+        (exit[10], exit[11]) = (0x80, 3);
+        let old = [
+            with_stall(compare, 1),
+            with_stall(idle, 5),
+            sum,
+            branch,
+            exit,
+        ];
+        let new = [old[0], sum, branch, exit];
+        assert_eq!(stalls(&old, &new, &[0, 2, 3, 4]), [2, 11, 0, 0]);
+        // Without the branch nobody has to wait so long; the same part takes two cycles.
+        let new = [old[0], sum, exit];
+        assert_eq!(stalls(&old, &new, &[0, 2, 4]), [2, 7, 0]);
+    }
+
+    #[test]
+    fn what_nobody_waits_for_at_once_takes_a_cycle() {
+        let load = |board| with_stall(instruction(LDC, 12, board, 0), 2);
+        let exit = instruction(EXIT, 0, NO_BOARD, 0);
+        let code = |board| [load(board), sum(41, 14, 1), exit];
+        assert_eq!(stalls(&code(0), &code(1), &[0, 1, 2]), [1, 0, 0]);
+        assert_eq!(stalls(&code(0), &code(0), &[0, 1, 2]), [2, 0, 0]);
+    }
+}
