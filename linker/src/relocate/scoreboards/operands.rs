@@ -22,8 +22,7 @@ pub(super) fn operands(instruction: &[u8]) -> Option<impl Iterator<Item = Operan
     /// how to multiply, and the factors of blocks.
     const MORE: [(u32, u8); 2] = [(40, 2), (48, 1)];
     let operation = operation(instruction);
-    let mut shapes = SHAPES.iter();
-    let shape = shapes.find(|shape| shape.operations.contains(&operation))?;
+    let shape = SHAPES.get(usize::from(SHAPE_OF[usize::from(operation)]))?;
     let form = (opcode(instruction) >> 9) as u8;
     let bits = Bits128::of(instruction);
     let more = match operation {
@@ -130,6 +129,24 @@ const DESCRIBED: u8 = 1 << 4;
 /// Forms of SHFL with a register for the lane, and with one for its limits.
 const LANE: u8 = 1 << 1 | 1 << 2;
 const LIMITS: u8 = 1 << 1 | 1 << 4;
+
+/// The number of each operation's shape among [`SHAPES`]; none is behind all of them.
+static SHAPE_OF: [u8; OPERATIONS] = {
+    assert!(SHAPES.len() < u8::MAX as usize);
+    let mut shapes = [u8::MAX; OPERATIONS];
+    let mut number = SHAPES.len();
+    while number > 0 {
+        number -= 1;
+        let mut rest = SHAPES[number].operations;
+        while let [operation, more @ ..] = rest {
+            shapes[*operation as usize] = number as u8;
+            rest = more;
+        }
+    }
+    shapes
+};
+/// How many operations there can be.
+const OPERATIONS: usize = 0x200;
 
 #[rustfmt::skip]
 const SHAPES: &[Shape] = {
