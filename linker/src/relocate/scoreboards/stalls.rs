@@ -5,7 +5,7 @@
 //! unless it has to keep its distance from one further back: then the time passes
 //! before it. What had to wait for no reason but that distance is as close as before.
 //! All reasons that are known are those of [`timing`](super::timing); where the
-//! compiler kept less distance, it had its reasons.
+//! compiler kept less distance, it had its reasons (case `older_stalls`).
 
 use crate::merge::TableBranch;
 
