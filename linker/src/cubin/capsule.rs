@@ -40,6 +40,13 @@ pub struct StoredInstruction<'d> {
     pub bytes: &'d [u8],
 }
 
+impl<'d> StoredInstruction<'d> {
+    /// The bytes behind the prefix.
+    pub fn body(&self) -> &'d [u8] {
+        &self.bytes[usize::from(self.prefix)..]
+    }
+}
+
 /// In the second word of CUDA 12.8, beside the number of instructions.
 const FIRST_FORM: u32 = 1 << 30;
 /// In the second word of every later version.

@@ -96,7 +96,7 @@ fn value_of_load(instruction: &StoredInstruction<'_>) -> Option<u64> {
     const LOAD: u8 = 0x22;
     const FORMS: [u8; 4] = [0x08, 0x0a, 0x0c, 0x0e];
     const BANK: usize = 12;
-    let body = &instruction.bytes[usize::from(instruction.prefix)..];
+    let body = instruction.body();
     let is_load = body.len() == 2 * INSTRUCTION
         && body[1] == LOAD
         && FORMS.contains(&body[2])

@@ -100,7 +100,7 @@ fn comes_behind(instruction: &[u8; INSTRUCTION]) -> bool {
 /// What a stored instruction takes. Lengths in the capsule are not those: four
 /// bytes can stand for either size.
 fn stored_size(stored: &StoredInstruction<'_>) -> u64 {
-    match stored.bytes.get(usize::from(stored.prefix)) {
+    match stored.body().first() {
         Some(0x50 | 0xd0) | None => 0,
         Some(first) if first & 3 == 1 => SHORT,
         Some(first) if first & 3 == 3 => LONGEST,

@@ -228,7 +228,7 @@ impl Anew {
     fn closed_up(mut self, old: &[u8], tables: &[TableBranch], chip: scoreboards::Chip) -> Self {
         self.code = match &self.moved {
             Some((_, moves)) => {
-                let tables: Vec<TableBranch> = tables.iter().map(|t| moves.table(t)).collect();
+                let tables = moves.tables(tables);
                 let origins = moves.origins(old, &self.code);
                 let origin = |place: usize| origins[place];
                 scoreboards::stalls::closed_up(old, self.code, origin, &tables, chip)
@@ -323,7 +323,7 @@ impl Recoded {
         chip: scoreboards::Chip,
         is_lone: bool,
     ) -> Self {
-        let tables: Vec<TableBranch> = tables.iter().map(|t| self.moves.table(t)).collect();
+        let tables = self.moves.tables(tables);
         let setting = Setting {
             tables: &tables,
             chip,
@@ -416,29 +416,19 @@ impl Choice {
         let Some((exit, reports)) = old.split_last().filter(|_| !self.for_debuggers) else {
             return false;
         };
-        let operations = |report: &[[u8; INSTRUCTION]]| {
-            let report = report.iter().map(|i| operation(i));
-            reports.iter().map(|i| operation(*i)).eq(report)
-        };
         let is_exit = || operation(*exit) == EXIT && is_stored_exit(group, exit);
-        (operations(&REPORT) || operations(&REPORT[1..])) && is_exit()
+        (are_reports(reports, &REPORT) || are_reports(reports, &REPORT[1..])) && is_exit()
     }
 
     /// The end of a kernel.
     fn end(&self, group: &Group<'_>, old: &[&[u8; INSTRUCTION]]) -> Option<Vec<Piece>> {
         let same = group.start..group.end;
-        let same_operations = |reports: &[[u8; INSTRUCTION]]| {
-            let operations = reports.iter().map(|i| operation(i));
-            old[..old.len() - 1]
-                .iter()
-                .map(|i| operation(*i))
-                .eq(operations)
-        };
+        let reports = &old[..old.len() - 1];
         let first = usize::from(!self.calls);
-        if same_operations(&REPORT[first..]) {
+        if are_reports(reports, &REPORT[first..]) {
             return Some(same.map(Piece::Old).collect());
         }
-        if same_operations(&REPORT) {
+        if are_reports(reports, &REPORT) {
             return Some(same.skip(1).map(Piece::Old).collect());
         }
         let [exit] = old else { return None };
@@ -463,11 +453,15 @@ impl Choice {
     }
 }
 
+/// Whether instructions report errors as these do.
+fn are_reports(instructions: &[&[u8; INSTRUCTION]], reports: &[[u8; INSTRUCTION]]) -> bool {
+    let instructions = instructions.iter().map(|i| operation(*i));
+    instructions.eq(reports.iter().map(|i| operation(i)))
+}
+
 /// Whether a group is stored for no other reason than that it is more than an `EXIT`.
 fn is_stored_exit(group: &Group<'_>, exit: &[u8; INSTRUCTION]) -> bool {
-    let stored = group
-        .stored
-        .map(|stored| &stored.bytes[stored.prefix.into()..]);
+    let stored = group.stored.map(|stored| stored.body());
     stored_exit(exit).is_some_and(|own| stored == Some(&own[..]))
 }
 
@@ -483,7 +477,7 @@ fn stored_exit(exit: &[u8; INSTRUCTION]) -> Option<[u8; INSTRUCTION]> {
 fn is_old_warp_sync(group: &Group<'_>, old: &[&[u8; INSTRUCTION]]) -> bool {
     let is_stored = group
         .stored
-        .is_some_and(|stored| stored.bytes[stored.prefix.into()..].starts_with(&OLD_WARP_SYNC));
+        .is_some_and(|stored| stored.body().starts_with(&OLD_WARP_SYNC));
     is_stored && matches!(old, [first, second] if is_idle_behind_warp_sync(first, second))
 }
 
@@ -496,7 +490,7 @@ fn is_idle_behind_warp_sync(first: &[u8; INSTRUCTION], second: &[u8; INSTRUCTION
 fn ends_in_old_barrier(group: &Group<'_>, old: &[&[u8; INSTRUCTION]]) -> bool {
     let is_stored = group
         .stored
-        .is_some_and(|stored| stored.bytes[stored.prefix.into()..].starts_with(&STRONG_NARROW));
+        .is_some_and(|stored| stored.body().starts_with(&STRONG_NARROW));
     is_stored && old.last().is_some_and(|i| is_narrow_barrier(i))
 }
 

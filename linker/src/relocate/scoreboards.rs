@@ -140,9 +140,9 @@ fn numbered(code: &[u8], setting: Setting<'_>, first: First, trust: Trust) -> Op
 fn spaced(mut code: Vec<u8>) -> Vec<u8> {
     let (instructions, _) = code.as_chunks_mut::<INSTRUCTION>();
     for at in 1..instructions.len() {
-        let waits = Control::of(&instructions[at]).waits();
+        let next = Control::of(&instructions[at]);
         let before = &mut instructions[at - 1];
-        if Control::of(before).takes() & waits != 0 {
+        if Control::of(before).is_awaited_by(next) {
             Control::lengthen_stall(before, TAKING);
         }
     }

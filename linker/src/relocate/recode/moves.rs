@@ -46,12 +46,13 @@ impl Moves {
         self.place(&self.entries, offset)
     }
 
-    /// Where a branch by a table went, and where it can lead.
-    pub(super) fn table(&self, table: &TableBranch) -> TableBranch {
-        TableBranch {
+    /// Where branches by tables went, and where they can lead.
+    pub(super) fn tables(&self, tables: &[TableBranch]) -> Vec<TableBranch> {
+        let moved = tables.iter().map(|table| TableBranch {
             offset: self.of(table.offset),
             targets: table.targets.iter().map(|&t| self.entry(t)).collect(),
-        }
+        });
+        moved.collect()
     }
 
     fn place(&self, places: &[usize], offset: u64) -> u64 {

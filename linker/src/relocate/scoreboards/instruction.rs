@@ -102,6 +102,11 @@ impl Control {
         bit(self.write()) | bit(self.read())
     }
 
+    /// Whether an instruction behind this one waits for a scoreboard that it takes.
+    pub(super) fn is_awaited_by(self, next: Self) -> bool {
+        self.takes() & next.waits() != 0
+    }
+
     /// Gives an instruction more cycles until the next one, if it had fewer.
     pub(super) fn lengthen_stall(instruction: &mut [u8], least: u8) {
         if Self::of(instruction).stall() < least {

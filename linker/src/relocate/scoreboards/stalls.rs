@@ -57,8 +57,8 @@ pub(in crate::relocate) fn closed_up(
             block = at;
             continue;
         }
-        let waits = Control::of(&new[before]).takes() & Control::of(&new[at]).waits() != 0;
-        let least = if waits { u32::from(TAKING) } else { 1 };
+        let is_awaited = Control::of(&new[before]).is_awaited_by(Control::of(&new[at]));
+        let least = if is_awaited { u32::from(TAKING) } else { 1 };
         let stall = match (origins[before], origins[at]) {
             (Some(first), Some(second)) if old.waits_at_once(first, second) => least,
             _ => cycles(&new[before]),
@@ -120,7 +120,7 @@ impl<'c> Old<'c> {
             Control::of(&self.code[first]),
             Control::of(&self.code[second]),
         );
-        first.stall() == TAKING && first.takes() & second.waits() != 0
+        first.stall() == TAKING && first.is_awaited_by(second)
     }
 }
 
