@@ -173,7 +173,7 @@ impl Diagnostic {
     /// Bytes that are not what they should be.
     pub fn bad_input(error: &ParseError, keeping: Keeping) -> Self {
         let text = match (keeping, error.nvlink) {
-            (Keeping::AsNvlink, Some(words)) => format!("Internal error: {words}"),
+            (Keeping::AsNvlink, Some(error)) => format!("Internal error: {error}"),
             (Keeping::AsNvlink | Keeping::Reachable, _) => error.to_string(),
         };
         Self::new(Severity::Fatal, "bad-input", text)

@@ -45,8 +45,8 @@ pub struct Damage {
     pub location: Location,
     /// What is wrong with them.
     pub problem: Problem,
-    /// How nvlink puts it, if it notices.
-    pub nvlink: Option<&'static str>,
+    /// What nvlink says of it, if it notices.
+    pub nvlink: Option<NvlinkError>,
 }
 
 impl Deref for ParseError {
@@ -67,10 +67,10 @@ impl ParseError {
         }))
     }
 
-    /// Adds the words of nvlink.
+    /// Adds what nvlink says of it.
     #[must_use]
-    pub fn as_nvlink(mut self, words: &'static str) -> Self {
-        self.0.nvlink = Some(words);
+    pub fn as_nvlink(mut self, error: NvlinkError) -> Self {
+        self.0.nvlink = Some(error);
         self
     }
 
@@ -104,6 +104,64 @@ impl ParseError {
         self.0.location.offset.get_or_insert(offset);
         self
     }
+}
+
+/// What nvlink calls an internal error, in its words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "the words are all that is known of them")]
+pub enum NvlinkError {
+    // While inputs are read and merged.
+    #[error("Negative size encountered")]
+    NegativeSize,
+    #[error("unallocated symbol")]
+    UnallocatedSymbol,
+    #[error("unexpected reloc section")]
+    UnexpectedRelocationSection,
+    #[error("section not mapped")]
+    SectionNotMapped,
+    #[error("adding global symbols of same name")]
+    SameName,
+    #[error("entry data cannot be GLOBAL")]
+    GlobalEntryData,
+    #[error("overlapping data spans too much")]
+    WideOverlap,
+    // Of unified functions and data, and of the index that places them.
+    #[error("not uidx input")]
+    NotUnifiedIndex,
+    #[error("malformed uidx input")]
+    MalformedUnifiedIndex,
+    #[error("Number of .nv.uft jump slots != Number of entries in .nv.uft.entry")]
+    SlotsAndEntries,
+    #[error("size of uidx window != nv.uft")]
+    FunctionWindow,
+    #[error("size of uidx window != nv.udt")]
+    DataWindow,
+    #[error("UFT stub match not found")]
+    NoMatchingStub,
+    #[error("missing nv.udt.entry")]
+    NoDataEntry,
+    #[error("duplicate ids in uft.entry")]
+    DuplicateIdentity,
+    #[error("matching uuid not found")]
+    NoMatchingIdentity,
+    #[error("uuid not found")]
+    NoIdentity,
+    #[error("entry was already found?")]
+    FoundTwice,
+    // While relocations are resolved.
+    #[error("unexpected NVRS")]
+    UnexpectedRelocationSymbol,
+    #[error("unexpected reloc")]
+    UnexpectedRelocation,
+    #[error("reloc address not found")]
+    NoRelocatedPlace,
+    #[error("PC relative branch address should be in the same section")]
+    BranchElsewhere,
+    // While those that stay are sorted.
+    #[error("reference to deleted symbol")]
+    DeletedSymbol,
+    #[error("relocation is past end of offset")]
+    RelocationPastEnd,
 }
 
 /// The kinds of damage a reader can meet.

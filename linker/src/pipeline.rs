@@ -2,7 +2,7 @@
 
 use crate::arena::Arena;
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::error::ParseError;
+use crate::error::{NvlinkError, ParseError};
 use crate::finalize::{Finalized, call_graph_table, collect, finalize};
 use crate::layout::{layout, layout_relocatable};
 use crate::merge::merge;
@@ -96,15 +96,15 @@ pub(crate) fn link_executable<'d>(
 /// Whether nvlink comes upon the damage before it shows the calls: it resolves
 /// relocations then, and sorts what stays of them later (case `internal_errors`).
 fn is_found_before_calls(damage: &ParseError) -> bool {
-    damage.nvlink.is_some_and(|words| {
-        matches!(
-            words,
-            "unexpected NVRS"
-                | "reloc address not found"
-                | "unexpected reloc"
-                | "PC relative branch address should be in the same section"
-        )
-    })
+    match damage.nvlink {
+        Some(
+            NvlinkError::UnexpectedRelocationSymbol
+            | NvlinkError::UnexpectedRelocation
+            | NvlinkError::NoRelocatedPlace
+            | NvlinkError::BranchElsewhere,
+        ) => true,
+        Some(_) | None => false,
+    }
 }
 
 /// Joins relocatable device objects into one. Undefined names are no errors

@@ -5,7 +5,7 @@
 //! the variables and, from version 2 on, two words for each function that no
 //! link looks at. The case `unified_index` shows each part.
 
-use crate::error::{ParseError, Problem};
+use crate::error::{NvlinkError, ParseError, Problem};
 
 /// How an index file begins.
 const MAGIC: &[u8; 8] = b"\x7fUFTINDX";
@@ -80,7 +80,7 @@ impl UnifiedIndex {
 fn tables(bytes: &[u8]) -> Result<(IndexTable, IndexTable), ParseError> {
     if bytes.first_chunk() != Some(MAGIC) {
         let problem = Problem::Malformed("it is no index of unified functions".to_owned());
-        return Err(ParseError::new(problem).as_nvlink("not uidx input"));
+        return Err(ParseError::new(problem).as_nvlink(NvlinkError::NotUnifiedIndex));
     }
     let truncated = |end: u64| {
         ParseError::new(Problem::Truncated {
@@ -88,7 +88,7 @@ fn tables(bytes: &[u8]) -> Result<(IndexTable, IndexTable), ParseError> {
             end,
             available: bytes.len() as u64,
         })
-        .as_nvlink("malformed uidx input")
+        .as_nvlink(NvlinkError::MalformedUnifiedIndex)
     };
     let (words, _) = bytes.as_chunks::<8>();
     let word = |index: usize| words.get(index).map(|word| u64::from_le_bytes(*word));
@@ -113,7 +113,7 @@ fn tables(bytes: &[u8]) -> Result<(IndexTable, IndexTable), ParseError> {
             bytes.len() as u64 - size
         ));
         return Err(ParseError::new(problem)
-            .as_nvlink("malformed uidx input")
+            .as_nvlink(NvlinkError::MalformedUnifiedIndex)
             .at(size));
     }
     let slots = |first: u64, count: u64| -> Vec<IndexSlot> {

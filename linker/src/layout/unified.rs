@@ -3,7 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::cubin::{IndexTable, UnifiedIndex, UnifiedTable};
-use crate::error::{ParseError, Problem};
+use crate::error::{NvlinkError, ParseError, Problem};
 use crate::id::{FunctionId, SectionId, SymbolId};
 use crate::merge::{
     Definition, MERCURY_STUB_SIZE, Merged, NativeSlot, Relocation, STUB_SIZE, SectionKind, Slot,
@@ -56,10 +56,9 @@ fn arrange_functions(
             "the inputs have {} slots of unified functions and {entries} entries",
             size / STUB_SIZE
         ));
-        let words = "Number of .nv.uft jump slots != Number of entries in .nv.uft.entry";
-        return Err(ParseError::new(problem).as_nvlink(words));
+        return Err(ParseError::new(problem).as_nvlink(NvlinkError::SlotsAndEntries));
     }
-    check_window(&index.functions, size, "size of uidx window != nv.uft")?;
+    check_window(&index.functions, size, NvlinkError::FunctionWindow)?;
     assign(merged, index, UnifiedTable::Functions, keeping)?;
     let members = merged.unified.functions.iter();
     let places: FxHashMap<SymbolId, u64> = members
@@ -76,7 +75,7 @@ fn arrange_functions(
             let problem = Problem::Malformed("no entry names what this slot calls".to_owned());
             let symbol = &merged.symbols[symbol].name;
             return Err(ParseError::new(problem)
-                .as_nvlink("UFT stub match not found")
+                .as_nvlink(NvlinkError::NoMatchingStub)
                 .of_symbol(symbol));
         };
         if to % STUB_SIZE != 0 {
@@ -194,7 +193,9 @@ fn arrange_variables(
     }
     if merged.unified.variables.is_empty() {
         let problem = "the inputs have unified variables and no entries for them".to_owned();
-        return Err(ParseError::new(Problem::Malformed(problem)).as_nvlink("missing nv.udt.entry"));
+        return Err(
+            ParseError::new(Problem::Malformed(problem)).as_nvlink(NvlinkError::NoDataEntry)
+        );
     }
     assign(merged, index, UnifiedTable::Variables, keeping)?;
     let mut moves = Vec::new();
@@ -215,7 +216,7 @@ fn arrange_variables(
     }
     let end = moves.iter().map(|part| part.to.saturating_add(part.size));
     let size = end.max().unwrap_or(0);
-    check_window(&index.variables, size, "size of uidx window != nv.udt")?;
+    check_window(&index.variables, size, NvlinkError::DataWindow)?;
     if size > LARGEST_TABLE {
         let problem = Problem::Malformed(format!(
             "it spreads the unified variables over {size:#x} bytes; the limit is {LARGEST_TABLE:#x}"
@@ -257,7 +258,7 @@ fn find(merged: &Merged<'_>, kind: SectionKind) -> Option<SectionId> {
     sections.find(|(_, s)| s.kind == kind).map(|(id, _)| id)
 }
 
-fn check_window(table: &IndexTable, size: u64, words: &'static str) -> Result<(), ParseError> {
+fn check_window(table: &IndexTable, size: u64, error: NvlinkError) -> Result<(), ParseError> {
     if table.window == size {
         return Ok(());
     }
@@ -265,7 +266,7 @@ fn check_window(table: &IndexTable, size: u64, words: &'static str) -> Result<()
         "it has {:#x} bytes for a table that the inputs fill with {size:#x}",
         table.window
     ));
-    Err(ParseError::new(problem).as_nvlink(words))
+    Err(ParseError::new(problem).as_nvlink(error))
 }
 
 /// Gives each member its slot. One that the index does not name has none;
@@ -287,7 +288,7 @@ fn assign(
                 "two entries of the inputs have the identity {}",
                 shown(member.identity)
             ));
-            return Err(ParseError::new(problem).as_nvlink("duplicate ids in uft.entry"));
+            return Err(ParseError::new(problem).as_nvlink(NvlinkError::DuplicateIdentity));
         }
     }
     for slot in &index.table(table).slots {
@@ -301,8 +302,8 @@ fn assign(
             let is_near = |member: &UnifiedMember| key(member.identity) == key(slot.identity);
             return Err(
                 ParseError::new(problem).as_nvlink(match members.iter().any(is_near) {
-                    true => "matching uuid not found",
-                    false => "uuid not found",
+                    true => NvlinkError::NoMatchingIdentity,
+                    false => NvlinkError::NoIdentity,
                 }),
             );
         };
@@ -311,7 +312,7 @@ fn assign(
                 "it has two slots for the identity {}",
                 shown(slot.identity)
             ));
-            return Err(ParseError::new(problem).as_nvlink("entry was already found?"));
+            return Err(ParseError::new(problem).as_nvlink(NvlinkError::FoundTwice));
         }
         members[position].slot = Slot::Indexed(slot.offset);
     }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashMap;
 
 use crate::cubin::{Binding, Symbol, SymbolOther};
-use crate::error::{ParseError, Problem};
+use crate::error::{NvlinkError, ParseError, Problem};
 use crate::id::SectionId;
 use crate::options::{Keeping, ResolvedRelocations};
 use crate::read::{OPTIMIZER_BANK, Role, SHF_INFO_LINK};
@@ -120,7 +120,7 @@ impl<'d> Merger<'d, '_> {
         let problem = "names of constants of definitions that lost cut into each other";
         let problem = ParseError::new(Problem::Malformed(problem.to_owned()));
         Err(problem
-            .as_nvlink("overlapping data spans too much")
+            .as_nvlink(NvlinkError::WideOverlap)
             .of_symbol(symbol.name))
     }
 

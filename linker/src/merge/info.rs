@@ -1,7 +1,7 @@
 //! Attribute records: whom they are about, and which ones are kept.
 
 use crate::cubin::{Binding, Format, InfoCode, SymbolType};
-use crate::error::{ParseError, Problem};
+use crate::error::{NvlinkError, ParseError, Problem};
 use crate::id::SymbolId;
 
 use super::decoded::Record;
@@ -26,7 +26,7 @@ impl<'d> Merger<'d, '_> {
             None if section.info != 0 => {
                 let problem = format!("it belongs to section {}, which is no code", section.info);
                 let problem = ParseError::new(Problem::Malformed(problem));
-                return Err(problem.as_nvlink("section not mapped"));
+                return Err(problem.as_nvlink(NvlinkError::SectionNotMapped));
             }
             None => None,
             Some(text) if current.discarded[text].is_some() => return Ok(()),

@@ -4,7 +4,7 @@ use crate::arch::relocation::{Class, RelocationType};
 use crate::cubin::{
     Binding, Place, Relocation as FileRelocation, SectionType, Symbol as FileSymbol, SymbolType,
 };
-use crate::error::{ParseError, Problem};
+use crate::error::{NvlinkError, ParseError, Problem};
 use crate::id::SectionId;
 use crate::options::{EarlyAddresses, ImageKind, Keeping, RelocationForms, ResolvedRelocations};
 use crate::read::{InputSection, Role};
@@ -56,7 +56,7 @@ impl<'d> Merger<'d, '_> {
             }
             let problem = format!("section {} holds nothing to patch", section.info);
             let problem = ParseError::new(Problem::Malformed(problem));
-            return Err(problem.as_nvlink("unexpected reloc section"));
+            return Err(problem.as_nvlink(NvlinkError::UnexpectedRelocationSection));
         };
         let kind = match section.role {
             Role::Rel => SectionKind::Rel,

@@ -5,7 +5,7 @@ use rustc_hash::FxHashSet;
 use crate::arch::{Family, reserved};
 use crate::cubin::{Binding, Place, Symbol as FileSymbol, SymbolOther, SymbolType};
 use crate::diagnostic::{Diagnostic, Mismatch};
-use crate::error::{ParseError, Problem};
+use crate::error::{NvlinkError, ParseError, Problem};
 use crate::id::{Id as _, SymbolId};
 use crate::options::{Keeping, ResolvedRelocations};
 use crate::read::{InputSection, Role};
@@ -157,7 +157,7 @@ impl<'d> Merger<'d, '_> {
         }
         let problem = "it is not the file's own, but the linker's".to_owned();
         Err(ParseError::new(Problem::Malformed(problem))
-            .as_nvlink("adding global symbols of same name")
+            .as_nvlink(NvlinkError::SameName)
             .of_symbol(symbol.name))
     }
 
@@ -580,7 +580,7 @@ fn check_owner(current: &Current<'_, '_>, symbol: &FileSymbol<'_>) -> Result<(),
     }
     let problem = "it is global and lies in the memory of one function".to_owned();
     Err(ParseError::new(Problem::Malformed(problem))
-        .as_nvlink("entry data cannot be GLOBAL")
+        .as_nvlink(NvlinkError::GlobalEntryData)
         .of_symbol(symbol.name))
 }
 

@@ -12,7 +12,7 @@ use crate::arch::{Abi, OldFileFlags};
 use crate::cubin::{
     File, Place, Relocation, Section, SectionType, Symbol, SymbolOther, UnifiedTable,
 };
-use crate::error::{ParseError, Problem};
+use crate::error::{NvlinkError, ParseError, Problem};
 
 pub(crate) use native::{Native, NativeRole};
 
@@ -175,7 +175,7 @@ impl<'d> Object<'d> {
                     count: sections.len() as u64,
                 });
                 return Err(problem
-                    .as_nvlink("unexpected reloc section")
+                    .as_nvlink(NvlinkError::UnexpectedRelocationSection)
                     .in_section(section.name));
             }
         }
@@ -269,7 +269,7 @@ fn check_sizes(file: &File<'_>, symbols: &[Symbol<'_>]) -> Result<(), ParseError
         if has_lost_type(section) {
             let problem = "it has the name of attribute records and another type";
             return Err(ParseError::new(Problem::Malformed(problem.to_owned()))
-                .as_nvlink("Negative size encountered")
+                .as_nvlink(NvlinkError::NegativeSize)
                 .in_section(section.name));
         }
         if section.align > STRICTEST || section.align & section.align.wrapping_sub(1) != 0 {
@@ -284,7 +284,7 @@ fn check_sizes(file: &File<'_>, symbols: &[Symbol<'_>]) -> Result<(), ParseError
         if symbol.place.section().is_some() && symbol.value == u64::MAX {
             let problem = Problem::Malformed("it has no place in its section".to_owned());
             return Err(ParseError::new(problem)
-                .as_nvlink("unallocated symbol")
+                .as_nvlink(NvlinkError::UnallocatedSymbol)
                 .of_symbol(symbol.name));
         }
         let is_alignment =

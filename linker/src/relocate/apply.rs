@@ -1,7 +1,7 @@
 //! What becomes of one relocation.
 
 use crate::arch::relocation::{ApplyError, Class, RelocationType, Row};
-use crate::error::{ParseError, Problem};
+use crate::error::{NvlinkError, ParseError, Problem};
 use crate::merge::{Form, Relocation};
 
 use super::Patched;
@@ -31,7 +31,7 @@ pub(super) fn apply(
     let place = Place(relocation);
     let row = place.kind().row().ok_or_else(|| {
         let problem = place.fail("the type is not known");
-        problem.as_nvlink("unexpected NVRS")
+        problem.as_nvlink(NvlinkError::UnexpectedRelocationSymbol)
     })?;
     let beyond = |error: ApplyError| place.beyond(&error);
     if resolver.leaves_addresses() {
@@ -60,7 +60,7 @@ pub(super) fn apply(
             }
             let end = resolver.end_of_expanded_code();
             if let Some(end) = end.filter(|&end| relocation.offset >= end) {
-                return Err(place.outside(end).as_nvlink("reloc address not found"));
+                return Err(place.outside(end).as_nvlink(NvlinkError::NoRelocatedPlace));
             }
             let Some(at) = at else { return Ok(()) };
             let (value, addend) = match relocation.form {
@@ -97,7 +97,7 @@ impl Place<'_> {
     fn beyond(&self, error: &ApplyError) -> ParseError {
         let problem = self.fail(&error.to_string());
         match error {
-            ApplyError::PastEnd { .. } => problem.as_nvlink("reloc address not found"),
+            ApplyError::PastEnd { .. } => problem.as_nvlink(NvlinkError::NoRelocatedPlace),
             _ => problem,
         }
     }
@@ -153,18 +153,18 @@ impl Place<'_> {
                 return Err(self.fail("the target is not a function"));
             }
             (Class::PcRelative, Some(target)) if target.bank.is_some() => {
-                let words = "PC relative branch address should be in the same section";
-                return Err(self.fail("the target is not code").as_nvlink(words));
+                let problem = self.fail("the target is not code");
+                return Err(problem.as_nvlink(NvlinkError::BranchElsewhere));
             }
             (Class::KeptForDriver, Some(_)) if resolver.is_shared(relocation) => {
                 let problem = self.fail("the driver knows no address of shared memory");
-                return Err(problem.as_nvlink("reference to deleted symbol"));
+                return Err(problem.as_nvlink(NvlinkError::DeletedSymbol));
             }
             (Class::Refused, _) => {
                 let problem = self.fail("the type is not for relocatable objects");
                 return Err(problem.as_nvlink(match resolver.has_mercury() {
-                    true => "unexpected reloc",
-                    false => "unexpected NVRS",
+                    true => NvlinkError::UnexpectedRelocation,
+                    false => NvlinkError::UnexpectedRelocationSymbol,
                 }));
             }
             (Class::KeptForDriver | Class::FunctionDescriptor | Class::PcRelative, _)
@@ -193,7 +193,7 @@ impl Place<'_> {
         let end = end.unwrap_or(patched.bytes.len() as u64);
         if relocation.offset >= end {
             let problem = self.outside(end);
-            return Err(problem.as_nvlink("relocation is past end of offset"));
+            return Err(problem.as_nvlink(NvlinkError::RelocationPastEnd));
         }
         if let Some(target) = resolver.expected_handle(relocation) {
             let (bytes, addend) = (patched.bytes.to_mut(), Some(relocation.addend));
