@@ -1,5 +1,34 @@
 //! What `nvcc -dlink` does: links the same inputs once for each processor and
 //! puts the images into one host object.
+//!
+//! ```
+//! use rustnvlink::cli::{environment, messages::Messages};
+//! use rustnvlink::device_link::{Request, device_link};
+//! use rustnvlink::fatbin::FatbinOptions;
+//! use rustnvlink::host::{HostMachine, HostObject};
+//! use rustnvlink::inputs::{Files, Kernels, Wanted};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let mut wanted = Wanted::new(vec![
+//!     "../tests/inputs/caller.sm_90.cubin".into(),
+//!     "../tests/inputs/callee.sm_90.cubin".into(),
+//! ]);
+//! wanted.kernels = Kernels::All; // not only those that host code names
+//! let environment = environment();
+//! let files = Files::read(&wanted, &environment);
+//! let targets = ["sm_90".parse()?];
+//! let messages = Messages::default();
+//! let request = Request::new(wanted);
+//! let linked = device_link(&request, &targets, files, &environment, &messages, || None);
+//! for message in &linked.messages {
+//!     eprintln!("{}", message.diagnostic);
+//! }
+//! let fatbin = linked.fatbin(&FatbinOptions::default())?;
+//! let object = HostObject::new(&fatbin, &linked.modules)?.to_bytes(HostMachine::X86_64)?;
+//! assert!(object.starts_with(b"\x7fELF"));
+//! # Ok(())
+//! # }
+//! ```
 
 use std::collections::HashSet;
 use std::path::PathBuf;

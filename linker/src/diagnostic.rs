@@ -97,7 +97,7 @@ impl Diagnostic {
     }
 
     /// Two inputs define one name.
-    pub fn multiple_definition(name: &str, input: &str, first: &str) -> Self {
+    pub(crate) fn multiple_definition(name: &str, input: &str, first: &str) -> Self {
         Self::new(
             Severity::Error,
             "multiple-definition",
@@ -107,7 +107,7 @@ impl Diagnostic {
     }
 
     /// Two inputs disagree about a name they share.
-    pub fn mismatch(what: Mismatch, name: &str, input: &str, first: &str) -> Self {
+    pub(crate) fn mismatch(what: Mismatch, name: &str, input: &str, first: &str) -> Self {
         let (code, subject, how) = match what {
             Mismatch::Size => ("size-mismatch", "Size", "specified"),
             Mismatch::Prototype => ("prototype-mismatch", "Prototype", "defined"),
@@ -122,14 +122,14 @@ impl Diagnostic {
     }
 
     /// A tentative definition asks for more than the definition with a value has.
-    pub fn common_too_large(name: &str, input: &str) -> Self {
+    pub(crate) fn common_too_large(name: &str, input: &str) -> Self {
         let text =
             format!("Common symbol '{name}' in file '{input}' has larger size than initialization");
         Self::new(Severity::Error, "size-mismatch", text).with_readable(&[name])
     }
 
     /// A function is a kernel in one input and none in another.
-    pub fn not_always_a_kernel(name: &str, input: &str, first: &str) -> Self {
+    pub(crate) fn not_always_a_kernel(name: &str, input: &str, first: &str) -> Self {
         let text = format!("Function '{name}' not declared __global__ in all source files");
         Self::new(Severity::Error, "kernel-mismatch", text)
             .with_readable(&[name])
@@ -137,7 +137,7 @@ impl Diagnostic {
     }
 
     /// Inputs of CUDA 12 and 13 both use tensor memory.
-    pub fn old_tensor_memory(input: &str) -> Self {
+    pub(crate) fn old_tensor_memory(input: &str) -> Self {
         let text = format!(
             "Object '{input}' cannot be linked due to version mismatch. Objects using tcgen05 in \
              12.x cannot be linked with 13.0 or later, they must be rebuilt with latest compiler"
@@ -146,13 +146,13 @@ impl Diagnostic {
     }
 
     /// Unified functions or variables need an index that all images share.
-    pub fn unified_without_index() -> Self {
+    pub(crate) fn unified_without_index() -> Self {
         let text = "Unified symbols found but index file not specified.";
         Self::new(Severity::Fatal, "no-unified-index", text)
     }
 
     /// An input holds addresses that a relocatable link filled in too early.
-    pub fn stale_addresses(input: &str, spaces: &str) -> Self {
+    pub(crate) fn stale_addresses(input: &str, spaces: &str) -> Self {
         let text = format!(
             "'{input}' comes from nvlink -r, which filled in addresses of {spaces} that do not \
              hold in this link"
@@ -161,7 +161,7 @@ impl Diagnostic {
     }
 
     /// An input does not say what its code needs.
-    pub fn missing_attribute(target: Sm, attribute: &str, input: &str) -> Self {
+    pub(crate) fn missing_attribute(target: Sm, attribute: &str, input: &str) -> Self {
         let text = format!(
             "Output is limited to run on SM Arch '{}' only, due to missing attribute \
              '{attribute}' in input file '{input}'",
@@ -171,7 +171,7 @@ impl Diagnostic {
     }
 
     /// Bytes that are not what they should be.
-    pub fn bad_input(error: &ParseError, keeping: Keeping) -> Self {
+    pub(crate) fn bad_input(error: &ParseError, keeping: Keeping) -> Self {
         let text = match (keeping, error.nvlink) {
             (Keeping::AsNvlink, Some(error)) => format!("Internal error: {error}"),
             (Keeping::AsNvlink | Keeping::Reachable, _) => error.to_string(),
@@ -180,7 +180,7 @@ impl Diagnostic {
     }
 
     /// An object does not say how many registers its code needs.
-    pub fn no_register_count(function: &str, input: &str) -> Self {
+    pub(crate) fn no_register_count(function: &str, input: &str) -> Self {
         let text = "Internal error: no regcount?";
         Self::new(Severity::Fatal, "no-register-count", text).with_detail(format_args!(
             "'{input}' has none for {}",
@@ -189,30 +189,30 @@ impl Diagnostic {
     }
 
     /// The call graph names what is no function.
-    pub fn no_call_graph_node() -> Self {
+    pub(crate) fn no_call_graph_node() -> Self {
         let text = "Internal error: no callgraph node";
         Self::new(Severity::Fatal, "no-call-graph-node", text)
     }
 
     /// A function lost its code together with another name for it.
-    pub fn reference_to_deleted(what: &str) -> Self {
+    pub(crate) fn reference_to_deleted(what: &str) -> Self {
         let text = format!("Internal error: reference to deleted {what}");
         Self::new(Severity::Fatal, "reference-to-deleted", text)
     }
 
     /// What nvlink says where it loses track of relocations.
-    pub fn unexpected_relocation() -> Self {
+    pub(crate) fn unexpected_relocation() -> Self {
         let text = "Internal error: unexpected reloc";
         Self::new(Severity::Fatal, "bad-input", text)
     }
 
     /// An input cannot be merged; what is wrong with it was reported.
-    pub fn merge_failed() -> Self {
+    pub(crate) fn merge_failed() -> Self {
         Self::new(Severity::Fatal, "merge-failed", "merge_elf failed")
     }
 
     /// A kernel needs more static shared memory than there is.
-    pub fn too_much_shared(kernel: &str, size: u64, limit: u64) -> Self {
+    pub(crate) fn too_much_shared(kernel: &str, size: u64, limit: u64) -> Self {
         Self::new(
             Severity::Error,
             "too-much-shared",
@@ -226,7 +226,7 @@ impl Diagnostic {
 
     /// A kernel and the functions that it calls use tensor memory both for one
     /// block of threads and for pairs of them.
-    pub fn mixed_tensor_groups(kernel: &str) -> Self {
+    pub(crate) fn mixed_tensor_groups(kernel: &str) -> Self {
         Self::new(
             Severity::Error,
             "mixed-tensor-groups",
@@ -240,7 +240,7 @@ impl Diagnostic {
 
     /// The module's constants do not fit their bank. The largest of them have a
     /// name, a size and an input.
-    pub fn too_much_constant<'n>(
+    pub(crate) fn too_much_constant<'n>(
         size: u64,
         limit: u64,
         largest: impl Iterator<Item = (&'n str, u64, &'n str)>,
@@ -258,7 +258,7 @@ impl Diagnostic {
 
     /// What the compiler made for a kernel and its functions is more than a
     /// bank holds.
-    pub fn too_many_compiler_constants(kernel: &str) -> Self {
+    pub(crate) fn too_many_compiler_constants(kernel: &str) -> Self {
         Self::new(
             Severity::Error,
             "too-many-compiler-constants",
@@ -272,7 +272,7 @@ impl Diagnostic {
 
     /// A kernel was compiled for fewer registers than a function it calls
     /// needs.
-    pub fn too_many_registers(kernel: &str, limit: u32, function: &str, count: u32) -> Self {
+    pub(crate) fn too_many_registers(kernel: &str, limit: u32, function: &str, count: u32) -> Self {
         Self::new(
             Severity::Error,
             "too-many-registers",
@@ -289,7 +289,7 @@ impl Diagnostic {
     }
 
     /// Nobody defines a name that is used.
-    pub fn undefined_reference(name: &str, input: &str) -> Self {
+    pub(crate) fn undefined_reference(name: &str, input: &str) -> Self {
         Self::new(
             Severity::Error,
             "undefined-reference",

@@ -4,6 +4,33 @@
 //! driver loads. [`cubin`] knows the bytes of device objects and no policy,
 //! [`fatbin`] and [`container`] those of the files that carry them; [`arch`]
 //! knows hardware facts and no files.
+//!
+//! Objects in memory become an image in memory:
+//!
+//! ```
+//! use rustnvlink::options::Options;
+//! use rustnvlink::{Input, link};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let caller = std::fs::read("../tests/inputs/caller.sm_90.cubin")?;
+//! let callee = std::fs::read("../tests/inputs/callee.sm_90.cubin")?;
+//! let inputs = [
+//!     Input { name: "caller", data: &caller },
+//!     Input { name: "callee", data: &callee },
+//! ];
+//! let outcome = link(&inputs, &Options::new("sm_90".parse()?));
+//! for message in outcome.diagnostics.messages() {
+//!     eprintln!("{message}");
+//! }
+//! let image = outcome.image.ok_or("the link has failed")?;
+//! assert!(image.starts_with(b"\x7fELF"));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! [`device_link::device_link`] does all of `nvcc -dlink`: it takes host objects,
+//! libraries and fatbins, links for several processors, and gives what the host
+//! linker needs.
 #![forbid(unsafe_code)]
 
 pub mod arch;
