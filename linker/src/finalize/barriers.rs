@@ -65,11 +65,16 @@ pub(super) fn used(pruned: &Pruned<'_>, function: FunctionId, records: &[InfoRec
     }
 }
 
-/// What the records say; 0 if they say nothing.
+/// What the records say; 0 if they say nothing. nvlink takes the byte that
+/// follows the code, which is the length of a record that has one (case
+/// `every_attribute`).
 fn recorded(records: &[InfoRecord<'_>]) -> u8 {
-    let counts = records.iter().filter_map(|record| match record.payload {
-        Payload::Head([count, _]) if record.code == InfoCode::NUM_BARRIERS => Some(count),
-        _ => None,
+    let counted = records.iter();
+    let counted = counted.filter(|record| record.code == InfoCode::NUM_BARRIERS);
+    let counts = counted.filter_map(|record| match record.payload {
+        Payload::Head([count, _]) => Some(count),
+        Payload::Bytes(bytes) => Some(bytes.len().to_le_bytes()[0]),
+        Payload::Symbol(..) | Payload::Symbols(_) => None,
     });
     counts.max().unwrap_or(0)
 }

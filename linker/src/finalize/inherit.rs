@@ -88,13 +88,15 @@ pub(super) fn inherit<'d>(
         let entries = pruned.starts();
         let has_lone_kernel = pruned.lone_kernel().is_some();
         // Of sparse matrices a lone kernel tells only what it does itself, unless
-        // functions are missing or gone, or have a second name (cases
-        // `inherit_mask` and `alias`).
-        let mut functions = pruned.merged.functions.enumerate();
-        let all_are_here = functions.all(|(id, f)| f.text.is_some() && pruned.live.functions[id]);
+        // functions are missing or gone, have a second name, or do not say what
+        // they do (cases `inherit_mask`, `alias` and `older_taken_kernels`).
+        let all_are_known = pruned.merged.functions.enumerate().all(|(id, f)| {
+            let says = f.records.iter().any(|record| record.code == code);
+            f.text.is_some() && pruned.live.functions[id] && says
+        });
         for &entry in &entries {
             let total = match rule {
-                Rule::Union if has_lone_kernel && all_are_here => own[entry.index()],
+                Rule::Union if has_lone_kernel && all_are_known => own[entry.index()],
                 Rule::MostOfOthers if has_lone_kernel && own[entry.index()].is_some() => {
                     own[entry.index()]
                 }

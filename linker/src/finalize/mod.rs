@@ -63,11 +63,11 @@ pub(crate) fn finalize<'d>(
     records::assume_unknown_masks(pruned, &mut function_records);
     let registers = Registers::new(pruned);
     let all_known = registers::check_known(pruned, &registers, options.keeping, diagnostics);
-    registers::check(pruned, &registers, options.call_graph, diagnostics);
     let module_records = records::module(pruned, arena, stacks, &registers);
     let own_codes = inherit::own_codes(pruned, &function_records);
     records::propagate(pruned, stacks, &mut function_records);
     inherit::check(pruned, &own_codes, &function_records, diagnostics);
+    registers::check(pruned, &registers, options.call_graph, diagnostics);
     externs::distribute(pruned, arena, &mut function_records);
     fragments::collect(pruned, arena, &mut function_records);
     inherit::sort_by_arrival(pruned, own_codes, &mut function_records);

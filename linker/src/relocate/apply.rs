@@ -156,7 +156,7 @@ impl Place<'_> {
                 let problem = self.fail("the target is not code");
                 return Err(problem.as_nvlink(NvlinkError::BranchElsewhere));
             }
-            (Class::KeptForDriver, Some(_)) if resolver.is_shared(relocation) => {
+            (Class::KeptForDriver, Some(_)) if resolver.is_shared_without_name(relocation) => {
                 let problem = self.fail("the driver knows no address of shared memory");
                 return Err(problem.as_nvlink(NvlinkError::DeletedSymbol));
             }

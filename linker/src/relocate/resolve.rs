@@ -193,6 +193,13 @@ impl<'a, 'd> Resolver<'a, 'd> {
         self.is_shared(relocation) && listed != ListedShared::All
     }
 
+    /// Whether the target is shared memory of which the image has no symbol
+    /// (case `every_relocation`).
+    pub(super) fn is_shared_without_name(&self, relocation: &Relocation) -> bool {
+        let is_listed = self.laid_out.shared.listed.contains_key(&relocation.symbol);
+        self.is_shared(relocation) && !is_listed
+    }
+
     /// The driver is told the name that owns the code, not an alias of it
     /// (case `alias`).
     pub(super) fn first_name(&self, symbol: SymbolId) -> SymbolId {
