@@ -427,7 +427,11 @@ pub(crate) fn link_one<O>(
         .any(inputs::Image::is_of_system_library);
     let options = request.options(processor, &loaded);
     let outcome = crate::link_objects(inputs::objects(&mut loaded.images), &options, take);
-    let failed = report_all(&outcome.diagnostics, report);
+    let settles = loaded.forgets_options;
+    let failed = report_all(&outcome.diagnostics, &mut |mut diagnostic| {
+        diagnostic.is_settled |= settles;
+        report(diagnostic)
+    });
     let exit = match outcome.exit() {
         Exit::Success if failed => Exit::LinkError,
         exit => exit,

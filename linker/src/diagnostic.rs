@@ -49,6 +49,8 @@ pub struct Diagnostic {
     pub notes: Vec<String>,
     /// How often nvlink says it. Once is enough for people.
     pub times: usize,
+    /// Whether no option changes it any more.
+    pub(crate) is_settled: bool,
 }
 
 impl Diagnostic {
@@ -62,6 +64,7 @@ impl Diagnostic {
             detail: None,
             notes: Vec::new(),
             times: 1,
+            is_settled: false,
         }
     }
 
@@ -316,12 +319,34 @@ impl fmt::Display for Diagnostic {
 #[derive(Debug, Clone, Default)]
 pub struct Diagnostics {
     messages: Vec<Diagnostic>,
+    /// Whether options about messages concern those to come.
+    forgets_options: bool,
 }
 
 impl Diagnostics {
     /// Adds a message.
-    pub fn push(&mut self, diagnostic: Diagnostic) {
+    pub fn push(&mut self, mut diagnostic: Diagnostic) {
+        diagnostic.is_settled |= self.forgets_options;
         self.messages.push(diagnostic);
+    }
+
+    /// Options about messages do not concern those to come: nvlink forgets them
+    /// when it compiles PTX (case `forgotten_options`).
+    pub(crate) fn forget_options(&mut self) {
+        self.forgets_options = true;
+    }
+
+    /// Whether it has forgotten them.
+    pub(crate) fn forgets_options(&self) -> bool {
+        self.forgets_options
+    }
+
+    /// Takes out what was said after the first `count` messages.
+    pub(crate) fn split_off(&mut self, count: usize) -> Self {
+        Self {
+            messages: self.messages.split_off(count),
+            ..Self::default()
+        }
     }
 
     /// Adds all messages of others.

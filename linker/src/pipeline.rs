@@ -3,7 +3,7 @@
 use crate::arena::Arena;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::error::{NvlinkError, ParseError};
-use crate::finalize::{Finalized, call_graph_table, collect, finalize};
+use crate::finalize::{Finalized, call_graph_table, collect, dot, finalize};
 use crate::layout::{layout, layout_relocatable};
 use crate::merge::merge;
 use crate::options::{EarlyAddresses, Keeping, KernelFilter, Options};
@@ -33,6 +33,9 @@ pub(crate) fn link_executable<'d>(
         return Ok(None);
     }
     let pruned = prune(merged, options);
+    if options.reports.call_graph {
+        reports.call_graph = Some(dot(&pruned));
+    }
     let stacks = Stacks::new(&pruned);
     stacks.warn(&pruned, diagnostics);
     // nvlink then finds relocations of code that is gone (case `weak_funcs`).
@@ -126,6 +129,9 @@ pub(crate) fn link_relocatable<'d>(
     let pruned = keep_all(merged, options.keeping, diagnostics);
     if diagnostics.has_errors() {
         return Ok(None);
+    }
+    if options.reports.call_graph {
+        reports.call_graph = Some(dot(&pruned));
     }
     let laid_out = layout_relocatable(pruned, arena, addresses, options.debug, diagnostics);
     if options.reports.map {

@@ -64,6 +64,7 @@ fn link_all(
     }
     let files = Files::read(&request.link.inputs, environment);
     let mut outputs = Vec::new();
+    let mut graphs = Vec::new();
     let mut modules = None;
     let mut exit = Exit::Success;
     for target in &request.targets {
@@ -72,6 +73,12 @@ fn link_all(
         }
         let linked = link_one(request, target, &files, environment, messages)?;
         write_reports(request, target, &linked.reports)?;
+        if let Some(path) = &request.dot
+            && linked.exit != Exit::Fatal
+        {
+            let graph = linked.reports.call_graph;
+            graphs.extend(graph.map(|graph| (path_for(path, target), graph)));
+        }
         if exit == Exit::Success {
             exit = linked.exit;
         }
@@ -89,6 +96,10 @@ fn link_all(
     if exit == Exit::Success && !outputs.is_empty() {
         write_outputs(request, outputs)?;
         write_dependencies(request, &files)?;
+    }
+    // nvlink writes them last, and for links that fail, too (case `dot_file`).
+    for (path, graph) in graphs {
+        output::write(&path, graph.as_bytes())?;
     }
     Ok(exit)
 }

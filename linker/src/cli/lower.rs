@@ -83,6 +83,8 @@ pub struct Request {
     pub host_data: Option<PathBuf>,
     /// Where the map goes.
     pub map: Option<PathBuf>,
+    /// Where the call graph goes.
+    pub dot: Option<PathBuf>,
     /// Where the names of the files go that were read.
     pub dependencies: Option<PathBuf>,
     /// Files that held arguments.
@@ -145,9 +147,7 @@ pub fn lower(typed: &Typed, notes: &mut Vec<Diagnostic>) -> Result<Command, Diag
     }
     let mut link = link::link(typed, behaviour, notes)?;
     check_several(typed, &targets)?;
-    // For nvlink that warning is information that can be hidden, which no other is.
-    let hides_it = typed.has(Flag::DisableInfos) && behaviour == Behaviour::Nvlink;
-    if typed.has(Flag::PreserveRelocations) && !hides_it {
+    if typed.has(Flag::PreserveRelocations) {
         let warning = partial_record(&targets, behaviour);
         link.inputs.options_failed = warning.is_some() && link.inputs.warnings_are_errors;
         notes.extend(warning);
@@ -163,18 +163,28 @@ pub fn lower(typed: &Typed, notes: &mut Vec<Diagnostic>) -> Result<Command, Diag
         unified_index: typed.path(Flag::UnifiedIndex),
         host_data: typed.path(Flag::NvHost),
         map: typed.path(Flag::Map),
+        dot: typed.path(Flag::DotFile),
         dependencies: typed.path(Flag::DependencyFile),
         options_files: typed.options_files.clone(),
         tool_record: typed.path(Flag::ToolRecord),
     })))
 }
 
+/// Whether warnings are errors; those that nvlink hides are none.
+fn warnings_are_errors(typed: &Typed) -> bool {
+    let hides_them = typed.has(Flag::Compat) && typed.has(Flag::DisableInfos);
+    typed.has(Flag::WarningAsError) && !hides_them
+}
+
 /// What the options say about messages.
 pub fn messages(typed: &Typed) -> Messages {
     let compat = typed.has(Flag::Compat);
     Messages {
-        warnings_are_errors: typed.has(Flag::WarningAsError),
-        hide_warnings: typed.has(Flag::DisableWarnings) && !compat,
+        warnings_are_errors: warnings_are_errors(typed),
+        hide_warnings: typed.has(match compat {
+            true => Flag::DisableInfos,
+            false => Flag::DisableWarnings,
+        }),
         hide_infos: typed.has(Flag::DisableInfos) && !compat,
         hide_missing_arch: typed.has(Flag::SuppressArchWarning),
         hide_unbounded_stack: typed.has(Flag::SuppressStackSizeWarning),
@@ -241,6 +251,7 @@ fn check_several(typed: &Typed, targets: &[Target]) -> Result<(), Diagnostic> {
     for (flag, is_needed) in [
         (Flag::Output, is_no_image),
         (Flag::Map, typed.has(Flag::Map)),
+        (Flag::DotFile, typed.has(Flag::DotFile)),
     ] {
         if is_needed && !is_named(flag) {
             let name = flag.spelling().long;

@@ -24,7 +24,8 @@ pub enum Format {
 pub struct Messages {
     /// Warnings are errors.
     pub warnings_are_errors: bool,
-    /// Warnings are not printed. nvlink prints them all the same.
+    /// Warnings are not printed. nvlink prints them all the same, and hides them
+    /// where it is asked to hide information.
     pub hide_warnings: bool,
     /// Information is not printed. nvlink prints it all the same.
     pub hide_infos: bool,
@@ -52,11 +53,13 @@ struct Record<'a> {
 impl Messages {
     /// A message as the options want it, if they want it at all.
     pub fn wanted(&self, mut message: Diagnostic) -> Option<Diagnostic> {
+        let is_hidden_always = self.hide_unbounded_stack && message.code == UNBOUNDED_STACK;
+        if message.is_settled && !is_hidden_always {
+            return Some(message);
+        }
         let hidden = match message.severity {
             Severity::Info => self.hide_infos,
-            Severity::Warning if self.hide_unbounded_stack && message.code == UNBOUNDED_STACK => {
-                true
-            }
+            Severity::Warning if is_hidden_always => true,
             Severity::Warning => self.hide_warnings && !self.warnings_are_errors,
             Severity::Text | Severity::Error | Severity::Fatal => false,
         };

@@ -7,6 +7,7 @@ use rustc_hash::FxHashSet;
 use crate::demangle::as_nvlink;
 use crate::diagnostic::Diagnostic;
 use crate::id::{FunctionId, Id as _};
+use crate::merge::Function;
 use crate::options::Names;
 use crate::prune::Pruned;
 
@@ -48,16 +49,41 @@ pub(crate) fn table(pruned: &Pruned<'_>, names: Names) -> Diagnostic {
             let _ = write!(text, " [{registers}]");
         }
         text.push_str(" ->");
-        let of_pointers = function
-            .indirect_calls
-            .iter()
-            .flat_map(|prototype| takers[prototype.index()].iter().rev());
-        let callees = of_pointers.chain(function.calls.iter().rev());
-        for callee in callees {
+        for callee in callees(function, &takers) {
             let _ = write!(text, " {}", callee.index() + 1);
         }
     }
     Diagnostic::text(text)
+}
+
+/// The calls as a graph for dot. What pointers may reach is a matter of the last
+/// link.
+pub(crate) fn dot(pruned: &Pruned<'_>) -> String {
+    let name =
+        |function: FunctionId| pruned.merged.symbols[pruned.merged.functions[function].symbol].name;
+    let takers = match pruned.merged.image.is_executable() {
+        true => takers(pruned),
+        false => vec![Vec::new(); pruned.merged.prototypes.len()],
+    };
+    let mut graph = "digraph callgraph {\n".to_owned();
+    let functions = pruned.merged.functions.enumerate();
+    for (id, function) in functions.filter(|&(id, _)| pruned.live.functions[id]) {
+        for callee in callees(function, &takers) {
+            let _ = writeln!(graph, "{} -> {};", name(id), name(callee));
+        }
+    }
+    graph.push_str("}\n");
+    graph
+}
+
+/// What a function may call: what it calls through pointers first.
+fn callees<'a>(
+    function: &'a Function<'_>,
+    takers: &'a [Vec<FunctionId>],
+) -> impl Iterator<Item = FunctionId> + 'a {
+    let prototypes = function.indirect_calls.iter();
+    let of_pointers = prototypes.flat_map(|prototype| takers[prototype.index()].iter().rev());
+    of_pointers.chain(function.calls.iter().rev()).copied()
 }
 
 /// Says which function gave a kernel its registers.

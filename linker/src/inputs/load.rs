@@ -17,7 +17,7 @@ use super::files::{Files, Opened, Source};
 use super::host::{self, Modules};
 use super::link_time::Intermediate;
 use super::modules::{Module, name_of_path};
-use super::ptx::{Fate, Source as PtxSource};
+use super::ptx::Fate;
 use super::{Archives, Environment, Image, Kernels, Loaded, Processor, Wanted};
 use crate::container::host::{HostReferences, ReferenceKind};
 use crate::container::{HostFile, InputKind, archive, detect};
@@ -25,6 +25,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::error::ParseError;
 use crate::options::KernelFilter;
 use archives::Deferred;
+use assemble::Waiting;
 use names::Names;
 use objects::{Look, look_at};
 use unpack::{Code, Failure, Unpacked};
@@ -68,9 +69,15 @@ pub fn load<'d>(
     };
     let unpacker = loader.unpacker();
     let looks = look_at(files, &unpacker);
-    for (opened, look) in files.0.iter().zip(looks) {
-        loader.opened(opened, look).ok()?;
+    loader.warn_of_libraries(files).ok()?;
+    let mut looked_at = files.0.iter().zip(looks);
+    let read = looked_at.try_for_each(|(opened, look)| loader.opened(opened, look));
+    if read.is_err() && wanted.is_compatible() {
+        // nvlink has assembled what came before, and said what there was to say
+        // (case `failed_options`).
+        loader.assemble().ok()?;
     }
+    read.ok()?;
     if wanted.options_failed {
         return None;
     }
@@ -104,8 +111,7 @@ struct Loader<'a, 'd> {
     /// Modules whose linked code is in some input.
     linked_elsewhere: HashSet<&'d str>,
     images: Vec<Image<'d>>,
-    /// PTX, and how many objects come before it.
-    waiting: Vec<(usize, PtxSource<'d>)>,
+    waiting: Vec<Waiting<'d>>,
     intermediates: Vec<Intermediate<'d>>,
     /// What host code defines and needs, if archives are searched for it.
     host_names: Names,
@@ -139,11 +145,8 @@ impl<'a, 'd> Loader<'a, 'd> {
         match opened {
             Opened::Read(source) => self.source(source, look),
             Opened::Unreadable { name, why } => Err(self.unreadable(name, why)),
-            Opened::Incompatible { name, library } => {
-                let text = format!("Skipping incompatible '{name}' when searching for -l{library}");
-                self.warn("incompatible-library", text)?;
-                self.stop_after_errors()
-            }
+            // Said before all else.
+            Opened::Incompatible { .. } => Ok(()),
             Opened::NoArchive { name, is_folder } => Err(self.no_archive(name, *is_folder)),
             Opened::Missing { library, host } => self.missing_library(library, host.as_deref()),
             Opened::Nothing => Ok(()),
@@ -188,8 +191,10 @@ impl<'a, 'd> Loader<'a, 'd> {
             }
             "ptx" => Err(self.unrecognized_ptx(name)),
             _ => match kind {
-                InputKind::Archive if self.wanted.options_failed => self.stop_after_errors(),
-                InputKind::Archive => self.archive(source),
+                InputKind::Archive => {
+                    self.stop_after_errors()?;
+                    self.archive(source)
+                }
                 InputKind::HostObject => unreachable!("it was unpacked when it was looked at"),
                 InputKind::Cubin | InputKind::Fatbin | InputKind::Ptx | InputKind::LtoIr => {
                     let kind = kind.to_string();
@@ -228,6 +233,7 @@ impl<'a, 'd> Loader<'a, 'd> {
         unpacked: Result<Unpacked<'d>, Vec<Diagnostic>>,
     ) -> Result<(), Stop> {
         let Unpacked { object, codes } = unpacked.map_err(|problems| self.stop_with(problems))?;
+        self.stop_after_errors()?;
         if self.wanted.archives != Archives::Whole {
             self.host_names.add_host(data);
         }
@@ -250,13 +256,13 @@ impl<'a, 'd> Loader<'a, 'd> {
             self.modules.extend(modules.next());
             self.further_modules.extend(modules);
         }
-        self.stop_after_errors()
+        Ok(())
     }
 
-    /// nvlink notices at host objects and libraries that a warning was an
-    /// error.
+    /// nvlink notices at the next host object or library that a warning was an
+    /// error (case `failed_options`).
     fn stop_after_errors(&mut self) -> Result<(), Stop> {
-        if !self.diagnostics.has_errors() && !self.wanted.options_failed {
+        if !self.has_failed() {
             return Ok(());
         }
         self.diagnostics.push(host::internal_error());
@@ -271,9 +277,14 @@ impl<'a, 'd> Loader<'a, 'd> {
         Ok(())
     }
 
-    /// What nvlink says of fatbins and PTX once a warning about the options is an error.
+    /// Whether a warning was an error.
+    fn has_failed(&self) -> bool {
+        self.diagnostics.has_errors() || self.wanted.options_failed
+    }
+
+    /// What nvlink says of fatbins and PTX then.
     fn stop_at_fatbin(&mut self, name: &str) -> Result<(), Stop> {
-        match self.wanted.options_failed {
+        match self.has_failed() {
             true => Err(self.fatal("bad-input", name, "elfLink fatbinary error")),
             false => Ok(()),
         }
@@ -331,6 +342,7 @@ impl<'a, 'd> Loader<'a, 'd> {
 
     fn finish(self) -> Loaded<'d> {
         let (kernels, constants) = self.filters();
+        let forgets_options = self.diagnostics.forgets_options();
         let mut modules = self.modules;
         modules.extend(self.further_modules.into_iter().rev());
         Loaded {
@@ -340,6 +352,7 @@ impl<'a, 'd> Loader<'a, 'd> {
             kernels,
             constants,
             hints: self.hints,
+            forgets_options,
         }
     }
 }

@@ -224,6 +224,8 @@ pub struct Loaded<'d> {
     pub constants: KernelFilter,
     /// What explains an undefined reference, if there is one.
     pub hints: Vec<Diagnostic>,
+    /// Whether the options about messages concern none any more.
+    pub(crate) forgets_options: bool,
 }
 
 pub use load::load;

@@ -102,7 +102,7 @@ impl<'a> Ptxas<'a> {
     }
 
     /// Assembles all sources, as many at once as there are processors.
-    pub(crate) fn assemble(&self, sources: &[Source<'_>], product: Product) -> Vec<Assembled> {
+    pub(crate) fn assemble(&self, sources: &[&Source<'_>], product: Product) -> Vec<Assembled> {
         let next = AtomicUsize::new(0);
         let work = || {
             let mut done = Vec::new();

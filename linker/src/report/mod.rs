@@ -17,6 +17,8 @@ pub(crate) use why_live::why_live;
 pub struct Wanted {
     /// What lies where, and what was left out.
     pub map: bool,
+    /// Which function calls which, for dot.
+    pub call_graph: bool,
     /// Who defines each name, and who uses it.
     pub cross_references: bool,
     /// Names of which to say why they stay.
@@ -28,6 +30,8 @@ pub struct Wanted {
 pub struct Reports {
     /// What lies where, and what was left out.
     pub map: Option<String>,
+    /// Which function calls which, for dot.
+    pub call_graph: Option<String>,
     /// Who defines each name, and who uses it.
     pub cross_references: Option<String>,
 }

@@ -17,6 +17,11 @@
 //# Link: cubins.cubin = -preserve-relocs -Werror k.cubin k.cubin -lnosuch
 //# ExpectExit: 255
 //# CompareText
+//# Link: assembled.cubin = -g k.fatbin nosuch.cubin
+//# ExpectExit: 1
+//# ExpectText: ptxas warning
+//# ExpectText: Could not open input file 'nosuch.cubin'
+//# CompareText
 //# Link: missing.cubin = -preserve-relocs -Werror k.cubin nosuch.cubin
 //# ExpectExit: 1
 //# CompareText

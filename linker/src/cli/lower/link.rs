@@ -43,7 +43,7 @@ pub(super) fn link(
         assembler: assembler(typed),
         link_time: is_link_time(typed).then(|| link_time(typed)),
         may_lack_arch: typed.has(Flag::SuppressArchWarning),
-        warnings_are_errors: typed.has(Flag::WarningAsError),
+        warnings_are_errors: super::warnings_are_errors(typed),
         options_failed: false,
         behaviour,
     };
@@ -95,6 +95,7 @@ pub(super) fn link(
         },
         reports: report::Wanted {
             map: typed.has(Flag::Map),
+            call_graph: typed.has(Flag::DotFile),
             cross_references: typed.has(Flag::CrossReferences),
             why_live: texts(typed, Flag::WhyLive),
         },
@@ -113,6 +114,7 @@ const OF_COMMAND: &[Flag] = &[
     Flag::Compat,
     Flag::CrossReferences,
     Flag::DependencyFile,
+    Flag::DotFile,
     Flag::EmitPtx,
     Flag::Explain,
     Flag::Help,

@@ -10,8 +10,17 @@ use super::super::ptx::{Fate, Product, Ptxas, Source as PtxSource};
 use super::{Loader, Stop};
 use crate::diagnostic::Diagnostic;
 
+/// PTX that the assembler gets once all files have been looked at.
+pub(super) struct Waiting<'d> {
+    /// How many objects come before it.
+    place: usize,
+    /// How many messages do.
+    said: usize,
+    source: PtxSource<'d>,
+}
+
 impl<'a, 'd> Loader<'a, 'd> {
-    /// Remembers PTX for the assembler, at its place among the objects.
+    /// Remembers PTX for the assembler, at its place among objects and messages.
     pub(super) fn ptx(
         &mut self,
         name: &str,
@@ -19,15 +28,19 @@ impl<'a, 'd> Loader<'a, 'd> {
         options: Vec<String>,
         fate: Fate,
     ) {
-        self.waiting.push((
-            self.images.len(),
-            PtxSource {
+        if self.wanted.is_compatible() {
+            self.diagnostics.forget_options();
+        }
+        self.waiting.push(Waiting {
+            place: self.images.len(),
+            said: self.diagnostics.messages().len(),
+            source: PtxSource {
                 name: name.to_owned(),
                 text,
                 options,
                 fate,
             },
-        ));
+        });
     }
 
     /// Remembers LTO-IR for the optimizer.
@@ -41,28 +54,35 @@ impl<'a, 'd> Loader<'a, 'd> {
         });
     }
 
-    /// Lets the assembler make objects of the PTX so far.
+    /// Lets the assembler make objects of the PTX so far. What it says stands
+    /// before what was said of later files.
     pub(super) fn assemble(&mut self) -> Result<(), Stop> {
         let waiting = std::mem::take(&mut self.waiting);
-        if waiting.is_empty() {
+        let Some(first) = waiting.first() else {
             return Ok(());
-        }
-        let (places, sources): (Vec<usize>, Vec<PtxSource<'d>>) = waiting.into_iter().unzip();
+        };
+        let mut said = first.said;
+        let mut later = self.diagnostics.split_off(said);
         let ptxas = self.ptxas();
-        let ptxas = ptxas.map_err(|why| self.needs_ptxas(&sources[0].name, &why))?;
+        let ptxas = ptxas.map_err(|why| self.needs_ptxas(&first.source.name, &why))?;
+        let sources: Vec<&PtxSource<'d>> = waiting.iter().map(|one| &one.source).collect();
         let assembled = ptxas.assemble(&sources, Product::Object);
         let mut ready = std::mem::take(&mut self.images).into_iter();
         let mut taken = 0;
-        for ((place, source), assembled) in places.iter().zip(&sources).zip(assembled) {
-            self.images.extend(ready.by_ref().take(place - taken));
-            taken = *place;
+        for (one, assembled) in waiting.iter().zip(assembled) {
+            self.images.extend(ready.by_ref().take(one.place - taken));
+            taken = one.place;
+            let behind = later.split_off(one.said - said);
+            self.diagnostics
+                .append(std::mem::replace(&mut later, behind));
+            said = one.said;
             let printed = assembled.printed.trim_end();
             if !printed.is_empty() {
                 self.diagnostics.push(Diagnostic::text(printed.to_owned()));
             }
             match assembled.product {
-                Ok(_) if source.fate == Fate::LeftOut => {}
-                Ok(object) => self.image(&source.name, Cow::Owned(object))?,
+                Ok(_) if one.source.fate == Fate::LeftOut => {}
+                Ok(object) => self.image(&one.source.name, Cow::Owned(object))?,
                 Err(problem) => {
                     self.diagnostics.push(problem);
                     return Err(Stop);
@@ -70,6 +90,7 @@ impl<'a, 'd> Loader<'a, 'd> {
             }
         }
         self.images.extend(ready);
+        self.diagnostics.append(later);
         Ok(())
     }
 

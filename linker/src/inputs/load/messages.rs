@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::super::files::{Files, Opened};
 use super::super::{check, host};
 use super::{Loader, Stop};
 use crate::diagnostic::{Diagnostic, Severity};
@@ -49,6 +50,17 @@ impl Loader<'_, '_> {
         self.warn("no-device-code", text.to_owned())
     }
 
+    /// Libraries are looked for before any file is read.
+    pub(super) fn warn_of_libraries(&mut self, files: &Files) -> Result<(), Stop> {
+        for opened in &files.0 {
+            if let Opened::Incompatible { name, library } = opened {
+                let text = format!("Skipping incompatible '{name}' when searching for -l{library}");
+                self.warn("incompatible-library", text)?;
+            }
+        }
+        Ok(())
+    }
+
     /// nvlink says nothing of libraries that are not there. Those of the host
     /// linker are none of ours, as long as nothing is missing.
     pub(super) fn missing_library(
@@ -82,10 +94,10 @@ impl Loader<'_, '_> {
     }
 
     pub(super) fn warn(&mut self, code: &'static str, text: String) -> Result<(), Stop> {
-        let severity = if self.wanted.warnings_are_errors {
-            Severity::Error
-        } else {
-            Severity::Warning
+        let is_error = self.wanted.warnings_are_errors && !self.diagnostics.forgets_options();
+        let severity = match is_error {
+            true => Severity::Error,
+            false => Severity::Warning,
         };
         self.diagnostics.push(Diagnostic::new(severity, code, text));
         Ok(())

@@ -1,0 +1,4 @@
+__global__ void other(int *p)
+{
+    *p += 2;
+}
