@@ -11,6 +11,8 @@ use rustnvlink::cubin::{
     Prototype, RelocationAction, Section, ToolNote, UnifiedEntry,
 };
 use rustnvlink::error::ParseError;
+use rustnvlink::options::{EarlyAddresses, ImageKind, Options};
+use rustnvlink::{Input, link};
 
 /// One way to damage a file.
 #[derive(Debug, Clone)]
@@ -341,6 +343,40 @@ fn huge_sizes_are_refused() {
             data.len()
         )
     );
+}
+
+/// What a symbol says of its place and size is no reason to write it all.
+#[test]
+fn no_symbol_makes_a_large_image() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/inputs");
+    for (name, sm) in [
+        ("older/t.12-8.sm_100a", "sm_100a"),
+        ("callee.sm_110", "sm_110"),
+        ("saxpy.sm_90", "sm_90"),
+    ] {
+        let input = std::fs::read(folder.join(format!("{name}.cubin"))).unwrap();
+        let mut options = Options::new(sm.parse().unwrap());
+        let file = File::parse(&input).unwrap();
+        let is_symbols = |s: &&Section<'_>| matches!(s.kind.0, 2 | 0x7000_0085);
+        for table in file.sections.iter().filter(is_symbols) {
+            for symbol in (0..table.size as usize).step_by(24) {
+                for field in [8, 16] {
+                    let mut data = input.clone();
+                    let at = table.offset as usize + symbol + field;
+                    overwrite(&mut data, at, 8, 1 << 26);
+                    for image in [
+                        ImageKind::Executable,
+                        ImageKind::Relocatable(EarlyAddresses::Leave),
+                    ] {
+                        options.image = image;
+                        let input = Input { name, data: &data };
+                        let image = link(&[input], &options).image.unwrap_or_default();
+                        assert!(image.len() < 1 << 24, "{name}: symbol at {at:#x}");
+                    }
+                }
+            }
+        }
+    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ mod native;
 
 use crate::arch::{Abi, OldFileFlags};
 use crate::cubin::{
-    File, Place, Relocation, Section, SectionType, Symbol, SymbolOther, UnifiedTable,
+    File, Place, Relocation, Section, SectionType, Symbol, SymbolOther, SymbolType, UnifiedTable,
 };
 use crate::error::{NvlinkError, ParseError, Problem};
 
@@ -276,6 +276,12 @@ fn check_sizes(file: &File<'_>, symbols: &[Symbol<'_>]) -> Result<(), ParseError
             return Err(absurd("alignment", section.align).in_section(section.name));
         }
     }
+    let is_reserved = |symbol: &Symbol<'_>| {
+        let section = symbol.place.section();
+        let section = section.and_then(|index| file.sections.get(index as usize));
+        section.is_some_and(|section| section.kind == SectionType::CUDA_SHARED_RESERVED)
+            && symbol.kind != SymbolType::SECTION
+    };
     for symbol in symbols {
         if symbol.size > LARGEST || symbol.value > LARGEST && symbol.value != u64::MAX {
             let number = symbol.size.max(symbol.value);
@@ -287,8 +293,15 @@ fn check_sizes(file: &File<'_>, symbols: &[Symbol<'_>]) -> Result<(), ParseError
                 .as_nvlink(NvlinkError::UnallocatedSymbol)
                 .of_symbol(symbol.name));
         }
-        let is_alignment =
-            symbol.place == Place::Common || symbol.other.space() == SymbolOther::SHARED;
+        // What the system keeps of shared memory is written with all its bytes, where
+        // it begins by alignments.
+        let is_reserved = is_reserved(symbol);
+        if is_reserved && symbol.size > STRICTEST {
+            return Err(absurd("size", symbol.size).of_symbol(symbol.name));
+        }
+        let is_alignment = symbol.place == Place::Common
+            || symbol.other.space() == SymbolOther::SHARED
+            || is_reserved;
         // What no input of `nvlink -r` defines is at the end of all memory (case
         // `relocatable_shared`); dynamic shared memory, which has no size, is elsewhere.
         let is_nowhere =
