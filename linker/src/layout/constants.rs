@@ -87,8 +87,8 @@ fn place<'d>(pruned: &mut Pruned<'d>, arena: &'d Arena) -> u64 {
         }
         let row = &pruned.merged.sections[section];
         pruned.merged.symbols[row.symbol].value = offset;
-        if let Some(unused) = row.unused_constants() {
-            unnamed = offset + unused;
+        if let Some(start) = row.unnamed_constants() {
+            unnamed = offset + start;
         }
     }
     unnamed

@@ -241,6 +241,17 @@ impl<'d> Merger<'d, '_> {
         }
     }
 
+    /// Notes where constants were put that no name leads to, which objects of
+    /// `nvlink -r` have of definitions that lost: nvlink then gives the place to the
+    /// symbol before all others (case `relocatable_lost_constants`).
+    pub(super) fn note_unnamed(&mut self, current: &Current<'_, 'd>, index: usize, placed: Placed) {
+        let section = &mut self.merged.sections[placed.section];
+        let is_named = current.named_constants.contains_key(&(index as u32));
+        if section.is_moved && !is_named && section.content.size > placed.base {
+            section.constants.get_or_insert_default().unnamed = Some(placed.base);
+        }
+    }
+
     /// The compiler constants of a weak function that another input defines
     /// stay as dead bytes behind those in use (case `ocg_weak`). The
     /// parameters of a weak kernel do beside a strong one (case `weak_kernel`).
@@ -276,6 +287,7 @@ impl<'d> Merger<'d, '_> {
         let row = &mut self.merged.sections[section];
         let constants = row.constants.get_or_insert_default();
         constants.unused = Some(base);
+        constants.unnamed = Some(base);
         constants.was_never_used |= is_new;
         constants.pieces.push((base, base + input.size));
         let placed = Placed { section, base };

@@ -530,6 +530,7 @@ impl<'d, 'l> Merger<'d, 'l> {
             }
         };
         let placed = Placed { section, base };
+        self.note_unnamed(current, index, placed);
         current.placed[index] = Some(placed);
         Some(placed)
     }

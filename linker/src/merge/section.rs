@@ -149,6 +149,8 @@ pub(crate) struct CompilerConstants {
     /// Where the last ones start that a definition left here which another
     /// input replaces.
     pub(crate) unused: Option<u64>,
+    /// Where the last ones start that no name leads to.
+    pub(crate) unnamed: Option<u64>,
     /// No definition here was ever in use.
     pub(crate) was_never_used: bool,
 }
@@ -169,6 +171,11 @@ impl Section<'_> {
     /// Start and end of each compiler constant, as the input names them.
     pub(crate) fn pieces(&self) -> &[(u64, u64)] {
         self.constants.as_ref().map_or(&[], |known| &known.pieces)
+    }
+
+    /// Where the last constants start that no name leads to.
+    pub(crate) fn unnamed_constants(&self) -> Option<u64> {
+        self.constants.as_ref()?.unnamed
     }
 
     /// Where the last constants start of a definition that is not in use.
