@@ -145,10 +145,15 @@ fn link_time_optimization_gives_the_image_of_nvlink() -> Result<()> {
             let options = format!("-dc -dlto -ltoir -arch={arch} {name}.cu -o {name}.ltoir");
             run(folder, &nvcc, &options)?;
         }
+        for name in ["main", "twice"] {
+            let options = format!("-dc -dlto -fatbin -arch={arch} {name}.cu -o {name}.fatbin");
+            run(folder, &nvcc, &options)?;
+        }
         let runtime = format!("-L{} -lcudadevrt", libraries.display());
         for inputs in LINKS {
             let common = format!("-arch={arch} -dlto {inputs} {runtime} {nvvm}");
-            run(folder, &nvlink, &format!("{common} -o theirs"))?;
+            let said = ended(folder, &nvlink, &format!("{common} -o theirs"))?;
+            ensure!(said.0 == Some(0), "{arch}, {inputs}: {said:?}");
             let theirs = fs::read(folder.join("theirs"))?;
             let mut record = String::new();
             if let Some(bytes) = identity::tool_record(&theirs)? {
@@ -157,7 +162,8 @@ fn link_time_optimization_gives_the_image_of_nvlink() -> Result<()> {
             }
             let library = library.display();
             let own = format!("--compat --nvjitlink={library} {record}");
-            run(folder, &linker, &format!("{common} {own} -o ours"))?;
+            let ours = ended(folder, &linker, &format!("{common} {own} -o ours"))?;
+            ensure!(said == ours, "{arch}, {inputs}: {said:?}, ours {ours:?}");
             ensure!(theirs == fs::read(folder.join("ours"))?, "{arch}: {inputs}");
         }
         // Members of libraries on demand: what nvlink makes of those that are needed.
@@ -202,7 +208,8 @@ fn link_time_optimization_gives_the_image_of_nvlink() -> Result<()> {
 }
 
 /// Whole programs, programs with machine code before and behind, a library for
-/// a later link, what has to stay of each, and files of LTO-IR, whose code nvlink loses.
+/// a later link, what has to stay of each, and files and fatbins of LTO-IR, whose code
+/// nvlink loses.
 const LINKS: &[&str] = &[
     "main.o twice.o",
     "main.o twice.o -ignore-host-info",
@@ -226,6 +233,19 @@ const LINKS: &[&str] = &[
     "main.ltoir twice.machine.o -ignore-host-info",
     "twice.machine.o nested.o main.ltoir",
     "-r main.ltoir twice.ltoir",
+    "main.fatbin twice.fatbin",
+    "main.fatbin twice.machine.o",
+    "twice.machine.o nested.o main.fatbin",
+    "-r main.fatbin twice.fatbin",
+    "-r main.fatbin twice.o",
+    "twice.ltoir -ignore-host-info",
+    "twice.machine.o main.machine.o",
+    "main.o twice.o -Ofc=max",
+    "main.o twice.o -Ofc=0",
+    "main.o twice.o -split-compile-extended=2",
+    "main.o twice.o -keep-system-libraries",
+    "nested.o -keep-system-libraries",
+    "-report-arch launching.o twice.machine.o",
 ];
 
 /// What the compiler in the library refuses.

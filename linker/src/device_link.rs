@@ -40,6 +40,7 @@ use crate::container::Machine;
 use crate::cubin::UnifiedIndex;
 use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
 use crate::fatbin::{self, FatbinOptions, LinkedImage, WriteError};
+use crate::finalize::EMPTY_DOT;
 use crate::inputs::{
     self, Behaviour, Environment, Files, Loaded, Module, Processor, Survey, Wanted,
 };
@@ -414,10 +415,17 @@ pub(crate) fn link_one<O>(
         Ok(loaded) => loaded,
         Err(exit) => return One::ended(exit),
     };
+    let link_time = request.inputs.link_time.as_ref();
+    let emits_ptx = link_time.is_some_and(|settings| settings.emit_ptx);
     if let Some(finished) = loaded.finished.take() {
         return One {
             output: Some(take(Product::Optimized(finished))),
             modules: Some(loaded.modules),
+            reports: Reports {
+                call_graph: (request.reports.call_graph && !emits_ptx)
+                    .then(|| EMPTY_DOT.to_owned()),
+                ..Reports::default()
+            },
             ..One::ended(Exit::Success)
         };
     }

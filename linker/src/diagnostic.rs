@@ -291,6 +291,16 @@ impl Diagnostic {
         ))
     }
 
+    /// The address of a function is taken, and nothing calls it.
+    pub(crate) fn uncalled(name: &str) -> Self {
+        Self::new(
+            Severity::Warning,
+            "uncalled-function",
+            format!("Function '{name}' has address taken but no calls to it found"),
+        )
+        .with_readable(&[name])
+    }
+
     /// Nobody defines a name that is used.
     pub(crate) fn undefined_reference(name: &str, input: &str) -> Self {
         Self::new(

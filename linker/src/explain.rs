@@ -281,6 +281,7 @@ pub const EXPLANATIONS: &[Explanation] = &[
          happen to functions that are extern \"C\" or written in PTX. Make the declarations \
          agree.",
     ),
+    of("ptxas-output", "What ptxas said of PTX in the link."),
     of(
         "ptxas-failed",
         "ptxas did not compile the PTX of an input. What it printed stands before this message.",
@@ -339,6 +340,11 @@ pub const EXPLANATIONS: &[Explanation] = &[
         "Calls that start at the kernel can go round, so that the stack it needs is unknown. The \
          driver gives it cudaLimitStackSize; set that before the launch. \
          -suppress-stack-size-warning silences the warning.",
+    ),
+    of(
+        "uncalled-function",
+        "The address of the function is taken, so that it stays, but no code that stays calls it, \
+         not even through a pointer. -extrawarn asks for this warning.",
     ),
     of(
         "undefined-reference",

@@ -274,7 +274,7 @@ pub const FLAGS: &[Spelling] = {
         switch(F::DisableInfos, "disable-infos", "disable-infos", G::Messages,
             "Prints no information."),
         switch(F::ExtraWarnings, "extra-warnings", "extrawarn", G::Messages,
-            "Warns of more."),
+            "Warns of functions whose address is taken and that nothing calls, too."),
         switch(F::SuppressArchWarning, "suppress-arch-warning", "suppress-arch-warning", G::Messages,
             "Does not warn of objects without code for the processor."),
         switch(F::SuppressStackSizeWarning, "suppress-stack-size-warning", "suppress-stack-size-warning", G::Messages,

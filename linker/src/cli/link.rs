@@ -13,6 +13,7 @@ use crate::cubin::UnifiedIndex;
 use crate::device_link::{self, One};
 use crate::diagnostic::Diagnostic;
 use crate::fatbin::{self, FatbinOptions, LinkedImage};
+use crate::finalize::EMPTY_DOT;
 use crate::inputs::{self, Behaviour, Environment, Files, Processor};
 use crate::options::Keeping;
 use crate::report::Reports;
@@ -166,7 +167,13 @@ fn link_one(
                     "virtual-arch",
                     "specified arch exceeds buffer length",
                 )),
-                Ok(_) => Ok(One::ended(Exit::Success)),
+                Ok(_) => Ok(One {
+                    reports: Reports {
+                        call_graph: request.dot.is_some().then(|| EMPTY_DOT.to_owned()),
+                        ..Reports::default()
+                    },
+                    ..One::ended(Exit::Success)
+                }),
             }
         }
     }

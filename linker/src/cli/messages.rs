@@ -7,6 +7,9 @@ use crate::diagnostic::{Diagnostic, Severity};
 /// The code of the warning that has an option of its own.
 const UNBOUNDED_STACK: &str = "unbounded-stack";
 
+/// The code of what ptxas prints, which for nvlink are messages of its own.
+const PTXAS_OUTPUT: &str = "ptxas-output";
+
 /// The shape of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Format {
@@ -88,6 +91,7 @@ impl Messages {
     fn shown(&self, message: &Diagnostic) -> String {
         match self.format {
             Format::Json => self.json(message),
+            Format::Nvlink if message.code == PTXAS_OUTPUT => message.to_string() + &self.target(),
             Format::Own | Format::Nvlink if message.severity == Severity::Text => {
                 message.to_string()
             }

@@ -56,6 +56,9 @@ pub(crate) fn table(pruned: &Pruned<'_>, names: Names) -> Diagnostic {
     Diagnostic::text(text)
 }
 
+/// A graph without calls.
+pub(crate) const EMPTY_DOT: &str = "digraph callgraph {\n}\n";
+
 /// The calls as a graph for dot. What pointers may reach is a matter of the last
 /// link.
 pub(crate) fn dot(pruned: &Pruned<'_>) -> String {

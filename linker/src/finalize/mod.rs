@@ -20,7 +20,7 @@ use crate::options::Options;
 use crate::relocate::Relocated;
 use crate::stacks::Stacks;
 
-pub(crate) use dump::{dot, table as call_graph_table};
+pub(crate) use dump::{EMPTY_DOT, dot, table as call_graph_table};
 use registers::Registers;
 pub(crate) use registers::own_registers;
 

@@ -42,6 +42,16 @@ pub(super) struct Intermediate<'d> {
     pub(super) data: &'d [u8],
     /// How many objects come before it.
     pub(super) place: usize,
+    pub(super) holder: Holder,
+}
+
+/// What holds LTO-IR.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Holder {
+    /// A host object.
+    Object,
+    /// A file that holds nothing else, or a fatbin.
+    File,
 }
 
 /// What the library made.

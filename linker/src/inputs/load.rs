@@ -15,7 +15,7 @@ use cudalink_jitlink as jitlink;
 
 use super::files::{Files, Opened, Source};
 use super::host::{self, Modules};
-use super::link_time::Intermediate;
+use super::link_time::{Holder, Intermediate};
 use super::modules::{Module, name_of_path};
 use super::ptx::Fate;
 use super::{Archives, Environment, Image, Kernels, Loaded, Processor, Wanted};
@@ -63,6 +63,7 @@ pub fn load<'d>(
         modules: Vec::new(),
         further_modules: Vec::new(),
         references: Vec::new(),
+        runtime_references: Vec::new(),
         all_name_kernels: true,
         launches_kernels: false,
         hints: Vec::new(),
@@ -132,6 +133,8 @@ struct Loader<'a, 'd> {
     further_modules: Vec<Module>,
     /// The names that host code uses.
     references: Vec<HostReferences<'d>>,
+    /// Those that the device runtime uses.
+    runtime_references: Vec<HostReferences<'d>>,
     /// Whether every object so far says which kernels its host code launches.
     all_name_kernels: bool,
     /// Whether host code launches a kernel that is not one of the device
@@ -168,7 +171,7 @@ impl<'a, 'd> Loader<'a, 'd> {
                 // No host code names its kernels; nvlink takes that for a
                 // sign that none is launched.
                 self.all_name_kernels &= self.wanted.is_compatible();
-                self.intermediate(name, jitlink::Kind::LtoIr, data);
+                self.intermediate(name, jitlink::Kind::LtoIr, data, Holder::File);
                 self.unnamed_module(name);
                 Ok(())
             }
@@ -241,12 +244,15 @@ impl<'a, 'd> Loader<'a, 'd> {
         let mut kernels = object.references.iter();
         self.launches_kernels |= !is_of_system_library(name)
             && kernels.any(|r| r.kind == ReferenceKind::Kernel && !r.patterns.is_empty());
-        self.references.extend(object.references);
+        match is_of_system_library(name) {
+            true => self.runtime_references.extend(object.references),
+            false => self.references.extend(object.references),
+        }
         let (Modules::Waiting(modules), Some(codes)) = (object.modules, codes) else {
             return Ok(());
         };
         for code in codes {
-            self.code(name, code)?;
+            self.code(name, code, Holder::Object)?;
         }
         if !object.fatbins.is_empty() {
             if modules.is_empty() {
@@ -271,8 +277,10 @@ impl<'a, 'd> Loader<'a, 'd> {
 
     fn fatbin_file(&mut self, name: &str, code: Result<Code<'d>, Failure>) -> Result<(), Stop> {
         self.stop_at_fatbin(name)?;
-        self.all_name_kernels = false;
-        self.code(name, code)?;
+        // Of LTO-IR nvlink takes that for a sign that no kernel is launched.
+        let is_intermediate = matches!(code, Ok(Code::Intermediate(_)));
+        self.all_name_kernels &= is_intermediate && self.wanted.is_compatible();
+        self.code(name, code, Holder::File)?;
         self.unnamed_module(name);
         Ok(())
     }
@@ -296,12 +304,17 @@ impl<'a, 'd> Loader<'a, 'd> {
     }
 
     /// Takes what a fatbin has for the processor.
-    fn code(&mut self, name: &str, code: Result<Code<'d>, Failure>) -> Result<(), Stop> {
+    fn code(
+        &mut self,
+        name: &str,
+        code: Result<Code<'d>, Failure>,
+        holder: Holder,
+    ) -> Result<(), Stop> {
         match code.map_err(|failure| self.not_unpacked(name, failure))? {
             Code::Nothing => self.without_arch(name),
             Code::Image(data, checked) => self.add(name, data, checked),
             Code::Intermediate(fatbin) => {
-                self.intermediate(name, jitlink::Kind::Fatbin, fatbin);
+                self.intermediate(name, jitlink::Kind::Fatbin, fatbin, holder);
                 Ok(())
             }
             Code::Ptx(text, options) => {
@@ -314,7 +327,8 @@ impl<'a, 'd> Loader<'a, 'd> {
     /// Which kernels and `__constant__` variables stay.
     fn filters(&self) -> (KernelFilter, KernelFilter) {
         let named = |kind| -> Vec<String> {
-            let references = self.references.iter().filter(|r| r.kind == kind);
+            let all = self.references.iter().chain(&self.runtime_references);
+            let references = all.filter(|r| r.kind == kind);
             let patterns = references.flat_map(|references| &references.patterns);
             patterns.map(|pattern| (*pattern).to_owned()).collect()
         };

@@ -3,6 +3,7 @@
 
 mod cross_reference;
 mod map;
+mod uncalled;
 mod why_live;
 
 use crate::id::{Id as _, InputId};
@@ -10,6 +11,7 @@ use crate::merge::Merged;
 
 pub(crate) use cross_reference::cross_references;
 pub(crate) use map::map;
+pub(crate) use uncalled::uncalled;
 pub(crate) use why_live::why_live;
 
 /// What is to be told.
@@ -21,6 +23,8 @@ pub struct Wanted {
     pub call_graph: bool,
     /// Who defines each name, and who uses it.
     pub cross_references: bool,
+    /// Functions whose address is taken, and that nothing calls.
+    pub uncalled: bool,
     /// Names of which to say why they stay.
     pub why_live: Vec<String>,
 }

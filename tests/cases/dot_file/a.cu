@@ -15,6 +15,8 @@
 //# CompareText
 //# Link: none.cubin = -dot none.dot host.o
 //# ExpectFile: none.dot
+//# LinkExactly: virtual = -arch=compute_{sm} -dot virtual.dot a.cubin -o virtual.cubin
+//# ExpectExit: any
 //# Link: twice.cubin = -dot twice.dot a.cubin a.cubin
 //# ExpectExit: 1
 //# ExpectNoFile: twice.dot

@@ -25,6 +25,12 @@
 //# CompareText
 //# Link[75-90]: debug.cubin = -g a.cubin b.fatbin c.fatbin
 //# CompareText
+//# Link[75-90]: named-arch.cubin = -report-arch -g a.cubin b.fatbin c.fatbin
+//# ExpectText[75-90]: ptxas warning :  .debug_info section not found (target: sm_{sm})
+//# CompareText[75-90]
+//# Link: bogus-named-arch.cubin = -report-arch a.cubin bogus.fatbin
+//# ExpectExit: 1
+//# CompareText
 //# Link: bogus.cubin = a.cubin bogus.fatbin
 //# ExpectExit: 1
 //# CompareText

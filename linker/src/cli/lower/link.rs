@@ -97,6 +97,7 @@ pub(super) fn link(
             map: typed.has(Flag::Map),
             call_graph: typed.has(Flag::DotFile),
             cross_references: typed.has(Flag::CrossReferences),
+            uncalled: typed.has(Flag::ExtraWarnings),
             why_live: texts(typed, Flag::WhyLive),
         },
         unified_index: None,
@@ -190,6 +191,9 @@ fn check_conflicts(typed: &Typed) -> Result<(), Diagnostic> {
     if typed.has(Flag::SuppressDebugInfo) && !typed.has(Flag::Debug) {
         return conflict("-suppress-debug-info", "no -g");
     }
+    if typed.has(Flag::UseHostInfo) && typed.has(Flag::IgnoreHostInfo) {
+        return conflict("-use-host-info", "-ignore-host-info");
+    }
     if typed.has(Flag::DumpCallGraph) && typed.has(Flag::DumpCallGraphNoDemangle) {
         return conflict("-dump-callgraph", "-dump-callgraph-no-demangle");
     }
@@ -254,15 +258,18 @@ fn is_true(typed: &Typed, flag: Flag) -> bool {
 fn link_time(typed: &Typed) -> LinkTime {
     let nvvm = texts(typed, Flag::NvvmOptions);
     let mut options: Vec<String> = nvvm.iter().map(|o| format!("-Xnvvm={o}")).collect();
-    for flag in [
-        Flag::SplitCompile,
-        Flag::SplitCompileExtended,
-        Flag::FastCompile,
-        Flag::MaxRegisters,
-    ] {
+    for flag in [Flag::SplitCompile, Flag::MaxRegisters] {
         if let Some(value) = typed.text(flag) {
             options.push(format!("-{}={value}", flag.spelling().long));
         }
+    }
+    // The library knows the short name alone.
+    if let Some(effort) = typed.text(Flag::FastCompile) {
+        options.push(format!("-Ofc={effort}"));
+    }
+    // The library splits PTX in no other way, and says so.
+    if let Some(threads) = typed.text(Flag::SplitCompileExtended) {
+        options.push(format!("-split-compile={threads}"));
     }
     if typed.has(Flag::Debug) {
         options.push("-g".to_owned());
@@ -288,8 +295,10 @@ fn assembler(typed: &Typed) -> Assembler {
         Flag::MaxRegisters,
         Flag::DeviceStackProtector,
         Flag::SplitCompile,
+        Flag::FastCompile,
     ] {
-        if let Some(value) = typed.text(flag) {
+        let value = typed.text(flag);
+        if let Some(value) = value.filter(|&value| flag != Flag::FastCompile || value != "0") {
             arguments.push(format!("--{}={value}", flag.spelling().long));
         }
     }

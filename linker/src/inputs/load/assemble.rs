@@ -5,10 +5,9 @@ use std::borrow::Cow;
 
 use cudalink_jitlink as jitlink;
 
-use super::super::link_time::Intermediate;
+use super::super::link_time::{Holder, Intermediate};
 use super::super::ptx::{Fate, Product, Ptxas, Source as PtxSource};
 use super::{Loader, Stop};
-use crate::diagnostic::Diagnostic;
 
 /// PTX that the assembler gets once all files have been looked at.
 pub(super) struct Waiting<'d> {
@@ -44,13 +43,20 @@ impl<'a, 'd> Loader<'a, 'd> {
     }
 
     /// Remembers LTO-IR for the optimizer.
-    pub(super) fn intermediate(&mut self, name: &str, kind: jitlink::Kind, data: &'d [u8]) {
+    pub(super) fn intermediate(
+        &mut self,
+        name: &str,
+        kind: jitlink::Kind,
+        data: &'d [u8],
+        holder: Holder,
+    ) {
         self.intermediates.push(Intermediate {
             name: name.to_owned(),
             kind,
             data,
             // PTX becomes objects before LTO-IR does.
             place: self.images.len() + self.waiting.len(),
+            holder,
         });
     }
 
@@ -76,10 +82,7 @@ impl<'a, 'd> Loader<'a, 'd> {
             self.diagnostics
                 .append(std::mem::replace(&mut later, behind));
             said = one.said;
-            let printed = assembled.printed.trim_end();
-            if !printed.is_empty() {
-                self.diagnostics.push(Diagnostic::text(printed.to_owned()));
-            }
+            self.say_printed(&assembled.printed);
             match assembled.product {
                 Ok(_) if one.source.fate == Fate::LeftOut => {}
                 Ok(object) => self.image(&one.source.name, Cow::Owned(object))?,

@@ -93,6 +93,30 @@ impl Loader<'_, '_> {
         self.warn("ignored-input", format!("'{name}' is ignored: {why}"))
     }
 
+    /// Says what ptxas printed, message by message: a line that is indented belongs
+    /// to the one before it.
+    pub(super) fn say_printed(&mut self, printed: &str) {
+        let mut message = String::new();
+        for line in printed.trim_end().lines() {
+            if !line.starts_with(' ') && !message.is_empty() {
+                let text = std::mem::take(&mut message);
+                self.say_text(text);
+            }
+            if !message.is_empty() {
+                message.push('\n');
+            }
+            message.push_str(line);
+        }
+        if !message.is_empty() {
+            self.say_text(message);
+        }
+    }
+
+    fn say_text(&mut self, text: String) {
+        let text = Diagnostic::new(Severity::Text, "ptxas-output", text);
+        self.diagnostics.push(text);
+    }
+
     pub(super) fn warn(&mut self, code: &'static str, text: String) -> Result<(), Stop> {
         let is_error = self.wanted.warnings_are_errors && !self.diagnostics.forgets_options();
         let severity = match is_error {

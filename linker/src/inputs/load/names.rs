@@ -10,7 +10,7 @@ use object::elf::{FileHeader64, SHT_SYMTAB, STB_GLOBAL, STB_LOCAL};
 use object::read::elf::{FileHeader as _, Sym as _};
 
 use super::super::host::HostObject;
-use super::super::link_time::{self, Intermediate};
+use super::super::link_time::{self, Holder, Intermediate};
 use super::super::select::select;
 use super::super::{Processor, Wanted};
 use crate::arch::reserved;
@@ -67,6 +67,7 @@ impl Names {
                     kind: jitlink::Kind::Fatbin,
                     data: fatbin.bytes(),
                     place: 0,
+                    holder: Holder::Object,
                 }),
                 _ => names.is_opaque = true,
             }

@@ -165,12 +165,15 @@ impl<'d> Loader<'_, 'd> {
         }
         match checked.role {
             Ok(Role::LeftOut(why)) => return self.ignored(name, why),
-            Ok(Role::Linked { is_alone, object }) => self.images.push(Image {
-                name: name.to_owned(),
-                data,
-                is_alone,
-                object,
-            }),
+            Ok(Role::Linked { is_alone, object }) => {
+                self.partial(name);
+                self.images.push(Image {
+                    name: name.to_owned(),
+                    data,
+                    is_alone,
+                    object,
+                });
+            }
             Err(problem) => {
                 self.diagnostics.push(problem);
                 return Err(Stop);

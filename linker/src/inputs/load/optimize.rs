@@ -1,15 +1,14 @@
 //! LTO-IR takes part in a link as one object. Where it is the whole program,
 //! nothing is left to be linked.
 
-use super::super::link_time::{self, Intermediate, LinkTime, Optimized, Scope};
+use super::super::link_time::{self, Holder, Intermediate, LinkTime, Optimized, Scope};
 use super::super::ptx::{Fate, Product, Source};
 use super::super::{Image, Kernels};
 use super::archives::Deferred;
 use super::names::Names;
-use super::{Loader, Stop};
+use super::{Loader, Stop, is_of_system_library};
 use crate::container::host::{ReferenceKind, ReferenceScope};
 use crate::diagnostic::{Diagnostic, Severity};
-use cudalink_jitlink::Kind;
 
 /// The name of what comes of LTO-IR in messages.
 const OBJECT: &str = "lto.cubin";
@@ -20,17 +19,11 @@ impl Loader<'_, '_> {
         let Some(settings) = &self.wanted.link_time else {
             return Ok(());
         };
-        let mut scope = settings.scope;
-        let images = self.images.iter();
-        for image in images.filter(|image| !image.is_of_system_library()) {
-            scope = Scope::Part;
-            let text = format!(
-                "requested LTO but '{}' not built for LTO so doing partial LTO",
-                image.name
-            );
-            self.diagnostics
-                .push(Diagnostic::new(Severity::Info, "partial-lto", text));
-        }
+        let has_machine_code = !self.images.iter().all(Image::is_of_system_library);
+        let scope = match has_machine_code {
+            true => Scope::Part,
+            false => settings.scope,
+        };
         if self.intermediates.is_empty() {
             let text = "Ignoring -dlto option because no LTO objects found";
             self.warn("no-lto-input", text.to_owned())?;
@@ -61,7 +54,7 @@ impl Loader<'_, '_> {
             false => Product::Object,
         };
         let made = self.compile(optimized.ptx, product)?;
-        if lacks_runtime {
+        if lacks_runtime && !self.wanted.keep_system_libraries {
             let text = "expected libcudadevrt object";
             return Err(self.stop(Diagnostic::new(Severity::Fatal, "no-device-runtime", text)));
         }
@@ -88,12 +81,22 @@ impl Loader<'_, '_> {
         Ok(())
     }
 
+    /// Says that an object is machine code where LTO-IR is wanted.
+    pub(super) fn partial(&mut self, name: &str) {
+        if self.wanted.link_time.is_none() || is_of_system_library(name) {
+            return;
+        }
+        let text = format!("requested LTO but '{name}' not built for LTO so doing partial LTO");
+        self.diagnostics
+            .push(Diagnostic::new(Severity::Info, "partial-lto", text));
+    }
+
     /// How many objects come before what is made of all LTO-IR. nvlink keeps a
-    /// place for it where a container holds some, and not where a file of
-    /// LTO-IR stands; without any it loses the code.
+    /// place for it where a host object holds some, and not where a file of
+    /// LTO-IR or a fatbin stands; without any it loses the code.
     fn place_of_optimized(&self) -> Option<usize> {
         let keeps_place = |intermediate: &&Intermediate<'_>| {
-            !self.wanted.is_compatible() || intermediate.kind == Kind::Fatbin
+            !self.wanted.is_compatible() || intermediate.holder == Holder::Object
         };
         let last = self.intermediates.iter().rfind(keeps_place);
         last.map(|intermediate| intermediate.place)
@@ -176,6 +179,9 @@ impl Loader<'_, '_> {
             Diagnostic::new(Severity::Fatal, "missing-ptxas", text).with_detail(why)
         });
         let ptxas = ptxas.map_err(|problem| self.stop(problem))?;
+        if self.wanted.is_compatible() {
+            self.diagnostics.forget_options();
+        }
         let source = Source {
             name: OBJECT.to_owned(),
             text: ptx.into(),
@@ -183,10 +189,7 @@ impl Loader<'_, '_> {
             fate: Fate::Linked,
         };
         let assembled = ptxas.assemble_one(&source, product);
-        let printed = assembled.printed.trim_end();
-        if !printed.is_empty() {
-            self.diagnostics.push(Diagnostic::text(printed.to_owned()));
-        }
+        self.say_printed(&assembled.printed);
         assembled.product.map_err(|problem| self.stop(problem))
     }
 
@@ -194,7 +197,9 @@ impl Loader<'_, '_> {
     /// other code may be missing, the compiler makes less of what it knows.
     fn compiler_options(&self, scope: Scope) -> Vec<String> {
         let mut options = Vec::new();
-        if scope == Scope::Part || self.has_runtime() {
+        // nvlink asks for it where the result has a place in a link.
+        let is_linked = self.has_runtime() && self.place_of_optimized().is_some();
+        if scope == Scope::Part || is_linked {
             options.push("--device-c".to_owned());
         }
         match scope {
