@@ -281,11 +281,11 @@ pub const EXPLANATIONS: &[Explanation] = &[
          happen to functions that are extern \"C\" or written in PTX. Make the declarations \
          agree.",
     ),
-    of("ptxas-output", "What ptxas said of PTX in the link."),
     of(
         "ptxas-failed",
         "ptxas did not compile the PTX of an input. What it printed stands before this message.",
     ),
+    of("ptxas-output", "What ptxas said of PTX in the link."),
     of(
         "redefined-option",
         "An option was given twice with different values. The last one counts.",
