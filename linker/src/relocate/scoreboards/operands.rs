@@ -48,6 +48,11 @@ pub(super) fn operands(instruction: &[u8]) -> Option<impl Iterator<Item = Operan
     Some(named.chain(more))
 }
 
+/// Whether an instruction works on numbers of two registers.
+pub(super) fn is_long(instruction: &[u8]) -> bool {
+    operands(instruction).is_some_and(|mut operands| operands.any(|operand| operand.count > 1))
+}
+
 /// Whose registers they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum File {

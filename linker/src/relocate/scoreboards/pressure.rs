@@ -288,7 +288,7 @@ impl<'e> Schedule<'e> {
             let spacing = self.units[from].spacing(self.units[at], self.chip);
             let accesses = self.accesses[from].as_ref().zip(self.accesses[at].as_ref());
             let used = accesses.and_then(|(maker, user)| {
-                forwarding((self.units[from], maker), (self.units[at], user))
+                forwarding((self.units[from], maker), (self.units[at], user), self.chip)
             });
             let least = used.unwrap_or(0).max(spacing).min(passed(from));
             (delays[from] + least).saturating_sub(passed(from))

@@ -28,6 +28,13 @@ impl Registers {
         any_common(&self.thread, &other.thread)
     }
 
+    /// One register of threads.
+    fn one(register: u8) -> Self {
+        let mut registers = Self::default();
+        registers.insert(File::Thread, register, 1);
+        registers
+    }
+
     /// Leaves out registers of threads.
     fn remove(&mut self, other: &Self) {
         for (registers, gone) in self.thread.iter_mut().zip(&other.thread) {
@@ -74,6 +81,9 @@ const READS_SECOND_PREDICATE: [u16; 2] = [0x010, 0x01c];
 const READS_PREDICATE_OF_LOWER_HALF: u16 = 0x00c;
 
 const ATOM_CAS: u16 = 0x18b;
+const VOTE: u16 = 0x006;
+/// IMAD.WIDE.
+const WIDE_PRODUCT: u16 = 0x025;
 /// The bit of what does the same for a warp as another one for each thread.
 const UNIFORM: u16 = 0x80;
 /// BRA that asks a predicate of the warp.
@@ -105,6 +115,28 @@ pub(super) struct Accesses {
     /// What must not be overwritten before it is read. What the instruction
     /// writes itself is no concern of others, who wait for its result.
     operands: Registers,
+    /// The halves of a wide product that come sooner or later than others.
+    halves: Option<Halves>,
+}
+
+/// Registers of a product of twice the width.
+#[derive(Debug, Clone, Copy)]
+struct Halves {
+    /// The upper half of the result, which is there last.
+    result: u8,
+    /// That of what is added, which is read last.
+    addend: u8,
+}
+
+impl Halves {
+    fn of(instruction: &[u8], bits: &Bits128) -> Option<Self> {
+        let is_wide = operation(instruction) == WIDE_PRODUCT;
+        let upper = |at: u32| bits.get(at, 8) | 1;
+        is_wide.then(|| Self {
+            result: upper(16),
+            addend: upper(64),
+        })
+    }
 }
 
 impl Accesses {
@@ -168,13 +200,13 @@ impl Accesses {
             early_predicates,
             writes,
             operands,
+            halves: Halves::of(instruction, &bits),
         })
     }
 
     /// Whether the instruction reads or writes a register of threads.
     pub(super) fn names_thread_register(&self, register: u8) -> bool {
-        let mut registers = Registers::default();
-        registers.insert(File::Thread, register, 1);
+        let registers = Registers::one(register);
         registers.meet_in_threads(&self.reads) || registers.meet_in_threads(&self.writes)
     }
 
@@ -217,6 +249,38 @@ impl Accesses {
         self.writes.meet(&other.reads)
             || self.writes.meet(&other.writes)
             || self.writes.predicates & other.read_predicates != 0
+    }
+
+    /// Whether an instruction reads what this one writes.
+    pub(super) fn is_read_by(&self, other: &Self) -> bool {
+        self.writes.meet(&other.reads)
+    }
+
+    /// Whether an instruction writes what this one writes, too.
+    pub(super) fn is_written_again_by(&self, other: &Self) -> bool {
+        self.writes.meet(&other.writes)
+    }
+
+    /// Whether this is a wide product of whose result an instruction does not read the
+    /// upper half.
+    pub(super) fn makes_lower_half_for(&self, other: &Self) -> bool {
+        let reads = |halves: Halves| other.reads.meet_in_threads(&Registers::one(halves.result));
+        self.halves.is_some_and(|halves| !reads(halves))
+    }
+
+    /// Whether this is a wide product that needs another instruction for the upper half
+    /// of what it adds alone.
+    pub(super) fn adds_upper_half_of(&self, other: &Self) -> bool {
+        self.halves.is_some_and(|halves| {
+            let mut rest = self.reads;
+            rest.remove(&Registers::one(halves.addend));
+            !other.writes.meet(&rest)
+        })
+    }
+
+    /// Whether the instruction is a VOTE, which asks for a predicate of all threads.
+    pub(super) fn asks_all_threads(&self) -> bool {
+        self.operation == VOTE
     }
 
     /// How many registers of threads the instruction reads, those named twice twice.

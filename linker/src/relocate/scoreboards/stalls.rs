@@ -43,7 +43,7 @@ pub(in crate::relocate) fn closed_up(
     let distance = |first: usize, second: usize| {
         let (from, to) = (&users[first], &users[second]);
         let used = match (&from.1, &to.1) {
-            (Some(maker), Some(user)) => forwarding((from.0, maker), (to.0, user)),
+            (Some(maker), Some(user)) => forwarding((from.0, maker), (to.0, user), chip),
             _ => None,
         };
         from.0.spacing(to.0, chip).max(used.unwrap_or(0))

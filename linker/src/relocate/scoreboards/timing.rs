@@ -5,6 +5,7 @@
 //! recoded, and by how long instructions of real packages keep the next ones waiting.
 
 use super::instruction::{Chip, loads_memory, operation};
+use super::operands::is_long;
 use super::registers::Accesses;
 
 /// The part of a processor that an instruction runs on.
@@ -14,14 +15,20 @@ pub(super) enum Unit {
     Integer,
     /// The simpler of them on processors for graphics, for a whole warp.
     WholeInteger,
-    /// Sums of integers on processors for graphics.
-    Sum,
+    /// Sums of 64 bits on processors for graphics.
+    Long,
+    /// Moves and choices of 64 bits on the same.
+    LongMove,
+    /// Comparisons of 64 bits on the same.
+    LongCompare,
     /// Products, for half a warp in a cycle.
     Product,
     /// Products of twice the width, on the same part.
     WideProduct,
     /// Products and sums of floats, on the same part, for a whole warp.
     Float,
+    /// Those of two halves, on the same part.
+    Halves,
     Double,
     /// For all threads of a warp at once.
     Warp,
@@ -53,10 +60,16 @@ impl Unit {
             0x020 | 0x021 | 0x023 => Self::Float,
             // IMAD.WIDE, IMAD.HI.
             0x025 | 0x027 => Self::WideProduct,
+            // HADD2, HFMA2, HMUL2.
+            0x030..=0x032 => Self::Halves,
             // IADD, which others count among products.
-            0x035 if is_graphics => Self::Sum,
-            // IMAD, IDP, HADD2, HFMA2, HMUL2, VIADD.
-            0x024 | 0x026 | 0x030..=0x032 | 0x035 | 0x036 => Self::Product,
+            0x035 if is_graphics => Self::Long,
+            // MOV and SEL of 64 bits.
+            0x002 | 0x007 if is_graphics && is_long(instruction) => Self::LongMove,
+            // ISETP of 64 bits, and IMNMX.
+            0x00c | 0x017 if is_graphics && is_long(instruction) => Self::LongCompare,
+            // IMAD, IDP, VIADD.
+            0x024 | 0x026 | 0x035 | 0x036 => Self::Product,
             // DMUL, DADD, DSETP, DFMA.
             0x028..=0x02b => Self::Double,
             // UMOV, VOTEU.
@@ -88,7 +101,7 @@ impl Unit {
     /// Cycles until the same part can start something else.
     fn busy(self, chip: Chip) -> u32 {
         match self {
-            Self::Integer | Self::Product | Self::ToWarp => 2,
+            Self::Integer | Self::Product | Self::Halves | Self::ToWarp => 2,
             Self::WideProduct | Self::Memory => 4,
             Self::Double if chip == Chip::FastDoubles => 2,
             Self::Warp if chip != Chip::Graphics => 2,
@@ -101,18 +114,33 @@ impl Unit {
     /// What shares a part with others.
     fn part(self) -> Self {
         match self {
-            Self::Float | Self::WideProduct => Self::Product,
+            Self::Float | Self::WideProduct | Self::Halves => Self::Product,
             Self::ToWarp => Self::Integer,
             Self::Barrier => Self::Constant,
             other => other,
         }
     }
 
+    /// Whether its results are there after a time that is known.
+    fn has_fixed_time(self) -> bool {
+        matches!(
+            self.part(),
+            Self::Integer
+                | Self::WholeInteger
+                | Self::Long
+                | Self::LongMove
+                | Self::LongCompare
+                | Self::Product
+                | Self::Warp
+                | Self::WarpMove
+        )
+    }
+
     /// Cycles until something else can start, used or not.
     pub(super) fn spacing(self, next: Self, chip: Chip) -> u32 {
         match (self, next) {
-            (Self::Sum, Self::Integer | Self::ToWarp) => 3,
-            (Self::Sum, _) => 2,
+            (Self::Long | Self::LongCompare, Self::Integer | Self::ToWarp) => 3,
+            (Self::Long | Self::LongCompare, _) => 2,
             (Self::Meeting, Self::Control) => 4,
             _ if self.part() == next.part() => self.busy(chip),
             _ => 1,
@@ -121,45 +149,82 @@ impl Unit {
 }
 
 /// Cycles until an instruction can use what another one has made without a
-/// scoreboard; nothing if it does not use it.
-pub(super) fn forwarding(maker: (Unit, &Accesses), user: (Unit, &Accesses)) -> Option<u32> {
+/// scoreboard, or write it again; nothing if it does neither.
+pub(super) fn forwarding(
+    maker: (Unit, &Accesses),
+    user: (Unit, &Accesses),
+    chip: Chip,
+) -> Option<u32> {
     let ((from, first), (to, second)) = (maker, user);
-    if first.decides(second) {
-        let is_guard = first.guards(second);
-        return Some(match (from, to) {
-            (Unit::Warp, Unit::Control) => 9,
-            (Unit::Warp, _) if is_guard => 11,
-            (Unit::Double, _) if is_guard => 14,
-            (Unit::Double, _) => 6,
-            (Unit::Warp, _) => 4,
-            _ if is_guard || to == Unit::Control => 13,
-            _ if to.part() == Unit::Product => 5,
-            _ => 4,
+    let decided = first.decides(second).then(|| {
+        let is_guard = first.guards(second) || second.asks_all_threads();
+        decision(from, to, is_guard)
+    });
+    let read = first
+        .is_read_by(second)
+        .then(|| match (first.makes_lower_half_for(second), to) {
+            // It is there two cycles before the upper one.
+            (true, Unit::Integer | Unit::WholeInteger) => 3,
+            _ if second.adds_upper_half_of(first) => result(from, to, chip) - 2,
+            _ => result(from, to, chip),
         });
-    }
-    if !first.is_used_by(second) {
-        return None;
-    }
-    let part = |unit: Unit| match unit.part() {
-        Unit::WholeInteger | Unit::Sum => Unit::Integer,
-        part => part,
-    };
-    Some(match (part(from), part(to)) {
-        (Unit::WarpMove, _) => 2,
-        (Unit::Integer, _) if from == Unit::ToWarp => 13,
-        (Unit::Warp, Unit::Warp) => 4,
-        (Unit::Warp, Unit::Memory) => 9,
-        (Unit::Warp, _) => 6,
-        (Unit::Double, Unit::Double) => 8,
-        (Unit::Double, Unit::Function) => 6,
-        (Unit::Double, Unit::Memory) => 7,
-        (Unit::Double, _) => 10,
-        (_, Unit::Function) => 4,
-        (_, Unit::Double) => 6,
-        (_, Unit::Matrix) => 7,
-        (from, to) if from == to => 4,
+    let written = first.is_written_again_by(second).then(|| match to {
+        Unit::Memory => result(from, to, chip) + 1,
+        // They come in their order.
+        _ if to.has_fixed_time() => 0,
+        _ => result(from, to, chip),
+    });
+    decided.max(read).max(written)
+}
+
+/// Cycles until a predicate is there: for what happens only if it holds, or as an operand.
+fn decision(from: Unit, to: Unit, is_guard: bool) -> u32 {
+    let is_guard = is_guard || to == Unit::Control;
+    match (from, to) {
+        (Unit::Warp, Unit::Control) => 9,
+        (Unit::Warp, _) if is_guard => 11,
+        (Unit::WarpMove, _) if is_guard => 5,
+        (Unit::Double | Unit::LongCompare, _) if is_guard => 14,
+        (Unit::Double, _) => 6,
+        (Unit::Warp, _) => 4,
+        _ if is_guard => 13,
+        (Unit::LongCompare, Unit::Integer) => 5,
+        (Unit::LongCompare, _) => 6,
+        (Unit::WholeInteger, _) => 5,
+        (from, to) if from.part() == to.part() => 4,
         _ => 5,
-    })
+    }
+}
+
+/// Cycles until the result is there in a register.
+fn result(from: Unit, to: Unit, chip: Chip) -> u32 {
+    use Unit::{Constant, Double, Function, Halves, Integer, Long, LongCompare, LongMove};
+    use Unit::{Match, Matrix, Memory, ToWarp, Warp, WarpMove, WholeInteger};
+    match (from, to) {
+        (WarpMove, _) => 2,
+        (ToWarp, _) => 13,
+        (Warp, Warp) => 4,
+        (Warp, WarpMove) => 7,
+        (Warp, Memory) => 9,
+        (Warp, _) => 6,
+        (Double, Double) => 8,
+        (Double, Function) => 6,
+        (Double, Memory) => 7,
+        (Double, _) => 10,
+        (Matrix, _) if chip == Chip::Graphics => 26,
+        (Long | LongMove | LongCompare, Double) => 7,
+        (_, Double) => 6,
+        (_, Matrix) => 7,
+        (Long | LongMove, Long | LongMove) | (LongCompare, LongCompare) => 4,
+        (Long | LongMove | LongCompare, Integer | ToWarp | Function) => 5,
+        (Long | LongMove | LongCompare, _) => 6,
+        (_, Function | Constant | Match) => 4,
+        (WholeInteger, _) => 5,
+        (Halves, Halves) => 4,
+        (Halves, _) | (_, Halves) => 5,
+        (from, to) if from.part() == to.part() => 4,
+        _ => 5,
+    }
 }
 
 /// Cycles until the result of an instruction is written or its operands are read.
@@ -241,12 +306,63 @@ mod tests {
         assert_eq!(cycles(LOAD, true, Chip::Graphics), 40);
     }
 
+    /// What an instruction runs on, and what it does with registers.
+    fn of(instruction: u128, chip: Chip) -> (Unit, Accesses) {
+        let instruction = instruction.to_le_bytes();
+        let accesses = Accesses::of(&instruction).unwrap();
+        (Unit::of(&instruction, chip), accesses)
+    }
+
+    fn distance(first: u128, second: u128, chip: Chip) -> Option<u32> {
+        let (from, to) = (of(first, chip), of(second, chip));
+        forwarding((from.0, &from.1), (to.0, &to.1), chip)
+    }
+
+    /// What takes no scoreboard, and names no predicate.
+    const FREE: u128 = 0x3f << 110;
+    const NO_PREDICATES: u128 = 7 << 87 | 7 << 84 | 7 << 81 | 7 << 77 | 7 << 12;
+    /// IMAD.WIDE R4, R6, R7, R8, and IADD3 R10, R4, R11, RZ and the same of R5.
+    const WIDE: u128 = FREE | NO_PREDICATES | 0x8_0000_0007_0604_0225;
+    const SUM: u128 = FREE | NO_PREDICATES | 0xff_0000_000b_040a_0210;
+
+    #[test]
+    fn halves_of_wide_products_come_and_go_apart() {
+        let on = |first: u128, second: u128| distance(first, second, Chip::FastDoubles);
+        let upper = |instruction: u128| instruction + (1 << 24);
+        assert_eq!(
+            [SUM, upper(SUM)].map(|sum| on(WIDE, sum)),
+            [Some(3), Some(5)]
+        );
+        // What it adds is read as late.
+        let making = |register: u128| (SUM & !(0xff << 16)) | register << 16;
+        let found = [6, 8, 9].map(|register| on(making(register), WIDE));
+        assert_eq!(found, [Some(5), Some(5), Some(3)]);
+        // What is written again keeps its order.
+        assert_eq!(on(making(4), WIDE), Some(0));
+    }
+
+    #[test]
+    fn whole_warps_and_long_numbers_take_longer_on_graphics() {
+        // MOV R4, R12 and the same of two registers, and ISETP P0, R4, R11 of two.
+        let mov = FREE | 7 << 12 | 0x000c_0004_0202;
+        let long = mov | 1 << 80;
+        let compare = FREE | (NO_PREDICATES & !(7 << 81)) | 1 << 80 | 0x000b_0400_020c;
+        let on = |first: u128, second: u128| {
+            [Chip::FastDoubles, Chip::Graphics].map(|chip| distance(first, second, chip))
+        };
+        assert_eq!(on(mov, SUM), [Some(4), Some(5)]);
+        assert_eq!(on(mov, compare), [Some(4), Some(5)]);
+        assert_eq!(on(long, SUM)[1], Some(5));
+        assert_eq!(on(long, compare)[1], Some(6));
+        // What happens only if it holds.
+        let guarded = SUM & !(7 << 12);
+        assert_eq!(on(compare, guarded), [Some(13), Some(14)]);
+    }
+
     #[test]
     fn parts_are_busy_for_half_a_warp() {
-        let unit = |operation: u16, chip: Chip| {
-            let [low, high] = operation.to_le_bytes();
-            Unit::of(&[low, high], chip)
-        };
+        let unit =
+            |operation: u16, chip: Chip| Unit::of(&u128::from(operation).to_le_bytes(), chip);
         let (iadd3, imad, wide, ffma, isetp) = (0x210, 0x224, 0x225, 0x223, 0x20c);
         let spacing = |first: u16, second: u16, chip: Chip| {
             unit(first, chip).spacing(unit(second, chip), chip)
