@@ -66,6 +66,16 @@ fn compile() -> Result<Objects> {
         make(name, &format!("{name}_lto"), &["-rdc=true", "-dlto"])?;
     }
     make("twice", "closed", &["-rdc=false"])?;
+    let parts = ["kernel.o", "twice.o", "linked.o"].map(path);
+    run(Command::new(&nvcc)
+        .args(["-arch=sm_90", "-Xcompiler", "-fPIC", "-dlink"])
+        .args(&parts[..2])
+        .arg("-o")
+        .arg(&parts[2]))?;
+    run(Command::new("ar")
+        .arg("rcs")
+        .arg(path("libresolved.a"))
+        .args(&parts))?;
     let root = nvcc.ancestors().nth(2).context("nvcc lies in no folder")?;
     let lib = ["lib64", "targets/x86_64-linux/lib", "lib"].map(|place| root.join(place));
     let runtime = lib
@@ -323,6 +333,24 @@ fn device_code_is_linked_once_for_each_program() -> Result<()> {
     ensure!(!project.path("target/cudalink").exists());
     let (_, err) = project.succeed(&["build", "--kernels=used"], &[])?;
     ensure!(err.contains("DeviceLink app (sm_90)"), "{err}");
+    Ok(())
+}
+
+/// As CMake makes them with `CUDA_RESOLVE_DEVICE_SYMBOLS`.
+#[test]
+fn libraries_with_their_own_device_link_need_no_other_one() -> Result<()> {
+    if is_skipped()? {
+        return Ok(());
+    }
+    let project = Project::new(LAUNCHING, &["static=resolved"])?;
+    project.write(".cargo/config.toml", &linker_setting(&project))?;
+    let (out, err) = project.succeed(&["run"], &[])?;
+    ensure!(out.contains("launched: "), "{out}");
+    for word in ["DeviceLink", "warning"] {
+        ensure!(!err.contains(word), "{err}");
+    }
+    let (_, first) = project.links()?;
+    ensure!(!first.contains("cudalink"), "{first}");
     Ok(())
 }
 

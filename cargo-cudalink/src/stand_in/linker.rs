@@ -136,7 +136,7 @@ impl Image<'_> {
         for library in &self.settings.libraries {
             objects.add(library)?;
         }
-        if !objects.waits {
+        if !objects.wait() {
             return host.replace();
         }
         let entry = Entry::lock(plan, &self.output)?;

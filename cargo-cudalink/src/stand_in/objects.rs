@@ -22,13 +22,17 @@ const DEVICE_RUNTIME: &str = "libcudadevrt.a";
 pub(crate) struct Objects {
     /// What the device link takes, by the names that messages use.
     pub(crate) inputs: Vec<(String, Vec<u8>)>,
-    /// Whether anything waits for a device link.
-    pub(crate) waits: bool,
     /// Objects whose device code is no longer open to others.
     pub(crate) closed: Vec<String>,
     /// How many bytes of device code the host linker will place.
     pub(crate) placed: u64,
     known: HashSet<Vec<u8>>,
+    /// Whether something is for the device link alone.
+    has_library: bool,
+    /// The modules of each object with relocatable code.
+    open: Vec<Vec<String>>,
+    /// The modules whose linked code some object holds.
+    linked: HashSet<String>,
 }
 
 impl Objects {
@@ -51,9 +55,16 @@ impl Objects {
     /// Takes a file for the device link alone.
     pub(crate) fn add(&mut self, path: &Path) -> Result<()> {
         let data = read(path)?;
-        self.waits = true;
+        self.has_library = true;
         self.inputs.push((shown(path), data));
         Ok(())
+    }
+
+    /// Whether anything waits for a device link. Libraries that CMake builds with `CUDA_RESOLVE_DEVICE_SYMBOLS` hold
+    /// the link of their objects beside them, and need no other one.
+    pub(crate) fn wait(&self) -> bool {
+        let waits = |modules: &Vec<String>| !modules.iter().any(|id| self.linked.contains(id));
+        self.has_library || self.open.iter().any(waits)
     }
 
     fn file(&mut self, path: &Path, data: Vec<u8>) -> Result<()> {
@@ -107,10 +118,17 @@ impl Objects {
             .iter()
             .map(|f| f.data.len() as u64)
             .sum::<u64>();
-        let waits = file.has_relocatable_code();
-        let is_result = |id: &ModuleId<'_>| matches!(id, ModuleId::Linked(_));
+        let is_open = file.has_relocatable_code();
+        let mut modules = Vec::new();
+        let mut linked = Vec::new();
+        for id in &file.module_ids {
+            match id {
+                ModuleId::Module(id) => modules.push((*id).to_owned()),
+                ModuleId::Linked(id) => linked.push((*id).to_owned()),
+            }
+        }
         // The result of an earlier device link says what needs no other one.
-        if !waits && !file.module_ids.iter().any(is_result) {
+        if !is_open && linked.is_empty() {
             if !file.fatbins.is_empty() {
                 self.closed.push(name.to_owned());
             }
@@ -118,7 +136,10 @@ impl Objects {
         }
         // A crate may carry an object that another one carries too; the host linker takes the first.
         if self.known.insert(Sha256::digest(data).to_vec()) {
-            self.waits |= waits;
+            if is_open {
+                self.open.push(modules);
+            }
+            self.linked.extend(linked);
             self.inputs.push((name.to_owned(), data.to_vec()));
         }
         Ok(())
