@@ -73,7 +73,7 @@ use arena::Arena;
 use diagnostic::{Diagnostic, Diagnostics, Severity};
 use error::ParseError;
 use finalize::Finalized;
-use options::{ImageKind, Options};
+use options::{ImageKind, Keeping, Options};
 use read::Object;
 use report::Reports;
 
@@ -168,6 +168,9 @@ fn link_objects<I>(
             diagnostics,
             reports: Reports::default(),
         };
+    }
+    if options.keeping == Keeping::Reachable {
+        odr::separate(&mut objects);
     }
     let mut reports = Reports::default();
     if options.reports.cross_references {

@@ -29,6 +29,13 @@ struct Definition<'o, 'd> {
     parameters: Option<u16>,
 }
 
+impl Definition<'_, '_> {
+    /// Whether it points at what only its own file knows.
+    fn has_own_pointers(&self) -> bool {
+        self.relocations.iter().any(|(.., name)| name.is_empty())
+    }
+}
+
 /// A relocation: place, type, addend, and the name unless it is local to the
 /// file.
 type Patch<'o> = (u64, u32, Option<i64>, &'o str);
@@ -66,29 +73,15 @@ pub(crate) fn check(
         Odr::Warn => (Severity::Warning, true),
         Odr::Error => (Severity::Error, true),
     };
-    // Nothing is taken apart that is defined once.
-    let mut places: FxHashMap<&str, Vec<(usize, usize)>> = FxHashMap::default();
-    let mut names = Vec::new();
-    for (number, object) in objects.iter().enumerate() {
-        for (index, symbol) in object.symbols.iter().enumerate() {
-            if symbol.binding == Binding::WEAK
-                && matches!(symbol.place, Place::Section(_))
-                && symbol.kind != SymbolType::SECTION
-                && (compares_code || !is_device_function(symbol))
-            {
-                let known = places.entry(symbol.name).or_default();
-                known.push((number, index));
-                if known.len() == 2 {
-                    names.push(symbol.name);
-                }
-            }
-        }
-    }
+    let groups = several(objects, |symbol| {
+        symbol.kind != SymbolType::SECTION && (compares_code || !is_device_function(symbol))
+    });
     let mut tables: Vec<Option<Tables<'_>>> = objects.iter().map(|_| None).collect();
-    for name in names {
+    for places in groups {
         let mut first = None;
-        for &(number, index) in &places[name] {
+        for (number, index) in places {
             let object = &objects[number];
+            let name = object.symbols[index].name;
             let tables = match &mut tables[number] {
                 Some(tables) => tables,
                 none => none.insert(Tables::new(object, compares_code)?),
@@ -116,6 +109,78 @@ pub(crate) fn check(
         }
     }
     Ok(())
+}
+
+/// Gives each file its own constants where the compiler has named different ones alike.
+///
+/// Of the values in an inline function or a template, such as `{1, 2, 3}`, nvcc makes weak variables `FUNCTION$0`,
+/// `FUNCTION$1`. It counts through the whole file, so that the name of a value depends on what stands above the function,
+/// and nvlink takes another value for it than the one that code was compiled with. The first file's value keeps its name
+/// for all that have the same; others become the file's own.
+pub(crate) fn separate(objects: &mut [Object<'_>]) {
+    let is_value = |symbol: &Symbol<'_>| {
+        matches!(symbol.kind, SymbolType::OBJECT | SymbolType::CUDA_OBJECT)
+            && is_numbered(symbol.name)
+    };
+    let mut own = Vec::new();
+    let mut tables: FxHashMap<usize, Tables<'_>> = FxHashMap::default();
+    for places in several(objects, is_value) {
+        let mut first = None;
+        for (number, index) in places {
+            let object = &objects[number];
+            // The merge says what is wrong with an object.
+            let tables = tables
+                .entry(number)
+                .or_insert_with(|| Tables::new(object, false).unwrap_or_default());
+            let definition = definition(object, index, tables, false);
+            match &first {
+                None => first = Some(definition),
+                Some(known) => {
+                    if definition.has_own_pointers() || difference(known, &definition).is_some() {
+                        own.push((number, index));
+                    }
+                }
+            }
+        }
+    }
+    for (number, index) in own {
+        objects[number].symbols[index].binding = Binding::LOCAL;
+    }
+}
+
+/// Whether a name is one that the compiler gives to values: it ends with `$` and a number.
+fn is_numbered(name: &str) -> bool {
+    let number = name.rsplit_once('$').map_or("", |(_, number)| number);
+    !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// The names of which more than one file has a weak definition, in the order in which the second definition comes: by
+/// files, and numbers of symbols there.
+fn several(
+    objects: &[Object<'_>],
+    is_wanted: impl Fn(&Symbol<'_>) -> bool,
+) -> Vec<Vec<(usize, usize)>> {
+    // Nothing is taken apart that is defined once.
+    let mut places: FxHashMap<&str, Vec<(usize, usize)>> = FxHashMap::default();
+    let mut names = Vec::new();
+    for (number, object) in objects.iter().enumerate() {
+        for (index, symbol) in object.symbols.iter().enumerate() {
+            if symbol.binding == Binding::WEAK
+                && matches!(symbol.place, Place::Section(_))
+                && is_wanted(symbol)
+            {
+                let known = places.entry(symbol.name).or_default();
+                known.push((number, index));
+                if known.len() == 2 {
+                    names.push(symbol.name);
+                }
+            }
+        }
+    }
+    names
+        .into_iter()
+        .filter_map(|name| places.remove(name))
+        .collect()
 }
 
 /// Whether a symbol is code that no host launches: a kernel has parameters,

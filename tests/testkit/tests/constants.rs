@@ -1,4 +1,4 @@
-//! Constants that fit their bank only in another order.
+//! Constants that fit their bank only in another order, and those that the compiler names.
 
 use rustnvlink::arch::Sm;
 use rustnvlink::cubin::File;
@@ -64,4 +64,36 @@ fn what_is_too_much_has_names() {
     assert_eq!(message.code, "too-much-constant");
     assert_eq!(message.notes[0], "60000 bytes: 'large' in 'part.cubin'");
     assert_eq!(message.notes.len(), 3);
+}
+
+/// The compiler numbers values through each file, so that one name may stand for different ones.
+#[test]
+fn values_of_an_inline_function_stay_those_of_their_file() {
+    let part = |kernel: &str, value: u32| {
+        format!(
+            "
+target sm_90
+entry {kernel}
+    relocation 0x20 R_CUDA_ABS32_LO_32 _Z4nodei$4
+global _Z4nodei$4 4 weak
+    words {value}
+"
+        )
+    };
+    let outcome = link_texts(&[&part("one", 1), &part("two", 2), &part("same", 1)]);
+    assert_eq!(outcome.diagnostics.messages(), []);
+    let image = outcome.image.expect("no message and no image");
+    let file = File::parse(&image).expect("an image parses");
+    let data = &file.sections[file.section_by_name(".nv.global.init").expect("data")];
+    for (kernel, value) in [("one", 1), ("two", 2), ("same", 1)] {
+        let section = ["rel", "rela"]
+            .iter()
+            .find_map(|kind| file.section_by_name(&format!(".{kind}.text.{kernel}")))
+            .expect(kernel);
+        let mut relocations = File::relocations(&file.sections[section]).expect(kernel);
+        let relocation = relocations.next().expect(kernel);
+        let symbol = &file.symbols[relocation.symbol as usize];
+        assert_eq!(symbol.name, "_Z4nodei$4");
+        assert_eq!(data.data[symbol.value as usize], value, "{kernel}");
+    }
 }
