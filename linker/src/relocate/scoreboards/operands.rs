@@ -131,6 +131,8 @@ const fn shape(operations: &'static [u16], places: [Place; 4]) -> Shape {
 const REGISTERS: u8 = 1;
 /// The form of a store with a descriptor.
 const DESCRIBED: u8 = 1 << 4;
+/// Forms of ATOMS, without and with a uniform base.
+const ATOMICS: u8 = 1 << REGISTERS | 1 << 4;
 /// Forms of SHFL with a register for the lane, and with one for its limits.
 const LANE: u8 = 1 << 1 | 1 << 2;
 const LIMITS: u8 = 1 << 1 | 1 << 4;
@@ -247,7 +249,7 @@ const SHAPES: &[Shape] = {
         // ATOM.CAS and ATOMG.CAS
         shape(&[0x18b, 0x1a9], [Own(Atomic), R2, Own(Atomic), Own(Atomic)]),
         // ATOMS
-        shape(&[0x18c], [Own(Atomic), R, In(1 << 1, Atomic), Base(One)]),
+        shape(&[0x18c], [Own(Atomic), R, In(ATOMICS, Atomic), Base(One)]),
         // MATCH
         shape(&[0x1a1], [R, Own(Match), Nothing, Nothing]),
         // REDG

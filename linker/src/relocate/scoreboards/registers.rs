@@ -445,6 +445,12 @@ mod tests {
                 registers(&[6], &[], 0),
                 registers(&[4, 5], &[], 0),
             ),
+            // ATOMS.MAX.S32 RZ, [UR5], R3
+            (
+                0x900_0205_0000_0003_ffff_798c,
+                registers(&[3], &[5], 0),
+                registers(&[], &[], 0),
+            ),
             // ATOMG.E.CAS.64 PT, R14, desc[UR6][R8.64+0x2800], R14
             (
                 0xc1e_f506_8000_280e_080e_79a8,
