@@ -261,6 +261,11 @@ impl Accesses {
         self.writes.meet(&other.writes)
     }
 
+    /// Whether an instruction writes what this one reads.
+    pub(super) fn is_overwritten_soon_by(&self, other: &Self) -> bool {
+        self.reads.meet(&other.writes)
+    }
+
     /// Whether this is a wide product of whose result an instruction does not read the
     /// upper half.
     pub(super) fn makes_lower_half_for(&self, other: &Self) -> bool {

@@ -149,7 +149,8 @@ impl Unit {
 }
 
 /// Cycles until an instruction can use what another one has made without a
-/// scoreboard, or write it again; nothing if it does neither.
+/// scoreboard, write it again, or write what the other one reads; nothing if it does
+/// none of that.
 pub(super) fn forwarding(
     maker: (Unit, &Accesses),
     user: (Unit, &Accesses),
@@ -174,7 +175,15 @@ pub(super) fn forwarding(
         _ if to.has_fixed_time() => 0,
         _ => result(from, to, chip),
     });
-    decided.max(read).max(written)
+    let overwritten = match (from, to) {
+        // These come sooner to their result than others to their operands.
+        (Unit::Warp, Unit::WarpMove) => first.is_overwritten_soon_by(second).then_some(3),
+        (_, Unit::Constant) if from.has_fixed_time() => {
+            first.is_overwritten_soon_by(second).then_some(2)
+        }
+        _ => None,
+    };
+    decided.max(read).max(written).max(overwritten)
 }
 
 /// Cycles until a predicate is there: for what happens only if it holds, or as an operand.
@@ -337,8 +346,21 @@ mod tests {
         let making = |register: u128| (SUM & !(0xff << 16)) | register << 16;
         let found = [6, 8, 9].map(|register| on(making(register), WIDE));
         assert_eq!(found, [Some(5), Some(5), Some(3)]);
+        // LDC R4, c[0x0][0x380], which writes what the sum reads.
+        let load = FREE | 0x7b82_u128 | 0x0000_e000_ff04_0000 | 8 << 72;
+        assert_eq!(on(SUM, load), Some(2));
         // What is written again keeps its order.
         assert_eq!(on(making(4), WIDE), Some(0));
+    }
+
+    #[test]
+    fn constants_of_warps_keep_away_from_what_others_read() {
+        // UIADD3 UR7, UR4, UR5, URZ and UMOV UR4, URZ.
+        let sum = FREE | NO_PREDICATES | 0xff_0000_0005_0407_0290;
+        let mov = FREE | 7 << 12 | 0x00ff_0004_0c82;
+        let free = mov + (2 << 16);
+        let on = |second: u128| distance(sum, second, Chip::FastDoubles);
+        assert_eq!([mov, free].map(on), [Some(3), None]);
     }
 
     #[test]
