@@ -8,82 +8,23 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::LazyLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use cudalink_toolkit::Tool;
 use rustnvlink_tests::identity::program;
-use rustnvlink_tests::toolkit::Toolkit;
 use tempfile::TempDir;
 
-/// Device code of two libraries: a kernel in one calls a function in the other.
-const SOURCES: [(&str, &str); 2] = [
-    ("twice", "__device__ int twice(int x) { return 2 * x; }"),
-    (
-        "kernel",
-        "__device__ int twice(int x);\n\
-         __global__ void kernel(int *p) { *p = twice(*p); }\n\
-         extern \"C\" int launch() { kernel<<<1, 1>>>(nullptr); return cudaGetLastError(); }",
-    ),
-];
+use objects::OBJECTS;
+
+#[path = "cargo/objects.rs"]
+mod objects;
 
 /// Writes its arguments down and does the work with `cc`. With device code it stops where `HANG` says, and tells so.
 const RECORDER: &str = "#!/bin/sh\n\
     printf '%s\\n' \"$@\" >> \"$RECORD\"\necho == >> \"$RECORD\"\n\
     case \"$HANG:$1\" in ?*:*cudalink*) touch \"$HANG\"; sleep 600;; esac\n\
     exec cc \"$@\"\n";
-
-/// The device objects, as static libraries in one folder, and the toolkit's library folder.
-struct Objects {
-    folder: PathBuf,
-    runtime: PathBuf,
-}
-
-static OBJECTS: LazyLock<Result<Objects>> = LazyLock::new(compile);
-
-fn compile() -> Result<Objects> {
-    let toolkit = Toolkit::find()?;
-    let nvcc = toolkit.tool(Tool::Nvcc)?;
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cargo");
-    fs::create_dir_all(&folder)?;
-    let path = |name: &str| folder.join(name);
-    let make = |name: &str, object: &str, flags: &[&str]| -> Result<()> {
-        let archive = path(&format!("lib{object}.a"));
-        let object = path(&format!("{object}.o"));
-        run(Command::new(&nvcc)
-            .args(["-arch=sm_90", "-Xcompiler", "-fPIC", "-c"])
-            .args(flags)
-            .arg(path(&format!("{name}.cu")))
-            .arg("-o")
-            .arg(&object))?;
-        run(Command::new("ar").arg("rcs").args([&archive, &object]))
-    };
-    for (name, source) in SOURCES {
-        fs::write(path(&format!("{name}.cu")), source)?;
-        make(name, name, &["-rdc=true"])?;
-        make(name, &format!("{name}_lto"), &["-rdc=true", "-dlto"])?;
-    }
-    make("twice", "closed", &["-rdc=false"])?;
-    let parts = ["kernel.o", "twice.o", "linked.o"].map(path);
-    run(Command::new(&nvcc)
-        .args(["-arch=sm_90", "-Xcompiler", "-fPIC", "-dlink"])
-        .args(&parts[..2])
-        .arg("-o")
-        .arg(&parts[2]))?;
-    run(Command::new("ar")
-        .arg("rcs")
-        .arg(path("libresolved.a"))
-        .args(&parts))?;
-    let root = nvcc.ancestors().nth(2).context("nvcc lies in no folder")?;
-    let lib = ["lib64", "targets/x86_64-linux/lib", "lib"].map(|place| root.join(place));
-    let runtime = lib
-        .into_iter()
-        .find(|place| place.join("libcudart_static.a").is_file())
-        .context("the toolkit has no libcudart_static.a")?;
-    Ok(Objects { folder, runtime })
-}
 
 /// A project in a folder of its own.
 struct Project {
@@ -247,7 +188,16 @@ fn programs_without_device_code_are_linked_as_ever() -> Result<()> {
     let (links, first) = project.links()?;
     ensure!(links == 2, "a build script and a program: {links} links");
     ensure!(!first.contains("cudalink"), "{first}");
-    Ok(())
+
+    // What they define is nothing for others.
+    Project::new(LAUNCHING, &["static=kernel", "static=resolved_twice"])?.fail(
+        &["build"],
+        &[
+            "Undefined reference to '_Z5twicei'",
+            "device link of its own (",
+            "libresolved_twice.a:resolved_twice.o): build it without",
+        ],
+    )
 }
 
 #[test]

@@ -70,18 +70,30 @@ pub(crate) fn without_code(linked: &Linked) -> Option<String> {
 
 /// What helps where something is undefined that one of these objects may define.
 pub(crate) fn help_with_closed(objects: &[String]) -> Option<String> {
+    let names = some_of(objects)?;
+    Some(format!(
+        "device functions of {names} cannot be called from elsewhere: compile with -rdc=true"
+    ))
+}
+
+/// The same where a library is linked on its own: these are the results.
+pub(crate) fn help_with_results(objects: &[String]) -> Option<String> {
+    let names = some_of(objects)?;
+    Some(format!(
+        "device functions cannot be called from elsewhere whose library has a device link of its own ({names}): \
+         build it without (in CMake, CUDA_RESOLVE_DEVICE_SYMBOLS OFF)"
+    ))
+}
+
+/// As many names as a message bears.
+fn some_of(objects: &[String]) -> Option<String> {
     const SHOWN: usize = 3;
     let (first, others) = objects.split_at(objects.len().min(SHOWN));
     let others = match others.len() {
         0 => String::new(),
         number => format!(" and {number} more"),
     };
-    (!first.is_empty()).then(|| {
-        format!(
-            "device functions of {}{others} cannot be called from elsewhere: compile with -rdc=true",
-            first.join(", ")
-        )
-    })
+    (!first.is_empty()).then(|| format!("{}{others}", first.join(", ")))
 }
 
 /// Shows what to do.

@@ -193,7 +193,7 @@ impl Image<'_> {
 
     /// The device link and its host object.
     fn make(&self, objects: Objects) -> Result<Made> {
-        let closed = objects.closed;
+        let (closed, results) = (objects.closed, objects.results);
         let debug = self.settings.device_debug.unwrap_or(false);
         let request = Request {
             debug: match debug {
@@ -240,7 +240,7 @@ impl Image<'_> {
             self.say(Level::Error, problem.clone());
         }
         if !linked.is_complete() || without_code.is_some() {
-            for help in self.help(&linked, &closed) {
+            for help in self.help(&linked, &closed, &results) {
                 self.say(Level::Help, help);
             }
             bail!("the device code of '{}' cannot be linked", self.name);
@@ -282,10 +282,11 @@ impl Image<'_> {
     }
 
     /// What to do about a link that failed.
-    fn help(&self, linked: &Linked, closed: &[String]) -> Vec<String> {
+    fn help(&self, linked: &Linked, closed: &[String], results: &[String]) -> Vec<String> {
         let mut help = Vec::new();
         if linked.has("undefined-reference") {
             help.extend(messages::help_with_closed(closed));
+            help.extend(messages::help_with_results(results));
             help.push(
                 "an object that defines it has to be in this program; one that only the device link needs is named by \
                  --device-library"

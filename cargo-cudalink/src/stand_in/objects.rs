@@ -24,6 +24,8 @@ pub(crate) struct Objects {
     pub(crate) inputs: Vec<(String, Vec<u8>)>,
     /// Objects whose device code is no longer open to others.
     pub(crate) closed: Vec<String>,
+    /// Objects that hold a device link, made by whoever built their library.
+    pub(crate) results: Vec<String>,
     /// How many bytes of device code the host linker will place.
     pub(crate) placed: u64,
     known: HashSet<Vec<u8>>,
@@ -138,6 +140,9 @@ impl Objects {
         if self.known.insert(Sha256::digest(data).to_vec()) {
             if is_open {
                 self.open.push(modules);
+            }
+            if !linked.is_empty() {
+                self.results.push(name.to_owned());
             }
             self.linked.extend(linked);
             self.inputs.push((name.to_owned(), data.to_vec()));

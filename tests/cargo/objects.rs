@@ -1,0 +1,81 @@
+//! The device objects that projects link.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::LazyLock;
+
+use anyhow::{Context, Result};
+use cudalink_toolkit::Tool;
+use rustnvlink_tests::toolkit::Toolkit;
+
+use super::run;
+
+/// Device code of two libraries: a kernel in one calls a function in the other.
+const SOURCES: [(&str, &str); 2] = [
+    ("twice", "__device__ int twice(int x) { return 2 * x; }"),
+    (
+        "kernel",
+        "__device__ int twice(int x);\n\
+         __global__ void kernel(int *p) { *p = twice(*p); }\n\
+         extern \"C\" int launch() { kernel<<<1, 1>>>(nullptr); return cudaGetLastError(); }",
+    ),
+];
+
+/// The device objects, as static libraries in one folder, and the toolkit's library folder.
+pub(crate) struct Objects {
+    pub(crate) folder: PathBuf,
+    pub(crate) runtime: PathBuf,
+}
+
+pub(crate) static OBJECTS: LazyLock<Result<Objects>> = LazyLock::new(compile);
+
+fn compile() -> Result<Objects> {
+    let toolkit = Toolkit::find()?;
+    let nvcc = toolkit.tool(Tool::Nvcc)?;
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cargo");
+    fs::create_dir_all(&folder)?;
+    let path = |name: &str| folder.join(name);
+    let make = |name: &str, object: &str, flags: &[&str]| -> Result<()> {
+        let archive = path(&format!("lib{object}.a"));
+        let object = path(&format!("{object}.o"));
+        run(Command::new(&nvcc)
+            .args(["-arch=sm_90", "-Xcompiler", "-fPIC", "-c"])
+            .args(flags)
+            .arg(path(&format!("{name}.cu")))
+            .arg("-o")
+            .arg(&object))?;
+        run(Command::new("ar").arg("rcs").args([&archive, &object]))
+    };
+    for (name, source) in SOURCES {
+        fs::write(path(&format!("{name}.cu")), source)?;
+        make(name, name, &["-rdc=true"])?;
+        make(name, &format!("{name}_lto"), &["-rdc=true", "-dlto"])?;
+    }
+    make("twice", "closed", &["-rdc=false"])?;
+    for (name, parts) in [
+        ("resolved", &["kernel.o", "twice.o"][..]),
+        ("resolved_twice", &["twice.o"]),
+    ] {
+        let parts: Vec<PathBuf> = parts.iter().map(|part| path(part)).collect();
+        let linked = path(&format!("{name}.o"));
+        run(Command::new(&nvcc)
+            .args(["-arch=sm_90", "-Xcompiler", "-fPIC", "-dlink"])
+            .args(&parts)
+            .arg("-o")
+            .arg(&linked))?;
+        run(Command::new("ar")
+            .arg("rcs")
+            .arg(path(&format!("lib{name}.a")))
+            .args(&parts)
+            .arg(&linked))?;
+    }
+    let root = nvcc.ancestors().nth(2).context("nvcc lies in no folder")?;
+    let lib = ["lib64", "targets/x86_64-linux/lib", "lib"].map(|place| root.join(place));
+    let runtime = lib
+        .into_iter()
+        .find(|place| place.join("libcudart_static.a").is_file())
+        .context("the toolkit has no libcudart_static.a")?;
+    Ok(Objects { folder, runtime })
+}
