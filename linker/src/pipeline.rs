@@ -24,14 +24,14 @@ pub(crate) fn link_executable<'d>(
     reports: &mut Reports,
 ) -> Result<Option<Finalized<'d>>, ParseError> {
     let is_unified = objects.iter().any(|object| object.has_unified_symbols);
-    if is_unified && options.unified_index.is_none() {
-        diagnostics.push(Diagnostic::unified_without_index());
-        return Ok(None);
-    }
     let merged = merge(&objects, arena, options, diagnostics)?;
     // The phases that follow need their room.
     drop(objects);
     if diagnostics.has_errors() {
+        return Ok(None);
+    }
+    if is_unified && options.unified_index.is_none() {
+        diagnostics.push(Diagnostic::unified_without_index());
         return Ok(None);
     }
     let pruned = prune(merged, options);

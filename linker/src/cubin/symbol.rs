@@ -21,6 +21,11 @@ impl SymbolType {
     pub const SURFACE: Self = Self(12);
     /// A variable whose memory space is in [`SymbolOther`].
     pub const CUDA_OBJECT: Self = Self(13);
+
+    /// Whether it is a texture, sampler or surface that device code refers to.
+    pub fn is_reference(self) -> bool {
+        matches!(self, Self::TEXTURE | Self::SAMPLER | Self::SURFACE)
+    }
 }
 
 /// `st_info`'s binding half.

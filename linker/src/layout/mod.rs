@@ -24,7 +24,7 @@ use crate::prune::Pruned;
 use crate::read::{USER_BANK, native_bank};
 
 pub(crate) use shared::SharedLayout;
-pub(crate) use textures::{TextureSlots, is_reference};
+pub(crate) use textures::TextureSlots;
 
 /// What was pruned, with addresses.
 #[derive(Debug)]

@@ -237,7 +237,7 @@ fn users<'k>(pruned: &Pruned<'_>, kernels: &'k [Kernel]) -> Vec<&'k Kernel> {
     let users: Vec<FunctionId> = sections
         .filter(|section| {
             let mut symbols = section.relocations.iter().map(|r| r.symbol);
-            symbols.any(|symbol| is_reference(pruned.merged.symbols[symbol].kind))
+            symbols.any(|symbol| pruned.merged.symbols[symbol].kind.is_reference())
         })
         .filter_map(|section| section.function)
         .collect();
@@ -260,14 +260,6 @@ fn users<'k>(pruned: &Pruned<'_>, kernels: &'k [Kernel]) -> Vec<&'k Kernel> {
         .filter(|&(kernel, sees)| sees || Some(kernel.function) == lone)
         .map(|(kernel, _)| kernel)
         .collect()
-}
-
-/// Whether a symbol stands for a texture, a sampler or a surface.
-pub(crate) fn is_reference(kind: SymbolType) -> bool {
-    matches!(
-        kind,
-        SymbolType::TEXTURE | SymbolType::SAMPLER | SymbolType::SURFACE
-    )
 }
 
 /// What the driver is to put into a slot.

@@ -3,7 +3,7 @@
 use crate::arch::reserved;
 use crate::cubin::{Binding, SymbolOther, SymbolType};
 use crate::id::{FunctionId, SymbolId};
-use crate::layout::{LaidOut, is_reference};
+use crate::layout::LaidOut;
 use crate::merge::{
     Definition, ListedShared, RECORDED, Relocation, Section, SectionKind, SharedHome,
 };
@@ -169,7 +169,7 @@ impl<'a, 'd> Resolver<'a, 'd> {
             && merged.target.has_mercury()
             && self.world == World::Native
             && symbol.definition == Definition::Undefined
-            && is_reference(symbol.kind);
+            && symbol.kind.is_reference();
         is_expected.then(|| Target {
             value: self.laid_out.texture_slots.first(),
             bank: Some(0),
@@ -281,13 +281,13 @@ impl<'a, 'd> Resolver<'a, 'd> {
             }),
             // As long as there are no slots nvlink takes them to be at 0 of no
             // bank (case `relocatable_textures`).
-            Definition::Undefined if is_reference(symbol.kind) && !self.is_executable() => {
+            Definition::Undefined if symbol.kind.is_reference() && !self.is_executable() => {
                 (!merged.target.has_mercury()).then_some(Target {
                     value: 0,
                     bank: Some(NO_BANK),
                 })
             }
-            Definition::Undefined if is_reference(symbol.kind) => {
+            Definition::Undefined if symbol.kind.is_reference() => {
                 let slots = &self.laid_out.texture_slots;
                 let is_mercury = merged.target.has_mercury() && self.world == World::Linked;
                 let value = match is_mercury {

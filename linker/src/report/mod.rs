@@ -23,7 +23,7 @@ pub struct Wanted {
     pub call_graph: bool,
     /// Who defines each name, and who uses it.
     pub cross_references: bool,
-    /// Functions whose address is taken, and that nothing calls.
+    /// Functions that stay only because their address is taken.
     pub uncalled: bool,
     /// Names of which to say why they stay.
     pub why_live: Vec<String>,

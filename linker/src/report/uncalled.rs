@@ -1,31 +1,23 @@
-//! Functions whose address is taken, and that nothing calls.
+//! Functions that stay only because their address is taken.
 
 use crate::diagnostic::Diagnostic;
-use crate::id::{Id as _, IdVec, PrototypeId};
+use crate::id::IdVec;
 use crate::prune::Pruned;
 
-/// Warns of each of them. What dead code calls is not called (case
-/// `extra_warnings`).
+/// Warns of each of them. What code calls that is left out, or that stays for its own
+/// address alone, is not called (case `extra_warnings`).
 pub(crate) fn uncalled(pruned: &Pruned<'_>) -> Vec<Diagnostic> {
     let merged = &pruned.merged;
-    let live = || {
-        let functions = merged.functions.enumerate();
-        functions.filter(|&(id, _)| pruned.live.functions[id])
-    };
-    let mut is_called = IdVec::filled(&merged.functions, false);
-    let mut is_called_as = vec![false; merged.prototypes.len()];
-    for (_, function) in live() {
-        for &callee in &function.calls {
-            is_called[callee] = true;
-        }
-        for &prototype in &function.indirect_calls {
-            is_called_as[prototype.index()] = true;
+    let mut is_reached = IdVec::filled(&merged.functions, false);
+    for entry in pruned.starts() {
+        is_reached[entry] = true;
+        for function in pruned.graph.reached_from(entry) {
+            is_reached[function] = true;
         }
     }
-    let is_reached = |prototype: PrototypeId| is_called_as[prototype.index()];
-    live()
-        .filter(|&(id, f)| f.is_taken && !merged.is_kernel(f) && !is_called[id])
-        .filter(|(_, f)| !f.taken_as().is_some_and(is_reached))
+    let functions = merged.functions.enumerate();
+    functions
+        .filter(|&(id, f)| f.is_taken && pruned.live.functions[id] && !is_reached[id])
         .map(|(_, f)| Diagnostic::uncalled(merged.symbols[f.symbol].name))
         .collect()
 }

@@ -9,6 +9,9 @@
 //# CompareText
 //# Link: all.cubin = -extrawarn -g a.cubin b.cubin
 //# CompareText
+//# Link: filtered.cubin = -extrawarn -kernels-used=nothing a.cubin b.cubin
+//# ExpectText: Function '_Z6calledi'
+//# CompareText
 //# Link: joined.cubin = -r -extrawarn a.cubin b.cubin
 //# ExpectNoText: Function
 //# CompareText

@@ -8,7 +8,7 @@
 use super::super::Archives;
 use super::super::files::Source;
 use super::super::host;
-use super::names::Names;
+use super::names::{Names, Needed};
 use super::objects::effort;
 use super::unpack::Unpacked;
 use super::{Loader, Stop, is_system_library};
@@ -127,7 +127,7 @@ impl<'d> Loader<'_, 'd> {
         let added = self.add_optimized(&mut known, &self.intermediates);
         added.map_err(|problems| self.stop_with(problems))?;
         for image in &self.images {
-            known.add_device(&image.data);
+            known.add_device(&image.data, Needed::Everything);
         }
         let mut taken = Vec::new();
         loop {
@@ -228,13 +228,12 @@ impl<'d> Loader<'_, 'd> {
         }
     }
 
-    /// Whether an object so far refers to something that no object so far
-    /// defines. References from dead code count; dynamic shared memory is
-    /// never defined.
+    /// Whether an object so far refers to a function that no object so far
+    /// defines (case `lib_cudadevrt_unused`). References from dead code count.
     pub(super) fn needs_system_library(&self) -> bool {
         let mut names = Names::default();
         for image in &self.images {
-            names.add_device(&image.data);
+            names.add_device(&image.data, Needed::Functions);
         }
         names.is_open()
     }

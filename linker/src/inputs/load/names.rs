@@ -15,8 +15,15 @@ use super::super::select::select;
 use super::super::{Processor, Wanted};
 use crate::arch::reserved;
 use crate::container::{InputKind, detect};
-use crate::cubin::{Binding, File, Place, SymbolOther};
+use crate::cubin::{Binding, File, Place, SymbolOther, SymbolType};
 use crate::fatbin::{Kind, Limit};
+
+/// What of the names that a device object refers to counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Needed {
+    Everything,
+    Functions,
+}
 
 /// A name, and whether it is one of device code.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -59,7 +66,7 @@ impl Names {
             match entry.kind {
                 Kind::ELF => {
                     if let Ok(image) = entry.image(Limit::default()) {
-                        names.add_device(&image);
+                        names.add_device(&image, Needed::Everything);
                     }
                 }
                 Kind::NVVM if wanted.link_time.is_some() => intermediates.push(Intermediate {
@@ -88,8 +95,8 @@ impl Names {
     }
 
     /// Adds those of a device object. References from dead code count; dynamic
-    /// shared memory is never defined.
-    pub(super) fn add_device(&mut self, data: &[u8]) {
+    /// shared memory and texture references are never defined.
+    pub(super) fn add_device(&mut self, data: &[u8], needed: Needed) {
         // What cannot be read is reported when it is linked.
         let Ok(file) = File::parse(data) else {
             return;
@@ -103,7 +110,10 @@ impl Names {
             } else if symbol.binding == Binding::GLOBAL
                 && symbol.other.space() != SymbolOther::SHARED
                 && !symbol.name.is_empty()
+                && !symbol.kind.is_reference()
+                && (needed == Needed::Everything || symbol.kind == SymbolType::FUNC)
                 && !reserved::is_provided_by_driver(symbol.name)
+                && !reserved::is_unified_table(symbol.name)
             {
                 self.needed.insert(name());
             }
