@@ -22,7 +22,12 @@ pub(super) fn operands(instruction: &[u8]) -> Option<impl Iterator<Item = Operan
     /// how to multiply, and the factors of blocks.
     const MORE: [(u32, u8); 2] = [(40, 2), (48, 1)];
     let operation = operation(instruction);
-    let shape = SHAPES.get(usize::from(SHAPE_OF[usize::from(operation)]))?;
+    let own = file(instruction);
+    let listed = match is_pair_product(instruction) {
+        true => PAIR_SUM,
+        false => operation,
+    };
+    let shape = SHAPES.get(usize::from(SHAPE_OF[usize::from(listed)]))?;
     let form = (opcode(instruction) >> 9) as u8;
     let bits = Bits128::of(instruction);
     let more = match operation {
@@ -37,7 +42,7 @@ pub(super) fn operands(instruction: &[u8]) -> Option<impl Iterator<Item = Operan
     });
     let places = shape.places.iter().zip(PLACES).enumerate();
     let named = places.filter_map(move |(index, (&place, at))| {
-        let (file, count) = operand(place, operation, form, &bits)?;
+        let (file, count) = operand(place, operation, own, form, &bits)?;
         Some(Operand {
             file,
             first: bits.get(at, 8),
@@ -280,9 +285,9 @@ const SHAPES: &[Shape] = {
         shape(&[0x1b0], [Nothing, R, Nothing, Base(One)]),
         // FENCE, LDGDEPBAR, UTMACMDFLUSH, UCGABAR, UVIRTCOUNT and DEPBAR
         shape(&[FENCE, LDGDEPBAR, 0x1b7, 0x1c7, 0x04c, DEPBAR], [Nothing; 4]),
-        // FFMA2, FADD2
+        // FFMA2, FADD2 and FMUL2
         shape(&[0x049], [R2, R2, A2, R2]),
-        shape(&[0x04b], [R2, R2, A2, Nothing]),
+        shape(&[PAIR_SUM], [R2, R2, A2, Nothing]),
         // LDCU
         shape(&[0x1ac], [Uniform(Data), Uniform(One), Nothing, Nothing]),
         // S2UR
@@ -292,6 +297,11 @@ const SHAPES: &[Shape] = {
     ]
 };
 
+/// FADD2, on pairs of floats, and FMUL2.
+const PAIR_SUM: u16 = 0x04b;
+const PAIR_PRODUCT: u16 = 0x04a;
+/// The bit of instructions that have a uniform operand.
+const IS_UNIFORM: u32 = 91;
 /// Products of matrices of halves and of integers.
 const HMMA: u16 = 0x03c;
 const IMMA: u16 = 0x037;
@@ -332,8 +342,9 @@ pub(super) const COMES_LATER: [u16; 9] = [
 ];
 
 /// Whose registers an operation works on.
-pub(super) fn file(operation: u16) -> File {
-    match operation {
+pub(super) fn file(instruction: &[u8]) -> File {
+    match operation(instruction) {
+        PAIR_PRODUCT if is_pair_product(instruction) => File::Thread,
         0x04a | 0x054 | 0x055 | 0x05a | 0x05c | 0x080..=0x0bf => File::Uniform,
         // LDCU.
         0x1ac => File::Uniform,
@@ -342,10 +353,23 @@ pub(super) fn file(operation: u16) -> File {
     }
 }
 
+/// Whether an instruction is an FMUL2, and not the UVIMNMX of the same number, which
+/// has its mark of uniform operands always, and never form 6.
+fn is_pair_product(instruction: &[u8]) -> bool {
+    const WITH_UNIFORM: u16 = 6;
+    let is_uniform = Bits128::of(instruction).get(IS_UNIFORM, 1) == 1;
+    operation(instruction) == PAIR_PRODUCT
+        && (!is_uniform || opcode(instruction) >> 9 == WITH_UNIFORM)
+}
+
 /// Whose registers an operand has in a form of an operation, and how many.
-fn operand(place: Place, operation: u16, form: u8, bits: &Bits128) -> Option<(File, u8)> {
-    const ADDRESS_HAS_BASE: u32 = 91;
-    let own = file(operation);
+fn operand(
+    place: Place,
+    operation: u16,
+    own: File,
+    form: u8,
+    bits: &Bits128,
+) -> Option<(File, u8)> {
     let (file, count) = match place {
         Place::Nothing => return None,
         Place::Own(count) => (own, count),
@@ -362,8 +386,8 @@ fn operand(place: Place, operation: u16, form: u8, bits: &Bits128) -> Option<(Fi
             _ => return None,
         },
         Place::DataOrBase if form == REGISTERS => (own, Count::Data),
-        Place::DataOrBase => return operand(Place::Base(Count::Two), operation, form, bits),
-        Place::Base(count) if bits.get(ADDRESS_HAS_BASE, 1) == 1 => (File::Uniform, count),
+        Place::DataOrBase => return operand(Place::Base(Count::Two), operation, own, form, bits),
+        Place::Base(count) if bits.get(IS_UNIFORM, 1) == 1 => (File::Uniform, count),
         Place::Base(_) => return None,
     };
     let two_if = |is_two: bool| if is_two { 2 } else { 1 };

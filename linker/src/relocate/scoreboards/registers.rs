@@ -99,6 +99,8 @@ const ALWAYS: u8 = 7;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Accesses {
     operation: u16,
+    /// Whose registers and predicates it works on.
+    file: File,
     /// The register and the distance where a barrier in shared memory is set.
     address: [u8; 4],
     /// A predicate, and 8 more if it must not hold.
@@ -157,7 +159,8 @@ impl Accesses {
             registers.insert(operand.file, operand.first, operand.count);
         }
         let guard = bits.get(12, 4);
-        let (own, plain) = match file(operation) {
+        let own = file(instruction);
+        let (own, plain) = match own {
             File::Thread => (File::Thread, operation),
             File::Uniform => (File::Uniform, operation & !UNIFORM),
         };
@@ -192,6 +195,7 @@ impl Accesses {
         }
         Some(Self {
             operation,
+            file: own,
             address: [24, 40, 48, 56].map(|at| bits.get(at, 8)),
             guard,
             reads,
@@ -295,7 +299,7 @@ impl Accesses {
 
     /// Whether an instruction happens only by a predicate that this one writes.
     pub(super) fn guards(&self, other: &Self) -> bool {
-        self.writes.predicates & predicate(file(other.operation), other.guard & 7) != 0
+        self.writes.predicates & predicate(other.file, other.guard & 7) != 0
     }
 
     /// Whether an instruction uses a predicate that this one writes.
@@ -342,7 +346,7 @@ impl Accesses {
 
     /// Whether an instruction changes the predicate of this one.
     pub(super) fn is_decided_anew_by(&self, other: &Self) -> bool {
-        other.writes.predicates & predicate(file(self.operation), self.guard & 7) != 0
+        other.writes.predicates & predicate(self.file, self.guard & 7) != 0
     }
 }
 
@@ -449,6 +453,17 @@ mod tests {
                 0x20_1c00_0000_0006_0004_7312,
                 registers(&[6], &[], 0),
                 registers(&[4, 5], &[], 0),
+            ),
+            // FMUL2 R10, R76.F32x2.HI_LO, R4 and UVIMNMX.S32 UR16, UR16, UR6
+            (
+                0x000f_c400_0100_0000_0000_0004_4c0a_724a,
+                registers(&[4, 5, 76, 77], &[], 0),
+                registers(&[10, 11], &[], 0),
+            ),
+            (
+                0x000f_e200_0ffe_0100_0000_0006_1010_724a,
+                registers(&[], &[6, 16], 0),
+                registers(&[], &[16], 0),
             ),
             // ATOMS.MAX.S32 RZ, [UR5], R3
             (

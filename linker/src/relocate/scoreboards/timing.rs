@@ -5,7 +5,7 @@
 //! recoded, and by how long instructions of real packages keep the next ones waiting.
 
 use super::instruction::{Chip, loads_memory, operation};
-use super::operands::is_long;
+use super::operands::{File, file, is_long};
 use super::registers::Accesses;
 
 /// The part of a processor that an instruction runs on.
@@ -68,8 +68,10 @@ impl Unit {
             0x002 | 0x007 if is_graphics && is_long(instruction) => Self::LongMove,
             // ISETP of 64 bits, and IMNMX.
             0x00c | 0x017 if is_graphics && is_long(instruction) => Self::LongCompare,
-            // IMAD, IDP, VIADD.
-            0x024 | 0x026 | 0x035 | 0x036 => Self::Product,
+            // FMUL2, not UVIMNMX.
+            0x04a if file(instruction) == File::Thread => Self::Product,
+            // IMAD, IDP, VIADD, FFMA2, FADD2.
+            0x024 | 0x026 | 0x035 | 0x036 | 0x049 | 0x04b => Self::Product,
             // DMUL, DADD, DSETP, DFMA.
             0x028..=0x02b => Self::Double,
             // UMOV, VOTEU.
