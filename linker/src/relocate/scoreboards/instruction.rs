@@ -22,6 +22,10 @@ pub(in crate::relocate) const BRANCH: u16 = 0x147;
 pub(in crate::relocate) const WARPSYNC: u16 = 0x148;
 pub(in crate::relocate) const EXIT: u16 = 0x14d;
 pub(in crate::relocate) const RETURN: u16 = 0x150;
+/// MEMBAR.
+pub(super) const MEMORY_BARRIER: u16 = 0x192;
+/// ERRBAR and CGAERRBAR.
+pub(super) const ERROR_BARRIER: u16 = 0x1ab;
 /// BRX and BRXU, which lead where a table says.
 pub(in crate::relocate) const TABLE_BRANCHES: [u16; 2] = [0x149, 0x158];
 pub(super) const DEPBAR: u16 = 0x11a;
@@ -229,12 +233,13 @@ fn is_texture(instruction: &[u8]) -> bool {
     (0x160..=0x16f).contains(&operation(instruction))
 }
 
-/// Cycles from one instruction to the next. What reports errors counts as one.
+/// Cycles from one instruction to the next. A memory barrier that reports errors
+/// counts none, and what stands behind it in the report one.
 pub(super) fn cycles(instruction: &[u8]) -> u32 {
-    const ERRBAR: u16 = 0x1ab;
+    let stall = Control::of(instruction).stall();
     match operation(instruction) {
-        ERRBAR => 1,
-        _ => Control::of(instruction).stall().max(1).into(),
+        MEMORY_BARRIER => stall.into(),
+        _ => stall.max(1).into(),
     }
 }
 

@@ -1,6 +1,8 @@
 //! Which registers and predicates an instruction reads and writes, and when.
 
-use super::instruction::{BOARDS, Control, SYNCS, SYNCS_EXCHANGE, opcode, operation};
+use super::instruction::{
+    BOARDS, Control, MEMORY_BARRIER, SYNCS, SYNCS_EXCHANGE, opcode, operation,
+};
 use super::operands::{
     BLOCK_BARRIER, Bits128, COMES_LATER, DESCRIPTOR, DESCRIPTOR_CACHE, FENCE, File, LDGSTS, file,
     operands,
@@ -165,7 +167,11 @@ impl Accesses {
             File::Uniform => (File::Uniform, operation & !UNIFORM),
         };
         let named = |at: u32| predicate(own, bits.get(at, 3));
-        let mut read_predicates = predicate(own, guard & 7);
+        // Memory barriers do not wait for the predicate that decides about them.
+        let mut read_predicates = match operation {
+            MEMORY_BARRIER => 0,
+            _ => predicate(own, guard & 7),
+        };
         if READS_PREDICATE.contains(&plain) {
             read_predicates |= named(87);
         }
@@ -223,13 +229,12 @@ impl Accesses {
     /// memory behind barriers and fences, what invalidates descriptors behind what does in
     /// another cache, and threads of a block for its barriers in shared memory.
     pub(super) fn is_barrier_for(&self, other: &Self) -> bool {
-        const MEMBAR: u16 = 0x192;
         const LDC: u16 = 0x182;
         const LDCU: u16 = 0x1ac;
         let is_access = (0x180..=0x1af).contains(&other.operation)
-            && !matches!(other.operation, LDC | MEMBAR | LDCU);
+            && !matches!(other.operation, LDC | MEMORY_BARRIER | LDCU);
         match self.operation {
-            MEMBAR => is_access || other.operation == FENCE,
+            MEMORY_BARRIER => is_access || other.operation == FENCE,
             FENCE => is_access || matches!(other.operation, 0x1b0..=0x1bf | 0x1e0..=0x1ef),
             DESCRIPTOR_CACHE => other.operation == DESCRIPTOR,
             SYNCS_EXCHANGE => other.operation == BLOCK_BARRIER,

@@ -11,7 +11,7 @@ use crate::merge::TableBranch;
 
 use super::events;
 use super::flow::Flow;
-use super::instruction::{Chip, Control, INSTRUCTION, cycles, operation};
+use super::instruction::{Chip, Control, ERROR_BARRIER, INSTRUCTION, cycles, operation};
 use super::registers::Accesses;
 use super::timing::{Unit, forwarding};
 
@@ -57,11 +57,17 @@ pub(in crate::relocate) fn closed_up(
             block = at;
             continue;
         }
+        // What reports errors is new, and takes what it takes.
+        let reports = |at: usize| operation(&new[at]) == ERROR_BARRIER;
+        if origins[before].is_none() && (reports(before) || reports(at)) {
+            start[at] = start[before] + cycles(&new[before]);
+            continue;
+        }
         let is_awaited = Control::of(&new[before]).is_awaited_by(Control::of(&new[at]));
         let least = if is_awaited { u32::from(TAKING) } else { 1 };
         let stall = match (origins[before], origins[at]) {
             (Some(first), Some(second)) if old.waits_at_once(first, second) => least,
-            _ => cycles(&new[before]),
+            _ => cycles(&new[before]).max(1),
         };
         let mut earliest = start[before] + least;
         let mut is_bound = false;
@@ -82,7 +88,7 @@ pub(in crate::relocate) fn closed_up(
             false => earliest.max(planned),
         };
         let stall = start[at] - start[before];
-        if stall != cycles(&new[before]) {
+        if stall != cycles(&new[before]).max(1) {
             set_stall(&mut new[before], stall);
         }
     }
@@ -101,7 +107,7 @@ impl<'c> Old<'c> {
         let mut next = 0_u32;
         let start = code.iter().map(|instruction| {
             let start = next;
-            next += cycles(instruction);
+            next += cycles(instruction).max(1);
             start
         });
         let start = start.collect();
