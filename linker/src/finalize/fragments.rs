@@ -44,6 +44,10 @@ pub(super) fn collect<'d>(
                 }
             }
         }
+        // What a lone kernel gets stands behind all else, wherever its own stood.
+        if is_lone && all != fragments(&records[entry]) {
+            records[entry].retain(|record| record.code != InfoCode::AT_ENTRY_FRAGMENTS);
+        }
         if !all.is_empty() {
             let bytes: Vec<[u8; 4]> = all.iter().map(|word| word.to_le_bytes()).collect();
             put(
