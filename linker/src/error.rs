@@ -125,6 +125,8 @@ pub enum NvlinkError {
     GlobalEntryData,
     #[error("overlapping data spans too much")]
     WideOverlap,
+    #[error("overlapping non-identical data")]
+    DifferentOverlap,
     // Of unified functions and data, and of the index that places them.
     #[error("not uidx input")]
     NotUnifiedIndex,

@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
-use crate::cubin::{Binding, Symbol, SymbolOther};
+use crate::cubin::{Binding, Symbol, SymbolOther, SymbolType};
 use crate::error::{NvlinkError, ParseError, Problem};
-use crate::id::SectionId;
+use crate::id::{InputId, SectionId};
 use crate::options::{Keeping, ResolvedRelocations};
-use crate::read::{OPTIMIZER_BANK, Role, SHF_INFO_LINK};
+use crate::read::{OPTIMIZER_BANK, Object, Role, SHF_INFO_LINK};
 
 use super::merger::{Current, Merger, Placed};
 use super::{ListedShared, SectionKind};
@@ -239,6 +239,51 @@ impl<'d> Merger<'d, '_> {
             (Some(end), Keeping::AsNvlink) if is_constants => end.min(input.size.max(BANK_LIMIT)),
             _ => input.size,
         }
+    }
+
+    /// Whether a function that another input defines, too, has other compiler
+    /// constants at the same place: nvlink puts those of both there, and gives up (case
+    /// `dup_strong_constants`).
+    pub(super) fn check_overlaps(&self, id: InputId, object: &Object<'d>) -> Option<ParseError> {
+        if self.keeping != Keeping::AsNvlink {
+            return None;
+        }
+        let mut names = object.symbols.iter().filter(|s| s.other == PLACE_NAME);
+        let name = names.find(|name| self.overlaps_known(id, object, name).unwrap_or(false))?;
+        let problem = "another definition of the function has other constants".to_owned();
+        let problem = ParseError::new(Problem::Malformed(problem));
+        let problem = problem.as_nvlink(NvlinkError::DifferentOverlap);
+        Some(problem.of_symbol(name.name))
+    }
+
+    fn overlaps_known(&self, id: InputId, object: &Object<'d>, name: &Symbol<'d>) -> Option<bool> {
+        let input = object.sections.get(name.place.section()? as usize)?;
+        let (Role::Constant(1..), text) = (input.role, input.target()?) else {
+            return None;
+        };
+        let owns =
+            |s: &&Symbol<'d>| s.kind == SymbolType::FUNC && s.place.section() == Some(text as u32);
+        let known = self.known_symbol(object.symbols.iter().find(owns)?.name)?;
+        let known = &self.merged.symbols[known];
+        let code = self.merged.functions[known.function?].text;
+        let section = self.known_section(input.name, code)?;
+        let section = &self.merged.sections[section];
+        let (start, end) = (name.value, name.value.checked_add(name.size)?);
+        if known.input == Some(id) {
+            return None;
+        }
+        let parts = &section.content.contributions;
+        let differs = |&(from, to): &(u64, u64)| {
+            let (from, to) = (from.max(start), to.min(end));
+            let own = input.data.get(from as usize..to as usize)?;
+            let theirs = parts.iter().find_map(|part| {
+                let from = from.checked_sub(part.offset)? as usize;
+                part.data.get(from..from + own.len())
+            })?;
+            Some(own != theirs)
+        };
+        let mut known = section.pieces().iter();
+        Some(known.any(|piece| differs(piece).unwrap_or(false)))
     }
 
     /// Notes where constants were put that no name leads to, which objects of
