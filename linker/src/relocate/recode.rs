@@ -307,7 +307,8 @@ impl Recoded {
         if is_same || all.last()?.end != machine.len() {
             return None;
         }
-        let (code, moves, padding) = moves::apply(&machine, pieces, tables)?;
+        let (mut code, moves, padding) = moves::apply(&machine, pieces, tables)?;
+        scoreboards::wait_in_reports(&mut code);
         let capsule = write_capsule(&parsed, &all, &choice, &machine, padding)?;
         Some(Self {
             code,

@@ -34,8 +34,11 @@ use crate::merge::TableBranch;
 
 use flow::{Flow, Held};
 pub(super) use instruction::Chip;
-use instruction::{BOARDS, Control, INSTRUCTION, NO_BOARD};
+use instruction::{
+    BOARDS, Control, ERROR_BARRIER, EXIT, INSTRUCTION, NO_BOARD, leads_on, operation,
+};
 use pressure::{Holders, Schedule};
+use registers::Accesses;
 use rules::Rules;
 use stalls::TAKING;
 use waits::renumbered;
@@ -86,6 +89,39 @@ pub(super) fn are_explained(code: &[u8], setting: Setting<'_>) -> bool {
         let schedule = Schedule::new(code, &events, &flow, &setting);
         Rules::new(code, &events, &flow, &schedule).are_followed()
     })
+}
+
+/// Lets what reports errors before an `EXIT` wait for the predicate of both, where the
+/// `EXIT` did.
+pub(super) fn wait_in_reports(code: &mut [u8]) {
+    let (instructions, _) = code.as_chunks_mut::<INSTRUCTION>();
+    for exit in 2..instructions.len() {
+        let operations = [exit - 2, exit - 1, exit].map(|at| operation(&instructions[at]));
+        if operations != [ERROR_BARRIER, ERROR_BARRIER, EXIT] {
+            continue;
+        }
+        let (earlier, ends) = instructions.split_at_mut(exit - 2);
+        let Some(guarded) = Accesses::of(&ends[2]) else {
+            continue;
+        };
+        let waits = Control::of(&ends[2]).waits();
+        let decides = |&board: &u8| {
+            let takes = |control: Control| control.read() == board || control.write() == board;
+            let mut own = earlier.iter().rev().take_while(|i| !leads_on(*i));
+            let taker = own.find(|i| takes(Control::of(*i)));
+            let taker = taker.and_then(|instruction| Accesses::of(instruction));
+            taker.is_some_and(|taker| taker.guards(&guarded))
+        };
+        let moved = (0..BOARDS).filter(|board| waits >> board & 1 == 1);
+        let moved = moved
+            .filter(decides)
+            .fold(0, |mask, board| mask | bit(board));
+        if moved != 0 {
+            let report = Control::of(&ends[0]).waits();
+            Control::set_waits(&mut ends[0], report | moved);
+            Control::set_waits(&mut ends[2], waits & !moved);
+        }
+    }
 }
 
 /// Code of CUDA 12 with the scoreboards that nvlink chooses, or of another that the
