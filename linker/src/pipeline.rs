@@ -57,13 +57,13 @@ pub(crate) fn link_executable<'d>(
         diagnostics.push(Diagnostic::unexpected_relocation());
         return Ok(None);
     }
-    if options.keeping == Keeping::AsNvlink
-        && let Some(lost) = lost_to_alias(&pruned)
-    {
+    let lost = match options.keeping {
+        Keeping::AsNvlink => lost_to_alias(&pruned),
+        Keeping::Reachable => None,
+    };
+    if let Some(lost @ Lost::Section) = lost {
         // nvlink looks for sections when it has shown the calls.
-        if let Some(names) = options.call_graph
-            && lost == Lost::Section
-        {
+        if let Some(names) = options.call_graph {
             diagnostics.push(call_graph_table(&pruned, names));
         }
         diagnostics.push(Diagnostic::reference_to_deleted(lost.name()));
@@ -82,6 +82,11 @@ pub(crate) fn link_executable<'d>(
         reports.map = Some(report::map(&laid_out));
     }
     report_undefined(&laid_out, options.keeping, diagnostics);
+    if let Some(lost) = lost {
+        // Behind names that nobody defines (case `alias_undefined`).
+        diagnostics.push(Diagnostic::reference_to_deleted(lost.name()));
+        return Ok(None);
+    }
     // What it tells is told of failing links, too (cases `failing_reports` and
     // `internal_errors`).
     let names = options.call_graph;
