@@ -125,9 +125,8 @@ pub(super) fn wait_in_reports(code: &mut [u8]) {
 }
 
 /// Code of CUDA 12 with the scoreboards that nvlink chooses, or of another that the
-/// rules explain, without one for the
-/// stack pointer of a kernel that is alone and has no use for it; `None` where it
-/// stays as it is.
+/// rules explain, without one for the stack pointer of a kernel that is alone and has
+/// no use for it; `None` where it stays as it is.
 pub(super) fn of_today(code: &[u8], setting: Setting<'_>, is_lone: bool) -> Option<Vec<u8>> {
     let first = match is_lone && instruction::loads_unused_stack_pointer(code) {
         true => First::TakesNone,
@@ -435,6 +434,25 @@ mod tests {
         let spaced = spaced(code);
         let stalls = spaced.chunks_exact(INSTRUCTION).map(Control::of);
         assert_eq!(stalls.map(Control::stall).collect::<Vec<_>>(), [0, 0, 2, 0]);
+    }
+
+    #[test]
+    fn reports_wait_for_the_predicate_that_they_share_with_the_exit() {
+        // ATOM.E.ADD.F16x2.RN.STRONG.GPU P0, RZ, desc[UR10][R6.64+0x4], R36, and what
+        // follows under P0.
+        let words: [(u64, u64); 5] = [
+            (0x8000_0424_06ff_79a2, 0x0003_e400_0c10_e10a),
+            (0x0992, 0x000f_c000_0000_5000),
+            (0x09ab, 0x000f_c000_0000_0000),
+            (0x05ab, 0x000f_ec00_0000_0000),
+            (0x094d, 0x000f_ea00_0380_0000),
+        ];
+        let of_words = |(low, high): (u64, u64)| [low.to_le_bytes(), high.to_le_bytes()].concat();
+        let mut code = words.map(of_words).concat();
+        Control::set_waits(&mut code[4 * INSTRUCTION..], 0b110);
+        wait_in_reports(&mut code);
+        let waits: Vec<u8> = controls(&code).iter().map(|control| control.1).collect();
+        assert_eq!(waits, [0, 0, 0b010, 0, 0b100]);
     }
 
     #[test]
