@@ -172,8 +172,13 @@ impl CallGraph {
 
     /// A function and all it reaches, each once.
     pub(crate) fn reached_from(&self, function: FunctionId) -> Vec<FunctionId> {
+        self.reached_from_any(&[function])
+    }
+
+    /// Functions and all that any of them reaches, each once.
+    pub(crate) fn reached_from_any(&self, functions: &[FunctionId]) -> Vec<FunctionId> {
         let mut seen = vec![false; self.successors.len()];
-        let mut pending = vec![function.index()];
+        let mut pending: Vec<usize> = functions.iter().map(|function| function.index()).collect();
         let mut reached = Vec::new();
         while let Some(node) = pending.pop() {
             if std::mem::replace(&mut seen[node], true) {

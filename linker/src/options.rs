@@ -250,4 +250,9 @@ impl Options {
             tool_record: Vec::new(),
         }
     }
+
+    /// Whether code goes that nobody reaches.
+    pub(crate) fn drops_dead_code(&self) -> bool {
+        self.debug == DebugLevel::None && self.resolved_relocations == ResolvedRelocations::Dropped
+    }
 }

@@ -6,9 +6,7 @@ use crate::error::{NvlinkError, ParseError};
 use crate::finalize::{Finalized, call_graph_table, collect, dot, finalize};
 use crate::layout::{layout, layout_relocatable};
 use crate::merge::merge;
-use crate::options::{
-    DebugLevel, EarlyAddresses, Keeping, KernelFilter, Options, ResolvedRelocations,
-};
+use crate::options::{EarlyAddresses, Keeping, KernelFilter, Options};
 use crate::prune::{Lost, keep_all, lost_to_alias, prune};
 use crate::read::Object;
 use crate::relocate::{recode, relocate, report_undefined, slow_down};
@@ -41,9 +39,7 @@ pub(crate) fn link_executable<'d>(
     let stacks = Stacks::new(&pruned);
     stacks.warn(&pruned, diagnostics);
     // nvlink notices where it looks for dead code.
-    let drops = options.debug == DebugLevel::None
-        && options.resolved_relocations == ResolvedRelocations::Dropped;
-    if options.reports.uncalled && drops {
+    if options.reports.uncalled && options.drops_dead_code() {
         for warning in report::uncalled(&pruned) {
             diagnostics.push(warning);
         }

@@ -45,12 +45,9 @@ pub(crate) fn prune<'d>(mut merged: Merged<'d>, options: &Options) -> Pruned<'d>
     };
     let is_kept = |id: FunctionId| is_named(id) || launched.contains(&id);
     let graph = CallGraph::new(&merged.functions, merged.prototypes.len());
-    let functions = match options.debug {
-        DebugLevel::None if options.resolved_relocations == ResolvedRelocations::Recorded => {
-            IdVec::filled(&merged.functions, true)
-        }
-        DebugLevel::None => live_functions(&merged, options.keeping, is_kept),
-        DebugLevel::Code | DebugLevel::Symbols => IdVec::filled(&merged.functions, true),
+    let functions = match options.drops_dead_code() {
+        true => live_functions(&merged, options.keeping, is_kept),
+        false => IdVec::filled(&merged.functions, true),
     };
     // Where all code stays, kernels that the host does not name are no kernels.
     let stays = |id| match options.debug {

@@ -38,7 +38,7 @@ use crate::parallel;
 
 use super::scoreboards::Setting;
 use super::scoreboards::instruction::{
-    CALL_ABSOLUTE, EXIT, INSTRUCTION, SHARED_BARRIERS, WARPSYNC, operation,
+    CALL_ABSOLUTE, EXIT, INSTRUCTION, MEMORY_BARRIER, SHARED_BARRIERS, WARPSYNC, operation,
 };
 use super::{Relocated, debug_registers, scoreboards};
 
@@ -48,7 +48,6 @@ use moves::Piece;
 pub(crate) use older::renewed;
 
 const IDLE: u16 = 0x118;
-const MEMORY_BARRIER: u16 = 0x192;
 /// LDGSTS, which copies to shared memory.
 const SHARED_COPY: u16 = 0x1ae;
 

@@ -9,11 +9,8 @@ use crate::prune::Pruned;
 pub(crate) fn uncalled(pruned: &Pruned<'_>) -> Vec<Diagnostic> {
     let merged = &pruned.merged;
     let mut is_reached = IdVec::filled(&merged.functions, false);
-    for entry in pruned.starts() {
-        is_reached[entry] = true;
-        for function in pruned.graph.reached_from(entry) {
-            is_reached[function] = true;
-        }
+    for function in pruned.graph.reached_from_any(&pruned.starts()) {
+        is_reached[function] = true;
     }
     let functions = merged.functions.enumerate();
     functions

@@ -1,34 +1,14 @@
-struct Values { unsigned a, b, c; };
-__device__ __forceinline__ Values other(int e)
+struct Others { unsigned a, b, c; };
+__device__ __forceinline__ Others other(int e)
 {
     if (e) return {1, 2, 3};
     return {7, 8, 9};
 }
-__device__ __forceinline__ Values choose(int e)
-{
-    switch (e) {
-    case 0: return {0, 2, 0};
-    case 1: return {0, 4, 0};
-    case 2: return {1, 2, 2};
-    case 3: return {1, 4, 4};
-    default: return {4, 4, 16};
-    }
-}
-extern __device__ int counter;
-struct Pointer { int *p; int k; };
-__device__ __forceinline__ Pointer point(int e)
-{
-    switch (e) {
-    case 0: return {&counter, 3};
-    case 1: return {nullptr, 4};
-    case 2: return {&counter, 5};
-    case 3: return {nullptr, 6};
-    default: return {&counter, 7};
-    }
-}
+#include "values.h"
 __global__ void last(unsigned *out, int e)
 {
-    Values v = choose(e), w = other(e);
+    Values v = choose(e);
+    Others w = other(e);
     Pointer p = point(e);
     out[0] = v.a + w.a + p.k;
     out[1] = v.b + w.b + (p.p != nullptr);

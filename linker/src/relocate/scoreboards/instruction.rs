@@ -23,7 +23,7 @@ pub(in crate::relocate) const WARPSYNC: u16 = 0x148;
 pub(in crate::relocate) const EXIT: u16 = 0x14d;
 pub(in crate::relocate) const RETURN: u16 = 0x150;
 /// MEMBAR.
-pub(super) const MEMORY_BARRIER: u16 = 0x192;
+pub(in crate::relocate) const MEMORY_BARRIER: u16 = 0x192;
 /// ERRBAR and CGAERRBAR.
 pub(super) const ERROR_BARRIER: u16 = 0x1ab;
 /// BRX and BRXU, which lead where a table says.
@@ -233,8 +233,8 @@ fn is_texture(instruction: &[u8]) -> bool {
     (0x160..=0x16f).contains(&operation(instruction))
 }
 
-/// Cycles from one instruction to the next. A memory barrier that reports errors
-/// counts none, and what stands behind it in the report one.
+/// Cycles from one instruction to the next: one at least, but none for the memory
+/// barrier that reports errors with what stands behind it.
 pub(super) fn cycles(instruction: &[u8]) -> u32 {
     let stall = Control::of(instruction).stall();
     match operation(instruction) {

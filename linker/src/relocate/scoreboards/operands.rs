@@ -3,7 +3,9 @@
 //! The places are those that `nvdisasm -plr` shows for the code of the test
 //! cases, of CUB, of Thrust, of CUTLASS and of FlashInfer.
 
-use super::instruction::{DEPBAR, LDGDEPBAR, SYNCS, SYNCS_EXCHANGE, opcode, operation};
+use super::instruction::{
+    DEPBAR, ERROR_BARRIER, LDGDEPBAR, MEMORY_BARRIER, SYNCS, SYNCS_EXCHANGE, opcode, operation,
+};
 
 /// Registers that an instruction names, one after another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -223,7 +225,7 @@ const SHAPES: &[Shape] = {
         // PLOP3, UPLOP3, NOP, BRA, EXIT, BSSY, BSYNC, BREAK and YIELD
         shape(&[0x01c, 0x09c, 0x118, 0x147, 0x14d, 0x145, 0x141, 0x142, 0x146], [Nothing; 4]),
         // MEMBAR, ERRBAR, PREEXIT, ACQBULK, ELECT
-        shape(&[0x192, 0x1ab, 0x02d, 0x02e, 0x02f], [Nothing; 4]),
+        shape(&[MEMORY_BARRIER, ERROR_BARRIER, 0x02d, 0x02e, 0x02f], [Nothing; 4]),
         // BAR, NANOSLEEP
         shape(&[BLOCK_BARRIER, 0x15d], [Nothing, Nothing, A, Nothing]),
         // BMOV, from and to a barrier

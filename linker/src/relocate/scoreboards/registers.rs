@@ -255,9 +255,7 @@ impl Accesses {
 
     /// Whether an instruction reads or writes what this one writes.
     pub(super) fn is_used_by(&self, other: &Self) -> bool {
-        self.writes.meet(&other.reads)
-            || self.writes.meet(&other.writes)
-            || self.writes.predicates & other.read_predicates != 0
+        self.is_read_by(other) || self.is_written_again_by(other) || self.decides(other)
     }
 
     /// Whether an instruction reads what this one writes.

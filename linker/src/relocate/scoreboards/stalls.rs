@@ -67,7 +67,7 @@ pub(in crate::relocate) fn closed_up(
         let least = if is_awaited { u32::from(TAKING) } else { 1 };
         let stall = match (origins[before], origins[at]) {
             (Some(first), Some(second)) if old.waits_at_once(first, second) => least,
-            _ => cycles(&new[before]).max(1),
+            _ => planned(&new[before]),
         };
         let mut earliest = start[before] + least;
         let mut is_bound = false;
@@ -82,17 +82,21 @@ pub(in crate::relocate) fn closed_up(
             earliest = earliest.max(start[earlier] + least.min(was));
             is_bound |= least == was;
         }
-        let planned = start[before] + stall;
         start[at] = match is_bound {
             true => earliest,
-            false => earliest.max(planned),
+            false => earliest.max(start[before] + stall),
         };
         let stall = start[at] - start[before];
-        if stall != cycles(&new[before]).max(1) {
+        if stall != planned(&new[before]) {
             set_stall(&mut new[before], stall);
         }
     }
     code
+}
+
+/// Cycles that an instruction had to the next one. In a schedule it has one at least.
+fn planned(instruction: &[u8]) -> u32 {
+    cycles(instruction).max(1)
 }
 
 /// The code as it was.
@@ -107,7 +111,7 @@ impl<'c> Old<'c> {
         let mut next = 0_u32;
         let start = code.iter().map(|instruction| {
             let start = next;
-            next += cycles(instruction).max(1);
+            next += planned(instruction);
             start
         });
         let start = start.collect();

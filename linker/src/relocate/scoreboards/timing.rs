@@ -4,7 +4,7 @@
 //! All is measured: in programs put together of single instructions, which nvlink
 //! recoded, and by how long instructions of real packages keep the next ones waiting.
 
-use super::instruction::{Chip, loads_memory, operation};
+use super::instruction::{Chip, MEMORY_BARRIER, loads_memory, operation};
 use super::operands::{File, file, is_long};
 use super::registers::Accesses;
 
@@ -270,9 +270,9 @@ pub(super) fn latency(
         // BMOV.
         (0x155, true) => 10,
         (_, true) => 15,
-        // UBLKCP, MEMBAR.
+        // UBLKCP.
         (0x1ba, false) => 2,
-        (0x192, false) => 6,
+        (MEMORY_BARRIER, false) => 6,
         (operation, false) => {
             let sources = accesses.map_or(1, Accesses::sources);
             let start = match operation {
