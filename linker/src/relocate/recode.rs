@@ -38,7 +38,7 @@ use crate::parallel;
 
 use super::scoreboards::Setting;
 use super::scoreboards::instruction::{
-    CALL_ABSOLUTE, EXIT, INSTRUCTION, MEMORY_BARRIER, SHARED_BARRIERS, WARPSYNC, operation,
+    CALL_ABSOLUTE, EXIT, INSTRUCTION, MEMORY_BARRIER, WARPSYNC, operation,
 };
 use super::{Relocated, debug_registers, scoreboards};
 
@@ -57,6 +57,11 @@ const IDLE_LOAD: [u8; 12] = [0x84, 0xf9, 0xff, 0xff, 0, 0, 0, 0, 0, 8, 0, 0];
 const BARRIER_KIND: usize = 9;
 /// `MEMBAR.ALL.CTA`.
 const NARROW: u8 = 0x80;
+
+/// The second byte of all Mercury code that works with barriers in shared
+/// memory, also of what becomes other machine code than `SYNCS`, such as the
+/// count of pending arrivals.
+const SHARED_BARRIER: u8 = 0x1b;
 
 /// What reports errors before a kernel ends: `MEMBAR.SC.VC`, `ERRBAR` and
 /// `CGAERRBAR`, the first where the kernel calls functions.
@@ -290,7 +295,7 @@ impl Recoded {
         let has = |wanted: u16| machine.iter().any(|i| operation(*i) == wanted);
         let choice = Choice {
             calls: !wanted.is_lone || has(CALL_ABSOLUTE),
-            has_shared_barrier: SHARED_BARRIERS.into_iter().any(has),
+            has_shared_barrier: parsed.stored.iter().any(is_of_shared_barrier),
             has_shared_copy: has(SHARED_COPY),
             for_debuggers: wanted.for_debuggers,
         };
@@ -471,6 +476,10 @@ fn stored_exit(exit: &[u8; INSTRUCTION]) -> Option<[u8; INSTRUCTION]> {
     stored[STORED_GUARD] = Guard::of_exit(exit)?.stored();
     stored[STORED_BESIDES] = Guard::besides(exit).stored();
     Some(stored)
+}
+
+fn is_of_shared_barrier(stored: &StoredInstruction<'_>) -> bool {
+    stored.body().get(1) == Some(&SHARED_BARRIER)
 }
 
 /// Whether a group is `WARPSYNC.ALL` of CUDA 12 with what it had behind it.

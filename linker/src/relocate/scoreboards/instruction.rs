@@ -41,8 +41,6 @@ const NOP: u16 = 0x118;
 pub(super) const SYNCS: u16 = 0x1a7;
 /// SYNCS that exchanges a value.
 pub(super) const SYNCS_EXCHANGE: u16 = 0x1b2;
-/// All SYNCS.
-pub(in crate::relocate) const SHARED_BARRIERS: [u16; 3] = [SYNCS, 0x1b1, SYNCS_EXCHANGE];
 pub(in crate::relocate) const END_COLLECTIVE: u16 = 0x11b;
 /// Branches, barriers of threads that diverge, and what ends threads.
 pub(in crate::relocate) const CONTROL: std::ops::RangeInclusive<u16> = 0x141..=0x15f;

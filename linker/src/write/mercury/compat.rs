@@ -49,7 +49,8 @@ fn fast_path(finalized: &Finalized<'_>, merged: &Merged<'_>) -> u8 {
 
 /// Whether native code holds an instruction that processors of the family
 /// run differently: double precision, integer matrix products. The forms of
-/// comparisons that count are measured (case `compat_caps`).
+/// comparisons and of tensor memory's products that count are measured (cases
+/// `compat_caps`, `compat_comparisons`, `compat_tensors`).
 fn has_slow_instruction(code: &[u8]) -> bool {
     /// DMUL, DADD, DFMA, DMMA, IMMA.
     const ALL_FORMS: [u64; 5] = [0x28, 0x29, 0x2b, 0x3f, 0x37];
@@ -59,6 +60,10 @@ fn has_slow_instruction(code: &[u8]) -> bool {
     const FSETP: u64 = 0x80b;
     /// The predicate that FSETP combines its result with: always true.
     const TRUE: u64 = 7;
+    /// A product in tensor memory, whose second word holds the kind of its
+    /// operands.
+    const TENSOR_MEMORY_PRODUCT: u64 = 0x1ea;
+    const INTEGERS: u64 = 1;
     code.chunks_exact(INSTRUCTION).any(|instruction| {
         let word = |half: usize| {
             let bytes = &instruction[half * 8..half * 8 + 8];
@@ -68,5 +73,6 @@ fn has_slow_instruction(code: &[u8]) -> bool {
         ALL_FORMS.contains(&(opcode & 0x1ff))
             || DSETP.contains(&opcode)
             || opcode == FSETP && word(1) >> 23 & 15 == TRUE
+            || opcode & 0x1ff == TENSOR_MEMORY_PRODUCT && word(1) >> 8 & 3 == INTEGERS
     })
 }
