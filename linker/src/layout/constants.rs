@@ -218,7 +218,8 @@ fn copy(pruned: &mut Pruned<'_>, section: SectionId, bank: SectionId, offset: u6
     let mut source = pruned.merged.sections[section].clone();
     forget_unnamed(&mut source);
     let bank = &mut pruned.merged.sections[bank];
-    let relocations = by_piece(&source.relocations, source.pieces());
+    let mut relocations = by_piece(&source.relocations, source.pieces());
+    relocations.retain(|r| r.offset < source.content.size);
     append(&mut bank.content, &source.content, offset, align);
     // Before the kernel's own: the output lists relocations last one first.
     bank.relocations.splice(0..0, moved(relocations, offset));

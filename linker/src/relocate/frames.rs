@@ -474,11 +474,18 @@ fn operands_size(code: u8, operands: &[u8]) -> Option<usize> {
     const RESTORE_REGISTER: u8 = 6;
     const MOVE_REGISTER: u8 = 9;
     const DEFINE_FRAME: u8 = 0x0c;
+    /// Where a register was saved, by an expression, whose length comes before it.
+    const COMPUTE_REGISTER: u8 = 0x10;
     let size = match code {
         NOTHING => 0,
         ADVANCE => 4,
         RESTORE_REGISTER => size_of_numbers(operands, 1)?,
         SAVE_REGISTER | MOVE_REGISTER | DEFINE_FRAME => size_of_numbers(operands, 2)?,
+        COMPUTE_REGISTER => {
+            let register = size_of_numbers(operands, 1)?;
+            let length = operands.get(register).filter(|length| **length < 0x80)?;
+            register + 1 + usize::from(*length)
+        }
         _ => return None,
     };
     (size <= operands.len()).then_some(size)
