@@ -172,6 +172,20 @@ pub(crate) struct Function<'d> {
 }
 
 impl Function<'_> {
+    /// The branches through tables in the Mercury code.
+    pub(crate) fn table_branches(&self) -> Vec<TableBranch> {
+        let records = self.records.iter();
+        let records = records.filter(|r| r.code == InfoCode::INDIRECT_BRANCH_TARGETS);
+        let words = |record: &InfoRecord<'_>| match record.payload {
+            Payload::Bytes(bytes) => {
+                let words = bytes.as_chunks().0.iter().copied();
+                TableBranch::listed(words.map(u32::from_le_bytes))
+            }
+            Payload::Head(_) | Payload::Symbol(..) | Payload::Symbols(_) => Vec::new(),
+        };
+        records.flat_map(words).collect()
+    }
+
     /// The signature of the pointers that may lead here.
     pub(crate) fn taken_as(&self) -> Option<PrototypeId> {
         self.prototype.filter(|_| self.is_taken)
@@ -205,26 +219,29 @@ pub(crate) enum ParameterBank<'d> {
     Twin(SectionId),
 }
 
+impl TableBranch {
+    /// Those that a record lists: the branch, a word that is 0, and the number of its
+    /// targets before them.
+    fn listed(mut words: impl Iterator<Item = u32>) -> Vec<Self> {
+        let mut branches = Vec::new();
+        while let (Some(offset), Some(_), Some(count)) = (words.next(), words.next(), words.next())
+        {
+            let targets = words.by_ref().take(count as usize);
+            branches.push(Self {
+                offset: offset.into(),
+                targets: targets.map(u64::from).collect(),
+            });
+        }
+        branches
+    }
+}
+
 impl<'d> NativeFunction<'d> {
-    /// The branches through tables in the native code. A record lists the
-    /// branch, a word that is 0, and the number of its targets before them.
+    /// The branches through tables in the native code.
     pub(crate) fn table_branches(&self) -> Vec<TableBranch> {
         let records = self.records.iter();
         let records = records.filter(|r| r.code == InfoCode::INDIRECT_BRANCH_TARGETS);
-        let mut branches = Vec::new();
-        for record in records {
-            let mut words = record.words();
-            while let (Some(offset), Some(_), Some(count)) =
-                (words.next(), words.next(), words.next())
-            {
-                let targets = words.by_ref().take(count as usize);
-                branches.push(TableBranch {
-                    offset: offset.into(),
-                    targets: targets.map(u64::from).collect(),
-                });
-            }
-        }
-        branches
+        records.flat_map(|r| TableBranch::listed(r.words())).collect()
     }
 
     /// The parameter bank that is written as the input has it.

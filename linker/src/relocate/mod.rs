@@ -258,7 +258,8 @@ fn relocate_native<'d>(
         patched = frames.without_removed(laid_out, section, twin, shared_bytes, patched)?;
     }
     if section.kind == SectionKind::Constant(OPTIMIZER_BANK) {
-        tables::fill(&mut patched, twin, &section.relocations, keeping);
+        let merged = &laid_out.pruned.merged;
+        tables::fill(&mut patched, merged, twin, &section.relocations, keeping);
     }
     Ok(patched)
 }

@@ -1,15 +1,15 @@
 //! Jump tables of weak functions with several definitions, from sm_100 on.
 //!
 //! nvlink makes the machine words of tables from the Mercury addresses, those of
-//! definitions that are not in use included: of an address that the code in use
-//! jumps to by a table of its own it knows the place in machine code, for any
-//! other it writes 0; without such a table, nothing. Where tables of two definitions overlap, the one that is
-//! not in use is written last (case `ocg_tables`).
+//! definitions that are not in use included: it knows the place in machine code
+//! of where the code in use can branch to by tables, as its record says, and for any
+//! other address writes 0; without such a record, nothing. Where tables of two definitions overlap,
+//! the one merged first is written last (case `ocg_tables`).
 
 use std::collections::HashMap;
 
 use crate::id::SymbolId;
-use crate::merge::{NativeContent, Relocation};
+use crate::merge::{Function, Merged, NativeContent, Relocation};
 use crate::options::Keeping;
 
 use super::Patched;
@@ -17,53 +17,50 @@ use super::Patched;
 /// Bytes of an address.
 const WORD: usize = 4;
 
-/// Writes the words of tables that are not in use. `relocations` are those of
-/// the Mercury section, in order of creation.
+/// Where code in use can branch to by tables, in Mercury and in machine code.
+type Targets = HashMap<u64, u32>;
+
+/// Writes the words of tables. `relocations` are those of the Mercury section, in
+/// order of creation.
 pub(super) fn fill(
     patched: &mut Patched<'_>,
+    merged: &Merged<'_>,
     twin: &NativeContent<'_>,
     relocations: &[Relocation],
     keeping: Keeping,
 ) {
-    let mut last = HashMap::new();
-    for (index, relocation) in relocations.iter().enumerate() {
-        last.insert(relocation.offset, index);
-    }
-    let is_in_use = |index: usize, relocation: &Relocation| {
-        last.get(&relocation.offset) == Some(&index) && is_alive(twin, relocation.offset)
-    };
-    let mut words: HashMap<SymbolId, HashMap<i64, [u8; WORD]>> = HashMap::new();
-    let mut unused = Vec::new();
-    for (index, relocation) in relocations.iter().enumerate() {
+    let mut known: HashMap<SymbolId, Targets> = HashMap::new();
+    for relocation in relocations.iter().rev() {
+        let targets = known.entry(relocation.symbol).or_insert_with(|| {
+            let function = merged.symbols[relocation.symbol].function;
+            function.map_or_else(Targets::new, |f| targets_of(&merged.functions[f]))
+        });
         let place = relocation.offset as usize;
-        let word = patched
-            .bytes
-            .get(place..)
-            .and_then(|rest| rest.first_chunk::<WORD>());
-        match word {
-            Some(word) if is_in_use(index, relocation) => {
-                let own = words.entry(relocation.symbol).or_default();
-                own.insert(relocation.addend, *word);
-            }
-            Some(_) | None => unused.push(relocation),
-        }
-    }
-    if unused.is_empty() {
-        return;
-    }
-    let bytes = patched.bytes.to_mut();
-    for relocation in unused.into_iter().rev() {
-        let place = relocation.offset as usize;
-        if is_alive(twin, relocation.offset) && keeping != Keeping::AsNvlink {
+        let word = patched.bytes.get(place..);
+        let Some(old) = word.and_then(|rest| rest.first_chunk::<WORD>()) else {
             continue;
-        }
-        if let Some(known) = words.get(&relocation.symbol)
-            && let Some(old) = bytes.get_mut(place..place + WORD)
-        {
-            let word = known.get(&relocation.addend).copied();
-            old.copy_from_slice(&word.unwrap_or_default());
+        };
+        let address = u64::try_from(relocation.addend).ok();
+        let target = address.and_then(|address| targets.get(&address)).copied();
+        // What is in use came with its words, but from objects of `nvlink -r`.
+        let stays = keeping != Keeping::AsNvlink
+            && is_alive(twin, relocation.offset)
+            && (target.is_none() || *old != [0; WORD]);
+        let new = target.unwrap_or_default().to_le_bytes();
+        if !targets.is_empty() && !stays && *old != new {
+            patched.bytes.to_mut()[place..place + WORD].copy_from_slice(&new);
         }
     }
+}
+
+fn targets_of(function: &Function<'_>) -> Targets {
+    let branches = function.table_branches();
+    let native = function.native.table_branches();
+    let twins = branches.into_iter().zip(native);
+    let targets = twins.flat_map(|(branch, twin)| branch.targets.into_iter().zip(twin.targets));
+    targets
+        .filter_map(|(mercury, native)| Some((mercury, u32::try_from(native).ok()?)))
+        .collect()
 }
 
 /// Whether what stands at a place belongs to a definition that is in use.
