@@ -241,7 +241,9 @@ impl<'d> NativeFunction<'d> {
     pub(crate) fn table_branches(&self) -> Vec<TableBranch> {
         let records = self.records.iter();
         let records = records.filter(|r| r.code == InfoCode::INDIRECT_BRANCH_TARGETS);
-        records.flat_map(|r| TableBranch::listed(r.words())).collect()
+        records
+            .flat_map(|r| TableBranch::listed(r.words()))
+            .collect()
     }
 
     /// The parameter bank that is written as the input has it.

@@ -68,7 +68,9 @@ impl<'d> Merger<'d, '_> {
         };
         let owner = self.merged.sections[patched.section].target;
         let size = self.named_size(current, section.info as usize, owner);
-        let is_cut = size < current.object.sections[section.info as usize].size;
+        // Of the Mercury generation they stay, and lead to an error (case `ocg_tables`).
+        let is_cut = size < current.object.sections[section.info as usize].size
+            && !self.merged.target.has_mercury();
         let (mut is_named, mut has_short, mut has_long) = (false, false, false);
         let mut is_first = true;
         let relocations = current.decoded.relocations(index)?;
