@@ -143,6 +143,8 @@ pub(super) struct Merger<'d, 'l> {
     /// What labels of code that the compiler left out are recorded as, where
     /// they are (case `debug_lost_labels`).
     pub(super) lost: Option<SymbolId>,
+    /// The size of the program's constants, which has one name in all inputs.
+    pub(super) constants_size: Option<SymbolId>,
     pub(super) calls_seen: FxHashSet<(FunctionId, FunctionId)>,
     /// Tentative definitions that also have a strong one without value.
     pub(super) defined_commons: FxHashSet<SymbolId>,
@@ -265,6 +267,7 @@ impl<'d, 'l> Merger<'d, 'l> {
             records_of_section: Vec::new(),
             records: FxHashSet::default(),
             lost: None,
+            constants_size: None,
             calls_seen: FxHashSet::default(),
             defined_commons: FxHashSet::default(),
         };

@@ -176,16 +176,15 @@ impl<'d> Merger<'d, '_> {
         symbol: &FileSymbol<'d>,
     ) -> Option<SymbolId> {
         if symbol.place == Place::Undefined {
-            let listing = match self.merged.image.is_executable() {
-                true => Listing::Unlisted,
-                false => Listing::Local,
-            };
-            let id = self.new_named(current, symbol, Binding::LOCAL, listing);
-            let merged = &mut self.merged.symbols[id];
-            merged.definition = Definition::Never;
-            merged.kind = SymbolType::CUDA_OBJECT;
-            merged.value = u64::MAX;
-            return Some(id);
+            // The size of the program's constants is the same for all inputs (case
+            // `constants_size`); other names are their file's own.
+            if symbol.name != reserved::CONSTANTS_SIZE {
+                return Some(self.new_never(current, symbol));
+            }
+            if self.constants_size.is_none() {
+                self.constants_size = Some(self.new_never(current, symbol));
+            }
+            return self.constants_size;
         }
         let section = symbol.place.section()? as usize;
         let placed = match self.place(current, section) {
@@ -202,6 +201,19 @@ impl<'d> Merger<'d, '_> {
             self.merged.symbols[id].name = name;
         }
         Some(id)
+    }
+
+    fn new_never(&mut self, current: &Current<'_, 'd>, symbol: &FileSymbol<'d>) -> SymbolId {
+        let listing = match self.merged.image.is_executable() {
+            true => Listing::Unlisted,
+            false => Listing::Local,
+        };
+        let id = self.new_named(current, symbol, Binding::LOCAL, listing);
+        let merged = &mut self.merged.symbols[id];
+        merged.definition = Definition::Never;
+        merged.kind = SymbolType::CUDA_OBJECT;
+        merged.value = u64::MAX;
+        id
     }
 
     /// The name of a place that is no symbol of the image. Those of functions' addresses

@@ -1,0 +1,1 @@
+__global__ void third(int *p) { p[2] = __isConstant(p); }
