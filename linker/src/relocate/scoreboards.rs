@@ -216,9 +216,14 @@ fn operands_hold(code: &[u8], events: &[Event], flow: &Flow, boards: &[u8]) -> O
 
 /// One bit for each scoreboard that instructions name as their operand.
 fn named(code: &[u8]) -> u8 {
-    code.chunks_exact(INSTRUCTION)
-        .filter_map(instruction::depbar)
-        .fold(0, |mask, board| mask | 1 << board)
+    let instructions = code.chunks_exact(INSTRUCTION);
+    instructions.fold(0, |mask, instruction| {
+        let counted = match instruction::is_counted(instruction) {
+            true => instruction::Control::of(instruction).takes(),
+            false => 0,
+        };
+        mask | counted | instruction::depbar(instruction).map_or(0, bit)
+    })
 }
 
 /// One bit for a scoreboard, none for no scoreboard.

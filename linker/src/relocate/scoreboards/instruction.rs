@@ -32,6 +32,10 @@ pub(super) const DEPBAR: u16 = 0x11a;
 const LDSM: u16 = 0x03b;
 /// It counts copies to shared memory for DEPBAR.
 pub(super) const LDGDEPBAR: u16 = 0x1af;
+/// UTMACMDFLUSH, which counts other ones.
+pub(super) const BULK_GROUP: u16 = 0x1b7;
+/// CCTL, which without an address makes the whole cache forget.
+pub(super) const CACHE: u16 = 0x18f;
 const LDS: u16 = 0x184;
 /// LDCU.
 pub(super) const UNIFORM_LOAD: u16 = 0x1ac;
@@ -272,6 +276,11 @@ pub(super) fn leads_on(instruction: &[u8]) -> bool {
     }
 }
 
+/// Whether the instruction ends a group of copies, of which a DEPBAR waits for some.
+pub(super) fn is_counted(instruction: &[u8]) -> bool {
+    matches!(operation(instruction), LDGDEPBAR | BULK_GROUP)
+}
+
 /// The scoreboard that a DEPBAR names as its operand. It waits until no more
 /// than some number of instructions hold it. Nothing if it names more than one.
 pub(super) fn depbar(instruction: &[u8]) -> Option<u8> {
@@ -302,9 +311,8 @@ pub(super) fn waits_for_all(instruction: &[u8]) -> bool {
 /// on `CCTL` and `NOP`, which end memory barriers, nor on others for the stack
 /// pointer, which is the first to take one. A collective waits again at its end.
 pub(super) fn releases(instruction: &[u8]) -> u8 {
-    const CCTL: u16 = 0x18f;
     match operation(instruction) {
-        CCTL | NOP if waits_for_all(instruction) => 0,
+        CACHE | NOP if waits_for_all(instruction) => 0,
         WARPSYNC if starts_collective(instruction) => 0,
         _ if waits_for_all(instruction) => ALL_BOARDS & !1,
         _ => Control::of(instruction).waits(),

@@ -4,7 +4,8 @@
 //! cases, of CUB, of Thrust, of CUTLASS and of FlashInfer.
 
 use super::instruction::{
-    DEPBAR, ERROR_BARRIER, LDGDEPBAR, MEMORY_BARRIER, SYNCS, SYNCS_EXCHANGE, opcode, operation,
+    BULK_GROUP, CACHE, DEPBAR, ERROR_BARRIER, LDGDEPBAR, MEMORY_BARRIER, SYNCS, SYNCS_EXCHANGE,
+    opcode, operation,
 };
 
 /// Registers that an instruction names, one after another.
@@ -222,8 +223,9 @@ const SHAPES: &[Shape] = {
         shape(&[0x013, 0x101, 0x104, 0x107, 0x0be, 0x05a, 0x05c], [R, Nothing, A, Nothing]),
         // F2F, F2I, I2F and FRND with 64 bits
         shape(&[0x110, 0x111, 0x112, 0x113], [Own(Result), Nothing, Any(Source), Nothing]),
-        // PLOP3, UPLOP3, NOP, BRA, EXIT, BSSY, BSYNC, BREAK and YIELD
+        // PLOP3, UPLOP3, NOP, BRA, EXIT, BSSY, BSYNC, BREAK, YIELD and PMTRIG
         shape(&[0x01c, 0x09c, 0x118, 0x147, 0x14d, 0x145, 0x141, 0x142, 0x146], [Nothing; 4]),
+        shape(&[0x001], [Nothing; 4]),
         // MEMBAR, ERRBAR, PREEXIT, ACQBULK, ELECT
         shape(&[MEMORY_BARRIER, ERROR_BARRIER, 0x02d, 0x02e, 0x02f], [Nothing; 4]),
         // BAR, NANOSLEEP
@@ -243,12 +245,12 @@ const SHAPES: &[Shape] = {
         shape(&[0x187, 0x188], [Nothing, R, Own(Data), Base(One)]),
         // LDGSTS, whose first operand is an address too
         shape(&[0x1ae], [R, R2, Nothing, Base(Two)]),
-        // ATOMS.CAST
-        shape(&[0x18d], [Nothing, R, Own(Atomic), Own(Atomic)]),
+        // ATOMS.CAS, and ATOMS.CAST, which has no result
+        shape(&[0x18d], [In(1 << REGISTERS, Atomic), R, Own(Atomic), Own(Atomic)]),
         // QSPC
         shape(&[0x1aa], [R, R2, Nothing, Nothing]),
         // CCTL
-        shape(&[0x18f], [Nothing, R2, Nothing, Nothing]),
+        shape(&[CACHE], [Nothing, R2, Nothing, Nothing]),
         // SHFL
         shape(&[0x189], [R, R, In(LANE, One), In(LIMITS, One)]),
         // ATOM, ATOMG, that on floats
@@ -282,11 +284,11 @@ const SHAPES: &[Shape] = {
         shape(&[0x1ed], [Nothing, Nothing, Thread(Tensor), Uniform(One)]),
         // STSM, STAS
         shape(&[0x044], [Nothing, R, Thread(Matrices), Base(One)]),
-        shape(&[0x1bd], [Nothing, R2, R, Nothing]),
+        shape(&[0x1bd], [Nothing, R2, Own(Data), Nothing]),
         // ARRIVES
         shape(&[0x1b0], [Nothing, R, Nothing, Base(One)]),
         // FENCE, LDGDEPBAR, UTMACMDFLUSH, UCGABAR, UVIRTCOUNT and DEPBAR
-        shape(&[FENCE, LDGDEPBAR, 0x1b7, 0x1c7, 0x04c, DEPBAR], [Nothing; 4]),
+        shape(&[FENCE, LDGDEPBAR, BULK_GROUP, 0x1c7, 0x04c, DEPBAR], [Nothing; 4]),
         // FFMA2, FADD2 and FMUL2
         shape(&[0x049], [R2, R2, A2, R2]),
         shape(&[PAIR_SUM], [R2, R2, A2, Nothing]),

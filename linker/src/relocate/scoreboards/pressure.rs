@@ -199,6 +199,7 @@ impl<'e> Schedule<'e> {
                 first.is_used_by(second)
                     || first.is_in_order_before(second)
                     || first.is_barrier_for(second)
+                    || instruction + 1 == at && first.is_acquired_by(second)
             }
             false if first.is_barrier_for(second) => true,
             false => {

@@ -1,7 +1,9 @@
 //! Which registers and predicates an instruction reads and writes, and when.
 
+use std::ops::RangeInclusive;
+
 use super::instruction::{
-    BOARDS, Control, MEMORY_BARRIER, SYNCS, SYNCS_EXCHANGE, opcode, operation,
+    BOARDS, CACHE, Control, MEMORY_BARRIER, SYNCS, SYNCS_EXCHANGE, opcode, operation,
 };
 use super::operands::{
     BLOCK_BARRIER, Bits128, COMES_LATER, DESCRIPTOR, DESCRIPTOR_CACHE, FENCE, File, LDGSTS, file,
@@ -64,25 +66,44 @@ fn any_common(ours: &[u128; 2], theirs: &[u128; 2]) -> bool {
 
 /// Operations that write a predicate: VOTE, FSETP, ISETP, IADD3, LEA, LOP3,
 /// PLOP3, IMAD.WIDE, IMAD.HI, DSETP, ELECT, HSETP2, R2UR, FCHK, B2R, SHFL, MATCH,
-/// ATOM, ATOMS.CAST, ATOMG and QSPC.
-const WRITES_PREDICATE: [u16; 24] = [
+/// ATOMS.CAST and QSPC.
+const WRITES_PREDICATE: [u16; 19] = [
     0x006, 0x00b, 0x00c, 0x010, 0x011, 0x012, 0x01c, 0x025, 0x027, 0x02a, 0x02f, 0x034, 0x0ca,
-    0x102, 0x11c, 0x189, 0x1a1, 0x18a, 0x18d, 0x1a2, 0x1a3, 0x1a8, 0x1a9, 0x1aa,
+    0x102, 0x11c, 0x189, 0x1a1, 0x18d, 0x1aa,
 ];
 /// Those of them that can write a second one.
 const WRITES_SECOND_PREDICATE: [u16; 5] = [0x00b, 0x00c, 0x010, 0x02a, 0x034];
-/// VOTE, SEL, FSEL, FMNMX, FSETP, ISETP, IADD3, LEA, PLOP3, IMAD, HSET2, HSETP2, HMNMX2, BREAK,
-/// BRA, EXIT and LDGSTS.
-const READS_PREDICATE: [u16; 17] = [
-    0x006, 0x007, 0x008, 0x009, 0x00b, 0x00c, 0x010, 0x011, 0x01c, 0x024, 0x033, 0x034, 0x040,
-    0x142, 0x147, 0x14d, LDGSTS,
+/// VOTE, SEL, FSEL, FMNMX, FSETP, ISETP, IADD3, LEA, PLOP3, IMAD, HSET2, HSETP2, HMNMX2, BAR,
+/// BREAK, BRA, EXIT and LDGSTS.
+const READS_PREDICATE: [u16; 18] = [
+    0x006,
+    0x007,
+    0x008,
+    0x009,
+    0x00b,
+    0x00c,
+    0x010,
+    0x011,
+    0x01c,
+    0x024,
+    0x033,
+    0x034,
+    0x040,
+    BLOCK_BARRIER,
+    0x142,
+    0x147,
+    0x14d,
+    LDGSTS,
 ];
 /// IADD3 and PLOP3.
 const READS_SECOND_PREDICATE: [u16; 2] = [0x010, 0x01c];
 /// ISETP of the upper half of a number.
 const READS_PREDICATE_OF_LOWER_HALF: u16 = 0x00c;
 
-const ATOM_CAS: u16 = 0x18b;
+/// ATOM and ATOMG, the same on floats, and with a comparison.
+const ATOMICS: [u16; 6] = [0x18a, 0x18b, 0x1a2, 0x1a3, 0x1a8, 0x1a9];
+/// Accesses to memory.
+const ACCESSES: RangeInclusive<u16> = 0x180..=0x1af;
 const VOTE: u16 = 0x006;
 /// IMAD.WIDE.
 const WIDE_PRODUCT: u16 = 0x025;
@@ -93,6 +114,9 @@ const UNIFORM_BRANCH: u16 = 0x547;
 
 /// SYNCS that asks for a phase.
 const PHASE: u16 = 0x5a7;
+
+/// The last of the ways to access memory in no order.
+const WEAK: u8 = 4;
 
 /// The predicate that always holds.
 const ALWAYS: u8 = 7;
@@ -112,13 +136,15 @@ pub(super) struct Accesses {
     sources: u32,
     read_predicates: u16,
     writes: Registers,
-    /// The predicate of an ATOM.CAS, which says whether the address was one of shared
+    /// The predicate of an ATOM, which says whether the address was one of shared
     /// memory, and those of what takes no scoreboard for its result. They are there when
     /// the operands are read.
     early_predicates: u16,
     /// What must not be overwritten before it is read. What the instruction
     /// writes itself is no concern of others, who wait for its result.
     operands: Registers,
+    /// Whether other threads see an access in an order.
+    is_strong: bool,
     /// The halves of a wide product that come sooner or later than others.
     halves: Option<Halves>,
 }
@@ -182,7 +208,7 @@ impl Accesses {
             read_predicates |= named(68);
         }
         let mut early_predicates = match operation {
-            ATOM_CAS => named(81),
+            atomic if ATOMICS.contains(&atomic) => named(81),
             _ => 0,
         };
         if opcode(instruction) == UNIFORM_BRANCH {
@@ -210,6 +236,7 @@ impl Accesses {
             early_predicates,
             writes,
             operands,
+            is_strong: ACCESSES.contains(&operation) && bits.get(77, 4) > WEAK,
             halves: Halves::of(instruction, &bits),
         })
     }
@@ -231,15 +258,21 @@ impl Accesses {
     pub(super) fn is_barrier_for(&self, other: &Self) -> bool {
         const LDC: u16 = 0x182;
         const LDCU: u16 = 0x1ac;
-        let is_access = (0x180..=0x1af).contains(&other.operation)
+        let is_access = ACCESSES.contains(&other.operation)
             && !matches!(other.operation, LDC | MEMORY_BARRIER | LDCU);
         match self.operation {
-            MEMORY_BARRIER => is_access || other.operation == FENCE,
+            MEMORY_BARRIER => is_access || matches!(other.operation, FENCE | MEMORY_BARRIER),
             FENCE => is_access || matches!(other.operation, 0x1b0..=0x1bf | 0x1e0..=0x1ef),
             DESCRIPTOR_CACHE => other.operation == DESCRIPTOR,
             SYNCS_EXCHANGE => other.operation == BLOCK_BARRIER,
             _ => false,
         }
+    }
+
+    /// Whether this is what the next instruction makes an acquire, which lets the cache
+    /// forget what was there before.
+    pub(super) fn is_acquired_by(&self, next: &Self) -> bool {
+        self.is_strong && next.operation == CACHE && next.reads == Registers::default()
     }
 
     /// Whether the instruction writes registers of all threads of a warp together.
@@ -302,7 +335,8 @@ impl Accesses {
 
     /// Whether an instruction happens only by a predicate that this one writes.
     pub(super) fn guards(&self, other: &Self) -> bool {
-        self.writes.predicates & predicate(other.file, other.guard & 7) != 0
+        let decided = self.writes.predicates | self.early_predicates;
+        decided & predicate(other.file, other.guard & 7) != 0
     }
 
     /// Whether an instruction uses a predicate that this one writes.

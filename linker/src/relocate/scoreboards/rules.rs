@@ -10,7 +10,8 @@ use rustc_hash::FxHashMap;
 
 use super::flow::{Flow, Held};
 use super::instruction::{
-    ALL_BOARDS, BOARDS, Control, INSTRUCTION, NO_BOARD, Wait, releases, wait, waits_for_all,
+    ALL_BOARDS, BOARDS, Control, INSTRUCTION, NO_BOARD, Wait, is_counted, releases, wait,
+    waits_for_all,
 };
 use super::pressure::{Holders, Schedule};
 use super::{Event, First, bit, named};
@@ -156,7 +157,7 @@ impl Rules<'_> {
             return ALL_BOARDS;
         }
         let waits = match wait(instruction) {
-            Wait::All | Wait::AllAgain => held.boards(),
+            Wait::All | Wait::AllAgain => held.boards_of(|event| !self.is_counted(event)),
             Wait::Uniform => self.schedule.needed(at, held) | self.schedule.uniform(held),
             Wait::Same => {
                 let mask = releases(instruction);
@@ -171,6 +172,12 @@ impl Rules<'_> {
             held.wait(waits);
         }
         waits
+    }
+
+    /// Whether a DEPBAR waits for an event, if anybody does.
+    fn is_counted(&self, event: usize) -> bool {
+        let at = self.events[event].instruction * INSTRUCTION;
+        is_counted(&self.code[at..][..INSTRUCTION])
     }
 
     /// What an event takes.
