@@ -227,9 +227,7 @@ impl<'d> Merger<'d, '_> {
         target: Option<SectionId>,
     ) -> u64 {
         let input = &current.object.sections[index];
-        // Executables take those of the Mercury generation whole at first.
-        let is_cut = !self.merged.target.has_mercury()
-            || !self.merged.image.is_executable() && self.keeping == Keeping::AsNvlink;
+        let is_cut = !self.merged.target.has_mercury() || self.keeping == Keeping::AsNvlink;
         let is_constants = matches!(input.role, Role::Constant(1..)) && target.is_some() && is_cut;
         let named = current.named_constants.get(&(index as u32));
         match (named.map(|named| named.end), self.keeping) {

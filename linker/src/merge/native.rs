@@ -49,8 +49,16 @@ impl<'d> Merger<'d, '_> {
                         }
                         continue;
                     };
+                    let code = self.merged.sections[target.section].target;
+                    let size = match twin.role {
+                        NativeRole::OptimizerConstants(_) => {
+                            self.named_size(current, mercury, code).min(section.size)
+                        }
+                        _ => section.size,
+                    };
+                    let data = &section.data[..section.data.len().min(size as usize)];
                     let content = &mut self.native_twin(target.section).content;
-                    let base = content.append(section.data, section.size, section.align);
+                    let base = content.append(data, size, section.align);
                     placed[twin.index] = Some(Placed {
                         section: target.section,
                         base,
