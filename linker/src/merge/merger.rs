@@ -20,6 +20,7 @@ use super::constants;
 use super::decoded::Decoded;
 use super::index::{self, Index};
 use super::notes::Origin;
+use super::same_named::SameNamed;
 use super::{
     Compat, InfoRecord, ListedShared, Listing, Merged, NativeContent, Notes, SectionKind, Symbol,
     Unified,
@@ -53,6 +54,7 @@ pub(super) struct Current<'a, 'd> {
     pub(super) counted_constants: u32,
     /// Sections of compiler constants that have names.
     pub(super) named_constants: FxHashMap<u32, constants::Named>,
+    pub(super) same_named: SameNamed,
     /// Code of earlier inputs that this input defines anew.
     pub(super) replaced: FxHashMap<SectionId, Replaced>,
     /// Weak variables of earlier inputs, in global memory, of which this input
@@ -367,6 +369,7 @@ impl<'d, 'l> Merger<'d, 'l> {
             unused: FxHashMap::default(),
             counted_constants: 0,
             named_constants: constants::named(&object.symbols),
+            same_named: SameNamed::new(object, self.keeping),
             replaced: FxHashMap::default(),
             replaced_variables: FxHashSet::default(),
             registers: None,

@@ -16,6 +16,7 @@ mod merger;
 mod native;
 mod notes;
 mod relocations;
+mod same_named;
 mod section;
 mod stale;
 mod symbols;

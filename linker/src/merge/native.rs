@@ -107,7 +107,15 @@ impl<'d> Merger<'d, '_> {
                     let is_left_out = |offset: u64| {
                         data.is_some_and(|section| current.is_discarded_data(section, offset))
                     };
-                    let relocations = Native::relocations(twin)?
+                    let first = current.same_named.first(twin.index);
+                    let first = match first == twin.index {
+                        true => None,
+                        false => native.sections.iter().find(|other| other.index == first),
+                    };
+                    if first.is_some() {
+                        self.native_twin(patched.section).follows_mercury = true;
+                    }
+                    let relocations = Native::relocations(first.unwrap_or(twin))?
                         .filter(|relocation| !is_left_out(relocation.offset));
                     self.merge_native_relocations(current, native, relocations, patched, &placed)
                         .map_err(|e| e.in_section(section.name))?;

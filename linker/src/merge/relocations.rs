@@ -73,7 +73,8 @@ impl<'d> Merger<'d, '_> {
             && !self.merged.target.has_mercury();
         let (mut is_named, mut has_short, mut has_long) = (false, false, false);
         let mut is_first = true;
-        let relocations = current.decoded.relocations(index)?;
+        let relocations = current.same_named.first(index);
+        let relocations = current.decoded.relocations(relocations)?;
         let known = &mut self.merged.sections[patched.section].relocations;
         match known.is_empty() {
             // Those of code and constants come all at once.

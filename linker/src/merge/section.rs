@@ -191,6 +191,9 @@ pub(crate) struct NativeContent<'d> {
     pub(crate) relocations: Vec<Relocation>,
     /// The bytes are the Mercury section's own, those of every input.
     pub(crate) shares_bytes: bool,
+    /// The relocations are those of other code of the same name, and where they are follows
+    /// from their places in Mercury code.
+    pub(crate) follows_mercury: bool,
     /// Constants of definitions that are not in use, by their place.
     pub(crate) unused: Vec<Range<u64>>,
     /// In line tables and frames: up to where those of a function speak of a

@@ -140,7 +140,7 @@ impl<'d> Native<'d> {
     }
 
     /// The Mercury code section of a native code section.
-    pub(super) fn code_twin(&self, native: usize) -> Option<usize> {
+    pub(crate) fn code_twin(&self, native: usize) -> Option<usize> {
         self.code_twin.get(native).copied().flatten()
     }
 

@@ -83,6 +83,15 @@ impl Places {
         Some(Self { all, size })
     }
 
+    /// The machine code of the instruction that holds an address of Mercury code.
+    pub(super) fn around(&self, mercury: u64) -> Option<u64> {
+        let after = self.all.partition_point(|place| place.mercury <= mercury);
+        let mut before = self.all[..after].iter().rev();
+        before
+            .find(|place| !place.is_empty)
+            .map(|place| place.native)
+    }
+
     /// The machine code of what begins at an address of Mercury code.
     pub(super) fn native(&self, mercury: u64) -> Option<u64> {
         let before = self.all.partition_point(|place| place.mercury < mercury);

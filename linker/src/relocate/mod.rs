@@ -25,12 +25,13 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::error::ParseError;
 use crate::id::{FunctionId, Id as _, IdVec, SectionId};
 use crate::layout::LaidOut;
-use crate::merge::{Content, Merged, Relocation, Section, SectionKind};
+use crate::merge::{Content, Merged, NativeContent, Relocation, Section, SectionKind};
 use crate::options::{Keeping, ResolvedRelocations};
 use crate::parallel;
 use crate::read::OPTIMIZER_BANK;
 
 use apply::apply;
+use expanded::Places;
 use recode::renewed;
 pub(crate) use recode::{Moves, recode};
 use resolve::{Resolver, World};
@@ -222,7 +223,7 @@ fn input_of<'m>(merged: &'m Merged<'_>, section: &Section<'_>) -> Option<&'m str
 fn relocate_native<'d>(
     laid_out: &LaidOut<'d>,
     id: SectionId,
-    twin: &crate::merge::NativeContent<'d>,
+    twin: &NativeContent<'d>,
     shared_bytes: &mut Cow<'d, [u8]>,
     units: &lines::Units,
     keeping: Keeping,
@@ -239,8 +240,14 @@ fn relocate_native<'d>(
     }
     let frames = (section.name == ".debug_frame").then(|| frames::Frames::parse(&patched.bytes));
     let frames = frames.transpose()?;
-    for relocation in twin.relocations.iter().rev() {
+    let places = follows_mercury(&laid_out.pruned.merged, section, twin);
+    for (index, relocation) in twin.relocations.iter().enumerate().rev() {
         let mut relocation = *relocation;
+        if let Some(places) = &places
+            && let Some(native) = places.around(section.relocations[index].offset)
+        {
+            relocation.offset = native;
+        }
         if let Some(frames) = &frames {
             frames.correct_pointer(laid_out, &mut relocation);
         }
@@ -262,6 +269,19 @@ fn relocate_native<'d>(
         tables::fill(&mut patched, merged, twin, &section.relocations, keeping);
     }
     Ok(patched)
+}
+
+/// Where the instructions are of code whose relocations are those of other code.
+fn follows_mercury(
+    merged: &Merged<'_>,
+    section: &Section<'_>,
+    twin: &NativeContent<'_>,
+) -> Option<Places> {
+    let is_paired = section.relocations.len() == twin.relocations.len();
+    let function = section
+        .function
+        .filter(|_| twin.follows_mercury && is_paired)?;
+    Places::of(merged, merged.functions[function].symbol)
 }
 
 /// Joins the contributions, zeros in the gaps.

@@ -5,5 +5,9 @@
 //# Link: out.cubin = s1.cubin s2.cubin
 //# Link: out2.cubin = s2.cubin s1.cubin
 //# Link: out3.cubin = s3.cubin s1.cubin
+//# Link: joined.cubin = -r s1.cubin s2.cubin s3.cubin
+//# Link: again.cubin = joined.cubin
+//# Link: again-joined.cubin = -r joined.cubin
+//# Link: again-recorded.cubin = -preserve-relocs joined.cubin
 #include <cmath>
 __global__ void k1(unsigned*o,unsigned x){ *o=(unsigned)sin((double)x); }
