@@ -9,7 +9,7 @@ use crate::merge::merge;
 use crate::options::{EarlyAddresses, Keeping, KernelFilter, Options};
 use crate::prune::{Lost, keep_all, lost_to_alias, prune};
 use crate::read::Object;
-use crate::relocate::{recode, relocate, report_undefined, slow_down};
+use crate::relocate::{pace_slots, recode, relocate, report_undefined};
 use crate::report::{self, Reports};
 use crate::stacks::Stacks;
 
@@ -98,7 +98,7 @@ pub(crate) fn link_executable<'d>(
     let mut relocated = relocated?;
     if !diagnostics.has_errors() {
         recode(&mut relocated, options.keeping, options.debug);
-        slow_down(&mut relocated, options.keeping, options.debug);
+        pace_slots(&mut relocated, options.keeping, options.debug);
     }
     let finalized = finalize(relocated, arena, &stacks, options, diagnostics);
     if diagnostics.has_errors() {
@@ -150,7 +150,7 @@ pub(crate) fn link_relocatable<'d>(
     }
     let mut relocated = relocate(laid_out, options.keeping)?;
     recode(&mut relocated, options.keeping, options.debug);
-    slow_down(&mut relocated, options.keeping, options.debug);
+    pace_slots(&mut relocated, options.keeping, options.debug);
     let collected = collect(relocated, arena, options.verbose, diagnostics);
     Ok((!diagnostics.has_errors()).then_some(collected))
 }

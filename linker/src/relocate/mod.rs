@@ -35,7 +35,7 @@ use expanded::Places;
 use recode::renewed;
 pub(crate) use recode::{Moves, recode};
 use resolve::{Resolver, World};
-pub(crate) use stubs::slow_down;
+pub(crate) use stubs::pace_slots;
 pub(crate) use undefined::report as report_undefined;
 
 /// Bytes of one section, and what the driver still has to patch in them.

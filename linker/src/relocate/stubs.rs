@@ -14,7 +14,7 @@ use crate::options::{DebugLevel, Keeping};
 
 use super::Relocated;
 use super::recode::renewed;
-use super::scoreboards::instruction::INSTRUCTION;
+use super::scoreboards::instruction::{INSTRUCTION, operation};
 
 /// Instructions of a slot that are not the end of its function.
 const BODY: usize = 6;
@@ -69,24 +69,34 @@ pub(super) fn native<'d>(content: &Content<'d>) -> Cow<'d, [u8]> {
 }
 
 /// Lets the machine code of all slots wait after each instruction, as nvlink has it in links that say something to
-/// debuggers; what ends the function stays (case `unified_funcs`).
-pub(crate) fn slow_down(relocated: &mut Relocated<'_>, keeping: Keeping, debug: DebugLevel) {
+/// debuggers, or no longer, as in others of what these made; what ends the function stays (case `unified_funcs`).
+pub(crate) fn pace_slots(relocated: &mut Relocated<'_>, keeping: Keeping, debug: DebugLevel) {
     /// Where the control bits of an instruction stand.
     const CONTROL: Range<usize> = 13..15;
     const OF_END: [u8; 2] = [0xc0, 0x0f];
     const SLOW: [u8; 2] = [0xde, 0x3f];
-    if keeping != Keeping::AsNvlink || debug != DebugLevel::Symbols {
+    const OF_NOP: [u8; 2] = [0xe2, 0x0f];
+    const OF_JUMP: [u8; 2] = [0xea, 0x0f];
+    const NOP: u16 = 0x118;
+    if keeping != Keeping::AsNvlink {
         return;
     }
+    let pace = |instruction: &mut [u8; INSTRUCTION]| {
+        let old = &instruction[CONTROL];
+        let new = match debug == DebugLevel::Symbols {
+            true if old != OF_END => SLOW,
+            false if old == SLOW && operation(instruction) == NOP => OF_NOP,
+            false if old == SLOW => OF_JUMP,
+            true | false => return,
+        };
+        instruction[CONTROL].copy_from_slice(&new);
+    };
     let sections = relocated.laid_out.pruned.merged.sections.enumerate();
     let slots = sections.filter(|(_, section)| section.kind == SectionKind::Stubs);
     for (id, _) in slots {
         if let Some(native) = &mut relocated.native[id] {
-            for instruction in native.bytes.to_mut().chunks_exact_mut(INSTRUCTION) {
-                if instruction[CONTROL] != OF_END {
-                    instruction[CONTROL].copy_from_slice(&SLOW);
-                }
-            }
+            let instructions = native.bytes.to_mut().as_chunks_mut().0;
+            instructions.iter_mut().for_each(pace);
         }
     }
 }
