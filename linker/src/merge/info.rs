@@ -58,7 +58,7 @@ impl<'d> Merger<'d, '_> {
         self.merged.described.extend(owner);
         let mut has_version = owner.is_none() || current.object.native.is_none();
         let mut records = std::mem::take(&mut self.records_of_section);
-        let (decoded, result) = current.decoded.records(index);
+        let (decoded, result) = current.decoded.records(current.same_named.first(index));
         for record in decoded {
             let Some(record) = self.resolve_record(current, record)? else {
                 continue;

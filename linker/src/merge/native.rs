@@ -3,7 +3,7 @@
 use crate::cubin::{InfoRecords, Relocation as FileRelocation, SymbolType};
 use crate::error::{ParseError, Problem};
 use crate::id::FunctionId;
-use crate::read::{Native, NativeRole};
+use crate::read::{Native, NativeRole, NativeSection};
 
 use super::merger::{Current, Merger, Placed};
 use super::{Form, ParameterBank};
@@ -74,6 +74,10 @@ impl<'d> Merger<'d, '_> {
                 NativeRole::Info(_) | NativeRole::Parameters(_) | NativeRole::Relocations(_) => {}
             }
         }
+        let first_of_name = |twin: &NativeSection<'d>| match current.same_named.first(twin.index) {
+            first if first == twin.index => None,
+            first => native.sections.iter().find(|other| other.index == first),
+        };
         for twin in &native.sections {
             let section = &twin.section;
             match twin.role {
@@ -81,10 +85,10 @@ impl<'d> Merger<'d, '_> {
                     let Some(function) = self.native_function(&placed, text) else {
                         continue;
                     };
+                    let data = first_of_name(twin).unwrap_or(twin).section.data;
                     let row = &mut self.merged.functions[function];
                     if row.native.records.is_empty() {
-                        row.native.records =
-                            InfoRecords::new(section.data).collect::<Result<_, _>>()?;
+                        row.native.records = InfoRecords::new(data).collect::<Result<_, _>>()?;
                     }
                 }
                 NativeRole::Parameters(text) => {
@@ -107,11 +111,7 @@ impl<'d> Merger<'d, '_> {
                     let is_left_out = |offset: u64| {
                         data.is_some_and(|section| current.is_discarded_data(section, offset))
                     };
-                    let first = current.same_named.first(twin.index);
-                    let first = match first == twin.index {
-                        true => None,
-                        false => native.sections.iter().find(|other| other.index == first),
-                    };
+                    let first = first_of_name(twin);
                     if first.is_some() {
                         self.native_twin(patched.section).follows_mercury = true;
                     }

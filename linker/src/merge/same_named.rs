@@ -1,7 +1,7 @@
 //! Static functions of one name in one file, which objects of `nvlink -r` have.
 //!
-//! From sm_100 on nvlink looks for the relocations of code by its name: all functions of
-//! the name get those of the first one (case `local_func_dup`, `static_code_again`). What they are in
+//! From sm_100 on nvlink looks for the relocations and attribute records of code by its name: all
+//! functions of the name get those of the first one (case `local_func_dup`, `static_code_again`). What they are in
 //! machine code follows from their places in Mercury code.
 
 use rustc_hash::FxHashMap;
@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use crate::options::Keeping;
 use crate::read::{NativeRole, Object, Role};
 
-/// The sections with relocations of code that another one of the same name
+/// The sections with relocations and records of code that another one of the same name
 /// takes the place of.
 #[derive(Debug, Default)]
 pub(super) struct SameNamed {
@@ -42,20 +42,24 @@ impl SameNamed {
         };
         for (index, section) in object.sections.iter().enumerate() {
             let target = section.target().map(|target| object.sections[target].role);
-            if section.role == Role::Rela && target == Some(Role::Text) {
+            let is_known = matches!(section.role, Role::Rela | Role::Info);
+            if is_known && target == Some(Role::Text) {
                 add(index, World::Mercury, section.name);
             }
         }
         for twin in &native.sections {
             let is_code = |index: usize| native.code_twin(index).is_some();
-            if matches!(twin.role, NativeRole::Relocations(index) if is_code(index)) {
+            let (NativeRole::Relocations(code) | NativeRole::Info(code)) = twin.role else {
+                continue;
+            };
+            if is_code(code) {
                 add(twin.index, World::Native, twin.section.name);
             }
         }
         found
     }
 
-    /// The section whose relocations nvlink takes for these.
+    /// The section whose relocations or records nvlink takes for these.
     pub(super) fn first(&self, section: usize) -> usize {
         self.first.get(&section).copied().unwrap_or(section)
     }

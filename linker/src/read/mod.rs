@@ -14,7 +14,7 @@ use crate::cubin::{
 };
 use crate::error::{NvlinkError, ParseError, Problem};
 
-pub(crate) use native::{Native, NativeRole};
+pub(crate) use native::{Native, NativeRole, NativeSection};
 
 /// Set on every section of the Mercury world.
 pub(crate) const SHF_MERCURY: u64 = 0x1000_0000;
