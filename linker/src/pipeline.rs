@@ -78,8 +78,9 @@ pub(crate) fn link_executable<'d>(
         reports.map = Some(report::map(&laid_out));
     }
     report_undefined(&laid_out, options.keeping, diagnostics);
-    if let Some(lost) = lost {
-        // Behind names that nobody defines (case `alias_undefined`).
+    let is_unrecorded = laid_out.shared.lacks_symbol.then_some(Lost::Symbol);
+    if let Some(lost) = lost.or(is_unrecorded) {
+        // Behind names that nobody defines (cases `alias_undefined` and `preserve_unreached`).
         diagnostics.push(Diagnostic::reference_to_deleted(lost.name()));
         return Ok(None);
     }

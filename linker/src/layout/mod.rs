@@ -56,7 +56,7 @@ pub(crate) fn layout<'d>(
     pruned.add_section(".nv.callgraph", SectionKind::CallGraph, 0, 4, None);
     pruned.add_section(".nv.prototype", SectionKind::Prototype, 0, 4, None);
     let mut problems = Problems::new();
-    let shared = shared::layout(&mut pruned, arena, keeping, diagnostics, &mut problems);
+    let shared = shared::layout(&mut pruned, arena, keeping, &mut problems);
     let all_stay = banks::fit(&mut pruned, options, &mut problems);
     fill_in_constants_size(&mut pruned);
     let texture_slots = textures::layout(&mut pruned, arena);

@@ -10,7 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::arch::{Family, reserved};
 use crate::arena::Arena;
 use crate::bits::Bits;
-use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::diagnostic::Diagnostic;
 use crate::id::{FunctionId, IdVec, SectionId, SymbolId};
 use crate::list_sort::list_sort;
 use crate::merge::{Definition, ListedShared, Merged, SectionKind, SharedHome};
@@ -33,6 +33,8 @@ pub(crate) struct SharedLayout {
     pub(crate) dynamic: FxHashMap<FunctionId, u64>,
     /// The variables that are symbols of the image.
     pub(crate) listed: FxHashMap<SymbolId, Listed>,
+    /// Whether nvlink finds no symbol for what it records.
+    pub(crate) lacks_symbol: bool,
 }
 
 /// A variable as a symbol.
@@ -69,7 +71,6 @@ pub(super) fn layout<'d>(
     pruned: &mut Pruned<'d>,
     arena: &'d Arena,
     keeping: Keeping,
-    diagnostics: &mut Diagnostics,
     problems: &mut Problems,
 ) -> SharedLayout {
     let mut layout = SharedLayout::default();
@@ -176,9 +177,8 @@ pub(super) fn layout<'d>(
         // nvlink records what functions use that no kernel reaches, and where
         // debug information says such memory is, and finds no symbol for it
         // (case `preserve_unreached`).
-        if keeping == Keeping::AsNvlink && is_lost && !is_listed && !common.is_empty() {
-            diagnostics.push(Diagnostic::reference_to_deleted("symbol"));
-        }
+        layout.lacks_symbol =
+            keeping == Keeping::AsNvlink && is_lost && !is_listed && !common.is_empty();
     }
     layout
 }
