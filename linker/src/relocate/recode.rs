@@ -36,10 +36,10 @@ use crate::merge::{FIRST_MERCURY_VERSION, Function, Payload, TableBranch};
 use crate::options::{DebugLevel, Keeping};
 use crate::parallel;
 
-use super::scoreboards::Setting;
 use super::scoreboards::instruction::{
     CALL_ABSOLUTE, EXIT, INSTRUCTION, MEMORY_BARRIER, WARPSYNC, operation,
 };
+use super::scoreboards::{Origin, Setting};
 use super::{Relocated, debug_registers, scoreboards};
 
 use control::Guard;
@@ -199,32 +199,26 @@ impl Anew {
             chip,
             capsule,
         };
-        // The rules go by the time that new instructions take. Where they do not explain
-        // the compiler's choice, that is what is followed, so it comes first.
-        if wanted.is_older || recoded.is_some() && scoreboards::are_explained(&code, setting) {
-            let made = match recoded {
-                Some(recoded) => Some(
+        let made = match recoded {
+            Some(recoded) => {
+                let origin = (!wanted.is_older).then_some((&*code, setting));
+                Some(
                     recoded
-                        .with_scoreboards(&tables, chip, wanted.is_lone)
+                        .with_scoreboards(&tables, chip, wanted.is_lone, origin)
                         .into(),
-                ),
-                None => {
-                    let chosen = scoreboards::of_today(&code, setting, wanted.is_lone);
-                    Self::unmoved(chosen.map_or_else(|| code.clone(), Cow::Owned))
-                }
-            };
-            return match wanted.is_older {
-                true => made.map(|made: Self| made.closed_up(&code, &tables, chip)),
-                false => made,
-            };
-        }
-        let lone = match wanted.is_lone {
-            true => scoreboards::without_stack_pointer(&code, setting),
-            false => None,
+                )
+            }
+            None if wanted.is_older => {
+                let chosen = scoreboards::chosen(&code, setting, wanted.is_lone, None);
+                Self::unmoved(chosen.map_or_else(|| code.clone(), Cow::Owned))
+            }
+            None if wanted.is_lone => scoreboards::without_stack_pointer(&code, setting)
+                .and_then(|lone| Self::unmoved(lone.into())),
+            None => None,
         };
-        match lone {
-            Some(lone) => recode(&lone).map(Self::from).or(Self::unmoved(lone.into())),
-            None => recoded.map(Self::from).or(Self::unmoved(code)),
+        match wanted.is_older {
+            true => made.map(|made: Self| made.closed_up(&code, &tables, chip)),
+            false => made,
         }
     }
 
@@ -311,8 +305,7 @@ impl Recoded {
         if is_same || all.last()?.end != machine.len() {
             return None;
         }
-        let (mut code, moves, padding) = moves::apply(&machine, pieces, tables)?;
-        scoreboards::wait_in_reports(&mut code);
+        let (code, moves, padding) = moves::apply(&machine, pieces, tables)?;
         let capsule = write_capsule(&parsed, &all, &choice, &machine, padding)?;
         Some(Self {
             code,
@@ -321,12 +314,14 @@ impl Recoded {
         })
     }
 
-    /// The same with the scoreboards that nvlink chooses.
+    /// The same with the scoreboards that nvlink chooses. Of the code that it was made of,
+    /// compilers of today chose those by the same rules.
     fn with_scoreboards(
         mut self,
         tables: &[TableBranch],
         chip: scoreboards::Chip,
         is_lone: bool,
+        origin: Option<(&[u8], Setting<'_>)>,
     ) -> Self {
         let tables = self.moves.tables(tables);
         let setting = Setting {
@@ -334,8 +329,16 @@ impl Recoded {
             chip,
             capsule: &self.capsule,
         };
-        if let Some(code) = scoreboards::of_today(&self.code, setting, is_lone) {
-            self.code = code;
+        let places = origin.map(|(old, _)| self.moves.origins(old, &self.code));
+        let origin = origin.zip(places.as_deref());
+        let origin = origin.map(|((code, setting), places)| Origin {
+            code,
+            setting,
+            places: Some(places),
+        });
+        match scoreboards::chosen(&self.code, setting, is_lone, origin) {
+            Some(code) => self.code = code,
+            None => scoreboards::wait_in_reports(&mut self.code),
         }
         self
     }

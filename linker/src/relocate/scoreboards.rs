@@ -9,13 +9,11 @@
 //! Code of CUDA 12.8 and 12.9 gets others throughout, because these compilers
 //! chose by another rule (case `older_objects`).
 //!
-//! How scoreboards are chosen is measured. Where the rules explain all that the
-//! compiler chose, they alone say what nvlink does ([`rules`]). Elsewhere the new
-//! number follows from what is held now where the compiler's followed from what
-//! was held (`pressure`); else it is the compiler's. There a wait for
-//! an instruction stays a wait for it: each goes to the scoreboards of all that it
-//! can have waited for (`waits`).
+//! How scoreboards are chosen is measured ([`rules`]). Where the compiler chose by other
+//! rules, which nvlink has in common with it, what it did is done in the new code
+//! ([`deviations`]).
 
+mod deviations;
 mod flow;
 pub(super) mod instruction;
 #[cfg(test)]
@@ -28,23 +26,22 @@ mod rules;
 mod stages;
 pub(super) mod stalls;
 mod timing;
-mod waits;
+
+use rustc_hash::FxHashMap;
 
 use crate::merge::TableBranch;
 
-use flow::{Flow, Held};
+use deviations::Deviations;
+use flow::Flow;
 pub(super) use instruction::Chip;
-use instruction::{
-    BOARDS, Control, ERROR_BARRIER, EXIT, INSTRUCTION, NO_BOARD, leads_on, operation,
-};
-use pressure::{Holders, Schedule};
+use instruction::{BOARDS, Control, ERROR_BARRIER, EXIT, INSTRUCTION, leads_on, operation};
+use pressure::Schedule;
 use registers::Accesses;
 use rules::Rules;
 use stalls::TAKING;
-use waits::renumbered;
 
 /// Functions with more stay as they are.
-const MOST_EVENTS: usize = 4096;
+const MOST_EVENTS: usize = 16384;
 /// Scoreboards that loads from memory leave to others.
 const FIRST_FOR_MEMORY: u8 = 2;
 /// What some loads take first, and others last.
@@ -69,26 +66,66 @@ pub(super) struct Setting<'s> {
     pub(super) capsule: &'s [u8],
 }
 
+/// Code of a compiler that chose as nvlink does, from which other code was made.
+#[derive(Clone, Copy)]
+pub(super) struct Origin<'o> {
+    pub(super) code: &'o [u8],
+    pub(super) setting: Setting<'o>,
+    /// Which of its instructions stands at each place of the new code; none if all stay.
+    pub(super) places: Option<&'o [Option<usize>]>,
+}
+
+impl Origin<'_> {
+    /// Where the compiler did something else than the rules say, in terms of the new code;
+    /// `None` where the code is not understood.
+    fn deviations(&self, new: &[Event]) -> Option<Deviations> {
+        let Self {
+            code,
+            setting,
+            places,
+        } = *self;
+        let old = events(code);
+        let flow = Flow::new(code, setting.tables, &old, setting.chip)?;
+        let schedule = Schedule::new(code, &old, &flow, &setting);
+        let deviations = Rules::new(code, &old, &flow, &schedule).deviations();
+        let Some(places) = places.filter(|_| !deviations.is_empty()) else {
+            return Some(deviations);
+        };
+        let numbers = places.iter().enumerate();
+        let numbers: FxHashMap<usize, usize> = numbers
+            .filter_map(|(new, &old)| Some((old?, new)))
+            .collect();
+        let instruction = |old: usize| numbers.get(&old).copied();
+        let event = |event: usize| {
+            let old: &Event = &old[event];
+            let at = instruction(old.instruction)?;
+            let first = new.partition_point(|event| event.instruction < at);
+            let own = new[first..]
+                .iter()
+                .take_while(|event| event.instruction == at);
+            Some(
+                first
+                    + own
+                        .into_iter()
+                        .position(|event| event.is_write == old.is_write)?,
+            )
+        };
+        Some(deviations.moved(event, instruction))
+    }
+}
+
 /// The code of a kernel without a scoreboard for its stack pointer; `None`
 /// where it stays as it is.
 pub(super) fn without_stack_pointer(code: &[u8], setting: Setting<'_>) -> Option<Vec<u8>> {
     if !instruction::loads_unused_stack_pointer(code) {
         return None;
     }
-    numbered(code, setting, First::TakesNone, Trust::IfExplained)
-}
-
-/// Whether the rules explain all that the compiler chose.
-pub(super) fn are_explained(code: &[u8], setting: Setting<'_>) -> bool {
-    let events = events(code);
-    if events.len() > MOST_EVENTS {
-        return false;
-    }
-    let flow = Flow::new(code, setting.tables, &events, setting.chip);
-    flow.is_some_and(|flow| {
-        let schedule = Schedule::new(code, &events, &flow, &setting);
-        Rules::new(code, &events, &flow, &schedule).are_followed()
-    })
+    let origin = Origin {
+        code,
+        setting,
+        places: None,
+    };
+    chosen(code, setting, true, Some(origin))
 }
 
 /// Lets what reports errors before an `EXIT` wait for the predicate of both, where the
@@ -124,34 +161,19 @@ pub(super) fn wait_in_reports(code: &mut [u8]) {
     }
 }
 
-/// Code of CUDA 12 with the scoreboards that nvlink chooses, or of another that the
-/// rules explain, without one for the stack pointer of a kernel that is alone and has
-/// no use for it; `None` where it stays as it is.
-pub(super) fn of_today(code: &[u8], setting: Setting<'_>, is_lone: bool) -> Option<Vec<u8>> {
+/// Code with the scoreboards that nvlink chooses, without one for the stack pointer of a
+/// kernel that is alone and has no use for it; `None` where it stays as it is. Compilers of
+/// CUDA 12 chose by other rules, those of today by the same.
+pub(super) fn chosen(
+    code: &[u8],
+    setting: Setting<'_>,
+    is_lone: bool,
+    origin: Option<Origin<'_>>,
+) -> Option<Vec<u8>> {
     let first = match is_lone && instruction::loads_unused_stack_pointer(code) {
         true => First::TakesNone,
         false => First::IsLikeOthers,
     };
-    numbered(code, setting, first, Trust::Always)
-}
-
-/// When the rules alone decide.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Trust {
-    /// The compiler chose by other rules.
-    Always,
-    /// It chose as nvlink does, so what is not explained is not known.
-    IfExplained,
-}
-
-/// What becomes of the scoreboard of the first instruction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum First {
-    TakesNone,
-    IsLikeOthers,
-}
-
-fn numbered(code: &[u8], setting: Setting<'_>, first: First, trust: Trust) -> Option<Vec<u8>> {
     let events = events(code);
     if events.len() > MOST_EVENTS {
         return None;
@@ -159,16 +181,20 @@ fn numbered(code: &[u8], setting: Setting<'_>, first: First, trust: Trust) -> Op
     let Setting { tables, chip, .. } = setting;
     let flow = Flow::new(code, tables, &events, chip)?;
     let schedule = Schedule::new(code, &events, &flow, &setting);
-    let numbering = Numbering::new(code, &events, first);
     let rules = Rules::new(code, &events, &flow, &schedule);
-    let chosen = if trust == Trust::Always || rules.are_followed() {
-        rules.choose(first).apply(code, &flow, &events)
-    } else {
-        let boards = numbering.number(&flow, &schedule)?;
-        operands_hold(code, &events, &flow, &boards)?;
-        renumbered(code, tables, &events, &flow, schedule.accesses(), &boards)?
+    let deviations = match origin {
+        Some(origin) => origin.deviations(&events)?,
+        None => Deviations::default(),
     };
-    Some(spaced(chosen))
+    let choice = rules.choose(first, &deviations);
+    Some(spaced(choice.apply(code, &flow, &events)))
+}
+
+/// What becomes of the scoreboard of the first instruction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum First {
+    TakesNone,
+    IsLikeOthers,
 }
 
 /// Code in which nothing comes too early to wait for the instruction before it.
@@ -201,19 +227,6 @@ fn events(code: &[u8]) -> Vec<Event> {
         .collect()
 }
 
-/// Nothing if an instruction names a scoreboard as its operand that has
-/// another number for an event that it may wait for, or is new to one.
-fn operands_hold(code: &[u8], events: &[Event], flow: &Flow, boards: &[u8]) -> Option<()> {
-    flow.walk(events, |index, before, _| {
-        let Some(named) = instruction::depbar(&code[index * INSTRUCTION..][..INSTRUCTION]) else {
-            return Some(());
-        };
-        let mut held = (0..BOARDS).flat_map(|board| before.events(board));
-        let holds = held.all(|event| (events[event].board == named) == (boards[event] == named));
-        holds.then_some(())
-    })
-}
-
 /// One bit for each scoreboard that instructions name as their operand.
 fn named(code: &[u8]) -> u8 {
     let instructions = code.chunks_exact(INSTRUCTION);
@@ -231,101 +244,9 @@ fn bit(board: u8) -> u8 {
     if board < BOARDS { 1 << board } else { 0 }
 }
 
-/// The choice of scoreboards, in the order of the code.
-struct Numbering<'c> {
-    events: &'c [Event],
-    first: First,
-    /// What each event takes, once it is known.
-    new: Vec<Option<u8>>,
-    /// One bit for each scoreboard that instructions name as their operand.
-    named: u8,
-}
-
-impl<'c> Numbering<'c> {
-    fn new(code: &'c [u8], events: &'c [Event], first: First) -> Self {
-        Self {
-            events,
-            first,
-            new: vec![None; events.len()],
-            named: named(code),
-        }
-    }
-
-    /// One scoreboard for each event, none for the stack pointer.
-    fn number(mut self, flow: &Flow, schedule: &Schedule<'_>) -> Option<Vec<u8>> {
-        let mut are = Holders::default();
-        flow.walk_in_order(self.events, |index, before, own| {
-            let waits = schedule.frees(index, before, flow.ends_block(index));
-            if index == 0 || flow.ends_block(index - 1) {
-                let boards = before.all();
-                are = Holders::of(boards.filter_map(|event| Some((event, self.board(event)?))));
-            }
-            are.release(index, waits, before, schedule);
-            let mut held = before.clone();
-            held.wait(waits);
-            let is_like_before = before.all().all(|event| self.keeps(event));
-            for event in own {
-                let old = self.events[event].board;
-                let kept = is_like_before.then_some(old);
-                let board = match index {
-                    0 if self.first == First::TakesNone => NO_BOARD,
-                    // Nobody else takes what an instruction names.
-                    _ if self.named >> old & 1 == 1 => old,
-                    _ => kept
-                        .or_else(|| self.predicted(event, &self.chosen(&held), &are, schedule))
-                        .unwrap_or(old),
-                };
-                self.new[event] = Some(board);
-                held.take(old, event);
-                are.take(board, event);
-            }
-            Some(())
-        })?;
-        let boards = self.new.into_iter();
-        Some(boards.map(|board| board.unwrap_or(NO_BOARD)).collect())
-    }
-
-    /// Who holds the compiler's scoreboards, of those that have chosen.
-    fn chosen(&self, held: &Held) -> Holders {
-        Holders::of(held.taken().filter(|&(event, _)| self.new[event].is_some()))
-    }
-
-    /// What an event takes, if the compiler's choice is known to follow.
-    fn predicted(
-        &self,
-        event: usize,
-        were: &Holders,
-        are: &Holders,
-        schedule: &Schedule<'_>,
-    ) -> Option<u8> {
-        let bits = |board: Option<u8>| board.map_or(0, bit);
-        let conflicts = || {
-            let conflicts = schedule.conflicts(event);
-            conflicts.filter(|&other| self.new[other].is_some())
-        };
-        let old = conflicts().map(|other| Some(self.events[other].board));
-        let old = old.fold(0, |mask, board| mask | bits(board));
-        let was = were.choose(event, self.named, old, schedule.keeps_last(event), schedule);
-        if was != Some(self.events[event].board) {
-            return None;
-        }
-        let new = conflicts().fold(0, |mask, other| mask | bits(self.board(other)));
-        are.choose(event, self.named, new, schedule.keeps_last(event), schedule)
-    }
-
-    /// Whether an event is not known to take another one than before.
-    fn keeps(&self, event: usize) -> bool {
-        self.new[event].is_none_or(|board| board == self.events[event].board)
-    }
-
-    /// The new scoreboard of an event, if it has one.
-    fn board(&self, event: usize) -> Option<u8> {
-        self.new[event].filter(|&board| board < BOARDS)
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::instruction::NO_BOARD;
     use super::*;
 
     /// Code without tables and Mercury code.
@@ -424,10 +345,10 @@ mod tests {
             ]
             .concat()
         };
-        let anew = of_today(&code(2, 0b110), setting(Chip::FastDoubles), false);
+        let anew = chosen(&code(2, 0b110), setting(Chip::FastDoubles), false, None);
         assert_eq!(anew, Some(code(1, 0b010)));
         assert_eq!(
-            of_today(&code(1, 0b010), setting(Chip::FastDoubles), false),
+            chosen(&code(1, 0b010), setting(Chip::FastDoubles), false, None),
             anew
         );
     }

@@ -68,12 +68,12 @@ impl Moves {
         let (new, _) = new.as_chunks::<INSTRUCTION>();
         let mut origins = vec![None; new.len()];
         for ((index, &number), old) in self.numbers.iter().enumerate().zip(old) {
-            // What is gone went where something else stands.
+            // What is gone went where something else stands, of those behind it.
             if new
                 .get(number)
                 .is_some_and(|new| opcode(new) == opcode(old))
             {
-                origins[number].get_or_insert(index);
+                origins[number] = Some(index);
             }
         }
         origins

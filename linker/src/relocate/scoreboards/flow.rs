@@ -86,20 +86,16 @@ impl Held {
     }
 }
 
-/// What can be held at the start of each block of code.
+/// Where control goes, and what can be held there.
 pub(super) struct Flow {
     /// Number of each instruction's waits.
     waits: Vec<u8>,
     /// First event of each instruction, and the number of events at the end.
     first_event: Vec<usize>,
-    /// What is held where a block starts; `None` inside blocks and where
-    /// control never comes.
-    entries: Vec<Option<Held>>,
     starts: Vec<bool>,
     is_branch: Vec<bool>,
     /// Where control goes behind each instruction.
     successors: Vec<Vec<usize>>,
-    chip: Chip,
 }
 
 /// On processors for graphics WARPSYNC starts a block where an LDCU stands before it in
@@ -184,33 +180,53 @@ impl Flow {
             split_before_syncs(&instructions, &mut starts);
         }
         let first_event = |at| events.partition_point(|event| event.instruction < at);
-        let mut flow = Self {
+        let flow = Self {
             waits: instructions.iter().map(|i| releases(i)).collect(),
             first_event: (0..=instructions.len()).map(first_event).collect(),
-            entries: vec![None; instructions.len() + 1],
             starts,
             is_branch: instructions.iter().map(|i| is_branch(i)).collect(),
             successors,
-            chip,
         };
-        flow.entries[0] = Some(Held::default());
+        flow.stays_in_code().then_some(flow)
+    }
+
+    /// Whether control never comes behind the end of the code.
+    fn stays_in_code(&self) -> bool {
+        let mut is_seen = vec![false; self.starts.len()];
         let mut waiting = vec![0];
         while let Some(start) = waiting.pop() {
-            let Some(mut held) = flow.entries[start].clone() else {
+            if std::mem::replace(&mut is_seen[start], true) {
+                continue;
+            }
+            let Some(last) = self.last_from(start) else {
+                return false;
+            };
+            waiting.extend(&self.successors[last]);
+        }
+        true
+    }
+
+    /// The last instruction of the block in which an instruction stands.
+    fn last_from(&self, at: usize) -> Option<usize> {
+        (at..self.waits.len()).find(|&at| self.starts[at + 1])
+    }
+
+    /// What is held where each block starts; `None` inside blocks and where control
+    /// never comes.
+    fn entries(&self, events: &[Event]) -> Vec<Option<Held>> {
+        let mut entries = vec![None; self.starts.len()];
+        entries[0] = Some(Held::default());
+        let mut waiting = vec![0];
+        while let Some(start) = waiting.pop() {
+            let (Some(mut held), Some(last)) = (entries[start].clone(), self.last_from(start))
+            else {
                 continue;
             };
-            let mut at = start;
-            let last = loop {
-                let last = at;
-                flow.successors.get(at)?;
-                flow.step(at, &mut held, events);
-                at += 1;
-                if flow.starts[at] {
-                    break last;
-                }
-            };
-            for &next in &flow.successors[last] {
-                let entry = &mut flow.entries[next];
+            for at in start..=last {
+                self.step(at, &mut held, events);
+            }
+            for &next in &self.successors[last] {
+                let entry = &mut entries[next];
                 let mut joined = entry.clone().unwrap_or_default();
                 joined.join(&held);
                 if entry.as_ref() != Some(&joined) {
@@ -219,7 +235,7 @@ impl Flow {
                 }
             }
         }
-        Some(flow)
+        entries
     }
 
     fn step(&self, at: usize, held: &mut Held, events: &[Event]) {
@@ -251,10 +267,6 @@ impl Flow {
         }
     }
 
-    pub(super) fn chip(&self) -> Chip {
-        self.chip
-    }
-
     /// The events of an instruction.
     pub(super) fn own(&self, at: usize) -> Range<usize> {
         self.first_event[at]..self.first_event[at + 1]
@@ -266,54 +278,19 @@ impl Flow {
         self.starts[at + 1]
     }
 
-    /// What can be held where control goes behind the end of a block.
-    pub(super) fn ahead(&self, at: usize) -> impl Iterator<Item = usize> + '_ {
-        let entries = self.successors[at].iter();
-        let entries = entries.filter_map(|&next| self.entries[next].as_ref());
-        entries.flat_map(Held::all)
-    }
-
     /// Visits every instruction that control comes to, in the order of the
-    /// code, with what is held before it, and asks what it frees.
-    pub(super) fn walk_deciding(
-        &self,
-        events: &[Event],
-        mut decide: impl FnMut(usize, &Held) -> u8,
-    ) {
-        for start in self.block_starts() {
-            self.walk_block(start, events, &mut |at, held, _| Some(decide(at, held)));
+    /// code, with what is held before it.
+    pub(super) fn walk(&self, events: &[Event], mut visit: impl FnMut(usize, &Held)) {
+        let entries = self.entries(events).into_iter().enumerate();
+        for (start, entry) in entries {
+            let (Some(mut held), Some(last)) = (entry, self.last_from(start)) else {
+                continue;
+            };
+            for at in start..=last {
+                visit(at, &held);
+                self.step(at, &mut held, events);
+            }
         }
-    }
-
-    /// Visits every instruction that control comes to, in the order of the
-    /// code, with what is held before it and its own events.
-    pub(super) fn walk(
-        &self,
-        events: &[Event],
-        mut visit: impl FnMut(usize, &Held, Range<usize>) -> Option<()>,
-    ) -> Option<()> {
-        let mut starts = self.block_starts();
-        starts.try_for_each(|start| self.walk_block(start, events, &mut self.as_coded(&mut visit)))
-    }
-
-    /// The same, but for blocks in the order in which scoreboards are chosen.
-    pub(super) fn walk_in_order(
-        &self,
-        events: &[Event],
-        mut visit: impl FnMut(usize, &Held, Range<usize>) -> Option<()>,
-    ) -> Option<()> {
-        let mut order = self.order().into_iter();
-        order.try_for_each(|block| {
-            self.walk_block(block.start, events, &mut self.as_coded(&mut visit))
-        })
-    }
-
-    /// A visitor of instructions that free what the code says.
-    fn as_coded(
-        &self,
-        visit: &mut impl FnMut(usize, &Held, Range<usize>) -> Option<()>,
-    ) -> impl FnMut(usize, &Held, Range<usize>) -> Option<u8> {
-        |at, held, own| visit(at, held, own).map(|()| self.waits[at])
     }
 
     /// The blocks that control comes to, in that order.
@@ -337,26 +314,5 @@ impl Flow {
 
     fn block_starts(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.waits.len()).filter(|&at| self.starts[at])
-    }
-
-    /// Visits the instructions of a block; `visit` says what each frees.
-    fn walk_block(
-        &self,
-        start: usize,
-        events: &[Event],
-        visit: &mut impl FnMut(usize, &Held, Range<usize>) -> Option<u8>,
-    ) -> Option<()> {
-        let Some(mut held) = self.entries[start].clone() else {
-            return Some(());
-        };
-        for at in start..self.waits.len() {
-            let freed = visit(at, &held, self.own(at))?;
-            self.free(at, freed, &mut held, events);
-            self.take(at, &mut held, events);
-            if self.starts[at + 1] {
-                break;
-            }
-        }
-        Some(())
     }
 }

@@ -8,6 +8,7 @@ use crate::cubin::{File, InfoRecords, SectionFlags};
 use crate::merge::{NativeFunction, TableBranch};
 use crate::parallel;
 
+use super::deviations::Deviations;
 use super::instruction::INSTRUCTION;
 use super::pressure::Schedule;
 use super::rules::{Choice, Rules};
@@ -120,7 +121,8 @@ fn judge(function: &Function<'_>, chip: Chip, most: usize, detail: &mut String) 
         capsule,
     };
     let schedule = Schedule::new(code, &events, &flow, &setting);
-    let ours = Rules::new(code, &events, &flow, &schedule).choose(First::IsLikeOthers);
+    let ours = Rules::new(code, &events, &flow, &schedule)
+        .choose(First::IsLikeOthers, &Deviations::default());
     let made = Choice::made(code, &events);
     let verdict = match (ours.boards == made.boards, ours.waits == made.waits) {
         (true, true) => return Verdict::Explained,

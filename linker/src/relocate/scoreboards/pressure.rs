@@ -13,16 +13,14 @@ use std::cell::RefCell;
 
 use rustc_hash::FxHashMap;
 
-use crate::bits::Bits;
-
 use super::flow::{Flow, Held};
 use super::instruction::{
     Chip, INSTRUCTION, LDGDEPBAR, cycles, leads_on, loads_memory, loads_shared_memory,
-    multiplies_matrices, operation, releases, waits_for_all,
+    multiplies_matrices, operation, releases,
 };
 use super::registers::Accesses;
 use super::stages::Stages;
-use super::timing::{Unit, forwarding, latency};
+use super::timing::{SLOW_DOUBLE, Unit, forwarding, is_slow_double, latency};
 use super::{Event, Setting};
 
 pub(super) use holders::Holders;
@@ -37,8 +35,6 @@ pub(super) struct Schedule<'e> {
     accesses: Vec<Option<Accesses>>,
     /// One bit for each scoreboard that an instruction waits for.
     releases: Vec<u8>,
-    /// Whether each instruction waits for all scoreboards.
-    waits_for_all: Vec<bool>,
     /// Whether each instruction decides where control goes on.
     leads_on: Vec<bool>,
     /// First instruction of each instruction's block.
@@ -46,6 +42,8 @@ pub(super) struct Schedule<'e> {
     chip: Chip,
     /// What each instruction runs on.
     units: Vec<Unit>,
+    /// Whether each instruction works on doubles where these are slow.
+    runs_on_slow_double: Vec<bool>,
     /// How many cycles each event takes.
     latency: Vec<u32>,
     /// Cycles from each instruction to the next one.
@@ -75,10 +73,6 @@ pub(super) struct Schedule<'e> {
     is_pipelined: Vec<bool>,
     /// Whether each instruction is of some stage.
     has_stage: Vec<bool>,
-    /// Whether a load that another block needs is under way in the block.
-    keeps_last: Vec<bool>,
-    /// By block, who is held where the next ones start.
-    ahead: FxHashMap<usize, Bits>,
     /// By block and event of an earlier one, how many cycles that still takes where
     /// the block starts.
     left: FxHashMap<(usize, usize), u32>,
@@ -125,12 +119,15 @@ impl<'e> Schedule<'e> {
             events,
             latency: latency.collect(),
             units: instructions.iter().map(|i| Unit::of(i, chip)).collect(),
+            runs_on_slow_double: instructions
+                .iter()
+                .map(|i| is_slow_double(i, chip))
+                .collect(),
             chip,
             plain: plain.collect(),
             stall,
             accesses,
             releases: instructions.iter().map(|i| releases(i)).collect(),
-            waits_for_all: instructions.iter().map(|i| waits_for_all(i)).collect(),
             leads_on: instructions.iter().map(|i| leads_on(i)).collect(),
             block,
             start: vec![0; count],
@@ -143,8 +140,6 @@ impl<'e> Schedule<'e> {
             multiplies_matrices: vec![false; count],
             is_pipelined: vec![false; count],
             has_stage: (0..count).map(|at| stages.at(at).is_some()).collect(),
-            keeps_last: vec![false; count],
-            ahead: FxHashMap::default(),
             left: FxHashMap::default(),
         };
         for (at, (instruction, &block)) in instructions.iter().zip(&schedule.block).enumerate() {
@@ -152,15 +147,9 @@ impl<'e> Schedule<'e> {
             schedule.is_pipelined[block] |= stages.at(at).is_some_and(|stage| stage > 0);
         }
         schedule.find_needs();
-        schedule.find_what_crosses_blocks(flow);
         schedule.count_cycles();
         schedule.count_what_is_left(flow);
         schedule
-    }
-
-    /// What each instruction does with registers, if that is known.
-    pub(super) fn accesses(&self) -> &[Option<Accesses>] {
-        &self.accesses
     }
 
     fn find_needs(&mut self) {
@@ -208,29 +197,10 @@ impl<'e> Schedule<'e> {
         }
     }
 
-    fn find_what_crosses_blocks(&mut self, flow: &Flow) {
-        let mut blocks = Vec::new();
-        flow.walk(self.events, |at, before, mut own| {
-            let crosses = |event: usize| self.is_long_load(event);
-            let is_start = self.block[at] == at;
-            if own.any(crosses) || is_start && before.all().any(crosses) {
-                blocks.push(self.block[at]);
-            }
-            if flow.ends_block(at) {
-                let mut ahead = Bits::default();
-                flow.ahead(at).for_each(|event| ahead.insert(event));
-                self.ahead.insert(self.block[at], ahead);
-            }
-            Some(())
-        });
-        for (keeps, block) in self.keeps_last.iter_mut().zip(&self.block) {
-            *keeps = blocks.binary_search(block).is_ok();
-        }
-    }
-
     fn count_cycles(&mut self) {
         let mut delays = vec![0; self.block.len()];
         let mut due = vec![0; self.block.len()];
+        let mut last_double = None;
         let mut events = (0..).zip(self.events).peekable();
         for at in 0..self.block.len() {
             let plain = self.plain[at];
@@ -240,7 +210,12 @@ impl<'e> Schedule<'e> {
                 true => delays[at - 1],
                 false => delays[first],
             };
-            let start = (plain + self.delay(at, &delays).max(base)).max(due[at]);
+            let mut delay = self.delay(at, &delays).max(base);
+            if self.runs_on_slow_double[at] {
+                let last = last_double.replace(at).filter(|&last| last >= first);
+                delay = delay.max(last.map_or(0, |last| self.late(&delays, last, at, SLOW_DOUBLE)));
+            }
+            let start = (plain + delay).max(due[at]);
             self.start[at] = start;
             delays[at] = start - plain;
             while let Some((event, _)) = events.next_if(|(_, event)| event.instruction == at) {
@@ -291,10 +266,16 @@ impl<'e> Schedule<'e> {
             let used = accesses.and_then(|(maker, user)| {
                 forwarding((self.units[from], maker), (self.units[at], user), self.chip)
             });
-            let least = used.unwrap_or(0).max(spacing).min(passed(from));
-            (delays[from] + least).saturating_sub(passed(from))
+            self.late(delays, from, at, used.unwrap_or(0).max(spacing))
         });
         inherited.max().unwrap_or(0)
+    }
+
+    /// By how much an instruction is late that keeps so many cycles from an earlier one, or
+    /// as many as the compiler let it.
+    fn late(&self, delays: &[u32], from: usize, at: usize, least: u32) -> u32 {
+        let passed = self.plain[at] - self.plain[from];
+        (delays[from] + least.min(passed)).saturating_sub(passed)
     }
 
     /// Whether an event is of the same block as an instruction, and before it.
@@ -325,20 +306,14 @@ impl<'e> Schedule<'e> {
         }
     }
 
-    /// One bit for each scoreboard of which an instruction needs a holder.
-    pub(super) fn needed(&self, at: usize, before: &Held) -> u8 {
-        before.boards_of(|event| self.due(event, at) == Some(at))
+    /// Whether an instruction needs an event that is held there.
+    pub(super) fn is_due(&self, event: usize, at: usize) -> bool {
+        self.due(event, at) == Some(at)
     }
 
-    /// One bit for each scoreboard that uniform registers hold: those that are read late,
-    /// and results.
-    pub(super) fn uniform(&self, held: &Held) -> u8 {
-        held.boards_of(|event| self.is_uniform_result(event) || self.reads_uniform_late(event))
-    }
-
-    /// One bit for each scoreboard that is held until uniform registers are read.
-    pub(super) fn late_uniform(&self, held: &Held) -> u8 {
-        held.boards_of(|event| self.reads_uniform_late(event))
+    /// Whether an event is held for uniform registers: a result, or until they are read.
+    pub(super) fn is_uniform(&self, event: usize) -> bool {
+        self.is_uniform_result(event) || self.reads_uniform_late(event)
     }
 
     fn is_uniform_result(&self, event: usize) -> bool {
@@ -347,20 +322,11 @@ impl<'e> Schedule<'e> {
         event.is_write && accesses.is_some_and(Accesses::writes_uniform_registers)
     }
 
-    fn reads_uniform_late(&self, event: usize) -> bool {
+    /// Whether an event is held until uniform registers are read.
+    pub(super) fn reads_uniform_late(&self, event: usize) -> bool {
         let event = &self.events[event];
         let accesses = self.accesses[event.instruction].as_ref();
         !event.is_write && accesses.is_some_and(Accesses::reads_uniform_late)
-    }
-
-    /// One bit for each scoreboard that is free where an instruction takes its
-    /// own. What the last one of a block waits for without need is for the
-    /// next block.
-    pub(super) fn frees(&self, at: usize, before: &Held, ends_block: bool) -> u8 {
-        match ends_block && !self.waits_for_all[at] {
-            true => self.releases[at] & self.needed(at, before),
-            false => self.releases[at],
-        }
     }
 
     /// Whether another block needs what an event that is no load does.
@@ -388,12 +354,6 @@ impl<'e> Schedule<'e> {
         held.events(board).any(|event| self.is_here(event, at)) && held.events(board).all(is_over)
     }
 
-    /// Whether a load that another block needs may be under way in the block of an
-    /// event.
-    pub(super) fn keeps_last(&self, event: usize) -> bool {
-        self.keeps_last[self.events[event].instruction]
-    }
-
     /// Whether an event is a result from shared memory in a block that multiplies
     /// matrices, or of some stage in one that is pipelined.
     fn feeds_matrices(&self, event: usize) -> bool {
@@ -418,20 +378,12 @@ impl<'e> Schedule<'e> {
     pub(super) fn is_long_load(&self, event: usize) -> bool {
         self.is_load[event] && self.needs[event].is_none()
     }
-
-    /// Who is held where the blocks behind that of an event start, and so not
-    /// to be joined by an event that they need.
-    pub(super) fn conflicts(&self, event: usize) -> impl Iterator<Item = usize> + '_ {
-        let ahead = self.ahead.get(&self.block[self.events[event].instruction]);
-        let ahead = ahead.filter(|_| self.crosses(event));
-        ahead.into_iter().flat_map(Bits::iter)
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::events;
-    use super::super::instruction::NO_BOARD;
+    use super::super::instruction::{Control, NO_BOARD};
     use super::super::tests::{
         EXIT, LDC, controls, instruction, setting, sum, without_stack_pointer,
     };
@@ -488,5 +440,43 @@ mod tests {
         for at in [2, 3, 5] {
             assert_eq!(schedule.end_at(1, at), schedule.end[1]);
         }
+    }
+
+    #[test]
+    fn slow_doubles_keep_their_distance() {
+        const NOP: u16 = 0x7918;
+        const DADD: u16 = 0x7229;
+        let long = |mut instruction: [u8; INSTRUCTION], cycles| {
+            Control::lengthen_stall(&mut instruction, cycles);
+            instruction
+        };
+        let double = |operand: u8, waits| {
+            let mut double = long(instruction(DADD, 20, NO_BOARD, waits), 4);
+            (double[3], double[8]) = (operand, operand);
+            double
+        };
+        let idle = long(instruction(NOP, 0, NO_BOARD, 0), 15);
+        let code = [
+            instruction(LDC, 1, 0, 0),
+            instruction(LDC, 14, 1, 0),
+            double(14, 0b10),
+            idle,
+            idle,
+            idle,
+            idle,
+            double(30, 0),
+            instruction(EXIT, 0, NO_BOARD, 0),
+        ]
+        .concat();
+        let events = events(&code);
+        let distance = |chip: Chip| {
+            let flow = Flow::new(&code, &[], &events, chip).unwrap();
+            let start = Schedule::new(&code, &events, &flow, &setting(chip)).start;
+            start[7] - start[2]
+        };
+        assert_eq!(distance(Chip::Graphics), 64);
+        assert_eq!(distance(Chip::SlowDoubles), 64);
+        // Others gain on what was late.
+        assert!(distance(Chip::FastDoubles) < 64);
     }
 }

@@ -8,6 +8,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::deviations::Deviations;
 use super::flow::{Flow, Held};
 use super::instruction::{
     ALL_BOARDS, BOARDS, Control, INSTRUCTION, NO_BOARD, Wait, is_counted, releases, wait,
@@ -61,6 +62,37 @@ impl Choice {
     }
 }
 
+/// When an instruction waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Time {
+    /// Before it takes its own scoreboards.
+    Before,
+    /// As the last one of a block.
+    AtEnd,
+}
+
+/// What decides besides the rules.
+pub(super) trait Guide {
+    /// Whether an instruction does not wait for an event that it needs.
+    fn skips(&self, _at: usize, _event: usize) -> bool {
+        false
+    }
+
+    /// What an instruction waits for, where the rules say this.
+    fn waits(&mut self, at: usize, ruled: u8, time: Time, held: &Held) -> u8;
+
+    /// The same because of what loops bring back, where this is held.
+    fn waits_in_loop(&mut self, _at: usize, ruled: u8, _held: &Held) -> u8 {
+        ruled
+    }
+
+    /// What is waited for besides once all have chosen, but for what loops bring back.
+    fn wait_late(&self, _choice: &mut Choice) {}
+
+    /// What an event takes, where the rules say this.
+    fn board(&mut self, event: usize, ruled: u8, held: &Held) -> u8;
+}
+
 /// What is held at the starts and ends of blocks that have chosen.
 #[derive(Default)]
 struct Passed {
@@ -88,15 +120,22 @@ impl<'r> Rules<'r> {
         }
     }
 
-    /// Whether the compiler chose by these rules.
-    pub(super) fn are_followed(&self) -> bool {
-        self.choose(First::IsLikeOthers) == Choice::made(self.code, self.events)
+    /// Where the compiler did not choose by these rules.
+    pub(super) fn deviations(&self) -> Deviations {
+        let made = Choice::made(self.code, self.events);
+        Deviations::of(self, self.flow, self.events, &made)
     }
 }
 
 impl Rules<'_> {
-    /// What nvlink chooses, and the compiler of today.
-    pub(super) fn choose(&self, first: First) -> Choice {
+    /// What nvlink chooses, where the compiler did something else in the code that this was
+    /// made of.
+    pub(super) fn choose(&self, first: First, mut deviations: &Deviations) -> Choice {
+        self.choose_by(first, &mut deviations).1
+    }
+
+    /// What is chosen with a guide, without what loops bring back and with it.
+    pub(super) fn choose_by(&self, first: First, guide: &mut impl Guide) -> (Choice, Choice) {
         let mut choice = Choice::made(self.code, self.events);
         let mut passed = Passed::default();
         for block in self.flow.order() {
@@ -108,12 +147,15 @@ impl Rules<'_> {
             let mut own = block.clone().flat_map(|at| self.flow.own(at));
             let keeps_last = own.any(is_long) || held.all().any(is_long);
             for at in block {
-                let waits = self.wait(at, &mut held);
+                let waits = self.wait(at, &mut held, guide);
                 let mut taken = 0;
                 for event in self.flow.own(at) {
                     let board = match at {
                         0 if first == First::TakesNone => NO_BOARD,
-                        _ => self.board(event, &held, &passed, keeps_last),
+                        _ => {
+                            let ruled = self.board(event, &held, &passed, keeps_last);
+                            guide.board(event, ruled, &held)
+                        }
                     };
                     choice.boards[event] = board;
                     taken |= bit(board);
@@ -121,12 +163,13 @@ impl Rules<'_> {
                         held.take(board, event);
                     }
                 }
-                let over = match at == end {
-                    true => self.over(at, &held) & !taken,
-                    false => 0,
-                };
-                held.wait(over);
-                choice.waits[at] = waits | over;
+                choice.waits[at] = waits;
+                if at == end && waits != ALL_BOARDS {
+                    let over = self.over(at, &held, guide) & !taken;
+                    let all = guide.waits(at, waits | over, Time::AtEnd, &held);
+                    held.wait(all & !waits & !taken);
+                    choice.waits[at] = all;
+                }
             }
             for &next in self.flow.followers(end) {
                 if passed.known.contains_key(&next) {
@@ -135,12 +178,14 @@ impl Rules<'_> {
                 passed.entries.entry(next).or_default().join(&held);
             }
         }
-        self.wait_for_loops(&mut choice, &passed);
-        choice
+        let forward = choice.clone();
+        guide.wait_late(&mut choice);
+        self.wait_for_loops(&mut choice, &passed, guide);
+        (forward, choice)
     }
 
     /// What an instruction waits for, which is free then.
-    fn wait(&self, at: usize, held: &mut Held) -> u8 {
+    fn wait(&self, at: usize, held: &mut Held, guide: &mut impl Guide) -> u8 {
         let instruction = &self.code[at * INSTRUCTION..][..INSTRUCTION];
         if waits_for_all(instruction) {
             // All but the stack pointer, if anything.
@@ -156,18 +201,18 @@ impl Rules<'_> {
             }
             return ALL_BOARDS;
         }
-        let waits = match wait(instruction) {
-            Wait::All | Wait::AllAgain => held.boards_of(|event| !self.is_counted(event)),
-            Wait::Uniform => self.schedule.needed(at, held) | self.schedule.uniform(held),
-            Wait::Same => {
-                let mask = releases(instruction);
-                held.boards_of(|event| bit(self.events[event].board) & mask != 0)
+        let mask = releases(instruction);
+        let is_meant = |event: usize| match wait(instruction) {
+            Wait::All | Wait::AllAgain => !self.is_counted(event),
+            Wait::Uniform => self.schedule.is_due(event, at) || self.schedule.is_uniform(event),
+            Wait::Same => bit(self.events[event].board) & mask != 0,
+            Wait::Nothing => {
+                self.schedule.is_due(event, at)
+                    || self.flow.ends_block(at) && self.schedule.reads_uniform_late(event)
             }
-            Wait::Nothing if self.flow.ends_block(at) => {
-                self.schedule.needed(at, held) | self.schedule.late_uniform(held)
-            }
-            Wait::Nothing => self.schedule.needed(at, held),
         };
+        let waits = held.boards_of(|event| is_meant(event) && !guide.skips(at, event));
+        let waits = guide.waits(at, waits, Time::Before, held);
         if wait(instruction) != Wait::AllAgain {
             held.wait(waits);
         }
@@ -202,15 +247,16 @@ impl Rules<'_> {
 
     /// One bit for each scoreboard whose holders are all over at the end of
     /// their block.
-    fn over(&self, at: usize, held: &Held) -> u8 {
+    fn over(&self, at: usize, held: &Held, guide: &impl Guide) -> u8 {
         let over = (0..BOARDS).filter(|&board| self.schedule.are_over(held, board, at));
+        let over = over.filter(|&board| !held.events(board).any(|event| guide.skips(at, event)));
         over.fold(0, |mask, board| mask | bit(board))
     }
 
     /// Adds what instructions wait for because of loops. The first block that finds
     /// something held waits for it at its end, if not earlier. A load that another
     /// block needs waits there also for those that had its scoreboard before the loop.
-    fn wait_for_loops(&self, choice: &mut Choice, passed: &Passed) {
+    fn wait_for_loops(&self, choice: &mut Choice, passed: &Passed, guide: &mut impl Guide) {
         let has_result = |event: usize| self.schedule.has_result(event);
         for &start in &passed.returns {
             let known = &passed.known[&start];
@@ -238,8 +284,9 @@ impl Rules<'_> {
                         || self.schedule.is_long_load(own) && is_taken(own, &held)
                 });
                 let waits = own.fold(needed, |mask, own| mask | bit(choice.boards[own]));
+                let waits = waits & !held.boards_of(|event| guide.skips(at, event));
                 if choice.waits[at] != ALL_BOARDS {
-                    choice.waits[at] |= waits;
+                    choice.waits[at] = guide.waits_in_loop(at, choice.waits[at] | waits, &held);
                 }
                 held.wait(choice.waits[at]);
                 returned.wait(choice.waits[at]);
@@ -269,9 +316,13 @@ mod tests {
         let flow = Flow::new(&code, &[], &events, chip).unwrap();
         let schedule = Schedule::new(&code, &events, &flow, &setting(chip));
         let rules = Rules::new(&code, &events, &flow, &schedule);
-        let made = rules.choose(First::IsLikeOthers);
-        let choice = rules.choose(First::TakesNone);
-        (made == Choice::made(&code, &events), choice)
+        let made = rules.choose(First::IsLikeOthers, &Deviations::default());
+        let choice = rules.choose(First::TakesNone, &Deviations::default());
+        assert_eq!(
+            rules.deviations().is_empty(),
+            made == Choice::made(&code, &events)
+        );
+        (rules.deviations().is_empty(), choice)
     }
 
     #[test]

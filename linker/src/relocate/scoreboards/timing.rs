@@ -238,6 +238,17 @@ fn result(from: Unit, to: Unit, chip: Chip) -> u32 {
     }
 }
 
+/// Whether an instruction runs on the one part of a processor for floats of 64 bits, which
+/// is busy with it for [`SLOW_DOUBLE`] cycles.
+pub(super) fn is_slow_double(instruction: &[u8], chip: Chip) -> bool {
+    // DMUL, DADD, DSETP, DFMA, and conversions with 64 bits.
+    let is_double = matches!(operation(instruction), 0x028..=0x02b | 0x110..=0x113);
+    is_double && chip != Chip::FastDoubles
+}
+
+/// For how many cycles the part for doubles is busy where it is slow.
+pub(super) const SLOW_DOUBLE: u32 = 64;
+
 /// Cycles until the result of an instruction is written or its operands are read.
 pub(super) fn latency(
     instruction: &[u8],

@@ -1,6 +1,5 @@
 //! Who holds scoreboards, and which one an event takes because of that.
 
-use super::super::flow::Held;
 use super::super::instruction::{BOARDS, NO_BOARD};
 use super::super::{Event, FIRST_FOR_MEMORY, LAST};
 use super::Schedule;
@@ -20,26 +19,6 @@ impl Holders {
     pub(in super::super) fn take(&mut self, board: u8, event: usize) {
         if board != NO_BOARD {
             self.0[usize::from(board)].push(event);
-        }
-    }
-
-    /// An instruction waits for what it needs, and so for all who share; and
-    /// for those whose compiler's scoreboard it frees although it needs nobody
-    /// there.
-    pub(in super::super) fn release(
-        &mut self,
-        at: usize,
-        frees: u8,
-        before: &Held,
-        schedule: &Schedule<'_>,
-    ) {
-        let is_due = |event: &usize| schedule.due(*event, at) == Some(at);
-        let plain = frees & !schedule.needed(at, before);
-        for events in &mut self.0 {
-            if events.iter().any(is_due) {
-                events.clear();
-            }
-            events.retain(|&event| plain >> schedule.events[event].board & 1 == 0);
         }
     }
 
