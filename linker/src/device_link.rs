@@ -131,6 +131,9 @@ impl Request {
             reports: self.reports.clone(),
             unified_index: self.unified_index.clone(),
             host_data: self.host_data.clone(),
+            warnings_are_errors: self.keeping() == Keeping::AsNvlink
+                && self.inputs.warnings_are_errors
+                && !loaded.forgets_options,
             tool_record: self.tool_record.clone(),
         }
     }

@@ -369,6 +369,13 @@ impl Diagnostics {
         self.messages.iter().any(|m| m.severity >= Severity::Error)
     }
 
+    /// Whether some message is a warning.
+    pub(crate) fn has_warnings(&self) -> bool {
+        self.messages
+            .iter()
+            .any(|m| m.severity == Severity::Warning)
+    }
+
     /// Whether some message ends the link at once.
     pub fn has_fatal(&self) -> bool {
         self.messages.iter().any(|m| m.severity == Severity::Fatal)

@@ -223,6 +223,8 @@ pub struct Options {
     pub unified_index: Option<UnifiedIndex>,
     /// What `.nv.host` holds, for whatever reads it beside the driver.
     pub host_data: Option<Vec<u8>>,
+    /// Whether nvlink counts warnings about an object as errors, which ends the merge.
+    pub warnings_are_errors: bool,
     /// The bytes of our own record in `.note.nv.tkinfo`.
     pub tool_record: Vec<u8>,
 }
@@ -247,6 +249,7 @@ impl Options {
             reports: report::Wanted::default(),
             unified_index: None,
             host_data: None,
+            warnings_are_errors: false,
             tool_record: Vec::new(),
         }
     }

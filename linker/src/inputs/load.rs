@@ -85,7 +85,7 @@ pub fn load<'d>(
     loader.end_group().ok()?;
     loader.assemble().ok()?;
     loader.optimize().ok()?;
-    loader.warn_of_company();
+    loader.warn_of_company().ok()?;
     loader.warn_of_nothing().ok()?;
     Some(loader.finish())
 }

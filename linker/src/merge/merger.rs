@@ -120,6 +120,7 @@ pub(super) struct Merger<'d, 'l> {
     pub(super) diagnostics: &'l mut Diagnostics,
     filter: &'l KernelFilter,
     pub(super) keeping: Keeping,
+    warnings_are_errors: bool,
     /// The first section of each name and target.
     sections: Index<SectionId>,
     /// Compiler constants of device functions that are in use, by their names
@@ -257,6 +258,7 @@ impl<'d, 'l> Merger<'d, 'l> {
             diagnostics,
             filter,
             keeping: options.keeping,
+            warnings_are_errors: options.warnings_are_errors,
             // Half of the sections are code and constants, each with its names.
             sections: Index::with_room(sections / 2),
             moved_sections: FxHashMap::default(),
@@ -339,6 +341,9 @@ impl<'d, 'l> Merger<'d, 'l> {
                 if let Some(error) = self.check_overlaps(id, object) {
                     return Err(End::Damage(error.in_input(&object.name)));
                 }
+                Diagnostic::merge_failed()
+            }
+            Ok(()) if self.warnings_are_errors && self.diagnostics.has_warnings() => {
                 Diagnostic::merge_failed()
             }
             Ok(()) => return Ok(()),

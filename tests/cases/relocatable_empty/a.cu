@@ -14,5 +14,9 @@
 //# CompareText
 //# Link: between.cubin = -r a.cubin r.cubin b.cubin
 //# CompareText
+//# Link: strict.cubin = -Werror a.cubin r.cubin b.cubin
+//# ExpectExit[90+]: 1
+//# ExpectText[90+]: fatal   : merge_elf failed
+//# CompareText
 extern __device__ float twice(float x);
 __global__ void k(float *p) { *p = twice(*p); }

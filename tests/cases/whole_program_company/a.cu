@@ -9,6 +9,10 @@
 //# Link: behind.cubin = e.cubin a.cubin
 //# ExpectText: warning : 'a.cubin': -ewp compiled objects should only link with libcudadevrt
 //# CompareText
+//# Link: strict.cubin = -Werror e.cubin a.cubin
+//# ExpectExit: 1
+//# ExpectText: fatal   : merge_elf failed
+//# CompareText
 //# Link: both.cubin = e.cubin e2.cubin
 //# CompareText
 __global__ void k(int *p) { *p = 1; }

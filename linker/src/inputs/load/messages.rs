@@ -22,22 +22,26 @@ impl Loader<'_, '_> {
     }
 
     /// Whole programs are meant to be linked with the device runtime alone.
-    pub(super) fn warn_of_company(&mut self) {
+    pub(super) fn warn_of_company(&mut self) -> Result<(), Stop> {
         if !self.images.iter().any(|image| image.is_alone) {
-            return;
+            return Ok(());
         }
-        for image in &self.images {
-            if !image.is_alone && !image.is_of_system_library() {
-                self.diagnostics.push(Diagnostic::new(
-                    Severity::Warning,
-                    "whole-program-company",
-                    format!(
-                        "'{}': -ewp compiled objects should only link with libcudadevrt",
-                        image.name
-                    ),
-                ));
+        let company = self.images.iter();
+        let company = company.filter(|image| !image.is_alone && !image.is_of_system_library());
+        let texts: Vec<String> = company
+            .map(|image| {
+                let name = &image.name;
+                format!("'{name}': -ewp compiled objects should only link with libcudadevrt")
+            })
+            .collect();
+        for text in texts {
+            self.warn("whole-program-company", text)?;
+            // nvlink says it when it merges the object.
+            if self.wanted.is_compatible() && self.diagnostics.has_errors() {
+                return Err(self.stop(Diagnostic::merge_failed()));
             }
         }
+        Ok(())
     }
 
     /// nvlink makes an image without code of inputs without code.
