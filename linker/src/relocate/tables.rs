@@ -6,6 +6,7 @@
 //! other address writes 0; without such a record, nothing. Where tables of two definitions overlap,
 //! the one merged first is written last (case `ocg_tables`).
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::id::SymbolId;
@@ -20,6 +21,15 @@ const WORD: usize = 4;
 /// Where code in use can branch to by tables, in Mercury and in machine code.
 type Targets = HashMap<u64, u32>;
 
+/// A word of a table.
+struct Entry {
+    place: usize,
+    /// Where it leads in machine code, if that is known.
+    target: Option<u32>,
+    /// Whether it belongs to a definition that is in use.
+    is_in_use: bool,
+}
+
 /// Writes the words of tables. `relocations` are those of the Mercury section, in
 /// order of creation.
 pub(super) fn fill(
@@ -30,25 +40,40 @@ pub(super) fn fill(
     keeping: Keeping,
 ) {
     let mut known: HashMap<SymbolId, Targets> = HashMap::new();
-    for relocation in relocations.iter().rev() {
+    let entry = |relocation: &Relocation| {
         let targets = known.entry(relocation.symbol).or_insert_with(|| {
             let function = merged.symbols[relocation.symbol].function;
             function.map_or_else(Targets::new, |f| targets_of(&merged.functions[f]))
         });
-        let place = relocation.offset as usize;
-        let word = patched.bytes.get(place..);
+        let address = u64::try_from(relocation.addend).ok();
+        (!targets.is_empty()).then(|| Entry {
+            place: relocation.offset as usize,
+            target: address.and_then(|address| targets.get(&address)).copied(),
+            is_in_use: is_alive(twin, relocation.offset),
+        })
+    };
+    let entries: Vec<Entry> = relocations.iter().filter_map(entry).collect();
+    write(&mut patched.bytes, &entries, keeping);
+}
+
+fn write(bytes: &mut Cow<'_, [u8]>, entries: &[Entry], keeping: Keeping) {
+    for index in 0..entries.len() {
+        let entry = match keeping {
+            Keeping::AsNvlink => &entries[entries.len() - 1 - index],
+            Keeping::Reachable => &entries[index],
+        };
+        let word = bytes.get(entry.place..);
         let Some(old) = word.and_then(|rest| rest.first_chunk::<WORD>()) else {
             continue;
         };
-        let address = u64::try_from(relocation.addend).ok();
-        let target = address.and_then(|address| targets.get(&address)).copied();
-        // What is in use came with its words, but from objects of `nvlink -r`.
-        let stays = keeping != Keeping::AsNvlink
-            && is_alive(twin, relocation.offset)
-            && (target.is_none() || *old != [0; WORD]);
-        let new = target.unwrap_or_default().to_le_bytes();
-        if !targets.is_empty() && !stays && *old != new {
-            patched.bytes.to_mut()[place..place + WORD].copy_from_slice(&new);
+        // What is in use came with its words, but from objects of `nvlink -r`, where it comes
+        // first.
+        let stays = keeping == Keeping::Reachable
+            && entry.is_in_use
+            && (entry.target.is_none() || *old != [0; WORD]);
+        let new = entry.target.unwrap_or_default().to_le_bytes();
+        if !stays && *old != new {
+            bytes.to_mut()[entry.place..entry.place + WORD].copy_from_slice(&new);
         }
     }
 }
@@ -68,4 +93,35 @@ fn is_alive(twin: &NativeContent<'_>, offset: u64) -> bool {
     let before = twin.unused.partition_point(|part| part.start <= offset);
     let part = before.checked_sub(1).map(|index| &twin.unused[index]);
     part.is_none_or(|part| !part.contains(&offset))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What becomes of a word where the entries of two definitions meet, in their order.
+    fn check(old: u32, targets: [Option<u32>; 2], keeping: Keeping, expected: u32) {
+        let entry = |target| Entry {
+            place: 0,
+            target,
+            is_in_use: true,
+        };
+        let mut bytes = old.to_le_bytes().to_vec().into();
+        write(&mut bytes, &targets.map(entry), keeping);
+        assert_eq!(*bytes, expected.to_le_bytes());
+    }
+
+    #[test]
+    fn replaced_tables_come_first() {
+        let targets = [None, Some(0x110)];
+        check(0x110, targets, Keeping::Reachable, 0x110);
+        check(0x110, targets, Keeping::AsNvlink, 0);
+    }
+
+    #[test]
+    fn in_objects_of_nvlink_tables_in_use_come_first() {
+        let targets = [Some(0x110), Some(0x7c0)];
+        check(0, targets, Keeping::Reachable, 0x110);
+        check(0, targets, Keeping::AsNvlink, 0x110);
+    }
 }
