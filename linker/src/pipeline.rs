@@ -88,6 +88,12 @@ pub(crate) fn link_executable<'d>(
     // `internal_errors`).
     let names = options.call_graph;
     let calls = names.map(|names| call_graph_table(&laid_out.pruned, names));
+    if laid_out.pruned.merged.loses_common() {
+        // Behind the calls (case `common_too_large`).
+        calls.into_iter().for_each(|calls| diagnostics.push(calls));
+        diagnostics.push(Diagnostic::reference_to_deleted(Lost::Section.name()));
+        return Ok(None);
+    }
     let relocated = relocate(laid_out, options.keeping);
     let is_shown = match &relocated {
         Err(damage) => !is_found_before_calls(damage),

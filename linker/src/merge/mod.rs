@@ -38,6 +38,8 @@ pub(crate) use functions::{counted_barriers, forget_barriers};
 pub(crate) use info::FIRST_MERCURY_VERSION;
 pub(crate) use merger::merge;
 pub(crate) use notes::Notes;
+use symbols::LOST_COMMON;
+
 pub(crate) use section::{
     Content, Contribution, Form, NativeContent, Relocation, Section, SectionKind,
 };
@@ -347,6 +349,12 @@ pub(crate) struct Merged<'d> {
 }
 
 impl<'d> Merged<'d> {
+    /// Whether nvlink has lost a tentative definition to a weak one with a value.
+    pub(crate) fn loses_common(&self) -> bool {
+        let mut symbols = self.symbols.iter();
+        symbols.any(|s| s.definition == Definition::Common && s.value == LOST_COMMON)
+    }
+
     /// Where each symbol stands in the symbol table, relative to others.
     pub(crate) fn ranks(&self) -> IdVec<SymbolId, u32> {
         let mut ranks = IdVec::filled(&self.symbols, u32::MAX);

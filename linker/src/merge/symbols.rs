@@ -14,6 +14,9 @@ use super::constants::PLACE_NAME;
 use super::merger::{Current, Merger, Placed};
 use super::{Definition, ListedShared, Listing, SectionKind, SharedHome, Symbol};
 
+/// The value of a tentative definition that nvlink has lost.
+pub(super) const LOST_COMMON: u64 = u64::MAX - 1;
+
 impl<'d> Merger<'d, '_> {
     /// Second pass, behind the functions: variables, each after its section.
     pub(super) fn merge_variables(
@@ -277,6 +280,17 @@ impl<'d> Merger<'d, '_> {
                         self.place(current, section);
                         self.merged.symbols[id].binding = Binding::GLOBAL;
                     }
+                    return Ok(id);
+                }
+                // nvlink leaves such a name nowhere (case `common_too_large`).
+                Definition::Common
+                    if symbol.binding == Binding::WEAK && self.keeping == Keeping::AsNvlink =>
+                {
+                    self.place(current, section);
+                    let merged = &mut self.merged.symbols[id];
+                    merged.binding = Binding::GLOBAL;
+                    merged.value = LOST_COMMON;
+                    self.merged.commons.retain(|&common| common != id);
                     return Ok(id);
                 }
                 Definition::Undefined
