@@ -112,6 +112,27 @@ impl Origin<'_> {
         };
         Some(deviations.moved(event, instruction))
     }
+
+    /// The new code, in which nothing takes longer because the next instruction waits for
+    /// it, where something else comes next.
+    fn without_spaces(&self, code: &[u8]) -> Vec<u8> {
+        let mut code = code.to_vec();
+        let (old, _) = self.code.as_chunks::<INSTRUCTION>();
+        let (new, _) = code.as_chunks_mut::<INSTRUCTION>();
+        for (pair, new) in self.places.unwrap_or_default().windows(2).zip(new) {
+            let &[Some(first), next] = pair else {
+                continue;
+            };
+            let Some(second) = old.get(first + 1).filter(|_| next != Some(first + 1)) else {
+                continue;
+            };
+            let control = Control::of(&old[first]);
+            if control.stall() == TAKING && control.is_awaited_by(Control::of(second)) {
+                Control::shorten_stall(new);
+            }
+        }
+        code
+    }
 }
 
 /// The code of a kernel without a scoreboard for its stack pointer; `None`
@@ -179,15 +200,16 @@ pub(super) fn chosen(
         return None;
     }
     let Setting { tables, chip, .. } = setting;
-    let flow = Flow::new(code, tables, &events, chip)?;
-    let schedule = Schedule::new(code, &events, &flow, &setting);
-    let rules = Rules::new(code, &events, &flow, &schedule);
+    let code = origin.map_or_else(|| code.to_vec(), |origin| origin.without_spaces(code));
+    let flow = Flow::new(&code, tables, &events, chip)?;
+    let schedule = Schedule::new(&code, &events, &flow, &setting);
+    let rules = Rules::new(&code, &events, &flow, &schedule);
     let deviations = match origin {
         Some(origin) => origin.deviations(&events)?,
         None => Deviations::default(),
     };
     let choice = rules.choose(first, &deviations);
-    Some(spaced(choice.apply(code, &flow, &events)))
+    Some(spaced(choice.apply(&code, &flow, &events)))
 }
 
 /// What becomes of the scoreboard of the first instruction.
@@ -197,13 +219,20 @@ enum First {
     IsLikeOthers,
 }
 
-/// Code in which nothing comes too early to wait for the instruction before it.
+/// Code in which nothing comes too early to wait for the instruction before it, but for
+/// one that takes no time.
 fn spaced(mut code: Vec<u8>) -> Vec<u8> {
     let (instructions, _) = code.as_chunks_mut::<INSTRUCTION>();
     for at in 1..instructions.len() {
-        let next = Control::of(&instructions[at]);
-        let before = &mut instructions[at - 1];
-        if Control::of(before).is_awaited_by(next) {
+        let (earlier, rest) = instructions.split_at_mut(at);
+        let before = &mut earlier[at - 1];
+        let control = Control::of(before);
+        let timeless = rest.iter().take_while(|i| instruction::cycles(*i) == 0);
+        let next = rest.iter().take(timeless.count() + 1);
+        if next
+            .map(|i| Control::of(i))
+            .any(|next| control.is_awaited_by(next))
+        {
             Control::lengthen_stall(before, TAKING);
         }
     }
@@ -496,5 +525,36 @@ mod tests {
         assert_eq!(controls(&changed), [(7, 0), (7, 0), (7, 0)]);
         assert_eq!(without_stack_pointer(&code[..16], &[]), None);
         assert_eq!(without_stack_pointer(&[], &[]), None);
+    }
+
+    #[test]
+    fn what_nobody_waits_for_at_once_takes_one_cycle() {
+        const MEMBAR: u16 = 0x7992;
+        let stalls = |code: &[u8]| -> Vec<u8> {
+            let instructions = code.chunks_exact(INSTRUCTION);
+            instructions.map(|i| Control::of(i).stall()).collect()
+        };
+        let mut load = instruction(LDC, 14, 1, 0);
+        Control::lengthen_stall(&mut load, TAKING);
+        let exit = instruction(EXIT, 0, NO_BOARD, 0b10);
+        let old = [load, exit].concat();
+        let origin = |places: &'static [Option<usize>]| Origin {
+            code: &old,
+            setting: setting(Chip::FastDoubles),
+            places: Some(places),
+        };
+        let barrier = instruction(MEMBAR, 0, NO_BOARD, 0);
+        let new = [load, barrier, exit].concat();
+        let between = origin(&[Some(0), None, Some(1)]).without_spaces(&new);
+        assert_eq!(stalls(&between), [1, 0, 0]);
+        assert_eq!(
+            stalls(&origin(&[Some(0), Some(1)]).without_spaces(&old)),
+            [2, 0]
+        );
+        // The barrier takes no time.
+        assert_eq!(stalls(&spaced(between)), [2, 0, 0]);
+        let slow = [load, instruction(IADD3, 6, NO_BOARD, 0), exit].concat();
+        let between = origin(&[Some(0), None, Some(1)]).without_spaces(&slow);
+        assert_eq!(stalls(&spaced(between)), [1, 0, 0]);
     }
 }

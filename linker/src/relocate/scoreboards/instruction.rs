@@ -125,6 +125,11 @@ impl Control {
         Self::replace(instruction, Self::STALL, u32::from(stall) | Self::STAYS);
     }
 
+    /// Gives an instruction one cycle until the next one.
+    pub(super) fn shorten_stall(instruction: &mut [u8]) {
+        Self::replace(instruction, Self::LENGTH, 1);
+    }
+
     pub(in crate::relocate) fn set_waits(instruction: &mut [u8], waits: u8) {
         let control = Self::of(instruction);
         Self::set(instruction, control.write(), control.read(), waits);
