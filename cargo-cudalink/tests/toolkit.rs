@@ -54,6 +54,7 @@ const WHEELS: &[(&str, &[&str])] = &[
         "nvidia_nvjitlink-13.0.88",
         &["include/nvJitLink.h", "lib/libnvJitLink.so.13"],
     ),
+    ("nvidia_nvtx-13.0.85", &["include/nvtx3/nvToolsExt.h"]),
     (
         "nvidia_cuda_cuobjdump-13.5.37",
         &["bin/cuobjdump", "include/unwanted.h"],
@@ -62,13 +63,14 @@ const WHEELS: &[(&str, &[&str])] = &[
 ];
 
 /// What pip is asked for, in this order.
-const REQUIREMENTS: [&str; 8] = [
+const REQUIREMENTS: [&str; 9] = [
     "nvidia-cuda-nvcc==13.0.88",
     "nvidia-nvvm==13.0.88",
     "nvidia-cuda-crt==13.0.88",
     "nvidia-cuda-runtime==13.0.96",
     "nvidia-cuda-cccl==13.0.85",
     "nvidia-nvjitlink==13.0.88",
+    "nvidia-nvtx==13.0.85",
     "nvidia-cuda-cuobjdump>=13.2.51,<14",
     "nvidia-cuda-nvdisasm>=13.2.51,<14",
 ];
@@ -226,7 +228,7 @@ fn text(bytes: &[u8]) -> String {
 fn an_install_is_whole_and_happens_once() {
     let machine = Machine::new();
     let said = machine.install(&[]);
-    assert!(said.contains("[8/8] nvidia-cuda-nvdisasm"), "{said}");
+    assert!(said.contains("[9/9] nvidia-cuda-nvdisasm"), "{said}");
     assert!(
         !said.contains('\u{1b}'),
         "colours are for terminals: {said:?}"
@@ -269,7 +271,7 @@ fn an_install_is_whole_and_happens_once() {
 
     let said = machine.install(&[]);
     assert!(said.starts_with("present "), "{said}");
-    assert_eq!(machine.requirements().len(), 8, "nothing is fetched twice");
+    assert_eq!(machine.requirements().len(), 9, "nothing is fetched twice");
 }
 
 #[test]
@@ -278,7 +280,7 @@ fn force_installs_again() {
     machine.install(&[]);
     fs::write(machine.root().join("mine"), "").expect("the scratch folder is writable");
     machine.install(&["--force"]);
-    assert_eq!(machine.requirements().len(), 16);
+    assert_eq!(machine.requirements().len(), 18);
     assert!(!machine.root().join("mine").exists());
 }
 

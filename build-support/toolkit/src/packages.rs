@@ -54,7 +54,8 @@ pub(crate) fn of_toolkit(version: &Version) -> Result<Vec<Package>, UnknownVersi
     } else {
         minor.clone()
     };
-    let nvjitlink = if default { same.clone() } else { minor };
+    let nvjitlink = if default { same.clone() } else { minor.clone() };
+    let markers = if default { "==13.0.85" } else { &minor };
     let dumpers = format!(">={FIRST_DUMPERS},<{}", version.major + 1);
     let package = |name: &str, version: &str, provides: &'static [&'static str]| Package {
         requirement: format!("{name}{version}"),
@@ -100,6 +101,8 @@ pub(crate) fn of_toolkit(version: &Version) -> Result<Vec<Package>, UnknownVersi
             &["include/cccl/cuda/std/version"],
         ),
         package("nvidia-nvjitlink", &nvjitlink, &["include/nvJitLink.h"]),
+        // Headers that many programs include, to mark ranges of time for profilers.
+        package("nvidia-nvtx", markers, &["include/nvtx3/nvToolsExt.h"]),
         dumper("nvidia-cuda-cuobjdump", &["bin/cuobjdump"]),
         dumper("nvidia-cuda-nvdisasm", &["bin/nvdisasm"]),
     ])
@@ -140,6 +143,7 @@ mod tests {
                 "nvidia-cuda-runtime==13.0.96",
                 "nvidia-cuda-cccl==13.0.85",
                 "nvidia-nvjitlink==13.0.88",
+                "nvidia-nvtx==13.0.85",
                 "nvidia-cuda-cuobjdump>=13.2.51,<14",
                 "nvidia-cuda-nvdisasm>=13.2.51,<14",
             ]
@@ -153,6 +157,7 @@ mod tests {
         assert_eq!(requirements[3], "nvidia-cuda-runtime==13.5.*");
         assert_eq!(requirements[4], "nvidia-cuda-cccl>=13.3,<14");
         assert_eq!(requirements[5], "nvidia-nvjitlink==13.5.*");
+        assert_eq!(requirements[6], "nvidia-nvtx==13.5.*");
     }
 
     #[test]
