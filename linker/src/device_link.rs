@@ -335,6 +335,11 @@ fn explain_nothing(
         }
         return;
     }
+    // A file of another kind may be why.
+    problems.retain(|problem| problem.code == "ignored-input");
+    for problem in problems {
+        linked.add(None, problem);
+    }
     let (code, text) = match survey.intermediates.is_empty() {
         true if survey.has_ptx => (
             "no-device-code",

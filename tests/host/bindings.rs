@@ -149,5 +149,14 @@ fn cubin(world: &World) -> Result<()> {
     fail(
         &[Path::new("--arch=sm_75"), &objects.main, &objects.part],
         &["error: no input has device code for sm_75; `cargo cudalink inspect` shows"],
+    )?;
+    // A file that is nothing of the kind is told of, where no other has code.
+    let text = source_file("part.cu");
+    fail(
+        &[&text],
+        &[
+            "part.cu' is ignored: it is neither a host object nor an archive, cubin or fatbin",
+            "error: no input has machine code that can be linked",
+        ],
     )
 }
