@@ -491,6 +491,12 @@ fn what_is_missing_is_named_with_what_to_do() -> Result<()> {
     let script = fs::read_to_string(whole.path("build.rs"))?;
     whole.write("build.rs", &script.replace("\"cudart_static\", ", ""))?;
     whole.fail(&["build"], &["help: app: the CUDA runtime is not linked"])?;
+    if let Ok(objects) = &*OBJECTS {
+        let runtime = objects.runtime.display().to_string();
+        whole.write("build.rs", &script.replace(&runtime, "/nonexistent"))?;
+        let said = "help: app: the host linker does not find the CUDA runtime";
+        whole.fail(&["build"], &[said])?;
+    }
     let closed = Project::new(LAUNCHING, &["static=kernel", "static=closed"])?;
     closed.fail(&["build"], &["closed.o", "compile with -rdc=true"])
 }

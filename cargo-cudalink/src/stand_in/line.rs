@@ -124,7 +124,18 @@ impl LinkLine {
             Input::File(path) => path
                 .file_name()
                 .is_some_and(|name| name.to_string_lossy().starts_with("libcudart")),
-            Input::Library { name, .. } => name.trim_start_matches(":lib").starts_with("cudart"),
+            Input::Library { name, .. } => is_runtime(name),
+        })
+    }
+
+    /// Whether the CUDA runtime is named, and is in no folder where the host linker looks for it.
+    pub(crate) fn lacks_runtime(&self, further_folders: &[PathBuf]) -> bool {
+        self.inputs.iter().any(|input| match input {
+            Input::File(_) => false,
+            Input::Library { name, only_static } => {
+                let mut folders = self.folders.iter().chain(further_folders);
+                is_runtime(name) && folders.all(|f| library(f, name, *only_static).is_none())
+            }
         })
     }
 
@@ -145,6 +156,11 @@ impl LinkLine {
             fs::read_to_string(script).is_ok_and(|text| text.contains("__rustc_proc_macro_decls_"))
         })
     }
+}
+
+/// Whether `-l` with this name is about the CUDA runtime.
+fn is_runtime(name: &str) -> bool {
+    name.trim_start_matches(":lib").starts_with("cudart")
 }
 
 /// The archive that a linker takes for a library from this folder. Device code in shared libraries has been linked.
@@ -270,6 +286,23 @@ mod tests {
         check("a.o -l:libcudart.so.13", true);
         check("a.o /cuda/lib64/libcudart.so", true);
         check("a.o -lcuda -lcudadevrt", false);
+    }
+
+    #[test]
+    fn a_runtime_that_no_folder_has_is_missed() {
+        let folder = tempfile::tempdir().unwrap();
+        let there = folder.path().display();
+        let check = |line: &str, further: &[PathBuf], expected| {
+            assert_eq!(parse(line).lacks_runtime(further), expected);
+        };
+        let line = format!("a.o -L{there} -lcudart_static");
+        check(&line, &[], true);
+        check("a.o -lcuda", &[], false);
+        check("a.o /nonexistent/libcudart.so", &[], false);
+        fs::write(folder.path().join("libcudart_static.a"), "").unwrap();
+        check(&line, &[], false);
+        check("a.o -lcudart_static", &[], true);
+        check("a.o -lcudart_static", &[folder.path().into()], false);
     }
 
     #[test]

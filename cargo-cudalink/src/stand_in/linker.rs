@@ -38,6 +38,14 @@ const REACH: u64 = 3 << 29;
 const NO_RUNTIME: &str = "the CUDA runtime is not linked; a build script links it with \
     `cargo::rustc-link-lib=cudart_static` and the toolkit's folder lib64 in `cargo::rustc-link-search`";
 
+/// The same where it is linked and not found.
+const RUNTIME_NOT_FOUND: &str = "the host linker does not find the CUDA runtime; a build script names its folder with \
+    `cargo::rustc-link-search`: the toolkit's lib64 for this machine, and what NVIDIA's packages for cross compilation \
+    install, such as targets/sbsa-linux/lib, for others";
+
+/// Where host linkers look without being told.
+const SYSTEM_FOLDERS: [&str; 5] = ["/usr/local/lib", "/usr/lib", "/lib", "/usr/lib64", "/lib64"];
+
 /// Why nothing is optimized although that was chosen.
 const NO_LTO_INPUT: &str = "nvcc optimizes no device code for debuggers (-G), which the cc crate asks for in profiles with \
     debug information; --release may help";
@@ -128,11 +136,7 @@ struct Made {
 
 impl Image<'_> {
     fn link(&self, plan: &Plan, line: &LinkLine, host: &HostLink<'_>) -> Result<ExitCode> {
-        let search: Vec<PathBuf> = env::var_os("LIBRARY_PATH")
-            .iter()
-            .flat_map(env::split_paths)
-            .collect();
-        let mut objects = Objects::find(&line.files(&search))?;
+        let mut objects = Objects::find(&line.files(&search_folders()))?;
         for library in &self.settings.libraries {
             objects.add(library)?;
         }
@@ -337,11 +341,32 @@ impl Image<'_> {
             last.extend(library.map(OsString::from));
         }
         let status = host.run(first, last)?;
-        if !status.success() && !line.names_runtime() {
-            self.say(Level::Help, NO_RUNTIME.to_owned());
+        if !status.success() {
+            if !line.names_runtime() {
+                self.say(Level::Help, NO_RUNTIME.to_owned());
+            } else if line.lacks_runtime(&self.folders_of_system()) {
+                self.say(Level::Help, RUNTIME_NOT_FOUND.to_owned());
+            }
         }
         Ok(platform::exit_code(status))
     }
+
+    fn folders_of_system(&self) -> Vec<PathBuf> {
+        let machine = self.triple.split('-').next().unwrap_or_default();
+        let shared = Path::new("/usr/lib").join(format!("{machine}-linux-gnu"));
+        let told = search_folders().into_iter();
+        told.chain(SYSTEM_FOLDERS.map(PathBuf::from))
+            .chain([shared])
+            .collect()
+    }
+}
+
+/// Where the user's variable has compilers look for libraries.
+fn search_folders() -> Vec<PathBuf> {
+    env::var_os("LIBRARY_PATH")
+        .iter()
+        .flat_map(env::split_paths)
+        .collect()
 }
 
 fn kernel_count(linked: &Linked) -> usize {
