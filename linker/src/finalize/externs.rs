@@ -30,7 +30,7 @@ pub(super) fn distribute<'d>(
     let entries: Vec<FunctionId> = pruned.entries().collect();
     let mut lacking: Vec<(FunctionId, Vec<SymbolId>)> = Vec::new();
     for function in inherit::described(pruned) {
-        if !pruned.merged.functions[function].is_entry {
+        if pruned.is_called(function) {
             let missing = keep_external(pruned, arena, &mut records[function]);
             lacking.extend((!missing.is_empty()).then_some((function, missing)));
         }

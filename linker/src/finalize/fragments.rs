@@ -61,7 +61,7 @@ pub(super) fn collect<'d>(
         }
     }
     for (function, _) in of_functions {
-        if !pruned.merged.functions[function].is_entry {
+        if pruned.is_called(function) {
             records[function].retain(|record| record.code != InfoCode::AT_ENTRY_FRAGMENTS);
         }
     }

@@ -137,8 +137,7 @@ pub(super) fn check(
         let has = |code| records[entry].iter().any(|record| record.code == code);
         GROUPS.into_iter().all(has)
     };
-    let is_entry = |entry: FunctionId| pruned.merged.functions[entry].is_entry;
-    let is_mixed = |&&(entry, _): &&(FunctionId, _)| is_entry(entry) && mixes(entry);
+    let is_mixed = |&&(entry, _): &&(FunctionId, _)| !pruned.is_called(entry) && mixes(entry);
     let mut mixed: Vec<_> = own.iter().filter(is_mixed).collect();
     if mixed.is_empty() {
         return;
@@ -166,7 +165,7 @@ pub(super) fn check(
 /// they do.
 fn givers(pruned: &Pruned<'_>) -> Vec<FunctionId> {
     let mut order = described(pruned);
-    order.retain(|&function| !pruned.merged.functions[function].is_entry);
+    order.retain(|&function| pruned.is_called(function));
     order
 }
 
@@ -175,9 +174,8 @@ fn handed_over(
     pruned: &Pruned<'_>,
     records: &IdVec<FunctionId, Vec<InfoRecord<'_>>>,
 ) -> [bool; 1 << 8] {
-    let functions = pruned.merged.functions.iter().zip(records.iter());
     let mut is_there = [false; 1 << 8];
-    for (_, list) in functions.filter(|(function, _)| !function.is_entry) {
+    for (_, list) in records.enumerate().filter(|(id, _)| pruned.is_called(*id)) {
         for record in list {
             is_there[usize::from(record.code.0)] = true;
         }

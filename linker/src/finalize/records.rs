@@ -74,7 +74,7 @@ pub(super) fn module<'d>(
         if record.code == InfoCode::REGCOUNT
             && let Some(symbol) = subject
             && let Some(function) = pruned.merged.symbols[symbol].function
-            && pruned.merged.functions[function].is_entry
+            && pruned.live.entries[function]
         {
             record.payload = number(arena, symbol, registers.most[function]);
         }

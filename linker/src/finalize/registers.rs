@@ -133,7 +133,7 @@ fn raises(pruned: &Pruned<'_>, registers: &Registers) -> Vec<Raise> {
     entries.reverse();
     let mut callees: Vec<FunctionId> = functions
         .enumerate()
-        .filter(|(id, f)| !f.is_entry && f.text.is_some() && pruned.live.functions[*id])
+        .filter(|(id, f)| pruned.is_called(*id) && f.text.is_some() && pruned.live.functions[*id])
         .map(|(id, _)| id)
         .collect();
     callees.sort_by_key(|&id| functions[id].text);

@@ -304,6 +304,13 @@ impl<'d> Pruned<'d> {
         entries.filter(|&(_, &stays)| stays).map(|(id, _)| id)
     }
 
+    /// Whether it is no kernel: where all code stays, those are none that the host does not
+    /// name (case `preserve_host`).
+    pub(crate) fn is_called(&self, function: FunctionId) -> bool {
+        let is_left = self.live.functions[function] && !self.live.entries[function];
+        is_left || !self.merged.functions[function].is_entry
+    }
+
     /// The kernel of a program that has no other one. For nvlink there is none
     /// where device code alone launches it (case `launched_elsewhere`).
     pub(crate) fn lone_kernel(&self) -> Option<FunctionId> {
