@@ -174,16 +174,18 @@ const SHAPES: &[Shape] = {
     &[
         // MOV, UMOV
         shape(&[0x002, 0x082], [Own(Move), Nothing, A, Nothing]),
-        // P2R, VOTE, UVOTE, S2R
-        shape(&[0x003, 0x006, 0x086, 0x119], [R, Nothing, Nothing, Nothing]),
+        // VOTE, VOTEU, S2R
+        shape(&[VOTE, VOTE_OF_WARP, 0x119], [R, Nothing, Nothing, Nothing]),
+        // P2R, UP2UR
+        shape(&FROM_PREDICATES, [R, R, Nothing, Nothing]),
         // B2R
         shape(&[0x11c], [R, Nothing, Nothing, Nothing]),
         // WARPSYNC
         shape(&[0x148], [Nothing, In(1 << REGISTERS, One), Nothing, Nothing]),
         // CS2R
         shape(&[0x005], [Own(Move), Nothing, Nothing, Nothing]),
-        // R2P
-        shape(&[0x004], [Nothing, R, Nothing, Nothing]),
+        // R2P, UR2UP
+        shape(&TO_PREDICATES, [Nothing, R, Nothing, Nothing]),
         // SEL, USEL
         shape(&[0x007, 0x087], [Own(Select), Own(Select), Any(Select), Nothing]),
         // FSEL, FMNMX, FSET, FMUL, FADD, VIADD, VIMNMX, uniform arithmetic on floats
@@ -301,6 +303,12 @@ const SHAPES: &[Shape] = {
     ]
 };
 
+/// VOTE, and VOTEU, which does the same for a register of the warp.
+pub(super) const VOTE: u16 = 0x006;
+pub(super) const VOTE_OF_WARP: u16 = 0x086;
+/// What moves predicates to registers and back, each of threads and of warps.
+pub(super) const FROM_PREDICATES: [u16; 2] = [0x003, 0x083];
+pub(super) const TO_PREDICATES: [u16; 2] = [0x004, 0x084];
 /// FADD2, on pairs of floats, and FMUL2.
 const PAIR_SUM: u16 = 0x04b;
 const PAIR_PRODUCT: u16 = 0x04a;

@@ -6,8 +6,8 @@ use super::instruction::{
     BOARDS, CACHE, Control, MEMORY_BARRIER, SYNCS, SYNCS_EXCHANGE, opcode, operation,
 };
 use super::operands::{
-    BLOCK_BARRIER, Bits128, COMES_LATER, DESCRIPTOR, DESCRIPTOR_CACHE, FENCE, File, LDGSTS, file,
-    operands,
+    BLOCK_BARRIER, Bits128, COMES_LATER, DESCRIPTOR, DESCRIPTOR_CACHE, FENCE, FROM_PREDICATES,
+    File, LDGSTS, TO_PREDICATES, VOTE, VOTE_OF_WARP, file, operands,
 };
 
 /// Registers of threads, registers of warps, and predicates.
@@ -104,7 +104,6 @@ const READS_PREDICATE_OF_LOWER_HALF: u16 = 0x00c;
 const ATOMICS: [u16; 6] = [0x18a, 0x18b, 0x1a2, 0x1a3, 0x1a8, 0x1a9];
 /// Accesses to memory.
 const ACCESSES: RangeInclusive<u16> = 0x180..=0x1af;
-const VOTE: u16 = 0x006;
 /// IMAD.WIDE.
 const WIDE_PRODUCT: u16 = 0x025;
 /// The bit of what does the same for a warp as another one for each thread.
@@ -198,8 +197,17 @@ impl Accesses {
             MEMORY_BARRIER => 0,
             _ => predicate(own, guard & 7),
         };
-        if READS_PREDICATE.contains(&plain) {
+        if operation == VOTE_OF_WARP {
+            read_predicates |= predicate(File::Thread, bits.get(87, 3));
+        } else if READS_PREDICATE.contains(&plain) {
             read_predicates |= named(87);
+        }
+        let listed = || predicates(own, bits.get(32, 7));
+        if FROM_PREDICATES.contains(&operation) {
+            read_predicates |= listed();
+        }
+        if TO_PREDICATES.contains(&operation) {
+            writes.predicates |= listed();
         }
         if READS_SECOND_PREDICATE.contains(&plain) {
             read_predicates |= named(77);
@@ -393,6 +401,14 @@ fn predicate(file: File, number: u8) -> u16 {
         _ if number == ALWAYS => 0,
         File::Thread => 1 << number,
         File::Uniform => 1 << (number + 8),
+    }
+}
+
+/// Those of a list with one bit for each.
+fn predicates(file: File, listed: u8) -> u16 {
+    match file {
+        File::Thread => listed.into(),
+        File::Uniform => u16::from(listed) << 8,
     }
 }
 
