@@ -250,7 +250,7 @@ const SHAPES: &[Shape] = {
         // ATOMS.CAS, and ATOMS.CAST, which has no result
         shape(&[0x18d], [In(1 << REGISTERS, Atomic), R, Own(Atomic), Own(Atomic)]),
         // QSPC
-        shape(&[0x1aa], [R, R2, Nothing, Nothing]),
+        shape(&[0x1aa], [R, R2, Base(Two), Nothing]),
         // CCTL
         shape(&[CACHE], [Nothing, R2, Nothing, Nothing]),
         // SHFL

@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 
 use super::flow::{Flow, Held};
 use super::instruction::{
-    Chip, INSTRUCTION, LDGDEPBAR, cycles, leads_on, loads_memory, loads_shared_memory,
+    Chip, INSTRUCTION, cycles, is_counted, leads_on, loads_memory, loads_shared_memory,
     multiplies_matrices, operation, releases,
 };
 use super::registers::Accesses;
@@ -98,7 +98,7 @@ impl<'e> Schedule<'e> {
         let loads_shared =
             |event: &Event| event.is_write && loads_shared_memory(instructions[event.instruction]);
         let is_open =
-            |event: &Event| loads(event) || operation(instructions[event.instruction]) == LDGDEPBAR;
+            |event: &Event| loads(event) || is_counted(instructions[event.instruction]);
         let accesses: Vec<_> = instructions.iter().map(|i| Accesses::of(i)).collect();
         let latency = events.iter().map(|event| {
             let at = event.instruction;

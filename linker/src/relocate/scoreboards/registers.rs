@@ -291,7 +291,7 @@ impl Accesses {
     /// Whether the instruction reads registers of all threads of a warp together
     /// when it comes to it, and not at once.
     pub(super) fn reads_uniform_late(&self) -> bool {
-        matches!(self.operation, SYNCS | SYNCS_EXCHANGE) || COMES_LATER.contains(&self.operation)
+        self.operation == SYNCS_EXCHANGE || COMES_LATER.contains(&self.operation)
     }
 
     /// Whether an instruction reads or writes what this one writes.
@@ -367,7 +367,7 @@ impl Accesses {
         match (self.operation, other.operation) {
             // As where a kernel sets up one behind the other.
             (SYNCS_EXCHANGE, SYNCS_EXCHANGE) => self.address == other.address,
-            (SYNCS | SYNCS_EXCHANGE, SYNCS | SYNCS_EXCHANGE) => true,
+            (SYNCS_EXCHANGE, SYNCS) => true,
             _ => false,
         }
     }
