@@ -230,11 +230,6 @@ pub(super) fn loads_shared_memory(instruction: &[u8]) -> bool {
     matches!(operation(instruction), LDS | LDSM)
 }
 
-/// Whether the instruction multiplies matrices: IMMA, HMMA, DMMA or QMMA.
-pub(super) fn multiplies_matrices(instruction: &[u8]) -> bool {
-    matches!(operation(instruction), 0x037 | 0x03c | 0x03f | 0x07a)
-}
-
 /// Whether the instruction loads from a texture.
 fn is_texture(instruction: &[u8]) -> bool {
     (0x160..=0x16f).contains(&operation(instruction))

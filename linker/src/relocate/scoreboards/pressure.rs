@@ -15,8 +15,7 @@ use rustc_hash::FxHashMap;
 
 use super::flow::{Flow, Held};
 use super::instruction::{
-    Chip, INSTRUCTION, cycles, is_counted, leads_on, loads_memory, loads_shared_memory,
-    multiplies_matrices, operation, releases,
+    Chip, INSTRUCTION, cycles, is_counted, leads_on, loads_memory, loads_shared_memory, releases,
 };
 use super::registers::Accesses;
 use super::stages::Stages;
@@ -66,8 +65,6 @@ pub(super) struct Schedule<'e> {
     is_shared_load: Vec<bool>,
     /// Whether nobody knows when each event is over.
     is_open: Vec<bool>,
-    /// Whether blocks multiply matrices, by their first instruction.
-    multiplies_matrices: Vec<bool>,
     /// Whether blocks have instructions of later stages of a loop, by their first
     /// instruction.
     is_pipelined: Vec<bool>,
@@ -97,8 +94,7 @@ impl<'e> Schedule<'e> {
         let loads = |event: &Event| event.is_write && loads_memory(instructions[event.instruction]);
         let loads_shared =
             |event: &Event| event.is_write && loads_shared_memory(instructions[event.instruction]);
-        let is_open =
-            |event: &Event| loads(event) || is_counted(instructions[event.instruction]);
+        let is_open = |event: &Event| loads(event) || is_counted(instructions[event.instruction]);
         let accesses: Vec<_> = instructions.iter().map(|i| Accesses::of(i)).collect();
         let latency = events.iter().map(|event| {
             let at = event.instruction;
@@ -137,13 +133,11 @@ impl<'e> Schedule<'e> {
             is_load: events.iter().map(loads).collect(),
             is_shared_load: events.iter().map(loads_shared).collect(),
             is_open: events.iter().map(is_open).collect(),
-            multiplies_matrices: vec![false; count],
             is_pipelined: vec![false; count],
             has_stage: (0..count).map(|at| stages.at(at).is_some()).collect(),
             left: FxHashMap::default(),
         };
-        for (at, (instruction, &block)) in instructions.iter().zip(&schedule.block).enumerate() {
-            schedule.multiplies_matrices[block] |= multiplies_matrices(instruction);
+        for (at, &block) in schedule.block.iter().enumerate() {
             schedule.is_pipelined[block] |= stages.at(at).is_some_and(|stage| stage > 0);
         }
         schedule.find_needs();
@@ -348,19 +342,17 @@ impl<'e> Schedule<'e> {
             !self.is_open[event] && is_early
         };
         let block = self.block[at];
-        if self.multiplies_matrices[block] || self.is_pipelined[block] {
+        if self.is_pipelined[block] {
             return false;
         }
         held.events(board).any(|event| self.is_here(event, at)) && held.events(board).all(is_over)
     }
 
-    /// Whether an event is a result from shared memory in a block that multiplies
-    /// matrices, or of some stage in one that is pipelined.
-    fn feeds_matrices(&self, event: usize) -> bool {
+    /// Whether an event is a result from shared memory of some stage, in a block that is
+    /// pipelined.
+    fn is_staged_load(&self, event: usize) -> bool {
         let at = self.events[event].instruction;
-        let block = self.block[at];
-        let is_staged = self.is_pipelined[block] && self.has_stage[at];
-        self.is_shared_load[event] && (self.multiplies_matrices[block] || is_staged)
+        self.is_shared_load[event] && self.is_pipelined[self.block[at]] && self.has_stage[at]
     }
 
     /// Whether somebody may need an event.

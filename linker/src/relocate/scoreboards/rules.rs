@@ -460,30 +460,4 @@ mod tests {
         ];
         assert_eq!(choose(&code).1.waits, [0, 0b10_0000, 0, 0]);
     }
-
-    #[test]
-    fn loads_for_products_of_matrices_share() {
-        const LDS: u16 = 0x7984;
-        const HMMA: u16 = 0x723c;
-        let load = |register, board| {
-            let mut load = instruction(LDS, register, board, 0);
-            (load[3], load[9]) = (register, 4 << 1);
-            load
-        };
-        let boards = |operation: [u8; INSTRUCTION]| {
-            let code = [
-                instruction(LDC, 1, 0, 0),
-                load(60, 1),
-                load(62, 2),
-                operation,
-                instruction(MAYBE_EXIT, 0, NO_BOARD, 0),
-                instruction(EXIT, 0, NO_BOARD, 0),
-            ];
-            choose(&code).1.boards
-        };
-        let mut product = instruction(HMMA, 12, NO_BOARD, 0);
-        (product[3], product[4], product[8]) = (16, 20, 12);
-        assert_eq!(boards(product), [NO_BOARD, 0, 0]);
-        assert_eq!(boards(sum(41, 2, 0)), [NO_BOARD, 0, 1]);
-    }
 }

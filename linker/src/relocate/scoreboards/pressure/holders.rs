@@ -57,11 +57,11 @@ impl Holders {
                 let holders = holders(board);
                 holders.iter().filter_map(due).min() == need
             }),
-            None if is_write && !schedule.feeds_matrices(event) => None,
+            None if is_write && !schedule.is_staged_load(event) => None,
             None => boards(reserved).find(|&board| {
                 let is_alike = |&holder: &usize| {
                     schedule.events[holder].is_write == is_write
-                        && (!is_write || schedule.feeds_matrices(holder))
+                        && (!is_write || schedule.is_staged_load(holder))
                         && schedule.is_here(holder, at)
                         && schedule.needs[holder].is_none()
                 };
