@@ -3,6 +3,7 @@
 use crate::arch::Sm;
 
 use super::bit;
+use super::operands::WIDE_LOAD;
 use super::registers::Accesses;
 
 /// Bytes of one instruction.
@@ -219,8 +220,8 @@ pub(super) fn is_branch(instruction: &[u8]) -> bool {
 /// Whether the instruction loads from memory other than shared memory.
 pub(super) fn loads_memory(instruction: &[u8]) -> bool {
     /// LD, LDG, LDL, ATOM, ATOM.CAS, those on floats, ATOMG, ATOMG.CAS.
-    const LOADS: [u16; 9] = [
-        0x180, 0x181, 0x183, 0x18a, 0x18b, 0x1a2, 0x1a3, 0x1a8, 0x1a9,
+    const LOADS: [u16; 10] = [
+        WIDE_LOAD, 0x180, 0x181, 0x183, 0x18a, 0x18b, 0x1a2, 0x1a3, 0x1a8, 0x1a9,
     ];
     LOADS.contains(&operation(instruction)) || is_texture(instruction)
 }

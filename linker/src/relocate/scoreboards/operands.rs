@@ -43,6 +43,12 @@ pub(super) fn operands(instruction: &[u8]) -> Option<impl Iterator<Item = Operan
         count,
         is_written: false,
     });
+    let upper = (operation == WIDE_LOAD).then(|| Operand {
+        file: File::Thread,
+        first: bits.get(64, 8),
+        count: (loaded(&bits) >> 4).count_ones() as u8,
+        is_written: true,
+    });
     let places = shape.places.iter().zip(PLACES).enumerate();
     let named = places.filter_map(move |(index, (&place, at))| {
         let (file, count) = operand(place, operation, own, form, &bits)?;
@@ -50,10 +56,10 @@ pub(super) fn operands(instruction: &[u8]) -> Option<impl Iterator<Item = Operan
             file,
             first: bits.get(at, 8),
             count,
-            is_written: index == 0 && operation != LDGSTS,
+            is_written: index == 0 && !NO_RESULT.contains(&operation),
         })
     });
-    Some(named.chain(more))
+    Some(named.chain(more).chain(upper))
 }
 
 /// Whether an instruction works on numbers of two registers.
@@ -100,6 +106,10 @@ enum Count {
     Match,
     /// What comes from tensor memory or goes there.
     Tensor,
+    /// Half of what is stored at once.
+    Four,
+    /// As much as a load takes of the lower half of what is there.
+    LowerHalf,
     /// Coordinates of a tensor, and as many registers before them.
     Coordinates(u8),
 }
@@ -237,6 +247,9 @@ const SHAPES: &[Shape] = {
         shape(&[0x156], [Nothing, Nothing, A, Nothing]),
         // LD, LDG
         shape(&[0x180, 0x181], [Own(Data), R2, Base(Two), Nothing]),
+        // LDG and STG of 256 bits, of which the one has another result
+        shape(&[WIDE_LOAD], [Own(LowerHalf), R2, Base(Two), Nothing]),
+        shape(&[WIDE_STORE], [Own(Four), R2, Own(Four), Base(Two)]),
         // LDC
         shape(&[0x182], [Own(Data), R, Nothing, Nothing]),
         // LDL, LDS
@@ -339,6 +352,11 @@ const BULK_COPY: u16 = 0x1ba;
 
 /// It copies from one memory to another, and has no result.
 pub(super) const LDGSTS: u16 = 0x1ae;
+/// LDG and STG of 256 bits.
+pub(super) const WIDE_LOAD: u16 = 0x17e;
+const WIDE_STORE: u16 = 0x17f;
+/// What reads the register that others write.
+const NO_RESULT: [u16; 2] = [LDGSTS, WIDE_STORE];
 
 /// What uniform registers tell to copy or to multiply, and reads them when it comes to it.
 pub(super) const COMES_LATER: [u16; 9] = [
@@ -440,9 +458,16 @@ fn operand(
             };
             of_one << bits.get(83, 3)
         }
+        Count::Four => 4,
+        Count::LowerHalf => (loaded(bits) & 15).count_ones() as u8,
         Count::Coordinates(before) => before + 1 + bits.get(79, 3),
     };
     Some((file, count))
+}
+
+/// Which of eight registers a load of 256 bits writes, one bit for each.
+fn loaded(bits: &Bits128) -> u8 {
+    bits.get(57, 7) | bits.get(72, 1) << 7
 }
 
 /// Whether the rows of the first factor have the longer one of two lengths.

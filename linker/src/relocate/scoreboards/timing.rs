@@ -93,7 +93,7 @@ impl Unit {
             0x11d => Self::Barrier,
             // MATCH, REDUX.
             0x1a1 | 0x1c4 => Self::Match,
-            0x180..=0x191 | 0x1a2..=0x1a9 | 0x1ae => Self::Memory,
+            0x17e..=0x191 | 0x1a2..=0x1a9 | 0x1ae => Self::Memory,
             0x145 => Self::Meeting,
             0x140..=0x15f => Self::Control,
             _ => Self::Other,
