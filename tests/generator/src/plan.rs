@@ -479,8 +479,10 @@ impl Plan {
                 variable.homes.push(Home { unit, linkage });
             }
         }
-        if random.chance(20) {
-            variable.homes[0].linkage = Linkage::Visible;
+        if random.chance(20)
+            && let Some(home) = variable.homes.first_mut()
+        {
+            home.linkage = Linkage::Visible;
             variable.value = Value::Numbers;
         }
     }
