@@ -13,7 +13,7 @@ use crate::id::{FunctionId, SectionId};
 use crate::merge::{
     BANK_LIMIT, Content, Contribution, Definition, Relocation, Section, SectionKind,
 };
-use crate::options::ResolvedRelocations;
+use crate::options::{Keeping, ResolvedRelocations};
 use crate::prune::Pruned;
 use crate::read::{OPTIMIZER_BANK, SHF_INFO_LINK};
 
@@ -22,9 +22,9 @@ use super::shared::Visibility;
 
 /// Moves the constants of each device function, the one merged last first
 /// (case `ocg_functions`). Says where the last ones are that no symbol leads to.
-pub(super) fn layout<'d>(pruned: &mut Pruned<'d>, arena: &'d Arena) -> u64 {
+pub(super) fn layout<'d>(pruned: &mut Pruned<'d>, arena: &'d Arena, keeping: Keeping) -> u64 {
     let unnamed = place(pruned, arena);
-    forget_lost(pruned);
+    forget_lost(pruned, keeping);
     unnamed
 }
 
@@ -95,13 +95,31 @@ fn place<'d>(pruned: &mut Pruned<'d>, arena: &'d Arena) -> u64 {
 }
 
 /// Mercury objects keep the addresses of tables that another definition
-/// replaced, as far as its own constants reach (case `ocg_leftovers`).
-fn forget_lost(pruned: &mut Pruned<'_>) {
-    for section in pruned.merged.sections.iter_mut() {
-        if section.kind == SectionKind::Constant(OPTIMIZER_BANK) {
-            let size = section.content.size;
-            section.relocations.retain(|r| r.offset < size);
-        }
+/// replaced, as far as its own constants reach (case `ocg_leftovers`). In kernels that
+/// have constants, nvlink does not drop those further on, and fails (case
+/// `ocg_kernels`).
+fn forget_lost(pruned: &mut Pruned<'_>, keeping: Keeping) {
+    let merged = &pruned.merged;
+    let is_kernel = |section: &Section<'_>| {
+        let function = section
+            .target
+            .and_then(|code| merged.sections[code].function);
+        function.is_some_and(|function| merged.is_kernel(&merged.functions[function]))
+    };
+    let is_left = |section: &Section<'_>| {
+        let is_bank = section.kind == SectionKind::Constant(OPTIMIZER_BANK);
+        let fails = keeping == Keeping::AsNvlink && section.content.size > 0 && is_kernel(section);
+        is_bank && !fails
+    };
+    let sections = merged.sections.enumerate();
+    let left: Vec<SectionId> = sections
+        .filter(|(_, s)| is_left(s))
+        .map(|(id, _)| id)
+        .collect();
+    for id in left {
+        let section = &mut pruned.merged.sections[id];
+        let size = section.content.size;
+        section.relocations.retain(|r| r.offset < size);
     }
 }
 

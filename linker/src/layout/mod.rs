@@ -62,7 +62,7 @@ pub(crate) fn layout<'d>(
     let texture_slots = textures::layout(&mut pruned, arena);
     // The banks that the compiler's constants demand come between the sections
     // that every link makes (case `ocg_late`).
-    let mut null_value = constants::layout(&mut pruned, arena);
+    let mut null_value = constants::layout(&mut pruned, arena, keeping);
     if all_stay
         && banks::are_shared(options)
         && let Some(constants) = program_constants(&mut pruned.merged)
