@@ -41,7 +41,8 @@ impl SameNamed {
             }
         };
         for (index, section) in object.sections.iter().enumerate() {
-            let target = section.target().map(|target| object.sections[target].role);
+            let target = section.target();
+            let target = target.and_then(|target| Some(object.sections.get(target)?.role));
             let is_known = matches!(section.role, Role::Rela | Role::Info);
             if is_known && target == Some(Role::Text) {
                 add(index, World::Mercury, section.name);
