@@ -99,27 +99,20 @@ fn place<'d>(pruned: &mut Pruned<'d>, arena: &'d Arena) -> u64 {
 /// have constants, nvlink does not drop those further on, and fails (case
 /// `ocg_kernels`).
 fn forget_lost(pruned: &mut Pruned<'_>, keeping: Keeping) {
-    let merged = &pruned.merged;
-    let is_kernel = |section: &Section<'_>| {
-        let function = section
-            .target
-            .and_then(|code| merged.sections[code].function);
-        function.is_some_and(|function| merged.is_kernel(&merged.functions[function]))
-    };
-    let is_left = |section: &Section<'_>| {
-        let is_bank = section.kind == SectionKind::Constant(OPTIMIZER_BANK);
-        let fails = keeping == Keeping::AsNvlink && section.content.size > 0 && is_kernel(section);
-        is_bank && !fails
-    };
-    let sections = merged.sections.enumerate();
-    let left: Vec<SectionId> = sections
-        .filter(|(_, s)| is_left(s))
-        .map(|(id, _)| id)
-        .collect();
-    for id in left {
-        let section = &mut pruned.merged.sections[id];
-        let size = section.content.size;
-        section.relocations.retain(|r| r.offset < size);
+    let sections = pruned.merged.sections.enumerate();
+    let banks = sections.filter(|(_, s)| s.kind == SectionKind::Constant(OPTIMIZER_BANK));
+    let banks: Vec<SectionId> = banks.map(|(id, _)| id).collect();
+    for bank in banks {
+        let merged = &pruned.merged;
+        let size = merged.sections[bank].content.size;
+        let is_kernel = |function| merged.is_kernel(&merged.functions[function]);
+        let fails = keeping == Keeping::AsNvlink
+            && size > 0
+            && function_of(pruned, bank).is_some_and(is_kernel);
+        if !fails {
+            let relocations = &mut pruned.merged.sections[bank].relocations;
+            relocations.retain(|r| r.offset < size);
+        }
     }
 }
 

@@ -1,8 +1,9 @@
 //! Static functions of one name in one file, which objects of `nvlink -r` have.
 //!
-//! From sm_100 on nvlink looks for the relocations and attribute records of code by its name: all
-//! functions of the name get those of the first one (case `local_func_dup`, `static_code_again`). What they are in
-//! machine code follows from their places in Mercury code.
+//! From sm_100 on nvlink looks for the relocations and attribute records of code by its
+//! name: all functions of the name get those of the first one (cases `local_func_dup`
+//! and `static_code_again`). What they are in machine code follows from their places in
+//! Mercury code.
 
 use rustc_hash::FxHashMap;
 

@@ -27,6 +27,8 @@ mod stages;
 pub(super) mod stalls;
 mod timing;
 
+use std::borrow::Cow;
+
 use rustc_hash::FxHashMap;
 
 use crate::merge::TableBranch;
@@ -100,15 +102,8 @@ impl Origin<'_> {
             let old: &Event = &old[event];
             let at = instruction(old.instruction)?;
             let first = new.partition_point(|event| event.instruction < at);
-            let own = new[first..]
-                .iter()
-                .take_while(|event| event.instruction == at);
-            Some(
-                first
-                    + own
-                        .into_iter()
-                        .position(|event| event.is_write == old.is_write)?,
-            )
+            let mut own = new[first..].iter().take_while(|e| e.instruction == at);
+            Some(first + own.position(|event| event.is_write == old.is_write)?)
         };
         Some(deviations.moved(event, instruction))
     }
@@ -200,7 +195,10 @@ pub(super) fn chosen(
         return None;
     }
     let Setting { tables, chip, .. } = setting;
-    let code = origin.map_or_else(|| code.to_vec(), |origin| origin.without_spaces(code));
+    let moved = origin.filter(|origin| origin.places.is_some());
+    let code = moved.map_or(Cow::Borrowed(code), |origin| {
+        origin.without_spaces(code).into()
+    });
     let flow = Flow::new(&code, tables, &events, chip)?;
     let schedule = Schedule::new(&code, &events, &flow, &setting);
     let rules = Rules::new(&code, &events, &flow, &schedule);
@@ -261,7 +259,7 @@ fn named(code: &[u8]) -> u8 {
     let instructions = code.chunks_exact(INSTRUCTION);
     instructions.fold(0, |mask, instruction| {
         let counted = match instruction::is_counted(instruction) {
-            true => instruction::Control::of(instruction).takes(),
+            true => Control::of(instruction).takes(),
             false => 0,
         };
         mask | counted | instruction::depbar(instruction).map_or(0, bit)
