@@ -67,13 +67,14 @@ pub mod report;
 mod stacks;
 mod write;
 
-use std::io::{self, Write};
+use std::io;
 
 use arena::Arena;
 use diagnostic::{Diagnostic, Diagnostics, Severity};
 use error::ParseError;
 use finalize::Finalized;
 use options::{ImageKind, Keeping, Options};
+use output::Sink;
 use read::Object;
 use report::Reports;
 
@@ -130,7 +131,7 @@ enum Product<'d> {
 }
 
 impl Product<'_> {
-    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+    fn write(&self, out: &mut dyn Sink) -> io::Result<()> {
         match self {
             Self::Image(finalized, tool_record) => write::write(finalized, tool_record, out),
             Self::Optimized(bytes) => out.write_all(bytes),

@@ -4,13 +4,14 @@
 //! written; the image as a whole stands nowhere in memory.
 
 use std::borrow::Cow;
-use std::io::{self, Write};
+use std::io;
 use std::sync::{Mutex, PoisonError};
 
 use super::blocks::{BLOCK, Block, divide, divide_headers};
 use super::encode;
 use super::numbering::SymbolNumbers;
 use crate::merge::{Form, InfoRecord, Relocation};
+use crate::output::Sink;
 use crate::parallel;
 
 /// `e_ident` of every image: ELF64, little-endian, CUDA's ABI.
@@ -181,7 +182,7 @@ pub(super) struct Placed {
 }
 
 /// Writes the image from its first byte to its last.
-pub(super) fn write(plan: &Plan<'_>, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(plan: &Plan<'_>, out: &mut dyn Sink) -> io::Result<()> {
     let (placed, end) = place(&plan.sections);
     let section_table = end.next_multiple_of(8);
     let count = plan.sections.len() + 1;
@@ -224,12 +225,14 @@ pub(super) fn write(plan: &Plan<'_>, out: &mut dyn Write) -> io::Result<()> {
             bytes.extend(field.to_le_bytes());
         }
     }
+    let size = after_sections as usize + bytes.len();
     blocks.push(Block::Made(bytes));
+    out.make_room(size);
     let image = Image {
         plan,
         placed: &placed,
     };
-    image.write(&blocks, after_sections as usize, out)
+    image.write(&blocks, size, out)
 }
 
 /// A plan, and where its sections stand.
@@ -240,7 +243,7 @@ struct Image<'p> {
 
 impl Image<'_> {
     /// Writes blocks, which are `size` bytes together.
-    fn write(&self, blocks: &[Block<'_>], size: usize, out: &mut dyn Write) -> io::Result<()> {
+    fn write(&self, blocks: &[Block<'_>], size: usize, out: &mut dyn Sink) -> io::Result<()> {
         // Memory that was used is at hand; to get other takes as long as to fill it.
         let spent = Mutex::new(Vec::new());
         let is_spent = || spent.lock().unwrap_or_else(PoisonError::into_inner);

@@ -11,15 +11,16 @@ mod native;
 mod numbering;
 mod sections;
 
-use std::io::{self, Write};
+use std::io;
 
 use crate::finalize::Finalized;
+use crate::output::Sink;
 
 /// Writes the finished image.
 pub(crate) fn write(
     finalized: &Finalized<'_>,
     tool_record: &[u8],
-    out: &mut dyn Write,
+    out: &mut dyn Sink,
 ) -> io::Result<()> {
     let merged = &finalized.relocated.laid_out.pruned.merged;
     let plan = if merged.target.has_mercury() {
