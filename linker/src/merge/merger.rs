@@ -262,7 +262,8 @@ impl<'d, 'l> Merger<'d, 'l> {
             // Half of the sections are code and constants, each with its names.
             sections: Index::with_room(sections / 2),
             moved_sections: FxHashMap::default(),
-            names: Index::with_room(sections / 2),
+            // So do variables, which share their sections.
+            names: Index::with_room(symbols.saturating_sub(sections).max(sections / 2)),
             registers: FxHashMap::default(),
             origins: IdVec::with_room(objects.len()),
             has_older_tensor_memory: None,
