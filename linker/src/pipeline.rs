@@ -3,7 +3,7 @@
 use crate::arena::Arena;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::error::{NvlinkError, ParseError};
-use crate::finalize::{Finalized, call_graph_table, collect, dot, finalize};
+use crate::finalize::{Finalized, call_graph_table, collect, compute, dot, finalize};
 use crate::layout::{layout, layout_relocatable};
 use crate::merge::merge;
 use crate::options::{EarlyAddresses, Keeping, KernelFilter, Options};
@@ -94,7 +94,11 @@ pub(crate) fn link_executable<'d>(
         diagnostics.push(Diagnostic::reference_to_deleted(Lost::Section.name()));
         return Ok(None);
     }
-    let relocated = relocate(laid_out, options.keeping);
+    // What it tells comes behind what relocations tell.
+    let mut told = Diagnostics::default();
+    let (relocated, figures) = relocate(laid_out, options.keeping, |pruned| {
+        compute(pruned, arena, &stacks, options, &mut told)
+    });
     let is_shown = match &relocated {
         Err(damage) => !is_found_before_calls(damage),
         Ok(_) => true,
@@ -107,7 +111,8 @@ pub(crate) fn link_executable<'d>(
         recode(&mut relocated, options.keeping, options.debug);
         pace_slots(&mut relocated, options.keeping, options.debug);
     }
-    let finalized = finalize(relocated, arena, &stacks, options, diagnostics);
+    let finalized = finalize(relocated, figures);
+    diagnostics.append(told);
     if diagnostics.has_errors() {
         return Ok(None);
     }
@@ -155,9 +160,14 @@ pub(crate) fn link_relocatable<'d>(
     if options.reports.map {
         reports.map = Some(report::map(&laid_out));
     }
-    let mut relocated = relocate(laid_out, options.keeping)?;
+    let mut told = Diagnostics::default();
+    let (relocated, figures) = relocate(laid_out, options.keeping, |pruned| {
+        collect(pruned, arena, options.verbose, &mut told)
+    });
+    let mut relocated = relocated?;
     recode(&mut relocated, options.keeping, options.debug);
     pace_slots(&mut relocated, options.keeping, options.debug);
-    let collected = collect(relocated, arena, options.verbose, diagnostics);
-    Ok((!diagnostics.has_errors()).then_some(collected))
+    let finalized = finalize(relocated, figures);
+    diagnostics.append(told);
+    Ok((!diagnostics.has_errors()).then_some(finalized))
 }

@@ -1,7 +1,8 @@
 //! Phase 6: the figures that only the whole program has.
 //!
 //! Registers, barriers and stack of a kernel are those of all it reaches.
-//! Each is computed once per component of the call graph.
+//! Each is computed once per component of the call graph. Relocations have no
+//! part in it, so that it is done while they are applied.
 
 mod barriers;
 mod dump;
@@ -14,9 +15,10 @@ mod report;
 
 use crate::arena::Arena;
 use crate::diagnostic::Diagnostics;
-use crate::id::{FunctionId, IdVec, PrototypeId, SymbolId};
+use crate::id::{FunctionId, IdVec, PrototypeId, SectionId, SymbolId};
 use crate::merge::{InfoRecord, forget_barriers};
 use crate::options::Options;
+use crate::prune::Pruned;
 use crate::relocate::Relocated;
 use crate::stacks::Stacks;
 
@@ -28,6 +30,12 @@ pub(crate) use registers::own_registers;
 #[derive(Debug)]
 pub(crate) struct Finalized<'d> {
     pub(crate) relocated: Relocated<'d>,
+    pub(crate) figures: Figures<'d>,
+}
+
+/// What the records and the call graph sections of the output hold.
+#[derive(Debug)]
+pub(crate) struct Figures<'d> {
     /// `.nv.info`, in output order.
     pub(crate) module_records: Vec<InfoRecord<'d>>,
     /// `.nv.info.*`, in output order.
@@ -36,6 +44,8 @@ pub(crate) struct Finalized<'d> {
     pub(crate) call_graph: Vec<Edge>,
     /// `.nv.prototype`, in output order.
     pub(crate) prototypes: Vec<(SymbolId, PrototypeId)>,
+    /// Code whose flags no longer count barriers.
+    counted: Vec<SectionId>,
 }
 
 /// One entry of the call graph section.
@@ -50,15 +60,23 @@ pub(crate) enum Edge {
     Signature(SymbolId, Option<PrototypeId>),
 }
 
-/// Computes the records and makes the sections that hold the call graph.
-pub(crate) fn finalize<'d>(
-    mut relocated: Relocated<'d>,
+/// Puts what was relocated and computed together.
+pub(crate) fn finalize<'d>(mut relocated: Relocated<'d>, figures: Figures<'d>) -> Finalized<'d> {
+    let sections = &mut relocated.laid_out.pruned.merged.sections;
+    for &text in &figures.counted {
+        forget_barriers(&mut sections[text].flags);
+    }
+    Finalized { relocated, figures }
+}
+
+/// Computes the records and what the sections hold that show the call graph.
+pub(crate) fn compute<'d>(
+    pruned: &Pruned<'d>,
     arena: &'d Arena,
     stacks: &Stacks,
     options: &Options,
     diagnostics: &mut Diagnostics,
-) -> Finalized<'d> {
-    let pruned = &relocated.laid_out.pruned;
+) -> Figures<'d> {
     let mut function_records = records::in_output_order(pruned);
     records::assume_unknown_masks(pruned, &mut function_records);
     let registers = Registers::new(pruned);
@@ -82,29 +100,22 @@ pub(crate) fn finalize<'d>(
             diagnostics,
         );
     }
-    for text in counted {
-        let sections = &mut relocated.laid_out.pruned.merged.sections;
-        forget_barriers(&mut sections[text].flags);
-    }
-    let call_graph = call_graph(&relocated);
-    let prototypes = prototypes(&relocated);
-    Finalized {
-        relocated,
+    Figures {
         module_records,
         function_records,
-        call_graph,
-        prototypes,
+        call_graph: call_graph(pruned),
+        prototypes: prototypes(pruned),
+        counted,
     }
 }
 
 /// Puts the records of the inputs together; a later link computes the rest.
 pub(crate) fn collect<'d>(
-    relocated: Relocated<'d>,
+    pruned: &Pruned<'d>,
     arena: &'d Arena,
     verbose: bool,
     diagnostics: &mut Diagnostics,
-) -> Finalized<'d> {
-    let pruned = &relocated.laid_out.pruned;
+) -> Figures<'d> {
     let mut function_records = records::in_output_order(pruned);
     for records in function_records.iter_mut() {
         externs::keep_external(pruned, arena, records);
@@ -119,21 +130,18 @@ pub(crate) fn collect<'d>(
             diagnostics,
         );
     }
-    let call_graph = call_graph(&relocated);
-    let prototypes = prototypes(&relocated);
-    Finalized {
+    Figures {
         module_records,
         function_records,
-        call_graph,
-        prototypes,
-        relocated,
+        call_graph: call_graph(pruned),
+        prototypes: prototypes(pruned),
+        counted: Vec::new(),
     }
 }
 
 /// Each list goes by functions in creation order; a function's own entries
 /// stand last input first.
-fn call_graph(relocated: &Relocated<'_>) -> Vec<Edge> {
-    let pruned = &relocated.laid_out.pruned;
+fn call_graph(pruned: &Pruned<'_>) -> Vec<Edge> {
     let functions = &pruned.merged.functions;
     let live = || {
         functions
@@ -173,8 +181,7 @@ fn call_graph(relocated: &Relocated<'_>) -> Vec<Edge> {
 }
 
 /// Functions whose address is taken are not listed here.
-fn prototypes(relocated: &Relocated<'_>) -> Vec<(SymbolId, PrototypeId)> {
-    let pruned = &relocated.laid_out.pruned;
+fn prototypes(pruned: &Pruned<'_>) -> Vec<(SymbolId, PrototypeId)> {
     pruned
         .merged
         .functions

@@ -28,6 +28,7 @@ use crate::layout::LaidOut;
 use crate::merge::{Content, Merged, NativeContent, Relocation, Section, SectionKind};
 use crate::options::{Keeping, ResolvedRelocations};
 use crate::parallel;
+use crate::prune::Pruned;
 use crate::read::OPTIMIZER_BANK;
 
 use apply::apply;
@@ -55,31 +56,51 @@ pub(crate) struct Relocated<'d> {
     pub(crate) laid_out: LaidOut<'d>,
     pub(crate) sections: IdVec<SectionId, Patched<'d>>,
     /// The native twins of the Mercury generation.
-    pub(crate) native: IdVec<SectionId, Option<Box<Patched<'d>>>>,
+    pub(crate) native: Twins<'d>,
     /// Functions whose native code was made anew.
     pub(crate) moves: FxHashMap<FunctionId, Moves>,
 }
 
-/// Applies every relocation of the live sections.
-pub(crate) fn relocate<'d>(
+/// Applies every relocation of the live sections. `meanwhile` does what they have
+/// no part in, if there are processors for both.
+pub(crate) fn relocate<'d, M>(
     laid_out: LaidOut<'d>,
     keeping: Keeping,
-) -> Result<Relocated<'d>, ParseError> {
-    let merged = &laid_out.pruned.merged;
-    let ids: Vec<SectionId> = merged.sections.enumerate().map(|(id, _)| id).collect();
-    let bytes = merged.sections.iter().map(|section| section.content.size);
-    let bytes = bytes.sum::<u64>() as usize;
-    let mut sections = parallel::map(&ids, bytes, |&id| relocate_linked(&laid_out, id));
-    let mut native = relocate_twins(&laid_out, &mut sections, bytes, keeping)?;
-    let mut sections: IdVec<SectionId, Patched<'d>> =
-        sections.into_iter().collect::<Result<_, _>>()?;
-    join_records(&laid_out.pruned.merged, &mut sections, &mut native);
-    Ok(Relocated {
+    meanwhile: impl FnOnce(&Pruned<'d>) -> M,
+) -> (Result<Relocated<'d>, ParseError>, M) {
+    let sections = laid_out.pruned.merged.sections.iter();
+    let bytes = sections.map(|section| section.content.size).sum::<u64>() as usize;
+    let (done, patched) = parallel::both(
+        bytes,
+        || meanwhile(&laid_out.pruned),
+        || patch(&laid_out, bytes, keeping),
+    );
+    let relocated = patched.map(|(sections, native)| Relocated {
         laid_out,
         sections,
         native,
         moves: FxHashMap::default(),
-    })
+    });
+    (relocated, done)
+}
+
+/// The native twins of sections, patched.
+type Twins<'d> = IdVec<SectionId, Option<Box<Patched<'d>>>>;
+
+/// The sections and their native twins, which have `bytes` together.
+fn patch<'d>(
+    laid_out: &LaidOut<'d>,
+    bytes: usize,
+    keeping: Keeping,
+) -> Result<(IdVec<SectionId, Patched<'d>>, Twins<'d>), ParseError> {
+    let merged = &laid_out.pruned.merged;
+    let ids: Vec<SectionId> = merged.sections.enumerate().map(|(id, _)| id).collect();
+    let mut sections = parallel::map(&ids, bytes, |&id| relocate_linked(laid_out, id));
+    let mut native = relocate_twins(laid_out, &mut sections, bytes, keeping)?;
+    let mut sections: IdVec<SectionId, Patched<'d>> =
+        sections.into_iter().collect::<Result<_, _>>()?;
+    join_records(merged, &mut sections, &mut native);
+    Ok((sections, native))
 }
 
 /// Applies the relocations of the native twins of live sections. Of all that
@@ -90,7 +111,7 @@ fn relocate_twins<'d>(
     sections: &mut [Result<Patched<'d>, ParseError>],
     bytes: usize,
     keeping: Keeping,
-) -> Result<IdVec<SectionId, Option<Box<Patched<'d>>>>, ParseError> {
+) -> Result<Twins<'d>, ParseError> {
     let merged = &laid_out.pruned.merged;
     let mut native = IdVec::filled(&merged.sections, None);
     let place = |id: SectionId, error: &ParseError| {
@@ -190,7 +211,7 @@ fn relocate_linked<'d>(laid_out: &LaidOut<'d>, id: SectionId) -> Result<Patched<
 fn join_records(
     merged: &Merged<'_>,
     sections: &mut IdVec<SectionId, Patched<'_>>,
-    native: &mut IdVec<SectionId, Option<Box<Patched<'_>>>>,
+    native: &mut Twins<'_>,
 ) {
     if merged.resolved_relocations == ResolvedRelocations::Dropped {
         return;

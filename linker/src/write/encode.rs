@@ -127,11 +127,17 @@ pub(super) fn call_graph(
     symbols: &SymbolNumbers,
     signature: impl Fn(PrototypeId) -> u32,
 ) -> Vec<u8> {
-    let words = finalized.call_graph.iter().flat_map(|edge| match *edge {
-        Edge::Mark(mark) => [0, mark as u32],
-        Edge::Functions(from, to) => [symbols.number[from], symbols.number[to]],
-        Edge::Signature(from, prototype) => [symbols.number[from], prototype.map_or(0, &signature)],
-    });
+    let words = finalized
+        .figures
+        .call_graph
+        .iter()
+        .flat_map(|edge| match *edge {
+            Edge::Mark(mark) => [0, mark as u32],
+            Edge::Functions(from, to) => [symbols.number[from], symbols.number[to]],
+            Edge::Signature(from, prototype) => {
+                [symbols.number[from], prototype.map_or(0, &signature)]
+            }
+        });
     words.flat_map(u32::to_le_bytes).collect()
 }
 
@@ -142,6 +148,7 @@ pub(super) fn prototypes(
     signature: impl Fn(PrototypeId) -> u32,
 ) -> Vec<u8> {
     let words = finalized
+        .figures
         .prototypes
         .iter()
         .flat_map(|&(function, prototype)| [symbols.number[function], signature(prototype)]);

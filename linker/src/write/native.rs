@@ -188,8 +188,8 @@ impl<'f> Generation<'f> for Older<'f, '_> {
 
     fn records(&self, function: Option<FunctionId>) -> Body<'f> {
         Body::records(match function {
-            Some(function) => &self.finalized.function_records[function],
-            None => &self.finalized.module_records,
+            Some(function) => &self.finalized.figures.function_records[function],
+            None => &self.finalized.figures.module_records,
         })
     }
 

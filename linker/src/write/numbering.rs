@@ -84,15 +84,15 @@ fn is_written(finalized: &Finalized<'_>, section: &Section<'_>) -> bool {
             let is_used = section.target.is_none_or(|kernel| live[kernel]);
             is_used && (section.keep_empty || section.content.size > 0)
         }
-        SectionKind::Prototype => !finalized.prototypes.is_empty(),
+        SectionKind::Prototype => !finalized.figures.prototypes.is_empty(),
         SectionKind::Info => {
             let merged = &finalized.relocated.laid_out.pruned.merged;
             let owner = section
                 .target
                 .and_then(|text| merged.sections[text].function);
             match owner {
-                Some(function) => !finalized.function_records[function].is_empty(),
-                None => !finalized.module_records.is_empty(),
+                Some(function) => !finalized.figures.function_records[function].is_empty(),
+                None => !finalized.figures.module_records.is_empty(),
             }
         }
         SectionKind::SectionNames

@@ -20,7 +20,7 @@ pub(super) fn native_module(finalized: &Finalized<'_>, symbols: &SymbolNumbers) 
         .merged
         .unified
         .native_slots;
-    let records = finalized.module_records.iter().map(|record| {
+    let records = finalized.figures.module_records.iter().map(|record| {
         let slot = record.subject().and_then(|symbol| slots.get(&symbol));
         let mut record = *record;
         if let Payload::Symbol(_, figure) = &mut record.payload
@@ -44,7 +44,7 @@ pub(super) fn native(
 ) -> Vec<u8> {
     let merged = &finalized.relocated.laid_out.pruned.merged;
     let own = &merged.functions[function].native.records;
-    let shared = &finalized.function_records[function];
+    let shared = &finalized.figures.function_records[function];
     let mut twins = Twins::new(own);
     let mut is_shared = [false; CODES];
     let mut bytes = Vec::new();
