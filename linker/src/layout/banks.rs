@@ -140,7 +140,7 @@ fn share_content(constants: &mut Content<'_>) -> Option<u64> {
             _ => matches!(size, 12 | 16 | 20 | 24 | 32 | 48 | 64),
         };
         let can_share = is_compared && !(is_word && part.data.iter().all(|&byte| byte == 0));
-        if can_share && !seen.insert(part.data) {
+        if can_share && !seen.insert((part.data, part.align)) {
             return false;
         }
         part.offset = end.next_multiple_of(part.align.max(1));

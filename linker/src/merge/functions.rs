@@ -321,12 +321,15 @@ impl<'d> Merger<'d, '_> {
         let row = &mut self.merged.functions[function];
         row.records.clear();
         row.native = NativeFunction::default();
-        // What the old code calls stays, and what the new one calls is added
-        // even if it is the same; in relocatable objects if it is not (case
-        // `weak_calls`).
+        // What the old code calls and refers to stays, and what the new one does
+        // is added even if it is the same; in relocatable objects if it is not
+        // (case `weak_calls`).
         if self.merged.image.is_executable() {
             for &callee in &row.calls {
                 self.calls_seen.remove(&(function, callee));
+            }
+            for &target in &row.references {
+                self.references_seen.remove(&(function, target));
             }
         }
         let replaced = Replaced {

@@ -64,7 +64,9 @@ impl<'d> Merger<'d, '_> {
                 self.function(current, edge.from)?,
                 self.function(current, edge.to)?,
             );
-            self.merged.functions[function].references.push(target);
+            if self.references_seen.insert((function, target)) {
+                self.merged.functions[function].references.push(target);
+            }
             // No list needs to say so besides (case `address_taken_signatures`).
             self.merged.functions[target].is_taken = true;
         }

@@ -149,6 +149,7 @@ pub(super) struct Merger<'d, 'l> {
     /// The size of the program's constants, which has one name in all inputs.
     pub(super) constants_size: Option<SymbolId>,
     pub(super) calls_seen: FxHashSet<(FunctionId, FunctionId)>,
+    pub(super) references_seen: FxHashSet<(FunctionId, FunctionId)>,
     /// Tentative definitions that also have a strong one without value.
     pub(super) defined_commons: FxHashSet<SymbolId>,
 }
@@ -274,6 +275,7 @@ impl<'d, 'l> Merger<'d, 'l> {
             lost: None,
             constants_size: None,
             calls_seen: FxHashSet::default(),
+            references_seen: FxHashSet::default(),
             defined_commons: FxHashSet::default(),
         };
         if options.resolved_relocations == ResolvedRelocations::Recorded
