@@ -152,6 +152,8 @@ pub(super) struct Merger<'d, 'l> {
     pub(super) references_seen: FxHashSet<(FunctionId, FunctionId)>,
     /// Tentative definitions that also have a strong one without value.
     pub(super) defined_commons: FxHashSet<SymbolId>,
+    /// The values that tentative definitions had before, where they were known.
+    pub(super) values_before: FxHashMap<SymbolId, u64>,
 }
 
 fn has_unified_functions(object: &Object<'_>) -> bool {
@@ -190,7 +192,11 @@ pub(crate) fn merge<'d>(
         })
     });
     match merged {
-        Ok(()) | Err(End::Reported) => Ok(merger.merged),
+        Ok(()) => {
+            merger.merged.check_lost_commons()?;
+            Ok(merger.merged)
+        }
+        Err(End::Reported) => Ok(merger.merged),
         Err(End::Damage(error)) => Err(error),
     }
 }
@@ -239,6 +245,7 @@ impl<'d, 'l> Merger<'d, 'l> {
                 records: Vec::new(),
                 described: Vec::new(),
                 commons: Vec::new(),
+                lost_commons: Vec::new(),
                 shared: Vec::new(),
                 shared_align: 1,
                 listed_shared: listed_shared(options),
@@ -277,6 +284,7 @@ impl<'d, 'l> Merger<'d, 'l> {
             calls_seen: FxHashSet::default(),
             references_seen: FxHashSet::default(),
             defined_commons: FxHashSet::default(),
+            values_before: FxHashMap::default(),
         };
         if options.resolved_relocations == ResolvedRelocations::Recorded
             && options.image != ImageKind::Relocatable(EarlyAddresses::Leave)

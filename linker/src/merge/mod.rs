@@ -26,6 +26,7 @@ use crate::arch::{Sm, reserved};
 use crate::cubin::{
     Binding, Format, InfoCode, Section as FileSection, SymbolOther, SymbolType, UnifiedEntry,
 };
+use crate::error::{NvlinkError, ParseError, Problem};
 use crate::id::{FunctionId, Id as _, IdVec, InputId, PrototypeId, SectionId, SymbolId};
 use crate::options::{
     ImageKind, NullAddress, RelocationForms, Reservation, ResolvedRelocations, SharedMemory,
@@ -38,7 +39,7 @@ pub(crate) use functions::{counted_barriers, forget_barriers};
 pub(crate) use info::FIRST_MERCURY_VERSION;
 pub(crate) use merger::merge;
 pub(crate) use notes::Notes;
-use symbols::LOST_COMMON;
+use symbols::UNALLOCATED;
 
 pub(crate) use section::{
     Content, Contribution, Form, NativeContent, Relocation, Section, SectionKind,
@@ -321,6 +322,8 @@ pub(crate) struct Merged<'d> {
     /// Symbols that were defined tentatively, by first appearance; some got a
     /// definition later.
     pub(crate) commons: Vec<SymbolId>,
+    /// Those that nvlink lost to a weak definition with a value.
+    pub(crate) lost_commons: Vec<SymbolId>,
     /// Variables in shared memory: those of a known size in the order of their
     /// definitions, those whose size is chosen at launch where they are first
     /// named.
@@ -351,8 +354,28 @@ pub(crate) struct Merged<'d> {
 impl<'d> Merged<'d> {
     /// Whether nvlink has lost a tentative definition to a weak one with a value.
     pub(crate) fn loses_common(&self) -> bool {
-        let mut symbols = self.symbols.iter();
-        symbols.any(|s| s.definition == Definition::Common && s.value == LOST_COMMON)
+        self.lost_common(|_| true).is_some()
+    }
+
+    fn lost_common(&self, is_meant: impl Fn(&Symbol<'_>) -> bool) -> Option<&Symbol<'d>> {
+        let mut lost = self.lost_commons.iter().map(|&id| &self.symbols[id]);
+        lost.find(|&symbol| symbol.definition == Definition::Common && is_meant(symbol))
+    }
+
+    /// Relocatable objects list what is lost, where it was tentative from the start
+    /// (case `common_too_large`).
+    fn check_lost_commons(&self) -> Result<(), ParseError> {
+        let lost = match self.image.is_executable() {
+            true => None,
+            false => self.lost_common(|symbol| symbol.value == UNALLOCATED),
+        };
+        lost.map_or(Ok(()), |symbol| {
+            let problem = "a weak definition took its place".to_owned();
+            let problem = ParseError::new(Problem::Malformed(problem));
+            Err(problem
+                .as_nvlink(NvlinkError::UnallocatedSymbol)
+                .of_symbol(symbol.name))
+        })
     }
 
     /// Where each symbol stands in the symbol table, relative to others.

@@ -14,8 +14,9 @@ use super::constants::PLACE_NAME;
 use super::merger::{Current, Merger, Placed};
 use super::{Definition, ListedShared, Listing, SectionKind, SharedHome, Symbol};
 
-/// The value of a tentative definition that nvlink has lost.
-pub(super) const LOST_COMMON: u64 = u64::MAX - 1;
+/// nvlink's value of a tentative definition, and of a name without place.
+const TENTATIVE: u64 = u64::MAX - 1;
+pub(super) const UNALLOCATED: u64 = u64::MAX;
 
 impl<'d> Merger<'d, '_> {
     /// Second pass, behind the functions: variables, each after its section.
@@ -272,11 +273,18 @@ impl<'d> Merger<'d, '_> {
                 // Without a value, a definition is no more than a tentative
                 // one; a strong one has its place besides, though unused (case
                 // `common_defined`).
-                Definition::Common if current.object.sections[section].role == Role::Global => {
+                Definition::Common if self.defined_commons.contains(&id) => {
                     if symbol.binding != Binding::WEAK {
-                        if !self.defined_commons.insert(id) {
-                            self.report_duplicate(current, id, symbol.name);
-                        }
+                        self.report_duplicate(current, id, symbol.name);
+                    }
+                    return Ok(id);
+                }
+                Definition::Common
+                    if current.object.sections[section].role == Role::Global
+                        && !self.merged.lost_commons.contains(&id) =>
+                {
+                    if symbol.binding != Binding::WEAK {
+                        self.defined_commons.insert(id);
                         self.place(current, section);
                         self.merged.symbols[id].binding = Binding::GLOBAL;
                     }
@@ -286,11 +294,13 @@ impl<'d> Merger<'d, '_> {
                 Definition::Common
                     if symbol.binding == Binding::WEAK && self.keeping == Keeping::AsNvlink =>
                 {
-                    self.place(current, section);
                     let merged = &mut self.merged.symbols[id];
-                    merged.binding = Binding::GLOBAL;
-                    merged.value = LOST_COMMON;
+                    let value = self.values_before.get(&id);
+                    merged.value = value.copied().unwrap_or(TENTATIVE);
+                    merged.input = Some(current.id);
+                    self.first_inputs.remove(&id);
                     self.merged.commons.retain(|&common| common != id);
+                    self.merged.lost_commons.push(id);
                     return Ok(id);
                 }
                 Definition::Undefined
@@ -431,7 +441,11 @@ impl<'d> Merger<'d, '_> {
             current.object.sections[section as usize].role == Role::GlobalInit
         });
         // What has a value only has to be as large as a tentative definition.
+        let is_defined = self.defined_commons.contains(&id);
         match (known.definition, symbol.place) {
+            (Definition::Common, _) if is_defined => {
+                self.report_mismatch(Mismatch::Size, current, id);
+            }
             (Definition::Common, Place::Common) => {}
             (Definition::Common, _) if gets_value => {
                 if known.size > symbol.size {
@@ -461,7 +475,14 @@ impl<'d> Merger<'d, '_> {
             .unwrap_or_else(|| self.new_named(current, symbol, Binding::GLOBAL, Listing::Global));
         let merged = &mut self.merged.symbols[id];
         match merged.definition {
+            // A strong one without value made a definition of it (case `common_defined`).
+            Definition::Common if self.defined_commons.contains(&id) => {
+                self.report_duplicate(current, id, symbol.name);
+            }
             Definition::Undefined => {
+                if known.is_some() {
+                    self.values_before.insert(id, UNALLOCATED);
+                }
                 merged.definition = Definition::Common;
                 merged.size = symbol.size;
                 merged.value = symbol.value;
@@ -479,6 +500,7 @@ impl<'d> Merger<'d, '_> {
                 if self.merged.sections[section].kind == SectionKind::Global =>
             {
                 if merged.binding == Binding::WEAK {
+                    self.values_before.insert(id, merged.value);
                     merged.definition = Definition::Common;
                     merged.value = symbol.value;
                     merged.input = Some(current.id);
