@@ -163,8 +163,8 @@ impl<'d> Merger<'d, '_> {
 
     /// The section of a function's constants, made if need be. In an executable
     /// the compiler constants of a device function get a section without a
-    /// name and a symbol, which moves; that is not the section where constants
-    /// of definitions before it were left (case `ocg_leftovers`). Where no name
+    /// name and a symbol, which moves. Nor in relocatable objects do they stand
+    /// where definitions before them were left (case `ocg_leftovers`). Where no name
     /// leads to them, they stay (case `relocatable_lost_constants`).
     pub(super) fn constants_section(
         &mut self,
@@ -182,23 +182,37 @@ impl<'d> Merger<'d, '_> {
             1.. if target.is_some() && is_named => input.flags | SHF_INFO_LINK,
             _ => input.flags,
         };
-        if let Some(known) = self.known_section(input.name, target) {
-            self.clear_unused(known);
-        }
+        let known = self.known_section(input.name, target);
         let function = target.and_then(|target| self.merged.sections[target].function);
         let functions = &self.merged.functions;
         let is_of_kernel = function.is_none_or(|f| self.merged.is_kernel(&functions[f]));
-        if bank == 0 || is_of_kernel || !self.merged.image.is_executable() || !is_named {
+        let can_stand_apart = bank > 0 && !is_of_kernel && is_named;
+        if !can_stand_apart {
+            known.inspect(|&known| self.clear_unused(known));
             return self.section(input.name, kind, flags, 1, target);
         }
         let key = (input.name, target);
         if let Some(&section) = self.moved_sections.get(&key) {
             return section;
         }
+        let is_lost = |known: SectionId| {
+            let constants = self.merged.sections[known].constants.as_ref();
+            constants.is_some_and(|constants| constants.was_never_used)
+        };
+        if !self.merged.image.is_executable() && !known.is_some_and(is_lost) {
+            return self.section(input.name, kind, flags, 1, target);
+        }
         let section = self.new_section(input.name, kind, flags, 1, target);
-        self.merged.locals.pop();
-        self.merged.sections[section].is_moved = true;
-        if self.known_section(input.name, target).is_none() {
+        if self.merged.image.is_executable() {
+            self.merged.locals.pop();
+            self.merged.sections[section].is_moved = true;
+        } else {
+            for section in [Some(section), known].into_iter().flatten() {
+                let row = &mut self.merged.sections[section];
+                row.constants.get_or_insert_default().lost = known;
+            }
+        }
+        if known.is_none() {
             self.note_section(section);
         }
         self.moved_sections.insert(key, section);

@@ -153,14 +153,17 @@ pub(crate) struct CompilerConstants {
     pub(crate) unnamed: Option<u64>,
     /// No definition here was ever in use.
     pub(crate) was_never_used: bool,
+    /// Of two sections of one name, the one where such are.
+    pub(crate) lost: Option<SectionId>,
 }
 
 impl CompilerConstants {
     /// What is known where another definition takes the place of the one in use.
     pub(crate) fn replaced(&self) -> Option<Box<Self>> {
-        self.was_never_used.then(|| {
+        (self.was_never_used || self.lost.is_some()).then(|| {
             Box::new(Self {
-                was_never_used: true,
+                was_never_used: self.was_never_used,
+                lost: self.lost,
                 ..Self::default()
             })
         })
@@ -176,6 +179,12 @@ impl Section<'_> {
     /// Where the last constants start that no name leads to.
     pub(crate) fn unnamed_constants(&self) -> Option<u64> {
         self.constants.as_ref()?.unnamed
+    }
+
+    /// The section where definitions are that were never in use, if there is another one
+    /// of the same name.
+    pub(crate) fn lost_constants(&self) -> Option<SectionId> {
+        self.constants.as_ref()?.lost
     }
 
     /// Where the last constants start of a definition that is not in use.

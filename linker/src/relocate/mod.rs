@@ -287,7 +287,14 @@ fn relocate_native<'d>(
     }
     if section.kind == SectionKind::Constant(OPTIMIZER_BANK) {
         let merged = &laid_out.pruned.merged;
-        tables::fill(&mut patched, merged, twin, &section.relocations, keeping);
+        let lost = section
+            .lost_constants()
+            .map(|lost| &merged.sections[lost])
+            .filter(|lost| keeping == Keeping::AsNvlink && lost.content.size > 0);
+        match lost {
+            Some(lost) => tables::clear(&mut patched, &lost.relocations),
+            None => tables::fill(&mut patched, merged, twin, &section.relocations, keeping),
+        }
     }
     Ok(patched)
 }

@@ -56,6 +56,21 @@ pub(super) fn fill(
     write(&mut patched.bytes, &entries, keeping);
 }
 
+/// Writes 0 for the words of tables: of two sections of one name, nvlink goes by the
+/// relocations of the one where definitions are that were never in use, and finds no
+/// place for any (case `ocg_leftovers`).
+pub(super) fn clear(patched: &mut Patched<'_>, relocations: &[Relocation]) {
+    let entries: Vec<Entry> = relocations
+        .iter()
+        .map(|relocation| Entry {
+            place: relocation.offset as usize,
+            target: None,
+            is_in_use: false,
+        })
+        .collect();
+    write(&mut patched.bytes, &entries, Keeping::AsNvlink);
+}
+
 fn write(bytes: &mut Cow<'_, [u8]>, entries: &[Entry], keeping: Keeping) {
     for index in 0..entries.len() {
         let entry = match keeping {

@@ -38,6 +38,13 @@ const RESERVED: [(&str, u64); 3] = [
 
 /// The native spelling of a section name, where it differs.
 fn native_name(name: &str) -> Option<String> {
+    shared_native_name(name, 0)
+}
+
+/// The native spelling of the name that this section and so many before it share. nvlink
+/// renames them one by one, and takes for the owner's name what stands where it was in
+/// the longer spelling (case `ocg_leftovers`).
+fn shared_native_name(name: &str, before: usize) -> Option<String> {
     // Relocations without addends keep the Mercury name: there never are any.
     let (prefix, bank) = match name.strip_prefix(".rela") {
         Some(bank) => (".rela", bank),
@@ -45,7 +52,10 @@ fn native_name(name: &str) -> Option<String> {
     };
     let renamed = |(mercury, native): &(&str, &str)| {
         let rest = bank.strip_prefix(mercury)?;
-        Some(format!("{prefix}{native}{rest}"))
+        let (dot, owner) = rest.split_at_checked(1).unwrap_or_default();
+        let lost = before * (mercury.len() - native.len());
+        let owner = owner.get(lost..).unwrap_or_default();
+        Some(format!("{prefix}{native}{dot}{owner}"))
     };
     BANKS.iter().find_map(renamed)
 }
@@ -56,7 +66,7 @@ pub(super) struct Names<'n> {
     /// Zero bytes behind `.strtab`.
     pub(super) symbols_padding: u64,
     /// Where the native names of renamed banks stand.
-    bank_symbols: FxHashMap<String, u32>,
+    bank_symbols: FxHashMap<SectionId, u32>,
     sections: NameTable,
     offsets: FxHashMap<&'n str, u32>,
     /// Names of the Mercury sections, in their order; equal ones stand twice.
@@ -94,7 +104,7 @@ impl<'n> Names<'n> {
             // `lineinfo`, `preserve_relocs`, `jump_table` and `texture_users`).
             symbols_padding += (section.name.len() - native.len()) as u64 - 1;
             let offset = symbols.append(&native, native.len());
-            bank_symbols.insert(native, offset);
+            bank_symbols.insert(id, offset);
             let relocated = &finalized.relocated;
             let native = relocated.native[id].iter().flat_map(|native| &native.kept);
             let mut kept = relocated.sections[id].kept.iter().chain(native);
@@ -119,9 +129,17 @@ impl<'n> Names<'n> {
             mercury_numbers: 0,
             linked_size: 0,
         };
+        let mut last_of_name: FxHashMap<&str, usize> = FxHashMap::default();
+        for (id, section) in merged.sections.enumerate() {
+            if is_written(id) && native_name(section.name).is_some() {
+                let before = last_of_name.get(section.name).map(|&before| before + 1);
+                last_of_name.insert(section.name, before.unwrap_or_default());
+            }
+        }
         for (id, section) in merged.sections.enumerate() {
             if pruned.live.sections[id] {
-                let native = native_name(section.name).filter(|_| is_written(id));
+                let before = last_of_name.get(section.name);
+                let native = before.and_then(|&before| shared_native_name(section.name, before));
                 names.add_section(section.name, native.as_deref());
             }
         }
@@ -243,13 +261,11 @@ pub(super) fn native_symbols(
             }
             _ => 0,
         };
-        let name = match symbol.kind {
-            SymbolType::SECTION => native_name(symbol.name),
-            _ => None,
-        };
+        let bank = section
+            .filter(|_| symbol.kind == SymbolType::SECTION && native_name(symbol.name).is_some());
         SymbolEntry {
-            name: match name {
-                Some(name) => names.bank_symbols.get(&name).copied().unwrap_or(0),
+            name: match bank {
+                Some(bank) => names.bank_symbols.get(&bank).copied().unwrap_or(0),
                 None => names.symbols.offset(symbol.name),
             },
             kind: match is_provided {
