@@ -158,7 +158,7 @@ pub(super) struct Merger<'d, 'l> {
 
 fn has_unified_functions(object: &Object<'_>) -> bool {
     let functions = Role::UnifiedEntries(UnifiedTable::Functions);
-    object.sections.iter().any(|s| s.role == functions)
+    object.has_unified_symbols && object.sections.iter().any(|s| s.role == functions)
 }
 
 fn listed_shared(options: &Options) -> ListedShared {

@@ -127,14 +127,15 @@ fn relocate_twins<'d>(
     let mut failed: Option<(SectionId, ParseError)> = None;
     let linked = sections.iter_mut().zip(merged.sections.enumerate());
     for (patched, (id, section)) in linked {
-        let is_table = lines::is_table(section.name);
+        let is_table = || lines::is_table(section.name);
         let twin = section.native.as_deref();
         let twin = twin.filter(|_| laid_out.pruned.live.sections[id]);
         match (patched, twin) {
-            (Err(error), _) if is_table => return Err(place(id, error)),
+            (Ok(_), None) => {}
+            (Err(error), _) if is_table() => return Err(place(id, error)),
             (Err(error), _) if failed.is_none() => failed = Some((id, error.clone())),
             (Err(_), _) => {}
-            (Ok(patched), Some(twin)) if is_table => {
+            (Ok(patched), Some(twin)) if is_table() => {
                 let bytes = &mut patched.bytes;
                 let side = relocate_native(laid_out, id, twin, bytes, &units, keeping)
                     .and_then(|side| lines::rebuild(laid_out, id, twin, bytes, side, &mut units))
@@ -145,7 +146,6 @@ fn relocate_twins<'d>(
                 twins.push((id, twin));
                 sides.push((&mut patched.bytes, Ok(Patched::default())));
             }
-            (Ok(_), None) => {}
         }
     }
     parallel::fill(&twins, &mut sides, bytes, |&(id, twin), (bytes, side)| {

@@ -86,11 +86,15 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'f>, tool_record: &[u8]) -> Plan
         let presence = Presence::new(finalized);
         let sections = SectionNumbers::new(finalized, &presence);
         let symbols = SymbolNumbers::new(finalized, &presence);
-        (sections, symbols, section_names(finalized))
+        (sections, symbols)
     };
     let bytes = merged.symbols.len() * USUAL;
-    let (symbol_names, numbers) = parallel::both(bytes, || symbol_names(finalized), numbers);
-    let (numbers, symbols, section_names) = numbers;
+    let section_names = || section_names(finalized);
+    let (symbol_names, (section_names, (numbers, symbols))) = parallel::both(
+        bytes,
+        || symbol_names(finalized),
+        || parallel::both(bytes, section_names, numbers),
+    );
     let sections = Sections {
         finalized,
         numbers: &numbers,
