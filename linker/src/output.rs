@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 
 use tempfile::{Builder, NamedTempFile};
 
+/// So much stays in the caches of a processor, and takes the place of another file at once.
+const BUFFER: usize = 256 * 1024;
+
 /// What takes an image.
 pub(crate) trait Sink: Write {
     /// Makes room for so many bytes: all that will be written.
@@ -20,21 +23,21 @@ impl Sink for Vec<u8> {
 
 impl Sink for BufWriter<&mut File> {
     fn make_room(&mut self, size: usize) {
-        if size > self.capacity() {
-            allocate(self.get_ref(), size);
-        }
+        allocate(self.get_ref(), size);
     }
 }
 
-/// Gives a file its space on the disk. Without it ext4 and others choose the space when the file
+/// Gives a large file its space on the disk. Without it ext4 and others choose the space when the file
 /// takes the place of another one, and start to write it out, all of which the link has to wait
 /// for: a tenth of its time where the image is large. Systems that cannot do so, or have too little
 /// space, say the same when the file is written.
 #[cfg(target_os = "linux")]
 fn allocate(file: &File, size: usize) {
     use rustix::fs::{FallocateFlags, fallocate};
-    // The size stays that of what is written, which tells a file that is cut short.
-    let _ = fallocate(file, FallocateFlags::KEEP_SIZE, 0, size as u64);
+    if size > BUFFER {
+        // The size stays that of what is written, which tells a file that is cut short.
+        let _ = fallocate(file, FallocateFlags::KEEP_SIZE, 0, size as u64);
+    }
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -42,7 +45,10 @@ fn allocate(_: &File, _: usize) {}
 
 /// Writes a file.
 pub fn write(path: &Path, contents: &[u8]) -> io::Result<()> {
-    write_with(path, |file| file.write_all(contents))
+    write_with(path, |file| {
+        allocate(file, contents.len());
+        file.write_all(contents)
+    })
 }
 
 /// Writes a file with `fill`, which must not look at it.
@@ -74,8 +80,6 @@ impl Pending {
         path: &Path,
         fill: impl FnOnce(&mut dyn Sink) -> io::Result<()>,
     ) -> io::Result<Self> {
-        /// So much stays in the caches of a processor.
-        const BUFFER: usize = 256 * 1024;
         match Destination::of(path)? {
             Destination::Stream(stream) => {
                 let mut contents = Vec::new();
@@ -163,6 +167,8 @@ mod tests {
                 out.write_all(&contents)
             };
             Pending::write(&path, fill).unwrap().finish().unwrap();
+            assert_eq!(std::fs::read(&path).unwrap(), contents);
+            write(&path, &contents).unwrap();
             assert_eq!(std::fs::read(&path).unwrap(), contents);
         }
     }
