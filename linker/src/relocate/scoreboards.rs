@@ -254,15 +254,17 @@ fn events(code: &[u8]) -> Vec<Event> {
         .collect()
 }
 
-/// One bit for each scoreboard that instructions name as their operand.
-fn named(code: &[u8]) -> u8 {
+/// One bit for each scoreboard that only instructions hold which end in order, so that a
+/// DEPBAR can wait for some of them.
+fn in_order(code: &[u8]) -> u8 {
     let instructions = code.chunks_exact(INSTRUCTION);
     instructions.fold(0, |mask, instruction| {
-        let counted = match instruction::is_counted(instruction) {
-            true => Control::of(instruction).takes(),
-            false => 0,
-        };
-        mask | counted | instruction::depbar(instruction).map_or(0, bit)
+        let control = Control::of(instruction);
+        mask | match operation(instruction) {
+            _ if instruction::is_counted(instruction) => control.takes(),
+            operation if instruction::is_of_texture(operation) => bit(control.write()),
+            _ => 0,
+        }
     })
 }
 

@@ -282,14 +282,35 @@ pub(super) fn is_counted(instruction: &[u8]) -> bool {
     matches!(operation(instruction), LDGDEPBAR | BULK_GROUP)
 }
 
+/// Whether the operation gets something of textures or surfaces: TEX, TLD, TLD4, TXD, TXQ
+/// and the like, and SULD.
+pub(super) fn is_of_texture(operation: u16) -> bool {
+    matches!(operation, 0x160..=0x16f | 0x199)
+}
+
 /// The scoreboard that a DEPBAR names as its operand. It waits until no more
 /// than some number of instructions hold it. Nothing if it names more than one.
 pub(super) fn depbar(instruction: &[u8]) -> Option<u8> {
     let [word, operand] = [0, 4].map(|at| instruction[at..].first_chunk().copied());
     let (word, operand) = (u32::from_le_bytes(word?), u32::from_le_bytes(operand?));
     let others = operand & 0x3f;
-    let board = (operand >> 12 & 7) as u8;
+    let board = (operand >> NAMED & 7) as u8;
     (word as u16 & 0x1ff == DEPBAR && others == 0 && board < BOARDS).then_some(board)
+}
+
+/// Whether a DEPBAR behind the instruction names what that took: UREDGR and LDTM.
+pub(super) fn is_awaited_at_once(instruction: &[u8]) -> bool {
+    matches!(operation(instruction), 0x178 | 0x1ee)
+}
+
+/// Where in the operand of a DEPBAR a scoreboard stands.
+const NAMED: u32 = 12;
+
+/// Lets a DEPBAR name another scoreboard.
+pub(super) fn name_in_depbar(instruction: &mut [u8], board: u8) {
+    let operand = instruction[4..].first_chunk_mut().expect("sixteen bytes");
+    let others = u32::from_le_bytes(*operand) & !(7 << NAMED);
+    *operand = (others | u32::from(board) << NAMED).to_le_bytes();
 }
 
 /// Whether the instruction is a DEPBAR that waits for all scoreboards, before what makes

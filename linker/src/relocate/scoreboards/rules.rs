@@ -11,11 +11,11 @@ use rustc_hash::FxHashMap;
 use super::deviations::Deviations;
 use super::flow::{Flow, Held};
 use super::instruction::{
-    ALL_BOARDS, BOARDS, Control, INSTRUCTION, NO_BOARD, Wait, is_counted, releases, wait,
-    waits_for_all,
+    ALL_BOARDS, BOARDS, Control, INSTRUCTION, NO_BOARD, Wait, depbar, is_awaited_at_once,
+    is_counted, name_in_depbar, releases, wait, waits_for_all,
 };
 use super::pressure::{Holders, Schedule};
-use super::{Event, First, bit, named};
+use super::{Event, First, bit, in_order};
 
 /// What decides how the events of a function choose.
 pub(super) struct Rules<'r> {
@@ -23,8 +23,8 @@ pub(super) struct Rules<'r> {
     events: &'r [Event],
     flow: &'r Flow,
     schedule: &'r Schedule<'r>,
-    /// One bit for each scoreboard that instructions name as their operand.
-    named: u8,
+    /// One bit for each scoreboard that only those hold which end in order.
+    in_order: u8,
 }
 
 /// What events take, and what instructions wait for.
@@ -47,6 +47,7 @@ impl Choice {
     /// The code with this choice.
     pub(super) fn apply(&self, code: &[u8], flow: &Flow, events: &[Event]) -> Vec<u8> {
         let mut changed = code.to_vec();
+        let before = |at: usize| &code[(at - 1) * INSTRUCTION..];
         let instructions = changed.chunks_exact_mut(INSTRUCTION);
         for (at, (instruction, &waits)) in instructions.zip(&self.waits).enumerate() {
             let (mut write, mut read) = (NO_BOARD, NO_BOARD);
@@ -57,6 +58,12 @@ impl Choice {
                 }
             }
             Control::set(instruction, write, read, waits);
+            let named = depbar(instruction).filter(|_| at > 0 && is_awaited_at_once(before(at)));
+            if let Some(board) = named
+                && let Some(event) = flow.own(at - 1).find(|&event| events[event].board == board)
+            {
+                name_in_depbar(instruction, self.boards[event]);
+            }
         }
         changed
     }
@@ -116,7 +123,7 @@ impl<'r> Rules<'r> {
             events,
             flow,
             schedule,
-            named: named(code),
+            in_order: in_order(code),
         }
     }
 
@@ -229,7 +236,7 @@ impl Rules<'_> {
     fn board(&self, event: usize, held: &Held, passed: &Passed, keeps_last: bool) -> u8 {
         let old = self.events[event].board;
         // Nobody else takes what an instruction names.
-        if self.named >> old & 1 == 1 {
+        if self.in_order >> old & 1 == 1 {
             return old;
         }
         let conflicts = match self.schedule.crosses(event) {
@@ -241,7 +248,7 @@ impl Rules<'_> {
             false => 0,
         };
         let holders = Holders::of(held.taken());
-        let board = holders.choose(event, self.named, conflicts, keeps_last, self.schedule);
+        let board = holders.choose(event, self.in_order, conflicts, keeps_last, self.schedule);
         board.unwrap_or(old)
     }
 
@@ -264,7 +271,7 @@ impl Rules<'_> {
             let mut returned = held.clone();
             returned.leave_those_of(known);
             // A DEPBAR waits for what it names.
-            returned.wait(self.named);
+            returned.wait(self.in_order);
             for at in start.. {
                 let is_end = self.flow.ends_block(at);
                 let is_needed = |event: usize, board: u8| match is_end {

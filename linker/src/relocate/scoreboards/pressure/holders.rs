@@ -26,7 +26,7 @@ impl Holders {
     pub(in super::super) fn choose(
         &self,
         event: usize,
-        named: u8,
+        in_order: u8,
         conflicts: u8,
         keeps_last: bool,
         schedule: &Schedule<'_>,
@@ -38,14 +38,19 @@ impl Holders {
         } = schedule.events[event];
         let need = schedule.needs[event];
         let is_load = schedule.is_load[event];
-        let last = 1 << LAST;
+        // The last one of those that nobody names.
+        let last = 1 << (0..=LAST).rev().find(|board| in_order >> board & 1 == 0)?;
         let keeps_last = match need {
             Some(_) => keeps_last,
             None => schedule.is_load.contains(&true),
         };
-        let reserved = if keeps_last { named | last } else { named };
+        let reserved = if keeps_last {
+            in_order | last
+        } else {
+            in_order
+        };
         let denied = match (is_load, need) {
-            (true, None) => named | !last,
+            (true, None) => in_order | !last,
             (true, Some(_)) => reserved | ((1 << FIRST_FOR_MEMORY) - 1),
             (false, _) => reserved,
         };
