@@ -35,8 +35,16 @@ impl Held {
         }
     }
 
+    /// Events of some kind free what they hold.
+    pub(super) fn leave_all(&mut self, is_meant: impl Fn(usize) -> bool) {
+        for events in &mut self.0 {
+            let meant: Vec<usize> = events.iter().filter(|&event| is_meant(event)).collect();
+            meant.into_iter().for_each(|event| events.remove(event));
+        }
+    }
+
     /// Some events free a scoreboard.
-    fn leave(&mut self, board: u8, events: &[usize]) {
+    pub(super) fn leave(&mut self, board: u8, events: &[usize]) {
         let held = &mut self.0[usize::from(board)];
         events.iter().for_each(|&event| held.remove(event));
     }

@@ -44,6 +44,8 @@ pub(super) const UNIFORM_LOAD: u16 = 0x1ac;
 const NOP: u16 = 0x118;
 /// SYNCS, which work on barriers in shared memory in the order of the code.
 pub(super) const SYNCS: u16 = 0x1a7;
+/// SYNCS that does something else with a barrier, as to end it.
+pub(super) const SYNCS_CONTROL: u16 = 0x1b1;
 /// SYNCS that exchanges a value.
 pub(super) const SYNCS_EXCHANGE: u16 = 0x1b2;
 pub(in crate::relocate) const END_COLLECTIVE: u16 = 0x11b;
@@ -219,9 +221,9 @@ pub(super) fn is_branch(instruction: &[u8]) -> bool {
 
 /// Whether the instruction loads from memory other than shared memory.
 pub(super) fn loads_memory(instruction: &[u8]) -> bool {
-    /// LD, LDG, LDL, ATOM, ATOM.CAS, those on floats, ATOMG, ATOMG.CAS.
-    const LOADS: [u16; 10] = [
-        WIDE_LOAD, 0x180, 0x181, 0x183, 0x18a, 0x18b, 0x1a2, 0x1a3, 0x1a8, 0x1a9,
+    /// LD, LDG, LDL, ATOM, ATOM.CAS, those on floats, LDGMC, ATOMG, ATOMG.CAS.
+    const LOADS: [u16; 12] = [
+        WIDE_LOAD, 0x180, 0x181, 0x183, 0x18a, 0x18b, 0x1a2, 0x1a3, 0x1a4, 0x1a5, 0x1a8, 0x1a9,
     ];
     LOADS.contains(&operation(instruction)) || is_texture(instruction)
 }
@@ -288,14 +290,19 @@ pub(super) fn is_of_texture(operation: u16) -> bool {
     matches!(operation, 0x160..=0x16f | 0x199)
 }
 
-/// The scoreboard that a DEPBAR names as its operand. It waits until no more
-/// than some number of instructions hold it. Nothing if it names more than one.
-pub(super) fn depbar(instruction: &[u8]) -> Option<u8> {
-    let [word, operand] = [0, 4].map(|at| instruction[at..].first_chunk().copied());
-    let (word, operand) = (u32::from_le_bytes(word?), u32::from_le_bytes(operand?));
+/// Whether the operation names a texture or a surface by registers of warps, which it reads
+/// when it comes to it: also SUST and SURED.
+pub(super) fn names_texture(operation: u16) -> bool {
+    is_of_texture(operation) || matches!(operation, 0x19b | 0x19d | 0x19f)
+}
+
+/// The scoreboard that a DEPBAR names as its operand, and the number of instructions that
+/// may hold it behind it. Nothing if it names more than one.
+pub(super) fn depbar(instruction: &[u8]) -> Option<(u8, u8)> {
+    let operand = u32::from_le_bytes(instruction[4..].first_chunk().copied()?);
     let others = operand & 0x3f;
-    let board = (operand >> NAMED & 7) as u8;
-    (word as u16 & 0x1ff == DEPBAR && others == 0 && board < BOARDS).then_some(board)
+    let (left, board) = ((operand >> 6 & 0x3f) as u8, (operand >> NAMED & 7) as u8);
+    (operation(instruction) == DEPBAR && others == 0 && board < BOARDS).then_some((board, left))
 }
 
 /// Whether a DEPBAR behind the instruction names what that took: UREDGR and LDTM.

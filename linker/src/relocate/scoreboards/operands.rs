@@ -3,9 +3,13 @@
 //! The places are those that `nvdisasm -plr` shows for the code of the test
 //! cases, of CUB, of Thrust, of CUTLASS and of FlashInfer.
 
+mod memory;
+
+use memory::{changed, derivatives, extras, loaded, pixel_place, texel_place, texels};
+
 use super::instruction::{
-    BULK_GROUP, CACHE, DEPBAR, ERROR_BARRIER, LDGDEPBAR, MEMORY_BARRIER, SYNCS, SYNCS_EXCHANGE,
-    opcode, operation,
+    BULK_GROUP, CACHE, DEPBAR, ERROR_BARRIER, LDGDEPBAR, MEMORY_BARRIER, SYNCS, SYNCS_CONTROL,
+    SYNCS_EXCHANGE, opcode, operation,
 };
 
 /// Registers that an instruction names, one after another.
@@ -22,7 +26,7 @@ pub(super) fn operands(instruction: &[u8]) -> Option<impl Iterator<Item = Operan
     /// The bits where the target and the sources stand.
     const PLACES: [u32; 4] = [16, 24, 32, 64];
     /// The same of what products in tensor memory read besides: a place there with what says
-    /// how to multiply, and the factors of blocks.
+    /// how to multiply, and the factors of blocks. Textures and surfaces stand in the former.
     const MORE: [(u32, u8); 2] = [(40, 2), (48, 1)];
     let operation = operation(instruction);
     let own = file(instruction);
@@ -35,6 +39,8 @@ pub(super) fn operands(instruction: &[u8]) -> Option<impl Iterator<Item = Operan
     let bits = Bits128::of(instruction);
     let more = match operation {
         TENSOR_MULTIPLY => &MORE[..],
+        TEXEL_LOAD | 0x199..=0x19f => &[(40, 1)],
+        0x160..=0x16f => &MORE[..1],
         _ => &[],
     };
     let more = more.iter().map(move |&(at, count)| Operand {
@@ -43,10 +49,15 @@ pub(super) fn operands(instruction: &[u8]) -> Option<impl Iterator<Item = Operan
         count,
         is_written: false,
     });
-    let upper = (operation == WIDE_LOAD).then(|| Operand {
+    let upper = match operation {
+        WIDE_LOAD => Some((loaded(&bits) >> 4).count_ones() as u8),
+        0x160..=0x16f => Some(texels(&bits).saturating_sub(2)),
+        _ => None,
+    };
+    let upper = upper.map(|count| Operand {
         file: File::Thread,
         first: bits.get(64, 8),
-        count: (loaded(&bits) >> 4).count_ones() as u8,
+        count,
         is_written: true,
     });
     let places = shape.places.iter().zip(PLACES).enumerate();
@@ -110,6 +121,22 @@ enum Count {
     Four,
     /// As much as a load takes of the lower half of what is there.
     LowerHalf,
+    /// Two if a matrix gets longer when it is turned.
+    Transposed,
+    /// One for each of the first two numbers that are taken from a texture.
+    Texels,
+    /// Where in a texture they are.
+    TexelPlace,
+    /// What else decides about that: level, distance, reference, sample.
+    Extras,
+    /// How fast the place changes, in two directions.
+    Derivatives,
+    /// Where on a surface something is.
+    PixelPlace,
+    /// The numbers of a pixel.
+    Pixels,
+    /// Two if a surface is changed by numbers of 64 bits.
+    Reduced,
     /// Coordinates of a tensor, and as many registers before them.
     Coordinates(u8),
 }
@@ -192,8 +219,8 @@ const SHAPES: &[Shape] = {
         shape(&[0x11c], [R, Nothing, Nothing, Nothing]),
         // WARPSYNC
         shape(&[0x148], [Nothing, In(1 << REGISTERS, One), Nothing, Nothing]),
-        // CS2R
-        shape(&[0x005], [Own(Move), Nothing, Nothing, Nothing]),
+        // CS2R, CS2UR
+        shape(&[0x005, 0x0cb], [Own(Move), Nothing, Nothing, Nothing]),
         // R2P, UR2UP
         shape(&TO_PREDICATES, [Nothing, R, Nothing, Nothing]),
         // SEL, USEL
@@ -203,14 +230,24 @@ const SHAPES: &[Shape] = {
         shape(&[0x04a, 0x054, 0x055], [R, R, A, Nothing]),
         // SGXT, BMSK, UBMSK, HADD2, HMUL2, HSET2, HMNMX2
         shape(&[0x01a, 0x01b, 0x09b, 0x030, 0x032, 0x033, 0x040], [R, R, A, Nothing]),
-        // FSETP, HSETP2, FCHK
-        shape(&[0x00b, 0x034, 0x102], [Nothing, R, A, Nothing]),
+        // UFMUL, USGXT
+        shape(&[0x056, 0x09a], [R, R, A, Nothing]),
+        // UFSEL
+        shape(&[0x051], [R, R, A, Nothing]),
+        // FSETP, HSETP2, FCHK, UFSETP
+        shape(&[0x00b, 0x034, 0x102, 0x053], [Nothing, R, A, Nothing]),
         // ISETP, UISETP
         shape(&[0x00c, 0x08c], [Nothing, Own(Compared), Any(Compared), Nothing]),
         // IADD3, LEA, LOP3, PRMT, SHF, FFMA, IMAD, HFMA2, HADD2
         shape(&[0x010, 0x011, 0x012, 0x016, 0x019, 0x023, 0x024, 0x031], [R, R, A, R]),
-        // VIADDMNMX, VHMNMX, FMNMX3, IDP, F2FP
-        shape(&[0x046, 0x047, 0x076, 0x026, 0x03e], [R, R, A, R]),
+        // VIADDMNMX, VHMNMX, FMNMX3, IDP, F2FP, UF2FP
+        shape(&[0x046, 0x047, 0x076, 0x026, 0x03e, 0x0ba], [R, R, A, R]),
+        // VABSDIFF, VABSDIFF4, I2IP
+        shape(&[0x014, 0x015, 0x039], [R, R, A, R]),
+        // MOVM
+        shape(&[0x03a], [Own(Transposed), R, Nothing, Nothing]),
+        // DMMA
+        shape(&[0x03f], [Own(Four), R2, Own(Two), Own(Four)]),
         // UIADD3, ULEA, ULOP3, UPRMT, USHF, UIMAD
         shape(&[0x090, 0x091, 0x092, 0x096, 0x099, 0x0a4], [R, R, A, R]),
         // IADD.64, DMUL and others on pairs
@@ -233,6 +270,8 @@ const SHAPES: &[Shape] = {
         shape(&[0x045, 0x100, 0x105, 0x106, 0x108, 0x109, 0x0bd, 0x0bf], [R, Nothing, A, Nothing]),
         // BREV, F2F, FRND, UBREV, UI2F, UF2I, IABS
         shape(&[0x013, 0x101, 0x104, 0x107, 0x0be, 0x05a, 0x05c], [R, Nothing, A, Nothing]),
+        // I2I, UI2FP
+        shape(&[0x038, 0x05e], [R, Nothing, A, Nothing]),
         // F2F, F2I, I2F and FRND with 64 bits
         shape(&[0x110, 0x111, 0x112, 0x113], [Own(Result), Nothing, Any(Source), Nothing]),
         // PLOP3, UPLOP3, NOP, BRA, EXIT, BSSY, BSYNC, BREAK, YIELD and PMTRIG
@@ -258,6 +297,19 @@ const SHAPES: &[Shape] = {
         shape(&[0x185, 0x186], [Nothing, R2, In(DESCRIBED, Data), DataOrBase]),
         // STL, STS
         shape(&[0x187, 0x188], [Nothing, R, Own(Data), Base(One)]),
+        // LDGMC, and that on floats
+        shape(&[0x1a4, 0x1a5], [Own(Atomic), R2, Nothing, Base(Two)]),
+        // TEX, TLD4, TLD
+        shape(&[0x160, GATHER, TEXEL_LOAD], [Own(Texels), Own(TexelPlace), Own(Extras), Nothing]),
+        // TXD
+        shape(&[0x16c], [Own(Texels), Own(TexelPlace), Own(Derivatives), Nothing]),
+        // TXQ
+        shape(&[0x16f], [Own(Texels), R, Nothing, Nothing]),
+        // SULD, SUST of raw data and of pixels, SURED
+        shape(&[0x199], [Own(Data), Own(PixelPlace), Nothing, Nothing]),
+        shape(&[0x19d], [Nothing, Own(PixelPlace), Own(Data), Nothing]),
+        shape(&[0x19b], [Nothing, Own(PixelPlace), Own(Pixels), Nothing]),
+        shape(&[0x19f], [Nothing, Own(PixelPlace), Own(Reduced), Nothing]),
         // LDGSTS, whose first operand is an address too
         shape(&[0x1ae], [R, R2, Nothing, Base(Two)]),
         // ATOMS.CAS, and ATOMS.CAST, which has no result
@@ -281,10 +333,12 @@ const SHAPES: &[Shape] = {
         // SYNCS, that with an exchange, and UBLKCP
         shape(&[SYNCS], [In(DESCRIBED, One), Nothing, Thread(One), Uniform(One)]),
         shape(&[SYNCS_EXCHANGE], [Nothing, Uniform(One), Uniform(Two), Nothing]),
-        shape(&[BULK_COPY], [Nothing, Uniform(Two), Uniform(Two), Uniform(One)]),
+        shape(&[BULK_COPY, BULK_REDUCTION], [Nothing, Uniform(Two), Uniform(Two), Uniform(One)]),
+        // UBLKPF
+        shape(&[BULK_PREFETCH], [Nothing, Uniform(Two), Nothing, Uniform(One)]),
         // UTMALDG, UTMASTG, UTMAPF
         shape(&[BOX_LOAD], [Nothing, R2, Own(Coordinates(2)), In(1 << REGISTERS, One)]),
-        shape(&[BOX_STORE], [Nothing, Uniform(Two), Uniform(Coordinates(1)), Nothing]),
+        shape(&[BOX_STORE, BOX_REDUCTION], [Nothing, Uniform(Two), Uniform(Coordinates(1)), Nothing]),
         shape(&[BOX_PREFETCH], [Nothing, Uniform(Two), Uniform(Coordinates(0)), Nothing]),
         // UTMACCTL, CCTL of descriptors, UGETNEXTWORKID
         shape(&[DESCRIPTOR, DESCRIPTOR_CACHE, 0x1ca], [Nothing, Uniform(Two), Nothing, Nothing]),
@@ -297,9 +351,15 @@ const SHAPES: &[Shape] = {
         // LDTM, STTM
         shape(&[0x1ee], [Thread(Tensor), Nothing, Uniform(One), Nothing]),
         shape(&[0x1ed], [Nothing, Nothing, Thread(Tensor), Uniform(One)]),
+        // UTCSHIFT
+        shape(&[0x1e6], [Nothing, Uniform(One), Nothing, Nothing]),
+        // SYNCS.CCTL
+        shape(&[SYNCS_CONTROL], [Nothing, Nothing, Nothing, Base(One)]),
         // STSM, STAS
         shape(&[0x044], [Nothing, R, Thread(Matrices), Base(One)]),
         shape(&[0x1bd], [Nothing, R2, Own(Data), Nothing]),
+        // REDAS
+        shape(&[0x1be], [Nothing, R2, Own(Atomic), Nothing]),
         // ARRIVES
         shape(&[0x1b0], [Nothing, R, Nothing, Base(One)]),
         // FENCE, LDGDEPBAR, UTMACMDFLUSH, UCGABAR, UVIRTCOUNT and DEPBAR
@@ -330,10 +390,11 @@ const IS_UNIFORM: u32 = 91;
 /// Products of matrices of halves and of integers.
 const HMMA: u16 = 0x03c;
 const IMMA: u16 = 0x037;
-/// What copies boxes of tensors to shared memory, from there and to the cache: UTMALDG, UTMASTG
-/// and UTMAPF.
+/// What copies boxes of tensors to shared memory, from there and to the cache: UTMALDG, UTMASTG,
+/// UTMAREDG and UTMAPF.
 const BOX_LOAD: u16 = 0x1b4;
 const BOX_STORE: u16 = 0x1b5;
+const BOX_REDUCTION: u16 = 0x1b6;
 const BOX_PREFETCH: u16 = 0x1b8;
 /// UTMACCTL, and CCTL of descriptors of tensors, which comes before it.
 pub(super) const DESCRIPTOR: u16 = 0x1b9;
@@ -347,8 +408,14 @@ const TENSOR_MULTIPLY: u16 = 0x1ea;
 pub(super) const FENCE: u16 = 0x1c6;
 /// BAR, for the threads of a block.
 pub(super) const BLOCK_BARRIER: u16 = 0x11d;
-/// UBLKCP
+/// UBLKCP, UBLKRED and UBLKPF
 const BULK_COPY: u16 = 0x1ba;
+const BULK_REDUCTION: u16 = 0x1bb;
+const BULK_PREFETCH: u16 = 0x1bc;
+/// TLD4
+const GATHER: u16 = 0x163;
+/// TLD, which names a texture alone, while others name how to sample it, too.
+const TEXEL_LOAD: u16 = 0x166;
 
 /// It copies from one memory to another, and has no result.
 pub(super) const LDGSTS: u16 = 0x1ae;
@@ -359,10 +426,13 @@ const WIDE_STORE: u16 = 0x17f;
 const NO_RESULT: [u16; 2] = [LDGSTS, WIDE_STORE];
 
 /// What uniform registers tell to copy or to multiply, and reads them when it comes to it.
-pub(super) const COMES_LATER: [u16; 9] = [
+pub(super) const COMES_LATER: [u16; 12] = [
     BULK_COPY,
+    BULK_REDUCTION,
+    BULK_PREFETCH,
     BOX_LOAD,
     BOX_STORE,
+    BOX_REDUCTION,
     BOX_PREFETCH,
     DESCRIPTOR,
     TENSOR_BARRIER,
@@ -375,7 +445,9 @@ pub(super) const COMES_LATER: [u16; 9] = [
 pub(super) fn file(instruction: &[u8]) -> File {
     match operation(instruction) {
         PAIR_PRODUCT if is_pair_product(instruction) => File::Thread,
-        0x04a | 0x054 | 0x055 | 0x05a | 0x05c | 0x080..=0x0bf => File::Uniform,
+        0x04a | 0x051 | 0x053..=0x056 | 0x05a | 0x05c | 0x05e | 0x080..=0x0bf | 0x0cb => {
+            File::Uniform
+        }
         // LDCU.
         0x1ac => File::Uniform,
         later if COMES_LATER.contains(&later) => File::Uniform,
@@ -429,7 +501,7 @@ fn operand(
             6 | 7 => 4,
             _ => 1,
         },
-        Count::Atomic => two_if(matches!(bits.get(73, 3), 2 | 5 | 7)),
+        Count::Atomic => changed(operation, bits),
         Count::Matrices => 1 << bits.get(72, 2).min(2),
         Count::Factors if has_long_rows(operation, bits) => 4,
         Count::Factors => 2,
@@ -460,14 +532,17 @@ fn operand(
         }
         Count::Four => 4,
         Count::LowerHalf => (loaded(bits) & 15).count_ones() as u8,
+        Count::Transposed => two_if(bits.get(78, 1) == 1),
+        Count::Texels => texels(bits).min(2),
+        Count::TexelPlace => texel_place(bits),
+        Count::Extras => extras(operation, bits),
+        Count::Derivatives => derivatives(bits),
+        Count::PixelPlace => pixel_place(bits),
+        Count::Pixels => bits.get(72, 4).count_ones() as u8,
+        Count::Reduced => two_if(bits.get(73, 3) == 2),
         Count::Coordinates(before) => before + 1 + bits.get(79, 3),
     };
     Some((file, count))
-}
-
-/// Which of eight registers a load of 256 bits writes, one bit for each.
-fn loaded(bits: &Bits128) -> u8 {
-    bits.get(57, 7) | bits.get(72, 1) << 7
 }
 
 /// Whether the rows of the first factor have the longer one of two lengths.

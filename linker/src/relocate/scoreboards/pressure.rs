@@ -179,7 +179,7 @@ impl<'e> Schedule<'e> {
         }
         match is_write {
             true => {
-                first.is_used_by(second)
+                first.is_used_by(second) && !first.is_sampled_before(second)
                     || first.is_in_order_before(second)
                     || first.is_barrier_for(second)
                     || instruction + 1 == at && first.is_acquired_by(second)

@@ -1,13 +1,15 @@
 //! Which registers and predicates an instruction reads and writes, and when.
 
+mod queues;
+
 use std::ops::RangeInclusive;
 
 use super::instruction::{
-    BOARDS, CACHE, Control, MEMORY_BARRIER, SYNCS, SYNCS_EXCHANGE, opcode, operation,
+    BOARDS, Control, MEMORY_BARRIER, SYNCS_EXCHANGE, names_texture, opcode, operation,
 };
 use super::operands::{
-    BLOCK_BARRIER, Bits128, COMES_LATER, DESCRIPTOR, DESCRIPTOR_CACHE, FENCE, FROM_PREDICATES,
-    File, LDGSTS, TO_PREDICATES, VOTE, VOTE_OF_WARP, file, operands,
+    BLOCK_BARRIER, Bits128, COMES_LATER, FROM_PREDICATES, File, LDGSTS, TO_PREDICATES, VOTE,
+    VOTE_OF_WARP, file, operands,
 };
 
 /// Registers of threads, registers of warps, and predicates.
@@ -260,29 +262,6 @@ impl Accesses {
         self.writes != Registers::default()
     }
 
-    /// Whether another instruction waits until what this one orders is done: accesses to
-    /// memory behind barriers and fences, what invalidates descriptors behind what does in
-    /// another cache, and threads of a block for its barriers in shared memory.
-    pub(super) fn is_barrier_for(&self, other: &Self) -> bool {
-        const LDC: u16 = 0x182;
-        const LDCU: u16 = 0x1ac;
-        let is_access = ACCESSES.contains(&other.operation)
-            && !matches!(other.operation, LDC | MEMORY_BARRIER | LDCU);
-        match self.operation {
-            MEMORY_BARRIER => is_access || matches!(other.operation, FENCE | MEMORY_BARRIER),
-            FENCE => is_access || matches!(other.operation, 0x1b0..=0x1bf | 0x1e0..=0x1ef),
-            DESCRIPTOR_CACHE => other.operation == DESCRIPTOR,
-            SYNCS_EXCHANGE => other.operation == BLOCK_BARRIER,
-            _ => false,
-        }
-    }
-
-    /// Whether this is what the next instruction makes an acquire, which lets the cache
-    /// forget what was there before.
-    pub(super) fn is_acquired_by(&self, next: &Self) -> bool {
-        self.is_strong && next.operation == CACHE && next.reads == Registers::default()
-    }
-
     /// Whether the instruction writes registers of all threads of a warp together.
     pub(super) fn writes_uniform_registers(&self) -> bool {
         self.writes.uniform != [0; 2]
@@ -358,29 +337,8 @@ impl Accesses {
     pub(super) fn is_overwritten_by(&self, other: &Self) -> bool {
         self.operands.meet_in_threads(&other.writes)
             || self.early_predicates & other.read_predicates != 0
-            || self.reads_uniform_late()
+            || (self.reads_uniform_late() || names_texture(self.operation))
                 && any_common(&self.operands.uniform, &other.writes.uniform)
-    }
-
-    /// Whether another instruction comes to the same barriers after this one.
-    pub(super) fn is_in_order_before(&self, other: &Self) -> bool {
-        match (self.operation, other.operation) {
-            // As where a kernel sets up one behind the other.
-            (SYNCS_EXCHANGE, SYNCS_EXCHANGE) => self.address == other.address,
-            (SYNCS_EXCHANGE, SYNCS) => true,
-            _ => false,
-        }
-    }
-
-    /// Whether another instruction goes through the same queue, and so comes to its
-    /// result after this one has read its operands: LDS behind STG, STL, STS and SHFL,
-    /// and LDG behind LDG.
-    pub(super) fn is_queued_before(&self, other: &Self) -> bool {
-        match other.operation {
-            0x184 => matches!(self.operation, 0x186..=0x189),
-            0x181 => self.operation == 0x181,
-            _ => false,
-        }
     }
 
     /// Whether either of two instructions does something, as long as their

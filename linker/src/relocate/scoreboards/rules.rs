@@ -12,7 +12,7 @@ use super::deviations::Deviations;
 use super::flow::{Flow, Held};
 use super::instruction::{
     ALL_BOARDS, BOARDS, Control, INSTRUCTION, NO_BOARD, Wait, depbar, is_awaited_at_once,
-    is_counted, name_in_depbar, releases, wait, waits_for_all,
+    is_counted, is_of_texture, name_in_depbar, operation, releases, wait, waits_for_all,
 };
 use super::pressure::{Holders, Schedule};
 use super::{Event, First, bit, in_order};
@@ -59,7 +59,7 @@ impl Choice {
             }
             Control::set(instruction, write, read, waits);
             let named = depbar(instruction).filter(|_| at > 0 && is_awaited_at_once(before(at)));
-            if let Some(board) = named
+            if let Some((board, _)) = named
                 && let Some(event) = flow.own(at - 1).find(|&event| events[event].board == board)
             {
                 name_in_depbar(instruction, self.boards[event]);
@@ -220,10 +220,24 @@ impl Rules<'_> {
         };
         let waits = held.boards_of(|event| is_meant(event) && !guide.skips(at, event));
         let waits = guide.waits(at, waits, Time::Before, held);
+        if let Some((board, left)) = depbar(instruction) {
+            let queued: Vec<usize> = held
+                .events(board)
+                .filter(|&e| self.is_of_texture(e))
+                .collect();
+            let over = queued.len().saturating_sub(usize::from(left));
+            held.leave(board, &queued[..over]);
+        }
         if wait(instruction) != Wait::AllAgain {
             held.wait(waits);
         }
         waits
+    }
+
+    /// Whether textures or surfaces make an event.
+    fn is_of_texture(&self, event: usize) -> bool {
+        let at = self.events[event].instruction * INSTRUCTION;
+        self.events[event].is_write && is_of_texture(operation(&self.code[at..]))
     }
 
     /// Whether a DEPBAR waits for an event, if anybody does.
@@ -271,7 +285,7 @@ impl Rules<'_> {
             let mut returned = held.clone();
             returned.leave_those_of(known);
             // A DEPBAR waits for what it names.
-            returned.wait(self.in_order);
+            returned.leave_all(|event| self.is_counted(event));
             for at in start.. {
                 let is_end = self.flow.ends_block(at);
                 let is_needed = |event: usize, board: u8| match is_end {
