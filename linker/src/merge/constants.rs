@@ -276,7 +276,10 @@ impl<'d> Merger<'d, '_> {
         };
         let owns =
             |s: &&Symbol<'d>| s.kind == SymbolType::FUNC && s.place.section() == Some(text as u32);
-        let known = self.known_symbol(object.symbols.iter().find(owns)?.name)?;
+        // A weak one that lost has its place elsewhere.
+        let owner = object.symbols.iter().find(owns);
+        let owner = owner.filter(|owner| owner.binding != Binding::WEAK)?;
+        let known = self.known_symbol(owner.name)?;
         let known = &self.merged.symbols[known];
         let code = self.merged.functions[known.function?].text;
         let section = self.known_section(input.name, code)?;
