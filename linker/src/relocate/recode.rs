@@ -337,10 +337,24 @@ impl Recoded {
             places: Some(places),
         });
         match scoreboards::chosen(&self.code, setting, is_lone, origin) {
-            Some(code) => self.code = code,
+            Some(mut code) => {
+                keep_slow_reports(&self.code, &mut code);
+                self.code = code;
+            }
             None => scoreboards::wait_in_reports(&mut self.code),
         }
         self
+    }
+}
+
+/// In code that is not optimized, what reports errors waits as all do, whatever it has to
+/// wait for (case `errors_visible`).
+fn keep_slow_reports(old: &[u8], code: &mut [u8]) {
+    let (old, _) = old.as_chunks::<INSTRUCTION>();
+    let (new, _) = code.as_chunks_mut::<INSTRUCTION>();
+    let reports = new.iter_mut().zip(old);
+    for (new, old) in reports.filter(|(_, old)| SLOW_REPORT[1..].contains(old)) {
+        *new = *old;
     }
 }
 

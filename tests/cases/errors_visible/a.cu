@@ -15,6 +15,8 @@
 //# Link: made-again.cubin = made-kept.cubin
 //# Compile: c.cu
 //# Link: made-all.cubin = visible.cubin b.cubin c.cubin
+//# Compile: slow.cubin = a.cu -Xptxas -O0
+//# Link: slow-debuggers.cubin = -g slow.cubin b.cubin
 //# Link: joined.cubin = -r -g a.cubin b.cubin
 //# Link: restored.cubin = joined.cubin
 __device__ int other(int);
