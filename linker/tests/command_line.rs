@@ -397,6 +397,8 @@ fn a_link_tells_about_itself() {
         read("out.d"),
         "out.cubin: \\\n  caller.cubin \\\n  callee.cubin\n\ncaller.cubin:\n\ncallee.cubin:\n"
     );
+    let printed = folder.run("-arch=sm_90 -o out.cubin caller.cubin callee.cubin --map=- --cref");
+    assert_eq!(printed.stdout, map);
     let printed = folder.run("-arch=sm_90 -o out.cubin caller.cubin callee.cubin --cref");
     assert!(printed.stdout.starts_with("Cross references\n"));
     let bytes = std::fs::read(folder.path("caller.cubin")).unwrap();

@@ -294,7 +294,7 @@ pub const FLAGS: &[Spelling] = {
              them needs; with group, all libraries are searched together behind everything else. \
              Of LTO-IR only a compilation tells the names, so that each member is compiled for them."),
         option(F::Map, "map", "map", V::Text, "FILE", G::Ours,
-            "Writes what lies where in the image, and what was left out."),
+            "Writes what lies where in the image, and what was left out; - prints it."),
         switch(F::CrossReferences, "cref", "cref", G::Ours,
             "Adds to the map who defines each name and who uses it; without a map it is printed."),
         option(F::WhyLive, "why-live", "why-live", V::Text, "NAME", G::Ours,

@@ -251,7 +251,11 @@ fn write_reports(request: &Request, target: &Target, reports: &Reports) -> Resul
             if parts.is_empty() {
                 return Ok(());
             }
-            output::write(&path_for(path, target), parts.join("\n").as_bytes())
+            let text = parts.join("\n");
+            match path == Path::new("-") {
+                true => output::print(&text).map(|_| ()),
+                false => output::write(&path_for(path, target), text.as_bytes()),
+            }
         }
         None => match &reports.cross_references {
             Some(text) => output::print(text).map(|_| ()),
