@@ -257,16 +257,25 @@ impl<'d> Merger<'d, '_> {
     /// Whether a function that another input defines, too, has other compiler
     /// constants at the same place: nvlink puts those of both there, and gives up (case
     /// `dup_strong_constants`).
-    pub(super) fn check_overlaps(&self, id: InputId, object: &Object<'d>) -> Option<ParseError> {
-        if self.keeping != Keeping::AsNvlink {
-            return None;
+    pub(super) fn check_overlaps(
+        &self,
+        current: &Current<'_, 'd>,
+        name: &Symbol<'d>,
+    ) -> Result<(), ParseError> {
+        let clashes = self.keeping == Keeping::AsNvlink
+            && name.other == PLACE_NAME
+            && self.diagnostics.has_errors();
+        if !clashes
+            || !self
+                .overlaps_known(current.id, current.object, name)
+                .unwrap_or(false)
+        {
+            return Ok(());
         }
-        let mut names = object.symbols.iter().filter(|s| s.other == PLACE_NAME);
-        let name = names.find(|name| self.overlaps_known(id, object, name).unwrap_or(false))?;
         let problem = "another definition of the function has other constants".to_owned();
         let problem = ParseError::new(Problem::Malformed(problem));
         let problem = problem.as_nvlink(NvlinkError::DifferentOverlap);
-        Some(problem.of_symbol(name.name))
+        Err(problem.of_symbol(name.name))
     }
 
     fn overlaps_known(&self, id: InputId, object: &Object<'d>, name: &Symbol<'d>) -> Option<bool> {

@@ -348,12 +348,7 @@ impl<'d, 'l> Merger<'d, 'l> {
                 }
             }
             Err(error) => return Err(End::Damage(error.in_input(&object.name))),
-            Ok(()) if self.diagnostics.has_errors() => {
-                if let Some(error) = self.check_overlaps(id, object) {
-                    return Err(End::Damage(error.in_input(&object.name)));
-                }
-                Diagnostic::merge_failed()
-            }
+            Ok(()) if self.diagnostics.has_errors() => Diagnostic::merge_failed(),
             Ok(()) if self.warnings_are_errors && self.diagnostics.has_warnings() => {
                 Diagnostic::merge_failed()
             }

@@ -36,6 +36,7 @@ impl<'d> Merger<'d, '_> {
             }
             check_owner(current, symbol)?;
             self.check_linker_name(symbol)?;
+            self.check_overlaps(current, symbol)?;
             current.symbols[index] = if symbol.other.space() == SymbolOther::SHARED {
                 self.merge_shared(current, symbol)
             } else if symbol.other == PLACE_NAME && self.vanishes(current, symbol)? {
