@@ -3,7 +3,7 @@
 use super::super::instruction::{
     CACHE, MEMORY_BARRIER, SYNCS, SYNCS_CONTROL, SYNCS_EXCHANGE, is_of_texture,
 };
-use super::super::operands::{BLOCK_BARRIER, DESCRIPTOR, DESCRIPTOR_CACHE, FENCE};
+use super::super::operands::{BLOCK_BARRIER, DESCRIPTOR, DESCRIPTOR_CACHE, FENCE, WIDE_LOAD};
 use super::{ACCESSES, Accesses, Registers};
 
 impl Accesses {
@@ -57,7 +57,7 @@ impl Accesses {
     pub(in super::super) fn is_queued_before(&self, other: &Self) -> bool {
         match other.operation {
             0x184 => matches!(self.operation, 0x186..=0x189),
-            0x181 => self.operation == 0x181,
+            0x181 | WIDE_LOAD => matches!(self.operation, 0x181 | WIDE_LOAD),
             _ => false,
         }
     }
