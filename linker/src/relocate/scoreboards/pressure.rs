@@ -15,7 +15,8 @@ use rustc_hash::FxHashMap;
 
 use super::flow::{Flow, Held};
 use super::instruction::{
-    Chip, INSTRUCTION, cycles, is_counted, leads_on, loads_memory, loads_shared_memory, releases,
+    Chip, INSTRUCTION, Wait, cycles, is_counted, leads_on, loads_memory, loads_shared_memory,
+    releases, wait,
 };
 use super::registers::Accesses;
 use super::stages::Stages;
@@ -34,6 +35,8 @@ pub(super) struct Schedule<'e> {
     accesses: Vec<Option<Accesses>>,
     /// One bit for each scoreboard that an instruction waits for.
     releases: Vec<u8>,
+    /// Whether each instruction waits for what the compiler made it wait for.
+    waits_again: Vec<bool>,
     /// Whether each instruction decides where control goes on.
     leads_on: Vec<bool>,
     /// First instruction of each instruction's block.
@@ -124,6 +127,7 @@ impl<'e> Schedule<'e> {
             stall,
             accesses,
             releases: instructions.iter().map(|i| releases(i)).collect(),
+            waits_again: instructions.iter().map(|i| wait(i) == Wait::Same).collect(),
             leads_on: instructions.iter().map(|i| leads_on(i)).collect(),
             block,
             start: vec![0; count],
@@ -170,6 +174,9 @@ impl<'e> Schedule<'e> {
         let (Some(first), Some(second)) = (&self.accesses[instruction], &self.accesses[at]) else {
             return self.releases[at] >> board & 1 == 1 && !self.leads_on[at];
         };
+        if is_write && self.waits_again[at] && instruction + 1 == at {
+            return self.releases[at] >> board & 1 == 1;
+        }
         let is_later = self.block[instruction] == self.block[at] && instruction < at;
         if is_later && first.excludes(second) {
             let mut between = self.accesses[instruction..at].iter().flatten();

@@ -52,11 +52,13 @@ impl Accesses {
     }
 
     /// Whether another instruction goes through the same queue, and so comes to its
-    /// result after this one has read its operands: LDS behind STG, STL, STS and SHFL,
-    /// and LDG behind LDG.
+    /// result after this one has read its operands: LDS and ATOMS behind STSM, STG, STL, STS,
+    /// SHFL, ATOMS and REDG, and LDG behind LDG.
     pub(in super::super) fn is_queued_before(&self, other: &Self) -> bool {
         match other.operation {
-            0x184 => matches!(self.operation, 0x186..=0x189),
+            0x184 | 0x18c => {
+                matches!(self.operation, 0x044 | 0x186..=0x189 | 0x18c | 0x18e)
+            }
             0x181 | WIDE_LOAD => matches!(self.operation, 0x181 | WIDE_LOAD),
             _ => false,
         }
