@@ -37,7 +37,7 @@ use crate::options::{DebugLevel, Keeping};
 use crate::parallel;
 
 use super::scoreboards::instruction::{
-    CALL_ABSOLUTE, EXIT, INSTRUCTION, MEMORY_BARRIER, WARPSYNC, operation,
+    CALL_ABSOLUTE, EXIT, INSTRUCTION, MEMORY_BARRIER, WARPSYNC, operation, writes_surface,
 };
 use super::scoreboards::{Origin, Setting};
 use super::{Relocated, debug_registers, scoreboards};
@@ -64,7 +64,7 @@ const NARROW: u8 = 0x80;
 const SHARED_BARRIER: u8 = 0x1b;
 
 /// What reports errors before a kernel ends: `MEMBAR.SC.VC`, `ERRBAR` and
-/// `CGAERRBAR`, the first where the kernel calls functions.
+/// `CGAERRBAR`, the first where the kernel calls functions or writes to surfaces.
 const REPORT: [[u8; INSTRUCTION]; 3] = [
     [
         0x92, 0x79, 0, 0, 0, 0, 0, 0, 0, 0x50, 0, 0, 0, 0xc0, 0x0f, 0,
@@ -289,6 +289,7 @@ impl Recoded {
         let has = |wanted: u16| machine.iter().any(|i| operation(*i) == wanted);
         let choice = Choice {
             calls: !wanted.is_lone || has(CALL_ABSOLUTE),
+            writes_surfaces: machine.iter().any(|i| writes_surface(operation(*i))),
             has_shared_barrier: parsed.stored.iter().any(is_of_shared_barrier),
             has_shared_copy: has(SHARED_COPY),
             for_debuggers: wanted.for_debuggers,
@@ -392,6 +393,7 @@ pub(super) struct Group<'c> {
 struct Choice {
     /// Whether the kernel may call functions outside of it.
     calls: bool,
+    writes_surfaces: bool,
     has_shared_barrier: bool,
     has_shared_copy: bool,
     for_debuggers: bool,
@@ -446,7 +448,7 @@ impl Choice {
     fn end(&self, group: &Group<'_>, old: &[&[u8; INSTRUCTION]]) -> Option<Vec<Piece>> {
         let same = group.start..group.end;
         let reports = &old[..old.len() - 1];
-        let first = usize::from(!self.calls);
+        let first = usize::from(!self.calls && !self.writes_surfaces);
         if are_reports(reports, &REPORT[first..]) {
             return Some(same.map(Piece::Old).collect());
         }

@@ -1,4 +1,4 @@
-//# Shows: code that reports errors before it ends, for debuggers or because its compiler was asked to, does so in device functions too, and kernels that call nothing lose their memory barrier there
+//# Shows: code that reports errors before it ends, for debuggers or because its compiler was asked to, does so in device functions too, and kernels that call nothing and write to no surface lose their memory barrier there
 //# Archs: 90 100 103 120
 //# Compile: a.cu
 //# Compile: visible.cubin = a.cu -Xptxas --make-errors-visible-at-exit
@@ -19,6 +19,11 @@
 //# Link: slow-debuggers.cubin = -g slow.cubin b.cubin
 //# Link: joined.cubin = -r -g a.cubin b.cubin
 //# Link: restored.cubin = joined.cubin
+//# Compile: surfaces.cubin = surfaces.cu -Xptxas --make-errors-visible-at-exit
+//# Link: surfaces.out.cubin = surfaces.cubin
+//# Link: surfaces-variables.cubin = surfaces.cubin debug.cubin
+//# Compile: plain-surfaces.cubin = surfaces.cu
+//# Link: plain-surfaces-variables.cubin = plain-surfaces.cubin debug.cubin
 __device__ int other(int);
 __device__ __noinline__ int ends(int *p, int n) { if (p[n] > 3) asm volatile("exit;"); return p[n + 1]; }
 __device__ __noinline__ int calls(int *p, int n) { int v = other(n); if (p[v] > 3) asm volatile("exit;"); return p[v + 1]; }

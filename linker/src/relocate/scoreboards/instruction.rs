@@ -290,10 +290,15 @@ pub(super) fn is_of_texture(operation: u16) -> bool {
     matches!(operation, 0x160..=0x16f | 0x199)
 }
 
+/// Whether the operation is SUST or SURED.
+pub(in crate::relocate) fn writes_surface(operation: u16) -> bool {
+    matches!(operation, 0x19b | 0x19d | 0x19f)
+}
+
 /// Whether the operation names a texture or a surface by registers of warps, which it reads
 /// when it comes to it: also SUST and SURED.
 pub(super) fn names_texture(operation: u16) -> bool {
-    is_of_texture(operation) || matches!(operation, 0x19b | 0x19d | 0x19f)
+    is_of_texture(operation) || writes_surface(operation)
 }
 
 /// The scoreboard that a DEPBAR names as its operand, and the number of instructions that
