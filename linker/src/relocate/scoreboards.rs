@@ -108,17 +108,21 @@ impl Origin<'_> {
         Some(deviations.moved(event, instruction))
     }
 
-    /// The new code, in which nothing takes longer because the next instruction waits for
-    /// it, where something else comes next.
+    /// The new code, in which nothing takes longer because the next instruction of the
+    /// compiler's waited for it. What comes next may wait for another scoreboard.
     fn without_spaces(&self, code: &[u8]) -> Vec<u8> {
         let mut code = code.to_vec();
         let (old, _) = self.code.as_chunks::<INSTRUCTION>();
         let (new, _) = code.as_chunks_mut::<INSTRUCTION>();
-        for (pair, new) in self.places.unwrap_or_default().windows(2).zip(new) {
-            let &[Some(first), next] = pair else {
+        let place = |at: usize| match self.places {
+            Some(places) => *places.get(at)?,
+            None => Some(at),
+        };
+        for (at, new) in new.iter_mut().enumerate() {
+            let Some(first) = place(at) else {
                 continue;
             };
-            let Some(second) = old.get(first + 1).filter(|_| next != Some(first + 1)) else {
+            let Some(second) = old.get(first + 1) else {
                 continue;
             };
             let control = Control::of(&old[first]);
@@ -195,8 +199,7 @@ pub(super) fn chosen(
         return None;
     }
     let Setting { tables, chip, .. } = setting;
-    let moved = origin.filter(|origin| origin.places.is_some());
-    let code = moved.map_or(Cow::Borrowed(code), |origin| {
+    let code = origin.map_or(Cow::Borrowed(code), |origin| {
         origin.without_spaces(code).into()
     });
     let flow = Flow::new(&code, tables, &events, chip)?;

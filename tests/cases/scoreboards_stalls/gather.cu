@@ -2,6 +2,8 @@
 //# Archs: 100 120
 //# Compile: gather.cu
 //# Link: gather.out.cubin = gather.cubin
+//# Compile: stall.ptx
+//# Link: stall.out.cubin = stall.cubin
 #include <cuda_fp16.h>
 
 // What comes last shares with a result that the next instruction waits for, which is two cycles later then.

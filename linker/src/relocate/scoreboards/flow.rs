@@ -123,6 +123,17 @@ fn split_before_syncs(instructions: &[&[u8]], starts: &mut [bool]) {
     }
 }
 
+/// What threads do one after another behind a WARPSYNC.EXCLUSIVE ends a block.
+fn split_behind_exclusives(instructions: &[&[u8]], starts: &mut [bool]) {
+    for (at, instruction) in instructions.iter().enumerate() {
+        if instruction::is_exclusive(instruction)
+            && let Some(start) = starts.get_mut(at + 2)
+        {
+            *start = true;
+        }
+    }
+}
+
 impl Flow {
     /// `None` where it is not known where control goes.
     pub(super) fn new(
@@ -184,6 +195,7 @@ impl Flow {
                 successors.iter().for_each(|&next| starts[next] = true);
             }
         }
+        split_behind_exclusives(&instructions, &mut starts);
         if chip == Chip::Graphics {
             split_before_syncs(&instructions, &mut starts);
         }

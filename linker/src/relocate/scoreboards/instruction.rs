@@ -378,6 +378,13 @@ pub(super) fn wait(instruction: &[u8]) -> Wait {
     }
 }
 
+/// Whether the instruction is a WARPSYNC behind which threads go one after another.
+pub(super) fn is_exclusive(instruction: &[u8]) -> bool {
+    const KIND: usize = 10;
+    const EXCLUSIVE: u8 = 0x20;
+    operation(instruction) == WARPSYNC && instruction[KIND] & EXCLUSIVE != 0
+}
+
 /// Whether the instruction is a WARPSYNC that starts a collective.
 fn starts_collective(instruction: &[u8]) -> bool {
     const KIND: usize = 10;

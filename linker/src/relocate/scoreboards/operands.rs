@@ -107,6 +107,8 @@ enum Count {
     Move,
     /// Two if numbers of 64 bits are compared.
     Compared,
+    /// Two if the lesser or greater of two numbers of 64 bits is taken.
+    Ordered,
     /// Two in forms that others use for constants.
     Select,
     /// Two if the result of a conversion has 64 bits.
@@ -251,7 +253,9 @@ const SHAPES: &[Shape] = {
         // UIADD3, ULEA, ULOP3, UPRMT, USHF, UIMAD
         shape(&[0x090, 0x091, 0x092, 0x096, 0x099, 0x0a4], [R, R, A, R]),
         // IADD.64, DMUL and others on pairs
-        shape(&[0x017, 0x035, 0x028, 0x085, 0x097], [R2, R2, A2, Nothing]),
+        shape(&[0x035, 0x028, 0x085, 0x097], [R2, R2, A2, Nothing]),
+        // IMNMX
+        shape(&[0x017], [Own(Ordered), Own(Ordered), Any(Ordered), Nothing]),
         // DADD
         shape(&[0x029], [R2, R2, In(1 << 6 | 1 << 7, Two), In(1 << REGISTERS, Two)]),
         // DSETP
@@ -516,6 +520,7 @@ fn operand(
         }
         Count::Move => two_if(form == 2 || bits.get(80, 1) == 1),
         Count::Compared => two_if(bits.get(80, 1) == 1),
+        Count::Ordered => two_if(bits.get(74, 1) == 1),
         Count::Select if own == File::Uniform => two_if(matches!(form, 2 | 6)),
         Count::Select => two_if(matches!(form, 2 | 3 | 7)),
         Count::Result => two_if(bits.get(75, 2) == 3),

@@ -15,8 +15,8 @@ use rustc_hash::FxHashMap;
 
 use super::flow::{Flow, Held};
 use super::instruction::{
-    Chip, INSTRUCTION, Wait, cycles, is_counted, leads_on, loads_memory, loads_shared_memory,
-    releases, wait,
+    Chip, INSTRUCTION, Wait, cycles, is_counted, is_of_texture, leads_on, loads_memory,
+    loads_shared_memory, operation, releases, wait,
 };
 use super::registers::Accesses;
 use super::stages::Stages;
@@ -62,7 +62,8 @@ pub(super) struct Schedule<'e> {
     /// By block and event of an earlier one, the first that needs it, as far as
     /// somebody asked.
     carried: RefCell<FxHashMap<(usize, usize), Option<usize>>>,
-    /// Whether each event is a load from memory.
+    /// Whether each event is a load from memory, but for textures, which have a scoreboard
+    /// for themselves.
     is_load: Vec<bool>,
     /// Whether each event is a result from shared memory.
     is_shared_load: Vec<bool>,
@@ -97,6 +98,7 @@ impl<'e> Schedule<'e> {
         let loads = |event: &Event| event.is_write && loads_memory(instructions[event.instruction]);
         let loads_shared =
             |event: &Event| event.is_write && loads_shared_memory(instructions[event.instruction]);
+        let is_sampled = |event: &Event| is_of_texture(operation(instructions[event.instruction]));
         let is_open = |event: &Event| loads(event) || is_counted(instructions[event.instruction]);
         let accesses: Vec<_> = instructions.iter().map(|i| Accesses::of(i)).collect();
         let latency = events.iter().map(|event| {
@@ -134,7 +136,7 @@ impl<'e> Schedule<'e> {
             end: vec![0; events.len()],
             needs: vec![None; events.len()],
             carried: RefCell::default(),
-            is_load: events.iter().map(loads).collect(),
+            is_load: events.iter().map(|e| loads(e) && !is_sampled(e)).collect(),
             is_shared_load: events.iter().map(loads_shared).collect(),
             is_open: events.iter().map(is_open).collect(),
             is_pipelined: vec![false; count],

@@ -119,8 +119,9 @@ const PHASE: u16 = 0x5a7;
 /// The last of the ways to access memory in no order.
 const WEAK: u8 = 4;
 
-/// The predicate that always holds.
+/// The predicate that always holds, and the guard of what never happens.
 const ALWAYS: u8 = 7;
+const NEVER: u8 = ALWAYS | 8;
 
 /// What an instruction reads and writes, and when it does.
 #[derive(Debug, Clone, Copy)]

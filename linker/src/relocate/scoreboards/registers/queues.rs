@@ -1,10 +1,10 @@
 //! Which instructions come one after another although they share no register.
 
 use super::super::instruction::{
-    CACHE, MEMORY_BARRIER, SYNCS, SYNCS_CONTROL, SYNCS_EXCHANGE, is_of_texture,
+    CACHE, ERROR_BARRIER, MEMORY_BARRIER, SYNCS, SYNCS_CONTROL, SYNCS_EXCHANGE, is_of_texture,
 };
 use super::super::operands::{BLOCK_BARRIER, DESCRIPTOR, DESCRIPTOR_CACHE, FENCE, WIDE_LOAD};
-use super::{ACCESSES, Accesses, Registers};
+use super::{ACCESSES, Accesses, NEVER, Registers};
 
 impl Accesses {
     /// Whether another instruction waits until what this one orders is done: accesses to
@@ -14,7 +14,8 @@ impl Accesses {
         const LDC: u16 = 0x182;
         const LDCU: u16 = 0x1ac;
         let is_access = ACCESSES.contains(&other.operation)
-            && !matches!(other.operation, LDC | MEMORY_BARRIER | LDCU);
+            && !matches!(other.operation, LDC | MEMORY_BARRIER | ERROR_BARRIER | LDCU)
+            && other.guard != NEVER;
         match self.operation {
             MEMORY_BARRIER => is_access || matches!(other.operation, FENCE | MEMORY_BARRIER),
             FENCE => is_access || matches!(other.operation, 0x1b0..=0x1bf | 0x1e0..=0x1ef),
