@@ -38,17 +38,13 @@ impl Holders {
         } = schedule.events[event];
         let need = schedule.needs[event];
         let is_load = schedule.is_load[event];
-        // The last one of those that nobody names.
+        // Of those that are not kept for what ends in order.
         let last = 1 << (0..=LAST).rev().find(|board| in_order >> board & 1 == 0)?;
         let keeps_last = match need {
             Some(_) => keeps_last,
             None => schedule.is_load.contains(&true),
         };
-        let reserved = if keeps_last {
-            in_order | last
-        } else {
-            in_order
-        };
+        let reserved = in_order | if keeps_last { last } else { 0 };
         let denied = match (is_load, need) {
             (true, None) => in_order | !last,
             (true, Some(_)) => reserved | ((1 << FIRST_FOR_MEMORY) - 1),
