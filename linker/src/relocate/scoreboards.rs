@@ -119,13 +119,11 @@ impl Origin<'_> {
             None => Some(at),
         };
         for (at, new) in new.iter_mut().enumerate() {
-            let Some(first) = place(at) else {
+            let pair = place(at).and_then(|first| Some((old.get(first)?, old.get(first + 1)?)));
+            let Some((first, second)) = pair else {
                 continue;
             };
-            let Some(second) = old.get(first + 1) else {
-                continue;
-            };
-            let control = Control::of(&old[first]);
+            let control = Control::of(first);
             if control.stall() == TAKING && control.is_awaited_by(Control::of(second)) {
                 Control::shorten_stall(new);
             }

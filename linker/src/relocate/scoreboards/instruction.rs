@@ -225,7 +225,7 @@ pub(super) fn loads_memory(instruction: &[u8]) -> bool {
     const LOADS: [u16; 12] = [
         WIDE_LOAD, 0x180, 0x181, 0x183, 0x18a, 0x18b, 0x1a2, 0x1a3, 0x1a4, 0x1a5, 0x1a8, 0x1a9,
     ];
-    LOADS.contains(&operation(instruction)) || is_texture(instruction)
+    LOADS.contains(&operation(instruction)) || is_texture(operation(instruction))
 }
 
 /// Whether the instruction loads from shared memory: LDS or LDSM.
@@ -233,9 +233,9 @@ pub(super) fn loads_shared_memory(instruction: &[u8]) -> bool {
     matches!(operation(instruction), LDS | LDSM)
 }
 
-/// Whether the instruction loads from a texture.
-fn is_texture(instruction: &[u8]) -> bool {
-    (0x160..=0x16f).contains(&operation(instruction))
+/// Whether the operation gets something of textures: TEX, TLD, TLD4, TXD, TXQ and the like.
+pub(super) fn is_texture(operation: u16) -> bool {
+    matches!(operation, 0x160..=0x16f)
 }
 
 /// Cycles from one instruction to the next: one at least, but none for the memory
@@ -284,10 +284,9 @@ pub(super) fn is_counted(instruction: &[u8]) -> bool {
     matches!(operation(instruction), LDGDEPBAR | BULK_GROUP)
 }
 
-/// Whether the operation gets something of textures or surfaces: TEX, TLD, TLD4, TXD, TXQ
-/// and the like, and SULD.
+/// Whether the operation gets something of textures or, as SULD does, of surfaces.
 pub(super) fn is_of_texture(operation: u16) -> bool {
-    matches!(operation, 0x160..=0x16f | 0x199)
+    is_texture(operation) || operation == 0x199
 }
 
 /// Whether the operation is SUST or SURED.
@@ -380,16 +379,18 @@ pub(super) fn wait(instruction: &[u8]) -> Wait {
 
 /// Whether the instruction is a WARPSYNC behind which threads go one after another.
 pub(super) fn is_exclusive(instruction: &[u8]) -> bool {
-    const KIND: usize = 10;
-    const EXCLUSIVE: u8 = 0x20;
-    operation(instruction) == WARPSYNC && instruction[KIND] & EXCLUSIVE != 0
+    is_warp_sync(instruction, 0x20)
 }
 
 /// Whether the instruction is a WARPSYNC that starts a collective.
 fn starts_collective(instruction: &[u8]) -> bool {
+    is_warp_sync(instruction, 0x40)
+}
+
+/// Whether the instruction is a WARPSYNC of a kind.
+fn is_warp_sync(instruction: &[u8], kind: u8) -> bool {
     const KIND: usize = 10;
-    const COLLECTIVE: u8 = 0x40;
-    operation(instruction) == WARPSYNC && instruction[KIND] & COLLECTIVE != 0
+    operation(instruction) == WARPSYNC && instruction[KIND] & kind != 0
 }
 
 /// Where control goes behind an instruction.

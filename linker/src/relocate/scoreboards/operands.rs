@@ -9,7 +9,7 @@ use memory::{changed, derivatives, extras, loaded, pixel_place, texel_place, tex
 
 use super::instruction::{
     BULK_GROUP, CACHE, DEPBAR, ERROR_BARRIER, LDGDEPBAR, MEMORY_BARRIER, SYNCS, SYNCS_CONTROL,
-    SYNCS_EXCHANGE, opcode, operation,
+    SYNCS_EXCHANGE, is_texture, opcode, operation,
 };
 
 /// Registers that an instruction names, one after another.
@@ -40,7 +40,7 @@ pub(super) fn operands(instruction: &[u8]) -> Option<impl Iterator<Item = Operan
     let more = match operation {
         TENSOR_MULTIPLY => &MORE[..],
         TEXEL_LOAD | 0x199..=0x19f => &[(40, 1)],
-        0x160..=0x16f => &MORE[..1],
+        operation if is_texture(operation) => &MORE[..1],
         _ => &[],
     };
     let more = more.iter().map(move |&(at, count)| Operand {
@@ -51,7 +51,7 @@ pub(super) fn operands(instruction: &[u8]) -> Option<impl Iterator<Item = Operan
     });
     let upper = match operation {
         WIDE_LOAD => Some((loaded(&bits) >> 4).count_ones() as u8),
-        0x160..=0x16f => Some(texels(&bits).saturating_sub(2)),
+        operation if is_texture(operation) => Some(texels(&bits).saturating_sub(2)),
         _ => None,
     };
     let upper = upper.map(|count| Operand {
@@ -232,10 +232,8 @@ const SHAPES: &[Shape] = {
         shape(&[0x04a, 0x054, 0x055], [R, R, A, Nothing]),
         // SGXT, BMSK, UBMSK, HADD2, HMUL2, HSET2, HMNMX2
         shape(&[0x01a, 0x01b, 0x09b, 0x030, 0x032, 0x033, 0x040], [R, R, A, Nothing]),
-        // UFMUL, USGXT
-        shape(&[0x056, 0x09a], [R, R, A, Nothing]),
-        // UFSEL
-        shape(&[0x051], [R, R, A, Nothing]),
+        // UFSEL, UFMUL, USGXT
+        shape(&[0x051, 0x056, 0x09a], [R, R, A, Nothing]),
         // FSETP, HSETP2, FCHK, UFSETP
         shape(&[0x00b, 0x034, 0x102, 0x053], [Nothing, R, A, Nothing]),
         // ISETP, UISETP
@@ -543,7 +541,7 @@ fn operand(
         Count::Extras => extras(operation, bits),
         Count::Derivatives => derivatives(bits),
         Count::PixelPlace => pixel_place(bits),
-        Count::Pixels => bits.get(72, 4).count_ones() as u8,
+        Count::Pixels => texels(bits),
         Count::Reduced => two_if(bits.get(73, 3) == 2),
         Count::Coordinates(before) => before + 1 + bits.get(79, 3),
     };

@@ -23,7 +23,7 @@ pub(super) fn changed(operation: u16, bits: &Bits128) -> u8 {
     }
 }
 
-/// How many numbers are taken from a texture.
+/// How many numbers are taken from a texture or go to a pixel.
 pub(super) fn texels(bits: &Bits128) -> u8 {
     bits.get(72, 4).count_ones() as u8
 }
@@ -33,8 +33,8 @@ pub(super) fn loaded(bits: &Bits128) -> u8 {
     bits.get(57, 7) | bits.get(72, 1) << 7
 }
 
-/// The geometries of textures: of one, two and three dimensions, and cubes; then arrays of
-/// those.
+/// The number of a geometry. Textures are of one, two and three dimensions, and cubes; then
+/// arrays of those.
 fn geometry(bits: &Bits128) -> usize {
     bits.get(61, 3).into()
 }
@@ -51,7 +51,7 @@ pub(super) fn derivatives(bits: &Bits128) -> u8 {
 
 /// Where on a surface something is: of one dimension, arrays of those, and so on.
 pub(super) fn pixel_place(bits: &Bits128) -> u8 {
-    [1, 1, 2, 2, 3, 3, 3, 3][usize::from(bits.get(61, 3))]
+    [1, 1, 2, 2, 3, 3, 3, 3][geometry(bits)]
 }
 
 /// What else decides about a number of a texture: a level, a distance, a sample, and what it
