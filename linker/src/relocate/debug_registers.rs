@@ -6,75 +6,199 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::id::SymbolId;
 use crate::layout::LaidOut;
 use crate::options::Keeping;
 
+use super::expanded::Places;
 use super::recode::Moves;
+use super::scoreboards::instruction::INSTRUCTION;
 
 /// Whether a section has this form.
 pub(super) fn is_table(name: &str) -> bool {
     name == ".nv_debug_info_reg_sass"
 }
 
-/// Clears the ranges of functions that are gone, or whose code has another name
-/// first. nvlink knows the code of the first function of a name, and no other.
-/// What cannot be read stays.
-pub(super) fn forget_removed(laid_out: &LaidOut<'_>, keeping: Keeping, bytes: &mut Cow<'_, [u8]>) {
-    let merged = &laid_out.pruned.merged;
-    let functions = merged.functions.iter();
-    let later_names = laid_out.pruned.later_names();
-    let live: FxHashSet<&[u8]> = functions
-        .map(|function| function.symbol)
-        .filter(|symbol| laid_out.pruned.live.symbols[*symbol] && !later_names.contains(symbol))
-        .map(|symbol| merged.symbols[symbol].name.as_bytes())
-        .collect();
+/// Says where variables stand in the code in use, by their Mercury addresses: a
+/// definition that another one replaced had other code. Functions that are gone
+/// have no ranges. nvlink knows the code of the first function of a name, and no
+/// other: what it writes for other code of the name says nothing, and a second
+/// table of the name gets no ranges. Ours have none where the code is other code,
+/// but for those of several functions of the name. What cannot be read stays.
+pub(super) fn place(
+    laid_out: &LaidOut<'_>,
+    keeping: Keeping,
+    mercury: &[u8],
+    bytes: &mut Cow<'_, [u8]>,
+) {
+    let (Some(functions), Some(mut twins)) = (functions(bytes), functions(mercury)) else {
+        return;
+    };
+    let as_nvlink = keeping == Keeping::AsNvlink;
+    let in_use = InUse::new(laid_out);
     let mut named = FxHashSet::default();
-    let removed = ranges(bytes, |name| {
-        let is_again = !named.insert(name.to_vec()) && keeping == Keeping::AsNvlink;
-        (is_again || !live.contains(name)).then_some(())
-    });
-    for (start, ()) in removed.into_iter().flatten() {
-        bytes.to_mut()[start..start + RANGE].fill(0);
+    let mut placed = Vec::new();
+    for (function, twin) in functions.iter().zip(&mut twins) {
+        let is_again = !named.insert(function.name);
+        let code = in_use.by_name.get(function.name);
+        let Some(code) = code.filter(|_| !(is_again && as_nvlink)) else {
+            placed.extend(function.variables.iter().map(|v| (v.at, NOWHERE)));
+            continue;
+        };
+        twin.variables.sort_by_key(Variable::order);
+        let places = Places::of(&laid_out.pruned.merged, code.symbol);
+        let Some(places) = places.filter(|_| function.is_twin(twin)) else {
+            continue;
+        };
+        let is_its_own = || twin.variables.iter().all(|v| v.begins(&places));
+        match as_nvlink || is_its_own() {
+            true => {
+                let pairs = function.variables.iter().zip(&twin.variables);
+                placed.extend(pairs.map(|(variable, twin)| (variable.at, twin.placed(&places))));
+            }
+            false if code.is_lone => {
+                placed.extend(function.variables.iter().map(|v| (v.at, NOWHERE)));
+            }
+            false => {}
+        }
+    }
+    write(bytes, &placed);
+}
+
+/// The functions in use, by name.
+struct InUse<'m> {
+    by_name: FxHashMap<&'m [u8], Code>,
+}
+
+/// The first function of a name.
+struct Code {
+    symbol: SymbolId,
+    /// No other has the name.
+    is_lone: bool,
+}
+
+impl<'m> InUse<'m> {
+    fn new(laid_out: &'m LaidOut<'_>) -> Self {
+        let merged = &laid_out.pruned.merged;
+        let later_names = laid_out.pruned.later_names();
+        let mut by_name: FxHashMap<&[u8], Code> = FxHashMap::default();
+        for symbol in merged.functions.iter().map(|function| function.symbol) {
+            if !laid_out.pruned.live.symbols[symbol] || later_names.contains(&symbol) {
+                continue;
+            }
+            let is_lone = true;
+            by_name
+                .entry(merged.symbols[symbol].name.as_bytes())
+                .and_modify(|code| code.is_lone = false)
+                .or_insert(Code { symbol, is_lone });
+        }
+        Self { by_name }
     }
 }
 
 /// Lets the ranges follow code that moved.
 pub(super) fn follow(bytes: &mut Cow<'_, [u8]>, moves: &HashMap<&[u8], &Moves>) {
-    let moved = ranges(bytes, |name| moves.get(name).copied());
-    for (start, moves) in moved.into_iter().flatten() {
-        let (words, _) = bytes.to_mut()[start..start + RANGE].as_chunks_mut();
-        for word in words {
-            let offset = moves.of(u32::from_le_bytes(*word).into());
-            *word = (offset as u32).to_le_bytes();
-        }
+    let Some(functions) = functions(bytes) else {
+        return;
+    };
+    let mut moved = Vec::new();
+    for function in functions {
+        let Some(moves) = moves.get(function.name) else {
+            continue;
+        };
+        let of = |offset: u32| moves.of(offset.into()) as u32;
+        moved.extend(function.variables.iter().map(|variable| {
+            let [first, last] = variable.range;
+            // It is the last instruction before another one.
+            let first = of(first.saturating_add(SIZE)).saturating_sub(SIZE);
+            (variable.at, [first, of(last)])
+        }));
+    }
+    write(bytes, &moved);
+}
+
+/// The range of what is in no register.
+const NOWHERE: [u32; 2] = [0; 2];
+
+/// Bytes of an instruction.
+const SIZE: u32 = INSTRUCTION as u32;
+
+/// The variables of a function.
+struct Function<'b> {
+    name: &'b [u8],
+    variables: Vec<Variable<'b>>,
+}
+
+impl Function<'_> {
+    /// Whether another function has the same variables in the same registers.
+    fn is_twin(&self, other: &Self) -> bool {
+        let is_same =
+            |(a, b): (&Variable<'_>, &Variable<'_>)| a.name == b.name && a.register == b.register;
+        self.name == other.name
+            && self.variables.len() == other.variables.len()
+            && self.variables.iter().zip(&other.variables).all(is_same)
     }
 }
 
-/// Bytes of a range: where it starts and ends.
-const RANGE: usize = 8;
+/// Where a variable is in a register.
+struct Variable<'b> {
+    name: &'b [u8],
+    register: u32,
+    /// Where the range stands in the table.
+    at: usize,
+    range: [u32; 2],
+}
 
-/// Where the ranges of functions stand that are of interest, with what is
-/// wanted of each. `None` if the bytes cannot be read.
-fn ranges<T: Copy>(
-    bytes: &[u8],
-    mut of_interest: impl FnMut(&[u8]) -> Option<T>,
-) -> Option<Vec<(usize, T)>> {
-    let mut ranges = Vec::new();
+impl Variable<'_> {
+    /// Native tables are in this order, Mercury tables are not.
+    fn order(&self) -> (u32, u32) {
+        (self.register, self.range[0])
+    }
+
+    /// Whether instructions begin where a range of Mercury addresses does and ends.
+    fn begins(&self, places: &Places) -> bool {
+        let [first, last] = self.range.map(u64::from);
+        places.last(first).and(places.own(last)).is_some()
+    }
+
+    /// The range in code, for a range of Mercury addresses. Where no instruction
+    /// begins nvlink writes 0, and behind the end what its memory holds.
+    fn placed(&self, places: &Places) -> [u32; 2] {
+        let [first, last] = self.range.map(u64::from);
+        [places.last(first), places.own(last)].map(|native| native.unwrap_or_default() as u32)
+    }
+}
+
+/// The functions of a table. `None` if it cannot be read.
+fn functions(bytes: &[u8]) -> Option<Vec<Function<'_>>> {
     let mut reader = Reader { bytes, at: 0 };
+    let mut functions = Vec::new();
     while reader.at < bytes.len() {
-        let interest = of_interest(reader.name()?);
+        let name = reader.name()?;
+        let mut variables = Vec::new();
         for _ in 0..reader.number()? {
             reader.number()?;
-            reader.name()?;
-            reader.number()?;
-            ranges.extend(interest.map(|interest| (reader.at, interest)));
-            reader.number()?;
-            reader.number()?;
+            variables.push(Variable {
+                name: reader.name()?,
+                register: reader.number()?,
+                at: reader.at,
+                range: [reader.number()?, reader.number()?],
+            });
+        }
+        functions.push(Function { name, variables });
+    }
+    Some(functions)
+}
+
+/// Writes ranges at their places.
+fn write(bytes: &mut Cow<'_, [u8]>, ranges: &[(usize, [u32; 2])]) {
+    for &(at, range) in ranges {
+        for (word, value) in bytes.to_mut()[at..].chunks_mut(4).zip(range) {
+            word.copy_from_slice(&value.to_le_bytes());
         }
     }
-    Some(ranges)
 }
 
 struct Reader<'b> {
@@ -114,16 +238,24 @@ mod tests {
     }
 
     #[test]
-    fn ranges_are_found_by_function() {
-        let is_gone = |name: &[u8]| (name == b"gone").then_some(());
-        assert_eq!(ranges(&table(), is_gone), Some(vec![(20, ())]));
+    fn variables_are_found_by_function() {
+        let mut bytes = Cow::Owned(table());
+        let read = functions(&bytes).unwrap();
+        let names: Vec<&[u8]> = read.iter().map(|function| function.name).collect();
+        assert_eq!(names, [b"gone", b"kept"]);
+        let variable = &read[1].variables[0];
+        assert_eq!(variable.name, b"%a");
+        assert_eq!(variable.register, 0x0500_0002);
+        assert_eq!(variable.range, [0x10, 0x20]);
+        let at = variable.at;
+        write(&mut bytes, &[(at, [0x30, 0x40])]);
+        assert_eq!(bytes[at..], [0x30, 0, 0, 0, 0x40, 0, 0, 0]);
     }
 
     #[test]
     fn what_ends_too_early_is_not_read() {
         let bytes = table();
-        let all = |_: &[u8]| Some(());
-        assert_eq!(ranges(&bytes[..bytes.len() - 1], all), None);
-        assert_eq!(ranges(&bytes[..3], all), None);
+        assert!(functions(&bytes[..bytes.len() - 1]).is_none());
+        assert!(functions(&bytes[..3]).is_none());
     }
 }

@@ -9,8 +9,10 @@ use crate::cubin::{Capsule, StoredInstruction};
 use crate::id::SymbolId;
 use crate::merge::Merged;
 
-use super::recode::groups;
-use super::scoreboards::instruction::{INSTRUCTION, opcode, operation};
+use super::recode::{Group, groups, is_idle_load};
+use super::scoreboards::instruction::{
+    ERROR_BARRIER, FENCE, INSTRUCTION, MEMORY_BARRIER, Next, next, opcode, operation,
+};
 
 /// Where an instruction begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,8 +21,22 @@ pub(super) struct Place {
     pub(super) mercury: u64,
     /// In machine code.
     pub(super) native: u64,
-    /// It only fills up the code, or ends it, and takes nothing.
-    pub(super) is_empty: bool,
+    /// Behind barriers for memory that only come before what it does.
+    own: u64,
+    /// Those barriers belong to nothing before them.
+    starts_block: bool,
+    pub(super) role: Role,
+}
+
+/// What begins at a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// An instruction.
+    Instruction,
+    /// What an instruction leaves to others behind it, and takes nothing.
+    Rest,
+    /// What fills up the code, or ends it, and takes nothing.
+    End,
 }
 
 /// Most instructions.
@@ -55,28 +71,35 @@ impl Places {
         let instructions: Vec<&[u8; INSTRUCTION]> = code.as_chunks().0.iter().collect();
         let mut all = Vec::with_capacity(instructions.len());
         let mut mercury = 0;
+        let blocks = starts_of_blocks(&instructions);
         for group in groups(&capsule) {
-            let start = group.start;
+            let Group { start, end, .. } = group;
+            let own = instructions.get(start..end)?;
             let first = instructions.get(start)?;
             let size = match group.stored {
                 Some(stored) => stored_size(&stored),
                 None => size(first),
             };
-            all.push(Place {
+            let place = |mercury, number: usize, role| Place {
                 mercury,
-                native: (start * INSTRUCTION) as u64,
-                is_empty: size == 0,
+                native: (number * INSTRUCTION) as u64,
+                own: (number * INSTRUCTION) as u64,
+                starts_block: blocks[number],
+                role,
+            };
+            if size == 0 {
+                all.push(place(mercury, start, Role::End));
+                continue;
+            }
+            all.push(Place {
+                own: ((start + prepares(own)) * INSTRUCTION) as u64,
+                ..place(mercury, start, Role::Instruction)
             });
             mercury += size;
             // What the instruction leaves to others behind it begins at its end.
-            let group = instructions.get(group.start..group.end)?;
-            let rest = group.iter().rev().take_while(|i| comes_behind(i)).count();
-            if size > 0 && rest > 0 {
-                all.push(Place {
-                    mercury,
-                    native: ((start + group.len() - rest) * INSTRUCTION) as u64,
-                    is_empty: true,
-                });
+            let rest = rest(own);
+            if rest > 0 {
+                all.push(place(mercury, end - rest, Role::Rest));
             }
         }
         let size = code.len() as u64;
@@ -88,8 +111,36 @@ impl Places {
         let after = self.all.partition_point(|place| place.mercury <= mercury);
         let mut before = self.all[..after].iter().rev();
         before
-            .find(|place| !place.is_empty)
+            .find(|place| place.role == Role::Instruction)
             .map(|place| place.native)
+    }
+
+    /// The machine instruction that does what begins at an address of Mercury code.
+    pub(super) fn own(&self, mercury: u64) -> Option<u64> {
+        self.instruction(mercury).map(|(place, _)| place.own)
+    }
+
+    /// The last machine instruction of the instruction at an address of Mercury code,
+    /// and of the barriers before the next one.
+    pub(super) fn last(&self, mercury: u64) -> Option<u64> {
+        let (_, following) = self.instruction(mercury)?;
+        let mut following = following.iter().filter(|place| place.role != Role::Rest);
+        let end = following
+            .next()
+            .map_or(self.size, |place| match place.starts_block {
+                true => place.native,
+                false => place.own,
+            });
+        end.checked_sub(INSTRUCTION as u64)
+    }
+
+    /// The place of what begins at an address of Mercury code, and those behind it.
+    fn instruction(&self, mercury: u64) -> Option<(&Place, &[Place])> {
+        let following = self.all.partition_point(|place| place.mercury <= mercury);
+        let (before, following) = self.all.split_at(following);
+        let place = before.last()?;
+        let is_there = place.mercury == mercury && place.role == Role::Instruction;
+        is_there.then_some((place, following))
     }
 
     /// The machine code of what begins at an address of Mercury code.
@@ -98,6 +149,45 @@ impl Places {
         let place = self.all.get(before)?;
         (place.mercury == mercury).then_some(place.native)
     }
+}
+
+/// How many machine instructions of a Mercury instruction are barriers for memory that
+/// come before what it does. If it is such a barrier, it is the last.
+fn prepares(own: &[&[u8; INSTRUCTION]]) -> usize {
+    let is_barrier = |i: &&[u8; INSTRUCTION]| operation(*i) == MEMORY_BARRIER;
+    let own = &own[..own.len() - rest(own)];
+    let comes_before = |i: &&[u8; INSTRUCTION]| {
+        is_barrier(i) || matches!(operation(*i), ERROR_BARRIER | FENCE) || is_idle_load(i)
+    };
+    let first = own.iter().position(|i| !comes_before(i));
+    let first = first.or_else(|| own.iter().rposition(is_barrier));
+    first.unwrap_or_default()
+}
+
+/// How many machine instructions complete what those before them begin.
+fn rest(own: &[&[u8; INSTRUCTION]]) -> usize {
+    own.iter().rev().take_while(|i| comes_behind(i)).count()
+}
+
+/// Whether control can come to an instruction from elsewhere, or what is before it may end.
+fn starts_of_blocks(instructions: &[&[u8; INSTRUCTION]]) -> Vec<bool> {
+    let mut starts = vec![false; instructions.len() + 1];
+    for (index, instruction) in instructions.iter().enumerate() {
+        let offset = (index * INSTRUCTION) as u64;
+        let target = match next(*instruction, offset) {
+            Next::Through | Next::Unknown => continue,
+            Next::To(target) | Next::Either(target) | Next::Call(target) => Some(target),
+            Next::Collective(target) => Some(target),
+            Next::Meeting | Next::MaybeEnd | Next::End => None,
+            Next::Return | Next::EndCollective | Next::Table => None,
+        };
+        starts[index + 1] = true;
+        let target = target.map(|target| target as usize / INSTRUCTION);
+        if let Some(start) = target.and_then(|target| starts.get_mut(target)) {
+            *start = true;
+        }
+    }
+    starts
 }
 
 /// Whether an instruction completes what the one before it begins: NOP,
@@ -132,9 +222,10 @@ fn size(instruction: &[u8; INSTRUCTION]) -> u64 {
         | 0x1af => false,
         BSSY => modifiers & 3 == 0,
         _ if IMMEDIATE_FORMS.contains(&(opcode(instruction) >> 9)) => true,
-        // LEA, FFMA, IMAD.WIDE, IMAD.HI, DFMA, HFMA2: three operands. SHFL and
-        // stores have more.
-        0x011 | 0x023 | 0x025 | 0x027 | 0x02b | 0x031 | 0x143 | 0x188 | 0x189 | 0x1aa => true,
+        // LEA, VABSDIFF, VABSDIFF4, FFMA, IMAD.WIDE, IMAD.HI, DFMA, HFMA2: three operands.
+        // HSET2, HSETP2, SHFL and stores have more.
+        0x011 | 0x014 | 0x015 | 0x023 | 0x025 | 0x027 | 0x02b | 0x031 | 0x033 | 0x034 | 0x143
+        | 0x188 | 0x189 | 0x1aa => true,
         // IADD3 and IMAD, which may add a carry.
         0x010 | 0x090 => third != NONE || modifiers & 4 != 0,
         0x024 => modifiers & 4 != 0,

@@ -280,7 +280,8 @@ fn relocate_native<'d>(
         shared_bytes.clone_from(&patched.bytes);
     }
     if debug_registers::is_table(section.name) {
-        debug_registers::forget_removed(laid_out, keeping, &mut patched.bytes);
+        let mercury = concatenate(&section.content, section.kind);
+        debug_registers::place(laid_out, keeping, &mercury, &mut patched.bytes);
     }
     if let Some(frames) = frames {
         patched = frames.without_removed(laid_out, section, twin, shared_bytes, patched)?;

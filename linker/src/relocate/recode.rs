@@ -418,7 +418,7 @@ impl Choice {
         }
         let is_narrow_needless = !self.has_shared_barrier && has_wide_barrier(old);
         let is_needless = |instruction: &[u8; INSTRUCTION]| {
-            !self.has_shared_copy && instruction.starts_with(&IDLE_LOAD)
+            !self.has_shared_copy && is_idle_load(instruction)
                 || is_narrow_barrier(instruction) && is_narrow_needless
         };
         let kept = same
@@ -511,6 +511,11 @@ fn is_old_warp_sync(group: &Group<'_>, old: &[&[u8; INSTRUCTION]]) -> bool {
 
 fn is_idle_behind_warp_sync(first: &[u8; INSTRUCTION], second: &[u8; INSTRUCTION]) -> bool {
     [first, second].map(|i| operation(i)) == [WARPSYNC, IDLE]
+}
+
+/// Whether an instruction is `@!PT LDS RZ, [RZ]`.
+pub(super) fn is_idle_load(instruction: &[u8; INSTRUCTION]) -> bool {
+    instruction.starts_with(&IDLE_LOAD)
 }
 
 /// Whether a group is a `MEMBAR.SC.CTA` of CUDA 12, which does not wait for what

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
-use super::super::expanded::Places;
+use super::super::expanded::{Places, Role};
 use super::program::{self, Program, Step, Unit};
 
 /// A row of a Mercury table.
@@ -93,7 +93,7 @@ pub(super) fn native(
     let mut writer = Writer::new(&rows, program);
     let mut next = 0;
     let mut last = None;
-    for place in places.all.iter().filter(|place| !place.is_empty) {
+    for place in places.all.iter().filter(|p| p.role == Role::Instruction) {
         while rows
             .get(next)
             .is_some_and(|row| row.address <= place.mercury)

@@ -26,9 +26,11 @@ pub(in crate::relocate) const RETURN: u16 = 0x150;
 /// MEMBAR.
 pub(in crate::relocate) const MEMORY_BARRIER: u16 = 0x192;
 /// ERRBAR and CGAERRBAR.
-pub(super) const ERROR_BARRIER: u16 = 0x1ab;
+pub(in crate::relocate) const ERROR_BARRIER: u16 = 0x1ab;
 /// BRX and BRXU, which lead where a table says.
 pub(in crate::relocate) const TABLE_BRANCHES: [u16; 2] = [0x149, 0x158];
+/// FENCE, between views of memory.
+pub(in crate::relocate) const FENCE: u16 = 0x1c6;
 pub(super) const DEPBAR: u16 = 0x11a;
 const LDSM: u16 = 0x03b;
 /// It counts copies to shared memory for DEPBAR.
