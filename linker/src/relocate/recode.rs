@@ -23,6 +23,7 @@
 
 mod control;
 mod debug;
+mod exits;
 mod moves;
 mod older;
 
@@ -43,6 +44,7 @@ use super::scoreboards::{Origin, Setting};
 use super::{Relocated, debug_registers, scoreboards};
 
 use control::Guard;
+use exits::DoubleExit;
 pub(crate) use moves::Moves;
 use moves::Piece;
 pub(crate) use older::renewed;
@@ -190,7 +192,7 @@ impl Anew {
             code = Cow::Owned(waiting);
         }
         let recode = |code: &[u8]| match keeping {
-            Keeping::AsNvlink => Recoded::new(code, capsule, &tables, &wanted),
+            Keeping::AsNvlink => Recoded::new(code, capsule, &tables, &wanted, chip),
             Keeping::Reachable => None,
         };
         let recoded = recode(&code);
@@ -283,7 +285,13 @@ struct Recoded {
 
 impl Recoded {
     /// `None` where nothing changes, and where it is not known what would.
-    fn new(code: &[u8], capsule: &[u8], tables: &[TableBranch], wanted: &Wanted) -> Option<Self> {
+    fn new(
+        code: &[u8],
+        capsule: &[u8],
+        tables: &[TableBranch],
+        wanted: &Wanted,
+        chip: scoreboards::Chip,
+    ) -> Option<Self> {
         let parsed = Capsule::parse(capsule).ok()?;
         let machine: Vec<&[u8; INSTRUCTION]> = code.as_chunks().0.iter().collect();
         let has = |wanted: u16| machine.iter().any(|i| operation(*i) == wanted);
@@ -306,7 +314,11 @@ impl Recoded {
         if is_same || all.last()?.end != machine.len() {
             return None;
         }
-        let (code, moves, padding) = moves::apply(&machine, pieces, tables)?;
+        let exits = DoubleExit::all(&pieces, &machine);
+        let (mut code, moves, padding) = moves::apply(&machine, pieces, tables)?;
+        for exit in exits {
+            exit.set_stalls(&mut code, chip);
+        }
         let capsule = write_capsule(&parsed, &all, &choice, &machine, padding)?;
         Some(Self {
             code,

@@ -14,6 +14,7 @@
 //! ([`deviations`]).
 
 mod deviations;
+pub(super) mod exits;
 mod flow;
 pub(super) mod instruction;
 #[cfg(test)]

@@ -50,6 +50,11 @@ impl Guard {
         }
     }
 
+    /// Whether it is the predicate that is true for all threads.
+    pub(super) fn is_for_all(self) -> bool {
+        self.predicate == 7 && !self.is_negated
+    }
+
     /// An instruction for all threads, made for these.
     pub(super) fn on(self, mut instruction: [u8; INSTRUCTION]) -> [u8; INSTRUCTION] {
         let guard = self.predicate | u8::from(self.is_negated) << 3;

@@ -95,7 +95,7 @@ pub(in crate::relocate) fn closed_up(
 }
 
 /// Cycles that an instruction had to the next one. In a schedule it has one at least.
-fn planned(instruction: &[u8]) -> u32 {
+pub(super) fn planned(instruction: &[u8]) -> u32 {
     cycles(instruction).max(1)
 }
 
@@ -135,7 +135,7 @@ impl<'c> Old<'c> {
 }
 
 /// Gives an instruction its stall, with the mark that goes with it.
-fn set_stall(instruction: &mut [u8; INSTRUCTION], stall: u32) {
+pub(super) fn set_stall(instruction: &mut [u8; INSTRUCTION], stall: u32) {
     const ARITHMETIC: std::ops::Range<u16> = 0..0x100;
     let others_first = match ARITHMETIC.contains(&operation(instruction)) {
         true => 3,

@@ -1,0 +1,77 @@
+//! How long kernels wait that report errors where threads end of which two predicates tell.
+//!
+//! Before `@P0 EXIT P1` a compiler lets pass what both predicates take. What a link adds
+//! before it asks for the first alone, and so starts as early as that one allows; what
+//! is then missing to the second passes right before the `EXIT`. Where a later link takes
+//! it out again, all of that passes before (case `recode_besides`).
+
+use super::instruction::{Chip, Control, INSTRUCTION, cycles};
+use super::registers::Accesses;
+use super::stalls::{TAKING, planned, set_stall};
+use super::timing::{Unit, forwarding};
+
+/// No predicate takes longer.
+const LONGEST_DECISION: u32 = 16;
+
+/// Lets a report that was not there start when the predicate is there that it asks for:
+/// from its first instruction to the `EXIT` behind it.
+pub(in crate::relocate) fn report_early(code: &mut [u8], first: usize, exit: usize, chip: Chip) {
+    let (code, _) = code.as_chunks_mut::<INSTRUCTION>();
+    // A memory barrier does not wait for its predicate, what comes behind it does.
+    let Some(asking) = exit.checked_sub(2).filter(|&asking| asking >= first) else {
+        return;
+    };
+    let Some(before) = first.checked_sub(1) else {
+        return;
+    };
+    let Some(needed) = needed_before(code, first, asking, chip) else {
+        return;
+    };
+    let takes_any = Control::of(&code[before]).takes() != 0;
+    let stall = needed.max(if takes_any { u32::from(TAKING) } else { 1 });
+    let was = planned(&code[before]);
+    if stall >= was {
+        return;
+    }
+    set_stall(&mut code[before], stall);
+    let missing = was - stall - cycles(&code[asking]).min(was - stall);
+    if missing > cycles(&code[exit - 1]) {
+        set_stall(&mut code[exit - 1], missing);
+    }
+}
+
+/// Lets an `EXIT` that has no report any more wait for its predicates.
+pub(in crate::relocate) fn exit_late(code: &mut [u8], exit: usize, chip: Chip) {
+    let (code, _) = code.as_chunks_mut::<INSTRUCTION>();
+    let Some(before) = exit.checked_sub(1) else {
+        return;
+    };
+    let needed = needed_before(code, exit, exit, chip).unwrap_or(0);
+    if needed > planned(&code[before]) {
+        set_stall(&mut code[before], needed);
+    }
+}
+
+/// The cycles that have to pass behind the instruction before a place, where another one
+/// starts at once that needs what those before make. `None` if it is not known what it needs.
+fn needed_before(code: &[[u8; INSTRUCTION]], place: usize, user: usize, chip: Chip) -> Option<u32> {
+    let accesses = Accesses::of(&code[user])?;
+    let user = (Unit::of(&code[user], chip), &accesses);
+    let mut needed = 0;
+    let mut passed = 0;
+    for earlier in (0..place).rev() {
+        if earlier + 1 != place {
+            passed += planned(&code[earlier]);
+        }
+        if passed >= LONGEST_DECISION {
+            break;
+        }
+        let Some(maker) = Accesses::of(&code[earlier]) else {
+            continue;
+        };
+        let maker = (Unit::of(&code[earlier], chip), &maker);
+        let distance = forwarding(maker, user, chip).unwrap_or(0);
+        needed = needed.max(distance.saturating_sub(passed));
+    }
+    Some(needed)
+}
