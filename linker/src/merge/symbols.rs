@@ -72,9 +72,10 @@ impl<'d> Merger<'d, '_> {
                 self.check_agreement(current, id, symbol);
                 // nvlink defines dynamic shared memory in relocatable objects,
                 // and takes a declaration for another definition of it (case
-                // `debug_dynamic`).
+                // `debug_dynamic`). What it names itself there is weak.
                 if self.keeping == Keeping::AsNvlink
                     && home == SharedHome::Dynamic
+                    && symbol.binding != Binding::WEAK
                     && symbol.place.section().is_some()
                 {
                     self.report_duplicate(current, id, symbol.name);
@@ -555,7 +556,11 @@ impl<'d> Merger<'d, '_> {
                 (SymbolType::CUDA_OBJECT, symbol.other)
             }
             kind if is_relocatable => (kind, symbol.other),
-            SymbolType::CUDA_OBJECT => (SymbolType::OBJECT, self.other_of_recorded(symbol)),
+            SymbolType::CUDA_OBJECT => {
+                let recorded = self.other_of_recorded(symbol);
+                let mark = symbol.other.0 & SymbolOther::MANAGED;
+                (SymbolType::OBJECT, SymbolOther(recorded.0 | mark))
+            }
             kind => (kind, SymbolOther(0)),
         };
         let id = self.new_symbol(

@@ -11,6 +11,10 @@
 //# Link: filtered_debug.cubin = a.cubin b.cubin -r -g -kernels-used=first
 //# Link: again.cubin = joined.cubin -r
 //# Link: image.cubin = joined.cubin
+//# Link: twice.cubin = one.cubin other.cubin
+//# ExpectExit: 1
+//# ExpectNoText: externsharedinstance
+//# CompareText
 template <class T> __global__ void shared_by_both(T *p)
 {
     extern __shared__ unsigned char memory[];
