@@ -231,7 +231,8 @@ fn kernels(pruned: &Pruned<'_>) -> Vec<Kernel> {
 
 /// The kernels that reach code with a reference. A program's only kernel is
 /// taken to reach all code, dead or not (case `texture_one_kernel`); beside it,
-/// kernels that were left out count up to sm_90 (case `force_rela`).
+/// kernels that were left out count up to sm_90 (case `force_rela`). These reach no
+/// code but their own (case `relocatable_textures`).
 fn users<'k>(pruned: &Pruned<'_>, kernels: &'k [Kernel]) -> Vec<&'k Kernel> {
     let sections = pruned.merged.sections.iter();
     let users: Vec<FunctionId> = sections
@@ -258,6 +259,9 @@ fn users<'k>(pruned: &Pruned<'_>, kernels: &'k [Kernel]) -> Vec<&'k Kernel> {
         .iter()
         .zip(sees)
         .filter(|&(kernel, sees)| sees || Some(kernel.function) == lone)
+        .filter(|(kernel, _)| {
+            pruned.live.entries[kernel.function] || users.contains(&kernel.function)
+        })
         .map(|(kernel, _)| kernel)
         .collect()
 }
