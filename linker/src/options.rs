@@ -24,7 +24,7 @@ pub enum KernelFilter {
     /// All of them.
     #[default]
     All,
-    /// Those whose name contains one of these.
+    /// Those whose name contains one of these, in which `*` is any run of characters.
     Containing(Vec<String>),
     /// Those whose whole name matches one of these, in which `*` is any run of
     /// characters.
@@ -39,7 +39,10 @@ impl KernelFilter {
     pub fn keeps(&self, name: &str) -> bool {
         match self {
             Self::All => true,
-            Self::Containing(parts) => parts.iter().any(|part| name.contains(part.as_str())),
+            Self::Containing(parts) => parts.iter().any(|part| match part.contains('*') {
+                true => pattern_matches(&format!("*{part}*"), name),
+                false => name.contains(part.as_str()),
+            }),
             Self::Matching(patterns) | Self::MatchingOptimized(patterns) => patterns
                 .iter()
                 .any(|pattern| pattern_matches(pattern, name)),
