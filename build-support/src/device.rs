@@ -30,7 +30,7 @@ pub(crate) fn link(
         kernels: Kernels::All,
         assembler: Assembler {
             program: toolkit.and_then(|toolkit| toolkit.tool(Tool::Ptxas).ok()),
-            arguments: Vec::new(),
+            ..Assembler::default()
         },
         link_time: (code == Code::LinkTime).then(|| LinkTime {
             library: toolkit.and_then(|toolkit| toolkit.libnvjitlink().ok()),

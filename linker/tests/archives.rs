@@ -57,6 +57,23 @@ impl Folder {
     }
 
     /// Links, and names the objects that were taken; without an image, the code of the error.
+    fn thin(&self, name: &str, members: &[&str]) {
+        let names: String = members.iter().map(|name| format!("{name}/\n")).collect();
+        let mut bytes = b"!<thin>\n".to_vec();
+        bytes.extend(format!("{:<48}{:<10}`\n{names}", "//", names.len()).bytes());
+        if names.len() % 2 == 1 {
+            bytes.push(b'\n');
+        }
+        let mut place = 0;
+        for member in members {
+            let size = std::fs::metadata(self.path(member)).map_or(1, |file| file.len());
+            let header = format!("/{place}");
+            bytes.extend(format!("{header:<16}{:<32}{size:<10}`\n", "0").bytes());
+            place += member.len() + 2;
+        }
+        std::fs::write(self.path(&format!("lib{name}.a")), bytes).unwrap();
+    }
+
     #[track_caller]
     fn check(&self, arguments: &str, expected: &str) {
         let output = Command::new(env!("CARGO_BIN_EXE_rustnvlink"))
@@ -117,6 +134,34 @@ fn whole_archives_are_the_default() {
     let folder = Folder::new();
     folder.check("libboth.a", "spare callee caller");
     folder.check("libboth.a --archive=whole", "spare callee caller");
+}
+
+/// What nvlink does was tried with each of these: the first slash ends a name for it, the first member that is no ELF
+/// file ends the archive, and `-l` wants a host object before that end.
+#[test]
+fn thin_archives_as_nvlink_takes_them() {
+    let folder = Folder::new();
+    let text = "no object ".repeat(20);
+    std::fs::write(folder.path("text.txt"), text).unwrap();
+    std::fs::write(folder.path("short.txt"), "short").unwrap();
+    std::fs::create_dir(folder.path("below")).unwrap();
+    std::fs::copy(folder.path("callee.o"), folder.path("below/callee.o")).unwrap();
+    folder.thin("whole", &["callee.o", "caller.o"]);
+    folder.thin("cut", &["callee.o", "caller.o", "text.txt", "main.o"]);
+    folder.thin("text", &["short.txt", "callee.o"]);
+    folder.thin("below", &["below/callee.o", "caller.o"]);
+    folder.thin("missing", &["callee.o", "missing.o"]);
+    folder.check("libwhole.a --compat", "callee caller");
+    folder.check("libcut.a --compat", "callee caller");
+    folder.check("main.o -lcut --compat", "callee caller");
+    folder.check("caller.o libtext.a --compat", "Undefined reference");
+    folder.check("callee.o -ltext --compat -Werror", "Skipping incompatible");
+    folder.check("libbelow.a --compat", "Memory allocation failure");
+    folder.check("libbelow.a", "callee caller");
+    folder.check(
+        "libmissing.a --compat",
+        "Could not open input file 'missing.o'",
+    );
 }
 
 #[test]

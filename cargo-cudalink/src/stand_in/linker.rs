@@ -211,7 +211,7 @@ impl Image<'_> {
                 },
                 assembler: Assembler {
                     program: self.toolkit.map(|toolkit| toolkit.ptxas.clone()),
-                    arguments: Vec::new(),
+                    ..Assembler::default()
                 },
                 link_time: (self.settings.dlto == Some(true)).then(|| LinkTime {
                     library: self.toolkit.and_then(|toolkit| toolkit.jitlink.clone()),

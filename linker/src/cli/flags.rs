@@ -225,7 +225,7 @@ pub const FLAGS: &[Spelling] = {
         joined(option(F::Machine, "machine", "m", V::SixtyFour, "64", G::Linking,
             "The width of addresses; 64 is the only one.")),
         option(F::CpuArch, "cpu-arch", "cpu-arch", V::Choice(HOSTS), "NAME", G::Linking,
-            "The host processor; changes nothing."),
+            "The host processor: libraries for other ones are left out."),
         option(F::DeviceStackProtector, "device-stack-protector", "device-stack-protector", V::Truth, "true|false", G::Linking,
             "Stack protectors in code that is compiled during the link."),
         option(F::MaxRegisters, "maxrregcount", "maxrregcount", V::Number, "N", G::Linking,

@@ -25,6 +25,25 @@ pub(super) fn link(
     messages: &mut Messages,
 ) -> Result<Exit, Diagnostic> {
     let start = Instant::now();
+    check_nvvm(&request)?;
+    let files = Files::read(&request.link.inputs, environment);
+    let table = request.time.as_deref().map(output::open_table);
+    let table = table.transpose();
+    let table = table.inspect_err(|_| warn_of_libraries(&request, &files, messages))?;
+    let exit = link_timed(&mut request, &files, environment, messages);
+    if let Some(table) = table {
+        let row = (request.link.inputs.behaviour == Behaviour::Own).then(|| start.elapsed());
+        output::append_time(table, &request, row)?;
+    }
+    exit
+}
+
+fn link_timed(
+    request: &mut Request,
+    files: &Files,
+    environment: &Environment,
+    messages: &mut Messages,
+) -> Result<Exit, Diagnostic> {
     if let Some(path) = &request.tool_record {
         request.link.tool_record = std::fs::read(path).map_err(|why| {
             fatal(
@@ -34,27 +53,32 @@ pub(super) fn link(
             .with_detail(why)
         })?;
     }
+    let read = read_beside(request);
+    read.inspect_err(|_| warn_of_libraries(request, files, messages))?;
+    link_all(request, files, environment, messages)
+}
+
+/// nvlink looks for libraries before all else, and says then what it leaves out.
+fn warn_of_libraries(request: &Request, files: &Files, messages: &Messages) {
+    if request.link.inputs.behaviour == Behaviour::Nvlink {
+        for warning in files.incompatible_libraries() {
+            messages.print(warning);
+        }
+    }
+}
+
+/// Reads what the image has beside what is linked.
+fn read_beside(request: &mut Request) -> Result<(), Diagnostic> {
     if let Some(path) = &request.unified_index {
         request.link.unified_index = Some(read_index(path, request.link.keeping())?);
     }
     if let Some(path) = &request.host_data {
         request.link.host_data = Some(read_named(path)?);
     }
-    let exit = link_all(&request, environment, messages);
-    if let Some(path) = &request.time {
-        let row = (request.link.inputs.behaviour == Behaviour::Own).then(|| start.elapsed());
-        output::append_time(path, &request, row)?;
-    }
-    exit
+    Ok(())
 }
 
-/// Links the same files for each processor, and writes nothing but reports
-/// unless all links succeed.
-fn link_all(
-    request: &Request,
-    environment: &Environment,
-    messages: &mut Messages,
-) -> Result<Exit, Diagnostic> {
+fn check_nvvm(request: &Request) -> Result<(), Diagnostic> {
     if request.link.inputs.behaviour == Behaviour::Nvlink
         && request.link.inputs.link_time.is_some()
         && let Some(folder) = &request.nvvm
@@ -63,7 +87,17 @@ fn link_all(
         let text = "elfLink linker library load error";
         return Err(fatal("lto-failed", text));
     }
-    let files = Files::read(&request.link.inputs, environment);
+    Ok(())
+}
+
+/// Links the same files for each processor, and writes nothing but reports
+/// unless all links succeed.
+fn link_all(
+    request: &Request,
+    files: &Files,
+    environment: &Environment,
+    messages: &mut Messages,
+) -> Result<Exit, Diagnostic> {
     let mut outputs = Vec::new();
     let mut graphs = Vec::new();
     let mut modules = None;
@@ -72,7 +106,7 @@ fn link_all(
         if request.targets.len() > 1 {
             messages.report = Some(target.to_string());
         }
-        let linked = link_one(request, target, &files, environment, messages)?;
+        let linked = link_one(request, target, files, environment, messages)?;
         write_reports(request, target, &linked.reports)?;
         if let Some(path) = &request.dot
             && linked.exit != Exit::Fatal
@@ -91,12 +125,28 @@ fn link_all(
         Behaviour::Own => exit == Exit::Success,
         Behaviour::Nvlink => exit != Exit::Fatal,
     };
-    if let (Some(path), Some(modules)) = (&request.registration, modules.filter(|_| registers)) {
-        output::write(path, inputs::registration(&modules).as_bytes())?;
-    }
+    let registration = request.registration.as_ref();
+    let registration = match (registration, modules.filter(|_| registers)) {
+        (Some(path), Some(modules)) => {
+            let text = inputs::registration(&modules);
+            Some(output::pending_text(path.clone(), text.as_bytes()))
+        }
+        _ => None,
+    };
     if exit == Exit::Success && !outputs.is_empty() {
+        for output in &outputs {
+            if let Output::File(file) = output {
+                file.check()?;
+            }
+        }
+        if let Some(registration) = &registration {
+            registration.check()?;
+        }
         write_outputs(request, outputs)?;
-        write_dependencies(request, &files)?;
+        write_dependencies(request, files)?;
+    }
+    if let Some(registration) = registration {
+        registration.finish()?;
     }
     // nvlink writes them last, and for links that fail, too (case `dot_file`).
     for (path, graph) in graphs {

@@ -34,6 +34,14 @@ pub(super) fn pending(path: PathBuf, product: &Product<'_>) -> Pending {
     }
 }
 
+/// Writes a file of text that does not take its place yet.
+pub(super) fn pending_text(path: PathBuf, text: &[u8]) -> Pending {
+    Pending {
+        file: crate::output::Pending::write(&path, |out| out.write_all(text)),
+        path,
+    }
+}
+
 /// A file that is written, or a reason why not, and where it belongs.
 pub(super) struct Pending {
     path: PathBuf,
@@ -41,6 +49,14 @@ pub(super) struct Pending {
 }
 
 impl Pending {
+    /// Says why the file could not be written.
+    pub(super) fn check(&self) -> Result<(), Diagnostic> {
+        match &self.file {
+            Ok(_) => Ok(()),
+            Err(why) => Err(unwritable(&self.path, why)),
+        }
+    }
+
     /// Puts the file into its place.
     pub(super) fn finish(self) -> Result<(), Diagnostic> {
         self.file
@@ -61,9 +77,30 @@ fn unwritable(path: &Path, why: &io::Error) -> Diagnostic {
 const TIME_HEADER: &str = "source file name , phase name , phase input files , phase output file , \
                            arch , tool, metric , unit\n";
 
+/// Where a table of times goes.
+pub(super) enum Table {
+    /// The standard output.
+    Printed,
+    /// The end of this file.
+    File(PathBuf, File),
+}
+
+/// Opens a table of times, which is the first that a link does.
+pub(super) fn open_table(path: &Path) -> Result<Table, Diagnostic> {
+    if path == Path::new("-") {
+        return Ok(Table::Printed);
+    }
+    let file = OpenOptions::new().create(true).append(true).open(path);
+    let file = file.map_err(|why| {
+        let text = format!("Cannot open file '{}'", path.display());
+        fatal("unwritable-output", text).with_detail(why)
+    })?;
+    Ok(Table::File(path.to_owned(), file))
+}
+
 /// Appends to a table of times. nvlink writes its header and no row.
 pub(super) fn append_time(
-    path: &Path,
+    table: Table,
     request: &Request,
     elapsed: Option<Duration>,
 ) -> Result<(), Diagnostic> {
@@ -85,20 +122,22 @@ pub(super) fn append_time(
             elapsed.as_secs_f64() * 1e3,
         )
     });
-    if path == Path::new("-") {
-        text.push_str(TIME_HEADER);
-        text.extend(row);
-        return print(&text).map(|_| ());
-    }
+    let (path, mut file) = match table {
+        Table::Printed => {
+            text.push_str(TIME_HEADER);
+            text.extend(row);
+            return print(&text).map(|_| ());
+        }
+        Table::File(path, file) => (path, file),
+    };
     let append = || -> io::Result<()> {
-        let mut file: File = OpenOptions::new().create(true).append(true).open(path)?;
         if file.metadata()?.len() == 0 {
             text.push_str(TIME_HEADER);
         }
         text.extend(row);
         file.write_all(text.as_bytes())
     };
-    append().map_err(|why| unwritable(path, &why))
+    append().map_err(|why| unwritable(&path, &why))
 }
 
 #[cfg(test)]

@@ -6,9 +6,9 @@
 //! for itself; in lists it is a character like any other. Single quotes mean
 //! nothing. The case `options_file` shows it.
 //!
-//! nvlink drops the quotes of options files last, when it no longer knows
-//! which of them stand for themselves: all go but those behind a backslash
-//! that is part of the text.
+//! nvlink drops the blanks around an argument of an options file, and then its quotes, when it no longer
+//! knows which of them stand for themselves: blanks go that are behind a backslash but not those between
+//! quotes, and quotes but those behind a backslash that is part of the text. A zero byte ends the text.
 
 use crate::inputs::Behaviour;
 
@@ -22,7 +22,26 @@ pub(super) enum Stray {
 
 /// The arguments in the text of an options file.
 pub(super) fn arguments(text: &str, behaviour: Behaviour) -> Result<Vec<String>, Stray> {
-    split(text, is_blank, Backslash::Escapes(behaviour))
+    if behaviour == Behaviour::Own {
+        return split(text, is_blank, Backslash::Escapes);
+    }
+    let text = text.split_once('\0').map_or(text, |(text, _)| text);
+    let words = split(text, is_blank, Backslash::EscapesAndQuotesStay)?;
+    let words = words.iter().map(|word| word.trim_matches([' ', '\t']));
+    Ok(words
+        .filter(|word| !word.is_empty())
+        .map(without_quotes)
+        .collect())
+}
+
+fn without_quotes(word: &str) -> String {
+    let mut previous = None;
+    let stays = |character: &char| {
+        let is_dropped = *character == '"' && previous != Some('\\');
+        previous = Some(*character);
+        !is_dropped
+    };
+    word.chars().filter(stays).collect()
 }
 
 /// What separates arguments; other blanks are characters like any other.
@@ -44,7 +63,10 @@ pub(super) fn items(text: &str) -> Result<Vec<String>, Stray> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Backslash {
     Plain,
-    Escapes(Behaviour),
+    /// It makes the next character stand for itself.
+    Escapes,
+    /// The same, and quotes are dropped later.
+    EscapesAndQuotesStay,
 }
 
 fn split(
@@ -55,34 +77,29 @@ fn split(
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut quoted = false;
-    // The one before in the same word, quotes included.
-    let mut previous = None;
     let mut characters = text.chars();
     while let Some(character) = characters.next() {
         let (character, is_escaped) = match (character, backslash) {
-            ('\\', Backslash::Escapes(behaviour)) => match (characters.next(), behaviour) {
-                (Some(next), _) => (next, true),
-                (None, Behaviour::Own) => break,
-                (None, Behaviour::Nvlink) => return Err(Stray::Backslash),
-            },
+            ('\\', Backslash::Escapes | Backslash::EscapesAndQuotesStay) => {
+                match characters.next() {
+                    Some(next) => (next, true),
+                    None if backslash == Backslash::Escapes => break,
+                    None => return Err(Stray::Backslash),
+                }
+            }
             _ => (character, false),
         };
         if separates(character) && !quoted && !is_escaped {
             words.extend(word.take());
-            previous = None;
             continue;
         }
         let word = word.get_or_insert_default();
         let is_quote = character == '"';
         quoted ^= is_quote && !is_escaped;
-        let is_dropped = match backslash {
-            Backslash::Escapes(Behaviour::Nvlink) => previous != Some('\\'),
-            Backslash::Escapes(Behaviour::Own) | Backslash::Plain => !is_escaped,
-        };
-        if !(is_quote && is_dropped) {
+        let stays = is_escaped || backslash == Backslash::EscapesAndQuotesStay;
+        if !is_quote || stays {
             word.push(character);
         }
-        previous = Some(character);
     }
     words.extend(word);
     if quoted { Err(Stray::Quote) } else { Ok(words) }
@@ -120,7 +137,10 @@ mod tests {
         check(r#"a\\\"b"#, &[r#"a\"b"#]);
         check(r#"a\\\\"b c".o"#, &[r#"a\\"b c.o"#]);
         check(r#"\""#, &[""]);
+        check(r"\ a\  b\	 \  -g\ ", &["a", "b", "-g"]);
+        check("\"a \" a\\\n \"\" b\0c", &["a ", "a\n", "", "b"]);
         let stray = |text| arguments(text, Behaviour::Nvlink);
+        assert_eq!(stray("\"a\0\""), Err(Stray::Quote));
         assert_eq!(stray("a\\"), Err(Stray::Backslash));
         assert_eq!(stray("\"a\\"), Err(Stray::Backslash));
     }

@@ -88,6 +88,11 @@ impl Typed {
         self.value(flag).and_then(OsStr::to_str)
     }
 
+    /// The value of an option that is a number.
+    pub fn number(&self, flag: Flag) -> Option<i32> {
+        number(self.text(flag)?).ok()
+    }
+
     /// The value of an option that names a file.
     pub fn path(&self, flag: Flag) -> Option<PathBuf> {
         self.value(flag).map(PathBuf::from)

@@ -11,6 +11,7 @@ use super::load::is_system_library;
 use super::search::{self, Found};
 use super::{Behaviour, Environment, Wanted};
 use crate::container::{Archive, InputKind, detect};
+use crate::diagnostic::{Diagnostic, Severity};
 
 /// The contents of all files of a link, in link order.
 #[derive(Debug)]
@@ -76,6 +77,8 @@ pub(super) struct ThinMember {
     pub(super) name: String,
     /// Its contents, or why there are none.
     pub(super) data: Result<Contents, String>,
+    /// Whether it is none because a folder is there.
+    pub(super) is_folder: bool,
 }
 
 impl Files {
@@ -97,6 +100,18 @@ impl Files {
         let mut seen = HashSet::new();
         names.retain(|name| seen.insert(name.clone()));
         names
+    }
+
+    /// What there is to say of libraries that are left out.
+    pub fn incompatible_libraries(&self) -> impl Iterator<Item = Diagnostic> {
+        self.0.iter().filter_map(|opened| match opened {
+            Opened::Incompatible { name, library } => {
+                let text = format!("Skipping incompatible '{name}' when searching for -l{library}");
+                let code = "incompatible-library";
+                Some(Diagnostic::new(Severity::Warning, code, text))
+            }
+            _ => None,
+        })
     }
 
     /// Whether the library of the device runtime is among them.
@@ -183,7 +198,7 @@ impl Reader<'_> {
                     let name = path.display().to_string();
                     let library = library.to_owned();
                     match read(&path) {
-                        Ok(data) if search::is_compatible(&data) => {
+                        Ok(data) if self.is_compatible(&path, &data) => {
                             result = self.source(&path, name, data);
                             break;
                         }
@@ -213,6 +228,10 @@ impl Reader<'_> {
             }
         }
         self.opened.push(result);
+    }
+
+    fn is_compatible(&self, path: &Path, data: &[u8]) -> bool {
+        search::is_compatible(data, &self.thin_members(path, data), self.wanted)
     }
 
     /// Whether nvlink stops at what it finds of a library's name. It does not for fewer bytes than those that tell an
@@ -249,7 +268,8 @@ impl Reader<'_> {
     }
 
     /// A thin archive names its members from its own folder. nvlink looks for
-    /// them in the current one.
+    /// them in the current one, and takes the slash that ends a name in the archive
+    /// for the first one in it.
     fn thin_members(&self, path: &Path, data: &[u8]) -> Vec<ThinMember> {
         let Ok(archive) = Archive::parse(data) else {
             return Vec::new();
@@ -264,9 +284,25 @@ impl Reader<'_> {
         archive
             .members()
             .map_while(Result::ok)
-            .map(|member| ThinMember {
-                data: read(&folder.join(&member.name)).map_err(|why| why.to_string()),
-                name: member.name,
+            .map(|member| match self.wanted.behaviour {
+                Behaviour::Own => member.name,
+                Behaviour::Nvlink => match member.name.split_once('/') {
+                    Some((start, _)) => start.to_owned(),
+                    None => member.name,
+                },
+            })
+            .map(|name| {
+                let path = folder.join(&name);
+                let data = match read(&path) {
+                    // A short file is like any other that is no ELF file.
+                    Err(why) if why.kind() == io::ErrorKind::InvalidData => Ok(Vec::new().into()),
+                    data => data.map_err(|why| why.to_string()),
+                };
+                ThinMember {
+                    name,
+                    is_folder: data.is_err() && path.is_dir(),
+                    data,
+                }
             })
             .collect()
     }

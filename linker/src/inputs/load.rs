@@ -21,7 +21,7 @@ use super::ptx::Fate;
 use super::{Archives, Environment, Image, Kernels, Loaded, Processor, Wanted};
 use crate::container::host::{HostReferences, ReferenceKind};
 use crate::container::{HostFile, InputKind, archive, detect};
-use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
 use crate::error::ParseError;
 use crate::options::KernelFilter;
 use archives::Deferred;
@@ -176,8 +176,13 @@ impl<'a, 'd> Loader<'a, 'd> {
                 Ok(())
             }
             "ltoir" => Err(self.no_intermediate(name)),
+            "nvvm" if self.wanted.is_compatible() && self.wanted.link_time.is_none() => {
+                let text = "should only see nvvm files when -lto";
+                Err(self.stop(Diagnostic::new(Severity::Fatal, "lto-input", text)))
+            }
             "ptx" if kind == InputKind::Ptx => {
                 self.stop_at_fatbin(name)?;
+                self.stop_at_unspeakable()?;
                 // Before sm_90, nvlink makes a whole program of PTX, and then
                 // leaves it out because it is one.
                 let is_older = !self.processor.sm.is_hopper_or_newer();
@@ -280,8 +285,12 @@ impl<'a, 'd> Loader<'a, 'd> {
         // Of LTO-IR nvlink takes that for a sign that no kernel is launched.
         let is_intermediate = matches!(code, Ok(Code::Intermediate(_)));
         self.all_name_kernels &= is_intermediate && self.wanted.is_compatible();
+        let is_image = matches!(code, Ok(Code::Image(..)));
+        let count = self.images.len();
         self.code(name, code, Holder::File)?;
-        self.unnamed_module(name);
+        if !is_image || self.images.len() > count {
+            self.unnamed_module(name);
+        }
         Ok(())
     }
 
@@ -298,6 +307,15 @@ impl<'a, 'd> Loader<'a, 'd> {
         }
     }
 
+    /// nvlink tells its assembler the options before it knows whether there is anything to assemble.
+    pub(super) fn stop_at_unspeakable(&mut self) -> Result<(), Stop> {
+        let Some(option) = self.wanted.assembler.unspeakable else {
+            return Ok(());
+        };
+        let text = format!("Invalid argument for option '{option}'");
+        Err(self.stop(Diagnostic::new(Severity::Fatal, "invalid-value", text)))
+    }
+
     fn unnamed_module(&mut self, path: &str) {
         let name = name_of_path(&self.environment.folder, path);
         self.modules.push(Module::Unnamed(name));
@@ -310,7 +328,11 @@ impl<'a, 'd> Loader<'a, 'd> {
         code: Result<Code<'d>, Failure>,
         holder: Holder,
     ) -> Result<(), Stop> {
-        match code.map_err(|failure| self.not_unpacked(name, failure))? {
+        let code = code.map_err(|failure| self.not_unpacked(name, failure))?;
+        if !matches!(code, Code::Nothing) {
+            self.stop_at_unspeakable()?;
+        }
+        match code {
             Code::Nothing => self.without_arch(name),
             Code::Image(data, checked) => self.add(name, data, checked),
             Code::Intermediate(fatbin) => {

@@ -84,6 +84,8 @@ pub struct Wanted {
     pub libraries: Vec<String>,
     /// The folders to look in.
     pub library_paths: Vec<PathBuf>,
+    /// The ELF number of the machine that libraries are for, if it is known.
+    pub host_machine: Option<object::elf::Machine>,
     /// What is taken from archives.
     pub archives: Archives,
     /// Whether libcudadevrt.a is linked without need.
@@ -115,6 +117,7 @@ impl Wanted {
             files,
             libraries: Vec::new(),
             library_paths: Vec::new(),
+            host_machine: None,
             archives: Archives::Whole,
             keep_system_libraries: false,
             registers_modules: true,

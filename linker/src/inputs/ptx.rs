@@ -29,6 +29,8 @@ pub struct Assembler {
     pub program: Option<PathBuf>,
     /// Arguments beside those that every link gives.
     pub arguments: Vec<String>,
+    /// An option among them at which nvlink ends as soon as there is device code in a fatbin, or PTX.
+    pub unspeakable: Option<&'static str>,
 }
 
 /// What the assembler makes.

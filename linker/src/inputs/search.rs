@@ -2,7 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::Environment;
+use object::elf::{ELFMAG, Machine};
+
+use super::files::ThinMember;
+use super::{Behaviour, Environment, Wanted};
 use crate::container::{Archive, InputKind, detect};
 
 /// Something of a library's name.
@@ -74,21 +77,41 @@ fn is_file(path: &Path) -> bool {
     path.metadata().is_ok_and(|metadata| metadata.is_file())
 }
 
-/// Whether a file is an archive with host objects. Members that are no ELF
-/// files end the archive for nvlink.
-pub(super) fn is_compatible(data: &[u8]) -> bool {
+/// Whether a file is an archive with host objects, for the machine that is wanted. Members that are no ELF files end the
+/// archive for nvlink.
+pub(super) fn is_compatible(data: &[u8], thin: &[ThinMember], wanted: &Wanted) -> bool {
     if detect(data) != InputKind::Archive {
         return false;
     }
     let Ok(archive) = Archive::parse(data) else {
         return false;
     };
-    // The members of a thin archive are elsewhere; it has some if it is there.
-    let is_thin = archive.thin;
+    let is_end = |member: &&[u8]| match wanted.behaviour {
+        Behaviour::Own => detect(member) == InputKind::Unknown,
+        Behaviour::Nvlink => !member.starts_with(&ELFMAG),
+    };
+    let is_wanted = |member: &[u8]| match (machine(member), wanted.host_machine) {
+        (found, Some(machine)) => found == Some(machine),
+        (_, None) => detect(member) == InputKind::HostObject,
+    };
+    if archive.thin {
+        let members = thin.iter().map(|member| member.data.as_ref());
+        return members
+            .take_while(|member| !member.is_ok_and(|data| is_end(&&**data)))
+            // What is missing is reported when the archive's turn comes.
+            .any(|member| member.is_ok_and(|data| is_wanted(data)) || member.is_err());
+    }
     archive
         .members()
-        .map_while(Result::ok)
-        .map(|member| member.data.map(detect))
-        .take_while(|kind| is_thin || !matches!(kind, Some(InputKind::Unknown)))
-        .any(|kind| is_thin || kind == Some(InputKind::HostObject))
+        .map_while(|member| member.ok()?.data)
+        .take_while(|member| !is_end(member))
+        .any(is_wanted)
+}
+
+/// The machine that an ELF file is for.
+fn machine(data: &[u8]) -> Option<Machine> {
+    const PLACE: usize = 18;
+    let bytes = data.get(PLACE..PLACE + 2)?.try_into().ok()?;
+    data.starts_with(&ELFMAG)
+        .then(|| Machine(u16::from_le_bytes(bytes)))
 }

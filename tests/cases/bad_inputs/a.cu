@@ -92,6 +92,24 @@
 //# ExpectExit: 1
 //# ExpectText: fatal   : Conflicting options '-emit-ptx' and 'no -dlto'
 //# CompareText
+//# Link: time-nowhere.cubin = --time nowhere/table -preserve-relocs missing.cubin
+//# ExpectExit: 1
+//# ExpectText: fatal   : Cannot open file 'nowhere/table'
+//# CompareText
+//# Link: time-of-nothing.cubin = --time table whole.cubin -nv-host missing
+//# ExpectExit: 1
+//# ExpectFile: table
+//# CompareText
+//# Link: older-api.cubin = -cuda-api-version=-1.0 whole.cubin
+//# ExpectExit: 1
+//# ExpectText: major number must be == toolkit version
+//# CompareText
+//# Link: spaced-api.cubin = "-cuda-api-version= 13. +0" whole.cubin
+//# Write: text.nvvm = a text of more than fifty bytes, which is as much as nvlink reads first
+//# Link: nvvm.cubin = whole.cubin text.nvvm
+//# ExpectExit: 1
+//# ExpectText: fatal   : should only see nvvm files when -lto
+//# CompareText
 //# Link: time-to-stdout.cubin = --time - whole.cubin
 //# CompareText
 //# Link: no-output = whole.cubin

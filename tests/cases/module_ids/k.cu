@@ -30,6 +30,17 @@
 //# ExpectExit: any
 //# ExpectFile: modules.h
 //# CompareText
+//# Link: linked.cubin = g.cubin
+//# Fatbinary: linked.fatbin = -64 --image3=kind=elf,sm={sm},file=linked.cubin
+//# Link: no-object.cubin = linked.fatbin linked.cubin --register-link-binaries=modules.h
+//# ExpectFile: modules.h
+//# LinkExactly: early-file = -arch=sm_{sm} -o nowhere/out g.cubin --register-link-binaries=modules.h
+//# ExpectExit: 1
+//# ExpectNoFile: modules.h
+//# CompareText
+//# Patch: object.so = g.o 0 7f
+//# Link: shared.cubin = g.o object.so --register-link-binaries=modules.h
+//# ExpectFile: modules.h
 //# Link: merge-error.cubin = k.o k.o --register-link-binaries=modules.h
 //# ExpectExit: 1
 //# ExpectNoFile: modules.h

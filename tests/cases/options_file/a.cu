@@ -15,6 +15,14 @@
 //# ExpectExit: 1
 //# ExpectText: fatal   : Could not open input file ''a.cubin''
 //# CompareText
+//# Write: blanks.txt = \ a.cubin \  b.cubin\ \  -v\ \\\ \ 
+//# Link: blanks.cubin = -optf blanks.txt
+//# ExpectExit: 1
+//# CompareText
+//# Write: escaped-blanks.txt = \ a.cubin\ \  \  b.cubin\  \ 
+//# Link: escaped-blanks.cubin = -optf escaped-blanks.txt
+//# ExpectExit: 1
+//# CompareText
 //# Link: escaped.cubin = -optf escaped.txt
 //# ExpectExit: 1
 //# ExpectText: fatal   : Could not open input file 'a\"b c.cubin'

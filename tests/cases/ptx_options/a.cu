@@ -13,6 +13,26 @@
 //# CompareText
 //# Link: registers.cubin = -maxrregcount=32 a.cubin b.fatbin c.fatbin
 //# CompareText
+//# Link: unlimited.cubin = -maxrregcount=-1 -split-compile=1 a.cubin b.fatbin c.fatbin
+//# CompareText
+//# Link: zero-registers.cubin = -maxrregcount=0 -split-compile=999 a.cubin b.fatbin c.fatbin
+//# CompareText
+//# Link: hexadecimal.cubin = -maxrregcount=0x20 -split-compile=02 a.cubin b.fatbin c.fatbin
+//# CompareText
+//# Link: no-code.cubin = -maxrregcount=1000 -split-compile=1000 a.cubin
+//# ExpectExit: any
+//# CompareText
+//# Link: four-digits.cubin = -maxrregcount=1000 -split-compile=1000 a.cubin b.fatbin missing.cubin
+//# ExpectExit: 1
+//# ExpectText: fatal   : Invalid argument for option '-maxrregcount'
+//# CompareText
+//# Link: four-characters.cubin = -maxrregcount=-100 -split-compile=-100 a.cubin b.ptx
+//# ExpectExit: 1
+//# ExpectText: fatal   : Invalid argument for option '-split-compile'
+//# CompareText
+//# Link: library.cubin = -split-compile=1000 a.cubin -L{lib} -lcudadevrt
+//# ExpectExit: 1
+//# CompareText
 //# Link: assembler.cubin = -Xptxas=-O1,--def-load-cache=ca a.cubin b.fatbin c.fatbin
 //# CompareText
 //# Link: protected.cubin = -device-stack-protector=true -split-compile=2 a.cubin b.fatbin c.fatbin

@@ -32,6 +32,7 @@ pub(super) fn link(
         files: typed.inputs.clone(),
         libraries: texts(typed, Flag::Library),
         library_paths: typed.all(Flag::LibraryPath).map(PathBuf::from).collect(),
+        host_machine: host_machine(typed, behaviour),
         archives: match typed.text(Flag::Archive) {
             Some("lazy") => Archives::InOrder,
             Some("group") => Archives::Grouped,
@@ -40,7 +41,7 @@ pub(super) fn link(
         keep_system_libraries: typed.has(Flag::KeepSystemLibraries),
         registers_modules: typed.has(Flag::RegisterLinkBinaries),
         kernels,
-        assembler: assembler(typed),
+        assembler: assembler(typed, behaviour),
         link_time: is_link_time(typed).then(|| link_time(typed)),
         may_lack_arch: typed.has(Flag::SuppressArchWarning),
         warnings_are_errors: super::warnings_are_errors(typed),
@@ -107,6 +108,21 @@ pub(super) fn link(
             false => Vec::new(),
         },
     })
+}
+
+/// The machine that libraries are for, by its number in ELF files. nvlink takes its own where none is named.
+fn host_machine(typed: &Typed, behaviour: Behaviour) -> Option<object::elf::Machine> {
+    use object::elf::{EM_386, EM_AARCH64, EM_ARM, EM_PPC64, EM_X86_64};
+    match typed.text(Flag::CpuArch) {
+        Some("X86_64") => Some(EM_X86_64),
+        Some("X86") => Some(EM_386),
+        Some("AARCH64") => Some(EM_AARCH64),
+        Some("ARMv7") => Some(EM_ARM),
+        Some("PPC64LE") => Some(EM_PPC64),
+        _ if behaviour == Behaviour::Own => None,
+        _ if cfg!(target_arch = "aarch64") => Some(EM_AARCH64),
+        _ => Some(EM_X86_64),
+    }
 }
 
 /// Options that say what a command knows that only has some for its links.
@@ -202,15 +218,16 @@ fn check_conflicts(typed: &Typed) -> Result<(), Diagnostic> {
 
 /// The version of the runtime library changes nothing, but has to be right.
 pub(super) fn check_api_version(typed: &Typed) -> Result<(), Diagnostic> {
-    const MAJOR: u32 = 13;
+    const MAJOR: i128 = 13;
     let Some(version) = typed.text(Flag::CudaApiVersion) else {
         return Ok(());
     };
     let numbers = version.split_once('.');
-    let numbers = numbers.map(|(major, minor)| (major.parse(), minor.parse::<u32>()));
+    let number = |text: &str| text.trim_ascii_start().parse::<i128>().ok();
+    let numbers = numbers.and_then(|(major, minor)| Some((number(major)?, number(minor)?)));
     let problem = match numbers {
-        Some((Ok(MAJOR), Ok(_))) => return Ok(()),
-        Some((Ok(_), Ok(_))) => "major number must be == toolkit version",
+        Some((MAJOR, 0..)) => return Ok(()),
+        Some((major, _)) if major != MAJOR => "major number must be == toolkit version",
         _ => "value cannot be parsed",
     };
     let text = format!("--cuda-api-version {problem}");
@@ -286,7 +303,7 @@ fn link_time(typed: &Typed) -> LinkTime {
 }
 
 /// The arguments stand in an order in which those of the link win.
-fn assembler(typed: &Typed) -> Assembler {
+fn assembler(typed: &Typed, behaviour: Behaviour) -> Assembler {
     // nvcc puts several into one, with blanks between them.
     let several = texts(typed, Flag::PtxasOptions);
     let words = several.iter().flat_map(|text| text.split_whitespace());
@@ -297,8 +314,15 @@ fn assembler(typed: &Typed) -> Assembler {
         Flag::SplitCompile,
         Flag::FastCompile,
     ] {
-        let value = typed.text(flag);
-        if let Some(value) = value.filter(|&value| flag != Flag::FastCompile || value != "0") {
+        let is_said = |value: &&str| match flag {
+            Flag::FastCompile => *value != "0",
+            Flag::MaxRegisters => typed.number(flag) > Some(0),
+            Flag::SplitCompile => typed.number(flag) != Some(1),
+            _ => true,
+        };
+        if let Some(value) = typed.text(flag).filter(is_said) {
+            let number = typed.number(flag).map(|number| number.to_string());
+            let value = number.as_deref().unwrap_or(value);
             arguments.push(format!("--{}={value}", flag.spelling().long));
         }
     }
@@ -308,7 +332,19 @@ fn assembler(typed: &Typed) -> Assembler {
     Assembler {
         program: typed.path(Flag::Ptxas),
         arguments,
+        unspeakable: unspeakable(typed).filter(|_| behaviour == Behaviour::Nvlink),
     }
+}
+
+/// An option for the assembler that nvlink has no room for: three characters.
+fn unspeakable(typed: &Typed) -> Option<&'static str> {
+    let number = |flag| typed.number(flag);
+    if number(Flag::MaxRegisters).is_some_and(|number| number > 999) {
+        return Some("-maxrregcount");
+    }
+    let threads = number(Flag::SplitCompile);
+    let has_room = threads.is_none_or(|threads| (-99..=999).contains(&threads));
+    (!has_room).then_some("-split-compile")
 }
 
 /// Options that mean nothing without others.

@@ -5,6 +5,8 @@
 //! needs, as host linkers do it: with the same archives in the same order,
 //! both linkers take the same members, so that names of host code count, too.
 
+use object::elf::ELFMAG;
+
 use super::super::Archives;
 use super::super::files::Source;
 use super::super::host;
@@ -13,7 +15,7 @@ use super::objects::effort;
 use super::unpack::Unpacked;
 use super::{Loader, Stop, is_system_library};
 use crate::container::{Archive, InputKind, archive, detect};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::error::ParseError;
 use crate::fatbin::Decompressor;
 use crate::parallel;
@@ -36,6 +38,7 @@ struct Member<'d> {
 impl<'d> Loader<'_, 'd> {
     pub(super) fn archive(&mut self, source: &'d Source) -> Result<(), Stop> {
         if is_system_library(&source.name) && !self.wanted.keep_system_libraries {
+            self.stop_at_unspeakable()?;
             self.assemble()?;
             if self.waits_for_optimizer() {
                 self.runtime = Some(Deferred {
@@ -159,7 +162,7 @@ impl<'d> Loader<'_, 'd> {
                 .map_while(Result::ok)
                 .map_while(|member| {
                     let path = format!("{name}:{}", member.name);
-                    let data = member.data.filter(|data| data.starts_with(b"\x7fELF"))?;
+                    let data = member.data.filter(|data| data.starts_with(&ELFMAG))?;
                     Some(Member { path, data })
                 })
                 .collect()),
@@ -187,9 +190,16 @@ impl<'d> Loader<'_, 'd> {
         for member in &source.members {
             let path = format!("{}:{}", source.name, member.name);
             match &member.data {
+                Ok(data) if self.wanted.is_compatible() && !data.starts_with(&ELFMAG) => break,
                 Ok(data) => members.push(Member { path, data }),
                 Err(_) if self.wanted.is_compatible() => {
-                    let stop = self.unreadable(&member.name, "");
+                    let stop = match member.is_folder {
+                        true => {
+                            let text = "Memory allocation failure";
+                            self.stop(Diagnostic::new(Severity::Fatal, "unreadable-input", text))
+                        }
+                        false => self.unreadable(&member.name, ""),
+                    };
                     self.diagnostics.push(host::internal_error());
                     return Err(stop);
                 }

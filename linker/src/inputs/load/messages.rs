@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::super::files::{Files, Opened};
+use super::super::files::Files;
 use super::super::{check, host};
 use super::{Loader, Stop};
 use crate::diagnostic::{Diagnostic, Severity};
@@ -56,11 +56,8 @@ impl Loader<'_, '_> {
 
     /// Libraries are looked for before any file is read.
     pub(super) fn warn_of_libraries(&mut self, files: &Files) -> Result<(), Stop> {
-        for opened in &files.0 {
-            if let Opened::Incompatible { name, library } = opened {
-                let text = format!("Skipping incompatible '{name}' when searching for -l{library}");
-                self.warn("incompatible-library", text)?;
-            }
+        for warning in files.incompatible_libraries() {
+            self.warn(warning.code, warning.text)?;
         }
         Ok(())
     }
