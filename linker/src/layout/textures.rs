@@ -84,15 +84,23 @@ pub(super) fn layout<'d>(pruned: &mut Pruned<'d>, arena: &'d Arena) -> TextureSl
         .into_iter()
         .zip((0..).step_by(SLOT as usize))
         .collect();
-    for kernel in users(pruned, &kernels) {
+    let is_sampler = |symbol| pruned.merged.symbols[symbol].kind == SymbolType::SAMPLER;
+    let but_samplers = slots.iter().filter(|(symbol, _)| !is_sampler(*symbol));
+    let but_samplers: Vec<_> = but_samplers.copied().collect();
+    let size = SLOT * slots.len() as u64;
+    for (kernel, of) in users(pruned, &kernels) {
+        let slots = match of {
+            Handles::All => &slots,
+            Handles::ButSamplers => &but_samplers,
+        };
         match kernel.bank {
             Bank::Section(bank) => {
-                let handles = relocations(pruned, &slots, start, Form::Rel, native_type);
+                let handles = relocations(pruned, slots, start, Form::Rel, native_type);
                 let section = &mut pruned.merged.sections[bank];
-                section.content.size = start + SLOT * slots.len() as u64;
+                section.content.size = start + size;
                 section.relocations.extend(handles);
             }
-            Bank::ToBeMade => make_bank(pruned, arena, kernel.function, &slots, start),
+            Bank::ToBeMade => make_bank(pruned, arena, kernel.function, slots, start, size),
         }
     }
     TextureSlots {
@@ -130,6 +138,7 @@ fn make_bank<'d>(
     kernel: FunctionId,
     slots: &[(SymbolId, u64)],
     start: u64,
+    size: u64,
 ) {
     const FLAGS: u64 = 0x42;
     let row = &pruned.merged.functions[kernel];
@@ -146,7 +155,6 @@ fn make_bank<'d>(
     pruned.add_section(relocations_name, SectionKind::Rela, 0x40, 8, Some(bank));
     pruned.merged.locals.extend(own);
 
-    let size = SLOT * slots.len() as u64;
     let mut native = NativeContent::default();
     let content = &mut native.content;
     content.append(parameters.data, parameters.size, parameters.align);
@@ -229,40 +237,60 @@ fn kernels(pruned: &Pruned<'_>) -> Vec<Kernel> {
     }
 }
 
+/// Which handles the driver fills in for a kernel; all have their place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Handles {
+    All,
+    /// Where it reaches neither a sampler nor a surface.
+    ButSamplers,
+}
+
 /// The kernels that reach code with a reference. A program's only kernel is
 /// taken to reach all code, dead or not (case `texture_one_kernel`); beside it,
 /// kernels that were left out count up to sm_90 (case `force_rela`). These reach no
 /// code but their own (case `relocatable_textures`).
-fn users<'k>(pruned: &Pruned<'_>, kernels: &'k [Kernel]) -> Vec<&'k Kernel> {
-    let sections = pruned.merged.sections.iter();
-    let users: Vec<FunctionId> = sections
-        .filter(|section| {
+fn users<'k>(pruned: &Pruned<'_>, kernels: &'k [Kernel]) -> Vec<(&'k Kernel, Handles)> {
+    let users_of = |is_wanted: &dyn Fn(SymbolType) -> bool| -> Vec<FunctionId> {
+        let sections = pruned.merged.sections.iter();
+        let users = sections.filter(|section| {
             let mut symbols = section.relocations.iter().map(|r| r.symbol);
-            symbols.any(|symbol| pruned.merged.symbols[symbol].kind.is_reference())
-        })
-        .filter_map(|section| section.function)
-        .collect();
+            symbols.any(|symbol| is_wanted(pruned.merged.symbols[symbol].kind))
+        });
+        users.filter_map(|section| section.function).collect()
+    };
+    let users = users_of(&SymbolType::is_reference);
+    let of_others = users_of(&|kind| kind.is_reference() && kind != SymbolType::TEXTURE);
     if users.is_empty() {
         return Vec::new();
     }
     let lone = pruned.lone_kernel();
     let functions: Vec<FunctionId> = kernels.iter().map(|kernel| kernel.function).collect();
-    let seers = match pruned.merged.target.has_mercury() && lone.is_some() {
-        true => Bits::default(),
-        false => Visibility::new(pruned, &functions).kernels(&users),
+    let (seers, seers_of_others) = match pruned.merged.target.has_mercury() && lone.is_some() {
+        true => (Bits::default(), Bits::default()),
+        false => {
+            let visibility = Visibility::new(pruned, &functions);
+            (visibility.kernels(&users), visibility.kernels(&of_others))
+        }
     };
-    let mut sees = vec![false; kernels.len()];
-    for kernel in seers.iter() {
-        sees[kernel] = true;
+    let mut sees: Vec<Option<Handles>> = vec![None; kernels.len()];
+    for (seers, handles) in [
+        (seers, Handles::ButSamplers),
+        (seers_of_others, Handles::All),
+    ] {
+        for kernel in seers.iter() {
+            sees[kernel] = Some(handles);
+        }
     }
     kernels
         .iter()
         .zip(sees)
-        .filter(|&(kernel, sees)| sees || Some(kernel.function) == lone)
+        .filter_map(|(kernel, sees)| match Some(kernel.function) == lone {
+            true => Some((kernel, Handles::All)),
+            false => Some((kernel, sees?)),
+        })
         .filter(|(kernel, _)| {
             pruned.live.entries[kernel.function] || users.contains(&kernel.function)
         })
-        .map(|(kernel, _)| kernel)
         .collect()
 }
 
