@@ -284,11 +284,13 @@ impl<'a, 'd> Loader<'a, 'd> {
         self.stop_at_fatbin(name)?;
         // Of LTO-IR nvlink takes that for a sign that no kernel is launched.
         let is_intermediate = matches!(code, Ok(Code::Intermediate(_)));
-        self.all_name_kernels &= is_intermediate && self.wanted.is_compatible();
+        let says_nothing = is_intermediate && self.wanted.is_compatible();
         let is_image = matches!(code, Ok(Code::Image(..)));
         let count = self.images.len();
         self.code(name, code, Holder::File)?;
+        // An image that needs no link is left out.
         if !is_image || self.images.len() > count {
+            self.all_name_kernels &= says_nothing;
             self.unnamed_module(name);
         }
         Ok(())

@@ -22,6 +22,10 @@
 //# ExpectSymbol: _Z4deadPi func
 //# Link: cubin-member.cubin = a.o cubin.a
 //# ExpectSymbol: _Z4deadPi func
+//# Link: image.cubin = a.o
+//# Fatbinary: image.fatbin = -64 --image3=kind=elf,sm={sm},file=image.cubin
+//# Link: beside-image.cubin = a.o image.fatbin
+//# ExpectNoSymbol: _Z4deadPi
 //# Link: text.cubin = a.o text.txt
 //# ExpectNoSymbol: _Z4deadPi
 //# Link: runtime.cubin = a.o -L{lib} -lcudadevrt
