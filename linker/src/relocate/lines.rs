@@ -157,21 +157,20 @@ impl<'m> MercuryTable<'m> {
     }
 }
 
-/// Lets the rows of functions follow their code. `None` where that is not
-/// possible without moving units.
+/// Lets the rows of functions follow their code, and says where units went.
 pub(super) fn follow<'d, 'm>(
     patched: &Patched<'_>,
-    may_move_units: bool,
     moves_of: impl Fn(SymbolId) -> Option<&'m Moves>,
-) -> Option<Patched<'d>> {
+) -> Option<(Patched<'d>, Vec<(u64, u64)>)> {
     let bytes = &patched.bytes;
     let units = units(bytes).ok()?;
-    let is_last_unit = |index: usize| index + 1 == units.len();
+    let mut starts = Vec::with_capacity(units.len());
     let mut kept = patched.kept.clone();
     kept.sort_by_key(|relocation| relocation.offset);
     let mut written = Table::default();
-    for (index, unit) in units.iter().enumerate() {
+    for unit in &units {
         let start = written.bytes.len();
+        starts.push((unit.header.start as u64, start as u64));
         written.copy(bytes, &kept, unit.header.clone());
         for sequence in &unit.sequences {
             let function = within(&kept, sequence).first();
@@ -189,10 +188,6 @@ pub(super) fn follow<'d, 'm>(
         }
         let length = written.bytes.len() - start - LENGTH_FIELD;
         let field = &mut written.bytes[start..start + LENGTH_FIELD];
-        let is_as_long = *field == (length as u32).to_le_bytes();
-        if !is_as_long && !may_move_units && !is_last_unit(index) {
-            return None;
-        }
         field.copy_from_slice(&(length as u32).to_le_bytes());
     }
     // They stay in their order.
@@ -208,11 +203,12 @@ pub(super) fn follow<'d, 'm>(
             .unwrap_or(relocation.offset),
         ..*relocation
     });
-    Some(Patched {
+    let followed = Patched {
         bytes: Cow::Owned(written.bytes),
         kept: relocations.collect(),
         resolved: patched.resolved.clone(),
-    })
+    };
+    Some((followed, starts))
 }
 
 /// What takes the place of the instructions by which a sequence of a unit
