@@ -196,24 +196,29 @@ fn fill_dynamic<'d>(
 /// The kernels in the order in which inputs speak of the relocations of their code. Inline kernels stand elsewhere there
 /// than among the kernels (case `relocatable_instances`).
 fn kernels_by_relocations(merged: &Merged<'_>) -> Vec<FunctionId> {
-    let mut ranks: FxHashMap<SectionId, SectionId> = FxHashMap::default();
-    for (id, section) in merged.sections.enumerate() {
-        if let (SectionKind::Rel | SectionKind::Rela, Some(code)) = (section.kind, section.target) {
-            ranks.entry(code).or_insert(id);
-        }
-    }
     let mut kernels: Vec<FunctionId> = merged
         .functions
         .enumerate()
         .filter(|(_, f)| merged.symbols[f.symbol].other.has(SymbolOther::ENTRY))
         .map(|(id, _)| id)
         .collect();
-    kernels.sort_by_key(|&id| {
+    sort_by_relocations(merged, &mut kernels);
+    kernels
+}
+
+/// Puts functions in the order in which inputs speak of the relocations of their code.
+pub(super) fn sort_by_relocations(merged: &Merged<'_>, functions: &mut [FunctionId]) {
+    let mut ranks: FxHashMap<SectionId, SectionId> = FxHashMap::default();
+    for (id, section) in merged.sections.enumerate() {
+        if let (SectionKind::Rel | SectionKind::Rela, Some(code)) = (section.kind, section.target) {
+            ranks.entry(code).or_insert(id);
+        }
+    }
+    functions.sort_by_key(|&id| {
         merged.functions[id]
             .text
             .and_then(|code| ranks.get(&code).copied())
     });
-    kernels
 }
 
 /// Gives undefined variables the value that nvlink gives them. Returns those that

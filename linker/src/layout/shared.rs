@@ -17,7 +17,7 @@ use crate::merge::{Definition, ListedShared, Merged, SectionKind, SharedHome};
 use crate::options::{Keeping, SharedLimit};
 use crate::prune::Pruned;
 
-use super::{Problems, listed};
+use super::{Problems, listed, relocatable};
 
 /// What a kernel may use without asking for more at launch.
 const LAUNCH_LIMIT: u64 = 0xc000;
@@ -121,11 +121,19 @@ pub(super) fn layout<'d>(
     let several = audiences.iter().filter(|audience| audience.len() > 1);
     owned.extend(several.flatten().copied().filter(is_owner));
     for &symbol in &dynamic {
-        let seers = uses.get(&symbol).map(|f| seen_by.kernels(f));
-        for kernel in seers.unwrap_or_default().iter() {
+        let Some(users) = uses.get(&symbol) else {
+            continue;
+        };
+        for kernel in seen_by.kernels(users).iter() {
             views[kernel].dynamic = true;
-            owned.extend(Some(kernel).filter(is_owner));
         }
+        let kernel_of = |&user: &FunctionId| seen_by.is_entry[user].filter(is_owner);
+        let owning = users.iter().filter(|user| kernel_of(user).is_some());
+        let mut owning: Vec<FunctionId> = owning.copied().collect();
+        if owning.len() > 1 {
+            relocatable::sort_by_relocations(&pruned.merged, &mut owning);
+        }
+        owned.extend(owning.iter().filter_map(kernel_of));
     }
     for index in (0..first_owner).chain(owned) {
         if pruned.merged.functions[kernels[index]].shared.is_none() && views[index].is_used() {

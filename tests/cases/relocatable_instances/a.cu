@@ -11,6 +11,9 @@
 //# Link: filtered_debug.cubin = a.cubin b.cubin -r -g -kernels-used=first
 //# Link: again.cubin = joined.cubin -r
 //# Link: image.cubin = joined.cubin
+//# Link: left_out.cubin = -preserve-relocs -kernels-used=nothing a.cubin b.cubin
+//# Link: left_out_swapped.cubin = -preserve-relocs -kernels-used=first b.cubin a.cubin
+//# Link: left_out_joined.cubin = -preserve-relocs -kernels-used=first other.cubin
 //# Link: twice.cubin = one.cubin other.cubin
 //# ExpectExit: 1
 //# ExpectNoText: externsharedinstance
