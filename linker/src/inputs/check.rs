@@ -60,9 +60,9 @@ pub(super) fn check<'d>(
     if is_named {
         check_arch(name, &file, target, warnings)?;
     }
-    check_toolkit(name, &file)?;
+    let toolkit = check_toolkit(name, &file)?;
     match file.header.kind {
-        ObjectKind::EXTENDED_WHOLE_PROGRAM if file.header.abi() == Abi::V7 => {
+        ObjectKind::EXTENDED_WHOLE_PROGRAM if toolkit != Some(TOOLKIT) => {
             let text = "linking with -ewp objects requires using current toolkit";
             Err(fatal("old-whole-program", name, text))
         }
@@ -148,7 +148,8 @@ fn processor(name: &str, file: &File<'_>) -> Result<Sm, Diagnostic> {
     Ok(sm)
 }
 
-fn check_toolkit(name: &str, file: &File<'_>) -> Result<(), Diagnostic> {
+/// The toolkit that a file tells of, as far as it is one that this linker knows.
+fn check_toolkit(name: &str, file: &File<'_>) -> Result<Option<u16>, Diagnostic> {
     let is_too_old = match file.header.abi() {
         // Only from sm_90 on it matters.
         Abi::V7 => {
@@ -170,16 +171,18 @@ fn check_toolkit(name: &str, file: &File<'_>) -> Result<(), Diagnostic> {
         .sections
         .iter()
         .filter(|section| section.kind == SectionType::NOTE);
+    let mut known = None;
     for section in notes {
         let notes = Note::parse_all(section.data).map_err(|error| damaged(name, error))?;
         for note in notes.iter().filter(|note| note.kind == NoteKind::DEVICE) {
             let note = DeviceNote::parse(note.description).map_err(|error| damaged(name, error))?;
-            if let Some(toolkit) = note.toolkit().filter(|&toolkit| toolkit > TOOLKIT) {
+            known = note.toolkit().or(known);
+            if let Some(toolkit) = known.filter(|&toolkit| toolkit > TOOLKIT) {
                 return Err(newer_toolkit(name, toolkit.into()));
             }
         }
     }
-    Ok(())
+    Ok(known)
 }
 
 /// nvlink takes the number for one with a sign where it prints it.

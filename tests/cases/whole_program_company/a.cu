@@ -9,6 +9,11 @@
 //# Link: behind.cubin = e.cubin a.cubin
 //# ExpectText: warning : 'a.cubin': -ewp compiled objects should only link with libcudadevrt
 //# CompareText
+//# Patch: older.cubin = e.cubin .note.nv.cuinfo+0x1c 81
+//# Link: older-out.cubin = older.cubin a.cubin
+//# ExpectExit: 1
+//# ExpectText: fatal   : linking with -ewp objects requires using current toolkit
+//# CompareText
 //# Link: strict.cubin = -Werror e.cubin a.cubin
 //# ExpectExit: 1
 //# ExpectText: fatal   : merge_elf failed
