@@ -22,6 +22,15 @@
 //# Link: no-code.cubin = -maxrregcount=1000 -split-compile=1000 a.cubin
 //# ExpectExit: any
 //# CompareText
+//# Link: api-version.cubin = -cuda-api-version=13.0 a.cubin b.fatbin c.fatbin
+//# Link: newer-api.cubin = -cuda-api-version=13.1 a.cubin b.fatbin
+//# ExpectExit: 1
+//# ExpectText: ptxas fatal   : Invalid value '13.1' for option '--cuda-api-version'
+//# CompareText
+//# Link: long-api.cubin = -cuda-api-version=13.10 a.cubin b.fatbin -split-compile=1000
+//# ExpectExit: 1
+//# ExpectText: fatal   : Invalid argument for option '-cuda-api-version'
+//# CompareText
 //# Link: four-digits.cubin = -maxrregcount=1000 -split-compile=1000 a.cubin b.fatbin missing.cubin
 //# ExpectExit: 1
 //# ExpectText: fatal   : Invalid argument for option '-maxrregcount'

@@ -326,6 +326,12 @@ fn assembler(typed: &Typed, behaviour: Behaviour) -> Assembler {
             arguments.push(format!("--{}={value}", flag.spelling().long));
         }
     }
+    if let Some(version) = typed.text(Flag::CudaApiVersion)
+        && behaviour == Behaviour::Nvlink
+        && version != "13.0"
+    {
+        arguments.push(format!("--cuda-api-version={version}"));
+    }
     if typed.has(Flag::Debug) && !typed.has(Flag::SuppressDebugInfo) {
         arguments.push("-g".to_owned());
     }
@@ -336,11 +342,17 @@ fn assembler(typed: &Typed, behaviour: Behaviour) -> Assembler {
     }
 }
 
-/// An option for the assembler that nvlink has no room for: three characters.
+/// An option for the assembler that nvlink has no room for: three characters, or four of the version.
 fn unspeakable(typed: &Typed) -> Option<&'static str> {
     let number = |flag| typed.number(flag);
     if number(Flag::MaxRegisters).is_some_and(|number| number > 999) {
         return Some("-maxrregcount");
+    }
+    if typed
+        .text(Flag::CudaApiVersion)
+        .is_some_and(|version| version.len() > 4)
+    {
+        return Some("-cuda-api-version");
     }
     let threads = number(Flag::SplitCompile);
     let has_room = threads.is_none_or(|threads| (-99..=999).contains(&threads));
