@@ -1,7 +1,7 @@
 //! The link as a sequence of phases, up to the one that writes.
 
 use crate::arena::Arena;
-use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
 use crate::error::{NvlinkError, ParseError};
 use crate::finalize::{Finalized, call_graph_table, collect, compute, dot, finalize};
 use crate::layout::{layout, layout_relocatable};
@@ -28,10 +28,6 @@ pub(crate) fn link_executable<'d>(
     if diagnostics.has_errors() {
         return Ok(None);
     }
-    if is_unified && options.unified_index.is_none() {
-        diagnostics.push(Diagnostic::unified_without_index());
-        return Ok(None);
-    }
     let pruned = prune(merged, options);
     if options.reports.call_graph {
         reports.call_graph = Some(dot(&pruned));
@@ -43,6 +39,10 @@ pub(crate) fn link_executable<'d>(
         for warning in report::uncalled(&pruned) {
             diagnostics.push(warning);
         }
+    }
+    if is_unified && options.unified_index.is_none() {
+        diagnostics.push(Diagnostic::unified_without_index());
+        return Ok(None);
     }
     // nvlink then finds relocations of code that is gone (case `weak_funcs`).
     if options.keeping == Keeping::AsNvlink
@@ -106,7 +106,15 @@ pub(crate) fn link_executable<'d>(
     if let Some(calls) = calls.filter(|_| is_shown) {
         diagnostics.push(calls);
     }
-    let mut relocated = relocated?;
+    let mut relocated = relocated.inspect_err(|damage| {
+        // nvlink finds that when it has shown what gave kernels their registers (case `ocg_kernels`).
+        if damage.nvlink == Some(NvlinkError::RelocationPastEnd) {
+            let told = told.messages().iter();
+            for raise in told.filter(|message| message.severity == Severity::Text) {
+                diagnostics.push(raise.clone());
+            }
+        }
+    })?;
     if !diagnostics.has_errors() {
         recode(&mut relocated, options.keeping, options.debug);
         pace_slots(&mut relocated, options.keeping, options.debug);
