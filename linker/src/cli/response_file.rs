@@ -8,7 +8,7 @@
 //!
 //! nvlink drops the blanks around an argument of an options file, and then its quotes, when it no longer
 //! knows which of them stand for themselves: blanks go that are behind a backslash but not those between
-//! quotes, and quotes but those behind a backslash that is part of the text. A zero byte ends the text.
+//! quotes, and quotes but those behind a backslash that is part of the text. A zero byte ends its line.
 
 use crate::inputs::Behaviour;
 
@@ -25,8 +25,11 @@ pub(super) fn arguments(text: &str, behaviour: Behaviour) -> Result<Vec<String>,
     if behaviour == Behaviour::Own {
         return split(text, is_blank, Backslash::Escapes);
     }
-    let text = text.split_once('\0').map_or(text, |(text, _)| text);
-    let words = split(text, is_blank, Backslash::EscapesAndQuotesStay)?;
+    let lines = text.split_inclusive('\n');
+    let text: String = lines
+        .map(|line| line.split_once('\0').map_or(line, |(line, _)| line))
+        .collect();
+    let words = split(&text, is_blank, Backslash::EscapesAndQuotesStay)?;
     let words = words.iter().map(|word| word.trim_matches([' ', '\t']));
     Ok(words
         .filter(|word| !word.is_empty())
@@ -138,7 +141,7 @@ mod tests {
         check(r#"a\\\\"b c".o"#, &[r#"a\\"b c.o"#]);
         check(r#"\""#, &[""]);
         check(r"\ a\  b\	 \  -g\ ", &["a", "b", "-g"]);
-        check("\"a \" a\\\n \"\" b\0c", &["a ", "a\n", "", "b"]);
+        check("\"a \" a\\\n \"\" b\0c\nd e", &["a ", "a\n", "", "bd", "e"]);
         let stray = |text| arguments(text, Behaviour::Nvlink);
         assert_eq!(stray("\"a\0\""), Err(Stray::Quote));
         assert_eq!(stray("a\\"), Err(Stray::Backslash));

@@ -63,6 +63,12 @@ pub(super) struct Source {
 }
 
 impl Source {
+    /// Whether its name has an end; nvlink does nothing with others.
+    pub(super) fn has_extension(&self) -> bool {
+        let name = self.name.rsplit('/').next();
+        name.is_some_and(|name| name.contains('.'))
+    }
+
     /// What its name ends in; nvlink goes by that.
     pub(super) fn extension(&self) -> &str {
         let parts = self.name.rsplit_once('.');

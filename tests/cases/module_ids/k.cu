@@ -38,6 +38,12 @@
 //# ExpectExit: 1
 //# ExpectNoFile: modules.h
 //# CompareText
+//# Patch: no-end = g.o 0 7f
+//# Archive: no-end-either = f.o
+//# Link: no-ends.cubin = k.o g.o no-end no-end-either --register-link-binaries=modules.h
+//# ExpectExit: 255
+//# ExpectFile: modules.h
+//# CompareText
 //# Patch: object.so = g.o 0 7f
 //# Link: shared.cubin = g.o object.so --register-link-binaries=modules.h
 //# ExpectFile: modules.h

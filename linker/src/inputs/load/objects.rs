@@ -92,6 +92,7 @@ fn look<'d>(
         }
         ("fatbin", _) => Look::Fatbin(unpacker.fatbin(name, data, decompressor)),
         ("ptx" | "ltoir", _) => Look::Other(kind),
+        _ if unpacker.wanted.is_compatible() && !source.has_extension() => Look::Nothing,
         // nvlink takes it for a shared library.
         ("so", InputKind::HostObject) if unpacker.wanted.is_compatible() => Look::Nothing,
         (_, InputKind::HostObject) => Look::Host(unpacker.host_object(name, data, decompressor)),
