@@ -4,11 +4,12 @@
 //! `fatbinary` show them.
 
 use crate::arch::{Sm, Suffix};
+use crate::cubin::{CompatCode, Records};
 use crate::error::ParseError;
 use crate::fatbin::{Entry, Fatbin, Flags, Kind};
 
 /// The entry nvlink takes, if any fits: the highest processor number, machine
-/// code before PTX, and the narrowest variant. LTO-IR is the last resort.
+/// code before PTX, the narrowest variant, and the latest Mercury instructions. LTO-IR is the last resort.
 /// For link-time optimization it comes first. Where an entry stands among the
 /// others does not matter.
 pub(super) fn select<'d>(
@@ -35,6 +36,7 @@ struct Rank {
     number: u16,
     is_elf: bool,
     narrowness: u8,
+    mercury: u16,
 }
 
 fn rank(entry: &Entry<'_>, target: Sm, link_time: bool) -> Option<Rank> {
@@ -57,7 +59,18 @@ fn rank(entry: &Entry<'_>, target: Sm, link_time: bool) -> Option<Rank> {
             Some(Suffix::F) => 1,
             None => 0,
         },
+        mercury: entry.compat_record().map_or(0, mercury_version),
     })
+}
+
+/// The version of Mercury instructions in a compatibility record; images without code name an older one, or none (case
+/// `relocatable_empty`).
+fn mercury_version(record: &[u8]) -> u16 {
+    let records = Records::<CompatCode>::new(record.get(1..).unwrap_or_default());
+    let mut versions = records
+        .map_while(Result::ok)
+        .filter(|record| record.code == CompatCode::MERCURY_ISA_VERSION);
+    versions.next().map_or(0, |record| record.number())
 }
 
 fn elf_fits(entry: &Entry<'_>, target: Sm) -> bool {

@@ -8,6 +8,13 @@
 //# CompareText
 //# Link: out.cubin = r.cubin
 //# CompareText
+//# Fatbinary: empty-first.fatbin = -64 --image3=kind=elf,sm={sm},file=r.cubin --image3=kind=elf,sm={sm},file=a.cubin
+//# Fatbinary: empty-last.fatbin = -64 --image3=kind=elf,sm={sm},file=a.cubin --image3=kind=elf,sm={sm},file=out.cubin
+//# Fatbinary: image-first.fatbin = -64 --image3=kind=elf,sm={sm},file=out.cubin --image3=kind=elf,sm={sm},file=a.cubin
+//# For: which = empty-first empty-last image-first
+//# Link: {which}.cubin = -v {which}.fatbin b.cubin
+//# ExpectExit: any
+//# CompareText
 //# Link: first.cubin = r.cubin a.cubin b.cubin
 //# CompareText
 //# Link: last.cubin = a.cubin b.cubin r.cubin
