@@ -151,11 +151,22 @@ impl Places {
     }
 }
 
-/// How many machine instructions of a Mercury instruction are barriers for memory that
-/// come before what it does. If it is such a barrier, it is the last.
+/// BAR.
+const BLOCK_BARRIER: u16 = 0x11d;
+
+/// How many machine instructions of a Mercury instruction come before what it does: barriers
+/// for memory, and if it is such a barrier, it is the last; what gathers the threads of a warp
+/// for a barrier of the block, and puts together the number of that.
 fn prepares(own: &[&[u8; INSTRUCTION]]) -> usize {
     let is_barrier = |i: &&[u8; INSTRUCTION]| operation(*i) == MEMORY_BARRIER;
     let own = &own[..own.len() - rest(own)];
+    let is_collective = own
+        .first()
+        .is_some_and(|first| matches!(next(*first, 0), Next::Collective(_)));
+    if is_collective && let Some(barrier) = own.iter().position(|i| operation(*i) == BLOCK_BARRIER)
+    {
+        return barrier;
+    }
     let comes_before = |i: &&[u8; INSTRUCTION]| {
         is_barrier(i) || matches!(operation(*i), ERROR_BARRIER | FENCE) || is_idle_load(i)
     };
