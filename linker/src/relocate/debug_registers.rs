@@ -56,7 +56,11 @@ pub(super) fn place(
         match as_nvlink || is_its_own() {
             true => {
                 let pairs = function.variables.iter().zip(&twin.variables);
-                placed.extend(pairs.map(|(variable, twin)| (variable.at, twin.placed(&places))));
+                placed.extend(
+                    pairs
+                        .filter(|(variable, _)| variable.has_start())
+                        .map(|(variable, twin)| (variable.at, twin.placed(&places))),
+                );
             }
             false if code.is_lone => {
                 placed.extend(function.variables.iter().map(|v| (v.at, NOWHERE)));
@@ -109,10 +113,11 @@ pub(super) fn follow(bytes: &mut Cow<'_, [u8]>, moves: &HashMap<&[u8], &Moves>) 
             continue;
         };
         let of = |offset: u32| moves.of(offset.into()) as u32;
-        moved.extend(function.variables.iter().map(|variable| {
+        let placed = function.variables.iter().filter(|v| v.has_start());
+        moved.extend(placed.map(|variable| {
             let [first, last] = variable.range;
             // It is the last instruction before another one.
-            let first = of(first.saturating_add(SIZE)).saturating_sub(SIZE);
+            let first = of(first + SIZE).saturating_sub(SIZE);
             (variable.at, [first, of(last)])
         }));
     }
@@ -155,6 +160,12 @@ impl Variable<'_> {
     /// Native tables are in this order, Mercury tables are not.
     fn order(&self) -> (u32, u32) {
         (self.register, self.range[0])
+    }
+
+    /// Whether the compiler knew where the range starts: not always before a matrix product
+    /// (case `debug_registers_replaced`). nvlink does not know it either.
+    fn has_start(&self) -> bool {
+        self.range[0] <= u32::MAX - SIZE
     }
 
     /// Whether instructions begin where a range of Mercury addresses does and ends.
