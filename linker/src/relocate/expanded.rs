@@ -9,9 +9,10 @@ use crate::cubin::{Capsule, StoredInstruction};
 use crate::id::SymbolId;
 use crate::merge::Merged;
 
-use super::recode::{Group, groups, is_idle_load};
+use super::recode::{Group, groups};
 use super::scoreboards::instruction::{
-    ERROR_BARRIER, FENCE, INSTRUCTION, MEMORY_BARRIER, Next, next, opcode, operation,
+    BLOCK_BARRIER, ERROR_BARRIER, FENCE, INSTRUCTION, MEMORY_BARRIER, Next, is_idle_load, next,
+    opcode, operation,
 };
 
 /// Where an instruction begins.
@@ -150,9 +151,6 @@ impl Places {
         (place.mercury == mercury).then_some(place.native)
     }
 }
-
-/// BAR.
-const BLOCK_BARRIER: u16 = 0x11d;
 
 /// How many machine instructions of a Mercury instruction come before what it does: barriers
 /// for memory, and if it is such a barrier, it is the last; what gathers the threads of a warp

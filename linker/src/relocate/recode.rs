@@ -38,7 +38,8 @@ use crate::options::{DebugLevel, Keeping};
 use crate::parallel;
 
 use super::scoreboards::instruction::{
-    CALL_ABSOLUTE, EXIT, INSTRUCTION, MEMORY_BARRIER, WARPSYNC, operation, writes_surface,
+    CALL_ABSOLUTE, EXIT, INSTRUCTION, MEMORY_BARRIER, WARPSYNC, is_idle_load, operation,
+    writes_surface,
 };
 use super::scoreboards::{Origin, Setting};
 use super::{Relocated, debug_registers, scoreboards};
@@ -53,8 +54,6 @@ const IDLE: u16 = 0x118;
 /// LDGSTS, which copies to shared memory.
 const SHARED_COPY: u16 = 0x1ae;
 
-/// `@!PT LDS RZ, [RZ]`, without what it waits for.
-const IDLE_LOAD: [u8; 12] = [0x84, 0xf9, 0xff, 0xff, 0, 0, 0, 0, 0, 8, 0, 0];
 /// The byte of a memory barrier that says of what kind it is.
 const BARRIER_KIND: usize = 9;
 /// `MEMBAR.ALL.CTA`.
@@ -523,11 +522,6 @@ fn is_old_warp_sync(group: &Group<'_>, old: &[&[u8; INSTRUCTION]]) -> bool {
 
 fn is_idle_behind_warp_sync(first: &[u8; INSTRUCTION], second: &[u8; INSTRUCTION]) -> bool {
     [first, second].map(|i| operation(i)) == [WARPSYNC, IDLE]
-}
-
-/// Whether an instruction is `@!PT LDS RZ, [RZ]`.
-pub(super) fn is_idle_load(instruction: &[u8; INSTRUCTION]) -> bool {
-    instruction.starts_with(&IDLE_LOAD)
 }
 
 /// Whether a group is a `MEMBAR.SC.CTA` of CUDA 12, which does not wait for what

@@ -29,6 +29,8 @@ pub(in crate::relocate) const MEMORY_BARRIER: u16 = 0x192;
 pub(in crate::relocate) const ERROR_BARRIER: u16 = 0x1ab;
 /// BRX and BRXU, which lead where a table says.
 pub(in crate::relocate) const TABLE_BRANCHES: [u16; 2] = [0x149, 0x158];
+/// BAR, for the threads of a block.
+pub(in crate::relocate) const BLOCK_BARRIER: u16 = 0x11d;
 /// FENCE, between views of memory.
 pub(in crate::relocate) const FENCE: u16 = 0x1c6;
 pub(super) const DEPBAR: u16 = 0x11a;
@@ -53,6 +55,11 @@ pub(super) const SYNCS_EXCHANGE: u16 = 0x1b2;
 pub(in crate::relocate) const END_COLLECTIVE: u16 = 0x11b;
 /// Branches, barriers of threads that diverge, and what ends threads.
 pub(in crate::relocate) const CONTROL: std::ops::RangeInclusive<u16> = 0x141..=0x15f;
+
+/// Whether an instruction is `@!PT LDS RZ, [RZ]`, whatever it waits for.
+pub(in crate::relocate) fn is_idle_load(instruction: &[u8; INSTRUCTION]) -> bool {
+    instruction.starts_with(&[0x84, 0xf9, 0xff, 0xff, 0, 0, 0, 0, 0, 8, 0, 0])
+}
 
 /// The opcode, which says the form of the operands too.
 pub(in crate::relocate) fn opcode(instruction: &[u8]) -> u16 {

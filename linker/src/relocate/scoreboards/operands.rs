@@ -8,8 +8,8 @@ mod memory;
 use memory::{changed, derivatives, extras, loaded, pixel_place, texel_place, texels};
 
 use super::instruction::{
-    BULK_GROUP, CACHE, DEPBAR, ERROR_BARRIER, FENCE, LDGDEPBAR, MEMORY_BARRIER, SYNCS,
-    SYNCS_CONTROL, SYNCS_EXCHANGE, is_texture, opcode, operation,
+    BLOCK_BARRIER, BULK_GROUP, CACHE, DEPBAR, ERROR_BARRIER, FENCE, LDGDEPBAR, MEMORY_BARRIER,
+    SYNCS, SYNCS_CONTROL, SYNCS_EXCHANGE, is_texture, opcode, operation,
 };
 
 /// Registers that an instruction names, one after another.
@@ -406,8 +406,6 @@ const TENSOR_BARRIER: u16 = 0x1e9;
 const TENSOR_COPY: u16 = 0x1e7;
 const TENSOR_ALLOCATE: u16 = 0x1e3;
 const TENSOR_MULTIPLY: u16 = 0x1ea;
-/// BAR, for the threads of a block.
-pub(super) const BLOCK_BARRIER: u16 = 0x11d;
 /// UBLKCP, UBLKRED and UBLKPF
 const BULK_COPY: u16 = 0x1ba;
 const BULK_REDUCTION: u16 = 0x1bb;

@@ -5,11 +5,12 @@ mod queues;
 use std::ops::RangeInclusive;
 
 use super::instruction::{
-    BOARDS, Control, MEMORY_BARRIER, SYNCS_EXCHANGE, names_texture, opcode, operation,
+    BLOCK_BARRIER, BOARDS, Control, MEMORY_BARRIER, SYNCS_EXCHANGE, names_texture, opcode,
+    operation,
 };
 use super::operands::{
-    BLOCK_BARRIER, Bits128, COMES_LATER, FROM_PREDICATES, File, LDGSTS, TO_PREDICATES, VOTE,
-    VOTE_OF_WARP, file, operands,
+    Bits128, COMES_LATER, FROM_PREDICATES, File, LDGSTS, TO_PREDICATES, VOTE, VOTE_OF_WARP, file,
+    operands,
 };
 
 /// Registers of threads, registers of warps, and predicates.

@@ -1,10 +1,10 @@
 //! Which instructions come one after another although they share no register.
 
 use super::super::instruction::{
-    CACHE, ERROR_BARRIER, FENCE, MEMORY_BARRIER, SYNCS, SYNCS_CONTROL, SYNCS_EXCHANGE,
-    is_of_texture,
+    BLOCK_BARRIER, CACHE, ERROR_BARRIER, FENCE, MEMORY_BARRIER, SYNCS, SYNCS_CONTROL,
+    SYNCS_EXCHANGE, is_of_texture,
 };
-use super::super::operands::{BLOCK_BARRIER, DESCRIPTOR, DESCRIPTOR_CACHE, WIDE_LOAD};
+use super::super::operands::{DESCRIPTOR, DESCRIPTOR_CACHE, WIDE_LOAD};
 use super::{ACCESSES, Accesses, NEVER, Registers};
 
 impl Accesses {
