@@ -16,6 +16,7 @@ use crate::fatbin::{self, FatbinOptions, LinkedImage};
 use crate::finalize::EMPTY_DOT;
 use crate::inputs::{self, Behaviour, Environment, Files, Processor};
 use crate::options::Keeping;
+use crate::output::Sink;
 use crate::report::Reports;
 
 /// Links, prints what there is to say and writes the files.
@@ -129,7 +130,8 @@ fn link_all(
     let registration = match (registration, modules.filter(|_| registers)) {
         (Some(path), Some(modules)) => {
             let text = inputs::registration(&modules);
-            Some(output::pending_text(path.clone(), text.as_bytes()))
+            let fill = |out: &mut dyn Sink| out.write_all(text.as_bytes());
+            Some(output::pending(path.clone(), fill))
         }
         _ => None,
     };
@@ -261,7 +263,8 @@ fn output_of(request: &Request, target: &Target, product: Product<'_>) -> Output
     };
     match has_own_file {
         true => {
-            let file = output::pending(path_for(&request.output, target), &product);
+            let path = path_for(&request.output, target);
+            let file = output::pending(path, |out| product.write(out));
             if request.targets.len() == 1 {
                 // The process ends soon, and then all memory goes at once.
                 std::mem::forget(product);

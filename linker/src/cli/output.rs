@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use super::lower::{Request, Target};
 use super::{Exit, fatal};
-use crate::Product;
 use crate::diagnostic::Diagnostic;
+use crate::output::Sink;
 
 /// Prints on the standard output. Who has stopped reading has read enough.
 pub(super) fn print(text: &str) -> Result<Exit, Diagnostic> {
@@ -27,17 +27,12 @@ pub(super) fn write(path: &Path, contents: &[u8]) -> Result<(), Diagnostic> {
 }
 
 /// Writes a file that does not take its place yet.
-pub(super) fn pending(path: PathBuf, product: &Product<'_>) -> Pending {
+pub(super) fn pending(
+    path: PathBuf,
+    fill: impl FnOnce(&mut dyn Sink) -> io::Result<()>,
+) -> Pending {
     Pending {
-        file: crate::output::Pending::write(&path, |out| product.write(out)),
-        path,
-    }
-}
-
-/// Writes a file of text that does not take its place yet.
-pub(super) fn pending_text(path: PathBuf, text: &[u8]) -> Pending {
-    Pending {
-        file: crate::output::Pending::write(&path, |out| out.write_all(text)),
+        file: crate::output::Pending::write(&path, fill),
         path,
     }
 }

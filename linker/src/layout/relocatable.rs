@@ -202,23 +202,35 @@ fn kernels_by_relocations(merged: &Merged<'_>) -> Vec<FunctionId> {
         .filter(|(_, f)| merged.symbols[f.symbol].other.has(SymbolOther::ENTRY))
         .map(|(id, _)| id)
         .collect();
-    sort_by_relocations(merged, &mut kernels);
+    RelocationOrder::new(merged).sort(merged, &mut kernels);
     kernels
 }
 
-/// Puts functions in the order in which inputs speak of the relocations of their code.
-pub(super) fn sort_by_relocations(merged: &Merged<'_>, functions: &mut [FunctionId]) {
-    let mut ranks: FxHashMap<SectionId, SectionId> = FxHashMap::default();
-    for (id, section) in merged.sections.enumerate() {
-        if let (SectionKind::Rel | SectionKind::Rela, Some(code)) = (section.kind, section.target) {
-            ranks.entry(code).or_insert(id);
+/// The order in which inputs speak of the relocations of code.
+pub(super) struct RelocationOrder {
+    ranks: FxHashMap<SectionId, SectionId>,
+}
+
+impl RelocationOrder {
+    pub(super) fn new(merged: &Merged<'_>) -> Self {
+        let mut ranks: FxHashMap<SectionId, SectionId> = FxHashMap::default();
+        for (id, section) in merged.sections.enumerate() {
+            if let (SectionKind::Rel | SectionKind::Rela, Some(code)) =
+                (section.kind, section.target)
+            {
+                ranks.entry(code).or_insert(id);
+            }
         }
+        Self { ranks }
     }
-    functions.sort_by_key(|&id| {
-        merged.functions[id]
-            .text
-            .and_then(|code| ranks.get(&code).copied())
-    });
+
+    /// Puts functions in this order, by their code.
+    pub(super) fn sort(&self, merged: &Merged<'_>, functions: &mut [FunctionId]) {
+        functions.sort_by_key(|&id| {
+            let code = merged.functions[id].text;
+            code.and_then(|code| self.ranks.get(&code).copied())
+        });
+    }
 }
 
 /// Gives undefined variables the value that nvlink gives them. Returns those that

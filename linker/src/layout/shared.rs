@@ -5,6 +5,8 @@
 //! the others get a place that is the same in all their kernels, and two of
 //! them share a place when no kernel sees both.
 
+use std::cell::LazyCell;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::arch::{Family, reserved};
@@ -17,7 +19,8 @@ use crate::merge::{Definition, ListedShared, Merged, SectionKind, SharedHome};
 use crate::options::{Keeping, SharedLimit};
 use crate::prune::Pruned;
 
-use super::{Problems, listed, relocatable};
+use super::relocatable::RelocationOrder;
+use super::{Problems, listed};
 
 /// What a kernel may use without asking for more at launch.
 const LAUNCH_LIMIT: u64 = 0xc000;
@@ -120,6 +123,7 @@ pub(super) fn layout<'d>(
     // Audiences are numbered as their first variables come.
     let several = audiences.iter().filter(|audience| audience.len() > 1);
     owned.extend(several.flatten().copied().filter(is_owner));
+    let order = LazyCell::new(|| RelocationOrder::new(&pruned.merged));
     for &symbol in &dynamic {
         let Some(users) = uses.get(&symbol) else {
             continue;
@@ -131,7 +135,7 @@ pub(super) fn layout<'d>(
         let owning = users.iter().filter(|user| kernel_of(user).is_some());
         let mut owning: Vec<FunctionId> = owning.copied().collect();
         if owning.len() > 1 {
-            relocatable::sort_by_relocations(&pruned.merged, &mut owning);
+            order.sort(&pruned.merged, &mut owning);
         }
         owned.extend(owning.iter().filter_map(kernel_of));
     }

@@ -5,7 +5,7 @@
 //! same in all kernels: behind the longest parameters of the program. Mercury
 //! code counts from the first handle instead, in a bank of its own.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::arch::relocation::RelocationType;
 use crate::arena::Arena;
@@ -250,16 +250,21 @@ enum Handles {
 /// kernels that were left out count up to sm_90 (case `force_rela`). These reach no
 /// code but their own (case `relocatable_textures`).
 fn users<'k>(pruned: &Pruned<'_>, kernels: &'k [Kernel]) -> Vec<(&'k Kernel, Handles)> {
-    let users_of = |is_wanted: &dyn Fn(SymbolType) -> bool| -> Vec<FunctionId> {
-        let sections = pruned.merged.sections.iter();
-        let users = sections.filter(|section| {
-            let mut symbols = section.relocations.iter().map(|r| r.symbol);
-            symbols.any(|symbol| is_wanted(pruned.merged.symbols[symbol].kind))
-        });
-        users.filter_map(|section| section.function).collect()
-    };
-    let users = users_of(&SymbolType::is_reference);
-    let of_others = users_of(&|kind| kind.is_reference() && kind != SymbolType::TEXTURE);
+    let (mut users, mut of_others) = (Vec::new(), Vec::new());
+    for section in pruned.merged.sections.iter() {
+        let Some(function) = section.function else {
+            continue;
+        };
+        let symbols = section.relocations.iter().map(|r| r.symbol);
+        let kinds = symbols.map(|symbol| pruned.merged.symbols[symbol].kind);
+        let mut references = kinds.filter(|kind| kind.is_reference()).peekable();
+        if references.peek().is_some() {
+            users.push(function);
+        }
+        if references.any(|kind| kind != SymbolType::TEXTURE) {
+            of_others.push(function);
+        }
+    }
     if users.is_empty() {
         return Vec::new();
     }
@@ -281,6 +286,7 @@ fn users<'k>(pruned: &Pruned<'_>, kernels: &'k [Kernel]) -> Vec<(&'k Kernel, Han
             sees[kernel] = Some(handles);
         }
     }
+    let uses_any: FxHashSet<FunctionId> = users.into_iter().collect();
     kernels
         .iter()
         .zip(sees)
@@ -289,7 +295,7 @@ fn users<'k>(pruned: &Pruned<'_>, kernels: &'k [Kernel]) -> Vec<(&'k Kernel, Han
             false => Some((kernel, sees?)),
         })
         .filter(|(kernel, _)| {
-            pruned.live.entries[kernel.function] || users.contains(&kernel.function)
+            pruned.live.entries[kernel.function] || uses_any.contains(&kernel.function)
         })
         .collect()
 }

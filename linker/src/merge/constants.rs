@@ -262,14 +262,11 @@ impl<'d> Merger<'d, '_> {
         current: &Current<'_, 'd>,
         name: &Symbol<'d>,
     ) -> Result<(), ParseError> {
-        let clashes = self.keeping == Keeping::AsNvlink
+        let may_clash = self.keeping == Keeping::AsNvlink
             && name.other == PLACE_NAME
             && self.diagnostics.has_errors();
-        if !clashes
-            || !self
-                .overlaps_known(current.id, current.object, name)
-                .unwrap_or(false)
-        {
+        let overlaps = || self.overlaps_known(current.id, current.object, name);
+        if !may_clash || overlaps() != Some(true) {
             return Ok(());
         }
         let problem = "another definition of the function has other constants".to_owned();

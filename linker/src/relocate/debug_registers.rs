@@ -37,12 +37,12 @@ pub(super) fn place(
         return;
     };
     let as_nvlink = keeping == Keeping::AsNvlink;
-    let in_use = InUse::new(laid_out);
+    let in_use = in_use(laid_out);
     let mut named = FxHashSet::default();
     let mut placed = Vec::new();
     for (function, twin) in functions.iter().zip(&mut twins) {
         let is_again = !named.insert(function.name);
-        let code = in_use.by_name.get(function.name);
+        let code = in_use.get(function.name);
         let Some(code) = code.filter(|_| !(is_again && as_nvlink)) else {
             placed.extend(function.variables.iter().map(|v| (v.at, NOWHERE)));
             continue;
@@ -52,15 +52,17 @@ pub(super) fn place(
         let Some(places) = places.filter(|_| function.is_twin(twin)) else {
             continue;
         };
-        let is_its_own = || twin.variables.iter().all(|v| v.begins(&places));
+        let ranges = twin.variables.iter().map(|twin| twin.places(&places));
+        let ranges: Vec<[Option<u64>; 2]> = ranges.collect();
+        let is_its_own = || ranges.as_flattened().iter().all(Option::is_some);
         match as_nvlink || is_its_own() {
             true => {
-                let pairs = function.variables.iter().zip(&twin.variables);
-                placed.extend(
-                    pairs
-                        .filter(|(variable, _)| variable.has_start())
-                        .map(|(variable, twin)| (variable.at, twin.placed(&places))),
-                );
+                let pairs = function.variables.iter().zip(&ranges);
+                let pairs = pairs.filter(|(variable, _)| variable.has_start());
+                // Where no instruction begins nvlink writes 0, and behind the end what its
+                // memory holds.
+                let native = |place: Option<u64>| place.unwrap_or_default() as u32;
+                placed.extend(pairs.map(|(variable, range)| (variable.at, range.map(native))));
             }
             false if code.is_lone => {
                 placed.extend(function.variables.iter().map(|v| (v.at, NOWHERE)));
@@ -71,11 +73,6 @@ pub(super) fn place(
     write(bytes, &placed);
 }
 
-/// The functions in use, by name.
-struct InUse<'m> {
-    by_name: FxHashMap<&'m [u8], Code>,
-}
-
 /// The first function of a name.
 struct Code {
     symbol: SymbolId,
@@ -83,23 +80,22 @@ struct Code {
     is_lone: bool,
 }
 
-impl<'m> InUse<'m> {
-    fn new(laid_out: &'m LaidOut<'_>) -> Self {
-        let merged = &laid_out.pruned.merged;
-        let later_names = laid_out.pruned.later_names();
-        let mut by_name: FxHashMap<&[u8], Code> = FxHashMap::default();
-        for symbol in merged.functions.iter().map(|function| function.symbol) {
-            if !laid_out.pruned.live.symbols[symbol] || later_names.contains(&symbol) {
-                continue;
-            }
-            let is_lone = true;
-            by_name
-                .entry(merged.symbols[symbol].name.as_bytes())
-                .and_modify(|code| code.is_lone = false)
-                .or_insert(Code { symbol, is_lone });
+/// The functions in use, by name.
+fn in_use<'m>(laid_out: &'m LaidOut<'_>) -> FxHashMap<&'m [u8], Code> {
+    let merged = &laid_out.pruned.merged;
+    let later_names = laid_out.pruned.later_names();
+    let mut by_name: FxHashMap<&[u8], Code> = FxHashMap::default();
+    for symbol in merged.functions.iter().map(|function| function.symbol) {
+        if !laid_out.pruned.live.symbols[symbol] || later_names.contains(&symbol) {
+            continue;
         }
-        Self { by_name }
+        let is_lone = true;
+        by_name
+            .entry(merged.symbols[symbol].name.as_bytes())
+            .and_modify(|code| code.is_lone = false)
+            .or_insert(Code { symbol, is_lone });
     }
+    by_name
 }
 
 /// Lets the ranges follow code that moved.
@@ -168,17 +164,11 @@ impl Variable<'_> {
         self.range[0] <= u32::MAX - SIZE
     }
 
-    /// Whether instructions begin where a range of Mercury addresses does and ends.
-    fn begins(&self, places: &Places) -> bool {
+    /// The range in code, for a range of Mercury addresses, as far as instructions begin
+    /// there.
+    fn places(&self, places: &Places) -> [Option<u64>; 2] {
         let [first, last] = self.range.map(u64::from);
-        places.last(first).and(places.own(last)).is_some()
-    }
-
-    /// The range in code, for a range of Mercury addresses. Where no instruction
-    /// begins nvlink writes 0, and behind the end what its memory holds.
-    fn placed(&self, places: &Places) -> [u32; 2] {
-        let [first, last] = self.range.map(u64::from);
-        [places.last(first), places.own(last)].map(|native| native.unwrap_or_default() as u32)
+        [places.last(first), places.own(last)]
     }
 }
 

@@ -15,7 +15,7 @@ use crate::cubin::SymbolType;
 use crate::error::ParseError;
 use crate::id::{SectionId, SymbolId};
 use crate::layout::LaidOut;
-use crate::merge::{Definition, NativeContent, Relocation};
+use crate::merge::{Definition, Merged, NativeContent, Relocation};
 
 use super::Patched;
 use super::expanded::Places;
@@ -35,14 +35,26 @@ pub(super) struct Units {
 
 impl Units {
     /// Debug information names a unit by its offset in the table.
-    pub(super) fn follow(&self, laid_out: &LaidOut<'_>, relocation: &mut Relocation) {
-        let symbol = &laid_out.pruned.merged.symbols[relocation.symbol];
-        if symbol.kind == SymbolType::SECTION
-            && let Definition::Section(section) = symbol.definition
-            && let Some(&start) = self.moves.get(&(section, relocation.addend as u64))
-        {
+    pub(super) fn follow(&self, merged: &Merged<'_>, relocation: &mut Relocation) {
+        if let Some(start) = self.place(merged, relocation.symbol, relocation.addend as u64) {
             relocation.addend = start as i64;
         }
+    }
+
+    /// Where the unit went that stood at an offset of the table that a symbol names.
+    pub(super) fn place(&self, merged: &Merged<'_>, table: SymbolId, offset: u64) -> Option<u64> {
+        let symbol = &merged.symbols[table];
+        match symbol.definition {
+            Definition::Section(section) if symbol.kind == SymbolType::SECTION => {
+                self.moves.get(&(section, offset)).copied()
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether all are where they were.
+    pub(super) fn have_stayed(&self) -> bool {
+        self.moves.iter().all(|((_, old), new)| old == new)
     }
 }
 
@@ -157,20 +169,22 @@ impl<'m> MercuryTable<'m> {
     }
 }
 
-/// Lets the rows of functions follow their code, and says where units went.
+/// Lets the rows of functions follow their code.
 pub(super) fn follow<'d, 'm>(
+    section: SectionId,
     patched: &Patched<'_>,
+    moved_units: &mut Units,
     moves_of: impl Fn(SymbolId) -> Option<&'m Moves>,
-) -> Option<(Patched<'d>, Vec<(u64, u64)>)> {
+) -> Option<Patched<'d>> {
     let bytes = &patched.bytes;
     let units = units(bytes).ok()?;
-    let mut starts = Vec::with_capacity(units.len());
     let mut kept = patched.kept.clone();
     kept.sort_by_key(|relocation| relocation.offset);
     let mut written = Table::default();
     for unit in &units {
         let start = written.bytes.len();
-        starts.push((unit.header.start as u64, start as u64));
+        let place = (section, unit.header.start as u64);
+        moved_units.moves.insert(place, start as u64);
         written.copy(bytes, &kept, unit.header.clone());
         for sequence in &unit.sequences {
             let function = within(&kept, sequence).first();
@@ -203,12 +217,11 @@ pub(super) fn follow<'d, 'm>(
             .unwrap_or(relocation.offset),
         ..*relocation
     });
-    let followed = Patched {
+    Some(Patched {
         bytes: Cow::Owned(written.bytes),
         kept: relocations.collect(),
         resolved: patched.resolved.clone(),
-    };
-    Some((followed, starts))
+    })
 }
 
 /// What takes the place of the instructions by which a sequence of a unit

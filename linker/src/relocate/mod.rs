@@ -272,7 +272,7 @@ fn relocate_native<'d>(
         if let Some(frames) = &frames {
             frames.correct_pointer(laid_out, &mut relocation);
         }
-        units.follow(laid_out, &mut relocation);
+        units.follow(&laid_out.pruned.merged, &mut relocation);
         let at = Some(relocation.offset);
         apply(&resolver, &mut patched, &relocation, at)?;
     }

@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use rustc_hash::FxHashMap;
 
 use crate::arch::relocation::RelocationType;
-use crate::id::{FunctionId, SectionId, SymbolId};
-use crate::merge::{Definition, Relocation, SectionKind};
+use crate::id::{FunctionId, SymbolId};
+use crate::merge::SectionKind;
 use crate::read::OPTIMIZER_BANK;
 
 use super::super::frames::Frames;
@@ -60,7 +60,7 @@ pub(super) fn follow(relocated: &mut Relocated<'_>, moves: &FxHashMap<FunctionId
             (merged.symbols[symbol].name.as_bytes(), moves)
         })
         .collect();
-    let mut units = FxHashMap::default();
+    let mut units = lines::Units::default();
     for (id, section) in merged.sections.enumerate() {
         let Some(native) = &mut relocated.native[id] else {
             continue;
@@ -75,10 +75,9 @@ pub(super) fn follow(relocated: &mut Relocated<'_>, moves: &FxHashMap<FunctionId
             debug_registers::follow(&mut native.bytes, &by_name);
         }
         if lines::is_table(section.name)
-            && let Some((followed, moved)) = lines::follow(native, moves_of)
+            && let Some(followed) = lines::follow(id, native, &mut units, moves_of)
         {
             **native = followed;
-            units.extend(moved.into_iter().map(|(old, new)| ((id, old), new)));
         }
         if section.name == ".debug_frame"
             && let Ok(frames) = Frames::parse(&native.bytes)
@@ -90,16 +89,11 @@ pub(super) fn follow(relocated: &mut Relocated<'_>, moves: &FxHashMap<FunctionId
 }
 
 /// Debug information names units of line tables by their offsets.
-fn follow_units(relocated: &mut Relocated<'_>, units: &FxHashMap<(SectionId, u64), u64>) {
-    if units.iter().all(|((_, old), new)| old == new) {
+fn follow_units(relocated: &mut Relocated<'_>, units: &lines::Units) {
+    if units.have_stayed() {
         return;
     }
     let merged = &relocated.laid_out.pruned.merged;
-    let place_of =
-        |relocation: &Relocation, start: u64| match merged.symbols[relocation.symbol].definition {
-            Definition::Section(section) => units.get(&(section, start)).copied(),
-            _ => None,
-        };
     for (id, section) in merged.sections.enumerate() {
         let (Some(twin), Some(native)) = (&section.native, &mut relocated.native[id]) else {
             continue;
@@ -110,15 +104,14 @@ fn follow_units(relocated: &mut Relocated<'_>, units: &FxHashMap<(SectionId, u64
         for relocation in &twin.relocations {
             let bytes = native.bytes.to_mut().get_mut(relocation.offset as usize..);
             if let Some(word) = bytes.and_then(<[u8]>::first_chunk_mut)
-                && let Some(start) = place_of(relocation, u32::from_le_bytes(*word).into())
+                && let Some(start) =
+                    units.place(merged, relocation.symbol, u32::from_le_bytes(*word).into())
             {
                 *word = (start as u32).to_le_bytes();
             }
         }
         for relocation in native.kept.iter_mut().chain(&mut native.resolved) {
-            if let Some(start) = place_of(relocation, relocation.addend as u64) {
-                relocation.addend = start as i64;
-            }
+            units.follow(merged, relocation);
         }
     }
 }

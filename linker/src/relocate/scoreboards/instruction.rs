@@ -327,10 +327,11 @@ pub(super) fn is_awaited_at_once(instruction: &[u8]) -> bool {
 const NAMED: u32 = 12;
 
 /// Lets a DEPBAR name another scoreboard.
-pub(super) fn name_in_depbar(instruction: &mut [u8], board: u8) {
-    let operand = instruction[4..].first_chunk_mut().expect("sixteen bytes");
-    let others = u32::from_le_bytes(*operand) & !(7 << NAMED);
-    *operand = (others | u32::from(board) << NAMED).to_le_bytes();
+pub(super) fn name_in_depbar(instruction: &mut [u8; INSTRUCTION], board: u8) {
+    let [_, _, _, _, a, b, c, d, ..] = *instruction;
+    let others = u32::from_le_bytes([a, b, c, d]) & !(7 << NAMED);
+    let operand = others | u32::from(board) << NAMED;
+    instruction[4..8].copy_from_slice(&operand.to_le_bytes());
 }
 
 /// Whether the instruction is a DEPBAR that waits for all scoreboards, before what makes

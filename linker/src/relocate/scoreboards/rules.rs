@@ -48,8 +48,8 @@ impl Choice {
     pub(super) fn apply(&self, code: &[u8], flow: &Flow, events: &[Event]) -> Vec<u8> {
         let mut changed = code.to_vec();
         let before = |at: usize| &code[(at - 1) * INSTRUCTION..];
-        let instructions = changed.chunks_exact_mut(INSTRUCTION);
-        for (at, (instruction, &waits)) in instructions.zip(&self.waits).enumerate() {
+        let (instructions, _) = changed.as_chunks_mut::<INSTRUCTION>();
+        for (at, (instruction, &waits)) in instructions.iter_mut().zip(&self.waits).enumerate() {
             let (mut write, mut read) = (NO_BOARD, NO_BOARD);
             for event in flow.own(at) {
                 match events[event].is_write {
