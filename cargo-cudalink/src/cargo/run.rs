@@ -19,6 +19,9 @@ use crate::platform::{self, not_started};
 /// How often the journal is read.
 const INTERVAL: Duration = Duration::from_millis(50);
 
+/// The file in a run's folder that is locked as long as the run lasts.
+const LOCK: &str = "lock";
+
 /// A run.
 #[derive(Debug)]
 pub(super) struct Run {
@@ -35,8 +38,11 @@ impl Run {
         let begin = || -> io::Result<Self> {
             fs::create_dir_all(&runs)?;
             let own = TempDir::with_prefix_in("", &runs)?;
-            let lock = File::create(own.path().join("lock"))?;
+            // Whoever finds the lock finds it held: a run that begins beside this one removes folders whose lock is free.
+            let unseen = own.path().join("lock.new");
+            let lock = File::create(&unseen)?;
             lock.lock()?;
+            fs::rename(unseen, own.path().join(LOCK))?;
             let journal = Reader::create(&own.path().join("journal"))?;
             Ok(Self {
                 folder: own,
@@ -133,8 +139,8 @@ fn pass_on(lines: impl Iterator<Item = Vec<u8>>) -> Result<()> {
 fn remove_abandoned(runs: &Path) {
     for path in fs::read_dir(runs).into_iter().flatten().flatten() {
         let path = path.path();
-        // A folder without a lock is about to get one.
-        let is_abandoned = File::open(path.join("lock")).is_ok_and(|lock| lock.try_lock().is_ok());
+        // A folder without a lock is about to get one, held.
+        let is_abandoned = File::open(path.join(LOCK)).is_ok_and(|lock| lock.try_lock().is_ok());
         if is_abandoned {
             drop(fs::remove_dir_all(&path));
         }
@@ -146,12 +152,28 @@ mod tests {
     use super::*;
 
     #[test]
+    fn runs_that_begin_at_the_same_time_leave_each_other_alone() {
+        let target = tempfile::tempdir().unwrap();
+        let folder = Folder::of_target(target.path());
+        thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..200 {
+                        let run = Run::begin(&folder).unwrap();
+                        assert!(run.journal().exists());
+                    }
+                });
+            }
+        });
+    }
+
+    #[test]
     fn abandoned_runs_are_removed_and_others_stay() {
         let target = tempfile::tempdir().unwrap();
         let folder = Folder::of_target(target.path());
         let abandoned = folder.runs().join("abandoned");
         fs::create_dir_all(&abandoned).unwrap();
-        File::create(abandoned.join("lock")).unwrap();
+        File::create(abandoned.join(LOCK)).unwrap();
         let first = Run::begin(&folder).unwrap();
         assert!(!abandoned.exists());
         let second = Run::begin(&folder).unwrap();
