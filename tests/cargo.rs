@@ -5,11 +5,11 @@
 //! that projects choose is a script that writes down what it is called with.
 
 use std::env;
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Result, ensure};
 use rustnvlink_tests::identity::program;
@@ -19,11 +19,14 @@ use objects::OBJECTS;
 
 #[path = "cargo/objects.rs"]
 mod objects;
+#[path = "cargo/side_by_side.rs"]
+mod side_by_side;
 
-/// Writes its arguments down and does the work with `cc`. With device code it stops where `HANG` says, and tells so.
+/// Writes its arguments down and does the work with `cc`. With device code it makes the file that `HANG` names, and goes
+/// on when that is gone.
 const RECORDER: &str = "#!/bin/sh\n\
     printf '%s\\n' \"$@\" >> \"$RECORD\"\necho == >> \"$RECORD\"\n\
-    case \"$HANG:$1\" in ?*:*cudalink*) touch \"$HANG\"; sleep 600;; esac\n\
+    case \"$HANG:$1\" in ?*:*cudalink*) touch \"$HANG\"; while [ -e \"$HANG\" ]; do sleep 0.1; done;; esac\n\
     exec cc \"$@\"\n";
 
 /// A project in a folder of its own.
@@ -147,6 +150,16 @@ impl Project {
 fn texts(output: &Output) -> (String, String) {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (text(&output.stdout), text(&output.stderr))
+}
+
+/// Waits for something to happen.
+fn wait_until(otherwise: &str, has_happened: impl Fn() -> bool) -> Result<()> {
+    let start = Instant::now();
+    while !has_happened() {
+        ensure!(start.elapsed() < Duration::from_secs(300), "{otherwise}");
+        thread::sleep(Duration::from_millis(20));
+    }
+    Ok(())
 }
 
 fn run(command: &mut Command) -> Result<()> {
@@ -278,6 +291,8 @@ fn device_code_is_linked_once_for_each_program() -> Result<()> {
     let (_, err) = project.succeed(&["build"], &compressed)?;
     ensure!(err.contains("DeviceLink app (sm_90)"), "{err}");
     ensure!(project.links()?.0 == 1);
+    project.succeed(&["build"], &compressed)?;
+    ensure!(project.links()?.0 == 0, "nothing has changed");
 
     project.succeed(&["clean"], &[])?;
     ensure!(!project.path("target/cudalink").exists());
@@ -574,81 +589,37 @@ fn optimized_code_is_linked_where_that_is_chosen() -> Result<()> {
 }
 
 #[test]
-fn builds_at_the_same_time_do_not_disturb_each_other() -> Result<()> {
+fn device_libraries_are_watched() -> Result<()> {
     if is_skipped()? {
         return Ok(());
     }
-    let project = Project::new(LAUNCHING, &["static=kernel", "static=twice"])?;
-    // Cargo lets builds of two profiles run side by side, and those of one wait.
-    let builds: [&[&str]; 4] = [
-        &["build"],
-        &["build", "--release"],
-        &["build", "--arch=sm_90", "--compress-mode=size"],
-        &["build", "--release", "--kernels=used"],
-    ];
-    let mut running = Vec::new();
-    for arguments in builds {
-        let mut command = project.command(arguments, &[])?;
-        command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        running.push((arguments, command.spawn()?));
-    }
-    for (arguments, build) in running {
-        let output = build.wait_with_output()?;
-        let (out, err) = texts(&output);
-        ensure!(output.status.success(), "{arguments:?}\n{out}{err}");
-    }
-    for profile in ["debug", "release"] {
-        run(&mut Command::new(
-            project.path(&format!("target/{profile}/app")),
-        ))?;
-    }
-    let (_, err) = project.succeed(&["build", "--release"], &[])?;
-    ensure!(!err.contains("error"), "{err}");
-    Ok(())
-}
-
-#[test]
-#[cfg(unix)]
-fn a_build_that_was_killed_is_repaired_by_the_next() -> Result<()> {
-    use std::os::unix::process::CommandExt as _;
-    if is_skipped()? {
+    let Ok(objects) = &*OBJECTS else {
         return Ok(());
-    }
-    let project = Project::new(LAUNCHING, &["static=kernel", "static=twice"])?;
+    };
+    let project = Project::new(LAUNCHING, &["static=kernel"])?;
     project.write(".cargo/config.toml", &linker_setting(&project))?;
-    let reached = project.path("reached");
-    let hang = [("HANG", reached.to_str().context("a path of text")?)];
-    let mut command = project.command(&["build"], &hang)?;
-    command.stdout(Stdio::null()).stderr(Stdio::null());
-    let mut build = command.process_group(0).spawn()?;
-    let start = Instant::now();
-    while !reached.exists() {
-        ensure!(build.try_wait()?.is_none(), "the build ends");
-        ensure!(
-            start.elapsed() < Duration::from_secs(120),
-            "nothing is linked"
-        );
-        thread::sleep(Duration::from_millis(20));
-    }
-    run(Command::new("kill").args(["-KILL", "--", &format!("-{}", build.id())]))?;
-    build.wait()?;
-    ensure!(!project.path("target/debug/app").exists());
-    // What a link leaves that is killed while it writes.
-    let images = project.path("target/cudalink/images");
-    let mut kept = 0;
-    for entry in fs::read_dir(&images)? {
-        let path = entry?.path();
-        if path
-            .extension()
-            .is_some_and(|extension| extension == "json")
-        {
-            fs::write(path, "{\"report\":")?;
-            kept += 1;
-        }
-    }
-    ensure!(kept == 1, "{kept} records in {}", images.display());
-    let (_, err) = project.succeed(&["build"], &[])?;
-    ensure!(err.contains("DeviceLink app (sm_90) 1 kernel"), "{err}");
-    run(&mut Command::new(project.path("target/debug/app")))?;
+    let library = project.path("a library.a");
+    fs::copy(objects.folder.join("libtwice.a"), &library)?;
+    let arguments = ["build", "--device-library", "a library.a"];
+    project.succeed(&arguments, &[])?;
+    project.links()?;
+    project.succeed(&arguments, &[])?;
+    ensure!(project.links()?.0 == 0, "nothing has changed");
+    // Cargo compares times, and knows no less than a second on some file systems.
+    let later = SystemTime::now() + Duration::from_secs(2);
+    File::options()
+        .append(true)
+        .open(&library)?
+        .set_modified(later)?;
+    project.succeed(&arguments, &[])?;
+    ensure!(project.links()?.0 == 1, "a library has changed");
+
+    // A program without device code gets some.
+    let plain = Project::new(PLAIN, &["static=closed"])?;
+    plain.succeed(&["build"], &[])?;
+    let library = objects.folder.join("libtwice.a");
+    let library = library.to_str().context("a path of text")?;
+    let (_, err) = plain.succeed(&["build", "--device-library", library], &[])?;
+    ensure!(err.contains("DeviceLink app"), "{err}");
     Ok(())
 }

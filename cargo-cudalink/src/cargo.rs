@@ -23,7 +23,6 @@ use sha2::{Digest as _, Sha256};
 use crate::plan::{CompiledFor, Folder, PLAN_VARIABLE, Plan, ToolkitPaths};
 use crate::platform;
 use crate::settings::{Settings, Word, starts_with, version};
-use crate::stand_in::cache;
 use crate::toolkit::note_ignored_variables;
 use report::Reporter;
 use user_linker::UserLinkers;
@@ -165,7 +164,6 @@ pub(crate) fn run<C: CargoCommand + Args>(arguments: WithDevice<C>) -> Result<Ex
         packages,
         others,
     };
-    cache::remove_outdated(&plan)?;
     let path = run.plan();
     output::write(&path, &serde_json::to_vec(&plan)?)
         .with_context(|| format!("cannot write {}", path.display()))?;
@@ -182,6 +180,9 @@ pub(crate) fn run<C: CargoCommand + Args>(arguments: WithDevice<C>) -> Result<Ex
     }
     if let Some(flags) = linkers.rustflags {
         command.env("CARGO_ENCODED_RUSTFLAGS", flags);
+    }
+    for (name, value) in plan.tracked() {
+        command.env(name, value);
     }
     hand_on_choices(&mut command, &plan);
     run.follow(command, reporter)

@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
     };
     let workspace = Workspace::load(arguments.manifest_path, &options)?;
     let folder = Folder::of_target(&workspace.target);
-    cache::remove_outputs(&folder, &workspace.build, |_| true)?;
+    cache::remove_outputs(&folder, &workspace.build)?;
     let Folder(folder) = folder;
     match fs::remove_dir_all(&folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),

@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use rustnvlink::arch::Sm;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 
 use crate::settings::{Settings, Word};
+use crate::stand_in::cache::key;
 
 /// The variable that names the plan of a run.
 pub(crate) const PLAN_VARIABLE: &str = "CUDALINK_PLAN";
@@ -121,4 +123,41 @@ impl Plan {
             .and_then(|folder| self.packages.get(folder))
             .unwrap_or(&self.others)
     }
+
+    /// The variables by which cargo notices that choices have changed: it gets all of them, and every image says on which
+    /// ones it depends.
+    pub(crate) fn tracked(&self) -> Vec<(String, String)> {
+        let packages = self.packages.keys().map(|folder| Some(folder.as_path()));
+        packages
+            .chain([None])
+            .flat_map(|package| {
+                [Tracked::Everything, Tracked::Libraries].map(|what| self.track(package, what))
+            })
+            .collect()
+    }
+
+    /// One of these variables, with its value.
+    pub(crate) fn track(&self, package: Option<&Path>, what: Tracked) -> (String, String) {
+        let digest = |data: &[u8]| key(Sha256::new().chain_update(data));
+        let settings = self.settings(package);
+        let (name, value) = match what {
+            Tracked::Everything => ("CHOICES", serde_json::to_vec(settings)),
+            Tracked::Libraries => ("FILES", serde_json::to_vec(&settings.libraries)),
+        };
+        let value = value.expect("choices are text");
+        let owner = match package.filter(|package| self.packages.contains_key(*package)) {
+            Some(package) => digest(package.as_os_str().as_encoded_bytes()),
+            None => "OTHERS".to_owned(),
+        };
+        (format!("CUDALINK_{name}_{owner}"), digest(&value))
+    }
+}
+
+/// What an image depends on of the choices for its package.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tracked {
+    /// All of them.
+    Everything,
+    /// Whether there are further libraries: nothing else matters to an image without device code.
+    Libraries,
 }

@@ -4,6 +4,7 @@
 //! runs the host linker; [`nvcc`] keeps build scripts from linking device code too early.
 
 pub(crate) mod cache;
+mod dependencies;
 pub(crate) mod line;
 pub(crate) mod linker;
 pub(crate) mod nvcc;

@@ -13,7 +13,6 @@ use sha2::{Digest as _, Sha256};
 
 use crate::journal::Report;
 use crate::plan::{Folder, Plan};
-use crate::settings::Settings;
 
 /// What is kept beside an object.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -22,10 +21,6 @@ pub(crate) struct Record {
     pub(crate) report: Report,
     /// Whether the host linker needs the library of the device runtime.
     pub(crate) needs_device_runtime: bool,
-    /// The folder of the package.
-    pub(crate) package: Option<PathBuf>,
-    /// The choices that the link obeyed.
-    pub(crate) settings: Settings,
 }
 
 /// The entry of one output.
@@ -110,20 +105,8 @@ impl Entry {
     }
 }
 
-/// Removes the outputs that were linked under other choices. Cargo knows nothing of these choices, but it makes again
-/// what is missing.
-pub(crate) fn remove_outdated(plan: &Plan) -> Result<()> {
-    remove_outputs(&plan.folder, &plan.build, |record| {
-        record.settings != *plan.settings(record.package.as_deref())
-    })
-}
-
-/// Removes outputs in the folder where cargo makes them, by what is kept of their links.
-pub(crate) fn remove_outputs(
-    folder: &Folder,
-    build: &Path,
-    is_outdated: impl Fn(&Record) -> bool,
-) -> Result<()> {
+/// Removes all outputs that have an entry, in the folder where cargo makes them: it makes again what is missing.
+pub(crate) fn remove_outputs(folder: &Folder, build: &Path) -> Result<()> {
     let Ok(entries) = fs::read_dir(folder.images()) else {
         return Ok(());
     };
@@ -131,13 +114,12 @@ pub(crate) fn remove_outputs(
         if path.extension().is_none_or(|extension| extension != "json") {
             continue;
         }
-        // A record that cannot be read is of another version of this program.
         let record: Option<Record> = fs::read(&path)
             .ok()
             .and_then(|data| serde_json::from_slice(&data).ok());
         let output = match record {
-            Some(record) if !is_outdated(&record) => continue,
             Some(record) => record.report.output,
+            // It was cut short, or another version of this program wrote it.
             None => {
                 let stem = path.file_stem().unwrap_or_default().to_string_lossy();
                 build.join(stem.replace('+', "/"))
@@ -151,7 +133,7 @@ pub(crate) fn remove_outputs(
     Ok(())
 }
 
-/// A short name for everything a link depends on.
+/// A short name for everything that something depends on.
 pub(crate) fn key(hash: Sha256) -> String {
     let digest = hash.finalize();
     digest[..8]

@@ -23,11 +23,12 @@ use rustnvlink::output;
 use sha2::{Digest as _, Sha256};
 
 use super::cache::{Entry, Record, key};
+use super::dependencies;
 use super::line::LinkLine;
 use super::objects::Objects;
 use crate::journal::{Event, Journal, Level, Message, Report};
 use crate::link::messages;
-use crate::plan::{Plan, ToolkitPaths};
+use crate::plan::{Plan, ToolkitPaths, Tracked};
 use crate::platform;
 use crate::settings::{KernelChoice, ScriptUse, Settings};
 
@@ -140,7 +141,9 @@ impl Image<'_> {
         for library in &self.settings.libraries {
             objects.add(library)?;
         }
-        if !objects.wait() {
+        let waits = objects.wait();
+        self.depend_on_choices(plan, waits)?;
+        if !waits {
             return host.replace();
         }
         let entry = Entry::lock(plan, &self.output)?;
@@ -173,6 +176,16 @@ impl Image<'_> {
         }
     }
 
+    /// Cargo knows nothing of choices. It links again when one has changed that is told here.
+    fn depend_on_choices(&self, plan: &Plan, has_device_code: bool) -> Result<()> {
+        let what = match has_device_code {
+            true => Tracked::Everything,
+            false => Tracked::Libraries,
+        };
+        let variable = plan.track(self.package.as_deref(), what);
+        dependencies::add(&self.output, &variable, &self.settings.libraries)
+    }
+
     /// Everything the device link depends on.
     fn key(&self, plan: &Plan, objects: &Objects) -> Result<String> {
         let mut hash = Sha256::new();
@@ -196,8 +209,8 @@ impl Image<'_> {
     }
 
     /// The device link and its host object.
-    fn make(&self, objects: Objects) -> Result<Made> {
-        let (closed, results) = (objects.closed, objects.results);
+    fn make(&self, mut objects: Objects) -> Result<Made> {
+        let inputs = std::mem::take(&mut objects.inputs);
         let debug = self.settings.device_debug.unwrap_or(false);
         let request = Request {
             debug: match debug {
@@ -220,10 +233,10 @@ impl Image<'_> {
                 ..Wanted::new(Vec::new())
             })
         };
-        let linked = device_link::device_link(
+        let mut linked = device_link::device_link(
             &request,
             &self.settings.targets(),
-            Files::in_memory(objects.inputs),
+            Files::in_memory(inputs),
             &cli::environment(),
             &Messages::default(),
             || self.toolkit.and_then(|t| t.device_runtime.clone()),
@@ -244,7 +257,7 @@ impl Image<'_> {
             self.say(Level::Error, problem.clone());
         }
         if !linked.is_complete() || without_code.is_some() {
-            for help in self.help(&linked, &closed, &results) {
+            for help in self.help(&linked, &objects.closed, &objects.results) {
                 self.say(Level::Help, help);
             }
             bail!("the device code of '{}' cannot be linked", self.name);
@@ -253,6 +266,7 @@ impl Image<'_> {
             true => CompressionMode::BALANCE,
             false => CompressionMode::None,
         };
+        linked.modules.retain(|module| !objects.is_apart(module));
         let fatbin = linked.fatbin(&FatbinOptions {
             identifier: match self.settings.dlto {
                 Some(true) => "lto".to_owned(),
@@ -279,8 +293,6 @@ impl Image<'_> {
             record: Record {
                 report,
                 needs_device_runtime: linked.uses_device_runtime,
-                package: self.package.clone(),
-                settings: self.settings.clone(),
             },
         })
     }

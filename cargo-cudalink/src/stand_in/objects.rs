@@ -31,6 +31,8 @@ pub(crate) struct Objects {
     known: HashSet<Vec<u8>>,
     /// Whether something is for the device link alone.
     has_library: bool,
+    /// The modules in files for the device link alone.
+    apart: HashSet<String>,
     /// The modules of each object with relocatable code.
     open: Vec<Vec<String>>,
     /// The modules whose linked code some object holds.
@@ -57,6 +59,12 @@ impl Objects {
     /// Takes a file for the device link alone.
     pub(crate) fn add(&mut self, path: &Path) -> Result<()> {
         let data = read(path)?;
+        let inside = Self::find(&[path.to_owned()])?;
+        if !inside.known.is_empty() && inside.known.is_subset(&self.known) {
+            // The host linker sees it after all.
+            return Ok(());
+        }
+        self.apart.extend(inside.open.into_iter().flatten());
         self.has_library = true;
         self.inputs.push((shown(path), data));
         Ok(())
@@ -67,6 +75,11 @@ impl Objects {
     pub(crate) fn wait(&self) -> bool {
         let waits = |modules: &Vec<String>| !modules.iter().any(|id| self.linked.contains(id));
         self.has_library || self.open.iter().any(waits)
+    }
+
+    /// Whether nothing but a file for the device link alone has the host code of a module, which nobody registers then.
+    pub(crate) fn is_apart(&self, module: &String) -> bool {
+        self.apart.contains(module) && !self.open.iter().any(|modules| modules.contains(module))
     }
 
     fn file(&mut self, path: &Path, data: Vec<u8>) -> Result<()> {

@@ -1,0 +1,115 @@
+//! Builds that run at the same time, and what is left of one that was killed.
+
+use std::fs::{self, File};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+
+use super::{LAUNCHING, Project, is_skipped, linker_setting, run, texts, wait_until};
+
+#[test]
+fn builds_at_the_same_time_do_not_disturb_each_other() -> Result<()> {
+    if is_skipped()? {
+        return Ok(());
+    }
+    let project = Project::new(LAUNCHING, &["static=kernel", "static=twice"])?;
+    // Cargo lets builds of two profiles run side by side, and those of one wait.
+    let builds: [&[&str]; 4] = [
+        &["build"],
+        &["build", "--release"],
+        &["build", "--arch=sm_90", "--compress-mode=size"],
+        &["build", "--release", "--kernels=used"],
+    ];
+    let mut running = Vec::new();
+    for arguments in builds {
+        let mut command = project.command(arguments, &[])?;
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        running.push((arguments, command.spawn()?));
+    }
+    for (arguments, build) in running {
+        let output = build.wait_with_output()?;
+        let (out, err) = texts(&output);
+        ensure!(output.status.success(), "{arguments:?}\n{out}{err}");
+    }
+    for profile in ["debug", "release"] {
+        run(&mut Command::new(
+            project.path(&format!("target/{profile}/app")),
+        ))?;
+    }
+    let (_, err) = project.succeed(&["build", "--release"], &[])?;
+    ensure!(!err.contains("error"), "{err}");
+    Ok(())
+}
+
+#[test]
+fn a_build_that_had_to_wait_makes_what_was_chosen_for_it() -> Result<()> {
+    if is_skipped()? {
+        return Ok(());
+    }
+    let project = Project::new(LAUNCHING, &["static=kernel", "static=twice"])?;
+    project.write(".cargo/config.toml", &linker_setting(&project))?;
+    let reached = project.path("reached");
+    let hang = [("HANG", reached.to_str().context("a path of text")?)];
+    let mut first = project.command(&["build", "--compress-mode=size"], &hang)?;
+    let first = first
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    wait_until("nothing is linked", || reached.exists())?;
+    let second = project.path("second");
+    let mut command = project.command(&["build"], &[])?;
+    command.stdout(Stdio::null()).stderr(File::create(&second)?);
+    let mut running = command.spawn()?;
+    let said = || fs::read_to_string(&second).unwrap_or_default();
+    wait_until("the second build does not wait", || {
+        said().contains("Blocking")
+    })?;
+    fs::remove_file(&reached)?;
+    let output = first.wait_with_output()?;
+    let (out, err) = texts(&output);
+    ensure!(output.status.success(), "{out}{err}");
+    ensure!(running.wait()?.success(), "{}", said());
+    ensure!(said().contains("DeviceLink app (sm_90)"), "{}", said());
+    project.links()?;
+    project.succeed(&["build"], &[])?;
+    ensure!(project.links()?.0 == 0, "it was made with other choices");
+    Ok(())
+}
+
+#[test]
+#[cfg(unix)]
+fn a_build_that_was_killed_is_repaired_by_the_next() -> Result<()> {
+    use std::os::unix::process::CommandExt as _;
+    if is_skipped()? {
+        return Ok(());
+    }
+    let project = Project::new(LAUNCHING, &["static=kernel", "static=twice"])?;
+    project.write(".cargo/config.toml", &linker_setting(&project))?;
+    let reached = project.path("reached");
+    let hang = [("HANG", reached.to_str().context("a path of text")?)];
+    let mut command = project.command(&["build"], &hang)?;
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut build = command.process_group(0).spawn()?;
+    wait_until("nothing is linked", || reached.exists())?;
+    run(Command::new("kill").args(["-KILL", "--", &format!("-{}", build.id())]))?;
+    build.wait()?;
+    ensure!(!project.path("target/debug/app").exists());
+    // What a link leaves that is killed while it writes.
+    let images = project.path("target/cudalink/images");
+    let mut kept = 0;
+    for entry in fs::read_dir(&images)? {
+        let path = entry?.path();
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "json")
+        {
+            fs::write(path, "{\"report\":")?;
+            kept += 1;
+        }
+    }
+    ensure!(kept == 1, "{kept} records in {}", images.display());
+    let (_, err) = project.succeed(&["build"], &[])?;
+    ensure!(err.contains("DeviceLink app (sm_90) 1 kernel"), "{err}");
+    run(&mut Command::new(project.path("target/debug/app")))?;
+    Ok(())
+}
