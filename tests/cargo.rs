@@ -72,14 +72,10 @@ impl Project {
     }
 
     fn write_program(&self, name: &str, text: &str) -> Result<()> {
-        self.write(name, text)?;
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt as _;
-            let mode = fs::Permissions::from_mode(0o755);
-            fs::set_permissions(self.path(name), mode)?;
-        }
-        Ok(())
+        let source = format!("{name}.text");
+        self.write(&source, text)?;
+        // What this program has written itself may be open in a child of another test, and cannot be run then.
+        run(Command::new("install").args([self.path(&source), self.path(name)]))
     }
 
     fn path(&self, name: &str) -> PathBuf {

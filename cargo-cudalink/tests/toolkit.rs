@@ -385,9 +385,21 @@ fn an_interrupted_install_is_repaired() {
     );
     assert!(!machine.root().exists());
 
-    fs::remove_file(machine.bin("hang")).expect("it is there");
-    machine.install(&[]);
+    // Its pip goes on, and makes its folder anew while the next install works.
+    let leftover = machine.toolkits().join(&machine.leftovers()[0]);
+    machine.tell("hang", "nvidia-nvtx");
+    fs::remove_file(machine.bin("hangs")).expect("it is there");
+    let mut next = machine
+        .command(&["toolkit", "install"])
+        .spawn()
+        .expect("the program can be run");
+    wait_for(&machine.bin("hangs"));
+    assert!(!leftover.exists());
+    fs::create_dir(&leftover).expect("the scratch folder is writable");
     machine.tell("go", "");
+    assert!(next.wait().expect("it was ours").success());
+    assert_eq!(machine.leftovers(), [""; 0]);
+    assert!(machine.root().join("bin/nvcc").is_file());
 }
 
 #[test]

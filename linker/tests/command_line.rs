@@ -216,15 +216,18 @@ const PTX: &str = ".version 9.0\n.target sm_75\n.address_size 64\n.visible .func
 /// A program in place of ptxas: it says what it was told, and does `end`.
 #[cfg(unix)]
 fn assembler(folder: &Folder, end: &str) {
-    use std::os::unix::fs::PermissionsExt as _;
     let callee = folder.path("callee.cubin");
     let script = format!(
         "#!/bin/sh\necho \"$@\" >&2\ncp '{}' elf.o\n{end}\n",
         callee.display()
     );
-    folder.write("ptxas", &script);
-    let mode = std::fs::Permissions::from_mode(0o755);
-    std::fs::set_permissions(folder.path("ptxas"), mode).unwrap();
+    folder.write("ptxas.text", &script);
+    // A file that this program has written may still be open in what another test is about to start, and then it cannot
+    // be run.
+    let status = std::process::Command::new("install")
+        .args([folder.path("ptxas.text"), folder.path("ptxas")])
+        .status();
+    assert!(status.unwrap().success());
 }
 
 #[cfg(unix)]

@@ -152,9 +152,7 @@ impl<'e> Installer<'e> {
             return Ok(toolkit);
         }
 
-        for leftover in cache.leftovers(&self.version) {
-            remove(&leftover)?;
-        }
+        tidy_up(&cache, &self.version);
         let pip = Pip::find(self.environment)?;
         let partial = tempfile::Builder::new()
             .prefix(&Cache::partial_prefix(&self.version))
@@ -169,6 +167,7 @@ impl<'e> Installer<'e> {
         partial
             .close()
             .map_err(file_error(cache.folder(), "tidied up"))?;
+        tidy_up(&cache, &self.version);
         let toolkit = open(&root)?;
         progress(Event::Done(&root));
         Ok(toolkit)
@@ -275,6 +274,14 @@ impl<'e> Installer<'e> {
 fn open(root: &Path) -> Result<Toolkit, InstallError> {
     Toolkit::open(root.to_owned(), Origin::Cache)
         .map_err(|refusal| InstallError::Broken(format!("{} {refusal}", root.display())))
+}
+
+/// Removes what interrupted installs have left. A pip that outlived its install may still write there: nobody depends on
+/// what it makes, and by the end of this install it has ended, too.
+fn tidy_up(cache: &Cache, version: &Version) {
+    for leftover in cache.leftovers(version) {
+        drop(fs::remove_dir_all(leftover));
+    }
 }
 
 /// Removes a folder that may not exist.
