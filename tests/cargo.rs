@@ -186,7 +186,8 @@ fn linker_setting(project: &Project) -> String {
 #[test]
 fn programs_without_device_code_are_linked_as_ever() -> Result<()> {
     let project = Project::new(PLAIN, &[])?;
-    project.write("build.rs", "fn main() {}")?;
+    let script = "fn main() { println!(\"cargo::rerun-if-changed=build.rs\"); }";
+    project.write("build.rs", script)?;
     project.write(".cargo/config.toml", &linker_setting(&project))?;
     // A variable that is set to nothing is not set.
     let (out, err) = project.succeed(&["run"], &[("CUDALINK_ARCH", "")])?;
@@ -197,6 +198,10 @@ fn programs_without_device_code_are_linked_as_ever() -> Result<()> {
     let (links, first) = project.links()?;
     ensure!(links == 2, "a build script and a program: {links} links");
     ensure!(!first.contains("cudalink"), "{first}");
+    ensure!(project.path("target/CACHEDIR.TAG").is_file());
+    // The folder by another name.
+    project.succeed(&["build", "--target-dir", "src/../target"], &[])?;
+    ensure!(project.links()?.0 == 0, "everything is built again");
 
     // What they define is nothing for others.
     Project::new(LAUNCHING, &["static=kernel", "static=resolved_twice"])?.fail(

@@ -133,7 +133,7 @@ pub(crate) fn run<C: CargoCommand + Args>(arguments: WithDevice<C>) -> Result<Ex
     let current = std::env::current_dir().context("the current folder cannot be told")?;
     let settings = settings.in_folder(&current);
     let workspace = Workspace::load(cargo.manifest_path(), cargo.common())?;
-    let folder = Folder::of_target(&workspace.target);
+    let folder = Folder::make(&workspace.target)?;
     let (packages, others) = workspace.settings(&settings)?;
     let linkers = UserLinkers::find(&config, &mut cargo)?;
     let stand_ins = stand_in_linkers(&folder, &linkers)?;

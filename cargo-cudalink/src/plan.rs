@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -15,6 +16,11 @@ use crate::stand_in::cache::key;
 /// The variable that names the plan of a run.
 pub(crate) const PLAN_VARIABLE: &str = "CUDALINK_PLAN";
 
+/// Tells backups to leave a folder out.
+const CACHE_TAG: &str = "Signature: 8a477f597d28d172789f06886806bc55\n\
+    # This file is a cache directory tag created by cargo.\n\
+    # For information about cache directory tags see https://bford.info/cachedir/\n";
+
 /// The folder of this tool in the target folder of a workspace.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Folder(pub(crate) PathBuf);
@@ -23,6 +29,21 @@ impl Folder {
     /// That of a workspace.
     pub(crate) fn of_target(target: &Path) -> Self {
         Self(target.join("cudalink"))
+    }
+
+    /// The same, with a target folder that is made as cargo makes it, and in the one way to name it: cargo builds
+    /// everything again when it gets another path of a linker.
+    pub(crate) fn make(target: &Path) -> Result<Self> {
+        let make = || -> io::Result<PathBuf> {
+            if !target.exists() {
+                fs::create_dir_all(target)?;
+                fs::write(target.join("CACHEDIR.TAG"), CACHE_TAG)?;
+            }
+            target.canonicalize()
+        };
+        let target =
+            make().with_context(|| format!("cannot make the folder {}", target.display()))?;
+        Ok(Self::of_target(&target))
     }
 
     /// Where linkers for `triple` are stood in for.
