@@ -20,7 +20,7 @@ use cudalink_toolkit::{Environment, Search, Tool, Toolkit};
 use rustnvlink::output;
 use sha2::{Digest as _, Sha256};
 
-use crate::plan::{CompiledFor, Folder, PLAN_VARIABLE, Plan, ToolkitPaths};
+use crate::plan::{CompiledFor, Folder, PLAN_VARIABLE, Plan, Purpose, ToolkitPaths};
 use crate::platform;
 use crate::settings::{Settings, Word, starts_with, version};
 use crate::toolkit::note_ignored_variables;
@@ -134,6 +134,7 @@ pub(crate) fn run<C: CargoCommand + Args>(arguments: WithDevice<C>) -> Result<Ex
     let settings = settings.in_folder(&current);
     let workspace = Workspace::load(cargo.manifest_path(), cargo.common())?;
     let folder = Folder::make(&workspace.target)?;
+    let _in_use = folder.lock(Purpose::Use)?;
     let (packages, others) = workspace.settings(&settings)?;
     let linkers = UserLinkers::find(&config, &mut cargo)?;
     let stand_ins = stand_in_linkers(&folder, &linkers)?;

@@ -9,13 +9,13 @@ use cargo_options::CommonOptions;
 use clap::Args;
 
 use crate::cargo::workspace::Workspace;
-use crate::plan::Folder;
+use crate::plan::{Folder, Purpose};
 use crate::stand_in::cache;
 
 /// Remove the results of device links that the target folder keeps
 ///
 /// The programs and libraries go with them, so that the next build links them again. What else cargo keeps stays;
-/// `cargo clean` removes everything.
+/// `cargo clean` removes everything. Builds that run in the target folder are waited for.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// Path to Cargo.toml
@@ -33,7 +33,11 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
         ..CommonOptions::default()
     };
     let workspace = Workspace::load(arguments.manifest_path, &options)?;
+    if !workspace.target.exists() {
+        return Ok(());
+    }
     let folder = Folder::of_target(&workspace.target);
+    let _alone = folder.lock(Purpose::Remove)?;
     cache::remove_outputs(&folder, &workspace.build)?;
     let Folder(folder) = folder;
     match fs::remove_dir_all(&folder) {

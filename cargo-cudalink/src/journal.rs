@@ -119,16 +119,18 @@ impl Reader {
         };
         let rest = self.rest.split_off(end + 1);
         let lines = std::mem::replace(&mut self.rest, rest);
-        lines
-            .split(|byte| *byte == b'\n')
-            .filter(|line| !line.is_empty())
-            .map(|line| serde_json::from_slice(line).map_err(io::Error::other))
-            .collect()
+        let lines = lines.split(|byte| *byte == b'\n');
+        // What a full disk or a link that was killed has cut short is no reason to leave cargo alone.
+        Ok(lines
+            .filter_map(|line| serde_json::from_slice(line).ok())
+            .collect())
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::slice;
+
     use super::*;
 
     #[test]
@@ -145,7 +147,11 @@ mod tests {
         file.write_all(br#"{"event":"failed","#).unwrap();
         assert_eq!(reader.events().unwrap(), vec![event.clone()]);
         file.write_all(b"\"image\":\"app\"}\n").unwrap();
-        assert_eq!(reader.events().unwrap(), [event]);
+        assert_eq!(reader.events().unwrap(), slice::from_ref(&event));
         assert_eq!(reader.events().unwrap(), []);
+        file.write_all(b"{\"event\":{\"event\":\"failed\"}\n")
+            .unwrap();
+        Journal(&path).add(&event);
+        assert_eq!(reader.events().unwrap(), [event]);
     }
 }

@@ -1,7 +1,7 @@
 //! What a run of cargo decides for the programs that stand in for others below it.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -12,6 +12,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::settings::{Settings, Word};
 use crate::stand_in::cache::key;
+use crate::style;
 
 /// The variable that names the plan of a run.
 pub(crate) const PLAN_VARIABLE: &str = "CUDALINK_PLAN";
@@ -46,6 +47,32 @@ impl Folder {
         Ok(Self::of_target(&target))
     }
 
+    /// Keeps what lies here from being removed, or others from using it, as long as the result lives.
+    pub(crate) fn lock(&self, purpose: Purpose) -> Result<File> {
+        let path = self.0.with_file_name(".cudalink-lock");
+        let lock = || -> io::Result<File> {
+            let file = File::create(&path)?;
+            let tried = match purpose {
+                Purpose::Use => file.try_lock_shared(),
+                Purpose::Remove => file.try_lock(),
+            };
+            match (tried, purpose) {
+                (Ok(()), _) => {}
+                (Err(TryLockError::Error(error)), _) => return Err(error),
+                (Err(TryLockError::WouldBlock), Purpose::Use) => file.lock_shared()?,
+                (Err(TryLockError::WouldBlock), Purpose::Remove) => {
+                    style::status(
+                        "Blocking",
+                        "waiting for another `cargo cudalink` in this target folder",
+                    );
+                    file.lock()?;
+                }
+            }
+            Ok(file)
+        };
+        lock().with_context(|| format!("cannot lock {}", path.display()))
+    }
+
     /// Where linkers for `triple` are stood in for.
     pub(crate) fn linkers(&self) -> PathBuf {
         self.0.join("linker")
@@ -65,6 +92,15 @@ impl Folder {
     pub(crate) fn runs(&self) -> PathBuf {
         self.0.join("run")
     }
+}
+
+/// What a folder is locked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// To work with what lies there, as others may at the same time.
+    Use,
+    /// To remove it.
+    Remove,
 }
 
 /// The plan of a run of cargo.

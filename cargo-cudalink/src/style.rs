@@ -35,3 +35,8 @@ pub(crate) fn error(error: &anyhow::Error) {
 pub(crate) fn note(text: &str) {
     anstream::eprintln!("{NOTE}note{NOTE:#}: {text}");
 }
+
+/// Tells what is being done, in the manner of cargo.
+pub(crate) fn status(word: &str, text: &str) {
+    anstream::eprintln!("{GOOD}{word:>12}{GOOD:#} {text}");
+}
