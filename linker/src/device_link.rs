@@ -42,7 +42,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
 use crate::fatbin::{self, FatbinOptions, LinkedImage, WriteError};
 use crate::finalize::EMPTY_DOT;
 use crate::inputs::{
-    self, Behaviour, Environment, Files, Loaded, Module, Processor, Survey, Wanted,
+    self, Behaviour, Compilation, Environment, Files, Loaded, Module, Processor, Survey, Wanted,
 };
 use crate::options::{
     DebugLevel, ImageKind, Keeping, Names, Odr, Options, RelocationForms, ResolvedRelocations,
@@ -329,7 +329,15 @@ fn explain_nothing(
         true
     };
     let processor = Processor::from(Sm::KNOWN[0]);
-    if load_one(request, &processor, files, environment, report).err() == Some(Exit::Fatal) {
+    let loaded = load_one(
+        request,
+        &processor,
+        files,
+        environment,
+        report,
+        &mut Vec::new(),
+    );
+    if loaded.err() == Some(Exit::Fatal) {
         for problem in problems {
             linked.add(None, problem);
         }
@@ -369,6 +377,8 @@ pub(crate) struct One<O> {
     pub(crate) modules: Option<Vec<Module>>,
     pub(crate) uses_device_runtime: bool,
     pub(crate) reports: Reports,
+    /// What was compiled, in its order.
+    pub(crate) compilations: Vec<Compilation>,
 }
 
 impl<O> One<O> {
@@ -379,6 +389,7 @@ impl<O> One<O> {
             modules: None,
             uses_device_runtime: false,
             reports: Reports::default(),
+            compilations: Vec::new(),
         }
     }
 }
@@ -391,6 +402,7 @@ pub(crate) fn load_one<'d>(
     files: &'d Files,
     environment: &Environment,
     report: &mut dyn FnMut(Diagnostic) -> bool,
+    compilations: &mut Vec<Compilation>,
 ) -> Result<Loaded<'d>, Exit> {
     let mut diagnostics = Diagnostics::default();
     let loaded = inputs::load(
@@ -399,6 +411,7 @@ pub(crate) fn load_one<'d>(
         processor,
         environment,
         &mut diagnostics,
+        compilations,
     );
     let failed = report_all(&diagnostics, report);
     match loaded {
@@ -419,9 +432,23 @@ pub(crate) fn link_one<O>(
     report: &mut dyn FnMut(Diagnostic) -> bool,
     take: impl FnOnce(Product<'_>) -> O,
 ) -> One<O> {
-    let mut loaded = match load_one(request, processor, files, environment, report) {
+    let mut compilations = Vec::new();
+    let loaded = load_one(
+        request,
+        processor,
+        files,
+        environment,
+        report,
+        &mut compilations,
+    );
+    let mut loaded = match loaded {
         Ok(loaded) => loaded,
-        Err(exit) => return One::ended(exit),
+        Err(exit) => {
+            return One {
+                compilations,
+                ..One::ended(exit)
+            };
+        }
     };
     let link_time = request.inputs.link_time.as_ref();
     let emits_ptx = link_time.is_some_and(|settings| settings.emit_ptx);
@@ -434,6 +461,7 @@ pub(crate) fn link_one<O>(
                     .then(|| EMPTY_DOT.to_owned()),
                 ..Reports::default()
             },
+            compilations,
             ..One::ended(Exit::Success)
         };
     }
@@ -464,6 +492,7 @@ pub(crate) fn link_one<O>(
         modules: Some(loaded.modules),
         uses_device_runtime,
         reports,
+        compilations,
     }
 }
 

@@ -173,7 +173,10 @@ fn differences(linked: &Linked, ours: &Ended, files: &Files) -> Result<Vec<Diffe
         match (theirs.files.get(name), files.get(name)) {
             (Some(theirs), Some(ours)) if theirs.hash == ours.hash => {}
             (Some(theirs), Some(ours)) => {
-                differences.extend(contents(name, &theirs.read()?, &ours.read()?));
+                let (theirs, ours) = (theirs.read()?, ours.read()?);
+                if !are_same_times(&theirs, &ours) {
+                    differences.extend(contents(name, &theirs, &ours));
+                }
             }
             (theirs, _) => {
                 let (what, who) = match theirs {
@@ -186,6 +189,29 @@ fn differences(linked: &Linked, ours: &Ended, files: &Files) -> Result<Vec<Diffe
         }
     }
     Ok(differences)
+}
+
+/// Whether both are tables of `-time`, and differ in figures alone.
+fn are_same_times(theirs: &[u8], ours: &[u8]) -> bool {
+    match (without_times(theirs), without_times(ours)) {
+        (Some(theirs), Some(ours)) => theirs == ours,
+        _ => false,
+    }
+}
+
+/// A table of times without its figures, which stand before the unit.
+fn without_times(table: &[u8]) -> Option<Vec<String>> {
+    let text = std::str::from_utf8(table).ok()?;
+    let mut rows = text.split_inclusive('\n');
+    let head = rows
+        .next()
+        .filter(|head| head.ends_with(" metric , unit\n"))?;
+    let mut left = vec![head.to_owned()];
+    for row in rows {
+        let (row, _) = row.strip_suffix(" , ms\n")?.rsplit_once(" , ")?;
+        left.push(row.to_owned());
+    }
+    Some(left)
 }
 
 /// How two different outputs of one name differ.
@@ -311,6 +337,16 @@ mod tests {
             ["refusal"]
         );
         assert_eq!(keys(&dies, &ended(Exit::Signal(11), ""), &[]), ["refusal"]);
+    }
+
+    #[test]
+    fn figures_of_tables_of_times_are_not_compared() {
+        let table = |row: &str| format!("name , arch , tool, metric , unit\n{row}");
+        let same = |a: &str, b: &str| are_same_times(table(a).as_bytes(), table(b).as_bytes());
+        assert!(same("a , sm_90 , 1.5 , ms\n", "a , sm_90 , 20 , ms\n"));
+        assert!(!same("a , sm_90 , 1.5 , ms\n", "b , sm_90 , 1.5 , ms\n"));
+        assert!(!same("a , sm_90 , 1.5 , ms\n", ""));
+        assert!(!are_same_times(b"a , 1.5 , ms\n", b"a , 2.5 , ms\n"));
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::device_link::{self, One};
 use crate::diagnostic::Diagnostic;
 use crate::fatbin::{self, FatbinOptions, LinkedImage};
 use crate::finalize::EMPTY_DOT;
-use crate::inputs::{self, Behaviour, Environment, Files, Processor};
+use crate::inputs::{self, Behaviour, Compilation, Environment, Files, Processor};
 use crate::options::Keeping;
 use crate::output::Sink;
 use crate::report::Reports;
@@ -31,10 +31,20 @@ pub(super) fn link(
     let table = request.time.as_deref().map(output::open_table);
     let table = table.transpose();
     let table = table.inspect_err(|_| warn_of_libraries(&request, &files, messages))?;
-    let exit = link_timed(&mut request, &files, environment, messages);
+    let mut compilations = Vec::new();
+    let exit = link_timed(
+        &mut request,
+        &files,
+        environment,
+        messages,
+        &mut compilations,
+    );
     if let Some(table) = table {
-        let row = (request.link.inputs.behaviour == Behaviour::Own).then(|| start.elapsed());
-        output::append_time(table, &request, row)?;
+        let rows = match request.link.inputs.behaviour {
+            Behaviour::Own => output::time_of_link(&request, start.elapsed()),
+            Behaviour::Nvlink => output::times(&request, &compilations),
+        };
+        output::append_times(table, &rows)?;
     }
     exit
 }
@@ -44,6 +54,7 @@ fn link_timed(
     files: &Files,
     environment: &Environment,
     messages: &mut Messages,
+    compilations: &mut Vec<Compilation>,
 ) -> Result<Exit, Diagnostic> {
     if let Some(path) = &request.tool_record {
         request.link.tool_record = std::fs::read(path).map_err(|why| {
@@ -56,7 +67,7 @@ fn link_timed(
     }
     let read = read_beside(request);
     read.inspect_err(|_| warn_of_libraries(request, files, messages))?;
-    link_all(request, files, environment, messages)
+    link_all(request, files, environment, messages, compilations)
 }
 
 /// nvlink looks for libraries before all else, and says then what it leaves out.
@@ -98,6 +109,7 @@ fn link_all(
     files: &Files,
     environment: &Environment,
     messages: &mut Messages,
+    compilations: &mut Vec<Compilation>,
 ) -> Result<Exit, Diagnostic> {
     let mut outputs = Vec::new();
     let mut graphs = Vec::new();
@@ -107,7 +119,8 @@ fn link_all(
         if request.targets.len() > 1 {
             messages.report = Some(target.to_string());
         }
-        let linked = link_one(request, target, files, environment, messages)?;
+        let linked = link_one(request, target, files, environment, messages);
+        compilations.extend(linked.compilations);
         write_reports(request, target, &linked.reports)?;
         if let Some(path) = &request.dot
             && linked.exit != Exit::Fatal
@@ -188,6 +201,7 @@ fn processor(target: &Target) -> Processor {
             Processor {
                 sm: sm.unwrap_or(Sm::KNOWN[0]),
                 name: name.clone(),
+                is_virtual: true,
             }
         }
     }
@@ -199,33 +213,37 @@ fn link_one(
     files: &Files,
     environment: &Environment,
     messages: &Messages,
-) -> Result<One<Output>, Diagnostic> {
+) -> One<Output> {
     let processor = processor(target);
     let report = &mut |message| messages.print(message);
     match target {
-        Target::Real(_) => Ok(device_link::link_one(
+        Target::Real(_) => device_link::link_one(
             &request.link,
             &processor,
             files,
             environment,
             report,
             |product| output_of(request, target, product),
-        )),
+        ),
         Target::Virtual(_) => {
-            let link = &request.link;
-            match device_link::load_one(link, &processor, files, environment, report) {
-                Err(exit) => Ok(One::ended(exit)),
-                Ok(_) if processor.sm.number >= 100 => Err(fatal(
-                    "virtual-arch",
-                    "specified arch exceeds buffer length",
-                )),
-                Ok(_) => Ok(One {
-                    reports: Reports {
-                        call_graph: request.dot.is_some().then(|| EMPTY_DOT.to_owned()),
-                        ..Reports::default()
-                    },
-                    ..One::ended(Exit::Success)
-                }),
+            let mut compilations = Vec::new();
+            let loaded = device_link::load_one(
+                &request.link,
+                &processor,
+                files,
+                environment,
+                report,
+                &mut compilations,
+            );
+            let exit = loaded.err().unwrap_or(Exit::Success);
+            let writes_graph = request.dot.is_some() && exit == Exit::Success;
+            One {
+                reports: Reports {
+                    call_graph: writes_graph.then(|| EMPTY_DOT.to_owned()),
+                    ..Reports::default()
+                },
+                compilations,
+                ..One::ended(exit)
             }
         }
     }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use super::lower::{Request, Target};
 use super::{Exit, fatal};
 use crate::diagnostic::Diagnostic;
+use crate::inputs::Compilation;
 use crate::output::Sink;
 
 /// Prints on the standard output. Who has stopped reading has read enough.
@@ -93,43 +94,53 @@ pub(super) fn open_table(path: &Path) -> Result<Table, Diagnostic> {
     Ok(Table::File(path.to_owned(), file))
 }
 
-/// Appends to a table of times. nvlink writes its header and no row.
-pub(super) fn append_time(
-    table: Table,
-    request: &Request,
-    elapsed: Option<Duration>,
-) -> Result<(), Diagnostic> {
-    let mut text = String::new();
-    let row = elapsed.map(|elapsed| {
-        let targets: Vec<String> = request.targets.iter().map(Target::to_string).collect();
-        let inputs: Vec<String> = request
-            .link
-            .inputs
-            .files
-            .iter()
-            .map(|file| format!("\"{}\"", file.display()))
-            .collect();
-        format!(
-            " , rustnvlink , {} , \"{}\" , {} , rustnvlink , {:.3} , ms\n",
-            inputs.join(" "),
-            request.output.display(),
-            targets.join(" "),
-            elapsed.as_secs_f64() * 1e3,
-        )
+/// The row for a whole link.
+pub(super) fn time_of_link(request: &Request, elapsed: Duration) -> String {
+    let inputs = request.link.inputs.files.iter();
+    let inputs: Vec<String> = inputs
+        .map(|file| format!("\"{}\"", file.display()))
+        .collect();
+    format!(
+        " , rustnvlink , {} , \"{}\" , {} , rustnvlink , {:.3} , ms\n",
+        inputs.join(" "),
+        request.output.display(),
+        targets(request),
+        elapsed.as_secs_f64() * 1e3,
+    )
+}
+
+/// The rows that nvlink writes: one for each step of compilers.
+pub(super) fn times(request: &Request, compilations: &[Compilation]) -> String {
+    let arch = targets(request);
+    let rows = compilations.iter().map(|one| {
+        let (source, phase, input, output) = (&one.source, one.phase, &one.input, one.output);
+        let elapsed = one.elapsed.as_secs_f64() * 1e3;
+        format!("{source} , {phase} , {input} , {output} , {arch} , nvlink , {elapsed:.4} , ms\n")
     });
+    rows.collect()
+}
+
+fn targets(request: &Request) -> String {
+    let targets: Vec<String> = request.targets.iter().map(Target::to_string).collect();
+    targets.join(" ")
+}
+
+/// Appends rows to a table of times.
+pub(super) fn append_times(table: Table, rows: &str) -> Result<(), Diagnostic> {
+    let mut text = String::new();
     let (path, mut file) = match table {
         Table::Printed => {
             text.push_str(TIME_HEADER);
-            text.extend(row);
+            text.push_str(rows);
             return print(&text).map(|_| ());
         }
         Table::File(path, file) => (path, file),
     };
-    let append = || -> io::Result<()> {
+    let mut append = || -> io::Result<()> {
         if file.metadata()?.len() == 0 {
             text.push_str(TIME_HEADER);
         }
-        text.extend(row);
+        text.push_str(rows);
         file.write_all(text.as_bytes())
     };
     append().map_err(|why| unwritable(&path, &why))

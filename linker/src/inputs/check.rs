@@ -8,12 +8,15 @@ use crate::cubin::{
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::error::ParseError;
 
-use super::Behaviour;
+use super::{Behaviour, Processor};
 
 /// The toolkit whose objects are understood, times ten.
 const TOOLKIT: u16 = 130;
 /// The first toolkit whose objects for sm_90 are understood, times ten.
 const OLDEST_TOOLKIT: u32 = 120;
+
+/// The code of a warning that is said once.
+pub(super) const LIMITED: &str = "limited-arch";
 
 /// What is to be done with a device object.
 #[derive(Debug)]
@@ -31,11 +34,12 @@ pub(super) enum Verdict<'d> {
 pub(super) fn check<'d>(
     name: &str,
     data: &'d [u8],
-    target: Sm,
+    processor: &Processor,
     is_named: bool,
     behaviour: Behaviour,
     warnings: &mut Vec<Diagnostic>,
 ) -> Result<Verdict<'d>, Diagnostic> {
+    let target = processor.sm;
     if !data.starts_with(b"\x7fELF") {
         return Err(fatal("not-a-cubin", name, "cubin not an elf?"));
     }
@@ -57,8 +61,11 @@ pub(super) fn check<'d>(
         ));
     }
     check_abi(name, &file, warnings)?;
+    if processor.is_virtual && file.header.processor().has_mercury() {
+        return Err(virtual_name());
+    }
     if is_named {
-        check_arch(name, &file, target, warnings)?;
+        check_arch(name, &file, processor, warnings)?;
     }
     let toolkit = check_toolkit(name, &file)?;
     match file.header.kind {
@@ -105,17 +112,22 @@ fn check_abi(
 fn check_arch(
     name: &str,
     file: &File<'_>,
-    target: Sm,
+    processor: &Processor,
     warnings: &mut Vec<Diagnostic>,
 ) -> Result<(), Diagnostic> {
-    let object = processor(name, file)?;
-    if object.links_into(target) {
+    let object = processor_of(name, file)?;
+    let target = processor.sm;
+    let fits = match processor.is_virtual {
+        true => is_older(object, target),
+        false => object.links_into(target),
+    };
+    if fits && (!processor.is_virtual || !target.has_mercury()) {
         return Ok(());
     }
     if target.has_mercury() && !object.has_mercury() {
         warnings.push(Diagnostic::new(
             Severity::Warning,
-            "limited-arch",
+            LIMITED,
             format!(
                 "Output is limited to run on SM Arch '{}' only due to limitations in input file \
                  {name}",
@@ -123,15 +135,32 @@ fn check_arch(
             ),
         ));
     }
+    if fits {
+        return Ok(());
+    }
     Err(Diagnostic::new(
         Severity::Fatal,
         "arch-mismatch",
-        format!("Input file '{name}' arch does not match target '{target}'"),
+        format!(
+            "Input file '{name}' arch does not match target '{}'",
+            processor.name
+        ),
     ))
 }
 
+/// What nvlink asks of objects where the target is what PTX is written for.
+fn is_older(object: Sm, target: Sm) -> bool {
+    object.number == target.number || object.number < target.number && object.suffix.is_none()
+}
+
+/// What nvlink says of an object of the Mercury generation then.
+fn virtual_name() -> Diagnostic {
+    let text = "specified arch exceeds buffer length";
+    Diagnostic::new(Severity::Fatal, "virtual-arch", text)
+}
+
 /// The processor an object is for. The letter stands in `.nv.compat`.
-fn processor(name: &str, file: &File<'_>) -> Result<Sm, Diagnostic> {
+fn processor_of(name: &str, file: &File<'_>) -> Result<Sm, Diagnostic> {
     let mut sm = file.header.processor();
     if let Some(section) = file.section_of_type(SectionType::CUDA_COMPAT) {
         for record in CompatRecords::new(file.sections[section].data) {

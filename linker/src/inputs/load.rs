@@ -18,6 +18,7 @@ use super::host::{self, Modules};
 use super::link_time::{Holder, Intermediate};
 use super::modules::{Module, name_of_path};
 use super::ptx::Fate;
+use super::times::Compilation;
 use super::{Archives, Environment, Image, Kernels, Loaded, Processor, Wanted};
 use crate::container::host::{HostReferences, ReferenceKind};
 use crate::container::{HostFile, InputKind, archive, detect};
@@ -34,19 +35,21 @@ use unpack::{Code, Failure, Unpacked};
 const SYSTEM_LIBRARY: &str = "libcudadevrt.a";
 
 /// Takes what the link needs from `files`. Without a result, an error is among
-/// the messages.
+/// the messages. What was compiled goes to `compilations`.
 pub fn load<'d>(
     files: &'d Files,
     wanted: &Wanted,
     processor: &Processor,
     environment: &Environment,
     diagnostics: &mut Diagnostics,
+    compilations: &mut Vec<Compilation>,
 ) -> Option<Loaded<'d>> {
     let mut loader = Loader {
         wanted,
         processor,
         environment,
         diagnostics,
+        compilations,
         linked_elsewhere: match wanted.registers_modules {
             true => linked_elsewhere(files),
             false => HashSet::new(),
@@ -109,6 +112,7 @@ struct Loader<'a, 'd> {
     processor: &'a Processor,
     environment: &'a Environment,
     diagnostics: &'a mut Diagnostics,
+    compilations: &'a mut Vec<Compilation>,
     /// Modules whose linked code is in some input.
     linked_elsewhere: HashSet<&'d str>,
     images: Vec<Image<'d>>,
@@ -190,7 +194,7 @@ impl<'a, 'd> Loader<'a, 'd> {
                     true => Fate::LeftOut,
                     false => Fate::Linked,
                 };
-                self.ptx(name, Cow::Borrowed(data), Vec::new(), fate);
+                self.ptx(name, Cow::Borrowed(data), Vec::new(), fate, true);
                 if fate == Fate::Linked {
                     self.all_name_kernels = false;
                     self.unnamed_module(name);
@@ -342,7 +346,7 @@ impl<'a, 'd> Loader<'a, 'd> {
                 Ok(())
             }
             Code::Ptx(text, options) => {
-                self.ptx(name, text, options, Fate::Linked);
+                self.ptx(name, text, options, Fate::Linked, false);
                 Ok(())
             }
         }

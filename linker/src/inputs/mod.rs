@@ -17,6 +17,7 @@ pub(crate) mod ptx;
 mod search;
 mod select;
 mod survey;
+mod times;
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -34,6 +35,7 @@ pub use link_time::{LinkTime, Scope};
 pub use modules::{Module, registration};
 pub use ptx::Assembler;
 pub use survey::Survey;
+pub use times::Compilation;
 
 /// Whose manners the program has where nvlink is silent or in error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -143,6 +145,9 @@ pub struct Processor {
     pub sm: Sm,
     /// Its name in messages.
     pub name: String,
+    /// Whether it stands for what PTX is written for. nvlink looks at inputs
+    /// for it in a way of its own.
+    pub is_virtual: bool,
 }
 
 impl From<Sm> for Processor {
@@ -150,6 +155,7 @@ impl From<Sm> for Processor {
         Self {
             sm,
             name: sm.to_string(),
+            is_virtual: false,
         }
     }
 }

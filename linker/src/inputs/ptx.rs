@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use super::{Behaviour, Environment};
 use crate::arch::{Sm, Suffix};
@@ -58,6 +59,8 @@ pub(crate) struct Source<'d> {
     /// What the compiler that wrote it wants the assembler to be told.
     pub(crate) options: Vec<String>,
     pub(crate) fate: Fate,
+    /// Whether it is a file of its own.
+    pub(crate) is_file: bool,
 }
 
 /// What came of one source.
@@ -67,6 +70,8 @@ pub(crate) struct Assembled {
     pub(crate) printed: String,
     /// What it made, or why there is nothing.
     pub(crate) product: Result<Vec<u8>, Diagnostic>,
+    /// How long it took.
+    pub(crate) elapsed: Duration,
 }
 
 /// The assembler of one link.
@@ -133,6 +138,7 @@ impl<'a> Ptxas<'a> {
 
     /// Assembles one source.
     pub(crate) fn assemble_one(&self, source: &Source<'_>, product: Product) -> Assembled {
+        let start = Instant::now();
         let mut printed = String::new();
         let made = self.try_assemble(source, product, &mut printed);
         let product = made.unwrap_or_else(|why| {
@@ -142,7 +148,11 @@ impl<'a> Ptxas<'a> {
         if self.behaviour == Behaviour::Own {
             printed = printed.replace(INPUT, &source.name);
         }
-        Assembled { printed, product }
+        Assembled {
+            printed,
+            product,
+            elapsed: start.elapsed(),
+        }
     }
 
     fn try_assemble(

@@ -7,6 +7,7 @@ use cudalink_jitlink as jitlink;
 
 use super::super::link_time::{Holder, Intermediate};
 use super::super::ptx::{Fate, Product, Ptxas, Source as PtxSource};
+use super::super::times::Compilation;
 use super::{Loader, Stop};
 
 /// PTX that the assembler gets once all files have been looked at.
@@ -26,6 +27,7 @@ impl<'a, 'd> Loader<'a, 'd> {
         text: Cow<'d, [u8]>,
         options: Vec<String>,
         fate: Fate,
+        is_file: bool,
     ) {
         if self.wanted.is_compatible() {
             self.diagnostics.forget_options();
@@ -38,6 +40,7 @@ impl<'a, 'd> Loader<'a, 'd> {
                 text,
                 options,
                 fate,
+                is_file,
             },
         });
     }
@@ -83,9 +86,16 @@ impl<'a, 'd> Loader<'a, 'd> {
                 .append(std::mem::replace(&mut later, behind));
             said = one.said;
             self.say_printed(&assembled.printed);
+            let (name, elapsed) = (&one.source.name, assembled.elapsed);
+            if assembled.product.is_ok() {
+                self.compilations.push(match one.source.is_file {
+                    true => Compilation::of_file(name, elapsed),
+                    false => Compilation::of_entry(name, elapsed),
+                });
+            }
             match assembled.product {
                 Ok(_) if one.source.fate == Fate::LeftOut => {}
-                Ok(object) => self.image(&one.source.name, Cow::Owned(object))?,
+                Ok(object) => self.image(name, Cow::Owned(object))?,
                 Err(problem) => {
                     self.diagnostics.push(problem);
                     return Err(Stop);

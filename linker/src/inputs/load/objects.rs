@@ -110,8 +110,8 @@ pub(super) fn check<'d, 'o>(
     keep: impl Fn(File<'d>) -> Option<Box<Read<'o>>>,
 ) -> Checked<'o> {
     let mut warnings = Vec::new();
-    let (sm, behaviour) = (processor.sm, wanted.behaviour);
-    let verdict = check::check(name, data, sm, is_named, behaviour, &mut warnings);
+    let behaviour = wanted.behaviour;
+    let verdict = check::check(name, data, processor, is_named, behaviour, &mut warnings);
     let linked = |is_alone, file| Role::Linked {
         is_alone,
         object: keep(file),
@@ -164,6 +164,9 @@ impl<'d> Loader<'_, 'd> {
         checked: Checked<'d>,
     ) -> Result<(), Stop> {
         for warning in checked.warnings {
+            if warning.code == check::LIMITED && self.has_said(warning.code) {
+                continue;
+            }
             self.warn(warning.code, warning.text)?;
         }
         match checked.role {

@@ -1,8 +1,11 @@
 //! LTO-IR takes part in a link as one object. Where it is the whole program,
 //! nothing is left to be linked.
 
+use std::time::Instant;
+
 use super::super::link_time::{self, Holder, Intermediate, LinkTime, Optimized, Scope};
 use super::super::ptx::{Fate, Product, Source};
+use super::super::times::Compilation;
 use super::super::{Image, Kernels};
 use super::archives::Deferred;
 use super::names::Names;
@@ -30,8 +33,11 @@ impl Loader<'_, '_> {
             return self.take_runtime();
         }
         let place = self.place_of_optimized();
+        let start = Instant::now();
         let optimized = self.compile_intermediates(settings, scope, &self.intermediates);
         let optimized = optimized.map_err(|problems| self.stop_with(problems))?;
+        let compilation = Compilation::of_intermediates(start.elapsed());
+        self.compilations.push(compilation);
         if !optimized.log.is_empty() {
             self.diagnostics
                 .push(Diagnostic::new(Severity::Info, "lto-log", optimized.log));
@@ -187,8 +193,11 @@ impl Loader<'_, '_> {
             text: ptx.into(),
             options: Vec::new(),
             fate: Fate::Linked,
+            is_file: false,
         };
         let assembled = ptxas.assemble_one(&source, product);
+        let compilation = Compilation::of_optimized(assembled.elapsed);
+        self.compilations.push(compilation);
         self.say_printed(&assembled.printed);
         assembled.product.map_err(|problem| self.stop(problem))
     }

@@ -1,0 +1,18 @@
+//# Shows: -arch=compute_NN looks at inputs and writes no image; objects for sm_100 and later end the link
+//# Archs: 80 90 100
+//# Compile: a.cubin = a.cu
+//# Compile: a.o = a.cu
+//# Compile: a.ptx = a.cu -arch=compute_75
+//# Compile: older.cubin = a.cu -arch=sm_75
+//# Compile: special.cubin = a.cu -arch=sm_90a
+//# Compile: host.o = host.cpp
+//# For: F = a.cubin a.o a.ptx older.cubin special.cubin host.o
+//# For: T = 75 80 86 90 90a 100 100f 120
+//# LinkExactly: {F}.{T} = -arch=compute_{T} {F} -o {F}.{T}.cubin
+//# ExpectExit: any
+//# ExpectNoFile: {F}.{T}.cubin
+//# CompareText
+//# LinkExactly: {F}.{T}.more = -arch=compute_{T} -w {F} older.cubin -r nosuch.o -o {F}.{T}.cubin
+//# ExpectExit: 1
+//# CompareText
+__global__ void k(int *p) { *p = 1; }
