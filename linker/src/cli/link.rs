@@ -154,7 +154,10 @@ fn link_all(
                 file.check()?;
             }
         }
-        if let Some(registration) = &registration {
+        // nvlink writes the image first (case `bad_inputs`).
+        if request.link.inputs.behaviour == Behaviour::Own
+            && let Some(registration) = &registration
+        {
             registration.check()?;
         }
         write_outputs(request, outputs)?;

@@ -10,6 +10,7 @@ mod unpack;
 
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::time::Duration;
 
 use cudalink_jitlink as jitlink;
 
@@ -167,6 +168,7 @@ impl<'a, 'd> Loader<'a, 'd> {
             Look::Nothing => return Ok(()),
             Look::Object(checked) => return self.object(source, checked),
             Look::Host(unpacked) => return self.host_object(name, data, unpacked),
+            Look::Fatbin(_) if self.is_left_out_as_ptx(source)? => return Ok(()),
             Look::Fatbin(code) => return self.fatbin_file(name, code),
             Look::Other(kind) => kind,
         };
@@ -187,13 +189,7 @@ impl<'a, 'd> Loader<'a, 'd> {
             "ptx" if kind == InputKind::Ptx => {
                 self.stop_at_fatbin(name)?;
                 self.stop_at_unspeakable()?;
-                // Before sm_90, nvlink makes a whole program of PTX, and then
-                // leaves it out because it is one.
-                let is_older = !self.processor.sm.is_hopper_or_newer();
-                let fate = match self.wanted.is_compatible() && is_older {
-                    true => Fate::LeftOut,
-                    false => Fate::Linked,
-                };
+                let fate = self.fate_of_ptx();
                 self.ptx(name, Cow::Borrowed(data), Vec::new(), fate, true);
                 if fate == Fate::Linked {
                     self.all_name_kernels = false;
@@ -201,7 +197,10 @@ impl<'a, 'd> Loader<'a, 'd> {
                 }
                 Ok(())
             }
-            "ptx" => Err(self.unrecognized_ptx(name)),
+            "ptx" => {
+                self.stop_at_fatbin(name)?;
+                Err(self.unrecognized_ptx(name))
+            }
             _ => match kind {
                 InputKind::Archive => {
                     self.stop_after_errors()?;
@@ -225,6 +224,29 @@ impl<'a, 'd> Loader<'a, 'd> {
                 ),
             },
         }
+    }
+
+    /// Before sm_90, nvlink makes a whole program of PTX, and then leaves it out
+    /// because it is one.
+    fn fate_of_ptx(&self) -> Fate {
+        let is_older = !self.processor.sm.is_hopper_or_newer();
+        match self.wanted.is_compatible() && is_older {
+            true => Fate::LeftOut,
+            false => Fate::Linked,
+        }
+    }
+
+    /// Whether nvlink leaves out machine code because its file has the name of
+    /// PTX. It is treated like what the assembler would have made.
+    fn is_left_out_as_ptx(&mut self, source: &Source) -> Result<bool, Stop> {
+        if source.extension() != "ptx" || !self.wanted.is_compatible() {
+            return Ok(false);
+        }
+        self.stop_at_fatbin(&source.name)?;
+        self.stop_at_unspeakable()?;
+        let compilation = Compilation::of_file(&source.name, Duration::ZERO);
+        self.compilations.push(compilation);
+        Ok(self.fate_of_ptx() == Fate::LeftOut)
     }
 
     /// A file that the host linker made; its device code is out of reach.

@@ -110,6 +110,10 @@
 //# ExpectExit: 1
 //# ExpectText: fatal   : should only see nvvm files when -lto
 //# CompareText
+//# Link: names-nowhere.cubin = whole.cubin --register-link-binaries=nowhere/names.h
+//# ExpectExit: 1
+//# ExpectFile: names-nowhere.cubin
+//# CompareText
 //# Link: time-to-stdout.cubin = --time - whole.cubin
 //# CompareText
 //# Link: no-output = whole.cubin

@@ -90,6 +90,9 @@ fn look<'d>(
             let (wanted, processor) = (unpacker.wanted, unpacker.processor);
             Look::Object(check_lasting(name, data, true, wanted, processor))
         }
+        ("ptx", InputKind::Fatbin) if unpacker.wanted.is_compatible() => {
+            Look::Fatbin(unpacker.fatbin(name, data, decompressor))
+        }
         ("fatbin", _) => Look::Fatbin(unpacker.fatbin(name, data, decompressor)),
         ("ptx" | "ltoir", _) => Look::Other(kind),
         _ if unpacker.wanted.is_compatible() && !source.has_extension() => Look::Nothing,
@@ -141,6 +144,9 @@ pub(super) fn check_lasting<'d>(
 impl<'d> Loader<'_, 'd> {
     /// Adds a file that is a device object.
     pub(super) fn object(&mut self, source: &'d Source, checked: Checked<'d>) -> Result<(), Stop> {
+        if self.is_left_out_as_ptx(source)? {
+            return Ok(());
+        }
         let count = self.images.len();
         self.add(&source.name, Cow::Borrowed(&source.data), checked)?;
         if self.images.len() > count {
