@@ -119,6 +119,8 @@ pub enum NvlinkError {
     UnexpectedRelocationSection,
     #[error("section not mapped")]
     SectionNotMapped,
+    #[error("no such original reg count")]
+    NoOriginalRegisters,
     #[error("adding global symbols of same name")]
     SameName,
     #[error("entry data cannot be GLOBAL")]

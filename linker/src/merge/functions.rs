@@ -6,7 +6,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::cubin::{Binding, Symbol as FileSymbol, SymbolOther, SymbolType};
 use crate::diagnostic::{Diagnostic, Mismatch};
-use crate::error::{ParseError, Problem};
+use crate::error::{NvlinkError, ParseError, Problem};
 use crate::id::{InputId, SectionId, SymbolId};
 use crate::options::Keeping;
 use crate::read::{InputSection, Object, Role};
@@ -89,7 +89,7 @@ impl<'d> Merger<'d, '_> {
         let symbol = &object.symbols[index];
         let id = match self.known(symbol) {
             Some(id) if self.agrees(current, id, symbol) => id,
-            Some(_) => return Ok(()),
+            Some(id) => return self.check_registers(id, symbol),
             None => {
                 let listing = listing(symbol);
                 self.new_named(current, symbol, symbol.binding, listing)
@@ -137,7 +137,7 @@ impl<'d> Merger<'d, '_> {
         let known = &self.merged.symbols[id];
         let is_function = known.kind == SymbolType::FUNC;
         let was_kernel = is_function && known.other.has(SymbolOther::ENTRY);
-        let is_taken = known.definition != Definition::Undefined
+        let is_taken = self.is_defined(id)
             && known.binding != Binding::WEAK
             && symbol.place.section().is_some()
             && symbol.binding != Binding::WEAK;
@@ -153,6 +153,18 @@ impl<'d> Merger<'d, '_> {
             }
         }
         is_function
+    }
+
+    /// Of two weak definitions nvlink compares the registers, and ends where one is a variable's (case `clashes`).
+    fn check_registers(&self, id: SymbolId, symbol: &FileSymbol<'d>) -> Result<(), ParseError> {
+        let is_defined = symbol.binding == Binding::WEAK && symbol.place.section().is_some();
+        if !is_defined || self.merged.symbols[id].binding != Binding::WEAK || !self.is_defined(id) {
+            return Ok(());
+        }
+        let problem = "another file has a variable of its name".to_owned();
+        Err(ParseError::new(Problem::Malformed(problem))
+            .as_nvlink(NvlinkError::NoOriginalRegisters)
+            .of_symbol(symbol.name))
     }
 
     /// Whether the name of a device function of an input is a variable's.

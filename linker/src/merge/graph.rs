@@ -26,9 +26,15 @@ impl<'d> Merger<'d, '_> {
                 continue;
             }
             let (caller, callee) = (
-                self.function(current, edge.from)?,
-                self.function(current, edge.to)?,
+                self.function(current, edge.from),
+                self.function(current, edge.to),
             );
+            // Of names that clash, nvlink looks for the signature alone (case `clashes`).
+            let (caller, callee) = match (caller, callee) {
+                (Ok(caller), Ok(callee)) => (caller, callee),
+                _ if self.diagnostics.has_errors() => continue,
+                (caller, callee) => (caller?, callee?),
+            };
             if self.calls_seen.insert((caller, callee)) {
                 self.merged.functions[caller].calls.push(callee);
             }

@@ -37,6 +37,9 @@ impl<'d> Merger<'d, '_> {
             check_owner(current, symbol)?;
             self.check_linker_name(symbol)?;
             self.check_overlaps(current, symbol)?;
+            if self.clashes_with_reference(current, symbol) {
+                continue;
+            }
             current.symbols[index] = if symbol.other.space() == SymbolOther::SHARED {
                 self.merge_shared(current, symbol)
             } else if symbol.other == PLACE_NAME && self.vanishes(current, symbol)? {
@@ -48,6 +51,35 @@ impl<'d> Merger<'d, '_> {
             };
         }
         Ok(())
+    }
+
+    /// Whether a name is that of a texture, surface or sampler in one file, and something else in another (case
+    /// `clashes`). Of those nvlink knows no first file.
+    fn clashes_with_reference(
+        &mut self,
+        current: &Current<'_, 'd>,
+        symbol: &FileSymbol<'d>,
+    ) -> bool {
+        let Some(id) = self.known(symbol) else {
+            return false;
+        };
+        let known = self.merged.symbols[id].kind;
+        match (known.is_reference(), symbol.kind.is_reference()) {
+            (true, false) => self.report_mismatch(Mismatch::MemorySpace, current, id),
+            (_, true) if known != symbol.kind => self.report_duplicate(current, id, symbol.name),
+            _ => return false,
+        }
+        true
+    }
+
+    /// Whether a name has a definition. What says that shared memory of some size lies elsewhere is none.
+    pub(super) fn is_defined(&self, id: SymbolId) -> bool {
+        let known = &self.merged.symbols[id];
+        match known.definition {
+            Definition::Undefined => false,
+            Definition::Shared(SharedHome::Dynamic) => known.size == 0,
+            _ => true,
+        }
     }
 
     fn merge_shared(
@@ -113,9 +145,13 @@ impl<'d> Merger<'d, '_> {
                 id
             }
         };
-        let merged = &mut self.merged.symbols[id];
+        let merged = &self.merged.symbols[id];
         let was_dynamic = merged.definition == Definition::Shared(SharedHome::Dynamic);
         let is_overlooked = self.keeping == Keeping::AsNvlink && merged.size == 0;
+        if home != SharedHome::Dynamic && was_dynamic && !is_overlooked {
+            self.keep_first_input(id);
+        }
+        let merged = &mut self.merged.symbols[id];
         if home != SharedHome::Dynamic && was_dynamic && is_overlooked {
             merged.definition = Definition::Shared(SharedHome::Overlooked);
             merged.binding = symbol.binding;
@@ -322,7 +358,9 @@ impl<'d> Merger<'d, '_> {
                         return Ok(id);
                     }
                     if self.merged.symbols[id].binding != Binding::WEAK {
-                        self.report_duplicate(current, id, symbol.name);
+                        if self.is_defined(id) {
+                            self.report_duplicate(current, id, symbol.name);
+                        }
                         return Ok(id);
                     }
                 }
@@ -430,7 +468,10 @@ impl<'d> Merger<'d, '_> {
             self.report_mismatch(Mismatch::MemorySpace, current, id);
         }
         let known = &self.merged.symbols[id];
-        if known.size == symbol.size || known.size == 0 || symbol.size == 0 {
+        let is_dynamic = known.definition == Definition::Shared(SharedHome::Dynamic);
+        // Beside dynamic shared memory, a tentative definition is not of unknown length either.
+        let has_size = known.size != 0 || is_dynamic && symbol.place == Place::Common;
+        if known.size == symbol.size || !has_size || symbol.size == 0 {
             return;
         }
         let has_value = match known.definition {
@@ -514,7 +555,7 @@ impl<'d> Merger<'d, '_> {
             Definition::Section(section)
                 if self.merged.sections[section].kind == SectionKind::GlobalInit => {}
             Definition::Section(_) | Definition::Shared(_) => {
-                if merged.binding != Binding::WEAK {
+                if merged.binding != Binding::WEAK && self.is_defined(id) {
                     self.report_duplicate(current, id, symbol.name);
                 }
             }
@@ -607,6 +648,9 @@ impl<'d> Merger<'d, '_> {
     /// nvlink the first one, even if that one's definition is not in use, or if
     /// it only refers to a variable (case `first_inputs`).
     pub(super) fn first_input(&self, id: SymbolId) -> &str {
+        if self.merged.symbols[id].kind.is_reference() && self.keeping == Keeping::AsNvlink {
+            return "<input>";
+        }
         let first = self.first_inputs.get(&id).copied();
         let first = first.filter(|_| self.keeping == Keeping::AsNvlink);
         let input = first.or(self.merged.symbols[id].input);
