@@ -9,6 +9,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use memchr::memmem;
+use rustnvlink::container::host::Machine;
+use rustnvlink::host::HostMachine;
 
 /// Response files that name response files: more than this deep is a circle.
 const MAX_DEPTH: usize = 16;
@@ -128,13 +131,14 @@ impl LinkLine {
         })
     }
 
-    /// Whether the CUDA runtime is named, and is in no folder where the host linker looks for it.
-    pub(crate) fn lacks_runtime(&self, further_folders: &[PathBuf]) -> bool {
+    /// Whether the CUDA runtime is named, and none for this machine is where the host linker looks for it.
+    pub(crate) fn lacks_runtime(&self, further_folders: &[PathBuf], machine: &str) -> bool {
         self.inputs.iter().any(|input| match input {
             Input::File(_) => false,
             Input::Library { name, only_static } => {
-                let mut folders = self.folders.iter().chain(further_folders);
-                is_runtime(name) && folders.all(|f| library(f, name, *only_static).is_none())
+                let folders = self.folders.iter().chain(further_folders);
+                let mut found = folders.filter_map(|folder| library(folder, name, *only_static));
+                is_runtime(name) && !found.any(|path| is_for(&path, machine))
             }
         })
     }
@@ -161,6 +165,22 @@ impl LinkLine {
 /// Whether `-l` with this name is about the CUDA runtime.
 fn is_runtime(name: &str) -> bool {
     name.trim_start_matches(":lib").starts_with("cudart")
+}
+
+/// Whether a library is for a machine; linkers pass over others.
+fn is_for(library: &Path, machine: &str) -> bool {
+    let found = || {
+        let data = fs::read(library).ok()?;
+        let header = data.get(memmem::find(&data, b"\x7fELF")?..)?;
+        let number = u16::from_le_bytes(header.get(18..20)?.try_into().ok()?);
+        HostMachine::try_from(Machine(number)).ok()
+    };
+    // A script for linkers says nothing.
+    found().is_none_or(|found| {
+        machine
+            .parse()
+            .is_ok_and(|wanted: HostMachine| wanted == found)
+    })
 }
 
 /// The archive that a linker takes for a library from this folder. Device code in shared libraries has been linked.
@@ -293,7 +313,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let there = folder.path().display();
         let check = |line: &str, further: &[PathBuf], expected| {
-            assert_eq!(parse(line).lacks_runtime(further), expected);
+            assert_eq!(parse(line).lacks_runtime(further, "x86_64"), expected);
         };
         let line = format!("a.o -L{there} -lcudart_static");
         check(&line, &[], true);
@@ -303,6 +323,11 @@ mod tests {
         check(&line, &[], false);
         check("a.o -lcudart_static", &[], true);
         check("a.o -lcudart_static", &[folder.path().into()], false);
+        // One for 64-bit Arm.
+        let header = [b"!<arch>\n\x7fELF".as_slice(), &[0; 14], &[183, 0]].concat();
+        fs::write(folder.path().join("libcudart_static.a"), header).unwrap();
+        check(&line, &[], true);
+        assert!(!parse(&line).lacks_runtime(&[], "aarch64"));
     }
 
     #[test]

@@ -275,10 +275,7 @@ impl Image<'_> {
             debug,
             compression: self.settings.compress_mode.map_or(default, |mode| mode.0),
         })?;
-        let machine: HostMachine = match self.triple.split('-').next() {
-            Some(machine) => machine.parse()?,
-            None => bail!("the target has no name"),
-        };
+        let machine: HostMachine = self.machine().parse()?;
         let object = HostObject::new(&fatbin, &linked.modules)?.to_bytes(machine)?;
         let report = Report {
             image: self.name.clone(),
@@ -356,16 +353,19 @@ impl Image<'_> {
         if !status.success() {
             if !line.names_runtime() {
                 self.say(Level::Help, NO_RUNTIME.to_owned());
-            } else if line.lacks_runtime(&self.folders_of_system()) {
+            } else if line.lacks_runtime(&self.folders_of_system(), self.machine()) {
                 self.say(Level::Help, RUNTIME_NOT_FOUND.to_owned());
             }
         }
         Ok(platform::exit_code(status))
     }
 
+    fn machine(&self) -> &str {
+        self.triple.split('-').next().unwrap_or_default()
+    }
+
     fn folders_of_system(&self) -> Vec<PathBuf> {
-        let machine = self.triple.split('-').next().unwrap_or_default();
-        let shared = Path::new("/usr/lib").join(format!("{machine}-linux-gnu"));
+        let shared = Path::new("/usr/lib").join(format!("{}-linux-gnu", self.machine()));
         let told = search_folders().into_iter();
         told.chain(SYSTEM_FOLDERS.map(PathBuf::from))
             .chain([shared])
