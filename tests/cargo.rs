@@ -6,7 +6,7 @@
 
 use std::env;
 use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
@@ -17,6 +17,8 @@ use tempfile::TempDir;
 
 use objects::OBJECTS;
 
+#[path = "cargo/build_scripts.rs"]
+mod build_scripts;
 #[path = "cargo/objects.rs"]
 mod objects;
 #[path = "cargo/side_by_side.rs"]
@@ -424,45 +426,6 @@ fn every_way_of_naming_a_linker_and_a_library_works() -> Result<()> {
 }
 
 #[test]
-fn build_scripts_find_the_compilers() -> Result<()> {
-    let project = Project::new(PLAIN, &[])?;
-    // The `cc` crate asks RUSTC_LINKER in this way, and CMake CUDACXX.
-    project.write(
-        "build.rs",
-        "use std::process::Command;\n\
-         fn main() {\n\
-         println!(\"cargo::rerun-if-env-changed=CUDACXX\");\n\
-         let linker = std::env::var(\"RUSTC_LINKER\").unwrap();\n\
-         let prefix = linker.strip_suffix(\"-gcc\").unwrap();\n\
-         let said = Command::new(format!(\"{prefix}-g++\")).output().unwrap().stdout;\n\
-         println!(\"cargo::warning={}\", String::from_utf8(said).unwrap());\n\
-         println!(\"cargo::warning=CUDACXX {:?}\", std::env::var(\"CUDACXX\"));\n}\n",
-    )?;
-    project.write_program("bin/cross-gcc", "#!/bin/sh\nexec cc \"$@\"\n")?;
-    project.write_program("bin/cross-g++", "#!/bin/sh\necho crossing\n")?;
-    let path = env::var_os("PATH").unwrap_or_default();
-    let folders = std::iter::once(project.path("bin")).chain(env::split_paths(&path));
-    let path = env::join_paths(folders)?;
-    let path = path.to_str().context("a path of text")?;
-    let bin = project.path("bin/cross-gcc");
-    for linker in [Path::new("cross-gcc"), &bin] {
-        let setting = format!("[target.'cfg(all())']\nlinker = {linker:?}\n");
-        project.write(".cargo/config.toml", &setting)?;
-        let variables = [("PATH", path), ("CUDACXX", "mine")];
-        let (_, err) = project.succeed(&["build"], &variables)?;
-        ensure!(err.contains("crossing"), "{linker:?}: {err}");
-        ensure!(err.contains("CUDACXX Ok(\"mine\")"), "{err}");
-        fs::remove_dir_all(project.path("target"))?;
-    }
-    if is_skipped()? {
-        return Ok(());
-    }
-    let (_, err) = project.succeed(&["build"], &[("CUDACXX", "")])?;
-    ensure!(err.contains("/nvcc\")"), "{err}");
-    Ok(())
-}
-
-#[test]
 fn shared_libraries_carry_their_device_code() -> Result<()> {
     if is_skipped()? {
         return Ok(());
@@ -515,48 +478,6 @@ fn what_is_missing_is_named_with_what_to_do() -> Result<()> {
     }
     let closed = Project::new(LAUNCHING, &["static=kernel", "static=closed"])?;
     closed.fail(&["build"], &["closed.o", "compile with -rdc=true"])
-}
-
-#[test]
-fn a_missing_toolkit_is_told_at_the_end_of_builds_that_fail() -> Result<()> {
-    let project = Project::new(PLAIN, &[])?;
-    project.write(
-        "build.rs",
-        "use std::process::{Command, exit};\n\
-         fn main() {\n\
-         println!(\"cargo::rerun-if-env-changed=STRICT\");\n\
-         let nvcc = std::env::var(\"NVCC\").unwrap();\n\
-         let compiles = || Command::new(&nvcc).args([\"-c\", \"k.cu\"]).status().unwrap().success();\n\
-         if !compiles() && !compiles() && std::env::var_os(\"STRICT\").is_some() { exit(1); }\n}\n",
-    )?;
-    let cargo = PathBuf::from(env::var_os("CARGO").context("cargo runs the tests")?);
-    let mut folders = vec![PathBuf::from("/usr/bin"), "/bin".into()];
-    folders.extend(cargo.parent().map(Path::to_owned));
-    let folders = env::join_paths(folders)?;
-    let cache = project.path("cache");
-    let run = |arguments: &[&str], variables: &[(&str, &str)]| -> Result<Output> {
-        let mut command = project.command(arguments, variables)?;
-        command
-            .env("PATH", &folders)
-            .env("RUSTNVLINK_CACHE", &cache);
-        command.env_remove("CUDA_HOME").env_remove("CUDA_PATH");
-        Ok(command.env_remove("NVCC").output()?)
-    };
-    if run(&["toolkit", "path"], &[])?.status.success() {
-        eprintln!("skipped: this machine has a CUDA toolkit where every program finds it");
-        return Ok(());
-    }
-    let told = "error: app: no CUDA toolkit found";
-    let output = run(&["build"], &[])?;
-    let (_, err) = texts(&output);
-    ensure!(output.status.success() && !err.contains(told), "{err}");
-    let output = run(&["build"], &[("STRICT", "1")])?;
-    let (_, err) = texts(&output);
-    ensure!(!output.status.success(), "{err}");
-    ensure!(err.matches(told).count() == 1, "{err}");
-    let last = err.lines().last().unwrap_or_default();
-    ensure!(last.contains("`cargo cudalink toolkit install`"), "{err}");
-    Ok(())
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::error::Error;
 use crate::output;
@@ -47,8 +47,18 @@ pub(crate) fn of_cargo(name: &'static str) -> Result<String, Error> {
     reason = "this module is the one that reads the environment"
 )]
 pub(crate) fn is_linked_later() -> bool {
-    // The path behind it differs from run to run; `NVCC`, which cargo watches, changes with it.
-    env::var_os("CUDALINK_PLAN").is_some()
+    // The path behind the first one differs from run to run; `NVCC`, which cargo watches, changes with it.
+    match (env::var_os("CUDALINK_PLAN"), env::var_os("RUSTC_LINKER")) {
+        (Some(plan), Some(linker)) => is_stand_in(Path::new(&linker), Path::new(&plan)),
+        _ => false,
+    }
+}
+
+/// Whether a linker is the one that links device code by this plan, `<folder>/run/<run>/plan.json`. A program that `cargo
+/// cudalink` runs may call cargo itself, and hands the variable on.
+fn is_stand_in(linker: &Path, plan: &Path) -> bool {
+    let folder = plan.ancestors().nth(3);
+    folder.is_some_and(|folder| linker.starts_with(folder.join("linker")))
 }
 
 /// Where cargo wants what a build script makes.
@@ -80,4 +90,20 @@ pub(crate) fn published(key: &str) -> Vec<PathBuf> {
         }
     }
     paths
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_linker_tells_whether_device_code_is_linked_later() {
+        let check = |linker: &str, expected| {
+            let plan = Path::new("/t/cudalink/run/1/plan.json");
+            assert_eq!(is_stand_in(Path::new(linker), plan), expected);
+        };
+        check("/t/cudalink/linker/x86_64-unknown-linux-gnu/cc", true);
+        check("/usr/bin/cc", false);
+        check("/other/cudalink/linker/x86_64-unknown-linux-gnu/cc", false);
+    }
 }

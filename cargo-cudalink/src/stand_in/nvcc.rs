@@ -4,7 +4,7 @@
 //! that link makes an empty object, and compiling makes relocatable code.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail};
@@ -106,7 +106,11 @@ pub(crate) fn run(plan: &Plan, arguments: Vec<OsString>) -> Result<ExitCode> {
         }
     };
     let mut command = Command::new(&toolkit.nvcc);
-    match Action::of(&arguments, &plan.compiled_for) {
+    let action = match is_linked_later(plan) {
+        true => Action::of(&arguments, &plan.compiled_for),
+        false => Action::Other,
+    };
+    match action {
         Action::DeviceLink(output) => {
             output::write(&output, &empty_object()?)
                 .with_context(|| format!("cannot write {}", output.display()))?;
@@ -116,6 +120,13 @@ pub(crate) fn run(plan: &Plan, arguments: Vec<OsString>) -> Result<ExitCode> {
         Action::Other => command.args(arguments),
     };
     platform::replace_by(command)
+}
+
+/// Whether what a build script makes is linked by the linker of this plan, which cargo tells it. A program that runs below
+/// this command may call cargo itself, and build scripts for the machine that builds may have another linker.
+fn is_linked_later(plan: &Plan) -> bool {
+    std::env::var_os("RUSTC_LINKER")
+        .is_some_and(|linker| Path::new(&linker).starts_with(plan.folder.linkers()))
 }
 
 /// Says that there is no toolkit: in short here, where what is said drowns in what build scripts print, and in full at

@@ -1,0 +1,122 @@
+//! What build scripts find: compilers, or the reason why there are none.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use anyhow::{Context, Result, ensure};
+
+use super::{OBJECTS, PLAIN, Project, is_skipped, texts};
+
+#[test]
+fn build_scripts_find_the_compilers() -> Result<()> {
+    let project = Project::new(PLAIN, &[])?;
+    // The `cc` crate asks RUSTC_LINKER in this way, and CMake CUDACXX.
+    project.write(
+        "build.rs",
+        "use std::process::Command;\n\
+         fn main() {\n\
+         println!(\"cargo::rerun-if-env-changed=CUDACXX\");\n\
+         let linker = std::env::var(\"RUSTC_LINKER\").unwrap();\n\
+         let prefix = linker.strip_suffix(\"-gcc\").unwrap();\n\
+         let said = Command::new(format!(\"{prefix}-g++\")).output().unwrap().stdout;\n\
+         println!(\"cargo::warning={}\", String::from_utf8(said).unwrap());\n\
+         println!(\"cargo::warning=CUDACXX {:?}\", std::env::var(\"CUDACXX\"));\n}\n",
+    )?;
+    project.write_program("bin/cross-gcc", "#!/bin/sh\nexec cc \"$@\"\n")?;
+    project.write_program("bin/cross-g++", "#!/bin/sh\necho crossing\n")?;
+    let path = env::var_os("PATH").unwrap_or_default();
+    let folders = std::iter::once(project.path("bin")).chain(env::split_paths(&path));
+    let path = env::join_paths(folders)?;
+    let path = path.to_str().context("a path of text")?;
+    let bin = project.path("bin/cross-gcc");
+    for linker in [Path::new("cross-gcc"), &bin] {
+        let setting = format!("[target.'cfg(all())']\nlinker = {linker:?}\n");
+        project.write(".cargo/config.toml", &setting)?;
+        let variables = [("PATH", path), ("CUDACXX", "mine")];
+        let (_, err) = project.succeed(&["build"], &variables)?;
+        ensure!(err.contains("crossing"), "{linker:?}: {err}");
+        ensure!(err.contains("CUDACXX Ok(\"mine\")"), "{err}");
+        fs::remove_dir_all(project.path("target"))?;
+    }
+    if is_skipped()? {
+        return Ok(());
+    }
+    let (_, err) = project.succeed(&["build"], &[("CUDACXX", "")])?;
+    ensure!(err.contains("/nvcc\")"), "{err}");
+    Ok(())
+}
+
+/// As below a program that calls cargo, whose linker is no matter of ours.
+#[test]
+fn device_code_for_another_linker_is_linked_at_once() -> Result<()> {
+    if is_skipped()? {
+        return Ok(());
+    }
+    let Ok(objects) = &*OBJECTS else {
+        return Ok(());
+    };
+    let project = Project::new(PLAIN, &[])?;
+    let script = "use std::{env, fs, path::PathBuf, process::Command};\n\
+        fn main() {\n\
+        let result = PathBuf::from(env::var_os(\"OUT_DIR\").unwrap()).join(\"dlink.o\");\n\
+        for linker in [env::var_os(\"RUSTC_LINKER\").unwrap(), \"/usr/bin/cc\".into()] {\n\
+        let mut nvcc = Command::new(env::var_os(\"NVCC\").unwrap());\n\
+        nvcc.args([\"-arch=sm_90\", \"-dlink\", \"KERNEL\", \"TWICE\", \"-o\"]).arg(&result);\n\
+        assert!(nvcc.env(\"RUSTC_LINKER\", linker).status().unwrap().success());\n\
+        let made = String::from_utf8_lossy(&fs::read(&result).unwrap()).contains(\"nv_fatbin\");\n\
+        println!(\"cargo::warning=linked: {made}\");\n}\n}\n";
+    let place = |name: &str| objects.folder.join(name).display().to_string();
+    let script = script.replace("KERNEL", &place("kernel.o"));
+    project.write("build.rs", &script.replace("TWICE", &place("twice.o")))?;
+    let (_, err) = project.succeed(&["build"], &[])?;
+    let said: Vec<&str> = err.lines().filter(|l| l.contains("linked: ")).collect();
+    ensure!(
+        said.len() == 2 && said[0].ends_with("false") && said[1].ends_with("true"),
+        "{err}"
+    );
+    Ok(())
+}
+
+#[test]
+fn a_missing_toolkit_is_told_at_the_end_of_builds_that_fail() -> Result<()> {
+    let project = Project::new(PLAIN, &[])?;
+    project.write(
+        "build.rs",
+        "use std::process::{Command, exit};\n\
+         fn main() {\n\
+         println!(\"cargo::rerun-if-env-changed=STRICT\");\n\
+         let nvcc = std::env::var(\"NVCC\").unwrap();\n\
+         let compiles = || Command::new(&nvcc).args([\"-c\", \"k.cu\"]).status().unwrap().success();\n\
+         if !compiles() && !compiles() && std::env::var_os(\"STRICT\").is_some() { exit(1); }\n}\n",
+    )?;
+    let cargo = PathBuf::from(env::var_os("CARGO").context("cargo runs the tests")?);
+    let mut folders = vec![PathBuf::from("/usr/bin"), "/bin".into()];
+    folders.extend(cargo.parent().map(Path::to_owned));
+    let folders = env::join_paths(folders)?;
+    let cache = project.path("cache");
+    let run = |arguments: &[&str], variables: &[(&str, &str)]| -> Result<Output> {
+        let mut command = project.command(arguments, variables)?;
+        command
+            .env("PATH", &folders)
+            .env("RUSTNVLINK_CACHE", &cache);
+        command.env_remove("CUDA_HOME").env_remove("CUDA_PATH");
+        Ok(command.env_remove("NVCC").output()?)
+    };
+    if run(&["toolkit", "path"], &[])?.status.success() {
+        eprintln!("skipped: this machine has a CUDA toolkit where every program finds it");
+        return Ok(());
+    }
+    let told = "error: app: no CUDA toolkit found";
+    let output = run(&["build"], &[])?;
+    let (_, err) = texts(&output);
+    ensure!(output.status.success() && !err.contains(told), "{err}");
+    let output = run(&["build"], &[("STRICT", "1")])?;
+    let (_, err) = texts(&output);
+    ensure!(!output.status.success(), "{err}");
+    ensure!(err.matches(told).count() == 1, "{err}");
+    let last = err.lines().last().unwrap_or_default();
+    ensure!(last.contains("`cargo cudalink toolkit install`"), "{err}");
+    Ok(())
+}
