@@ -9,6 +9,9 @@ use tempfile::{Builder, NamedTempFile};
 /// So much stays in the caches of a processor, and takes the place of another file at once.
 const BUFFER: usize = 256 * 1024;
 
+/// How many links in a row systems follow.
+const MAX_LINKS: usize = 40;
+
 /// What takes an image.
 pub(crate) trait Sink: Write {
     /// Makes room for so many bytes: all that will be written.
@@ -115,17 +118,19 @@ enum Destination {
 
 impl Destination {
     fn of(path: &Path) -> io::Result<Self> {
-        let path = match path.canonicalize() {
-            Ok(existing) => {
+        let (path, permissions) = match path.metadata() {
+            Ok(metadata) => {
                 // A file that may not be written stays, although it could be
                 // replaced.
-                let file = OpenOptions::new().write(true).open(&existing)?;
-                if !file.metadata()?.is_file() {
-                    return Ok(Self::Stream(file));
+                let file = OpenOptions::new().write(true).open(path)?;
+                // What leads to a pipe, or to a file that is deleted, is no path.
+                match path.canonicalize() {
+                    Ok(existing) if metadata.is_file() => (existing, Some(metadata.permissions())),
+                    _ => return Ok(Self::Stream(file)),
                 }
-                existing
             }
-            Err(_) => path.to_owned(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => (destination(path), None),
+            Err(error) => return Err(error),
         };
         let folder = match path.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -148,13 +153,71 @@ impl Destination {
                 }
                 kind => kind.into(),
             })?;
+        if let Some(permissions) = permissions {
+            file.as_file().set_permissions(permissions)?;
+        }
         Ok(Self::File(file, path))
     }
+}
+
+/// Where a file that is not there yet belongs: links may lead to its place.
+fn destination(path: &Path) -> PathBuf {
+    let mut path = path.to_owned();
+    for _ in 0..MAX_LINKS {
+        let Ok(target) = path.read_link() else {
+            break;
+        };
+        path = match path.parent() {
+            Some(folder) => folder.join(target),
+            None => target,
+        };
+    }
+    path
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn links_stay_and_permissions_too() {
+        use std::fs::Permissions;
+        use std::os::unix::fs::{PermissionsExt as _, symlink};
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        for (link, target) in [("a", "b"), ("b", "new"), ("x", "y"), ("y", "x")] {
+            symlink(target, at(link)).unwrap();
+        }
+        write(&at("a"), b"1").unwrap();
+        assert!(at("a").is_symlink() && at("b").is_symlink());
+        std::fs::set_permissions(at("new"), Permissions::from_mode(0o640)).unwrap();
+        write(&at("b"), b"2").unwrap();
+        assert_eq!(std::fs::read(at("new")).unwrap(), b"2");
+        let mode = at("new").metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o640);
+        // The links lead to each other.
+        write(&at("x"), b"3").unwrap_err();
+        assert!(at("x").is_symlink());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_leads_to_a_pipe_is_written_to() {
+        use std::io::Read as _;
+        use std::os::fd::AsRawFd as _;
+        use std::os::unix::fs::symlink;
+        let folder = tempfile::tempdir().unwrap();
+        let (mut reader, writer) = io::pipe().unwrap();
+        let link = folder.path().join("link");
+        symlink(format!("/proc/self/fd/{}", writer.as_raw_fd()), &link).unwrap();
+        write(&link, b"through").unwrap();
+        drop(writer);
+        let mut read = Vec::new();
+        reader.read_to_end(&mut read).unwrap();
+        assert_eq!(read, b"through");
+        assert!(link.is_symlink());
+    }
 
     #[test]
     fn room_that_nobody_fills_is_not_part_of_a_file() {

@@ -142,6 +142,19 @@ fn modules_are_registered_by_their_paths() {
 }
 
 #[test]
+fn a_fatbin_without_code_for_the_processor_is_no_module() {
+    let folder = Folder::new();
+    fatbin_of(&folder, "callee");
+    let count = |processor: &str| {
+        let options = "--register-link-binaries=modules.h -o out.cubin callee.fatbin";
+        folder.run(&format!("-arch={processor} --compat {options}"));
+        let text = std::fs::read_to_string(folder.path("modules.h")).unwrap();
+        text.lines().count() - 1
+    };
+    assert_eq!((count("sm_75"), count("sm_90")), (0, 1));
+}
+
+#[test]
 fn problems_with_options_and_inputs() {
     let folder = Folder::new();
     folder.write("junk.cubin", TEXT);

@@ -172,7 +172,12 @@ impl<'a, 'd> Loader<'a, 'd> {
             Look::Fatbin(code) => return self.fatbin_file(name, code),
             Look::Other(kind) => kind,
         };
-        match source.extension() {
+        let end = match source.extension() {
+            // To nvlink both are names of the same.
+            "nvvm" if self.wanted.is_compatible() => "ltoir",
+            end => end,
+        };
+        match end {
             "ltoir" if kind == InputKind::LtoIr && self.wanted.link_time.is_some() => {
                 // No host code names its kernels; nvlink takes that for a
                 // sign that none is launched.
@@ -182,8 +187,8 @@ impl<'a, 'd> Loader<'a, 'd> {
                 Ok(())
             }
             "ltoir" => Err(self.no_intermediate(name)),
-            "nvvm" if self.wanted.is_compatible() && self.wanted.link_time.is_none() => {
-                let text = "should only see nvvm files when -lto";
+            "bc" if self.wanted.is_compatible() => {
+                let text = "should never see bc files";
                 Err(self.stop(Diagnostic::new(Severity::Fatal, "lto-input", text)))
             }
             "ptx" if kind == InputKind::Ptx => {
@@ -311,11 +316,11 @@ impl<'a, 'd> Loader<'a, 'd> {
         // Of LTO-IR nvlink takes that for a sign that no kernel is launched.
         let is_intermediate = matches!(code, Ok(Code::Intermediate(_)));
         let says_nothing = is_intermediate && self.wanted.is_compatible();
-        let is_image = matches!(code, Ok(Code::Image(..)));
+        let is_compiled = matches!(code, Ok(Code::Ptx(..) | Code::Intermediate(_)));
         let count = self.images.len();
         self.code(name, code, Holder::File)?;
-        // An image that needs no link is left out.
-        if !is_image || self.images.len() > count {
+        // An image that needs no link is left out, and there may be nothing for the processor.
+        if is_compiled || self.images.len() > count {
             self.all_name_kernels &= says_nothing;
             self.unnamed_module(name);
         }

@@ -28,11 +28,13 @@ pub(super) fn name_of_path(folder: &Path, path: &str) -> String {
     let full = full.to_string_lossy();
     let mut name = String::with_capacity(full.len());
     for character in full.chars() {
-        name.push(if character.is_ascii_alphanumeric() {
-            character
-        } else {
-            '_'
-        });
+        match character {
+            _ if character.is_ascii_alphanumeric() => name.push(character),
+            // It stands for a byte that is no character.
+            char::REPLACEMENT_CHARACTER => name.push('_'),
+            // nvlink replaces bytes.
+            _ => name.extend(std::iter::repeat_n('_', character.len_utf8())),
+        }
     }
     name
 }
@@ -57,6 +59,7 @@ mod tests {
         };
         check("./foo-bar.cubin", "_a_b___foo_bar_cubin");
         check("/c/d.fatbin", "_c_d_fatbin");
+        check("é.o", "_a_b____o");
     }
 
     #[test]

@@ -110,6 +110,15 @@
 //# ExpectExit: 1
 //# ExpectText: fatal   : should only see nvvm files when -lto
 //# CompareText
+//# Patch: object.nvvm = whole.cubin 0 7f
+//# Patch: object.bc = whole.cubin 0 7f
+//# For: END = nvvm bc
+//# Link: named-{END}.cubin = whole.cubin object.{END}
+//# ExpectExit: 1
+//# CompareText
+//# Link: optimized-{END}.cubin = -lto -nvvmpath={lib}/../nvvm -L{lib} -lcudadevrt whole.cubin object.{END}
+//# ExpectExit: 1
+//# CompareText
 //# Link: names-nowhere.cubin = whole.cubin --register-link-binaries=nowhere/names.h
 //# ExpectExit: 1
 //# ExpectFile: names-nowhere.cubin

@@ -5,6 +5,14 @@
 //# Compile: fptx.o = f.cu -gencode arch=compute_75,code=compute_75
 //# Compile: f.ptx = f.cu -arch=sm_75
 //# Compile: plain.o = plain.cpp
+//# Fatbinary: newer.fatbin = -64 --image3=kind=ptx,sm=121,file=f.ptx
+//# Link: nothing.cubin = newer.fatbin f2.o
+//# CompareText
+//# Patch: ptx.other = newer.fatbin 0 50
+//# Link: other-name.cubin = f2.o ptx.other
+//# ExpectExit: 1
+//# ExpectText: Could not find fatbin in 'ptx.other'
+//# CompareText
 //# Link: out.cubin = k.fatbin f2.o
 //# ExpectSymbol: _Z1fi global func
 //# Link: out2.cubin = k.fatbin f86.o

@@ -95,12 +95,22 @@ fn look<'d>(
         }
         ("fatbin", _) => Look::Fatbin(unpacker.fatbin(name, data, decompressor)),
         ("ptx" | "ltoir", _) => Look::Other(kind),
+        ("nvvm" | "bc", _) if unpacker.wanted.is_compatible() => Look::Other(kind),
         _ if unpacker.wanted.is_compatible() && !source.has_extension() => Look::Nothing,
         // nvlink takes it for a shared library.
         ("so", InputKind::HostObject) if unpacker.wanted.is_compatible() => Look::Nothing,
         (_, InputKind::HostObject) => Look::Host(unpacker.host_object(name, data, decompressor)),
+        (end, _) if unpacker.wanted.is_compatible() && end != "so" && seems_relocatable(data) => {
+            Look::Host(unpacker.host_object(name, data, decompressor))
+        }
         _ => Look::Other(kind),
     }
+}
+
+/// Whether nvlink takes a file for a host object, in which it then finds nothing. It looks at the type in the ELF header
+/// alone, where fatbins have the kind of their first entry (case `fatbin_input`).
+fn seems_relocatable(data: &[u8]) -> bool {
+    !data.starts_with(b"\x7fELF") && data.get(16..18) == Some(&[1, 0])
 }
 
 /// Checks a device object; `keep` says what of it is worth keeping.
