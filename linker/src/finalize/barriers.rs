@@ -12,14 +12,14 @@ use crate::merge::{InfoRecord, Payload, counted_barriers};
 use crate::options::Keeping;
 use crate::prune::Pruned;
 
-use super::records::put;
+use super::records::{Records, put};
 
 /// Turns numbers in flags into records of the functions and of the kernels
 /// that reach them. Returns the code whose flags no longer count.
 pub(super) fn record<'d>(
     pruned: &Pruned<'d>,
     keeping: Keeping,
-    records: &mut IdVec<FunctionId, Vec<InfoRecord<'d>>>,
+    records: &mut IdVec<FunctionId, Records<'d>>,
 ) -> Vec<SectionId> {
     let mut changed = Vec::new();
     for (id, function) in pruned.merged.functions.enumerate() {

@@ -10,6 +10,7 @@ use crate::merge::{Definition, InfoRecord, Payload};
 use crate::prune::Pruned;
 
 use super::inherit;
+use super::records::Records;
 
 /// Keeps the undefined functions of each record, and hands those of device
 /// functions to every kernel that reaches them (case `externs_kernels`). A
@@ -17,9 +18,9 @@ use super::inherit;
 pub(super) fn distribute<'d>(
     pruned: &Pruned<'d>,
     arena: &'d Arena,
-    records: &mut IdVec<FunctionId, Vec<InfoRecord<'d>>>,
+    records: &mut IdVec<FunctionId, Records<'d>>,
 ) {
-    let has_externs = |list: &Vec<InfoRecord<'_>>| list.iter().any(|r| r.code == InfoCode::EXTERNS);
+    let has_externs = |list: &Records<'_>| list.iter().any(|r| r.code == InfoCode::EXTERNS);
     if !records.iter().any(has_externs) {
         return;
     }
@@ -46,7 +47,7 @@ pub(super) fn distribute<'d>(
 fn hand_over<'d>(
     pruned: &Pruned<'d>,
     arena: &'d Arena,
-    records: &mut IdVec<FunctionId, Vec<InfoRecord<'d>>>,
+    records: &mut IdVec<FunctionId, Records<'d>>,
     entries: &[FunctionId],
     lacking: Vec<(FunctionId, Vec<SymbolId>)>,
 ) {
@@ -86,7 +87,7 @@ fn hand_over<'d>(
 fn give_all<'d>(
     pruned: &Pruned<'d>,
     arena: &'d Arena,
-    records: &mut IdVec<FunctionId, Vec<InfoRecord<'d>>>,
+    records: &mut IdVec<FunctionId, Records<'d>>,
     lone: FunctionId,
 ) {
     let mut own = 0;
@@ -103,7 +104,7 @@ fn give_all<'d>(
         }
     }
     if all.len() > own {
-        let list = &mut records[lone];
+        let list = records[lone].to_mut();
         list.retain(|record| record.code != InfoCode::EXTERNS);
         list.push(record(arena.list(&all)));
     }
@@ -114,10 +115,14 @@ fn give_all<'d>(
 pub(super) fn keep_external<'d>(
     pruned: &Pruned<'d>,
     arena: &'d Arena,
-    records: &mut Vec<InfoRecord<'d>>,
+    records: &mut Records<'d>,
 ) -> Vec<SymbolId> {
     let mut left = Vec::new();
-    records.retain_mut(|record| match &mut record.payload {
+    let is_list = |record: &InfoRecord<'_>| matches!(record.payload, Payload::Symbols(_));
+    if !records.iter().any(is_list) {
+        return left;
+    }
+    records.to_mut().retain_mut(|record| match &mut record.payload {
         Payload::Symbols(symbols) => {
             let missing = left.len();
             left.extend(symbols.iter().copied().filter(|&s| {
@@ -134,10 +139,11 @@ pub(super) fn keep_external<'d>(
     left
 }
 
-fn add<'d>(arena: &'d Arena, records: &mut Vec<InfoRecord<'d>>, missing: &[SymbolId]) {
+fn add<'d>(arena: &'d Arena, records: &mut Records<'d>, missing: &[SymbolId]) {
     if missing.is_empty() {
         return;
     }
+    let records = records.to_mut();
     for record in records.iter_mut() {
         if let Payload::Symbols(symbols) = &mut record.payload {
             let is_new = |symbol: &&SymbolId| !symbols.contains(symbol);

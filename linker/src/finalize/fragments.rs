@@ -7,7 +7,7 @@ use crate::merge::{InfoRecord, Payload};
 use crate::prune::Pruned;
 
 use super::inherit;
-use super::records::put;
+use super::records::{Records, put};
 
 /// Moves the fragments of device functions to every kernel that reaches them.
 /// A lone kernel gets those of all live functions, reached or not, and its own
@@ -15,7 +15,7 @@ use super::records::put;
 pub(super) fn collect<'d>(
     pruned: &Pruned<'d>,
     arena: &'d Arena,
-    records: &mut IdVec<FunctionId, Vec<InfoRecord<'d>>>,
+    records: &mut IdVec<FunctionId, Records<'d>>,
 ) {
     let described = inherit::described(pruned);
     let of_functions: Vec<(FunctionId, Vec<u32>)> = described
@@ -46,7 +46,7 @@ pub(super) fn collect<'d>(
         }
         // What a lone kernel gets stands behind all else, wherever its own stood.
         if is_lone && all != fragments(&records[entry]) {
-            records[entry].retain(|record| record.code != InfoCode::AT_ENTRY_FRAGMENTS);
+            records[entry].to_mut().retain(|record| record.code != InfoCode::AT_ENTRY_FRAGMENTS);
         }
         if !all.is_empty() {
             let bytes: Vec<[u8; 4]> = all.iter().map(|word| word.to_le_bytes()).collect();
@@ -62,7 +62,7 @@ pub(super) fn collect<'d>(
     }
     for (function, _) in of_functions {
         if pruned.is_called(function) {
-            records[function].retain(|record| record.code != InfoCode::AT_ENTRY_FRAGMENTS);
+            records[function].to_mut().retain(|record| record.code != InfoCode::AT_ENTRY_FRAGMENTS);
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::id::{FunctionId, Id as _, IdVec};
 use crate::merge::{InfoRecord, Payload};
 use crate::prune::Pruned;
 
-use super::records::put;
+use super::records::{Records, put};
 
 /// How the values of the functions that a kernel reaches make its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,7 +49,7 @@ const INHERITED: [(InfoCode, Format, Rule); 9] = [
 /// Applies every rule to every kernel.
 pub(super) fn inherit<'d>(
     pruned: &Pruned<'d>,
-    records: &mut IdVec<FunctionId, Vec<InfoRecord<'d>>>,
+    records: &mut IdVec<FunctionId, Records<'d>>,
 ) {
     let is_handed_over = handed_over(pruned, records);
     // Beside objects of CUDA 12 kernels do not say what others do with tensor
@@ -129,7 +129,7 @@ pub(super) fn inherit<'d>(
 pub(super) fn check(
     pruned: &Pruned<'_>,
     own: &[(FunctionId, Vec<InfoCode>)],
-    records: &IdVec<FunctionId, Vec<InfoRecord<'_>>>,
+    records: &IdVec<FunctionId, Records<'_>>,
     diagnostics: &mut Diagnostics,
 ) {
     const GROUPS: [InfoCode; 2] = [InfoCode::TCGEN05_1CTA_USED, InfoCode::TCGEN05_2CTA_USED];
@@ -172,11 +172,11 @@ fn givers(pruned: &Pruned<'_>) -> Vec<FunctionId> {
 /// Of each code, whether functions other than kernels have it.
 fn handed_over(
     pruned: &Pruned<'_>,
-    records: &IdVec<FunctionId, Vec<InfoRecord<'_>>>,
+    records: &IdVec<FunctionId, Records<'_>>,
 ) -> [bool; 1 << 8] {
     let mut is_there = [false; 1 << 8];
     for (_, list) in records.enumerate().filter(|(id, _)| pruned.is_called(*id)) {
-        for record in list {
+        for record in list.iter() {
             is_there[usize::from(record.code.0)] = true;
         }
     }
@@ -188,20 +188,20 @@ fn handed_over(
 /// multiplies sparse matrices, which is said where functions say it.
 pub(super) fn join_slots<'d>(
     pruned: &Pruned<'d>,
-    records: &mut IdVec<FunctionId, Vec<InfoRecord<'d>>>,
+    records: &mut IdVec<FunctionId, Records<'d>>,
 ) {
     let functions = pruned.merged.functions.enumerate();
     let mut slots = functions.filter(|(_, f)| f.is_stub).map(|(id, _)| id);
     let Some(first) = slots.next() else { return };
     for slot in slots {
-        let mut own = std::mem::take(&mut records[slot]);
-        records[first].append(&mut own);
+        let own = std::mem::take(&mut records[slot]);
+        records[first].to_mut().extend_from_slice(&own);
     }
     let says = |record: &InfoRecord<'_>| record.code == InfoCode::SPARSE_MMA_MASK;
     if !records.iter().any(|list| list.iter().any(says)) {
         return;
     }
-    records[first].push(InfoRecord {
+    records[first].to_mut().push(InfoRecord {
         format: Format::Half,
         code: InfoCode::SPARSE_MMA_MASK,
         payload: Payload::Head([0; 2]),
@@ -224,7 +224,7 @@ pub(super) fn described(pruned: &Pruned<'_>) -> Vec<FunctionId> {
 /// The codes of the records that each kernel brings.
 pub(super) fn own_codes(
     pruned: &Pruned<'_>,
-    records: &IdVec<FunctionId, Vec<InfoRecord<'_>>>,
+    records: &IdVec<FunctionId, Records<'_>>,
 ) -> Vec<(FunctionId, Vec<InfoCode>)> {
     let codes = |entry| records[entry].iter().map(|record| record.code).collect();
     let entries = pruned.starts().into_iter();
@@ -238,7 +238,7 @@ pub(super) fn own_codes(
 pub(super) fn sort_by_arrival(
     pruned: &Pruned<'_>,
     own: Vec<(FunctionId, Vec<InfoCode>)>,
-    records: &mut IdVec<FunctionId, Vec<InfoRecord<'_>>>,
+    records: &mut IdVec<FunctionId, Records<'_>>,
 ) {
     if own.len() < 2 {
         return;
@@ -260,11 +260,11 @@ pub(super) fn sort_by_arrival(
         let arrived: Vec<InfoCode> = order
             .iter()
             .filter(|f| is_reached[f.index()])
-            .flat_map(|&f| &pruned.merged.functions[f].records)
+            .flat_map(|&f| pruned.merged.functions[f].records.iter().rev())
             .map(|record| record.code)
             .filter(is_handed_over)
             .collect();
-        list.sort_by_key(|record| match own.contains(&record.code) {
+        list.to_mut().sort_by_key(|record| match own.contains(&record.code) {
             true => None,
             false => Some(arrived.iter().position(|&code| code == record.code)),
         });
@@ -284,7 +284,7 @@ fn value(records: &[InfoRecord<'_>], code: InfoCode) -> Option<u16> {
 }
 
 /// A record without a value stays as it is.
-fn set(records: &mut Vec<InfoRecord<'_>>, code: InfoCode, format: Format, value: u16) {
+fn set(records: &mut Records<'_>, code: InfoCode, format: Format, value: u16) {
     if format == Format::NoValue && records.iter().any(|record| record.code == code) {
         return;
     }

@@ -23,6 +23,7 @@ use crate::relocate::Relocated;
 use crate::stacks::Stacks;
 
 pub(crate) use dump::{EMPTY_DOT, dot, table as call_graph_table};
+use records::Records;
 use registers::Registers;
 pub(crate) use registers::own_registers;
 
@@ -39,7 +40,7 @@ pub(crate) struct Figures<'d> {
     /// `.nv.info`, in output order.
     pub(crate) module_records: Vec<InfoRecord<'d>>,
     /// `.nv.info.*`, in output order.
-    pub(crate) function_records: IdVec<FunctionId, Vec<InfoRecord<'d>>>,
+    pub(crate) function_records: IdVec<FunctionId, Records<'d>>,
     /// `.nv.callgraph`, in output order.
     pub(crate) call_graph: Vec<Edge>,
     /// `.nv.prototype`, in output order.
@@ -77,7 +78,7 @@ pub(crate) fn compute<'d>(
     options: &Options,
     diagnostics: &mut Diagnostics,
 ) -> Figures<'d> {
-    let mut function_records = records::in_output_order(pruned);
+    let mut function_records = records::of_inputs(pruned);
     records::assume_unknown_masks(pruned, &mut function_records);
     let registers = Registers::new(pruned);
     let all_known = registers::check_known(pruned, &registers, options.keeping, diagnostics);
@@ -116,7 +117,7 @@ pub(crate) fn collect<'d>(
     verbose: bool,
     diagnostics: &mut Diagnostics,
 ) -> Figures<'d> {
-    let mut function_records = records::in_output_order(pruned);
+    let mut function_records = records::of_inputs(pruned);
     for records in function_records.iter_mut() {
         externs::keep_external(pruned, arena, records);
     }

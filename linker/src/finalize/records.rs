@@ -1,10 +1,11 @@
 //! Attribute records: their order, and what kernels inherit.
 
+use std::ops::Deref;
+
 use crate::arena::Arena;
 use crate::cubin::{Format, InfoCode};
 use crate::id::{FunctionId, IdVec, SymbolId};
-use crate::merge::{Function, InfoRecord, Payload};
-use crate::parallel;
+use crate::merge::{InfoRecord, Payload};
 use crate::prune::Pruned;
 use crate::stacks::Stacks;
 
@@ -14,23 +15,57 @@ use super::registers::Registers;
 /// The stack size that says that there is no bound.
 const UNBOUNDED: u32 = u32::MAX;
 
-/// Each function's records, last input first.
-pub(super) fn in_output_order<'d>(pruned: &Pruned<'d>) -> IdVec<FunctionId, Vec<InfoRecord<'d>>> {
-    let functions = pruned.merged.functions.rows();
-    let copy = |function: &Function<'d>| function.records.iter().rev().copied().collect();
-    let records = parallel::map(functions, functions.len() * USUAL, copy);
-    records.into_iter().collect()
+/// The records of a function.
+#[derive(Debug)]
+pub(crate) enum Records<'d> {
+    /// Those of the inputs.
+    OfInputs(&'d [InfoRecord<'d>]),
+    /// Others, or in another order.
+    Changed(Vec<InfoRecord<'d>>),
 }
 
-/// About how many bytes have to be looked at for a function.
-const USUAL: usize = 512;
+impl<'d> Records<'d> {
+    /// The list as one that can be changed.
+    pub(super) fn to_mut(&mut self) -> &mut Vec<InfoRecord<'d>> {
+        if let Self::OfInputs(records) = self {
+            *self = Self::Changed(records.to_vec());
+        }
+        match self {
+            Self::Changed(records) => records,
+            Self::OfInputs(_) => unreachable!("it was changed a moment ago"),
+        }
+    }
+}
+
+impl Default for Records<'_> {
+    fn default() -> Self {
+        Self::OfInputs(&[])
+    }
+}
+
+impl<'d> Deref for Records<'d> {
+    type Target = [InfoRecord<'d>];
+
+    fn deref(&self) -> &[InfoRecord<'d>] {
+        match self {
+            Self::OfInputs(records) => records,
+            Self::Changed(records) => records,
+        }
+    }
+}
+
+/// Each function's records, last input first.
+pub(super) fn of_inputs<'d>(pruned: &Pruned<'d>) -> IdVec<FunctionId, Records<'d>> {
+    let functions = pruned.merged.functions.iter();
+    functions.map(|f| Records::OfInputs(f.records)).collect()
+}
 
 /// Where some functions say which sparse matrix instructions they have, those
 /// that say nothing may have any (case `alias`; so have objects of older
 /// compilers).
 pub(super) fn assume_unknown_masks(
     pruned: &Pruned<'_>,
-    records: &mut IdVec<FunctionId, Vec<InfoRecord<'_>>>,
+    records: &mut IdVec<FunctionId, Records<'_>>,
 ) {
     const UNKNOWN: u16 = 0x8000;
     let has_mask = |list: &[InfoRecord<'_>]| {
@@ -49,7 +84,7 @@ pub(super) fn assume_unknown_masks(
         .filter_map(|(_, function)| pruned.merged.owner(function.symbol))
         .collect();
     for function in silent {
-        records[function].push(InfoRecord {
+        records[function].to_mut().push(InfoRecord {
             format: Format::Half,
             code: InfoCode::SPARSE_MMA_MASK,
             payload: Payload::Head(UNKNOWN.to_le_bytes()),
@@ -104,7 +139,7 @@ fn number(arena: &Arena, symbol: SymbolId, number: u32) -> Payload<'_> {
 pub(super) fn propagate<'d>(
     pruned: &Pruned<'d>,
     stacks: &Stacks,
-    records: &mut IdVec<FunctionId, Vec<InfoRecord<'d>>>,
+    records: &mut IdVec<FunctionId, Records<'d>>,
 ) {
     const SIZE: [u8; 4] = UNBOUNDED.to_le_bytes();
     for entry in pruned.entries() {
@@ -123,7 +158,8 @@ pub(super) fn propagate<'d>(
 }
 
 /// Changes the record of this code in its place, or adds it at the end.
-pub(super) fn put<'d>(records: &mut Vec<InfoRecord<'d>>, record: InfoRecord<'d>) {
+pub(super) fn put<'d>(records: &mut Records<'d>, record: InfoRecord<'d>) {
+    let records = records.to_mut();
     match records.iter_mut().find(|r| r.code == record.code) {
         Some(place) => place.payload = record.payload,
         None => records.push(record),

@@ -109,8 +109,8 @@ pub(super) fn check(
 
 /// The number of registers that a kernel was compiled for at most.
 fn limit(pruned: &Pruned<'_>, entry: FunctionId) -> Option<u32> {
-    let records = &pruned.merged.functions[entry].records;
-    records.iter().find_map(|record| match record.payload {
+    let records = pruned.merged.functions[entry].records;
+    records.iter().rev().find_map(|record| match record.payload {
         Payload::Head(limit) if record.code == InfoCode::MAXREG_COUNT => {
             Some(u32::from(u16::from_le_bytes(limit)))
         }

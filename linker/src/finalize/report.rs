@@ -12,13 +12,14 @@ use crate::prune::Pruned;
 use crate::stacks::Stacks;
 
 use super::barriers;
+use super::records::Records;
 
 /// Adds the sizes of the module and the figures of its kernels, last created
 /// first.
 pub(super) fn report(
     pruned: &Pruned<'_>,
     module_records: &[InfoRecord<'_>],
-    function_records: &IdVec<FunctionId, Vec<InfoRecord<'_>>>,
+    function_records: &IdVec<FunctionId, Records<'_>>,
     stacks: Option<&Stacks>,
     diagnostics: &mut Diagnostics,
 ) {

@@ -190,7 +190,7 @@ impl<'d> Merger<'d, '_> {
             indirect_calls: Vec::new(),
             references: Vec::new(),
             prototype: None,
-            records: Vec::new(),
+            records: &[],
             native: NativeFunction::default(),
         });
         self.merged.symbols[symbol].function = Some(function);
@@ -331,7 +331,7 @@ impl<'d> Merger<'d, '_> {
         merged.input = Some(current.id);
         let function = merged.function.expect("functions have a row");
         let row = &mut self.merged.functions[function];
-        row.records.clear();
+        row.records = &[];
         row.native = NativeFunction::default();
         // What the old code calls and refers to stays, and what the new one does
         // is added even if it is the same; in relocatable objects if it is not

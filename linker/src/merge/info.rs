@@ -82,15 +82,21 @@ impl<'d> Merger<'d, '_> {
                 payload: Payload::Head(FIRST_MERCURY_VERSION),
             });
         }
-        let merged = match owner {
-            Some(function) => &mut self.merged.functions[function].records,
-            None => &mut self.merged.records,
-        };
         match owner {
-            Some(_) => merged.reserve_exact(records.len()),
-            None => merged.reserve(records.len()),
+            Some(function) => {
+                let known = &mut self.merged.functions[function].records;
+                let mut last_first = records.drain(..).rev();
+                *known = match known.is_empty() {
+                    true => self.arena.collect(last_first),
+                    // A second name of the code has records, too.
+                    false => {
+                        let all: Vec<_> = last_first.by_ref().chain(known.iter().copied()).collect();
+                        self.arena.list(&all)
+                    }
+                };
+            }
+            None => self.merged.records.append(&mut records),
         }
-        merged.append(&mut records);
         self.records_of_section = records;
         Ok(())
     }

@@ -169,8 +169,8 @@ pub(crate) struct Function<'d> {
     pub(crate) references: Vec<FunctionId>,
     /// Its signature, as far as a file says it.
     pub(crate) prototype: Option<PrototypeId>,
-    /// Attribute records in input order.
-    pub(crate) records: Vec<InfoRecord<'d>>,
+    /// Attribute records as images list them, the last one of the last input first.
+    pub(crate) records: &'d [InfoRecord<'d>],
     /// What the native world adds, in the Mercury generation.
     pub(crate) native: NativeFunction<'d>,
 }
@@ -178,7 +178,7 @@ pub(crate) struct Function<'d> {
 impl Function<'_> {
     /// The branches through tables in the Mercury code.
     pub(crate) fn table_branches(&self) -> Vec<TableBranch> {
-        let records = self.records.iter();
+        let records = self.records.iter().rev();
         let records = records.filter(|r| r.code == InfoCode::INDIRECT_BRANCH_TARGETS);
         let words = |record: &InfoRecord<'_>| match record.payload {
             Payload::Bytes(bytes) => {

@@ -530,7 +530,7 @@ fn mercury_section<'f>(
             _ => {
                 let function = section.target.and_then(|t| merged.sections[t].function);
                 let records = match function {
-                    Some(function) => &finalized.figures.function_records[function],
+                    Some(function) => &finalized.figures.function_records[function][..],
                     None => &finalized.figures.module_records,
                 };
                 output.kind = SectionType::CUDA_MERC_INFO.0;

@@ -48,7 +48,7 @@ pub(super) fn native(
     let mut twins = Twins::new(own);
     let mut is_shared = [false; CODES];
     let mut bytes = Vec::new();
-    for record in shared {
+    for record in shared.iter() {
         is_shared[usize::from(record.code.0)] = true;
         // Options for a later run of the finalizer have no native meaning.
         if record.code == InfoCode::MERCURY_FINALIZER_OPTIONS {
