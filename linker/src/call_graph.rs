@@ -65,7 +65,7 @@ impl CallGraph {
         let mut takers: Vec<(usize, u32)> = Vec::new();
         for (id, function) in functions.enumerate() {
             let calls = function.calls.iter().map(|callee| callee.index() as u32);
-            let indirect = function.indirect_calls.iter().copied().map(hub);
+            let indirect = function.indirect_calls().iter().copied().map(hub);
             successors.push(calls.chain(indirect));
             let taken = function.taken_as();
             takers.extend(taken.map(|prototype| (prototype.index(), id.index() as u32)));

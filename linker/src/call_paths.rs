@@ -34,7 +34,7 @@ impl CallPaths {
         while let Some(id) = pending.pop_front() {
             let function = &functions[id];
             let indirect = function
-                .indirect_calls
+                .indirect_calls()
                 .iter()
                 .flat_map(|prototype| &takers[prototype.index()]);
             for &callee in function.calls.iter().chain(indirect) {

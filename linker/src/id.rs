@@ -92,11 +92,6 @@ impl<I: Id, T> IdVec<I, T> {
         self.rows.len()
     }
 
-    /// All rows.
-    pub(crate) fn rows(&self) -> &[T] {
-        &self.rows
-    }
-
     /// Every row.
     pub(crate) fn iter(&self) -> std::slice::Iter<'_, T> {
         self.rows.iter()

@@ -54,7 +54,7 @@ impl Stacks {
             }
             let function = &merged.functions[entry];
             let direct = function.calls.iter().copied().filter(is_unbounded).count();
-            let prototypes = function.indirect_calls.iter();
+            let prototypes = function.indirect_calls().iter();
             let indirect: usize = prototypes.map(|p| by_pointer[p.index()]).sum();
             warning.times = direct + indirect;
             diagnostics.push(warning);

@@ -84,7 +84,7 @@ fn callees<'a>(
     function: &'a Function<'_>,
     takers: &'a [Vec<FunctionId>],
 ) -> impl Iterator<Item = FunctionId> + 'a {
-    let prototypes = function.indirect_calls.iter();
+    let prototypes = function.indirect_calls().iter();
     let of_pointers = prototypes.flat_map(|prototype| takers[prototype.index()].iter().rev());
     of_pointers.chain(function.calls.iter().rev()).copied()
 }

@@ -122,20 +122,23 @@ pub(super) fn keep_external<'d>(
     if !records.iter().any(is_list) {
         return left;
     }
-    records.to_mut().retain_mut(|record| match &mut record.payload {
-        Payload::Symbols(symbols) => {
-            let missing = left.len();
-            left.extend(symbols.iter().copied().filter(|&s| {
-                let symbol = &pruned.merged.symbols[s];
-                symbol.definition == Definition::Undefined || symbol.other.has(SymbolOther::ENTRY)
-            }));
-            if left.len() - missing < symbols.len() {
-                *symbols = arena.list(&left[missing..]);
+    records
+        .to_mut()
+        .retain_mut(|record| match &mut record.payload {
+            Payload::Symbols(symbols) => {
+                let missing = left.len();
+                left.extend(symbols.iter().copied().filter(|&s| {
+                    let symbol = &pruned.merged.symbols[s];
+                    symbol.definition == Definition::Undefined
+                        || symbol.other.has(SymbolOther::ENTRY)
+                }));
+                if left.len() - missing < symbols.len() {
+                    *symbols = arena.list(&left[missing..]);
+                }
+                !symbols.is_empty()
             }
-            !symbols.is_empty()
-        }
-        Payload::Head(_) | Payload::Bytes(_) | Payload::Symbol(..) => true,
-    });
+            Payload::Head(_) | Payload::Bytes(_) | Payload::Symbol(..) => true,
+        });
     left
 }
 

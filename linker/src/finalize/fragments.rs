@@ -46,7 +46,9 @@ pub(super) fn collect<'d>(
         }
         // What a lone kernel gets stands behind all else, wherever its own stood.
         if is_lone && all != fragments(&records[entry]) {
-            records[entry].to_mut().retain(|record| record.code != InfoCode::AT_ENTRY_FRAGMENTS);
+            records[entry]
+                .to_mut()
+                .retain(|record| record.code != InfoCode::AT_ENTRY_FRAGMENTS);
         }
         if !all.is_empty() {
             let bytes: Vec<[u8; 4]> = all.iter().map(|word| word.to_le_bytes()).collect();
@@ -62,7 +64,9 @@ pub(super) fn collect<'d>(
     }
     for (function, _) in of_functions {
         if pruned.is_called(function) {
-            records[function].to_mut().retain(|record| record.code != InfoCode::AT_ENTRY_FRAGMENTS);
+            records[function]
+                .to_mut()
+                .retain(|record| record.code != InfoCode::AT_ENTRY_FRAGMENTS);
         }
     }
 }

@@ -47,10 +47,7 @@ const INHERITED: [(InfoCode, Format, Rule); 9] = [
 ];
 
 /// Applies every rule to every kernel.
-pub(super) fn inherit<'d>(
-    pruned: &Pruned<'d>,
-    records: &mut IdVec<FunctionId, Records<'d>>,
-) {
+pub(super) fn inherit<'d>(pruned: &Pruned<'d>, records: &mut IdVec<FunctionId, Records<'d>>) {
     let is_handed_over = handed_over(pruned, records);
     // Beside objects of CUDA 12 kernels do not say what others do with tensor
     // memory (case `older_tensor_memory`).
@@ -170,10 +167,7 @@ fn givers(pruned: &Pruned<'_>) -> Vec<FunctionId> {
 }
 
 /// Of each code, whether functions other than kernels have it.
-fn handed_over(
-    pruned: &Pruned<'_>,
-    records: &IdVec<FunctionId, Records<'_>>,
-) -> [bool; 1 << 8] {
+fn handed_over(pruned: &Pruned<'_>, records: &IdVec<FunctionId, Records<'_>>) -> [bool; 1 << 8] {
     let mut is_there = [false; 1 << 8];
     for (_, list) in records.enumerate().filter(|(id, _)| pruned.is_called(*id)) {
         for record in list.iter() {
@@ -186,10 +180,7 @@ fn handed_over(
 /// Joins what the slots of unified functions have, in the order of the slots:
 /// they are one section, which belongs to the first. None of them
 /// multiplies sparse matrices, which is said where functions say it.
-pub(super) fn join_slots<'d>(
-    pruned: &Pruned<'d>,
-    records: &mut IdVec<FunctionId, Records<'d>>,
-) {
+pub(super) fn join_slots<'d>(pruned: &Pruned<'d>, records: &mut IdVec<FunctionId, Records<'d>>) {
     let functions = pruned.merged.functions.enumerate();
     let mut slots = functions.filter(|(_, f)| f.is_stub).map(|(id, _)| id);
     let Some(first) = slots.next() else { return };
@@ -264,10 +255,11 @@ pub(super) fn sort_by_arrival(
             .map(|record| record.code)
             .filter(is_handed_over)
             .collect();
-        list.to_mut().sort_by_key(|record| match own.contains(&record.code) {
-            true => None,
-            false => Some(arrived.iter().position(|&code| code == record.code)),
-        });
+        list.to_mut()
+            .sort_by_key(|record| match own.contains(&record.code) {
+                true => None,
+                false => Some(arrived.iter().position(|&code| code == record.code)),
+            });
     }
 }
 

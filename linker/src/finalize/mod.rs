@@ -166,13 +166,13 @@ fn call_graph(pruned: &Pruned<'_>) -> Vec<Edge> {
     }
     edges.push(Edge::Mark(-3));
     for (_, function) in live() {
-        let signatures = function.indirect_calls.iter().rev();
+        let signatures = function.indirect_calls().iter().rev();
         edges.extend(signatures.map(|&p| Edge::Signature(function.symbol, Some(p))));
     }
     edges.push(Edge::Mark(-4));
     for (_, function) in live() {
         let targets = function
-            .references
+            .references()
             .iter()
             .rev()
             .filter(|&&target| pruned.live.functions[target]);

@@ -110,12 +110,15 @@ pub(super) fn check(
 /// The number of registers that a kernel was compiled for at most.
 fn limit(pruned: &Pruned<'_>, entry: FunctionId) -> Option<u32> {
     let records = pruned.merged.functions[entry].records;
-    records.iter().rev().find_map(|record| match record.payload {
-        Payload::Head(limit) if record.code == InfoCode::MAXREG_COUNT => {
-            Some(u32::from(u16::from_le_bytes(limit)))
-        }
-        _ => None,
-    })
+    records
+        .iter()
+        .rev()
+        .find_map(|record| match record.payload {
+            Payload::Head(limit) if record.code == InfoCode::MAXREG_COUNT => {
+                Some(u32::from(u16::from_le_bytes(limit)))
+            }
+            _ => None,
+        })
 }
 
 /// Each step by which a kernel comes to its count: functions in the order of

@@ -132,7 +132,7 @@ pub(super) fn share(constants: &mut Section<'_>) -> Option<u64> {
 fn share_content(constants: &mut Content<'_>) -> Option<u64> {
     let mut seen = FxHashSet::default();
     let (mut end, mut last) = (0_u64, None);
-    constants.contributions.retain_mut(|part| {
+    constants.contributions.to_mut().retain_mut(|part| {
         let size = part.data.len() as u64;
         let is_word = matches!(size, 4 | 8);
         let is_compared = match size {

@@ -257,7 +257,7 @@ fn forget_unnamed(source: &mut Section<'_>) {
     let own = std::iter::once((&mut source.content, &mut source.relocations));
     for (content, relocations) in own.chain(native) {
         content.size = content.size.min(end);
-        for part in &mut content.contributions {
+        for part in content.contributions.iter_mut() {
             let rest = end.saturating_sub(part.offset) as usize;
             part.data = &part.data[..part.data.len().min(rest)];
         }
@@ -287,10 +287,12 @@ fn moved(relocations: Vec<Relocation>, offset: u64) -> impl Iterator<Item = Relo
 
 fn append<'d>(bank: &mut Content<'d>, source: &Content<'d>, offset: u64, align: u64) {
     let parts = source.contributions.iter();
-    bank.contributions.extend(parts.map(|part| Contribution {
-        offset: part.offset + offset,
-        ..*part
-    }));
+    bank.contributions
+        .to_mut()
+        .extend(parts.map(|part| Contribution {
+            offset: part.offset + offset,
+            ..*part
+        }));
     bank.size = (offset + source.size).next_multiple_of(align);
     bank.align = align;
 }

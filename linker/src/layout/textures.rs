@@ -142,7 +142,7 @@ fn make_bank<'d>(
 ) {
     const FLAGS: u64 = 0x42;
     let row = &pruned.merged.functions[kernel];
-    let Some(ParameterBank::Native(parameters)) = row.native.parameters else {
+    let Some(ParameterBank::Native(parameters)) = row.parameters() else {
         return;
     };
     let name = pruned.merged.symbols[row.symbol].name;
@@ -165,7 +165,8 @@ fn make_bank<'d>(
     section.content.size = size;
     section.relocations = handles;
     section.native = Some(Box::new(native));
-    pruned.merged.functions[kernel].native.parameters = Some(ParameterBank::Twin(bank));
+    let native = &mut pruned.merged.functions[kernel].native;
+    native.get_or_insert_default().parameters = Some(ParameterBank::Twin(bank));
 }
 
 fn relocations(
@@ -217,7 +218,7 @@ fn kernels(pruned: &Pruned<'_>) -> Vec<Kernel> {
     };
     let of_code = |section: &Section<'_>| {
         let function = section.function?;
-        let bank = merged.functions[function].native.own_parameters()?;
+        let bank = merged.functions[function].own_parameters()?;
         Some(Kernel {
             function,
             bank: Bank::ToBeMade,

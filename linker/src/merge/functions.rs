@@ -14,7 +14,7 @@ use crate::read::{InputSection, Object, Role};
 use super::merger::{Current, Merger, Placed, Replaced};
 use super::relocations::forgets_replaced;
 use super::symbols::listing;
-use super::{Definition, Form, Function, NativeFunction, Relocation, Section, SectionKind};
+use super::{Definition, Form, Function, Relocation, Section, SectionKind};
 
 /// In the flags of code: how many barriers it uses.
 const BARRIERS: u64 = 0x7f << BARRIERS_SHIFT;
@@ -187,11 +187,10 @@ impl<'d> Merger<'d, '_> {
             is_stub: false,
             calls: Vec::new(),
             is_taken: false,
-            indirect_calls: Vec::new(),
-            references: Vec::new(),
+            pointers: None,
             prototype: None,
             records: &[],
-            native: NativeFunction::default(),
+            native: None,
         });
         self.merged.symbols[symbol].function = Some(function);
     }
@@ -332,7 +331,7 @@ impl<'d> Merger<'d, '_> {
         let function = merged.function.expect("functions have a row");
         let row = &mut self.merged.functions[function];
         row.records = &[];
-        row.native = NativeFunction::default();
+        row.native = None;
         // What the old code calls and refers to stays, and what the new one does
         // is added even if it is the same; in relocatable objects if it is not
         // (case `weak_calls`).
@@ -340,7 +339,7 @@ impl<'d> Merger<'d, '_> {
             for &callee in &row.calls {
                 self.calls_seen.remove(&(function, callee));
             }
-            for &target in &row.references {
+            for &target in row.references() {
                 self.references_seen.remove(&(function, target));
             }
         }

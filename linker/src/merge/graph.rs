@@ -58,9 +58,8 @@ impl<'d> Merger<'d, '_> {
             }
             let function = self.function(current, call.function)?;
             let prototype = self.prototype(current.object.signature(call.prototype)?);
-            self.merged.functions[function]
-                .indirect_calls
-                .push(prototype);
+            let pointers = &mut self.merged.functions[function].pointers;
+            pointers.get_or_insert_default().calls.push(prototype);
         }
         for edge in graph.address_references {
             if is_discarded(edge.from) {
@@ -71,7 +70,8 @@ impl<'d> Merger<'d, '_> {
                 self.function(current, edge.to)?,
             );
             if self.references_seen.insert((function, target)) {
-                self.merged.functions[function].references.push(target);
+                let pointers = &mut self.merged.functions[function].pointers;
+                pointers.get_or_insert_default().references.push(target);
             }
             // No list needs to say so besides (case `address_taken_signatures`).
             self.merged.functions[target].is_taken = true;

@@ -90,7 +90,8 @@ impl<'d> Merger<'d, '_> {
                     true => self.arena.collect(last_first),
                     // A second name of the code has records, too.
                     false => {
-                        let all: Vec<_> = last_first.by_ref().chain(known.iter().copied()).collect();
+                        let all: Vec<_> =
+                            last_first.by_ref().chain(known.iter().copied()).collect();
                         self.arena.list(&all)
                     }
                 };

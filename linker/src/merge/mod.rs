@@ -7,6 +7,7 @@
 
 mod compat;
 mod constants;
+mod contributions;
 mod decoded;
 mod functions;
 mod graph;
@@ -35,15 +36,14 @@ use crate::options::{
 
 pub(crate) use compat::Compat;
 pub(crate) use constants::{BANK_LIMIT, RECORDED};
+pub(crate) use contributions::Contribution;
 pub(crate) use functions::{counted_barriers, forget_barriers};
 pub(crate) use info::FIRST_MERCURY_VERSION;
 pub(crate) use merger::merge;
 pub(crate) use notes::Notes;
 use symbols::UNALLOCATED;
 
-pub(crate) use section::{
-    Content, Contribution, Form, NativeContent, Relocation, Section, SectionKind,
-};
+pub(crate) use section::{Content, Form, NativeContent, Relocation, Section, SectionKind};
 pub(crate) use unified::{NativeSlot, Slot, Unified, UnifiedMember};
 
 /// Size of the slot of a unified function.
@@ -163,19 +163,63 @@ pub(crate) struct Function<'d> {
     pub(crate) calls: Vec<FunctionId>,
     /// Its address is taken.
     pub(crate) is_taken: bool,
-    /// Signatures it calls through pointers, in input order.
-    pub(crate) indirect_calls: Vec<PrototypeId>,
-    /// Functions whose address it takes, in input order.
-    pub(crate) references: Vec<FunctionId>,
+    /// What it does with pointers to functions, as few do.
+    pub(crate) pointers: Option<Box<Pointers>>,
     /// Its signature, as far as a file says it.
     pub(crate) prototype: Option<PrototypeId>,
     /// Attribute records as images list them, the last one of the last input first.
     pub(crate) records: &'d [InfoRecord<'d>],
     /// What the native world adds, in the Mercury generation.
-    pub(crate) native: NativeFunction<'d>,
+    pub(crate) native: Option<Box<NativeFunction<'d>>>,
 }
 
-impl Function<'_> {
+/// What a function does with pointers to others.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Pointers {
+    /// Signatures it calls through pointers, in input order.
+    pub(crate) calls: Vec<PrototypeId>,
+    /// Functions whose address it takes, in input order.
+    pub(crate) references: Vec<FunctionId>,
+}
+
+impl<'d> Function<'d> {
+    /// Signatures it calls through pointers, in input order.
+    pub(crate) fn indirect_calls(&self) -> &[PrototypeId] {
+        self.pointers
+            .as_ref()
+            .map_or(&[], |pointers| &pointers.calls)
+    }
+
+    /// Functions whose address it takes, in input order.
+    pub(crate) fn references(&self) -> &[FunctionId] {
+        self.pointers
+            .as_ref()
+            .map_or(&[], |pointers| &pointers.references)
+    }
+
+    /// The native attribute records, in input order, as the file has them.
+    pub(crate) fn native_records(&self) -> &[crate::cubin::InfoRecord<'d>] {
+        self.native.as_ref().map_or(&[], |native| &native.records)
+    }
+
+    /// The branches through tables in the native code.
+    pub(crate) fn native_branches(&self) -> Vec<TableBranch> {
+        TableBranch::of_records(self.native_records())
+    }
+
+    /// Where the parameters of an entry stand in a Mercury image.
+    pub(crate) fn parameters(&self) -> Option<ParameterBank<'d>> {
+        self.native.as_ref()?.parameters
+    }
+
+    /// The parameter bank that is written as the input has it.
+    pub(crate) fn own_parameters(&self) -> Option<FileSection<'d>> {
+        match self.parameters()? {
+            ParameterBank::Native(section) => Some(*section),
+            ParameterBank::Twin(_) => None,
+        }
+    }
+
     /// The branches through tables in the Mercury code.
     pub(crate) fn table_branches(&self) -> Vec<TableBranch> {
         let records = self.records.iter().rev();
@@ -224,6 +268,13 @@ pub(crate) enum ParameterBank<'d> {
 }
 
 impl TableBranch {
+    /// Those in the native records of a function.
+    pub(crate) fn of_records(records: &[crate::cubin::InfoRecord<'_>]) -> Vec<Self> {
+        let records = records.iter();
+        let records = records.filter(|r| r.code == InfoCode::INDIRECT_BRANCH_TARGETS);
+        records.flat_map(|r| Self::listed(r.words())).collect()
+    }
+
     /// Those that a record lists: the branch, a word that is 0, and the number of its
     /// targets before them.
     fn listed(mut words: impl Iterator<Item = u32>) -> Vec<Self> {
@@ -237,25 +288,6 @@ impl TableBranch {
             });
         }
         branches
-    }
-}
-
-impl<'d> NativeFunction<'d> {
-    /// The branches through tables in the native code.
-    pub(crate) fn table_branches(&self) -> Vec<TableBranch> {
-        let records = self.records.iter();
-        let records = records.filter(|r| r.code == InfoCode::INDIRECT_BRANCH_TARGETS);
-        records
-            .flat_map(|r| TableBranch::listed(r.words()))
-            .collect()
-    }
-
-    /// The parameter bank that is written as the input has it.
-    pub(crate) fn own_parameters(&self) -> Option<FileSection<'d>> {
-        match self.parameters? {
-            ParameterBank::Native(section) => Some(*section),
-            ParameterBank::Twin(_) => None,
-        }
     }
 }
 

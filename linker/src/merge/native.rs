@@ -86,9 +86,10 @@ impl<'d> Merger<'d, '_> {
                         continue;
                     };
                     let data = first_of_name(twin).unwrap_or(twin).section.data;
-                    let row = &mut self.merged.functions[function];
-                    if row.native.records.is_empty() {
-                        row.native.records = InfoRecords::new(data).collect::<Result<_, _>>()?;
+                    let own = &mut self.merged.functions[function].native;
+                    let own = own.get_or_insert_default();
+                    if own.records.is_empty() {
+                        own.records = InfoRecords::new(data).collect::<Result<_, _>>()?;
                     }
                 }
                 NativeRole::Parameters(text) => {
@@ -97,6 +98,7 @@ impl<'d> Merger<'d, '_> {
                     };
                     self.merged.functions[function]
                         .native
+                        .get_or_insert_default()
                         .parameters
                         .get_or_insert_with(|| ParameterBank::Native(self.arena.keep(*section)));
                 }

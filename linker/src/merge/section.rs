@@ -7,6 +7,8 @@ use rustc_hash::FxHashMap;
 use crate::cubin::UnifiedTable;
 use crate::id::{FunctionId, SectionId, SymbolId};
 
+use super::contributions::{Contribution, Contributions};
+
 /// What an output section is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum SectionKind {
@@ -72,22 +74,11 @@ impl SectionKind {
     }
 }
 
-/// The bytes one input gives to a section.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Contribution<'d> {
-    /// Where in the section.
-    pub(crate) offset: u64,
-    /// The alignment that the input asks for.
-    pub(crate) align: u64,
-    /// The bytes; empty for sections without bytes.
-    pub(crate) data: &'d [u8],
-}
-
 /// A section's content as it grows: contributions one behind the other.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Content<'d> {
-    /// The parts, by offset.
-    pub(crate) contributions: Vec<Contribution<'d>>,
+    /// The parts.
+    pub(crate) contributions: Contributions<'d>,
     /// The size so far.
     pub(crate) size: u64,
     /// The strictest alignment of a part.
@@ -98,10 +89,6 @@ impl<'d> Content<'d> {
     /// Adds a part behind the others and says where it stands.
     pub(crate) fn append(&mut self, data: &'d [u8], size: u64, align: u64) -> u64 {
         let offset = self.size.next_multiple_of(align.max(1));
-        if self.contributions.is_empty() {
-            // Code and constants have one part for good.
-            self.contributions.reserve_exact(1);
-        }
         self.align = self.align.max(align);
         self.contributions.push(Contribution {
             offset,

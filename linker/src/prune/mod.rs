@@ -70,24 +70,25 @@ pub(crate) fn prune<'d>(mut merged: Merged<'d>, options: &Options) -> Pruned<'d>
         sections[id] &= !lost_its_content(section);
     }
     // A relocation section belongs to a section that may belong to code.
-    for relocations in [false, true] {
-        for (id, section) in merged.sections.enumerate() {
-            let is_relocations = matches!(
-                section.kind,
-                SectionKind::Rel | SectionKind::Rela | SectionKind::ResolvedRela
-            );
-            if let Some(target) = section.target
-                && relocations == is_relocations
-            {
-                // Of what is moved, Mercury links keep the name of this one
-                // (case `jump_table`).
-                let is_named =
-                    merged.target.has_mercury() && section.kind == SectionKind::ResolvedRela;
-                let goes = merged.sections[target].is_moved && !is_named;
-                let is_left = is_named && lost_its_content(&merged.sections[target]);
-                sections[id] &= sections[target] && !goes || is_left;
+    let mut relocations = Vec::new();
+    for (id, section) in merged.sections.enumerate() {
+        let Some(target) = section.target else {
+            continue;
+        };
+        match section.kind {
+            SectionKind::Rel | SectionKind::Rela | SectionKind::ResolvedRela => {
+                relocations.push((id, target));
             }
+            _ => sections[id] &= sections[target] && !merged.sections[target].is_moved,
         }
+    }
+    for (id, target) in relocations {
+        // Of what is moved, Mercury links keep the name of this one (case `jump_table`).
+        let is_named =
+            merged.target.has_mercury() && merged.sections[id].kind == SectionKind::ResolvedRela;
+        let goes = merged.sections[target].is_moved && !is_named;
+        let is_left = is_named && lost_its_content(&merged.sections[target]);
+        sections[id] &= sections[target] && !goes || is_left;
     }
     for id in named_after_death(&merged) {
         sections[id] = true;
@@ -238,7 +239,7 @@ fn live_functions(
         }
         let function = &merged.functions[id];
         pending.extend(&function.calls);
-        for prototype in &function.indirect_calls {
+        for prototype in function.indirect_calls() {
             pending.append(&mut takers[prototype.index()]);
         }
     }

@@ -346,7 +346,7 @@ fn concatenate<'d>(content: &Content<'d>, kind: SectionKind) -> Cow<'d, [u8]> {
         return Cow::Borrowed(lone.data);
     }
     let mut bytes = Vec::with_capacity(content.size as usize);
-    for part in &content.contributions {
+    for part in content.contributions.iter() {
         bytes.resize(part.offset as usize, 0);
         bytes.extend_from_slice(part.data);
     }

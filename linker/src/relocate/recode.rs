@@ -184,7 +184,7 @@ impl Anew {
         let chip = scoreboards::Chip::of(merged.target);
         let capsule = &relocated.sections[section].bytes;
         let mut code = Cow::Borrowed(&*relocated.native[section].as_ref()?.bytes);
-        let tables = function.native.table_branches();
+        let tables = function.native_branches();
         if wanted.is_older
             && let Some(waiting) = older::with_waits_of_today(&code, capsule)
         {

@@ -26,7 +26,10 @@ const END: [u8; 2] = [0x50, 4];
 /// The Mercury code of all slots.
 pub(super) fn mercury<'d>(section: &Section<'d>) -> Result<Cow<'d, [u8]>, ParseError> {
     let slots = &section.content.contributions;
-    let native = section.native.iter().flat_map(|n| &n.content.contributions);
+    let native = section
+        .native
+        .iter()
+        .flat_map(|n| n.content.contributions.iter());
     let mut bytes = Vec::new();
     let mut stored = Vec::new();
     let mut bitmap = Vec::new();
@@ -57,7 +60,7 @@ pub(super) fn mercury<'d>(section: &Section<'d>) -> Result<Cow<'d, [u8]>, ParseE
 pub(super) fn native<'d>(content: &Content<'d>) -> Cow<'d, [u8]> {
     let mut bytes = Vec::new();
     let mut end: &[u8] = &[];
-    for slot in &content.contributions {
+    for slot in content.contributions.iter() {
         let (body, tail) = slot.data.split_at(slot.data.len().min(BODY * INSTRUCTION));
         bytes.extend_from_slice(body);
         fill(&mut bytes, body);

@@ -95,7 +95,7 @@ fn write(bytes: &mut Cow<'_, [u8]>, entries: &[Entry], keeping: Keeping) {
 
 fn targets_of(function: &Function<'_>) -> Targets {
     let branches = function.table_branches();
-    let native = function.native.table_branches();
+    let native = function.native_branches();
     let twins = branches.into_iter().zip(native);
     let targets = twins.flat_map(|(branch, twin)| branch.targets.into_iter().zip(twin.targets));
     targets

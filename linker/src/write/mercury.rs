@@ -105,7 +105,7 @@ impl Layout {
             .iter()
             .filter_map(|section| section.function)
             .filter(|&f| pruned.live.functions[f])
-            .filter(|&f| merged.functions[f].native.own_parameters().is_some())
+            .filter(|&f| merged.functions[f].own_parameters().is_some())
             .collect();
         let mut twins = Vec::new();
         let mut add = |twin: Twin, ids: &[SectionId], wanted: &dyn Fn(&Section<'_>) -> bool| {
@@ -427,7 +427,7 @@ fn parameter_bank<'f>(
 ) -> Option<OutputSection<'f>> {
     let merged = &finalized.relocated.laid_out.pruned.merged;
     let row = &merged.functions[function];
-    let bank = row.native.own_parameters()?;
+    let bank = row.own_parameters()?;
     Some(OutputSection {
         name: names.native(bank.name),
         kind: section_type(SectionKind::Constant(0), merged.image).0,

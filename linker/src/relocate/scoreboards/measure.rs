@@ -5,7 +5,7 @@ use std::path::Path;
 use std::{env, fs};
 
 use crate::cubin::{File, InfoRecords, SectionFlags};
-use crate::merge::{NativeFunction, TableBranch};
+use crate::merge::TableBranch;
 use crate::parallel;
 
 use super::deviations::Deviations;
@@ -87,15 +87,12 @@ fn functions<'d>(file: &File<'d>) -> Vec<Function<'d>> {
             None => &[],
         };
         let records = data_of(&format!(".nv.info.{name}"));
-        let native = NativeFunction {
-            records: InfoRecords::new(records).collect::<Result<_, _>>().ok()?,
-            parameters: None,
-        };
+        let records: Vec<_> = InfoRecords::new(records).collect::<Result<_, _>>().ok()?;
         Some(Function {
             name,
             code: section.data,
             capsule: data_of(&format!(".nv.capmerc{}", section.name)),
-            tables: native.table_branches(),
+            tables: TableBranch::of_records(&records),
         })
     };
     sections.filter_map(of_section).collect()

@@ -43,7 +43,7 @@ pub(super) fn native(
     function: FunctionId,
 ) -> Vec<u8> {
     let merged = &finalized.relocated.laid_out.pruned.merged;
-    let own = &merged.functions[function].native.records;
+    let own = merged.functions[function].native_records();
     let shared = &finalized.figures.function_records[function];
     let mut twins = Twins::new(own);
     let mut is_shared = [false; CODES];
@@ -71,7 +71,7 @@ pub(super) fn native(
             continue;
         }
         if record.code == InfoCode::PARAM_CBANK {
-            let bank = match merged.functions[function].native.parameters {
+            let bank = match merged.functions[function].parameters() {
                 Some(ParameterBank::Twin(bank)) => symbols.number[merged.sections[bank].symbol],
                 Some(ParameterBank::Native(_)) | None => layout
                     .parameters_index(function)
@@ -89,7 +89,7 @@ pub(super) fn native(
         }
     }
     // Where the handles of textures and surfaces are is said anew.
-    if let Some(ParameterBank::Twin(_)) = merged.functions[function].native.parameters {
+    if let Some(ParameterBank::Twin(_)) = merged.functions[function].parameters() {
         for code in [
             InfoCode::BINDLESS_TEXTURE_BANK,
             InfoCode::BINDLESS_SURFACE_BANK,

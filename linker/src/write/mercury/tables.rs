@@ -113,7 +113,7 @@ impl<'n> Names<'n> {
             }
         }
         for &function in &layout.parameters {
-            if let Some(bank) = merged.functions[function].native.own_parameters() {
+            if let Some(bank) = merged.functions[function].own_parameters() {
                 symbols.add(bank.name);
             }
         }
@@ -148,7 +148,7 @@ impl<'n> Names<'n> {
             names.added_numbers = names.append(NATIVE_NUMBERS);
         }
         for &function in &layout.parameters {
-            if let Some(bank) = merged.functions[function].native.own_parameters() {
+            if let Some(bank) = merged.functions[function].own_parameters() {
                 names.add_section(bank.name, None);
             }
         }
@@ -293,7 +293,7 @@ pub(super) fn native_symbols(
         .iter()
         .enumerate()
         .map(|(index, &function)| {
-            let bank = merged.functions[function].native.own_parameters();
+            let bank = merged.functions[function].own_parameters();
             SymbolEntry {
                 name: bank.map_or(0, |bank| names.symbols.offset(bank.name)),
                 kind: SymbolType::SECTION.0,
