@@ -1,10 +1,9 @@
 //! Attribute records: whom they are about, and which ones are kept.
 
-use crate::cubin::{Binding, Format, InfoCode, SymbolType};
+use crate::cubin::{Binding, Format, InfoCode, InfoRecord as FileRecord, InfoRecords, SymbolType};
 use crate::error::{NvlinkError, ParseError, Problem};
 use crate::id::SymbolId;
 
-use super::decoded::Record;
 use super::merger::{Current, Merger};
 use super::{InfoRecord, Payload, SectionKind};
 
@@ -58,9 +57,9 @@ impl<'d> Merger<'d, '_> {
         self.merged.described.extend(owner);
         let mut has_version = owner.is_none() || current.object.native.is_none();
         let mut records = std::mem::take(&mut self.records_of_section);
-        let (decoded, result) = current.decoded.records(current.same_named.first(index));
-        for record in decoded {
-            let Some(record) = self.resolve_record(current, record)? else {
+        let listed = &current.object.sections[current.same_named.first(index)];
+        for record in InfoRecords::new(listed.data) {
+            let Some(record) = self.resolve_record(current, &record?)? else {
                 continue;
             };
             // Those of strong definitions are asked of nobody.
@@ -74,7 +73,6 @@ impl<'d> Merger<'d, '_> {
             has_version |= record.code == InfoCode::MERCURY_ISA_VERSION;
             records.push(record);
         }
-        result?;
         if !has_version {
             records.push(InfoRecord {
                 format: Format::Half,
@@ -107,9 +105,8 @@ impl<'d> Merger<'d, '_> {
     fn resolve_record(
         &self,
         current: &Current<'_, 'd>,
-        record: &Record<'d>,
+        record: &FileRecord<'d>,
     ) -> Result<Option<InfoRecord<'d>>, ParseError> {
-        let Record { record, symbol } = record;
         let is_dropped = match record.code {
             InfoCode::ERROR => true,
             InfoCode::MAX_STACK_SIZE | InfoCode::LOAD_CACHE_REQUEST => {
@@ -129,7 +126,7 @@ impl<'d> Merger<'d, '_> {
             }
             Payload::Symbols(self.arena.list(&symbols))
         } else {
-            match symbol.filter(|&index| index != 0) {
+            match record.symbol().filter(|&index| index != 0) {
                 None => Payload::Bytes(record.payload),
                 Some(index) => match self.subject(current, index)? {
                     None => Payload::Bytes(record.payload),

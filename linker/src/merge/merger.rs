@@ -13,11 +13,9 @@ use crate::options::{
     DebugLevel, EarlyAddresses, ImageKind, Keeping, KernelFilter, Options, RelocationForms,
     ResolvedRelocations,
 };
-use crate::parallel;
 use crate::read::{InputSection, Object, Role, SHF_INFO_LINK};
 
 use super::constants;
-use super::decoded::Decoded;
 use super::index::{self, Index};
 use super::notes::Origin;
 use super::same_named::SameNamed;
@@ -38,7 +36,6 @@ pub(super) struct Placed {
 pub(super) struct Current<'a, 'd> {
     pub(super) id: InputId,
     pub(super) object: &'a Object<'d>,
-    pub(super) decoded: &'a Decoded<'d>,
     pub(super) placed: Vec<Option<Placed>>,
     pub(super) symbols: Vec<Option<SymbolId>>,
     /// Code sections of weak functions that another input defines, and the
@@ -181,16 +178,10 @@ pub(crate) fn merge<'d>(
     diagnostics: &mut Diagnostics,
 ) -> Result<Merged<'d>, ParseError> {
     let mut merger = Merger::new(options, objects, arena, diagnostics);
-    let symbols: usize = objects.iter().map(|object| object.symbols.len()).sum();
-    let groups: Vec<&[Object<'d>]> = objects.chunks(GROUP).collect();
-    let decode = |group: &&[Object<'d>]| group.iter().map(Decoded::new).collect();
-    let mut inputs = objects.iter().enumerate();
-    let merged = parallel::in_order(&groups, symbols * USUAL, decode, |group: Vec<_>| {
-        let mut group = group.iter().zip(inputs.by_ref());
-        group.try_for_each(|(decoded, (index, object))| {
-            merger.merge_next(InputId::new(index), object, decoded)
-        })
-    });
+    let merged = objects
+        .iter()
+        .enumerate()
+        .try_for_each(|(index, object)| merger.merge_next(InputId::new(index), object));
     match merged {
         Ok(()) => {
             merger.merged.check_lost_commons()?;
@@ -200,11 +191,6 @@ pub(crate) fn merge<'d>(
         Err(End::Damage(error)) => Err(error),
     }
 }
-
-/// So many objects are decoded before they are handed over.
-const GROUP: usize = 8;
-/// About how many bytes have to be looked at for a symbol.
-const USUAL: usize = 512;
 
 /// Why a merge ends before the last object.
 enum End {
@@ -329,15 +315,11 @@ impl<'d, 'l> Merger<'d, 'l> {
     }
 
     /// Merges an object, unless there are errors.
-    fn merge_next(
-        &mut self,
-        id: InputId,
-        object: &Object<'d>,
-        decoded: &Decoded<'d>,
-    ) -> Result<(), End> {
-        self.origins.push(decoded.origin);
-        self.merged.notes.has_older |= decoded.origin.is_older;
-        let merged = self.merge_object(id, object, decoded);
+    fn merge_next(&mut self, id: InputId, object: &Object<'d>) -> Result<(), End> {
+        let origin = Origin::of(object);
+        self.origins.push(origin);
+        self.merged.notes.has_older |= origin.is_older;
+        let merged = self.merge_object(id, object);
         let problem = match merged {
             // What names that clash lead to, was reported when they did; call
             // graphs do not say how kernels are called (case `kernel_mismatch`).
@@ -363,16 +345,10 @@ impl<'d, 'l> Merger<'d, 'l> {
         self.keeping == Keeping::AsNvlink && error.nvlink.is_some()
     }
 
-    fn merge_object(
-        &mut self,
-        id: InputId,
-        object: &Object<'d>,
-        decoded: &Decoded<'d>,
-    ) -> Result<(), ParseError> {
+    fn merge_object(&mut self, id: InputId, object: &Object<'d>) -> Result<(), ParseError> {
         let mut current = Current {
             id,
             object,
-            decoded,
             placed: vec![None; object.sections.len()],
             symbols: vec![None; object.symbols.len()],
             discarded: vec![None; object.sections.len()],

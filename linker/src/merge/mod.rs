@@ -8,7 +8,6 @@
 mod compat;
 mod constants;
 mod contributions;
-mod decoded;
 mod functions;
 mod graph;
 mod index;

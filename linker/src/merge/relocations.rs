@@ -73,8 +73,8 @@ impl<'d> Merger<'d, '_> {
             && !self.merged.target.has_mercury();
         let (mut is_named, mut has_short, mut has_long) = (false, false, false);
         let mut is_first = true;
-        let relocations = current.same_named.first(index);
-        let relocations = current.decoded.relocations(relocations)?;
+        let listed = &current.object.sections[current.same_named.first(index)];
+        let relocations = current.object.relocations(listed)?;
         let known = &mut self.merged.sections[patched.section].relocations;
         match known.is_empty() {
             // Those of code and constants come all at once.
@@ -88,7 +88,7 @@ impl<'d> Merger<'d, '_> {
                 continue;
             }
             let symbol = current.object.symbol(relocation.symbol)?;
-            let merged = self.resolve(current, relocation, symbol, patched, form)?;
+            let merged = self.resolve(current, &relocation, symbol, patched, form)?;
             let is_discarded = merged.as_ref().is_some_and(|merged| merged.discarded);
             // One without relocations leaves no name behind (cases `jump_table` on sm_90 and
             // `weak_lineinfo`), but for those that would clear what is unused (case
