@@ -20,10 +20,6 @@ pub(super) fn distribute<'d>(
     arena: &'d Arena,
     records: &mut IdVec<FunctionId, Records<'d>>,
 ) {
-    let has_externs = |list: &Records<'_>| list.iter().any(|r| r.code == InfoCode::EXTERNS);
-    if !records.iter().any(has_externs) {
-        return;
-    }
     if let Some(lone) = pruned.lone_kernel() {
         give_all(pruned, arena, records, lone);
         return;

@@ -7,7 +7,7 @@
 use crate::cubin::{Format, InfoCode};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::id::{FunctionId, Id as _, IdVec};
-use crate::merge::{InfoRecord, Payload};
+use crate::merge::{Function, InfoRecord, Payload};
 use crate::prune::Pruned;
 
 use super::records::{Records, put};
@@ -87,13 +87,14 @@ pub(super) fn inherit<'d>(pruned: &Pruned<'d>, records: &mut IdVec<FunctionId, R
         // Of sparse matrices a lone kernel tells only what it does itself, unless
         // functions are missing or gone, have a second name, or do not say what
         // they do (cases `inherit_mask`, `alias` and `older_taken_kernels`).
-        let all_are_known = pruned.merged.functions.enumerate().all(|(id, f)| {
-            let says = f.records.iter().any(|record| record.code == code);
-            f.text.is_some() && pruned.live.functions[id] && says
-        });
+        let says = |f: &Function<'_>| f.records.iter().any(|record| record.code == code);
+        let mut functions = pruned.merged.functions.enumerate();
+        let all_are_known = has_lone_kernel
+            && rule == Rule::Union
+            && functions.all(|(id, f)| f.text.is_some() && pruned.live.functions[id] && says(f));
         for &entry in &entries {
             let total = match rule {
-                Rule::Union if has_lone_kernel && all_are_known => own[entry.index()],
+                Rule::Union if all_are_known => own[entry.index()],
                 Rule::MostOfOthers if has_lone_kernel && own[entry.index()].is_some() => {
                     own[entry.index()]
                 }

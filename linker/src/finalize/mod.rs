@@ -14,6 +14,7 @@ mod registers;
 mod report;
 
 use crate::arena::Arena;
+use crate::cubin::InfoCode;
 use crate::diagnostic::Diagnostics;
 use crate::id::{FunctionId, IdVec, PrototypeId, SectionId, SymbolId};
 use crate::merge::{InfoRecord, forget_barriers};
@@ -23,7 +24,7 @@ use crate::relocate::Relocated;
 use crate::stacks::Stacks;
 
 pub(crate) use dump::{EMPTY_DOT, dot, table as call_graph_table};
-use records::Records;
+use records::{Codes, Records};
 use registers::Registers;
 pub(crate) use registers::own_registers;
 
@@ -79,7 +80,8 @@ pub(crate) fn compute<'d>(
     diagnostics: &mut Diagnostics,
 ) -> Figures<'d> {
     let mut function_records = records::of_inputs(pruned);
-    records::assume_unknown_masks(pruned, &mut function_records);
+    let codes = Codes::of(&function_records);
+    records::assume_unknown_masks(pruned, &codes, &mut function_records);
     let registers = Registers::new(pruned);
     let all_known = registers::check_known(pruned, &registers, options.keeping, diagnostics);
     let module_records = records::module(pruned, arena, stacks, &registers);
@@ -87,8 +89,12 @@ pub(crate) fn compute<'d>(
     records::propagate(pruned, stacks, &mut function_records);
     inherit::check(pruned, &own_codes, &function_records, diagnostics);
     registers::check(pruned, &registers, options.call_graph, diagnostics);
-    externs::distribute(pruned, arena, &mut function_records);
-    fragments::collect(pruned, arena, &mut function_records);
+    if codes.has(InfoCode::EXTERNS) {
+        externs::distribute(pruned, arena, &mut function_records);
+    }
+    if codes.has(InfoCode::AT_ENTRY_FRAGMENTS) {
+        fragments::collect(pruned, arena, &mut function_records);
+    }
     inherit::sort_by_arrival(pruned, own_codes, &mut function_records);
     let counted = barriers::record(pruned, options.keeping, &mut function_records);
     inherit::join_slots(pruned, &mut function_records);

@@ -60,14 +60,38 @@ pub(super) fn of_inputs<'d>(pruned: &Pruned<'d>) -> IdVec<FunctionId, Records<'d
     functions.map(|f| Records::OfInputs(f.records)).collect()
 }
 
+/// Which codes the records of functions have: of most there is none in a whole program.
+#[derive(Debug)]
+pub(super) struct Codes([bool; 1 << 8]);
+
+impl Codes {
+    /// Those of all functions.
+    pub(super) fn of(records: &IdVec<FunctionId, Records<'_>>) -> Self {
+        let mut is_there = [false; 1 << 8];
+        for record in records.iter().flat_map(|list| list.iter()) {
+            is_there[usize::from(record.code.0)] = true;
+        }
+        Self(is_there)
+    }
+
+    /// Whether a function has such a record.
+    pub(super) fn has(&self, code: InfoCode) -> bool {
+        self.0[usize::from(code.0)]
+    }
+}
+
 /// Where some functions say which sparse matrix instructions they have, those
 /// that say nothing may have any (case `alias`; so have objects of older
 /// compilers).
 pub(super) fn assume_unknown_masks(
     pruned: &Pruned<'_>,
+    codes: &Codes,
     records: &mut IdVec<FunctionId, Records<'_>>,
 ) {
     const UNKNOWN: u16 = 0x8000;
+    if !codes.has(InfoCode::SPARSE_MMA_MASK) {
+        return;
+    }
     let has_mask = |list: &[InfoRecord<'_>]| {
         list.iter()
             .any(|record| record.code == InfoCode::SPARSE_MMA_MASK)
