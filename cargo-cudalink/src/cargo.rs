@@ -3,6 +3,7 @@
 //! Cargo runs as always, but for two programs: the host linker is [`crate::stand_in::linker`], and build scripts that use
 //! the `cc` crate find [`crate::stand_in::nvcc`]. A [`Plan`] tells both what to do.
 
+mod configuration;
 mod report;
 mod run;
 mod user_linker;
@@ -13,7 +14,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail};
-use cargo_config2::Config;
 use cargo_options::CommonOptions;
 use clap::Args;
 use cudalink_toolkit::{Environment, Search, Tool, Toolkit};
@@ -123,14 +123,13 @@ pub(crate) fn install(arguments: WithDevice<cargo_options::Install>) -> Result<E
 pub(crate) fn run<C: CargoCommand + Args>(arguments: WithDevice<C>) -> Result<ExitCode> {
     let WithDevice { settings, cargo } = arguments;
     let mut cargo = cargo;
+    let current = std::env::current_dir().context("the current folder cannot be told")?;
     let config = match cargo.configured_from() {
         // The folders above it count, too.
-        Some(folder) => Config::load_with_cwd(std::path::absolute(folder)?),
-        None => Config::load(),
+        Some(folder) => configuration::load(&std::path::absolute(folder)?)?,
+        None => configuration::load(&current)?,
     };
-    let config = config.context("cargo's configuration cannot be read")?;
     let reporter = Reporter::new(cargo.common(), &config.term);
-    let current = std::env::current_dir().context("the current folder cannot be told")?;
     let settings = settings.in_folder(&current);
     let workspace = Workspace::load(cargo.manifest_path(), cargo.common())?;
     let folder = Folder::make(&workspace.target)?;

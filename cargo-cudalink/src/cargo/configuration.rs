@@ -1,0 +1,225 @@
+//! Cargo's configuration.
+//!
+//! The library that reads it does not know all that cargo knows: files that include others, and a number of jobs that is
+//! a word. Where some file has one of these, it gets copies without: a chain of folders with a file each, of which the
+//! innermost counts most.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result, bail};
+use cargo_config2::{Config, ResolveOptions, Walk};
+use tempfile::TempDir;
+use toml::{Table, Value};
+
+/// The release of cargo 1 that follows `include`.
+const INCLUDES_SINCE: u32 = 94;
+
+/// Reads the configuration that counts in a folder.
+pub(super) fn load(folder: &Path) -> Result<Config> {
+    let what = "cargo's configuration cannot be read";
+    match Files::find(folder).copies() {
+        Some(copies) => copies.load().context(what),
+        None => Config::load_with_cwd(folder).context(what),
+    }
+}
+
+/// The files of a configuration, and what is in them.
+#[derive(Debug, Default)]
+struct Files {
+    /// What counts most comes first.
+    found: Vec<(PathBuf, Table)>,
+    known: HashSet<PathBuf>,
+    /// Whether some file has what only cargo understands.
+    is_beyond: bool,
+}
+
+impl Files {
+    fn find(folder: &Path) -> Self {
+        let mut files = Self::default();
+        for path in Walk::new(folder) {
+            files.add(path);
+        }
+        files
+    }
+
+    /// Adds a file and what it includes. Whatever is wrong with them cargo tells.
+    fn add(&mut self, path: PathBuf) {
+        let known = path.canonicalize().unwrap_or_else(|_| path.clone());
+        let text = fs::read_to_string(&path).ok();
+        let Some(mut table) = text.and_then(|text| text.parse::<Table>().ok()) else {
+            return;
+        };
+        if !self.known.insert(known) {
+            return;
+        }
+        if let Some(Value::Table(build)) = table.get_mut("build")
+            && build.get("jobs").is_some_and(Value::is_str)
+        {
+            build.remove("jobs");
+            self.is_beyond = true;
+        }
+        let included = match table.remove("include") {
+            Some(included) if follows_includes() => includes(included, &path),
+            _ => Vec::new(),
+        };
+        self.is_beyond |= !included.is_empty();
+        self.found.push((path, table));
+        // Of several the last one counts most.
+        for path in included.into_iter().rev() {
+            self.add(path);
+        }
+    }
+
+    fn copies(self) -> Option<Self> {
+        self.is_beyond.then_some(self)
+    }
+
+    fn load(self) -> Result<Config> {
+        let folder = TempDir::new()?;
+        let surroundings: Vec<PathBuf> = folder
+            .path()
+            .ancestors()
+            .flat_map(|folder| ["config", "config.toml"].map(|f| folder.join(".cargo").join(f)))
+            .filter(|path| path.is_file())
+            .collect();
+        for path in &surroundings {
+            if !self.found.iter().any(|(found, _)| found == path) {
+                bail!(
+                    "{} would count for all temporary files; remove it, or choose another folder with TMPDIR",
+                    path.display()
+                );
+            }
+        }
+        let mut place = folder.path().to_owned();
+        for (path, mut table) in self.found.into_iter().rev() {
+            if surroundings.contains(&path) {
+                continue;
+            }
+            make_whole(&mut table, &path);
+            place.push("inner");
+            fs::create_dir_all(place.join(".cargo"))?;
+            fs::write(place.join(".cargo/config.toml"), table.to_string())?;
+        }
+        let options = ResolveOptions::default().cargo_home(None);
+        Ok(Config::load_with_options(place, options)?)
+    }
+}
+
+/// The files that one includes, each a path or a table with one.
+fn includes(included: Value, path: &Path) -> Vec<PathBuf> {
+    let list = match included {
+        Value::Array(list) => list,
+        one => vec![one],
+    };
+    let folder = path.parent().unwrap_or(Path::new(""));
+    list.iter()
+        .filter_map(|item| item.get("path").unwrap_or(item).as_str())
+        .map(|file| folder.join(file))
+        .collect()
+}
+
+/// Whether cargo does.
+fn follows_includes() -> bool {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let said = Command::new(cargo).arg("--version").output();
+    said.is_ok_and(|said| release(&String::from_utf8_lossy(&said.stdout)) >= Some(INCLUDES_SINCE))
+}
+
+/// `95` of `cargo 1.95.0 (f2d3ce0bd 2026-03-21)`.
+fn release(said: &str) -> Option<u32> {
+    let rest = said.strip_prefix("cargo 1.")?;
+    rest.split('.').next()?.parse().ok()
+}
+
+/// Makes paths whole that are relative to the folder around that of the file.
+fn make_whole(table: &mut Table, path: &Path) {
+    let folder = path.ancestors().nth(2).unwrap_or(Path::new(""));
+    let whole = |value: &mut Value| {
+        if let Value::String(text) = value
+            && (text.contains('/') || text.ends_with(".json"))
+        {
+            *text = folder.join(&*text).to_string_lossy().into_owned();
+        }
+    };
+    if let Some(Value::Table(build)) = table.get_mut("build") {
+        for key in ["rustc", "rustc-wrapper", "rustc-workspace-wrapper"] {
+            build.get_mut(key).into_iter().for_each(whole);
+        }
+        match build.get_mut("target") {
+            Some(Value::Array(targets)) => targets.iter_mut().for_each(whole),
+            target => target.into_iter().for_each(whole),
+        }
+    }
+    if let Some(Value::Table(targets)) = table.get_mut("target") {
+        let linkers = targets.iter_mut().filter_map(|(_, t)| t.get_mut("linker"));
+        linkers.for_each(whole);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TRIPLE: &str = "x86_64-unknown-linux-gnu";
+
+    fn write(folder: &Path, name: &str, text: &str) {
+        let path = folder.join(".cargo").join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    #[test]
+    fn what_files_include_counts_less_than_they_do() {
+        if !follows_includes() {
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let linker = |name: &str| format!("[target.{TRIPLE}]\nlinker = \"{name}\"\n");
+        let include = "include = [\"a.toml\", { path = \"more/b.toml\", optional = true }, \
+            { path = \"missing.toml\", optional = true }]\n";
+        let flags = "[build]\njobs = \"default\"\nrustflags = [\"--cfg\", \"outer\"]\n";
+        write(folder.path(), "config.toml", &format!("{include}{flags}"));
+        write(folder.path(), "a.toml", &linker("of-a"));
+        let more = "[build]\nrustflags = [\"--cfg\", \"inner\"]\n";
+        write(
+            folder.path(),
+            "more/b.toml",
+            &format!("{}{more}", linker("tools/of-b")),
+        );
+        let config = load(&folder.path().join("below")).unwrap();
+        let whole = folder.path().join(".cargo/tools/of-b");
+        assert_eq!(config.linker(TRIPLE).unwrap(), Some(whole));
+        if std::env::var_os("RUSTFLAGS").is_none() {
+            let flags = config.rustflags(TRIPLE).unwrap().unwrap().flags;
+            assert_eq!(flags, ["--cfg", "inner", "--cfg", "outer"]);
+        }
+        write(
+            folder.path(),
+            "config.toml",
+            &format!("{include}{}", linker("own")),
+        );
+        let config = load(folder.path()).unwrap();
+        assert_eq!(config.linker(TRIPLE).unwrap(), Some("own".into()));
+    }
+
+    #[test]
+    fn mistakes_are_told_with_their_file() {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), "config.toml", "[build]\njobs = [\n");
+        let error = format!("{:#}", load(folder.path()).unwrap_err());
+        assert!(error.contains(".cargo/config.toml"), "{error}");
+    }
+
+    #[test]
+    fn releases_are_read() {
+        assert_eq!(release("cargo 1.95.0 (f2d3ce0bd 2026-03-21)\n"), Some(95));
+        assert_eq!(
+            release("cargo 1.97.0-nightly (4d1f98451 2026-05-15)"),
+            Some(97)
+        );
+        assert_eq!(release("something else"), None);
+    }
+}
