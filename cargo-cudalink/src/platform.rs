@@ -3,7 +3,7 @@
 use std::fs;
 use std::io;
 use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::{Child, Command, ExitCode};
 
 use anyhow::Result;
 
@@ -45,6 +45,29 @@ pub(crate) fn replace_by(mut command: Command) -> Result<ExitCode> {
         .status()
         .map_err(|error| not_started(&command, error))?;
     Ok(exit_code(status))
+}
+
+/// Ends a child, too, when this program is asked to end: the child is what the user has started.
+#[cfg(unix)]
+pub(crate) fn hand_on_termination(child: &Child) -> io::Result<()> {
+    use rustix::process::{Pid, Signal, kill_process};
+    use signal_hook::{consts::SIGTERM, iterator::Signals};
+
+    let child = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let mut signals = Signals::new([SIGTERM])?;
+    std::thread::spawn(move || {
+        for _ in signals.forever() {
+            // One that has ended needs no signal.
+            let _ = child.map(|child| kill_process(child, Signal::TERM));
+        }
+    });
+    Ok(())
+}
+
+/// Ends a child, too, when this program is asked to end.
+#[cfg(not(unix))]
+pub(crate) fn hand_on_termination(_: &Child) -> io::Result<()> {
+    Ok(())
 }
 
 /// The exit code of a program that has ended, as a shell would tell it.

@@ -119,3 +119,30 @@ fn a_build_that_was_killed_is_repaired_by_the_next() -> Result<()> {
     run(&mut Command::new(project.path("target/debug/app")))?;
     Ok(())
 }
+
+#[test]
+#[cfg(unix)]
+fn a_program_ends_with_the_command_that_runs_it() -> Result<()> {
+    let waiting = "fn main() {\n\
+        std::fs::write(\"new\", std::process::id().to_string()).unwrap();\n\
+        std::fs::rename(\"new\", \"program\").unwrap();\n\
+        std::thread::sleep(std::time::Duration::from_secs(600));\n}\n";
+    let project = Project::new(waiting, &[])?;
+    let mut command = project.command(&["run"], &[])?;
+    let mut running = command.stderr(Stdio::null()).spawn()?;
+    let started = project.path("program");
+    wait_until("the program does not start", || started.exists())?;
+    let program = fs::read_to_string(&started)?;
+    run(Command::new("kill").args(["-TERM", &running.id().to_string()]))?;
+    ensure!(running.wait()?.code() == Some(128 + 15));
+    let is_there = || Command::new("kill").args(["-0", &program]).output();
+    wait_until("the program goes on", || {
+        is_there().is_ok_and(|told| !told.status.success())
+    })?;
+    let runs = project.path("target/cudalink/run");
+    ensure!(
+        fs::read_dir(runs)?.next().is_none(),
+        "nothing is left of the run"
+    );
+    Ok(())
+}

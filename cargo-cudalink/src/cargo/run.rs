@@ -79,6 +79,7 @@ impl Run {
         let mut child = command
             .spawn()
             .map_err(|error| not_started(&command, error))?;
+        platform::hand_on_termination(&child).context("signals cannot be handed on")?;
         let lines = child.stdout.take().map(lines);
         let (ended, end) = channel();
         thread::spawn(move || ended.send(child.wait()));
