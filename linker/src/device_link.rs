@@ -134,6 +134,7 @@ impl Request {
             warnings_are_errors: self.keeping() == Keeping::AsNvlink
                 && self.inputs.warnings_are_errors
                 && !loaded.forgets_options,
+            is_followed: loaded.is_followed,
             tool_record: self.tool_record.clone(),
         }
     }

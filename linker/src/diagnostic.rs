@@ -214,6 +214,12 @@ impl Diagnostic {
         Self::new(Severity::Fatal, "merge-failed", "merge_elf failed")
     }
 
+    /// nvlink has left out the device runtime, and expects nothing behind it.
+    pub(crate) fn behind_runtime() -> Self {
+        let text = "unexpected object after cudadevrt";
+        Self::new(Severity::Fatal, "behind-runtime", text)
+    }
+
     /// A kernel needs more static shared memory than there is.
     pub(crate) fn too_much_shared(kernel: &str, size: u64, limit: u64) -> Self {
         Self::new(

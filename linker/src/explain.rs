@@ -60,6 +60,11 @@ pub const EXPLANATIONS: &[Explanation] = &[
          executable.",
     ),
     of(
+        "behind-runtime",
+        "With --compat, as with nvlink, no device code may follow a libcudadevrt.a that nothing before \
+         it needs. Put the library last.",
+    ),
+    of(
         "conflicting-options",
         "Two options exclude each other, or one needs another that is not given.",
     ),

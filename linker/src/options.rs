@@ -228,6 +228,8 @@ pub struct Options {
     pub host_data: Option<Vec<u8>>,
     /// Whether nvlink counts warnings about an object as errors, which ends the merge.
     pub warnings_are_errors: bool,
+    /// Whether nvlink ends behind the last object, because others follow the device runtime.
+    pub is_followed: bool,
     /// The bytes of our own record in `.note.nv.tkinfo`.
     pub tool_record: Vec<u8>,
 }
@@ -253,6 +255,7 @@ impl Options {
             unified_index: None,
             host_data: None,
             warnings_are_errors: false,
+            is_followed: false,
             tool_record: Vec::new(),
         }
     }

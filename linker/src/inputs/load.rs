@@ -61,6 +61,7 @@ pub fn load<'d>(
         host_names: Names::default(),
         group: Vec::new(),
         runtime: None,
+        unused_runtime: None,
         in_archive: false,
         is_whole_program: false,
         finished: None,
@@ -126,6 +127,8 @@ struct Loader<'a, 'd> {
     /// The device runtime, where only optimized code can tell whether it is
     /// needed.
     runtime: Option<Deferred<'d>>,
+    /// How many objects come before the device runtime, where nothing needs it.
+    unused_runtime: Option<usize>,
     /// Whether the object at hand is a member of an archive.
     in_archive: bool,
     /// Whether all code but that of the device runtime was LTO-IR.
@@ -409,11 +412,15 @@ impl<'a, 'd> Loader<'a, 'd> {
         }
     }
 
-    fn finish(self) -> Loaded<'d> {
+    fn finish(mut self) -> Loaded<'d> {
         let (kernels, constants) = self.filters();
         let forgets_options = self.diagnostics.forgets_options();
         let mut modules = self.modules;
         modules.extend(self.further_modules.into_iter().rev());
+        // nvlink says so where the next object would be merged (case `lib_cudadevrt_unused`).
+        let last = self.unused_runtime.unwrap_or(usize::MAX);
+        let is_followed = self.images.len() > last;
+        self.images.truncate(last);
         Loaded {
             images: self.images,
             finished: self.finished,
@@ -422,6 +429,7 @@ impl<'a, 'd> Loader<'a, 'd> {
             constants,
             hints: self.hints,
             forgets_options,
+            is_followed,
         }
     }
 }

@@ -235,6 +235,8 @@ pub struct Loaded<'d> {
     pub hints: Vec<Diagnostic>,
     /// Whether the options about messages concern none any more.
     pub(crate) forgets_options: bool,
+    /// Whether more objects come behind, at which nvlink ends.
+    pub(crate) is_followed: bool,
 }
 
 pub use load::load;

@@ -184,6 +184,10 @@ pub(crate) fn merge<'d>(
         .try_for_each(|(index, object)| merger.merge_next(InputId::new(index), object));
     match merged {
         Ok(()) => {
+            if options.is_followed {
+                merger.diagnostics.push(Diagnostic::behind_runtime());
+                return Ok(merger.merged);
+            }
             merger.merged.check_lost_commons()?;
             Ok(merger.merged)
         }

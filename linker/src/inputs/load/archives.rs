@@ -48,10 +48,13 @@ impl<'d> Loader<'_, 'd> {
                 });
                 return Ok(());
             }
-            return match self.needs_system_library() {
-                true => self.whole_archive(source),
-                false => Ok(()),
-            };
+            if self.needs_system_library() {
+                return self.whole_archive(source);
+            }
+            if self.wanted.is_compatible() && !self.images.is_empty() {
+                self.unused_runtime.get_or_insert(self.images.len());
+            }
+            return Ok(());
         }
         if is_system_library(&source.name) && self.has_nothing() {
             let why = "nothing before it has device code";
