@@ -409,14 +409,20 @@ impl<'d> Merger<'d, '_> {
     }
 
     /// What the system keeps in shared memory for tensor memory is another thing
-    /// since CUDA 13 (case `older_tensor_memory`).
+    /// since CUDA 13 (case `older_tensor_memory`). Names tell which: an object of `nvlink -r` is made today, and its code
+    /// may be older.
     pub(super) fn check_tensor_memory(&mut self, current: &Current<'_, 'd>) {
         let object = current.object;
         let uses_reserved = |s: &InputSection<'_>| s.role == Role::SharedReserved;
         if !object.sections.iter().any(uses_reserved) {
             return;
         }
-        let is_older = self.origins[current.id].is_older;
+        let is_named = |names: &[&str]| object.symbols.iter().any(|s| names.contains(&s.name));
+        let is_older = match is_named(&[reserved::TENSOR_MEMORY]) {
+            true => false,
+            false if is_named(&reserved::OLDER_TENSOR_MEMORY) => true,
+            false => self.origins[current.id].is_older,
+        };
         if *self.has_older_tensor_memory.get_or_insert(is_older) == is_older {
             return;
         }
