@@ -7,6 +7,7 @@ use crate::demangle::readable;
 use crate::error::ParseError;
 use crate::explain::explain;
 use crate::options::Keeping;
+use crate::raw_text;
 
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -214,6 +215,12 @@ impl Diagnostic {
         Self::new(Severity::Fatal, "merge-failed", "merge_elf failed")
     }
 
+    /// A function uses what the system keeps in shared memory, in a link that leaves it no place.
+    pub(crate) fn reserved_shared(function: &str) -> Self {
+        let text = format!("Function '{function}' uses reserved shared memory when not allowed.");
+        Self::new(Severity::Error, "reserved-shared", text).with_readable(&[function])
+    }
+
     /// nvlink has left out the device runtime, and expects nothing behind it.
     pub(crate) fn behind_runtime() -> Self {
         let text = "unexpected object after cudadevrt";
@@ -320,14 +327,21 @@ impl Diagnostic {
 
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&raw_text::readable(&self.line()))
+    }
+}
+
+impl Diagnostic {
+    /// The message as nvlink shows it, with names of files as raw text.
+    pub(crate) fn line(&self) -> String {
         let severity = match self.severity {
-            Severity::Text => return f.write_str(&self.text),
+            Severity::Text => return self.text.clone(),
             Severity::Info => "info    ",
             Severity::Warning => "warning ",
             Severity::Error => "error   ",
             Severity::Fatal => "fatal   ",
         };
-        write!(f, "nvlink {severity}: {}", self.text)
+        format!("nvlink {severity}: {}", self.text)
     }
 }
 

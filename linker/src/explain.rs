@@ -301,6 +301,11 @@ pub const EXPLANATIONS: &[Explanation] = &[
     ),
     of("requested", "Text that an option asked for."),
     of(
+        "reserved-shared",
+        "The function needs what the system keeps at the start of shared memory, as code with tensor \
+         memory does, and all code for sm_110. Link without -disable-smem-reservation.",
+    ),
+    of(
         "resource-usage",
         "What -v asks for: the resources of each kernel.",
     ),

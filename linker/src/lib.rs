@@ -61,6 +61,7 @@ pub mod output;
 mod parallel;
 mod pipeline;
 mod prune;
+mod raw_text;
 mod read;
 mod relocate;
 pub mod report;

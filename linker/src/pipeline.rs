@@ -170,7 +170,7 @@ pub(crate) fn link_relocatable<'d>(
     }
     let mut told = Diagnostics::default();
     let (relocated, figures) = relocate(laid_out, options.keeping, |pruned| {
-        collect(pruned, arena, options.verbose, &mut told)
+        collect(pruned, arena, options, &mut told)
     });
     let mut relocated = relocated?;
     recode(&mut relocated, options.keeping, options.debug);

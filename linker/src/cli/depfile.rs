@@ -2,10 +2,14 @@
 
 use std::path::PathBuf;
 
+use crate::raw_text;
+
 /// A rule whose targets are the outputs, and a rule without commands for each
 /// input, so that one that vanished is no error.
 pub fn rule(outputs: &[PathBuf], inputs: &[String]) -> String {
-    let outputs = outputs.iter().map(|o| escaped(&o.display().to_string()));
+    let outputs = outputs
+        .iter()
+        .map(|o| escaped(&raw_text::text(o.as_os_str())));
     let mut text = outputs.collect::<Vec<_>>().join(" ") + ":";
     for input in inputs {
         text.push_str(" \\\n  ");

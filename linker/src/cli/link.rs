@@ -17,6 +17,7 @@ use crate::finalize::EMPTY_DOT;
 use crate::inputs::{self, Behaviour, Compilation, Environment, Files, Processor};
 use crate::options::Keeping;
 use crate::output::Sink;
+use crate::raw_text;
 use crate::report::Reports;
 
 /// Links, prints what there is to say and writes the files.
@@ -175,14 +176,14 @@ fn link_all(
 
 /// Reads the index of unified functions and variables.
 fn read_index(path: &Path, keeping: Keeping) -> Result<UnifiedIndex, Diagnostic> {
-    UnifiedIndex::parse(&path.to_string_lossy(), read_named(path)?)
+    UnifiedIndex::parse(&raw_text::text(path.as_os_str()), read_named(path)?)
         .map_err(|e| Diagnostic::bad_input(&e, keeping))
 }
 
 /// Reads a file that an option names, which nvlink does not take empty.
 fn read_named(path: &Path) -> Result<Vec<u8>, Diagnostic> {
     let unreadable = |what: &str| {
-        let text = format!("Could not {what} '{}'", path.display());
+        let text = format!("Could not {what} '{}'", raw_text::text(path.as_os_str()));
         fatal("unreadable-input", text)
     };
     let bytes =
@@ -345,7 +346,9 @@ fn write_dependencies(request: &Request, files: &Files) -> Result<(), Diagnostic
     let beside = request.options_files.iter().chain(&request.tool_record);
     let beside = beside.chain(&request.unified_index);
     let beside = beside.chain(&request.host_data);
-    let mut inputs: Vec<String> = beside.map(|path| path.display().to_string()).collect();
+    let mut inputs: Vec<String> = beside
+        .map(|path| raw_text::text(path.as_os_str()))
+        .collect();
     inputs.extend(files.names());
     let outputs: Vec<PathBuf> = match request.output.to_str() {
         Some(output) if output.contains(ARCH) => {
@@ -354,5 +357,5 @@ fn write_dependencies(request: &Request, files: &Files) -> Result<(), Diagnostic
         }
         Some(_) | None => vec![request.output.clone()],
     };
-    output::write(path, depfile::rule(&outputs, &inputs).as_bytes())
+    output::write(path, &raw_text::bytes(&depfile::rule(&outputs, &inputs)))
 }

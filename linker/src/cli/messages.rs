@@ -2,7 +2,10 @@
 
 use serde::Serialize;
 
+use std::io::{self, Write as _};
+
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::raw_text;
 
 /// The code of the warning that has an option of its own.
 const UNBOUNDED_STACK: &str = "unbounded-stack";
@@ -82,7 +85,15 @@ impl Messages {
             Format::Own | Format::Json => 1,
         };
         for _ in 0..times {
-            eprintln!("{}", self.shown(&message));
+            let mut shown = self.shown(&message);
+            shown.push('\n');
+            // Who has stopped reading has read enough.
+            let _ = match self.format {
+                Format::Nvlink => io::stderr().write_all(&raw_text::bytes(&shown)),
+                Format::Own | Format::Json => {
+                    io::stderr().write_all(raw_text::readable(&shown).as_bytes())
+                }
+            };
         }
         message.severity >= Severity::Error
     }
@@ -91,11 +102,9 @@ impl Messages {
     fn shown(&self, message: &Diagnostic) -> String {
         match self.format {
             Format::Json => self.json(message),
-            Format::Nvlink if message.code == PTXAS_OUTPUT => message.to_string() + &self.target(),
-            Format::Own | Format::Nvlink if message.severity == Severity::Text => {
-                message.to_string()
-            }
-            Format::Nvlink => message.to_string() + &self.target(),
+            Format::Nvlink if message.code == PTXAS_OUTPUT => message.line() + &self.target(),
+            Format::Own | Format::Nvlink if message.severity == Severity::Text => message.line(),
+            Format::Nvlink => message.line() + &self.target(),
             Format::Own => {
                 let detail = match &message.detail {
                     None => String::new(),

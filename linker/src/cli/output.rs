@@ -10,6 +10,7 @@ use super::{Exit, fatal};
 use crate::diagnostic::Diagnostic;
 use crate::inputs::Compilation;
 use crate::output::Sink;
+use crate::raw_text;
 
 /// Prints on the standard output. Who has stopped reading has read enough.
 pub(super) fn print(text: &str) -> Result<Exit, Diagnostic> {
@@ -62,7 +63,7 @@ impl Pending {
 }
 
 fn unwritable(path: &Path, why: &io::Error) -> Diagnostic {
-    let path = path.display();
+    let path = raw_text::text(path.as_os_str());
     fatal(
         "unwritable-output",
         format!("Could not open output file '{path}'"),
@@ -88,7 +89,8 @@ pub(super) fn open_table(path: &Path) -> Result<Table, Diagnostic> {
     }
     let file = OpenOptions::new().create(true).append(true).open(path);
     let file = file.map_err(|why| {
-        let text = format!("Cannot open file '{}'", path.display());
+        let name = raw_text::text(path.as_os_str());
+        let text = format!("Cannot open file '{name}'");
         fatal("unwritable-output", text).with_detail(why)
     })?;
     Ok(Table::File(path.to_owned(), file))

@@ -10,6 +10,7 @@ use super::response_file::{self, Stray};
 use crate::arch::Sm;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::inputs::Behaviour;
+use crate::raw_text;
 
 /// How many options files may lie in one another.
 const MAX_NESTED_FILES: usize = 15;
@@ -130,7 +131,8 @@ impl Parser<'_> {
     ) -> Result<(), Diagnostic> {
         let mut arguments = arguments.into_iter();
         while let Some(argument) = arguments.next() {
-            let Some(name) = option_name(&argument)? else {
+            let text = raw_text::text(&argument);
+            let Some(name) = option_name(&text) else {
                 self.input(argument, depth)?;
                 continue;
             };
@@ -146,7 +148,7 @@ impl Parser<'_> {
                 self.set(spelling, OsString::new());
                 continue;
             }
-            let value = attached.map(OsString::from).or_else(|| arguments.next());
+            let value = attached.map(raw_text::name).or_else(|| arguments.next());
             let value = value.ok_or_else(|| {
                 fatal(
                     "missing-value",
@@ -160,12 +162,12 @@ impl Parser<'_> {
 
     /// An argument that is no option: an input, or `@file`.
     fn input(&mut self, argument: OsString, depth: usize) -> Result<(), Diagnostic> {
-        let file = argument
-            .to_str()
-            .and_then(|text| text.strip_prefix('@'))
+        let text = raw_text::text(&argument);
+        let file = text
+            .strip_prefix('@')
             .filter(|file| !file.is_empty() && !self.compat);
         if let Some(file) = file {
-            return self.options_file(Path::new(file), depth);
+            return self.options_file(Path::new(&raw_text::name(file)), depth);
         }
         self.typed.inputs.push(argument.into());
         Ok(())
@@ -181,22 +183,16 @@ impl Parser<'_> {
             self.replace(spelling, value, OsStr::eq);
             return Ok(());
         }
-        let text = value.to_str().ok_or_else(|| {
-            let shown = value.to_string_lossy();
-            let name = spelling.long;
-            fatal(
-                "invalid-value",
-                format!("the value '{shown}' of option '{name}' is not valid UTF-8"),
-            )
-        })?;
+        let text = &*raw_text::text(&value);
         match spelling.value {
             Value::Nothing | Value::Text => {}
             Value::List => {
                 for item in response_file::items(text).map_err(stray)? {
+                    let item = raw_text::name(&item);
                     if spelling.flag == Flag::OptionsFile {
                         self.options_file(Path::new(&item), depth)?;
                     } else {
-                        self.set(spelling, item.into());
+                        self.set(spelling, item);
                     }
                 }
             }
@@ -264,7 +260,7 @@ impl Parser<'_> {
     }
 
     fn options_file(&mut self, path: &Path, depth: usize) -> Result<(), Diagnostic> {
-        let shown = path.display();
+        let shown = raw_text::text(path.as_os_str());
         if depth == MAX_NESTED_FILES {
             return Err(fatal(
                 "nested-options-files",
@@ -278,7 +274,7 @@ impl Parser<'_> {
             )
         })?;
         self.typed.options_files.push(path.to_owned());
-        let text = String::from_utf8(bytes).map_err(|_| {
+        let text = raw_text::from_bytes(&bytes).ok_or_else(|| {
             fatal(
                 "invalid-options-file",
                 format!("options file '{shown}' is not valid UTF-8"),
@@ -289,25 +285,13 @@ impl Parser<'_> {
             false => Behaviour::Own,
         };
         let arguments = response_file::arguments(&text, behaviour).map_err(stray)?;
-        self.arguments(arguments.into_iter().map(OsString::from), depth + 1)
+        self.arguments(arguments.iter().map(|one| raw_text::name(one)), depth + 1)
     }
 }
 
 /// What stands behind the first dash of an option.
-fn option_name(argument: &OsStr) -> Result<Option<&str>, Diagnostic> {
-    if !argument.as_encoded_bytes().starts_with(b"-") || argument.len() == 1 {
-        return Ok(None);
-    }
-    match argument.to_str() {
-        Some(text) => Ok(Some(&text[1..])),
-        None => {
-            let shown = argument.to_string_lossy();
-            Err(fatal(
-                "invalid-option",
-                format!("'{shown}' is not valid UTF-8; give the value as an argument of its own"),
-            ))
-        }
-    }
+fn option_name(argument: &str) -> Option<&str> {
+    argument.strip_prefix('-').filter(|name| !name.is_empty())
 }
 
 /// Finds an option by what stands behind its first dash.

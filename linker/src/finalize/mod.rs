@@ -12,6 +12,7 @@ mod inherit;
 mod records;
 mod registers;
 mod report;
+mod reserved;
 
 use crate::arena::Arena;
 use crate::cubin::InfoCode;
@@ -98,6 +99,7 @@ pub(crate) fn compute<'d>(
     inherit::sort_by_arrival(pruned, own_codes, &mut function_records);
     let counted = barriers::record(pruned, options.keeping, &mut function_records);
     inherit::join_slots(pruned, &mut function_records);
+    reserved::check(pruned, &function_records, options.keeping, diagnostics);
     if options.verbose && all_known {
         report::report(
             pruned,
@@ -120,15 +122,16 @@ pub(crate) fn compute<'d>(
 pub(crate) fn collect<'d>(
     pruned: &Pruned<'d>,
     arena: &'d Arena,
-    verbose: bool,
+    options: &Options,
     diagnostics: &mut Diagnostics,
 ) -> Figures<'d> {
     let mut function_records = records::of_inputs(pruned);
+    reserved::check(pruned, &function_records, options.keeping, diagnostics);
     for records in function_records.iter_mut() {
         externs::keep_external(pruned, arena, records);
     }
     let module_records: Vec<_> = pruned.merged.records.iter().rev().copied().collect();
-    if verbose {
+    if options.verbose {
         report::report(
             pruned,
             &module_records,

@@ -12,6 +12,7 @@ use super::search::{self, Found};
 use super::{Behaviour, Environment, Wanted};
 use crate::container::{Archive, InputKind, detect};
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::raw_text;
 
 /// The contents of all files of a link, in link order.
 #[derive(Debug)]
@@ -98,7 +99,7 @@ impl Files {
             let folder = Path::new(&source.name).parent();
             let members = source.members.iter().map(|member| {
                 let path = folder.unwrap_or(Path::new("")).join(&member.name);
-                path.display().to_string()
+                raw_text::text(path.as_os_str())
             });
             names.push(source.name.clone());
             names.extend(members);
@@ -178,7 +179,7 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn file(&mut self, path: &Path, contents: io::Result<Contents>) {
-        let name = path.display().to_string();
+        let name = raw_text::text(path.as_os_str());
         let opened = match contents {
             Ok(data) => self.source(path, name, data),
             Err(why) => Opened::Unreadable {
@@ -201,7 +202,7 @@ impl Reader<'_> {
                     break;
                 }
                 Found::Archive(path) => {
-                    let name = path.display().to_string();
+                    let name = raw_text::text(path.as_os_str());
                     let library = library.to_owned();
                     match read(&path) {
                         Ok(data) if self.is_compatible(&path, &data) => {
@@ -223,7 +224,7 @@ impl Reader<'_> {
                     }
                 }
                 Found::Folder(path) if self.wanted.behaviour == Behaviour::Nvlink => {
-                    let name = path.display().to_string();
+                    let name = raw_text::text(path.as_os_str());
                     result = Opened::NoArchive {
                         name,
                         is_folder: true,

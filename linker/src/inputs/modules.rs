@@ -3,6 +3,8 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use crate::raw_text;
+
 /// A module that a link holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Module {
@@ -24,14 +26,13 @@ impl Module {
 /// The name nvlink gives to a module that has none: the path with everything
 /// but letters and digits replaced. The path is joined, not normalised.
 pub(super) fn name_of_path(folder: &Path, path: &str) -> String {
-    let full = folder.join(path);
-    let full = full.to_string_lossy();
+    let full = folder.join(raw_text::name(path));
+    let full = raw_text::text(full.as_os_str());
     let mut name = String::with_capacity(full.len());
     for character in full.chars() {
         match character {
             _ if character.is_ascii_alphanumeric() => name.push(character),
-            // It stands for a byte that is no character.
-            char::REPLACEMENT_CHARACTER => name.push('_'),
+            _ if raw_text::byte(character).is_some() => name.push('_'),
             // nvlink replaces bytes.
             _ => name.extend(std::iter::repeat_n('_', character.len_utf8())),
         }

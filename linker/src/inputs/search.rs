@@ -7,6 +7,7 @@ use object::elf::{ELFMAG, Machine};
 use super::files::ThinMember;
 use super::{Behaviour, Environment, Wanted};
 use crate::container::{Archive, InputKind, detect};
+use crate::raw_text;
 
 /// Something of a library's name.
 pub(super) enum Found {
@@ -35,7 +36,7 @@ pub(super) fn folders(given: &[PathBuf], environment: &Environment) -> Vec<PathB
 pub(super) fn candidates(library: &str, folders: &[PathBuf]) -> impl Iterator<Item = Found> {
     folders.iter().filter_map(move |folder| {
         // A name with a slash would not be looked for in the folder.
-        let file = |end| folder.join(format!("lib{library}.{end}"));
+        let file = |end| folder.join(raw_text::name(&format!("lib{library}.{end}")));
         if library.contains('/') {
             None
         } else if file("so").exists() {
@@ -68,7 +69,7 @@ const HOST_FOLDERS: &[&str] = &[
 pub(super) fn host_folder(library: &str) -> Option<PathBuf> {
     let mut folders = HOST_FOLDERS.iter().map(PathBuf::from);
     folders.find(|folder| {
-        let file = |end| folder.join(format!("lib{library}.{end}"));
+        let file = |end| folder.join(raw_text::name(&format!("lib{library}.{end}")));
         !library.contains('/') && (is_file(&file("so")) || is_file(&file("a")))
     })
 }

@@ -14,6 +14,7 @@ use crate::options::{
     DebugLevel, EarlyAddresses, ImageKind, Names, NullAddress, Odr, RelocationForms, Reservation,
     ResolvedRelocations, SharedLimit, SharedMemory, UndefinedGlobals,
 };
+use crate::raw_text;
 use crate::report;
 
 /// What the options say about a link.
@@ -380,8 +381,5 @@ fn unused(typed: &Typed) -> impl Iterator<Item = Diagnostic> {
 }
 
 fn texts(typed: &Typed, flag: Flag) -> Vec<String> {
-    typed
-        .all(flag)
-        .map(|text| text.to_string_lossy().into_owned())
-        .collect()
+    typed.all(flag).map(raw_text::text).collect()
 }
