@@ -5,6 +5,7 @@
 //! order in which it was created, because that order is visible in the output.
 //! Names are looked up here and nowhere later.
 
+mod clashes;
 mod compat;
 mod constants;
 mod contributions;

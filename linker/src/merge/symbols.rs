@@ -4,11 +4,10 @@ use rustc_hash::FxHashSet;
 
 use crate::arch::{Family, reserved};
 use crate::cubin::{Binding, Place, Symbol as FileSymbol, SymbolOther, SymbolType};
-use crate::diagnostic::{Diagnostic, Mismatch};
 use crate::error::{NvlinkError, ParseError, Problem};
-use crate::id::{Id as _, SymbolId};
+use crate::id::SymbolId;
 use crate::options::{Keeping, ResolvedRelocations};
-use crate::read::{InputSection, Role};
+use crate::read::Role;
 
 use super::constants::PLACE_NAME;
 use super::merger::{Current, Merger, Placed};
@@ -51,35 +50,6 @@ impl<'d> Merger<'d, '_> {
             };
         }
         Ok(())
-    }
-
-    /// Whether a name is that of a texture, surface or sampler in one file, and something else in another (case
-    /// `clashes`). Of those nvlink knows no first file.
-    fn clashes_with_reference(
-        &mut self,
-        current: &Current<'_, 'd>,
-        symbol: &FileSymbol<'d>,
-    ) -> bool {
-        let Some(id) = self.known(symbol) else {
-            return false;
-        };
-        let known = self.merged.symbols[id].kind;
-        match (known.is_reference(), symbol.kind.is_reference()) {
-            (true, false) => self.report_mismatch(Mismatch::MemorySpace, current, id),
-            (_, true) if known != symbol.kind => self.report_duplicate(current, id, symbol.name),
-            _ => return false,
-        }
-        true
-    }
-
-    /// Whether a name has a definition. What says that shared memory of some size lies elsewhere is none.
-    pub(super) fn is_defined(&self, id: SymbolId) -> bool {
-        let known = &self.merged.symbols[id];
-        match known.definition {
-            Definition::Undefined => false,
-            Definition::Shared(SharedHome::Dynamic) => known.size == 0,
-            _ => true,
-        }
     }
 
     fn merge_shared(
@@ -408,35 +378,6 @@ impl<'d> Merger<'d, '_> {
         Ok(id)
     }
 
-    /// What the system keeps in shared memory for tensor memory is another thing
-    /// since CUDA 13 (case `older_tensor_memory`). Names tell which: an object of `nvlink -r` is made today, and its code
-    /// may be older.
-    pub(super) fn check_tensor_memory(&mut self, current: &Current<'_, 'd>) {
-        let object = current.object;
-        let uses_reserved = |s: &InputSection<'_>| s.role == Role::SharedReserved;
-        if !object.sections.iter().any(uses_reserved) {
-            return;
-        }
-        let is_named = |names: &[&str]| object.symbols.iter().any(|s| names.contains(&s.name));
-        let is_older = match is_named(&[reserved::TENSOR_MEMORY]) {
-            true => false,
-            false if is_named(&reserved::OLDER_TENSOR_MEMORY) => true,
-            false => self.origins[current.id].is_older,
-        };
-        if *self.has_older_tensor_memory.get_or_insert(is_older) == is_older {
-            return;
-        }
-        let names = match is_older {
-            true => &reserved::OLDER_TENSOR_MEMORY[..],
-            false => &[reserved::TENSOR_MEMORY],
-        };
-        let is_named = |symbol: &&FileSymbol<'_>| names.contains(&symbol.name);
-        let mut error = Diagnostic::old_tensor_memory(&object.name);
-        // nvlink says it of the file, and of each variable.
-        error.times += object.symbols.iter().filter(is_named).count();
-        self.diagnostics.push(error);
-    }
-
     /// For nvlink, constants lose all addresses of a weak variable in global
     /// memory when a strong one replaces it (case `weak_variables_in_constants`).
     pub(super) fn forget_pointers(&mut self, replaced: &FxHashSet<SymbolId>) {
@@ -455,63 +396,6 @@ impl<'d> Merger<'d, '_> {
             }
         }
         self.merged.replaced_relocations |= is_any;
-    }
-
-    /// Whoever names a variable must mean the same kind and size of it. An
-    /// array of unknown length has size 0; two tentative definitions may differ
-    /// (case `common_sizes`).
-    fn check_agreement(
-        &mut self,
-        current: &Current<'_, 'd>,
-        id: SymbolId,
-        symbol: &FileSymbol<'d>,
-    ) {
-        let known = &self.merged.symbols[id];
-        let space = symbol.other.space();
-        if known.kind == SymbolType::FUNC
-            || (known.space != 0 && space != 0 && known.space != space)
-        {
-            self.report_mismatch(Mismatch::MemorySpace, current, id);
-        }
-        let known = &self.merged.symbols[id];
-        let is_dynamic = known.definition == Definition::Shared(SharedHome::Dynamic);
-        // Beside dynamic shared memory, a tentative definition is not of unknown length either.
-        let has_size = known.size != 0 || is_dynamic && symbol.place == Place::Common;
-        if known.size == symbol.size || !has_size || symbol.size == 0 {
-            return;
-        }
-        let has_value = match known.definition {
-            Definition::Section(section) => {
-                self.merged.sections[section].kind == SectionKind::GlobalInit
-            }
-            _ => false,
-        };
-        let gets_value = symbol.place.section().is_some_and(|section| {
-            current.object.sections[section as usize].role == Role::GlobalInit
-        });
-        // What has a value only has to be as large as a tentative definition.
-        let is_defined = self.defined_commons.contains(&id);
-        match (known.definition, symbol.place) {
-            (Definition::Common, _) if is_defined => {
-                self.report_mismatch(Mismatch::Size, current, id);
-            }
-            (Definition::Common, Place::Common) => {}
-            (Definition::Common, _) if gets_value => {
-                if known.size > symbol.size {
-                    let input = self.first_input(id);
-                    let error = Diagnostic::common_too_large(symbol.name, input);
-                    self.diagnostics.push(error);
-                }
-            }
-            (_, Place::Common) if has_value => {
-                if symbol.size > known.size {
-                    let input = &current.object.name;
-                    let error = Diagnostic::common_too_large(symbol.name, input);
-                    self.diagnostics.push(error);
-                }
-            }
-            _ => self.report_mismatch(Mismatch::Size, current, id),
-        }
     }
 
     fn merge_common(
@@ -630,45 +514,6 @@ impl<'d> Merger<'d, '_> {
             self.note_symbol(id);
         }
         id
-    }
-
-    pub(super) fn report_duplicate(&mut self, current: &Current<'_, 'd>, id: SymbolId, name: &str) {
-        let first = self.first_input(id);
-        let diagnostic = Diagnostic::multiple_definition(name, &current.object.name, first);
-        self.diagnostics.push(diagnostic);
-    }
-
-    pub(super) fn report_mismatch(
-        &mut self,
-        what: Mismatch,
-        current: &Current<'_, 'd>,
-        id: SymbolId,
-    ) {
-        let name = &self.merged.symbols[id].name;
-        let first = self.first_input(id);
-        let diagnostic = Diagnostic::mismatch(what, name, &current.object.name, first);
-        self.diagnostics.push(diagnostic);
-    }
-
-    /// The input that a message names which is about a clash with it: for
-    /// nvlink the first one, even if that one's definition is not in use, or if
-    /// it only refers to a variable (case `first_inputs`).
-    pub(super) fn first_input(&self, id: SymbolId) -> &str {
-        if self.merged.symbols[id].kind.is_reference() && self.keeping == Keeping::AsNvlink {
-            return "<input>";
-        }
-        let first = self.first_inputs.get(&id).copied();
-        let first = first.filter(|_| self.keeping == Keeping::AsNvlink);
-        let input = first.or(self.merged.symbols[id].input);
-        input.map_or("", |input| &self.merged.inputs[input.index()])
-    }
-
-    /// Remembers the input of a definition, or of the first use, that another
-    /// definition takes the place of.
-    pub(super) fn keep_first_input(&mut self, id: SymbolId) {
-        if let Some(input) = self.merged.symbols[id].input {
-            self.first_inputs.entry(id).or_insert(input);
-        }
     }
 }
 
