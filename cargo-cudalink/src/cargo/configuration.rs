@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
-use cargo_config2::{Config, ResolveOptions, Walk};
+use cargo_config2::{Config, ResolveOptions, Walk, de};
 use tempfile::TempDir;
 use toml::{Table, Value};
 
@@ -24,6 +24,18 @@ pub(super) fn load(folder: &Path) -> Result<Config> {
         Some(copies) => copies.load().context(what),
         None => Config::load_with_cwd(folder).context(what),
     }
+}
+
+/// What a `--config` option says: a file with those that it includes, or a line of one. What counts most comes last.
+pub(super) fn given(setting: &str) -> Result<Vec<de::Config>> {
+    let path = PathBuf::from(setting);
+    let mut files = Files::default();
+    match path.is_file() {
+        true => files.add(path),
+        false => files.take(path, setting.parse()?),
+    }
+    let tables = files.found.into_iter().rev();
+    tables.map(|(_, table)| Ok(table.try_into()?)).collect()
 }
 
 /// The files of a configuration, and what is in them.
@@ -49,12 +61,15 @@ impl Files {
     fn add(&mut self, path: PathBuf) {
         let known = path.canonicalize().unwrap_or_else(|_| path.clone());
         let text = fs::read_to_string(&path).ok();
-        let Some(mut table) = text.and_then(|text| text.parse::<Table>().ok()) else {
+        let Some(table) = text.and_then(|text| text.parse().ok()) else {
             return;
         };
-        if !self.known.insert(known) {
-            return;
+        if self.known.insert(known) {
+            self.take(path, table);
         }
+    }
+
+    fn take(&mut self, path: PathBuf, mut table: Table) {
         if let Some(Value::Table(build)) = table.get_mut("build")
             && build.get("jobs").is_some_and(Value::is_str)
         {

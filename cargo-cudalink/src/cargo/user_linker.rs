@@ -5,13 +5,12 @@
 //! What comes before our own `--config` is taken out of its place and stood in for.
 
 use std::collections::BTreeMap;
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
 use cargo_config2::{Config, Flags, de};
 
-use super::CargoCommand;
+use super::{CargoCommand, configuration};
 
 /// What rustc links Linux programs with.
 const DEFAULT: &str = "cc";
@@ -122,8 +121,10 @@ impl Given {
     fn read(settings: &[String]) -> Result<Self> {
         let mut given = Self::default();
         for setting in settings {
-            let read = || parse(setting).with_context(|| format!("--config {setting}"));
-            given.take(read()?)?;
+            let read = || configuration::given(setting);
+            for config in read().with_context(|| format!("--config {setting}"))? {
+                given.take(config)?;
+            }
         }
         Ok(given)
     }
@@ -153,17 +154,6 @@ impl Given {
         }
         Ok(())
     }
-}
-
-/// A setting is a file or a line of one.
-fn parse(setting: &str) -> Result<de::Config> {
-    let path = Path::new(setting);
-    if path.is_file() {
-        return Ok(de::Config::load_file(path)?);
-    }
-    let mut line = tempfile::NamedTempFile::new()?;
-    line.write_all(setting.as_bytes())?;
-    Ok(de::Config::load_file(line.path())?)
 }
 
 #[cfg(test)]
@@ -218,7 +208,7 @@ mod tests {
             let linker = read(settings).unwrap().linkers.remove(triple);
             assert_eq!(linker, expected.map(PathBuf::from));
         };
-        check(&["build.jobs=2"], None);
+        check(&["build.jobs='default'"], None);
         check(&["build.jobs=2", file], Some("of-file"));
         check(
             &[
