@@ -50,6 +50,16 @@ impl Opened {
             | Self::Nothing => None,
         }
     }
+
+    /// What there is to say of it, if it was left out.
+    pub(super) fn incompatible(&self) -> Option<Diagnostic> {
+        let Self::Incompatible { name, library } = self else {
+            return None;
+        };
+        let text = format!("Skipping incompatible '{name}' when searching for -l{library}");
+        let code = "incompatible-library";
+        Some(Diagnostic::new(Severity::Warning, code, text))
+    }
 }
 
 /// One file.
@@ -111,14 +121,13 @@ impl Files {
 
     /// What there is to say of libraries that are left out.
     pub fn incompatible_libraries(&self) -> impl Iterator<Item = Diagnostic> {
-        self.0.iter().filter_map(|opened| match opened {
-            Opened::Incompatible { name, library } => {
-                let text = format!("Skipping incompatible '{name}' when searching for -l{library}");
-                let code = "incompatible-library";
-                Some(Diagnostic::new(Severity::Warning, code, text))
-            }
-            _ => None,
-        })
+        self.0.iter().filter_map(Opened::incompatible)
+    }
+
+    /// What was looked at for libraries, which stand behind the files.
+    pub(super) fn libraries(&self, wanted: &Wanted) -> impl Iterator<Item = &Opened> {
+        let found = self.0.iter().skip(wanted.files.len());
+        found.filter(|found| matches!(found, Opened::Read(_) | Opened::Incompatible { .. }))
     }
 
     /// Whether the library of the device runtime is among them.

@@ -186,7 +186,6 @@ impl<'a, 'd> Loader<'a, 'd> {
                 // sign that none is launched.
                 self.all_name_kernels &= self.wanted.is_compatible();
                 self.intermediate(name, jitlink::Kind::LtoIr, data, Holder::File);
-                self.unnamed_module(name);
                 Ok(())
             }
             "ltoir" => Err(self.no_intermediate(name)),
@@ -306,7 +305,7 @@ impl<'a, 'd> Loader<'a, 'd> {
 
     /// nvlink notices at the next host object or library that a warning was an
     /// error (case `failed_options`).
-    fn stop_after_errors(&mut self) -> Result<(), Stop> {
+    pub(super) fn stop_after_errors(&mut self) -> Result<(), Stop> {
         if !self.has_failed() {
             return Ok(());
         }
@@ -325,7 +324,10 @@ impl<'a, 'd> Loader<'a, 'd> {
         // An image that needs no link is left out, and there may be nothing for the processor.
         if is_compiled || self.images.len() > count {
             self.all_name_kernels &= says_nothing;
-            self.unnamed_module(name);
+            // Files with LTO-IR are no modules, unlike host objects.
+            if !is_intermediate {
+                self.unnamed_module(name);
+            }
         }
         Ok(())
     }

@@ -110,6 +110,10 @@
 //# ExpectExit: 1
 //# ExpectText: fatal   : should only see nvvm files when -lto
 //# CompareText
+//# Link: nothing-to-optimize.cubin = -lto -nvvmpath={lib}/../nvvm -Werror a.cubin
+//# ExpectExit: 1
+//# ExpectText: fatal   : merge_elf failed
+//# CompareText
 //# Patch: object.nvvm = whole.cubin 0 7f
 //# Patch: object.bc = whole.cubin 0 7f
 //# For: END = nvvm bc

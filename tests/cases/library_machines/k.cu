@@ -45,6 +45,15 @@
 //# ExpectExit: 1
 //# ExpectText: Skipping incompatible
 //# CompareText
+//# For: FIRST = -larm -lreal
+//# Archive: libreal.a = k.o
+//# Link: behind-error{FIRST}.cubin = -Werror -preserve-relocs nosuch.o -L. {FIRST}
+//# ExpectExit: 1
+//# ExpectText: elfLink internal error
+//# CompareText
+//# Link: two-errors{FIRST}.cubin = -Werror k.o -L. -larm {FIRST} -lreal
+//# ExpectExit: 1
+//# CompareText
 //# Link: early-index.cubin = k.o -L. -larm -uidx=missing
 //# ExpectExit: 1
 //# ExpectText: Skipping incompatible

@@ -56,8 +56,14 @@ impl Loader<'_, '_> {
 
     /// Libraries are looked for before any file is read.
     pub(super) fn warn_of_libraries(&mut self, files: &Files) -> Result<(), Stop> {
-        for warning in files.incompatible_libraries() {
-            self.warn(warning.code, warning.text)?;
+        for found in files.libraries(self.wanted) {
+            // nvlink looks at none behind an error.
+            if self.wanted.is_compatible() {
+                self.stop_after_errors()?;
+            }
+            if let Some(warning) = found.incompatible() {
+                self.warn(warning.code, warning.text)?;
+            }
         }
         Ok(())
     }

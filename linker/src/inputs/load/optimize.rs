@@ -30,6 +30,11 @@ impl Loader<'_, '_> {
         if self.intermediates.is_empty() {
             let text = "Ignoring -dlto option because no LTO objects found";
             self.warn("no-lto-input", text.to_owned())?;
+            // nvlink notices that it was an error when it merges the first object.
+            let is_merged = self.wanted.is_compatible() && !self.images.is_empty();
+            if is_merged && self.diagnostics.has_errors() {
+                return Err(self.stop(Diagnostic::merge_failed()));
+            }
             return self.take_runtime();
         }
         let place = self.place_of_optimized();
