@@ -163,13 +163,11 @@ pub(super) fn check(merged: &Merged<'_>, diagnostics: &mut Diagnostics) {
 }
 
 fn too_large(merged: &Merged<'_>) -> Vec<SectionId> {
-    let is_too_large = |section: &Section<'_>| {
-        matches!(section.kind, SectionKind::Constant(_))
-            && section.target.is_none()
-            && section.content.size > BANK_LIMIT
-    };
-    let sections = merged.sections.enumerate();
-    sections
+    let is_too_large =
+        |section: &Section<'_>| section.target.is_none() && section.content.size > BANK_LIMIT;
+    let is_bank = |kind| matches!(kind, SectionKind::Constant(_));
+    merged
+        .sections_of(is_bank)
         .filter(|(_, section)| is_too_large(section))
         .map(|(id, _)| id)
         .collect()

@@ -99,8 +99,8 @@ fn place<'d>(pruned: &mut Pruned<'d>, arena: &'d Arena) -> u64 {
 /// have constants, nvlink does not drop those further on, and fails (case
 /// `ocg_kernels`).
 fn forget_lost(pruned: &mut Pruned<'_>, keeping: Keeping) {
-    let sections = pruned.merged.sections.enumerate();
-    let banks = sections.filter(|(_, s)| s.kind == SectionKind::Constant(OPTIMIZER_BANK));
+    let is_bank = |kind| kind == SectionKind::Constant(OPTIMIZER_BANK);
+    let banks = pruned.merged.sections_of(is_bank);
     let banks: Vec<SectionId> = banks.map(|(id, _)| id).collect();
     for bank in banks {
         let merged = &pruned.merged;
@@ -119,9 +119,9 @@ fn forget_lost(pruned: &mut Pruned<'_>, keeping: Keeping) {
 /// A bank has a fixed size (case `ocg_overflow`). nvlink lets equal constants
 /// share a place before it gives up.
 pub(super) fn check(pruned: &Pruned<'_>, problems: &mut Problems) {
-    for (id, section) in pruned.merged.sections.enumerate() {
-        if matches!(section.kind, SectionKind::Constant(1..))
-            && section.content.size > BANK_LIMIT
+    let is_bank = |kind| matches!(kind, SectionKind::Constant(1..));
+    for (id, section) in pruned.merged.sections_of(is_bank) {
+        if section.content.size > BANK_LIMIT
             && pruned.live.sections[id]
             && let Some(function) = function_of(pruned, id)
         {

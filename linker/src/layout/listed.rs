@@ -110,9 +110,10 @@ fn at(section: SectionId, offset: u64, reserved: u64) -> Listed {
 
 /// The section of the variables that belong to no kernel.
 pub(super) fn module_section(pruned: &Pruned<'_>) -> Option<SectionId> {
-    let sections = pruned.merged.sections.enumerate();
+    let is_shared = |kind| kind == SectionKind::Shared;
+    let sections = pruned.merged.sections_of(is_shared);
     sections
-        .filter(|(_, section)| section.kind == SectionKind::Shared && section.target.is_none())
+        .filter(|(_, section)| section.target.is_none())
         .map(|(id, _)| id)
         .next()
 }

@@ -127,10 +127,12 @@ pub(crate) fn layout_relocatable<'d>(
 
 /// The bank of the program's `__constant__` variables.
 fn program_constants<'m, 'd>(merged: &'m mut Merged<'d>) -> Option<&'m mut Section<'d>> {
-    merged.sections.iter_mut().find(|section| {
-        matches!(section.kind, SectionKind::Constant(bank) if native_bank(bank) == USER_BANK)
-            && section.target.is_none()
-    })
+    let is_bank =
+        |kind| matches!(kind, SectionKind::Constant(bank) if native_bank(bank) == USER_BANK);
+    let mut banks = merged.sections_of(is_bank);
+    let (bank, _) = banks.find(|(_, section)| section.target.is_none())?;
+    drop(banks);
+    Some(&mut merged.sections[bank])
 }
 
 /// The device runtime asks for the size of the program's constants, by a name
@@ -187,13 +189,13 @@ fn place_reserved(pruned: &mut Pruned<'_>) {
 fn reserved_variables(pruned: &Pruned<'_>) -> BTreeMap<SectionId, Vec<SymbolId>> {
     let merged = &pruned.merged;
     let mut variables: BTreeMap<SectionId, Vec<SymbolId>> = BTreeMap::new();
-    let is_reserved = |section: &Section<'_>| section.kind == SectionKind::SharedReserved;
-    if !merged.sections.iter().any(is_reserved) {
+    let is_reserved = |kind| kind == SectionKind::SharedReserved;
+    if merged.sections_of(is_reserved).next().is_none() {
         return variables;
     }
     for (id, symbol) in merged.symbols.enumerate() {
         if let Definition::Section(section) = symbol.definition
-            && is_reserved(&merged.sections[section])
+            && is_reserved(merged.sections[section].kind)
             && symbol.kind != SymbolType::SECTION
         {
             variables.entry(section).or_default().push(id);

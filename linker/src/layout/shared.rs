@@ -15,7 +15,7 @@ use crate::bits::Bits;
 use crate::diagnostic::Diagnostic;
 use crate::id::{FunctionId, IdVec, SectionId, SymbolId};
 use crate::list_sort::list_sort;
-use crate::merge::{Definition, ListedShared, Merged, SectionKind, SharedHome};
+use crate::merge::{Definition, ListedShared, Merged, Section, SectionKind, SharedHome};
 use crate::options::{Keeping, SharedLimit};
 use crate::prune::Pruned;
 
@@ -176,12 +176,16 @@ pub(super) fn layout<'d>(
     }
     if pruned.merged.listed_shared != ListedShared::Nothing {
         let users = dynamic.iter().filter_map(|s| uses.get(s)).flatten();
-        let sections = pruned.merged.sections.iter();
-        let mut debug = sections.filter(|section| section.kind == SectionKind::Debug);
+        let names_dynamic =
+            |s: &Section<'_>| s.relocations.iter().any(|r| dynamic.contains(&r.symbol));
+        let is_debug = |kind| kind == SectionKind::Debug;
         let is_lost = users
             .copied()
             .any(|function| !layout.dynamic.contains_key(&function))
-            || debug.any(|s| s.relocations.iter().any(|r| dynamic.contains(&r.symbol)));
+            || pruned
+                .merged
+                .sections_of(is_debug)
+                .any(|(_, section)| names_dynamic(section));
         let common: Vec<SymbolId> = common.iter().map(|&(symbol, _)| symbol).collect();
         let views = kernels.into_iter().zip(views).collect();
         listed::list(pruned, &mut layout, &common, views, &dynamic, module_align);
@@ -356,11 +360,11 @@ fn left_out(pruned: &mut Pruned<'_>) -> Vec<FunctionId> {
 /// Gives kernels back the shared memory of their own that the merge did not
 /// take for that of a kernel.
 pub(super) fn give_back(merged: &mut Merged<'_>) {
-    for (id, section) in merged.sections.enumerate() {
-        if section.kind == SectionKind::Shared
-            && let Some(text) = section.target
-            && let Some(function) = merged.sections[text].function
-        {
+    let sections = merged.sections_of(|kind| kind == SectionKind::Shared);
+    let of_code = sections.filter_map(|(id, section)| Some((id, section.target?)));
+    let of_code: Vec<(SectionId, SectionId)> = of_code.collect();
+    for (id, text) in of_code {
+        if let Some(function) = merged.sections[text].function {
             merged.functions[function].shared.get_or_insert(id);
         }
     }

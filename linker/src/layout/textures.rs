@@ -225,16 +225,16 @@ fn kernels(pruned: &Pruned<'_>) -> Vec<Kernel> {
             size: bank.size,
         })
     };
-    let live = merged
-        .sections
-        .enumerate()
-        .filter(|(id, _)| pruned.live.sections[*id]);
+    let is_live = |(id, _): &(SectionId, &Section<'_>)| pruned.live.sections[*id];
     match merged.target.has_mercury() {
-        true => live.filter_map(|(_, section)| of_code(section)).collect(),
-        false => live
-            .filter(|(_, section)| section.kind == SectionKind::Constant(0))
-            .filter_map(of_bank)
-            .collect(),
+        true => {
+            let live = merged.sections.enumerate().filter(is_live);
+            live.filter_map(|(_, section)| of_code(section)).collect()
+        }
+        false => {
+            let banks = merged.sections_of(|kind| kind == SectionKind::Constant(0));
+            banks.filter(is_live).filter_map(of_bank).collect()
+        }
     }
 }
 

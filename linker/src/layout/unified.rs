@@ -254,8 +254,8 @@ fn take_pointers(
 }
 
 fn find(merged: &Merged<'_>, kind: SectionKind) -> Option<SectionId> {
-    let mut sections = merged.sections.enumerate();
-    sections.find(|(_, s)| s.kind == kind).map(|(id, _)| id)
+    let mut sections = merged.sections_of(|known| known == kind);
+    sections.next().map(|(id, _)| id)
 }
 
 fn check_window(table: &IndexTable, size: u64, error: NvlinkError) -> Result<(), ParseError> {

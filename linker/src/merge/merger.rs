@@ -226,6 +226,7 @@ impl<'d, 'l> Merger<'d, 'l> {
                 image: options.image,
                 // Room that nobody uses costs nothing, and rows that move do.
                 sections: IdVec::with_room(sections),
+                kinds: IdVec::with_room(sections),
                 symbols: IdVec::with_room(sections + symbols),
                 locals: Vec::with_capacity(sections),
                 globals: Vec::new(),

@@ -338,6 +338,9 @@ pub(crate) struct Merged<'d> {
     pub(crate) target: Sm,
     pub(crate) image: ImageKind,
     pub(crate) sections: IdVec<SectionId, Section<'d>>,
+    /// What each section is. Nearly all are code with its relocations and records; the
+    /// others are found here without a look at the rows of these.
+    kinds: IdVec<SectionId, SectionKind>,
     pub(crate) symbols: IdVec<SymbolId, Symbol<'d>>,
     /// The local half of the symbol table, in creation order.
     pub(crate) locals: Vec<SymbolId>,
@@ -384,6 +387,16 @@ pub(crate) struct Merged<'d> {
 }
 
 impl<'d> Merged<'d> {
+    /// The sections of the kinds that are wanted, in creation order.
+    pub(crate) fn sections_of(
+        &self,
+        is_wanted: impl Fn(SectionKind) -> bool,
+    ) -> impl Iterator<Item = (SectionId, &Section<'d>)> {
+        let kinds = self.kinds.enumerate();
+        let wanted = kinds.filter(move |&(_, &kind)| is_wanted(kind));
+        wanted.map(|(id, _)| (id, &self.sections[id]))
+    }
+
     /// Whether nvlink has lost a tentative definition to a weak one with a value.
     pub(crate) fn loses_common(&self) -> bool {
         self.lost_common(|_| true).is_some()
@@ -498,6 +511,7 @@ impl<'d> Merged<'d> {
         let symbol = Symbol::local(name, SymbolType::SECTION, definition);
         let symbol = self.symbols.push(symbol);
         self.locals.push(symbol);
+        self.kinds.push(kind);
         self.sections.push(Section {
             name,
             kind,

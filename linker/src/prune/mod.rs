@@ -155,6 +155,10 @@ fn lost_its_content(section: &Section<'_>) -> bool {
 
 /// The names of constants whose section lost its content.
 fn left_without_place(merged: &Merged<'_>) -> Vec<SymbolId> {
+    let mut banks = merged.sections_of(|kind| matches!(kind, SectionKind::Constant(1..)));
+    if !banks.any(|(_, bank)| lost_its_content(bank)) {
+        return Vec::new();
+    }
     let symbols = merged.symbols.enumerate();
     let is_left = |symbol: &Symbol<'_>| match symbol.definition {
         Definition::Section(section) => {
@@ -206,9 +210,8 @@ pub(crate) fn keep_all<'d>(
 /// name has been given (case `removed_kernels`).
 fn named_after_death(merged: &Merged<'_>) -> impl Iterator<Item = SectionId> {
     merged
-        .sections
-        .enumerate()
-        .filter(|(_, section)| section.kind == SectionKind::Shared && section.target.is_some())
+        .sections_of(|kind| kind == SectionKind::Shared)
+        .filter(|(_, section)| section.target.is_some())
         .map(|(id, _)| id)
 }
 

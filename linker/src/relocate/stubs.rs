@@ -94,8 +94,8 @@ pub(crate) fn pace_slots(relocated: &mut Relocated<'_>, keeping: Keeping, debug:
         };
         instruction[CONTROL].copy_from_slice(&new);
     };
-    let sections = relocated.laid_out.pruned.merged.sections.enumerate();
-    let slots = sections.filter(|(_, section)| section.kind == SectionKind::Stubs);
+    let merged = &relocated.laid_out.pruned.merged;
+    let slots = merged.sections_of(|kind| kind == SectionKind::Stubs);
     for (id, _) in slots {
         if let Some(native) = &mut relocated.native[id] {
             let instructions = native.bytes.to_mut().as_chunks_mut().0;
