@@ -17,6 +17,7 @@ use crate::finalize::EMPTY_DOT;
 use crate::inputs::{self, Behaviour, Compilation, Environment, Files, Processor};
 use crate::options::Keeping;
 use crate::output::Sink;
+use crate::parallel;
 use crate::raw_text;
 use crate::report::Reports;
 
@@ -35,7 +36,7 @@ pub(super) fn link(
     let mut compilations = Vec::new();
     let exit = link_timed(
         &mut request,
-        &files,
+        files,
         environment,
         messages,
         &mut compilations,
@@ -52,7 +53,7 @@ pub(super) fn link(
 
 fn link_timed(
     request: &mut Request,
-    files: &Files,
+    files: Files,
     environment: &Environment,
     messages: &mut Messages,
     compilations: &mut Vec<Compilation>,
@@ -67,7 +68,7 @@ fn link_timed(
         })?;
     }
     let read = read_beside(request);
-    read.inspect_err(|_| warn_of_libraries(request, files, messages))?;
+    read.inspect_err(|_| warn_of_libraries(request, &files, messages))?;
     link_all(request, files, environment, messages, compilations)
 }
 
@@ -107,7 +108,7 @@ fn check_nvvm(request: &Request) -> Result<(), Diagnostic> {
 /// unless all links succeed.
 fn link_all(
     request: &Request,
-    files: &Files,
+    files: Files,
     environment: &Environment,
     messages: &mut Messages,
     compilations: &mut Vec<Compilation>,
@@ -120,7 +121,7 @@ fn link_all(
         if request.targets.len() > 1 {
             messages.report = Some(target.to_string());
         }
-        let linked = link_one(request, target, files, environment, messages);
+        let linked = link_one(request, target, &files, environment, messages);
         compilations.extend(linked.compilations);
         write_reports(request, target, &linked.reports)?;
         if let Some(path) = &request.dot
@@ -161,8 +162,13 @@ fn link_all(
         {
             registration.check()?;
         }
-        write_outputs(request, outputs)?;
-        write_dependencies(request, files)?;
+        let inputs = request.dependencies.as_ref().map(|_| files.names());
+        // Where an image takes the place of another one, the system forgets that one
+        // meanwhile, which takes as long.
+        let write = || write_outputs(request, outputs);
+        let (written, ()) = parallel::both(files.size(), write, || drop(files));
+        written?;
+        write_dependencies(request, inputs.unwrap_or_default())?;
     }
     if let Some(registration) = registration {
         registration.finish()?;
@@ -339,7 +345,7 @@ fn write_reports(request: &Request, target: &Target, reports: &Reports) -> Resul
     }
 }
 
-fn write_dependencies(request: &Request, files: &Files) -> Result<(), Diagnostic> {
+fn write_dependencies(request: &Request, files: Vec<String>) -> Result<(), Diagnostic> {
     let Some(path) = &request.dependencies else {
         return Ok(());
     };
@@ -349,7 +355,7 @@ fn write_dependencies(request: &Request, files: &Files) -> Result<(), Diagnostic
     let mut inputs: Vec<String> = beside
         .map(|path| raw_text::text(path.as_os_str()))
         .collect();
-    inputs.extend(files.names());
+    inputs.extend(files);
     let outputs: Vec<PathBuf> = match request.output.to_str() {
         Some(output) if output.contains(ARCH) => {
             let targets = request.targets.iter();

@@ -119,6 +119,12 @@ impl Files {
         names
     }
 
+    /// How many bytes they have together, but for members of thin archives.
+    pub(crate) fn size(&self) -> usize {
+        let read = self.0.iter().filter_map(Opened::source);
+        read.map(|source| source.data.len()).sum()
+    }
+
     /// What there is to say of libraries that are left out.
     pub fn incompatible_libraries(&self) -> impl Iterator<Item = Diagnostic> {
         self.0.iter().filter_map(Opened::incompatible)
