@@ -3,7 +3,7 @@
 use crate::cubin::{CallGraph, Prototype};
 use crate::diagnostic::Mismatch;
 use crate::error::{ParseError, Problem};
-use crate::id::FunctionId;
+use crate::id::{FunctionId, PrototypeId};
 use crate::options::Keeping;
 use crate::read::InputSection;
 
@@ -12,17 +12,12 @@ use super::merger::{Current, Merger};
 impl<'d> Merger<'d, '_> {
     pub(super) fn merge_call_graph(
         &mut self,
-        current: &Current<'_, 'd>,
+        current: &mut Current<'_, 'd>,
         section: &InputSection<'d>,
     ) -> Result<(), ParseError> {
         let graph = CallGraph::parse(section.data)?;
-        // A weak function that another input defines calls what that one calls.
-        let is_discarded = |function: u32| {
-            let symbol = current.object.symbols.get(function as usize);
-            symbol.is_some_and(|symbol| current.is_discarded(symbol.place))
-        };
         for edge in graph.calls {
-            if is_discarded(edge.from) {
+            if is_discarded(current, edge.from) {
                 continue;
             }
             let (caller, callee) = (
@@ -42,27 +37,27 @@ impl<'d> Merger<'d, '_> {
         for taken in graph.address_taken {
             // For nvlink it does not count either that data holds its address; that
             // code does, counts (case `weak_address_taken`).
-            if self.keeping == Keeping::AsNvlink && is_discarded(taken.function) {
+            if self.keeping == Keeping::AsNvlink && is_discarded(current, taken.function) {
                 continue;
             }
             let function = self.function(current, taken.function)?;
-            let prototype = self.prototype(current.object.signature(taken.prototype)?);
+            let prototype = self.signature(current, taken.prototype)?;
             let row = &mut self.merged.functions[function];
             row.is_taken = true;
             // What the last file says counts (case `address_taken_signatures`).
             row.prototype = Some(prototype);
         }
         for call in graph.indirect_calls {
-            if is_discarded(call.function) {
+            if is_discarded(current, call.function) {
                 continue;
             }
             let function = self.function(current, call.function)?;
-            let prototype = self.prototype(current.object.signature(call.prototype)?);
+            let prototype = self.signature(current, call.prototype)?;
             let pointers = &mut self.merged.functions[function].pointers;
             pointers.get_or_insert_default().calls.push(prototype);
         }
         for edge in graph.address_references {
-            if is_discarded(edge.from) {
+            if is_discarded(current, edge.from) {
                 continue;
             }
             let (function, target) = (
@@ -81,12 +76,12 @@ impl<'d> Merger<'d, '_> {
 
     pub(super) fn merge_prototypes(
         &mut self,
-        current: &Current<'_, 'd>,
+        current: &mut Current<'_, 'd>,
         section: &InputSection<'d>,
     ) -> Result<(), ParseError> {
         for entry in Prototype::parse_all(section.data)? {
             let function = self.function(current, entry.function)?;
-            let prototype = self.prototype(current.object.signature(entry.text)?);
+            let prototype = self.signature(current, entry.text)?;
             let row = &mut self.merged.functions[function];
             let known = row.prototype.replace(prototype);
             let symbol = row.symbol;
@@ -96,6 +91,23 @@ impl<'d> Merger<'d, '_> {
             }
         }
         Ok(())
+    }
+
+    /// The signature at `offset` among the strings of the input. Those that follow each
+    /// other are often the same.
+    fn signature(
+        &mut self,
+        current: &mut Current<'_, 'd>,
+        offset: u32,
+    ) -> Result<PrototypeId, ParseError> {
+        if let Some((known, prototype)) = current.signature
+            && known == offset
+        {
+            return Ok(prototype);
+        }
+        let prototype = self.prototype(current.object.signature(offset)?);
+        current.signature = Some((offset, prototype));
+        Ok(prototype)
     }
 
     fn function(&self, current: &Current<'_, 'd>, index: u32) -> Result<FunctionId, ParseError> {
@@ -109,6 +121,13 @@ impl<'d> Merger<'d, '_> {
                 )))
             })
     }
+}
+
+/// Whether it is a weak function that another input defines, which calls what that one
+/// calls.
+fn is_discarded(current: &Current<'_, '_>, function: u32) -> bool {
+    let symbol = current.object.symbols.get(function as usize);
+    symbol.is_some_and(|symbol| current.is_discarded(symbol.place))
 }
 
 /// The types in a signature. Compilers since CUDA 12.8 say behind a bar how some

@@ -57,6 +57,8 @@ pub(super) struct Current<'a, 'd> {
     /// Weak variables of earlier inputs, in global memory, of which this input
     /// has the strong definition.
     pub(super) replaced_variables: FxHashSet<SymbolId>,
+    /// The last signature that was looked up, and where it stands.
+    pub(super) signature: Option<(u32, PrototypeId)>,
     registers: Option<FxHashMap<u32, u32>>,
 }
 
@@ -364,6 +366,7 @@ impl<'d, 'l> Merger<'d, 'l> {
             same_named: SameNamed::new(object, self.keeping),
             replaced: FxHashMap::default(),
             replaced_variables: FxHashSet::default(),
+            signature: None,
             registers: None,
         };
         if let Some(virtual_sm) = object.virtual_sm {
