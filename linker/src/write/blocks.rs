@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::image::{OutputSection, Placed, SECTION_HEADER};
 
 /// A block has about this size, so that it stays in the caches of a processor.
-pub(super) const BLOCK: usize = 256 * 1024;
+pub(super) const BLOCK: usize = 512 * 1024;
 /// So many headers are a block.
 const HEADERS: usize = BLOCK / SECTION_HEADER as usize;
 
