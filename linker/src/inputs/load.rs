@@ -67,6 +67,7 @@ pub fn load<'d>(
         finished: None,
         modules: Vec::new(),
         further_modules: Vec::new(),
+        optimized_modules: Vec::new(),
         references: Vec::new(),
         runtime_references: Vec::new(),
         all_name_kernels: true,
@@ -139,6 +140,8 @@ struct Loader<'a, 'd> {
     /// Further modules of single objects; nvlink registers them last, and the
     /// last one first.
     further_modules: Vec<Module>,
+    /// Which of the modules are LTO-IR.
+    optimized_modules: Vec<usize>,
     /// The names that host code uses.
     references: Vec<HostReferences<'d>>,
     /// Those that the device runtime uses.
@@ -289,10 +292,14 @@ impl<'a, 'd> Loader<'a, 'd> {
         let (Modules::Waiting(modules), Some(codes)) = (object.modules, codes) else {
             return Ok(());
         };
+        let is_intermediate = codes.iter().any(|c| matches!(c, Ok(Code::Intermediate(_))));
         for code in codes {
             self.code(name, code, Holder::Object)?;
         }
         if !object.fatbins.is_empty() {
+            if is_intermediate {
+                self.optimized_modules.push(self.modules.len());
+            }
             if modules.is_empty() {
                 self.unnamed_module(name);
             }
@@ -418,6 +425,13 @@ impl<'a, 'd> Loader<'a, 'd> {
         let (kernels, constants) = self.filters();
         let forgets_options = self.diagnostics.forgets_options();
         let mut modules = self.modules;
+        // Of a whole program nvlink registers them last, and the last one first.
+        if self.is_whole_program && self.wanted.is_compatible() {
+            for (taken, index) in self.optimized_modules.iter().enumerate() {
+                let module = modules.remove(index - taken);
+                self.further_modules.push(module);
+            }
+        }
         modules.extend(self.further_modules.into_iter().rev());
         // nvlink says so where the next object would be merged (case `lib_cudadevrt_unused`).
         let last = self.unused_runtime.unwrap_or(usize::MAX);

@@ -1,4 +1,4 @@
-//# Shows: -time writes a row for each piece of PTX and for LTO-IR, also in links that fail
+//# Shows: -time writes a row for each piece of PTX and for LTO-IR, also in links that fail; modules of a whole program of LTO-IR
 //# Archs: 80 90 100
 //# Compile: k.cubin = k.cu
 //# Compile: f.ptx = f.cu -arch=compute_75
@@ -32,6 +32,12 @@
 //# CompareText
 //# Link: optimized.cubin = -lto -nvvmpath={lib}/../nvvm k.lto.o f.lto.o g.o -L{lib} -lcudadevrt -time optimized.csv
 //# ExpectFile: optimized.csv
+//# CompareText
+//# Compile: g.lto.o = g.cu -gencode arch=compute_{sm},code=lto_{sm}
+//# Compile: g.sm.o = g.cu -gencode arch=compute_{sm},code=sm_{sm}
+//# For: LAST = g.lto.o g.sm.o
+//# Link: modules.{LAST}.cubin = -lto -nvvmpath={lib}/../nvvm k.lto.o f.lto.o {LAST} -L{lib} -lcudadevrt --register-link-binaries {LAST}.h
+//# ExpectFile: {LAST}.h
 //# CompareText
 //# LinkExactly: virtual = -arch=compute_{sm} f.ptx g.o -o virtual.cubin -time virtual.csv
 //# ExpectExit: any
