@@ -28,6 +28,8 @@ pub(super) fn operands(instruction: &[u8]) -> Option<impl Iterator<Item = Operan
     /// The same of what products in tensor memory read besides: a place there with what says
     /// how to multiply, and the factors of blocks. Textures and surfaces stand in the former.
     const MORE: [(u32, u8); 2] = [(40, 2), (48, 1)];
+    /// The same of products that scale blocks.
+    const SCALES: [(u32, u8); 2] = [(40, 1), (52, 1)];
     let operation = operation(instruction);
     let own = file(instruction);
     let listed = match is_pair_product(instruction) {
@@ -37,14 +39,15 @@ pub(super) fn operands(instruction: &[u8]) -> Option<impl Iterator<Item = Operan
     let shape = SHAPES.get(usize::from(SHAPE_OF[usize::from(listed)]))?;
     let form = (opcode(instruction) >> 9) as u8;
     let bits = Bits128::of(instruction);
-    let more = match operation {
-        TENSOR_MULTIPLY => &MORE[..],
-        TEXEL_LOAD | 0x199..=0x19f => &[(40, 1)],
-        operation if is_texture(operation) => &MORE[..1],
-        _ => &[],
+    let (file, more) = match operation {
+        TENSOR_MULTIPLY => (File::Uniform, &MORE[..]),
+        TEXEL_LOAD | 0x199..=0x19f => (File::Uniform, &[(40, 1)][..]),
+        operation if is_texture(operation) => (File::Uniform, &MORE[..1]),
+        QMMA | OMMA if form == SCALED => (File::Thread, &SCALES[..]),
+        _ => (File::Uniform, &[][..]),
     };
     let more = more.iter().map(move |&(at, count)| Operand {
-        file: File::Uniform,
+        file,
         first: bits.get(at, 8),
         count,
         is_written: false,
@@ -178,6 +181,8 @@ const fn shape(operations: &'static [u16], places: [Place; 4]) -> Shape {
 const REGISTERS: u8 = 1;
 /// The form of a store with a descriptor.
 const DESCRIBED: u8 = 1 << 4;
+/// The form of a product that scales blocks.
+const SCALED: u8 = 2;
 /// Forms of ATOMS, without and with a uniform base.
 const ATOMICS: u8 = 1 << REGISTERS | 1 << 4;
 /// Forms of SHFL with a register for the lane, and with one for its limits.
@@ -240,10 +245,10 @@ const SHAPES: &[Shape] = {
         shape(&[0x00c, 0x08c], [Nothing, Own(Compared), Any(Compared), Nothing]),
         // IADD3, LEA, LOP3, PRMT, SHF, FFMA, IMAD, HFMA2, HADD2
         shape(&[0x010, 0x011, 0x012, 0x016, 0x019, 0x023, 0x024, 0x031], [R, R, A, R]),
-        // VIADDMNMX, VHMNMX, FMNMX3, IDP, F2FP, UF2FP
-        shape(&[0x046, 0x047, 0x076, 0x026, 0x03e, 0x0ba], [R, R, A, R]),
-        // VABSDIFF, VABSDIFF4, I2IP
-        shape(&[0x014, 0x015, 0x039], [R, R, A, R]),
+        // VIMNMX3, VIADDMNMX, VHMNMX, FMNMX3, IDP, F2FP, UF2FP
+        shape(&[0x00f, 0x046, 0x047, 0x076, 0x026, 0x03e, 0x0ba], [R, R, A, R]),
+        // VABSDIFF, VABSDIFF4, I2IP, F2IP, UI2IP
+        shape(&[0x014, 0x015, 0x039, 0x043, 0x04f], [R, R, A, R]),
         // MOVM
         shape(&[0x03a], [Own(Transposed), R, Nothing, Nothing]),
         // DMMA
@@ -264,16 +269,16 @@ const SHAPES: &[Shape] = {
         shape(&[0x025, 0x0a5], [R2, R, A, R2]),
         // IMAD.HI, UIMAD.HI
         shape(&[0x027, 0x0a6], [R, R, A, R]),
-        // HMMA, IMMA, QMMA
-        shape(&[HMMA, IMMA, 0x07a], [Own(Sums), Own(Factors), Own(OtherFactors), Own(Sums)]),
+        // HMMA, IMMA, QMMA, OMMA
+        shape(&[HMMA, IMMA, QMMA, OMMA], [Own(Sums), Own(Factors), Own(OtherFactors), Own(Sums)]),
         // LDSM
         shape(&[0x03b], [Own(Matrices), R, Base(One), Nothing]),
         // I2FP, FLO, F2I, I2F, MUFU, POPC, UFLO, UPOPC
         shape(&[0x045, 0x100, 0x105, 0x106, 0x108, 0x109, 0x0bd, 0x0bf], [R, Nothing, A, Nothing]),
         // BREV, F2F, FRND, UBREV, UI2F, UF2I, IABS
         shape(&[0x013, 0x101, 0x104, 0x107, 0x0be, 0x05a, 0x05c], [R, Nothing, A, Nothing]),
-        // I2I, UI2FP
-        shape(&[0x038, 0x05e], [R, Nothing, A, Nothing]),
+        // I2I, UI2FP, UI2I, UF2F, UFRND
+        shape(&[0x038, 0x05e, 0x04e, 0x05b, 0x05d], [R, Nothing, A, Nothing]),
         // F2F, F2I, I2F and FRND with 64 bits
         shape(&[0x110, 0x111, 0x112, 0x113], [Own(Result), Nothing, Any(Source), Nothing]),
         // PLOP3, UPLOP3, NOP, BRA, EXIT, BSSY, BSYNC, BREAK, YIELD and PMTRIG
@@ -283,9 +288,9 @@ const SHAPES: &[Shape] = {
         shape(&[MEMORY_BARRIER, ERROR_BARRIER, 0x02d, 0x02e, 0x02f], [Nothing; 4]),
         // BAR, NANOSLEEP
         shape(&[BLOCK_BARRIER, 0x15d], [Nothing, Nothing, A, Nothing]),
-        // BMOV, from and to a barrier
-        shape(&[0x155], [R, Nothing, Nothing, Nothing]),
-        shape(&[0x156], [Nothing, Nothing, A, Nothing]),
+        // BMOV, from and to a barrier, and RPCMOV, from and to the place to return to
+        shape(&[0x155, 0x153], [R, Nothing, Nothing, Nothing]),
+        shape(&[0x156, 0x152], [Nothing, Nothing, A, Nothing]),
         // LD, LDG
         shape(&[0x180, 0x181], [Own(Data), R2, Base(Two), Nothing]),
         // LDG and STG of 256 bits, of which the one has another result
@@ -392,6 +397,9 @@ const IS_UNIFORM: u32 = 91;
 /// Products of matrices of halves and of integers.
 const HMMA: u16 = 0x03c;
 const IMMA: u16 = 0x037;
+/// Those of floats of 8 and fewer bits. Where they scale blocks, each factor has a register for that.
+const QMMA: u16 = 0x07a;
+const OMMA: u16 = 0x07f;
 /// What copies boxes of tensors to shared memory, from there and to the cache: UTMALDG, UTMASTG,
 /// UTMAREDG and UTMAPF.
 const BOX_LOAD: u16 = 0x1b4;
@@ -443,7 +451,7 @@ pub(super) const COMES_LATER: [u16; 12] = [
 pub(super) fn file(instruction: &[u8]) -> File {
     match operation(instruction) {
         PAIR_PRODUCT if is_pair_product(instruction) => File::Thread,
-        0x04a | 0x051 | 0x053..=0x056 | 0x05a | 0x05c | 0x05e | 0x080..=0x0bf | 0x0cb => {
+        0x04a | 0x04e | 0x04f | 0x051 | 0x053..=0x056 | 0x05a..=0x05e | 0x080..=0x0bf | 0x0cb => {
             File::Uniform
         }
         // LDCU.
