@@ -237,8 +237,8 @@ const SHAPES: &[Shape] = {
         shape(&[0x04a, 0x054, 0x055], [R, R, A, Nothing]),
         // SGXT, BMSK, UBMSK, HADD2, HMUL2, HSET2, HMNMX2
         shape(&[0x01a, 0x01b, 0x09b, 0x030, 0x032, 0x033, 0x040], [R, R, A, Nothing]),
-        // UFSEL, UFMUL, USGXT
-        shape(&[0x051, 0x056, 0x09a], [R, R, A, Nothing]),
+        // UFSEL, UFMNMX, UFSET, UFMUL, USGXT
+        shape(&[0x051, 0x050, 0x052, 0x056, 0x09a], [R, R, A, Nothing]),
         // FSETP, HSETP2, FCHK, UFSETP
         shape(&[0x00b, 0x034, 0x102, 0x053], [Nothing, R, A, Nothing]),
         // ISETP, UISETP
@@ -247,8 +247,8 @@ const SHAPES: &[Shape] = {
         shape(&[0x010, 0x011, 0x012, 0x016, 0x019, 0x023, 0x024, 0x031], [R, R, A, R]),
         // VIMNMX3, VIADDMNMX, VHMNMX, FMNMX3, IDP, F2FP, UF2FP
         shape(&[0x00f, 0x046, 0x047, 0x076, 0x026, 0x03e, 0x0ba], [R, R, A, R]),
-        // VABSDIFF, VABSDIFF4, I2IP, F2IP, UI2IP
-        shape(&[0x014, 0x015, 0x039, 0x043, 0x04f], [R, R, A, R]),
+        // VABSDIFF, VABSDIFF4, I2IP, F2IP, UI2IP, UF2IP
+        shape(&[0x014, 0x015, 0x039, 0x043, 0x04f, 0x059], [R, R, A, R]),
         // MOVM
         shape(&[0x03a], [Own(Transposed), R, Nothing, Nothing]),
         // DMMA
@@ -277,8 +277,8 @@ const SHAPES: &[Shape] = {
         shape(&[0x045, 0x100, 0x105, 0x106, 0x108, 0x109, 0x0bd, 0x0bf], [R, Nothing, A, Nothing]),
         // BREV, F2F, FRND, UBREV, UI2F, UF2I, IABS
         shape(&[0x013, 0x101, 0x104, 0x107, 0x0be, 0x05a, 0x05c], [R, Nothing, A, Nothing]),
-        // I2I, UI2FP, UI2I, UF2F, UFRND
-        shape(&[0x038, 0x05e, 0x04e, 0x05b, 0x05d], [R, Nothing, A, Nothing]),
+        // I2I, UI2FP, UIABS, UI2I, UF2F, UFRND
+        shape(&[0x038, 0x05e, 0x04d, 0x04e, 0x05b, 0x05d], [R, Nothing, A, Nothing]),
         // F2F, F2I, I2F and FRND with 64 bits
         shape(&[0x110, 0x111, 0x112, 0x113], [Own(Result), Nothing, Any(Source), Nothing]),
         // PLOP3, UPLOP3, NOP, BRA, EXIT, BSSY, BSYNC, BREAK, YIELD and PMTRIG
@@ -451,9 +451,7 @@ pub(super) const COMES_LATER: [u16; 12] = [
 pub(super) fn file(instruction: &[u8]) -> File {
     match operation(instruction) {
         PAIR_PRODUCT if is_pair_product(instruction) => File::Thread,
-        0x04a | 0x04e | 0x04f | 0x051 | 0x053..=0x056 | 0x05a..=0x05e | 0x080..=0x0bf | 0x0cb => {
-            File::Uniform
-        }
+        0x04a | 0x04d..=0x05f | 0x080..=0x0bf | 0x0cb => File::Uniform,
         // LDCU.
         0x1ac => File::Uniform,
         later if COMES_LATER.contains(&later) => File::Uniform,

@@ -67,39 +67,53 @@ fn any_common(ours: &[u128; 2], theirs: &[u128; 2]) -> bool {
     pairs.any(|(ours, theirs)| ours & theirs != 0)
 }
 
-/// Operations that write a predicate: VOTE, FSETP, ISETP, IADD3, LEA, LOP3,
-/// PLOP3, IMAD.WIDE, IMAD.HI, DSETP, ELECT, HSETP2, R2UR, FCHK, B2R, SHFL, MATCH,
-/// ATOMS.CAST and QSPC.
-const WRITES_PREDICATE: [u16; 19] = [
-    0x006, 0x00b, 0x00c, 0x010, 0x011, 0x012, 0x01c, 0x025, 0x027, 0x02a, 0x02f, 0x034, 0x0ca,
-    0x102, 0x11c, 0x189, 0x1a1, 0x18d, 0x1aa,
+/// Operations that write a predicate: VOTE, FSETP, ISETP, IADD3, LEA, LOP3, VABSDIFF,
+/// VABSDIFF4, IMNMX, PLOP3, IMAD.WIDE, IMAD.HI, DSETP, ELECT, HSETP2, IADD.64, VIMNMX, UFSETP,
+/// R2UR, FCHK, B2R, SHFL, MATCH, ATOMS.CAST and QSPC.
+const WRITES_PREDICATE: [u16; 25] = [
+    0x006, 0x00b, 0x00c, 0x010, 0x011, 0x012, 0x014, 0x015, 0x017, 0x01c, 0x025, 0x027, 0x02a,
+    0x02f, 0x034, 0x035, 0x048, 0x053, 0x0ca, 0x102, 0x11c, 0x189, 0x1a1, 0x18d, 0x1aa,
 ];
 /// Those of them that can write a second one.
-const WRITES_SECOND_PREDICATE: [u16; 5] = [0x00b, 0x00c, 0x010, 0x02a, 0x034];
-/// VOTE, SEL, FSEL, FMNMX, FSETP, ISETP, IADD3, LEA, PLOP3, IMAD, HSET2, HSETP2, HMNMX2, BAR,
-/// BREAK, BRA, EXIT and LDGSTS.
-const READS_PREDICATE: [u16; 18] = [
+const WRITES_SECOND_PREDICATE: [u16; 8] = [
+    0x00b, 0x00c, 0x010, 0x017, 0x02a, 0x034, 0x048, 0x053,
+];
+/// VOTE, SEL, FSEL, FMNMX, FSET, FSETP, ISETP, VIMNMX3, IADD3, LEA, LOP3, IMNMX, PLOP3, IMAD,
+/// DSETP, HSET2, HSETP2, HMNMX2, VIADDMNMX, VHMNMX, VIMNMX, UFSEL, UFSETP, FMNMX3, BAR, BREAK,
+/// BRA, EXIT and LDGSTS.
+const READS_PREDICATE: [u16; 29] = [
     0x006,
     0x007,
     0x008,
     0x009,
+    0x00a,
     0x00b,
     0x00c,
+    0x00f,
     0x010,
     0x011,
+    0x012,
+    0x017,
     0x01c,
     0x024,
+    0x02a,
     0x033,
     0x034,
     0x040,
+    0x046,
+    0x047,
+    0x048,
+    0x051,
+    0x053,
+    0x076,
     BLOCK_BARRIER,
     0x142,
     0x147,
     0x14d,
     LDGSTS,
 ];
-/// IADD3 and PLOP3.
-const READS_SECOND_PREDICATE: [u16; 2] = [0x010, 0x01c];
+/// IADD3, IMNMX and PLOP3.
+const READS_SECOND_PREDICATE: [u16; 3] = [0x010, 0x017, 0x01c];
 /// ISETP of the upper half of a number.
 const READS_PREDICATE_OF_LOWER_HALF: u16 = 0x00c;
 
