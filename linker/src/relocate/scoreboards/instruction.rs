@@ -45,7 +45,7 @@ const LDS: u16 = 0x184;
 /// LDCU.
 pub(super) const UNIFORM_LOAD: u16 = 0x1ac;
 /// It does nothing, and waits for barriers in shared memory at fences.
-const NOP: u16 = 0x118;
+pub(super) const NOP: u16 = 0x118;
 /// SYNCS, which work on barriers in shared memory in the order of the code.
 pub(super) const SYNCS: u16 = 0x1a7;
 /// SYNCS that does something else with a barrier, as to end it.
@@ -351,8 +351,8 @@ pub(super) fn waits_for_all(instruction: &[u8]) -> bool {
 
 /// One bit for each scoreboard that an instruction waits for, so that later
 /// ones need not. The compiler does not count on those that wait for all: not
-/// on `CCTL` and `NOP`, which end memory barriers, nor on others for the stack
-/// pointer, which is the first to take one. A collective waits again at its end.
+/// on `CCTL` and `NOP`, which end memory barriers, but for what they need, nor on others
+/// for the stack pointer, which is the first to take one. A collective waits again at its end.
 pub(super) fn releases(instruction: &[u8]) -> u8 {
     match operation(instruction) {
         CACHE | NOP if waits_for_all(instruction) => 0,

@@ -200,7 +200,9 @@ impl Rules<'_> {
                 .all()
                 .find(|&event| self.events[event].instruction == 0);
             let board = stack_pointer.and_then(|event| held.board(event));
-            if releases(instruction) != 0 {
+            if releases(instruction) == 0 {
+                held.wait(held.boards_of(|event| self.schedule.is_due(event, at)));
+            } else {
                 held.wait(ALL_BOARDS);
                 if let (Some(event), Some(board)) = (stack_pointer, board) {
                     held.take(board, event);

@@ -1,7 +1,7 @@
 //! Which instructions come one after another although they share no register.
 
 use super::super::instruction::{
-    BLOCK_BARRIER, CACHE, ERROR_BARRIER, FENCE, MEMORY_BARRIER, SYNCS, SYNCS_CONTROL,
+    BLOCK_BARRIER, CACHE, ERROR_BARRIER, FENCE, MEMORY_BARRIER, NOP, SYNCS, SYNCS_CONTROL,
     SYNCS_EXCHANGE, is_of_texture,
 };
 use super::super::operands::{DESCRIPTOR, DESCRIPTOR_CACHE, WIDE_LOAD};
@@ -18,7 +18,7 @@ impl Accesses {
             && !matches!(other.operation, LDC | MEMORY_BARRIER | ERROR_BARRIER | LDCU)
             && other.guard != NEVER;
         match self.operation {
-            MEMORY_BARRIER => is_access || matches!(other.operation, FENCE | MEMORY_BARRIER),
+            MEMORY_BARRIER => is_access || matches!(other.operation, FENCE | MEMORY_BARRIER | NOP),
             FENCE => is_access || matches!(other.operation, 0x1b0..=0x1bf | 0x1e0..=0x1ef),
             DESCRIPTOR_CACHE => other.operation == DESCRIPTOR,
             SYNCS_EXCHANGE => other.operation == BLOCK_BARRIER,
