@@ -270,6 +270,12 @@ fn in_order(code: &[u8]) -> u8 {
     })
 }
 
+/// The scoreboard of loads that other blocks need: the last of those that are not kept for
+/// what ends in order.
+fn last(in_order: u8) -> Option<u8> {
+    (0..=LAST).rev().find(|board| in_order >> board & 1 == 0)
+}
+
 /// One bit for a scoreboard, none for no scoreboard.
 fn bit(board: u8) -> u8 {
     if board < BOARDS { 1 << board } else { 0 }

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use rustc_hash::FxHashSet;
+
 use crate::bits::Bits;
 use crate::merge::TableBranch;
 
@@ -325,6 +327,19 @@ impl Flow {
         let followers: Vec<Vec<usize>> = (0..starts.len()).map(followers).collect();
         let order = reverse_postorder(&followers).into_iter();
         order.map(|block| starts[block]..end(block)).collect()
+    }
+
+    /// Those blocks of an order that later ones lead back to, or they themselves, by their
+    /// first instructions.
+    pub(super) fn loop_starts(&self, order: &[Range<usize>]) -> FxHashSet<usize> {
+        let mut seen = FxHashSet::default();
+        let mut starts = FxHashSet::default();
+        for block in order {
+            seen.insert(block.start);
+            let back = self.followers(block.end - 1).iter();
+            starts.extend(back.filter(|next| seen.contains(next)));
+        }
+        starts
     }
 
     /// Where control goes behind an instruction.

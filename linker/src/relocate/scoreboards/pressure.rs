@@ -314,6 +314,11 @@ impl<'e> Schedule<'e> {
         self.due(event, at) == Some(at)
     }
 
+    /// Whether a later instruction of the block needs an event that is held there.
+    pub(super) fn is_due_behind(&self, event: usize, at: usize) -> bool {
+        self.due(event, at).is_some_and(|due| due > at)
+    }
+
     /// Whether an event is held for uniform registers: a result, or until they are read.
     pub(super) fn is_uniform(&self, event: usize) -> bool {
         self.is_uniform_result(event) || self.reads_uniform_late(event)
@@ -362,6 +367,17 @@ impl<'e> Schedule<'e> {
     fn is_staged_load(&self, event: usize) -> bool {
         let at = self.events[event].instruction;
         self.is_shared_load[event] && self.is_pipelined[self.block[at]] && self.has_stage[at]
+    }
+
+    /// Whether all registers that an event is held for are some that others are held for.
+    pub(super) fn is_covered(&self, event: usize, others: impl Iterator<Item = usize>) -> bool {
+        let is_write = self.events[event].is_write;
+        let accesses = |event: usize| self.accesses[self.events[event].instruction].as_ref();
+        let others: Vec<&Accesses> = others
+            .filter(|&other| self.events[other].is_write == is_write)
+            .filter_map(accesses)
+            .collect();
+        accesses(event).is_some_and(|own| own.is_covered_by(&others, is_write))
     }
 
     /// Whether somebody may need an event.

@@ -49,6 +49,15 @@ impl Registers {
         }
     }
 
+    /// Leaves out registers and predicates.
+    fn remove_all(&mut self, other: &Self) {
+        self.remove(other);
+        for (registers, gone) in self.uniform.iter_mut().zip(&other.uniform) {
+            *registers &= !gone;
+        }
+        self.predicates &= !other.predicates;
+    }
+
     fn insert(&mut self, file: File, first: u8, count: u8) {
         let registers = match file {
             File::Thread => &mut self.thread,
@@ -346,13 +355,42 @@ impl Accesses {
     }
 
     /// Whether an instruction writes what this one reads, or needs what it knows then.
-    /// Predicates and, but for barriers in shared memory, uniform registers are read
-    /// at once.
     pub(super) fn is_overwritten_by(&self, other: &Self) -> bool {
-        self.operands.meet_in_threads(&other.writes)
+        let late = self.late_operands();
+        late.meet_in_threads(&other.writes)
             || self.early_predicates & other.read_predicates != 0
-            || (self.reads_uniform_late() || names_texture(self.operation))
-                && any_common(&self.operands.uniform, &other.writes.uniform)
+            || any_common(&late.uniform, &other.writes.uniform)
+    }
+
+    /// What must not be overwritten for some time. Predicates and, but for barriers in shared
+    /// memory, uniform registers are read at once.
+    fn late_operands(&self) -> Registers {
+        let is_late = self.reads_uniform_late() || names_texture(self.operation);
+        Registers {
+            thread: self.operands.thread,
+            uniform: if is_late {
+                self.operands.uniform
+            } else {
+                [0; 2]
+            },
+            predicates: self.early_predicates,
+        }
+    }
+
+    /// Whether others together write all that this one does, or read it.
+    pub(super) fn is_covered_by(&self, others: &[&Self], is_write: bool) -> bool {
+        let of = |accesses: &Self| match is_write {
+            true => accesses.writes,
+            false => accesses.late_operands(),
+        };
+        let mut own = of(self);
+        if own == Registers::default() {
+            return false;
+        }
+        for other in others {
+            own.remove_all(&of(other));
+        }
+        own == Registers::default()
     }
 
     /// Whether either of two instructions does something, as long as their

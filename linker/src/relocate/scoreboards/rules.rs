@@ -15,7 +15,7 @@ use super::instruction::{
     is_counted, is_of_texture, name_in_depbar, operation, releases, wait, waits_for_all,
 };
 use super::pressure::{Holders, Schedule};
-use super::{Event, First, bit, in_order};
+use super::{Event, First, bit, in_order, last};
 
 /// What decides how the events of a function choose.
 pub(super) struct Rules<'r> {
@@ -145,7 +145,9 @@ impl Rules<'_> {
     pub(super) fn choose_by(&self, first: First, guide: &mut impl Guide) -> (Choice, Choice) {
         let mut choice = Choice::made(self.code, self.events);
         let mut passed = Passed::default();
-        for block in self.flow.order() {
+        let order = self.flow.order();
+        let loops = self.flow.loop_starts(&order);
+        for block in order {
             let entry = passed.entries.get(&block.start);
             let mut held = entry.cloned().unwrap_or_default();
             passed.known.insert(block.start, held.clone());
@@ -153,8 +155,15 @@ impl Rules<'_> {
             let is_long = |event: usize| self.schedule.is_long_load(event);
             let mut own = block.clone().flat_map(|at| self.flow.own(at));
             let keeps_last = own.any(is_long) || held.all().any(is_long);
+            let is_in_loop = loops.contains(&block.start);
             for at in block {
-                let waits = self.wait(at, &mut held, guide);
+                // Else what needs those before the loop would wait for this one, too.
+                let shared = match is_in_loop && self.flow.own(at).any(is_long) {
+                    true => held.boards_of(|event| self.schedule.is_due_behind(event, at)),
+                    false => 0,
+                };
+                let extra = shared & last(self.in_order).map_or(0, bit);
+                let waits = self.wait(at, extra, &mut held, guide);
                 let mut taken = 0;
                 for event in self.flow.own(at) {
                     let board = match at {
@@ -191,8 +200,8 @@ impl Rules<'_> {
         (forward, choice)
     }
 
-    /// What an instruction waits for, which is free then.
-    fn wait(&self, at: usize, held: &mut Held, guide: &mut impl Guide) -> u8 {
+    /// What an instruction waits for, and besides for some, which is free then.
+    fn wait(&self, at: usize, extra: u8, held: &mut Held, guide: &mut impl Guide) -> u8 {
         let instruction = &self.code[at * INSTRUCTION..][..INSTRUCTION];
         if waits_for_all(instruction) {
             // All but the stack pointer, if anything.
@@ -220,7 +229,7 @@ impl Rules<'_> {
                     || self.flow.ends_block(at) && self.schedule.reads_uniform_late(event)
             }
         };
-        let waits = held.boards_of(|event| is_meant(event) && !guide.skips(at, event));
+        let waits = extra | held.boards_of(|event| is_meant(event) && !guide.skips(at, event));
         let waits = guide.waits(at, waits, Time::Before, held);
         if let Some((board, left)) = depbar(instruction) {
             let queued: Vec<usize> = held
@@ -292,7 +301,10 @@ impl Rules<'_> {
                 let is_end = self.flow.ends_block(at);
                 let is_needed = |event: usize, board: u8| match is_end {
                     // All that has no result is one.
-                    true => has_result(event) || known.events(board).all(has_result),
+                    true => {
+                        (has_result(event) || known.events(board).all(has_result))
+                            && !self.schedule.is_covered(event, known.events(board))
+                    }
                     false => self.schedule.is_needed(event, at),
                 };
                 let needed = returned.taken();
@@ -464,6 +476,56 @@ mod tests {
         assert_eq!(board(Chip::Graphics, uniform), Some(5));
         assert_eq!(board(Chip::Graphics, other), Some(2));
         assert_eq!(board(Chip::FastDoubles, uniform), Some(2));
+    }
+
+    /// A load from global memory that takes the last scoreboard.
+    fn long_load(register: u8, waits: u8) -> [u8; INSTRUCTION] {
+        const LDG: u16 = 0x7981;
+        let mut load = instruction(LDG, register, 5, waits);
+        load[3] = 8;
+        load
+    }
+
+    #[test]
+    fn loads_of_loops_wait_for_those_before_them_that_are_needed_next() {
+        let is_explained = |in_loop, behind| {
+            choose(&[
+                instruction(LDC, 1, 0, 0),
+                long_load(14, 0),
+                instruction(MAYBE_EXIT, 0, NO_BOARD, 0),
+                long_load(16, in_loop),
+                sum(41, 14, behind),
+                instruction(BRANCH_BACK, 0, NO_BOARD, 0),
+                sum(41, 16, 1 << 5),
+                instruction(EXIT, 0, NO_BOARD, 0),
+            ])
+            .0
+        };
+        assert!(is_explained(1 << 5, 0));
+        assert!(!is_explained(1 << 5, 1 << 5));
+        assert!(!is_explained(0, 1 << 5));
+    }
+
+    #[test]
+    fn what_is_held_for_the_same_registers_before_a_loop_is_nothing_new() {
+        let is_explained = |register, waits| {
+            let mut branch = instruction(BRANCH_BACK, 0, NO_BOARD, 0);
+            branch[2] = 0xf0;
+            choose(&[
+                instruction(LDC, 1, 0, 0),
+                long_load(14, 0),
+                instruction(MAYBE_EXIT, 0, NO_BOARD, 0),
+                instruction(MAYBE_EXIT, 0, NO_BOARD, waits),
+                sum(41, 14, 1 << 5),
+                long_load(register, 0),
+                branch,
+                instruction(EXIT, 0, NO_BOARD, 0),
+            ])
+            .0
+        };
+        assert!(is_explained(14, 0));
+        assert!(is_explained(16, 1 << 5));
+        assert!(!is_explained(16, 0));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Who holds scoreboards, and which one an event takes because of that.
 
 use super::super::instruction::{BOARDS, NO_BOARD};
-use super::super::{Event, FIRST_FOR_MEMORY, LAST};
+use super::super::{Event, FIRST_FOR_MEMORY, last};
 use super::Schedule;
 
 /// Who holds each scoreboard at some place of a block.
@@ -38,8 +38,7 @@ impl Holders {
         } = schedule.events[event];
         let need = schedule.needs[event];
         let is_load = schedule.is_load[event];
-        // Of those that are not kept for what ends in order.
-        let last = 1 << (0..=LAST).rev().find(|board| in_order >> board & 1 == 0)?;
+        let last = 1 << last(in_order)?;
         let keeps_last = match need {
             Some(_) => keeps_last,
             None => schedule.is_load.contains(&true),
