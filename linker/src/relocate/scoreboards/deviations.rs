@@ -202,19 +202,13 @@ impl Guide for &Deviations {
         let Some(taken) = self.taken.get(&event) else {
             return ruled;
         };
-        let shared = |board: &u8| {
-            let holders = held.events(*board);
-            holders
-                .filter(|holder| taken.holders.contains(holder))
-                .count()
-        };
         let is_free = |board: u8| held.events(board).next().is_none();
         if !taken.holders.is_empty() {
             if !taken.had_choice && (0..BOARDS).any(is_free) {
                 return ruled;
             }
-            let most = (0..BOARDS).rev().max_by_key(shared);
-            return most.filter(|board| shared(board) > 0).unwrap_or(ruled);
+            let first = taken.holders.iter().find_map(|&holder| held.board(holder));
+            return first.unwrap_or(ruled);
         }
         if taken.board == LAST && is_free(LAST) {
             return LAST;
