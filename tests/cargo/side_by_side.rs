@@ -1,11 +1,20 @@
 //! Builds that run at the same time, and what is left of one that was killed.
 
 use std::fs::{self, File};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
 use super::{LAUNCHING, Project, is_skipped, linker_setting, run, texts, wait_until};
+
+/// A project linked by the recorder, and a file by which that can be told to stop.
+fn recorded() -> Result<(Project, PathBuf)> {
+    let project = Project::new(LAUNCHING, &["static=kernel", "static=twice"])?;
+    project.write(".cargo/config.toml", &linker_setting(&project))?;
+    let reached = project.path("reached");
+    Ok((project, reached))
+}
 
 #[test]
 fn builds_at_the_same_time_do_not_disturb_each_other() -> Result<()> {
@@ -46,9 +55,7 @@ fn a_build_that_had_to_wait_makes_what_was_chosen_for_it() -> Result<()> {
     if is_skipped()? {
         return Ok(());
     }
-    let project = Project::new(LAUNCHING, &["static=kernel", "static=twice"])?;
-    project.write(".cargo/config.toml", &linker_setting(&project))?;
-    let reached = project.path("reached");
+    let (project, reached) = recorded()?;
     let hang = [("HANG", reached.to_str().context("a path of text")?)];
     let mut first = project.command(&["build", "--compress-mode=size"], &hang)?;
     let first = first
@@ -89,9 +96,7 @@ fn a_build_that_was_killed_is_repaired_by_the_next() -> Result<()> {
     if is_skipped()? {
         return Ok(());
     }
-    let project = Project::new(LAUNCHING, &["static=kernel", "static=twice"])?;
-    project.write(".cargo/config.toml", &linker_setting(&project))?;
-    let reached = project.path("reached");
+    let (project, reached) = recorded()?;
     let hang = [("HANG", reached.to_str().context("a path of text")?)];
     let mut command = project.command(&["build"], &hang)?;
     command.stdout(Stdio::null()).stderr(Stdio::null());

@@ -44,22 +44,28 @@ impl Objects {
     pub(crate) fn find(files: &[PathBuf]) -> Result<Self> {
         let mut objects = Self::default();
         for path in files {
-            let data = read(path)?;
-            if memmem::find(&data, RELOCATABLE_SECTION.as_bytes()).is_some()
-                || memmem::find(&data, EXECUTABLE_SECTION.as_bytes()).is_some()
-            {
-                objects.file(path, data)?;
-            } else if detect(&data) == InputKind::Archive {
-                objects.thin_archive(path, &data)?;
-            }
+            objects.look_into(path, &read(path)?)?;
         }
         Ok(objects)
+    }
+
+    fn look_into(&mut self, path: &Path, data: &[u8]) -> Result<()> {
+        if memmem::find(data, RELOCATABLE_SECTION.as_bytes()).is_some()
+            || memmem::find(data, EXECUTABLE_SECTION.as_bytes()).is_some()
+        {
+            return self.file(path, data);
+        }
+        match detect(data) {
+            InputKind::Archive => self.thin_archive(path, data),
+            _ => Ok(()),
+        }
     }
 
     /// Takes a file for the device link alone.
     pub(crate) fn add(&mut self, path: &Path) -> Result<()> {
         let data = read(path)?;
-        let inside = Self::find(&[path.to_owned()])?;
+        let mut inside = Self::default();
+        inside.look_into(path, &data)?;
         if !inside.known.is_empty() && inside.known.is_subset(&self.known) {
             // The host linker sees it after all.
             return Ok(());
@@ -82,19 +88,19 @@ impl Objects {
         self.apart.contains(module) && !self.open.iter().any(|modules| modules.contains(module))
     }
 
-    fn file(&mut self, path: &Path, data: Vec<u8>) -> Result<()> {
+    fn file(&mut self, path: &Path, data: &[u8]) -> Result<()> {
         let name = shown(path);
         if path.ends_with(DEVICE_RUNTIME) {
-            self.inputs.push((name, data));
+            self.inputs.push((name, data.to_vec()));
             return Ok(());
         }
-        match detect(&data) {
-            InputKind::Archive => archive::walk(&name, &data, &mut |name, member| {
+        match detect(data) {
+            InputKind::Archive => archive::walk(&name, data, &mut |name, member| {
                 self.object(name, member.data.unwrap_or_default())
             })
             .map_err(|error: ParseError| anyhow!(error)),
             InputKind::HostObject => self
-                .object(&name, &data)
+                .object(&name, data)
                 .map_err(|error| anyhow!(error.in_input(&name))),
             // What is linked already is no matter of this link.
             _ => Ok(()),

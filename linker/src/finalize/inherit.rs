@@ -10,7 +10,7 @@ use crate::id::{FunctionId, Id as _, IdVec};
 use crate::merge::{Function, InfoRecord, Payload};
 use crate::prune::Pruned;
 
-use super::records::{Records, put};
+use super::records::{Codes, Records, put};
 
 /// How the values of the functions that a kernel reaches make its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,7 +48,7 @@ const INHERITED: [(InfoCode, Format, Rule); 9] = [
 
 /// Applies every rule to every kernel.
 pub(super) fn inherit<'d>(pruned: &Pruned<'d>, records: &mut IdVec<FunctionId, Records<'d>>) {
-    let is_handed_over = handed_over(pruned, records);
+    let handed_over = handed_over(pruned, records);
     // Beside objects of CUDA 12 kernels do not say what others do with tensor
     // memory (case `older_tensor_memory`).
     let is_left_out = |code| {
@@ -59,7 +59,7 @@ pub(super) fn inherit<'d>(pruned: &Pruned<'d>, records: &mut IdVec<FunctionId, R
             )
     };
     for (code, format, rule) in INHERITED {
-        if !is_handed_over[usize::from(code.0)] || is_left_out(code) {
+        if !handed_over.has(code) || is_left_out(code) {
             continue;
         }
         let own: Vec<Option<u16>> = records.iter().map(|list| value(list, code)).collect();
@@ -167,15 +167,10 @@ fn givers(pruned: &Pruned<'_>) -> Vec<FunctionId> {
     order
 }
 
-/// Of each code, whether functions other than kernels have it.
-fn handed_over(pruned: &Pruned<'_>, records: &IdVec<FunctionId, Records<'_>>) -> [bool; 1 << 8] {
-    let mut is_there = [false; 1 << 8];
-    for (_, list) in records.enumerate().filter(|(id, _)| pruned.is_called(*id)) {
-        for record in list.iter() {
-            is_there[usize::from(record.code.0)] = true;
-        }
-    }
-    is_there
+/// The codes that functions other than kernels have.
+fn handed_over(pruned: &Pruned<'_>, records: &IdVec<FunctionId, Records<'_>>) -> Codes {
+    let called = records.enumerate().filter(|(id, _)| pruned.is_called(*id));
+    Codes::of(called.map(|(_, list)| list))
 }
 
 /// Joins what the slots of unified functions have, in the order of the slots:

@@ -81,7 +81,7 @@ pub(crate) fn compute<'d>(
     diagnostics: &mut Diagnostics,
 ) -> Figures<'d> {
     let mut function_records = records::of_inputs(pruned);
-    let codes = Codes::of(&function_records);
+    let codes = Codes::of(function_records.iter());
     records::assume_unknown_masks(pruned, &codes, &mut function_records);
     let registers = Registers::new(pruned);
     let all_known = registers::check_known(pruned, &registers, options.keeping, diagnostics);

@@ -15,7 +15,7 @@ use super::registers::Registers;
 /// The stack size that says that there is no bound.
 const UNBOUNDED: u32 = u32::MAX;
 
-/// The records of a function.
+/// The records of a function. Unlike those of a `Cow`, they can be read as if they lived shorter.
 #[derive(Debug)]
 pub(crate) enum Records<'d> {
     /// Those of the inputs.
@@ -65,10 +65,10 @@ pub(super) fn of_inputs<'d>(pruned: &Pruned<'d>) -> IdVec<FunctionId, Records<'d
 pub(super) struct Codes([bool; 1 << 8]);
 
 impl Codes {
-    /// Those of all functions.
-    pub(super) fn of(records: &IdVec<FunctionId, Records<'_>>) -> Self {
+    /// Those of some functions.
+    pub(super) fn of<'a, 'd: 'a>(functions: impl Iterator<Item = &'a Records<'d>>) -> Self {
         let mut is_there = [false; 1 << 8];
-        for record in records.iter().flat_map(|list| list.iter()) {
+        for record in functions.flat_map(|list| list.iter()) {
             is_there[usize::from(record.code.0)] = true;
         }
         Self(is_there)

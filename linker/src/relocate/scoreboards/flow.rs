@@ -1,5 +1,6 @@
 //! Which events can hold a scoreboard where, over all paths through the code.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use rustc_hash::FxHashSet;
@@ -331,9 +332,9 @@ impl Flow {
 
     /// Those blocks of an order that later ones lead back to, or they themselves, by their
     /// first instructions.
-    pub(super) fn loop_starts(&self, order: &[Range<usize>]) -> FxHashSet<usize> {
+    pub(super) fn loop_starts(&self, order: &[Range<usize>]) -> BTreeSet<usize> {
         let mut seen = FxHashSet::default();
-        let mut starts = FxHashSet::default();
+        let mut starts = BTreeSet::new();
         for block in order {
             seen.insert(block.start);
             let back = self.followers(block.end - 1).iter();

@@ -451,12 +451,20 @@ pub(super) const COMES_LATER: [u16; 12] = [
 pub(super) fn file(instruction: &[u8]) -> File {
     match operation(instruction) {
         PAIR_PRODUCT if is_pair_product(instruction) => File::Thread,
-        0x04a | 0x04d..=0x05f | 0x080..=0x0bf | 0x0cb => File::Uniform,
+        operation if is_arithmetic_of_warps(operation) => File::Uniform,
+        // CS2UR.
+        0x0cb => File::Uniform,
         // LDCU.
         0x1ac => File::Uniform,
         later if COMES_LATER.contains(&later) => File::Uniform,
         _ => File::Thread,
     }
+}
+
+/// Whether an operation calculates in registers of warps: integers from 0x080 on, the rest
+/// below, where [`PAIR_PRODUCT`] is also that of threads.
+pub(super) fn is_arithmetic_of_warps(operation: u16) -> bool {
+    matches!(operation, PAIR_PRODUCT | 0x04d..=0x05f | 0x080..=0x0bf)
 }
 
 /// Whether an instruction is an FMUL2, and not the UVIMNMX of the same number, which

@@ -373,11 +373,9 @@ impl<'e> Schedule<'e> {
     pub(super) fn is_covered(&self, event: usize, others: impl Iterator<Item = usize>) -> bool {
         let is_write = self.events[event].is_write;
         let accesses = |event: usize| self.accesses[self.events[event].instruction].as_ref();
-        let others: Vec<&Accesses> = others
-            .filter(|&other| self.events[other].is_write == is_write)
-            .filter_map(accesses)
-            .collect();
-        accesses(event).is_some_and(|own| own.is_covered_by(&others, is_write))
+        let others = others.filter(|&other| self.events[other].is_write == is_write);
+        let others = others.filter_map(accesses);
+        accesses(event).is_some_and(|own| own.is_covered_by(others, is_write))
     }
 
     /// Whether somebody may need an event.

@@ -378,19 +378,20 @@ impl Accesses {
     }
 
     /// Whether others together write all that this one does, or read it.
-    pub(super) fn is_covered_by(&self, others: &[&Self], is_write: bool) -> bool {
+    pub(super) fn is_covered_by<'a>(
+        &self,
+        others: impl Iterator<Item = &'a Self>,
+        is_write: bool,
+    ) -> bool {
+        let nothing = Registers::default();
         let of = |accesses: &Self| match is_write {
             true => accesses.writes,
             false => accesses.late_operands(),
         };
-        let mut own = of(self);
-        if own == Registers::default() {
-            return false;
-        }
-        for other in others {
-            own.remove_all(&of(other));
-        }
-        own == Registers::default()
+        let mut left = of(self);
+        let is_held = left != nothing;
+        others.for_each(|other| left.remove_all(&of(other)));
+        is_held && left == nothing
     }
 
     /// Whether either of two instructions does something, as long as their

@@ -6,6 +6,8 @@
 //! over. What a loop brings back to its start is not known there. It is waited
 //! for in the end: where it is needed, and where others take its scoreboard.
 
+use std::collections::BTreeSet;
+
 use rustc_hash::FxHashMap;
 
 use super::deviations::Deviations;
@@ -107,8 +109,6 @@ struct Passed {
     entries: FxHashMap<usize, Held>,
     /// The same at the time when the block chose.
     known: FxHashMap<usize, Held>,
-    /// The starts of blocks that loops come back to.
-    returns: Vec<usize>,
 }
 
 impl<'r> Rules<'r> {
@@ -188,15 +188,12 @@ impl Rules<'_> {
                 }
             }
             for &next in self.flow.followers(end) {
-                if passed.known.contains_key(&next) {
-                    passed.returns.push(next);
-                }
                 passed.entries.entry(next).or_default().join(&held);
             }
         }
         let forward = choice.clone();
         guide.wait_late(&mut choice);
-        self.wait_for_loops(&mut choice, &passed, guide);
+        self.wait_for_loops(&mut choice, &loops, &passed, guide);
         (forward, choice)
     }
 
@@ -204,18 +201,18 @@ impl Rules<'_> {
     fn wait(&self, at: usize, extra: u8, held: &mut Held, guide: &mut impl Guide) -> u8 {
         let instruction = &self.code[at * INSTRUCTION..][..INSTRUCTION];
         if waits_for_all(instruction) {
+            if releases(instruction) == 0 {
+                held.wait(held.boards_of(|event| self.schedule.is_due(event, at)));
+                return ALL_BOARDS;
+            }
             // All but the stack pointer, if anything.
             let stack_pointer = held
                 .all()
                 .find(|&event| self.events[event].instruction == 0);
             let board = stack_pointer.and_then(|event| held.board(event));
-            if releases(instruction) == 0 {
-                held.wait(held.boards_of(|event| self.schedule.is_due(event, at)));
-            } else {
-                held.wait(ALL_BOARDS);
-                if let (Some(event), Some(board)) = (stack_pointer, board) {
-                    held.take(board, event);
-                }
+            held.wait(ALL_BOARDS);
+            if let (Some(event), Some(board)) = (stack_pointer, board) {
+                held.take(board, event);
             }
             return ALL_BOARDS;
         }
@@ -288,9 +285,15 @@ impl Rules<'_> {
     /// Adds what instructions wait for because of loops. The first block that finds
     /// something held waits for it at its end, if not earlier. A load that another
     /// block needs waits there also for those that had its scoreboard before the loop.
-    fn wait_for_loops(&self, choice: &mut Choice, passed: &Passed, guide: &mut impl Guide) {
+    fn wait_for_loops(
+        &self,
+        choice: &mut Choice,
+        loops: &BTreeSet<usize>,
+        passed: &Passed,
+        guide: &mut impl Guide,
+    ) {
         let has_result = |event: usize| self.schedule.has_result(event);
-        for &start in &passed.returns {
+        for &start in loops {
             let known = &passed.known[&start];
             let mut held = passed.entries[&start].clone();
             let mut returned = held.clone();

@@ -5,7 +5,7 @@
 //! recoded, and by how long instructions of real packages keep the next ones waiting.
 
 use super::instruction::{Chip, MEMORY_BARRIER, loads_memory, operation};
-use super::operands::{File, file, is_long};
+use super::operands::{File, file, is_arithmetic_of_warps, is_long};
 use super::registers::Accesses;
 
 /// The part of a processor that an instruction runs on.
@@ -84,7 +84,7 @@ impl Unit {
             0x037 | 0x03c | 0x03f | 0x07a | 0x07f => Self::Matrix,
             // LDSM.
             0x03b => Self::Memory,
-            0x04a | 0x04d..=0x05f | 0x080..=0x0bf => Self::Warp,
+            operation if is_arithmetic_of_warps(operation) => Self::Warp,
             // MOV, CS2R, VOTE, SEL, FSEL, FMNMX, FSET, FSETP, ISETP, IMNMX, VIMNMX.
             0x002 | 0x005..=0x00c | 0x017 | 0x048 if is_graphics => Self::WholeInteger,
             0x000..=0x07f => Self::Integer,

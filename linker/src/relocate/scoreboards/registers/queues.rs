@@ -9,7 +9,7 @@ use super::{ACCESSES, Accesses, NEVER, Registers};
 
 impl Accesses {
     /// Whether another instruction waits until what this one orders is done: accesses to
-    /// memory behind barriers and fences, what invalidates descriptors behind what does in
+    /// memory and idle instructions behind barriers and fences, what invalidates descriptors behind what does in
     /// another cache, and threads of a block for its barriers in shared memory.
     pub(in super::super) fn is_barrier_for(&self, other: &Self) -> bool {
         const LDC: u16 = 0x182;
