@@ -108,6 +108,9 @@ fn object((_, code, defined, needed): Member) -> Vec<u8> {
         let name = b"__nv_relfatbin".to_vec();
         let section = object.add_section(Vec::new(), name, SectionKind::ReadOnlyData);
         object.append_section_data(section, &fatbin, 8);
+        let name = b".nvFatBinSegment".to_vec();
+        let wrappers = object.add_section(Vec::new(), name, SectionKind::Data);
+        object.append_section_data(wrappers, &[0; 24], 8);
     }
     for (names, section) in [
         (defined, SymbolSection::Absolute),

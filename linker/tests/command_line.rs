@@ -304,6 +304,12 @@ fn messages_can_be_explained_and_read_by_programs() {
         "nvlink fatal   : There is no message code 'undefined-refrence': did you mean \
          'undefined-reference'? [unknown-code]\n",
     );
+    folder.check(
+        "--explain zzz",
+        1,
+        "nvlink fatal   : There is no message code 'zzz': a code stands in brackets behind each message \
+         [unknown-code]\n",
+    );
     let ran = folder.run("-arch=sm_90 -o out.cubin caller.cubin --message-format=json");
     assert_eq!(ran.code, Some(255));
     let start =

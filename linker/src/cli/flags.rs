@@ -129,6 +129,8 @@ pub struct Spelling {
     pub short: Option<&'static str>,
     /// Whether a value may follow the short name without anything between.
     pub joined: bool,
+    /// The value that stands for none, where another option or nothing follows.
+    pub implied: Option<&'static str>,
     /// What follows it.
     pub value: Value,
     /// What `--help` calls its value.
@@ -153,6 +155,7 @@ const fn option(
         long,
         short: Some(short),
         joined: false,
+        implied: None,
         value,
         placeholder,
         group,
@@ -173,6 +176,13 @@ const fn switch(
 const fn joined(spelling: Spelling) -> Spelling {
     Spelling {
         joined: true,
+        ..spelling
+    }
+}
+
+const fn implying(spelling: Spelling, value: &'static str) -> Spelling {
+    Spelling {
+        implied: Some(value),
         ..spelling
     }
 }
@@ -208,9 +218,9 @@ pub const FLAGS: &[Spelling] = {
             "Reads further arguments from files."),
         long_only(option(F::RegisterLinkBinaries, "register-link-binaries", "", V::Text, "FILE", G::Files,
             "Writes the names of the linked modules for the host stub.")),
-        option(F::HostLinkerScript, "gen-host-linker-script", "ghls", V::Choice(SCRIPTS), "lcs-abs|lcs-aug", G::Files,
+        implying(option(F::HostLinkerScript, "gen-host-linker-script", "ghls", V::Choice(SCRIPTS), "lcs-abs|lcs-aug", G::Files,
             "Prints a host linker script that keeps device code out of the way of host code, \
-             or writes it to the output file."),
+             or writes it to the output file. Without a value it is lcs-abs."), "lcs-abs"),
         option(F::UnifiedIndex, "uidx-file", "uidx", V::Text, "FILE", G::Files,
             "The index of unified functions and variables."),
 
@@ -331,8 +341,8 @@ pub const FLAGS: &[Spelling] = {
             "Threads of libnvvm."),
         option(F::SplitCompileExtended, "split-compile-extended", "split-compile-extended", V::Number, "N", G::LinkTime,
             "Threads of compilation."),
-        option(F::FastCompile, "Ofast-compile", "Ofc", V::Text, "0|min|mid|max", G::LinkTime,
-            "How much optimization is given up for speed."),
+        implying(option(F::FastCompile, "Ofast-compile", "Ofc", V::Text, "0|min|mid|max", G::LinkTime,
+            "How much optimization is given up for speed; none without a value."), "0"),
         switch(F::ForcePartialLto, "force-partial-lto", "force-partial-lto", G::Hidden, ""),
 
         option(F::HostCompiler, "host-ccbin", "host-ccbin", V::Text, "PROGRAM", G::Hidden, ""),

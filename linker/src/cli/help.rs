@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::fatal;
 use super::flags::{FLAGS, Group, Spelling};
+use super::typed::ALIKE;
 use crate::diagnostic::Diagnostic;
 use crate::explain::{EXPLANATIONS, Explanation, explain};
 
@@ -98,18 +99,19 @@ pub(super) fn version() -> String {
 ///
 /// # Errors
 ///
-/// Fails if there is no such code, and says which one is most alike.
+/// Fails if there is no such code, and says which one may be meant.
 pub fn explanation(code: &str) -> Result<String, Diagnostic> {
     let code = code.trim_matches(['[', ']']);
     let Some(text) = explain(code) else {
         let alike = |known: &Explanation| strsim::jaro_winkler(known.code, code);
         let best = EXPLANATIONS
             .iter()
-            .max_by(|a, b| alike(a).total_cmp(&alike(b)));
+            .max_by(|a, b| alike(a).total_cmp(&alike(b)))
+            .filter(|best| alike(best) > ALIKE);
         let problem = fatal("unknown-code", format!("There is no message code '{code}'"));
         return Err(match best {
             Some(best) => problem.with_detail(format_args!("did you mean '{}'?", best.code)),
-            None => problem,
+            None => problem.with_detail("a code stands in brackets behind each message"),
         });
     };
     Ok(described(code, text))

@@ -16,7 +16,7 @@ use crate::raw_text;
 const MAX_NESTED_FILES: usize = 15;
 
 /// How much alike two names are, from 0 to 1, of which one may be meant.
-const ALIKE: f64 = 0.85;
+pub(super) const ALIKE: f64 = 0.85;
 
 /// The arguments, sorted out.
 #[derive(Debug, Default)]
@@ -129,7 +129,7 @@ impl Parser<'_> {
         arguments: impl IntoIterator<Item = OsString>,
         depth: usize,
     ) -> Result<(), Diagnostic> {
-        let mut arguments = arguments.into_iter();
+        let mut arguments = arguments.into_iter().peekable();
         while let Some(argument) = arguments.next() {
             let text = raw_text::text(&argument);
             let Some(name) = option_name(&text) else {
@@ -148,7 +148,14 @@ impl Parser<'_> {
                 self.set(spelling, OsString::new());
                 continue;
             }
-            let value = attached.map(raw_text::name).or_else(|| arguments.next());
+            let implied = spelling.implied.map(OsString::from);
+            let value = attached.map(raw_text::name).or_else(|| {
+                let follows = |next: &OsString| !is_option(next);
+                match implied {
+                    Some(_) if !arguments.peek().is_some_and(follows) => implied,
+                    Some(_) | None => arguments.next(),
+                }
+            });
             let value = value.ok_or_else(|| {
                 fatal(
                     "missing-value",
@@ -287,6 +294,11 @@ impl Parser<'_> {
         let arguments = response_file::arguments(&text, behaviour).map_err(stray)?;
         self.arguments(arguments.iter().map(|one| raw_text::name(one)), depth + 1)
     }
+}
+
+/// Whether an argument is an option, known or not.
+fn is_option(argument: &OsString) -> bool {
+    option_name(&raw_text::text(argument)).is_some()
 }
 
 /// What stands behind the first dash of an option.
@@ -470,6 +482,17 @@ mod tests {
         );
         check("--register-link-binaries r", "register-link-binaries=r");
         check("-kernels-used -v", "kernels-used=-v");
+        check(
+            "-ghls -Ofc -v",
+            "gen-host-linker-script=lcs-abs Ofast-compile=0 verbose=",
+        );
+        check(
+            "-ghls lcs-aug -Ofc min --Ofast-compile",
+            concat!(
+                "gen-host-linker-script=lcs-aug Ofast-compile=min Ofast-compile=0 incompatible ",
+                "redefinition for option 'Ofast-compile', the last value of this option was used",
+            ),
+        );
     }
 
     #[test]
@@ -487,6 +510,11 @@ mod tests {
             "Unknown option 'register-link-binaries'",
         );
         check("-arch", "argument expected after '-arch'");
+        check("-ghls -foo", "Unknown option 'foo'");
+        check(
+            "-ghls -",
+            "Value '-' is not defined for option 'gen-host-linker-script'",
+        );
         check("--nvvmpath", "argument expected after '--nvvmpath'");
         check("-v=true", "no argument expected after '-v'");
         check("--verbose=", "no argument expected after '--verbose'");

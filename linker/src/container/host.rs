@@ -171,6 +171,8 @@ pub struct HostFile<'d> {
     pub module_ids: Vec<ModuleId<'d>>,
     /// What its host code refers to. Without any such section nothing is known.
     pub references: Vec<HostReferences<'d>>,
+    /// Whether it has a section for wrappers of fatbins, whatever that holds.
+    pub has_wrappers: bool,
     /// Versions of its fatbin wrappers: 1 of a translation unit, 2 of the
     /// result of a device link.
     pub wrappers: Vec<u32>,
@@ -205,6 +207,7 @@ impl<'d> HostFile<'d> {
             fatbins: Vec::new(),
             module_ids: Vec::new(),
             references: Vec::new(),
+            has_wrappers: false,
             wrappers: Vec::new(),
             registration: Vec::new(),
         };
@@ -266,7 +269,10 @@ impl<'d> HostFile<'d> {
                     offset,
                     patterns: strings(bytes).map_err(place)?,
                 }),
-                _ if known == WRAPPER_SECTION => self.wrappers.extend(wrapper_versions(bytes)),
+                _ if known == WRAPPER_SECTION => {
+                    self.has_wrappers = true;
+                    self.wrappers.extend(wrapper_versions(bytes));
+                }
                 _ => {
                     for id in strings(bytes).map_err(place)? {
                         self.module_ids.push(match id.strip_prefix("def ") {

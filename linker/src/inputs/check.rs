@@ -15,6 +15,9 @@ const TOOLKIT: u16 = 130;
 /// The first toolkit whose objects for sm_90 are understood, times ten.
 const OLDEST_TOOLKIT: u32 = 120;
 
+/// Marks of the Mercury generation in the flags of a file.
+const MERCURY_MARKS: u8 = 3;
+
 /// The code of a warning that is said once.
 pub(super) const LIMITED: &str = "limited-arch";
 
@@ -116,6 +119,10 @@ fn check_arch(
     warnings: &mut Vec<Diagnostic>,
 ) -> Result<(), Diagnostic> {
     let object = processor_of(name, file)?;
+    if object.number == 0 {
+        let text = format!("Unknown arch name '{object}'");
+        return Err(Diagnostic::new(Severity::Fatal, "arch-mismatch", text));
+    }
     let target = processor.sm;
     let fits = match processor.is_virtual {
         true => is_older(object, target),
@@ -124,7 +131,7 @@ fn check_arch(
     if fits && (!processor.is_virtual || !target.has_mercury()) {
         return Ok(());
     }
-    if target.has_mercury() && !object.has_mercury() {
+    if target.has_mercury() && is_native(file) {
         warnings.push(Diagnostic::new(
             Severity::Warning,
             LIMITED,
@@ -146,6 +153,14 @@ fn check_arch(
             processor.name
         ),
     ))
+}
+
+/// Whether the header says that an object is of before the Mercury generation, whatever its processor.
+fn is_native(file: &File<'_>) -> bool {
+    match file.header.abi() {
+        Abi::V7 => true,
+        Abi::V8 => FileFlags::decode(file.header.flags).address_mark & MERCURY_MARKS == 0,
+    }
 }
 
 /// What nvlink asks of objects where the target is what PTX is written for.

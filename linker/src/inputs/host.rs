@@ -78,7 +78,10 @@ impl<'d> HostObject<'d> {
             vec![check::fatal("bad-module-ids", name, text)]
         })?;
         let mut fatbins = Vec::new();
-        for section in file.fatbins.iter().filter(|s| s.is_relocatable()) {
+        // Without wrappers, nvlink does not look for what they would wrap (case `host_objects`).
+        let looks = !wanted.is_compatible() || file.has_wrappers;
+        let sections = file.fatbins.iter();
+        for section in sections.filter(|s| s.is_relocatable() && looks) {
             for fatbin in section.fatbins() {
                 fatbins.push(fatbin.map_err(fail)?);
                 // A host link puts several one behind the other, of which

@@ -3,6 +3,7 @@
 //! Every rule was measured with nvlink 13.0.88; the cases `fatbin_input` and
 //! `fatbinary` show them.
 
+use super::Processor;
 use crate::arch::{Sm, Suffix};
 use crate::cubin::{CompatCode, Records};
 use crate::error::ParseError;
@@ -14,13 +15,13 @@ use crate::fatbin::{Entry, Fatbin, Flags, Kind};
 /// others does not matter.
 pub(super) fn select<'d>(
     fatbin: &Fatbin<'d>,
-    target: Sm,
+    processor: &Processor,
     link_time: bool,
 ) -> Result<Option<Entry<'d>>, ParseError> {
     let mut best: Option<(Rank, Entry<'d>)> = None;
     for entry in fatbin.entries() {
         let entry = entry?;
-        if let Some(rank) = rank(&entry, target, link_time)
+        if let Some(rank) = rank(&entry, processor, link_time)
             && best.as_ref().is_none_or(|(other, _)| rank > *other)
         {
             best = Some((rank, entry));
@@ -39,12 +40,17 @@ struct Rank {
     mercury: u16,
 }
 
-fn rank(entry: &Entry<'_>, target: Sm, link_time: bool) -> Option<Rank> {
+fn rank(entry: &Entry<'_>, processor: &Processor, link_time: bool) -> Option<Rank> {
+    let target = processor.sm;
     if !entry.flags.has(Flags::WIDE) {
         return None;
     }
     let (fits, is_preferred) = match entry.kind {
-        Kind::ELF => (elf_fits(entry, target), !link_time),
+        // Native code is not for what PTX is written for; at Mercury code nvlink ends then (case `virtual_arch`).
+        Kind::ELF => (
+            elf_fits(entry, target) && (!processor.is_virtual || entry.sm.has_mercury()),
+            !link_time,
+        ),
         Kind::PTX => (ptx_fits(entry.sm, target), !link_time),
         Kind::NVVM => (entry.sm.number <= target.number, link_time),
         _ => (false, false),
@@ -136,7 +142,14 @@ mod tests {
         let check = |entries: &str, target: &str, expected: &str| {
             let bytes = fatbin(entries);
             let fatbin = Fatbin::parse(&bytes).unwrap();
-            let chosen = select(&fatbin, target.parse().unwrap(), false).unwrap();
+            let processor = match target.strip_prefix("compute_") {
+                None => Processor::from(target.parse::<Sm>().unwrap()),
+                Some(number) => Processor {
+                    is_virtual: true,
+                    ..Processor::from(format!("sm_{number}").parse::<Sm>().unwrap())
+                },
+            };
+            let chosen = select(&fatbin, &processor, false).unwrap();
             let shown = chosen.map_or("none".to_owned(), |entry| {
                 let name = entry.sm.to_string().split_off(3);
                 format!("{}{name}", entry.kind.to_string().split_at(1).0)
@@ -166,5 +179,7 @@ mod tests {
         check("n75 p75", "sm_90", "p75");
         check("n75", "sm_90", "l75");
         check("x90", "sm_90", "none");
+        check("e90", "compute_90", "none");
+        check("e90 p80", "compute_90", "p80");
     }
 }

@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::cubin::{Binding, Symbol as FileSymbol, SymbolOther, SymbolType};
 use crate::diagnostic::{Diagnostic, Mismatch};
 use crate::error::{NvlinkError, ParseError, Problem};
-use crate::id::{InputId, SectionId, SymbolId};
+use crate::id::{FunctionId, InputId, SectionId, SymbolId};
 use crate::options::Keeping;
 use crate::read::{InputSection, Object, Role};
 
@@ -174,7 +174,23 @@ impl<'d> Merger<'d, '_> {
             symbol.kind == SymbolType::FUNC
                 && !symbol.other.has(SymbolOther::ENTRY)
                 && self.known(symbol).is_some_and(is_variable)
+                && self.mistaken_function(symbol).is_none()
         })
+    }
+
+    /// The function that nvlink takes a variable in shared memory for, where another file has a function of its name:
+    /// it numbers functions from 1, and where a function's symbol has its number, such a variable's has its alignment
+    /// (case `clashes`).
+    pub(super) fn mistaken_function(&self, symbol: &FileSymbol<'d>) -> Option<FunctionId> {
+        let known = &self.merged.symbols[self.known(symbol)?];
+        let is_mistaken = self.keeping == Keeping::AsNvlink
+            && symbol.kind == SymbolType::FUNC
+            && matches!(known.definition, Definition::Shared(_));
+        let index = known.value.checked_sub(1).filter(|_| is_mistaken)?;
+        let mut functions = self.merged.functions.enumerate();
+        functions
+            .nth(usize::try_from(index).ok()?)
+            .map(|(id, _)| id)
     }
 
     fn new_function(&mut self, symbol: SymbolId) {

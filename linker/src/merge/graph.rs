@@ -87,7 +87,8 @@ impl<'d> Merger<'d, '_> {
             let symbol = row.symbol;
             let types = |prototype| types_of(self.merged.prototypes[prototype]);
             if known.is_some_and(|known| types(known) != types(prototype)) {
-                self.report_mismatch(Mismatch::Prototype, current, symbol);
+                let named = self.known(current.object.symbol(entry.function)?);
+                self.report_mismatch(Mismatch::Prototype, current, named.unwrap_or(symbol));
             }
         }
         Ok(())
@@ -114,6 +115,7 @@ impl<'d> Merger<'d, '_> {
         let symbol = current.object.symbol(index)?;
         current.symbols[index as usize]
             .and_then(|id| self.merged.symbols[id].function)
+            .or_else(|| self.mistaken_function(symbol))
             .ok_or_else(|| {
                 ParseError::new(Problem::Malformed(format!(
                     "symbol {index} ({}) is not a function",

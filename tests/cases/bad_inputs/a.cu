@@ -62,6 +62,32 @@
 //# CompareText
 //# Link: linker-script-to-stdout = -ghls=lcs-aug
 //# CompareText
+//# LinkExactly: implied-script = -ghls -shared
+//# CompareText
+//# LinkExactly: implied-script-and-unknown = -ghls -foo
+//# ExpectExit: 1
+//# ExpectText: fatal   : Unknown option 'foo'
+//# CompareText
+//# LinkExactly: other-script = -ghls lcs-aug --gen-host-linker-script
+//# CompareText
+//# LinkExactly: implied-speed = -Ofc -arch=sm_{sm} a.cubin -o o.cubin
+//# ExpectExit: 1
+//# ExpectText: fatal   : Conflicting options '--Ofast-compile' and 'no -dlto'
+//# CompareText
+//# LinkExactly: other-speed = -Ofc -Ofc=min -Ofc=min --Ofast-compile
+//# ExpectExit: 1
+//# ExpectText: warning : incompatible redefinition for option 'Ofast-compile', the last value of this option was used
+//# CompareText
+//# Patch: first.cubin = a.cubin 0x31 01
+//# Patch: none.cubin = a.cubin 0x31 00
+//# Link: other-processor.cubin = first.cubin
+//# ExpectExit: 1
+//# ExpectText: fatal   : Input file 'first.cubin' arch does not match target 'sm_{sm}'
+//# CompareText
+//# Link: no-processor.cubin = none.cubin
+//# ExpectExit: 1
+//# ExpectText: fatal   : Unknown arch name 'sm_0'
+//# CompareText
 //# Link: linker-script-to-file = -ghls=lcs-abs -o ghls.ld
 //# Link: missing-uidx = -uidx nofile a.cubin -o o.cubin
 //# ExpectExit: 1

@@ -13,6 +13,11 @@
 //# CompareText
 //# Link: registered.cubin = a.o b.o --register-link-binaries=register.h
 //# ExpectFile: register.h
+//# Patch: unwrapped.o = b.o .nvFatBinSegment@0x0 00000000
+//# Link: unwrapped.cubin = a.o unwrapped.o
+//# ExpectExit: 255
+//# ExpectText: error   : Undefined reference to '_Z6helperi' in 'a.o'
+//# CompareText
 extern __device__ int helper(int);
 __device__ int counter = 3;
 __global__ void launched(int *p) { *p = helper(*p) + counter; }

@@ -6,7 +6,9 @@
 //# Compile: older.cubin = a.cu -arch=sm_75
 //# Compile: special.cubin = a.cu -arch=sm_90a
 //# Compile: host.o = host.cpp
-//# For: F = a.cubin a.o a.ptx older.cubin special.cubin host.o
+//# Compile: only.o = a.cu -gencode arch=compute_{sm},code=sm_{sm}
+//# Compile: only.fatbin = a.cu -gencode arch=compute_{sm},code=sm_{sm}
+//# For: F = a.cubin a.o only.o only.fatbin a.ptx older.cubin special.cubin host.o
 //# For: T = 75 80 86 90 90a 100 100f 120
 //# LinkExactly: {F}.{T} = -arch=compute_{T} {F} -o {F}.{T}.cubin
 //# ExpectExit: any

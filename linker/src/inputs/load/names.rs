@@ -60,7 +60,7 @@ impl Names {
         let fatbins =
             HostObject::parse("", data, wanted).map_or_else(|_| Vec::new(), |o| o.fatbins);
         for fatbin in &fatbins {
-            let Ok(Some(entry)) = select(fatbin, processor.sm, wanted.link_time.is_some()) else {
+            let Ok(Some(entry)) = select(fatbin, processor, wanted.link_time.is_some()) else {
                 continue;
             };
             match entry.kind {

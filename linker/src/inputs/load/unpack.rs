@@ -109,7 +109,7 @@ impl<'d> Unpacker<'_, 'd> {
         decompressor: &mut Decompressor,
     ) -> Result<Code<'d>, Failure> {
         let links_ir = self.wanted.link_time.is_some();
-        let entry = select(fatbin, self.processor.sm, links_ir).map_err(Failure::Damaged)?;
+        let entry = select(fatbin, self.processor, links_ir).map_err(Failure::Damaged)?;
         let Some(entry) = entry else {
             return Ok(Code::Nothing);
         };
