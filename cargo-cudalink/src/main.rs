@@ -25,8 +25,12 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use anyhow::Result;
+use cudalink_memory::LargePages;
 
 use crate::cli::{Cli, Command};
+
+#[global_allocator]
+static MEMORY: LargePages = LargePages;
 
 fn main() -> ExitCode {
     if let Some(code) = stand_in::play() {

@@ -3,6 +3,11 @@
 
 use std::process::ExitCode;
 
+use cudalink_memory::LargePages;
+
+#[global_allocator]
+static MEMORY: LargePages = LargePages;
+
 fn main() -> ExitCode {
     ExitCode::from(rustnvlink::cli::run(std::env::args_os().skip(1)).code())
 }

@@ -1,8 +1,8 @@
 //! Calls libnvJitLink, which turns LTO-IR into PTX.
 //!
-//! This is the only code of the project that calls a foreign library, and the
-//! only one with `unsafe`. A [`Library`] is loaded when a link first needs
-//! it; without it nothing else is lost.
+//! This is the only code of the project that calls a foreign library. A
+//! [`Library`] is loaded when a link first needs it; without it nothing else
+//! is lost.
 //!
 //! # Safety
 //!
