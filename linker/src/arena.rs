@@ -26,11 +26,6 @@ impl Arena {
         self.0.alloc(item)
     }
 
-    /// A list of items that are made one after the other.
-    pub(crate) fn collect<T: Copy>(&self, items: impl ExactSizeIterator<Item = T>) -> &[T] {
-        self.0.alloc_slice_fill_iter(items)
-    }
-
     /// A list that nobody changes any more.
     pub(crate) fn list<T: Copy>(&self, items: &[T]) -> &[T] {
         self.0.alloc_slice_copy(items)

@@ -81,6 +81,11 @@ impl<I: Id, T> IdVec<I, T> {
         }
     }
 
+    /// Every row, to be filled in any order.
+    pub(crate) fn rows(&mut self) -> &mut [T] {
+        &mut self.rows
+    }
+
     /// Adds a row.
     pub(crate) fn push(&mut self, row: T) -> I {
         self.rows.push(row);

@@ -7,6 +7,7 @@ use crate::finalize::{Finalized, call_graph_table, collect, compute, dot, finali
 use crate::layout::{layout, layout_relocatable};
 use crate::merge::merge;
 use crate::options::{EarlyAddresses, Keeping, KernelFilter, Options};
+use crate::parallel;
 use crate::prune::{Lost, keep_all, lost_to_alias, prune};
 use crate::read::Object;
 use crate::relocate::{pace_slots, recode, relocate, report_undefined};
@@ -23,12 +24,12 @@ pub(crate) fn link_executable<'d>(
 ) -> Result<Option<Finalized<'d>>, ParseError> {
     let is_unified = objects.iter().any(|object| object.has_unified_symbols);
     let merged = merge(&objects, arena, options, diagnostics)?;
-    // The phases that follow need their room.
-    drop(objects);
     if diagnostics.has_errors() {
         return Ok(None);
     }
-    let pruned = prune(merged, options);
+    // The phases that follow need the room of the objects.
+    let size = objects.iter().map(Object::size).sum();
+    let (pruned, ()) = parallel::both(size, || prune(merged, options), || drop(objects));
     if options.reports.call_graph {
         reports.call_graph = Some(dot(&pruned));
     }

@@ -181,47 +181,55 @@ impl<'d, C> Records<'d, C> {
 }
 
 impl<'d, C: From<u8>> Records<'d, C> {
+    // To hand a record over in memory takes longer than to read it.
+    #[inline]
     fn read(&mut self) -> Result<Record<'d, C>, ParseError> {
         let start = self.offset;
-        let at = |problem| ParseError::new(problem).at(start as u64);
         let rest = &self.data[start..];
-        let truncated = |what, size: usize| {
-            at(Problem::Truncated {
-                what,
-                end: start as u64 + size as u64,
-                available: self.data.len() as u64,
-            })
-        };
         let Some((&[format, code, low, high], body)) = rest.split_first_chunk::<HEADER>() else {
-            return Err(truncated("attribute record", HEADER));
+            return Err(self.truncated("attribute record", HEADER));
         };
-        let format = Format::from_number(format).ok_or_else(|| {
-            at(Problem::Malformed(format!(
-                "attribute record of unknown format {format}, code {code:#x}"
-            )))
-        })?;
-        let value = [low, high];
+        let format = Format::from_number(format).ok_or_else(|| self.unknown(format, code))?;
+        let value = u16::from_le_bytes([low, high]);
         let size = match format {
-            Format::Sized => usize::from(u16::from_le_bytes(value)),
+            Format::Sized => usize::from(value),
             Format::NoValue | Format::Byte | Format::Half => 0,
         };
         let payload = body
             .get(..size)
-            .ok_or_else(|| truncated("payload of an attribute record", HEADER + size))?;
+            .ok_or_else(|| self.truncated("payload of an attribute record", HEADER + size))?;
         // The last record of a section may lack its padding.
         self.offset = (start + HEADER + size.next_multiple_of(4)).min(self.data.len());
         Ok(Record {
             format,
             code: code.into(),
-            value,
+            value: value.to_le_bytes(),
             payload,
         })
+    }
+
+    #[cold]
+    fn truncated(&self, what: &'static str, size: usize) -> ParseError {
+        let start = self.offset as u64;
+        ParseError::new(Problem::Truncated {
+            what,
+            end: start + size as u64,
+            available: self.data.len() as u64,
+        })
+        .at(start)
+    }
+
+    #[cold]
+    fn unknown(&self, format: u8, code: u8) -> ParseError {
+        let problem = format!("attribute record of unknown format {format}, code {code:#x}");
+        ParseError::new(Problem::Malformed(problem)).at(self.offset as u64)
     }
 }
 
 impl<'d, C: From<u8>> Iterator for Records<'d, C> {
     type Item = Result<Record<'d, C>, ParseError>;
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         if self.offset >= self.data.len() {
             return None;

@@ -29,10 +29,9 @@ pub(super) fn layout<'d>(pruned: &mut Pruned<'d>, arena: &'d Arena, keeping: Kee
 }
 
 fn place<'d>(pruned: &mut Pruned<'d>, arena: &'d Arena) -> u64 {
-    let moved: Vec<SectionId> = pruned
-        .merged
-        .sections
-        .enumerate()
+    let is_constants = |kind| matches!(kind, SectionKind::Constant(_));
+    let moved = pruned.merged.sections_of(is_constants);
+    let moved: Vec<SectionId> = moved
         .filter(|(_, section)| section.is_moved)
         .map(|(id, _)| id)
         .collect();
@@ -147,15 +146,14 @@ struct Banks<'d> {
 
 impl<'d> Banks<'d> {
     fn new(pruned: &Pruned<'_>, arena: &'d Arena) -> Self {
-        let sections = &pruned.merged.sections;
-        let of_kernel = sections
-            .enumerate()
-            .filter(|(_, s)| matches!(s.kind, SectionKind::Constant(_)) && !s.is_moved)
+        let merged = &pruned.merged;
+        let of_kernel = merged
+            .sections_of(|kind| matches!(kind, SectionKind::Constant(_)))
+            .filter(|(_, section)| !section.is_moved)
             .filter_map(|(id, s)| Some(((function_of(pruned, id)?, s.kind), id)))
             .collect();
-        let relocations = sections
-            .enumerate()
-            .filter(|(_, section)| section.kind == SectionKind::Rela)
+        let relocations = merged
+            .sections_of(|kind| kind == SectionKind::Rela)
             .filter_map(|(id, section)| Some((section.target?, id)))
             .collect();
         Self {

@@ -213,9 +213,8 @@ fn reserved_variables(pruned: &Pruned<'_>) -> BTreeMap<SectionId, Vec<SymbolId>>
 fn global_section(pruned: &mut Pruned<'_>) -> SectionId {
     let known = pruned
         .merged
-        .sections
-        .enumerate()
-        .find(|(_, s)| s.kind == SectionKind::Global);
+        .sections_of(|kind| kind == SectionKind::Global)
+        .next();
     if let Some((id, _)) = known {
         return id;
     }

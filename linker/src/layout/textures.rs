@@ -75,10 +75,10 @@ enum Bank {
 /// that reaches code with one (cases `texture_slots` and `texture_users`).
 pub(super) fn layout<'d>(pruned: &mut Pruned<'d>, arena: &'d Arena) -> TextureSlots {
     let references = references(pruned);
-    let kernels = kernels(pruned);
     if references.is_empty() {
         return TextureSlots::default();
     }
+    let kernels = kernels(pruned);
     let start = start(pruned, &kernels);
     let slots: Vec<(SymbolId, u64)> = references
         .into_iter()
@@ -192,14 +192,18 @@ fn relocations(
 /// through the list sort although nothing is to be sorted.
 fn references(pruned: &Pruned<'_>) -> Vec<SymbolId> {
     let symbols = &pruned.merged.symbols;
+    let globals = pruned.merged.globals.iter().copied();
+    let all: Vec<SymbolId> = globals
+        .filter(|&symbol| symbols[symbol].kind.is_reference())
+        .collect();
     let mut list = Vec::new();
     for kind in [
         SymbolType::SURFACE,
         SymbolType::SAMPLER,
         SymbolType::TEXTURE,
     ] {
-        let globals = pruned.merged.globals.iter().copied();
-        list.extend(globals.filter(|&symbol| symbols[symbol].kind == kind));
+        let of_kind = all.iter().filter(|&&symbol| symbols[symbol].kind == kind);
+        list.extend(of_kind);
     }
     list.reverse();
     list_sort(list, |_, _| true)

@@ -83,16 +83,11 @@ impl<'d> Merger<'d, '_> {
         match owner {
             Some(function) => {
                 let known = &mut self.merged.functions[function].records;
-                let mut last_first = records.drain(..).rev();
-                *known = match known.is_empty() {
-                    true => self.arena.collect(last_first),
-                    // A second name of the code has records, too.
-                    false => {
-                        let all: Vec<_> =
-                            last_first.by_ref().chain(known.iter().copied()).collect();
-                        self.arena.list(&all)
-                    }
-                };
+                records.reverse();
+                // A second name of the code has records, too.
+                records.extend_from_slice(known);
+                *known = self.arena.list(&records);
+                records.clear();
             }
             None => self.merged.records.append(&mut records),
         }

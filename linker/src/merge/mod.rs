@@ -387,13 +387,22 @@ pub(crate) struct Merged<'d> {
 }
 
 impl<'d> Merged<'d> {
+    /// What each section is, in creation order.
+    pub(crate) fn kinds(&self) -> impl Iterator<Item = (SectionId, SectionKind)> {
+        self.kinds.enumerate().map(|(id, &kind)| (id, kind))
+    }
+
+    /// What a section is.
+    pub(crate) fn kind(&self, section: SectionId) -> SectionKind {
+        self.kinds[section]
+    }
+
     /// The sections of the kinds that are wanted, in creation order.
     pub(crate) fn sections_of(
         &self,
         is_wanted: impl Fn(SectionKind) -> bool,
     ) -> impl Iterator<Item = (SectionId, &Section<'d>)> {
-        let kinds = self.kinds.enumerate();
-        let wanted = kinds.filter(move |&(_, &kind)| is_wanted(kind));
+        let wanted = self.kinds().filter(move |&(_, kind)| is_wanted(kind));
         wanted.map(|(id, _)| (id, &self.sections[id]))
     }
 

@@ -68,6 +68,15 @@ pub(crate) enum SectionKind {
 }
 
 impl SectionKind {
+    /// Whether the section lists what is said of another one, and inputs give it
+    /// no bytes.
+    pub(crate) fn is_list(self) -> bool {
+        matches!(
+            self,
+            Self::Info | Self::Rel | Self::Rela | Self::ResolvedRela
+        )
+    }
+
     /// Whether the section has a size but no bytes.
     pub(crate) fn is_nobits(self) -> bool {
         matches!(self, Self::Global | Self::Shared | Self::SharedReserved)

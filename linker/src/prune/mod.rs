@@ -63,40 +63,27 @@ pub(crate) fn prune<'d>(mut merged: Merged<'d>, options: &Options) -> Pruned<'d>
     for (id, function) in merged.functions.enumerate() {
         symbols[function.symbol] = functions[id];
     }
+    // A section belongs to one that was made before it: relocations to constants, and these to code.
     for (id, section) in merged.sections.enumerate() {
-        if let Some(function) = section.function {
-            sections[id] = functions[function];
-        }
-        sections[id] &= !lost_its_content(section);
-    }
-    // A relocation section belongs to a section that may belong to code.
-    let mut relocations = Vec::new();
-    for (id, section) in merged.sections.enumerate() {
-        let Some(target) = section.target else {
-            continue;
-        };
-        match section.kind {
-            SectionKind::Rel | SectionKind::Rela | SectionKind::ResolvedRela => {
-                relocations.push((id, target));
-            }
-            _ => sections[id] &= sections[target] && !merged.sections[target].is_moved,
-        }
-    }
-    for (id, target) in relocations {
-        // Of what is moved, Mercury links keep the name of this one (case `jump_table`).
-        let is_named =
-            merged.target.has_mercury() && merged.sections[id].kind == SectionKind::ResolvedRela;
-        let goes = merged.sections[target].is_moved && !is_named;
-        let is_left = is_named && lost_its_content(&merged.sections[target]);
-        sections[id] &= sections[target] && !goes || is_left;
-    }
-    for id in named_after_death(&merged) {
-        sections[id] = true;
-    }
-    for (id, section) in merged.sections.enumerate() {
+        let is_used = section.function.is_none_or(|function| functions[function]);
+        let has_place = section.target.is_none_or(|target| {
+            debug_assert!(target < id);
+            let of = &merged.sections[target];
+            // Of what is moved, Mercury links keep the name of this one (case `jump_table`).
+            let is_named = merged.target.has_mercury() && section.kind == SectionKind::ResolvedRela;
+            let is_left = is_named && lost_its_content(of);
+            sections[target] && (!of.is_moved || is_named) || is_left
+        });
+        sections[id] = is_used && has_place && !lost_its_content(section);
         symbols[section.symbol] = sections[id];
-        // Of a section that the layout moves, only the symbol stays: it
-        // stands for wherever the content goes.
+    }
+    for (id, section) in named_after_death(&merged) {
+        sections[id] = true;
+        symbols[section.symbol] = true;
+    }
+    // Of a section that the layout moves, only the symbol stays: it stands for
+    // wherever the content goes.
+    for (id, section) in merged.sections_of(|kind| matches!(kind, SectionKind::Constant(_))) {
         sections[id] &= !section.is_moved;
     }
     for symbol in left_without_place(&merged) {
@@ -208,11 +195,12 @@ pub(crate) fn keep_all<'d>(
 
 /// The shared memory of removed kernels: it is not written, but for nvlink its
 /// name has been given (case `removed_kernels`).
-fn named_after_death(merged: &Merged<'_>) -> impl Iterator<Item = SectionId> {
+fn named_after_death<'m, 'd>(
+    merged: &'m Merged<'d>,
+) -> impl Iterator<Item = (SectionId, &'m Section<'d>)> {
     merged
         .sections_of(|kind| kind == SectionKind::Shared)
         .filter(|(_, section)| section.target.is_some())
-        .map(|(id, _)| id)
 }
 
 fn live_functions(
@@ -293,6 +281,9 @@ pub(crate) fn lost_to_alias(pruned: &Pruned<'_>) -> Option<Lost> {
             })
     };
     let lost: FxHashSet<SectionId> = code(false).map(|(_, text)| text).collect();
+    if lost.is_empty() {
+        return None;
+    }
     let (function, _) = code(true).find(|(_, text)| lost.contains(text))?;
     let definitions = merged.described.iter().filter(|&&f| f == function);
     Some(match definitions.count() {

@@ -216,6 +216,11 @@ impl<'d> Object<'d> {
         })
     }
 
+    /// How many bytes its rows take.
+    pub(crate) fn size(&self) -> usize {
+        size_of_val(&self.sections[..]) + size_of_val(&self.symbols[..])
+    }
+
     /// The signature string at `offset`.
     pub(crate) fn signature(&self, offset: u32) -> Result<&'d str, ParseError> {
         crate::cubin::string_at(&self.strings, offset).map_err(|e| e.in_input(&self.name))

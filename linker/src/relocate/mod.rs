@@ -19,6 +19,8 @@ mod tables;
 mod undefined;
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -68,8 +70,9 @@ pub(crate) fn relocate<'d, M>(
     keeping: Keeping,
     meanwhile: impl FnOnce(&Pruned<'d>) -> M,
 ) -> (Result<Relocated<'d>, ParseError>, M) {
-    let sections = laid_out.pruned.merged.sections.iter();
-    let bytes = sections.map(|section| section.content.size).sum::<u64>() as usize;
+    let sections = laid_out.pruned.merged.sections_of(|kind| !kind.is_list());
+    let sizes = sections.map(|(_, section)| section.content.size);
+    let bytes = sizes.sum::<u64>() as usize;
     let (done, patched) = parallel::both(
         bytes,
         || meanwhile(&laid_out.pruned),
@@ -84,6 +87,9 @@ pub(crate) fn relocate<'d, M>(
     (relocated, done)
 }
 
+/// Sections whose relocations cannot be applied.
+type Failures = BTreeMap<SectionId, ParseError>;
+
 /// The native twins of sections, patched.
 type Twins<'d> = IdVec<SectionId, Option<Box<Patched<'d>>>>;
 
@@ -94,11 +100,25 @@ fn patch<'d>(
     keeping: Keeping,
 ) -> Result<(IdVec<SectionId, Patched<'d>>, Twins<'d>), ParseError> {
     let merged = &laid_out.pruned.merged;
-    let ids: Vec<SectionId> = merged.sections.enumerate().map(|(id, _)| id).collect();
-    let mut sections = parallel::map(&ids, bytes, |&id| relocate_linked(laid_out, id));
-    let mut native = relocate_twins(laid_out, &mut sections, bytes, keeping)?;
-    let mut sections: IdVec<SectionId, Patched<'d>> =
-        sections.into_iter().collect::<Result<_, _>>()?;
+    let ids: Vec<SectionId> = merged.kinds().map(|(id, _)| id).collect();
+    let mut sections = IdVec::filled(&merged.sections, Patched::default());
+    let failed = Mutex::new(Failures::new());
+    parallel::fill(
+        &ids,
+        sections.rows(),
+        bytes,
+        |&id, patched| match relocate_linked(laid_out, id) {
+            Ok(linked) => *patched = linked,
+            Err(error) => {
+                let failed = failed.lock();
+                failed
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .insert(id, error);
+            }
+        },
+    );
+    let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut native = relocate_twins(laid_out, &mut sections, failed, bytes, keeping)?;
     join_records(merged, &mut sections, &mut native);
     Ok((sections, native))
 }
@@ -108,12 +128,16 @@ fn patch<'d>(
 /// units follows them.
 fn relocate_twins<'d>(
     laid_out: &LaidOut<'d>,
-    sections: &mut [Result<Patched<'d>, ParseError>],
+    sections: &mut IdVec<SectionId, Patched<'d>>,
+    failures: Failures,
     bytes: usize,
     keeping: Keeping,
 ) -> Result<Twins<'d>, ParseError> {
     let merged = &laid_out.pruned.merged;
     let mut native = IdVec::filled(&merged.sections, None);
+    if failures.is_empty() && !merged.target.has_mercury() {
+        return Ok(native);
+    }
     let place = |id: SectionId, error: &ParseError| {
         let section = &merged.sections[id];
         let error = error.clone().in_section(section.name);
@@ -124,25 +148,23 @@ fn relocate_twins<'d>(
     };
     let mut units = lines::Units::default();
     let (mut twins, mut sides) = (Vec::new(), Vec::new());
-    let mut failed: Option<(SectionId, ParseError)> = None;
     let linked = sections.iter_mut().zip(merged.sections.enumerate());
     for (patched, (id, section)) in linked {
         let is_table = || lines::is_table(section.name);
         let twin = section.native.as_deref();
         let twin = twin.filter(|_| laid_out.pruned.live.sections[id]);
-        match (patched, twin) {
-            (Ok(_), None) => {}
-            (Err(error), _) if is_table() => return Err(place(id, error)),
-            (Err(error), _) if failed.is_none() => failed = Some((id, error.clone())),
-            (Err(_), _) => {}
-            (Ok(patched), Some(twin)) if is_table() => {
+        match (failures.get(&id), twin) {
+            (None, None) => {}
+            (Some(error), _) if is_table() => return Err(place(id, error)),
+            (Some(_), _) => {}
+            (None, Some(twin)) if is_table() => {
                 let bytes = &mut patched.bytes;
                 let side = relocate_native(laid_out, id, twin, bytes, &units, keeping)
                     .and_then(|side| lines::rebuild(laid_out, id, twin, bytes, side, &mut units))
                     .map_err(|error| place(id, &error))?;
                 native[id] = Some(Box::new(side));
             }
-            (Ok(patched), Some(twin)) => {
+            (None, Some(twin)) => {
                 twins.push((id, twin));
                 sides.push((&mut patched.bytes, Ok(Patched::default())));
             }
@@ -151,6 +173,7 @@ fn relocate_twins<'d>(
     parallel::fill(&twins, &mut sides, bytes, |&(id, twin), (bytes, side)| {
         *side = relocate_native(laid_out, id, twin, bytes, &units, keeping);
     });
+    let mut failed = failures.into_iter().next();
     for ((id, _), (_, side)) in twins.into_iter().zip(sides) {
         match side {
             Ok(side) => native[id] = Some(Box::new(side)),
@@ -171,10 +194,10 @@ fn relocate_twins<'d>(
 /// Applies the relocations of what the merge worked on. Dead sections get no
 /// bytes.
 fn relocate_linked<'d>(laid_out: &LaidOut<'d>, id: SectionId) -> Result<Patched<'d>, ParseError> {
-    if !laid_out.pruned.live.sections[id] {
+    let merged = &laid_out.pruned.merged;
+    if !laid_out.pruned.live.sections[id] || merged.kind(id).is_list() {
         return Ok(Patched::default());
     }
-    let merged = &laid_out.pruned.merged;
     let section = &merged.sections[id];
     let mut patched = Patched {
         bytes: gather(merged, section)?,

@@ -36,8 +36,8 @@ impl Presence {
         let pruned = &finalized.relocated.laid_out.pruned;
         let mut is_present = IdVec::filled(&pruned.merged.sections, false);
         let mut sections = Vec::new();
-        for (id, section) in pruned.merged.sections.enumerate() {
-            if pruned.live.sections[id] && is_written(finalized, section) {
+        for (id, kind) in pruned.merged.kinds() {
+            if pruned.live.sections[id] && is_written(finalized, id, kind) {
                 is_present[id] = true;
                 sections.push(id);
             }
@@ -61,11 +61,12 @@ pub(super) fn creation_number(merged: &Merged<'_>, section: SectionId) -> u32 {
     (index + 1 + unnamed) as u32
 }
 
-fn is_written(finalized: &Finalized<'_>, section: &Section<'_>) -> bool {
-    match section.kind {
+fn is_written(finalized: &Finalized<'_>, id: SectionId, kind: SectionKind) -> bool {
+    let merged = &finalized.relocated.laid_out.pruned.merged;
+    let section = &merged.sections[id];
+    match kind {
         // Sections that are not written count too.
         SectionKind::SymbolSections => {
-            let merged = &finalized.relocated.laid_out.pruned.merged;
             let last = merged.sections.enumerate().next_back();
             last.is_some_and(|(id, _)| creation_number(merged, id) >= encode::EXTENDED)
         }
@@ -86,7 +87,6 @@ fn is_written(finalized: &Finalized<'_>, section: &Section<'_>) -> bool {
         }
         SectionKind::Prototype => !finalized.figures.prototypes.is_empty(),
         SectionKind::Info => {
-            let merged = &finalized.relocated.laid_out.pruned.merged;
             let owner = section
                 .target
                 .and_then(|text| merged.sections[text].function);
@@ -168,10 +168,10 @@ fn is_symbol_written(finalized: &Finalized<'_>, presence: &Presence, id: SymbolI
                 false => 0,
             };
             // In relocatable objects it need not be empty.
-            let is_kept_empty = section_row.keep_empty && !pruned.merged.image.is_executable();
+            let is_kept_empty = !pruned.merged.image.is_executable() && section_row.keep_empty;
             presence.is_present[section]
                 && !is_kept_empty
-                && has_section_symbol(section_row, reserved)
+                && has_section_symbol(pruned.merged.kind(section), section_row, reserved)
         }
         // The tables are the last link's, and no matter where there is none.
         Definition::Undefined => {
@@ -188,8 +188,8 @@ fn is_symbol_written(finalized: &Finalized<'_>, presence: &Presence, id: SymbolI
 /// Tables and records have no symbol of their own, nor have empty sections.
 /// In Mercury images what the system reserves of shared memory does not count
 /// (case `shared_extern`).
-fn has_section_symbol(section: &Section<'_>, reserved: u64) -> bool {
-    match section.kind {
+fn has_section_symbol(kind: SectionKind, section: &Section<'_>, reserved: u64) -> bool {
+    match kind {
         SectionKind::SectionNames
         | SectionKind::SymbolNames
         | SectionKind::Symbols

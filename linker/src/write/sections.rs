@@ -108,13 +108,13 @@ pub(super) struct SectionNumbers {
 
 impl SectionNumbers {
     pub(super) fn new(finalized: &Finalized<'_>, presence: &Presence) -> Self {
-        let sections = &finalized.relocated.laid_out.pruned.merged.sections;
+        let merged = &finalized.relocated.laid_out.pruned.merged;
         let mut classes: [Vec<SectionId>; CLASSES] = Default::default();
         for &id in &presence.sections {
-            classes[usize::from(class(sections[id].kind))].push(id);
+            classes[usize::from(class(merged.kind(id)))].push(id);
         }
         let order = classes.concat();
-        let mut number = IdVec::filled(sections, 0);
+        let mut number = IdVec::filled(&merged.sections, 0);
         for (index, &id) in order.iter().enumerate() {
             number[id] = index as u32 + 1;
         }
@@ -123,8 +123,8 @@ impl SectionNumbers {
 
     /// The number of the one section of a kind.
     pub(super) fn only(&self, finalized: &Finalized<'_>, kind: SectionKind) -> u32 {
-        let sections = &finalized.relocated.laid_out.pruned.merged.sections;
-        let position = self.order.iter().position(|&id| sections[id].kind == kind);
+        let merged = &finalized.relocated.laid_out.pruned.merged;
+        let position = self.order.iter().position(|&id| merged.kind(id) == kind);
         position.map_or(0, |position| position as u32 + 1)
     }
 }
