@@ -61,7 +61,11 @@ pub(super) fn check_known(
     if keeping == Keeping::AsNvlink && !pruned.merged.target.is_hopper_or_newer() {
         return true;
     }
-    let is_known = |id: FunctionId| registers.own[id].is_some();
+    // For nvlink it is enough to know of what a function calls (case `odd_records`).
+    let is_known = |id: FunctionId| match keeping {
+        Keeping::AsNvlink => registers.most[id] > 0,
+        Keeping::Reachable => registers.own[id].is_some(),
+    };
     let unknown = pruned.merged.functions.enumerate().find(|(id, function)| {
         function.text.is_some() && !function.is_stub && pruned.live.functions[*id] && !is_known(*id)
     });

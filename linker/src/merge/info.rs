@@ -3,6 +3,7 @@
 use crate::cubin::{Binding, Format, InfoCode, InfoRecord as FileRecord, InfoRecords, SymbolType};
 use crate::error::{NvlinkError, ParseError, Problem};
 use crate::id::SymbolId;
+use crate::options::Keeping;
 
 use super::merger::{Current, Merger};
 use super::{InfoRecord, Payload, SectionKind};
@@ -59,7 +60,7 @@ impl<'d> Merger<'d, '_> {
         let mut records = std::mem::take(&mut self.records_of_section);
         let listed = &current.object.sections[current.same_named.first(index)];
         for record in InfoRecords::new(listed.data) {
-            let Some(record) = self.resolve_record(current, &record?)? else {
+            let Some(record) = self.resolve_record(current, &record?, owner.is_some())? else {
                 continue;
             };
             // Those of strong definitions are asked of nobody.
@@ -101,6 +102,7 @@ impl<'d> Merger<'d, '_> {
         &self,
         current: &Current<'_, 'd>,
         record: &FileRecord<'d>,
+        is_of_function: bool,
     ) -> Result<Option<InfoRecord<'d>>, ParseError> {
         let is_dropped = match record.code {
             InfoCode::ERROR => true,
@@ -109,7 +111,7 @@ impl<'d> Merger<'d, '_> {
             }
             _ => false,
         };
-        if is_dropped {
+        if is_dropped || self.is_of_nothing(current, record) {
             return Ok(None);
         }
         let payload = if record.format != Format::Sized {
@@ -123,6 +125,15 @@ impl<'d> Merger<'d, '_> {
         } else {
             match record.symbol().filter(|&index| index != 0) {
                 None => Payload::Bytes(record.payload),
+                Some(_)
+                    if is_of_function
+                        && self.keeping == Keeping::AsNvlink
+                        && is_parameter(record.code) =>
+                {
+                    let mut bytes = record.payload.to_vec();
+                    bytes[..size_of::<u32>()].fill(0);
+                    Payload::Bytes(self.arena.list(&bytes))
+                }
                 Some(index) => match self.subject(current, index)? {
                     None => Payload::Bytes(record.payload),
                     Some(symbol) => {
@@ -150,6 +161,21 @@ impl<'d> Merger<'d, '_> {
         }))
     }
 
+    /// Whether nvlink drops what a record says of a function because it names none (case `odd_records`).
+    fn is_of_nothing(&self, current: &Current<'_, 'd>, record: &FileRecord<'d>) -> bool {
+        let is_of_function = matches!(
+            record.code,
+            InfoCode::FRAME_SIZE | InfoCode::REGCOUNT | InfoCode::MAX_STACK_SIZE
+        );
+        let names_function = |index: u32| {
+            let symbol = current.object.symbols.get(index as usize);
+            symbol.is_some_and(|symbol| symbol.kind == SymbolType::FUNC)
+        };
+        self.keeping == Keeping::AsNvlink
+            && is_of_function
+            && !record.symbol().is_some_and(names_function)
+    }
+
     /// The merged symbol for a symbol number in a record.
     fn subject(
         &self,
@@ -166,4 +192,9 @@ impl<'d> Merger<'d, '_> {
         }
         Ok(current.symbols[index as usize])
     }
+}
+
+/// Whether a record describes a parameter of a kernel. Among those of the kernel it begins with nothing for nvlink.
+fn is_parameter(code: InfoCode) -> bool {
+    matches!(code, InfoCode::KPARAM_INFO | InfoCode::KPARAM_INFO_V2)
 }

@@ -245,6 +245,8 @@ impl<'d> Function<'d> {
 pub(crate) struct NativeFunction<'d> {
     /// The native attribute records, in input order, as the file has them.
     pub(crate) records: Vec<crate::cubin::InfoRecord<'d>>,
+    /// They are those of another function of the name.
+    pub(crate) is_described_elsewhere: bool,
     /// Bank 0 of an entry.
     pub(crate) parameters: Option<ParameterBank<'d>>,
 }

@@ -85,11 +85,13 @@ impl<'d> Merger<'d, '_> {
                     let Some(function) = self.native_function(&placed, text) else {
                         continue;
                     };
-                    let data = first_of_name(twin).unwrap_or(twin).section.data;
+                    let first = first_of_name(twin);
+                    let data = first.unwrap_or(twin).section.data;
                     let own = &mut self.merged.functions[function].native;
                     let own = own.get_or_insert_default();
                     if own.records.is_empty() {
                         own.records = InfoRecords::new(data).collect::<Result<_, _>>()?;
+                        own.is_described_elsewhere = first.is_some();
                     }
                 }
                 NativeRole::Parameters(text) => {

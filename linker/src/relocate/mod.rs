@@ -336,6 +336,18 @@ fn follows_mercury(
     Places::of(merged, merged.functions[function].symbol)
 }
 
+/// Where the machine code of a function begins what its Mercury code does at these places; nvlink says 0 of places at
+/// which no instruction begins.
+pub(crate) fn native_places(
+    merged: &Merged<'_>,
+    function: FunctionId,
+    places: impl Iterator<Item = u32>,
+) -> Option<Vec<u32>> {
+    let own = Places::of(merged, merged.functions[function].symbol)?;
+    let native = |place: u32| own.native(place.into()).unwrap_or_default() as u32;
+    Some(places.map(native).collect())
+}
+
 /// Joins the contributions, zeros in the gaps.
 fn gather<'d>(merged: &Merged<'d>, section: &Section<'d>) -> Result<Cow<'d, [u8]>, ParseError> {
     if section.kind.is_nobits() {

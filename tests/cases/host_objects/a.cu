@@ -13,7 +13,7 @@
 //# CompareText
 //# Link: registered.cubin = a.o b.o --register-link-binaries=register.h
 //# ExpectFile: register.h
-//# Patch: unwrapped.o = b.o .nvFatBinSegment@0x0 00000000
+//# Patch: unwrapped.o = b.o .nvFatBinSegment@0x0 00 00 00 00
 //# Link: unwrapped.cubin = a.o unwrapped.o
 //# ExpectExit: 255
 //# ExpectText: error   : Undefined reference to '_Z6helperi' in 'a.o'

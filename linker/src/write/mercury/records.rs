@@ -3,8 +3,8 @@
 use crate::cubin::{Attribute, Format, InfoCode, InfoRecord as FileRecord};
 use crate::finalize::Finalized;
 use crate::id::FunctionId;
-use crate::merge::{InfoRecord, ParameterBank, Payload};
-use crate::relocate::Moves;
+use crate::merge::{InfoRecord, Merged, ParameterBank, Payload};
+use crate::relocate::{Moves, native_places};
 
 use super::super::encode;
 use super::super::numbering::SymbolNumbers;
@@ -54,13 +54,18 @@ pub(super) fn native(
         if record.code == InfoCode::MERCURY_FINALIZER_OPTIONS {
             continue;
         }
-        let twin = match is_about_the_program(record) {
+        let twin = match is_about_the_program(record) || !names_places(record.code) {
             true => None,
             false => twins.next(record.code),
         };
+        let placed = twin.and_then(|twin| placed_here(merged, function, record, twin));
+        let twin = match (&placed, twin) {
+            (Some(payload), Some(twin)) => FileRecord::sized(twin.code, payload),
+            (_, twin) => twin.copied(),
+        };
         match twin {
             Some(twin) => match finalized.relocated.moves.get(&function) {
-                Some(moves) => encode_moved(twin, moves, &mut bytes),
+                Some(moves) => encode_moved(&twin, moves, &mut bytes),
                 None => twin.encode(&mut bytes),
             },
             None => encode::records_into(&mut bytes, std::slice::from_ref(record), symbols),
@@ -134,6 +139,31 @@ impl<'r, 'd> Twins<'r, 'd> {
         *last = self.before[index];
         Some(&self.records[index])
     }
+}
+
+/// The places in the code of a function that its Mercury record names, where the record is another function's of the
+/// name (case `static_code_again`).
+fn placed_here(
+    merged: &Merged<'_>,
+    function: FunctionId,
+    record: &InfoRecord<'_>,
+    twin: &FileRecord<'_>,
+) -> Option<Vec<u8>> {
+    let native = merged.functions[function].native.as_ref()?;
+    let Payload::Bytes(places) = record.payload else {
+        return None;
+    };
+    let names_places = matches!(Attribute::decode(twin), Attribute::Offsets(_));
+    if !names_places || !native.is_described_elsewhere {
+        return None;
+    }
+    let places = places.as_chunks().0.iter();
+    let placed = native_places(
+        merged,
+        function,
+        places.map(|word| u32::from_le_bytes(*word)),
+    )?;
+    Some(placed.into_iter().flat_map(u32::to_le_bytes).collect())
 }
 
 /// What only kernels have, or nobody, where the Mercury world has it no more.
@@ -211,6 +241,31 @@ fn annotations(record: &FileRecord<'_>, to: impl Fn(u32) -> u32) -> Vec<u8> {
         };
     }
     words.into_iter().flat_map(u32::to_le_bytes).collect()
+}
+
+/// Whether records say something of places in the code, which are others in machine code. nvlink makes all the rest of
+/// what the Mercury world says (case `odd_records`).
+fn names_places(code: InfoCode) -> bool {
+    matches!(
+        code,
+        InfoCode::EXIT_INSTR_OFFSETS
+            | InfoCode::S2RCTAID_INSTR_OFFSETS
+            | InfoCode::LD_CACHEMOD_INSTR_OFFSETS
+            | InfoCode::ATOM_SYS_INSTR_OFFSETS
+            | InfoCode::COOP_GROUP_INSTR_OFFSETS
+            | InfoCode::ATOMF16_EMUL_INSTR_OFFSETS
+            | InfoCode::INT_WARP_WIDE_INSTR_OFFSETS
+            | InfoCode::SYSCALL_OFFSETS
+            | InfoCode::SW_WAR_MEMBAR_SYS_INSTR_OFFSETS
+            | InfoCode::STACK_CANARY_TRAP_OFFSETS
+            | InfoCode::LOCAL_CTA_ASYNC_STORE_OFFSETS
+            | InfoCode::INDIRECT_BRANCH_TARGETS
+            | InfoCode::MBARRIER_INSTR_OFFSETS
+            | InfoCode::UNUSED_LOAD_BYTE_OFFSET
+            | InfoCode::ATOM16_EMUL_INSTR_REG_MAP
+            | InfoCode::ANNOTATIONS
+            | InfoCode::PARAM_CBANK
+    )
 }
 
 /// Whether the link computes the record or rewrites symbols in it, so that
