@@ -254,6 +254,29 @@ impl<'d> Merger<'d, '_> {
         }
     }
 
+    /// The bytes of a section as far as its names reach: up to sm_90 nvlink goes on in the file (case
+    /// `ocg_leftovers`).
+    pub(super) fn reached_data(
+        &self,
+        current: &Current<'_, 'd>,
+        index: usize,
+        size: u64,
+    ) -> &'d [u8] {
+        let input = &current.object.sections[index];
+        let size = size as usize;
+        let is_reached = size > input.data.len()
+            && self.keeping == Keeping::AsNvlink
+            && !self.merged.target.has_mercury();
+        match is_reached.then(|| current.object.behind_constants(index)) {
+            None | Some([]) => &input.data[..input.data.len().min(size)],
+            Some(behind) => {
+                let bytes = input.data.iter().chain(behind).take(size);
+                let bytes: Vec<u8> = bytes.copied().collect();
+                self.arena.list(&bytes)
+            }
+        }
+    }
+
     /// Whether a function that another input defines, too, has other compiler
     /// constants at the same place: nvlink puts those of both there, and gives up (case
     /// `dup_strong_constants`).

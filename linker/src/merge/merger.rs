@@ -530,7 +530,7 @@ impl<'d, 'l> Merger<'d, 'l> {
             SectionKind::Shared | SectionKind::SharedReserved => 0,
             _ => {
                 let size = self.named_size(current, index, target);
-                let data = &input.data[..input.data.len().min(size as usize)];
+                let data = self.reached_data(current, index, size);
                 let content = &mut self.merged.sections[section].content;
                 content.append(data, size, input.align)
             }

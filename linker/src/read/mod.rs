@@ -123,6 +123,8 @@ pub(crate) struct Object<'d> {
     pub(crate) symbols: Vec<Symbol<'d>>,
     /// The string table of `.nv.callgraph` and `.nv.prototype`.
     strings: Section<'d>,
+    /// What stands in the file behind sections of the compiler's constants.
+    behind_constants: Vec<(usize, &'d [u8])>,
     /// The virtual processor, of objects that have no note of it.
     pub(crate) virtual_sm: Option<u16>,
     /// The native world of a Mercury object.
@@ -179,6 +181,7 @@ impl<'d> Object<'d> {
                     .in_section(section.name));
             }
         }
+        let behind_constants = behind_constants(&file, &sections);
         let symbols = match mercury {
             Some(table) => file.symbol_table(table)?,
             None => std::mem::take(&mut file.symbols),
@@ -207,6 +210,7 @@ impl<'d> Object<'d> {
             sections,
             symbols,
             strings,
+            behind_constants,
             virtual_sm: match file.header.abi() {
                 Abi::V7 => Some(OldFileFlags::decode(file.header.flags).virtual_sm.into()),
                 Abi::V8 => None,
@@ -219,6 +223,13 @@ impl<'d> Object<'d> {
     /// How many bytes its rows take.
     pub(crate) fn size(&self) -> usize {
         size_of_val(&self.sections[..]) + size_of_val(&self.symbols[..])
+    }
+
+    /// What stands in the file behind a section of the compiler's constants.
+    pub(crate) fn behind_constants(&self, section: usize) -> &'d [u8] {
+        let mut all = self.behind_constants.iter();
+        all.find(|(index, _)| *index == section)
+            .map_or(&[], |(_, bytes)| bytes)
     }
 
     /// The signature string at `offset`.
@@ -254,6 +265,20 @@ const LARGEST: u64 = 1 << 40;
 /// Nothing is aligned more strictly. The file is padded to alignments, so
 /// this bounds what damage can make us write.
 const STRICTEST: u64 = 1 << 20;
+
+/// What a name can reach behind a section of the compiler's constants.
+fn behind_constants<'d>(file: &File<'d>, sections: &[InputSection<'_>]) -> Vec<(usize, &'d [u8])> {
+    let sections = file.sections.iter().zip(sections).enumerate();
+    let is_of_code = |view: &InputSection<'_>| {
+        matches!(view.role, Role::Constant(1..)) && view.target().is_some()
+    };
+    let constants = sections.filter(|(_, (_, view))| is_of_code(view));
+    let behind = constants.map(|(index, (section, _))| {
+        let end = section.offset as usize + section.data.len();
+        (index, file.data.get(end..).unwrap_or_default())
+    });
+    behind.collect()
+}
 
 fn check_sizes(file: &File<'_>, symbols: &[Symbol<'_>]) -> Result<(), ParseError> {
     let absurd = |what: &str, number: u64| {
