@@ -17,6 +17,8 @@ use tempfile::TempDir;
 
 use objects::OBJECTS;
 
+#[path = "cargo/around.rs"]
+mod around;
 #[path = "cargo/build_scripts.rs"]
 mod build_scripts;
 #[path = "cargo/objects.rs"]

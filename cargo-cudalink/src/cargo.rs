@@ -4,11 +4,14 @@
 //! the `cc` crate find [`crate::stand_in::nvcc`]. A [`Plan`] tells both what to do.
 
 mod configuration;
+pub(crate) mod exec;
 mod report;
 mod run;
+pub(crate) mod surroundings;
 mod user_linker;
 pub(crate) mod workspace;
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -25,6 +28,7 @@ use crate::platform;
 use crate::settings::{Settings, Word, starts_with, version};
 use crate::toolkit::note_ignored_variables;
 use report::Reporter;
+use surroundings::Variable;
 use user_linker::UserLinkers;
 use workspace::Workspace;
 
@@ -49,8 +53,26 @@ pub(crate) trait CargoCommand {
     }
     /// Arguments that go to rustc itself.
     fn rustc_arguments(&mut self) -> Option<&mut Vec<String>>;
+    /// Makes cargo use these linkers, if need be by variables.
+    fn use_linkers(&mut self, stand_ins: Vec<StandIn>) -> Result<Vec<Variable>> {
+        for StandIn { triple, path } in stand_ins {
+            let path = path
+                .to_str()
+                .with_context(|| format!("the path {} is no text", path.display()))?;
+            let setting = format!("target.{triple}.linker={}", toml_string(path));
+            self.common().config.push(setting);
+        }
+        Ok(Vec::new())
+    }
     /// The command line.
     fn command(&self) -> Command;
+}
+
+/// This program in the place of the linker for a target.
+#[derive(Debug)]
+pub(crate) struct StandIn {
+    triple: String,
+    path: PathBuf,
 }
 
 macro_rules! cargo_commands {
@@ -121,6 +143,9 @@ pub(crate) fn install(arguments: WithDevice<cargo_options::Install>) -> Result<E
 
 /// Runs cargo.
 pub(crate) fn run<C: CargoCommand + Args>(arguments: WithDevice<C>) -> Result<ExitCode> {
+    if let Some(command) = surroundings::command_of_user()? {
+        return platform::replace_by(command);
+    }
     let WithDevice { settings, cargo } = arguments;
     let mut cargo = cargo;
     let current = std::env::current_dir().context("the current folder cannot be told")?;
@@ -136,8 +161,7 @@ pub(crate) fn run<C: CargoCommand + Args>(arguments: WithDevice<C>) -> Result<Ex
     let _in_use = folder.lock(Purpose::Use)?;
     let (packages, others) = workspace.settings(&settings)?;
     let linkers = UserLinkers::find(&config, &mut cargo)?;
-    let stand_ins = stand_in_linkers(&folder, &linkers)?;
-    cargo.common().config.extend(stand_ins);
+    let mut variables = cargo.use_linkers(stand_in_linkers(&folder, &linkers)?)?;
     let toolkit = match find_toolkit(&others) {
         // Only whoever needs one has to be told that there is none, but a choice is meant to be followed.
         Err(error) if others.toolkit.is_some() => return Err(error),
@@ -151,7 +175,7 @@ pub(crate) fn run<C: CargoCommand + Args>(arguments: WithDevice<C>) -> Result<Ex
     let compiled_for = CompiledFor::all(packages.values().chain([&others]));
     let nvcc = stand_in_toolkit(&folder, toolkit.as_ref().ok(), &compiled_for)?;
     let run = run::Run::begin(&folder)?;
-    let plan = Plan {
+    let mut plan = Plan {
         folder,
         build: workspace.build,
         journal: run.journal(),
@@ -163,57 +187,84 @@ pub(crate) fn run<C: CargoCommand + Args>(arguments: WithDevice<C>) -> Result<Ex
         compiled_for,
         packages,
         others,
+        variables: Vec::new(),
     };
-    let path = run.plan();
-    output::write(&path, &serde_json::to_vec(&plan)?)
-        .with_context(|| format!("cannot write {}", path.display()))?;
-    let mut command = cargo.command();
-    command.env(PLAN_VARIABLE, &path).env("NVCC", nvcc);
+    variables.push(Variable::new("NVCC", nvcc));
     if let Ok(toolkit) = &toolkit {
-        command.env("CUDALINK_TOOLKIT", toolkit.root());
+        variables.push(Variable::new("CUDALINK_TOOLKIT", toolkit.root()));
     }
     if let Ok(toolkit) = &plan.toolkit
         && std::env::var_os("CUDACXX").is_none_or(|chosen| chosen.is_empty())
     {
         // CMake looks for a compiler on PATH alone.
-        command.env("CUDACXX", &toolkit.nvcc);
+        variables.push(Variable::new("CUDACXX", &toolkit.nvcc));
     }
     if let Some(flags) = linkers.rustflags {
-        command.env("CARGO_ENCODED_RUSTFLAGS", flags);
+        variables.push(Variable::new("CARGO_ENCODED_RUSTFLAGS", flags));
+    }
+    variables.extend(choices(&plan));
+    plan.variables = variables;
+    let path = run.plan();
+    output::write(&path, &serde_json::to_vec(&plan)?)
+        .with_context(|| format!("cannot write {}", path.display()))?;
+    let mut command = cargo.command();
+    command.env(PLAN_VARIABLE, &path);
+    for variable in &plan.variables {
+        variable.set(&mut command);
     }
     for (name, value) in plan.tracked() {
         command.env(name, value);
     }
-    hand_on_choices(&mut command, &plan);
     run.follow(command, reporter)
 }
 
-/// Tells build scripts that use `cudalink-build` what was chosen.
-fn hand_on_choices(command: &mut Command, plan: &Plan) {
+/// What build scripts that use `cudalink-build` are told of choices.
+fn choices(plan: &Plan) -> Vec<Variable> {
+    let mut variables = Vec::new();
     let processors = &plan.compiled_for.processors;
     if !processors.is_empty() {
         let names: Vec<String> = processors.iter().map(|w| w.0.to_string()).collect();
-        command.env("CUDALINK_ARCH", names.join(","));
+        variables.push(Variable::new("CUDALINK_ARCH", names.join(",")));
     }
     if let Some(dlto) = plan.others.dlto {
-        command.env("CUDALINK_DLTO", dlto.to_string());
+        variables.push(Variable::new("CUDALINK_DLTO", dlto.to_string()));
     }
+    variables
 }
 
 impl ToolkitPaths {
     fn of(toolkit: &Toolkit) -> Result<Self, String> {
         let tool = |tool| toolkit.tool(tool).map_err(|error| error.to_string());
+        // Who has chosen a compiler gets it.
+        let (launcher, nvcc) = match chosen_compiler() {
+            Some(nvcc) => launched(nvcc.into()),
+            None => (Vec::new(), tool(Tool::Nvcc)?),
+        };
         Ok(Self {
-            // Who has chosen a compiler gets it.
-            nvcc: match std::env::var_os("NVCC") {
-                Some(nvcc) if !nvcc.is_empty() => nvcc.into(),
-                _ => tool(Tool::Nvcc)?,
-            },
+            nvcc,
+            launcher,
             ptxas: tool(Tool::Ptxas)?,
             jitlink: toolkit.libnvjitlink().ok(),
             device_runtime: toolkit.libcudadevrt().ok(),
         })
     }
+}
+
+/// The compiler that the user has chosen.
+fn chosen_compiler() -> Option<OsString> {
+    std::env::var_os("NVCC").filter(|nvcc| !nvcc.is_empty())
+}
+
+/// Takes a compiler with what runs it, such as `ccache nvcc`, apart.
+fn launched(chosen: PathBuf) -> (Vec<PathBuf>, PathBuf) {
+    let words = match chosen.to_str() {
+        // A blank may be one of the path.
+        Some(text) if !chosen.is_file() => shlex::split(text).unwrap_or_default(),
+        _ => Vec::new(),
+    };
+    let mut words: Vec<PathBuf> = words.into_iter().map(PathBuf::from).collect();
+    let nvcc = words.pop().unwrap_or(chosen);
+    (words, nvcc)
 }
 
 /// The toolkit that was chosen, or the first one.
@@ -253,8 +304,12 @@ fn stand_in_toolkit(
 ) -> Result<PathBuf> {
     let mut name = match toolkit {
         Some(toolkit) => {
-            let digest = Sha256::digest(toolkit.root().as_os_str().as_encoded_bytes());
-            digest[..4]
+            let mut hash = Sha256::new();
+            hash.update(toolkit.root().as_os_str().as_encoded_bytes());
+            if let Some(nvcc) = chosen_compiler() {
+                hash.update(nvcc.as_encoded_bytes());
+            }
+            hash.finalize()[..4]
                 .iter()
                 .map(|byte| format!("{byte:02x}"))
                 .collect()
@@ -286,20 +341,20 @@ fn stand_in_toolkit(
     Ok(nvcc)
 }
 
-/// Puts this program in the place of every linker, and returns the settings that make cargo use it.
-fn stand_in_linkers(folder: &Folder, linkers: &UserLinkers) -> Result<Vec<String>> {
-    let mut settings = Vec::new();
+/// Puts this program in the place of every linker.
+fn stand_in_linkers(folder: &Folder, linkers: &UserLinkers) -> Result<Vec<StandIn>> {
+    let mut stand_ins = Vec::new();
     for (triple, linker) in &linkers.by_triple {
         let name = linker.file_name().unwrap_or(linker.as_os_str());
         let stand_in = folder.linkers().join(triple).join(name);
         stand_in_at(&stand_in)?;
         link_companions(linker, &stand_in)?;
-        let path = stand_in
-            .to_str()
-            .with_context(|| format!("the path {} is no text", stand_in.display()))?;
-        settings.push(format!("target.{triple}.linker={}", toml_string(path)));
+        stand_ins.push(StandIn {
+            triple: triple.clone(),
+            path: stand_in,
+        });
     }
-    Ok(settings)
+    Ok(stand_ins)
 }
 
 /// Puts the programs of a cross compiler beside its stand-in. Build scripts get to know the linker of the target as

@@ -6,6 +6,7 @@ use std::ffi::{OsStr, OsString};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::cargo::WithDevice;
+use crate::cargo::exec::Exec;
 use crate::{
     clean, doctor, explain, fatbinary, inspect, link, nvcc_dlink, script, shell, style, toolkit,
 };
@@ -81,6 +82,8 @@ pub(crate) enum Command {
     Install(Box<WithDevice<cargo_options::Install>>),
     /// Compile the current package with extra options for rustc
     Rustc(Box<WithDevice<cargo_options::Rustc>>),
+    /// Run a program that runs cargo, such as `cargo nextest run`, and device-link what cargo builds
+    Exec(Box<WithDevice<Exec>>),
     Clean(clean::Arguments),
     Doctor(doctor::Arguments),
     Explain(explain::Arguments),

@@ -48,6 +48,7 @@ fn main() -> ExitCode {
         Command::Doc(arguments) => cargo::run(*arguments),
         Command::Install(arguments) => cargo::install(*arguments),
         Command::Rustc(arguments) => cargo::run(*arguments),
+        Command::Exec(arguments) => cargo::exec::exec(*arguments),
         Command::Clean(arguments) => done(clean::run(arguments)),
         Command::Doctor(arguments) => done(doctor::run(arguments)),
         Command::Explain(arguments) => done(explain::run(arguments)),

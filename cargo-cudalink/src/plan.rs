@@ -10,6 +10,7 @@ use rustnvlink::arch::Sm;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use crate::cargo::surroundings::Variable;
 use crate::settings::{Settings, Word};
 use crate::stand_in::cache::key;
 use crate::style;
@@ -122,6 +123,8 @@ pub(crate) struct Plan {
     pub(crate) packages: BTreeMap<PathBuf, Settings>,
     /// The choices for everything else.
     pub(crate) others: Settings,
+    /// The variables that cargo runs with.
+    pub(crate) variables: Vec<Variable>,
 }
 
 /// What device code is compiled for.
@@ -154,6 +157,8 @@ impl CompiledFor {
 pub(crate) struct ToolkitPaths {
     /// The compiler driver.
     pub(crate) nvcc: PathBuf,
+    /// What runs it, such as `ccache`, with its arguments.
+    pub(crate) launcher: Vec<PathBuf>,
     /// The assembler of PTX.
     pub(crate) ptxas: PathBuf,
     /// The optimizer of LTO-IR; a toolkit may lack it.

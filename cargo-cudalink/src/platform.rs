@@ -70,6 +70,22 @@ pub(crate) fn hand_on_termination(_: &Child) -> io::Result<()> {
     Ok(())
 }
 
+/// Whether the program that has started this one has an argument; where that cannot be told, it has none.
+#[cfg(unix)]
+pub(crate) fn parent_has_argument(argument: &str) -> bool {
+    let parent = std::os::unix::process::parent_id();
+    let arguments = fs::read(format!("/proc/{parent}/cmdline")).unwrap_or_default();
+    arguments
+        .split(|byte| *byte == 0)
+        .any(|word| word == argument.as_bytes())
+}
+
+/// Whether the program that has started this one has an argument; where that cannot be told, it has none.
+#[cfg(not(unix))]
+pub(crate) fn parent_has_argument(_: &str) -> bool {
+    false
+}
+
 /// The exit code of a program that has ended, as a shell would tell it.
 pub(crate) fn exit_code(status: std::process::ExitStatus) -> ExitCode {
     let code = status.code().unwrap_or_else(|| 128 + signal(status));

@@ -5,6 +5,7 @@
 
 pub(crate) mod cache;
 mod dependencies;
+mod host_link;
 pub(crate) mod line;
 pub(crate) mod linker;
 pub(crate) mod nvcc;

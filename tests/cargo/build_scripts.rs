@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 
 use anyhow::{Context, Result, ensure};
+use cudalink_toolkit::Tool;
+use rustnvlink_tests::toolkit::Toolkit;
 
 use super::{OBJECTS, PLAIN, Project, is_skipped, texts};
 
@@ -46,6 +48,41 @@ fn build_scripts_find_the_compilers() -> Result<()> {
     let (_, err) = project.succeed(&["build"], &[("CUDACXX", "")])?;
     ensure!(err.contains("/nvcc\")"), "{err}");
     Ok(())
+}
+
+#[test]
+fn what_build_scripts_tell_nvcc_is_made_fit() -> Result<()> {
+    if is_skipped()? {
+        return Ok(());
+    }
+    let project = Project::new(PLAIN, &[])?;
+    project.write("k.cu", "__global__ void k() {}")?;
+    // The `cc` crate adds `-static` for `-C target-feature=+crt-static`.
+    project.write(
+        "build.rs",
+        "use std::{env, path::PathBuf, process::{Command, exit}};\n\
+         fn main() {\n\
+         println!(\"cargo::rerun-if-env-changed=NVCC\");\n\
+         let result = PathBuf::from(env::var_os(\"OUT_DIR\").unwrap()).join(\"k.o\");\n\
+         let mut nvcc = Command::new(env::var_os(\"NVCC\").unwrap());\n\
+         nvcc.args([\"-arch=sm_90\", \"-static\", \"-c\", \"k.cu\", \"-o\"]).arg(result);\n\
+         if !nvcc.status().unwrap().success() || env::var(\"TARGET\").unwrap().contains(\"musl\") { exit(1); }\n}\n",
+    )?;
+    project.succeed(&["build"], &[])?;
+
+    // A compiler and what runs it.
+    project.write_program("launcher", "#!/bin/sh\ntouch \"$1\"\nshift\nexec \"$@\"\n")?;
+    let nvcc = Toolkit::find()?.tool(Tool::Nvcc)?;
+    let started = project.path("started");
+    let words = [&project.path("launcher"), &started, &nvcc];
+    let launched = words.map(|word| word.display().to_string()).join(" ");
+    project.succeed(&["build"], &[("NVCC", &launched)])?;
+    ensure!(started.is_file(), "the launcher is left out");
+
+    project.fail(
+        &["build", "--target=x86_64-unknown-linux-musl"],
+        &["help: app: the CUDA runtime, and host code that nvcc compiles, are for glibc"],
+    )
 }
 
 /// As below a program that calls cargo, whose linker is no matter of ours.

@@ -99,7 +99,9 @@ impl LinkLine {
         } else {
             match &*text {
                 "-r" | "-i" | "--relocatable" => self.relocatable = true,
-                "-Bstatic" | "-static" | "-dn" | "-non_shared" => *only_static = true,
+                "-Bstatic" | "-static" | "-static-pie" | "-dn" | "-non_shared" => {
+                    *only_static = true;
+                }
                 "-Bdynamic" | "-dy" | "-call_shared" => *only_static = false,
                 _ => {}
             }
@@ -253,6 +255,8 @@ mod tests {
         assert_eq!(line.output, Some("app-1".into()));
         assert_eq!(line.folders, [PathBuf::from("out"), "other".into()]);
         assert!(!line.relocatable);
+        let whole = parse("-static-pie -lx");
+        assert_eq!(whole.inputs, [archive("x", true)]);
     }
 
     #[test]

@@ -3,10 +3,8 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, ExitStatus};
+use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use cudalink_bindings::Functions;
@@ -24,6 +22,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::cache::{Entry, Record, key};
 use super::dependencies;
+use super::host_link::HostLink;
 use super::line::LinkLine;
 use super::objects::Objects;
 use crate::journal::{Event, Journal, Level, Message, Report};
@@ -47,6 +46,10 @@ const RUNTIME_NOT_FOUND: &str = "the host linker does not find the CUDA runtime;
 /// Where host linkers look without being told.
 const SYSTEM_FOLDERS: [&str; 5] = ["/usr/local/lib", "/usr/lib", "/lib", "/usr/lib64", "/lib64"];
 
+/// The same where nothing helps.
+pub(super) const RUNTIME_IS_NOT_FOR_MUSL: &str = "the CUDA runtime, and host code that nvcc compiles, are for glibc; build for a \
+    target such as x86_64-unknown-linux-gnu";
+
 /// Why nothing is optimized although that was chosen.
 const NO_LTO_INPUT: &str = "nvcc optimizes no device code for debuggers (-G), which the cc crate asks for in profiles with \
     debug information; --release may help";
@@ -68,29 +71,59 @@ pub(crate) fn run(plan: &Plan, triple: &str, arguments: Vec<OsString>) -> Result
     let Some(output) = line.output.clone() else {
         return host.replace();
     };
-    if line.relocatable || is_build_script || line.is_procedural_macro() {
+    if line.relocatable {
         return host.replace();
     }
     let package = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    let mut settings = plan.settings(package.as_deref()).clone();
+    let (name, purpose) = if is_build_script {
+        let package = env::var("CARGO_PKG_NAME").unwrap_or_default();
+        (format!("build script of {package}"), Purpose::OfBuild)
+    } else {
+        let program = env::var("CARGO_BIN_NAME").ok();
+        let is_test = line.is_test_harness() || platform::parent_has_argument("--test");
+        let purpose = match line.is_procedural_macro() {
+            true => Purpose::OfBuild,
+            false => Purpose::OfUser,
+        };
+        (image_name(&output, program, is_test), purpose)
+    };
+    if purpose == Purpose::OfBuild {
+        // These are for what the user makes.
+        settings.libraries.clear();
+    }
     let image = Image {
-        name: image_name(
-            &output,
-            env::var("CARGO_BIN_NAME").ok(),
-            line.is_test_harness(),
-        ),
+        name,
         output,
         triple,
-        settings: plan.settings(package.as_deref()),
+        purpose,
+        settings,
         package,
         toolkit: plan.toolkit.as_ref().ok(),
         journal: Journal(&plan.journal),
     };
-    image.link(plan, &line, &host).inspect_err(|error| {
-        image.say(Level::Error, format!("{error:#}"));
-        image.journal.add(&Event::Failed {
-            image: image.name.clone(),
-        });
-    })
+    let linked = image.link(plan, &line, &host);
+    let Err(error) = &linked else {
+        return linked;
+    };
+    image.say(Level::Error, format!("{error:#}"));
+    match purpose {
+        Purpose::OfUser => {
+            image.journal.add(&Event::Failed { image: image.name });
+            linked
+        }
+        // It may well get along without: libraries bring more than is used of them.
+        Purpose::OfBuild => host.replace(),
+    }
+}
+
+/// What is linked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    /// A program or library that the user gets.
+    OfUser,
+    /// A build script or procedural macro, which runs while others are compiled.
+    OfBuild,
 }
 
 /// What rustdoc calls the program that a documentation test becomes.
@@ -123,8 +156,9 @@ struct Image<'a> {
     name: String,
     output: PathBuf,
     triple: &'a str,
+    purpose: Purpose,
     package: Option<PathBuf>,
-    settings: &'a Settings,
+    settings: Settings,
     toolkit: Option<&'a ToolkitPaths>,
     journal: Journal<'a>,
 }
@@ -142,7 +176,9 @@ impl Image<'_> {
             objects.add(library)?;
         }
         let waits = objects.wait();
-        self.depend_on_choices(plan, waits)?;
+        if waits || self.purpose == Purpose::OfUser {
+            self.depend_on_choices(plan, waits)?;
+        }
         if !waits {
             return host.replace();
         }
@@ -192,7 +228,7 @@ impl Image<'_> {
         let surroundings = (
             env!("CARGO_PKG_VERSION"),
             self.triple,
-            self.settings,
+            &self.settings,
             &plan.toolkit,
         );
         hash.update(serde_json::to_vec(&surroundings)?);
@@ -333,7 +369,7 @@ impl Image<'_> {
     ) -> Result<ExitCode> {
         let mut first = vec![OsString::from(object)];
         let needs_script = match self.settings.host_linker_script.unwrap_or_default() {
-            ScriptUse::Auto => placed + record.report.bytes > REACH,
+            ScriptUse::Auto => placed + record.report.bytes > REACH && host.takes_script(),
             ScriptUse::Always => true,
             ScriptUse::Never => false,
         };
@@ -351,7 +387,9 @@ impl Image<'_> {
         }
         let status = host.run(first, last)?;
         if !status.success() {
-            if !line.names_runtime() {
+            if is_for_musl(self.triple) {
+                self.say(Level::Help, RUNTIME_IS_NOT_FOR_MUSL.to_owned());
+            } else if !line.names_runtime() {
                 self.say(Level::Help, NO_RUNTIME.to_owned());
             } else if line.lacks_runtime(&self.folders_of_system(), self.machine()) {
                 self.say(Level::Help, RUNTIME_NOT_FOUND.to_owned());
@@ -373,6 +411,12 @@ impl Image<'_> {
     }
 }
 
+/// Whether the programs of a target use the C library musl.
+pub(super) fn is_for_musl(triple: &str) -> bool {
+    let libc = triple.rsplit('-').next().unwrap_or_default();
+    libc.starts_with("musl")
+}
+
 /// Where the user's variable has compilers look for libraries.
 fn search_folders() -> Vec<PathBuf> {
     env::var_os("LIBRARY_PATH")
@@ -387,94 +431,6 @@ fn kernel_count(linked: &Linked) -> usize {
         Some(Functions::read(&file).0.kernels.len())
     };
     linked.images.iter().filter_map(count).max().unwrap_or(0)
-}
-
-/// The user's linker and what rustc wants of it.
-#[derive(Debug)]
-struct HostLink<'a> {
-    linker: &'a Path,
-    arguments: Vec<OsString>,
-    /// Where files go that only this link needs.
-    folder: PathBuf,
-}
-
-impl HostLink<'_> {
-    /// Goes on as the user's linker.
-    fn replace(&self) -> Result<ExitCode> {
-        let mut command = Command::new(self.linker);
-        command.args(&self.arguments);
-        platform::replace_by(command).map_err(|error| self.explain(error))
-    }
-
-    /// Runs the user's linker with more inputs.
-    fn run(&self, first: Vec<OsString>, last: Vec<OsString>) -> Result<ExitStatus> {
-        let all: Vec<&OsString> = first.iter().chain(&self.arguments).chain(&last).collect();
-        let mut command = Command::new(self.linker);
-        command.args(&all);
-        let status = match command.status() {
-            // What we add can be what is too much; a file takes any number of arguments.
-            Err(error) if error.kind() == io::ErrorKind::ArgumentListTooLong => {
-                let file = self.response_file(&all)?;
-                let mut at = OsString::from("@");
-                at.push(file.path());
-                Command::new(self.linker).arg(at).status()
-            }
-            status => status,
-        };
-        status.map_err(|error| self.explain(platform::not_started(&command, error)))
-    }
-
-    fn response_file(&self, arguments: &[&OsString]) -> Result<tempfile::NamedTempFile> {
-        let mut text = String::new();
-        for argument in arguments {
-            let argument = argument
-                .to_str()
-                .with_context(|| format!("{argument:?} cannot stand in a response file"))?;
-            for character in argument.chars() {
-                if matches!(character, '\\' | '"' | '\'') || character.is_whitespace() {
-                    text.push('\\');
-                }
-                text.push(character);
-            }
-            text.push('\n');
-        }
-        let file =
-            tempfile::NamedTempFile::new_in(&self.folder).context("cannot make a response file")?;
-        fs::write(file.path(), text).context("cannot write a response file")?;
-        Ok(file)
-    }
-
-    /// How the user's linker is told of a script.
-    fn script(&self, script: &Path) -> Vec<OsString> {
-        let name = self.linker.file_stem().unwrap_or_default();
-        let name = name.to_string_lossy();
-        let is_linker_proper = ["ld", "lld", "mold", "wild"]
-            .iter()
-            .any(|proper| name == *proper || name.ends_with(&format!("-{proper}")))
-            || name.starts_with("ld.");
-        match is_linker_proper {
-            true => vec!["-T".into(), script.into()],
-            false => {
-                let mut packed = OsString::from("-Wl,-T,");
-                packed.push(script);
-                vec![packed]
-            }
-        }
-    }
-
-    fn explain(&self, error: anyhow::Error) -> anyhow::Error {
-        let missing = error
-            .downcast_ref::<io::Error>()
-            .is_some_and(|error| error.kind() == io::ErrorKind::NotFound);
-        match missing {
-            true => error.context(format!(
-                "the host linker '{}' is not there; install it, or name another one with target.<triple>.linker in \
-                 .cargo/config.toml",
-                self.linker.display()
-            )),
-            false => error,
-        }
-    }
 }
 
 #[cfg(test)]
@@ -504,18 +460,9 @@ mod tests {
     }
 
     #[test]
-    fn scripts_reach_every_kind_of_linker() {
-        let check = |linker: &str, expected: &[&str]| {
-            let host = HostLink {
-                linker: Path::new(linker),
-                arguments: Vec::new(),
-                folder: PathBuf::new(),
-            };
-            assert_eq!(host.script(Path::new("s.ld")), expected);
-        };
-        check("cc", &["-Wl,-T,s.ld"]);
-        check("/usr/bin/aarch64-linux-gnu-gcc", &["-Wl,-T,s.ld"]);
-        check("/usr/bin/ld.lld", &["-T", "s.ld"]);
-        check("rust-lld", &["-T", "s.ld"]);
+    fn targets_with_musl_are_known() {
+        assert!(is_for_musl("x86_64-unknown-linux-musl"));
+        assert!(is_for_musl("arm-unknown-linux-musleabihf"));
+        assert!(!is_for_musl("x86_64-unknown-linux-gnu"));
     }
 }

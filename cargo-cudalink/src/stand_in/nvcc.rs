@@ -15,6 +15,7 @@ use crate::journal::{Event, Journal, Level, Message};
 use crate::plan::{CompiledFor, Plan};
 use crate::platform;
 use crate::settings::Word;
+use crate::stand_in::linker::{RUNTIME_IS_NOT_FOR_MUSL, is_for_musl};
 use crate::style;
 
 /// What nvcc is asked for.
@@ -105,7 +106,14 @@ pub(crate) fn run(plan: &Plan, arguments: Vec<OsString>) -> Result<ExitCode> {
             return Ok(ExitCode::FAILURE);
         }
     };
-    let mut command = Command::new(&toolkit.nvcc);
+    let mut command = match toolkit.launcher.split_first() {
+        Some((launcher, words)) => {
+            let mut command = Command::new(launcher);
+            command.args(words).arg(&toolkit.nvcc);
+            command
+        }
+        None => Command::new(&toolkit.nvcc),
+    };
     let action = match is_linked_later(plan) {
         true => Action::of(&arguments, &plan.compiled_for),
         false => Action::Other,
@@ -116,7 +124,14 @@ pub(crate) fn run(plan: &Plan, arguments: Vec<OsString>) -> Result<ExitCode> {
                 .with_context(|| format!("cannot write {}", output.display()))?;
             return Ok(ExitCode::SUCCESS);
         }
-        Action::Compile(missing) => command.args(arguments).args(missing),
+        Action::Compile(missing) => {
+            if let Ok(triple) = std::env::var("TARGET")
+                && is_for_musl(&triple)
+            {
+                say(plan, Level::Help, RUNTIME_IS_NOT_FOR_MUSL);
+            }
+            command.args(without_static(arguments)).args(missing)
+        }
         Action::Other => command.args(arguments),
     };
     platform::replace_by(command)
@@ -132,14 +147,31 @@ fn is_linked_later(plan: &Plan) -> bool {
 /// Says that there is no toolkit: in short here, where what is said drowns in what build scripts print, and in full at
 /// the end of the build.
 fn report_missing(plan: &Plan, why: &str) {
+    say(plan, Level::Error, why);
+    let first = why.lines().next().unwrap_or_default();
+    style::error(&anyhow::Error::msg(first.to_owned()));
+}
+
+/// Says something about the package whose build script runs.
+fn say(plan: &Plan, level: Level, text: &str) {
     let package = std::env::var("CARGO_PKG_NAME").unwrap_or_else(|_| "nvcc".to_owned());
     Journal(&plan.journal).add(&Event::Message(Message {
         image: package,
-        level: Level::Error,
-        text: why.to_owned(),
+        level,
+        text: text.to_owned(),
     }));
-    let first = why.lines().next().unwrap_or_default();
-    style::error(&anyhow::Error::msg(first.to_owned()));
+}
+
+/// Leaves `-static` out, which the `cc` crate adds for `-C target-feature=+crt-static`. It is about linking, and nvcc does
+/// not know it.
+fn without_static(arguments: Vec<OsString>) -> Vec<OsString> {
+    let mut is_value = false;
+    let mut left = arguments;
+    left.retain(|word| {
+        let is_own = !std::mem::replace(&mut is_value, word == "-Xcompiler");
+        !(is_own && word == "-static")
+    });
+    left
 }
 
 /// An object of the machine that is compiled for.
@@ -210,6 +242,16 @@ mod tests {
         check_for(true, explicit, compile(&[]));
         let sm_90 = "--generate-code=arch=compute_90,code=sm_90";
         check_for(true, "-G -rdc=true -c x.cu", compile(&[sm_90]));
+    }
+
+    #[test]
+    fn nvcc_does_not_see_how_programs_are_linked() {
+        let words = |text: &str| -> Vec<OsString> { text.split(' ').map(OsString::from).collect() };
+        let given = words("-m64 -static -Xcompiler -static -c x.cu");
+        assert_eq!(
+            without_static(given),
+            words("-m64 -Xcompiler -static -c x.cu")
+        );
     }
 
     #[test]

@@ -1,0 +1,166 @@
+//! What runs around a build: build scripts and procedural macros, programs that run cargo, and commands of ours below
+//! others.
+
+use std::fs;
+
+use anyhow::{Context, Result, ensure};
+use rustnvlink_tests::identity::program;
+
+use super::{LAUNCHING, MANIFEST, OBJECTS, PLAIN, Project, is_skipped};
+
+/// A crate `device` with a library that launches a kernel; `user` says what it is used by.
+fn with_device_crate(user: &str, program: &str) -> Result<Project> {
+    let project = Project::new(program, &["static=kernel", "static=twice"])?;
+    let script = project.path("build.rs");
+    project.write("device/build.rs", &fs::read_to_string(&script)?)?;
+    fs::remove_file(script)?;
+    let manifest = MANIFEST.replace("[workspace]\n", "");
+    project.write("device/Cargo.toml", &manifest.replace("app", "device"))?;
+    let library = "unsafe extern \"C\" { fn launch() -> i32; }\n\
+        pub fn go() -> i32 { unsafe { launch() } }\n";
+    project.write("device/src/lib.rs", library)?;
+    project.write("Cargo.toml", &format!("{MANIFEST}{user}"))?;
+    Ok(project)
+}
+
+#[test]
+fn build_scripts_and_procedural_macros_have_their_device_code() -> Result<()> {
+    if is_skipped()? {
+        return Ok(());
+    }
+    let user = "[dependencies]\nnumber = { path = \"number\" }\n\
+        [build-dependencies]\ndevice = { path = \"device\" }\n";
+    let project = with_device_crate(user, "fn main() { println!(\"{}\", number::number!()); }")?;
+    let script = "fn main() { println!(\"cargo::warning=launched: {}\", device::go()); }";
+    project.write("build.rs", script)?;
+    let manifest = MANIFEST
+        .replace("app", "number")
+        .replace("[workspace]\n", "");
+    let depends = "[lib]\nproc-macro = true\n[dependencies]\ndevice = { path = \"../device\" }\n";
+    project.write("number/Cargo.toml", &format!("{manifest}{depends}"))?;
+    project.write(
+        "number/src/lib.rs",
+        "use proc_macro::TokenStream;\n#[proc_macro]\n\
+         pub fn number(_: TokenStream) -> TokenStream { device::go().to_string().parse().unwrap() }\n",
+    )?;
+    let Ok(objects) = &*OBJECTS else {
+        return Ok(());
+    };
+    // A library for what is built is none for what builds it.
+    let library = objects.folder.join("libtwice_lto.a");
+    let library = library.to_str().context("a path of text")?;
+    let build = [
+        "build",
+        "--lib",
+        "-p",
+        "number",
+        "--device-library",
+        library,
+    ];
+    let (_, err) = project.succeed(&build, &[])?;
+    ensure!(
+        err.contains("DeviceLink libnumber (sm_90) 1 kernel"),
+        "{err}"
+    );
+    let (_, err) = project.succeed(&["run"], &[])?;
+    let expected = [
+        "DeviceLink build script of app (sm_90) 1 kernel",
+        "launched: ",
+    ];
+    for part in expected {
+        ensure!(err.contains(part), "no '{part}' in\n{err}");
+    }
+    ensure!(!err.contains("DeviceLink app"), "{err}");
+    Ok(())
+}
+
+#[test]
+fn build_scripts_get_along_without_what_cannot_be_linked() -> Result<()> {
+    if is_skipped()? {
+        return Ok(());
+    }
+    let user = "[build-dependencies]\ndevice = { path = \"device\" }\n";
+    let project = with_device_crate(user, PLAIN)?;
+    project.write("build.rs", "fn main() { _ = device::NUMBER; }")?;
+    project.write("device/src/lib.rs", "pub const NUMBER: i32 = 1;\n")?;
+    let script = fs::read_to_string(project.path("device/build.rs"))?;
+    let half = script.replace("cargo::rustc-link-lib=static=twice", "cargo::metadata=a=b");
+    project.write("device/build.rs", &half)?;
+    let (out, err) = project.succeed(&["run"], &[])?;
+    ensure!(out == "plain\n" && !err.contains("_Z5twicei"), "{out}{err}");
+    Ok(())
+}
+
+/// rustc does not tell the linker of an optimized program about the library that runs tests.
+#[test]
+fn tests_are_called_so_in_every_profile() -> Result<()> {
+    if is_skipped()? {
+        return Ok(());
+    }
+    let project = Project::new(LAUNCHING, &["static=kernel", "static=twice"])?;
+    let profile = "[profile.optimized]\ninherits = \"dev\"\nlto = \"fat\"\n";
+    project.write("Cargo.toml", &format!("{MANIFEST}{profile}"))?;
+    let (_, err) = project.succeed(&["test", "--no-run", "--profile=optimized"], &[])?;
+    ensure!(err.contains("DeviceLink app test (sm_90)"), "{err}");
+    Ok(())
+}
+
+#[test]
+fn programs_that_run_cargo_link_device_code() -> Result<()> {
+    if is_skipped()? {
+        return Ok(());
+    }
+    let project = Project::new(LAUNCHING, &["static=kernel", "static=twice"])?;
+    project.write_program("tool", "#!/bin/sh\nexec cargo \"$@\"\n")?;
+    let tool = project.path("tool");
+    let tool = tool.to_str().context("a path of text")?;
+    let exec = ["exec", "--arch=sm_90", tool, "run", "--message-format=json"];
+    let (out, err) = project.succeed(&exec, &[])?;
+    ensure!(out.contains("launched: "), "{out}");
+    ensure!(err.contains("DeviceLink app (sm_90) 1 kernel"), "{err}");
+    ensure!(err.contains("`target/debug/app`"), "{err}");
+    let elsewhere = ["exec", "--target-dir=elsewhere", tool, "build"];
+    project.succeed(&elsewhere, &[])?;
+    ensure!(project.path("elsewhere/debug/app").is_file());
+    ensure!(project.path("elsewhere/cudalink/images").is_dir());
+    let output = project.cargo(&["exec", tool, "no-such-command"], &[])?;
+    ensure!(output.status.code() == Some(101), "{output:?}");
+    project.fail(
+        &["exec", "no-such-program"],
+        &["cannot run 'no-such-program'"],
+    )?;
+    project.fail(&["exec"], &["<PROGRAM>"])
+}
+
+/// A task of a workspace may well build another one.
+#[test]
+fn commands_below_others_build_what_they_are_told() -> Result<()> {
+    if is_skipped()? {
+        return Ok(());
+    }
+    let inner = Project::new(PLAIN, &[])?;
+    inner.write("k.cu", "__global__ void k() {}")?;
+    inner.write(
+        "build.rs",
+        "use std::{env, process::Command};\nfn main() {\n\
+         println!(\"cargo::rerun-if-env-changed=CUDALINK_ARCH\");\n\
+         let mut nvcc = Command::new(env::var_os(\"NVCC\").unwrap());\n\
+         nvcc.args([\"-c\", \"k.cu\", \"-o\"]).arg(env::var(\"OUT_DIR\").unwrap() + \"/k.o\");\n\
+         println!(\"cargo::warning=compiled: {}\", nvcc.status().unwrap().success());\n\
+         println!(\"cargo::warning=for {:?}\", env::var(\"CUDALINK_ARCH\"));\n}\n",
+    )?;
+    let program = program("cargo-cudalink")?;
+    let task = format!(
+        "fn main() {{\nlet mut build = std::process::Command::new({program:?});\n\
+         build.arg(\"build\").current_dir({:?});\nassert!(build.status().unwrap().success());\n}}\n",
+        inner.folder.path(),
+    );
+    let outer = Project::new(&task, &[])?;
+    let (_, err) = outer.succeed(&["run", "--arch=sm_80"], &[])?;
+    for part in ["compiled: true", "for Err(NotPresent)"] {
+        ensure!(err.contains(part), "no '{part}' in\n{err}");
+    }
+    let (_, err) = outer.succeed(&["run", "--arch=sm_80"], &[("CUDALINK_ARCH", "sm_90")])?;
+    ensure!(err.contains("for Ok(\"sm_90\")"), "{err}");
+    Ok(())
+}
