@@ -3,10 +3,12 @@
 use std::env;
 use std::ffi::{OsStr, OsString};
 
+use anyhow::Result;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::cargo::WithDevice;
 use crate::cargo::exec::Exec;
+use crate::stand_in::line;
 use crate::{
     clean, doctor, explain, fatbinary, inspect, link, nvcc_dlink, script, shell, style, toolkit,
 };
@@ -20,8 +22,15 @@ pub(crate) struct Cli {
 }
 
 impl Cli {
-    /// Reads a command line. Variables that are set to nothing count as not set.
-    pub(crate) fn read(arguments: Vec<OsString>) -> Self {
+    /// Reads a command line. Variables that are set to nothing count as not set, and where build systems name many files,
+    /// `@FILE` stands for the words in it.
+    pub(crate) fn read(mut arguments: Vec<OsString>) -> Result<Self> {
+        if arguments
+            .get(1)
+            .is_some_and(|word| word == "link" || word == "doctor")
+        {
+            arguments = line::expanded(&arguments)?;
+        }
         let is_empty = |name: &OsStr| env::var_os(name).is_some_and(|v| v.is_empty());
         let command = Self::command().mut_subcommands(|command| {
             command.mut_args(|argument| match argument.get_env() {
@@ -30,7 +39,7 @@ impl Cli {
             })
         });
         let matches = command.get_matches_from(spelled_as_here(arguments));
-        Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+        Ok(Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()))
     }
 }
 

@@ -28,7 +28,7 @@ use crate::settings::KernelChoice;
 /// the host linker together with the same objects, before all libraries.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// Objects, static libraries, cubins, fatbins and PTX
+    /// Objects, static libraries, cubins, fatbins and PTX; @FILE stands for the words in a file
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Where the result goes

@@ -36,9 +36,19 @@ fn main() -> ExitCode {
     if let Some(code) = stand_in::play() {
         return code;
     }
-    let cli = Cli::read(arguments(env::args_os()));
+    let result = Cli::read(arguments(env::args_os())).and_then(|cli| run(cli.command));
+    match result {
+        Ok(code) => code,
+        Err(error) => {
+            style::error(&error);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: Command) -> Result<ExitCode> {
     let done = |result: Result<()>| result.map(|()| ExitCode::SUCCESS);
-    let result = match cli.command {
+    match command {
         Command::Build(arguments) => cargo::run(*arguments),
         Command::Run(arguments) => cargo::run(*arguments),
         Command::Test(arguments) => cargo::run(*arguments),
@@ -60,13 +70,6 @@ fn main() -> ExitCode {
         Command::Toolkit(arguments) => done(toolkit::run(arguments)),
         Command::Completions(arguments) => done(shell::completions(arguments)),
         Command::Man(arguments) => done(shell::man(arguments)),
-    };
-    match result {
-        Ok(code) => code,
-        Err(error) => {
-            style::error(&error);
-            ExitCode::FAILURE
-        }
     }
 }
 

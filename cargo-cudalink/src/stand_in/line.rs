@@ -40,8 +40,7 @@ enum Input {
 impl LinkLine {
     /// Reads a command line with its response files.
     pub(crate) fn parse(arguments: &[OsString]) -> Result<Self> {
-        let mut words = Vec::new();
-        expand(arguments, MAX_DEPTH, &mut words)?;
+        let words = expanded(arguments)?;
         let mut line = Self::default();
         let mut only_static = false;
         let mut words = words.into_iter();
@@ -198,6 +197,12 @@ fn library(folder: &Path, name: &str, only_static: bool) -> Option<PathBuf> {
 }
 
 /// Puts the words of response files in their place.
+pub(crate) fn expanded(arguments: &[OsString]) -> Result<Vec<OsString>> {
+    let mut words = Vec::new();
+    expand(arguments, MAX_DEPTH, &mut words)?;
+    Ok(words)
+}
+
 fn expand(arguments: &[OsString], depth: usize, words: &mut Vec<OsString>) -> Result<()> {
     for argument in arguments {
         let text = argument.to_string_lossy();

@@ -171,7 +171,7 @@ struct Made {
 
 impl Image<'_> {
     fn link(&self, plan: &Plan, line: &LinkLine, host: &HostLink<'_>) -> Result<ExitCode> {
-        let mut objects = Objects::find(&line.files(&search_folders()))?;
+        let mut objects = Objects::find(&line.files(&search_folders(self.machine())))?;
         for library in &self.settings.libraries {
             objects.add(library)?;
         }
@@ -404,7 +404,7 @@ impl Image<'_> {
 
     fn folders_of_system(&self) -> Vec<PathBuf> {
         let shared = Path::new("/usr/lib").join(format!("{}-linux-gnu", self.machine()));
-        let told = search_folders().into_iter();
+        let told = search_folders(self.machine()).into_iter();
         told.chain(SYSTEM_FOLDERS.map(PathBuf::from))
             .chain([shared])
             .collect()
@@ -418,8 +418,14 @@ pub(super) fn is_for_musl(triple: &str) -> bool {
 }
 
 /// Where the user's variable has compilers look for libraries.
-fn search_folders() -> Vec<PathBuf> {
-    env::var_os("LIBRARY_PATH")
+fn search_folders(machine: &str) -> Vec<PathBuf> {
+    folders_for(machine, env::var_os("LIBRARY_PATH"))
+}
+
+/// The folders of that variable, which cross compilers pass over.
+fn folders_for(machine: &str, variable: Option<OsString>) -> Vec<PathBuf> {
+    variable
+        .filter(|_| machine == env::consts::ARCH)
         .iter()
         .flat_map(env::split_paths)
         .collect()
@@ -457,6 +463,14 @@ mod tests {
             "documentation test",
         );
         check("a/two-words", None, false, "two-words");
+    }
+
+    #[test]
+    fn cross_compilers_look_in_no_folder_of_this_machine() {
+        let folders = |machine: &str| folders_for(machine, Some("/a:/b".into()));
+        let expected: [PathBuf; 2] = ["/a".into(), "/b".into()];
+        assert_eq!(folders(env::consts::ARCH), expected);
+        assert!(folders("another").is_empty());
     }
 
     #[test]
