@@ -1,7 +1,7 @@
 //! `cargo cudalink completions` and `cargo cudalink man`: what shells and manual readers want to know of the command
 //! line, made from its definition.
 
-use std::io;
+use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
@@ -29,13 +29,13 @@ pub(crate) struct ManArguments {
 /// Prints completions.
 pub(crate) fn completions(arguments: CompletionsArguments) -> Result<()> {
     let mut command = Cli::command().bin_name("cargo-cudalink");
-    clap_complete::generate(
-        arguments.shell,
-        &mut command,
-        "cargo-cudalink",
-        &mut io::stdout().lock(),
-    );
-    Ok(())
+    let mut text = Vec::new();
+    clap_complete::generate(arguments.shell, &mut command, "cargo-cudalink", &mut text);
+    match io::stdout().write_all(&text) {
+        // Who no longer reads has seen enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => result.context("the completions cannot be printed"),
+    }
 }
 
 /// Writes manual pages, one for each subcommand.
