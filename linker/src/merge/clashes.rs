@@ -17,8 +17,9 @@ impl<'d> Merger<'d, '_> {
         &mut self,
         current: &Current<'_, 'd>,
         symbol: &FileSymbol<'d>,
+        known: Option<SymbolId>,
     ) -> bool {
-        let Some(id) = self.known(symbol) else {
+        let Some(id) = known else {
             return false;
         };
         let known = self.merged.symbols[id].kind;

@@ -65,12 +65,11 @@ impl<'d> Merger<'d, '_> {
             }
             // In an object of `nvlink -r` an alias may come before the name that
             // the code belongs to (case `alias`).
-            let is_defined =
-                |id: SymbolId| self.merged.symbols[id].definition != Definition::Undefined;
-            let owner = match self.known(symbol) {
-                Some(id) if is_defined(id) => None,
-                _ => owner(object, symbol).filter(|&owner| owner > index),
+            let is_defined = || {
+                let known = self.known(symbol);
+                known.is_some_and(|id| self.merged.symbols[id].definition != Definition::Undefined)
             };
+            let owner = owner(object, symbol).filter(|&owner| owner > index && !is_defined());
             for index in owner.into_iter().chain([index]) {
                 if !std::mem::replace(&mut is_merged[index], true) {
                     self.merge_function(current, index)?;

@@ -36,17 +36,18 @@ impl<'d> Merger<'d, '_> {
             check_owner(current, symbol)?;
             self.check_linker_name(symbol)?;
             self.check_overlaps(current, symbol)?;
-            if self.clashes_with_reference(current, symbol) {
+            let known = self.known(symbol);
+            if self.clashes_with_reference(current, symbol, known) {
                 continue;
             }
             current.symbols[index] = if symbol.other.space() == SymbolOther::SHARED {
-                self.merge_shared(current, symbol)
+                self.merge_shared(current, symbol, known)
             } else if symbol.other == PLACE_NAME && self.vanishes(current, symbol)? {
-                self.merge_vanishing(current, symbol)?
+                self.merge_vanishing(current, symbol, known)?
             } else if symbol.binding == Binding::LOCAL {
                 self.merge_local(current, symbol)
             } else {
-                Some(self.merge_global(current, symbol)?)
+                Some(self.merge_global(current, symbol, known)?)
             };
         }
         Ok(())
@@ -56,6 +57,7 @@ impl<'d> Merger<'d, '_> {
         &mut self,
         current: &mut Current<'_, 'd>,
         symbol: &FileSymbol<'d>,
+        known: Option<SymbolId>,
     ) -> Option<SymbolId> {
         let home = match symbol.place.section() {
             None => SharedHome::Dynamic,
@@ -69,7 +71,7 @@ impl<'d> Merger<'d, '_> {
                 }
             }
         };
-        let id = match self.known(symbol) {
+        let id = match known {
             Some(id) => {
                 self.check_agreement(current, id, symbol);
                 // nvlink defines dynamic shared memory in relocatable objects,
@@ -235,6 +237,7 @@ impl<'d> Merger<'d, '_> {
         &mut self,
         current: &mut Current<'_, 'd>,
         symbol: &FileSymbol<'d>,
+        known: Option<SymbolId>,
     ) -> Result<Option<SymbolId>, ParseError> {
         let section = symbol.place.section();
         let placed = section.and_then(|section| self.place(current, section as usize));
@@ -242,7 +245,7 @@ impl<'d> Merger<'d, '_> {
             return Ok(None);
         }
         let listed = (self.merged.locals.len(), self.merged.globals.len());
-        let id = self.merge_global(current, symbol)?;
+        let id = self.merge_global(current, symbol, known)?;
         self.merged.locals.truncate(listed.0);
         self.merged.globals.truncate(listed.1);
         Ok(Some(id))
@@ -252,8 +255,8 @@ impl<'d> Merger<'d, '_> {
         &mut self,
         current: &mut Current<'_, 'd>,
         symbol: &FileSymbol<'d>,
+        known: Option<SymbolId>,
     ) -> Result<SymbolId, ParseError> {
-        let known = self.known(symbol);
         if let Some(id) = known {
             self.check_agreement(current, id, symbol);
         }
