@@ -109,15 +109,15 @@ pub(super) struct Flow {
     successors: Vec<Vec<usize>>,
 }
 
-/// On processors for graphics WARPSYNC starts a block where an LDCU stands before it in
-/// its own.
+/// On processors for graphics WARPSYNC and BREAK start a block where an LDCU stands before them in
+/// their own.
 fn split_before_syncs(instructions: &[&[u8]], starts: &mut [bool]) {
     let mut has_uniform_load = false;
     for (instruction, start) in instructions.iter().zip(starts) {
         has_uniform_load &= !*start;
         match instruction::operation(instruction) {
             instruction::UNIFORM_LOAD => has_uniform_load = true,
-            instruction::WARPSYNC if has_uniform_load => {
+            instruction::WARPSYNC | instruction::BREAK if has_uniform_load => {
                 *start = true;
                 has_uniform_load = false;
             }
@@ -159,22 +159,18 @@ impl Flow {
             let table = tables.iter().find(|table| table.offset == offset)?;
             table.targets.iter().map(|&target| index(target)).collect()
         };
-        let calls = nexts.iter().enumerate();
-        let calls = calls.filter(|(_, next)| matches!(next, Next::Call(_)));
-        let returns: Vec<usize> = calls.map(|(call, _)| call + 1).collect();
         let mut collective = None;
         let mut successors = Vec::with_capacity(nexts.len());
         for (at, next) in nexts.iter().enumerate() {
             successors.push(match next {
                 Next::Through | Next::Meeting | Next::MaybeEnd => vec![at + 1],
-                Next::End => Vec::new(),
+                Next::End | Next::Return => Vec::new(),
                 Next::To(target) => vec![index(*target)?],
                 Next::Either(target) | Next::Call(target) => vec![at + 1, index(*target)?],
                 Next::Collective(target) => {
                     collective = Some(index(*target)?);
                     vec![at + 1]
                 }
-                Next::Return => returns.clone(),
                 Next::EndCollective => vec![collective?],
                 Next::Table => targets_of(at)?,
                 Next::Unknown => return None,
@@ -350,5 +346,32 @@ impl Flow {
 
     fn block_starts(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.waits.len()).filter(|&at| self.starts[at])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::instruction::NO_BOARD;
+    use super::super::tests::{EXIT, instruction, sum};
+    use super::*;
+
+    #[test]
+    fn returns_lead_nowhere_and_calls_to_both() {
+        const CALL: u16 = 0x7944;
+        const RETURN: u16 = 0x7950;
+        let call = |distance: u8| instruction(CALL, distance, NO_BOARD, 0);
+        // Distances are in units of four bytes.
+        let code = [
+            call(12),
+            sum(41, 2, 0),
+            call(4),
+            instruction(EXIT, 0, NO_BOARD, 0),
+            sum(41, 2, 0),
+            instruction(RETURN, 0, NO_BOARD, 0),
+        ];
+        let flow = Flow::new(code.as_flattened(), &[], &[], Chip::FastDoubles).unwrap();
+        let followers: Vec<&[usize]> = (0..code.len()).map(|at| flow.followers(at)).collect();
+        assert_eq!(followers, [&[1, 4][..], &[2], &[3, 4], &[], &[5], &[]]);
+        assert!(flow.loop_starts(&flow.order()).is_empty());
     }
 }

@@ -14,7 +14,7 @@ pub(super) const BOARDS: u8 = 6;
 pub(super) const NO_BOARD: u8 = 7;
 
 const BSYNC: u16 = 0x141;
-const BREAK: u16 = 0x142;
+pub(super) const BREAK: u16 = 0x142;
 pub(in crate::relocate) const CALL_ABSOLUTE: u16 = 0x143;
 pub(in crate::relocate) const CALL_RELATIVE: u16 = 0x144;
 pub(in crate::relocate) const BSSY: u16 = 0x145;

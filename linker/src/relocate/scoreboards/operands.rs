@@ -217,7 +217,7 @@ const SHAPES: &[Shape] = {
     const A2: Place = Any(Two);
     &[
         // MOV, UMOV
-        shape(&[0x002, 0x082], [Own(Move), Nothing, A, Nothing]),
+        shape(&[0x002, 0x082], [Own(Move), Nothing, Any(Move), Nothing]),
         // VOTE, VOTEU, S2R
         shape(&[VOTE, VOTE_OF_WARP, 0x119], [R, Nothing, Nothing, Nothing]),
         // P2R, UP2UR

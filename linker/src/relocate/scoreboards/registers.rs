@@ -124,6 +124,9 @@ const READS_SECOND_PREDICATE: [u16; 3] = [0x010, 0x017, 0x01c];
 /// ISETP of the upper half of a number.
 const READS_PREDICATE_OF_LOWER_HALF: u16 = 0x00c;
 
+/// PLOP3, whose third source can be a predicate of the warp.
+const PREDICATE_LOGIC: u16 = 0x01c;
+
 /// ATOM and ATOMG, the same on floats, and with a comparison.
 const ATOMICS: [u16; 6] = [0x18a, 0x18b, 0x1a2, 0x1a3, 0x1a8, 0x1a9];
 /// Accesses to memory.
@@ -239,6 +242,11 @@ impl Accesses {
         }
         if plain == READS_PREDICATE_OF_LOWER_HALF {
             read_predicates |= named(68);
+        }
+        if plain == PREDICATE_LOGIC {
+            let of_warp = bits.get(67, 1) == 1;
+            let file = if of_warp { File::Uniform } else { own };
+            read_predicates |= predicate(file, bits.get(68, 3));
         }
         let mut early_predicates = match operation {
             atomic if ATOMICS.contains(&atomic) => named(81),
@@ -500,6 +508,12 @@ mod tests {
                 registers(&[8, 35], &[], 0),
                 registers(&[8], &[], 1),
             ),
+            // MOV.64 R12, R24
+            (
+                0x1_0f00_0000_0018_000c_7202,
+                registers(&[24, 25], &[], 0),
+                registers(&[12, 13], &[], 0),
+            ),
             // MOV.64 R46, 0x10
             (
                 0x10_002e_7402,
@@ -562,6 +576,15 @@ mod tests {
         // What a load writes itself, others wait for.
         let without_board = accesses(LOAD | 7 << 110);
         assert!(!load.is_overwritten_by(&load) && without_board.is_overwritten_by(&load));
+    }
+
+    #[test]
+    fn the_third_source_of_predicate_logic_can_be_of_the_warp() {
+        let reads = |instruction| accesses(instruction).read_predicates;
+        // PLOP3.LUT P0, PT, P0, PT, UP0, 0xea, 0xae
+        assert_eq!(reads(0xf_da00_0070_fd0a_0000_0000_00ae_781c), 1 | 1 << 8);
+        // PLOP3.LUT P0, PT, P0, P1, P2, ..
+        assert_eq!(reads(0xf_e400_0070_3c20_0000_0000_0000_781c), 0b111);
     }
 
     #[test]

@@ -457,28 +457,31 @@ mod tests {
     }
 
     #[test]
-    fn syncs_of_warps_behind_uniform_loads_start_blocks_on_graphics() {
+    fn syncs_of_warps_and_breaks_behind_uniform_loads_start_blocks_on_graphics() {
         const LDG: u16 = 0x7981;
         const LDCU: u16 = 0x77ac;
         const WARPSYNC: u16 = 0x7948;
-        let board = |chip: Chip, before: [u8; INSTRUCTION]| {
+        const BREAK: u16 = 0x7942;
+        let board = |chip: Chip, before: [u8; INSTRUCTION], start: u16| {
             let mut load = instruction(LDG, 14, 2, 0);
             load[3] = 8;
             let code = [
                 instruction(LDC, 1, 0, 0),
                 before,
                 load,
-                instruction(WARPSYNC, 0, NO_BOARD, 0),
+                instruction(start, 0, NO_BOARD, 0),
                 sum(41, 14, 0b100),
                 instruction(EXIT, 0, NO_BOARD, 0),
             ];
             choose_on(chip, &code).1.boards.last().copied()
         };
         let (uniform, other) = (instruction(LDCU, 4, 1, 0), sum(41, 2, 0));
-        // What another block needs takes the last one.
-        assert_eq!(board(Chip::Graphics, uniform), Some(5));
-        assert_eq!(board(Chip::Graphics, other), Some(2));
-        assert_eq!(board(Chip::FastDoubles, uniform), Some(2));
+        for start in [WARPSYNC, BREAK] {
+            // What another block needs takes the last one.
+            assert_eq!(board(Chip::Graphics, uniform, start), Some(5));
+            assert_eq!(board(Chip::Graphics, other, start), Some(2));
+            assert_eq!(board(Chip::FastDoubles, uniform, start), Some(2));
+        }
     }
 
     /// A load from global memory that takes the last scoreboard.
