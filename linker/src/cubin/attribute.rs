@@ -197,20 +197,7 @@ impl<'d> Attribute<'d> {
                 | InfoCode::MAX_CLUSTER_RANK,
                 &[word],
             ) => Self::Word(word),
-            (
-                InfoCode::EXIT_INSTR_OFFSETS
-                | InfoCode::S2RCTAID_INSTR_OFFSETS
-                | InfoCode::LD_CACHEMOD_INSTR_OFFSETS
-                | InfoCode::ATOM_SYS_INSTR_OFFSETS
-                | InfoCode::COOP_GROUP_INSTR_OFFSETS
-                | InfoCode::ATOMF16_EMUL_INSTR_OFFSETS
-                | InfoCode::INT_WARP_WIDE_INSTR_OFFSETS
-                | InfoCode::SYSCALL_OFFSETS
-                | InfoCode::SW_WAR_MEMBAR_SYS_INSTR_OFFSETS
-                | InfoCode::STACK_CANARY_TRAP_OFFSETS
-                | InfoCode::LOCAL_CTA_ASYNC_STORE_OFFSETS,
-                _,
-            ) => Self::Offsets(words),
+            (code, _) if code.lists_offsets() => Self::Offsets(words),
             (InfoCode::INDIRECT_BRANCH_TARGETS, words) => {
                 Self::IndirectBranches(IndirectBranch::unpack(words)?)
             }

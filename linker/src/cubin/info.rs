@@ -146,6 +146,24 @@ impl InfoCode {
         Some(Self(index as u8))
     }
 
+    /// Whether the record lists offsets of instructions and nothing else.
+    pub(crate) fn lists_offsets(self) -> bool {
+        matches!(
+            self,
+            Self::EXIT_INSTR_OFFSETS
+                | Self::S2RCTAID_INSTR_OFFSETS
+                | Self::LD_CACHEMOD_INSTR_OFFSETS
+                | Self::ATOM_SYS_INSTR_OFFSETS
+                | Self::COOP_GROUP_INSTR_OFFSETS
+                | Self::ATOMF16_EMUL_INSTR_OFFSETS
+                | Self::INT_WARP_WIDE_INSTR_OFFSETS
+                | Self::SYSCALL_OFFSETS
+                | Self::SW_WAR_MEMBAR_SYS_INSTR_OFFSETS
+                | Self::STACK_CANARY_TRAP_OFFSETS
+                | Self::LOCAL_CTA_ASYNC_STORE_OFFSETS
+        )
+    }
+
     /// Whether the payload begins with a symbol's index. A link rewrites it.
     pub fn begins_with_symbol(self) -> bool {
         matches!(

@@ -111,7 +111,7 @@ pub(super) struct Flow {
 
 /// On processors for graphics WARPSYNC and BREAK start a block where an LDCU stands before them in
 /// their own.
-fn split_before_syncs(instructions: &[&[u8]], starts: &mut [bool]) {
+fn split_behind_uniform_loads(instructions: &[&[u8]], starts: &mut [bool]) {
     let mut has_uniform_load = false;
     for (instruction, start) in instructions.iter().zip(starts) {
         has_uniform_load &= !*start;
@@ -196,7 +196,7 @@ impl Flow {
         }
         split_behind_exclusives(&instructions, &mut starts);
         if chip == Chip::Graphics {
-            split_before_syncs(&instructions, &mut starts);
+            split_behind_uniform_loads(&instructions, &mut starts);
         }
         let first_event = |at| events.partition_point(|event| event.instruction < at);
         let flow = Self {

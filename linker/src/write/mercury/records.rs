@@ -246,26 +246,16 @@ fn annotations(record: &FileRecord<'_>, to: impl Fn(u32) -> u32) -> Vec<u8> {
 /// Whether records say something of places in the code, which are others in machine code. nvlink makes all the rest of
 /// what the Mercury world says (case `odd_records`).
 fn names_places(code: InfoCode) -> bool {
-    matches!(
-        code,
-        InfoCode::EXIT_INSTR_OFFSETS
-            | InfoCode::S2RCTAID_INSTR_OFFSETS
-            | InfoCode::LD_CACHEMOD_INSTR_OFFSETS
-            | InfoCode::ATOM_SYS_INSTR_OFFSETS
-            | InfoCode::COOP_GROUP_INSTR_OFFSETS
-            | InfoCode::ATOMF16_EMUL_INSTR_OFFSETS
-            | InfoCode::INT_WARP_WIDE_INSTR_OFFSETS
-            | InfoCode::SYSCALL_OFFSETS
-            | InfoCode::SW_WAR_MEMBAR_SYS_INSTR_OFFSETS
-            | InfoCode::STACK_CANARY_TRAP_OFFSETS
-            | InfoCode::LOCAL_CTA_ASYNC_STORE_OFFSETS
-            | InfoCode::INDIRECT_BRANCH_TARGETS
-            | InfoCode::MBARRIER_INSTR_OFFSETS
-            | InfoCode::UNUSED_LOAD_BYTE_OFFSET
-            | InfoCode::ATOM16_EMUL_INSTR_REG_MAP
-            | InfoCode::ANNOTATIONS
-            | InfoCode::PARAM_CBANK
-    )
+    code.lists_offsets()
+        || matches!(
+            code,
+            InfoCode::INDIRECT_BRANCH_TARGETS
+                | InfoCode::MBARRIER_INSTR_OFFSETS
+                | InfoCode::UNUSED_LOAD_BYTE_OFFSET
+                | InfoCode::ATOM16_EMUL_INSTR_REG_MAP
+                | InfoCode::ANNOTATIONS
+                | InfoCode::PARAM_CBANK
+        )
 }
 
 /// Whether the link computes the record or rewrites symbols in it, so that
