@@ -147,6 +147,7 @@ impl<'n> Demangler<'n> {
         match self.peek()? {
             'N' => self.nested_name(),
             'Z' => self.local_name(),
+            'S' if !self.rest.starts_with("St") => self.known_template(),
             _ => {
                 let scope = self.eat("St").then(|| Prefix::new("std"));
                 let mut name = self.unqualified_name(scope.as_ref())?;
@@ -157,6 +158,17 @@ impl<'n> Demangler<'n> {
                 Some(name)
             }
         }
+    }
+
+    /// An instance of a function template that was there before: what a lambda in it stands in.
+    fn known_template(&mut self) -> Option<Name> {
+        self.expect("S")?;
+        let mut prefix = match self.abbreviation() {
+            Some(prefix) => prefix,
+            None => self.substitution()?.into_prefix(),
+        };
+        self.add_arguments(&mut prefix)?;
+        Some(Name::from(prefix))
     }
 
     fn add_arguments(&mut self, prefix: &mut Prefix) -> Option<()> {

@@ -263,16 +263,13 @@ fn forget_unnamed(source: &mut Section<'_>) {
     }
 }
 
-/// Relocations constant by constant: so they move (case `jump_table`).
+/// Relocations constant by constant, in the order of their places: so they move (cases
+/// `jump_table` and `ocg_table_order`).
 fn by_piece(relocations: &[Relocation], pieces: &[(u64, u64)]) -> Vec<Relocation> {
-    let mut rank: Vec<usize> = (0..pieces.len()).collect();
-    rank.sort_unstable_by_key(|&piece| pieces[piece]);
-    let piece_of = |relocation: &Relocation| {
-        let after = rank.partition_point(|&piece| pieces[piece].0 <= relocation.offset);
-        after.checked_sub(1).map(|position| rank[position])
-    };
+    let mut starts: Vec<u64> = pieces.iter().map(|&(start, _)| start).collect();
+    starts.sort_unstable();
     let mut ordered = relocations.to_vec();
-    ordered.sort_by_key(piece_of);
+    ordered.sort_by_key(|relocation| starts.partition_point(|&start| start <= relocation.offset));
     ordered
 }
 
