@@ -6,7 +6,7 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
-use crate::pages;
+use crate::{heap, pages};
 
 /// The system's allocator, but large pieces of memory are made of large pages.
 #[derive(Debug)]
@@ -18,16 +18,22 @@ unsafe impl GlobalAlloc for LargePages {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         match pages::size(layout) {
             Some(size) => pages::map(size),
-            // SAFETY: the caller promises what the system's allocator asks for.
-            None => unsafe { System.alloc(layout) },
+            None => {
+                heap::prepare(layout.size());
+                // SAFETY: the caller promises what the system's allocator asks for.
+                unsafe { System.alloc(layout) }
+            }
         }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         match pages::size(layout) {
             Some(size) => pages::map(size),
-            // SAFETY: as above.
-            None => unsafe { System.alloc_zeroed(layout) },
+            None => {
+                heap::prepare(layout.size());
+                // SAFETY: as above.
+                unsafe { System.alloc_zeroed(layout) }
+            }
         }
     }
 
@@ -44,8 +50,11 @@ unsafe impl GlobalAlloc for LargePages {
         // SAFETY: the caller promises that such a layout can be.
         let grown = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
         match (pages::size(layout), pages::size(grown)) {
-            // SAFETY: the caller has it from the system's allocator, with this layout.
-            (None, None) => unsafe { System.realloc(memory, layout, size) },
+            (None, None) => {
+                heap::prepare(size.saturating_sub(layout.size()));
+                // SAFETY: the caller has it from the system's allocator, with this layout.
+                unsafe { System.realloc(memory, layout, size) }
+            }
             // SAFETY: the caller has this memory from `map` or `remap`.
             (Some(old), Some(new)) => unsafe { pages::remap(memory, old, new) },
             // SAFETY: both pieces have the bytes that are copied, and one is new.

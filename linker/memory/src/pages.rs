@@ -72,13 +72,26 @@ pub(super) unsafe fn unmap(memory: *mut u8, size: usize) {
 /// Lets a piece be made of large pages, of which so many bytes are new.
 fn enlarge(memory: *mut u8, size: usize, more: usize) {
     if !memory.is_null() && take(more) {
-        // SAFETY: the advice changes no byte, and systems that do not know it refuse it.
-        let _ = unsafe { madvise(memory.cast(), size, Advice::LinuxHugepage) };
+        advise(memory, size);
     }
 }
 
+/// Asks for large pages where whole ones lie in such a piece of memory.
+pub(super) fn advise(memory: *mut u8, size: usize) {
+    let before = memory.align_offset(LARGE_PAGE);
+    let whole = size.saturating_sub(before) / LARGE_PAGE * LARGE_PAGE;
+    // SAFETY: the advice changes no byte, and systems that do not know it refuse it.
+    let _ = unsafe {
+        madvise(
+            memory.wrapping_add(before).cast(),
+            whole,
+            Advice::LinuxHugepage,
+        )
+    };
+}
+
 /// Takes so many bytes of large pages, if there are as many.
-fn take(size: usize) -> bool {
+pub(super) fn take(size: usize) -> bool {
     static LEFT: OnceLock<AtomicUsize> = OnceLock::new();
     let left = LEFT.get_or_init(|| {
         // What is read here is small, and is memory of the other kind.
