@@ -144,7 +144,7 @@ pub(super) fn without_stack_pointer(code: &[u8], setting: Setting<'_>) -> Option
         setting,
         places: None,
     };
-    chosen(code, setting, true, Some(origin))
+    chosen_from(code, setting, First::TakesNone, Some(origin))
 }
 
 /// Lets what reports errors before an `EXIT` wait for the predicate of both, where the
@@ -193,6 +193,15 @@ pub(super) fn chosen(
         true => First::TakesNone,
         false => First::IsLikeOthers,
     };
+    chosen_from(code, setting, first, origin)
+}
+
+fn chosen_from(
+    code: &[u8],
+    setting: Setting<'_>,
+    first: First,
+    origin: Option<Origin<'_>>,
+) -> Option<Vec<u8>> {
     let events = events(code);
     if events.len() > MOST_EVENTS {
         return None;

@@ -263,15 +263,18 @@ impl<'e> Schedule<'e> {
         let passed = |from: usize| self.plain[at] - self.plain[from];
         let earlier = (self.block[at]..at).rev();
         let recent = earlier.take_while(|&from| passed(from) <= MOST_CYCLES);
-        let inherited = recent.map(|from| {
+        recent.fold(0, |most, from| {
+            // Nobody is later than who kept him waiting.
+            if delays[from] <= most {
+                return most;
+            }
             let spacing = self.units[from].spacing(self.units[at], self.chip);
             let accesses = self.accesses[from].as_ref().zip(self.accesses[at].as_ref());
             let used = accesses.and_then(|(maker, user)| {
                 forwarding((self.units[from], maker), (self.units[at], user), self.chip)
             });
-            self.late(delays, from, at, used.unwrap_or(0).max(spacing))
-        });
-        inherited.max().unwrap_or(0)
+            most.max(self.late(delays, from, at, used.unwrap_or(0).max(spacing)))
+        })
     }
 
     /// By how much an instruction is late that keeps so many cycles from an earlier one, or
