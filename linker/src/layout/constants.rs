@@ -94,9 +94,9 @@ fn place<'d>(pruned: &mut Pruned<'d>, arena: &'d Arena) -> u64 {
 }
 
 /// Mercury objects keep the addresses of tables that another definition
-/// replaced, as far as its own constants reach (case `ocg_leftovers`). In kernels that
-/// have constants, nvlink does not drop those further on, and fails (case
-/// `ocg_kernels`).
+/// replaced, as far as its own constants reach (case `ocg_leftovers`). In constants of kernels, and
+/// of definitions of functions that all lost, nvlink does not drop those further on, and fails (cases
+/// `ocg_kernels` and `weak_kernel_constants`).
 fn forget_lost(pruned: &mut Pruned<'_>, keeping: Keeping) {
     let is_bank = |kind| kind == SectionKind::Constant(OPTIMIZER_BANK);
     let banks = pruned.merged.sections_of(is_bank);
@@ -104,10 +104,7 @@ fn forget_lost(pruned: &mut Pruned<'_>, keeping: Keeping) {
     for bank in banks {
         let merged = &pruned.merged;
         let size = merged.sections[bank].content.size;
-        let is_kernel = |function| merged.is_kernel(&merged.functions[function]);
-        let fails = keeping == Keeping::AsNvlink
-            && size > 0
-            && function_of(pruned, bank).is_some_and(is_kernel);
+        let fails = keeping == Keeping::AsNvlink && size > 0 && !merged.sections[bank].is_moved;
         if !fails {
             let relocations = &mut pruned.merged.sections[bank].relocations;
             relocations.retain(|r| r.offset < size);

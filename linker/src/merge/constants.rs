@@ -186,8 +186,9 @@ impl<'d> Merger<'d, '_> {
         let function = target.and_then(|target| self.merged.sections[target].function);
         let functions = &self.merged.functions;
         let is_of_kernel = function.is_none_or(|f| self.merged.is_kernel(&functions[f]));
-        let can_stand_apart = bank > 0 && !is_of_kernel && is_named;
-        if !can_stand_apart {
+        // Those of a kernel stay in a section with a name.
+        let moves = self.merged.image.is_executable() && !is_of_kernel;
+        if bank == 0 || !is_named {
             known.inspect(|&known| self.clear_unused(known));
             return self.section(input.name, kind, flags, 1, target);
         }
@@ -199,11 +200,11 @@ impl<'d> Merger<'d, '_> {
             let constants = self.merged.sections[known].constants.as_ref();
             constants.is_some_and(|constants| constants.was_never_used)
         };
-        if !self.merged.image.is_executable() && !known.is_some_and(is_lost) {
+        if !moves && !known.is_some_and(is_lost) {
             return self.section(input.name, kind, flags, 1, target);
         }
         let section = self.new_section(input.name, kind, flags, 1, target);
-        if self.merged.image.is_executable() {
+        if moves {
             self.merged.locals.pop();
             self.merged.sections[section].is_moved = true;
         } else {
@@ -212,8 +213,12 @@ impl<'d> Merger<'d, '_> {
                 row.constants.get_or_insert_default().lost = known;
             }
         }
-        if known.is_none() {
-            self.note_section(section);
+        match known {
+            None => self.note_section(section),
+            Some(_) => {
+                let row = &mut self.merged.sections[section];
+                row.constants.get_or_insert_default().is_second = true;
+            }
         }
         self.moved_sections.insert(key, section);
         section
@@ -285,17 +290,35 @@ impl<'d> Merger<'d, '_> {
         current: &Current<'_, 'd>,
         name: &Symbol<'d>,
     ) -> Result<(), ParseError> {
-        let may_clash = self.keeping == Keeping::AsNvlink
-            && name.other == PLACE_NAME
-            && self.diagnostics.has_errors();
-        let overlaps = || self.overlaps_known(current.id, current.object, name);
-        if !may_clash || overlaps() != Some(true) {
+        let may_clash = self.keeping == Keeping::AsNvlink && name.other == PLACE_NAME;
+        let overlaps = || {
+            self.diagnostics.has_errors()
+                && self.overlaps_known(current.id, current.object, name) == Some(true)
+        };
+        if !may_clash || !overlaps() && self.overlaps_replaced(current, name) != Some(true) {
             return Ok(());
         }
         let problem = "another definition of the function has other constants".to_owned();
         let problem = ParseError::new(Problem::Malformed(problem));
         let problem = problem.as_nvlink(NvlinkError::DifferentOverlap);
         Err(problem.of_symbol(name.name))
+    }
+
+    /// Whether the constants in whose section a name leads are to stand where definitions that were
+    /// replaced have left others (case `weak_kernel_constants`).
+    fn overlaps_replaced(&self, current: &Current<'_, 'd>, name: &Symbol<'d>) -> Option<bool> {
+        let index = name.place.section()? as usize;
+        let input = current.object.sections.get(index)?;
+        let text = current.placed[input.target()?]?.section;
+        let section = self.moved_sections.get(&(input.name, Some(text)))?;
+        let section = &self.merged.sections[*section];
+        if current.placed[index].is_some() || !section.holds_replaced() {
+            return None;
+        }
+        let size = self.named_size(current, index, Some(text));
+        let own = self.reached_data(current, index, size);
+        let mut known = section.content.contributions.iter();
+        Some(known.any(|part| part.data.iter().zip(own).any(|(known, own)| known != own)))
     }
 
     fn overlaps_known(&self, id: InputId, object: &Object<'d>, name: &Symbol<'d>) -> Option<bool> {

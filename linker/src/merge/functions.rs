@@ -390,6 +390,8 @@ impl<'d> Merger<'d, '_> {
             match row.kind {
                 // A strong kernel leaves the parameters of the weak one where
                 // they are, and adds its own.
+                SectionKind::Constant(_)
+                    if row.holds_replaced() && self.keeping == Keeping::AsNvlink => {}
                 SectionKind::Constant(bank) if bank > 0 || !owner.is_strong => {
                     row.content = super::Content {
                         align: row.content.align,

@@ -531,8 +531,14 @@ impl<'d, 'l> Merger<'d, 'l> {
             _ => {
                 let size = self.named_size(current, index, target);
                 let data = self.reached_data(current, index, size);
-                let content = &mut self.merged.sections[section].content;
-                content.append(data, size, input.align)
+                let row = &mut self.merged.sections[section];
+                match row.holds_replaced() {
+                    true => {
+                        row.content.overlay(data, size, input.align);
+                        0
+                    }
+                    false => row.content.append(data, size, input.align),
+                }
             }
         };
         let placed = Placed { section, base };

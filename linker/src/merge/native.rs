@@ -57,8 +57,15 @@ impl<'d> Merger<'d, '_> {
                         _ => section.size,
                     };
                     let data = &section.data[..section.data.len().min(size as usize)];
+                    let is_second = self.merged.sections[target.section].is_second();
                     let content = &mut self.native_twin(target.section).content;
-                    let base = content.append(data, size, section.align);
+                    let base = match is_second && content.size > 0 {
+                        true => {
+                            content.overlay(data, size, section.align);
+                            0
+                        }
+                        false => content.append(data, size, section.align),
+                    };
                     placed[twin.index] = Some(Placed {
                         section: target.section,
                         base,

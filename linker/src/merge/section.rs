@@ -107,6 +107,17 @@ impl<'d> Content<'d> {
         self.size = offset + size;
         offset
     }
+
+    /// Puts a part where the only one before it stands, which has the same bytes as far as both
+    /// reach.
+    pub(crate) fn overlay(&mut self, data: &'d [u8], size: u64, align: u64) {
+        let align = self.align.max(align);
+        if size > self.size {
+            *self = Self::default();
+            self.append(data, size, align);
+        }
+        self.align = align;
+    }
 }
 
 /// One output section.
@@ -151,15 +162,19 @@ pub(crate) struct CompilerConstants {
     pub(crate) was_never_used: bool,
     /// Of two sections of one name, the one where such are.
     pub(crate) lost: Option<SectionId>,
+    /// Another section has the name and was made first, so that nvlink does not find this one where
+    /// a definition is replaced (case `weak_kernel_constants`).
+    pub(crate) is_second: bool,
 }
 
 impl CompilerConstants {
     /// What is known where another definition takes the place of the one in use.
     pub(crate) fn replaced(&self) -> Option<Box<Self>> {
-        (self.was_never_used || self.lost.is_some()).then(|| {
+        (self.was_never_used || self.lost.is_some() || self.is_second).then(|| {
             Box::new(Self {
                 was_never_used: self.was_never_used,
                 lost: self.lost,
+                is_second: self.is_second,
                 ..Self::default()
             })
         })
@@ -181,6 +196,16 @@ impl Section<'_> {
     /// of the same name.
     pub(crate) fn lost_constants(&self) -> Option<SectionId> {
         self.constants.as_ref()?.lost
+    }
+
+    /// Whether another section has its name and was made before it.
+    pub(crate) fn is_second(&self) -> bool {
+        self.constants.as_ref().is_some_and(|known| known.is_second)
+    }
+
+    /// Whether it holds what definitions so far have left here which were replaced.
+    pub(crate) fn holds_replaced(&self) -> bool {
+        self.content.size > 0 && self.is_second()
     }
 
     /// Where the last constants start of a definition that is not in use.

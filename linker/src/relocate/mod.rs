@@ -315,9 +315,13 @@ fn relocate_native<'d>(
             .lost_constants()
             .map(|lost| &merged.sections[lost])
             .filter(|lost| keeping == Keeping::AsNvlink && lost.content.size > 0);
-        match lost {
-            Some(lost) => tables::clear(&mut patched, &lost.relocations),
-            None => tables::fill(&mut patched, merged, twin, &section.relocations, keeping),
+        // nvlink goes through the later one of two sections of a name twice, and never through the
+        // first one.
+        if lost.is_none() || section.is_second() {
+            tables::fill(&mut patched, merged, twin, &section.relocations, keeping);
+        }
+        if lost.is_some() && section.is_second() {
+            tables::lead_on(&mut patched, merged, &section.relocations);
         }
     }
     Ok(patched)

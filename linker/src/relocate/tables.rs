@@ -21,6 +21,20 @@ const WORD: usize = 4;
 /// Where code in use can branch to by tables, in Mercury and in machine code.
 type Targets = HashMap<u64, u32>;
 
+/// Those of the functions that were asked for.
+#[derive(Default)]
+struct Known(HashMap<SymbolId, Targets>);
+
+impl Known {
+    /// Where the function can branch to whose code a relocation leads into.
+    fn of(&mut self, merged: &Merged<'_>, relocation: &Relocation) -> &Targets {
+        self.0.entry(relocation.symbol).or_insert_with(|| {
+            let function = merged.symbols[relocation.symbol].function;
+            function.map_or_else(Targets::new, |f| targets_of(&merged.functions[f]))
+        })
+    }
+}
+
 /// A word of a table.
 struct Entry {
     place: usize,
@@ -39,14 +53,12 @@ pub(super) fn fill(
     relocations: &[Relocation],
     keeping: Keeping,
 ) {
-    let mut known: HashMap<SymbolId, Targets> = HashMap::new();
+    let mut known = Known::default();
     let entry = |relocation: &Relocation| {
-        let targets = known.entry(relocation.symbol).or_insert_with(|| {
-            let function = merged.symbols[relocation.symbol].function;
-            function.map_or_else(Targets::new, |f| targets_of(&merged.functions[f]))
-        });
+        let targets = known.of(merged, relocation);
         let address = u64::try_from(relocation.addend).ok();
-        (!targets.is_empty()).then(|| Entry {
+        let is_known = keeping == Keeping::AsNvlink || !targets.is_empty();
+        is_known.then(|| Entry {
             place: relocation.offset as usize,
             target: address.and_then(|address| targets.get(&address)).copied(),
             is_in_use: is_alive(twin, relocation.offset),
@@ -56,18 +68,21 @@ pub(super) fn fill(
     write(&mut patched.bytes, &entries, keeping);
 }
 
-/// Writes 0 for the words of tables: of two sections of one name, nvlink goes by the
-/// relocations of the one where definitions are that were never in use, and finds no
-/// place for any (case `ocg_leftovers`).
-pub(super) fn clear(patched: &mut Patched<'_>, relocations: &[Relocation]) {
-    let entries: Vec<Entry> = relocations
-        .iter()
-        .map(|relocation| Entry {
-            place: relocation.offset as usize,
-            target: None,
+/// Takes the words of tables, which are places in machine code, for Mercury addresses once more: so nvlink
+/// does in the later one of two sections of a name (case `ocg_leftovers`).
+pub(super) fn lead_on(patched: &mut Patched<'_>, merged: &Merged<'_>, relocations: &[Relocation]) {
+    let mut known = Known::default();
+    let entry = |relocation: &Relocation| {
+        let place = relocation.offset as usize;
+        let word = patched.bytes.get(place..)?.first_chunk::<WORD>()?;
+        let address = u64::from(u32::from_le_bytes(*word));
+        Some(Entry {
+            place,
+            target: known.of(merged, relocation).get(&address).copied(),
             is_in_use: false,
         })
-        .collect();
+    };
+    let entries: Vec<Entry> = relocations.iter().filter_map(entry).collect();
     write(&mut patched.bytes, &entries, Keeping::AsNvlink);
 }
 
