@@ -76,10 +76,11 @@ fn enlarge(memory: *mut u8, size: usize, more: usize) {
     }
 }
 
-/// Asks for large pages where whole ones lie in such a piece of memory.
+/// Asks for large pages in such a piece of memory, also where no whole one lies: the system
+/// gives another size only to what is alike from start to end.
 pub(super) fn advise(memory: *mut u8, size: usize) {
-    let before = memory.align_offset(LARGE_PAGE);
-    let whole = size.saturating_sub(before) / LARGE_PAGE * LARGE_PAGE;
+    let before = memory.align_offset(SMALL_PAGE);
+    let whole = size.saturating_sub(before) / SMALL_PAGE * SMALL_PAGE;
     // SAFETY: the advice changes no byte, and systems that do not know it refuse it.
     let _ = unsafe {
         madvise(
@@ -122,7 +123,32 @@ fn at_hand(free: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::at_hand;
+    use super::*;
+
+    #[test]
+    fn pieces_between_large_pages_grow() {
+        const SIZE: usize = 2 * LARGE_PAGE;
+        let access = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: nobody else has what is mapped here, and each part is unmapped once.
+        unsafe {
+            let more = mmap_anonymous(
+                ptr::null_mut(),
+                SIZE + LARGE_PAGE,
+                access,
+                MapFlags::PRIVATE,
+            );
+            let more: *mut u8 = more.unwrap().cast();
+            let piece = more.add(SMALL_PAGE);
+            unmap(more, SMALL_PAGE);
+            unmap(piece.add(SIZE), LARGE_PAGE - SMALL_PAGE);
+            piece.write(7);
+            enlarge(piece, SIZE, SIZE);
+            let grown = remap(piece, SIZE, 2 * SIZE);
+            assert!(!grown.is_null());
+            assert_eq!(grown.read(), 7);
+            unmap(grown, 2 * SIZE);
+        }
+    }
 
     #[test]
     fn only_large_pieces_count() {
