@@ -215,6 +215,12 @@ impl Diagnostic {
         Self::new(Severity::Fatal, "merge-failed", "merge_elf failed")
     }
 
+    /// Two inputs define a weak kernel with other parameters.
+    pub(crate) fn other_parameters(kernel: &str) -> Self {
+        let text = format!("Duplicate weak parameter bank for '{kernel}' is not the same size");
+        Self::new(Severity::Error, "other-parameters", text).with_readable(&[kernel])
+    }
+
     /// A function uses what the system keeps in shared memory, in a link that leaves it no place.
     pub(crate) fn reserved_shared(function: &str) -> Self {
         let text = format!("Function '{function}' uses reserved shared memory when not allowed.");

@@ -271,6 +271,12 @@ pub const EXPLANATIONS: &[Explanation] = &[
          more. Compile it again.",
     ),
     of(
+        "other-parameters",
+        "Two inputs define one weak kernel (a template, say) with parameters of other sizes. A \
+         launch that one of them was made for would hand the wrong ones to the other. The sources, \
+         or the compiler's options, differ between the files.",
+    ),
+    of(
         "partial-lto",
         "Some input has machine code instead of LTO-IR, so that the optimizer does not see all of \
          the program. Compile it with -dlto, too.",

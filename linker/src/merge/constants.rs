@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashMap;
 
 use crate::cubin::{Binding, Symbol, SymbolOther, SymbolType};
+use crate::diagnostic::Diagnostic;
 use crate::error::{NvlinkError, ParseError, Problem};
 use crate::id::{InputId, SectionId};
 use crate::options::{Keeping, ResolvedRelocations};
@@ -365,6 +366,47 @@ impl<'d> Merger<'d, '_> {
         }
     }
 
+    /// Whether the kernel is weak and takes the parameters that are there for its own, as up
+    /// to sm_90 (case `weak_parameters`).
+    pub(super) fn shares_parameters(&self, section: SectionId, code: Option<SectionId>) -> bool {
+        let function = code.and_then(|code| self.merged.sections[code].function);
+        let is_weak = |function| {
+            let symbol = self.merged.functions[function].symbol;
+            self.merged.symbols[symbol].binding == Binding::WEAK
+        };
+        !self.merged.target.has_mercury()
+            && !self.merged.sections[section]
+                .content
+                .contributions
+                .is_empty()
+            && function.is_some_and(is_weak)
+    }
+
+    /// Up to sm_90 the parameters of a weak kernel have to be as large as the first ones of
+    /// its name (case `weak_parameters`).
+    pub(super) fn check_parameters(
+        &self,
+        current: &mut Current<'_, 'd>,
+        index: usize,
+        section: SectionId,
+    ) {
+        let size = current.object.sections[index].size;
+        let first = self.merged.sections[section].content.contributions.first();
+        let differs = first.is_some_and(|first| first.data.len() as u64 != size);
+        if differs && !self.merged.target.has_mercury() {
+            current.other_parameters.insert(index);
+        }
+    }
+
+    /// Reports parameters of other sizes in the order of their sections.
+    pub(super) fn report_parameters(&mut self, current: &Current<'_, 'd>) {
+        for &index in &current.other_parameters {
+            let bank = current.object.sections[index].name;
+            let kernel = bank.strip_prefix(".nv.constant0.").unwrap_or(bank);
+            self.diagnostics.push(Diagnostic::other_parameters(kernel));
+        }
+    }
+
     /// The compiler constants of a weak function that another input defines
     /// stay as dead bytes behind those in use (case `ocg_weak`). The
     /// parameters of a weak kernel do beside a strong one (case `weak_kernel`).
@@ -390,7 +432,10 @@ impl<'d> Merger<'d, '_> {
         let is_new = self.known_section(input.name, Some(used)).is_none();
         let section = self.section(input.name, kind, input.flags, 1, Some(used));
         let base = match bank == 0 && !is_strong {
-            true => 0,
+            true => {
+                self.check_parameters(current, index, section);
+                0
+            }
             false => {
                 self.merged.sections[section]
                     .content

@@ -254,6 +254,9 @@ impl<'d> Merger<'d, '_> {
         merged.definition = Definition::Section(section);
         self.merged.functions[function].text = Some(section);
         let is_kept = self.is_kernel(symbol.name);
+        if symbol.other.has(SymbolOther::ENTRY) && symbol.binding == Binding::LOCAL {
+            self.note_static_kernel();
+        }
         if symbol.other.has(SymbolOther::ENTRY) && (was_known || is_kept) {
             let target = Some(section);
             let name = self.arena.name(&[".nv.info.", symbol.name]);
@@ -376,6 +379,7 @@ impl<'d> Merger<'d, '_> {
             .records
             .retain(|r| !r.subject().is_some_and(|s| functions.contains(&s)));
         let mut had_relocations = FxHashSet::default();
+        let has_mercury = self.merged.target.has_mercury();
         for row in self.merged.sections.iter_mut() {
             if row.kind == SectionKind::Debug
                 && forgets_replaced(row.name)
@@ -393,10 +397,13 @@ impl<'d> Merger<'d, '_> {
                 SectionKind::Constant(_)
                     if row.holds_replaced() && self.keeping == Keeping::AsNvlink => {}
                 SectionKind::Constant(bank) if bank > 0 || !owner.is_strong => {
-                    row.content = super::Content {
-                        align: row.content.align,
-                        ..super::Content::default()
-                    };
+                    // Those of weak ones share a place (case `weak_parameters`).
+                    if bank > 0 || has_mercury {
+                        row.content = super::Content {
+                            align: row.content.align,
+                            ..super::Content::default()
+                        };
+                    }
                     // In Mercury objects nvlink leaves the addresses of old
                     // tables.
                     if row.native.is_none() || self.keeping != Keeping::AsNvlink {

@@ -1,6 +1,6 @@
 //! The state of a merge in progress, and how sections come to be.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -52,6 +52,8 @@ pub(super) struct Current<'a, 'd> {
     /// Sections of compiler constants that have names.
     pub(super) named_constants: FxHashMap<u32, constants::Named>,
     pub(super) same_named: SameNamed,
+    /// Parameters of weak kernels that are not as large as the first ones of the name.
+    pub(super) other_parameters: BTreeSet<usize>,
     /// Code of earlier inputs that this input defines anew.
     pub(super) replaced: FxHashMap<SectionId, Replaced>,
     /// Weak variables of earlier inputs, in global memory, of which this input
@@ -122,6 +124,9 @@ pub(super) struct Merger<'d, 'l> {
     warnings_are_errors: bool,
     /// The first section of each name and target.
     sections: Index<SectionId>,
+    /// The first memory of kernels of each name, once one of them is static: nvlink
+    /// looks for it by its name alone (case `static_kernels`).
+    pub(super) memory: Option<FxHashMap<&'d str, SectionId>>,
     /// Compiler constants of device functions that are in use, by their names
     /// and what they belong to.
     pub(super) moved_sections: FxHashMap<(&'d str, Option<SectionId>), SectionId>,
@@ -262,6 +267,7 @@ impl<'d, 'l> Merger<'d, 'l> {
             warnings_are_errors: options.warnings_are_errors,
             // Half of the sections are code and constants, each with its names.
             sections: Index::with_room(sections / 2),
+            memory: None,
             moved_sections: FxHashMap::default(),
             // So do variables, which share their sections.
             names: Index::with_room(symbols.saturating_sub(sections).max(sections / 2)),
@@ -364,6 +370,7 @@ impl<'d, 'l> Merger<'d, 'l> {
             counted_constants: 0,
             named_constants: constants::named(&object.symbols),
             same_named: SameNamed::new(object, self.keeping),
+            other_parameters: BTreeSet::new(),
             replaced: FxHashMap::default(),
             replaced_variables: FxHashSet::default(),
             signature: None,
@@ -434,6 +441,7 @@ impl<'d, 'l> Merger<'d, 'l> {
                 | Role::LinkerMade => {}
             }
         }
+        self.report_parameters(current);
     }
 
     fn merge_section(
@@ -528,6 +536,10 @@ impl<'d, 'l> Merger<'d, 'l> {
         // The layout of shared memory goes by variables, not by sections.
         let base = match kind {
             SectionKind::Shared | SectionKind::SharedReserved => 0,
+            SectionKind::Constant(0) if self.shares_parameters(section, target) => {
+                self.check_parameters(current, index, section);
+                0
+            }
             _ => {
                 let size = self.named_size(current, index, target);
                 let data = self.reached_data(current, index, size);
@@ -556,7 +568,8 @@ impl<'d, 'l> Merger<'d, 'l> {
         align: u64,
         target: Option<SectionId>,
     ) -> SectionId {
-        if let Some(section) = self.known_section(name, target) {
+        let known = self.known_section(name, target);
+        if let Some(section) = known.or_else(|| self.known_memory(name, kind)) {
             return section;
         }
         let section = self.new_section(name, kind, flags, align, target);
@@ -602,6 +615,12 @@ impl<'d, 'l> Merger<'d, 'l> {
         target: Option<SectionId>,
     ) -> SectionId {
         let section = self.merged.add_section(name, kind, flags, align, target);
+        if target.is_some()
+            && self.is_found_by_name(kind)
+            && let Some(memory) = &mut self.memory
+        {
+            memory.entry(name).or_insert(section);
+        }
         // A kernel's parameter bank brings its relocation section along, for
         // the slots of textures, and the symbol of that comes before its own.
         if kind == SectionKind::Constant(0) && target.is_some() && self.merged.image.is_executable()

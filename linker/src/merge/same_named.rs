@@ -4,11 +4,18 @@
 //! name: all functions of the name get those of the first one (cases `local_func_dup`
 //! and `static_code_again`). What they are in machine code follows from their places in
 //! Mercury code.
+//!
+//! It looks for the memory of kernels by their names, too: static ones of one name, which
+//! several files can have, share it with each other and with one that all files know.
 
 use rustc_hash::FxHashMap;
 
+use crate::id::SectionId;
 use crate::options::Keeping;
 use crate::read::{NativeRole, Object, Role};
+
+use super::SectionKind;
+use super::merger::Merger;
 
 /// The sections with relocations and records of code that another one of the same name
 /// takes the place of.
@@ -64,5 +71,38 @@ impl SameNamed {
     /// The section whose relocations or records nvlink takes for these.
     pub(super) fn first(&self, section: usize) -> usize {
         self.first.get(&section).copied().unwrap_or(section)
+    }
+}
+
+impl Merger<'_, '_> {
+    /// The memory of another kernel of the name.
+    pub(super) fn known_memory(&self, name: &str, kind: SectionKind) -> Option<SectionId> {
+        let memory = self.memory.as_ref()?;
+        let known = self.is_found_by_name(kind).then(|| memory.get(name));
+        known.flatten().copied()
+    }
+
+    /// Whether nvlink looks for memory of this kind by the name of the kernel. From sm_100
+    /// on each has its own parameters.
+    pub(super) fn is_found_by_name(&self, kind: SectionKind) -> bool {
+        match kind {
+            SectionKind::Shared => true,
+            SectionKind::Constant(0) => !self.merged.target.has_mercury(),
+            _ => false,
+        }
+    }
+
+    /// From here on the memory of kernels is found by their names.
+    pub(super) fn note_static_kernel(&mut self) {
+        if self.keeping != Keeping::AsNvlink || self.memory.is_some() {
+            return;
+        }
+        let rows = self.merged.sections.enumerate();
+        let kernels = rows.filter(|(_, row)| row.target.is_some());
+        let mut memory = FxHashMap::default();
+        for (id, row) in kernels.filter(|(_, row)| self.is_found_by_name(row.kind)) {
+            memory.entry(row.name).or_insert(id);
+        }
+        self.memory = Some(memory);
     }
 }

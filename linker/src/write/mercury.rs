@@ -429,7 +429,7 @@ fn parameter_bank<'f>(
     let row = &merged.functions[function];
     let bank = row.own_parameters()?;
     Some(OutputSection {
-        name: names.native(bank.name),
+        name: names.parameters(function, bank.name),
         kind: section_type(SectionKind::Constant(0), merged.image).0,
         flags: bank.flags,
         link: 0,

@@ -1,11 +1,11 @@
 //! Names and symbols of both worlds.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::arch::reserved;
-use crate::cubin::{Place, SymbolOther, SymbolType};
+use crate::cubin::{Binding, Place, SymbolOther, SymbolType};
 use crate::finalize::Finalized;
-use crate::id::SectionId;
+use crate::id::{FunctionId, SectionId};
 use crate::merge::{Definition, Merged, SectionKind, Symbol};
 use crate::name_table::NameTable;
 use crate::options::UndefinedGlobals;
@@ -60,6 +60,34 @@ fn shared_native_name(name: &str, before: usize) -> Option<String> {
     BANKS.iter().find_map(renamed)
 }
 
+/// Where a name stands that is written again.
+#[derive(Clone, Copy, Default)]
+struct Repeated {
+    /// In `.strtab`.
+    symbol: u32,
+    /// In `.shstrtab`.
+    section: u32,
+}
+
+/// The kernels whose parameter banks have the name of an earlier one: nvlink writes it
+/// again (case `static_kernels`).
+fn kernels_again(merged: &Merged<'_>, layout: &Layout) -> FxHashSet<FunctionId> {
+    let is_static = |&function: &FunctionId| {
+        merged.symbols[merged.functions[function].symbol].binding == Binding::LOCAL
+    };
+    if !layout.parameters.iter().any(is_static) {
+        return FxHashSet::default();
+    }
+    let mut seen = FxHashSet::default();
+    let kernels = layout.parameters.iter().copied();
+    kernels
+        .filter(|&function| {
+            let bank = merged.functions[function].own_parameters();
+            bank.is_some_and(|bank| !seen.insert(bank.name))
+        })
+        .collect()
+}
+
 /// Both string tables.
 pub(super) struct Names<'n> {
     pub(super) symbols: NameTable,
@@ -67,6 +95,8 @@ pub(super) struct Names<'n> {
     pub(super) symbols_padding: u64,
     /// Where the native names of renamed banks stand.
     bank_symbols: FxHashMap<SectionId, u32>,
+    /// Where the names of parameter banks stand that an earlier one has, too.
+    repeated: FxHashMap<FunctionId, Repeated>,
     sections: NameTable,
     offsets: FxHashMap<&'n str, u32>,
     /// Names of the Mercury sections, in their order; equal ones stand twice.
@@ -112,15 +142,23 @@ impl<'n> Names<'n> {
                 symbols_padding += (".rela".len() + section.name.len()) as u64;
             }
         }
+        let again = kernels_again(merged, layout);
+        let mut repeated: FxHashMap<FunctionId, Repeated> = FxHashMap::default();
         for &function in &layout.parameters {
             if let Some(bank) = merged.functions[function].own_parameters() {
-                symbols.add(bank.name);
+                if again.contains(&function) {
+                    repeated.entry(function).or_default().symbol =
+                        symbols.append(bank.name, bank.name.len());
+                } else {
+                    symbols.add(bank.name);
+                }
             }
         }
         let mut names = Self {
             symbols,
             symbols_padding,
             bank_symbols,
+            repeated,
             sections: NameTable::with_room(0),
             offsets: FxHashMap::default(),
             twins: Vec::with_capacity(layout.twins.len()),
@@ -148,8 +186,15 @@ impl<'n> Names<'n> {
             names.added_numbers = names.append(NATIVE_NUMBERS);
         }
         for &function in &layout.parameters {
-            if let Some(bank) = merged.functions[function].own_parameters() {
-                names.add_section(bank.name, None);
+            let Some(bank) = merged.functions[function].own_parameters() else {
+                continue;
+            };
+            match names.repeated.contains_key(&function) {
+                true => {
+                    let section = names.append(bank.name);
+                    names.repeated.entry(function).or_default().section = section;
+                }
+                false => names.add_section(bank.name, None),
             }
         }
         for index in 0..=layout.twins.len() {
@@ -190,6 +235,12 @@ impl<'n> Names<'n> {
     /// Where the name of a section stands.
     pub(super) fn native(&self, name: &str) -> u32 {
         self.offsets.get(name).copied().unwrap_or(0)
+    }
+
+    /// Where the name of a kernel's parameter bank stands.
+    pub(super) fn parameters(&self, function: FunctionId, name: &str) -> u32 {
+        let repeated = self.repeated.get(&function);
+        repeated.map_or_else(|| self.native(name), |repeated| repeated.section)
     }
 
     /// Where the name of the Mercury section at `index` stands.
@@ -295,7 +346,10 @@ pub(super) fn native_symbols(
         .map(|(index, &function)| {
             let bank = merged.functions[function].own_parameters();
             SymbolEntry {
-                name: bank.map_or(0, |bank| names.symbols.offset(bank.name)),
+                name: bank.map_or(0, |bank| {
+                    let repeated = names.repeated.get(&function);
+                    repeated.map_or_else(|| names.symbols.offset(bank.name), |r| r.symbol)
+                }),
                 kind: SymbolType::SECTION.0,
                 binding: 0,
                 other: 0,
