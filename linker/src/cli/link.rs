@@ -1,5 +1,6 @@
 //! One link from files to a file, or to one for each of several processors.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -15,7 +16,6 @@ use crate::diagnostic::Diagnostic;
 use crate::fatbin::{self, FatbinOptions, LinkedImage};
 use crate::finalize::EMPTY_DOT;
 use crate::inputs::{self, Behaviour, Compilation, Environment, Files, Processor};
-use crate::options::Keeping;
 use crate::output::Sink;
 use crate::parallel;
 use crate::raw_text;
@@ -83,11 +83,16 @@ fn warn_of_libraries(request: &Request, files: &Files, messages: &Messages) {
 
 /// Reads what the image has beside what is linked.
 fn read_beside(request: &mut Request) -> Result<(), Diagnostic> {
+    let behaviour = request.link.inputs.behaviour;
     if let Some(path) = &request.unified_index {
-        request.link.unified_index = Some(read_index(path, request.link.keeping())?);
+        let bytes = read_named(path, behaviour)?;
+        let index = UnifiedIndex::parse(&raw_text::text(path.as_os_str()), bytes);
+        let keeping = request.link.keeping();
+        let index = index.map_err(|error| Diagnostic::bad_input(&error, keeping))?;
+        request.link.unified_index = Some(index);
     }
     if let Some(path) = &request.host_data {
-        request.link.host_data = Some(read_named(path)?);
+        request.link.host_data = Some(read_named(path, behaviour)?);
     }
     Ok(())
 }
@@ -180,20 +185,19 @@ fn link_all(
     Ok(exit)
 }
 
-/// Reads the index of unified functions and variables.
-fn read_index(path: &Path, keeping: Keeping) -> Result<UnifiedIndex, Diagnostic> {
-    UnifiedIndex::parse(&raw_text::text(path.as_os_str()), read_named(path)?)
-        .map_err(|e| Diagnostic::bad_input(&e, keeping))
-}
-
 /// Reads a file that an option names, which nvlink does not take empty.
-fn read_named(path: &Path) -> Result<Vec<u8>, Diagnostic> {
+fn read_named(path: &Path, behaviour: Behaviour) -> Result<Vec<u8>, Diagnostic> {
     let unreadable = |what: &str| {
         let text = format!("Could not {what} '{}'", raw_text::text(path.as_os_str()));
         fatal("unreadable-input", text)
     };
-    let bytes =
-        std::fs::read(path).map_err(|why| unreadable("open input file").with_detail(why))?;
+    let bytes = std::fs::read(path).map_err(|why| match (why.kind(), behaviour) {
+        // A folder opens like a file, and says that it has no end.
+        (ErrorKind::IsADirectory, Behaviour::Nvlink) => {
+            fatal("unreadable-input", "Memory allocation failure")
+        }
+        _ => unreadable("open input file").with_detail(why),
+    })?;
     if bytes.is_empty() {
         return Err(unreadable("read file").with_detail("it is empty"));
     }

@@ -69,7 +69,7 @@ pub struct Request {
     pub targets: Vec<Target>,
     /// What is linked, and how.
     pub link: device_link::Request,
-    /// Where the image goes.
+    /// Where the image goes, if there is one.
     pub output: PathBuf,
     /// Where nvlink looks for its optimizer of LTO-IR.
     pub nvvm: Option<PathBuf>,
@@ -118,14 +118,26 @@ pub fn lower(typed: &Typed, notes: &mut Vec<Diagnostic>) -> Result<Command, Diag
             )
         }
     })?;
-    let output = typed
-        .path(Flag::Output)
-        .ok_or_else(|| fatal("missing-output", "Must specify output file with -o option"))?;
     let behaviour = if typed.has(Flag::Compat) {
         Behaviour::Nvlink
     } else {
         Behaviour::Own
     };
+    // For a virtual processor nvlink writes nothing.
+    let is_written = behaviour == Behaviour::Own || arch.parse::<Sm>().is_ok();
+    let output = match typed.path(Flag::Output) {
+        None if is_written => {
+            let text = "Must specify output file with -o option";
+            return Err(fatal("missing-output", text));
+        }
+        output => output.unwrap_or_default(),
+    };
+    if typed.inputs.is_empty() {
+        return Err(fatal(
+            "no-input",
+            "No input files specified; use option --help for more information",
+        ));
+    }
     let targets: Vec<Target> = match behaviour {
         Behaviour::Nvlink => vec![target(arch, behaviour)?],
         Behaviour::Own => {
@@ -139,12 +151,6 @@ pub fn lower(typed: &Typed, notes: &mut Vec<Diagnostic>) -> Result<Command, Diag
             targets
         }
     };
-    if typed.inputs.is_empty() {
-        return Err(fatal(
-            "no-input",
-            "No input files specified; use option --help for more information",
-        ));
-    }
     let mut link = link::link(typed, behaviour, notes)?;
     check_several(typed, &targets)?;
     if typed.has(Flag::PreserveRelocations) {
@@ -333,7 +339,11 @@ mod tests {
         check("--compat a.o", "Unknown arch name '(null)'");
         check("-arch=sm_90 a.o", "Must specify output file with -o option");
         check(
-            "-arch=lto_90 -o x --compat",
+            "-arch=lto_90 --compat",
+            "No input files specified; use option --help for more information",
+        );
+        check(
+            "-arch=lto_90 a.o --compat",
             "Link target of 'lto_90' is virtual target that is not JIT-able; use 'sm_' target \
              instead",
         );

@@ -8,9 +8,14 @@
 //!
 //! nvlink drops the blanks around an argument of an options file, and then its quotes, when it no longer
 //! knows which of them stand for themselves: blanks go that are behind a backslash but not those between
-//! quotes, and quotes but those behind a backslash that is part of the text. A zero byte ends its line.
+//! quotes, and quotes but those behind a backslash that is part of the text. It reads lines in pieces, and a
+//! zero byte ends its piece.
 
 use crate::inputs::Behaviour;
+use crate::raw_text;
+
+/// How many bytes of a line nvlink reads at once.
+const PIECE: usize = 999;
 
 /// A character that cannot be what it should be: a quote that nothing closes,
 /// or a backslash with nothing behind it.
@@ -25,16 +30,29 @@ pub(super) fn arguments(text: &str, behaviour: Behaviour) -> Result<Vec<String>,
     if behaviour == Behaviour::Own {
         return split(text, is_blank, Backslash::Escapes);
     }
-    let lines = text.split_inclusive('\n');
-    let text: String = lines
-        .map(|line| line.split_once('\0').map_or(line, |(line, _)| line))
-        .collect();
-    let words = split(&text, is_blank, Backslash::EscapesAndQuotesStay)?;
+    let words = split(
+        &up_to_zeros(text),
+        is_blank,
+        Backslash::EscapesAndQuotesStay,
+    )?;
     let words = words.iter().map(|word| word.trim_matches([' ', '\t']));
     Ok(words
         .filter(|word| !word.is_empty())
         .map(without_quotes)
         .collect())
+}
+
+/// What stands in each piece before its first zero byte.
+fn up_to_zeros(text: &str) -> String {
+    if !text.contains('\0') {
+        return text.to_owned();
+    }
+    let bytes = raw_text::bytes(text);
+    let lines = bytes.split_inclusive(|&byte| byte == b'\n');
+    let pieces = lines.flat_map(|line| line.chunks(PIECE));
+    let kept = pieces.flat_map(|piece| piece.split(|&byte| byte == 0).next());
+    let kept: Vec<u8> = kept.flatten().copied().collect();
+    raw_text::from_bytes(&kept).unwrap_or_default()
 }
 
 fn without_quotes(word: &str) -> String {
@@ -142,6 +160,8 @@ mod tests {
         check(r#"\""#, &[""]);
         check(r"\ a\  b\	 \  -g\ ", &["a", "b", "-g"]);
         check("\"a \" a\\\n \"\" b\0c\nd e", &["a ", "a\n", "", "bd", "e"]);
+        let long = format!("a\0{}b \0d\ne\0", "c".repeat(PIECE - 2));
+        check(&long, &["ab", "e"]);
         let stray = |text| arguments(text, Behaviour::Nvlink);
         assert_eq!(stray("\"a\0\""), Err(Stray::Quote));
         assert_eq!(stray("a\\"), Err(Stray::Backslash));

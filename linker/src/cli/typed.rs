@@ -2,6 +2,7 @@
 //! by one, and nothing decided yet.
 
 use std::ffi::{OsStr, OsString};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::flags::{FLAGS, Flag, Group, Spelling, Value};
@@ -274,12 +275,17 @@ impl Parser<'_> {
                 format!("Too many options file opened '{shown}'"),
             ));
         }
-        let bytes = (self.read)(path).map_err(|_| {
-            fatal(
-                "unreadable-options-file",
-                format!("Could not open options file '{shown}'"),
-            )
-        })?;
+        let bytes = match (self.read)(path) {
+            Ok(bytes) => bytes,
+            // nvlink opens folders like files, and finds nothing there.
+            Err(error) if self.compat && error.kind() == ErrorKind::IsADirectory => Vec::new(),
+            Err(_) => {
+                return Err(fatal(
+                    "unreadable-options-file",
+                    format!("Could not open options file '{shown}'"),
+                ));
+            }
+        };
         self.typed.options_files.push(path.to_owned());
         let text = raw_text::from_bytes(&bytes).ok_or_else(|| {
             fatal(

@@ -89,6 +89,9 @@
 //# ExpectText: fatal   : Unknown arch name 'sm_0'
 //# CompareText
 //# Link: linker-script-to-file = -ghls=lcs-abs -o ghls.ld
+//# Link: folder-uidx = -uidx . a.cubin -o o.cubin
+//# ExpectExit: 1
+//# CompareText
 //# Link: missing-uidx = -uidx nofile a.cubin -o o.cubin
 //# ExpectExit: 1
 //# ExpectText: fatal   : Could not open input file 'nofile'

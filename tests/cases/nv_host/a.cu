@@ -17,6 +17,9 @@
 //# Link: empty.cubin = -nv-host=empty a.cubin b.cubin
 //# ExpectExit: 1
 //# CompareText
+//# Link: folder.cubin = -nv-host=. a.cubin b.cubin
+//# ExpectExit: 1
+//# CompareText
 //# Link: missing.cubin = -nv-host=nowhere a.cubin b.cubin
 //# ExpectExit: 1
 //# CompareText

@@ -27,5 +27,10 @@
 //# ExpectExit: 1
 //# ExpectText: fatal   : Could not open input file 'a\"b c.cubin'
 //# CompareText
+//# Link: folder.cubin = -optf . a.cubin b.cubin
+//# CompareText
+//# Link: binary.cubin = -optf a.cubin b.cubin
+//# ExpectExit: 1
+//# CompareText
 extern __device__ int f(int);
 __global__ void k(int *p) { *p = f(*p); }

@@ -17,4 +17,14 @@
 //# LinkExactly: {F}.{T}.more = -arch=compute_{T} -w {F} older.cubin -r nosuch.o -o {F}.{T}.cubin
 //# ExpectExit: 1
 //# CompareText
+//# LinkExactly: {F}.{T}.without-output = -arch=compute_{T} {F}
+//# ExpectNoFile: {F}.{T}.without-output
+//# ExpectExit: any
+//# CompareText
+//# LinkExactly: not-jit-able = -arch=lto_80 a.cubin
+//# ExpectExit: 1
+//# CompareText
+//# LinkExactly: not-jit-able-alone = -arch=lto_80 -o not-jit-able-alone.cubin
+//# ExpectExit: 1
+//# CompareText
 __global__ void k(int *p) { *p = 1; }
