@@ -105,6 +105,7 @@ impl<'d> Merger<'d, '_> {
                     let Some(function) = self.native_function(&placed, text) else {
                         continue;
                     };
+                    let section = &first_of_name(twin).unwrap_or(twin).section;
                     self.merged.functions[function]
                         .native
                         .get_or_insert_default()

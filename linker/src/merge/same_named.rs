@@ -1,8 +1,8 @@
 //! Static functions of one name in one file, which objects of `nvlink -r` have.
 //!
 //! From sm_100 on nvlink looks for the relocations and attribute records of code by its
-//! name: all functions of the name get those of the first one (cases `local_func_dup`
-//! and `static_code_again`). What they are in machine code follows from their places in
+//! name: all functions of the name get those of the first one (cases `local_func_dup`,
+//! `static_code_again` and `static_kernels`). What they are in machine code follows from their places in
 //! Mercury code.
 //!
 //! It looks for the memory of kernels by their names, too: static ones of one name, which
@@ -58,10 +58,15 @@ impl SameNamed {
         }
         for twin in &native.sections {
             let is_code = |index: usize| native.code_twin(index).is_some();
-            let (NativeRole::Relocations(code) | NativeRole::Info(code)) = twin.role else {
-                continue;
+            let is_known = match twin.role {
+                NativeRole::Relocations(code) | NativeRole::Info(code) => is_code(code),
+                NativeRole::Parameters(_) => true,
+                NativeRole::Debug { .. }
+                | NativeRole::Code(_)
+                | NativeRole::OptimizerConstants(_)
+                | NativeRole::SharedData(_) => false,
             };
-            if is_code(code) {
+            if is_known {
                 add(twin.index, World::Native, twin.section.name);
             }
         }
