@@ -120,6 +120,10 @@ enum Count {
     Source,
     /// Two if threads are compared by 64 bits.
     Match,
+    /// What a wide product multiplies by, unless its place has what is added, which has two.
+    Factor,
+    /// What it adds, unless its place has the other factor.
+    Addend,
     /// What comes from tensor memory or goes there.
     Tensor,
     /// Half of what is stored at once.
@@ -266,7 +270,7 @@ const SHAPES: &[Shape] = {
         // DFMA
         shape(&[0x02b], [R2, R2, A2, R2]),
         // IMAD.WIDE, UIMAD.WIDE
-        shape(&[0x025, 0x0a5], [R2, R, A, R2]),
+        shape(&[WIDE_PRODUCT, 0x0a5], [R2, R, Any(Factor), Own(Addend)]),
         // IMAD.HI, UIMAD.HI
         shape(&[0x027, 0x0a6], [R, R, A, R]),
         // HMMA, IMMA, QMMA, OMMA
@@ -392,6 +396,8 @@ pub(super) const TO_PREDICATES: [u16; 2] = [0x004, 0x084];
 /// FADD2, on pairs of floats, and FMUL2.
 const PAIR_SUM: u16 = 0x04b;
 const PAIR_PRODUCT: u16 = 0x04a;
+/// IMAD.WIDE.
+pub(super) const WIDE_PRODUCT: u16 = 0x025;
 /// The bit of instructions that have a uniform operand.
 const IS_UNIFORM: u32 = 91;
 /// Products of matrices of halves and of integers.
@@ -415,7 +421,7 @@ const TENSOR_COPY: u16 = 0x1e7;
 const TENSOR_ALLOCATE: u16 = 0x1e3;
 const TENSOR_MULTIPLY: u16 = 0x1ea;
 /// UBLKCP, UBLKRED and UBLKPF
-const BULK_COPY: u16 = 0x1ba;
+pub(super) const BULK_COPY: u16 = 0x1ba;
 const BULK_REDUCTION: u16 = 0x1bb;
 const BULK_PREFETCH: u16 = 0x1bc;
 /// TLD4
@@ -534,6 +540,8 @@ fn operand(
         Count::Result => two_if(bits.get(75, 2) == 3),
         Count::Source => two_if(bits.get(84, 2) == 3),
         Count::Match => two_if(bits.get(73, 1) == 1),
+        Count::Factor => two_if(adds_no_register(form)),
+        Count::Addend => two_if(!adds_no_register(form)),
         Count::Tensor => {
             let is_half = bits.get(87, 1) == 1;
             let of_one = match bits.get(80, 3) {
@@ -556,6 +564,12 @@ fn operand(
         Count::Coordinates(before) => before + 1 + bits.get(79, 3),
     };
     Some((file, count))
+}
+
+/// Whether the last operand is an immediate or a uniform register, which stands in the place of the
+/// one before it and that in its own.
+pub(super) fn adds_no_register(form: u8) -> bool {
+    matches!(form, 2 | 7)
 }
 
 /// Whether the rows of the first factor have the longer one of two lengths.

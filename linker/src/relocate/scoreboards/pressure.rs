@@ -194,6 +194,7 @@ impl<'e> Schedule<'e> {
                     || instruction + 1 == at && first.is_acquired_by(second)
             }
             false if first.is_barrier_for(second) => true,
+            false if first.is_barrier_for_next() && instruction + 1 == at => true,
             false => {
                 first.is_overwritten_by(second) && !(is_later && first.is_queued_before(second))
             }
@@ -400,11 +401,13 @@ impl<'e> Schedule<'e> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::events;
+    use super::super::deviations::Deviations;
     use super::super::instruction::{Control, NO_BOARD};
+    use super::super::rules::Rules;
     use super::super::tests::{
         EXIT, LDC, controls, instruction, setting, sum, without_stack_pointer,
     };
+    use super::super::{First, events};
     use super::*;
 
     /// Seven results, which are used in an order.
@@ -438,6 +441,35 @@ mod tests {
         );
         assert_eq!(boards, [0, 1, 2, 3, 4, 5, 5]);
         assert_eq!(waits, [1, 2, 4, 8, 16, 32, 0]);
+    }
+
+    #[test]
+    fn what_another_block_needs_shares_the_last_scoreboard_but_leaves_it_free() {
+        const MAYBE_EXIT: u16 = 0x094d;
+        const LDG: u16 = 0x7981;
+        let register = |index: u8| 20 + 2 * index;
+        let code = |held: u8, board: u8| {
+            let mut code = vec![instruction(LDG, 12, 2, 0), sum(41, 12, 0b100)];
+            code.extend((0..held).map(|index| instruction(LDC, register(index), index, 0)));
+            code.push(instruction(LDC, 50, board, 0));
+            code.extend((0..held).map(|index| sum(41, register(index), 1 << index)));
+            code.push(instruction(MAYBE_EXIT, 0, NO_BOARD, 0));
+            code.push(sum(41, 50, 1 << board));
+            code.push(instruction(EXIT, 0, NO_BOARD, 0));
+            code.concat()
+        };
+        let chosen = |held: u8| {
+            let code = code(held, 0);
+            let events = events(&code);
+            let chip = Chip::FastDoubles;
+            let flow = Flow::new(&code, &[], &events, chip).unwrap();
+            let schedule = Schedule::new(&code, &events, &flow, &setting(chip));
+            let rules = Rules::new(&code, &events, &flow, &schedule);
+            let choice = rules.choose(First::IsLikeOthers, &Deviations::default());
+            choice.boards[usize::from(held) + 1]
+        };
+        // Its end is nearest to when the last one that is held is waited for.
+        assert_eq!([5, 6].map(chosen), [4, 5]);
     }
 
     #[test]

@@ -9,8 +9,8 @@ use super::instruction::{
     operation,
 };
 use super::operands::{
-    Bits128, COMES_LATER, FROM_PREDICATES, File, LDGSTS, TO_PREDICATES, VOTE, VOTE_OF_WARP, file,
-    operands,
+    Bits128, COMES_LATER, FROM_PREDICATES, File, LDGSTS, TO_PREDICATES, VOTE, VOTE_OF_WARP,
+    WIDE_PRODUCT, adds_no_register, file, operands,
 };
 
 /// Registers of threads, registers of warps, and predicates.
@@ -86,38 +86,12 @@ const WRITES_PREDICATE: [u16; 25] = [
 /// Those of them that can write a second one.
 const WRITES_SECOND_PREDICATE: [u16; 8] = [0x00b, 0x00c, 0x010, 0x017, 0x02a, 0x034, 0x048, 0x053];
 /// VOTE, SEL, FSEL, FMNMX, FSET, FSETP, ISETP, VIMNMX3, IADD3, LEA, LOP3, IMNMX, PLOP3, IMAD,
-/// DSETP, HSET2, HSETP2, HMNMX2, VIADDMNMX, VHMNMX, VIMNMX, UFSEL, UFSETP, FMNMX3, BAR, BREAK,
+/// DSETP, HSET2, HSETP2, HMNMX2, VIADDMNMX, VHMNMX, VIMNMX, UFSEL, UFSETP, FMNMX3, BREAK,
 /// BRA, EXIT and LDGSTS.
-const READS_PREDICATE: [u16; 29] = [
-    0x006,
-    0x007,
-    0x008,
-    0x009,
-    0x00a,
-    0x00b,
-    0x00c,
-    0x00f,
-    0x010,
-    0x011,
-    0x012,
-    0x017,
-    0x01c,
-    0x024,
-    0x02a,
-    0x033,
-    0x034,
-    0x040,
-    0x046,
-    0x047,
-    0x048,
-    0x051,
-    0x053,
-    0x076,
-    BLOCK_BARRIER,
-    0x142,
-    0x147,
-    0x14d,
-    LDGSTS,
+const READS_PREDICATE: [u16; 28] = [
+    0x006, 0x007, 0x008, 0x009, 0x00a, 0x00b, 0x00c, 0x00f, 0x010, 0x011, 0x012, 0x017, 0x01c,
+    0x024, 0x02a, 0x033, 0x034, 0x040, 0x046, 0x047, 0x048, 0x051, 0x053, 0x076, 0x142, 0x147,
+    0x14d, LDGSTS,
 ];
 /// IADD3, IMNMX and PLOP3.
 const READS_SECOND_PREDICATE: [u16; 3] = [0x010, 0x017, 0x01c];
@@ -131,8 +105,6 @@ const PREDICATE_LOGIC: u16 = 0x01c;
 const ATOMICS: [u16; 6] = [0x18a, 0x18b, 0x1a2, 0x1a3, 0x1a8, 0x1a9];
 /// Accesses to memory.
 const ACCESSES: RangeInclusive<u16> = 0x180..=0x1af;
-/// IMAD.WIDE.
-const WIDE_PRODUCT: u16 = 0x025;
 /// The bit of what does the same for a warp as another one for each thread.
 const UNIFORM: u16 = 0x80;
 /// BRA that asks a predicate of the warp.
@@ -181,17 +153,18 @@ pub(super) struct Accesses {
 struct Halves {
     /// The upper half of the result, which is there last.
     result: u8,
-    /// That of what is added, which is read last.
-    addend: u8,
+    /// That of what is added, which is read last, if it is a register.
+    addend: Option<u8>,
 }
 
 impl Halves {
     fn of(instruction: &[u8], bits: &Bits128) -> Option<Self> {
         let is_wide = operation(instruction) == WIDE_PRODUCT;
         let upper = |at: u32| bits.get(at, 8) | 1;
+        let form = bits.get(9, 3);
         is_wide.then(|| Self {
             result: upper(16),
-            addend: upper(64),
+            addend: (!adds_no_register(form)).then(|| upper(64)),
         })
     }
 }
@@ -227,7 +200,7 @@ impl Accesses {
         };
         if operation == VOTE_OF_WARP {
             read_predicates |= predicate(File::Thread, bits.get(87, 3));
-        } else if READS_PREDICATE.contains(&plain) {
+        } else if READS_PREDICATE.contains(&plain) || reduces_in_block(operation, &bits) {
             read_predicates |= named(87);
         }
         let listed = || predicates(own, bits.get(32, 7));
@@ -319,9 +292,13 @@ impl Accesses {
         self.writes.meet(&other.writes)
     }
 
-    /// Whether an instruction writes what this one reads.
+    /// Whether an instruction writes registers that this one reads, of threads if it works on
+    /// these.
     pub(super) fn is_overwritten_soon_by(&self, other: &Self) -> bool {
-        self.reads.meet(&other.writes)
+        match self.file {
+            File::Thread => self.reads.meet_in_threads(&other.writes),
+            File::Uniform => any_common(&self.reads.uniform, &other.writes.uniform),
+        }
     }
 
     /// Whether this is a wide product of whose result an instruction does not read the
@@ -336,7 +313,9 @@ impl Accesses {
     pub(super) fn adds_upper_half_of(&self, other: &Self) -> bool {
         self.halves.is_some_and(|halves| {
             let mut rest = self.reads;
-            rest.remove(&Registers::one(halves.addend));
+            if let Some(addend) = halves.addend {
+                rest.remove(&Registers::one(addend));
+            }
             !other.writes.meet(&rest)
         })
     }
@@ -414,6 +393,13 @@ impl Accesses {
     }
 }
 
+/// Whether an instruction is a BAR that counts threads whose predicate holds. Others have the
+/// number of a predicate in their bits, and do not ask for it.
+fn reduces_in_block(operation: u16, bits: &Bits128) -> bool {
+    const REDUCTION: u8 = 2;
+    operation == BLOCK_BARRIER && bits.get(77, 3) == REDUCTION
+}
+
 /// One bit for a predicate, none for the one that always holds.
 fn predicate(file: File, number: u8) -> u16 {
     match file {
@@ -458,6 +444,14 @@ mod tests {
     const MOVE_IF_NOT_0: u128 = 0xf00_fff8_0000_0005_8802;
 
     #[test]
+    fn barriers_ask_for_a_predicate_only_to_count() {
+        // BAR.SYNC.DEFER_BLOCKING 0x0, and BAR.RED.OR.DEFER_BLOCKING 0x0, P0
+        let barriers = [0x1_0000_0000_0000_0000_7b1d, 0x1_4800_0000_0000_0000_7b1d];
+        let asked = barriers.map(|barrier| accesses(barrier).read_predicates);
+        assert_eq!(asked, [0, 1]);
+    }
+
+    #[test]
     fn operands_are_where_the_form_says() {
         let cases = [
             // LDG.E.64 R8, desc[UR4][R8.64]
@@ -477,6 +471,12 @@ mod tests {
                 0xf8e_0002_0000_0006_0502_7c25,
                 registers(&[2, 3, 5], &[6], 0),
                 registers(&[2, 3], &[], 0),
+            ),
+            // IMAD.WIDE.U32 R8, R8, R9, UR40
+            (
+                0xf8e_0009_0000_0028_0808_7e25,
+                registers(&[8, 9], &[40, 41], 0),
+                registers(&[8, 9], &[], 0),
             ),
             // DADD R8, R6, R4
             (

@@ -172,15 +172,17 @@ pub(super) fn forwarding(
             _ => result(from, to, chip),
         });
     let written = first.is_written_again_by(second).then(|| match to {
-        Unit::Memory => result(from, to, chip) + 1,
         // They come in their order.
         _ if to.has_fixed_time() => 0,
-        _ => result(from, to, chip),
+        Unit::Double if chip == Chip::FastDoubles && from.has_fixed_time() => 0,
+        Unit::Double | Unit::Matrix | Unit::Control => result(from, to, chip),
+        // What comes at any time comes no sooner than what could be stored.
+        _ => result(from, Unit::Memory, chip) + 1,
     });
     let overwritten = match (from, to) {
         // These come sooner to their result than others to their operands.
         (Unit::Warp, Unit::WarpMove) => first.is_overwritten_soon_by(second).then_some(3),
-        (_, Unit::Constant) if from.has_fixed_time() => {
+        _ if from.has_fixed_time() && !to.has_fixed_time() && to != Unit::Double => {
             first.is_overwritten_soon_by(second).then_some(2)
         }
         _ => None,
@@ -362,6 +364,15 @@ mod tests {
         // LDC R4, c[0x0][0x380], which writes what the sum reads.
         let load = FREE | 0x7b82_u128 | 0x0000_e000_ff04_0000 | 8 << 72;
         assert_eq!(on(SUM, load), Some(2));
+        // MUFU.RCP R4, R7 and LDS R4, [R20], and S2UR UR4, which writes no register of threads.
+        let function = FREE | 0x0000_1000_0000_0007_0004_7308;
+        let shared = FREE | 0x0000_0800_0000_0000_1404_7984;
+        let special = FREE | 0x0000_2500_0000_0004_79c3;
+        let found = [function, shared, special].map(|user| on(SUM, user));
+        assert_eq!(found, [Some(2), Some(2), None]);
+        // What comes at any time is written again as late as it could be stored.
+        let again = [function, shared, load].map(|user| on(making(4), user));
+        assert_eq!(again, [Some(6); 3]);
         // What is written again keeps its order.
         assert_eq!(on(making(4), WIDE), Some(0));
     }

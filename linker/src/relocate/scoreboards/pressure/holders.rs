@@ -38,14 +38,14 @@ impl Holders {
         } = schedule.events[event];
         let need = schedule.needs[event];
         let is_load = schedule.is_load[event];
-        let last = 1 << last(in_order)?;
-        let keeps_last = match need {
+        let last = last(in_order)?;
+        let leaves_last = match need {
             Some(_) => keeps_last,
             None => schedule.is_load.contains(&true),
         };
-        let reserved = in_order | if keeps_last { last } else { 0 };
+        let reserved = in_order | if leaves_last { 1 << last } else { 0 };
         let denied = match (is_load, need) {
-            (true, None) => in_order | !last,
+            (true, None) => in_order | !(1 << last),
             (true, Some(_)) => reserved | ((1 << FIRST_FOR_MEMORY) - 1),
             (false, _) => reserved,
         };
@@ -73,7 +73,12 @@ impl Holders {
             .or_else(|| boards(denied | conflicts).find(is_free))
             .or_else(|| boards(denied).find(is_free))
             .or_else(|| {
-                let candidates = boards(denied).map(|board| self.cost(event, board, schedule));
+                // What another block needs leaves the last one free, but shares it with others.
+                let unshared = match (is_load, need) {
+                    (false, None) if !keeps_last && !is_free(&last) => in_order,
+                    _ => denied,
+                };
+                let candidates = boards(unshared).map(|board| self.cost(event, board, schedule));
                 let best = candidates.reduce(|best, other| match other.is_better_than(&best) {
                     true => other,
                     false => best,
