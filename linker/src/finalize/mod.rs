@@ -27,7 +27,6 @@ use crate::stacks::Stacks;
 pub(crate) use dump::{EMPTY_DOT, dot, table as call_graph_table};
 use records::{Codes, Records};
 use registers::Registers;
-pub(crate) use registers::own_registers;
 
 /// What was relocated, with every record the output holds.
 #[derive(Debug)]

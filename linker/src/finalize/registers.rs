@@ -40,12 +40,7 @@ impl Registers {
     }
 }
 
-/// Register counts of the functions themselves.
-pub(crate) fn own_registers(pruned: &Pruned<'_>) -> IdVec<FunctionId, u32> {
-    pruned.merged.figures(InfoCode::REGCOUNT)
-}
-
-/// The same, as far as they are known.
+/// Register counts of the functions themselves, as far as they are known.
 pub(super) fn known_registers(pruned: &Pruned<'_>) -> IdVec<FunctionId, Option<u32>> {
     pruned.merged.known_figures(InfoCode::REGCOUNT)
 }

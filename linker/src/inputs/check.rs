@@ -202,11 +202,7 @@ fn check_toolkit(name: &str, file: &File<'_>) -> Result<Option<u16>, Diagnostic>
         Abi::V8 => FileFlags::decode(file.header.flags).device_note == 0,
     };
     if is_too_old {
-        return Err(Diagnostic::new(
-            Severity::Fatal,
-            "old-toolkit",
-            format!("Input file '{name}' must be recompiled with toolkit >= Cuda 12.0"),
-        ));
+        return Err(older_toolkit(name));
     }
     if file.header.abi() == Abi::V7 && file.header.version > TOOLKIT.into() {
         return Err(newer_toolkit(name, file.header.version as i32));
@@ -220,6 +216,15 @@ fn check_toolkit(name: &str, file: &File<'_>) -> Result<Option<u16>, Diagnostic>
         let notes = Note::parse_all(section.data).map_err(|error| damaged(name, error))?;
         for note in notes.iter().filter(|note| note.kind == NoteKind::DEVICE) {
             let note = DeviceNote::parse(note.description).map_err(|error| damaged(name, error))?;
+            let processor = file.header.processor();
+            let matters = processor.is_hopper_or_newer() && !processor.has_mercury();
+            if matters
+                && note
+                    .toolkit()
+                    .is_none_or(|made| u32::from(made) < OLDEST_TOOLKIT)
+            {
+                return Err(older_toolkit(name));
+            }
             known = note.toolkit().or(known);
             if let Some(toolkit) = known.filter(|&toolkit| toolkit > TOOLKIT) {
                 return Err(newer_toolkit(name, toolkit.into()));
@@ -227,6 +232,11 @@ fn check_toolkit(name: &str, file: &File<'_>) -> Result<Option<u16>, Diagnostic>
         }
     }
     Ok(known)
+}
+
+fn older_toolkit(name: &str) -> Diagnostic {
+    let text = format!("Input file '{name}' must be recompiled with toolkit >= Cuda 12.0");
+    Diagnostic::new(Severity::Fatal, "old-toolkit", text)
 }
 
 /// nvlink takes the number for one with a sign where it prints it.

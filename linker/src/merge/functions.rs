@@ -26,6 +26,12 @@ fn text_flags(input: &InputSection<'_>) -> u64 {
     6 | input.flags & BARRIERS
 }
 
+/// The number of registers in the header of code.
+fn header_registers(input: &InputSection<'_>) -> u8 {
+    let [.., registers] = input.info.to_le_bytes();
+    registers
+}
+
 /// The number of barriers in the flags of code.
 pub(crate) fn counted_barriers(flags: u64) -> u8 {
     ((flags & BARRIERS) >> BARRIERS_SHIFT) as u8
@@ -204,6 +210,7 @@ impl<'d> Merger<'d, '_> {
             is_taken: false,
             pointers: None,
             prototype: None,
+            registers: 0,
             records: &[],
             native: None,
         });
@@ -252,7 +259,9 @@ impl<'d> Merger<'d, '_> {
         merged.value = symbol.value;
         merged.input = Some(current.id);
         merged.definition = Definition::Section(section);
-        self.merged.functions[function].text = Some(section);
+        let row = &mut self.merged.functions[function];
+        row.text = Some(section);
+        row.registers = header_registers(&input);
         let is_kept = self.is_kernel(symbol.name);
         if symbol.other.has(SymbolOther::ENTRY) && symbol.binding == Binding::LOCAL {
             self.note_static_kernel();
@@ -348,6 +357,7 @@ impl<'d> Merger<'d, '_> {
         merged.input = Some(current.id);
         let function = merged.function.expect("functions have a row");
         let row = &mut self.merged.functions[function];
+        row.registers = header_registers(&input);
         row.records = &[];
         row.native = None;
         // What the old code calls and refers to stays, and what the new one does

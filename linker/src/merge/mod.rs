@@ -167,6 +167,8 @@ pub(crate) struct Function<'d> {
     pub(crate) pointers: Option<Box<Pointers>>,
     /// Its signature, as far as a file says it.
     pub(crate) prototype: Option<PrototypeId>,
+    /// How many registers the header of its code says it has: before sm_90.
+    pub(crate) registers: u8,
     /// Attribute records as images list them, the last one of the last input first.
     pub(crate) records: &'d [InfoRecord<'d>],
     /// What the native world adds, in the Mercury generation.

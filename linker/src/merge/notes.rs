@@ -12,10 +12,10 @@ use crate::read::{InputSection, Object, Role, SHF_INFO_LINK};
 pub(crate) struct Notes<'d> {
     /// Tool records, in input order.
     pub(crate) tools: Vec<&'d [u8]>,
-    /// The driver note: of the inputs for the lowest virtual processor, the
-    /// last one's (case `relocatable_weak`).
+    /// The driver note, which names the lowest virtual processor of the inputs (case
+    /// `relocatable_weak`). What else it says is the link's (case `odd_records`).
     pub(crate) driver: Cow<'d, [u8]>,
-    /// Its section flags.
+    /// Its section flags: those of the last input for that processor.
     pub(crate) driver_flags: u64,
     /// Some input was compiled by a compiler older than CUDA 13.
     pub(crate) has_older: bool,
@@ -60,9 +60,12 @@ impl<'d> Notes<'d> {
     pub(super) fn merge(&mut self, section: &InputSection<'d>) -> Result<(), ParseError> {
         match section.name {
             ".note.nv.tkinfo" => self.tools.push(section.data),
-            ".note.nv.cuinfo" if self.is_lowest(lowest_virtual_sm(&device_notes(section)?)) => {
-                self.driver = section.data.into();
-                self.driver_flags = section.flags;
+            ".note.nv.cuinfo" => {
+                let virtual_sm = lowest_virtual_sm(&device_notes(section)?);
+                if self.is_lowest(virtual_sm) {
+                    self.driver = virtual_sm.map_or(Cow::Borrowed(section.data), driver_note);
+                    self.driver_flags = section.flags;
+                }
             }
             ".note.nv.cuver" => {
                 if let Some(virtual_sm) = lowest_virtual_sm(&device_notes(section)?) {

@@ -2,7 +2,7 @@
 
 use crate::arch::reserved;
 use crate::cubin::{Place, SymbolType};
-use crate::finalize::{Finalized, own_registers};
+use crate::finalize::Finalized;
 use crate::id::{FunctionId, IdVec, PrototypeId, SectionId, SymbolId};
 use crate::merge::{Definition, Merged, Section, SectionKind};
 use crate::name_table::NameTable;
@@ -106,7 +106,6 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'f>, tool_record: &[u8]) -> Plan
             symbols: &symbols,
             symbol_names: &symbol_names,
             section_names: &section_names,
-            registers: (!merged.target.is_hopper_or_newer()).then(|| own_registers(pruned)),
         },
     };
     let effort = numbers.order.len() * USUAL;
@@ -144,8 +143,6 @@ struct Older<'f, 'n> {
     symbols: &'n SymbolNumbers,
     symbol_names: &'n SymbolNames,
     section_names: &'n SectionNames,
-    /// Of each function, before sm_90.
-    registers: Option<IdVec<FunctionId, u32>>,
 }
 
 impl<'f> Older<'f, '_> {
@@ -203,7 +200,7 @@ impl<'f> Generation<'f> for Older<'f, '_> {
     }
 
     fn registers(&self, function: FunctionId) -> u32 {
-        self.registers.as_ref().map_or(0, |all| all[function])
+        self.merged().functions[function].registers.into()
     }
 
     fn bytes(&self, section: SectionId) -> &'f [u8] {
