@@ -249,7 +249,10 @@ fn link_one(
                 report,
                 &mut compilations,
             );
-            let exit = loaded.err().unwrap_or(Exit::Success);
+            let (exit, modules) = match loaded {
+                Ok(loaded) => (Exit::Success, Some(loaded.modules)),
+                Err(exit) => (exit, None),
+            };
             let writes_graph = request.dot.is_some() && exit == Exit::Success;
             One {
                 reports: Reports {
@@ -257,6 +260,7 @@ fn link_one(
                     ..Reports::default()
                 },
                 compilations,
+                modules,
                 ..One::ended(exit)
             }
         }

@@ -21,6 +21,9 @@
 //# ExpectNoFile: {F}.{T}.without-output
 //# ExpectExit: any
 //# CompareText
+//# LinkExactly: registers-{T} = -arch=compute_{T} a.o --register-link-binaries=registers-{T}.h
+//# ExpectExit: any
+//# CompareText
 //# LinkExactly: not-jit-able = -arch=lto_80 a.cubin
 //# ExpectExit: 1
 //# CompareText
