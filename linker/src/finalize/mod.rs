@@ -105,6 +105,7 @@ pub(crate) fn compute<'d>(
             &module_records,
             &function_records,
             Some(stacks),
+            options.keeping,
             diagnostics,
         );
     }
@@ -136,6 +137,7 @@ pub(crate) fn collect<'d>(
             &module_records,
             &function_records,
             None,
+            options.keeping,
             diagnostics,
         );
     }

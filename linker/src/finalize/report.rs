@@ -8,6 +8,7 @@ use crate::cubin::{InfoCode, SymbolType};
 use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
 use crate::id::{FunctionId, IdVec, SectionId, SymbolId};
 use crate::merge::{InfoRecord, SectionKind};
+use crate::options::Keeping;
 use crate::prune::Pruned;
 use crate::stacks::Stacks;
 
@@ -21,6 +22,7 @@ pub(super) fn report(
     module_records: &[InfoRecord<'_>],
     function_records: &IdVec<FunctionId, Records<'_>>,
     stacks: Option<&Stacks>,
+    keeping: Keeping,
     diagnostics: &mut Diagnostics,
 ) {
     let mut say = |text: String| {
@@ -33,7 +35,7 @@ pub(super) fn report(
         .filter(|record| record.code == InfoCode::REGCOUNT)
         .filter_map(InfoRecord::symbol_number)
         .collect();
-    let (banks, none) = (banks(pruned), Banks::default());
+    let (banks, none) = (banks(pruned, keeping), Banks::default());
     let functions = pruned.merged.functions.enumerate();
     let mut kernels: Vec<_> = functions
         .filter(|&(id, row)| pruned.merged.is_kernel(row) && pruned.live.functions[id])
@@ -53,7 +55,11 @@ pub(super) fn report(
             let depth = stacks.depths[function].filter(|_| pruned.live.entries[function]);
             depth.unwrap_or(stacks.frames[function].into())
         });
-        let own = row.text.and_then(|code| banks.get(&code)).unwrap_or(&none);
+        let name = pruned.merged.symbols[symbol].name;
+        let own = row
+            .text
+            .and_then(|code| banks.get(&Owner::new(code, name, keeping)));
+        let own = own.unwrap_or(&none);
         say(format!(
             "used {registers} registers, used {} barriers, {stack} stack, {} bytes smem, {}0 \
              bytes lmem{}",
@@ -144,10 +150,29 @@ impl Banks {
     }
 }
 
-/// The banks by the code they belong to. nvlink says nothing of them for the
+/// What banks belong to.
+#[derive(Debug, PartialEq, Eq, Hash)]
+enum Owner<'n> {
+    Code(SectionId),
+    /// nvlink finds the banks of static kernels of one name by that: for each it tells of
+    /// the first (case `static_kernels`).
+    Name(&'n str),
+}
+
+impl<'n> Owner<'n> {
+    fn new(code: SectionId, name: &'n str, keeping: Keeping) -> Self {
+        match keeping {
+            Keeping::AsNvlink => Self::Name(name),
+            Keeping::Reachable => Self::Code(code),
+        }
+    }
+}
+
+/// The banks by what they belong to. nvlink says nothing of them for the
 /// Mercury generation (case `texture_verbose`).
-fn banks(pruned: &Pruned<'_>) -> FxHashMap<SectionId, Banks> {
-    let mut all: FxHashMap<SectionId, Banks> = FxHashMap::default();
+fn banks<'n>(pruned: &'n Pruned<'_>, keeping: Keeping) -> FxHashMap<Owner<'n>, Banks> {
+    let mut all: FxHashMap<Owner<'_>, Banks> = FxHashMap::default();
+    let mut first_code: FxHashMap<&str, SectionId> = FxHashMap::default();
     if pruned.merged.target.has_mercury() {
         return all;
     }
@@ -155,8 +180,11 @@ fn banks(pruned: &Pruned<'_>) -> FxHashMap<SectionId, Banks> {
         let (SectionKind::Constant(_), Some(code)) = (section.kind, section.target) else {
             continue;
         };
-        let banks = all.entry(code).or_default();
+        if *first_code.entry(section.name).or_insert(code) != code && keeping == Keeping::AsNvlink {
+            continue;
+        }
         let kernel = section.name.splitn(4, '.').nth(3).unwrap_or("");
+        let banks = all.entry(Owner::new(code, kernel, keeping)).or_default();
         let bank = section
             .name
             .strip_suffix(kernel)

@@ -260,7 +260,10 @@ fn share_out(
         });
         match audiences[audience][..] {
             [kernel] => {
-                views[kernel].own.push(symbol);
+                // Kernels of one name may share a section (case `static_kernels`).
+                let section = pruned.merged.functions[kernels[kernel]].shared;
+                let home = section.and_then(|section| kernel_of.get(&section));
+                views[home.copied().unwrap_or(kernel)].own.push(symbol);
                 owners.push(kernel);
             }
             _ => variables.push((symbol, audience)),
