@@ -74,7 +74,8 @@ pub(crate) fn renewed<'d>(
 ///
 /// Of the idle instructions before those on long numbers, the last takes what is
 /// left of the time, where CUDA 12 has the first take it. What a collective waits
-/// for at its start, it waits for at its end, too.
+/// for at its start, it waits for at its end, too; behind a barrier whose number is in a
+/// register it moves the upper half of that down in another way.
 pub(super) fn with_waits_of_today(code: &[u8], capsule: &[u8]) -> Option<Vec<u8>> {
     /// An instruction of its own that does nothing.
     const IDLE: &[u8] = &[0xd0, 0];
@@ -94,9 +95,25 @@ pub(super) fn with_waits_of_today(code: &[u8], capsule: &[u8]) -> Option<Vec<u8>
         {
             let waits = Control::of(start).waits() | Control::of(end).waits();
             Control::set_waits(end, waits);
+            machine.iter_mut().for_each(shift_lower_half);
         }
     }
     (changed != code).then_some(changed)
+}
+
+/// Makes SHF.R.U32.HI R, RZ, 0x10, R the same shift of a lower half, with nothing above.
+fn shift_lower_half(instruction: &mut [u8; INSTRUCTION]) {
+    const SHIFT: u16 = 0x819;
+    const ZERO: u8 = 0xff;
+    /// What says that the upper half is the result.
+    const UPPER: u8 = 1;
+    if opcode(instruction) != SHIFT {
+        return;
+    }
+    let [_, _, _, lower, distance, _, _, _, upper, _, form, ..] = instruction;
+    if (*lower, *distance, *form) == (ZERO, 16, UPPER) {
+        (*lower, *upper, *form) = (*upper, ZERO, 0);
+    }
 }
 
 /// How an instruction stands in Mercury code.
@@ -153,6 +170,22 @@ mod tests {
     fn capsule(words: &[u32], bitmap: u8, stored: &[&[u8]]) -> Vec<u8> {
         let words: Vec<_> = words.iter().map(|word| word.to_le_bytes()).collect();
         [words.as_flattened(), &[bitmap, 0, 0, 0], &stored.concat()].concat()
+    }
+
+    #[test]
+    fn upper_halves_move_down_as_today() {
+        // SHF.R.U32.HI R13, RZ, 0x10, R13 and SHF.R.U32 R13, R13, 0x10, RZ
+        let words = |low: u64, high: u64| [low.to_le_bytes(), high.to_le_bytes()].concat();
+        let old = words(0x0000_0010_ff0d_7819, 0x002f_c800_0001_160d);
+        let new = words(0x0000_0010_0d0d_7819, 0x002f_c800_0000_16ff);
+        // Another distance.
+        let other = words(0x0000_0008_ff0d_7819, 0x002f_c800_0001_160d);
+        let shifted = [&old, &new, &other].map(|instruction| {
+            let mut instruction = *instruction.first_chunk().unwrap();
+            shift_lower_half(&mut instruction);
+            instruction.to_vec()
+        });
+        assert_eq!(shifted, [new.clone(), new, other]);
     }
 
     #[test]

@@ -41,7 +41,7 @@ pub(super) fn operands(instruction: &[u8]) -> Option<impl Iterator<Item = Operan
     let bits = Bits128::of(instruction);
     let (file, more) = match operation {
         TENSOR_MULTIPLY => (File::Uniform, &MORE[..]),
-        TEXEL_LOAD | 0x199..=0x19f => (File::Uniform, &[(40, 1)][..]),
+        0x199..=0x19f => (File::Uniform, &[(40, 1)][..]),
         operation if is_texture(operation) => (File::Uniform, &MORE[..1]),
         QMMA | OMMA if form == SCALED => (File::Thread, &SCALES[..]),
         _ => (File::Uniform, &[][..]),

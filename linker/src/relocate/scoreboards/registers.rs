@@ -320,9 +320,9 @@ impl Accesses {
         })
     }
 
-    /// Whether the instruction is a VOTE, which asks for a predicate of all threads.
+    /// Whether the instruction asks for a predicate of all threads, as VOTE and BAR do.
     pub(super) fn asks_all_threads(&self) -> bool {
-        self.operation == VOTE
+        matches!(self.operation, VOTE | BLOCK_BARRIER)
     }
 
     /// How many registers of threads the instruction reads, those named twice twice.
@@ -449,6 +449,8 @@ mod tests {
         let barriers = [0x1_0000_0000_0000_0000_7b1d, 0x1_4800_0000_0000_0000_7b1d];
         let asked = barriers.map(|barrier| accesses(barrier).read_predicates);
         assert_eq!(asked, [0, 1]);
+        // It is the same for all threads, which is known late.
+        assert!(accesses(barriers[1]).asks_all_threads());
     }
 
     #[test]

@@ -315,7 +315,9 @@ impl Rules<'_> {
                 let needed = needed.fold(0, |mask, (_, board)| mask | bit(board));
                 let is_taken = |own: usize, held: &Held| {
                     let mut holders = held.events_or_none(choice.boards[own]);
-                    holders.any(|holder| holder != own || !has_result(own))
+                    holders.any(|holder| {
+                        holder != own || !has_result(own) || !self.events[own].is_write
+                    })
                 };
                 let own = self.flow.own(at).filter(|&own| {
                     is_taken(own, &returned)

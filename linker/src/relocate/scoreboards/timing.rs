@@ -48,6 +48,8 @@ pub(super) enum Unit {
     Matrix,
     /// BSSY, which says where threads meet.
     Meeting,
+    /// BMOV, which copies that.
+    MeetingMove,
     Control,
     Other,
 }
@@ -95,6 +97,7 @@ impl Unit {
             0x1a1 | 0x1c4 => Self::Match,
             0x17e..=0x191 | 0x1a2..=0x1a9 | 0x1ae => Self::Memory,
             0x145 => Self::Meeting,
+            0x155 => Self::MeetingMove,
             0x140..=0x15f => Self::Control,
             _ => Self::Other,
         }
@@ -144,6 +147,7 @@ impl Unit {
             (Self::Long | Self::LongCompare, Self::Integer | Self::ToWarp) => 3,
             (Self::Long | Self::LongCompare, _) => 2,
             (Self::Meeting, Self::Control) => 4,
+            (Self::MeetingMove, _) => 5,
             _ if self.part() == next.part() => self.busy(chip),
             _ => 1,
         }
@@ -265,7 +269,8 @@ pub(super) fn latency(
     match (operation(instruction), is_write) {
         // Time that is known passes in NOPs.
         (0x028..=0x02b, _) => 1,
-        (0x110..=0x113, _) if is_slow => 1,
+        // So does that of conversions from 64 bits, but not of I2F to them.
+        (0x110 | 0x111 | 0x113, _) if is_slow => 1,
         (_, true) if loads_memory(instruction) => 290,
         // LDC, LDS, LDSM, S2R.
         (0x182, true) => 48,
@@ -413,7 +418,7 @@ mod tests {
         let spacing = |first: u16, second: u16, chip: Chip| {
             unit(first, chip).spacing(unit(second, chip), chip)
         };
-        let (bar, nop, bssy, bra) = (0xb1d, 0x918, 0x945, 0x947);
+        let (bar, nop, bssy, bmov, bra) = (0xb1d, 0x918, 0x945, 0x355, 0x947);
         for (first, second, fast, graphics) in [
             (iadd3, iadd3, 2, 2),
             (iadd3, imad, 1, 1),
@@ -423,6 +428,7 @@ mod tests {
             (bar, nop, 1, 1),
             (bar, bar, 8, 8),
             (bssy, bra, 4, 4),
+            (bmov, nop, 5, 5),
         ] {
             assert_eq!(spacing(first, second, Chip::FastDoubles), fast);
             assert_eq!(spacing(first, second, Chip::Graphics), graphics);

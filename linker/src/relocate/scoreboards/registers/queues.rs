@@ -48,6 +48,7 @@ impl Accesses {
         match (self.operation, other.operation) {
             // As where a kernel sets up one behind the other.
             (SYNCS_EXCHANGE, SYNCS_EXCHANGE) => self.address == other.address,
+            (SYNCS, SYNCS) => true,
             (SYNCS_EXCHANGE, SYNCS | BULK_COPY)
             | (SYNCS_CONTROL, SYNCS | SYNCS_CONTROL | SYNCS_EXCHANGE) => true,
             // The barrier becomes memory like other.
@@ -109,5 +110,8 @@ mod tests {
         let copy = accesses(0x0021_e200_0800_0208_0000_0012_0400_73ba);
         assert!(exchange.is_in_order_before(&copy));
         assert!(!copy.is_in_order_before(&exchange));
+        // SYNCS.PHASECHK.TRANS64 PT, [UR7], R7
+        let check = accesses(0x0005_e200_0800_0007_0000_0007_ff00_75a7);
+        assert!([&exchange, &check].map(|first| first.is_in_order_before(&check)) == [true; 2]);
     }
 }
