@@ -379,6 +379,32 @@ fn no_symbol_makes_a_large_image() {
     }
 }
 
+/// A symbol of the Mercury world that stands in a section of records, which
+/// belongs to no section there is.
+#[test]
+fn sections_that_are_not_linked_may_belong_to_nothing() {
+    const SECTION: usize = 6;
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/inputs");
+    let name = "saxpy.sm_100";
+    let input = std::fs::read(folder.join(format!("{name}.cubin"))).unwrap();
+    let (headers, count) = section_headers(&input);
+    let file = File::parse(&input).unwrap();
+    let table = file.section_by_name(".nv.merc.symtab").unwrap();
+    let table = &file.sections[table];
+    for section in 1..count {
+        let mut damaged = input.clone();
+        overwrite(&mut damaged, headers + section * 64 + 44, 4, 0x1000_0000);
+        for symbol in (0..table.size as usize).step_by(24) {
+            let mut data = damaged.clone();
+            let at = table.offset as usize + symbol + SECTION;
+            overwrite(&mut data, at, 2, section as u64);
+            let options = Options::new("sm_100".parse().unwrap());
+            let outcome = link(&[Input { name, data: &data }], &options);
+            assert_ne!(outcome.image.is_some(), outcome.diagnostics.has_errors());
+        }
+    }
+}
+
 #[test]
 fn files_of_another_kind_are_named() {
     let input = &inputs()[0];

@@ -181,11 +181,11 @@ pub(super) fn propagate<'d>(
     inherit::inherit(pruned, records);
 }
 
-/// Changes the record of this code in its place, or adds it at the end.
+/// Puts the record where one of its code is, or at the end.
 pub(super) fn put<'d>(records: &mut Records<'d>, record: InfoRecord<'d>) {
     let records = records.to_mut();
     match records.iter_mut().find(|r| r.code == record.code) {
-        Some(place) => place.payload = record.payload,
+        Some(place) => *place = record,
         None => records.push(record),
     }
 }

@@ -491,16 +491,6 @@ impl<'d, 'l> Merger<'d, 'l> {
             return Some(placed);
         }
         let input = current.object.sections[index];
-        let target = match input.target() {
-            Some(target) => Some(match current.placed[target] {
-                Some(placed) => placed.section,
-                // nvlink gives a kernel the shared memory of all its weak
-                // definitions, one behind the other (case `weak_registers`).
-                None if input.role == Role::Shared => current.discarded[target]?,
-                None => return None,
-            }),
-            None => None,
-        };
         let kind = match input.role {
             Role::Constant(bank) => SectionKind::Constant(bank),
             Role::GlobalInit => SectionKind::GlobalInit,
@@ -524,6 +514,16 @@ impl<'d, 'l> Merger<'d, 'l> {
             | Role::Text
             | Role::UnifiedEntries(_)
             | Role::LinkerMade => return None,
+        };
+        let target = match input.target() {
+            Some(target) => Some(match current.placed[target] {
+                Some(placed) => placed.section,
+                // nvlink gives a kernel the shared memory of all its weak
+                // definitions, one behind the other (case `weak_registers`).
+                None if input.role == Role::Shared => current.discarded[target]?,
+                None => return None,
+            }),
+            None => None,
         };
         let section = match kind {
             SectionKind::Constant(bank) => self.constants_section(current, index, bank, target),

@@ -27,7 +27,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::error::ParseError;
 use crate::id::{FunctionId, Id as _, IdVec, SectionId};
 use crate::layout::LaidOut;
-use crate::merge::{Content, Merged, NativeContent, Relocation, Section, SectionKind};
+use crate::merge::{BANK_LIMIT, Content, Merged, NativeContent, Relocation, Section, SectionKind};
 use crate::options::{Keeping, ResolvedRelocations};
 use crate::parallel;
 use crate::prune::Pruned;
@@ -152,7 +152,7 @@ fn relocate_twins<'d>(
     for (patched, (id, section)) in linked {
         let is_table = || lines::is_table(section.name);
         let twin = section.native.as_deref();
-        let twin = twin.filter(|_| laid_out.pruned.live.sections[id]);
+        let twin = twin.filter(|_| has_bytes(laid_out, id));
         match (failures.get(&id), twin) {
             (None, None) => {}
             (Some(error), _) if is_table() => return Err(place(id, error)),
@@ -191,11 +191,22 @@ fn relocate_twins<'d>(
     }
 }
 
-/// Applies the relocations of what the merge worked on. Dead sections get no
-/// bytes.
+/// Whether a section is to be written: dead ones are not, nor are banks of which
+/// the link has said that they hold too much. How large these would be is what
+/// symbols claim.
+fn has_bytes(laid_out: &LaidOut<'_>, id: SectionId) -> bool {
+    let merged = &laid_out.pruned.merged;
+    let is_refused = matches!(merged.kind(id), SectionKind::Constant(_))
+        && merged.image.is_executable()
+        && merged.sections[id].target.is_none()
+        && merged.sections[id].content.size > BANK_LIMIT;
+    laid_out.pruned.live.sections[id] && !is_refused
+}
+
+/// Applies the relocations of what the merge worked on.
 fn relocate_linked<'d>(laid_out: &LaidOut<'d>, id: SectionId) -> Result<Patched<'d>, ParseError> {
     let merged = &laid_out.pruned.merged;
-    if !laid_out.pruned.live.sections[id] || merged.kind(id).is_list() {
+    if !has_bytes(laid_out, id) || merged.kind(id).is_list() {
         return Ok(Patched::default());
     }
     let section = &merged.sections[id];

@@ -2,7 +2,7 @@
 
 use rustnvlink::arch::Sm;
 use rustnvlink::cubin::File;
-use rustnvlink::options::Options;
+use rustnvlink::options::{Keeping, Options};
 use rustnvlink::{Input, Outcome, link};
 
 const LARGE: &str = "
@@ -17,6 +17,10 @@ constant odd 3
 ";
 
 fn link_texts(texts: &[&str]) -> Outcome {
+    link_texts_as(texts, Keeping::Reachable)
+}
+
+fn link_texts_as(texts: &[&str], keeping: Keeping) -> Outcome {
     let build = |text: &&str| rustnvlink_testkit::build(text).unwrap();
     let objects: Vec<Vec<u8>> = texts.iter().map(build).collect();
     let inputs: Vec<Input<'_>> = objects
@@ -26,7 +30,9 @@ fn link_texts(texts: &[&str]) -> Outcome {
             data,
         })
         .collect();
-    link(&inputs, &Options::new(Sm::new(90)))
+    let mut options = Options::new(Sm::new(90));
+    options.keeping = keeping;
+    link(&inputs, &options)
 }
 
 #[test]
@@ -64,6 +70,23 @@ fn what_is_too_much_has_names() {
     assert_eq!(message.code, "too-much-constant");
     assert_eq!(message.notes[0], "60000 bytes: 'large' in 'part.cubin'");
     assert_eq!(message.notes.len(), 3);
+}
+
+/// More than any machine has, by what a symbol says of its size.
+#[test]
+fn what_is_too_much_takes_no_memory() {
+    let claims = "
+target sm_90
+constant more 6000
+symbol far 13 other 0x80 in .nv.constant3 size 0x8000000000
+";
+    for keeping in [Keeping::Reachable, Keeping::AsNvlink] {
+        let outcome = link_texts_as(&[LARGE, claims], keeping);
+        assert!(outcome.image.is_none());
+        let messages = outcome.diagnostics.messages();
+        assert_eq!(messages.len(), 1);
+        assert_eq!(messages[0].code, "too-much-constant");
+    }
 }
 
 /// The compiler numbers values through each file, so that one name may stand for different ones.
