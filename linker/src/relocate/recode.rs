@@ -11,7 +11,8 @@
 //! - Code of CUDA 12 has an idle instruction behind `WARPSYNC.ALL`, which code of
 //!   today has not, waits in another order where nothing is to be done, and waits less
 //!   at the ends of collectives and behind memory barriers of block scope (case
-//!   `older_objects`). That changes in all functions.
+//!   `older_objects`), and reads registers of the environment in another way ([`environment`]).
+//!   That changes in all functions.
 //! - Where code for debuggers is linked, all kernels report errors before they
 //!   end, also in device functions. There, and in those that call functions, a memory
 //!   barrier comes before that. So do they where the compiler of one file was asked for that (case
@@ -23,6 +24,7 @@
 
 mod control;
 mod debug;
+mod environment;
 mod exits;
 mod moves;
 mod older;
@@ -45,6 +47,7 @@ use super::scoreboards::{Origin, Setting};
 use super::{Relocated, debug_registers, scoreboards};
 
 use control::Guard;
+use environment::Reads;
 use exits::DoubleExit;
 pub(crate) use moves::Moves;
 use moves::Piece;
@@ -294,19 +297,19 @@ impl Recoded {
         let parsed = Capsule::parse(capsule).ok()?;
         let machine: Vec<&[u8; INSTRUCTION]> = code.as_chunks().0.iter().collect();
         let has = |wanted: u16| machine.iter().any(|i| operation(*i) == wanted);
+        let all: Vec<Group<'_>> = groups(&parsed).collect();
         let choice = Choice {
             calls: !wanted.is_lone || has(CALL_ABSOLUTE),
             writes_surfaces: machine.iter().any(|i| writes_surface(operation(*i))),
             has_shared_barrier: parsed.stored.iter().any(is_of_shared_barrier),
             has_shared_copy: has(SHARED_COPY),
             for_debuggers: wanted.for_debuggers,
+            environment: Reads::new(code, &all, tables, chip),
         };
         let mut pieces = Vec::with_capacity(machine.len());
-        let mut all = Vec::new();
-        for group in groups(&parsed) {
+        for group in &all {
             let old = machine.get(group.start..group.end)?;
-            pieces.extend(choice.pieces(&group, old)?);
-            all.push(group);
+            pieces.extend(choice.pieces(group, old)?);
         }
         let is_same = pieces.len() == machine.len()
             && pieces.iter().all(|piece| matches!(piece, Piece::Old(_)));
@@ -318,6 +321,7 @@ impl Recoded {
         for exit in exits {
             exit.set_stalls(&mut code, chip);
         }
+        choice.environment.take_scoreboards(&mut code, &moves);
         let capsule = write_capsule(&parsed, &all, &choice, &machine, padding)?;
         Some(Self {
             code,
@@ -408,6 +412,7 @@ struct Choice {
     has_shared_barrier: bool,
     has_shared_copy: bool,
     for_debuggers: bool,
+    environment: Reads,
 }
 
 impl Choice {
@@ -422,6 +427,9 @@ impl Choice {
         }
         if is_old_warp_sync(group, old) {
             return Some(vec![Piece::Old(group.start)]);
+        }
+        if let Some(read) = self.environment.pieces(group, old) {
+            return Some(read);
         }
         let wait = ends_in_old_barrier(group, old).then_some(Piece::New(WAIT_FOR_ALL));
         if self.calls || !old.iter().any(|i| operation(*i) == MEMORY_BARRIER) {

@@ -24,6 +24,7 @@ mod order;
 mod pressure;
 mod registers;
 mod rules;
+pub(super) mod scratch;
 mod stages;
 pub(super) mod stalls;
 mod timing;

@@ -147,6 +147,20 @@ impl Control {
         Self::set(instruction, control.write(), control.read(), waits);
     }
 
+    /// Lets an instruction take some scoreboard until its result is written, if it takes none.
+    pub(in crate::relocate) fn take_for_result(instruction: &mut [u8; INSTRUCTION]) {
+        let control = Self::of(instruction);
+        let board = control.write().min(BOARDS) % BOARDS;
+        Self::set(instruction, board, control.read(), control.waits());
+    }
+
+    /// The same until its operands are read.
+    pub(in crate::relocate) fn take_for_operands(instruction: &mut [u8; INSTRUCTION]) {
+        let control = Self::of(instruction);
+        let board = control.read().min(BOARDS) % BOARDS;
+        Self::set(instruction, control.write(), board, control.waits());
+    }
+
     pub(super) fn set(instruction: &mut [u8], write: u8, read: u8, waits: u8) {
         let fields = u32::from(write) << 5 | u32::from(read) << 8 | u32::from(waits) << 11;
         Self::replace(instruction, Self::BOARDS_AND_WAITS, fields);

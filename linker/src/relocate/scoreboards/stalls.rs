@@ -11,12 +11,14 @@ use crate::merge::TableBranch;
 
 use super::events;
 use super::flow::Flow;
-use super::instruction::{Chip, Control, ERROR_BARRIER, INSTRUCTION, cycles, operation};
+use super::instruction::{Chip, Control, ERROR_BARRIER, INSTRUCTION, WARPSYNC, cycles, operation};
 use super::registers::Accesses;
 use super::timing::{Unit, forwarding};
 
 /// Cycles until others find a scoreboard taken.
 pub(super) const TAKING: u8 = 2;
+/// CS2R, and RPCMOV where that saves a register for it.
+const READS_ENVIRONMENT: [u16; 2] = [0x005, 0x152];
 /// No distance that is known is longer.
 const LONGEST_DISTANCE: u32 = 16;
 
@@ -65,8 +67,11 @@ pub(in crate::relocate) fn closed_up(
         }
         let is_awaited = Control::of(&new[before]).is_awaited_by(Control::of(&new[at]));
         let least = if is_awaited { u32::from(TAKING) } else { 1 };
+        // What reads registers of the environment is new, too, and comes as soon as it can.
+        let is_new = origins[at].is_none() && READS_ENVIRONMENT.contains(&operation(&new[at]));
         let stall = match (origins[before], origins[at]) {
             (Some(first), Some(second)) if old.waits_at_once(first, second) => least,
+            (Some(_), None) if is_new && operation(&new[before]) != WARPSYNC => least,
             _ => planned(&new[before]),
         };
         let mut earliest = start[before] + least;
@@ -75,12 +80,20 @@ pub(in crate::relocate) fn closed_up(
             if start[before] - start[earlier] >= LONGEST_DISTANCE {
                 break;
             }
-            let (Some(first), Some(second)) = (origins[earlier], origins[at]) else {
-                continue;
+            let was = match (origins[earlier], origins[at]) {
+                (Some(first), Some(second)) => Some(old.distance(first, second)),
+                (Some(_), None) if is_new => None,
+                _ => continue,
             };
-            let (least, was) = (distance(earlier, at), old.distance(first, second));
-            earliest = earliest.max(start[earlier] + least.min(was));
-            is_bound |= least == was;
+            // What takes a scoreboard is waited for by that.
+            let least = match was {
+                None if Control::of(&new[earlier]).takes() != 0 => {
+                    users[earlier].0.spacing(users[at].0, chip)
+                }
+                _ => distance(earlier, at),
+            };
+            earliest = earliest.max(start[earlier] + least.min(was.unwrap_or(least)));
+            is_bound |= was == Some(least);
         }
         start[at] = match is_bound {
             true => earliest,

@@ -87,9 +87,10 @@ impl Unit {
             // LDSM.
             0x03b => Self::Memory,
             operation if is_arithmetic_of_warps(operation) => Self::Warp,
-            // MOV, CS2R, VOTE, SEL, FSEL, FMNMX, FSET, FSETP, ISETP, IMNMX, VIMNMX.
+            // MOV, CS2R, VOTE, SEL, FSEL, FMNMX, FSET, FSETP, ISETP, IMNMX, VIMNMX, RPCMOV.
             0x002 | 0x005..=0x00c | 0x017 | 0x048 if is_graphics => Self::WholeInteger,
-            0x000..=0x07f => Self::Integer,
+            0x152 | 0x153 if is_graphics => Self::WholeInteger,
+            0x000..=0x07f | 0x152 | 0x153 => Self::Integer,
             0x100..=0x113 => Self::Function,
             // BAR.
             0x11d => Self::Barrier,
