@@ -5,6 +5,8 @@
 //! the constants at the same place: behind whatever any of them holds so far,
 //! at the strictest alignment among them (case `ocg_alignment`).
 
+use std::borrow::Cow;
+
 use rustc_hash::FxHashMap;
 
 use crate::arena::Arena;
@@ -114,7 +116,7 @@ fn forget_lost(pruned: &mut Pruned<'_>, keeping: Keeping) {
 
 /// A bank has a fixed size (case `ocg_overflow`). nvlink lets equal constants
 /// share a place before it gives up.
-pub(super) fn check(pruned: &Pruned<'_>, problems: &mut Problems) {
+pub(super) fn check(pruned: &Pruned<'_>, keeping: Keeping, problems: &mut Problems) {
     let is_bank = |kind| matches!(kind, SectionKind::Constant(1..));
     for (id, section) in pruned.merged.sections_of(is_bank) {
         if section.content.size > BANK_LIMIT
@@ -122,8 +124,13 @@ pub(super) fn check(pruned: &Pruned<'_>, problems: &mut Problems) {
             && let Some(function) = function_of(pruned, id)
         {
             let symbol = pruned.merged.functions[function].symbol;
-            let name = &pruned.merged.symbols[symbol].name;
-            problems.push((Some(id), Diagnostic::too_many_compiler_constants(name)));
+            let name = pruned.merged.symbols[symbol].name;
+            // nvlink takes it from the section's name, which is longer in Mercury objects.
+            let name = match keeping == Keeping::AsNvlink && pruned.merged.target.has_mercury() {
+                true => Cow::Owned(format!("optimizer.{name}")),
+                false => Cow::Borrowed(name),
+            };
+            problems.push((Some(id), Diagnostic::too_many_compiler_constants(&name)));
         }
     }
 }

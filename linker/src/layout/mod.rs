@@ -69,7 +69,7 @@ pub(crate) fn layout<'d>(
     {
         null_value = banks::share(constants).unwrap_or(null_value);
     }
-    constants::check(&pruned, &mut problems);
+    constants::check(&pruned, keeping, &mut problems);
     // nvlink looks at one section after another (case `failing_reports`).
     problems.sort_by_key(|&(section, _)| section);
     for (_, problem) in problems {

@@ -295,6 +295,9 @@ impl<'d> Merger<'d, '_> {
                         && !self.merged.lost_commons.contains(&id) =>
                 {
                     if symbol.binding != Binding::WEAK {
+                        if self.merged.symbols[id].binding == Binding::WEAK {
+                            current.replaced_variables.insert(id);
+                        }
                         self.defined_commons.insert(id);
                         self.place(current, section);
                         self.merged.symbols[id].binding = Binding::GLOBAL;
