@@ -152,6 +152,30 @@ impl Places {
     }
 }
 
+/// The barriers of the block that machine instructions prepare, where these are the first ones of
+/// Mercury instructions; other places stay.
+pub(super) fn barriers(
+    code: &[u8],
+    capsule: &[u8],
+    places: impl Iterator<Item = u32>,
+) -> Option<Vec<u32>> {
+    let capsule = Capsule::parse(capsule).ok()?;
+    let (instructions, _) = code.as_chunks::<INSTRUCTION>();
+    let groups: Vec<Group<'_>> = groups(&capsule).collect();
+    let barrier = |place: u32| {
+        let number = place as usize / INSTRUCTION;
+        let before = groups.partition_point(|group| group.start <= number);
+        let group = groups[..before]
+            .last()
+            .filter(|group| group.start == number)?;
+        let own = instructions.get(number..group.end)?;
+        let prepared = own.iter().position(|i| operation(i) == BLOCK_BARRIER)?;
+        u32::try_from((number + prepared) * INSTRUCTION).ok()
+    };
+    let barriers = places.map(|place| barrier(place).unwrap_or(place));
+    Some(barriers.collect())
+}
+
 /// How many machine instructions of a Mercury instruction come before what it does: barriers
 /// for memory, and if it is such a barrier, it is the last; what gathers the threads of a warp
 /// for a barrier of the block, and puts together the number of that.
@@ -261,4 +285,33 @@ fn combines_predicates(instruction: &[u8; INSTRUCTION]) -> bool {
     let second_result = instruction[10] >> 4 & 7;
     let operand = instruction[10] >> 7 | (instruction[11] & 3) << 1;
     !is_and || second_result != TRUE || operand != TRUE
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_prepares_a_barrier_stands_for_it() {
+        let instruction = |opcode: u16| {
+            let mut instruction = [0; INSTRUCTION];
+            instruction[..2].copy_from_slice(&opcode.to_le_bytes());
+            instruction
+        };
+        // EXIT, then SHF, LOP3, BAR and SHF together, and MOV.
+        let code = [0x794d, 0x7819, 0x7812, 0x7b1d, 0x7819, 0x7802].map(instruction);
+        let words = [15, Capsule::MARKER, 3, 0b101].map(u32::to_le_bytes);
+        let stored: [&[u8]; 2] = [&[0x51, 2], &[1; 16]];
+        let capsule = [words.as_flattened(), &stored.concat()].concat();
+        let found = barriers(
+            code.as_flattened(),
+            &capsule,
+            [0, 16, 32, 80, 800].into_iter(),
+        );
+        assert_eq!(found.unwrap(), [0, 48, 32, 80, 800]);
+        assert_eq!(
+            barriers(code.as_flattened(), &capsule[..20], [0].into_iter()),
+            None
+        );
+    }
 }

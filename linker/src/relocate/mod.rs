@@ -363,6 +363,23 @@ pub(crate) fn native_places(
     Some(places.map(native).collect())
 }
 
+/// Where barriers of the block are in the machine code of a function, for places at which what prepares them begins:
+/// CUDA 12 names those (case `older_barrier_places`).
+pub(crate) fn barrier_places(
+    merged: &Merged<'_>,
+    function: FunctionId,
+    places: impl Iterator<Item = u32>,
+) -> Option<Vec<u32>> {
+    let function = &merged.functions[function];
+    if !recode::is_of_first_version(function) {
+        return None;
+    }
+    let text = &merged.sections[function.text?];
+    let code = text.native.as_ref()?.content.contributions.first()?;
+    let capsule = text.content.contributions.first()?;
+    expanded::barriers(code.data, capsule.data, places)
+}
+
 /// Joins the contributions, zeros in the gaps.
 fn gather<'d>(merged: &Merged<'d>, section: &Section<'d>) -> Result<Cow<'d, [u8]>, ParseError> {
     if section.kind.is_nobits() {

@@ -259,7 +259,7 @@ impl From<Recoded> for Anew {
 }
 
 /// Whether the code is that of CUDA 12.
-fn is_of_first_version(function: &Function<'_>) -> bool {
+pub(super) fn is_of_first_version(function: &Function<'_>) -> bool {
     function.records.iter().any(|record| {
         record.code == InfoCode::MERCURY_ISA_VERSION
             && matches!(record.payload, Payload::Head(FIRST_MERCURY_VERSION))

@@ -4,7 +4,7 @@ use crate::cubin::{Attribute, Format, InfoCode, InfoRecord as FileRecord};
 use crate::finalize::Finalized;
 use crate::id::FunctionId;
 use crate::merge::{InfoRecord, Merged, ParameterBank, Payload};
-use crate::relocate::{Moves, native_places};
+use crate::relocate::{Moves, barrier_places, native_places};
 
 use super::super::encode;
 use super::super::numbering::SymbolNumbers;
@@ -59,6 +59,7 @@ pub(super) fn native(
             false => twins.next(record.code),
         };
         let placed = twin.and_then(|twin| placed_here(merged, function, record, twin));
+        let placed = placed.or_else(|| placed_at_barriers(merged, function, twin?));
         let twin = match (&placed, twin) {
             (Some(payload), Some(twin)) => FileRecord::sized(twin.code, payload),
             (_, twin) => twin.copied(),
@@ -163,6 +164,19 @@ fn placed_here(
         function,
         places.map(|word| u32::from_le_bytes(*word)),
     )?;
+    Some(placed.into_iter().flat_map(u32::to_le_bytes).collect())
+}
+
+/// The places of what the threads of a group do together that CUDA 12 names in another way.
+fn placed_at_barriers(
+    merged: &Merged<'_>,
+    function: FunctionId,
+    twin: &FileRecord<'_>,
+) -> Option<Vec<u8>> {
+    if twin.code != InfoCode::COOP_GROUP_INSTR_OFFSETS {
+        return None;
+    }
+    let placed = barrier_places(merged, function, twin.words())?;
     Some(placed.into_iter().flat_map(u32::to_le_bytes).collect())
 }
 
