@@ -10,11 +10,12 @@ use std::collections::BTreeSet;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use clap::Args;
 use rustnvlink::arch::Sm;
 use serde::Serialize;
 
+use crate::streams;
 use crate::style::{ERROR, Format, GOOD, NOTE, QUIET};
 use survey::Unit;
 
@@ -27,7 +28,7 @@ const SCHEMA_VERSION: u32 = 1;
 /// libraries. Ends with code 1 if something is wrong.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// Objects, static libraries, shared libraries and programs
+    /// Objects, static libraries, shared libraries and programs; `-` is the standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Processors that linked code has to be there for, such as sm_80,sm_90
@@ -94,12 +95,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
         Format::Json => write_json(&units, &findings),
         Format::Text => write_text(&units, &findings),
     };
-    match written {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            return Err(error).context("cannot write the result");
-        }
-        _ => {}
-    }
+    streams::printed(written)?;
     if errors > 0 || (arguments.deny_warnings && warnings > 0) {
         bail!(
             "the device link is not in order: {}, {}",

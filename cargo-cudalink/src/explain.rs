@@ -1,13 +1,12 @@
 //! `cargo cudalink explain`: what the code of a message means.
 
-use std::io::{self, Write as _};
-
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Result, anyhow};
 use clap::Args;
 use rustnvlink::cli;
 
 use crate::doctor;
 use crate::link::messages;
+use crate::streams;
 
 /// Say what the code of a message means, and what to do
 #[derive(Debug, Args)]
@@ -20,12 +19,7 @@ pub(crate) struct Arguments {
 /// Does what the command line asks for.
 pub(crate) fn run(arguments: Arguments) -> Result<()> {
     let text = explanation(&arguments.code)?;
-    match writeln!(io::stdout().lock(), "{text}") {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(error).context("cannot write the explanation")
-        }
-        _ => Ok(()),
-    }
+    streams::print(format!("{text}\n").as_bytes())
 }
 
 fn explanation(code: &str) -> Result<String> {

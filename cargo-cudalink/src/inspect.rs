@@ -16,6 +16,7 @@ use anyhow::{Result, anyhow, bail};
 use clap::Args;
 use rustnvlink::arch::Sm;
 
+use crate::streams;
 use crate::style::{self, Format};
 use files::Wanted;
 use image::Details;
@@ -28,7 +29,7 @@ use text::Style;
 /// constant memory, barriers and parameters, the device functions and the variables. Sizes are in bytes.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// Files to look into; their contents tell what they are
+    /// Files to look into; their contents tell what they are. `-` is the standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Show only images for this processor, such as sm_90 or sm_100a
@@ -105,13 +106,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
             text::write(&mut out, &document, &style)
         }
     };
-    // Whoever closes the pipe has seen enough.
-    match written.and_then(|()| out.flush()) {
-        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
-            return Err(anyhow!(e).context("cannot write the result"));
-        }
-        _ => {}
-    }
+    streams::printed(written.and_then(|()| out.flush()))?;
     drop(out);
 
     complain(&document.files, arguments.format)?;

@@ -17,10 +17,10 @@ use rustnvlink::device_link::{Linked, Message, device_link};
 use rustnvlink::fatbin::{CompressionMode, FatbinOptions};
 use rustnvlink::host::HostObject;
 use rustnvlink::inputs::{Files, Kernels};
-use rustnvlink::output;
 
 use crate::doctor;
 use crate::settings::KernelChoice;
+use crate::streams::{self, write};
 
 /// Link device code for one or more processors, as `nvcc -dlink` does
 ///
@@ -31,10 +31,10 @@ pub(crate) struct Arguments {
     /// Objects, static libraries, cubins, fatbins and PTX; @FILE stands for the words in a file
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Where the result goes
+    /// Where the result goes; `-` is the standard output
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// Where a make rule goes that names all files the result depends on
+    /// Where a make rule goes that names all files the result depends on; `-` is the standard output
     #[arg(long, value_name = "FILE")]
     depfile: Option<PathBuf>,
     /// What the result is
@@ -106,11 +106,40 @@ enum OutputFormat {
 
 /// Does what the command line asks for.
 pub(crate) fn run(arguments: Arguments) -> Result<()> {
+    check_streams(&arguments)?;
     let linked = link(&arguments, |_| {})?;
     if let Some(problem) = messages::without_code(&linked) {
         bail!("{problem}; `cargo cudalink inspect` shows what they have code for");
     }
+    check_output(&arguments.output, &linked)?;
     write_result(&arguments, &linked)
+}
+
+/// Some results need a file with a name.
+fn check_streams(arguments: &Arguments) -> Result<()> {
+    if !streams::is_standard(&arguments.output) {
+        return Ok(());
+    }
+    if arguments.depfile.is_some() {
+        bail!("a make rule needs the name of what it makes: name a file with -o");
+    }
+    match arguments.output_format {
+        OutputFormat::Rust | OutputFormat::CHeader => {
+            bail!("what the source defines is named after its file: name one with -o")
+        }
+        OutputFormat::Object | OutputFormat::C | OutputFormat::Fatbin | OutputFormat::Cubin => {
+            Ok(())
+        }
+    }
+}
+
+/// No input gives way to the result.
+fn check_output(output: &Path, linked: &Linked) -> Result<()> {
+    let is_output = |input: &&String| same_file::is_same_file(input, output).unwrap_or(false);
+    match linked.files.iter().find(is_output) {
+        Some(input) if output.is_file() => bail!("{input} is an input; name another file with -o"),
+        _ => Ok(()),
+    }
 }
 
 /// The same as nvcc does it: an image without code is as good as any.
@@ -291,8 +320,4 @@ fn link_options(arguments: &Arguments) -> Result<LinkOptions> {
 fn device_runtime() -> Option<PathBuf> {
     let environment = Environment::from_process().ok()?;
     Search::new(&environment).find().ok()?.libcudadevrt().ok()
-}
-
-fn write(path: &Path, contents: &[u8]) -> Result<()> {
-    output::write(path, contents).with_context(|| format!("cannot write {}", path.display()))
 }

@@ -17,6 +17,7 @@ mod script;
 mod settings;
 mod shell;
 mod stand_in;
+mod streams;
 mod style;
 mod toolkit;
 

@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Result, anyhow};
 use clap::{Args, ValueEnum};
 use rustnvlink::host::script::{self, BaseScript};
-use rustnvlink::output;
+
+use crate::streams;
 
 /// Write a host linker script that keeps gigabytes of device code out of the way of host code
 ///
@@ -16,9 +17,9 @@ pub(crate) struct Arguments {
     /// Which script
     #[arg(value_enum, default_value_t)]
     kind: Kind,
-    /// Where it goes, instead of the standard output
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
+    /// Where it goes; `-` is the standard output
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    output: PathBuf,
     /// The compiler whose linker has a script of its own, for lcs-abs
     #[arg(long, value_name = "PROGRAM", default_value = "gcc")]
     host_compiler: PathBuf,
@@ -56,12 +57,5 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
             script::absolute(&base).map_err(|error| anyhow!(error))?
         }
     };
-    match arguments.output {
-        Some(path) => output::write(&path, text.as_bytes())
-            .with_context(|| format!("cannot write {}", path.display())),
-        None => {
-            anstream::print!("{text}");
-            Ok(())
-        }
-    }
+    streams::write(&arguments.output, text.as_bytes())
 }

@@ -1,7 +1,6 @@
 //! `cargo cudalink completions` and `cargo cudalink man`: what shells and manual readers want to know of the command
 //! line, made from its definition.
 
-use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
@@ -9,6 +8,7 @@ use clap::{Args, CommandFactory as _};
 use clap_complete::Shell;
 
 use crate::cli::Cli;
+use crate::streams;
 
 /// Print completions for a shell
 #[derive(Debug, Args)]
@@ -31,11 +31,7 @@ pub(crate) fn completions(arguments: CompletionsArguments) -> Result<()> {
     let mut command = Cli::command().bin_name("cargo-cudalink");
     let mut text = Vec::new();
     clap_complete::generate(arguments.shell, &mut command, "cargo-cudalink", &mut text);
-    match io::stdout().write_all(&text) {
-        // Who no longer reads has seen enough.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        result => result.context("the completions cannot be printed"),
-    }
+    streams::print(&text)
 }
 
 /// Writes manual pages, one for each subcommand.

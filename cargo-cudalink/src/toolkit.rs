@@ -6,13 +6,16 @@ mod list;
 mod progress;
 
 use anyhow::Result;
-use clap::{Args, Subcommand, ValueEnum};
-use cudalink_toolkit::{Attempt, DEFAULT_VERSION, Environment, Installer, Origin, Search, Version};
+use clap::{Args, Subcommand};
+use cudalink_toolkit::{
+    Attempt, DEFAULT_VERSION, Environment, Installer, Origin, Search, Toolkit, Version,
+};
 
-use crate::style;
+use crate::streams;
+use crate::style::{self, Format};
 use crate::toolkit::progress::Progress;
 
-/// Install a CUDA toolkit without root, or show which one is used.
+/// Install a CUDA toolkit without root, or show which one is used
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -21,36 +24,26 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Install a toolkit into your cache folder and print its root.
+    /// Install a toolkit into your cache folder and print its root
     ///
     /// The packages come from the index that your pip is configured for. Nothing outside of the cache folder is
     /// touched; set RUSTNVLINK_CACHE to install elsewhere.
     Install {
-        /// The version of nvcc, such as 13.0.88.
+        /// The version of nvcc, such as 13.0.88
         #[arg(long, value_name = "VERSION", default_value_t = DEFAULT_VERSION)]
         version: Version,
-        /// Install again even if the toolkit is there.
+        /// Install again even if the toolkit is there
         #[arg(long)]
         force: bool,
     },
-    /// Print the root of the toolkit that is used, and nothing else.
+    /// Print the root of the toolkit that is used, and nothing else
     Path,
-    /// List all toolkits of this machine; the one that is used comes first.
+    /// List all toolkits of this machine; the one that is used comes first
     List {
-        /// How to write the list.
+        /// How to write the list
         #[arg(long, value_enum, default_value_t)]
         format: Format,
     },
-}
-
-/// How to write results.
-#[derive(Debug, Clone, Copy, Default, ValueEnum)]
-enum Format {
-    /// For people.
-    #[default]
-    Text,
-    /// For programs.
-    Json,
 }
 
 /// Does what the command line asks for.
@@ -69,15 +62,17 @@ fn install(environment: &Environment, version: Version, force: bool) -> Result<(
         .version(version)
         .force(force)
         .install(&mut |event| progress.show(event))?;
-    anstream::println!("{}", toolkit.root().display());
-    Ok(())
+    print_root(&toolkit)
 }
 
 fn path(environment: &Environment) -> Result<()> {
     let toolkit = Search::new(environment).find()?;
     note_ignored_variables(toolkit.passed_over());
-    anstream::println!("{}", toolkit.root().display());
-    Ok(())
+    print_root(&toolkit)
+}
+
+fn print_root(toolkit: &Toolkit) -> Result<()> {
+    streams::print(format!("{}\n", toolkit.root().display()).as_bytes())
 }
 
 /// A variable that the user has set and that leads nowhere is worth a word.

@@ -1,7 +1,6 @@
 //! What each file says of the device link.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::PathBuf;
 
 use rustnvlink::arch::Sm;
@@ -13,6 +12,7 @@ use serde::{Serialize, Serializer};
 
 use super::checks::word;
 use super::{Finding, Place, Severity};
+use crate::streams;
 
 /// The version of the wrappers that a device link makes.
 const LINKED_WRAPPER: u32 = 2;
@@ -84,7 +84,7 @@ pub(super) fn read(files: &[PathBuf]) -> (Vec<Unit>, Vec<Finding>) {
     let mut findings = Vec::new();
     for path in files {
         let file = path.display().to_string();
-        match fs::read(path) {
+        match streams::read(path) {
             Ok(data) => read_file(&file, &data, &mut units, &mut findings),
             Err(error) => findings.push(unreadable(&file, error.to_string())),
         }

@@ -19,6 +19,7 @@ use super::report::{
     ArchiveReport, EntryReport, Failure, FatbinReport, FileReport, HostReport, ModuleReport,
     PtxReport, ReferencesReport, RegistrationReport,
 };
+use crate::streams;
 
 /// What the user wants to see.
 #[derive(Debug, Default)]
@@ -61,13 +62,13 @@ pub(super) fn inspect(path: &Path, wanted: &Wanted) -> FileReport {
     }
 }
 
-/// Only regular files are read: a pipe may never end.
+/// Of files only regular ones are read: a pipe may never end.
 fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     let failed = |e: std::io::Error| Failure::new(format!("cannot be read: {e}"));
-    if !fs::metadata(path).map_err(failed)?.is_file() {
+    if !streams::is_standard(path) && !fs::metadata(path).map_err(failed)?.is_file() {
         return Err(Failure::new("cannot be read: not a regular file"));
     }
-    fs::read(path).map_err(failed)
+    streams::read(path).map_err(failed)
 }
 
 fn empty(name: String, kind: InputKind, size: u64) -> FileReport {

@@ -6,8 +6,9 @@ use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
 use rustnvlink::container::Machine;
-use rustnvlink::host::{HostMachine, HostObject};
-use rustnvlink::output;
+use rustnvlink::host::{HostError, HostMachine, HostObject};
+
+use crate::streams;
 
 const ELF: [u8; 4] = *b"\x7fELF";
 /// The rest of the name of a host of which only the machine is known.
@@ -28,12 +29,14 @@ pub(super) fn write(
     };
     match name.parse::<HostMachine>() {
         Ok(machine) if target.is_none_or(has_elf_objects) && !with_compiler => {
-            let written = output::write_with(path, |file| {
+            streams::write_with(path, |file| {
                 let mut out = BufWriter::new(file);
-                host.write(machine, &mut out).map_err(io::Error::other)?;
+                host.write(machine, &mut out).map_err(|error| match error {
+                    HostError::Io(error) => error,
+                    error => io::Error::other(error),
+                })?;
                 out.flush()
-            });
-            written.with_context(|| format!("cannot write {}", path.display()))
+            })
         }
         parsed => {
             let triple = match (target, parsed) {
@@ -84,5 +87,5 @@ fn compile(path: &Path, host: &HostObject<'_>, triple: &str) -> Result<()> {
     if !has_elf_objects(triple) && object.starts_with(&ELF) {
         bail!("the C compiler makes ELF objects, not those of {triple}; CC names another one");
     }
-    output::write(path, &object).with_context(|| format!("cannot write {}", path.display()))
+    streams::write(path, &object)
 }

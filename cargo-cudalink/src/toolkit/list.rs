@@ -1,13 +1,14 @@
 //! `cargo cudalink toolkit list`.
 
+use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use anyhow::Result;
 use cudalink_toolkit::{Attempt, Environment, NotFound, Search, Survey, Toolkit};
 use serde::Serialize;
 
-use super::Format;
-use crate::style::{GOOD, QUIET};
+use crate::streams;
+use crate::style::{Format, GOOD, QUIET};
 
 /// The list for programs.
 #[derive(Debug, Serialize)]
@@ -36,19 +37,19 @@ struct Tried {
 pub(super) fn run(environment: &Environment, format: Format) -> Result<()> {
     let survey = Search::new(environment).survey();
     match format {
-        Format::Json => anstream::println!("{}", serde_json::to_string_pretty(&report(&survey))?),
-        Format::Text if survey.found.is_empty() => {
-            return Err(NotFound {
-                tried: survey.tried,
-            }
-            .into());
+        Format::Json => {
+            let text = serde_json::to_string_pretty(&report(&survey))?;
+            streams::print(format!("{text}\n").as_bytes())
         }
+        Format::Text if survey.found.is_empty() => Err(NotFound {
+            tried: survey.tried,
+        }
+        .into()),
         Format::Text => {
             super::note_ignored_variables(&survey.tried);
-            write_text(&survey.found);
+            streams::printed(write_text(&survey.found))
         }
     }
-    Ok(())
 }
 
 fn report(survey: &Survey) -> Report {
@@ -69,7 +70,8 @@ fn report(survey: &Survey) -> Report {
     }
 }
 
-fn write_text(found: &[Toolkit]) {
+fn write_text(found: &[Toolkit]) -> io::Result<()> {
+    let mut out = anstream::stdout().lock();
     let lines: Vec<(String, String, &Toolkit)> = found
         .iter()
         .map(|toolkit| {
@@ -96,6 +98,10 @@ fn write_text(found: &[Toolkit]) {
             (" ", QUIET)
         };
         let root = toolkit.root().display();
-        anstream::println!("{style}{mark} {version:versions$}{style:#}  {origin:origins$}  {root}");
+        writeln!(
+            out,
+            "{style}{mark} {version:versions$}{style:#}  {origin:origins$}  {root}"
+        )?;
     }
+    out.flush()
 }

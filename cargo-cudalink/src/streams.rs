@@ -1,0 +1,63 @@
+//! What is read and written, where `-` stands for the standard input and output.
+
+use std::fs;
+use std::io::{self, Read as _, Write};
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+use rustnvlink::output;
+
+/// Whether a file that a command line names is a standard stream. `./-` is a file of that name.
+pub(crate) fn is_standard(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// Reads a file.
+pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
+    if !is_standard(path) {
+        return fs::read(path);
+    }
+    let mut contents = Vec::new();
+    io::stdin().lock().read_to_end(&mut contents)?;
+    Ok(contents)
+}
+
+/// Writes a file.
+pub(crate) fn write(path: &Path, contents: &[u8]) -> Result<()> {
+    match is_standard(path) {
+        true => print(contents),
+        false => named(path, output::write(path, contents)),
+    }
+}
+
+/// Writes a file with `fill`.
+pub(crate) fn write_with(
+    path: &Path,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<()> {
+    match is_standard(path) {
+        true => {
+            let mut out = io::stdout().lock();
+            printed(fill(&mut out).and_then(|()| out.flush()))
+        }
+        false => named(path, output::write_with(path, |file| fill(file))),
+    }
+}
+
+/// Prints.
+pub(crate) fn print(contents: &[u8]) -> Result<()> {
+    let mut out = io::stdout().lock();
+    printed(out.write_all(contents).and_then(|()| out.flush()))
+}
+
+/// How it went to print something. Whoever has closed the pipe has seen enough.
+pub(crate) fn printed(result: io::Result<()>) -> Result<()> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => result.context("cannot write to the standard output"),
+    }
+}
+
+fn named(path: &Path, result: io::Result<()>) -> Result<()> {
+    result.with_context(|| format!("cannot write {}", path.display()))
+}

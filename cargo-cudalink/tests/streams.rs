@@ -1,0 +1,153 @@
+//! Standard streams as inputs and outputs, and outputs that take the place of inputs.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use tempfile::TempDir;
+
+/// A folder with two objects of one program.
+fn folder() -> TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    let inputs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/inputs");
+    for name in ["caller.cubin", "callee.cubin"] {
+        let input = inputs.join(name.replace(".cubin", ".sm_90.cubin"));
+        fs::copy(input, folder.path().join(name)).expect("a cubin");
+    }
+    folder
+}
+
+fn command(folder: &TempDir, words: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-cudalink"));
+    command
+        .args(words.split(' '))
+        .current_dir(folder.path())
+        .stdin(Stdio::null());
+    command
+}
+
+fn run(folder: &TempDir, words: &str) -> Output {
+    command(folder, words).output().expect("the program runs")
+}
+
+/// Fails with a message that says this.
+#[track_caller]
+fn fails(folder: &TempDir, words: &str, expected: &str) {
+    let output = run(folder, words);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        !output.status.success() && said.contains(expected),
+        "{words}: {said}"
+    );
+}
+
+#[test]
+fn a_dash_is_the_standard_output() {
+    let folder = folder();
+    for (words, file) in [
+        ("link caller.cubin callee.cubin", "linked.o"),
+        (
+            "link caller.cubin callee.cubin --output-format=c",
+            "linked.c",
+        ),
+        (
+            "link caller.cubin callee.cubin --output-format=cubin",
+            "linked.cubin",
+        ),
+        ("script", "script"),
+    ] {
+        let printed = run(&folder, &format!("{words} -o -"));
+        assert!(printed.status.success(), "{words}: {printed:?}");
+        assert!(run(&folder, &format!("{words} -o {file}")).status.success());
+        let written = fs::read(folder.path().join(file)).expect(file);
+        assert!(printed.stdout == written && !written.is_empty(), "{words}");
+    }
+    let link = "link caller.cubin callee.cubin -o linked.o --depfile -";
+    let rule = String::from_utf8(run(&folder, link).stdout).expect("text");
+    assert!(rule.starts_with("linked.o:"), "{rule}");
+    assert!(!folder.path().join("-").exists());
+
+    let link = "link caller.cubin callee.cubin -o ./-";
+    assert!(run(&folder, link).status.success());
+    assert!(folder.path().join("-").is_file());
+}
+
+#[test]
+fn what_needs_a_name_is_not_printed() {
+    let folder = folder();
+    let link = "link caller.cubin callee.cubin -o -";
+    for format in ["rust", "c-header"] {
+        fails(
+            &folder,
+            &format!("{link} --output-format={format}"),
+            "named after its file: name one with -o",
+        );
+    }
+    fails(
+        &folder,
+        &format!("{link} --depfile rule"),
+        "needs the name of what it makes",
+    );
+}
+
+#[test]
+fn a_dash_is_the_standard_input() {
+    let folder = folder();
+    let with_input = |words: &str| {
+        let input = fs::File::open(folder.path().join("caller.cubin")).expect("a cubin");
+        let output = command(&folder, words).stdin(input).output();
+        String::from_utf8(output.expect("the program runs").stdout).expect("text")
+    };
+    let named = String::from_utf8(run(&folder, "inspect caller.cubin").stdout).expect("text");
+    assert_eq!(
+        with_input("inspect -").replacen('-', "caller.cubin", 1),
+        named
+    );
+    let said = with_input("doctor -");
+    assert!(said.contains("program (cubin)"), "{said}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_cannot_be_printed_is_an_error() {
+    let folder = folder();
+    for words in [
+        "script",
+        "explain never-linked",
+        "completions bash",
+        "toolkit list --format json",
+        "inspect caller.cubin",
+        "link caller.cubin callee.cubin -o -",
+    ] {
+        let full = fs::File::create("/dev/full").expect("a device");
+        let output = command(&folder, words).stdout(full).output();
+        let output = output.expect("the program runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            output.status.code() == Some(1)
+                && said.starts_with("error: cannot write to the standard output: "),
+            "{words}: {said}"
+        );
+        // Who no longer reads has seen enough.
+        let mut child = command(&folder, words)
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the program runs");
+        drop(child.stdout.take());
+        let status = child.wait().expect("the program ends");
+        assert!(status.success(), "{words}: {status}");
+    }
+}
+
+#[test]
+fn inputs_do_not_give_way_to_the_result() {
+    let folder = folder();
+    let before = fs::read(folder.path().join("caller.cubin")).expect("a cubin");
+    fails(
+        &folder,
+        "link caller.cubin callee.cubin --output-format=cubin -o ./caller.cubin",
+        "error: caller.cubin is an input; name another file with -o",
+    );
+    let after = fs::read(folder.path().join("caller.cubin")).expect("a cubin");
+    assert_eq!(before, after);
+}
