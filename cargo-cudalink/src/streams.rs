@@ -12,14 +12,22 @@ pub(crate) fn is_standard(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-/// Reads a file.
+/// Reads a file that a command line names.
 pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     if !is_standard(path) {
-        return fs::read(path);
+        return read_file(path);
     }
     let mut contents = Vec::new();
     io::stdin().lock().read_to_end(&mut contents)?;
     Ok(contents)
+}
+
+/// Reads a file, whatever its name. Only regular ones are read: a pipe may never end.
+pub(crate) fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    match fs::metadata(path)?.is_file() {
+        true => fs::read(path),
+        false => Err(io::Error::other("not a regular file")),
+    }
 }
 
 /// Writes a file.

@@ -111,17 +111,21 @@ fn read_file(file: &str, data: &[u8], units: &mut Vec<Unit>, findings: &mut Vec<
             return;
         }
         other => {
+            let what = "neither host object, archive, shared library nor program";
+            let (message, fix) = match other {
+                InputKind::Unknown => (format!("{file} is {what}"), None),
+                known => {
+                    let inspect = format!("cargo cudalink inspect {}", word(file));
+                    let fix = format!("{inspect} shows device code without host code");
+                    (format!("{file} is {what} ({known})"), Some(fix))
+                }
+            };
             findings.push(Finding {
                 severity: Severity::Error,
                 code: "not-a-host-file",
-                message: format!(
-                    "{file} is neither host object, archive, shared library nor program ({other})"
-                ),
+                message,
                 places: Vec::new(),
-                fix: Some(format!(
-                    "cargo cudalink inspect {} shows device code without host code",
-                    word(file)
-                )),
+                fix,
             });
             return;
         }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::fs;
+use std::io;
 use std::path::Path;
 
 use rustnvlink::container::archive::{self, MAX_DEPTH};
@@ -39,6 +39,12 @@ impl From<ParseError> for Failure {
     }
 }
 
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::new(format!("cannot be read: {error}"))
+    }
+}
+
 impl Failure {
     fn new(message: impl Into<String>) -> Self {
         Self {
@@ -53,22 +59,13 @@ impl Failure {
 /// Reads and inspects one file.
 pub(super) fn inspect(path: &Path, wanted: &Wanted) -> FileReport {
     let name = path.display().to_string();
-    match read(path) {
+    match streams::read(path) {
         Ok(data) => bytes(name, &data, path.parent(), MAX_DEPTH, wanted),
-        Err(failure) => FileReport {
-            error: Some(failure),
+        Err(error) => FileReport {
+            error: Some(error.into()),
             ..empty(name, InputKind::Unknown, 0)
         },
     }
-}
-
-/// Of files only regular ones are read: a pipe may never end.
-fn read(path: &Path) -> Result<Vec<u8>, Failure> {
-    let failed = |e: std::io::Error| Failure::new(format!("cannot be read: {e}"));
-    if !streams::is_standard(path) && !fs::metadata(path).map_err(failed)?.is_file() {
-        return Err(Failure::new("cannot be read: not a regular file"));
-    }
-    streams::read(path).map_err(failed)
 }
 
 fn empty(name: String, kind: InputKind, size: u64) -> FileReport {
@@ -304,10 +301,10 @@ fn members(
         let member = member?;
         report.members.push(match (member.data, folder) {
             (Some(data), _) => bytes(member.name, data, None, depth, wanted),
-            (None, Some(folder)) => match read(&folder.join(&member.name)) {
+            (None, Some(folder)) => match streams::read_file(&folder.join(&member.name)) {
                 Ok(data) => bytes(member.name, &data, None, depth, wanted),
-                Err(failure) => FileReport {
-                    error: Some(failure),
+                Err(error) => FileReport {
+                    error: Some(error.into()),
                     ..empty(member.name, InputKind::Unknown, member.size)
                 },
             },

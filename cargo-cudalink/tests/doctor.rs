@@ -1,0 +1,47 @@
+//! What the doctor says of files that are none of its own.
+
+use std::path::Path;
+use std::process::Command;
+
+#[track_caller]
+fn check(file: &Path, expected: &[&str], unexpected: &str) {
+    let output = Command::new(env!("CARGO_BIN_EXE_cargo-cudalink"))
+        .arg("doctor")
+        .arg(file)
+        .output()
+        .expect("the program runs");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    for part in expected {
+        assert!(said.contains(part), "no '{part}' in {said}");
+    }
+    assert!(!said.contains(unexpected), "'{unexpected}' in {said}");
+}
+
+#[test]
+fn inspect_is_named_where_it_shows_something() {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    check(
+        &here.join("../tests/inputs/caller.sm_90.cubin"),
+        &[
+            "nor program (cubin) [not-a-host-file]",
+            "help: cargo cudalink inspect",
+        ],
+        "unknown",
+    );
+    check(
+        &here.join("Cargo.toml"),
+        &["nor program [not-a-host-file]"],
+        "help",
+    );
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_never_ends_is_not_read() {
+    check(
+        Path::new("/dev/zero"),
+        &["/dev/zero cannot be read: not a regular file [unreadable]"],
+        "help",
+    );
+}
