@@ -428,6 +428,24 @@ fn every_way_of_naming_a_linker_and_a_library_works() -> Result<()> {
 }
 
 #[test]
+fn linkers_that_take_no_script_are_told_of() -> Result<()> {
+    if is_skipped()? {
+        return Ok(());
+    }
+    let project = Project::new(LAUNCHING, &["static=kernel", "static=twice"])?;
+    let scriptless = "#!/bin/sh\ncase \"$*\" in *-Wl,-T,*) echo 'no scripts' >&2; exit 1;; esac\nexec cc \"$@\"\n";
+    project.write_program("scriptless", scriptless)?;
+    let flag = format!("-Clinker={}", project.path("scriptless").display());
+    let always = ["rustc", "--host-linker-script=always", "--", &flag];
+    project.fail(
+        &always,
+        &["no scripts", "GNU ld and lld understand it", "-fuse-ld=lld"],
+    )?;
+    project.succeed(&["rustc", "--", &flag], &[])?;
+    Ok(())
+}
+
+#[test]
 fn shared_libraries_carry_their_device_code() -> Result<()> {
     if is_skipped()? {
         return Ok(());

@@ -43,6 +43,10 @@ const RUNTIME_NOT_FOUND: &str = "the host linker does not find the CUDA runtime;
     `cargo::rustc-link-search`: the toolkit's lib64 for this machine, and what NVIDIA's packages for cross compilation \
     install, such as targets/sbsa-linux/lib, for others";
 
+/// What to do where the host linker does not understand what places much device code.
+const NO_SCRIPT: &str = "a linker script places the device code of this program; GNU ld and lld understand it, gold and mold \
+    do without, and no other linker is known to place so much: `-C link-arg=-fuse-ld=lld` chooses one of them";
+
 /// Where host linkers look without being told.
 const SYSTEM_FOLDERS: [&str; 5] = ["/usr/local/lib", "/usr/lib", "/lib", "/usr/lib64", "/lib64"];
 
@@ -393,6 +397,9 @@ impl Image<'_> {
                 self.say(Level::Help, NO_RUNTIME.to_owned());
             } else if line.lacks_runtime(&self.folders_of_system(), self.machine()) {
                 self.say(Level::Help, RUNTIME_NOT_FOUND.to_owned());
+            }
+            if needs_script {
+                self.say(Level::Help, NO_SCRIPT.to_owned());
             }
         }
         Ok(platform::exit_code(status))
