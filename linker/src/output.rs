@@ -60,8 +60,7 @@ pub fn write_with(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -
         Destination::Stream(mut stream) => fill(&mut stream),
         Destination::File(mut file, path) => {
             fill(file.as_file_mut())?;
-            file.persist(&path)?;
-            Ok(())
+            file.persist(&path)
         }
     }
 }
@@ -72,7 +71,7 @@ pub(crate) struct Pending(Waiting);
 
 #[derive(Debug)]
 enum Waiting {
-    File(NamedTempFile, PathBuf),
+    File(New, PathBuf),
     /// What cannot be taken back is not written yet.
     Stream(File, Vec<u8>),
 }
@@ -102,7 +101,7 @@ impl Pending {
     /// Puts the file into its place.
     pub(crate) fn finish(self) -> io::Result<()> {
         match self.0 {
-            Waiting::File(file, path) => file.persist(&path).map(|_| ()).map_err(Into::into),
+            Waiting::File(file, path) => file.persist(&path),
             Waiting::Stream(mut stream, contents) => stream.write_all(&contents),
         }
     }
@@ -113,7 +112,7 @@ enum Destination {
     /// Something that is no file, such as a terminal.
     Stream(File),
     /// A new file, which takes the place of this path.
-    File(NamedTempFile, PathBuf),
+    File(New, PathBuf),
 }
 
 impl Destination {
@@ -136,13 +135,35 @@ impl Destination {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
             _ => Path::new("."),
         };
-        let mut builder = Builder::new();
-        builder.prefix(".rustnvlink-");
+        let mut file = New::in_folder(folder)?;
+        if let Some(permissions) = permissions {
+            file.as_file_mut().set_permissions(permissions)?;
+        }
+        Ok(Self::File(file, path))
+    }
+}
+
+/// A file on the way to its place.
+#[derive(Debug)]
+enum New {
+    /// It has no name, and is gone with the program, whatever ends that.
+    #[cfg(target_os = "linux")]
+    Nameless(File, PathBuf),
+    /// It has a name of its own.
+    Named(NamedTempFile),
+}
+
+impl New {
+    fn in_folder(folder: &Path) -> io::Result<Self> {
+        #[cfg(target_os = "linux")]
+        if let Some(file) = nameless(folder) {
+            return Ok(Self::Nameless(file, folder.to_owned()));
+        }
+        let mut builder = named();
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt as _;
-            // What the user's mask leaves of it, as for any new file.
-            builder.permissions(std::fs::Permissions::from_mode(0o666));
+            builder.permissions(std::fs::Permissions::from_mode(NEW_FILE));
         }
         // The name of the file on the way says nothing to a user.
         let file = builder
@@ -153,11 +174,61 @@ impl Destination {
                 }
                 kind => kind.into(),
             })?;
-        if let Some(permissions) = permissions {
-            file.as_file().set_permissions(permissions)?;
-        }
-        Ok(Self::File(file, path))
+        Ok(Self::Named(file))
     }
+
+    fn as_file_mut(&mut self) -> &mut File {
+        match self {
+            #[cfg(target_os = "linux")]
+            Self::Nameless(file, _) => file,
+            Self::Named(file) => file.as_file_mut(),
+        }
+    }
+
+    /// Takes the place of what is there.
+    fn persist(self, path: &Path) -> io::Result<()> {
+        match self {
+            #[cfg(target_os = "linux")]
+            Self::Nameless(file, folder) => {
+                use rustix::fs::{AtFlags, CWD, linkat};
+                let open = open_file(&file);
+                // Only a name can take the place of another one.
+                let named = named().make_in(folder, |name| {
+                    linkat(CWD, &open, CWD, name, AtFlags::SYMLINK_FOLLOW).map_err(Into::into)
+                })?;
+                named.persist(path)?;
+            }
+            Self::Named(file) => drop(file.persist(path)?),
+        }
+        Ok(())
+    }
+}
+
+/// What the user's mask takes from for any new file.
+#[cfg(unix)]
+const NEW_FILE: u32 = 0o666;
+
+/// Names of files that do not stay.
+fn named() -> Builder<'static, 'static> {
+    let mut builder = Builder::new();
+    builder.prefix(".rustnvlink-");
+    builder
+}
+
+/// A file without a name, where the system has such and can give it one later.
+#[cfg(target_os = "linux")]
+fn nameless(folder: &Path) -> Option<File> {
+    use rustix::fs::{Mode, OFlags, open};
+    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+    let file = File::from(open(folder, flags, Mode::from_raw_mode(NEW_FILE)).ok()?);
+    open_file(&file).exists().then_some(file)
+}
+
+/// Where the system shows an open file.
+#[cfg(target_os = "linux")]
+fn open_file(file: &File) -> PathBuf {
+    use std::os::fd::AsRawFd as _;
+    PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
 /// Where a file that is not there yet belongs: links may lead to its place.
@@ -199,6 +270,33 @@ mod tests {
         // The links lead to each other.
         write(&at("x"), b"3").unwrap_err();
         assert!(at("x").is_symlink());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn an_end_in_the_middle_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out");
+        let names = || std::fs::read_dir(folder.path()).unwrap().count();
+        // Elsewhere there is a file, which goes with an error and stays with a signal.
+        let expected = usize::from(nameless(folder.path()).is_none());
+        for before in [0, 1] {
+            write_with(&path, |file| {
+                file.write_all(b"whole")?;
+                assert_eq!(names(), before + expected);
+                Ok(())
+            })
+            .unwrap();
+            assert_eq!(names(), 1);
+            assert_eq!(std::fs::read(&path).unwrap(), b"whole");
+        }
+        let failed = write_with(&path, |file| {
+            file.write_all(b"half")?;
+            Err(io::Error::other("no"))
+        });
+        failed.unwrap_err();
+        assert_eq!(std::fs::read(&path).unwrap(), b"whole");
+        assert_eq!(names(), 1);
     }
 
     #[cfg(target_os = "linux")]
