@@ -36,9 +36,10 @@ use workspace::Workspace;
 #[derive(Debug, Args)]
 pub(crate) struct WithDevice<C: Args> {
     #[command(flatten)]
-    settings: Settings,
-    #[command(flatten)]
     cargo: C,
+    // Last: the heading of what comes before would go on.
+    #[command(flatten)]
+    settings: Settings,
 }
 
 /// What the commands of cargo have in common.

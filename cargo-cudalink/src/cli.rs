@@ -126,6 +126,17 @@ mod tests {
     }
 
     #[test]
+    fn help_keeps_what_is_ours_apart_from_what_is_cargos() {
+        for command in Cli::command().get_subcommands() {
+            for argument in command.get_arguments() {
+                let is_ours = argument.get_env().is_some();
+                let is_shown_so = argument.get_help_heading() == Some("Device Link");
+                assert_eq!(is_shown_so, is_ours, "{} {argument}", command.get_name());
+            }
+        }
+    }
+
+    #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
     }

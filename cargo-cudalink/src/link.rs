@@ -38,7 +38,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     depfile: Option<PathBuf>,
     /// What the result is
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
     output_format: OutputFormat,
     /// The processors to link for, such as sm_90,sm_100a; without it, all that the inputs have code for
     #[arg(long, value_name = "SM", value_delimiter = ',', value_parser = Sm::known)]
