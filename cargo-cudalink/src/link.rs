@@ -295,6 +295,11 @@ fn link(arguments: &Arguments, review: impl Fn(&mut Linked)) -> Result<Linked> {
             let help = messages::help_with_closed(&doctor::closed_objects(&files));
             help.iter().for_each(|help| messages::print_help(help));
         }
+        let is_source = |file: &&PathBuf| file.extension().is_some_and(|name| name == "cu");
+        if let Some(source) = arguments.files.iter().find(is_source) {
+            let source = source.display();
+            messages::print_help(&format!("sources are compiled before: nvcc -dc {source}"));
+        }
         bail!("the device code cannot be linked");
     }
     Ok(linked)

@@ -1,4 +1,4 @@
-//! Standard streams as inputs and outputs, and outputs that take the place of inputs.
+//! What is given for inputs and outputs of links: standard streams, one file for both, sources.
 
 use std::fs;
 use std::path::Path;
@@ -137,6 +137,17 @@ fn what_cannot_be_printed_is_an_error() {
         let status = child.wait().expect("the program ends");
         assert!(status.success(), "{words}: {status}");
     }
+}
+
+#[test]
+fn sources_are_told_from_objects() {
+    let folder = folder();
+    fs::write(folder.path().join("callee.cu"), "__device__ int callee;").expect("a source");
+    fails(
+        &folder,
+        "link caller.cubin callee.cu -o x.o",
+        "help: sources are compiled before: nvcc -dc callee.cu",
+    );
 }
 
 #[test]
