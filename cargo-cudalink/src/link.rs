@@ -46,7 +46,7 @@ pub(crate) struct Arguments {
     /// A folder to look for libraries in; may be given several times
     #[arg(short = 'L', long, value_name = "FOLDER")]
     library_path: Vec<PathBuf>,
-    /// A static library to link: NAME of libNAME.a
+    /// A static library to link: NAME of libNAME.a, also in the CUDA toolkit
     #[arg(short = 'l', long, value_name = "NAME")]
     library: Vec<String>,
     /// Which kernels stay: all, or those that host code names. `used` for objects, else `all`
@@ -265,6 +265,11 @@ fn link(arguments: &Arguments, review: impl Fn(&mut Linked)) -> Result<Linked> {
     inputs
         .library_paths
         .extend(arguments.library_path.iter().cloned());
+    if !inputs.libraries.is_empty() {
+        // nvcc looks there behind what is named.
+        let of_toolkit = device_runtime().and_then(|library| Some(library.parent()?.to_owned()));
+        inputs.library_paths.extend(of_toolkit);
+    }
     let for_host = matches!(
         arguments.output_format,
         OutputFormat::Object | OutputFormat::C

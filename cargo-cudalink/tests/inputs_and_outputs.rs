@@ -150,6 +150,33 @@ fn sources_are_told_from_objects() {
     );
 }
 
+#[cfg(unix)]
+#[test]
+fn libraries_of_the_toolkit_are_found() {
+    use std::os::unix::fs::symlink;
+    let folder = folder();
+    let at = |name: &str| folder.path().join(name);
+    for place in ["toolkit/bin", "toolkit/lib64"] {
+        fs::create_dir_all(at(place)).expect("a folder");
+    }
+    for tool in ["nvcc", "ptxas"] {
+        // Nothing here runs them.
+        symlink("/bin/true", at("toolkit/bin").join(tool)).expect("a link");
+    }
+    fs::write(at("toolkit/lib64/libcudadevrt.a"), "!<arch>\n").expect("a library");
+    // A shared library has nothing to link, which is no reason for a word.
+    fs::write(at("toolkit/lib64/libmath.so"), "").expect("a library");
+    let link = "link caller.cubin callee.cubin -o linked.o -lmath -lmeth";
+    let output = command(&folder, link)
+        .env("CUDA_HOME", at("toolkit"))
+        .output();
+    let said = String::from_utf8(output.expect("the program runs").stderr).expect("text");
+    assert_eq!(
+        said,
+        "warning: no library was found for -lmeth (sm_90) [missing-library]\n"
+    );
+}
+
 #[test]
 fn inputs_do_not_give_way_to_the_result() {
     let folder = folder();
