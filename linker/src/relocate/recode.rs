@@ -48,7 +48,7 @@ use super::{Relocated, debug_registers, scoreboards};
 
 use control::Guard;
 use environment::Reads;
-use exits::DoubleExit;
+use exits::ChangedExit;
 pub(crate) use moves::Moves;
 use moves::Piece;
 pub(crate) use older::renewed;
@@ -316,7 +316,7 @@ impl Recoded {
         if is_same || all.last()?.end != machine.len() {
             return None;
         }
-        let exits = DoubleExit::all(&pieces, &machine);
+        let exits = ChangedExit::all(&pieces, &machine);
         let (mut code, moves, padding) = moves::apply(&machine, pieces, tables)?;
         for exit in exits {
             exit.set_stalls(&mut code, chip);

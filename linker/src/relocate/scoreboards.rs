@@ -219,7 +219,8 @@ fn chosen_from(
         None => Deviations::default(),
     };
     let choice = rules.choose(first, &deviations);
-    Some(spaced(choice.apply(&code, &flow, &events)))
+    let code = choice.apply(&code, &flow, &events);
+    Some(spaced(code, |at| flow.ends_block(at)))
 }
 
 /// What becomes of the scoreboard of the first instruction.
@@ -230,8 +231,8 @@ enum First {
 }
 
 /// Code in which nothing comes too early to wait for the instruction before it, but for
-/// one that takes no time.
-fn spaced(mut code: Vec<u8>) -> Vec<u8> {
+/// one that takes no time. Of other blocks it is not asked whether they wait.
+fn spaced(mut code: Vec<u8>, ends_block: impl Fn(usize) -> bool) -> Vec<u8> {
     let (instructions, _) = code.as_chunks_mut::<INSTRUCTION>();
     for at in 1..instructions.len() {
         let (earlier, rest) = instructions.split_at_mut(at);
@@ -239,10 +240,13 @@ fn spaced(mut code: Vec<u8>) -> Vec<u8> {
         let control = Control::of(before);
         let timeless = rest.iter().take_while(|i| instruction::cycles(*i) == 0);
         let next = rest.iter().take(timeless.count() + 1);
-        if next
-            .map(|i| Control::of(i))
-            .any(|next| control.is_awaited_by(next))
-        {
+        let is_awaited = match ends_block(at - 1) {
+            true => control.takes() != 0,
+            false => next
+                .map(|i| Control::of(i))
+                .any(|next| control.is_awaited_by(next)),
+        };
+        if is_awaited {
             Control::lengthen_stall(before, TAKING);
         }
     }
@@ -404,7 +408,7 @@ mod tests {
     fn what_is_waited_for_takes_two_cycles() {
         let load = |board| instruction(LDC, 12, board, 0);
         let code = [load(0), sum(41, 14, 0b10), load(1), sum(41, 12, 0b10)].concat();
-        let spaced = spaced(code);
+        let spaced = spaced(code, |_| false);
         let stalls = spaced.chunks_exact(INSTRUCTION).map(Control::of);
         assert_eq!(stalls.map(Control::stall).collect::<Vec<_>>(), [0, 0, 2, 0]);
     }
@@ -567,11 +571,13 @@ mod tests {
         assert_eq!(stalls(&between), [1, 0, 0]);
         let same = origin(&[Some(0), Some(1)]).without_spaces(&old);
         assert_eq!(stalls(&same), [1, 0]);
-        assert_eq!(stalls(&spaced(same)), [2, 0]);
+        assert_eq!(stalls(&spaced(same, |_| false)), [2, 0]);
         // The barrier takes no time.
-        assert_eq!(stalls(&spaced(between)), [2, 0, 0]);
+        assert_eq!(stalls(&spaced(between, |_| false)), [2, 0, 0]);
         let slow = [load, instruction(IADD3, 6, NO_BOARD, 0), exit].concat();
         let between = origin(&[Some(0), None, Some(1)]).without_spaces(&slow);
-        assert_eq!(stalls(&spaced(between)), [1, 0, 0]);
+        assert_eq!(stalls(&spaced(between.clone(), |_| false)), [1, 0, 0]);
+        // Another block may wait for it.
+        assert_eq!(stalls(&spaced(between, |at| at == 0)), [2, 0, 0]);
     }
 }

@@ -73,17 +73,21 @@ impl Guard {
     }
 }
 
+/// Cycles after an `EXIT` for which nothing has to wait.
+pub(super) const STALL_OF_EXIT: u8 = 5;
+
 /// Whether an instruction waits as all do in code that is not optimized.
 pub(super) fn is_slow(instruction: &[u8; INSTRUCTION]) -> bool {
     let control = Control::of(instruction);
     control.waits() == 0b11 && control.stall() == Control::LONGEST_STALL
 }
 
-/// An `EXIT` after which the next instruction can start at once.
-pub(super) fn with_stall_of_exit(instruction: &[u8; INSTRUCTION]) -> [u8; INSTRUCTION] {
-    const STALL: u8 = 5;
+/// An `EXIT` behind a report that takes so many cycles: what has to be over where the next
+/// instruction starts had them besides.
+pub(super) fn behind_report(instruction: &[u8; INSTRUCTION], cycles: u32) -> [u8; INSTRUCTION] {
     let mut instruction = *instruction;
-    Control::set_stall(&mut instruction, STALL);
+    let left = u32::from(Control::of(&instruction).stall()).saturating_sub(cycles);
+    Control::set_stall(&mut instruction, (left as u8).max(STALL_OF_EXIT));
     instruction
 }
 

@@ -2,7 +2,7 @@
 
 use crate::merge::TableBranch;
 
-use super::super::scoreboards::instruction::{INSTRUCTION, opcode};
+use super::super::scoreboards::instruction::{INSTRUCTION, cycles, opcode};
 use super::control::{self, Place, place, with_distance};
 use super::is_idle_behind_warp_sync;
 
@@ -153,7 +153,14 @@ pub(super) fn apply(
                 continue;
             }
             Piece::Last(index) => {
-                code.extend(control::with_stall_of_exit(old[index]));
+                let report = pieces[..number]
+                    .iter()
+                    .rev()
+                    .map_while(|piece| match piece {
+                        Piece::New(instruction) => Some(cycles(instruction)),
+                        Piece::Old(_) | Piece::Last(_) => None,
+                    });
+                code.extend(control::behind_report(old[index], report.sum()));
                 continue;
             }
             Piece::Old(index) => index,

@@ -5,7 +5,7 @@
 //! is then missing to the second passes right before the `EXIT`. Where a later link takes
 //! it out again, all of that passes before (case `recode_besides`).
 
-use super::instruction::{Chip, Control, INSTRUCTION, cycles};
+use super::instruction::{Chip, Control, INSTRUCTION, cycles, leads_on, operation};
 use super::registers::Accesses;
 use super::stalls::{TAKING, planned, set_stall};
 use super::timing::{Unit, forwarding};
@@ -49,6 +49,51 @@ pub(in crate::relocate) fn exit_late(code: &mut [u8], exit: usize, chip: Chip) {
     let needed = needed_before(code, exit, exit, chip).unwrap_or(0);
     if needed > planned(&code[before]) {
         set_stall(&mut code[before], needed);
+    }
+}
+
+/// Lets what stands behind an `EXIT` that has no report any more wait for those before it:
+/// what uses their results, and where these are doubles, all of the block.
+pub(in crate::relocate) fn go_on_late(code: &mut [u8], exit: usize, least: u32, chip: Chip) {
+    let (code, _) = code.as_chunks_mut::<INSTRUCTION>();
+    let mut needed = least;
+    let mut passed = 0;
+    for earlier in (0..exit).rev().take_while(|&at| !leads_on(&code[at])) {
+        passed += planned(&code[earlier]);
+        if passed >= LONGEST_DECISION {
+            break;
+        }
+        let unit = Unit::of(&code[earlier], chip);
+        let Some(accesses) = Accesses::of(&code[earlier]) else {
+            continue;
+        };
+        let is_double = unit == Unit::Double && chip == Chip::FastDoubles;
+        let at_end = is_double.then(|| double_in_block(&code[earlier]));
+        let mut behind = 0;
+        let users = code[exit + 1..].iter().map_while(|user| {
+            let start = behind;
+            behind += planned(user);
+            let distance = Accesses::of(user).and_then(|accesses_of_user| {
+                let user = (Unit::of(user, chip), &accesses_of_user);
+                forwarding((unit, &accesses), user, chip)
+            });
+            let is_near = start < LONGEST_DECISION && !leads_on(user);
+            is_near.then(|| distance.unwrap_or(0).saturating_sub(start))
+        });
+        let distance = at_end.into_iter().chain(users).max().unwrap_or(0);
+        needed = needed.max(distance.saturating_sub(passed));
+    }
+    if needed > planned(&code[exit]) {
+        set_stall(&mut code[exit], needed);
+    }
+}
+
+/// Cycles from what a block does with doubles to the next block.
+fn double_in_block(instruction: &[u8]) -> u32 {
+    const DSETP: u16 = 0x02a;
+    match operation(instruction) {
+        DSETP => 14,
+        _ => 11,
     }
 }
 

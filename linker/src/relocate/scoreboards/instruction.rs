@@ -263,7 +263,7 @@ pub(super) fn is_texture(operation: u16) -> bool {
 
 /// Cycles from one instruction to the next: one at least, but none for the memory
 /// barrier that reports errors with what stands behind it.
-pub(super) fn cycles(instruction: &[u8]) -> u32 {
+pub(in crate::relocate) fn cycles(instruction: &[u8]) -> u32 {
     let stall = Control::of(instruction).stall();
     match operation(instruction) {
         MEMORY_BARRIER => stall.into(),

@@ -20,7 +20,7 @@ use super::instruction::{
 };
 use super::registers::Accesses;
 use super::stages::Stages;
-use super::timing::{SLOW_DOUBLE, Unit, forwarding, is_slow_double, latency};
+use super::timing::{SLOW_DOUBLE, SLOW_RESULT, Unit, forwarding, is_slow_double, latency};
 use super::{Event, Setting};
 
 pub(super) use holders::Holders;
@@ -225,7 +225,15 @@ impl<'e> Schedule<'e> {
             while let Some((event, _)) = events.next_if(|(_, event)| event.instruction == at) {
                 self.end[event] = start + self.latency[event];
                 if let Some(need) = self.needs[event] {
-                    due[need] = due[need].max(self.end[event]);
+                    let is_slow_result = self.runs_on_slow_double[at]
+                        && self.units[at] == Unit::Double
+                        && self.units[need] != Unit::Control
+                        && self.events[event].is_write;
+                    let end = match is_slow_result {
+                        true => start + SLOW_RESULT,
+                        false => self.end[event],
+                    };
+                    due[need] = due[need].max(end);
                 }
             }
         }
@@ -528,5 +536,25 @@ mod tests {
         assert_eq!(distance(Chip::SlowDoubles), 64);
         // Others gain on what was late.
         assert!(distance(Chip::FastDoubles) < 64);
+    }
+
+    #[test]
+    fn results_of_slow_doubles_are_found_a_cycle_late_but_by_branches() {
+        const DADD: u16 = 0x7229;
+        const MAYBE_EXIT: u16 = 0x094d;
+        let mut double = instruction(DADD, 20, 0, 0);
+        (double[3], double[8]) = (14, 14);
+        Control::set_stall(&mut double, 2);
+        let started = |user: [u8; INSTRUCTION]| {
+            let exit = instruction(EXIT, 0, NO_BOARD, 0);
+            let code = [instruction(LDC, 1, 0, 0), double, user, exit].concat();
+            let events = events(&code);
+            let chip = Chip::Graphics;
+            let flow = Flow::new(&code, &[], &events, chip).unwrap();
+            let start = Schedule::new(&code, &events, &flow, &setting(chip)).start;
+            start[2] - start[1]
+        };
+        assert_eq!(started(sum(41, 20, 1)), 3);
+        assert_eq!(started(instruction(MAYBE_EXIT, 0, NO_BOARD, 1)), 2);
     }
 }

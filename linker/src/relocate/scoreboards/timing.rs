@@ -255,6 +255,8 @@ pub(super) fn is_slow_double(instruction: &[u8], chip: Chip) -> bool {
 
 /// For how many cycles the part for doubles is busy where it is slow.
 pub(super) const SLOW_DOUBLE: u32 = 64;
+/// Cycles until its results are found, but by branches: all other time passes in NOPs.
+pub(super) const SLOW_RESULT: u32 = 3;
 
 /// Cycles until the result of an instruction is written or its operands are read.
 pub(super) fn latency(
