@@ -29,9 +29,9 @@ const FROM_LONG: u16 = 0x310;
 const UNIFORM_TO_LONG: u16 = 0xd12;
 
 /// What machine code says enough of today, in all forms: FSETP, DSETP, DSEL,
-/// BSYNC, CALL.REL, BSSY, BRX, BRXU and LDS.
-const SAID: [u16; 9] = [
-    0x00b, 0x02a, 0x046, 0x141, 0x144, 0x145, 0x149, 0x158, 0x184,
+/// ULOP3, BSYNC, CALL.REL, BSSY, BRX, BRXU and LDS.
+const SAID: [u16; 10] = [
+    0x00b, 0x02a, 0x046, 0x092, 0x141, 0x144, 0x145, 0x149, 0x158, 0x184,
 ];
 const COMPARISON: u16 = 0x00c;
 
