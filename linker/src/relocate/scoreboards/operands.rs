@@ -192,6 +192,8 @@ const ATOMICS: u8 = 1 << REGISTERS | 1 << 4;
 /// Forms of SHFL with a register for the lane, and with one for its limits.
 const LANE: u8 = 1 << 1 | 1 << 2;
 const LIMITS: u8 = 1 << 1 | 1 << 4;
+/// Those of BAR in which a register follows.
+const BARRIERS: u8 = 1 << REGISTERS | 1 << 2 | 1 << 4;
 
 /// The number of each operation's shape among [`SHAPES`]; none is behind all of them.
 static SHAPE_OF: [u8; OPERATIONS] = {
@@ -238,7 +240,9 @@ const SHAPES: &[Shape] = {
         shape(&[0x007, 0x087], [Own(Select), Own(Select), Any(Select), Nothing]),
         // FSEL, FMNMX, FSET, FMUL, FADD, VIADD, VIMNMX, uniform arithmetic on floats
         shape(&[0x008, 0x009, 0x00a, 0x020, 0x021, 0x036, 0x048], [R, R, A, Nothing]),
-        shape(&[0x04a, 0x054, 0x055], [R, R, A, Nothing]),
+        shape(&[0x04a], [R, R, A, Nothing]),
+        // UFADD
+        shape(&[0x054], [R, R, Nothing, In(1 << REGISTERS, One)]),
         // SGXT, BMSK, UBMSK, HADD2, HMUL2, HSET2, HMNMX2
         shape(&[0x01a, 0x01b, 0x09b, 0x030, 0x032, 0x033, 0x040], [R, R, A, Nothing]),
         // UFSEL, UFMNMX, UFSET, UFMUL, USGXT
@@ -247,8 +251,9 @@ const SHAPES: &[Shape] = {
         shape(&[0x00b, 0x034, 0x102, 0x053], [Nothing, R, A, Nothing]),
         // ISETP, UISETP
         shape(&[0x00c, 0x08c], [Nothing, Own(Compared), Any(Compared), Nothing]),
-        // IADD3, LEA, LOP3, PRMT, SHF, FFMA, IMAD, HFMA2, HADD2
+        // IADD3, LEA, LOP3, PRMT, SHF, FFMA, IMAD, HFMA2, HADD2, UFFMA
         shape(&[0x010, 0x011, 0x012, 0x016, 0x019, 0x023, 0x024, 0x031], [R, R, A, R]),
+        shape(&[0x055], [R, R, A, R]),
         // VIMNMX3, VIADDMNMX, VHMNMX, FMNMX3, IDP, F2FP, UF2FP
         shape(&[0x00f, 0x046, 0x047, 0x076, 0x026, 0x03e, 0x0ba], [R, R, A, R]),
         // VABSDIFF, VABSDIFF4, I2IP, F2IP, UI2IP, UF2IP
@@ -288,10 +293,14 @@ const SHAPES: &[Shape] = {
         // PLOP3, UPLOP3, NOP, BRA, EXIT, BSSY, BSYNC, BREAK, YIELD and PMTRIG
         shape(&[0x01c, 0x09c, 0x118, 0x147, 0x14d, 0x145, 0x141, 0x142, 0x146], [Nothing; 4]),
         shape(&[0x001], [Nothing; 4]),
-        // MEMBAR, ERRBAR, PREEXIT, ACQBULK, ELECT
-        shape(&[MEMORY_BARRIER, ERROR_BARRIER, 0x02d, 0x02e, 0x02f], [Nothing; 4]),
-        // BAR, NANOSLEEP
-        shape(&[BLOCK_BARRIER, 0x15d], [Nothing, Nothing, A, Nothing]),
+        // MEMBAR, ERRBAR, PREEXIT, ACQBULK
+        shape(&[MEMORY_BARRIER, ERROR_BARRIER, 0x02d, 0x02e], [Nothing; 4]),
+        // ELECT, which tells whom it takes in a uniform register, too
+        shape(&[0x02f], [Uniform(One), Nothing, Nothing, Nothing]),
+        // BAR, whose number or count may be in a register, or both in one
+        shape(&[BLOCK_BARRIER], [Nothing, Nothing, In(BARRIERS, One), Nothing]),
+        // NANOSLEEP
+        shape(&[0x15d], [Nothing, Nothing, A, Nothing]),
         // BMOV, from and to a barrier, and RPCMOV, from and to the place to return to
         shape(&[0x155, 0x153], [R, Nothing, Nothing, Nothing]),
         shape(&[0x156, 0x152], [Nothing, Nothing, A, Nothing]),
@@ -342,7 +351,7 @@ const SHAPES: &[Shape] = {
         // REDG
         shape(&[0x1a6, 0x18e], [Nothing, R2, Own(Atomic), Base(Two)]),
         // SYNCS, that with an exchange, and UBLKCP
-        shape(&[SYNCS], [In(DESCRIBED, One), Nothing, Thread(One), Uniform(One)]),
+        shape(&[SYNCS], [In(DESCRIBED, One), Thread(One), Thread(One), Uniform(One)]),
         shape(&[SYNCS_EXCHANGE], [Nothing, Uniform(One), Uniform(Two), Nothing]),
         shape(&[BULK_COPY, BULK_REDUCTION], [Nothing, Uniform(Two), Uniform(Two), Uniform(One)]),
         // UBLKPF
@@ -365,7 +374,7 @@ const SHAPES: &[Shape] = {
         // UTCSHIFT
         shape(&[0x1e6], [Nothing, Uniform(One), Nothing, Nothing]),
         // SYNCS.CCTL
-        shape(&[SYNCS_CONTROL], [Nothing, Nothing, Nothing, Base(One)]),
+        shape(&[SYNCS_CONTROL], [Nothing, Thread(One), Nothing, Base(One)]),
         // STSM, STAS
         shape(&[0x044], [Nothing, R, Thread(Matrices), Base(One)]),
         shape(&[0x1bd], [Nothing, R2, Own(Data), Nothing]),

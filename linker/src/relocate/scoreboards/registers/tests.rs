@@ -1,0 +1,265 @@
+//! Which registers instructions read and write, and what depends on that.
+
+use super::*;
+
+fn accesses(instruction: u128) -> Accesses {
+    Accesses::of(&instruction.to_le_bytes()).unwrap()
+}
+
+fn registers(thread: &[u8], uniform: &[u8], predicates: u16) -> Registers {
+    let mut registers = Registers {
+        predicates,
+        ..Registers::default()
+    };
+    for &register in thread {
+        registers.insert(File::Thread, register, 1);
+    }
+    for &register in uniform {
+        registers.insert(File::Uniform, register, 1);
+    }
+    registers
+}
+
+const LOAD: u128 = 0xc1e_9b00_0000_0004_0808_7981;
+const STORE: u128 = 0xc10_1b24_0000_0002_0600_7986;
+const MOVE_IF_NOT_0: u128 = 0xf00_fff8_0000_0005_8802;
+
+#[test]
+fn barriers_ask_for_a_predicate_only_to_count() {
+    // BAR.SYNC.DEFER_BLOCKING 0x0, and BAR.RED.OR.DEFER_BLOCKING 0x0, P0
+    let barriers = [0x1_0000_0000_0000_0000_7b1d, 0x1_4800_0000_0000_0000_7b1d];
+    let asked = barriers.map(|barrier| accesses(barrier).read_predicates);
+    assert_eq!(asked, [0, 1]);
+    // It is the same for all threads, which is known late.
+    assert!(accesses(barriers[1]).asks_all_threads());
+}
+
+#[test]
+fn barriers_have_numbers_and_counts_in_registers() {
+    let cases = [
+        // BAR.SYNC.DEFER_BLOCKING R9, R9
+        (0x1_0000_0000_0009_0000_731d, &[9][..]),
+        // BAR.SYNC.DEFER_BLOCKING R14
+        (0x1_0000_0000_000e_0000_751d, &[14]),
+        // BAR.ARV 0x3, R2
+        (0x2000_00c0_0002_0000_791d, &[2]),
+        // BAR.SYNC.DEFER_BLOCKING 0x1, 0x80
+        (0x1_0000_0420_0000_0000_7b1d, &[]),
+        // SYNCS.CCTL.IV [R13+URZ]
+        (0x800_00ff_0000_0000_0d00_79b1, &[13]),
+        // SYNCS.CCTL.IV [UR4]
+        (0x800_0004_0000_0000_ff00_79b1, &[]),
+    ];
+    for (word, read) in cases {
+        assert_eq!(
+            accesses(word).reads.thread,
+            registers(read, &[], 0).thread,
+            "{word:x}"
+        );
+    }
+}
+
+#[test]
+fn operands_are_where_the_form_says() {
+    let cases = [
+        // LDG.E.64 R8, desc[UR4][R8.64]
+        (
+            LOAD,
+            registers(&[8, 9], &[4, 5], 0),
+            registers(&[8, 9], &[], 0),
+        ),
+        // STG.E.64 desc[UR36][R6.64], R2
+        (
+            STORE,
+            registers(&[2, 3, 6, 7], &[36, 37], 0),
+            registers(&[], &[], 0),
+        ),
+        // IMAD.WIDE.U32 R2, R5, UR6, R2
+        (
+            0xf8e_0002_0000_0006_0502_7c25,
+            registers(&[2, 3, 5], &[6], 0),
+            registers(&[2, 3], &[], 0),
+        ),
+        // IMAD.WIDE.U32 R8, R8, R9, UR40
+        (
+            0xf8e_0009_0000_0028_0808_7e25,
+            registers(&[8, 9], &[40, 41], 0),
+            registers(&[8, 9], &[], 0),
+        ),
+        // DADD R8, R6, R4
+        (
+            0x804_0000_0000_0608_7229,
+            registers(&[4, 5, 6, 7], &[], 0),
+            registers(&[8, 9], &[], 0),
+        ),
+        // DADD R40, R40, UR6
+        (
+            0x800_0000_8000_0006_2828_7e29,
+            registers(&[40, 41], &[6, 7], 0),
+            registers(&[40, 41], &[], 0),
+        ),
+        // LDCU.64 UR36, c[0x0][0x358]
+        (
+            0x800_0a00_0000_6b00_ff24_77ac,
+            registers(&[], &[], 0),
+            registers(&[], &[36, 37], 0),
+        ),
+        // LDS.128 R4, [UR4+0x84]
+        (
+            0x800_0c00_0084_0004_ff04_7984,
+            registers(&[], &[4], 0),
+            registers(&[4, 5, 6, 7], &[], 0),
+        ),
+        // IADD3 R8, P0, PT, R35, R8, RZ
+        (
+            0x71_e4ff_0000_0008_2308_7210,
+            registers(&[8, 35], &[], 0),
+            registers(&[8], &[], 1),
+        ),
+        // MOV.64 R12, R24
+        (
+            0x1_0f00_0000_0018_000c_7202,
+            registers(&[24, 25], &[], 0),
+            registers(&[12, 13], &[], 0),
+        ),
+        // UFADD UR6, UR9, -UR8
+        (
+            0x20_fe40_0080_0808_0000_0000_0906_7254,
+            registers(&[], &[8, 9], 0),
+            registers(&[], &[6], 0),
+        ),
+        // UFADD UR4, -UR5, 1
+        (
+            0x1f_c600_0800_0100_3f80_0000_0504_7454,
+            registers(&[], &[5], 0),
+            registers(&[], &[4], 0),
+        ),
+        // UFFMA UR4, UR6, UR7, UR5
+        (
+            0x800_0005_0000_0007_0604_7255,
+            registers(&[], &[5, 6, 7], 0),
+            registers(&[], &[4], 0),
+        ),
+        // MOV.64 R46, 0x10
+        (
+            0x10_002e_7402,
+            registers(&[], &[], 0),
+            registers(&[46, 47], &[], 0),
+        ),
+        // LDSM.16.M88.2 R28, [R34]
+        (
+            0x100_0000_0000_221c_783b,
+            registers(&[34], &[], 0),
+            registers(&[28, 29], &[], 0),
+        ),
+        // I2F.F64 R4, R6
+        (
+            0x20_1c00_0000_0006_0004_7312,
+            registers(&[6], &[], 0),
+            registers(&[4, 5], &[], 0),
+        ),
+        // FMUL2 R10, R76.F32x2.HI_LO, R4 and UVIMNMX.S32 UR16, UR16, UR6
+        (
+            0x000f_c400_0100_0000_0000_0004_4c0a_724a,
+            registers(&[4, 5, 76, 77], &[], 0),
+            registers(&[10, 11], &[], 0),
+        ),
+        (
+            0x000f_e200_0ffe_0100_0000_0006_1010_724a,
+            registers(&[], &[6, 16], 0),
+            registers(&[], &[16], 0),
+        ),
+        // ATOMS.MAX.S32 RZ, [UR5], R3
+        (
+            0x900_0205_0000_0003_ffff_798c,
+            registers(&[3], &[5], 0),
+            registers(&[], &[], 0),
+        ),
+        // ATOMG.E.CAS.64 PT, R14, desc[UR6][R8.64+0x2800], R14
+        (
+            0xc1e_f506_8000_280e_080e_79a8,
+            registers(&[8, 9, 14, 15], &[6, 7], 0),
+            registers(&[14, 15], &[], 0),
+        ),
+    ];
+    for (instruction, reads, writes) in cases {
+        let accesses = accesses(instruction);
+        assert_eq!(
+            (accesses.reads, accesses.writes),
+            (reads, writes),
+            "{instruction:#x}"
+        );
+    }
+}
+
+#[test]
+fn what_is_read_at_once_is_not_waited_for() {
+    let (load, store) = (accesses(LOAD), accesses(STORE));
+    // LDCU.64 UR36
+    let uniform = accesses(0x800_0a00_0000_6b00_ff24_77ac);
+    assert!(!store.is_overwritten_by(&uniform) && uniform.is_used_by(&store));
+    assert!(load.is_queued_before(&load) && !store.is_queued_before(&load));
+    // What a load writes itself, others wait for.
+    let without_board = accesses(LOAD | 7 << 110);
+    assert!(!load.is_overwritten_by(&load) && without_board.is_overwritten_by(&load));
+}
+
+#[test]
+fn the_third_source_of_predicate_logic_can_be_of_the_warp() {
+    let reads = |instruction| accesses(instruction).read_predicates;
+    // PLOP3.LUT P0, PT, P0, PT, UP0, 0xea, 0xae
+    assert_eq!(reads(0xf_da00_0070_fd0a_0000_0000_00ae_781c), 1 | 1 << 8);
+    // PLOP3.LUT P0, PT, P0, P1, P2, ..
+    assert_eq!(reads(0xf_e400_0070_3c20_0000_0000_0000_781c), 0b111);
+}
+
+#[test]
+fn one_of_two_happens_if_their_predicates_differ() {
+    let other = accesses(MOVE_IF_NOT_0 & !0x8000);
+    assert!(accesses(MOVE_IF_NOT_0).excludes(&other));
+    assert!(!other.excludes(&other));
+    // IADD3 R8, P0, PT, R35, R8, RZ
+    assert!(other.is_decided_anew_by(&accesses(0x71_e4ff_0000_0008_2308_7210)));
+}
+
+#[test]
+fn tensors_are_named_by_several_registers() {
+    // Their forms without what they wait for: high and low words.
+    let instruction = |high: u128, low: u128| accesses(high << 64 | low);
+    let uniform = |first: u8, count: u8| (first..first + count).collect::<Vec<u8>>();
+    // UTMALDG.5D [UR8], [UR4], UTMASTG.5D and UTMAPF.L2.3D [UR8], [UR6]
+    for (accesses, coordinates, descriptor) in [
+        (instruction(0x0802_0000, 0x0008_0400_75b4), 7, 4),
+        (instruction(0x0802_0000, 0x0008_0400_73b5), 6, 4),
+        (instruction(0x0801_0000, 0x0008_0600_75b8), 3, 6),
+    ] {
+        let all = [uniform(descriptor, 2), uniform(8, coordinates)].concat();
+        assert_eq!(accesses.reads, registers(&[], &all, 0));
+        assert!(accesses.reads_uniform_late());
+    }
+    // LDTM.x32 R4, tmem[UR4+0x80] and LDTM.16dp256bit.x2 R36, tmem[UR4]
+    for (high, low, first, count) in [
+        (0x082c_0000, 0x8000_0004_0004_79ee, 4, 32),
+        (0x080a_0000, 0x0004_0024_79ee, 36, 8),
+    ] {
+        let loaded: Vec<u8> = (first..first + count).collect();
+        assert_eq!(instruction(high, low).writes, registers(&loaded, &[], 0));
+    }
+    // HMMA.16816.F32 R24, R24, R12, R20 and HMMA.1688.F16 R28, R2, R11, R28
+    let long = instruction(0x1814, 0x000c_1818_723c);
+    let operands = [&uniform(24, 4)[..], &[12, 13], &uniform(20, 4)].concat();
+    assert_eq!(long.reads, registers(&operands, &[], 0));
+    let short = instruction(0x1c, 0x000b_021c_723c);
+    assert_eq!(short.reads, registers(&[2, 3, 11, 28, 29], &[], 0));
+}
+
+#[test]
+fn barriers_in_shared_memory_are_set_up_side_by_side() {
+    // SYNCS.EXCH.64 URZ, [UR41], UR4, and the same at 8 bytes from there
+    let [first, second] = [0u128, 8].map(|at| accesses(at << 40 | 0x0004_29ff_75b2));
+    assert!(!first.is_in_order_before(&second));
+    assert!(first.is_in_order_before(&first));
+    // BAR.SYNC waits for both.
+    let barrier = accesses(0x000a_0000_0000_7b1d);
+    assert!(first.is_barrier_for(&barrier));
+}
