@@ -11,8 +11,8 @@ use crate::merge::Merged;
 
 use super::recode::{Group, groups};
 use super::scoreboards::instruction::{
-    BLOCK_BARRIER, ERROR_BARRIER, FENCE, INSTRUCTION, MEMORY_BARRIER, Next, is_idle_load, next,
-    opcode, operation,
+    BLOCK_BARRIER, CLUSTER_ARRIVAL, ERROR_BARRIER, FENCE, INSTRUCTION, MEMORY_BARRIER, Next,
+    is_idle_load, next, opcode, operation,
 };
 
 /// Where an instruction begins.
@@ -24,8 +24,9 @@ pub(super) struct Place {
     pub(super) native: u64,
     /// Behind barriers for memory that only come before what it does.
     own: u64,
-    /// Those barriers belong to nothing before them.
-    starts_block: bool,
+    /// Those barriers belong to nothing before them: control may come from elsewhere, or threads
+    /// meet first.
+    stands_alone: bool,
     pub(super) role: Role,
 }
 
@@ -85,7 +86,7 @@ impl Places {
                 mercury,
                 native: (number * INSTRUCTION) as u64,
                 own: (number * INSTRUCTION) as u64,
-                starts_block: blocks[number],
+                stands_alone: blocks[number] || instructions.get(number).is_some_and(is_collective),
                 role,
             };
             if size == 0 {
@@ -128,7 +129,7 @@ impl Places {
         let mut following = following.iter().filter(|place| place.role != Role::Rest);
         let end = following
             .next()
-            .map_or(self.size, |place| match place.starts_block {
+            .map_or(self.size, |place| match place.stands_alone {
                 true => place.native,
                 false => place.own,
             });
@@ -177,24 +178,28 @@ pub(super) fn barriers(
 }
 
 /// How many machine instructions of a Mercury instruction come before what it does: barriers
-/// for memory, and if it is such a barrier, it is the last; what gathers the threads of a warp
-/// for a barrier of the block, and puts together the number of that.
+/// for memory, and if it is such a barrier or one of the cluster, the last one of these is what
+/// it does; what gathers the threads of a warp, and for a barrier of the block puts together the
+/// number of that.
 fn prepares(own: &[&[u8; INSTRUCTION]]) -> usize {
     let is_barrier = |i: &&[u8; INSTRUCTION]| operation(*i) == MEMORY_BARRIER;
-    let own = &own[..own.len() - rest(own)];
-    let is_collective = own
-        .first()
-        .is_some_and(|first| matches!(next(*first, 0), Next::Collective(_)));
-    if is_collective && let Some(barrier) = own.iter().position(|i| operation(*i) == BLOCK_BARRIER)
-    {
-        return barrier;
+    if own.first().is_some_and(is_collective) {
+        let barrier = own.iter().position(|i| operation(*i) == BLOCK_BARRIER);
+        return barrier.unwrap_or_else(|| 1 + prepares(&own[1..]));
     }
+    let own = &own[..own.len() - rest(own)];
     let comes_before = |i: &&[u8; INSTRUCTION]| {
         is_barrier(i) || matches!(operation(*i), ERROR_BARRIER | FENCE) || is_idle_load(i)
     };
     let first = own.iter().position(|i| !comes_before(i));
+    let first = first.filter(|&first| operation(own[first]) != CLUSTER_ARRIVAL);
     let first = first.or_else(|| own.iter().rposition(is_barrier));
     first.unwrap_or_default()
+}
+
+/// Whether an instruction gathers threads for those that follow.
+fn is_collective(instruction: &&[u8; INSTRUCTION]) -> bool {
+    matches!(next(*instruction, 0), Next::Collective(_))
 }
 
 /// How many machine instructions complete what those before them begin.

@@ -239,7 +239,7 @@ impl Guide for Recorder<'_> {
         let own = self.flow.own(at);
         let taken = own.fold(0, |mask, event| mask | bit(self.made.boards[event]));
         let asked = match time {
-            Time::Before if self.flow.ends_block(at) => taken,
+            Time::Before if self.flow.closes_block(at) => taken,
             Time::Before => ALL_BOARDS,
             Time::AtEnd => !taken,
         };

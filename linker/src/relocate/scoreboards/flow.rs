@@ -104,6 +104,8 @@ pub(super) struct Flow {
     /// First event of each instruction, and the number of events at the end.
     first_event: Vec<usize>,
     starts: Vec<bool>,
+    /// Whether each instruction is the last one of its block that does something.
+    closes: Vec<bool>,
     is_branch: Vec<bool>,
     /// Where control goes behind each instruction.
     successors: Vec<Vec<usize>>,
@@ -135,6 +137,20 @@ fn split_behind_exclusives(instructions: &[&[u8]], starts: &mut [bool]) {
             *start = true;
         }
     }
+}
+
+/// Which instructions are the last ones of their blocks, but for time that passes.
+fn closing(instructions: &[&[u8]], starts: &[bool]) -> Vec<bool> {
+    let mut closes = vec![false; instructions.len()];
+    let ends = (0..instructions.len()).filter(|at| starts[at + 1]);
+    for end in ends {
+        let mut last = end;
+        while !starts[last] && instruction::is_pause(instructions[last - 1], instructions[last]) {
+            last -= 1;
+        }
+        closes[last] = true;
+    }
+    closes
 }
 
 impl Flow {
@@ -199,10 +215,12 @@ impl Flow {
             split_behind_uniform_loads(&instructions, &mut starts);
         }
         let first_event = |at| events.partition_point(|event| event.instruction < at);
+        let closes = closing(&instructions, &starts);
         let flow = Self {
             waits: instructions.iter().map(|i| releases(i)).collect(),
             first_event: (0..=instructions.len()).map(first_event).collect(),
             starts,
+            closes,
             is_branch: instructions.iter().map(|i| is_branch(i)).collect(),
             successors,
         };
@@ -295,6 +313,11 @@ impl Flow {
     /// elsewhere there.
     pub(super) fn ends_block(&self, at: usize) -> bool {
         self.starts[at + 1]
+    }
+
+    /// Whether an instruction is the last one of its block but for time that passes.
+    pub(super) fn closes_block(&self, at: usize) -> bool {
+        self.closes[at]
     }
 
     /// Visits every instruction that control comes to, in the order of the

@@ -44,6 +44,8 @@ pub(super) const CACHE: u16 = 0x18f;
 const LDS: u16 = 0x184;
 /// LDCU.
 pub(super) const UNIFORM_LOAD: u16 = 0x1ac;
+/// UCGABAR_ARV, with which threads come to a barrier of the cluster.
+pub(in crate::relocate) const CLUSTER_ARRIVAL: u16 = 0x1c7;
 /// It does nothing, and waits for barriers in shared memory at fences.
 pub(super) const NOP: u16 = 0x118;
 /// SYNCS, which work on barriers in shared memory in the order of the code.
@@ -269,6 +271,13 @@ pub(in crate::relocate) fn cycles(instruction: &[u8]) -> u32 {
         MEMORY_BARRIER => stall.into(),
         _ => stall.max(1).into(),
     }
+}
+
+/// Whether an instruction only lets time pass that does not fit into the one before it.
+pub(super) fn is_pause(before: &[u8], instruction: &[u8]) -> bool {
+    /// As many cycles as an instruction can take.
+    const MOST: u8 = 15;
+    Control::of(before).stall() == MOST && operation(instruction) == NOP
 }
 
 /// What tells processors apart in the cycles that their instructions take.

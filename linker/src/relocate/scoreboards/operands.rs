@@ -8,8 +8,8 @@ mod memory;
 use memory::{changed, derivatives, extras, loaded, pixel_place, texel_place, texels};
 
 use super::instruction::{
-    BLOCK_BARRIER, BULK_GROUP, CACHE, DEPBAR, ERROR_BARRIER, FENCE, LDGDEPBAR, MEMORY_BARRIER,
-    SYNCS, SYNCS_CONTROL, SYNCS_EXCHANGE, is_texture, opcode, operation,
+    BLOCK_BARRIER, BULK_GROUP, CACHE, CLUSTER_ARRIVAL, DEPBAR, ERROR_BARRIER, FENCE, LDGDEPBAR,
+    MEMORY_BARRIER, SYNCS, SYNCS_CONTROL, SYNCS_EXCHANGE, is_texture, opcode, operation,
 };
 
 /// Registers that an instruction names, one after another.
@@ -383,7 +383,7 @@ const SHAPES: &[Shape] = {
         // ARRIVES
         shape(&[0x1b0], [Nothing, R, Nothing, Base(One)]),
         // FENCE, LDGDEPBAR, UTMACMDFLUSH, UCGABAR, UVIRTCOUNT and DEPBAR
-        shape(&[FENCE, LDGDEPBAR, BULK_GROUP, 0x1c7, 0x04c, DEPBAR], [Nothing; 4]),
+        shape(&[FENCE, LDGDEPBAR, BULK_GROUP, CLUSTER_ARRIVAL, 0x04c, DEPBAR], [Nothing; 4]),
         // FFMA2, FADD2 and FMUL2
         shape(&[0x049], [R2, R2, A2, R2]),
         shape(&[PAIR_SUM], [R2, R2, A2, Nothing]),

@@ -180,7 +180,7 @@ impl Rules<'_> {
                     }
                 }
                 choice.waits[at] = waits;
-                if at == end && waits != ALL_BOARDS {
+                if self.flow.closes_block(at) && waits != ALL_BOARDS {
                     let over = self.over(at, &held, guide) & !taken;
                     let all = guide.waits(at, waits | over, Time::AtEnd, &held);
                     held.wait(all & !waits & !taken);
@@ -221,10 +221,7 @@ impl Rules<'_> {
             Wait::All | Wait::AllAgain => !self.is_counted(event),
             Wait::Uniform => self.schedule.is_due(event, at) || self.schedule.is_uniform(event),
             Wait::Same => bit(self.events[event].board) & mask != 0,
-            Wait::Nothing => {
-                self.schedule.is_due(event, at)
-                    || self.flow.ends_block(at) && self.schedule.reads_uniform_late(event)
-            }
+            Wait::Nothing => self.schedule.is_due(event, at),
         };
         let waits = extra | held.boards_of(|event| is_meant(event) && !guide.skips(at, event));
         let waits = guide.waits(at, waits, Time::Before, held);
@@ -274,10 +271,13 @@ impl Rules<'_> {
         board.unwrap_or(old)
     }
 
-    /// One bit for each scoreboard whose holders are all over at the end of
-    /// their block.
+    /// One bit for each scoreboard whose holders are all over at the end of their block, or
+    /// one of which still has to read uniform registers.
     fn over(&self, at: usize, held: &Held, guide: &impl Guide) -> u8 {
-        let over = (0..BOARDS).filter(|&board| self.schedule.are_over(held, board, at));
+        let is_read = |event| self.schedule.reads_uniform_late(event);
+        let over = (0..BOARDS).filter(|&board| {
+            self.schedule.are_over(held, board, at) || held.events(board).any(is_read)
+        });
         let over = over.filter(|&board| !held.events(board).any(|event| guide.skips(at, event)));
         over.fold(0, |mask, board| mask | bit(board))
     }
@@ -301,7 +301,7 @@ impl Rules<'_> {
             // A DEPBAR waits for what it names.
             returned.leave_all(|event| self.is_counted(event));
             for at in start.. {
-                let is_end = self.flow.ends_block(at);
+                let is_end = self.flow.closes_block(at);
                 let is_needed = |event: usize, board: u8| match is_end {
                     // All that has no result is one.
                     true => {
