@@ -231,7 +231,7 @@ const PTX: &str = ".version 9.0\n.target sm_75\n.address_size 64\n.visible .func
 fn assembler(folder: &Folder, end: &str) {
     let callee = folder.path("callee.cubin");
     let script = format!(
-        "#!/bin/sh\necho \"$@\" >&2\ncp '{}' elf.o\n{end}\n",
+        "#!/bin/sh\necho \"$@\" >&2\nfor made; do :; done\ncp '{}' \"$made\"\n{end}\n",
         callee.display()
     );
     folder.write("ptxas.text", &script);

@@ -78,6 +78,8 @@ pub(crate) struct Assembled {
 #[derive(Debug)]
 pub(crate) struct Ptxas<'a> {
     program: PathBuf,
+    /// Where it runs: arguments may name files there.
+    folder: &'a Path,
     arguments: &'a [String],
     target: Sm,
     behaviour: Behaviour,
@@ -89,19 +91,20 @@ impl<'a> Ptxas<'a> {
         assembler: &'a Assembler,
         target: Sm,
         behaviour: Behaviour,
-        environment: &Environment,
+        environment: &'a Environment,
     ) -> Result<Self, String> {
         let program = match &assembler.program {
             Some(program) => program.clone(),
             None => (environment.find_ptxas)()?,
         };
-        // It runs in another folder. A name alone is looked for on PATH.
+        // A name alone is looked for on PATH, any other where the link runs.
         let program = match program.parent() {
             Some(folder) if folder != Path::new("") => environment.folder.join(program),
             Some(_) | None => program,
         };
         Ok(Self {
             program,
+            folder: &environment.folder,
             arguments: &assembler.arguments,
             target,
             behaviour,
@@ -161,8 +164,11 @@ impl<'a> Ptxas<'a> {
         product: Product,
         printed: &mut String,
     ) -> io::Result<Result<Vec<u8>, Diagnostic>> {
-        let folder = tempfile::tempdir()?;
-        std::fs::write(folder.path().join(INPUT), &source.text)?;
+        // The assembler runs where the link does, and messages do not show where its files are.
+        let temporary = tempfile::tempdir()?;
+        let files = self.folder.join(temporary.path());
+        let (input, made) = (files.join(INPUT), files.join(OUTPUT));
+        std::fs::write(&input, &source.text)?;
         // nvlink has what is for a family assembled for its first member.
         let target = match (self.behaviour, self.target.suffix) {
             (Behaviour::Nvlink, Some(Suffix::F)) => Sm {
@@ -172,23 +178,26 @@ impl<'a> Ptxas<'a> {
             _ => self.target,
         };
         let mut command = Command::new(&self.program);
-        command
-            .current_dir(folder.path())
-            .args(["-arch", &target.to_string(), "-m", "64"]);
+        if self.folder != Path::new("") {
+            command.current_dir(self.folder);
+        }
+        command.args(["-arch", &target.to_string(), "-m", "64"]);
         if product == Product::Object {
             command.arg("-c");
         }
         let output = command
             .args(&source.options)
             .args(self.arguments)
-            .args([INPUT, "-o", OUTPUT])
+            .args([&input, Path::new("-o"), &made])
             .output()?;
+        let prefix = files.join("");
         for stream in [output.stdout, output.stderr] {
-            printed.push_str(&String::from_utf8_lossy(&stream));
+            let said = String::from_utf8_lossy(&stream);
+            printed.push_str(&said.replace(&*prefix.to_string_lossy(), ""));
         }
         if output.status.success() {
-            let made = std::fs::read(folder.path().join(OUTPUT))?;
-            return Ok(Ok(without_file_names(&made).unwrap_or(made)));
+            let object = std::fs::read(&made)?;
+            return Ok(Ok(without_file_names(&object).unwrap_or(object)));
         }
         let text = "elfLink fatbinary error";
         let failed = Diagnostic::new(Severity::Fatal, "ptxas-failed", text);

@@ -66,6 +66,17 @@
 //# Link: bogus-option.cubin = -Xptxas=-bogus a.cubin b.fatbin c.fatbin
 //# ExpectExit: 1
 //# CompareText
+//# Write: words.txt = -O1 --def-load-cache=cg
+//# Link: words-in-file.cubin = -Xptxas=--options-file=words.txt a.cubin b.fatbin c.fatbin
+//# CompareText
+//# Link: no-such-file.cubin = -Xptxas=--options-file=missing.txt a.cubin b.fatbin
+//# ExpectExit: 1
+//# ExpectText: ptxas fatal   : Could not open options file 'missing.txt'
+//# CompareText
+//# Link: further-source.cubin = -Xptxas=c.ptx a.cubin c.fatbin
+//# ExpectExit: 1
+//# ExpectText: ptxas application ptx input, line
+//# CompareText
 //# Link: broken.cubin = a.cubin broken.ptx
 //# ExpectExit: 1
 //# CompareText
