@@ -62,29 +62,48 @@ impl CallGraph {
                     )));
                 }
                 part = mark;
-                continue;
-            }
-            let edge = Edge {
-                from: first,
-                to: second,
-            };
-            let signature = Signature {
-                function: first,
-                prototype: second,
-            };
-            match part {
-                Self::CALLS => graph.calls.push(edge),
-                Self::ADDRESS_TAKEN => graph.address_taken.push(signature),
-                Self::INDIRECT_CALLS => graph.indirect_calls.push(signature),
-                Self::ADDRESS_REFERENCES => graph.address_references.push(edge),
-                _ => {
-                    return Err(malformed(format!(
-                        "call graph entry ({first}, {second}) before the first mark"
-                    )));
-                }
+            } else if !graph.push(part, (first, second)) {
+                return Err(malformed(format!(
+                    "call graph entry ({first}, {second}) before the first mark"
+                )));
             }
         }
         Ok(graph)
+    }
+
+    /// Reads a section as nvlink does, which takes marks in any order and passes over what
+    /// stands behind unknown ones or is half an entry (case `call_graph_marks`).
+    pub fn parse_as_nvlink(data: &[u8]) -> Self {
+        let mut graph = Self::default();
+        let mut part = 0;
+        for (first, second) in pairs::read_whole(data) {
+            if first == 0 {
+                part = second as i32;
+            } else {
+                graph.push(part, (first, second));
+            }
+        }
+        graph
+    }
+
+    /// Adds an entry to the part behind `mark`, if there is one.
+    fn push(&mut self, mark: i32, (first, second): (u32, u32)) -> bool {
+        let edge = Edge {
+            from: first,
+            to: second,
+        };
+        let signature = Signature {
+            function: first,
+            prototype: second,
+        };
+        match mark {
+            Self::CALLS => self.calls.push(edge),
+            Self::ADDRESS_TAKEN => self.address_taken.push(signature),
+            Self::INDIRECT_CALLS => self.indirect_calls.push(signature),
+            Self::ADDRESS_REFERENCES => self.address_references.push(edge),
+            _ => return false,
+        }
+        true
     }
 
     /// The bytes of the section, with all four marks.
@@ -158,6 +177,33 @@ mod tests {
         assert_eq!(CallGraph::default().encode(), encoded);
         assert_eq!(CallGraph::parse(&encoded), Ok(CallGraph::default()));
         assert_eq!(CallGraph::parse(&[]), Ok(CallGraph::default()));
+    }
+
+    #[test]
+    fn nvlink_takes_any_marks() {
+        let graph = CallGraph {
+            calls: vec![Edge { from: 5, to: 6 }, Edge { from: 7, to: 8 }],
+            indirect_calls: vec![Signature {
+                function: 9,
+                prototype: 1,
+            }],
+            ..CallGraph::default()
+        };
+        let mut data = bytes(&[
+            (1, 2),
+            (0, -3),
+            (9, 1),
+            (0, -1),
+            (5, 6),
+            (0, -5),
+            (3, 4),
+            (0, 0),
+            (3, 4),
+            (0, -1),
+            (7, 8),
+        ]);
+        data.extend([1, 0, 0, 0]);
+        assert_eq!(CallGraph::parse_as_nvlink(&data), graph);
     }
 
     #[test]

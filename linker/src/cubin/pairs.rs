@@ -10,17 +10,22 @@ pub(super) fn read<'d>(
     data: &'d [u8],
     what: &str,
 ) -> Result<impl ExactSizeIterator<Item = (u32, u32)> + use<'d>, ParseError> {
-    let (pairs, rest) = data.as_chunks::<SIZE>();
-    if !rest.is_empty() {
+    if !data.len().is_multiple_of(SIZE) {
         return Err(ParseError::new(Problem::Malformed(format!(
             "{} bytes are not a whole number of {what} entries of {SIZE} bytes",
             data.len()
         ))));
     }
-    Ok(pairs.iter().map(|pair| {
+    Ok(read_whole(data))
+}
+
+/// The pairs of a section, without a part of one at its end.
+pub(super) fn read_whole(data: &[u8]) -> impl ExactSizeIterator<Item = (u32, u32)> {
+    let (pairs, _) = data.as_chunks::<SIZE>();
+    pairs.iter().map(|pair| {
         let pair = u64::from_le_bytes(*pair);
         (pair as u32, (pair >> 32) as u32)
-    }))
+    })
 }
 
 /// Appends one pair.

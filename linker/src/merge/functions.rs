@@ -360,17 +360,8 @@ impl<'d> Merger<'d, '_> {
         row.registers = header_registers(&input);
         row.records = &[];
         row.native = None;
-        // What the old code calls and refers to stays, and what the new one does
-        // is added even if it is the same; in relocatable objects if it is not
+        // What the old code calls and refers to stays, and what the new one does is added
         // (case `weak_calls`).
-        if self.merged.image.is_executable() {
-            for &callee in &row.calls {
-                self.calls_seen.remove(&(function, callee));
-            }
-            for &target in row.references() {
-                self.references_seen.remove(&(function, target));
-            }
-        }
         let replaced = Replaced {
             symbol: id,
             is_strong,

@@ -15,7 +15,13 @@ impl<'d> Merger<'d, '_> {
         current: &mut Current<'_, 'd>,
         section: &InputSection<'d>,
     ) -> Result<(), ParseError> {
-        let graph = CallGraph::parse(section.data)?;
+        let graph = match self.keeping {
+            Keeping::AsNvlink => CallGraph::parse_as_nvlink(section.data),
+            Keeping::Reachable => CallGraph::parse(section.data)?,
+        };
+        // A relocatable object lists each call once, a program as often as its inputs and
+        // definitions that lost (cases `call_graph_marks`, `weak_calls`).
+        let lists_all = self.merged.image.is_executable();
         for edge in graph.calls {
             if is_discarded(current, edge.from) {
                 continue;
@@ -30,7 +36,7 @@ impl<'d> Merger<'d, '_> {
                 _ if self.diagnostics.has_errors() => continue,
                 (caller, callee) => (caller?, callee?),
             };
-            if self.calls_seen.insert((caller, callee)) {
+            if lists_all || self.calls_seen.insert((caller, callee)) {
                 self.merged.functions[caller].calls.push(callee);
             }
         }
@@ -64,7 +70,7 @@ impl<'d> Merger<'d, '_> {
                 self.function(current, edge.from)?,
                 self.function(current, edge.to)?,
             );
-            if self.references_seen.insert((function, target)) {
+            if lists_all || self.references_seen.insert((function, target)) {
                 let pointers = &mut self.merged.functions[function].pointers;
                 pointers.get_or_insert_default().references.push(target);
             }
