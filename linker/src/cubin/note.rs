@@ -198,6 +198,20 @@ impl DeviceNote {
         })
     }
 
+    /// Reads it out of a section in which it is alone, whatever stands before it.
+    pub fn in_place(section: &[u8]) -> Result<Self, ParseError> {
+        let start = HEADER + (OWNER.len() + 1).next_multiple_of(4);
+        let halves = bytes(section, start, 6, "device note").map_err(ParseError::new)?;
+        let half = |index: usize| u16::from_le_bytes([halves[index], halves[index + 1]]);
+        Ok(Self {
+            version: half(0),
+            virtual_sm: half(2),
+            toolkit: half(4),
+            reserved: 0,
+            extra: None,
+        })
+    }
+
     /// The description.
     pub fn encode(self) -> Vec<u8> {
         let halves = [self.version, self.virtual_sm, self.toolkit, self.reserved];
@@ -283,6 +297,16 @@ mod tests {
             DeviceNote::parse(&bytes[..6]).unwrap_err().to_string(),
             "<memory>: device note of 6 instead of 8 bytes"
         );
+    }
+
+    #[test]
+    fn device_notes_in_place() {
+        let mut section = Vec::new();
+        Note::nvidia(NoteKind::DEVICE, &[2, 0, 90, 0, 130, 0, 0, 0]).encode(&mut section);
+        section[..12].fill(0xff);
+        let note = DeviceNote::in_place(&section[..30]).unwrap();
+        assert_eq!((note.virtual_sm, note.toolkit()), (90, Some(130)));
+        assert!(DeviceNote::in_place(&section[..29]).is_err());
     }
 
     #[test]

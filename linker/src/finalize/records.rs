@@ -139,6 +139,14 @@ pub(super) fn module<'d>(
         }
         records.push(record);
     }
+    // Before what the link computes (case `odd_notes`).
+    if pruned.merged.notes.has_oldest {
+        records.push(InfoRecord {
+            format: Format::NoValue,
+            code: InfoCode::HAS_PRE_V10_OBJECT,
+            payload: Payload::Head([0; 2]),
+        });
+    }
     let ranks = pruned.merged.ranks();
     let mut entries = pruned.starts();
     entries.sort_by_key(|&entry| ranks[pruned.merged.functions[entry].symbol]);

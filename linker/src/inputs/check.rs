@@ -3,7 +3,8 @@
 
 use crate::arch::{Abi, FileFlags, OldFileFlags, Sm, Suffix};
 use crate::cubin::{
-    CompatCode, CompatRecords, DeviceNote, EM_CUDA, File, Note, NoteKind, ObjectKind, SectionType,
+    CompatCode, CompatRecords, DeviceNote, EM_CUDA, File, Note, NoteKind, ObjectKind, Section,
+    SectionType,
 };
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::error::ParseError;
@@ -70,7 +71,7 @@ pub(super) fn check<'d>(
     if is_named {
         check_arch(name, &file, processor, warnings)?;
     }
-    let toolkit = check_toolkit(name, &file)?;
+    let toolkit = check_toolkit(name, &file, behaviour)?;
     match file.header.kind {
         ObjectKind::EXTENDED_WHOLE_PROGRAM if toolkit != Some(TOOLKIT) => {
             let text = "linking with -ewp objects requires using current toolkit";
@@ -193,7 +194,11 @@ fn processor_of(name: &str, file: &File<'_>) -> Result<Sm, Diagnostic> {
 }
 
 /// The toolkit that a file tells of, as far as it is one that this linker knows.
-fn check_toolkit(name: &str, file: &File<'_>) -> Result<Option<u16>, Diagnostic> {
+fn check_toolkit(
+    name: &str,
+    file: &File<'_>,
+    behaviour: Behaviour,
+) -> Result<Option<u16>, Diagnostic> {
     let is_too_old = match file.header.abi() {
         // Only from sm_90 on it matters.
         Abi::V7 => {
@@ -213,9 +218,8 @@ fn check_toolkit(name: &str, file: &File<'_>) -> Result<Option<u16>, Diagnostic>
         .filter(|section| section.kind == SectionType::NOTE);
     let mut known = None;
     for section in notes {
-        let notes = Note::parse_all(section.data).map_err(|error| damaged(name, error))?;
-        for note in notes.iter().filter(|note| note.kind == NoteKind::DEVICE) {
-            let note = DeviceNote::parse(note.description).map_err(|error| damaged(name, error))?;
+        let notes = device_notes(section, behaviour).map_err(|error| damaged(name, error))?;
+        for note in notes {
             let processor = file.header.processor();
             let matters = processor.is_hopper_or_newer() && !processor.has_mercury();
             if matters
@@ -232,6 +236,26 @@ fn check_toolkit(name: &str, file: &File<'_>) -> Result<Option<u16>, Diagnostic>
         }
     }
     Ok(known)
+}
+
+/// What a section says of the toolkit. nvlink looks at two sections alone, and there where the
+/// words always are (case `odd_notes`).
+fn device_notes(
+    section: &Section<'_>,
+    behaviour: Behaviour,
+) -> Result<Vec<DeviceNote>, ParseError> {
+    match (behaviour, section.name) {
+        (Behaviour::Nvlink, ".note.nv.cuinfo" | ".note.nv.cuver") => {
+            return DeviceNote::in_place(section.data).map(|note| vec![note]);
+        }
+        (Behaviour::Nvlink, _) => return Ok(Vec::new()),
+        (Behaviour::Own, _) => {}
+    }
+    let notes = Note::parse_all(section.data)?.into_iter();
+    let notes = notes.filter(|note| note.kind == NoteKind::DEVICE);
+    notes
+        .map(|note| DeviceNote::parse(note.description))
+        .collect()
 }
 
 fn older_toolkit(name: &str) -> Diagnostic {

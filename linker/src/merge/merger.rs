@@ -152,6 +152,7 @@ pub(super) struct Merger<'d, 'l> {
     pub(super) lost: Option<SymbolId>,
     /// The size of the program's constants, which has one name in all inputs.
     pub(super) constants_size: Option<SymbolId>,
+    /// What functions call and refer to, in relocatable objects.
     pub(super) calls_seen: FxHashSet<(FunctionId, FunctionId)>,
     pub(super) references_seen: FxHashSet<(FunctionId, FunctionId)>,
     /// Tentative definitions that also have a strong one without value.
@@ -226,6 +227,8 @@ impl<'d, 'l> Merger<'d, 'l> {
             DebugLevel::None | DebugLevel::Code => &options.kernels,
             DebugLevel::Symbols => &KernelFilter::All,
         };
+        let mut merged_symbols = IdVec::with_room(sections + symbols);
+        let nothing = merged_symbols.push(Symbol::LOST);
         let mut merger = Self {
             arena,
             merged: Merged {
@@ -234,7 +237,8 @@ impl<'d, 'l> Merger<'d, 'l> {
                 // Room that nobody uses costs nothing, and rows that move do.
                 sections: IdVec::with_room(sections),
                 kinds: IdVec::with_room(sections),
-                symbols: IdVec::with_room(sections + symbols),
+                symbols: merged_symbols,
+                nothing,
                 locals: Vec::with_capacity(sections),
                 globals: Vec::new(),
                 // About that many sections belong to each.
@@ -289,7 +293,7 @@ impl<'d, 'l> Merger<'d, 'l> {
             && options.image != ImageKind::Relocatable(EarlyAddresses::Leave)
             && !target.has_mercury()
         {
-            merger.lost = Some(merger.new_symbol(Symbol::LOST, Listing::Unlisted));
+            merger.lost = Some(nothing);
         }
         for (name, kind, align, flags) in [
             (".shstrtab", SectionKind::SectionNames, 1, 0),
@@ -329,9 +333,9 @@ impl<'d, 'l> Merger<'d, 'l> {
 
     /// Merges an object, unless there are errors.
     fn merge_next(&mut self, id: InputId, object: &Object<'d>) -> Result<(), End> {
-        let origin = Origin::of(object);
+        let origin = Origin::of(object, self.keeping);
         self.origins.push(origin);
-        self.merged.notes.has_older |= origin.is_older;
+        self.merged.notes.add(origin);
         let merged = self.merge_object(id, object);
         let problem = match merged {
             // What names that clash lead to, was reported when they did; call
@@ -451,7 +455,7 @@ impl<'d, 'l> Merger<'d, 'l> {
         section: &InputSection<'d>,
     ) -> Result<(), ParseError> {
         match section.role {
-            Role::Note => self.merged.notes.merge(section)?,
+            Role::Note => self.merged.notes.merge(section, self.keeping)?,
             Role::Compat => {
                 let target = self.merged.target;
                 if !self.merged.compat.merge(section.data, target)? {

@@ -40,7 +40,7 @@ pub(crate) use contributions::Contribution;
 pub(crate) use functions::{counted_barriers, forget_barriers};
 pub(crate) use info::FIRST_MERCURY_VERSION;
 pub(crate) use merger::merge;
-pub(crate) use notes::Notes;
+pub(crate) use notes::{Notes, Share};
 use symbols::UNALLOCATED;
 
 pub(crate) use section::{Content, Form, NativeContent, Relocation, Section, SectionKind};
@@ -346,6 +346,8 @@ pub(crate) struct Merged<'d> {
     /// others are found here without a look at the rows of these.
     kinds: IdVec<SectionId, SectionKind>,
     pub(crate) symbols: IdVec<SymbolId, Symbol<'d>>,
+    /// What relocations name that name nothing.
+    pub(crate) nothing: SymbolId,
     /// The local half of the symbol table, in creation order.
     pub(crate) locals: Vec<SymbolId>,
     /// The global half, in creation order.

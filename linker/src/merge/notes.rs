@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use crate::arch::Sm;
 use crate::cubin::{DeviceNote, Note, NoteKind};
 use crate::error::ParseError;
+use crate::options::Keeping;
 use crate::read::{InputSection, Object, Role, SHF_INFO_LINK};
 
 /// Notes of the inputs, to be written behind our own.
@@ -19,6 +20,11 @@ pub(crate) struct Notes<'d> {
     pub(crate) driver_flags: u64,
     /// Some input was compiled by a compiler older than CUDA 13.
     pub(crate) has_older: bool,
+    /// Some input was compiled by a compiler older than CUDA 10.
+    pub(crate) has_oldest: bool,
+    /// Some input was compiled for a virtual processor before sm_70, and some for another one.
+    before_volta: bool,
+    since_volta: bool,
     /// The virtual processor that it names; `None` before the first input.
     virtual_sm: Option<u16>,
 }
@@ -36,7 +42,29 @@ impl<'d> Notes<'d> {
             driver: driver_note(target.number),
             driver_flags: 0x100_0000 | link,
             has_older: false,
+            has_oldest: false,
+            before_volta: false,
+            since_volta: false,
             virtual_sm: None,
+        }
+    }
+
+    /// Takes over what compiled an input.
+    pub(super) fn add(&mut self, origin: Origin) {
+        self.has_older |= origin.is_older;
+        self.has_oldest |= origin.is_oldest;
+        let is_before = origin.virtual_sm.is_some_and(|number| number < VOLTA);
+        self.before_volta |= is_before;
+        self.since_volta |= !is_before;
+    }
+
+    /// How many inputs were compiled for virtual processors before sm_70, where no thread of a
+    /// warp runs without the others.
+    pub(crate) fn before_volta(&self) -> Share {
+        match (self.before_volta, self.since_volta) {
+            (false, _) => Share::None,
+            (true, true) => Share::Some,
+            (true, false) => Share::All,
         }
     }
 
@@ -57,18 +85,22 @@ impl<'d> Notes<'d> {
     }
 
     /// Takes over a section of notes.
-    pub(super) fn merge(&mut self, section: &InputSection<'d>) -> Result<(), ParseError> {
+    pub(super) fn merge(
+        &mut self,
+        section: &InputSection<'d>,
+        keeping: Keeping,
+    ) -> Result<(), ParseError> {
         match section.name {
             ".note.nv.tkinfo" => self.tools.push(section.data),
-            ".note.nv.cuinfo" => {
-                let virtual_sm = lowest_virtual_sm(&device_notes(section)?);
+            DEVICE_NOTES => {
+                let virtual_sm = lowest_virtual_sm(&device_notes(section, keeping)?);
                 if self.is_lowest(virtual_sm) {
                     self.driver = virtual_sm.map_or(Cow::Borrowed(section.data), driver_note);
                     self.driver_flags = section.flags;
                 }
             }
-            ".note.nv.cuver" => {
-                if let Some(virtual_sm) = lowest_virtual_sm(&device_notes(section)?) {
+            OLDER_DEVICE_NOTES => {
+                if let Some(virtual_sm) = lowest_virtual_sm(&device_notes(section, keeping)?) {
                     self.merge_header(virtual_sm);
                 }
             }
@@ -85,19 +117,31 @@ pub(super) struct Origin {
     pub(super) virtual_sm: Option<u16>,
     /// The compiler is older than CUDA 13.
     pub(super) is_older: bool,
+    /// The compiler is older than CUDA 10, or so the header or the note of today's name says.
+    pub(super) is_oldest: bool,
 }
 
 impl Origin {
     /// Looks it up in the notes or the header of an object. Damaged notes are
     /// reported where they are merged.
-    pub(super) fn of(object: &Object<'_>) -> Self {
+    pub(super) fn of(object: &Object<'_>, keeping: Keeping) -> Self {
         let sections = object.sections.iter().filter(|s| s.role == Role::Note);
-        let notes = sections.filter_map(|section| device_notes(section).ok());
-        let notes: Vec<DeviceNote> = notes.flatten().collect();
+        let notes = sections
+            .filter_map(|section| Some((section.name, device_notes(section, keeping).ok()?)));
+        let named: Vec<(&str, DeviceNote)> = notes
+            .flat_map(|(name, notes)| notes.into_iter().map(move |note| (name, note)))
+            .collect();
+        let is_oldest = |&(name, note): &(&str, DeviceNote)| {
+            name == DEVICE_NOTES && note.toolkit().is_none_or(|made| made < OLDEST)
+        };
+        let is_oldest =
+            named.iter().any(is_oldest) || object.toolkit.is_some_and(|made| made < OLDEST.into());
+        let notes: Vec<DeviceNote> = named.into_iter().map(|(_, note)| note).collect();
         let is_older = |note: &DeviceNote| note.toolkit().is_none_or(|made| made < TOOLKIT);
         Self {
             virtual_sm: object.virtual_sm.or_else(|| lowest_virtual_sm(&notes)),
             is_older: object.virtual_sm.is_some() || notes.iter().any(is_older),
+            is_oldest,
         }
     }
 }
@@ -106,7 +150,19 @@ fn lowest_virtual_sm(notes: &[DeviceNote]) -> Option<u16> {
     notes.iter().map(|note| note.virtual_sm).min()
 }
 
-fn device_notes(section: &InputSection<'_>) -> Result<Vec<DeviceNote>, ParseError> {
+/// nvlink reads the words where they always are, whatever stands before them (case
+/// `odd_notes`).
+fn device_notes(
+    section: &InputSection<'_>,
+    keeping: Keeping,
+) -> Result<Vec<DeviceNote>, ParseError> {
+    match (keeping, section.name) {
+        (Keeping::AsNvlink, DEVICE_NOTES | OLDER_DEVICE_NOTES) => {
+            return DeviceNote::in_place(section.data).map(|note| vec![note]);
+        }
+        (Keeping::AsNvlink, _) => return Ok(Vec::new()),
+        (Keeping::Reachable, _) => {}
+    }
     let mut notes = Vec::new();
     for note in Note::parse_all(section.data)? {
         if note.kind == NoteKind::DEVICE {
@@ -129,6 +185,24 @@ fn driver_note<'d>(virtual_sm: u16) -> Cow<'d, [u8]> {
     Note::nvidia(NoteKind::DEVICE, &description.encode()).encode(&mut note);
     note.into()
 }
+
+/// How many inputs are of a kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Share {
+    None,
+    Some,
+    All,
+}
+
+/// Sections of driver notes, of today and of CUDA 12.
+const DEVICE_NOTES: &str = ".note.nv.cuinfo";
+const OLDER_DEVICE_NOTES: &str = ".note.nv.cuver";
+
+/// The first processor on which the threads of a warp are independent.
+const VOLTA: u16 = 70;
+
+/// The first toolkit that nvlink does not mark the program for, times ten.
+const OLDEST: u16 = 100;
 
 /// The version of the toolkit whose images are written, times ten.
 const TOOLKIT: u16 = 130;

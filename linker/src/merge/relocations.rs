@@ -103,7 +103,9 @@ impl<'d> Merger<'d, '_> {
             if !is_first
                 && relocation.addend.is_some()
                 && (symbol.other == PLACE_NAME && relocation.addend == Some(0)
-                    || merged.as_ref().is_none_or(|merged| merged.addend == 0))
+                    || merged.as_ref().is_none_or(|merged| {
+                        merged.addend == 0 || merged.symbol == self.merged.nothing
+                    }))
                 && !is_discarded
                 && !std::mem::replace(&mut has_short, true)
             {
@@ -202,6 +204,14 @@ impl<'d> Merger<'d, '_> {
         }
     }
 
+    /// Whether relocations of this type concern all inputs, though they name nothing (case
+    /// `older_virtual`).
+    fn settles(&self, kind: u32) -> bool {
+        let row = RelocationType(kind).row();
+        let is_yield = row.is_some_and(|row| matches!(row.class, Class::Yield(_)));
+        is_yield && !self.merged.target.has_mercury()
+    }
+
     /// The relocation against merged symbols; `None` when it points at a
     /// section that has no place in the link.
     pub(super) fn resolve(
@@ -228,7 +238,10 @@ impl<'d> Merger<'d, '_> {
         } else {
             match current.symbols[relocation.symbol as usize] {
                 Some(id) => id,
-                None if relocation.symbol == 0 => return Ok(None),
+                None if relocation.symbol == 0 => match self.settles(relocation.kind) {
+                    true => self.merged.nothing,
+                    false => return Ok(None),
+                },
                 // A label of code that ptxas optimized away.
                 None if symbol.kind == SymbolType::NOTYPE
                     && symbol.place == Place::Undefined

@@ -127,6 +127,8 @@ pub(crate) struct Object<'d> {
     behind_constants: Vec<(usize, &'d [u8])>,
     /// The virtual processor, of objects that have no note of it.
     pub(crate) virtual_sm: Option<u16>,
+    /// The toolkit that made it, times ten, of the same.
+    pub(crate) toolkit: Option<u32>,
     /// The native world of a Mercury object.
     pub(crate) native: Option<Native<'d>>,
     /// It defines functions or variables that several images share.
@@ -213,6 +215,10 @@ impl<'d> Object<'d> {
             behind_constants,
             virtual_sm: match file.header.abi() {
                 Abi::V7 => Some(OldFileFlags::decode(file.header.flags).virtual_sm.into()),
+                Abi::V8 => None,
+            },
+            toolkit: match file.header.abi() {
+                Abi::V7 => Some(file.header.version),
                 Abi::V8 => None,
             },
             native,

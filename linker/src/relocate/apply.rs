@@ -1,6 +1,6 @@
 //! What becomes of one relocation.
 
-use crate::arch::relocation::{ApplyError, Class, RelocationType, Row};
+use crate::arch::relocation::{ApplyError, BitField, Class, RelocationType, Row};
 use crate::error::{NvlinkError, ParseError, Problem};
 use crate::merge::{Form, Relocation};
 
@@ -16,6 +16,8 @@ enum Fate {
     Cleared,
     /// Its field gets a value.
     Resolved(Target),
+    /// This field gets its addend: nobody has to let others run (case `older_virtual`).
+    Idle(BitField),
     /// The driver, or a later link, gets it as this type.
     Kept(RelocationType),
 }
@@ -34,7 +36,8 @@ pub(super) fn apply(
         problem.as_nvlink(NvlinkError::UnexpectedRelocationSymbol)
     })?;
     let beyond = |error: ApplyError| place.beyond(&error);
-    if resolver.leaves_addresses() {
+    let names_nothing = resolver.names_nothing(relocation);
+    if resolver.leaves_addresses() && !names_nothing {
         return place.leave(resolver, row, patched);
     }
     match place.fate(resolver, row)? {
@@ -70,6 +73,14 @@ pub(super) fn apply(
             let bytes = patched.bytes.to_mut();
             row.resolve(bytes, at, value, addend, target.bank)
                 .map_err(beyond)
+        }
+        Fate::Idle(field) => {
+            if resolver.is_recorded(relocation) {
+                patched.resolved.push(*relocation);
+            }
+            let bytes = patched.bytes.to_mut();
+            let addend = relocation.addend as u64;
+            Row::settle(&field, bytes, relocation.offset, addend).map_err(beyond)
         }
         Fate::Kept(kind) => place.keep(resolver, row, patched, kind),
     }
@@ -134,6 +145,12 @@ impl Place<'_> {
         if row.class == Class::UnusedClear && is_cleared && !relocation.discarded {
             return Ok(Fate::Cleared);
         }
+        if resolver.names_nothing(relocation) {
+            return Ok(match row.class {
+                Class::Yield(field) if resolver.none_yields() => Fate::Idle(field),
+                _ => Fate::Dropped,
+            });
+        }
         if removed || relocation.discarded || resolver.is_ignored(relocation) {
             return Ok(Fate::Dropped);
         }
@@ -146,7 +163,7 @@ impl Place<'_> {
             (Class::Patch | Class::Slot | Class::Unified { .. }, Some(target)) => {
                 Fate::Resolved(target)
             }
-            (Class::Dropped | Class::Yield | Class::UnusedClear, Some(_)) => Fate::Dropped,
+            (Class::Dropped | Class::Yield(_) | Class::UnusedClear, Some(_)) => Fate::Dropped,
             (Class::Dropped | Class::UnusedClear, None) if is_function => Fate::Dropped,
             (Class::Unified { plain }, None) if resolver.knows_no_unified() => Fate::Kept(plain),
             (Class::FunctionDescriptor, _) if !is_function => {
@@ -173,7 +190,7 @@ impl Place<'_> {
                 | Class::Slot
                 | Class::Unified { .. }
                 | Class::Dropped
-                | Class::Yield
+                | Class::Yield(_)
                 | Class::UnusedClear,
                 None,
             ) => Fate::Kept(self.kind()),

@@ -28,6 +28,7 @@ mod environment;
 mod exits;
 mod moves;
 mod older;
+mod yields;
 
 use std::borrow::Cow;
 
@@ -161,6 +162,7 @@ pub(crate) fn recode(relocated: &mut Relocated<'_>, keeping: Keeping, debug: Deb
         debug::follow(relocated, &moves);
     }
     relocated.moves = moves;
+    yields::settle(relocated);
 }
 
 /// To choose instructions for a byte of code takes as long as to look at so many.

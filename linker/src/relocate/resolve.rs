@@ -5,7 +5,7 @@ use crate::cubin::{Binding, SymbolOther, SymbolType};
 use crate::id::{FunctionId, SymbolId};
 use crate::layout::LaidOut;
 use crate::merge::{
-    Definition, ListedShared, RECORDED, Relocation, Section, SectionKind, SharedHome,
+    Definition, ListedShared, RECORDED, Relocation, Section, SectionKind, Share, SharedHome,
 };
 use crate::options::{EarlyAddresses, ImageKind, RelocationForms, ResolvedRelocations};
 use crate::read::{USER_BANK, native_bank};
@@ -127,6 +127,19 @@ impl<'a, 'd> Resolver<'a, 'd> {
     /// Whether unified addresses are ordinary ones: no image shares them.
     pub(super) fn knows_no_unified(&self) -> bool {
         self.is_executable() && self.laid_out.pruned.merged.unified.index.is_none()
+    }
+
+    /// Whether code never lets others run: up to sm_90 where none was compiled for later than
+    /// sm_6x.
+    pub(super) fn none_yields(&self) -> bool {
+        let merged = &self.laid_out.pruned.merged;
+        !merged.target.has_mercury() && merged.notes.before_volta() == Share::All
+    }
+
+    /// Whether it is about all inputs, and not about a symbol. Later links cannot tell what it
+    /// says of these.
+    pub(super) fn names_nothing(&self, relocation: &Relocation) -> bool {
+        !self.is_debug && relocation.symbol == self.laid_out.pruned.merged.nothing
     }
 
     /// Whether all addresses are left to a later link.

@@ -77,8 +77,8 @@ rows! {
     65 R_CUDA_BINDLESSOFF14_40 => Row::patch(&[field(40, 2, 14)]);
     66 R_CUDA_CONST_FIELD21_38 => Row::bank(&[field(38, 0, 16)], &[field(54, 0, 5)]);
     67 R_CUDA_INSTRUCTION128 => Row::KEPT_FOR_DRIVER.holding(&[field(0, 0, 64), field(64, 0, 64)]);
-    68 R_CUDA_YIELD_OPCODE9_0 => Row::YIELD.holding(&[field(0, 0, 9)]);
-    69 R_CUDA_YIELD_CLEAR_PRED4_87 => Row::YIELD;
+    68 R_CUDA_YIELD_OPCODE9_0 => Row::yields(field(0, 0, 9)).holding(&[field(0, 0, 9)]);
+    69 R_CUDA_YIELD_CLEAR_PRED4_87 => Row::yields(field(87, 0, 4));
     70 R_CUDA_32_LO => Row::patch(&[field(0, 0, 32)]);
     71 R_CUDA_32_HI => Row::patch(&[field(0, 32, 32)]).holding(&[field(0, 0, 32)]);
     72 R_CUDA_UNUSED_CLEAR32 => Row::unused_clear(&[field(0, 0, 32)]);

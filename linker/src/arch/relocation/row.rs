@@ -24,8 +24,9 @@ pub enum Class {
     KeptForDriver,
     /// The relocation disappears and nothing is patched.
     Dropped,
-    /// Like [`Class::Dropped`], except that one against a function stays.
-    Yield,
+    /// Like [`Class::Dropped`], except that one against a function stays. In programs of code
+    /// for virtual processors before sm_70 alone the addend goes to the field.
+    Yield(BitField),
     /// The fields are zeroed if the target function was removed; the
     /// relocation disappears in any case.
     UnusedClear,
@@ -110,7 +111,6 @@ pub(super) const fn field(destination: u8, source: u8, bits: u8) -> BitField {
 impl Row {
     pub(super) const KEPT_FOR_DRIVER: Self = Self::bare(Class::KeptForDriver);
     pub(super) const DROPPED: Self = Self::bare(Class::Dropped);
-    pub(super) const YIELD: Self = Self::bare(Class::Yield);
     pub(super) const FUNCTION_DESCRIPTOR: Self = Self::bare(Class::FunctionDescriptor);
     pub(super) const PC_RELATIVE: Self = Self::bare(Class::PcRelative);
     pub(super) const REFUSED: Self = Self::bare(Class::Refused);
@@ -151,6 +151,10 @@ impl Row {
             fields,
             ..Self::bare(Class::UnusedClear)
         }
+    }
+
+    pub(super) const fn yields(settled: BitField) -> Self {
+        Self::bare(Class::Yield(settled))
     }
 
     pub(super) const fn unified(fields: &'static [BitField], plain: RelocationType) -> Self {
@@ -197,7 +201,7 @@ impl Row {
             Class::Patch
             | Class::KeptForDriver
             | Class::Dropped
-            | Class::Yield
+            | Class::Yield(_)
             | Class::UnusedClear
             | Class::FunctionDescriptor
             | Class::PcRelative
@@ -232,6 +236,23 @@ impl Row {
             let moved = u128::from(value >> field.source) << field.destination;
             word = word & !mask | moved & mask;
         }
+        place.copy_from_slice(&word.to_le_bytes()[..place.len()]);
+        Ok(())
+    }
+
+    /// Writes the low bits of `value` into one field at `offset`, whatever the row's fields are.
+    pub fn settle(
+        field: &BitField,
+        bytes: &mut [u8],
+        offset: u64,
+        value: u64,
+    ) -> Result<(), ApplyError> {
+        let end = offset.saturating_add(bytes_of(std::iter::once(field)));
+        let place = place(bytes.len(), offset, end)?;
+        let place = &mut bytes[place];
+        let mask = mask(field.bits) << field.destination;
+        let moved = u128::from(value) << field.destination;
+        let word = load(place) & !mask | moved & mask;
         place.copy_from_slice(&word.to_le_bytes()[..place.len()]);
         Ok(())
     }
@@ -275,7 +296,7 @@ impl Row {
             Class::Patch
             | Class::Slot
             | Class::KeptForDriver
-            | Class::Yield
+            | Class::Yield(_)
             | Class::FunctionDescriptor
             | Class::PcRelative => FunctionTarget::KeptAs(kind),
             Class::Unified { plain } => FunctionTarget::KeptAs(plain),
