@@ -190,9 +190,11 @@ impl Anew {
         let capsule = &relocated.sections[section].bytes;
         let mut code = Cow::Borrowed(&*relocated.native[section].as_ref()?.bytes);
         let tables = function.native_branches();
-        if wanted.is_older
-            && let Some(waiting) = older::with_waits_of_today(&code, capsule)
-        {
+        // What is not optimized waits everywhere, in code of CUDA 12 as in that of today (case
+        // `older_slow`).
+        let is_slow = code.first_chunk().is_some_and(control::is_slow);
+        let is_scheduled = wanted.is_older && !is_slow;
+        if is_scheduled && let Some(waiting) = older::with_waits_of_today(&code, capsule) {
             code = Cow::Owned(waiting);
         }
         let recode = |code: &[u8]| match keeping {
@@ -207,14 +209,14 @@ impl Anew {
         };
         let made = match recoded {
             Some(recoded) => {
-                let origin = (!wanted.is_older).then_some((&*code, setting));
+                let origin = (!is_scheduled).then_some((&*code, setting));
                 Some(
                     recoded
                         .with_scoreboards(&tables, chip, wanted.is_lone, origin)
                         .into(),
                 )
             }
-            None if wanted.is_older => {
+            None if is_scheduled => {
                 let chosen = scoreboards::chosen(&code, setting, wanted.is_lone, None);
                 Self::unmoved(chosen.map_or_else(|| code.clone(), Cow::Owned))
             }
@@ -222,7 +224,7 @@ impl Anew {
                 .and_then(|lone| Self::unmoved(lone.into())),
             None => None,
         };
-        match wanted.is_older {
+        match is_scheduled {
             true => made.map(|made: Self| made.closed_up(&code, &tables, chip)),
             false => made,
         }

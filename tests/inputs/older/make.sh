@@ -24,6 +24,14 @@ for argument in "$@"; do
             "$ptxas" -c -arch="sm_$sm" -o "$name.$version.sm_$sm.cubin" "$name.tmp.ptx"
             rm "$name.tmp.ptx"
         done
+        # Code for debuggers.
+        case $version.$sm in
+        12-[89].1*)
+            sed "s/^\.version .*/.version $isa/; s/^\.target .*/.target sm_$sm/" e.ptx >e.tmp.ptx
+            "$ptxas" -c -g -arch="sm_$sm" -o "e-g.$version.sm_$sm.cubin" e.tmp.ptx
+            rm e.tmp.ptx
+            ;;
+        esac
     done
     case $version in 12-8) "$ptxas" -c -arch=sm_100a -o "t.$version.sm_100a.cubin" t.ptx ;; esac
 done
