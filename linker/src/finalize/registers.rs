@@ -46,20 +46,27 @@ pub(super) fn known_registers(pruned: &Pruned<'_>) -> IdVec<FunctionId, Option<u
 }
 
 /// Checks that it is known how many registers each function needs. Before
-/// sm_90 nvlink takes what is unknown for none.
+/// sm_90 nvlink takes functions that say nothing for known. It goes through functions in the
+/// order of their code, and kernels then have what functions before them need that they reach
+/// (case `no_registers`).
 pub(super) fn check_known(
     pruned: &Pruned<'_>,
     registers: &Registers,
     keeping: Keeping,
     diagnostics: &mut Diagnostics,
 ) -> bool {
-    if keeping == Keeping::AsNvlink && !pruned.merged.target.is_hopper_or_newer() {
-        return true;
-    }
-    // For nvlink it is enough to know of what a function calls (case `odd_records`).
-    let is_known = |id: FunctionId| match keeping {
-        Keeping::AsNvlink => registers.most[id] > 0,
-        Keeping::Reachable => registers.own[id].is_some(),
+    let functions = &pruned.merged.functions;
+    let may_say_nothing = !pruned.merged.target.is_hopper_or_newer();
+    let has_some_before = |id: FunctionId| {
+        let mut reached = pruned.graph.reached_from(id).into_iter();
+        pruned.live.entries[id]
+            && reached
+                .any(|other| registers.own(other) > 0 && functions[other].text < functions[id].text)
+    };
+    let is_known = |id: FunctionId| match (keeping, registers.own[id]) {
+        (Keeping::AsNvlink, None) if may_say_nothing => true,
+        (Keeping::AsNvlink, own) => own > Some(0) || has_some_before(id),
+        (Keeping::Reachable, own) => own.is_some(),
     };
     let unknown = pruned.merged.functions.enumerate().find(|(id, function)| {
         function.text.is_some() && !function.is_stub && pruned.live.functions[*id] && !is_known(*id)
