@@ -8,7 +8,7 @@ use cudalink_toolkit::Tool;
 
 use crate::arch::Arch;
 use crate::case::Case;
-use crate::directive::{Action, Link, Script};
+use crate::directive::{Action, Length, Link, Script};
 use crate::process::{self, Ended, Exit, LINK_LIMIT};
 use crate::store::{Entry, Files, Key, Store, Stored};
 use crate::surgery;
@@ -111,8 +111,12 @@ impl Runner<'_> {
                 length,
             } => {
                 let bytes = self.file(input)?.read()?;
-                let kept = bytes
-                    .get(..*length)
+                let end = match *length {
+                    Length::First(length) => Some(length),
+                    Length::AllBut(rest) => bytes.len().checked_sub(rest),
+                };
+                let kept = end
+                    .and_then(|end| bytes.get(..end))
                     .context("the file is shorter than that")?;
                 self.edit(output, kept.to_vec())?
             }

@@ -2,6 +2,7 @@
 
 mod archives;
 mod assemble;
+mod members;
 mod messages;
 mod names;
 mod objects;

@@ -28,6 +28,15 @@ pub struct Script {
     pub golden: Option<String>,
 }
 
+/// How much of a file is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Length {
+    /// That many bytes.
+    First(usize),
+    /// All but that many.
+    AllBut(usize),
+}
+
 /// One step and the line it stands on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
@@ -60,11 +69,11 @@ pub enum Action {
     Words { output: String, words: Vec<u64> },
     /// Takes a file of `tests/inputs`, which tools of today do not make.
     Take { output: String, input: String },
-    /// Keeps the first `length` bytes.
+    /// Keeps the first bytes.
     Truncate {
         output: String,
         input: String,
-        length: usize,
+        length: Length,
     },
     /// Overwrites bytes at one place.
     Patch {

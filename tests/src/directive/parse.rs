@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::{Action, Base, Expectation, Link, MARK, Place, Script, Step, directives};
+use super::{Action, Base, Expectation, Length, Link, MARK, Place, Script, Step, directives};
 use crate::arch::{Arch, ArchSet};
 
 /// Parses the directives in `text` for `arch`.
@@ -294,7 +294,10 @@ fn action(name: &str, value: &str) -> Result<Action> {
             Action::Truncate {
                 output,
                 input,
-                length: number(length)?,
+                length: match length.strip_prefix('-') {
+                    Some(rest) => Length::AllBut(number(rest)?),
+                    None => Length::First(number(length)?),
+                },
             }
         }
         "Weaken" => {

@@ -99,7 +99,7 @@ fn loops_expand_what_names_them() {
 fn steps_read_their_words() {
     let text = "//# Compile: a.cu -lineinfo\n//# Compile: f.o = b.cu\n//# Write: e.txt =\n//# Write: t.txt = sm_{sm} x\n\
                 //# Words: w.bin = 0x10 2\n\
-                //# Truncate: t.cubin = a.cubin 0x10\n//# Patch: p.cubin = a.cubin .text.k+4 00 ff\n//# Patch: q.cubin = a.cubin .nv.info@7 01";
+                //# Truncate: t.cubin = a.cubin 0x10\n//# Truncate: s.cubin = a.cubin -3\n//# Patch: p.cubin = a.cubin .text.k+4 00 ff\n//# Patch: q.cubin = a.cubin .nv.info@7 01";
     let owned = |text: &str| text.to_owned();
     assert_eq!(
         steps(text, 90),
@@ -129,7 +129,12 @@ fn steps_read_their_words() {
             Action::Truncate {
                 output: owned("t.cubin"),
                 input: owned("a.cubin"),
-                length: 16
+                length: Length::First(16)
+            },
+            Action::Truncate {
+                output: owned("s.cubin"),
+                input: owned("a.cubin"),
+                length: Length::AllBut(3)
             },
             Action::Patch {
                 output: owned("p.cubin"),

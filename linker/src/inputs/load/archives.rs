@@ -10,6 +10,7 @@ use object::elf::ELFMAG;
 use super::super::Archives;
 use super::super::files::Source;
 use super::super::host;
+use super::members;
 use super::names::{Names, Needed};
 use super::objects::effort;
 use super::unpack::Unpacked;
@@ -160,15 +161,17 @@ impl<'d> Loader<'_, 'd> {
         let name = &source.name;
         match Archive::parse(&source.data) {
             Ok(archive) if archive.thin => self.thin_members(source),
-            Ok(archive) if self.wanted.is_compatible() => Ok(archive
-                .members()
-                .map_while(Result::ok)
-                .map_while(|member| {
-                    let path = format!("{name}:{}", member.name);
-                    let data = member.data.filter(|data| data.starts_with(&ELFMAG))?;
-                    Some(Member { path, data })
-                })
-                .collect()),
+            _ if self.wanted.is_compatible() => {
+                let found = members::find(&source.data);
+                let found = found
+                    .map_err(|why| self.broken_archive(name, why))?
+                    .into_iter();
+                let members = found.map(|(member, data)| Member {
+                    path: format!("{name}:{}", String::from_utf8_lossy(member)),
+                    data,
+                });
+                Ok(members.collect())
+            }
             Ok(_) => {
                 let mut members = Vec::new();
                 let walked = archive::walk(name, &source.data, &mut |path, member| {
@@ -183,7 +186,6 @@ impl<'d> Loader<'_, 'd> {
                     Err(error) => Err(self.damaged(name, error)),
                 }
             }
-            Err(_) if self.wanted.is_compatible() => Ok(Vec::new()),
             Err(error) => Err(self.damaged(name, error)),
         }
     }

@@ -178,7 +178,12 @@ impl Loader<'_, '_> {
             let text = format!("Could not read file '{name}'");
             return self.stop(Diagnostic::new(Severity::Fatal, "unreadable-input", text));
         }
-        let stop = self.fatal("bad-input", name, "unexpected archive format");
+        self.broken_archive(name, "unexpected archive format")
+    }
+
+    /// An archive, or what stands where one should, at which nvlink stops with these words.
+    pub(super) fn broken_archive(&mut self, name: &str, why: &'static str) -> Stop {
+        let stop = self.fatal("bad-input", name, why);
         self.diagnostics.push(host::internal_error());
         stop
     }

@@ -1,0 +1,135 @@
+//! The members of an archive as nvlink finds them, be the archive cut short or damaged.
+//!
+//! It goes from header to header and reads in these what it needs (case `damaged_archives`).
+
+use object::elf::ELFMAG;
+
+/// Where the size stands in a header, and how long a header is.
+const SIZE: std::ops::Range<usize> = 48..58;
+const HEADER: usize = 60;
+const MAGIC: usize = object::archive::MAGIC.len();
+
+/// Name and bytes of a member.
+pub(super) type Found<'d> = (&'d [u8], &'d [u8]);
+
+/// The members up to the first one that is no ELF file, or nvlink's words where it gives up.
+pub(super) fn find(data: &[u8]) -> Result<Vec<Found<'_>>, &'static str> {
+    const MALFORMED: &str = "unexpected archive format";
+    let mut found = Vec::new();
+    let mut long_names = None;
+    let mut place = MAGIC;
+    while place < data.len() {
+        let header = &data[place..];
+        let short = text(header).ok_or(MALFORMED)?;
+        let start = place.saturating_add(HEADER);
+        let size = number(header.get(SIZE).unwrap_or_default());
+        let behind = usize::try_from(start as i64 + size).unwrap_or(0);
+        let behind = behind.next_multiple_of(2);
+        let name = match header {
+            [b'/', b'0'..=b'9', ..] => {
+                let names: usize = long_names.ok_or("longnames header not found")?;
+                let at =
+                    names.saturating_add(number(&header[1..HEADER.min(header.len())]) as usize);
+                let name = data.get(at..).and_then(text);
+                Some(name.ok_or("Memory allocation failure")?)
+            }
+            [b'/', b'/', ..] => {
+                long_names = Some(start);
+                None
+            }
+            [b'/', ..] => None,
+            _ => Some(short),
+        };
+        if let Some(name) = name {
+            let contents = data.get(start..).unwrap_or_default();
+            if !contents.starts_with(&ELFMAG) {
+                break;
+            }
+            let size = usize::try_from(size).unwrap_or(0);
+            found.push((name, &contents[..size.min(contents.len())]));
+        }
+        // A size below zero would lead back.
+        if behind <= place {
+            return Err(MALFORMED);
+        }
+        place = behind;
+    }
+    Ok(found)
+}
+
+/// What stands before the first slash. A zero ends the search.
+fn text(data: &[u8]) -> Option<&[u8]> {
+    let end = data.iter().position(|&byte| matches!(byte, b'/' | 0))?;
+    (data[end] == b'/').then(|| &data[..end])
+}
+
+/// A decimal number, up to what is none.
+fn number(field: &[u8]) -> i64 {
+    let field = field.trim_ascii_start();
+    let (digits, sign) = match field {
+        [b'-', rest @ ..] => (rest, -1),
+        [b'+', rest @ ..] => (rest, 1),
+        _ => (field, 1),
+    };
+    let digits = digits.iter().take_while(|byte| byte.is_ascii_digit());
+    sign * digits.fold(0i64, |sum, digit| sum * 10 + i64::from(digit - b'0'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn archive(members: &[(&str, &str, &[u8])]) -> Vec<u8> {
+        let mut out = object::archive::MAGIC.to_vec();
+        for (name, size, data) in members {
+            out.extend(format!("{name:<48}{size:<10}`\n").bytes());
+            out.extend(*data);
+        }
+        out
+    }
+
+    #[test]
+    fn members_are_found_where_sizes_lead() {
+        let whole = archive(&[
+            ("/", "2", b"in"),
+            ("//", "6", b"long/\n"),
+            ("a.o/", "5", b"\x7fELFa\n"),
+            ("/0", "4", b"\x7fELF"),
+            ("c.txt/", "4", b"text"),
+            ("d.o/", "4", b"\x7fELF"),
+        ]);
+        let found: Vec<Found<'_>> = vec![(b"a.o", b"\x7fELFa"), (b"long", b"\x7fELF")];
+        assert_eq!(find(&whole), Ok(found));
+    }
+
+    #[test]
+    fn the_last_member_may_be_cut() {
+        let whole = archive(&[("a.o/", "8", b"\x7fELFabcd"), ("b.o/", "8", b"\x7fELFabcd")]);
+        let (first, last): (Found<'_>, &[u8]) = ((b"a.o", b"\x7fELFabcd"), b"\x7fELFab");
+        assert_eq!(
+            find(&whole[..whole.len() - 2]),
+            Ok(vec![first, (b"b.o", last)])
+        );
+        assert_eq!(find(&whole[..whole.len() - 10]), Ok(vec![first]));
+        assert_eq!(find(&whole[..whole.len() - 64]), Ok(vec![first]));
+        assert_eq!(
+            find(&whole[..whole.len() - 66]),
+            Err("unexpected archive format")
+        );
+    }
+
+    #[test]
+    fn damage_ends_it() {
+        let error = |members: &[_]| find(&archive(members)).unwrap_err();
+        let format = "unexpected archive format";
+        assert_eq!(error(&[("a.o", "4", b"\x7fELF\0")]), format);
+        assert_eq!(error(&[("a.o/", "", b"\x7fELF\0")]), format);
+        assert_eq!(error(&[("a.o/", "-60", b"\x7fELF\0")]), format);
+        assert_eq!(
+            error(&[("/5", "4", b"\x7fELF")]),
+            "longnames header not found"
+        );
+        let far = [("//", "2", &b"a/"[..]), ("/999", "4", b"\x7fELF")];
+        assert_eq!(error(&far), "Memory allocation failure");
+    }
+}
