@@ -194,7 +194,9 @@ impl Anew {
         // `older_slow`).
         let is_slow = code.first_chunk().is_some_and(control::is_slow);
         let is_scheduled = wanted.is_older && !is_slow;
-        if is_scheduled && let Some(waiting) = older::with_waits_of_today(&code, capsule) {
+        if wanted.is_older
+            && let Some(waiting) = older::with_waits_of_today(&code, capsule)
+        {
             code = Cow::Owned(waiting);
         }
         let recode = |code: &[u8]| match keeping {
@@ -226,7 +228,7 @@ impl Anew {
         };
         match is_scheduled {
             true => made.map(|made: Self| made.closed_up(&code, &tables, chip)),
-            false => made,
+            false => made.or_else(|| Self::unmoved(code.clone())),
         }
     }
 

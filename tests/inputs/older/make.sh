@@ -27,9 +27,11 @@ for argument in "$@"; do
         # Code for debuggers.
         case $version.$sm in
         12-[89].1*)
-            sed "s/^\.version .*/.version $isa/; s/^\.target .*/.target sm_$sm/" e.ptx >e.tmp.ptx
-            "$ptxas" -c -g -arch="sm_$sm" -o "e-g.$version.sm_$sm.cubin" e.tmp.ptx
-            rm e.tmp.ptx
+            for name in e l; do
+                sed "s/^\.version .*/.version $isa/; s/^\.target .*/.target sm_$sm/" "$name.ptx" >"$name.tmp.ptx"
+                "$ptxas" -c -g -arch="sm_$sm" -o "$name-g.$version.sm_$sm.cubin" "$name.tmp.ptx"
+                rm "$name.tmp.ptx"
+            done
             ;;
         esac
     done
