@@ -102,6 +102,9 @@ pub(super) fn is_system_library(path: &str) -> bool {
     path.rsplit('/').next() == Some(SYSTEM_LIBRARY)
 }
 
+/// What nvlink takes for a sign of it, wherever it stands in a path (case `named_as_runtime`).
+const RUNTIME: &str = "cudadevrt";
+
 /// Whether an object is one of that archive.
 pub(super) fn is_of_system_library(name: &str) -> bool {
     let archive = name.rsplit_once(':').map(|(archive, _)| archive);
@@ -156,6 +159,14 @@ struct Loader<'a, 'd> {
 }
 
 impl<'a, 'd> Loader<'a, 'd> {
+    /// Whether what a path names counts as the device runtime.
+    fn is_runtime(&self, path: &str) -> bool {
+        match self.wanted.is_compatible() {
+            true => path.contains(RUNTIME),
+            false => is_system_library(path),
+        }
+    }
+
     fn opened(&mut self, opened: &'d Opened, look: Look<'d>) -> Result<(), Stop> {
         match opened {
             Opened::Read(source) => self.source(source, look),

@@ -6,12 +6,9 @@
 //# Write: t.txt = x
 //# Archive: whole.a = f.o g.o
 //# Archive: text.a = f.o g.o t.txt
-//# For: CUT = 1 2 16
-//# Truncate: cut-{CUT}.a = whole.a -{CUT}
-//# Link: cut-{CUT}.cubin = k.o cut-{CUT}.a
 //# Truncate: half.a = whole.a -1000
 //# Link: half.cubin = k.o half.a
-//# ExpectExit: any
+//# ExpectExit: 255
 //# CompareText
 //# Truncate: name.a = text.a -56
 //# Link: name.cubin = k.o name.a

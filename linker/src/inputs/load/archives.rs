@@ -14,8 +14,8 @@ use super::members;
 use super::names::{Names, Needed};
 use super::objects::effort;
 use super::unpack::Unpacked;
-use super::{Loader, Stop, is_system_library};
-use crate::container::{Archive, InputKind, archive, detect};
+use super::{Loader, Stop};
+use crate::container::{Archive, HostFile, InputKind, archive, detect};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::error::ParseError;
 use crate::fatbin::Decompressor;
@@ -38,7 +38,7 @@ struct Member<'d> {
 
 impl<'d> Loader<'_, 'd> {
     pub(super) fn archive(&mut self, source: &'d Source) -> Result<(), Stop> {
-        if is_system_library(&source.name) && !self.wanted.keep_system_libraries {
+        if self.is_runtime(&source.name) && !self.wanted.keep_system_libraries {
             self.stop_at_unspeakable()?;
             self.assemble()?;
             if self.waits_for_optimizer() {
@@ -57,7 +57,7 @@ impl<'d> Loader<'_, 'd> {
             }
             return Ok(());
         }
-        if is_system_library(&source.name) && self.has_nothing() {
+        if self.is_runtime(&source.name) && self.has_nothing() {
             let why = "nothing before it has device code";
             return self.ignored(&source.name, why);
         }
@@ -163,12 +163,14 @@ impl<'d> Loader<'_, 'd> {
             Ok(archive) if archive.thin => self.thin_members(source),
             _ if self.wanted.is_compatible() => {
                 let found = members::find(&source.data);
-                let found = found
-                    .map_err(|why| self.broken_archive(name, why))?
-                    .into_iter();
-                let members = found.map(|(member, data)| Member {
-                    path: format!("{name}:{}", String::from_utf8_lossy(member)),
-                    data,
+                let found = found.map_err(|why| self.broken_archive(name, why))?;
+                let is_whole = |found: &members::Found<'_>| {
+                    !found.is_cut || HostFile::parse(found.data).is_ok()
+                };
+                let found = found.into_iter().filter(is_whole);
+                let members = found.map(|found| Member {
+                    path: format!("{name}:{}", String::from_utf8_lossy(found.name)),
+                    data: found.data,
                 });
                 Ok(members.collect())
             }
@@ -245,6 +247,17 @@ impl<'d> Loader<'_, 'd> {
 
     /// Whether an object so far refers to a function that no object so far
     /// defines (case `lib_cudadevrt_unused`). References from dead code count.
+    /// Whether nvlink takes an object for one of the device runtime, which nothing needs. Those
+    /// of an archive that counts as it are needed together.
+    pub(super) fn is_needless_runtime(&self, name: &str) -> bool {
+        let archive = name.rsplit_once(':').filter(|_| self.in_archive);
+        self.wanted.is_compatible()
+            && !self.wanted.keep_system_libraries
+            && self.is_runtime(name)
+            && !archive.is_some_and(|(archive, _)| self.is_runtime(archive))
+            && (self.unused_runtime.is_some() || !self.needs_system_library())
+    }
+
     pub(super) fn needs_system_library(&self) -> bool {
         let mut names = Names::default();
         for image in &self.images {

@@ -9,8 +9,14 @@ const SIZE: std::ops::Range<usize> = 48..58;
 const HEADER: usize = 60;
 const MAGIC: usize = object::archive::MAGIC.len();
 
-/// Name and bytes of a member.
-pub(super) type Found<'d> = (&'d [u8], &'d [u8]);
+/// A member.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Found<'d> {
+    pub(super) name: &'d [u8],
+    pub(super) data: &'d [u8],
+    /// Its header says that it is longer.
+    pub(super) is_cut: bool,
+}
 
 /// The members up to the first one that is no ELF file, or nvlink's words where it gives up.
 pub(super) fn find(data: &[u8]) -> Result<Vec<Found<'_>>, &'static str> {
@@ -46,7 +52,11 @@ pub(super) fn find(data: &[u8]) -> Result<Vec<Found<'_>>, &'static str> {
                 break;
             }
             let size = usize::try_from(size).unwrap_or(0);
-            found.push((name, &contents[..size.min(contents.len())]));
+            found.push(Found {
+                name,
+                data: &contents[..size.min(contents.len())],
+                is_cut: size > contents.len(),
+            });
         }
         // A size below zero would lead back.
         if behind <= place {
@@ -79,6 +89,14 @@ fn number(field: &[u8]) -> i64 {
 mod tests {
     use super::*;
 
+    fn member<'d>(name: &'d str, data: &'d [u8]) -> Found<'d> {
+        Found {
+            name: name.as_bytes(),
+            data,
+            is_cut: false,
+        }
+    }
+
     fn archive(members: &[(&str, &str, &[u8])]) -> Vec<u8> {
         let mut out = object::archive::MAGIC.to_vec();
         for (name, size, data) in members {
@@ -98,20 +116,22 @@ mod tests {
             ("c.txt/", "4", b"text"),
             ("d.o/", "4", b"\x7fELF"),
         ]);
-        let found: Vec<Found<'_>> = vec![(b"a.o", b"\x7fELFa"), (b"long", b"\x7fELF")];
+        let found = vec![member("a.o", b"\x7fELFa"), member("long", b"\x7fELF")];
         assert_eq!(find(&whole), Ok(found));
     }
 
     #[test]
     fn the_last_member_may_be_cut() {
         let whole = archive(&[("a.o/", "8", b"\x7fELFabcd"), ("b.o/", "8", b"\x7fELFabcd")]);
-        let (first, last): (Found<'_>, &[u8]) = ((b"a.o", b"\x7fELFabcd"), b"\x7fELFab");
-        assert_eq!(
-            find(&whole[..whole.len() - 2]),
-            Ok(vec![first, (b"b.o", last)])
-        );
-        assert_eq!(find(&whole[..whole.len() - 10]), Ok(vec![first]));
-        assert_eq!(find(&whole[..whole.len() - 64]), Ok(vec![first]));
+        let first = member("a.o", b"\x7fELFabcd");
+        let last = Found {
+            is_cut: true,
+            ..member("b.o", b"\x7fELFab")
+        };
+        let find_before = |end: usize| find(&whole[..whole.len() - end]);
+        assert_eq!(find_before(2), Ok(vec![first, last]));
+        assert_eq!(find_before(10), Ok(vec![first]));
+        assert_eq!(find_before(64), Ok(vec![first]));
         assert_eq!(
             find(&whole[..whole.len() - 66]),
             Err("unexpected archive format")

@@ -187,6 +187,9 @@ impl<'d> Loader<'_, 'd> {
         }
         match checked.role {
             Ok(Role::LeftOut(why)) => return self.ignored(name, why),
+            Ok(Role::Linked { .. }) if self.is_needless_runtime(name) => {
+                self.unused_runtime.get_or_insert(self.images.len());
+            }
             Ok(Role::Linked { is_alone, object }) => {
                 self.partial(name);
                 self.images.push(Image {
