@@ -2,12 +2,12 @@
 //! which some was compiled for a virtual processor before sm_70.
 //!
 //! Such code needs none of them. From sm_100 on nvlink decides so for the whole program, be it
-//! only one input that is older (case `older_virtual`); up to sm_90 only if all are, by
-//! relocations of the compiler.
+//! only one input that is older (case `older_virtual`), but adds relocations only where there
+//! are some that are not about constants; up to sm_90 only if all are, by relocations of the compiler.
 
 use crate::arch::relocation::{Class, RelocationType, Row};
-use crate::id::SectionId;
-use crate::merge::{Form, Relocation, Share};
+use crate::id::{SectionId, SymbolId};
+use crate::merge::{Definition, Form, Merged, Relocation, SectionKind, Share};
 use crate::relocate::Relocated;
 use crate::relocate::scoreboards::instruction::{INSTRUCTION, operation};
 
@@ -18,6 +18,11 @@ const SETTLED: [(RelocationType, i64); 2] = [
     (RelocationType::R_CUDA_YIELD_OPCODE9_0, super::IDLE as i64),
     (RelocationType::R_CUDA_YIELD_CLEAR_PRED4_87, 0),
 ];
+
+fn is_constant(merged: &Merged<'_>, symbol: SymbolId) -> bool {
+    let definition = merged.symbols[symbol].definition;
+    matches!(definition, Definition::Section(section) if matches!(merged.kind(section), SectionKind::Constant(_)))
+}
 
 /// Makes them idle, or in a relocatable object has the last link do so.
 pub(super) fn settle(relocated: &mut Relocated<'_>) {
@@ -30,6 +35,10 @@ pub(super) fn settle(relocated: &mut Relocated<'_>) {
     let texts: Vec<SectionId> = functions
         .filter(|&(id, _)| pruned.live.functions[id])
         .filter_map(|(_, function)| function.text)
+        .filter(|&text| {
+            let mut relocations = merged.sections[text].relocations.iter();
+            relocations.any(|relocation| !is_constant(merged, relocation.symbol))
+        })
         .collect();
     let is_executable = merged.image.is_executable();
     let symbol = merged.nothing;
