@@ -31,10 +31,15 @@ pub(super) fn apply(
     at: Option<u64>,
 ) -> Result<(), ParseError> {
     let place = Place(relocation);
-    let row = place.kind().row().ok_or_else(|| {
-        let problem = place.fail("the type is not known");
-        problem.as_nvlink(NvlinkError::UnexpectedRelocationSymbol)
-    })?;
+    let Some(row) = place.kind().row() else {
+        return match resolver.takes_unknown(relocation) {
+            true => place.keep_unknown(resolver, patched),
+            false => {
+                let problem = place.fail("the type is not known");
+                Err(problem.as_nvlink(NvlinkError::UnexpectedRelocationSymbol))
+            }
+        };
+    };
     let beyond = |error: ApplyError| place.beyond(&error);
     let names_nothing = resolver.names_nothing(relocation);
     if resolver.leaves_addresses() && !names_nothing {
@@ -225,6 +230,23 @@ impl Place<'_> {
         patched.kept.push(match resolver.writes_addends() {
             true => self.with_addend(row, &patched.bytes, kept)?,
             false => kept,
+        });
+        Ok(())
+    }
+
+    /// Keeps a relocation of a type that is not known.
+    fn keep_unknown(
+        &self,
+        resolver: &Resolver<'_, '_>,
+        patched: &mut Patched<'_>,
+    ) -> Result<(), ParseError> {
+        let Self(relocation) = *self;
+        if relocation.discarded || resolver.is_removed(relocation) {
+            return Ok(());
+        }
+        patched.kept.push(Relocation {
+            symbol: resolver.first_name(relocation.symbol),
+            ..*relocation
         });
         Ok(())
     }

@@ -107,7 +107,7 @@ fn patch<'d>(
         &ids,
         sections.rows(),
         bytes,
-        |&id, patched| match relocate_linked(laid_out, id) {
+        |&id, patched| match relocate_linked(laid_out, id, keeping) {
             Ok(linked) => *patched = linked,
             Err(error) => {
                 let failed = failed.lock();
@@ -204,7 +204,11 @@ fn has_bytes(laid_out: &LaidOut<'_>, id: SectionId) -> bool {
 }
 
 /// Applies the relocations of what the merge worked on.
-fn relocate_linked<'d>(laid_out: &LaidOut<'d>, id: SectionId) -> Result<Patched<'d>, ParseError> {
+fn relocate_linked<'d>(
+    laid_out: &LaidOut<'d>,
+    id: SectionId,
+    keeping: Keeping,
+) -> Result<Patched<'d>, ParseError> {
     let merged = &laid_out.pruned.merged;
     if !has_bytes(laid_out, id) || merged.kind(id).is_list() {
         return Ok(Patched::default());
@@ -219,7 +223,7 @@ fn relocate_linked<'d>(laid_out: &LaidOut<'d>, id: SectionId) -> Result<Patched<
         }),
         resolved: Vec::new(),
     };
-    let resolver = Resolver::new(laid_out, section, World::Linked);
+    let resolver = Resolver::new(laid_out, section, World::Linked, keeping);
     let code_positions = section
         .native
         .as_ref()
@@ -284,7 +288,7 @@ fn relocate_native<'d>(
     keeping: Keeping,
 ) -> Result<Patched<'d>, ParseError> {
     let section = &laid_out.pruned.merged.sections[id];
-    let resolver = Resolver::new(laid_out, section, World::Native);
+    let resolver = Resolver::new(laid_out, section, World::Native, keeping);
     let mut patched = Patched::default();
     if twin.shares_bytes {
         patched.bytes = std::mem::take(shared_bytes);

@@ -7,7 +7,7 @@ use crate::layout::LaidOut;
 use crate::merge::{
     Definition, ListedShared, RECORDED, Relocation, Section, SectionKind, Share, SharedHome,
 };
-use crate::options::{EarlyAddresses, ImageKind, RelocationForms, ResolvedRelocations};
+use crate::options::{EarlyAddresses, ImageKind, Keeping, RelocationForms, ResolvedRelocations};
 use crate::read::{USER_BANK, native_bank};
 
 use super::lines;
@@ -41,17 +41,32 @@ pub(super) struct Resolver<'a, 'd> {
     function: Option<FunctionId>,
     is_debug: bool,
     world: World,
+    keeping: Keeping,
 }
 
 impl<'a, 'd> Resolver<'a, 'd> {
-    pub(super) fn new(laid_out: &'a LaidOut<'d>, section: &Section<'d>, world: World) -> Self {
+    pub(super) fn new(
+        laid_out: &'a LaidOut<'d>,
+        section: &Section<'d>,
+        world: World,
+        keeping: Keeping,
+    ) -> Self {
         Self {
             laid_out,
             kind: section.kind,
             function: section.function,
             is_debug: section.kind == SectionKind::Debug,
             world,
+            keeping,
         }
+    }
+
+    /// Whether a relocation is left to the driver though its type is not known: up to sm_90 nvlink
+    /// only looks at the types of those that it can resolve (case `unknown_relocation`).
+    pub(super) fn takes_unknown(&self, relocation: &Relocation) -> bool {
+        self.keeping == Keeping::AsNvlink
+            && !self.laid_out.pruned.merged.target.has_mercury()
+            && self.value(relocation).is_none()
     }
 
     /// Whether the target was found dead.
