@@ -218,6 +218,28 @@ fn programs_without_device_code_are_linked_as_ever() -> Result<()> {
     )
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn messages_for_programs_that_cannot_be_written_are_an_error() -> Result<()> {
+    let project = Project::new(PLAIN, &[])?;
+    let arguments = ["build", "--message-format=json"];
+    let mut command = project.command(&arguments, &[])?;
+    let output = command.stdout(File::create("/dev/full")?).output()?;
+    let (_, err) = texts(&output);
+    ensure!(!output.status.success(), "{err}");
+    ensure!(err.contains("cannot write to the standard output"), "{err}");
+
+    // Cargo itself decides what it means that nobody reads.
+    let (reader, writer) = std::io::pipe()?;
+    drop(reader);
+    let output = project.command(&arguments, &[])?.stdout(writer).output()?;
+    let (_, err) = texts(&output);
+    ensure!(!err.contains("cannot write"), "{err}");
+    let runs = fs::read_dir(project.path("target/cudalink/run"))?;
+    ensure!(runs.count() == 0, "a run is left behind");
+    Ok(())
+}
+
 #[test]
 fn choices_that_are_wrong_are_named() -> Result<()> {
     let project = Project::new(PLAIN, &[])?;
@@ -299,10 +321,15 @@ fn device_code_is_linked_once_for_each_program() -> Result<()> {
     project.succeed(&["build"], &compressed)?;
     ensure!(project.links()?.0 == 0, "nothing has changed");
 
+    // The program goes in all places that cargo puts it in, and what is none of ours stays.
+    project.write("target/debug/app-notes", "mine")?;
     project.succeed(&["clean"], &[])?;
     ensure!(!project.path("target/cudalink").exists());
+    ensure!(!project.path("target/debug/app").exists());
+    ensure!(project.path("target/debug/app-notes").exists());
     let (_, err) = project.succeed(&["build", "--kernels=used"], &[])?;
     ensure!(err.contains("DeviceLink app (sm_90)"), "{err}");
+    ensure!(project.path("target/debug/app").exists());
     Ok(())
 }
 
@@ -344,6 +371,7 @@ fn a_build_folder_apart_from_the_target_folder_is_known() -> Result<()> {
     project.succeed(&["build", "--compress-mode=size"], &[])?;
     ensure!(project.links()?.0 == 2, "a choice has changed");
     project.succeed(&["clean"], &[])?;
+    ensure!(!project.path("target/debug/app").exists());
     project.succeed(&["build", "--compress-mode=size"], &[])?;
     ensure!(project.links()?.0 == 1, "everything was removed");
     Ok(())

@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
     }
     let folder = Folder::of_target(&workspace.target);
     let _alone = folder.lock(Purpose::Remove)?;
-    cache::remove_outputs(&folder, &workspace.build)?;
+    cache::remove_outputs(&folder, &workspace.build, &workspace.target)?;
     let Folder(folder) = folder;
     match fs::remove_dir_all(&folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),

@@ -2,6 +2,7 @@
 
 use std::env;
 use std::ffi::{OsStr, OsString};
+use std::io::{self, Write as _};
 
 use anyhow::Result;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
@@ -10,7 +11,8 @@ use crate::cargo::WithDevice;
 use crate::cargo::exec::Exec;
 use crate::stand_in::line;
 use crate::{
-    clean, doctor, explain, fatbinary, inspect, link, nvcc_dlink, script, shell, style, toolkit,
+    clean, doctor, explain, fatbinary, inspect, link, nvcc_dlink, script, shell, streams, style,
+    toolkit,
 };
 
 /// Device-links the CUDA objects of a Cargo build.
@@ -22,9 +24,9 @@ pub(crate) struct Cli {
 }
 
 impl Cli {
-    /// Reads a command line. Variables that are set to nothing count as not set, and where build systems name many files,
-    /// `@FILE` stands for the words in it.
-    pub(crate) fn read(mut arguments: Vec<OsString>) -> Result<Self> {
+    /// Reads a command line, if it does not ask for help alone, which is printed. Variables that are set to nothing count as
+    /// not set, and where build systems name many files, `@FILE` stands for the words in it.
+    pub(crate) fn read(mut arguments: Vec<OsString>) -> Result<Option<Self>> {
         if arguments
             .get(1)
             .is_some_and(|word| word == "link" || word == "doctor")
@@ -38,8 +40,17 @@ impl Cli {
                 _ => argument,
             })
         });
-        let matches = command.get_matches_from(spelled_as_here(arguments));
-        Ok(Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()))
+        let read = command
+            .try_get_matches_from(spelled_as_here(arguments))
+            .and_then(|matches| Self::from_arg_matches(&matches));
+        match read {
+            Ok(cli) => Ok(Some(cli)),
+            Err(error) if error.use_stderr() => error.exit(),
+            Err(help) => {
+                streams::printed(help.print().and_then(|()| io::stdout().flush()))?;
+                Ok(None)
+            }
+        }
     }
 }
 

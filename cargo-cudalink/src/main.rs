@@ -37,7 +37,10 @@ fn main() -> ExitCode {
     if let Some(code) = stand_in::play() {
         return code;
     }
-    let result = Cli::read(arguments(env::args_os())).and_then(|cli| run(cli.command));
+    let result = Cli::read(arguments(env::args_os())).and_then(|cli| match cli {
+        Some(cli) => run(cli.command),
+        None => Ok(ExitCode::SUCCESS),
+    });
     match result {
         Ok(code) => code,
         Err(error) => {

@@ -15,6 +15,7 @@ use super::report::Reporter;
 use crate::journal::Reader;
 use crate::plan::Folder;
 use crate::platform::{self, not_started};
+use crate::streams;
 
 /// How often the journal is read.
 const INTERVAL: Duration = Duration::from_millis(50);
@@ -80,7 +81,7 @@ impl Run {
             .spawn()
             .map_err(|error| not_started(&command, error))?;
         platform::hand_on_termination(&child).context("signals cannot be handed on")?;
-        let lines = child.stdout.take().map(lines);
+        let mut stream = Stream::of(child.stdout.take());
         let (ended, end) = channel();
         thread::spawn(move || ended.send(child.wait()));
         let status = loop {
@@ -88,9 +89,7 @@ impl Run {
             for event in self.journal.events()? {
                 reporter.show(event);
             }
-            if let Some(lines) = &lines {
-                pass_on(lines.try_iter())?;
-            }
+            stream.pass_on(|lines| lines.try_recv().ok());
             match next {
                 Ok(status) => break status.context("cargo cannot be waited for")?,
                 Err(RecvTimeoutError::Timeout) => {}
@@ -99,11 +98,45 @@ impl Run {
                 }
             }
         };
-        if let Some(lines) = lines {
-            pass_on(lines.into_iter())?;
-        }
+        stream.pass_on(|lines| lines.recv().ok());
         reporter.finish(status.success());
+        streams::printed(stream.written)?;
         Ok(platform::exit_code(status))
+    }
+}
+
+/// What cargo prints for programs, until nobody takes it any more.
+#[derive(Debug)]
+struct Stream {
+    lines: Option<Receiver<Vec<u8>>>,
+    written: io::Result<()>,
+}
+
+impl Stream {
+    fn of(output: Option<ChildStdout>) -> Self {
+        Self {
+            lines: output.map(lines),
+            written: Ok(()),
+        }
+    }
+
+    /// Passes on what `next` gets. When that fails, cargo's own end of the stream is closed, so that it ends as it does where
+    /// nobody is between.
+    fn pass_on(&mut self, next: impl Fn(&Receiver<Vec<u8>>) -> Option<Vec<u8>>) {
+        let Some(lines) = &self.lines else {
+            return;
+        };
+        let mut output = io::stdout().lock();
+        let mut pass_on = || -> io::Result<()> {
+            while let Some(line) = next(lines) {
+                output.write_all(&line)?;
+            }
+            output.flush()
+        };
+        self.written = pass_on();
+        if self.written.is_err() {
+            self.lines = None;
+        }
     }
 }
 
@@ -122,18 +155,6 @@ fn lines(output: ChildStdout) -> Receiver<Vec<u8>> {
         }
     });
     receiver
-}
-
-fn pass_on(lines: impl Iterator<Item = Vec<u8>>) -> Result<()> {
-    let mut output = io::stdout().lock();
-    for line in lines {
-        output
-            .write_all(&line)
-            .context("cargo's messages cannot be passed on")?;
-    }
-    output
-        .flush()
-        .context("cargo's messages cannot be passed on")
 }
 
 /// The lock of a run that was killed is free. What cannot be removed is left to the next run.

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use rustnvlink::output;
+use same_file::is_same_file;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -105,8 +106,9 @@ impl Entry {
     }
 }
 
-/// Removes all outputs that have an entry, in the folder where cargo makes them: it makes again what is missing.
-pub(crate) fn remove_outputs(folder: &Folder, build: &Path) -> Result<()> {
+/// Removes all outputs that have an entry: cargo makes again what is missing. `build` is the folder where it makes them,
+/// `target` the one where users find them.
+pub(crate) fn remove_outputs(folder: &Folder, build: &Path, target: &Path) -> Result<()> {
     let Ok(entries) = fs::read_dir(folder.images()) else {
         return Ok(());
     };
@@ -125,12 +127,57 @@ pub(crate) fn remove_outputs(folder: &Folder, build: &Path) -> Result<()> {
                 build.join(stem.replace('+', "/"))
             }
         };
-        if output.starts_with(build) && output.exists() {
-            fs::remove_file(&output)
-                .with_context(|| format!("cannot remove {}", output.display()))?;
+        let Ok(place) = output.strip_prefix(build) else {
+            continue;
+        };
+        if !output.exists() {
+            continue;
+        }
+        for path in copies(&output, place, target).iter().chain([&output]) {
+            fs::remove_file(path).with_context(|| format!("cannot remove {}", path.display()))?;
         }
     }
     Ok(())
+}
+
+/// What cargo has made of an output for users: the same file, without the hash in its name, in the folder of the profile
+/// or, of an example, in the folder `examples` there. `place` is where the output lies in the folder where it is made.
+fn copies(output: &Path, place: &Path, target: &Path) -> Vec<PathBuf> {
+    let folders = place.ancestors().skip(1);
+    let folders = folders.flat_map(|folder| [folder.to_owned(), folder.join("examples")]);
+    let files = folders
+        .filter_map(|folder| fs::read_dir(target.join(folder)).ok())
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path());
+    let is_copy = |path: &PathBuf| {
+        path != output
+            && plain_name(path) == plain_name(output)
+            && (is_same_file(path, output).unwrap_or(false)
+                || fs::read(path).ok() == fs::read(output).ok())
+    };
+    files.filter(is_copy).collect()
+}
+
+/// The name of a file without a hash of cargo, in which a dash is what it is in the name of a crate.
+fn plain_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let (stem, extension) = match name.split_once('.') {
+        Some((stem, extension)) => (stem, Some(extension)),
+        None => (&*name, None),
+    };
+    let stem = without_hash(stem).replace('-', "_");
+    extension.map_or_else(|| stem.clone(), |extension| format!("{stem}.{extension}"))
+}
+
+/// The name of a file of cargo's without the hash that it may end in.
+pub(crate) fn without_hash(stem: &str) -> &str {
+    match stem.rsplit_once('-') {
+        Some((name, hash)) if hash.len() == 16 && hash.bytes().all(|b| b.is_ascii_hexdigit()) => {
+            name
+        }
+        _ => stem,
+    }
 }
 
 /// A short name for everything that something depends on.

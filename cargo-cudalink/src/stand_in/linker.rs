@@ -20,7 +20,7 @@ use rustnvlink::options::DebugLevel;
 use rustnvlink::output;
 use sha2::{Digest as _, Sha256};
 
-use super::cache::{Entry, Record, key};
+use super::cache::{Entry, Record, key, without_hash};
 use super::dependencies;
 use super::host_link::HostLink;
 use super::line::LinkLine;
@@ -136,14 +136,7 @@ const DOCUMENTATION_TEST: &str = "rust_out";
 /// The name that users know. Cargo puts a hash behind that of the file, in which a program's dashes are underscores.
 fn image_name(output: &Path, program: Option<String>, is_test_harness: bool) -> String {
     let file = output.file_stem().unwrap_or_default().to_string_lossy();
-    let name = match file.rsplit_once('-') {
-        Some((name, hash))
-            if hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()) =>
-        {
-            name
-        }
-        _ => &file,
-    };
+    let name = without_hash(&file);
     let name = program
         .filter(|program| program.replace('-', "_") == name)
         .unwrap_or_else(|| name.to_owned());
