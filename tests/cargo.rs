@@ -255,6 +255,8 @@ fn choices_that_are_wrong_are_named() -> Result<()> {
     project.fail(&["build"], &["error: could not find `Cargo.toml`"])?;
     project.write("Cargo.toml", MANIFEST)?;
     project.fail(&["build", "--arch", "sm_banana"], &["sm_banana"])?;
+    project.fail(&["fix"], &["`cargo cudalink exec cargo fix ..`"])?;
+    project.fail(&["lnk"], &["similar subcommand", "link"])?;
     project.fail(
         &["build", "--arch", "sm_35"],
         &["there is no processor 'sm_35'; there are sm_75"],

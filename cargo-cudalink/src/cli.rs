@@ -4,7 +4,8 @@ use std::env;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write as _};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
+use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::cargo::WithDevice;
@@ -45,13 +46,34 @@ impl Cli {
             .and_then(|matches| Self::from_arg_matches(&matches));
         match read {
             Ok(cli) => Ok(Some(cli)),
-            Err(error) if error.use_stderr() => error.exit(),
+            Err(error) if error.use_stderr() => {
+                let unknown = match error.get(ContextKind::InvalidSubcommand) {
+                    Some(ContextValue::String(word)) => Some(word),
+                    _ => None,
+                };
+                if let Some(word) = unknown.filter(|word| is_command_of_cargo(word)) {
+                    bail!(
+                        "there is no `cargo cudalink {word}`; `cargo cudalink exec cargo {word} ..` runs it with device links"
+                    );
+                }
+                error.exit()
+            }
             Err(help) => {
                 streams::printed(help.print().and_then(|()| io::stdout().flush()))?;
                 Ok(None)
             }
         }
     }
+}
+
+/// Whether cargo has a command that we have not: one of its own that compiles, or a program on PATH.
+fn is_command_of_cargo(word: &str) -> bool {
+    let is_there = || {
+        let program = format!("cargo-{word}{}", env::consts::EXE_SUFFIX);
+        let path = env::var_os("PATH").unwrap_or_default();
+        env::split_paths(&path).any(|folder| folder.join(&program).is_file())
+    };
+    matches!(word, "fix" | "package" | "publish" | "rustdoc") || is_there()
 }
 
 /// Gives options a second dash that users know from nvcc with one before a word. What goes on to other programs stays.

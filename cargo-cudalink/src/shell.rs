@@ -1,24 +1,48 @@
 //! `cargo cudalink completions` and `cargo cudalink man`: what shells and manual readers want to know of the command
-//! line, made from its definition.
+//! lines of both programs, made from their definitions.
 
+use std::io;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use clap::{Args, CommandFactory as _};
+use clap::builder::{PossibleValuesParser, ValueParser};
+use clap::{Arg, ArgAction, Args, Command, CommandFactory as _, ValueEnum, ValueHint};
 use clap_complete::Shell;
+use rustnvlink::arch::Sm;
+use rustnvlink::cli::{FLAGS, Group, Spelling, Value};
 
 use crate::cli::Cli;
 use crate::streams;
 
 /// Print completions for a shell
+///
+/// With those of bash, zsh and fish, `cargo cudalink` is completed like `cargo-cudalink`; in bash if they are read behind
+/// cargo's own. Elvish and PowerShell complete `cargo-cudalink` alone.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+For all later shells:
+  bash  add `source <(cargo cudalink completions bash)` to ~/.bashrc
+  zsh   cargo cudalink completions zsh > FOLDER/_cargo-cudalink, with a FOLDER of $fpath
+  fish  cargo cudalink completions fish > ~/.config/fish/conf.d/cargo-cudalink.fish
+and with rustnvlink at the end, and in the names of files, for that program.")]
 pub(crate) struct CompletionsArguments {
     /// The shell
     #[arg(value_enum)]
     shell: Shell,
+    /// The program whose words are completed
+    #[arg(value_enum, default_value_t)]
+    program: Program,
 }
 
-/// Write the manual pages into a folder
+/// The programs that there are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+enum Program {
+    #[default]
+    CargoCudalink,
+    Rustnvlink,
+}
+
+/// Write the manual pages of cargo-cudalink and rustnvlink into a folder
 #[derive(Debug, Args)]
 pub(crate) struct ManArguments {
     /// The folder, such as ~/.local/share/man/man1
@@ -26,12 +50,89 @@ pub(crate) struct ManArguments {
     folder: PathBuf,
 }
 
+/// Lets bash complete `cargo cudalink` where it would complete `cargo`, whose own function is called for everything else:
+/// that which is known already, or what bash-completion finds when it is needed first.
+const BASH_BELOW_CARGO: &str = r#"
+_cargo__cudalink__below_cargo() {
+    local at=1
+    [[ ${COMP_WORDS[1]-} == +* ]] && at=2
+    if (( COMP_CWORD > at )) && [[ ${COMP_WORDS[at]} == cudalink ]]; then
+        COMP_WORDS=(cargo-cudalink "${COMP_WORDS[@]:at+1}")
+        (( COMP_CWORD -= at ))
+        _cargo__cudalink cargo-cudalink "$2" "$3"
+        (( ${#COMPREPLY[@]} )) || compopt -o bashdefault -o default 2>/dev/null
+        return 0
+    fi
+    if [[ -z $_cargo__cudalink__of_cargo ]]; then
+        complete -r cargo
+        if declare -F _comp_load >/dev/null; then
+            _comp_load cargo 2>/dev/null
+        elif declare -F __load_completion >/dev/null; then
+            __load_completion cargo 2>/dev/null
+        fi
+        _cargo__cudalink__take_place
+    fi
+    if [[ -z $_cargo__cudalink__of_cargo ]]; then
+        COMPREPLY=()
+        compopt -o bashdefault -o default 2>/dev/null
+        return 0
+    fi
+    "$_cargo__cudalink__of_cargo" "$@"
+}
+
+_cargo__cudalink__take_place() {
+    local specification
+    specification=$(complete -p cargo 2>/dev/null)
+    if [[ $specification =~ \ -F\ ([^ ]+) && ${BASH_REMATCH[1]} != _cargo__cudalink__below_cargo ]]; then
+        _cargo__cudalink__of_cargo=${BASH_REMATCH[1]}
+    fi
+    complete -F _cargo__cudalink__below_cargo cargo
+}
+
+_cargo__cudalink__of_cargo=
+_cargo__cudalink__take_place
+"#;
+
+/// The same for fish, which takes what several say of one command. In zsh cargo's own function calls ours.
+const FISH_BELOW_CARGO: &str = r#"
+function __fish_cargo_cudalink_below_cargo
+    set -l words (commandline -opc)
+    set -l at (contains -i -- cudalink $words)
+    set -e words[1..$at]
+    complete -C (string join ' ' -- cargo-cudalink (string escape -- $words) (commandline -ct))
+end
+
+function __fish_cargo_cudalink_is_below_cargo
+    set -l words (commandline -opc)
+    set -e words[1]
+    string match -q -- '+*' "$words[1]"
+    and set -e words[1]
+    test "$words[1]" = cudalink
+end
+
+complete -c cargo -n __fish_cargo_cudalink_is_below_cargo -f -a '(__fish_cargo_cudalink_below_cargo)'
+"#;
+
 /// Prints completions.
 pub(crate) fn completions(arguments: CompletionsArguments) -> Result<()> {
-    let mut command = Cli::command().bin_name("cargo-cudalink");
+    let CompletionsArguments { shell, program } = arguments;
+    let (mut command, name) = match program {
+        Program::CargoCudalink => (Cli::command().bin_name("cargo-cudalink"), "cargo-cudalink"),
+        Program::Rustnvlink => (rustnvlink(), "rustnvlink"),
+    };
     let mut text = Vec::new();
-    clap_complete::generate(arguments.shell, &mut command, "cargo-cudalink", &mut text);
-    streams::print(&text)
+    clap_complete::generate(shell, &mut command, name, &mut text);
+    let mut text = String::from_utf8(text).context("completions are text")?;
+    match (program, shell) {
+        (Program::CargoCudalink, Shell::Bash) => {
+            // The generator spells the name of the program in two ways, and then finds no subcommand.
+            text = text.replace("cargo__subcmd__cudalink", "cargo__cudalink");
+            text.push_str(BASH_BELOW_CARGO);
+        }
+        (Program::CargoCudalink, Shell::Fish) => text.push_str(FISH_BELOW_CARGO),
+        _ => {}
+    }
+    streams::print(text.as_bytes())
 }
 
 /// Writes manual pages, one for each subcommand.
@@ -39,8 +140,67 @@ pub(crate) fn man(arguments: ManArguments) -> Result<()> {
     let folder = arguments.folder;
     std::fs::create_dir_all(&folder)
         .with_context(|| format!("cannot make the folder {}", folder.display()))?;
-    clap_mangen::generate_to(Cli::command(), &folder)
+    let write = |command| -> io::Result<()> { clap_mangen::generate_to(command, &folder) };
+    write(Cli::command())
+        .and_then(|()| write(rustnvlink()))
         .with_context(|| format!("cannot write to {}", folder.display()))
+}
+
+/// The command line of the linker, whose own reader does what nvlink's does.
+fn rustnvlink() -> Command {
+    let shown = FLAGS.iter().filter(|flag| flag.group != Group::Hidden);
+    Command::new("rustnvlink")
+        .about("Links relocatable CUDA objects into an image that the driver loads, as nvlink does")
+        .version(env!("CARGO_PKG_VERSION"))
+        .override_usage("rustnvlink -arch=sm_NN -o FILE [options] INPUT..")
+        .after_help(
+            "Options of several letters may have one dash, too. Exit codes: 0 the image was written, 1 the command line \
+             or an input is at fault, 255 the program that is linked is at fault.",
+        )
+        .disable_help_flag(true)
+        .disable_version_flag(true)
+        .args(shown.map(option))
+        .arg(
+            Arg::new("input")
+                .value_name("INPUT")
+                .help("A host object, static library, cubin, fatbin, PTX or, with -dlto, LTO-IR")
+                .num_args(1..)
+                .value_hint(ValueHint::FilePath),
+        )
+}
+
+fn option(flag: &Spelling) -> Arg {
+    let mut letters = flag.short.unwrap_or_default().chars();
+    let letter = letters.next().filter(|_| letters.next().is_none());
+    let argument = Arg::new(flag.long)
+        .long(flag.long)
+        .short(letter)
+        .help(flag.help)
+        .help_heading(flag.group.title());
+    if flag.value == Value::Nothing {
+        return argument.action(ArgAction::SetTrue);
+    }
+    let parser = match flag.value {
+        Value::Choice(words) => PossibleValuesParser::new(words.iter().copied()).into(),
+        Value::Processor => PossibleValuesParser::new(Sm::KNOWN.map(|sm| sm.to_string())).into(),
+        Value::Truth => PossibleValuesParser::new(["true", "false"]).into(),
+        Value::Nothing | Value::Text | Value::Number | Value::SixtyFour | Value::List => {
+            ValueParser::os_string()
+        }
+    };
+    let least = usize::from(flag.implied.is_none());
+    argument
+        .action(ArgAction::Append)
+        .num_args(least..=1)
+        .value_name(flag.placeholder)
+        .value_parser(parser)
+        // The descriptions name what is to be read of them.
+        .hide_possible_values(true)
+        .value_hint(match flag.placeholder {
+            "FILE" | "FILE,.." => ValueHint::FilePath,
+            "DIR" | "DIR,.." => ValueHint::DirPath,
+            _ => ValueHint::Other,
+        })
 }
 
 #[cfg(test)]
@@ -54,12 +214,20 @@ mod tests {
             folder: folder.path().to_owned(),
         })
         .unwrap();
+        let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).expect(name);
         for command in Cli::command().get_subcommands() {
-            let page = folder
-                .path()
-                .join(format!("cargo-cudalink-{}.1", command.get_name()));
-            let text = std::fs::read_to_string(&page).unwrap();
-            assert!(text.contains(".SH NAME"), "{}", page.display());
+            let name = format!("cargo-cudalink-{}.1", command.get_name());
+            assert!(read(&name).contains(".SH NAME"), "{name}");
         }
+        let page = read("rustnvlink.1");
+        for flag in FLAGS.iter().filter(|flag| flag.group != Group::Hidden) {
+            let name = flag.long.replace('-', "\\-");
+            assert!(page.contains(&format!("\\-\\-{name}")), "{}", flag.long);
+        }
+    }
+
+    #[test]
+    fn the_command_line_of_the_linker_is_consistent() {
+        rustnvlink().debug_assert();
     }
 }

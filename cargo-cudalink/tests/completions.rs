@@ -2,6 +2,55 @@
 
 use std::process::{Command, Stdio};
 
+/// Completes the words of its arguments as bash does, and prints what it offers. Cargo has a completion already.
+const BASH: &str = r#"
+_of_cargo() { COMPREPLY=("cargo's own for ${COMP_WORDS[*]}"); }
+complete -F _of_cargo cargo
+source <("$PROGRAM" completions bash)
+source <("$PROGRAM" completions bash rustnvlink)
+# Readline takes it where there is one.
+compopt() { :; }
+COMP_WORDS=("$@" "")
+[[ $LAST ]] && COMP_WORDS[$#]=$LAST
+COMP_CWORD=$#
+specification=$(complete -p "$1")
+[[ $specification =~ -F\ ([^ ]+) ]]
+"${BASH_REMATCH[1]}" "$1" "$LAST" "${COMP_WORDS[COMP_CWORD - 1]}"
+echo "${COMPREPLY[*]}"
+"#;
+
+#[test]
+fn bash_completes_what_is_typed() {
+    let check = |typed: &str, expected: &str| {
+        let (words, last) = typed.rsplit_once(' ').expect("several words");
+        let output = Command::new("bash")
+            .args(["--norc", "-c", BASH, "bash"])
+            .args(words.split(' '))
+            .env("PROGRAM", env!("CARGO_BIN_EXE_cargo-cudalink"))
+            .env("LAST", last)
+            .output()
+            .expect("bash runs");
+        let offered = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(offered.trim(), expected, "{typed}: {output:?}");
+    };
+    check("cargo-cudalink tool", "toolkit");
+    check("cargo-cudalink toolkit in", "install");
+    check("cargo cudalink tool", "toolkit");
+    check("cargo +nightly cudalink toolkit install --ver", "--version");
+    check("cargo cudalink nvcc-dlink --he", "--help");
+    check(
+        "cargo cudalink link --output-format ",
+        "object c fatbin cubin rust c-header",
+    );
+    check("cargo cuda", "cargo's own for cargo cuda");
+    check(
+        "cargo build cudalink --rel",
+        "cargo's own for cargo build cudalink --rel",
+    );
+    check("rustnvlink --arc", "--arch --archive");
+    check("rustnvlink a.o --arch sm_90", "sm_90 sm_90a");
+}
+
 #[test]
 fn completions_are_printed_as_far_as_somebody_reads() {
     let program = || {

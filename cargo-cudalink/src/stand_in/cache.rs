@@ -3,7 +3,9 @@
 //! An entry belongs to one output of the host linker. Its object has the hash of everything it was made from in its
 //! name and appears whole or not at all, so whatever is there is right: a build that was killed leaves nothing to repair.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -130,22 +132,33 @@ pub(crate) fn remove_outputs(folder: &Folder, build: &Path, target: &Path) -> Re
         let Ok(place) = output.strip_prefix(build) else {
             continue;
         };
-        if !output.exists() {
-            continue;
-        }
         for path in copies(&output, place, target).iter().chain([&output]) {
-            fs::remove_file(path).with_context(|| format!("cannot remove {}", path.display()))?;
+            remove(path).with_context(|| format!("cannot remove {}", path.display()))?;
         }
     }
     Ok(())
 }
 
+/// Removes a file, if it is there.
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        result => result,
+    }
+}
+
 /// What cargo has made of an output for users: the same file, without the hash in its name, in the folder of the profile
 /// or, of an example, in the folder `examples` there. `place` is where the output lies in the folder where it is made.
 fn copies(output: &Path, place: &Path, target: &Path) -> Vec<PathBuf> {
+    let Ok(size) = output.metadata().map(|metadata| metadata.len()) else {
+        return Vec::new();
+    };
     let folders = place.ancestors().skip(1);
-    let folders = folders.flat_map(|folder| [folder.to_owned(), folder.join("examples")]);
+    let folders: BTreeSet<PathBuf> = folders
+        .flat_map(|folder| [folder.to_owned(), folder.join("examples")])
+        .collect();
     let files = folders
+        .iter()
         .filter_map(|folder| fs::read_dir(target.join(folder)).ok())
         .flatten()
         .flatten()
@@ -153,6 +166,7 @@ fn copies(output: &Path, place: &Path, target: &Path) -> Vec<PathBuf> {
     let is_copy = |path: &PathBuf| {
         path != output
             && plain_name(path) == plain_name(output)
+            && path.metadata().is_ok_and(|metadata| metadata.len() == size)
             && (is_same_file(path, output).unwrap_or(false)
                 || fs::read(path).ok() == fs::read(output).ok())
     };
@@ -187,4 +201,38 @@ pub(crate) fn key(hash: Sha256) -> String {
         .iter()
         .map(|byte| format!("{byte:02x}"))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_are_found_where_cargo_puts_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let (build, target) = (folder.path().join("build"), folder.path().join("target"));
+        let write = |path: PathBuf, text: &str| {
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        let check = |made: &str, beside: &str, is_copy| {
+            write(build.join(made), "code");
+            write(target.join(beside), "code");
+            let found = copies(&build.join(made), Path::new(made), &target);
+            assert_eq!(found.contains(&target.join(beside)), is_copy, "{beside}");
+            write(target.join(beside), "edoc");
+            assert!(copies(&build.join(made), Path::new(made), &target).is_empty());
+        };
+        let program = "debug/deps/my_app-0123456789abcdef";
+        check(program, "debug/my-app", true);
+        check(program, "debug/my-apps", false);
+        check(program, "release/my-app", false);
+        check("debug/deps/libplugin.so", "debug/libplugin.so", true);
+        check(
+            "t/debug/examples/one-0123456789abcdef",
+            "t/debug/examples/one",
+            true,
+        );
+        check("debug/build/app/0123/out/app", "debug/app", true);
+    }
 }

@@ -118,6 +118,21 @@ pub enum Group {
     Hidden,
 }
 
+impl Group {
+    /// What `--help` writes above the options of the group.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Files => "Files",
+            Self::Linking => "Linking",
+            Self::DeadCode => "What is kept",
+            Self::Messages => "Messages",
+            Self::Ours => "Options that nvlink does not have",
+            Self::LinkTime => "Link-time optimization",
+            Self::Hidden => "Others",
+        }
+    }
+}
+
 /// One option.
 #[derive(Debug, Clone, Copy)]
 pub struct Spelling {

@@ -16,26 +16,26 @@ const INDENT: usize = 8;
 /// The list of options.
 pub(super) fn text() -> String {
     let mut text = String::from(
-        "Links relocatable CUDA objects for one processor into an image that the driver loads,
-or, with -r, into one object.
+        "Links relocatable CUDA objects for one processor into an image that the driver
+loads, or, with -r, into one object.
 
 Usage: rustnvlink -arch=sm_NN -o FILE [options] INPUT..
 
-An input is a host object, a static library (plain or thin), a cubin, a fatbin, PTX
-(compiled by ptxas of the CUDA toolkit) or, with -dlto, LTO-IR.
+An input is a host object, a static library (plain or thin), a cubin, a fatbin,
+PTX (compiled by ptxas of the CUDA toolkit) or, with -dlto, LTO-IR.
 A value stands behind `=` or in the next argument. Arguments can also come from
 files: `--options-file FILE`, or `@FILE`.
 ",
     );
-    for (group, title) in [
-        (Group::Files, "Files"),
-        (Group::Linking, "Linking"),
-        (Group::DeadCode, "What is kept"),
-        (Group::Messages, "Messages"),
-        (Group::Ours, "Options that nvlink does not have"),
-        (Group::LinkTime, "Link-time optimization"),
+    for group in [
+        Group::Files,
+        Group::Linking,
+        Group::DeadCode,
+        Group::Messages,
+        Group::Ours,
+        Group::LinkTime,
     ] {
-        let _ = write!(text, "\n{title}:\n");
+        let _ = write!(text, "\n{}:\n", group.title());
         for spelling in FLAGS.iter().filter(|spelling| spelling.group == group) {
             describe(spelling, &mut text);
         }
@@ -43,8 +43,8 @@ files: `--options-file FILE`, or `@FILE`.
     text.push_str(
         "
 Exit codes: 0 the image was written, 1 the command line or an input is at fault,
-255 the program that is linked is at fault. Messages end in a code in brackets, which
---explain explains.
+255 the program that is linked is at fault. Messages end in a code in brackets,
+which --explain explains.
 ",
     );
     text
@@ -133,7 +133,7 @@ mod tests {
         let text = text();
         assert!(text.contains("  --output-file, -o <FILE>\n        Where the linked image goes."));
         for line in text.lines() {
-            assert!(line.len() <= 88, "{line}");
+            assert!(line.len() <= WIDTH, "{line}");
         }
     }
 }
