@@ -106,16 +106,6 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
     Ok(())
 }
 
-/// The objects among files whose device code is for themselves alone, because it was compiled without -rdc=true.
-pub(crate) fn closed_objects(files: &[PathBuf]) -> Vec<String> {
-    let (units, _) = survey::read(files);
-    units
-        .into_iter()
-        .filter(|unit| unit.is_input() && unit.is_closed())
-        .map(|unit| unit.name)
-        .collect()
-}
-
 fn write_json(units: &[Unit], findings: &[Finding]) -> io::Result<()> {
     let mut out = io::stdout().lock();
     let document = Document {

@@ -18,7 +18,6 @@ use rustnvlink::fatbin::{CompressionMode, FatbinOptions};
 use rustnvlink::host::HostObject;
 use rustnvlink::inputs::{Files, Kernels};
 
-use crate::doctor;
 use crate::settings::KernelChoice;
 use crate::streams::{self, write};
 
@@ -295,16 +294,6 @@ fn link(arguments: &Arguments, review: impl Fn(&mut Linked)) -> Result<Linked> {
     review(&mut linked);
     messages::print(&linked.messages);
     if !linked.is_complete() {
-        if linked.has("undefined-reference") {
-            let files: Vec<PathBuf> = linked.files.iter().map(PathBuf::from).collect();
-            let help = messages::help_with_closed(&doctor::closed_objects(&files));
-            help.iter().for_each(|help| messages::print_help(help));
-        }
-        let is_source = |file: &&PathBuf| file.extension().is_some_and(|name| name == "cu");
-        if let Some(source) = arguments.files.iter().find(is_source) {
-            let source = source.display();
-            messages::print_help(&format!("sources are compiled before: nvcc -dc {source}"));
-        }
         bail!("the device code cannot be linked");
     }
     Ok(linked)

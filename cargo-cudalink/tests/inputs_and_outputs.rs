@@ -146,7 +146,7 @@ fn sources_are_told_from_objects() {
     fails(
         &folder,
         "link caller.cubin callee.cu -o x.o",
-        "help: sources are compiled before: nvcc -dc callee.cu",
+        "'callee.cu': it is a source, which has to be compiled first (nvcc -dc)",
     );
 }
 

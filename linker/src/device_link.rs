@@ -473,6 +473,8 @@ pub(crate) fn link_one<O>(
     let options = request.options(processor, &loaded);
     let outcome = crate::link_objects(inputs::objects(&mut loaded.images), &options, take);
     let settles = loaded.forgets_options;
+    let said = outcome.diagnostics.messages();
+    let lacks_something = said.iter().any(|d| d.code == "undefined-reference");
     let failed = report_all(&outcome.diagnostics, &mut |mut diagnostic| {
         diagnostic.is_settled |= settles;
         report(diagnostic)
@@ -482,7 +484,7 @@ pub(crate) fn link_one<O>(
         exit => exit,
     };
     let Outcome { image, reports, .. } = outcome;
-    if image.is_none() && request.inputs.behaviour == Behaviour::Own {
+    if image.is_none() && lacks_something && request.inputs.behaviour == Behaviour::Own {
         for hint in loaded.hints {
             report(hint);
         }

@@ -108,6 +108,16 @@ impl Diagnostic {
             format!("Multiple definition of '{name}' in '{input}', first defined in '{first}'"),
         )
         .with_readable(&[name])
+        .with_twice(input, first)
+    }
+
+    /// Says so where both inputs have the name of one file.
+    fn with_twice(self, input: &str, first: &str) -> Self {
+        let file = |name: &str| name.rsplit(['/', ':']).next().map(str::to_owned);
+        match file(input) == file(first) {
+            true => self.with_note("help: if both are the same object, leave one of them out"),
+            false => self,
+        }
     }
 
     /// Two inputs disagree about a name they share.

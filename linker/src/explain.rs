@@ -65,6 +65,11 @@ pub const EXPLANATIONS: &[Explanation] = &[
          it needs. Put the library last.",
     ),
     of(
+        "closed-object",
+        "Something is undefined, and these objects have device code that was compiled without \
+         -rdc=true: nobody else can call their device functions. Compile them with it (nvcc -dc).",
+    ),
+    of(
         "conflicting-options",
         "Two options exclude each other, or one needs another that is not given.",
     ),
@@ -115,6 +120,12 @@ pub const EXPLANATIONS: &[Explanation] = &[
         "limited-arch",
         "An input has code of an older generation only, which newer processors cannot take over. \
          The image runs on the processor that is named and on no other.",
+    ),
+    of(
+        "linked-object",
+        "Something is undefined, and these inputs are results of a device link (nvcc -dlink, cargo \
+         cudalink link), whose functions cannot be called any more. Link the objects that they were \
+         made of instead; in CMake, turn CUDA_RESOLVE_DEVICE_SYMBOLS off for their library.",
     ),
     of(
         "lto-failed",

@@ -114,13 +114,21 @@ fn failed_links_leave_older_outputs_alone() {
 fn libraries_that_are_not_there_are_named() {
     let folder = Folder::new();
     let link = "-arch=sm_90 -o out.cubin caller.cubin callee.cubin -lmissing";
-    let warning = "nvlink warning : no library was found for -lmissing [missing-library]\n";
-    folder.check(link, 0, warning);
+    let message =
+        |why: &str| format!("no library was found for -lmissing: {why} [missing-library]\n");
+    let warning = message("no folder is named by -L");
+    folder.check(link, 0, &format!("nvlink warning : {warning}"));
     folder.check(&format!("{link} --compat"), 0, "");
     folder.check(
         &format!("{link} -Werror"),
         255,
-        "nvlink error   : no library was found for -lmissing [missing-library]\n",
+        &format!("nvlink error   : {warning}"),
+    );
+    let looked = message("there is no libmissing.a in '.', 'no/such', 'a' and 1 more");
+    folder.check(
+        &format!("{link} -L. -Lno/such,a,b"),
+        0,
+        &format!("nvlink warning : {looked}"),
     );
     // Those of the host are none of ours.
     folder.check(&link.replace("missing", "m"), 0, "");
@@ -180,6 +188,94 @@ fn problems_with_options_and_inputs() {
         "-report-arch --compat nothing.cubin",
         "Could not open input file 'nothing.cubin' (target: sm_90)",
     );
+}
+
+#[test]
+fn what_is_mistyped_comes_with_what_may_be_meant() {
+    let folder = Folder::new();
+    let check = |arguments: &str, expected: &str| {
+        let ran = folder.run(arguments);
+        assert_eq!(ran.code, Some(1), "{arguments}");
+        assert!(ran.stderr.contains(expected), "{arguments}: {}", ran.stderr);
+        let compat = folder.run(&format!("--compat {arguments}")).stderr;
+        assert!(!compat.contains(expected), "{compat}");
+    };
+    check(
+        "",
+        "Must specify the processor with -arch=sm_NN: --help lists all options",
+    );
+    for text in ["sm90", "90", "9.0", "SM_90", "compute-90"] {
+        check(&format!("-arch={text} -o x a.o"), "did you mean 'sm_90'?");
+    }
+    check("-arch=sm_70 -o x a.o", "there are sm_75, sm_80, ");
+    check(
+        "-arch=native -o x a.o",
+        "nvidia-smi --query-gpu=compute_cap",
+    );
+    check("-ghls=foo", "it is lcs-abs or lcs-aug");
+    check("--ouput x", "did you mean '--output-file'?");
+    check("--output x", "did you mean '--output-file'?");
+    check(
+        "--registerlink x",
+        "did you mean '--register-link-binaries'?",
+    );
+}
+
+#[test]
+fn inputs_are_no_outputs() {
+    let folder = Folder::new();
+    let before = std::fs::read(folder.path("caller.cubin")).unwrap();
+    let link = "-arch=sm_90 -o ./caller.cubin caller.cubin callee.cubin";
+    folder.check(
+        link,
+        1,
+        "nvlink fatal   : Output file './caller.cubin' is an input: name another one with -o \
+         [unwritable-output]\n",
+    );
+    let by_arch = "-arch=sm_90 -o cal{arch}.cubin calsm_90.cubin callee.cubin";
+    std::fs::copy(folder.path("caller.cubin"), folder.path("calsm_90.cubin")).unwrap();
+    assert_eq!(folder.run(by_arch).code, Some(1));
+    assert_eq!(std::fs::read(folder.path("caller.cubin")).unwrap(), before);
+    // As nvlink does it.
+    folder.check(&format!("{link} --compat"), 0, "");
+    assert_ne!(std::fs::read(folder.path("caller.cubin")).unwrap(), before);
+}
+
+#[test]
+fn inputs_that_cannot_be_linked_come_with_what_to_do() {
+    let folder = Folder::new();
+    let link = "-arch=sm_90 -o out.cubin caller.cubin";
+    folder.write("callee.cu", "short");
+    folder.check(
+        &format!("{link} callee.cu"),
+        1,
+        "nvlink fatal   : Could not open input file 'callee.cu': it is a source, which has to be \
+         compiled first (nvcc -dc) [unreadable-input]\n",
+    );
+    folder.write("callee.cu", TEXT);
+    let ran = folder.run(&format!("{link} callee.cubin callee.cu"));
+    let expected = "nvlink warning : 'callee.cu' is ignored: it is a source, which has to be compiled \
+                    first (nvcc -dc) [ignored-input]\n";
+    assert_eq!((ran.code, &*ran.stderr), (Some(0), expected));
+
+    let mut bytes = std::fs::read(folder.path("callee.cubin")).unwrap();
+    bytes[8] += 1;
+    std::fs::write(folder.path("later.cubin"), &bytes).unwrap();
+    folder.check(
+        &format!("{link} later.cubin"),
+        1,
+        "nvlink fatal   : Input file 'later.cubin' abi does not match: its ABI version is 9, and this \
+         linker knows 8, that of CUDA 11.8 to 13; compile it with one of these [abi-mismatch]\n",
+    );
+
+    let ran = folder.run(&format!("{link} callee.cubin ./callee.cubin"));
+    let expected = "help: if both are the same object, leave one of them out";
+    assert!(ran.stderr.contains(expected), "{}", ran.stderr);
+
+    fatbin_of(&folder, "callee");
+    let ran = folder.run("-arch=sm_75 -o out.cubin callee.fatbin");
+    let expected = "SM Arch ('sm_75') not found in 'callee.fatbin': it has code for sm_80, sm_90 [";
+    assert!(ran.stderr.contains(expected), "{}", ran.stderr);
 }
 
 #[cfg(unix)]

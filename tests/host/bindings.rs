@@ -142,9 +142,20 @@ fn cubin(world: &World) -> Result<()> {
         &[&objects.main, &closed],
         &[
             "Undefined reference to '_Z6triplei'",
-            "help: device functions of ",
-            "closed.o cannot be called from elsewhere: compile with -rdc=true",
+            "info: device functions of '",
+            "closed.o' cannot be called from elsewhere: compile with -rdc=true",
         ],
+    )?;
+    let linked = folder.join("part_link.o");
+    run(world
+        .cudalink()?
+        .arg("link")
+        .arg(&objects.part)
+        .arg("-o")
+        .arg(&linked))?;
+    fail(
+        &[&objects.main, &linked],
+        &["part_link.o' has the result of a device link, whose device functions cannot be called"],
     )?;
     fail(
         &[Path::new("--arch=sm_75"), &objects.main, &objects.part],
@@ -155,7 +166,7 @@ fn cubin(world: &World) -> Result<()> {
     fail(
         &[&text],
         &[
-            "part.cu' is ignored: it is neither a host object nor an archive, cubin or fatbin",
+            "part.cu' is ignored: it is a source, which has to be compiled first (nvcc -dc)",
             "error: no input has machine code that can be linked",
         ],
     )

@@ -126,18 +126,19 @@ impl Stream {
         let Some(lines) = &self.lines else {
             return;
         };
-        let mut output = io::stdout().lock();
-        let mut pass_on = || -> io::Result<()> {
-            while let Some(line) = next(lines) {
-                output.write_all(&line)?;
-            }
-            output.flush()
-        };
-        self.written = pass_on();
+        self.written = print_all(std::iter::from_fn(|| next(lines)));
         if self.written.is_err() {
             self.lines = None;
         }
     }
+}
+
+fn print_all(lines: impl Iterator<Item = Vec<u8>>) -> io::Result<()> {
+    let mut output = io::stdout().lock();
+    for line in lines {
+        output.write_all(&line)?;
+    }
+    output.flush()
 }
 
 /// The lines of cargo's output, so that ours come between whole ones.

@@ -96,11 +96,6 @@ fn some_of(objects: &[String]) -> Option<String> {
     (!first.is_empty()).then(|| format!("{}{others}", first.join(", ")))
 }
 
-/// Shows what to do.
-pub(super) fn print_help(help: &str) {
-    anstream::eprintln!("{GOOD}help{GOOD:#}: {help}");
-}
-
 /// A message without its severity.
 pub(crate) fn shown(diagnostic: &Diagnostic) -> String {
     shown_at(diagnostic, "")

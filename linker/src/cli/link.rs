@@ -67,9 +67,29 @@ fn link_timed(
             .with_detail(why)
         })?;
     }
+    if request.link.inputs.behaviour == Behaviour::Own {
+        check_outputs(request, &files)?;
+    }
     let read = read_beside(request);
     read.inspect_err(|_| warn_of_libraries(request, &files, messages))?;
     link_all(request, files, environment, messages, compilations)
+}
+
+/// No input gives way to an image.
+fn check_outputs(request: &Request, files: &Files) -> Result<(), Diagnostic> {
+    let outputs = request.targets.iter().map(|t| path_for(&request.output, t));
+    for output in outputs.filter(|output| output.is_file()) {
+        let is_output = |input: &String| {
+            let input = Path::new(&raw_text::name(input)).to_owned();
+            same_file::is_same_file(input, &output).unwrap_or(false)
+        };
+        if files.names().iter().any(is_output) {
+            let path = raw_text::text(output.as_os_str());
+            let text = format!("Output file '{path}' is an input");
+            return Err(fatal("unwritable-output", text).with_detail("name another one with -o"));
+        }
+    }
+    Ok(())
 }
 
 /// nvlink looks for libraries before all else, and says then what it leaves out.

@@ -112,10 +112,14 @@ pub fn lower(typed: &Typed, notes: &mut Vec<Diagnostic>) -> Result<Command, Diag
         if typed.has(Flag::Compat) {
             fatal("missing-arch", text)
         } else {
-            fatal(
+            let problem = fatal(
                 "missing-arch",
                 "Must specify the processor with -arch=sm_NN",
-            )
+            );
+            match typed.inputs.is_empty() {
+                true => problem.with_detail("--help lists all options"),
+                false => problem,
+            }
         }
     })?;
     let behaviour = if typed.has(Flag::Compat) {

@@ -343,7 +343,11 @@ fn unknown_option(name: &str) -> Diagnostic {
         _ => None,
     });
     let meant = meant.or_else(|| {
-        let alike = |spelling: &&Spelling| strsim::jaro_winkler(spelling.long, bare);
+        // Whoever knows how an option begins may not know its end.
+        let alike = |spelling: &&Spelling| {
+            let beginning = spelling.long.split('-').next().unwrap_or_default();
+            strsim::jaro_winkler(spelling.long, bare).max(strsim::jaro_winkler(beginning, bare))
+        };
         let shown = FLAGS
             .iter()
             .filter(|spelling| spelling.group != Group::Hidden);
@@ -400,10 +404,30 @@ fn number(text: &str) -> Result<i32, Diagnostic> {
 
 fn undefined_value(spelling: &Spelling, text: &str) -> Diagnostic {
     let name = spelling.long;
-    fatal(
+    let problem = fatal(
         "invalid-value",
         format!("Value '{text}' is not defined for option '{name}'"),
-    )
+    );
+    match spelling.value {
+        Value::Processor => problem.with_detail(help_with_processor(text)),
+        Value::Choice(words) => problem.with_detail(format_args!("it is {}", words.join(" or "))),
+        _ => problem,
+    }
+}
+
+/// What may be meant by the name of a processor that is none.
+fn help_with_processor(text: &str) -> String {
+    let digits = text.trim_start_matches(|c: char| !c.is_ascii_digit());
+    let meant = format!("sm_{}", digits.replace('.', ""));
+    if text == "native" {
+        "no GPU is asked; `nvidia-smi --query-gpu=compute_cap --format=csv` prints the number of yours"
+            .to_owned()
+    } else if is_processor(&meant) {
+        format!("did you mean '{meant}'?")
+    } else {
+        let known: Vec<String> = Sm::KNOWN.iter().map(Sm::to_string).collect();
+        format!("there are {}", known.join(", "))
+    }
 }
 
 fn stray(what: Stray) -> Diagnostic {

@@ -108,7 +108,12 @@ fn check_abi(
             Severity::Fatal,
             "abi-mismatch",
             format!("Input file '{name}' abi does not match"),
-        ));
+        )
+        .with_detail(format_args!(
+            "its ABI version is {}, and this linker knows {}, that of CUDA 11.8 to 13; compile it with one of these",
+            header.abi_version,
+            abi.version()
+        )));
     }
     Ok(())
 }

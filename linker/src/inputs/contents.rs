@@ -108,10 +108,25 @@ pub(super) fn read(path: &Path) -> io::Result<Contents> {
         }
     }
     if (1..SMALLEST).contains(&data.len()) && detect(&data) != InputKind::Archive {
-        let problem = format!("{} bytes are too few for any kind of input", data.len());
+        let problem = match is_source(path) {
+            true => IS_SOURCE.to_owned(),
+            false => format!("{} bytes are too few for any kind of input", data.len()),
+        };
         return Err(io::Error::new(io::ErrorKind::InvalidData, problem));
     }
     Ok(data.into())
+}
+
+/// What is wrong with a source as an input.
+pub(super) const IS_SOURCE: &str = "it is a source, which has to be compiled first (nvcc -dc)";
+
+/// Whether a file has the name of a source that nvcc compiles.
+pub(super) fn is_source(path: &Path) -> bool {
+    let end = path.extension().and_then(|end| end.to_str());
+    matches!(
+        end,
+        Some("cu" | "cuh" | "c" | "cc" | "cpp" | "cxx" | "h" | "hpp")
+    )
 }
 
 /// To open a pipe is to wait until somebody writes to it, perhaps for ever.

@@ -50,6 +50,8 @@ pub(super) struct HostObject<'d> {
     pub(super) modules: Modules<'d>,
     /// Its relocatable device code.
     pub(super) fatbins: Vec<Fatbin<'d>>,
+    /// Whether it has device code, and none that can be linked.
+    pub(super) is_closed: bool,
     /// The device names that its host code may use, as patterns.
     pub(super) references: Vec<HostReferences<'d>>,
     /// Whether it says which kernels of other files its host code launches.
@@ -91,9 +93,12 @@ impl<'d> HostObject<'d> {
                 }
             }
         }
+        let is_closed =
+            !file.fatbins.is_empty() && !file.fatbins.iter().any(|s| s.is_relocatable());
         Ok(Self {
             modules,
             fatbins,
+            is_closed,
             // The section is there for every file that nvcc compiles, and holds
             // one NUL where the file launches nothing.
             names_kernels: file.references.iter().any(|references| {

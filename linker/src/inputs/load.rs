@@ -11,10 +11,12 @@ mod unpack;
 
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::path::Path;
 use std::time::Duration;
 
 use cudalink_jitlink as jitlink;
 
+use super::contents::{IS_SOURCE, is_source};
 use super::files::{Files, Opened, Source};
 use super::host::{self, Modules};
 use super::link_time::{Holder, Intermediate};
@@ -73,6 +75,8 @@ pub fn load<'d>(
         runtime_references: Vec::new(),
         all_name_kernels: true,
         launches_kernels: false,
+        closed: Vec::new(),
+        results: Vec::new(),
         hints: Vec::new(),
     };
     let unpacker = loader.unpacker();
@@ -155,6 +159,10 @@ struct Loader<'a, 'd> {
     /// Whether host code launches a kernel that is not one of the device
     /// runtime.
     launches_kernels: bool,
+    /// Objects whose device code is no longer open to others.
+    closed: Vec<String>,
+    /// Objects that hold the result of a device link.
+    results: Vec<String>,
     hints: Vec<Diagnostic>,
 }
 
@@ -240,6 +248,7 @@ impl<'a, 'd> Loader<'a, 'd> {
                 InputKind::HostExecutable | InputKind::SharedLibrary => {
                     self.linked_host(name, data)
                 }
+                InputKind::Unknown if is_source(Path::new(name)) => self.ignored(name, IS_SOURCE),
                 InputKind::Unknown => self.ignored(
                     name,
                     "it is neither a host object nor an archive, cubin or fatbin",
@@ -300,6 +309,11 @@ impl<'a, 'd> Loader<'a, 'd> {
         match is_of_system_library(name) {
             true => self.runtime_references.extend(object.references),
             false => self.references.extend(object.references),
+        }
+        if matches!(object.modules, Modules::Linked(_)) {
+            self.results.push(name.to_owned());
+        } else if object.is_closed {
+            self.closed.push(name.to_owned());
         }
         let (Modules::Waiting(modules), Some(codes)) = (object.modules, codes) else {
             return Ok(());
@@ -386,11 +400,11 @@ impl<'a, 'd> Loader<'a, 'd> {
         holder: Holder,
     ) -> Result<(), Stop> {
         let code = code.map_err(|failure| self.not_unpacked(name, failure))?;
-        if !matches!(code, Code::Nothing) {
+        if !matches!(code, Code::Nothing(_)) {
             self.stop_at_unspeakable()?;
         }
         match code {
-            Code::Nothing => self.without_arch(name),
+            Code::Nothing(held) => self.without_arch(name, &held),
             Code::Image(data, checked) => self.add(name, data, checked),
             Code::Intermediate(fatbin) => {
                 self.intermediate(name, jitlink::Kind::Fatbin, fatbin, holder);
@@ -434,6 +448,7 @@ impl<'a, 'd> Loader<'a, 'd> {
     }
 
     fn finish(mut self) -> Loaded<'d> {
+        self.hint_at_closed_objects();
         let (kernels, constants) = self.filters();
         let forgets_options = self.diagnostics.forgets_options();
         let mut modules = self.modules;

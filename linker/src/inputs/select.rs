@@ -30,6 +30,23 @@ pub(super) fn select<'d>(
     Ok(best.map(|(_, entry)| entry))
 }
 
+/// What a fatbin has code for, in the words of options.
+pub(super) fn held(fatbin: &Fatbin<'_>) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for entry in fatbin.entries().map_while(Result::ok) {
+        let name = match entry.kind {
+            Kind::ELF => entry.sm.to_string(),
+            Kind::PTX => entry.sm.to_string().replace("sm_", "compute_"),
+            Kind::NVVM => entry.sm.to_string().replace("sm_", "lto_"),
+            _ => continue,
+        };
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
 /// How good an entry is. What compares greater is better.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Rank {

@@ -3,22 +3,24 @@
 use std::path::Path;
 
 use super::super::files::Files;
-use super::super::{check, host};
+use super::super::{check, host, search};
 use super::{Loader, Stop};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::error::ParseError;
 
 impl Loader<'_, '_> {
-    pub(super) fn without_arch(&mut self, name: &str) -> Result<(), Stop> {
+    pub(super) fn without_arch(&mut self, name: &str, held: &[String]) -> Result<(), Stop> {
         // Of libraries, nvlink says nothing (case `archive_without_arch`).
         if self.wanted.may_lack_arch || self.in_archive && self.wanted.is_compatible() {
             return Ok(());
         }
         let target = &self.processor.name;
-        self.warn(
-            "missing-arch-code",
-            format!("SM Arch ('{target}') not found in '{name}'"),
-        )
+        let text = format!("SM Arch ('{target}') not found in '{name}'");
+        let detail = match held {
+            [] => None,
+            held => Some(format!("it has code for {}", held.join(", "))),
+        };
+        self.warn_with("missing-arch-code", text, detail)
     }
 
     /// Whole programs are meant to be linked with the device runtime alone.
@@ -78,7 +80,19 @@ impl Loader<'_, '_> {
         let code = "missing-library";
         match host {
             _ if self.wanted.is_compatible() => Ok(()),
-            None => self.warn(code, format!("no library was found for -l{library}")),
+            None => {
+                let text = format!("no library was found for -l{library}");
+                let folders = search::folders(&self.wanted.library_paths, self.environment);
+                let folders: Vec<String> = folders
+                    .iter()
+                    .map(|folder| folder.display().to_string())
+                    .collect();
+                let why = match some_of(&folders) {
+                    Some(folders) => format!("there is no lib{library}.a in {folders}"),
+                    None => "no folder is named by -L".to_owned(),
+                };
+                self.warn_with(code, text, Some(why))
+            }
             Some(folder) => {
                 let text = format!(
                     "-l{library} was left to the host linker, which has it in '{}'; -L names \
@@ -88,6 +102,25 @@ impl Loader<'_, '_> {
                 self.hints.push(Diagnostic::new(Severity::Info, code, text));
                 Ok(())
             }
+        }
+    }
+
+    /// Which inputs may define what nobody else does.
+    pub(super) fn hint_at_closed_objects(&mut self) {
+        if let Some(names) = some_of(&self.closed) {
+            let text = format!(
+                "device functions of {names} cannot be called from elsewhere: compile with -rdc=true"
+            );
+            let hint = Diagnostic::new(Severity::Info, "closed-object", text);
+            self.hints.push(hint);
+        }
+        if let Some(names) = some_of(&self.results) {
+            let text = format!(
+                "{names} has the result of a device link, whose device functions cannot be called from elsewhere: link \
+                 what it was made of instead"
+            );
+            let hint = Diagnostic::new(Severity::Info, "linked-object", text);
+            self.hints.push(hint);
         }
     }
 
@@ -125,12 +158,24 @@ impl Loader<'_, '_> {
     }
 
     pub(super) fn warn(&mut self, code: &'static str, text: String) -> Result<(), Stop> {
+        self.warn_with(code, text, None)
+    }
+
+    fn warn_with(
+        &mut self,
+        code: &'static str,
+        text: String,
+        detail: Option<String>,
+    ) -> Result<(), Stop> {
         let is_error = self.wanted.warnings_are_errors && !self.diagnostics.forgets_options();
         let severity = match is_error {
             true => Severity::Error,
             false => Severity::Warning,
         };
-        self.diagnostics.push(Diagnostic::new(severity, code, text));
+        self.diagnostics.push(Diagnostic {
+            detail,
+            ..Diagnostic::new(severity, code, text)
+        });
         Ok(())
     }
 
@@ -207,4 +252,16 @@ impl Loader<'_, '_> {
             .push(Diagnostic::new(Severity::Fatal, "missing-ptxas", text).with_detail(why));
         Stop
     }
+}
+
+/// As many names as a message bears.
+fn some_of(names: &[String]) -> Option<String> {
+    const SHOWN: usize = 3;
+    let (first, others) = names.split_at(names.len().min(SHOWN));
+    let first: Vec<String> = first.iter().map(|name| format!("'{name}'")).collect();
+    let others = match others.len() {
+        0 => String::new(),
+        number => format!(" and {number} more"),
+    };
+    (!first.is_empty()).then(|| format!("{}{others}", first.join(", ")))
 }

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::super::host::{HostObject, Modules};
-use super::super::select::select;
+use super::super::select::{held, select};
 use super::super::{Processor, Wanted};
 use super::objects::{Checked, check, check_lasting};
 use super::{Loader, Stop};
@@ -33,8 +33,8 @@ pub(super) struct Unpacked<'d> {
 
 /// What a fatbin has for the processor.
 pub(super) enum Code<'d> {
-    /// Nothing.
-    Nothing,
+    /// Nothing, but for other processors.
+    Nothing(Vec<String>),
     /// A device object.
     Image(Cow<'d, [u8]>, Checked<'d>),
     /// LTO-IR, in this fatbin.
@@ -111,7 +111,7 @@ impl<'d> Unpacker<'_, 'd> {
         let links_ir = self.wanted.link_time.is_some();
         let entry = select(fatbin, self.processor, links_ir).map_err(Failure::Damaged)?;
         let Some(entry) = entry else {
-            return Ok(Code::Nothing);
+            return Ok(Code::Nothing(held(fatbin)));
         };
         match entry.kind {
             Kind::ELF => {
