@@ -66,6 +66,9 @@ struct Finding {
     /// What helps.
     #[serde(skip_serializing_if = "Option::is_none")]
     fix: Option<String>,
+    /// What a shell does of that, each a line of its own.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    commands: Vec<String>,
 }
 
 /// One file that a finding is about.
@@ -137,7 +140,11 @@ fn write_text(units: &[Unit], findings: &[Finding]) -> io::Result<()> {
             }
         }
         if let Some(fix) = &finding.fix {
-            writeln!(out, "  {GOOD}help{GOOD:#}: {fix}")?;
+            let end = if finding.commands.is_empty() { "" } else { ":" };
+            writeln!(out, "  {GOOD}help{GOOD:#}: {fix}{end}")?;
+        }
+        for command in &finding.commands {
+            writeln!(out, "    {command}")?;
         }
     }
     let with_code = units.iter().filter(|unit| unit.has_device_code()).count();

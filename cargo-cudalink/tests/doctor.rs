@@ -25,7 +25,7 @@ fn inspect_is_named_where_it_shows_something() {
         &here.join("../tests/inputs/caller.sm_90.cubin"),
         &[
             "nor program (cubin) [not-a-host-file]",
-            "help: cargo cudalink inspect",
+            "help: look at device code without host code:\n    cargo cudalink inspect ",
         ],
         "unknown",
     );

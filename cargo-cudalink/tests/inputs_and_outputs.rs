@@ -171,10 +171,12 @@ fn libraries_of_the_toolkit_are_found() {
         .env("CUDA_HOME", at("toolkit"))
         .output();
     let said = String::from_utf8(output.expect("the program runs").stderr).expect("text");
-    assert_eq!(
-        said,
-        "warning: no library was found for -lmeth (sm_90) [missing-library]\n"
+    let looked = at("toolkit/lib64");
+    let looked = looked.display();
+    let expected = format!(
+        "warning: no library was found for -lmeth: there is no libmeth.a in '{looked}' (sm_90) [missing-library]\n"
     );
+    assert_eq!(said, expected);
 }
 
 #[test]

@@ -12,6 +12,7 @@ use crate::world::{World, run, source_file};
 pub(crate) fn add(suite: &mut Suite) {
     let missing = suite.world.missing_toolkit();
     suite.add("doctor/inputs", missing.clone(), inputs);
+    suite.add("doctor/commands", missing.clone(), commands);
     suite.add("doctor/finished", missing, finished);
 }
 
@@ -114,6 +115,69 @@ fn inputs(world: &World) -> Result<()> {
         &[&source_file("main.cu")],
         &["error not-a-host-file"],
     )
+}
+
+/// What is advised works as it stands, and leaves nothing to advise.
+fn commands(world: &World) -> Result<()> {
+    let objects = world.objects()?;
+    let folder = world.folder("doctor's advice")?;
+    for (from, to) in [(&objects.main, "main.o"), (&objects.part, "my part.o")] {
+        std::fs::copy(from, folder.join(to))?;
+    }
+    let cudalink = |arguments: &[&str]| -> Result<std::process::Output> {
+        let mut command = world.cudalink()?;
+        Ok(command.args(arguments).current_dir(&folder).output()?)
+    };
+    let follow = |files: &[&str], code: &str, expected: &[&str]| -> Result<()> {
+        let output = cudalink(&[&["doctor", "--format=json"], files].concat())?;
+        let document: Value = serde_json::from_slice(&output.stdout)?;
+        let findings = document["findings"].as_array().context("no findings")?;
+        let finding = findings.iter().find(|finding| finding["code"] == code);
+        let advised = finding.context("it is not found")?["commands"].as_array();
+        let advised: Vec<&str> = advised
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
+        ensure!(advised == expected, "{advised:?}");
+        for command in advised {
+            // As `cargo` finds the program.
+            let program = world.cudalink()?.get_program().to_owned();
+            let line = command.replace("cargo cudalink", "\"$CUDALINK\" cudalink");
+            run(Command::new("sh")
+                .args(["-e", "-c", &line])
+                .env("CUDALINK", program)
+                .current_dir(&folder))?;
+        }
+        let healthy = cudalink(&[&["doctor", "device_link.o"], files].concat())?;
+        let said = String::from_utf8_lossy(&healthy.stdout).into_owned();
+        ensure!(healthy.status.success(), "{said}");
+        std::fs::remove_file(folder.join("device_link.o"))?;
+        Ok(())
+    };
+    let link = "cargo cudalink link main.o 'my part.o' -o device_link.o";
+    follow(&["main.o", "my part.o"], "never-linked", &[link])?;
+
+    ensure!(
+        cudalink(&["link", "my part.o", "-o", "part_link.o"])?
+            .status
+            .success()
+    );
+    run(Command::new("ar")
+        .args(["rcs", "lib.a", "my part.o", "part_link.o"])
+        .current_dir(&folder))?;
+    let link = "cargo cudalink link main.o lib.a -o device_link.o";
+    let expected = ["ar d lib.a part_link.o", link];
+    follow(&["main.o", "lib.a"], "archive-already-linked", &expected)?;
+
+    for (source, object) in [("main.cu", "main.o"), ("part.cu", "my part.o")] {
+        run(Command::new(world.nvcc()?.get_program())
+            .args(["-dc", "-dlto", "-arch=sm_80", "-o", object])
+            .arg(source_file(source))
+            .current_dir(&folder))?;
+    }
+    let link = "cargo cudalink link --dlto main.o 'my part.o' -o device_link.o";
+    follow(&["main.o", "my part.o"], "never-linked", &[link])
 }
 
 fn finished(world: &World) -> Result<()> {

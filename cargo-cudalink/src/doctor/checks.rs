@@ -9,6 +9,8 @@ use super::survey::{Unit, UnitKind};
 use super::{Finding, Place, Severity};
 
 const PROTOCOL_HELP: &str = "give the result to the host linker before all libraries";
+const LINK_HELP: &str =
+    "link the device code, and give the result to the host linker before all libraries";
 
 /// Everything that is wrong.
 pub(super) fn all(units: &[Unit], required: &BTreeSet<Sm>) -> Vec<Finding> {
@@ -35,14 +37,21 @@ pub(super) fn word(name: &str) -> Cow<'_, str> {
 /// `cargo cudalink link` for the files that hold unlinked code.
 fn link_command(units: &[Unit]) -> String {
     let mut files = Vec::new();
+    let mut option = "";
     let inputs = units.iter().filter(|unit| unit.is_input());
     for unit in inputs.filter(|unit| unit.has_relocatable_code) {
         let file = word(&unit.file);
         if !files.contains(&file) {
             files.push(file);
         }
+        if unit.has_intermediate_code && unit.relocatable.is_empty() {
+            option = "--dlto ";
+        }
     }
-    format!("cargo cudalink link {} -o device_link.o", files.join(" "))
+    format!(
+        "cargo cudalink link {option}{} -o device_link.o",
+        files.join(" ")
+    )
 }
 
 fn place(unit: &Unit, detail: impl Into<String>) -> Place {
@@ -79,7 +88,8 @@ fn never_linked(units: &[Unit]) -> Vec<Finding> {
                 }
             ),
             places,
-            fix: Some(format!("{}; {PROTOCOL_HELP}", link_command(units))),
+            fix: Some(LINK_HELP.to_owned()),
+            commands: vec![link_command(units)],
         });
     }
     let places = waiting(units, &registered, |unit| !unit.is_input());
@@ -96,7 +106,8 @@ fn never_linked(units: &[Unit]) -> Vec<Finding> {
             fix: Some(format!(
                 "run cargo cudalink link on the objects that these were made of; {PROTOCOL_HELP}"
             )),
-        });
+commands: Vec::new(),
+});
     }
     let places: Vec<Place> = units
         .iter()
@@ -113,6 +124,7 @@ fn never_linked(units: &[Unit]) -> Vec<Finding> {
             fix: Some(format!(
                 "run cargo cudalink link on the objects that these were made of; {PROTOCOL_HELP}"
             )),
+            commands: Vec::new(),
         });
     }
     findings
@@ -152,7 +164,8 @@ fn linked_twice(units: &[Unit]) -> Vec<Finding> {
         fix: Some(
             "leave all device-link objects but one out, and make that one from all objects and libraries".to_owned(),
         ),
-    }]
+commands: Vec::new(),
+}]
 }
 
 /// Modules in several objects.
@@ -167,6 +180,7 @@ fn held_twice(units: &[Unit]) -> Vec<Finding> {
         message: "the same object is among the files more than once".to_owned(),
         places,
         fix: Some("leave one out".to_owned()),
+        commands: Vec::new(),
     }]
 }
 
@@ -204,6 +218,9 @@ fn linked_without_object(units: &[Unit]) -> Vec<Finding> {
     if places.is_empty() {
         return Vec::new();
     }
+    let has_objects = units
+        .iter()
+        .any(|unit| unit.is_input() && unit.has_relocatable_code);
     vec![Finding {
         severity: Severity::Error,
         code: "object-missing",
@@ -211,10 +228,11 @@ fn linked_without_object(units: &[Unit]) -> Vec<Finding> {
                   the host linker ends with undefined __fatbinwrap symbols"
             .to_owned(),
         places,
-        fix: Some(match units.iter().any(|unit| unit.has_relocatable_code) {
-            true => format!("add the objects, or link the device code again: {}", link_command(units)),
+        fix: Some(match has_objects {
+            true => "add the objects, or link the device code of those that are there again".to_owned(),
             false => "add the objects that the device code was linked from".to_owned(),
         }),
+        commands: has_objects.then(|| link_command(units)).into_iter().collect(),
     }]
 }
 
@@ -257,10 +275,10 @@ fn linked_archive(units: &[Unit]) -> Vec<Finding> {
                   and later device links leave them out"
             .to_owned(),
         places,
-        fix: Some(format!(
-            "if they share device code with others, take their device link out ({}) and link everything at once",
-            delete.join("; ")
-        )),
+        fix: Some(
+            "if they share device code with others, take their device link out, and link everything at once".to_owned(),
+        ),
+        commands: delete.into_iter().chain([link_command(units)]).collect(),
     }]
 }
 
@@ -296,6 +314,7 @@ fn missing_processors(units: &[Unit]) -> Vec<Finding> {
             ),
             places,
             fix: Some("compile all objects with the same -gencode options".to_owned()),
+            commands: Vec::new(),
         });
     }
     let places: Vec<Place> = inputs()
@@ -311,10 +330,10 @@ fn missing_processors(units: &[Unit]) -> Vec<Finding> {
             message: "the device link leaves processors out that the objects have code for"
                 .to_owned(),
             places,
-            fix: Some(format!(
-                "{}; without --arch it is for all processors",
-                link_command(units)
-            )),
+            fix: Some(
+                "link for all processors, which is what a link without --arch does".to_owned(),
+            ),
+            commands: vec![link_command(units)],
         });
     }
     findings
@@ -359,6 +378,7 @@ fn required_processors(units: &[Unit], required: &BTreeSet<Sm>) -> Vec<Finding> 
             "compile for {} (-gencode arch=compute_NN,code=sm_NN) and link again",
             names.join(", ")
         )),
+        commands: Vec::new(),
     }]
 }
 
@@ -397,7 +417,8 @@ fn order(units: &[Unit]) -> Vec<Finding> {
             .to_owned(),
         places,
         fix: Some("put the device link before all libraries".to_owned()),
-    }]
+commands: Vec::new(),
+}]
 }
 
 /// A number and what it counts.

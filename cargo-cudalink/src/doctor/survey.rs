@@ -53,6 +53,8 @@ pub(super) struct Unit {
     pub(super) relocatable: BTreeSet<Sm>,
     #[serde(serialize_with = "names")]
     pub(super) executable: BTreeSet<Sm>,
+    /// Whether it has code that is optimized when it is linked.
+    pub(super) has_intermediate_code: bool,
     /// Whether it has unlinked device code, of whatever form.
     pub(super) has_relocatable_code: bool,
     /// Whether a device link has made it or a part of it.
@@ -60,10 +62,6 @@ pub(super) struct Unit {
 }
 
 impl Unit {
-    pub(super) fn is_closed(&self) -> bool {
-        !self.executable.is_empty() && !self.has_relocatable_code && !self.is_device_linked
-    }
-
     pub(super) fn has_device_code(&self) -> bool {
         self.has_relocatable_code || !self.executable.is_empty()
     }
@@ -112,12 +110,16 @@ fn read_file(file: &str, data: &[u8], units: &mut Vec<Unit>, findings: &mut Vec<
         }
         other => {
             let what = "neither host object, archive, shared library nor program";
-            let (message, fix) = match other {
-                InputKind::Unknown => (format!("{file} is {what}"), None),
+            let (message, fix, commands) = match other {
+                InputKind::Unknown => (format!("{file} is {what}"), None, Vec::new()),
                 known => {
                     let inspect = format!("cargo cudalink inspect {}", word(file));
-                    let fix = format!("{inspect} shows device code without host code");
-                    (format!("{file} is {what} ({known})"), Some(fix))
+                    let fix = "look at device code without host code".to_owned();
+                    (
+                        format!("{file} is {what} ({known})"),
+                        Some(fix),
+                        vec![inspect],
+                    )
                 }
             };
             findings.push(Finding {
@@ -126,6 +128,7 @@ fn read_file(file: &str, data: &[u8], units: &mut Vec<Unit>, findings: &mut Vec<
                 message,
                 places: Vec::new(),
                 fix,
+                commands,
             });
             return;
         }
@@ -143,6 +146,7 @@ fn unreadable(file: &str, why: String) -> Finding {
         message: format!("{file} cannot be read: {why}"),
         places: Vec::new(),
         fix: None,
+        commands: Vec::new(),
     }
 }
 
@@ -156,6 +160,7 @@ fn damaged(file: &str, error: &ParseError) -> Finding {
             detail: None,
         }],
         fix: Some("make the file again".to_owned()),
+        commands: Vec::new(),
     }
 }
 
@@ -173,6 +178,7 @@ fn unit(name: &str, file: &str, kind: UnitKind, data: &[u8]) -> Result<Unit, Par
         provides_module: BTreeSet::new(),
         relocatable: BTreeSet::new(),
         executable: BTreeSet::new(),
+        has_intermediate_code: false,
         has_relocatable_code: host.has_relocatable_code(),
         is_device_linked: host.wrappers.contains(&LINKED_WRAPPER),
     };
@@ -206,6 +212,7 @@ fn unit(name: &str, file: &str, kind: UnitKind, data: &[u8]) -> Result<Unit, Par
         for fatbin in section.fatbins() {
             for entry in fatbin.map_err(|e| e.in_section(section.name))?.entries() {
                 let entry = entry.map_err(|e| e.in_section(section.name))?;
+                unit.has_intermediate_code |= entry.kind == Kind::NVVM && section.is_relocatable();
                 if entry.kind == Kind::ELF {
                     let set = match section.is_relocatable() {
                         true => &mut unit.relocatable,

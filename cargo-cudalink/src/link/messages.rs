@@ -4,7 +4,7 @@ use rustnvlink::cli::messages::Messages;
 use rustnvlink::device_link::{Linked, Message};
 use rustnvlink::diagnostic::{Diagnostic, Severity};
 
-use crate::style::{ERROR, GOOD, NOTE};
+use crate::style::{ERROR, NOTE};
 
 /// Shows what there is to say about options.
 pub(super) fn print_notes(wanted: &Messages, notes: Vec<Diagnostic>) {
