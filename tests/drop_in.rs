@@ -98,6 +98,14 @@ fn a_toolkit_with_our_linker_builds_the_same_programs() -> Result<()> {
         !bytes.windows(6).any(|part| part == b"nvlink"),
         "nvcc did not call our linker"
     );
+    // Who links a result again is told what it is.
+    let again = Command::new(identity::linker()?)
+        .args(["-arch=sm_80", "-o", "again.cubin", "main.o", "ours.o"])
+        .current_dir(folder)
+        .output()?;
+    let said = String::from_utf8_lossy(&again.stderr).into_owned();
+    let expected = "info    : 'ours.o' has the result of a device link";
+    ensure!(!again.status.success() && said.contains(expected), "{said}");
     Ok(())
 }
 

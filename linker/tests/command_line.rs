@@ -272,6 +272,13 @@ fn inputs_that_cannot_be_linked_come_with_what_to_do() {
     let expected = "help: if both are the same object, leave one of them out";
     assert!(ran.stderr.contains(expected), "{}", ran.stderr);
 
+    folder.check(
+        &link.replace("sm_90", "sm_80"),
+        1,
+        "nvlink fatal   : Input file 'caller.cubin' arch does not match target 'sm_80': it is for sm_90; \
+         compile it for sm_80, or link for sm_90 [arch-mismatch]\n",
+    );
+
     fatbin_of(&folder, "callee");
     let ran = folder.run("-arch=sm_75 -o out.cubin callee.fatbin");
     let expected = "SM Arch ('sm_75') not found in 'callee.fatbin': it has code for sm_80, sm_90 [";

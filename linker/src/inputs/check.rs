@@ -158,7 +158,11 @@ fn check_arch(
             "Input file '{name}' arch does not match target '{}'",
             processor.name
         ),
-    ))
+    )
+    .with_detail(format_args!(
+        "it is for {object}; compile it for {}, or link for {object}",
+        processor.name
+    )))
 }
 
 /// Whether the header says that an object is of before the Mercury generation, whatever its processor.

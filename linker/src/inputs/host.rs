@@ -52,6 +52,8 @@ pub(super) struct HostObject<'d> {
     pub(super) fatbins: Vec<Fatbin<'d>>,
     /// Whether it has device code, and none that can be linked.
     pub(super) is_closed: bool,
+    /// Whether that is the result of a device link.
+    pub(super) is_result: bool,
     /// The device names that its host code may use, as patterns.
     pub(super) references: Vec<HostReferences<'d>>,
     /// Whether it says which kernels of other files its host code launches.
@@ -99,6 +101,7 @@ impl<'d> HostObject<'d> {
             modules,
             fatbins,
             is_closed,
+            is_result: matches!(file.module_ids.first(), Some(ModuleId::Linked(_))),
             // The section is there for every file that nvcc compiles, and holds
             // one NUL where the file launches nothing.
             names_kernels: file.references.iter().any(|references| {

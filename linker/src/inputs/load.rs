@@ -310,7 +310,7 @@ impl<'a, 'd> Loader<'a, 'd> {
             true => self.runtime_references.extend(object.references),
             false => self.references.extend(object.references),
         }
-        if matches!(object.modules, Modules::Linked(_)) {
+        if object.is_result {
             self.results.push(name.to_owned());
         } else if object.is_closed {
             self.closed.push(name.to_owned());
