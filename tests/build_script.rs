@@ -190,6 +190,18 @@ fn device_code_of_packages_is_linked_by_the_last_one() -> Result<()> {
         ran.err
     );
 
+    // A library whose code is closed is told of where something is undefined.
+    let project = "cmake_minimum_required(VERSION 3.25)\nproject(Device LANGUAGES CUDA)\n\
+        add_library(quiet STATIC quiet.cu)\n\
+        set_target_properties(quiet PROPERTIES CUDA_SEPARABLE_COMPILATION OFF)\n";
+    let path = workspace.path().join("by-cmake/device/CMakeLists.txt");
+    fs::write(path, project)?;
+    let ran = cargo(workspace.path(), "by-cmake", &toolkit)?;
+    ensure!(!ran.success, "{}", ran.out);
+    for part in ["libquiet.a:quiet.cu.o'", "compile with -rdc=true"] {
+        ensure!(ran.err.contains(part), "no {part} in {}", ran.err);
+    }
+
     // A header counts among the sources, and what is missing is named.
     fs::write(
         workspace.path().join("app/headers/noise.h"),

@@ -47,6 +47,8 @@ pub(crate) fn link(
         output::line("rustc-link-lib", "cudadevrt");
     }
     let mut problems = Vec::new();
+    // What helps where something is undefined.
+    let mut hints = Vec::new();
     for message in &linked.messages {
         let diagnostic = &message.diagnostic;
         let mut text = diagnostic.text.clone();
@@ -57,7 +59,9 @@ pub(crate) fn link(
             text = format!("{text}\n    {note}");
         }
         match diagnostic.severity {
-            Severity::Text | Severity::Info => {}
+            Severity::Text => {}
+            Severity::Info if hints.contains(&text) => {}
+            Severity::Info => hints.push(text),
             Severity::Warning => output::message("warning", &text),
             Severity::Error | Severity::Fatal if problems.contains(&text) => {}
             Severity::Error | Severity::Fatal => problems.push(text),
@@ -65,6 +69,9 @@ pub(crate) fn link(
     }
     match linked.is_complete() {
         true => Ok(linked),
-        false => Err(Error::Link(problems.join("\n"))),
+        false => {
+            problems.extend(hints);
+            Err(Error::Link(problems.join("\n")))
+        }
     }
 }
