@@ -27,6 +27,8 @@ pub(super) use holders::Holders;
 
 /// After so many an instruction keeps no other one waiting.
 const MOST_CYCLES: u32 = 30;
+/// So long a part is busy at most.
+const MOST_BUSY: u32 = 8;
 
 /// Cycles of a block, and where in it each event is needed.
 pub(super) struct Schedule<'e> {
@@ -267,7 +269,8 @@ impl<'e> Schedule<'e> {
 
     /// By how much an instruction is late because earlier ones were. The cycles
     /// between two are for those who run on the same part of the processor or use
-    /// what was made, so what was late for another reason gains on the others.
+    /// what was made, so what was late for another reason gains on the others, unless it
+    /// comes in its turn.
     fn delay(&self, at: usize, delays: &[u32]) -> u32 {
         let passed = |from: usize| self.plain[at] - self.plain[from];
         let earlier = (self.block[at]..at).rev();
@@ -277,12 +280,27 @@ impl<'e> Schedule<'e> {
             if delays[from] <= most {
                 return most;
             }
-            let spacing = self.units[from].spacing(self.units[at], self.chip);
+            let spacing = match from + 1 == at && self.comes_in_turn(at) {
+                true => passed(from),
+                false => self.units[from].spacing(self.units[at], self.chip),
+            };
             let accesses = self.accesses[from].as_ref().zip(self.accesses[at].as_ref());
             let used = accesses.and_then(|(maker, user)| {
                 forwarding((self.units[from], maker), (self.units[at], user), self.chip)
             });
             most.max(self.late(delays, from, at, used.unwrap_or(0).max(spacing)))
+        })
+    }
+
+    /// Whether an instruction comes as soon as a part is free again that another one keeps busy,
+    /// which is not the one right before it.
+    fn comes_in_turn(&self, at: usize) -> bool {
+        let passed = |from: usize| self.plain[at] - self.plain[from];
+        let earlier = (self.block[at]..at - 1).rev();
+        let mut recent = earlier.take_while(|&from| passed(from) <= MOST_BUSY);
+        recent.any(|from| {
+            let spacing = self.units[from].spacing(self.units[at], self.chip);
+            spacing > 1 && spacing == passed(from)
         })
     }
 
@@ -556,5 +574,30 @@ mod tests {
         };
         assert_eq!(started(sum(41, 20, 1)), 3);
         assert_eq!(started(instruction(MAYBE_EXIT, 0, NO_BOARD, 1)), 2);
+    }
+
+    #[test]
+    fn what_comes_in_its_turn_does_not_gain() {
+        const LDS: u16 = 0x7984;
+        let distance = |cycles: u8| {
+            let mut late = sum(41, 20, 1);
+            Control::set_stall(&mut late, cycles);
+            let code = [
+                instruction(LDC, 20, 0, 0),
+                instruction(LDS, 30, 1, 0),
+                late,
+                instruction(LDS, 32, 2, 0),
+                instruction(EXIT, 0, NO_BOARD, 0),
+            ]
+            .concat();
+            let events = events(&code);
+            let chip = Chip::FastDoubles;
+            let flow = Flow::new(&code, &[], &events, chip).unwrap();
+            let start = Schedule::new(&code, &events, &flow, &setting(chip)).start;
+            start[3] - start[2]
+        };
+        // Four cycles behind the first load.
+        assert_eq!(distance(3), 3);
+        assert_eq!(distance(5), 1);
     }
 }

@@ -271,13 +271,10 @@ impl Rules<'_> {
         board.unwrap_or(old)
     }
 
-    /// One bit for each scoreboard whose holders are all over at the end of their block, or
-    /// one of which still has to read uniform registers.
+    /// One bit for each scoreboard whose holders are all over at the end of
+    /// their block.
     fn over(&self, at: usize, held: &Held, guide: &impl Guide) -> u8 {
-        let is_read = |event| self.schedule.reads_uniform_late(event);
-        let over = (0..BOARDS).filter(|&board| {
-            self.schedule.are_over(held, board, at) || held.events(board).any(is_read)
-        });
+        let over = (0..BOARDS).filter(|&board| self.schedule.are_over(held, board, at));
         let over = over.filter(|&board| !held.events(board).any(|event| guide.skips(at, event)));
         over.fold(0, |mask, board| mask | bit(board))
     }

@@ -4,7 +4,7 @@
 //! All is measured: in programs put together of single instructions, which nvlink
 //! recoded, and by how long instructions of real packages keep the next ones waiting.
 
-use super::instruction::{Chip, MEMORY_BARRIER, loads_memory, operation};
+use super::instruction::{Chip, FENCE, MEMORY_BARRIER, SYNCS_EXCHANGE, loads_memory, operation};
 use super::operands::{File, file, is_arithmetic_of_warps, is_long};
 use super::registers::Accesses;
 
@@ -280,6 +280,8 @@ pub(super) fn latency(
         (0x184, true) => 40,
         (0x03b, true) => 37,
         (0x119, true) => 32,
+        // What waits for these is not late for that.
+        (SYNCS_EXCHANGE | FENCE, true) => 1,
         // REDUX, S2UR, SHFL, ATOMS, MATCH.
         (0x1c4, true) => 25,
         (0x1c3 | 0x189 | 0x18c | 0x1a1, true) => 24,
