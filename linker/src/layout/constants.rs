@@ -7,7 +7,7 @@
 
 use std::borrow::Cow;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::arena::Arena;
 use crate::diagnostic::Diagnostic;
@@ -44,27 +44,30 @@ fn place<'d>(pruned: &mut Pruned<'d>, arena: &'d Arena) -> u64 {
     let kernels: Vec<FunctionId> = pruned.entries().collect();
     let seen_by = Visibility::new(pruned, &kernels);
     let mut banks = Banks::new(pruned, arena);
+    let mut moves = Vec::with_capacity(moved.len());
     for section in moved.into_iter().rev() {
         let Some(function) = function_of(pruned, section) else {
             continue;
         };
-        let seers: Vec<FunctionId> = seen_by
-            .kernels(&[function])
-            .iter()
-            .map(|kernel| kernels[kernel])
-            .collect();
-        // Where the last definition has no constants, its kernels still get
-        // equally long banks (case `ocg_leftovers`).
-        let is_needed = pruned.merged.sections[section].content.size > 0
-            || seers.iter().any(|&k| banks.is_filled(pruned, k, section));
+        let seers = seen_by.kernels(&[function]);
+        let seers: Vec<FunctionId> = seers.iter().map(|kernel| kernels[kernel]).collect();
+        moves.push((section, seers));
+    }
+    let filled = banks.filled(pruned, &moves);
+    for ((section, seers), is_needed) in moves.into_iter().zip(filled.is_needed) {
+        let kind = pruned.merged.sections[section].kind;
+        let seers = seers.into_iter().rev();
+        // One that has no constants makes the banks of its kernels, too, as far as others have
+        // some for them (case `ocg_order`).
+        let seers = seers.filter(|&kernel| is_needed || filled.banks.contains(&(kernel, kind)));
+        let seers: Vec<FunctionId> = seers.collect();
+        let filled = seers
+            .into_iter()
+            .map(|kernel| banks.of(pruned, kernel, section));
+        let filled: Vec<SectionId> = filled.collect();
         if !is_needed {
             continue;
         }
-        let filled: Vec<SectionId> = seers
-            .into_iter()
-            .rev()
-            .map(|kernel| banks.of(pruned, kernel, section))
-            .collect();
         // Without a kernel the constants are nowhere, and the code that needs
         // them finds them at 0 (case `ocg_address_taken`).
         if filled.is_empty() {
@@ -148,6 +151,13 @@ struct Banks<'d> {
     relocations: FxHashMap<SectionId, SectionId>,
 }
 
+/// What constants that move fill.
+struct Filled {
+    /// Whether each move fills banks.
+    is_needed: Vec<bool>,
+    banks: FxHashSet<(FunctionId, SectionKind)>,
+}
+
 impl<'d> Banks<'d> {
     fn new(pruned: &Pruned<'_>, arena: &'d Arena) -> Self {
         let merged = &pruned.merged;
@@ -165,6 +175,26 @@ impl<'d> Banks<'d> {
             of_kernel,
             relocations,
         }
+    }
+
+    /// What moves of constants to kernels fill.
+    fn filled(&self, pruned: &Pruned<'_>, moves: &[(SectionId, Vec<FunctionId>)]) -> Filled {
+        let mut banks = FxHashSet::default();
+        let is_needed = moves.iter().map(|(section, seers)| {
+            let Section { kind, content, .. } = &pruned.merged.sections[*section];
+            // Where the last definition has no constants, its kernels still get
+            // equally long banks (case `ocg_leftovers`).
+            let is_filled = |&kernel: &FunctionId| {
+                banks.contains(&(kernel, *kind)) || self.is_filled(pruned, kernel, *section)
+            };
+            let is_needed = content.size > 0 || seers.iter().any(is_filled);
+            if is_needed {
+                banks.extend(seers.iter().map(|&kernel| (kernel, *kind)));
+            }
+            is_needed
+        });
+        let is_needed = is_needed.collect();
+        Filled { is_needed, banks }
     }
 
     /// Whether the kernel has constants in the bank of `section`.
