@@ -300,6 +300,8 @@ pub(super) fn latency(
             let sources = accesses.map_or(1, Accesses::sources);
             let start = match operation {
                 0x100..=0x10f => READ_START + 1,
+                // LDS.128
+                0x184 if chip == Chip::Graphics && instruction[9] & 0xe == 0xc => READ_START + 1,
                 _ => READ_START,
             };
             start + READ_REGISTER * sources
@@ -331,6 +333,16 @@ mod tests {
             [LOAD, STORE, WIDE_STORE, RECIPROCAL].map(read),
             [6, 10, 16, 9]
         );
+    }
+
+    #[test]
+    fn wide_loads_from_shared_memory_read_later_on_processors_for_graphics() {
+        // LDS.64 R4, [UR4+0x84]
+        const SHORTER: u128 = LOAD ^ 6 << 72;
+        let read = |load: u128, chip: Chip| cycles(load, false, chip);
+        assert_eq!(read(LOAD, Chip::Graphics), 7);
+        assert_eq!(read(SHORTER, Chip::Graphics), 6);
+        assert_eq!(read(LOAD, Chip::SlowDoubles), 6);
     }
 
     #[test]
