@@ -293,14 +293,14 @@ impl<'e> Schedule<'e> {
     }
 
     /// Whether an instruction comes as soon as a part is free again that another one keeps busy,
-    /// which is not the one right before it.
+    /// which is not the one right before it; or sooner, where a cycle is gone with a wait.
     fn comes_in_turn(&self, at: usize) -> bool {
         let passed = |from: usize| self.plain[at] - self.plain[from];
         let earlier = (self.block[at]..at - 1).rev();
         let mut recent = earlier.take_while(|&from| passed(from) <= MOST_BUSY);
         recent.any(|from| {
             let spacing = self.units[from].spacing(self.units[at], self.chip);
-            spacing > 1 && spacing == passed(from)
+            spacing > 1 && spacing >= passed(from)
         })
     }
 
@@ -598,6 +598,7 @@ mod tests {
         };
         // Four cycles behind the first load.
         assert_eq!(distance(3), 3);
+        assert_eq!(distance(2), 2);
         assert_eq!(distance(5), 1);
     }
 }
