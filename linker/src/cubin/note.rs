@@ -198,8 +198,29 @@ impl DeviceNote {
         })
     }
 
+    /// The section that holds it today.
+    pub const SECTION: &str = ".note.nv.cuinfo";
+    /// The same of CUDA 12.
+    pub const OLDER_SECTION: &str = ".note.nv.cuver";
+
+    /// All of a section of notes.
+    pub fn all(section: &[u8]) -> Result<Vec<Self>, ParseError> {
+        let notes = Note::parse_all(section)?.into_iter();
+        let notes = notes.filter(|note| note.kind == NoteKind::DEVICE);
+        notes.map(|note| Self::parse(note.description)).collect()
+    }
+
+    /// What nvlink reads in a section of notes. It looks at two alone, and there where the words
+    /// always are, whatever stands before them (case `odd_notes`).
+    pub fn all_as_nvlink(name: &str, section: &[u8]) -> Result<Vec<Self>, ParseError> {
+        match name {
+            Self::SECTION | Self::OLDER_SECTION => Ok(vec![Self::in_place(section)?]),
+            _ => Ok(Vec::new()),
+        }
+    }
+
     /// Reads it out of a section in which it is alone, whatever stands before it.
-    pub fn in_place(section: &[u8]) -> Result<Self, ParseError> {
+    fn in_place(section: &[u8]) -> Result<Self, ParseError> {
         let start = HEADER + (OWNER.len() + 1).next_multiple_of(4);
         let halves = bytes(section, start, 6, "device note").map_err(ParseError::new)?;
         let half = |index: usize| u16::from_le_bytes([halves[index], halves[index + 1]]);

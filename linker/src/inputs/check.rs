@@ -2,10 +2,7 @@
 //! it cannot.
 
 use crate::arch::{Abi, FileFlags, OldFileFlags, Sm, Suffix};
-use crate::cubin::{
-    CompatCode, CompatRecords, DeviceNote, EM_CUDA, File, Note, NoteKind, ObjectKind, Section,
-    SectionType,
-};
+use crate::cubin::{CompatCode, CompatRecords, DeviceNote, EM_CUDA, File, ObjectKind, SectionType};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::error::ParseError;
 
@@ -227,7 +224,11 @@ fn check_toolkit(
         .filter(|section| section.kind == SectionType::NOTE);
     let mut known = None;
     for section in notes {
-        let notes = device_notes(section, behaviour).map_err(|error| damaged(name, error))?;
+        let notes = match behaviour {
+            Behaviour::Nvlink => DeviceNote::all_as_nvlink(section.name, section.data),
+            Behaviour::Own => DeviceNote::all(section.data),
+        };
+        let notes = notes.map_err(|error| damaged(name, error))?;
         for note in notes {
             let processor = file.header.processor();
             let matters = processor.is_hopper_or_newer() && !processor.has_mercury();
@@ -245,26 +246,6 @@ fn check_toolkit(
         }
     }
     Ok(known)
-}
-
-/// What a section says of the toolkit. nvlink looks at two sections alone, and there where the
-/// words always are (case `odd_notes`).
-fn device_notes(
-    section: &Section<'_>,
-    behaviour: Behaviour,
-) -> Result<Vec<DeviceNote>, ParseError> {
-    match (behaviour, section.name) {
-        (Behaviour::Nvlink, ".note.nv.cuinfo" | ".note.nv.cuver") => {
-            return DeviceNote::in_place(section.data).map(|note| vec![note]);
-        }
-        (Behaviour::Nvlink, _) => return Ok(Vec::new()),
-        (Behaviour::Own, _) => {}
-    }
-    let notes = Note::parse_all(section.data)?.into_iter();
-    let notes = notes.filter(|note| note.kind == NoteKind::DEVICE);
-    notes
-        .map(|note| DeviceNote::parse(note.description))
-        .collect()
 }
 
 fn older_toolkit(name: &str) -> Diagnostic {

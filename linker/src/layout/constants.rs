@@ -7,7 +7,7 @@
 
 use std::borrow::Cow;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use crate::arena::Arena;
 use crate::diagnostic::Diagnostic;
@@ -44,30 +44,24 @@ fn place<'d>(pruned: &mut Pruned<'d>, arena: &'d Arena) -> u64 {
     let kernels: Vec<FunctionId> = pruned.entries().collect();
     let seen_by = Visibility::new(pruned, &kernels);
     let mut banks = Banks::new(pruned, arena);
-    let mut moves = Vec::with_capacity(moved.len());
     for section in moved.into_iter().rev() {
         let Some(function) = function_of(pruned, section) else {
             continue;
         };
         let seers = seen_by.kernels(&[function]);
         let seers: Vec<FunctionId> = seers.iter().map(|kernel| kernels[kernel]).collect();
-        moves.push((section, seers));
-    }
-    let filled = banks.filled(pruned, &moves);
-    for ((section, seers), is_needed) in moves.into_iter().zip(filled.is_needed) {
-        let kind = pruned.merged.sections[section].kind;
+        // Where the last definition has no constants, its kernels still get
+        // equally long banks (case `ocg_leftovers`).
+        let is_needed = pruned.merged.sections[section].content.size > 0
+            || seers.iter().any(|&k| banks.is_filled(pruned, k, section));
         let seers = seers.into_iter().rev();
-        // One that has no constants makes the banks of its kernels, too, as far as others have
-        // some for them (case `ocg_order`).
-        let seers = seers.filter(|&kernel| is_needed || filled.banks.contains(&(kernel, kind)));
-        let seers: Vec<FunctionId> = seers.collect();
-        let filled = seers
-            .into_iter()
-            .map(|kernel| banks.of(pruned, kernel, section));
-        let filled: Vec<SectionId> = filled.collect();
         if !is_needed {
+            seers.for_each(|kernel| banks.expect(pruned, kernel, section));
             continue;
         }
+        let filled: Vec<SectionId> = seers
+            .map(|kernel| banks.of(pruned, kernel, section))
+            .collect();
         // Without a kernel the constants are nowhere, and the code that needs
         // them finds them at 0 (case `ocg_address_taken`).
         if filled.is_empty() {
@@ -95,6 +89,7 @@ fn place<'d>(pruned: &mut Pruned<'d>, arena: &'d Arena) -> u64 {
             unnamed = offset + start;
         }
     }
+    banks.finish(pruned);
     unnamed
 }
 
@@ -149,13 +144,8 @@ struct Banks<'d> {
     of_kernel: FxHashMap<(FunctionId, SectionKind), SectionId>,
     /// The sections for their relocations.
     relocations: FxHashMap<SectionId, SectionId>,
-}
-
-/// What constants that move fill.
-struct Filled {
-    /// Whether each move fills banks.
-    is_needed: Vec<bool>,
-    banks: FxHashSet<(FunctionId, SectionKind)>,
+    /// Those that may stay empty.
+    expected: Vec<SectionId>,
 }
 
 impl<'d> Banks<'d> {
@@ -174,27 +164,8 @@ impl<'d> Banks<'d> {
             arena,
             of_kernel,
             relocations,
+            expected: Vec::new(),
         }
-    }
-
-    /// What moves of constants to kernels fill.
-    fn filled(&self, pruned: &Pruned<'_>, moves: &[(SectionId, Vec<FunctionId>)]) -> Filled {
-        let mut banks = FxHashSet::default();
-        let is_needed = moves.iter().map(|(section, seers)| {
-            let Section { kind, content, .. } = &pruned.merged.sections[*section];
-            // Where the last definition has no constants, its kernels still get
-            // equally long banks (case `ocg_leftovers`).
-            let is_filled = |&kernel: &FunctionId| {
-                banks.contains(&(kernel, *kind)) || self.is_filled(pruned, kernel, *section)
-            };
-            let is_needed = content.size > 0 || seers.iter().any(is_filled);
-            if is_needed {
-                banks.extend(seers.iter().map(|&kernel| (kernel, *kind)));
-            }
-            is_needed
-        });
-        let is_needed = is_needed.collect();
-        Filled { is_needed, banks }
     }
 
     /// Whether the kernel has constants in the bank of `section`.
@@ -206,8 +177,7 @@ impl<'d> Banks<'d> {
 
     /// The bank of a kernel that takes what `section` holds, made if need be.
     fn of(&mut self, pruned: &mut Pruned<'d>, kernel: FunctionId, section: SectionId) -> SectionId {
-        let row = &pruned.merged.sections[section];
-        let (kind, flags) = (row.kind, row.flags | SHF_INFO_LINK);
+        let kind = pruned.merged.sections[section].kind;
         if let Some(&bank) = self.of_kernel.get(&(kernel, kind)) {
             // It may have lost what it held (case `ocg_leftovers`).
             revive(pruned, bank);
@@ -216,6 +186,38 @@ impl<'d> Banks<'d> {
             }
             return bank;
         }
+        self.add(pruned, kernel, section)
+    }
+
+    /// Makes the bank in its turn, though nothing moves there so far: others may fill it (case
+    /// `ocg_order`).
+    fn expect(&mut self, pruned: &mut Pruned<'d>, kernel: FunctionId, section: SectionId) {
+        let kind = pruned.merged.sections[section].kind;
+        if !self.of_kernel.contains_key(&(kernel, kind)) {
+            let bank = self.add(pruned, kernel, section);
+            self.expected.push(bank);
+        }
+    }
+
+    /// Leaves out what nothing filled.
+    fn finish(self, pruned: &mut Pruned<'_>) {
+        for bank in self.expected {
+            let row = &pruned.merged.sections[bank];
+            if row.content.size == 0 {
+                pruned.live.sections[bank] = false;
+                pruned.live.symbols[row.symbol] = false;
+            }
+        }
+    }
+
+    fn add(
+        &mut self,
+        pruned: &mut Pruned<'d>,
+        kernel: FunctionId,
+        section: SectionId,
+    ) -> SectionId {
+        let row = &pruned.merged.sections[section];
+        let (kind, flags) = (row.kind, row.flags | SHF_INFO_LINK);
         let functions = &pruned.merged.functions;
         let name_of = |f: FunctionId| pruned.merged.symbols[functions[f].symbol].name;
         let own_name = function_of(pruned, section).map_or("", name_of);

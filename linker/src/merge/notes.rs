@@ -92,14 +92,14 @@ impl<'d> Notes<'d> {
     ) -> Result<(), ParseError> {
         match section.name {
             ".note.nv.tkinfo" => self.tools.push(section.data),
-            DEVICE_NOTES => {
+            DeviceNote::SECTION => {
                 let virtual_sm = lowest_virtual_sm(&device_notes(section, keeping)?);
                 if self.is_lowest(virtual_sm) {
                     self.driver = virtual_sm.map_or(Cow::Borrowed(section.data), driver_note);
                     self.driver_flags = section.flags;
                 }
             }
-            OLDER_DEVICE_NOTES => {
+            DeviceNote::OLDER_SECTION => {
                 if let Some(virtual_sm) = lowest_virtual_sm(&device_notes(section, keeping)?) {
                     self.merge_header(virtual_sm);
                 }
@@ -132,7 +132,7 @@ impl Origin {
             .flat_map(|(name, notes)| notes.into_iter().map(move |note| (name, note)))
             .collect();
         let is_oldest = |&(name, note): &(&str, DeviceNote)| {
-            name == DEVICE_NOTES && note.toolkit().is_none_or(|made| made < OLDEST)
+            name == DeviceNote::SECTION && note.toolkit().is_none_or(|made| made < OLDEST)
         };
         let is_oldest =
             named.iter().any(is_oldest) || object.toolkit.is_some_and(|made| made < OLDEST.into());
@@ -150,26 +150,14 @@ fn lowest_virtual_sm(notes: &[DeviceNote]) -> Option<u16> {
     notes.iter().map(|note| note.virtual_sm).min()
 }
 
-/// nvlink reads the words where they always are, whatever stands before them (case
-/// `odd_notes`).
 fn device_notes(
     section: &InputSection<'_>,
     keeping: Keeping,
 ) -> Result<Vec<DeviceNote>, ParseError> {
-    match (keeping, section.name) {
-        (Keeping::AsNvlink, DEVICE_NOTES | OLDER_DEVICE_NOTES) => {
-            return DeviceNote::in_place(section.data).map(|note| vec![note]);
-        }
-        (Keeping::AsNvlink, _) => return Ok(Vec::new()),
-        (Keeping::Reachable, _) => {}
+    match keeping {
+        Keeping::AsNvlink => DeviceNote::all_as_nvlink(section.name, section.data),
+        Keeping::Reachable => DeviceNote::all(section.data),
     }
-    let mut notes = Vec::new();
-    for note in Note::parse_all(section.data)? {
-        if note.kind == NoteKind::DEVICE {
-            notes.push(DeviceNote::parse(note.description)?);
-        }
-    }
-    Ok(notes)
 }
 
 /// A driver note of our own.
@@ -193,10 +181,6 @@ pub(crate) enum Share {
     Some,
     All,
 }
-
-/// Sections of driver notes, of today and of CUDA 12.
-const DEVICE_NOTES: &str = ".note.nv.cuinfo";
-const OLDER_DEVICE_NOTES: &str = ".note.nv.cuver";
 
 /// The first processor on which the threads of a warp are independent.
 const VOLTA: u16 = 70;

@@ -232,15 +232,13 @@ impl Row {
         let fields = self.fields.iter().map(|field| (field, value));
         let banks = self.bank.iter().map(|field| (field, bank));
         for (field, value) in fields.chain(banks) {
-            let mask = mask(field.bits) << field.destination;
-            let moved = u128::from(value >> field.source) << field.destination;
-            word = word & !mask | moved & mask;
+            word = write(word, field, value);
         }
         place.copy_from_slice(&word.to_le_bytes()[..place.len()]);
         Ok(())
     }
 
-    /// Writes the low bits of `value` into one field at `offset`, whatever the row's fields are.
+    /// Writes `value` into one field at `offset`, whatever the row's fields are.
     pub fn settle(
         field: &BitField,
         bytes: &mut [u8],
@@ -250,9 +248,7 @@ impl Row {
         let end = offset.saturating_add(bytes_of(std::iter::once(field)));
         let place = place(bytes.len(), offset, end)?;
         let place = &mut bytes[place];
-        let mask = mask(field.bits) << field.destination;
-        let moved = u128::from(value) << field.destination;
-        let word = load(place) & !mask | moved & mask;
+        let word = write(load(place), field, value);
         place.copy_from_slice(&word.to_le_bytes()[..place.len()]);
         Ok(())
     }
@@ -338,6 +334,13 @@ fn bytes_of<'f>(fields: impl Iterator<Item = &'f BitField>) -> u64 {
 
 fn mask(bits: u8) -> u128 {
     (1 << bits) - 1
+}
+
+/// A word with the bits of `value` that belong into a field.
+fn write(word: u128, field: &BitField, value: u64) -> u128 {
+    let mask = mask(field.bits) << field.destination;
+    let moved = u128::from(value >> field.source) << field.destination;
+    word & !mask | moved & mask
 }
 
 fn read(word: u128, field: &BitField) -> u64 {

@@ -245,8 +245,6 @@ impl<'d> Loader<'_, 'd> {
         }
     }
 
-    /// Whether an object so far refers to a function that no object so far
-    /// defines (case `lib_cudadevrt_unused`). References from dead code count.
     /// Whether nvlink takes an object for one of the device runtime, which nothing needs. Those
     /// of an archive that counts as it are needed together.
     pub(super) fn is_needless_runtime(&self, name: &str) -> bool {
@@ -258,6 +256,8 @@ impl<'d> Loader<'_, 'd> {
             && (self.unused_runtime.is_some() || !self.needs_system_library())
     }
 
+    /// Whether an object so far refers to a function that no object so far
+    /// defines (case `lib_cudadevrt_unused`). References from dead code count.
     pub(super) fn needs_system_library(&self) -> bool {
         let mut names = Names::default();
         for image in &self.images {

@@ -82,7 +82,10 @@ fn number(field: &[u8]) -> i64 {
         _ => (field, 1),
     };
     let digits = digits.iter().take_while(|byte| byte.is_ascii_digit());
-    sign * digits.fold(0i64, |sum, digit| sum * 10 + i64::from(digit - b'0'))
+    sign * digits.fold(0i64, |sum, digit| {
+        sum.saturating_mul(10)
+            .saturating_add(i64::from(digit - b'0'))
+    })
 }
 
 #[cfg(test)]
@@ -151,5 +154,8 @@ mod tests {
         );
         let far = [("//", "2", &b"a/"[..]), ("/999", "4", b"\x7fELF")];
         assert_eq!(error(&far), "Memory allocation failure");
+        let number = format!("/{:9<47}", "");
+        let endless = [("//", "2", &b"a/"[..]), (&*number, "4", b"\x7fELF")];
+        assert_eq!(error(&endless), "Memory allocation failure");
     }
 }

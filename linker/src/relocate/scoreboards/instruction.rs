@@ -275,9 +275,7 @@ pub(in crate::relocate) fn cycles(instruction: &[u8]) -> u32 {
 
 /// Whether an instruction only lets time pass that does not fit into the one before it.
 pub(super) fn is_pause(before: &[u8], instruction: &[u8]) -> bool {
-    /// As many cycles as an instruction can take.
-    const MOST: u8 = 15;
-    Control::of(before).stall() == MOST && operation(instruction) == NOP
+    Control::of(before).stall() == Control::LONGEST_STALL && operation(instruction) == NOP
 }
 
 /// What tells processors apart in the cycles that their instructions take.
