@@ -106,8 +106,8 @@ fn never_linked(units: &[Unit]) -> Vec<Finding> {
             fix: Some(format!(
                 "run cargo cudalink link on the objects that these were made of; {PROTOCOL_HELP}"
             )),
-commands: Vec::new(),
-});
+            commands: Vec::new(),
+        });
     }
     let places: Vec<Place> = units
         .iter()
@@ -164,8 +164,8 @@ fn linked_twice(units: &[Unit]) -> Vec<Finding> {
         fix: Some(
             "leave all device-link objects but one out, and make that one from all objects and libraries".to_owned(),
         ),
-commands: Vec::new(),
-}]
+        commands: Vec::new(),
+    }]
 }
 
 /// Modules in several objects.
@@ -417,8 +417,8 @@ fn order(units: &[Unit]) -> Vec<Finding> {
             .to_owned(),
         places,
         fix: Some("put the device link before all libraries".to_owned()),
-commands: Vec::new(),
-}]
+        commands: Vec::new(),
+    }]
 }
 
 /// A number and what it counts.
