@@ -134,6 +134,15 @@ impl Runner<'_> {
                 input,
                 symbols,
             } => self.edit(output, surgery::weaken(self.file(input)?.read()?, symbols)?)?,
+            Action::Rename {
+                output,
+                input,
+                from,
+                to,
+            } => self.edit(
+                output,
+                surgery::rename(self.file(input)?.read()?, from, to)?,
+            )?,
             Action::Link(link) => self.link(link)?,
         };
         self.files.extend(made);

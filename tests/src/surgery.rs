@@ -63,6 +63,40 @@ pub fn weaken(mut file: Vec<u8>, names: &[String]) -> Result<Vec<u8>> {
     Ok(file)
 }
 
+/// Calls the section `old` `new`, and its Mercury copy, if it has one, likewise.
+pub fn rename(mut file: Vec<u8>, old: &str, new: &str) -> Result<Vec<u8>> {
+    const HEADER: usize = 64;
+    const OFFSET: usize = 24;
+    const SIZE: usize = 32;
+    let parsed = ElfFile64::<Endianness>::parse(&*file)?;
+    let header = parsed.elf_header();
+    let endian = parsed.endian();
+    let headers = usize::try_from(header.e_shoff(endian))?;
+    let names = header.section_strings_index(endian, parsed.data())?;
+    let table = parsed.section_by_index(names)?;
+    let mut strings = table.data()?.to_vec();
+    let mut places = Vec::new();
+    for prefix in ["", ".nv.merc"] {
+        if let Some(section) = parsed.section_by_name(&format!("{prefix}{old}")) {
+            places.push((section.index(), u32::try_from(strings.len())?));
+            strings.extend_from_slice(format!("{prefix}{new}\0").as_bytes());
+        }
+    }
+    ensure!(!places.is_empty(), "no section {old}");
+    for (index, name) in places {
+        let place = headers + HEADER * index.0;
+        file[place..place + 4].copy_from_slice(&name.to_le_bytes());
+    }
+    // The longer table stands behind everything else.
+    let place = headers + HEADER * names.0;
+    for (field, value) in [(OFFSET, file.len()), (SIZE, strings.len())] {
+        let bytes = u64::try_from(value)?.to_le_bytes();
+        file[place + field..place + field + 8].copy_from_slice(&bytes);
+    }
+    file.append(&mut strings);
+    Ok(file)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -83,13 +117,33 @@ mod tests {
         assert!(patch(vec![1, 2, 3], &in_text, &[9]).is_err());
     }
 
-    #[test]
-    fn weak_symbols_keep_their_type() {
+    fn image() -> Vec<u8> {
         let name = "tests/images/two_files.cubin";
         let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("cubin-diff")
             .join(name);
-        let file = std::fs::read(path).unwrap();
+        std::fs::read(path).unwrap()
+    }
+
+    #[test]
+    fn renamed_sections_keep_what_they_hold() {
+        let file = image();
+        let content = |file: &[u8], name: &str| {
+            let parsed = ElfFile64::<Endianness>::parse(file).unwrap();
+            let section = parsed.section_by_name(name)?;
+            Some(section.data().unwrap().to_vec())
+        };
+        let renamed = rename(file.clone(), ".nv.info", ".nv.other").unwrap();
+        assert!(content(&file, ".nv.info").is_some());
+        assert_eq!(content(&renamed, ".nv.other"), content(&file, ".nv.info"));
+        assert_eq!(content(&renamed, ".nv.info"), None);
+        assert_eq!(content(&renamed, ".symtab"), content(&file, ".symtab"));
+        assert!(rename(file, ".nv.nothing", ".nv.other").is_err());
+    }
+
+    #[test]
+    fn weak_symbols_keep_their_type() {
+        let file = image();
         let weakened = weaken(file.clone(), &["g_count".to_owned()]).unwrap();
         let changed: Vec<_> = file.iter().zip(&weakened).filter(|(a, b)| a != b).collect();
         assert_eq!(changed, [(&0x11, &0x21)]);

@@ -64,6 +64,8 @@ section_types! {
     CUDA_RESOLVED_RELA = 0x7000_0003;
     /// `.nv.metadata`.
     CUDA_METADATA = 0x7000_0004;
+    /// A constant bank whose number its name says.
+    CUDA_CONSTANT = 0x7000_0006;
     /// `.nv.global`: data without initial values.
     CUDA_GLOBAL = 0x7000_0007;
     /// `.nv.global.init`: data with initial values.
@@ -119,6 +121,33 @@ impl SectionType {
     pub fn constant_bank(self) -> Option<u8> {
         let bank = self.0.checked_sub(Self::CONSTANT0)?;
         (bank < Self::CONSTANT_BANKS).then_some(bank as u8)
+    }
+
+    /// What a section is that has a type of ELF and a name of CUDA, as those of images have.
+    pub fn by_name(self, name: &str) -> Self {
+        match self {
+            Self::PROGBITS | Self::CUDA_CONSTANT => match name.strip_prefix(".nv.constant") {
+                Some(bank) => {
+                    let end = bank.find(|c: char| !c.is_ascii_digit());
+                    let bank = bank[..end.unwrap_or(bank.len())].parse().unwrap_or(0);
+                    Self(Self::CONSTANT0.wrapping_add(bank))
+                }
+                None if self == Self::PROGBITS && name.starts_with(".nv.global.init") => {
+                    Self::CUDA_GLOBAL_INIT
+                }
+                None => self,
+            },
+            Self::NOBITS => {
+                let spaces = [
+                    (".nv.global", Self::CUDA_GLOBAL),
+                    (".nv.shared.", Self::CUDA_SHARED),
+                    (".nv.local.", Self::CUDA_LOCAL),
+                ];
+                let space = spaces.iter().find(|(start, _)| name.starts_with(start));
+                space.map_or(self, |&(_, kind)| kind)
+            }
+            other => other,
+        }
     }
 
     /// Whether the type is one of those that each processor has for itself.

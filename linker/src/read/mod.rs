@@ -394,6 +394,7 @@ fn link_view<'d>(section: &Section<'d>, abi: Abi, shadowed: bool) -> InputSectio
     } else if shadowed {
         return view;
     }
+    view.kind = view.kind.by_name(view.name);
     view.role = role(view.kind, view.flags);
     // Before CUDA 12.1, no flag says that a section belongs to another.
     view.has_owner |= view.info != 0

@@ -94,6 +94,7 @@ impl<'d> Native<'d> {
                     twin_by_name(file, section).map(|twin| {
                         let mercury = &file.sections[twin];
                         let shares_bytes = section.size > 0
+                            && may_share_bytes(section)
                             && (mercury.offset, mercury.size) == (section.offset, section.size);
                         NativeRole::Debug {
                             mercury: twin,
@@ -174,6 +175,30 @@ fn twin_by_name(file: &File<'_>, section: &Section<'_>) -> Option<usize> {
     file.sections.iter().position(|s| {
         s.flags & SHF_MERCURY != 0 && s.name.strip_prefix(".nv.merc") == Some(section.name)
     })
+}
+
+/// Whether a section and its Mercury copy may be the same bytes of the image: nvlink
+/// knows those for which this holds by their names (case `section_names`).
+fn may_share_bytes(section: &Section<'_>) -> bool {
+    const KNOWN: [&str; 14] = [
+        ".debug_abbrev",
+        ".debug_aranges",
+        ".debug_frame",
+        ".debug_info",
+        ".debug_line",
+        ".debug_loc",
+        ".debug_macinfo",
+        ".debug_pubnames",
+        ".debug_pubtypes",
+        ".debug_ranges",
+        ".debug_str",
+        ".nv_debug_info_reg_sass",
+        ".nv_debug_info_reg_type",
+        ".nv_debug_line_sass",
+    ];
+    section.kind == SectionType::CUDA_UDT
+        || KNOWN.contains(&section.name)
+        || section.name.starts_with(".nv_debug_ptx_txt")
 }
 
 /// The Mercury constants of the function whose Mercury code is `code`.

@@ -132,6 +132,9 @@ impl Coverage {
         let options = FLAGS.iter().filter(|row| row.group != Group::Ours);
         let missing = options.filter(|row| !self.options.contains_key(row.long));
         names(&mut text, missing.map(|row| format!("--{}", row.long)));
+        text.push_str(
+            "\nDescriptions of nvlink name more options, which it does not know: case `unknown_options`.\n",
+        );
         text
     }
 }

@@ -88,6 +88,13 @@ pub enum Action {
         input: String,
         symbols: Vec<String>,
     },
+    /// Gives a section and its Mercury copy another name.
+    Rename {
+        output: String,
+        input: String,
+        from: String,
+        to: String,
+    },
     /// Runs the linker.
     Link(Link),
 }

@@ -93,7 +93,7 @@ impl Parser {
                 Ok(())
             }
             "Compile" | "Archive" | "Fatbinary" | "Write" | "Words" | "Truncate" | "Patch"
-            | "Weaken" | "Take" => {
+            | "Weaken" | "Rename" | "Take" => {
                 for bindings in self.expansions(value) {
                     let action = action(name, &self.expand(value, &bindings)?)?;
                     if chosen {
@@ -306,6 +306,17 @@ fn action(name: &str, value: &str) -> Result<Action> {
                 output,
                 input,
                 symbols: words,
+            }
+        }
+        "Rename" => {
+            let [from, to] = words.as_slice() else {
+                bail!("expected `output = input section name`")
+            };
+            Action::Rename {
+                output,
+                input,
+                from: from.clone(),
+                to: to.clone(),
             }
         }
         "Patch" => {
