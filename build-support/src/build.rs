@@ -10,7 +10,8 @@ use rustnvlink::arch::Sm;
 use rustnvlink::fatbin::FatbinOptions;
 use rustnvlink::host::{HostMachine, HostObject};
 
-use crate::compile::{Code, Compiler, Product};
+use crate::compile::{Code, Compiled, Compiler, Product};
+use crate::device::Input;
 use crate::error::Error;
 use crate::{device, environment, output};
 
@@ -212,11 +213,12 @@ impl Build {
     /// Fails if there is no toolkit, a source does not compile, or the device code does not link.
     pub fn try_compile(&self, name: &str) -> Result<(), Error> {
         let toolkit = find_toolkit()?;
-        let mut objects = self.objects(name, &toolkit)?;
+        let compiled = self.objects(name, &toolkit)?;
+        let mut objects = paths(&compiled);
         if !environment::is_linked_later() {
-            let mut files = objects.clone();
-            files.extend(self.libraries.iter().cloned());
-            objects.push(self.linked_object(files, name, &toolkit)?);
+            let mut inputs: Vec<Input> = compiled.into_iter().map(Input::from).collect();
+            inputs.extend(self.libraries());
+            objects.push(self.linked_object(&inputs, name, &toolkit)?);
         }
         self.archive(name, &objects)?;
         self.link_libraries()?;
@@ -251,7 +253,7 @@ impl Build {
             .map_err(|_| Error::NoLinks(name.to_owned()))?;
         let toolkit = find_toolkit()?;
         let objects = self.objects(name, &toolkit)?;
-        self.archive(name, &objects)?;
+        self.archive(name, &paths(&objects))?;
         self.link_libraries()?;
         let mut published = vec![environment::out_dir()?.join(format!("lib{name}.a"))];
         published.extend(self.libraries.iter().cloned());
@@ -269,16 +271,17 @@ impl Build {
     /// Fails if there is no toolkit, a source does not compile, or the device code does not link.
     pub fn try_link_device(&self, name: &str) -> Result<(), Error> {
         let toolkit = find_toolkit()?;
-        let mut files = environment::published(PUBLISHED);
+        let published = environment::published(PUBLISHED).into_iter();
+        let mut inputs: Vec<Input> = published.map(Input::from).collect();
         if !self.sources.is_empty() {
             let objects = self.objects(name, &toolkit)?;
-            self.archive(name, &objects)?;
-            files.extend(objects);
+            self.archive(name, &paths(&objects))?;
+            inputs.extend(objects.into_iter().map(Input::from));
         }
-        files.extend(self.libraries.iter().cloned());
+        inputs.extend(self.libraries());
         if !environment::is_linked_later() {
             let linked_name = format!("{name}_device");
-            let object = self.linked_object(files, &linked_name, &toolkit)?;
+            let object = self.linked_object(&inputs, &linked_name, &toolkit)?;
             cc::Build::new()
                 .cargo_metadata(false)
                 .object(object)
@@ -306,32 +309,36 @@ impl Build {
     pub fn try_embed(&self, name: &str) -> Result<(), Error> {
         let targets = self.targets()?;
         let folder = environment::out_dir()?;
-        let (mut files, toolkit) = match find_toolkit() {
+        let (mut inputs, toolkit): (Vec<Input>, _) = match find_toolkit() {
             Ok(toolkit) => {
                 let compiler = self.compiler(&toolkit, targets.clone())?;
                 let made =
                     compiler.compile(self.sources()?, Product::Fatbin, &folder.join(name))?;
-                (made, Some(toolkit))
+                (made.into_iter().map(Input::from).collect(), Some(toolkit))
             }
             Err(Error::NoToolkit(missing)) => match &self.prebuilt {
-                Some(prebuilt) => (self.prebuilt_objects(prebuilt, &targets, missing)?, None),
+                Some(prebuilt) => {
+                    let objects = self.prebuilt_objects(prebuilt, &targets, missing)?;
+                    (objects.into_iter().map(Input::from).collect(), None)
+                }
                 None => return Err(missing.into()),
             },
             Err(error) => return Err(error),
         };
-        files.extend(self.libraries.iter().cloned());
+        inputs.extend(self.libraries());
         let linked = match &toolkit {
-            Some(_) => device::link(files, &targets, toolkit.as_ref(), self.code()?)?,
+            Some(_) => device::link(&inputs, &targets, toolkit.as_ref(), self.code()?)?,
             // A cubin is for one processor, so each link has its own.
             None => {
                 let mut all = rustnvlink::device_link::Linked::default();
                 for sm in &targets {
                     let end = format!(".{sm}.cubin");
-                    let own = files.iter().filter(|file| {
-                        let name = file.to_string_lossy();
+                    let own = inputs.iter().filter(|input| {
+                        let name = input.path().to_string_lossy();
                         !name.ends_with(".cubin") || name.ends_with(&end)
                     });
-                    let one = device::link(own.cloned().collect(), &[*sm], None, Code::Machine)?;
+                    let own: Vec<Input> = own.cloned().collect();
+                    let one = device::link(&own, &[*sm], None, Code::Machine)?;
                     all.images.extend(one.images);
                 }
                 all
@@ -408,7 +415,12 @@ impl Build {
         })
     }
 
-    fn objects(&self, name: &str, toolkit: &Toolkit) -> Result<Vec<PathBuf>, Error> {
+    /// What was compiled elsewhere.
+    fn libraries(&self) -> impl Iterator<Item = Input> {
+        self.libraries.iter().cloned().map(Input::from)
+    }
+
+    fn objects(&self, name: &str, toolkit: &Toolkit) -> Result<Vec<Compiled>, Error> {
         let compiler = self.compiler(toolkit, self.targets()?)?;
         let folder = environment::out_dir()?.join(name);
         compiler.compile(self.sources()?, Product::Object, &folder)
@@ -421,7 +433,11 @@ impl Build {
         let compiler = self.compiler(&toolkit, targets.clone())?;
         let mut made = Vec::new();
         for sm in targets {
-            made.extend(compiler.compile(self.sources()?, product(sm), &folder)?);
+            made.extend(paths(&compiler.compile(
+                self.sources()?,
+                product(sm),
+                &folder,
+            )?));
         }
         Ok(made)
     }
@@ -448,14 +464,14 @@ impl Build {
         }
     }
 
-    /// The device link of `files`, as an object for the host linker.
+    /// The device link of `inputs`, as an object for the host linker.
     fn linked_object(
         &self,
-        files: Vec<PathBuf>,
+        inputs: &[Input],
         name: &str,
         toolkit: &Toolkit,
     ) -> Result<PathBuf, Error> {
-        let linked = device::link(files, &self.targets()?, Some(toolkit), self.code()?)?;
+        let linked = device::link(inputs, &self.targets()?, Some(toolkit), self.code()?)?;
         let failed = |error: &dyn std::fmt::Display| Error::Write(error.to_string());
         let fatbin = linked
             .fatbin(&FatbinOptions::default())
@@ -518,6 +534,10 @@ impl Build {
         }
         Ok(())
     }
+}
+
+fn paths(compiled: &[Compiled]) -> Vec<PathBuf> {
+    compiled.iter().map(|one| one.path.clone()).collect()
 }
 
 /// The folder of the sources that CMake has built in a folder.

@@ -48,6 +48,15 @@ impl Product {
     }
 }
 
+/// A file that was compiled.
+#[derive(Debug, Clone)]
+pub(crate) struct Compiled {
+    /// Where it lies.
+    pub(crate) path: PathBuf,
+    /// What it was made of.
+    pub(crate) source: PathBuf,
+}
+
 /// How nvcc is run.
 #[derive(Debug)]
 pub(crate) struct Compiler {
@@ -81,21 +90,25 @@ impl Compiler {
         sources: &[PathBuf],
         product: Product,
         folder: &Path,
-    ) -> Result<Vec<PathBuf>, Error> {
+    ) -> Result<Vec<Compiled>, Error> {
         fs::create_dir_all(folder).map_err(Error::io(folder))?;
-        let made: Vec<PathBuf> = names(sources, product)?
+        let made: Vec<Compiled> = names(sources, product)?
             .into_iter()
-            .map(|name| folder.join(name))
+            .zip(sources)
+            .map(|(name, source)| Compiled {
+                path: folder.join(name),
+                source: source.clone(),
+            })
             .collect();
         let jobs: usize = environment::of_cargo("NUM_JOBS")?.parse().unwrap_or(1);
         let next = AtomicUsize::new(0);
         let work = || -> Result<(), Error> {
             loop {
                 let index = next.fetch_add(1, Ordering::Relaxed);
-                let Some(source) = sources.get(index) else {
+                let Some(Compiled { path, source }) = made.get(index) else {
                     return Ok(());
                 };
-                self.compile_one(source, product, &made[index])?;
+                self.compile_one(source, product, path)?;
             }
         };
         thread::scope(|scope| {
@@ -109,8 +122,8 @@ impl Compiler {
             others.fold(own, Result::and)
         })?;
         let mut read: BTreeSet<PathBuf> = sources.iter().cloned().collect();
-        for path in &made {
-            read.extend(self.read_for(path)?);
+        for one in &made {
+            read.extend(self.read_for(&one.path)?);
         }
         for path in &read {
             output::depends_on(path);

@@ -1,6 +1,6 @@
 //! The device link, through the library.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use cudalink_toolkit::{Tool, Toolkit};
 use rustnvlink::arch::Sm;
@@ -9,22 +9,51 @@ use rustnvlink::device_link::{Linked, Request, device_link};
 use rustnvlink::diagnostic::Severity;
 use rustnvlink::inputs::{Assembler, Files, Kernels, LinkTime, Wanted};
 
-use crate::compile::Code;
+use crate::compile::{Code, Compiled};
 use crate::error::Error;
 use crate::{environment, output};
 
+/// A file to link.
+#[derive(Debug, Clone)]
+pub(crate) struct Input {
+    path: PathBuf,
+    /// What messages call it, if users do not know the file itself.
+    source: Option<PathBuf>,
+}
+
+impl Input {
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl From<PathBuf> for Input {
+    fn from(path: PathBuf) -> Self {
+        Self { path, source: None }
+    }
+}
+
+impl From<Compiled> for Input {
+    fn from(compiled: Compiled) -> Self {
+        Self {
+            path: compiled.path,
+            source: Some(compiled.source),
+        }
+    }
+}
+
 /// Links all kernels of these files for these processors. Host code in Rust may launch any of them.
 pub(crate) fn link(
-    files: Vec<PathBuf>,
+    inputs: &[Input],
     targets: &[Sm],
     toolkit: Option<&Toolkit>,
     code: Code,
 ) -> Result<Linked, Error> {
     // What this build script makes is newer than cargo's mark of its last run.
     let own = environment::out_dir()?;
-    for file in files.iter().filter(|file| !file.starts_with(&own)) {
-        output::depends_on(file);
-    }
+    let others = inputs.iter().filter(|input| !input.path.starts_with(&own));
+    others.for_each(|other| output::depends_on(&other.path));
+    let files = inputs.iter().map(|input| input.path.clone()).collect();
     let environment = rustnvlink::cli::environment();
     let request = Request::new(Wanted {
         kernels: Kernels::All,
@@ -58,6 +87,7 @@ pub(crate) fn link(
         for note in &diagnostic.notes {
             text = format!("{text}\n    {note}");
         }
+        let text = by_sources(text, inputs);
         match diagnostic.severity {
             Severity::Text => {}
             Severity::Info if hints.contains(&text) => {}
@@ -73,5 +103,37 @@ pub(crate) fn link(
             problems.extend(hints);
             Err(Error::Link(problems.join("\n")))
         }
+    }
+}
+
+/// The same message about sources where it is about what was compiled from them.
+fn by_sources(text: String, inputs: &[Input]) -> String {
+    inputs.iter().fold(text, |text, input| match &input.source {
+        Some(source) => text.replace(&*input.path.to_string_lossy(), &source.to_string_lossy()),
+        None => text,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_name_sources() {
+        let compiled = Compiled {
+            path: "/out/app/k.o".into(),
+            source: "device/k.cu".into(),
+        };
+        let inputs = [
+            compiled.into(),
+            Input::from(PathBuf::from("/out/app/libx.a")),
+        ];
+        let check = |text: &str, expected: &str| {
+            assert_eq!(by_sources(text.to_owned(), &inputs), expected);
+        };
+        check(
+            "'f' in '/out/app/k.o', first in '/out/app/libx.a:k.o'",
+            "'f' in 'device/k.cu', first in '/out/app/libx.a:k.o'",
+        );
     }
 }
