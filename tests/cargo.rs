@@ -212,8 +212,8 @@ fn programs_without_device_code_are_linked_as_ever() -> Result<()> {
         &["build"],
         &[
             "Undefined reference to '_Z5twicei'",
-            "device link of its own (",
-            "libresolved_twice.a:resolved_twice.o): build it without",
+            "device link of its own ('",
+            "libresolved_twice.a:resolved_twice.o'): build it without",
         ],
     )
 }

@@ -361,6 +361,18 @@ impl Diagnostic {
     }
 }
 
+/// As many of these names as a message bears, if there are any.
+pub fn some_of(names: &[String]) -> Option<String> {
+    const SHOWN: usize = 3;
+    let (first, others) = names.split_at(names.len().min(SHOWN));
+    let first: Vec<String> = first.iter().map(|name| format!("'{name}'")).collect();
+    let others = match others.len() {
+        0 => String::new(),
+        number => format!(" and {number} more"),
+    };
+    (!first.is_empty()).then(|| format!("{}{others}", first.join(", ")))
+}
+
 /// The messages of one link, in the order in which they came up.
 #[derive(Debug, Clone, Default)]
 pub struct Diagnostics {
@@ -420,5 +432,22 @@ impl Diagnostics {
     /// All messages.
     pub fn messages(&self) -> &[Diagnostic] {
         &self.messages
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_names_are_counted() {
+        let check = |number: usize, expected: Option<&str>| {
+            let names: Vec<String> = (0..number).map(|n| format!("{n}.o")).collect();
+            assert_eq!(some_of(&names).as_deref(), expected);
+        };
+        check(0, None);
+        check(1, Some("'0.o'"));
+        check(3, Some("'0.o', '1.o', '2.o'"));
+        check(5, Some("'0.o', '1.o', '2.o' and 2 more"));
     }
 }

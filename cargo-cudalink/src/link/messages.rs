@@ -2,7 +2,7 @@
 
 use rustnvlink::cli::messages::Messages;
 use rustnvlink::device_link::{Linked, Message};
-use rustnvlink::diagnostic::{Diagnostic, Severity};
+use rustnvlink::diagnostic::{Diagnostic, Severity, some_of};
 
 use crate::style::{ERROR, NOTE};
 
@@ -85,17 +85,6 @@ pub(crate) fn help_with_results(objects: &[String]) -> Option<String> {
     ))
 }
 
-/// As many names as a message bears.
-fn some_of(objects: &[String]) -> Option<String> {
-    const SHOWN: usize = 3;
-    let (first, others) = objects.split_at(objects.len().min(SHOWN));
-    let others = match others.len() {
-        0 => String::new(),
-        number => format!(" and {number} more"),
-    };
-    (!first.is_empty()).then(|| format!("{}{others}", first.join(", ")))
-}
-
 /// A message without its severity.
 pub(crate) fn shown(diagnostic: &Diagnostic) -> String {
     shown_at(diagnostic, "")
@@ -117,27 +106,4 @@ fn shown_at(diagnostic: &Diagnostic, place: &str) -> String {
         text.push_str(note);
     }
     text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn many_objects_are_counted() {
-        let check = |number: usize, expected: Option<&str>| {
-            let objects: Vec<String> = (0..number).map(|n| format!("{n}.o")).collect();
-            let help = help_with_closed(&objects);
-            let names = help
-                .as_deref()
-                .and_then(|help| help.strip_prefix("device functions of "))
-                .and_then(|help| help.split_once(" cannot"))
-                .map(|(names, _)| names);
-            assert_eq!(names, expected);
-        };
-        check(0, None);
-        check(1, Some("0.o"));
-        check(3, Some("0.o, 1.o, 2.o"));
-        check(5, Some("0.o, 1.o, 2.o and 2 more"));
-    }
 }

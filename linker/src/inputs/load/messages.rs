@@ -5,7 +5,7 @@ use std::path::Path;
 use super::super::files::Files;
 use super::super::{check, host, search};
 use super::{Loader, Stop};
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::{Diagnostic, Severity, some_of};
 use crate::error::ParseError;
 
 impl Loader<'_, '_> {
@@ -252,16 +252,4 @@ impl Loader<'_, '_> {
             .push(Diagnostic::new(Severity::Fatal, "missing-ptxas", text).with_detail(why));
         Stop
     }
-}
-
-/// As many names as a message bears.
-fn some_of(names: &[String]) -> Option<String> {
-    const SHOWN: usize = 3;
-    let (first, others) = names.split_at(names.len().min(SHOWN));
-    let first: Vec<String> = first.iter().map(|name| format!("'{name}'")).collect();
-    let others = match others.len() {
-        0 => String::new(),
-        number => format!(" and {number} more"),
-    };
-    (!first.is_empty()).then(|| format!("{}{others}", first.join(", ")))
 }
