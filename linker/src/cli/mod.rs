@@ -16,6 +16,7 @@ mod response_file;
 mod tool_record;
 mod toolkit;
 pub mod typed;
+mod values;
 
 use std::ffi::OsString;
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::flags::{FLAGS, Flag, Group, Spelling, Value};
 use super::messages::Format;
 use super::response_file::{self, Stray};
-use crate::arch::Sm;
+use super::values::{is_processor, number, undefined_value};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::inputs::Behaviour;
 use crate::raw_text;
@@ -360,76 +360,6 @@ fn unknown_option(name: &str) -> Diagnostic {
     }
 }
 
-fn is_processor(text: &str) -> bool {
-    ["sm_", "compute_", "lto_"]
-        .iter()
-        .filter_map(|prefix| text.strip_prefix(prefix))
-        .filter_map(|name| format!("sm_{name}").parse().ok())
-        .any(|sm: Sm| Sm::KNOWN.contains(&sm))
-}
-
-/// A number as C reads it: `0x` starts a hexadecimal and `0` an octal one.
-/// Nothing at all is zero.
-fn number(text: &str) -> Result<i32, Diagnostic> {
-    let trimmed = text.trim_start();
-    let (negative, digits) = match trimmed.strip_prefix('-') {
-        Some(digits) => (true, digits),
-        None => (false, trimmed.strip_prefix('+').unwrap_or(trimmed)),
-    };
-    let (radix, digits) = match digits.get(..2) {
-        Some("0x" | "0X") => (16, &digits[2..]),
-        _ if digits.len() > 1 && digits.starts_with('0') => (8, &digits[1..]),
-        _ => (10, digits),
-    };
-    if text.is_empty() {
-        return Ok(0);
-    }
-    if digits.is_empty() || !digits.chars().all(|digit| digit.is_digit(radix)) {
-        return Err(fatal(
-            "invalid-value",
-            format!("'{text}': expected a number"),
-        ));
-    }
-    let sign = if negative { -1 } else { 1 };
-    i64::from_str_radix(digits, radix)
-        .ok()
-        .and_then(|number| i32::try_from(sign * number).ok())
-        .ok_or_else(|| {
-            fatal(
-                "invalid-value",
-                format!("32-bit integer value ({text}) out of range"),
-            )
-        })
-}
-
-fn undefined_value(spelling: &Spelling, text: &str) -> Diagnostic {
-    let name = spelling.long;
-    let problem = fatal(
-        "invalid-value",
-        format!("Value '{text}' is not defined for option '{name}'"),
-    );
-    match spelling.value {
-        Value::Processor => problem.with_detail(help_with_processor(text)),
-        Value::Choice(words) => problem.with_detail(format_args!("it is {}", words.join(" or "))),
-        _ => problem,
-    }
-}
-
-/// What may be meant by the name of a processor that is none.
-fn help_with_processor(text: &str) -> String {
-    let digits = text.trim_start_matches(|c: char| !c.is_ascii_digit());
-    let meant = format!("sm_{}", digits.replace('.', ""));
-    if text == "native" {
-        "no GPU is asked; `nvidia-smi --query-gpu=compute_cap --format=csv` prints the number of yours"
-            .to_owned()
-    } else if is_processor(&meant) {
-        format!("did you mean '{meant}'?")
-    } else {
-        let known: Vec<String> = Sm::KNOWN.iter().map(Sm::to_string).collect();
-        format!("there are {}", known.join(", "))
-    }
-}
-
 fn stray(what: Stray) -> Diagnostic {
     let character = match what {
         Stray::Quote => "\"",
@@ -439,7 +369,8 @@ fn stray(what: Stray) -> Diagnostic {
     fatal("stray-quote", format!("Stray '{character}' character"))
 }
 
-fn fatal(code: &'static str, text: impl Into<String>) -> Diagnostic {
+/// An error about the arguments, at which reading them ends.
+pub(super) fn fatal(code: &'static str, text: impl Into<String>) -> Diagnostic {
     Diagnostic::new(Severity::Fatal, code, text)
 }
 

@@ -20,7 +20,7 @@ use crate::prune::Pruned;
 use crate::read::{OPTIMIZER_BANK, SHF_INFO_LINK};
 
 use super::Problems;
-use super::shared::Visibility;
+use super::visibility::Visibility;
 
 /// Moves the constants of each device function, the one merged last first
 /// (case `ocg_functions`). Says where the last ones are that no symbol leads to.

@@ -2,12 +2,14 @@
 
 mod banks;
 mod constants;
+mod groups;
 mod listed;
 mod moves;
 mod relocatable;
 mod shared;
 mod textures;
 mod unified;
+mod visibility;
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

@@ -13,8 +13,9 @@ use crate::merge::{Definition, Merged, SectionKind, SharedHome, Symbol};
 use crate::options::{DebugLevel, EarlyAddresses, UndefinedGlobals};
 use crate::prune::Pruned;
 
+use super::groups::Groups;
 use super::listed::module_section;
-use super::shared::{DYNAMIC_ALIGN, Groups, Listed, SharedLayout};
+use super::shared::{DYNAMIC_ALIGN, Listed, SharedLayout};
 
 /// What nvlink calls the start of dynamic shared memory in one kernel.
 const INSTANCE: &str = "externsharedinstance";

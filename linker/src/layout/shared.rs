@@ -5,6 +5,8 @@
 //! the others get a place that is the same in all their kernels, and two of
 //! them share a place when no kernel sees both.
 
+mod place;
+
 use std::cell::LazyCell;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -13,14 +15,16 @@ use crate::arch::{Family, reserved};
 use crate::arena::Arena;
 use crate::bits::Bits;
 use crate::diagnostic::Diagnostic;
-use crate::id::{FunctionId, IdVec, SectionId, SymbolId};
+use crate::id::{FunctionId, SectionId, SymbolId};
 use crate::list_sort::list_sort;
 use crate::merge::{Definition, ListedShared, Merged, Section, SectionKind, SharedHome};
 use crate::options::{Keeping, SharedLimit};
 use crate::prune::Pruned;
 
 use super::relocatable::RelocationOrder;
+use super::visibility::Visibility;
 use super::{Problems, listed};
+use place::{place_common, place_dynamic, place_own, raise_alignment};
 
 /// What a kernel may use without asking for more at launch.
 const LAUNCH_LIMIT: u64 = 0xc000;
@@ -115,30 +119,21 @@ pub(super) fn layout<'d>(
     } = share_out(pruned, &kernels, &uses, &seen_by, &mut views);
     place_common(pruned, &common, &audiences, &mut views, &mut layout);
 
-    // Sections of kernels that are left out come last, in this order (cases `relocatable_weak`, `recode_shared` and
-    // `launched_kernels`).
-    let is_owner = |kernel: &usize| *kernel >= first_owner;
-    let mut owned = owners;
-    owned.retain(is_owner);
-    // Audiences are numbered as their first variables come.
-    let several = audiences.iter().filter(|audience| audience.len() > 1);
-    owned.extend(several.flatten().copied().filter(is_owner));
-    let order = LazyCell::new(|| RelocationOrder::new(&pruned.merged));
-    for &symbol in &dynamic {
-        let Some(users) = uses.get(&symbol) else {
-            continue;
-        };
+    let users_of_dynamic = dynamic.iter().filter_map(|symbol| uses.get(symbol));
+    for users in users_of_dynamic.clone() {
         for kernel in seen_by.kernels(users).iter() {
             views[kernel].dynamic = true;
         }
-        let kernel_of = |&user: &FunctionId| seen_by.is_entry[user].filter(is_owner);
-        let owning = users.iter().filter(|user| kernel_of(user).is_some());
-        let mut owning: Vec<FunctionId> = owning.copied().collect();
-        if owning.len() > 1 {
-            order.sort(&pruned.merged, &mut owning);
-        }
-        owned.extend(owning.iter().filter_map(kernel_of));
     }
+    let is_owner = |kernel: &usize| *kernel >= first_owner;
+    let mut owned: Vec<usize> = owners.into_iter().filter(is_owner).collect();
+    // Audiences are numbered as their first variables come.
+    let several = audiences.iter().filter(|audience| audience.len() > 1);
+    owned.extend(several.flatten().copied().filter(is_owner));
+    let owner = |user| seen_by.kernel(user).filter(is_owner);
+    owned.extend(owners_of_dynamic(&pruned.merged, users_of_dynamic, owner));
+    // Sections of kernels that are left out come last, in this order (cases `relocatable_weak`, `recode_shared` and
+    // `launched_kernels`).
     for index in (0..first_owner).chain(owned) {
         if pruned.merged.functions[kernels[index]].shared.is_none() && views[index].is_used() {
             add_section(pruned, arena, kernels[index]);
@@ -164,39 +159,66 @@ pub(super) fn layout<'d>(
     let end = end.max().unwrap_or(0);
     check_sizes(pruned, &kernels, &views, end, keeping, problems);
     set_sizes(pruned, &kernels, &views, !dynamic.is_empty());
-    // The module's own section stays, empty, when dynamic shared memory has
-    // nothing else that demands its alignment.
     if !dynamic.is_empty() && (common.is_empty() || module_align <= DYNAMIC_ALIGN) {
-        for section in pruned.merged.sections.iter_mut() {
-            if section.name == ".nv_debug.shared" {
-                section.keep_empty = true;
-                section.content.align = section.content.align.max(DYNAMIC_ALIGN);
-            }
-        }
+        keep_module_section(&mut pruned.merged);
     }
     if pruned.merged.listed_shared != ListedShared::Nothing {
-        let users = dynamic.iter().filter_map(|s| uses.get(s)).flatten();
-        let names_dynamic =
-            |s: &Section<'_>| s.relocations.iter().any(|r| dynamic.contains(&r.symbol));
-        let is_debug = |kind| kind == SectionKind::Debug;
-        let is_lost = users
-            .copied()
-            .any(|function| !layout.dynamic.contains_key(&function))
-            || pruned
-                .merged
-                .sections_of(is_debug)
-                .any(|(_, section)| names_dynamic(section));
+        let is_lost = loses_dynamic(&pruned.merged, &dynamic, &uses, &layout);
         let common: Vec<SymbolId> = common.iter().map(|&(symbol, _)| symbol).collect();
         let views = kernels.into_iter().zip(views).collect();
         listed::list(pruned, &mut layout, &common, views, &dynamic, module_align);
         let is_listed = dynamic.iter().all(|s| layout.listed.contains_key(s));
-        // nvlink records what functions use that no kernel reaches, and where
-        // debug information says such memory is, and finds no symbol for it
-        // (case `preserve_unreached`).
         layout.lacks_symbol =
             keeping == Keeping::AsNvlink && is_lost && !is_listed && !common.is_empty();
     }
     layout
+}
+
+/// The owners among those that use dynamic shared memory, variable by variable. `owner` tells which one a function is.
+fn owners_of_dynamic<'u>(
+    merged: &Merged<'_>,
+    users: impl Iterator<Item = &'u Vec<FunctionId>>,
+    owner: impl Fn(FunctionId) -> Option<usize>,
+) -> Vec<usize> {
+    let order = LazyCell::new(|| RelocationOrder::new(merged));
+    let mut owners = Vec::new();
+    for users in users {
+        let owning = users.iter().filter(|user| owner(**user).is_some());
+        let mut owning: Vec<FunctionId> = owning.copied().collect();
+        if owning.len() > 1 {
+            order.sort(merged, &mut owning);
+        }
+        owners.extend(owning.into_iter().filter_map(&owner));
+    }
+    owners
+}
+
+/// Lets the module's own section stay, empty: dynamic shared memory has nothing else that demands its alignment.
+fn keep_module_section(merged: &mut Merged<'_>) {
+    for section in merged.sections.iter_mut() {
+        if section.name == ".nv_debug.shared" {
+            section.keep_empty = true;
+            section.content.align = section.content.align.max(DYNAMIC_ALIGN);
+        }
+    }
+}
+
+/// Whether functions that no kernel reaches, or debug information, name dynamic shared memory. nvlink records these, and
+/// may find no symbol for it (case `preserve_unreached`).
+fn loses_dynamic(
+    merged: &Merged<'_>,
+    dynamic: &[SymbolId],
+    uses: &FxHashMap<SymbolId, Vec<FunctionId>>,
+    layout: &SharedLayout,
+) -> bool {
+    let mut users = dynamic.iter().filter_map(|s| uses.get(s)).flatten();
+    let is_unreached = users.any(|function| !layout.dynamic.contains_key(function));
+    let names_dynamic = |section: &Section<'_>| {
+        let mut relocations = section.relocations.iter();
+        relocations.any(|relocation| dynamic.contains(&relocation.symbol))
+    };
+    let mut debug = merged.sections_of(|kind| kind == SectionKind::Debug);
+    is_unreached || debug.any(|(_, section)| names_dynamic(section))
 }
 
 /// Variables that several kernels see.
@@ -409,260 +431,4 @@ fn users(pruned: &Pruned<'_>) -> FxHashMap<SymbolId, Vec<FunctionId>> {
         }
     }
     users
-}
-
-/// Which kernels reach a function.
-pub(super) struct Visibility {
-    reaching: IdVec<FunctionId, Bits>,
-    is_entry: IdVec<FunctionId, Option<usize>>,
-}
-
-impl Visibility {
-    pub(super) fn new(pruned: &Pruned<'_>, kernels: &[FunctionId]) -> Self {
-        Self::with_owners(pruned, kernels, &[])
-    }
-
-    /// What `owners` use counts for them, but not what they reach. Nor does it for kernels that no host code names and
-    /// that stay all the same (case `removed_kernels`).
-    fn with_owners(pruned: &Pruned<'_>, kernels: &[FunctionId], owners: &[FunctionId]) -> Self {
-        let live = &pruned.live;
-        let is_owner = |function: FunctionId| {
-            let is_entry = pruned.merged.functions[function].is_entry;
-            is_entry && live.functions[function] && !live.entries[function]
-        };
-        let mut is_entry = IdVec::filled(&pruned.merged.functions, None);
-        for (index, &kernel) in kernels.iter().chain(owners).enumerate() {
-            is_entry[kernel] = Some(index);
-        }
-        let reaching = pruned.graph.over_callers(
-            |function| {
-                let kernel = is_entry[function].filter(|&index| index < kernels.len());
-                let kernel = kernel.filter(|_| !is_owner(function));
-                kernel.map_or_else(Bits::default, Bits::one)
-            },
-            Bits::join,
-        );
-        Self { reaching, is_entry }
-    }
-
-    /// The kernels that see what `functions` use. A kernel's own use counts
-    /// for that kernel alone.
-    pub(super) fn kernels(&self, functions: &[FunctionId]) -> Bits {
-        let mut seers = Bits::default();
-        for &function in functions {
-            match self.is_entry[function] {
-                Some(kernel) => seers.insert(kernel),
-                None => seers.join(&self.reaching[function]),
-            }
-        }
-        seers
-    }
-}
-
-/// Greedy colouring: each variable takes the first group in which no variable
-/// is seen by one of its kernels. Groups stand one behind the other.
-fn place_common(
-    pruned: &Pruned<'_>,
-    common: &[(SymbolId, usize)],
-    audiences: &[Vec<usize>],
-    views: &mut [KernelView],
-    layout: &mut SharedLayout,
-) {
-    let symbols = &pruned.merged.symbols;
-    let classes = classes(audiences, views.len());
-    let classes_of: Vec<Vec<usize>> = audiences
-        .iter()
-        .map(|kernels| {
-            let mut members: Vec<usize> = kernels.iter().map(|&kernel| classes[kernel]).collect();
-            members.sort_unstable();
-            members.dedup();
-            members
-        })
-        .collect();
-    let mut taken = vec![Bits::default(); views.len()];
-    let mut groups: Vec<(u64, u64)> = Vec::new();
-    let mut group_of = Vec::with_capacity(common.len());
-    for &(symbol, audience) in common {
-        let mut forbidden = Bits::default();
-        for &class in &classes_of[audience] {
-            forbidden.join(&taken[class]);
-        }
-        let group = forbidden.first_clear();
-        for &class in &classes_of[audience] {
-            taken[class].insert(group);
-        }
-        if group == groups.len() {
-            groups.push((0, 1));
-        }
-        let (size, align) = &mut groups[group];
-        *size = (*size).max(symbols[symbol].size);
-        *align = (*align).max(symbols[symbol].value);
-        group_of.push(group);
-    }
-    let mut end = pruned.merged.first_shared();
-    let starts: Vec<u64> = groups
-        .iter()
-        .map(|&(size, align)| {
-            let start = end.next_multiple_of(align.max(1));
-            end = start + size;
-            start
-        })
-        .collect();
-    let mut ends = vec![None; audiences.len()];
-    for (&(symbol, audience), group) in common.iter().zip(group_of) {
-        layout.offset.insert(symbol, starts[group]);
-        ends[audience] = ends[audience].max(Some(starts[group] + symbols[symbol].size));
-    }
-    for (kernels, end) in audiences.iter().zip(ends) {
-        let Some(end) = end else { continue };
-        for &kernel in kernels {
-            views[kernel].sees_common = true;
-            views[kernel].size = views[kernel].size.max(end);
-        }
-    }
-}
-
-/// A number for each kernel; those with the same number are in the same
-/// audiences. Hundreds of kernels are often one class.
-fn classes(audiences: &[Vec<usize>], kernels: usize) -> Vec<usize> {
-    let mut classes = vec![0; kernels];
-    let mut sizes = vec![kernels];
-    for audience in audiences {
-        let mut inside = vec![0; sizes.len()];
-        for &kernel in audience {
-            inside[classes[kernel]] += 1;
-        }
-        // A class of which only a part is in the audience loses that part.
-        let mut part = vec![None; sizes.len()];
-        for (class, inside) in inside.into_iter().enumerate() {
-            if inside != 0 && inside != sizes[class] {
-                part[class] = Some(sizes.len());
-                sizes[class] -= inside;
-                sizes.push(inside);
-            }
-        }
-        for &kernel in audience {
-            classes[kernel] = part[classes[kernel]].unwrap_or(classes[kernel]);
-        }
-    }
-    classes
-}
-
-/// A kernel's own variables follow the highest common one it sees, strictest
-/// alignment first, then smallest.
-fn place_own(
-    pruned: &mut Pruned<'_>,
-    kernel: FunctionId,
-    view: &mut KernelView,
-    layout: &mut SharedLayout,
-) {
-    let symbols = &pruned.merged.symbols;
-    let first = pruned.merged.first_shared();
-    let key = |symbol: SymbolId| {
-        (
-            symbols[symbol].value,
-            std::cmp::Reverse(symbols[symbol].size),
-        )
-    };
-    let mut align = 1;
-    for symbol in list_sort(view.own.clone(), |&a, &b| key(a) >= key(b)) {
-        let row = &symbols[symbol];
-        let offset = view.size.max(first).next_multiple_of(row.value.max(1));
-        layout.offset.insert(symbol, offset);
-        view.size = offset + row.size;
-        align = align.max(row.value);
-    }
-    raise_alignment(pruned, kernel, align);
-}
-
-fn raise_alignment(pruned: &mut Pruned<'_>, kernel: FunctionId, align: u64) {
-    if let Some(section) = pruned.merged.functions[kernel].shared {
-        let content = &mut pruned.merged.sections[section].content;
-        content.align = content.align.max(align);
-    }
-}
-
-/// Dynamic shared memory starts behind everything else. Kernels that share a
-/// device function which uses it must agree on where.
-fn place_dynamic(
-    pruned: &mut Pruned<'_>,
-    kernels: &[FunctionId],
-    views: &mut [KernelView],
-    dynamic: &[SymbolId],
-    uses: &FxHashMap<SymbolId, Vec<FunctionId>>,
-    seen_by: &Visibility,
-    layout: &mut SharedLayout,
-) {
-    // As a symbol it has one value (case `debug_dynamic`).
-    let is_symbol = pruned.merged.listed_shared == ListedShared::All;
-    let mut groups = Groups::new(kernels.len());
-    let users = |symbol| uses.get(symbol).map_or(&[][..], Vec::as_slice);
-    for symbol in dynamic {
-        match is_symbol {
-            true => groups.join(seen_by.kernels(users(symbol)).iter()),
-            false => {
-                let users = users(symbol).iter();
-                users.for_each(|&user| groups.join(seen_by.kernels(&[user]).iter()));
-            }
-        }
-    }
-    let first = pruned.merged.first_shared();
-    let mut start: FxHashMap<usize, u64> = FxHashMap::default();
-    for (index, view) in views.iter_mut().enumerate() {
-        if view.dynamic {
-            view.size = view.size.max(first).next_multiple_of(DYNAMIC_ALIGN);
-            let shared = start.entry(groups.of(index)).or_default();
-            *shared = (*shared).max(view.size);
-            raise_alignment(pruned, kernels[index], DYNAMIC_ALIGN);
-        }
-    }
-    for (index, view) in views.iter_mut().enumerate() {
-        if view.dynamic {
-            view.size = start[&groups.of(index)];
-        }
-    }
-    for symbol in dynamic {
-        let start = |users: &[FunctionId]| {
-            let kernel = seen_by.kernels(users).iter().next();
-            kernel.map(|kernel| views[kernel].size)
-        };
-        for &function in users(symbol) {
-            if let Some(start) = start(&[function]) {
-                layout.dynamic.insert(function, start);
-            }
-        }
-        if is_symbol {
-            let start = start(users(symbol)).unwrap_or(0);
-            layout.offset.insert(*symbol, start);
-        }
-    }
-}
-
-/// Kernels that agree on a start.
-pub(super) struct Groups(Vec<usize>);
-
-impl Groups {
-    pub(super) fn new(members: usize) -> Self {
-        Self((0..members).collect())
-    }
-
-    /// What stands for the group of a member.
-    pub(super) fn of(&mut self, mut member: usize) -> usize {
-        while self.0[member] != member {
-            self.0[member] = self.0[self.0[member]];
-            member = self.0[member];
-        }
-        member
-    }
-
-    /// Makes one group of theirs.
-    pub(super) fn join(&mut self, mut members: impl Iterator<Item = usize>) {
-        let Some(first) = members.next() else {
-            return;
-        };
-        for other in members {
-            let (first, other) = (self.of(first), self.of(other));
-            self.0[other] = first;
-        }
-    }
 }

@@ -16,7 +16,7 @@ use crate::list_sort::list_sort;
 use crate::merge::{Form, NativeContent, ParameterBank, Relocation, Section, SectionKind};
 use crate::prune::Pruned;
 
-use super::shared::Visibility;
+use super::visibility::Visibility;
 
 const SLOT: u64 = 4;
 /// Where the handles may start in images of the Mercury generation.

@@ -7,7 +7,8 @@ use crate::id::{Id as _, SymbolId};
 use crate::options::Keeping;
 use crate::read::{InputSection, Role};
 
-use super::merger::{Current, Merger};
+use super::current::Current;
+use super::merger::Merger;
 use super::{Definition, SectionKind, SharedHome};
 
 impl<'d> Merger<'d, '_> {

@@ -15,7 +15,8 @@ use crate::id::{InputId, SectionId};
 use crate::options::{Keeping, ResolvedRelocations};
 use crate::read::{OPTIMIZER_BANK, Object, Role, SHF_INFO_LINK};
 
-use super::merger::{Current, Merger, Placed};
+use super::current::{Current, Placed};
+use super::merger::Merger;
 use super::{ListedShared, SectionKind};
 
 /// `st_other` of kernel parameters and of compiler constants: names that lead

@@ -11,7 +11,8 @@ use crate::id::{FunctionId, InputId, SectionId, SymbolId};
 use crate::options::Keeping;
 use crate::read::{InputSection, Object, Role};
 
-use super::merger::{Current, Merger, Placed, Replaced};
+use super::current::{Current, Placed, Replaced};
+use super::merger::Merger;
 use super::relocations::forgets_replaced;
 use super::symbols::listing;
 use super::{Definition, Form, Function, Relocation, Section, SectionKind};

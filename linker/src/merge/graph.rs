@@ -7,7 +7,8 @@ use crate::id::{FunctionId, PrototypeId};
 use crate::options::Keeping;
 use crate::read::InputSection;
 
-use super::merger::{Current, Merger};
+use super::current::Current;
+use super::merger::Merger;
 
 impl<'d> Merger<'d, '_> {
     pub(super) fn merge_call_graph(

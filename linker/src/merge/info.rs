@@ -5,7 +5,8 @@ use crate::error::{NvlinkError, ParseError, Problem};
 use crate::id::SymbolId;
 use crate::options::Keeping;
 
-use super::merger::{Current, Merger};
+use super::current::Current;
+use super::merger::Merger;
 use super::{InfoRecord, Payload, SectionKind};
 
 /// The version of Mercury instructions that CUDA 12 writes without saying so:

@@ -1,11 +1,9 @@
 //! The state of a merge in progress, and how sections come to be.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::arena::Arena;
-use crate::cubin::{InfoCode, InfoRecords, Place, SymbolType, UnifiedTable};
+use crate::cubin::{SymbolType, UnifiedTable};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::error::ParseError;
 use crate::id::{FunctionId, Id as _, IdVec, InputId, PrototypeId, SectionId, SymbolId};
@@ -15,105 +13,13 @@ use crate::options::{
 };
 use crate::read::{InputSection, Object, Role, SHF_INFO_LINK};
 
-use super::constants;
+use super::current::{Current, Placed};
 use super::index::{self, Index};
 use super::notes::Origin;
-use super::same_named::SameNamed;
 use super::{
     Compat, InfoRecord, ListedShared, Listing, Merged, NativeContent, Notes, SectionKind, Symbol,
     Unified,
 };
-
-/// Where a section of the current input went.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Placed {
-    pub(super) section: SectionId,
-    /// Offset of the input's bytes in the output section.
-    pub(super) base: u64,
-}
-
-/// What the merge knows of the input it is working on.
-pub(super) struct Current<'a, 'd> {
-    pub(super) id: InputId,
-    pub(super) object: &'a Object<'d>,
-    pub(super) placed: Vec<Option<Placed>>,
-    pub(super) symbols: Vec<Option<SymbolId>>,
-    /// Code sections of weak functions that another input defines, and the
-    /// code that is used instead.
-    pub(super) discarded: Vec<Option<SectionId>>,
-    /// Ends of weak variables that another input defines, by section and
-    /// start. Their bytes stay, but nothing patches them.
-    pub(super) discarded_data: BTreeMap<(usize, u64), u64>,
-    /// Where the constants of weak functions went that another input defines.
-    pub(super) unused: FxHashMap<usize, Placed>,
-    /// How many compiler constants have names so far, in the Mercury
-    /// generation.
-    pub(super) counted_constants: u32,
-    /// Sections of compiler constants that have names.
-    pub(super) named_constants: FxHashMap<u32, constants::Named>,
-    pub(super) same_named: SameNamed,
-    /// Parameters of weak kernels that are not as large as the first ones of the name.
-    pub(super) other_parameters: BTreeSet<usize>,
-    /// Code of earlier inputs that this input defines anew.
-    pub(super) replaced: FxHashMap<SectionId, Replaced>,
-    /// Weak variables of earlier inputs, in global memory, of which this input
-    /// has the strong definition.
-    pub(super) replaced_variables: FxHashSet<SymbolId>,
-    /// The last signature that was looked up, and where it stands.
-    pub(super) signature: Option<(u32, PrototypeId)>,
-    registers: Option<FxHashMap<u32, u32>>,
-}
-
-/// Whose code another definition replaced.
-pub(super) struct Replaced {
-    pub(super) symbol: SymbolId,
-    /// Whether the new definition is a strong one.
-    pub(super) is_strong: bool,
-}
-
-impl Current<'_, '_> {
-    /// Whether `offset` lies in a variable that was left out.
-    pub(super) fn is_discarded_data(&self, section: usize, offset: u64) -> bool {
-        if self.discarded_data.is_empty() {
-            return false;
-        }
-        let before = self
-            .discarded_data
-            .range((section, 0)..=(section, offset))
-            .next_back();
-        before.is_some_and(|(_, &end)| offset < end)
-    }
-
-    /// Whether `place` is code that was left out.
-    pub(super) fn is_discarded(&self, place: Place) -> bool {
-        place
-            .section()
-            .is_some_and(|index| self.discarded[index as usize].is_some())
-    }
-
-    /// Registers that the functions of this input need, by symbol number.
-    pub(super) fn registers(&mut self) -> Result<&FxHashMap<u32, u32>, ParseError> {
-        if self.registers.is_none() {
-            let mut registers = FxHashMap::default();
-            for section in &self.object.sections {
-                if section.role != Role::Info || section.target().is_some() {
-                    continue;
-                }
-                for record in InfoRecords::new(section.data) {
-                    let record = record.map_err(|e| e.in_section(section.name))?;
-                    let count = record.payload.get(4..).and_then(<[u8]>::first_chunk);
-                    if let (InfoCode::REGCOUNT, Some(symbol), Some(count)) =
-                        (record.code, record.symbol(), count)
-                    {
-                        registers.insert(symbol, u32::from_le_bytes(*count));
-                    }
-                }
-            }
-            self.registers = Some(registers);
-        }
-        Ok(self.registers.get_or_insert_default())
-    }
-}
 
 pub(super) struct Merger<'d, 'l> {
     pub(super) arena: &'d Arena,
@@ -363,23 +269,7 @@ impl<'d, 'l> Merger<'d, 'l> {
     }
 
     fn merge_object(&mut self, id: InputId, object: &Object<'d>) -> Result<(), ParseError> {
-        let mut current = Current {
-            id,
-            object,
-            placed: vec![None; object.sections.len()],
-            symbols: vec![None; object.symbols.len()],
-            discarded: vec![None; object.sections.len()],
-            discarded_data: BTreeMap::new(),
-            unused: FxHashMap::default(),
-            counted_constants: 0,
-            named_constants: constants::named(&object.symbols),
-            same_named: SameNamed::new(object, self.keeping),
-            other_parameters: BTreeSet::new(),
-            replaced: FxHashMap::default(),
-            replaced_variables: FxHashSet::default(),
-            signature: None,
-            registers: None,
-        };
+        let mut current = Current::new(id, object, self.keeping);
         if let Some(virtual_sm) = object.virtual_sm {
             self.merged.notes.merge_header(virtual_sm);
         }

@@ -9,6 +9,7 @@ mod clashes;
 mod compat;
 mod constants;
 mod contributions;
+mod current;
 mod functions;
 mod graph;
 mod index;

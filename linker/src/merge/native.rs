@@ -5,7 +5,8 @@ use crate::error::{ParseError, Problem};
 use crate::id::FunctionId;
 use crate::read::{Native, NativeRole, NativeSection};
 
-use super::merger::{Current, Merger, Placed};
+use super::current::{Current, Placed};
+use super::merger::Merger;
 use super::{Form, ParameterBank};
 
 impl<'d> Merger<'d, '_> {

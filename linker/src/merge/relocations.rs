@@ -10,7 +10,8 @@ use crate::options::{EarlyAddresses, ImageKind, Keeping, RelocationForms, Resolv
 use crate::read::{InputSection, Role};
 
 use super::constants::PLACE_NAME;
-use super::merger::{Current, Merger, Placed};
+use super::current::{Current, Placed};
+use super::merger::Merger;
 use super::{Form, Relocation, SectionKind};
 
 /// Whether a section for debuggers loses what points at a weak function that

@@ -5,7 +5,8 @@ use crate::diagnostic::Diagnostic;
 use crate::options::Keeping;
 use crate::read::{InputSection, Object, Role};
 
-use super::merger::{Current, Merger};
+use super::current::{Current, Placed};
+use super::merger::Merger;
 
 impl<'d> Merger<'d, '_> {
     /// Warns of code that uses constants or shared memory at addresses that
@@ -15,7 +16,7 @@ impl<'d> Merger<'d, '_> {
             return;
         }
         let sections = current.object.sections.iter().zip(&current.placed);
-        let has_moved = |(section, placed): (&InputSection<'_>, &Option<super::merger::Placed>)| {
+        let has_moved = |(section, placed): (&InputSection<'_>, &Option<Placed>)| {
             matches!(section.role, Role::Constant(1..)) && placed.is_some_and(|p| p.base > 0)
         };
         // Their values are alignments, and these are what was filled in.

@@ -10,7 +10,8 @@ use crate::options::{Keeping, ResolvedRelocations};
 use crate::read::Role;
 
 use super::constants::PLACE_NAME;
-use super::merger::{Current, Merger, Placed};
+use super::current::{Current, Placed};
+use super::merger::Merger;
 use super::{Definition, ListedShared, Listing, SectionKind, SharedHome, Symbol};
 
 /// nvlink's value of a tentative definition, and of a name without place.

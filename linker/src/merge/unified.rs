@@ -11,7 +11,8 @@ use crate::id::{SectionId, SymbolId};
 use crate::options::Keeping;
 use crate::read::InputSection;
 
-use super::merger::{Current, Merger, Placed};
+use super::current::{Current, Placed};
+use super::merger::Merger;
 use super::{Definition, STUB_SIZE, SectionKind};
 
 impl Merger<'_, '_> {

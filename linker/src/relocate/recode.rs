@@ -22,83 +22,38 @@
 //! for links that keep what nvlink keeps. Scoreboards are numbered anew in all
 //! links ([`scoreboards`]). What is not known is left as it is.
 
+mod choice;
 mod control;
 mod debug;
 mod environment;
 mod exits;
 mod moves;
 mod older;
+mod stored;
 mod yields;
 
 use std::borrow::Cow;
 
 use rustc_hash::FxHashMap;
 
-use crate::cubin::{Capsule, InfoCode, StoredInstruction};
+use crate::cubin::{Capsule, InfoCode};
 use crate::id::{FunctionId, SectionId};
 use crate::merge::{FIRST_MERCURY_VERSION, Function, Payload, TableBranch};
 use crate::options::{DebugLevel, Keeping};
 use crate::parallel;
 
-use super::scoreboards::instruction::{
-    CALL_ABSOLUTE, EXIT, INSTRUCTION, MEMORY_BARRIER, WARPSYNC, is_idle_load, operation,
-    writes_surface,
-};
+use super::scoreboards::instruction::{CALL_ABSOLUTE, INSTRUCTION, operation, writes_surface};
 use super::scoreboards::{Origin, Setting};
 use super::{Relocated, debug_registers, scoreboards};
 
-use control::Guard;
+use choice::{Choice, SHARED_COPY, SLOW_REPORT, is_of_shared_barrier};
 use environment::Reads;
 use exits::ChangedExit;
 pub(crate) use moves::Moves;
 use moves::Piece;
 pub(crate) use older::renewed;
-
-const IDLE: u16 = 0x118;
-/// LDGSTS, which copies to shared memory.
-const SHARED_COPY: u16 = 0x1ae;
-
-/// The byte of a memory barrier that says of what kind it is.
-const BARRIER_KIND: usize = 9;
-/// `MEMBAR.ALL.CTA`.
-const NARROW: u8 = 0x80;
-
-/// The second byte of all Mercury code that works with barriers in shared
-/// memory, also of what becomes other machine code than `SYNCS`, such as the
-/// count of pending arrivals.
-const SHARED_BARRIER: u8 = 0x1b;
-
-/// What reports errors before a kernel ends: `MEMBAR.SC.VC`, `ERRBAR` and
-/// `CGAERRBAR`, the first where the kernel calls functions or writes to surfaces.
-const REPORT: [[u8; INSTRUCTION]; 3] = [
-    [
-        0x92, 0x79, 0, 0, 0, 0, 0, 0, 0, 0x50, 0, 0, 0, 0xc0, 0x0f, 0,
-    ],
-    [0xab, 0x79, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xc0, 0x0f, 0],
-    [0xab, 0x75, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xec, 0x0f, 0],
-];
-/// The same in code that is not optimized.
-const SLOW_REPORT: [[u8; INSTRUCTION]; 3] = [
-    REPORT[0],
-    [0xab, 0x79, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xc0, 0x3f, 0],
-    [0xab, 0x75, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xde, 0x3f, 0],
-];
-/// How `WARPSYNC.ALL` begins in Mercury code of CUDA 12. That of today has four
-/// bytes of it, the first with a mark.
-const OLD_WARP_SYNC: [u8; 2] = [0x01, 0x47];
-const SHORT: u8 = 0x40;
-
-/// How a memory barrier of block scope that keeps one order for all begins in
-/// Mercury code, and what waits for all scoreboards behind it.
-const STRONG_NARROW: [u8; 7] = [0x01, 0x49, 0x10, 0x0a, 0xf8, 0, 5];
-const WAIT_FOR_ALL: [u8; INSTRUCTION] = [
-    0x18, 0x79, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xe2, 0xff, 0x03,
-];
-
-/// An `EXIT` in Mercury code, and which bytes are the predicate and what it asks besides.
-const STORED_EXIT: [u8; INSTRUCTION] = [1, 0x11, 0, 0x0a, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-const STORED_GUARD: usize = 4;
-const STORED_BESIDES: usize = 11;
+use stored::write_capsule;
+pub(super) use stored::{Group, groups};
 
 /// Makes the native code of all kernels anew.
 pub(crate) fn recode(relocated: &mut Relocated<'_>, keeping: Keeping, debug: DebugLevel) {
@@ -378,242 +333,4 @@ fn keep_slow_reports(old: &[u8], code: &mut [u8]) {
     for (new, old) in reports.filter(|(_, old)| SLOW_REPORT[1..].contains(old)) {
         *new = *old;
     }
-}
-
-/// The Mercury instructions of a function.
-pub(super) fn groups<'c>(capsule: &Capsule<'c>) -> impl Iterator<Item = Group<'c>> {
-    let mut stored = capsule.stored.iter().copied().peekable();
-    let mut end = 0;
-    (0..capsule.instructions).map(move |index| {
-        let stored = stored.next_if(|stored| stored.index == index);
-        let start = end;
-        end += stored.as_ref().map_or(1, count);
-        Group { stored, start, end }
-    })
-}
-
-/// How many machine instructions a stored one stands for.
-fn count(stored: &StoredInstruction<'_>) -> usize {
-    match stored.bytes {
-        [mark @ (0x50 | 0xd0 | 0x51 | 0xd1), half, ..] => {
-            2 * usize::from(*half) + usize::from(mark >> 7)
-        }
-        [Capsule::REMARK, ..] => 0,
-        _ => 1,
-    }
-}
-
-/// A Mercury instruction and the machine instructions that it stands for.
-pub(super) struct Group<'c> {
-    pub(super) stored: Option<StoredInstruction<'c>>,
-    pub(super) start: usize,
-    pub(super) end: usize,
-}
-
-/// What decides which machine instructions are chosen.
-struct Choice {
-    /// Whether the kernel may call functions outside of it.
-    calls: bool,
-    writes_surfaces: bool,
-    has_shared_barrier: bool,
-    has_shared_copy: bool,
-    for_debuggers: bool,
-    environment: Reads,
-}
-
-impl Choice {
-    /// The machine instructions of a group; `None` if they are not known.
-    fn pieces(&self, group: &Group<'_>, old: &[&[u8; INSTRUCTION]]) -> Option<Vec<Piece>> {
-        let same = group.start..group.end;
-        if self.unreports(group, old) {
-            return Some(same.skip(old.len() - 1).map(Piece::Old).collect());
-        }
-        if self.ends(old) {
-            return self.end(group, old);
-        }
-        if is_old_warp_sync(group, old) {
-            return Some(vec![Piece::Old(group.start)]);
-        }
-        if let Some(read) = self.environment.pieces(group, old) {
-            return Some(read);
-        }
-        let wait = ends_in_old_barrier(group, old).then_some(Piece::New(WAIT_FOR_ALL));
-        if self.calls || !old.iter().any(|i| operation(*i) == MEMORY_BARRIER) {
-            return Some(same.map(Piece::Old).chain(wait).collect());
-        }
-        let is_narrow_needless = !self.has_shared_barrier && has_wide_barrier(old);
-        let is_needless = |instruction: &[u8; INSTRUCTION]| {
-            !self.has_shared_copy && is_idle_load(instruction)
-                || is_narrow_barrier(instruction) && is_narrow_needless
-        };
-        let kept = same
-            .zip(old)
-            .filter(|(_, instruction)| !is_needless(instruction));
-        let kept = kept.map(|(index, _)| Piece::Old(index));
-        Some(kept.chain(wait).collect())
-    }
-
-    /// Whether a group is the end of a kernel that says more or less there.
-    fn ends(&self, old: &[&[u8; INSTRUCTION]]) -> bool {
-        self.for_debuggers && old.last().is_some_and(|i| operation(*i) == EXIT)
-    }
-
-    /// Whether a group is the end of a kernel that a relocatable link for debuggers
-    /// made, and that says no more in this one than it did before (case
-    /// `recode_exit`).
-    fn unreports(&self, group: &Group<'_>, old: &[&[u8; INSTRUCTION]]) -> bool {
-        let Some((exit, reports)) = old.split_last().filter(|_| !self.for_debuggers) else {
-            return false;
-        };
-        let is_exit = || operation(*exit) == EXIT && is_stored_exit(group, exit);
-        (are_reports(reports, &REPORT) || are_reports(reports, &REPORT[1..])) && is_exit()
-    }
-
-    /// The end of a kernel.
-    fn end(&self, group: &Group<'_>, old: &[&[u8; INSTRUCTION]]) -> Option<Vec<Piece>> {
-        let same = group.start..group.end;
-        let reports = &old[..old.len() - 1];
-        let first = usize::from(!self.calls && !self.writes_surfaces);
-        if are_reports(reports, &REPORT[first..]) {
-            return Some(same.map(Piece::Old).collect());
-        }
-        if are_reports(reports, &REPORT) {
-            return Some(same.skip(1).map(Piece::Old).collect());
-        }
-        let [exit] = old else { return None };
-        if group.stored.is_some() {
-            return None;
-        }
-        let guard = Guard::of_exit(exit)?;
-        let (report, exit) = match control::is_slow(exit) {
-            true => (SLOW_REPORT, Piece::Old(group.start)),
-            false => (REPORT, Piece::Last(group.start)),
-        };
-        let new = report.into_iter().skip(first);
-        let new = new.map(|instruction| Piece::New(guard.on(instruction)));
-        Some(new.chain([exit]).collect())
-    }
-
-    /// How many machine instructions Mercury code says a group has; `None` if
-    /// it says the same as before.
-    fn count(&self, group: &Group<'_>, old: &[&[u8; INSTRUCTION]]) -> Option<usize> {
-        let count = self.pieces(group, old)?.len();
-        (count != old.len()).then_some(count)
-    }
-}
-
-/// Whether instructions report errors as these do.
-fn are_reports(instructions: &[&[u8; INSTRUCTION]], reports: &[[u8; INSTRUCTION]]) -> bool {
-    let instructions = instructions.iter().map(|i| operation(*i));
-    instructions.eq(reports.iter().map(|i| operation(i)))
-}
-
-/// Whether a group is stored for no other reason than that it is more than an `EXIT`.
-fn is_stored_exit(group: &Group<'_>, exit: &[u8; INSTRUCTION]) -> bool {
-    let stored = group.stored.map(|stored| stored.body());
-    stored_exit(exit).is_some_and(|own| stored == Some(&own[..]))
-}
-
-/// How Mercury code stores an `EXIT`.
-fn stored_exit(exit: &[u8; INSTRUCTION]) -> Option<[u8; INSTRUCTION]> {
-    let mut stored = STORED_EXIT;
-    stored[STORED_GUARD] = Guard::of_exit(exit)?.stored();
-    stored[STORED_BESIDES] = Guard::besides(exit).stored();
-    Some(stored)
-}
-
-fn is_of_shared_barrier(stored: &StoredInstruction<'_>) -> bool {
-    stored.body().get(1) == Some(&SHARED_BARRIER)
-}
-
-/// Whether a group is `WARPSYNC.ALL` of CUDA 12 with what it had behind it.
-fn is_old_warp_sync(group: &Group<'_>, old: &[&[u8; INSTRUCTION]]) -> bool {
-    let is_stored = group
-        .stored
-        .is_some_and(|stored| stored.body().starts_with(&OLD_WARP_SYNC));
-    is_stored && matches!(old, [first, second] if is_idle_behind_warp_sync(first, second))
-}
-
-fn is_idle_behind_warp_sync(first: &[u8; INSTRUCTION], second: &[u8; INSTRUCTION]) -> bool {
-    [first, second].map(|i| operation(i)) == [WARPSYNC, IDLE]
-}
-
-/// Whether a group is a `MEMBAR.SC.CTA` of CUDA 12, which does not wait for what
-/// stands before it.
-fn ends_in_old_barrier(group: &Group<'_>, old: &[&[u8; INSTRUCTION]]) -> bool {
-    let is_stored = group
-        .stored
-        .is_some_and(|stored| stored.body().starts_with(&STRONG_NARROW));
-    is_stored && old.last().is_some_and(|i| is_narrow_barrier(i))
-}
-
-/// Whether there is a memory barrier that is more than a narrow one.
-fn has_wide_barrier(instructions: &[&[u8; INSTRUCTION]]) -> bool {
-    let mut barriers = instructions
-        .iter()
-        .filter(|i| operation(**i) == MEMORY_BARRIER);
-    barriers.any(|i| !is_narrow_barrier(i))
-}
-
-fn is_narrow_barrier(instruction: &[u8; INSTRUCTION]) -> bool {
-    operation(instruction) == MEMORY_BARRIER && instruction[BARRIER_KIND] == NARROW
-}
-
-/// The Mercury code with other counts. What fills up the machine code behind
-/// its end is counted by the last instruction.
-fn write_capsule(
-    capsule: &Capsule<'_>,
-    groups: &[Group<'_>],
-    choice: &Choice,
-    machine: &[&[u8; INSTRUCTION]],
-    padding: isize,
-) -> Option<Vec<u8>> {
-    let mut bitmap = capsule.bitmap.to_vec();
-    let mut stored = Vec::new();
-    for (index, group) in groups.iter().enumerate() {
-        let old = &machine[group.start..group.end];
-        let is_last = index + 1 == groups.len();
-        let new = match is_last {
-            true => Some(old.len().checked_add_signed(padding)?),
-            false => choice.count(group, old),
-        };
-        match (&group.stored, new) {
-            (Some(stored_one), None) => stored.extend_from_slice(stored_one.bytes),
-            (None, None) => {}
-            (Some(_), Some(1)) if !is_last && choice.unreports(group, old) => {
-                *bitmap.get_mut(index / 8)? |= 1 << (index % 8);
-            }
-            (Some(stored_one), Some(count)) => {
-                let (mark, rest) = match stored_one.bytes {
-                    [mark @ (0x50 | 0xd0 | 0x51 | 0xd1), _, rest @ ..] => (*mark, rest),
-                    rest => (0x51, rest),
-                };
-                // A single one is not counted.
-                if rest.is_empty() || count != 1 {
-                    stored.extend(marked(mark, count)?);
-                }
-                match rest {
-                    [first, second, third, fourth, ..] if is_old_warp_sync(group, old) => {
-                        stored.extend([first | SHORT, *second, *third, *fourth]);
-                    }
-                    _ => stored.extend_from_slice(rest),
-                }
-            }
-            (None, Some(_)) if is_last => return None,
-            (None, Some(count)) => {
-                *bitmap.get_mut(index / 8)? &= !(1 << (index % 8));
-                stored.extend(marked(0x51, count)?);
-                stored.extend(stored_exit(old.first()?)?);
-            }
-        }
-    }
-    Some(capsule.encode_with(capsule.marker, &bitmap, &stored))
-}
-
-/// A prefix that says how many machine instructions there are.
-fn marked(mark: u8, count: usize) -> Option<[u8; 2]> {
-    let kind = mark & 0x7f;
-    let is_prefix = matches!(kind, 0x50 | 0x51);
-    let half = u8::try_from(count / 2).ok()?;
-    is_prefix.then_some([kind | (count as u8 & 1) << 7, half])
 }

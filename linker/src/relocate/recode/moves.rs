@@ -3,8 +3,8 @@
 use crate::merge::TableBranch;
 
 use super::super::scoreboards::instruction::{INSTRUCTION, cycles, opcode};
+use super::choice::is_idle_behind_warp_sync;
 use super::control::{self, Place, place, with_distance};
-use super::is_idle_behind_warp_sync;
 
 /// Functions fill up whole units of code, and then one more.
 const UNIT: usize = 128 / INSTRUCTION;

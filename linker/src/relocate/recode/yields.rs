@@ -15,7 +15,10 @@ const YIELD: u16 = 0x146;
 
 /// What makes an idle instruction of one, with addends.
 const SETTLED: [(RelocationType, i64); 2] = [
-    (RelocationType::R_CUDA_YIELD_OPCODE9_0, super::IDLE as i64),
+    (
+        RelocationType::R_CUDA_YIELD_OPCODE9_0,
+        super::choice::IDLE as i64,
+    ),
     (RelocationType::R_CUDA_YIELD_CLEAR_PRED4_87, 0),
 ];
 

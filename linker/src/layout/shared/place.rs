@@ -1,0 +1,191 @@
+//! Places in shared memory: what several kernels see, what one sees, and dynamic shared memory behind both.
+
+use rustc_hash::FxHashMap;
+
+use super::super::groups::Groups;
+use super::super::visibility::Visibility;
+use super::{DYNAMIC_ALIGN, KernelView, SharedLayout};
+use crate::bits::Bits;
+use crate::id::{FunctionId, SymbolId};
+use crate::list_sort::list_sort;
+use crate::merge::ListedShared;
+use crate::prune::Pruned;
+
+/// Greedy colouring: each variable takes the first group in which no variable
+/// is seen by one of its kernels. Groups stand one behind the other.
+pub(super) fn place_common(
+    pruned: &Pruned<'_>,
+    common: &[(SymbolId, usize)],
+    audiences: &[Vec<usize>],
+    views: &mut [KernelView],
+    layout: &mut SharedLayout,
+) {
+    let symbols = &pruned.merged.symbols;
+    let classes = classes(audiences, views.len());
+    let classes_of: Vec<Vec<usize>> = audiences
+        .iter()
+        .map(|kernels| {
+            let mut members: Vec<usize> = kernels.iter().map(|&kernel| classes[kernel]).collect();
+            members.sort_unstable();
+            members.dedup();
+            members
+        })
+        .collect();
+    let mut taken = vec![Bits::default(); views.len()];
+    let mut groups: Vec<(u64, u64)> = Vec::new();
+    let mut group_of = Vec::with_capacity(common.len());
+    for &(symbol, audience) in common {
+        let mut forbidden = Bits::default();
+        for &class in &classes_of[audience] {
+            forbidden.join(&taken[class]);
+        }
+        let group = forbidden.first_clear();
+        for &class in &classes_of[audience] {
+            taken[class].insert(group);
+        }
+        if group == groups.len() {
+            groups.push((0, 1));
+        }
+        let (size, align) = &mut groups[group];
+        *size = (*size).max(symbols[symbol].size);
+        *align = (*align).max(symbols[symbol].value);
+        group_of.push(group);
+    }
+    let mut end = pruned.merged.first_shared();
+    let starts: Vec<u64> = groups
+        .iter()
+        .map(|&(size, align)| {
+            let start = end.next_multiple_of(align.max(1));
+            end = start + size;
+            start
+        })
+        .collect();
+    let mut ends = vec![None; audiences.len()];
+    for (&(symbol, audience), group) in common.iter().zip(group_of) {
+        layout.offset.insert(symbol, starts[group]);
+        ends[audience] = ends[audience].max(Some(starts[group] + symbols[symbol].size));
+    }
+    for (kernels, end) in audiences.iter().zip(ends) {
+        let Some(end) = end else { continue };
+        for &kernel in kernels {
+            views[kernel].sees_common = true;
+            views[kernel].size = views[kernel].size.max(end);
+        }
+    }
+}
+
+/// A number for each kernel; those with the same number are in the same
+/// audiences. Hundreds of kernels are often one class.
+fn classes(audiences: &[Vec<usize>], kernels: usize) -> Vec<usize> {
+    let mut classes = vec![0; kernels];
+    let mut sizes = vec![kernels];
+    for audience in audiences {
+        let mut inside = vec![0; sizes.len()];
+        for &kernel in audience {
+            inside[classes[kernel]] += 1;
+        }
+        // A class of which only a part is in the audience loses that part.
+        let mut part = vec![None; sizes.len()];
+        for (class, inside) in inside.into_iter().enumerate() {
+            if inside != 0 && inside != sizes[class] {
+                part[class] = Some(sizes.len());
+                sizes[class] -= inside;
+                sizes.push(inside);
+            }
+        }
+        for &kernel in audience {
+            classes[kernel] = part[classes[kernel]].unwrap_or(classes[kernel]);
+        }
+    }
+    classes
+}
+
+/// A kernel's own variables follow the highest common one it sees, strictest
+/// alignment first, then smallest.
+pub(super) fn place_own(
+    pruned: &mut Pruned<'_>,
+    kernel: FunctionId,
+    view: &mut KernelView,
+    layout: &mut SharedLayout,
+) {
+    let symbols = &pruned.merged.symbols;
+    let first = pruned.merged.first_shared();
+    let key = |symbol: SymbolId| {
+        (
+            symbols[symbol].value,
+            std::cmp::Reverse(symbols[symbol].size),
+        )
+    };
+    let mut align = 1;
+    for symbol in list_sort(view.own.clone(), |&a, &b| key(a) >= key(b)) {
+        let row = &symbols[symbol];
+        let offset = view.size.max(first).next_multiple_of(row.value.max(1));
+        layout.offset.insert(symbol, offset);
+        view.size = offset + row.size;
+        align = align.max(row.value);
+    }
+    raise_alignment(pruned, kernel, align);
+}
+
+pub(super) fn raise_alignment(pruned: &mut Pruned<'_>, kernel: FunctionId, align: u64) {
+    if let Some(section) = pruned.merged.functions[kernel].shared {
+        let content = &mut pruned.merged.sections[section].content;
+        content.align = content.align.max(align);
+    }
+}
+
+/// Dynamic shared memory starts behind everything else. Kernels that share a
+/// device function which uses it must agree on where.
+pub(super) fn place_dynamic(
+    pruned: &mut Pruned<'_>,
+    kernels: &[FunctionId],
+    views: &mut [KernelView],
+    dynamic: &[SymbolId],
+    uses: &FxHashMap<SymbolId, Vec<FunctionId>>,
+    seen_by: &Visibility,
+    layout: &mut SharedLayout,
+) {
+    // As a symbol it has one value (case `debug_dynamic`).
+    let is_symbol = pruned.merged.listed_shared == ListedShared::All;
+    let mut groups = Groups::new(kernels.len());
+    let users = |symbol| uses.get(symbol).map_or(&[][..], Vec::as_slice);
+    for symbol in dynamic {
+        match is_symbol {
+            true => groups.join(seen_by.kernels(users(symbol)).iter()),
+            false => {
+                let users = users(symbol).iter();
+                users.for_each(|&user| groups.join(seen_by.kernels(&[user]).iter()));
+            }
+        }
+    }
+    let first = pruned.merged.first_shared();
+    let mut start: FxHashMap<usize, u64> = FxHashMap::default();
+    for (index, view) in views.iter_mut().enumerate() {
+        if view.dynamic {
+            view.size = view.size.max(first).next_multiple_of(DYNAMIC_ALIGN);
+            let shared = start.entry(groups.of(index)).or_default();
+            *shared = (*shared).max(view.size);
+            raise_alignment(pruned, kernels[index], DYNAMIC_ALIGN);
+        }
+    }
+    for (index, view) in views.iter_mut().enumerate() {
+        if view.dynamic {
+            view.size = start[&groups.of(index)];
+        }
+    }
+    for symbol in dynamic {
+        let start = |users: &[FunctionId]| {
+            let kernel = seen_by.kernels(users).iter().next();
+            kernel.map(|kernel| views[kernel].size)
+        };
+        for &function in users(symbol) {
+            if let Some(start) = start(&[function]) {
+                layout.dynamic.insert(function, start);
+            }
+        }
+        if is_symbol {
+            let start = start(users(symbol)).unwrap_or(0);
+            layout.offset.insert(*symbol, start);
+        }
+    }
+}

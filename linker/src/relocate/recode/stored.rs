@@ -1,0 +1,94 @@
+//! How Mercury code stores its instructions: which machine instructions each stands for.
+
+use super::super::scoreboards::instruction::INSTRUCTION;
+use super::choice::{Choice, SHORT, is_old_warp_sync, stored_exit};
+use crate::cubin::{Capsule, StoredInstruction};
+
+/// The Mercury instructions of a function.
+pub(in crate::relocate) fn groups<'c>(capsule: &Capsule<'c>) -> impl Iterator<Item = Group<'c>> {
+    let mut stored = capsule.stored.iter().copied().peekable();
+    let mut end = 0;
+    (0..capsule.instructions).map(move |index| {
+        let stored = stored.next_if(|stored| stored.index == index);
+        let start = end;
+        end += stored.as_ref().map_or(1, count);
+        Group { stored, start, end }
+    })
+}
+
+/// How many machine instructions a stored one stands for.
+fn count(stored: &StoredInstruction<'_>) -> usize {
+    match stored.bytes {
+        [mark @ (0x50 | 0xd0 | 0x51 | 0xd1), half, ..] => {
+            2 * usize::from(*half) + usize::from(mark >> 7)
+        }
+        [Capsule::REMARK, ..] => 0,
+        _ => 1,
+    }
+}
+
+/// A Mercury instruction and the machine instructions that it stands for.
+pub(in crate::relocate) struct Group<'c> {
+    pub(in crate::relocate) stored: Option<StoredInstruction<'c>>,
+    pub(in crate::relocate) start: usize,
+    pub(in crate::relocate) end: usize,
+}
+
+/// The Mercury code with other counts. What fills up the machine code behind
+/// its end is counted by the last instruction.
+pub(super) fn write_capsule(
+    capsule: &Capsule<'_>,
+    groups: &[Group<'_>],
+    choice: &Choice,
+    machine: &[&[u8; INSTRUCTION]],
+    padding: isize,
+) -> Option<Vec<u8>> {
+    let mut bitmap = capsule.bitmap.to_vec();
+    let mut stored = Vec::new();
+    for (index, group) in groups.iter().enumerate() {
+        let old = &machine[group.start..group.end];
+        let is_last = index + 1 == groups.len();
+        let new = match is_last {
+            true => Some(old.len().checked_add_signed(padding)?),
+            false => choice.count(group, old),
+        };
+        match (&group.stored, new) {
+            (Some(stored_one), None) => stored.extend_from_slice(stored_one.bytes),
+            (None, None) => {}
+            (Some(_), Some(1)) if !is_last && choice.unreports(group, old) => {
+                *bitmap.get_mut(index / 8)? |= 1 << (index % 8);
+            }
+            (Some(stored_one), Some(count)) => {
+                let (mark, rest) = match stored_one.bytes {
+                    [mark @ (0x50 | 0xd0 | 0x51 | 0xd1), _, rest @ ..] => (*mark, rest),
+                    rest => (0x51, rest),
+                };
+                // A single one is not counted.
+                if rest.is_empty() || count != 1 {
+                    stored.extend(marked(mark, count)?);
+                }
+                match rest {
+                    [first, second, third, fourth, ..] if is_old_warp_sync(group, old) => {
+                        stored.extend([first | SHORT, *second, *third, *fourth]);
+                    }
+                    _ => stored.extend_from_slice(rest),
+                }
+            }
+            (None, Some(_)) if is_last => return None,
+            (None, Some(count)) => {
+                *bitmap.get_mut(index / 8)? &= !(1 << (index % 8));
+                stored.extend(marked(0x51, count)?);
+                stored.extend(stored_exit(old.first()?)?);
+            }
+        }
+    }
+    Some(capsule.encode_with(capsule.marker, &bitmap, &stored))
+}
+
+/// A prefix that says how many machine instructions there are.
+fn marked(mark: u8, count: usize) -> Option<[u8; 2]> {
+    let kind = mark & 0x7f;
+    let is_prefix = matches!(kind, 0x50 | 0x51);
+    let half = u8::try_from(count / 2).ok()?;
+    is_prefix.then_some([kind | (count as u8 & 1) << 7, half])
+}
