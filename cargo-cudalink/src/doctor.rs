@@ -147,13 +147,19 @@ fn write_text(units: &[Unit], findings: &[Finding]) -> io::Result<()> {
             writeln!(out, "    {command}")?;
         }
     }
-    let with_code = units.iter().filter(|unit| unit.has_device_code()).count();
-    if findings.iter().all(|f| f.severity == Severity::Note) {
-        writeln!(
-            out,
-            "{GOOD}ok{GOOD:#}: nothing is wrong with the device code in {with_code} of {} files and members",
-            units.len()
-        )?;
+    if findings.iter().any(|f| f.severity > Severity::Note) {
+        return Ok(());
     }
-    Ok(())
+    let with_code = units.iter().filter(|unit| unit.has_device_code()).count();
+    let all = match units.len() {
+        1 => "1 file".to_owned(),
+        number => format!("{number} files and members"),
+    };
+    match with_code {
+        0 => writeln!(out, "{NOTE}note{NOTE:#}: there is no device code in {all}"),
+        _ => writeln!(
+            out,
+            "{GOOD}ok{GOOD:#}: nothing is wrong with the device code in {with_code} of {all}"
+        ),
+    }
 }

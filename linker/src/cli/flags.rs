@@ -84,6 +84,8 @@ pub enum Value {
     Nothing,
     /// Any text or file name.
     Text,
+    /// Any text; repeating the option adds another.
+    Texts,
     /// One of these texts.
     Choice(&'static [&'static str]),
     /// One of the names of [`crate::arch::Sm::KNOWN`], as real, virtual or
@@ -322,9 +324,10 @@ pub const FLAGS: &[Spelling] = {
             "Writes what lies where in the image, and what was left out; - prints it."),
         switch(F::CrossReferences, "cref", "cref", G::Ours,
             "Adds to the map who defines each name and who uses it; without a map it is printed."),
-        option(F::WhyLive, "why-live", "why-live", V::Text, "NAME", G::Ours,
+        option(F::WhyLive, "why-live", "why-live", V::Texts, "NAME", G::Ours,
             "Says which kernel needs a function or variable, or that it is left out. The name is \
-             that of the object or, with or without parameters, that of the source."),
+             that of the object or, with or without parameters, that of the source. May be given \
+             several times."),
         option(F::Odr, "odr", "odr", V::Choice(ODR), "off|data|warn|error", G::Ours,
             "What to do about inline functions, templates and other weak names that two inputs \
              define in different ways. By default, data: a warning where variables or parameters \

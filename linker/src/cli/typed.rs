@@ -187,13 +187,11 @@ impl Parser<'_> {
         value: OsString,
         depth: usize,
     ) -> Result<(), Diagnostic> {
-        if spelling.value == Value::Text {
-            self.replace(spelling, value, OsStr::eq);
-            return Ok(());
-        }
         let text = &*raw_text::text(&value);
         match spelling.value {
-            Value::Nothing | Value::Text => {}
+            Value::Nothing => {}
+            Value::Text => self.replace(spelling, value, OsStr::eq),
+            Value::Texts => self.set(spelling, value),
             Value::List => {
                 for item in response_file::items(text).map_err(stray)? {
                     let item = raw_text::name(&item);
@@ -443,6 +441,10 @@ mod tests {
         );
         check("--register-link-binaries r", "register-link-binaries=r");
         check("-kernels-used -v", "kernels-used=-v");
+        check(
+            "--why-live=f(int,int) -why-live g",
+            "why-live=f(int,int) why-live=g",
+        );
         check(
             "-ghls -Ofc -v",
             "gen-host-linker-script=lcs-abs Ofast-compile=0 verbose=",
