@@ -18,7 +18,6 @@ use rustnvlink::arch::Sm;
 
 use crate::streams;
 use crate::style::{self, Format};
-use files::Wanted;
 use image::Details;
 use report::{Document, FileReport, SCHEMA_VERSION};
 use text::Style;
@@ -67,14 +66,12 @@ pub(crate) struct Arguments {
 /// Does what the command line asks for.
 pub(crate) fn run(arguments: Arguments) -> Result<()> {
     let all = arguments.all;
-    let wanted = Wanted {
-        details: Details {
-            sections: arguments.sections || all,
-            symbols: arguments.symbols || all,
-            relocations: arguments.relocations || all,
-            call_graph: arguments.call_graph || all,
-            contents: arguments.section,
-        },
+    let wanted = Details {
+        sections: arguments.sections || all,
+        symbols: arguments.symbols || all,
+        relocations: arguments.relocations || all,
+        call_graph: arguments.call_graph || all,
+        contents: arguments.section,
     };
     let mut document = Document {
         schema_version: SCHEMA_VERSION,
@@ -101,7 +98,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
                 parameters: arguments.parameters || all,
                 all,
                 filtered: arguments.arch.is_some(),
-                only_contents: !wanted.details.contents.is_empty(),
+                only_contents: !wanted.contents.is_empty(),
             };
             text::write(&mut out, &document, &style)
         }
@@ -113,7 +110,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
     if let Some(arch) = arguments.arch {
         check_arch(arch, &held)?;
     }
-    check_sections(&wanted.details.contents, &document.files)
+    check_sections(&wanted.contents, &document.files)
 }
 
 fn write_json(out: &mut impl Write, document: &Document) -> io::Result<()> {

@@ -21,12 +21,6 @@ use super::report::{
 };
 use crate::streams;
 
-/// What the user wants to see.
-#[derive(Debug, Default)]
-pub(super) struct Wanted {
-    pub(super) details: Details,
-}
-
 impl From<ParseError> for Failure {
     fn from(error: ParseError) -> Self {
         let location = error.location.clone();
@@ -57,7 +51,7 @@ impl Failure {
 }
 
 /// Reads and inspects one file.
-pub(super) fn inspect(path: &Path, wanted: &Wanted) -> FileReport {
+pub(super) fn inspect(path: &Path, wanted: &Details) -> FileReport {
     let name = path.display().to_string();
     match streams::read(path) {
         Ok(data) => bytes(name, &data, path.parent(), MAX_DEPTH, wanted),
@@ -103,7 +97,7 @@ fn bytes(
     data: &[u8],
     folder: Option<&Path>,
     depth: usize,
-    wanted: &Wanted,
+    wanted: &Details,
 ) -> FileReport {
     let kind = detect(data);
     let mut report = empty(name, kind, data.len() as u64);
@@ -148,14 +142,14 @@ fn ptx(data: &[u8]) -> PtxReport {
     }
 }
 
-fn cubin(report: &mut FileReport, data: &[u8], wanted: &Wanted) -> Result<(), Failure> {
+fn cubin(report: &mut FileReport, data: &[u8], wanted: &Details) -> Result<(), Failure> {
     let file = cubin::File::parse(data)?;
     let sm = image::processor(&file);
-    report.image = Some(image::report(&file, sm, &wanted.details));
+    report.image = Some(image::report(&file, sm, wanted));
     Ok(())
 }
 
-fn host(report: &mut FileReport, data: &[u8], wanted: &Wanted) -> Result<(), Failure> {
+fn host(report: &mut FileReport, data: &[u8], wanted: &Details) -> Result<(), Failure> {
     let file = HostFile::parse(data)?;
     for section in &file.fatbins {
         let found = fatbins(section.fatbins(), Some(section.name), wanted);
@@ -200,7 +194,7 @@ fn host(report: &mut FileReport, data: &[u8], wanted: &Wanted) -> Result<(), Fai
 fn fatbins(
     found: Fatbins<'_>,
     section: Option<&'static str>,
-    wanted: &Wanted,
+    wanted: &Details,
 ) -> Vec<FatbinReport> {
     let mut reports = Vec::new();
     for fatbin in found {
@@ -232,7 +226,7 @@ fn fatbins(
     reports
 }
 
-fn entry(entry: &Entry<'_>, wanted: &Wanted) -> EntryReport {
+fn entry(entry: &Entry<'_>, wanted: &Details) -> EntryReport {
     let text = |bytes: &[u8]| {
         String::from_utf8_lossy(bytes)
             .trim_end_matches('\0')
@@ -274,7 +268,7 @@ fn entry(entry: &Entry<'_>, wanted: &Wanted) -> EntryReport {
     let read = entry.image(Limit::default()).and_then(|data| {
         if entry.kind == Kind::ELF {
             let file = cubin::File::parse(&data)?;
-            report.image = Some(image::report(&file, entry.sm, &wanted.details));
+            report.image = Some(image::report(&file, entry.sm, wanted));
         }
         Ok(())
     });
@@ -287,7 +281,7 @@ fn members(
     data: &[u8],
     folder: Option<&Path>,
     depth: usize,
-    wanted: &Wanted,
+    wanted: &Details,
 ) -> Result<(), Failure> {
     let Some(depth) = depth.checked_sub(1) else {
         return Err(archive::too_deep().into());
@@ -422,14 +416,12 @@ mod tests {
             |_| Vec::new(),
             |file| file.sections.iter().map(|s| s.name.to_owned()).collect(),
         );
-        let wanted = Wanted {
-            details: Details {
-                sections: true,
-                symbols: true,
-                relocations: true,
-                call_graph: true,
-                contents: names,
-            },
+        let wanted = Details {
+            sections: true,
+            symbols: true,
+            relocations: true,
+            call_graph: true,
+            contents: names,
         };
         let document = Document {
             schema_version: SCHEMA_VERSION,

@@ -33,9 +33,15 @@ pub(crate) fn why_live(pruned: &Pruned<'_>, name: &str) -> Vec<Diagnostic> {
     vec![Diagnostic::new(Severity::Warning, "unknown-symbol", text)]
 }
 
+/// Other tools write `int*` where messages say `int *`.
 fn is_called(symbol: &str, name: &str) -> bool {
     let shown = readable(symbol);
-    symbol == name || shown == name || shown.split('(').next() == Some(name)
+    let without_parameters = shown.split('(').next().unwrap_or_default();
+    let letters = |text: &str| text.replace(' ', "");
+    symbol == name
+        || [&shown, without_parameters]
+            .iter()
+            .any(|text| letters(text) == letters(name))
 }
 
 fn reason(pruned: &Pruned<'_>, paths: &CallPaths, id: SymbolId) -> String {
@@ -66,5 +72,23 @@ fn reason(pruned: &Pruned<'_>, paths: &CallPaths, id: SymbolId) -> String {
     match user.and_then(|(_, section)| section.function) {
         Some(function) => format!("used by {}", paths.to(merged, function)),
         None => "variables always stay".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_known_as_tools_write_them() {
+        let check = |name: &str, expected: bool| {
+            assert_eq!(is_called("_Z6kernelPij", name), expected, "{name}");
+        };
+        check("_Z6kernelPij", true);
+        check("kernel", true);
+        check("kernel(int *, unsigned int)", true);
+        check("kernel(int*, unsigned int)", true);
+        check("kernel(int*)", false);
+        check("kern", false);
     }
 }
