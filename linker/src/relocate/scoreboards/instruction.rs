@@ -339,9 +339,10 @@ pub(super) fn depbar(instruction: &[u8]) -> Option<(u8, u8)> {
     (operation(instruction) == DEPBAR && others == 0 && board < BOARDS).then_some((board, left))
 }
 
-/// Whether a DEPBAR behind the instruction names what that took: UREDGR and LDTM.
+/// Whether a DEPBAR right behind the instruction names what that took: UREDGR, LDTM and, at the
+/// end of a block, MEMBAR (case `scoreboards_depbar`).
 pub(super) fn is_awaited_at_once(instruction: &[u8]) -> bool {
-    matches!(operation(instruction), 0x178 | 0x1ee)
+    matches!(operation(instruction), 0x178 | MEMORY_BARRIER | 0x1ee)
 }
 
 /// Where in the operand of a DEPBAR a scoreboard stands.

@@ -49,7 +49,6 @@ impl Choice {
     /// The code with this choice.
     pub(super) fn apply(&self, code: &[u8], flow: &Flow, events: &[Event]) -> Vec<u8> {
         let mut changed = code.to_vec();
-        let before = |at: usize| &code[(at - 1) * INSTRUCTION..];
         let (instructions, _) = changed.as_chunks_mut::<INSTRUCTION>();
         for (at, (instruction, &waits)) in instructions.iter_mut().zip(&self.waits).enumerate() {
             let (mut write, mut read) = (NO_BOARD, NO_BOARD);
@@ -60,15 +59,21 @@ impl Choice {
                 }
             }
             Control::set(instruction, write, read, waits);
-            let named = depbar(instruction).filter(|_| at > 0 && is_awaited_at_once(before(at)));
-            if let Some((board, _)) = named
-                && let Some(event) = flow.own(at - 1).find(|&event| events[event].board == board)
-            {
+            if let Some(event) = named_before(code, flow, events, at) {
                 name_in_depbar(instruction, self.boards[event]);
             }
         }
         changed
     }
+}
+
+/// What the DEPBAR at a place names, if the instruction before it took that.
+fn named_before(code: &[u8], flow: &Flow, events: &[Event], at: usize) -> Option<usize> {
+    let before = at.checked_sub(1)?;
+    let (board, _) = depbar(&code[at * INSTRUCTION..][..INSTRUCTION])?;
+    let mut own = flow.own(before);
+    let own = own.find(|&event| events[event].board == board);
+    own.filter(|_| is_awaited_at_once(&code[before * INSTRUCTION..]))
 }
 
 /// When an instruction waits.
@@ -225,6 +230,9 @@ impl Rules<'_> {
         };
         let waits = extra | held.boards_of(|event| is_meant(event) && !guide.skips(at, event));
         let waits = guide.waits(at, waits, Time::Before, held);
+        if let Some(own) = named_before(self.code, self.flow, self.events, at) {
+            held.leave_all(|event| event == own);
+        }
         if let Some((board, left)) = depbar(instruction) {
             let queued: Vec<usize> = held
                 .events(board)
