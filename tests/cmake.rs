@@ -10,6 +10,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use cudalink_toolkit::Tool;
+use rustnvlink_tests::checks::skip;
 use rustnvlink_tests::identity::target_folder;
 use rustnvlink_tests::toolkit::Toolkit;
 
@@ -104,13 +105,6 @@ fn named_by(variable: &str, what: &str) -> Result<PathBuf> {
     let path = env::var_os(variable).filter(|path| !path.is_empty());
     path.map(PathBuf::from)
         .with_context(|| format!("{variable} names no {what}"))
-}
-
-fn skip(reason: &anyhow::Error) -> Result<()> {
-    let strict = env::var_os("CI").is_some_and(|value| !value.is_empty());
-    ensure!(!strict, "a skip is a failure where CI is set: {reason:#}");
-    eprintln!("skipped: {reason:#}");
-    Ok(())
 }
 
 /// Runs a program that has to succeed.

@@ -11,6 +11,7 @@
 
 pub mod arch;
 pub mod case;
+pub mod checks;
 pub mod directive;
 pub mod expect;
 pub mod golden;
