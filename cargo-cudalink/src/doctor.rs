@@ -71,6 +71,43 @@ struct Finding {
     commands: Vec<String>,
 }
 
+impl Finding {
+    fn new(severity: Severity, code: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            severity,
+            code,
+            message: message.into(),
+            places: Vec::new(),
+            fix: None,
+            commands: Vec::new(),
+        }
+    }
+
+    /// A finding about some places, if there are any.
+    fn at(
+        places: Vec<Place>,
+        severity: Severity,
+        code: &'static str,
+        message: impl Into<String>,
+    ) -> Option<Self> {
+        (!places.is_empty()).then(|| Self {
+            places,
+            ..Self::new(severity, code, message)
+        })
+    }
+
+    fn with_fix(self, fix: impl Into<String>) -> Self {
+        Self {
+            fix: Some(fix.into()),
+            ..self
+        }
+    }
+
+    fn with_commands(self, commands: Vec<String>) -> Self {
+        Self { commands, ..self }
+    }
+}
+
 /// One file that a finding is about.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 struct Place {

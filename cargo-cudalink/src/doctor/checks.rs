@@ -15,12 +15,15 @@ const LINK_HELP: &str =
 /// Everything that is wrong.
 pub(super) fn all(units: &[Unit], required: &BTreeSet<Sm>) -> Vec<Finding> {
     [
+        waits_for_link(units),
+        never_registered(units),
         never_linked(units),
         linked_twice(units),
         held_twice(units),
         linked_without_object(units),
         linked_archive(units),
-        missing_processors(units),
+        missing_in_object(units),
+        missing_in_link(units),
         required_processors(units, required),
         order(units),
     ]
@@ -62,80 +65,60 @@ fn place(unit: &Unit, detail: impl Into<String>) -> Place {
 }
 
 /// Objects that wait for a device link which has not been made.
-fn never_linked(units: &[Unit]) -> Vec<Finding> {
-    let registered: BTreeSet<&String> = units.iter().flat_map(|unit| &unit.registers).collect();
-    let mut findings = Vec::new();
-    let places: Vec<Place> = waiting(units, &registered, Unit::is_input);
-    if !places.is_empty() {
-        // A library may well leave the link to the program.
-        let is_library = units
-            .iter()
-            .all(|unit| unit.kind == UnitKind::ArchiveMember);
-        findings.push(Finding {
-            severity: if is_library {
-                Severity::Note
-            } else {
-                Severity::Error
-            },
-            code: "never-linked",
-            message: format!(
-                "{} without a device link{}",
-                count(places.len(), "module"),
-                if is_library {
-                    " of the program"
-                } else {
-                    " that is not among the files"
-                }
-            ),
-            places,
-            fix: Some(LINK_HELP.to_owned()),
-            commands: vec![link_command(units)],
-        });
-    }
-    let places = waiting(units, &registered, |unit| !unit.is_input());
-    if !places.is_empty() {
-        findings.push(Finding {
-            severity: Severity::Error,
-            code: "never-linked",
-            message: format!(
-                "{} of finished files were never device-linked: loading them fails with an undefined \
-                 __cudaRegisterLinkedBinary symbol",
-                count(places.len(), "module")
-            ),
-            places,
-            fix: Some(format!(
-                "run cargo cudalink link on the objects that these were made of; {PROTOCOL_HELP}"
-            )),
-            commands: Vec::new(),
-        });
-    }
-    let places: Vec<Place> = units
+fn waits_for_link(units: &[Unit]) -> Option<Finding> {
+    let places = waiting(units, Unit::is_input);
+    let modules = count(places.len(), "module");
+    // A library may well leave the link to the program.
+    let is_library = units
+        .iter()
+        .all(|unit| unit.kind == UnitKind::ArchiveMember);
+    let (severity, message) = match is_library {
+        true => (
+            Severity::Note,
+            format!("the device link of {modules} is left to a program"),
+        ),
+        false => (
+            Severity::Error,
+            format!("the device link of {modules} is not among the files"),
+        ),
+    };
+    let finding = Finding::at(places, severity, "never-linked", message)?;
+    let link = vec![link_command(units)];
+    Some(finding.with_fix(LINK_HELP).with_commands(link))
+}
+
+/// Finished files with objects that were never linked.
+fn never_registered(units: &[Unit]) -> Option<Finding> {
+    let places = waiting(units, |unit| !unit.is_input());
+    let message = format!(
+        "{} of finished files were never device-linked: loading them fails with an undefined \
+         __cudaRegisterLinkedBinary symbol",
+        count(places.len(), "module")
+    );
+    let finding = Finding::at(places, Severity::Error, "never-linked", message)?;
+    Some(finding.with_fix(link_objects_help()))
+}
+
+/// Finished files with nothing but code that waits.
+fn never_linked(units: &[Unit]) -> Option<Finding> {
+    let places = units
         .iter()
         .filter(|unit| !unit.is_input() && unit.has_relocatable_code && !unit.is_device_linked)
         .filter(|unit| unit.wants_registration.is_empty())
         .map(|unit| place(unit, "has unlinked device code and no linked code"))
         .collect();
-    if !places.is_empty() {
-        findings.push(Finding {
-            severity: Severity::Error,
-            code: "no-linked-code",
-            message: "device code was put into finished files without a device link".to_owned(),
-            places,
-            fix: Some(format!(
-                "run cargo cudalink link on the objects that these were made of; {PROTOCOL_HELP}"
-            )),
-            commands: Vec::new(),
-        });
-    }
-    findings
+    let message = "device code was put into finished files without a device link";
+    let finding = Finding::at(places, Severity::Error, "no-linked-code", message)?;
+    Some(finding.with_fix(link_objects_help()))
+}
+
+fn link_objects_help() -> String {
+    format!("run cargo cudalink link on the objects that these were made of; {PROTOCOL_HELP}")
 }
 
 /// The modules that units of some kind want registered and no unit registers.
-fn waiting(
-    units: &[Unit],
-    registered: &BTreeSet<&String>,
-    is_meant: fn(&Unit) -> bool,
-) -> Vec<Place> {
+fn waiting(units: &[Unit], is_meant: fn(&Unit) -> bool) -> Vec<Place> {
+    let registered: BTreeSet<&String> = units.iter().flat_map(|unit| &unit.registers).collect();
     units
         .iter()
         .filter(|unit| is_meant(unit))
@@ -149,39 +132,22 @@ fn waiting(
 }
 
 /// Modules in several device links.
-fn linked_twice(units: &[Unit]) -> Vec<Finding> {
+fn linked_twice(units: &[Unit]) -> Option<Finding> {
     let places = several(units, |unit| &unit.registers);
-    if places.is_empty() {
-        return Vec::new();
-    }
-    vec![Finding {
-        severity: Severity::Error,
-        code: "linked-twice",
-        message: "modules are in more than one device link, and the host linker ends with multiple definitions of \
-                  __cudaRegisterLinkedBinary"
-            .to_owned(),
-        places,
-        fix: Some(
-            "leave all device-link objects but one out, and make that one from all objects and libraries".to_owned(),
-        ),
-        commands: Vec::new(),
-    }]
+    let message = "modules are in more than one device link, and the host linker ends with multiple definitions of \
+                   __cudaRegisterLinkedBinary";
+    let finding = Finding::at(places, Severity::Error, "linked-twice", message)?;
+    Some(finding.with_fix(
+        "leave all device-link objects but one out, and make that one from all objects and libraries",
+    ))
 }
 
 /// Modules in several objects.
-fn held_twice(units: &[Unit]) -> Vec<Finding> {
+fn held_twice(units: &[Unit]) -> Option<Finding> {
     let places = several(units, |unit| &unit.provides_module);
-    if places.is_empty() {
-        return Vec::new();
-    }
-    vec![Finding {
-        severity: Severity::Error,
-        code: "held-twice",
-        message: "the same object is among the files more than once".to_owned(),
-        places,
-        fix: Some("leave one out".to_owned()),
-        commands: Vec::new(),
-    }]
+    let message = "the same object is among the files more than once";
+    let finding = Finding::at(places, Severity::Error, "held-twice", message)?;
+    Some(finding.with_fix("leave one out"))
 }
 
 /// The inputs that share an id with another one.
@@ -200,7 +166,7 @@ fn several(units: &[Unit], ids: fn(&Unit) -> &BTreeSet<String>) -> Vec<Place> {
 }
 
 /// Linked code whose objects are not there.
-fn linked_without_object(units: &[Unit]) -> Vec<Finding> {
+fn linked_without_object(units: &[Unit]) -> Option<Finding> {
     let held: BTreeSet<&String> = units
         .iter()
         .flat_map(|unit| &unit.provides_module)
@@ -215,29 +181,22 @@ fn linked_without_object(units: &[Unit]) -> Vec<Finding> {
                 .map(|id| place(unit, id.clone()))
         })
         .collect();
-    if places.is_empty() {
-        return Vec::new();
-    }
+    let message = "linked device code belongs to objects that are not among the files, or were compiled again since; \
+                   the host linker ends with undefined __fatbinwrap symbols";
+    let finding = Finding::at(places, Severity::Error, "object-missing", message)?;
     let has_objects = units
         .iter()
         .any(|unit| unit.is_input() && unit.has_relocatable_code);
-    vec![Finding {
-        severity: Severity::Error,
-        code: "object-missing",
-        message: "linked device code belongs to objects that are not among the files, or were compiled again since; \
-                  the host linker ends with undefined __fatbinwrap symbols"
-            .to_owned(),
-        places,
-        fix: Some(match has_objects {
-            true => "add the objects, or link the device code of those that are there again".to_owned(),
-            false => "add the objects that the device code was linked from".to_owned(),
-        }),
-        commands: has_objects.then(|| link_command(units)).into_iter().collect(),
-    }]
+    Some(match has_objects {
+        true => finding
+            .with_fix("add the objects, or link the device code of those that are there again")
+            .with_commands(vec![link_command(units)]),
+        false => finding.with_fix("add the objects that the device code was linked from"),
+    })
 }
 
 /// Libraries that hold their own device link.
-fn linked_archive(units: &[Unit]) -> Vec<Finding> {
+fn linked_archive(units: &[Unit]) -> Option<Finding> {
     let members = || {
         units
             .iter()
@@ -255,9 +214,6 @@ fn linked_archive(units: &[Unit]) -> Vec<Finding> {
             )
         })
         .collect();
-    if places.is_empty() {
-        return Vec::new();
-    }
     let delete: Vec<String> = places
         .iter()
         .filter_map(|place| place.file.rsplit_once(':'))
@@ -268,75 +224,78 @@ fn linked_archive(units: &[Unit]) -> Vec<Finding> {
         unit.wants_registration.is_empty()
             || members().any(|link| link.file == unit.file && link.is_device_linked)
     });
-    vec![Finding {
-        severity: if is_alone { Severity::Note } else { Severity::Warning },
-        code: "archive-already-linked",
-        message: "libraries are device-linked on their own: their kernels cannot call device code of other files, \
-                  and later device links leave them out"
-            .to_owned(),
-        places,
-        fix: Some(
-            "if they share device code with others, take their device link out, and link everything at once".to_owned(),
-        ),
-        commands: delete.into_iter().chain([link_command(units)]).collect(),
-    }]
+    let severity = match is_alone {
+        true => Severity::Note,
+        false => Severity::Warning,
+    };
+    let message = "libraries are device-linked on their own: their kernels cannot call device code of other files, \
+                   and later device links leave them out";
+    let finding = Finding::at(places, severity, "archive-already-linked", message)?;
+    let commands = delete.into_iter().chain([link_command(units)]).collect();
+    Some(
+        finding
+            .with_fix(
+                "if they share device code with others, take their device link out, and link everything at once",
+            )
+            .with_commands(commands),
+    )
 }
 
 /// Objects that lack a processor that others have.
-fn missing_processors(units: &[Unit]) -> Vec<Finding> {
-    let inputs = || units.iter().filter(|unit| unit.is_input());
-    let compiled: BTreeSet<Sm> = inputs()
-        .flat_map(|unit| unit.relocatable.iter().copied())
-        .collect();
-    let mut findings = Vec::new();
-    let lacking = |have: &BTreeSet<Sm>| -> Option<String> {
-        let names: Vec<String> = compiled
-            .iter()
-            .filter(|sm| !covers(have, **sm))
-            .map(Sm::to_string)
-            .collect();
-        (!names.is_empty()).then(|| names.join(", "))
-    };
-    let places: Vec<Place> = inputs()
+fn missing_in_object(units: &[Unit]) -> Option<Finding> {
+    let compiled = compiled(units);
+    let inputs = units.iter().filter(|unit| unit.is_input());
+    let places = inputs
         .filter(|unit| !unit.relocatable.is_empty())
-        .filter_map(|unit| {
-            lacking(&unit.relocatable).map(|names| place(unit, format!("nothing for {names}")))
-        })
+        .filter_map(|unit| lacking(unit, &unit.relocatable, &compiled))
         .collect();
-    if !places.is_empty() {
-        let all: Vec<String> = compiled.iter().map(Sm::to_string).collect();
-        findings.push(Finding {
-            severity: Severity::Warning,
-            code: "arch-missing-in-object",
-            message: format!(
-                "not every object has code for all processors ({})",
-                all.join(", ")
-            ),
-            places,
-            fix: Some("compile all objects with the same -gencode options".to_owned()),
-            commands: Vec::new(),
-        });
-    }
-    let places: Vec<Place> = inputs()
+    let message = format!(
+        "not every object has code for all processors ({})",
+        list(&compiled)
+    );
+    let finding = Finding::at(places, Severity::Warning, "arch-missing-in-object", message)?;
+    Some(finding.with_fix("compile all objects with the same -gencode options"))
+}
+
+/// Device links that leave out a processor that objects have.
+fn missing_in_link(units: &[Unit]) -> Option<Finding> {
+    let compiled = compiled(units);
+    let inputs = units.iter().filter(|unit| unit.is_input());
+    let places = inputs
         .filter(|unit| unit.is_device_linked)
-        .filter_map(|unit| {
-            lacking(&unit.executable).map(|names| place(unit, format!("nothing for {names}")))
-        })
+        .filter_map(|unit| lacking(unit, &unit.executable, &compiled))
         .collect();
-    if !places.is_empty() {
-        findings.push(Finding {
-            severity: Severity::Warning,
-            code: "arch-missing-in-link",
-            message: "the device link leaves processors out that the objects have code for"
-                .to_owned(),
-            places,
-            fix: Some(
-                "link for all processors, which is what a link without --arch does".to_owned(),
-            ),
-            commands: vec![link_command(units)],
-        });
-    }
-    findings
+    let message = "the device link leaves processors out that the objects have code for";
+    let finding = Finding::at(places, Severity::Warning, "arch-missing-in-link", message)?;
+    let link = vec![link_command(units)];
+    Some(
+        finding
+            .with_fix("link for all processors, which is what a link without --arch does")
+            .with_commands(link),
+    )
+}
+
+/// The processors that objects were compiled for.
+fn compiled(units: &[Unit]) -> BTreeSet<Sm> {
+    let inputs = units.iter().filter(|unit| unit.is_input());
+    inputs.flat_map(|unit| &unit.relocatable).copied().collect()
+}
+
+/// A unit that has code for some processors and not for all of these.
+fn lacking(unit: &Unit, have: &BTreeSet<Sm>, wanted: &BTreeSet<Sm>) -> Option<Place> {
+    let missing = wanted.iter().filter(|sm| !covers(have, **sm));
+    nothing_for(unit, missing)
+}
+
+fn nothing_for<'s>(unit: &Unit, missing: impl Iterator<Item = &'s Sm>) -> Option<Place> {
+    let names = list(missing);
+    (!names.is_empty()).then(|| place(unit, format!("nothing for {names}")))
+}
+
+/// The names of processors.
+fn list<'s>(processors: impl IntoIterator<Item = &'s Sm>) -> String {
+    let names: Vec<String> = processors.into_iter().map(Sm::to_string).collect();
+    names.join(", ")
 }
 
 /// Whether linked or relocatable code for one of `have` does for `sm`.
@@ -345,41 +304,31 @@ fn covers(have: &BTreeSet<Sm>, sm: Sm) -> bool {
 }
 
 /// Linked code that lacks a processor that was asked for.
-fn required_processors(units: &[Unit], required: &BTreeSet<Sm>) -> Vec<Finding> {
+fn required_processors(units: &[Unit], required: &BTreeSet<Sm>) -> Option<Finding> {
     let linked = units
         .iter()
         .filter(|unit| unit.is_device_linked || !unit.is_input());
     let places: Vec<Place> = linked
         .filter(|unit| unit.has_device_code())
         .filter_map(|unit| {
-            let names: Vec<String> = required
+            let missing = required
                 .iter()
-                .filter(|sm| !runs_on(&unit.executable, **sm))
-                .map(Sm::to_string)
-                .collect();
-            (!names.is_empty()).then(|| place(unit, format!("nothing for {}", names.join(", "))))
+                .filter(|sm| !runs_on(&unit.executable, **sm));
+            nothing_for(unit, missing)
         })
         .collect();
     let nothing_linked =
         !required.is_empty() && units.iter().all(|unit| unit.executable.is_empty());
     if places.is_empty() && !nothing_linked {
-        return Vec::new();
+        return None;
     }
-    let names: Vec<String> = required.iter().map(Sm::to_string).collect();
-    vec![Finding {
-        severity: Severity::Error,
-        code: "arch-missing",
-        message: format!(
-            "linked device code does not run on all of {}",
-            names.join(", ")
-        ),
-        places,
-        fix: Some(format!(
-            "compile for {} (-gencode arch=compute_NN,code=sm_NN) and link again",
-            names.join(", ")
-        )),
-        commands: Vec::new(),
-    }]
+    let names = list(required);
+    let message = format!("linked device code does not run on all of {names}");
+    let mut finding = Finding::new(Severity::Error, "arch-missing", message);
+    finding.places = places;
+    Some(finding.with_fix(format!(
+        "compile for {names} (-gencode arch=compute_NN,code=sm_NN) and link again"
+    )))
 }
 
 /// Machine code runs on its own processor and on later ones of the same major version; a letter binds it.
@@ -394,7 +343,7 @@ fn runs_on(have: &BTreeSet<Sm>, sm: Sm) -> bool {
 }
 
 /// Linkers that read libraries once need the device link in front of them.
-fn order(units: &[Unit]) -> Vec<Finding> {
+fn order(units: &[Unit]) -> Option<Finding> {
     let places: Vec<Place> = units
         .iter()
         .enumerate()
@@ -407,18 +356,9 @@ fn order(units: &[Unit]) -> Vec<Finding> {
             Some(place(link, format!("stands behind {}", library.file)))
         })
         .collect();
-    if places.is_empty() {
-        return Vec::new();
-    }
-    vec![Finding {
-        severity: Severity::Note,
-        code: "order",
-        message: "a device link stands behind a library that it needs objects of; ld.bfd and gold then miss them"
-            .to_owned(),
-        places,
-        fix: Some("put the device link before all libraries".to_owned()),
-        commands: Vec::new(),
-    }]
+    let message = "a device link stands behind a library that it needs objects of; ld.bfd and gold then miss them";
+    let finding = Finding::at(places, Severity::Note, "order", message)?;
+    Some(finding.with_fix("put the device link before all libraries"))
 }
 
 /// A number and what it counts.

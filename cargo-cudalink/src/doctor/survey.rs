@@ -123,12 +123,9 @@ fn read_file(file: &str, data: &[u8], units: &mut Vec<Unit>, findings: &mut Vec<
                 }
             };
             findings.push(Finding {
-                severity: Severity::Error,
-                code: "not-a-host-file",
-                message,
-                places: Vec::new(),
                 fix,
                 commands,
+                ..Finding::new(Severity::Error, "not-a-host-file", message)
             });
             return;
         }
@@ -140,28 +137,21 @@ fn read_file(file: &str, data: &[u8], units: &mut Vec<Unit>, findings: &mut Vec<
 }
 
 fn unreadable(file: &str, why: String) -> Finding {
-    Finding {
-        severity: Severity::Error,
-        code: "unreadable",
-        message: format!("{file} cannot be read: {why}"),
-        places: Vec::new(),
-        fix: None,
-        commands: Vec::new(),
-    }
+    let message = format!("{file} cannot be read: {why}");
+    Finding::new(Severity::Error, "unreadable", message)
 }
 
 fn damaged(file: &str, error: &ParseError) -> Finding {
+    let message = error.clone().in_input(file).to_string();
+    let place = Place {
+        file: file.to_owned(),
+        detail: None,
+    };
     Finding {
-        severity: Severity::Error,
-        code: "damaged",
-        message: error.clone().in_input(file).to_string(),
-        places: vec![Place {
-            file: file.to_owned(),
-            detail: None,
-        }],
-        fix: Some("make the file again".to_owned()),
-        commands: Vec::new(),
+        places: vec![place],
+        ..Finding::new(Severity::Error, "damaged", message)
     }
+    .with_fix("make the file again")
 }
 
 fn unit(name: &str, file: &str, kind: UnitKind, data: &[u8]) -> Result<Unit, ParseError> {

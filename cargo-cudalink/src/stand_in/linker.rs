@@ -70,48 +70,17 @@ pub(crate) fn run(plan: &Plan, triple: &str, arguments: Vec<OsString>) -> Result
         folder: plan.folder.runs(),
     };
     let line = LinkLine::parse(&host.arguments)?;
-    let crate_name = env::var("CARGO_CRATE_NAME").unwrap_or_default();
-    let is_build_script = crate_name.starts_with("build_script_");
-    let Some(output) = line.output.clone() else {
+    let output = line.output.clone().filter(|_| !line.relocatable);
+    let Some(output) = output else {
         return host.replace();
     };
-    if line.relocatable {
-        return host.replace();
-    }
-    let package = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
-    let mut settings = plan.settings(package.as_deref()).clone();
-    let (name, purpose) = if is_build_script {
-        let package = env::var("CARGO_PKG_NAME").unwrap_or_default();
-        (format!("build script of {package}"), Purpose::OfBuild)
-    } else {
-        let program = env::var("CARGO_BIN_NAME").ok();
-        let is_test = line.is_test_harness() || platform::parent_has_argument("--test");
-        let purpose = match line.is_procedural_macro() {
-            true => Purpose::OfBuild,
-            false => Purpose::OfUser,
-        };
-        (image_name(&output, program, is_test), purpose)
-    };
-    if purpose == Purpose::OfBuild {
-        // These are for what the user makes.
-        settings.libraries.clear();
-    }
-    let image = Image {
-        name,
-        output,
-        triple,
-        purpose,
-        settings,
-        package,
-        toolkit: plan.toolkit.as_ref().ok(),
-        journal: Journal(&plan.journal),
-    };
+    let image = Image::new(plan, triple, &line, output);
     let linked = image.link(plan, &line, &host);
     let Err(error) = &linked else {
         return linked;
     };
     image.say(Level::Error, format!("{error:#}"));
-    match purpose {
+    match image.purpose {
         Purpose::OfUser => {
             image.journal.add(&Event::Failed { image: image.name });
             linked
@@ -166,7 +135,40 @@ struct Made {
     record: Record,
 }
 
-impl Image<'_> {
+impl<'a> Image<'a> {
+    /// What rustc has linked, which cargo's variables tell.
+    fn new(plan: &'a Plan, triple: &'a str, line: &LinkLine, output: PathBuf) -> Self {
+        let crate_name = env::var("CARGO_CRATE_NAME").unwrap_or_default();
+        let (name, purpose) = if crate_name.starts_with("build_script_") {
+            let package = env::var("CARGO_PKG_NAME").unwrap_or_default();
+            (format!("build script of {package}"), Purpose::OfBuild)
+        } else {
+            let program = env::var("CARGO_BIN_NAME").ok();
+            let is_test = line.is_test_harness() || platform::parent_has_argument("--test");
+            let purpose = match line.is_procedural_macro() {
+                true => Purpose::OfBuild,
+                false => Purpose::OfUser,
+            };
+            (image_name(&output, program, is_test), purpose)
+        };
+        let package = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+        let mut settings = plan.settings(package.as_deref()).clone();
+        if purpose == Purpose::OfBuild {
+            // These are for what the user makes.
+            settings.libraries.clear();
+        }
+        Self {
+            name,
+            output,
+            triple,
+            purpose,
+            package,
+            settings,
+            toolkit: plan.toolkit.as_ref().ok(),
+            journal: Journal(&plan.journal),
+        }
+    }
+
     fn link(&self, plan: &Plan, line: &LinkLine, host: &HostLink<'_>) -> Result<ExitCode> {
         let mut objects = Objects::find(&line.files(&search_folders(self.machine())))?;
         for library in &self.settings.libraries {
@@ -241,12 +243,10 @@ impl Image<'_> {
         }));
     }
 
-    /// The device link and its host object.
-    fn make(&self, mut objects: Objects) -> Result<Made> {
-        let inputs = std::mem::take(&mut objects.inputs);
-        let debug = self.settings.device_debug.unwrap_or(false);
-        let request = Request {
-            debug: match debug {
+    /// What the choices ask of the device link.
+    fn request(&self) -> Request {
+        Request {
+            debug: match self.is_for_debuggers() {
                 true => DebugLevel::Symbols,
                 false => DebugLevel::None,
             },
@@ -265,49 +265,27 @@ impl Image<'_> {
                 }),
                 ..Wanted::new(Vec::new())
             })
-        };
+        }
+    }
+
+    fn is_for_debuggers(&self) -> bool {
+        self.settings.device_debug.unwrap_or(false)
+    }
+
+    /// The device link and its host object.
+    fn make(&self, mut objects: Objects) -> Result<Made> {
+        let inputs = std::mem::take(&mut objects.inputs);
         let mut linked = device_link::device_link(
-            &request,
+            &self.request(),
             &self.settings.targets(),
             Files::in_memory(inputs),
             &cli::environment(),
             &Messages::default(),
             || self.toolkit.and_then(|t| t.device_runtime.clone()),
         );
-        for (severity, text) in messages::summarize(&linked.messages) {
-            let level = match severity {
-                Severity::Text | Severity::Info => Level::Info,
-                Severity::Warning => Level::Warning,
-                Severity::Error | Severity::Fatal => Level::Error,
-            };
-            self.say(level, text);
-        }
-        if linked.has("no-lto-input") {
-            self.say(Level::Warning, NO_LTO_INPUT.to_owned());
-        }
-        let without_code = messages::without_code(&linked);
-        if let Some(problem) = &without_code {
-            self.say(Level::Error, problem.clone());
-        }
-        if !linked.is_complete() || without_code.is_some() {
-            for help in self.help(&linked, &objects.closed, &objects.results) {
-                self.say(Level::Help, help);
-            }
-            bail!("the device code of '{}' cannot be linked", self.name);
-        }
-        let default = match debug {
-            true => CompressionMode::BALANCE,
-            false => CompressionMode::None,
-        };
+        self.review(&linked, &objects)?;
         linked.modules.retain(|module| !objects.is_apart(module));
-        let fatbin = linked.fatbin(&FatbinOptions {
-            identifier: match self.settings.dlto {
-                Some(true) => "lto".to_owned(),
-                Some(false) | None => String::new(),
-            },
-            debug,
-            compression: self.settings.compress_mode.map_or(default, |mode| mode.0),
-        })?;
+        let fatbin = linked.fatbin(&self.fatbin_options())?;
         let machine: HostMachine = self.machine().parse()?;
         let object = HostObject::new(&fatbin, &linked.modules)?.to_bytes(machine)?;
         let report = Report {
@@ -325,6 +303,49 @@ impl Image<'_> {
                 needs_device_runtime: linked.uses_device_runtime,
             },
         })
+    }
+
+    /// Passes on what the device link says, and fails if it did.
+    fn review(&self, linked: &Linked, objects: &Objects) -> Result<()> {
+        for (severity, text) in messages::summarize(&linked.messages) {
+            let level = match severity {
+                Severity::Text | Severity::Info => Level::Info,
+                Severity::Warning => Level::Warning,
+                Severity::Error | Severity::Fatal => Level::Error,
+            };
+            self.say(level, text);
+        }
+        if linked.has("no-lto-input") {
+            self.say(Level::Warning, NO_LTO_INPUT.to_owned());
+        }
+        let without_code = messages::without_code(linked);
+        if let Some(problem) = &without_code {
+            self.say(Level::Error, problem.clone());
+        }
+        if !linked.is_complete() || without_code.is_some() {
+            for help in self.help(linked, &objects.closed, &objects.results) {
+                self.say(Level::Help, help);
+            }
+            bail!("the device code of '{}' cannot be linked", self.name);
+        }
+        Ok(())
+    }
+
+    /// How the images are stored, as nvcc does it.
+    fn fatbin_options(&self) -> FatbinOptions {
+        let debug = self.is_for_debuggers();
+        let default = match debug {
+            true => CompressionMode::BALANCE,
+            false => CompressionMode::None,
+        };
+        FatbinOptions {
+            identifier: match self.settings.dlto {
+                Some(true) => "lto".to_owned(),
+                Some(false) | None => String::new(),
+            },
+            debug,
+            compression: self.settings.compress_mode.map_or(default, |mode| mode.0),
+        }
     }
 
     /// What to do about a link that failed.
