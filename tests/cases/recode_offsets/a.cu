@@ -1,4 +1,4 @@
-//# Shows: loads of which part is not used and spilled registers are noted with their places, which follow code that loses needless barriers
+//# Shows: loads of which part is not used, spilled registers and arrivals that do not complete a phase are noted with their places, which follow code that loses needless barriers
 //# Archs: 100 103 120
 //# Compile: a.cu
 //# Link: out.cubin = a.cubin
@@ -30,4 +30,17 @@ __global__ void __launch_bounds__(1024, 2) spills(float *p, int *flag, int n) {
     __threadfence();
     #pragma unroll
     for (int i = 0; i < 40; i++) p[threadIdx.x + i * n] = v[i];
+}
+// What a barrier counts is written to memory; two arrivals leave its phase as it is.
+__global__ void arrives(unsigned long long *p, int n) {
+    __shared__ unsigned long long barrier[4];
+    unsigned address = (unsigned)__cvta_generic_to_shared(&barrier[n & 1]);
+    unsigned long long one, other;
+    asm volatile("mbarrier.init.shared.b64 [%0], 64;" :: "r"(address));
+    __threadfence();
+    if (p[n] == 3) flag = 1;
+    __threadfence();
+    asm volatile("mbarrier.arrive.noComplete.shared.b64 %0, [%1], 2;" : "=l"(one) : "r"(address) : "memory");
+    asm volatile("mbarrier.arrive.noComplete.shared.b64 %0, [%1+8], 3;" : "=l"(other) : "r"(address) : "memory");
+    p[0] = one + other;
 }

@@ -218,6 +218,8 @@ fn encode_moved(record: &FileRecord<'_>, moves: &Moves, bytes: &mut Vec<u8>) {
         (_, InfoCode::UNUSED_LOAD_BYTE_OFFSET) => groups(2, 0),
         // An offset and the registers of the atomic operation that begins or ends there.
         (_, InfoCode::ATOM16_EMUL_INSTR_REG_MAP) => groups(2, 0),
+        // An offset, registers and a mask of the instruction before the pair that counts threads.
+        (_, InfoCode::INSTR_REG_MAP) => groups(3, 0),
         (_, InfoCode::ANNOTATIONS) => annotations(record, to),
         _ => return record.encode(bytes),
     };
@@ -267,6 +269,7 @@ fn names_places(code: InfoCode) -> bool {
                 | InfoCode::MBARRIER_INSTR_OFFSETS
                 | InfoCode::UNUSED_LOAD_BYTE_OFFSET
                 | InfoCode::ATOM16_EMUL_INSTR_REG_MAP
+                | InfoCode::INSTR_REG_MAP
                 | InfoCode::ANNOTATIONS
                 | InfoCode::PARAM_CBANK
         )
