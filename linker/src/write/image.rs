@@ -20,7 +20,7 @@ const IDENT: [u8; 16] = [
 ];
 const ET_REL: u16 = 1;
 const ET_EXEC: u16 = 2;
-const FILE_HEADER: u64 = 64;
+pub(super) const FILE_HEADER: u64 = 64;
 pub(super) const SECTION_HEADER: u64 = 64;
 pub(super) const PROGRAM_HEADER: u64 = 56;
 /// Of more sections than this the count stands in section 0.
@@ -64,7 +64,7 @@ impl<'a> Body<'a> {
     }
 
     /// The size of the section, unless it is that of another one.
-    fn size(&self) -> u64 {
+    pub(super) fn size(&self) -> u64 {
         match self {
             Self::Bytes(data) => data.len() as u64,
             Self::Borrowed(data) => data.len() as u64,

@@ -7,6 +7,7 @@
 
 mod compat;
 mod records;
+mod reserved;
 mod tables;
 
 use rustc_hash::FxHashMap;
@@ -231,6 +232,7 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'f>, tool_record: &[u8]) -> Plan
         padding: 0,
         segment: None,
     });
+    reserved::fill(&mut output, finalized, &layout, &names);
     let driver_note = native.only(finalized, SectionKind::DriverNote);
     let strings = [SectionKind::SectionNames, SectionKind::SymbolNames];
     let strings = strings.map(|kind| native.only(finalized, kind) as usize - 1);
@@ -296,8 +298,7 @@ fn mercury_sections<'f>(
     let twins: Vec<usize> = (0..layout.twins.len()).collect();
     let mut output = parallel::map(&twins, twins.len() * USUAL, |&index| {
         let (twin, id) = layout.twins[index];
-        let name = (names.mercury(index), names.linked_size);
-        mercury_section(finalized, layout, symbols, name, twin, id)
+        mercury_section(finalized, layout, symbols, names.mercury(index), twin, id)
     });
     if let Some(index) = layout.number_table() {
         let bytes = tables::mercury_numbers(finalized, layout, symbols);
@@ -442,31 +443,11 @@ fn parameter_bank<'f>(
     })
 }
 
-/// What fills the Mercury section of reserved shared memory, which has no
-/// content: the start of a section table as it was before the names of the
-/// Mercury sections were added. The case `every_arch` shows the first two
-/// headers, and `reserved_variables` half of the third; nothing known is larger.
-fn reserved_bytes(size: u64, names_size: u64) -> Vec<u8> {
-    const HEADER: u64 = 64;
-    let mut bytes = vec![0; HEADER as usize];
-    // `.shstrtab` and `.strtab`, by where their names stand.
-    for (name, start, size) in [(1u32, HEADER, names_size), (11, HEADER + names_size, 0)] {
-        for word in [name, SectionType::STRTAB.0] {
-            bytes.extend(word.to_le_bytes());
-        }
-        for field in [0, 0, start, size, 0, 1, 0u64] {
-            bytes.extend(field.to_le_bytes());
-        }
-    }
-    bytes.resize(size as usize, 0);
-    bytes
-}
-
 fn mercury_section<'f>(
     finalized: &'f Finalized<'_>,
     layout: &Layout,
     symbols: &SymbolNumbers,
-    (name, names_size): (u32, u64),
+    name: u32,
     twin: Twin,
     id: SectionId,
 ) -> OutputSection<'f> {
@@ -556,7 +537,8 @@ fn mercury_section<'f>(
         }
         Twin::ReservedShared => {
             output.kind = SectionType::CUDA_SHARED_RESERVED.0;
-            output.body = Body::Bytes(reserved_bytes(section.content.size, names_size));
+            // What stands there depends on all other sections.
+            output.body = Body::Bytes(Vec::new());
         }
         Twin::Data => {
             output.kind = match section.kind {

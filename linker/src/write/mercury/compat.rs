@@ -22,6 +22,16 @@ pub(super) fn section(finalized: &Finalized<'_>) -> Vec<u8> {
     compat.encode()
 }
 
+/// The size of `.nv.compat` before the linker adds what it computes.
+pub(super) fn linked_size(merged: &Merged<'_>) -> u64 {
+    let mut compat = merged.compat.clone();
+    let is_computed = |attribute| attribute == CompatCode::CAN_FASTPATH_FINALIZE;
+    compat
+        .records
+        .retain(|record| !is_computed(record.attribute));
+    compat.encode().len() as u64
+}
+
 /// Which shortcuts a later finalizer may take. Nothing may without code; on
 /// sm_100 one bit depends on the instructions.
 fn fast_path(finalized: &Finalized<'_>, merged: &Merged<'_>) -> u8 {

@@ -106,8 +106,9 @@ pub(super) struct Names<'n> {
     /// sections do not have, or 0.
     pub(super) added_numbers: u32,
     pub(super) mercury_numbers: u32,
-    /// Size of `.shstrtab` before the native parameters were added.
+    /// Sizes of `.shstrtab` and `.strtab` before native names were added.
     pub(super) linked_size: u64,
+    pub(super) linked_symbols_size: u64,
 }
 
 impl<'n> Names<'n> {
@@ -118,6 +119,7 @@ impl<'n> Names<'n> {
     ) -> Self {
         let pruned = &finalized.relocated.laid_out.pruned;
         let merged = &pruned.merged;
+        let linked_symbols_size = symbols.size();
         let mut symbols_padding = 0;
         let mut bank_symbols = FxHashMap::default();
         let is_written = |id| layout.native.number[id] != 0;
@@ -166,6 +168,7 @@ impl<'n> Names<'n> {
             added_numbers: 0,
             mercury_numbers: 0,
             linked_size: 0,
+            linked_symbols_size,
         };
         let mut last_of_name: FxHashMap<&str, usize> = FxHashMap::default();
         for (id, section) in merged.sections.enumerate() {
