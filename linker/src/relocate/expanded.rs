@@ -261,9 +261,9 @@ fn size(instruction: &[u8; INSTRUCTION]) -> u64 {
         BSSY => modifiers & 3 == 0,
         _ if IMMEDIATE_FORMS.contains(&(opcode(instruction) >> 9)) => true,
         // LEA, VABSDIFF, VABSDIFF4, FFMA, IMAD.WIDE, IMAD.HI, DFMA, HFMA2: three operands.
-        // HSET2, HSETP2, SHFL and stores have more.
+        // HSET2, HSETP2, SHFL, stores and loads without a descriptor have more.
         0x011 | 0x014 | 0x015 | 0x023 | 0x025 | 0x027 | 0x02b | 0x031 | 0x033 | 0x034 | 0x143
-        | 0x188 | 0x189 | 0x1aa => true,
+        | 0x181 | 0x188 | 0x189 | 0x1aa => true,
         // IADD3 and IMAD, which may add a carry.
         0x010 | 0x090 => third != NONE || modifiers & 4 != 0,
         0x024 => modifiers & 4 != 0,
