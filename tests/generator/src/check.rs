@@ -1,6 +1,7 @@
 //! Compiles and links a program with NVIDIA's tools, links it with ours, and compares.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -10,7 +11,9 @@ use rustnvlink_tests::identity;
 use rustnvlink_tests::process::{self, Ended, Exit};
 use rustnvlink_tests::toolkit::Toolkit;
 
+use crate::feature::Feature;
 use crate::program::{Language, Program, Unit};
+use crate::steps::{self, Step};
 
 /// NVIDIA's tools and our linker.
 #[derive(Debug)]
@@ -19,6 +22,8 @@ pub struct Tools {
     nvcc: PathBuf,
     nvlink: PathBuf,
     linker: PathBuf,
+    /// The device runtime, for programs that launch.
+    runtime: PathBuf,
     /// What both linkers get besides the objects.
     link_options: Vec<String>,
 }
@@ -34,6 +39,8 @@ pub enum Outcome {
     Same(Exit),
     /// It does not.
     Different(Vec<Difference>),
+    /// nvlink, run again, does not end as before or writes something else, so there is nothing to compare with.
+    Irreproducible(Vec<Difference>),
 }
 
 /// One thing that differs.
@@ -43,6 +50,28 @@ pub struct Difference {
     pub class: String,
     /// What each of the linkers says.
     pub text: String,
+}
+
+impl Outcome {
+    /// Says in which of several links differences are.
+    fn in_step(mut self, step: &Step, count: usize) -> Self {
+        if let Self::Different(differences) | Self::Irreproducible(differences) = &mut self
+            && count > 1
+        {
+            for difference in differences {
+                let (options, output) = (step.options.join(" "), &step.output);
+                difference.text = format!("{output} ({options}): {}", difference.text);
+            }
+        }
+        self
+    }
+}
+
+/// What a link left behind.
+#[derive(Debug)]
+struct Linked {
+    ended: Ended,
+    image: Option<Vec<u8>>,
 }
 
 const OUTPUT: &str = "out.cubin";
@@ -60,6 +89,7 @@ impl Tools {
             nvcc: toolkit.tool(Tool::Nvcc)?,
             nvlink: toolkit.tool(Tool::Nvlink)?,
             linker,
+            runtime: toolkit.libraries()?.join("libcudadevrt.a"),
             link_options,
         })
     }
@@ -85,19 +115,28 @@ impl Tools {
             }
             objects.push(object);
         }
-        let arch = format!("-arch={}", program.target);
-        let link = |linker: &Path, more: &[String], output: &str| {
-            let mut arguments = vec![arch.clone()];
-            arguments.extend_from_slice(&self.link_options);
-            arguments.extend_from_slice(more);
-            arguments.extend_from_slice(&objects);
-            arguments.extend(["-o".to_owned(), output.to_owned()]);
-            process::run(linker, &arguments, folder, process::LINK_LIMIT)
-        };
-        let theirs = link(&self.nvlink, &[], OUTPUT)?;
-        let image = fs::read(folder.join(OUTPUT)).ok();
+        if program.features().contains(&Feature::Launch) {
+            objects.push(self.runtime.display().to_string());
+        }
+        let steps = steps::of(program, objects, OUTPUT);
+        for step in &steps {
+            let outcome = self.check_step(program, step, folder)?;
+            if !matches!(outcome, Outcome::Same(Exit::Code(0))) {
+                return Ok(outcome.in_step(step, steps.len()));
+            }
+        }
+        Ok(Outcome::Same(Exit::Code(0)))
+    }
+
+    fn check_step(&self, program: &Program, step: &Step, folder: &Path) -> Result<Outcome> {
+        let nvlink = || self.link(&self.nvlink, program, &[], step, &step.output, folder);
+        let theirs = nvlink()?;
+        let own = differences(&theirs, &nvlink()?, "again")?;
+        if !own.is_empty() {
+            return Ok(Outcome::Irreproducible(own));
+        }
         let mut more = vec!["--compat".to_owned()];
-        let record = match &image {
+        let record = match &theirs.image {
             Some(image) => identity::tool_record(image)?,
             None => None,
         };
@@ -105,28 +144,47 @@ impl Tools {
             write(folder, RECORD, &record)?;
             more.extend(["--tool-record".to_owned(), RECORD.to_owned()]);
         }
-        let ours = link(&self.linker, &more, OURS)?;
-        let our_image = fs::read(folder.join(OURS)).ok();
-        if matches!(theirs.exit, Exit::Signal(_) | Exit::TimedOut) {
-            return Ok(match ours.exit {
-                Exit::Code(1 | 255) if our_image.is_none() => Outcome::Refused,
-                _ => Outcome::Different(vec![exits(&theirs, &ours)]),
+        let ours = self.link(&self.linker, program, &more, step, OURS, folder)?;
+        if matches!(theirs.ended.exit, Exit::Signal(_) | Exit::TimedOut) {
+            return Ok(match ours.ended.exit {
+                Exit::Code(1 | 255) if ours.image.is_none() => Outcome::Refused,
+                _ => Outcome::Different(vec![exits(&theirs.ended, &ours.ended, "ours")]),
             });
         }
-        if theirs.exit != ours.exit {
-            return Ok(Outcome::Different(vec![exits(&theirs, &ours)]));
-        }
-        let outcome = compare(image, our_image, &theirs)?;
-        let Some(words) = words(&theirs, &ours) else {
-            return Ok(outcome);
-        };
-        Ok(Outcome::Different(match outcome {
-            Outcome::Different(mut differences) => {
-                differences.push(words);
-                differences
+        let differences = differences(&theirs, &ours, "ours")?;
+        Ok(match differences.is_empty() {
+            true => Outcome::Same(theirs.ended.exit),
+            false => Outcome::Different(differences),
+        })
+    }
+
+    /// Links; what an earlier link wrote under the name is gone.
+    fn link(
+        &self,
+        linker: &Path,
+        program: &Program,
+        more: &[String],
+        step: &Step,
+        output: &str,
+        folder: &Path,
+    ) -> Result<Linked> {
+        let path = folder.join(output);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                return Err(error).with_context(|| format!("cannot remove {}", path.display()));
             }
-            Outcome::Same(_) | Outcome::Refused | Outcome::Rejected(_) => vec![words],
-        }))
+            Ok(()) | Err(_) => {}
+        }
+        let mut arguments = vec![format!("-arch={}", program.target)];
+        arguments.extend_from_slice(&self.link_options);
+        arguments.extend_from_slice(&step.options);
+        arguments.extend_from_slice(more);
+        arguments.extend_from_slice(&step.inputs);
+        arguments.extend(["-o".to_owned(), output.to_owned()]);
+        Ok(Linked {
+            ended: process::run(linker, &arguments, folder, process::LINK_LIMIT)?,
+            image: fs::read(&path).ok(),
+        })
     }
 
     fn compile(
@@ -158,7 +216,17 @@ fn write(folder: &Path, name: &str, bytes: &[u8]) -> Result<()> {
     fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))
 }
 
-fn exits(theirs: &Ended, ours: &Ended) -> Difference {
+/// What differs between a link of nvlink and the `second` one.
+fn differences(theirs: &Linked, ours: &Linked, second: &str) -> Result<Vec<Difference>> {
+    if theirs.ended.exit != ours.ended.exit {
+        return Ok(vec![exits(&theirs.ended, &ours.ended, second)]);
+    }
+    let mut differences = images(theirs.image.as_deref(), ours.image.as_deref(), second)?;
+    differences.extend(words(&theirs.ended, &ours.ended, second));
+    Ok(differences)
+}
+
+fn exits(theirs: &Ended, ours: &Ended, second: &str) -> Difference {
     let said = |ended: &Ended| {
         let text = format!("{}{}", ended.stdout, ended.stderr);
         text.lines().take(4).collect::<Vec<_>>().join("\n    ")
@@ -191,14 +259,14 @@ fn exits(theirs: &Ended, ours: &Ended) -> Difference {
             code(theirs.exit),
             code(ours.exit)
         )),
-        text: format!("nvlink: {}\n    ours: {}", said(theirs), said(ours)),
+        text: format!("nvlink: {}\n    {second}: {}", said(theirs), said(ours)),
     }
 }
 
 /// The first line that only one of them prints where it does. Where links fail,
 /// only the first problem is compared, without the file that was first: what
 /// nvlink makes of its own state after that is its own affair.
-fn words(theirs: &Ended, ours: &Ended) -> Option<Difference> {
+fn words(theirs: &Ended, ours: &Ended, second: &str) -> Option<Difference> {
     let lines = |ended: &Ended| -> Vec<String> {
         let mut all = ended.stdout.lines().chain(ended.stderr.lines());
         match theirs.exit {
@@ -218,43 +286,41 @@ fn words(theirs: &Ended, ours: &Ended) -> Option<Difference> {
     Some(Difference {
         class: "messages".to_owned(),
         text: format!(
-            "messages: nvlink says {}, ours {}",
+            "messages: nvlink says {}, {second} {}",
             line(&theirs),
             line(&ours)
         ),
     })
 }
 
-fn compare(theirs: Option<Vec<u8>>, ours: Option<Vec<u8>>, ended: &Ended) -> Result<Outcome> {
+fn images(theirs: Option<&[u8]>, ours: Option<&[u8]>, second: &str) -> Result<Vec<Difference>> {
     let (theirs, ours) = match (theirs, ours) {
         (Some(theirs), Some(ours)) => (theirs, ours),
-        (None, None) => return Ok(Outcome::Same(ended.exit)),
+        (None, None) => return Ok(Vec::new()),
         (theirs, _) => {
-            let who = if theirs.is_some() { "nvlink" } else { "ours" };
-            return Ok(Outcome::Different(vec![Difference {
+            let who = if theirs.is_some() { "nvlink" } else { second };
+            return Ok(vec![Difference {
                 class: format!("only-{who}-writes-an-image"),
                 text: String::new(),
-            }]));
+            }]);
         }
     };
     if theirs == ours {
-        return Ok(Outcome::Same(ended.exit));
+        return Ok(Vec::new());
     }
-    let differences = cubin_diff::compare(&theirs, &ours)?;
-    Ok(Outcome::Different(
-        differences
-            .into_iter()
-            .map(|difference| Difference {
-                class: class(&difference.key),
-                text: format!(
-                    "{}: nvlink {}, ours {}",
-                    difference.key,
-                    difference.left.as_deref().unwrap_or("has none"),
-                    difference.right.as_deref().unwrap_or("has none")
-                ),
-            })
-            .collect(),
-    ))
+    let differences = cubin_diff::compare(theirs, ours)?;
+    Ok(differences
+        .into_iter()
+        .map(|difference| Difference {
+            class: class(&difference.key),
+            text: format!(
+                "{}: nvlink {}, {second} {}",
+                difference.key,
+                difference.left.as_deref().unwrap_or("has none"),
+                difference.right.as_deref().unwrap_or("has none")
+            ),
+        })
+        .collect())
 }
 
 /// A key without what is particular to one program. Generated names end in `_f`, `_v` or `_k` and
@@ -288,6 +354,56 @@ fn class(key: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    /// A tool that writes the next of these inputs each time, and the last one over and over.
+    fn stand_in(folder: &Path, name: &str, inputs: &[&str]) -> PathBuf {
+        let tool = folder.join(name);
+        let mut script = format!("#!/bin/sh\nfor output; do :; done\necho >> {name}.runs\n");
+        for (index, input) in inputs.iter().enumerate() {
+            let input = format!("{}/../inputs/{input}", env!("CARGO_MANIFEST_DIR"));
+            let run = index + 1;
+            script.push_str(&format!(
+                "[ $(wc -l < {name}.runs) -lt {run} ] || cp '{input}' $output\n"
+            ));
+        }
+        fs::write(&tool, script).unwrap();
+        fs::set_permissions(&tool, fs::Permissions::from_mode(0o755)).unwrap();
+        tool
+    }
+
+    #[test]
+    fn what_nvlink_does_not_reproduce_is_never_the_same() {
+        let program = crate::generate(
+            1,
+            &"90".parse().unwrap(),
+            Language::Ptx,
+            &BTreeSet::default(),
+        );
+        let outcome = |theirs: &[&str], ours: &str| {
+            let tools = tempfile::tempdir().unwrap();
+            let tool = |name: &str, inputs: &[&str]| stand_in(tools.path(), name, inputs);
+            let tools = Tools {
+                ptxas: tool("ptxas", &["callee.sm_90.cubin"]),
+                nvcc: PathBuf::from("nvcc"),
+                nvlink: tool("nvlink", theirs),
+                linker: tool("ours", &[ours]),
+                runtime: PathBuf::from("libcudadevrt.a"),
+                link_options: Vec::new(),
+            };
+            tools.check(&program).unwrap()
+        };
+        let (one, other) = ("callee.sm_90.cubin", "caller.sm_90.cubin");
+        assert!(matches!(outcome(&[one], one), Outcome::Same(_)));
+        assert!(matches!(outcome(&[one], other), Outcome::Different(_)));
+        for ours in [one, other] {
+            let Outcome::Irreproducible(differences) = outcome(&[one, other], ours) else {
+                panic!("nvlink writes one image and then another");
+            };
+            assert!(!differences.is_empty());
+        }
+    }
 
     #[test]
     fn a_class_has_no_names() {

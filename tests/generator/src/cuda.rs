@@ -15,6 +15,13 @@ const HEAD: &str = "\
 #include <cuda_pipeline.h>
 ";
 
+/// What takes its time, for units that use it.
+const PACKED_HEAD: &str = "\
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_fp8.h>
+";
+
 /// Definitions that several units hold, as headers bring them.
 const SHARED: &[(Feature, &str)] = &[
     (
@@ -72,6 +79,15 @@ const SHARED: &[(Feature, &str)] = &[
          template <class T> __global__ void hidden_kernel(T *p) { p[0] = (T)hide((int)p[1]); }\n}",
     ),
     (
+        Feature::Inline,
+        "struct Config { int width, scale; constexpr __host__ __device__ Config(int n) : width(n * 3), scale(n + 1) {} };\n\
+         inline __device__ Config config{4};\ninline __constant__ Config fixed_config[2] = {Config(5), Config(6)};",
+    ),
+    (
+        Feature::Packed,
+        "template <class T> __device__ __noinline__ T blend(T a, T b) { return a * b + a; }",
+    ),
+    (
         Feature::Parameters,
         "struct Large { int values[40]; double scale; const int *more; };",
     ),
@@ -97,6 +113,7 @@ pub(crate) fn program(
         units: (0..units)
             .map(|unit| Writer::new(random, target, features, &homes, unit).write())
             .collect(),
+        steps: None,
     };
     random.shuffle(&mut program.units);
     program
@@ -191,7 +208,10 @@ impl<'a> Writer<'a> {
         Unit {
             name: format!("u{}", self.unit),
             language: Language::Cuda,
-            head: HEAD.to_owned(),
+            head: match self.has(Feature::Packed) {
+                true => format!("{HEAD}{PACKED_HEAD}"),
+                false => HEAD.to_owned(),
+            },
             options,
             items,
         }
@@ -251,7 +271,8 @@ impl<'a> Writer<'a> {
                     "__device__ int (*action{unit})(int) = f{other};\n\
                      static __device__ int inputs{unit}[3] = {{1, 2}};\n\
                      struct Entry{unit} {{ int (*action)(int); const int *input; const char *name; }};\n\
-                     __device__ Entry{unit} entries{unit}[3] = {{{{f0, inputs{unit}, \"first\"}}, {{f{other}, inputs{unit} + 1, nullptr}}}};"
+                     __device__ Entry{unit} entries{unit}[3] = {{{{f0, inputs{unit}, \"first\"}}, {{f{other}, inputs{unit} + 1, nullptr}}}};\n\
+                     __constant__ int (*const handlers{unit}[3])(int) = {{f{other}, f0, f{other}}};"
                 ),
             ),
             (
@@ -262,6 +283,10 @@ impl<'a> Writer<'a> {
                     unit + 1,
                     3 * unit + 1
                 ),
+            ),
+            (
+                Feature::Launch,
+                format!("__global__ void launched{unit}(int *p) {{ p[threadIdx.x] += {unit}; }}"),
             ),
             (
                 Feature::ModuleShared,
@@ -304,7 +329,8 @@ impl<'a> Writer<'a> {
             Feature::Indirect => {
                 format!("int (*g{number})(int) = x & 1 ? f{} : f0; x ^= g{number}(x);", callee?)
             }
-            Feature::Table => match self.random.below(2) {
+            Feature::Table => match self.random.below(3) {
+                1 => format!("x = handlers{unit}[x & 1](x);"),
                 0 => format!("x += action{unit}(x);"),
                 _ => format!("x += entries{unit}[x & 1].action(x) + *entries{unit}[x & 1].input;"),
             },
@@ -321,7 +347,8 @@ impl<'a> Writer<'a> {
                 4 => format!("x += powers<{}>[x & 3];", 2 + self.random.below(3)),
                 _ => format!("x += tile<{}>(x);", 8 << self.random.below(3)),
             },
-            Feature::Inline => match self.random.below(4) {
+            Feature::Inline => match self.random.below(5) {
+                4 => "config.width += x; x += fixed_config[x & 1].scale;".to_owned(),
                 0 => "x = clamp(x);".to_owned(),
                 2 => "x = folded(x);".to_owned(),
                 1 => "inline_total += x; x += (int)inline_scale[x & 1];".to_owned(),
@@ -351,6 +378,35 @@ impl<'a> Writer<'a> {
                 1 => "cooperative_groups::this_grid().sync();".to_owned(),
                 _ => format!("auto t{number} = cooperative_groups::tiled_partition<32>(cooperative_groups::this_thread_block()); x += t{number}.shfl_xor(x, 1);"),
             },
+            Feature::Vector => match self.random.below(3) {
+                0 => format!("float4 v{number} = ((const float4 *)(size_t)x)[1]; x += (int)(v{number}.x + v{number}.w);"),
+                1 => format!("int4 v{number} = __ldg((const int4 *)(size_t)x); ((int4 *)(size_t)x)[2] = v{number};"),
+                _ => format!("double2 v{number} = __ldcs((const double2 *)(size_t)x); x += (int)(v{number}.x * v{number}.y);"),
+            },
+            Feature::Order => match self.random.below(4) {
+                0 => "__threadfence(); *(volatile int *)(size_t)x = 1; __threadfence_system();".to_owned(),
+                1 => format!("x += atomicCAS_block((int *)(size_t)x, {number}, x) + atomicMax_system((int *)(size_t)x, 7);"),
+                2 => "x += atomicCAS((unsigned short *)(size_t)x, (unsigned short)x, (unsigned short)3);".to_owned(),
+                _ => format!("int r{number}; asm volatile(\"ld.acquire.gpu.b32 %0, [%1];\" : \"=r\"(r{number}) : \"l\"((size_t)x) : \"memory\"); x += r{number};"),
+            },
+            Feature::Packed => match self.random.below(4) {
+                0 => "x += (int)__half2float(blend(__float2half((float)x), __float2half(1.5f)));".to_owned(),
+                1 => "x += (int)__bfloat162float(blend(__float2bfloat16((float)x), __float2bfloat16(2.5f)));".to_owned(),
+                2 => format!("__half2 h{number} = __hfma2(__float2half2_rn((float)x), __float2half2_rn(0.5f), __float2half2_rn(3.0f)); x += (int)__low2float(h{number});"),
+                _ => "x += (int)(float)__nv_fp8_e4m3((float)x) + (int)(float)__nv_fp8_e5m2((float)x * 3);".to_owned(),
+            },
+            Feature::Integer => match self.random.below(3) {
+                0 => "x = __dp4a(x, x + 1, x) + __byte_perm(x, 7, 0x3120) + __funnelshift_l(x, 3, x);".to_owned(),
+                1 => "x += (int)((long long)x * 1000003 / (x | 1)) + __mulhi(x, 77);".to_owned(),
+                _ => "x = __vadd2(x, 3) + __vabsdiffu4(x, 9) + __brev(x) + __ffs(x);".to_owned(),
+            },
+            Feature::Ending => match self.random.below(3) {
+                0 => "if (x == 4321) __trap();".to_owned(),
+                1 => "if (x == 1234) asm volatile(\"exit;\");".to_owned(),
+                _ => "__nanosleep(x); x += clock64();".to_owned(),
+            },
+            Feature::Alloca => format!("int *a{number} = (int *)__builtin_alloca((x & 31) * 4); a{number}[x & 7] = x; x += a{number}[x & 3];"),
+            Feature::Launch => format!("launched{unit}<<<1, x & 63>>>((int *)(size_t)x); x += cudaGetLastError();"),
             Feature::Print => format!("printf(\"{number}: %d\\n\", x);"),
             Feature::Heap => format!("int *h{number} = new int[x & 15]; h{number}[0] = x; x += h{number}[1]; delete[] h{number};"),
             Feature::Assert => "assert(x != 1234);".to_owned(),
@@ -412,4 +468,11 @@ const STATEMENTS: &[Feature] = &[
     Feature::Atomic,
     Feature::Warp,
     Feature::Barrier,
+    Feature::Vector,
+    Feature::Order,
+    Feature::Packed,
+    Feature::Integer,
+    Feature::Ending,
+    Feature::Alloca,
+    Feature::Launch,
 ];

@@ -14,6 +14,7 @@ mod ptx;
 mod random;
 pub mod score;
 pub mod shrink;
+mod steps;
 mod target;
 
 use std::collections::BTreeSet;

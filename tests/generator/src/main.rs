@@ -57,6 +57,9 @@ struct Arguments {
         allow_hyphen_values = true
     )]
     link_options: Vec<String>,
+    /// Links in random steps, of which all but the last use `-r`, and with random options.
+    #[arg(long)]
+    steps: bool,
     /// The linker to test; otherwise ours is built.
     #[arg(long)]
     linker: Option<PathBuf>,
@@ -114,7 +117,8 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
     let score = Mutex::new(Score::default());
     let worker = || -> Result<()> {
         while let Some((seed, target)) = work.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let program = generate(*seed, target, arguments.language, &allowed);
+            let mut program = generate(*seed, target, arguments.language, &allowed);
+            program.steps = arguments.steps.then_some(*seed);
             let outcome = tools.check(&program)?;
             score
                 .lock()
@@ -154,8 +158,9 @@ fn report(
     outcome: &Outcome,
 ) -> Result<()> {
     let target = &program.target;
-    let differences = match outcome {
-        Outcome::Different(differences) => differences,
+    let (what, differences) = match outcome {
+        Outcome::Different(differences) => ("differs", differences),
+        Outcome::Irreproducible(differences) => ("nvlink does not reproduce itself", differences),
         Outcome::Rejected(text) if arguments.verbose => {
             println!("seed {seed} {target} does not compile:\n{text}");
             return Ok(());
@@ -163,11 +168,11 @@ fn report(
         Outcome::Rejected(_) | Outcome::Refused | Outcome::Same(_) => return Ok(()),
     };
     println!(
-        "seed {seed} {target} differs:\n{}",
+        "seed {seed} {target}: {what}:\n{}",
         first_lines(differences, 4).trim_end()
     );
     let mut program = program.clone();
-    if arguments.shrink {
+    if arguments.shrink && matches!(outcome, Outcome::Different(_)) {
         program = shrink::shrink(tools, &program, arguments.class.as_deref())?;
         print(&program);
     }
@@ -175,7 +180,7 @@ fn report(
         let folder = keep.join(format!("{seed}-{target}"));
         fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
         let outcome = tools.check_in(&program, &folder)?;
-        if let Outcome::Different(differences) = outcome {
+        if let Outcome::Different(differences) | Outcome::Irreproducible(differences) = outcome {
             let text = first_lines(&differences, 100);
             fs::write(folder.join("differences.txt"), text)?;
         }

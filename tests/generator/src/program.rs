@@ -14,6 +14,8 @@ pub struct Program {
     pub target: Target,
     /// The units, in the order of the link.
     pub units: Vec<Unit>,
+    /// Linked in several steps, if there is a seed for them.
+    pub steps: Option<u64>,
 }
 
 /// The language of a unit.

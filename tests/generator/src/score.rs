@@ -15,6 +15,8 @@ struct Count {
     same: usize,
     known: usize,
     tried: usize,
+    /// These are none of those tried: there is nothing that ours could be like.
+    irreproducible: usize,
 }
 
 impl fmt::Display for Count {
@@ -24,7 +26,11 @@ impl fmt::Display for Count {
             f,
             "{:6} of {:6}  {percent:6.2} %  {:6} differ in known ways",
             self.same, self.tried, self.known
-        )
+        )?;
+        match self.irreproducible {
+            0 => Ok(()),
+            count => write!(f, "  {count:6} that nvlink does not reproduce"),
+        }
     }
 }
 
@@ -45,6 +51,7 @@ enum Verdict {
     Same,
     Known,
     Different,
+    Irreproducible,
 }
 
 impl Score {
@@ -82,18 +89,23 @@ impl Score {
                 }
                 Verdict::Different
             }
+            Outcome::Irreproducible(_) => Verdict::Irreproducible,
         };
         self.count(program, &verdict);
     }
 
     fn count(&mut self, program: &Program, verdict: &Verdict) {
         let add = |count: &mut Count| {
-            count.tried += 1;
             match verdict {
+                Verdict::Irreproducible => {
+                    count.irreproducible += 1;
+                    return;
+                }
                 Verdict::Same => count.same += 1,
                 Verdict::Known => count.known += 1,
                 Verdict::Different => {}
             }
+            count.tried += 1;
         };
         add(self.targets.entry(program.target.clone()).or_default());
         for feature in program.features() {

@@ -1,7 +1,9 @@
 //! Writes programs in PTX, which assembles fifty times faster than CUDA compiles.
 
 mod function;
+mod launch;
 mod pieces;
+mod snippets;
 mod variable;
 
 use std::collections::BTreeSet;
@@ -38,6 +40,7 @@ pub(crate) fn program(
     Program {
         target: target.clone(),
         units,
+        steps: None,
     }
 }
 

@@ -1,10 +1,10 @@
 //! Statements, each a block that needs only `%acc` and `%ptr`.
 
 use crate::feature::Feature;
-use crate::plan::{Function, Home, Space, Variable};
+use crate::plan::{Function, Space, Variable};
 
 use super::Writer;
-use super::function::{call, prototype, word};
+use super::function::{call, prototype};
 
 /// The features that are statements.
 pub(super) const KINDS: &[Feature] = &[
@@ -42,6 +42,14 @@ pub(super) const KINDS: &[Feature] = &[
     Feature::Tensor,
     Feature::Texture,
     Feature::TextureObject,
+    Feature::Launch,
+    Feature::Vector,
+    Feature::Order,
+    Feature::Transaction,
+    Feature::MatrixMemory,
+    Feature::Packed,
+    Feature::Integer,
+    Feature::Ending,
 ];
 
 impl Writer<'_> {
@@ -104,7 +112,12 @@ impl Writer<'_> {
             Feature::Matrix => self.matrix(),
             Feature::FastMath => self.fast_math(),
             Feature::Special => self.special(),
-            Feature::Tensor if self.target.is_specific() => self.tensor(),
+            Feature::Tensor if self.target.is_specific() => match self.random.chance(50) {
+                true => self.tensor(),
+                false => self.snippet(kind)?,
+            },
+            kind if super::snippets::KINDS.contains(&kind) => self.snippet(kind)?,
+            Feature::Launch => self.launch()?,
             Feature::Texture => self.texture(),
             Feature::TextureObject => self.texture_object(),
             Feature::Base => self.base(),
@@ -138,33 +151,6 @@ impl Writer<'_> {
                 false => format!("\t.reg .b64 %f;\n\t{get};\n{prototype}\n{call}"),
             }
         })
-    }
-
-    /// The address of an entry, which launches take.
-    fn entry_address(&mut self) -> Option<String> {
-        let unit = self.unit;
-        let here: Vec<(&str, Home)> = self
-            .plan
-            .entries
-            .iter()
-            .filter(|entry| entry.signature.parameters.is_empty())
-            .filter_map(|entry| {
-                let home = entry.homes.iter().find(|home| home.unit == unit)?;
-                Some((&*entry.name, *home))
-            })
-            .collect();
-        if here.is_empty() {
-            return None;
-        }
-        let (entry, home) = *self.random.pick(&here);
-        let linkage = word(home.linkage);
-        self.need(
-            Feature::EntryAddress,
-            &format!("{linkage}.entry {entry}(.param .b64 out);"),
-        );
-        Some(format!(
-            "\t.reg .b64 %f;\n\tmov.u64 %f, {entry};\n\tst.global.u64 [%ptr+24], %f;"
-        ))
     }
 
     /// A variable of a function, whose name others have, too.
@@ -550,7 +536,7 @@ impl Writer<'_> {
         match self.target.number {
             90 => "\twgmma.fence.sync.aligned;\n\twgmma.commit_group.sync.aligned;\n\twgmma.wait_group.sync.aligned 0;".to_owned(),
             100..=119 => {
-                let group = self.random.within(1..=2);
+                let group = self.pair();
                 format!(
                     "\t.shared .align 8 .b32 taken;\n\t.reg .b32 %s, %t;\n\tmov.u32 %s, taken;\n\t\
                      tcgen05.alloc.cta_group::{group}.sync.aligned.shared::cta.b32 [%s], 32;\n\tld.shared.u32 %t, [%s];\n\t\

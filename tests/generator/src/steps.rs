@@ -1,0 +1,128 @@
+//! Links in steps: what one of them makes, the next one takes.
+
+use crate::program::{Language, Program};
+use crate::random::Random;
+
+/// One link of a program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Step {
+    /// Options for both linkers.
+    pub(crate) options: Vec<String>,
+    /// Objects, and what earlier steps made.
+    pub(crate) inputs: Vec<String>,
+    /// What nvlink makes.
+    pub(crate) output: String,
+}
+
+/// Options of links whose result is linked again, and of all others: one or several words.
+const RELOCATABLE: &[&str] = &["-g", "-preserve-relocs", "-g -suppress-debug-info"];
+const LAST: &[&str] = &[
+    "-g",
+    "-preserve-relocs",
+    "-g -suppress-debug-info",
+    "-use-host-info",
+    "-dump-callgraph",
+    "-v",
+];
+
+/// The steps of a program with these objects: one, unless the program is to be linked in several.
+pub(crate) fn of(program: &Program, objects: Vec<String>, output: &str) -> Vec<Step> {
+    let mut random = match program.steps {
+        Some(seed) => Random::new(seed),
+        None => {
+            return vec![Step {
+                options: Vec::new(),
+                inputs: objects,
+                output: output.to_owned(),
+            }];
+        }
+    };
+    let mut inputs = objects;
+    let mut steps = Vec::new();
+    for round in 0..random.within(1..=3) {
+        let start = random.below(inputs.len());
+        let end = random.within(start + 1..=inputs.len());
+        let output = format!("step{round}.cubin");
+        let mut options = vec!["-r".to_owned()];
+        options.extend(some(&mut random, RELOCATABLE));
+        steps.push(Step {
+            options,
+            inputs: inputs.splice(start..end, [output.clone()]).collect(),
+            output,
+        });
+    }
+    let mut options = some(&mut random, LAST);
+    let kernels = kernels(program);
+    if !kernels.is_empty() && random.chance(25) {
+        let first = random.below(kernels.len());
+        let end = random.within(first + 1..=kernels.len());
+        options.push(format!("-kernels-used={}", kernels[first..end].join(",")));
+    }
+    steps.push(Step {
+        options,
+        inputs,
+        output: output.to_owned(),
+    });
+    steps
+}
+
+/// The words of one of the options, or none.
+fn some(random: &mut Random, options: &[&str]) -> Vec<String> {
+    match random.chance(50) {
+        true => {
+            let words = random.pick(options).split(' ');
+            words.map(str::to_owned).collect()
+        }
+        false => Vec::new(),
+    }
+}
+
+/// The entries that PTX names; the compiler mangles those of CUDA.
+fn kernels(program: &Program) -> Vec<&str> {
+    let units = program.units.iter();
+    let units = units.filter(|unit| unit.language == Language::Ptx);
+    let items = units.flat_map(|unit| &unit.items);
+    let mut kernels: Vec<&str> = items
+        .filter(|item| !item.tail.is_empty())
+        .filter_map(|item| item.head.split_once(".entry "))
+        .filter_map(|(_, rest)| rest.split_once('('))
+        .map(|(name, _)| name)
+        .collect();
+    kernels.dedup();
+    kernels
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::{Feature, generate};
+
+    #[test]
+    fn every_object_gets_into_the_last_link() {
+        let all = Feature::ALL.iter().copied().collect::<BTreeSet<_>>();
+        let mut with_kernels = 0;
+        for seed in 0..200 {
+            let mut program = generate(seed, &"90".parse().unwrap(), Language::Ptx, &all);
+            let objects: Vec<String> = program.units.iter().map(|unit| unit.file()).collect();
+            assert_eq!(of(&program, objects.clone(), "out").len(), 1);
+            program.steps = Some(seed);
+            let mut steps = of(&program, objects.clone(), "out");
+            assert_eq!(steps, of(&program, objects.clone(), "out"));
+            let last = steps.pop().unwrap();
+            with_kernels += usize::from(last.options.iter().any(|o| o.contains("kernels")));
+            let mut inputs = last.inputs;
+            while let Some(step) = steps.pop() {
+                assert_eq!(step.options[0], "-r");
+                let at = inputs
+                    .iter()
+                    .position(|input| *input == step.output)
+                    .unwrap();
+                inputs.splice(at..=at, step.inputs);
+            }
+            assert_eq!(inputs, objects);
+        }
+        assert!(with_kernels > 10);
+    }
+}
