@@ -208,11 +208,14 @@ impl<'n> Demangler<'n> {
                         Name::from(prefix)
                     }
                 }
-                ('T', None) => Name::from(Prefix::new(self.template_parameter()?)),
-                ('D', None) => {
-                    // The type records itself.
-                    is_recorded = false;
-                    Name::from(Prefix::new(self.type_text()?))
+                ('T', scope) => {
+                    let text = self.template_parameter()?;
+                    Name::from(Prefix::of_type(scope.as_ref(), text)?)
+                }
+                ('D', scope) if self.rest.starts_with("DT") || self.rest.starts_with("Dt") => {
+                    // The type records itself; so does the prefix.
+                    let text = self.type_text()?;
+                    Name::from(Prefix::of_type(scope.as_ref(), text)?)
                 }
                 ('I', Some(template)) => {
                     self.add_arguments(&mut template.prefix)?;
@@ -301,7 +304,9 @@ impl<'n> Demangler<'n> {
             },
             'C' => {
                 is_special = true;
-                let class = &scope?.last;
+                let class = scope
+                    .map(|scope| &scope.last)
+                    .filter(|name| !name.is_empty())?;
                 let kinds = [
                     ("C1", ""),
                     ("C2", " [subobject]"),
@@ -318,7 +323,9 @@ impl<'n> Demangler<'n> {
             }
             'D' => {
                 is_special = true;
-                let class = &scope?.last;
+                let class = scope
+                    .map(|scope| &scope.last)
+                    .filter(|name| !name.is_empty())?;
                 let kinds = [("D0", " [deleting]"), ("D1", ""), ("D2", " [subobject]")];
                 let (_, text) = kinds.iter().find(|(code, _)| self.eat(code))?;
                 trailer.push_str(text);

@@ -1,6 +1,7 @@
 //! A type as text, in two halves around what is declared with it.
 
-use super::{MAX_TEXT, Substitution};
+use super::name::Name;
+use super::{MAX_TEXT, Substitution, bounded};
 
 /// What can be made of a type without parentheses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +47,19 @@ impl Prefix {
             text,
             is_instance: false,
         }
+    }
+
+    /// A type that has no name, and so no constructors.
+    pub(super) fn of_type(scope: Option<&Name>, text: String) -> Option<Self> {
+        let text = match scope {
+            Some(scope) => bounded(format!("{}::{text}", scope.prefix.text))?,
+            None => text,
+        };
+        Some(Self {
+            text,
+            last: String::new(),
+            is_instance: false,
+        })
     }
 }
 

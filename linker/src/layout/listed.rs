@@ -5,7 +5,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::arch::reserved;
 use crate::id::{FunctionId, SectionId, SymbolId};
-use crate::merge::{Definition, ListedShared, SectionKind, SharedHome};
+use crate::merge::{Definition, ListedShared, Merged, SectionKind, SharedHome};
+use crate::options::ResolvedRelocations;
 use crate::prune::Pruned;
 
 use super::shared::{KernelView, Listed, SharedLayout};
@@ -98,6 +99,19 @@ pub(super) fn list(
         }
     }
     layout.listed = listed;
+}
+
+/// Whether debug information says where variables are that no code uses. nvlink finds no symbol to record for these
+/// (case `preserve_unreached`).
+pub(super) fn describes_unused(merged: &Merged<'_>, layout: &SharedLayout) -> bool {
+    let is_unused = |symbol: SymbolId| {
+        let definition = merged.symbols[symbol].definition;
+        definition == Definition::Shared(SharedHome::Module) && !layout.listed.contains_key(&symbol)
+    };
+    let debug = merged.sections_of(|kind| kind == SectionKind::Debug);
+    let mut described = debug.flat_map(|(_, section)| &section.relocations);
+    merged.resolved_relocations == ResolvedRelocations::Recorded
+        && described.any(|relocation| is_unused(relocation.symbol))
 }
 
 fn at(section: SectionId, offset: u64, reserved: u64) -> Listed {

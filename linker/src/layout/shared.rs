@@ -73,7 +73,8 @@ impl KernelView {
     }
 }
 
-/// Lays shared memory out for every kernel, dead ones included.
+/// Lays shared memory out for every kernel. Those that no host code names take no part (case
+/// `removed_kernels_shared`).
 pub(super) fn layout<'d>(
     pruned: &mut Pruned<'d>,
     arena: &'d Arena,
@@ -103,7 +104,7 @@ pub(super) fn layout<'d>(
         .merged
         .functions
         .enumerate()
-        .filter(|&(id, f)| f.is_entry || slots.contains(&id))
+        .filter(|&(id, f)| pruned.live.functions[id] && f.is_entry || slots.contains(&id))
         .map(|(id, _)| id)
         .collect();
     let seen_by = Visibility::with_owners(pruned, &kernels, &owners);
@@ -168,8 +169,9 @@ pub(super) fn layout<'d>(
         let views = kernels.into_iter().zip(views).collect();
         listed::list(pruned, &mut layout, &common, views, &dynamic, module_align);
         let is_listed = dynamic.iter().all(|s| layout.listed.contains_key(s));
-        layout.lacks_symbol =
-            keeping == Keeping::AsNvlink && is_lost && !is_listed && !common.is_empty();
+        layout.lacks_symbol = keeping == Keeping::AsNvlink
+            && !common.is_empty()
+            && (is_lost && !is_listed || listed::describes_unused(&pruned.merged, &layout));
     }
     layout
 }

@@ -53,8 +53,8 @@ pub(super) struct Merger<'d, 'l> {
     pub(super) records_of_section: Vec<InfoRecord<'d>>,
     /// Names of the sections for what is resolved.
     pub(super) records: FxHashSet<&'d str>,
-    /// What labels of code that the compiler left out are recorded as, where
-    /// they are (case `debug_lost_labels`).
+    /// What stands for labels of code that the compiler left out, where
+    /// something does (case `debug_lost_labels`).
     pub(super) lost: Option<SymbolId>,
     /// The size of the program's constants, which has one name in all inputs.
     pub(super) constants_size: Option<SymbolId>,
@@ -195,10 +195,10 @@ impl<'d, 'l> Merger<'d, 'l> {
             defined_commons: FxHashSet::default(),
             values_before: FxHashMap::default(),
         };
-        if options.resolved_relocations == ResolvedRelocations::Recorded
+        let is_recorded = options.resolved_relocations == ResolvedRelocations::Recorded
             && options.image != ImageKind::Relocatable(EarlyAddresses::Leave)
-            && !target.has_mercury()
-        {
+            && !target.has_mercury();
+        if options.image.is_executable() || is_recorded {
             merger.lost = Some(nothing);
         }
         for (name, kind, align, flags) in [

@@ -125,7 +125,7 @@ impl<'a, 'd> Resolver<'a, 'd> {
                     && (symbol.space == SymbolOther::SHARED || !merged.target.has_mercury())
             }
             Definition::Common => false,
-            Definition::Lost => true,
+            Definition::Lost => !merged.target.has_mercury(),
         }
     }
 
@@ -292,8 +292,9 @@ impl<'a, 'd> Resolver<'a, 'd> {
                 }),
                 _ => None,
             },
+            // The null symbol stands for it (case `debug_lost_labels`).
             Definition::Lost => Some(Target {
-                value: 0,
+                value: self.laid_out.null_value,
                 bank: None,
             }),
             Definition::Never => Some(Target {
