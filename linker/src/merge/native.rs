@@ -17,127 +17,147 @@ impl<'d> Merger<'d, '_> {
         };
         let mut placed: Vec<Option<Placed>> = vec![None; current.object.sections.len()];
         for twin in &native.sections {
-            let section = &twin.section;
-            match twin.role {
-                NativeRole::Debug {
-                    mercury,
-                    shares_bytes,
-                } => {
-                    let Some(target) = current.placed[mercury] else {
-                        continue;
-                    };
-                    let native = self.native_twin(target.section);
-                    // Empty parts share nothing and do not part the others.
-                    if section.size > 0 {
-                        let is_first = native.content.size == 0;
-                        native.shares_bytes = shares_bytes && (is_first || native.shares_bytes);
-                    }
-                    let content = &mut native.content;
-                    let base = content.append(section.data, section.size, section.align);
-                    placed[twin.index] = Some(Placed {
-                        section: target.section,
-                        base,
-                    });
-                }
-                NativeRole::Code(mercury) | NativeRole::OptimizerConstants(mercury) => {
-                    let Some(target) = current.placed[mercury] else {
-                        // Constants that no code uses are those of Mercury.
-                        if let Some(unused) = current.unused.get(&mercury) {
-                            let input = current.object.sections[mercury];
-                            let twin = self.native_twin(unused.section);
-                            let base = twin.content.append(input.data, input.size, input.align);
-                            twin.unused.push(base..base + input.size);
-                        }
-                        continue;
-                    };
-                    let code = self.merged.sections[target.section].target;
-                    let size = match twin.role {
-                        NativeRole::OptimizerConstants(_) => {
-                            self.named_size(current, mercury, code).min(section.size)
-                        }
-                        _ => section.size,
-                    };
-                    let data = &section.data[..section.data.len().min(size as usize)];
-                    let is_second = self.merged.sections[target.section].is_second();
-                    let content = &mut self.native_twin(target.section).content;
-                    let base = match is_second && content.size > 0 {
-                        true => {
-                            content.overlay(data, size, section.align);
-                            0
-                        }
-                        false => content.append(data, size, section.align),
-                    };
-                    placed[twin.index] = Some(Placed {
-                        section: target.section,
-                        base,
-                    });
-                }
-                NativeRole::SharedData(mercury) => {
-                    let Some(target) = current.placed[mercury] else {
-                        continue;
-                    };
-                    self.native_twin(target.section).shares_bytes = true;
-                    placed[twin.index] = Some(target);
-                }
-                NativeRole::Info(_) | NativeRole::Parameters(_) | NativeRole::Relocations(_) => {}
-            }
+            placed[twin.index] = self.place_twin(current, twin);
         }
-        let first_of_name = |twin: &NativeSection<'d>| match current.same_named.first(twin.index) {
+        for twin in &native.sections {
+            self.describe_twin(current, native, twin, &placed)?;
+        }
+        Ok(())
+    }
+
+    /// Lays the bytes of a native section beside those of its Mercury twin.
+    fn place_twin(
+        &mut self,
+        current: &Current<'_, 'd>,
+        twin: &NativeSection<'d>,
+    ) -> Option<Placed> {
+        let section = &twin.section;
+        match twin.role {
+            NativeRole::Debug {
+                mercury,
+                shares_bytes,
+            } => {
+                let target = current.placed[mercury]?;
+                let native = self.native_twin(target.section);
+                // Empty parts share nothing and do not part the others.
+                if section.size > 0 {
+                    let is_first = native.content.size == 0;
+                    native.shares_bytes = shares_bytes && (is_first || native.shares_bytes);
+                }
+                let content = &mut native.content;
+                let base = content.append(section.data, section.size, section.align);
+                Some(Placed {
+                    section: target.section,
+                    base,
+                })
+            }
+            NativeRole::Code(mercury) | NativeRole::OptimizerConstants(mercury) => {
+                let Some(target) = current.placed[mercury] else {
+                    self.place_unused(current, mercury);
+                    return None;
+                };
+                let code = self.merged.sections[target.section].target;
+                let size = match twin.role {
+                    NativeRole::OptimizerConstants(_) => {
+                        self.named_size(current, mercury, code).min(section.size)
+                    }
+                    _ => section.size,
+                };
+                let data = &section.data[..section.data.len().min(size as usize)];
+                let is_second = self.merged.sections[target.section].is_second();
+                let content = &mut self.native_twin(target.section).content;
+                let base = match is_second && content.size > 0 {
+                    true => {
+                        content.overlay(data, size, section.align);
+                        0
+                    }
+                    false => content.append(data, size, section.align),
+                };
+                Some(Placed {
+                    section: target.section,
+                    base,
+                })
+            }
+            NativeRole::SharedData(mercury) => {
+                let target = current.placed[mercury]?;
+                self.native_twin(target.section).shares_bytes = true;
+                Some(target)
+            }
+            NativeRole::Info(_) | NativeRole::Parameters(_) | NativeRole::Relocations(_) => None,
+        }
+    }
+
+    /// Constants that no code uses are those of Mercury.
+    fn place_unused(&mut self, current: &Current<'_, 'd>, mercury: usize) {
+        if let Some(unused) = current.unused.get(&mercury) {
+            let input = current.object.sections[mercury];
+            let twin = self.native_twin(unused.section);
+            let base = twin.content.append(input.data, input.size, input.align);
+            twin.unused.push(base..base + input.size);
+        }
+    }
+
+    /// Takes what native sections say of others.
+    fn describe_twin(
+        &mut self,
+        current: &Current<'_, 'd>,
+        native: &Native<'d>,
+        twin: &NativeSection<'d>,
+        placed: &[Option<Placed>],
+    ) -> Result<(), ParseError> {
+        let first_of_name = || match current.same_named.first(twin.index) {
             first if first == twin.index => None,
             first => native.sections.iter().find(|other| other.index == first),
         };
-        for twin in &native.sections {
-            let section = &twin.section;
-            match twin.role {
-                NativeRole::Info(text) => {
-                    let Some(function) = self.native_function(&placed, text) else {
-                        continue;
-                    };
-                    let first = first_of_name(twin);
-                    let data = first.unwrap_or(twin).section.data;
-                    let own = &mut self.merged.functions[function].native;
-                    let own = own.get_or_insert_default();
-                    if own.records.is_empty() {
-                        own.records = InfoRecords::new(data).collect::<Result<_, _>>()?;
-                        own.is_described_elsewhere = first.is_some();
-                    }
+        match twin.role {
+            NativeRole::Info(text) => {
+                let Some(function) = self.native_function(placed, text) else {
+                    return Ok(());
+                };
+                let first = first_of_name();
+                let data = first.unwrap_or(twin).section.data;
+                let own = &mut self.merged.functions[function].native;
+                let own = own.get_or_insert_default();
+                if own.records.is_empty() {
+                    own.records = InfoRecords::new(data).collect::<Result<_, _>>()?;
+                    own.is_described_elsewhere = first.is_some();
                 }
-                NativeRole::Parameters(text) => {
-                    let Some(function) = self.native_function(&placed, text) else {
-                        continue;
-                    };
-                    let section = &first_of_name(twin).unwrap_or(twin).section;
-                    self.merged.functions[function]
-                        .native
-                        .get_or_insert_default()
-                        .parameters
-                        .get_or_insert_with(|| ParameterBank::Native(self.arena.keep(*section)));
-                }
-                NativeRole::Relocations(index) => {
-                    let Some(patched) = placed.get(index).copied().flatten() else {
-                        continue;
-                    };
-                    let data = native.sections.iter().find_map(|other| match other.role {
-                        NativeRole::SharedData(mercury) if other.index == index => Some(mercury),
-                        _ => None,
-                    });
-                    let is_left_out = |offset: u64| {
-                        data.is_some_and(|section| current.is_discarded_data(section, offset))
-                    };
-                    let first = first_of_name(twin);
-                    if first.is_some() {
-                        self.native_twin(patched.section).follows_mercury = true;
-                    }
-                    let relocations = Native::relocations(first.unwrap_or(twin))?
-                        .filter(|relocation| !is_left_out(relocation.offset));
-                    self.merge_native_relocations(current, native, relocations, patched, &placed)
-                        .map_err(|e| e.in_section(section.name))?;
-                }
-                NativeRole::Code(_)
-                | NativeRole::Debug { .. }
-                | NativeRole::SharedData(_)
-                | NativeRole::OptimizerConstants(_) => {}
             }
+            NativeRole::Parameters(text) => {
+                let Some(function) = self.native_function(placed, text) else {
+                    return Ok(());
+                };
+                let section = &first_of_name().unwrap_or(twin).section;
+                self.merged.functions[function]
+                    .native
+                    .get_or_insert_default()
+                    .parameters
+                    .get_or_insert_with(|| ParameterBank::Native(self.arena.keep(*section)));
+            }
+            NativeRole::Relocations(index) => {
+                let Some(patched) = placed.get(index).copied().flatten() else {
+                    return Ok(());
+                };
+                let data = native.sections.iter().find_map(|other| match other.role {
+                    NativeRole::SharedData(mercury) if other.index == index => Some(mercury),
+                    _ => None,
+                });
+                let is_left_out = |offset: u64| {
+                    data.is_some_and(|section| current.is_discarded_data(section, offset))
+                };
+                let first = first_of_name();
+                if first.is_some() {
+                    self.native_twin(patched.section).follows_mercury = true;
+                }
+                let relocations = Native::relocations(first.unwrap_or(twin))?
+                    .filter(|relocation| !is_left_out(relocation.offset));
+                self.merge_native_relocations(current, native, relocations, patched, placed)
+                    .map_err(|e| e.in_section(twin.section.name))?;
+            }
+            NativeRole::Code(_)
+            | NativeRole::Debug { .. }
+            | NativeRole::SharedData(_)
+            | NativeRole::OptimizerConstants(_) => {}
         }
         Ok(())
     }

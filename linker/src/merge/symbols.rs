@@ -265,83 +265,13 @@ impl<'d> Merger<'d, '_> {
             Place::Section(section) => section as usize,
             Place::Common => return Ok(self.merge_common(current, symbol, known)),
             Place::Undefined | Place::Absolute | Place::Reserved(_) => {
-                return Ok(known.unwrap_or_else(|| {
-                    let binding = if is_linker_name(symbol) {
-                        Binding::GLOBAL
-                    } else {
-                        symbol.binding
-                    };
-                    let id = self.new_named(current, symbol, binding, listing(symbol));
-                    // In Mercury objects their native twins alone have values.
-                    if !self.merged.target.has_mercury() {
-                        self.merged.symbols[id].value = reserved::shared_value(symbol.name);
-                    }
-                    id
-                }));
+                return Ok(known.unwrap_or_else(|| self.new_undefined(current, symbol)));
             }
         };
-        if let Some(id) = known {
-            match self.merged.symbols[id].definition {
-                // Without a value, a definition is no more than a tentative
-                // one; a strong one has its place besides, though unused (case
-                // `common_defined`).
-                Definition::Common if self.defined_commons.contains(&id) => {
-                    if symbol.binding != Binding::WEAK {
-                        self.report_duplicate(current, id, symbol.name);
-                    }
-                    return Ok(id);
-                }
-                Definition::Common
-                    if current.object.sections[section].role == Role::Global
-                        && !self.merged.lost_commons.contains(&id) =>
-                {
-                    if symbol.binding != Binding::WEAK {
-                        if self.merged.symbols[id].binding == Binding::WEAK {
-                            current.replaced_variables.insert(id);
-                        }
-                        self.defined_commons.insert(id);
-                        self.place(current, section);
-                        self.merged.symbols[id].binding = Binding::GLOBAL;
-                    }
-                    return Ok(id);
-                }
-                // nvlink leaves such a name nowhere (case `common_too_large`).
-                Definition::Common
-                    if symbol.binding == Binding::WEAK && self.keeping == Keeping::AsNvlink =>
-                {
-                    let merged = &mut self.merged.symbols[id];
-                    let value = self.values_before.get(&id);
-                    merged.value = value.copied().unwrap_or(TENTATIVE);
-                    merged.input = Some(current.id);
-                    self.first_inputs.remove(&id);
-                    self.merged.commons.retain(|&common| common != id);
-                    self.merged.lost_commons.push(id);
-                    return Ok(id);
-                }
-                Definition::Undefined
-                | Definition::Common
-                | Definition::Never
-                | Definition::Lost => {}
-                Definition::Section(_) | Definition::Shared(_) => {
-                    if symbol.binding == Binding::WEAK {
-                        // Beside a strong variable, and among constants, it
-                        // stays patched (case `weak_data_pointers`).
-                        if self.merged.symbols[id].binding == Binding::WEAK
-                            && current.object.sections[section].role == Role::GlobalInit
-                        {
-                            let end = symbol.value.saturating_add(symbol.size);
-                            current.discarded_data.insert((section, symbol.value), end);
-                        }
-                        return Ok(id);
-                    }
-                    if self.merged.symbols[id].binding != Binding::WEAK {
-                        if self.is_defined(id) {
-                            self.report_duplicate(current, id, symbol.name);
-                        }
-                        return Ok(id);
-                    }
-                }
-            }
+        if let Some(id) = known
+            && self.stays(current, id, symbol, section)
+        {
+            return Ok(id);
         }
         let placed = self.place(current, section).ok_or_else(|| {
             ParseError::new(Problem::Malformed(format!(
@@ -383,6 +313,87 @@ impl<'d> Merger<'d, '_> {
         };
         merged.input = Some(current.id);
         Ok(id)
+    }
+
+    /// A name that no input defines so far.
+    fn new_undefined(&mut self, current: &Current<'_, 'd>, symbol: &FileSymbol<'d>) -> SymbolId {
+        let binding = if is_linker_name(symbol) {
+            Binding::GLOBAL
+        } else {
+            symbol.binding
+        };
+        let id = self.new_named(current, symbol, binding, listing(symbol));
+        // In Mercury objects their native twins alone have values.
+        if !self.merged.target.has_mercury() {
+            self.merged.symbols[id].value = reserved::shared_value(symbol.name);
+        }
+        id
+    }
+
+    /// Whether what is known of a name stays when an input defines it in one of its sections.
+    fn stays(
+        &mut self,
+        current: &mut Current<'_, 'd>,
+        id: SymbolId,
+        symbol: &FileSymbol<'d>,
+        section: usize,
+    ) -> bool {
+        let is_weak = symbol.binding == Binding::WEAK;
+        let was_weak = self.merged.symbols[id].binding == Binding::WEAK;
+        match self.merged.symbols[id].definition {
+            // Without a value, a definition is no more than a tentative
+            // one; a strong one has its place besides, though unused (case
+            // `common_defined`).
+            Definition::Common if self.defined_commons.contains(&id) => {
+                if !is_weak {
+                    self.report_duplicate(current, id, symbol.name);
+                }
+                true
+            }
+            Definition::Common
+                if current.object.sections[section].role == Role::Global
+                    && !self.merged.lost_commons.contains(&id) =>
+            {
+                if !is_weak {
+                    if was_weak {
+                        current.replaced_variables.insert(id);
+                    }
+                    self.defined_commons.insert(id);
+                    self.place(current, section);
+                    self.merged.symbols[id].binding = Binding::GLOBAL;
+                }
+                true
+            }
+            // nvlink leaves such a name nowhere (case `common_too_large`).
+            Definition::Common if is_weak && self.keeping == Keeping::AsNvlink => {
+                let merged = &mut self.merged.symbols[id];
+                let value = self.values_before.get(&id);
+                merged.value = value.copied().unwrap_or(TENTATIVE);
+                merged.input = Some(current.id);
+                self.first_inputs.remove(&id);
+                self.merged.commons.retain(|&common| common != id);
+                self.merged.lost_commons.push(id);
+                true
+            }
+            Definition::Undefined | Definition::Common | Definition::Never | Definition::Lost => {
+                false
+            }
+            Definition::Section(_) | Definition::Shared(_) if is_weak => {
+                // Beside a strong variable, and among constants, it
+                // stays patched (case `weak_data_pointers`).
+                if was_weak && current.object.sections[section].role == Role::GlobalInit {
+                    let end = symbol.value.saturating_add(symbol.size);
+                    current.discarded_data.insert((section, symbol.value), end);
+                }
+                true
+            }
+            Definition::Section(_) | Definition::Shared(_) => {
+                if !was_weak && self.is_defined(id) {
+                    self.report_duplicate(current, id, symbol.name);
+                }
+                !was_weak
+            }
+        }
     }
 
     /// For nvlink, constants lose all addresses of a weak variable in global
