@@ -204,7 +204,11 @@ fn device_code_of_packages_is_linked_by_the_last_one() -> Result<()> {
         "__device__ int noise(long x);\n",
     )?;
     let ran = cargo(workspace.path(), "app", &toolkit)?;
-    ran.fails_with(&["the device code cannot be linked", "_Z5noisel", "'app.cu'"])
+    ran.fails_with(&[
+        "the device code cannot be linked",
+        "_Z5noisel",
+        "'app.cu' (sm_90) [undefined-reference]",
+    ])
 }
 
 #[test]

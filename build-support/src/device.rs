@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use cudalink_toolkit::{Tool, Toolkit};
 use rustnvlink::arch::Sm;
 use rustnvlink::cli::messages::Messages;
-use rustnvlink::device_link::{Linked, Request, device_link};
+use rustnvlink::device_link::{Linked, Request, device_link, summarize};
 use rustnvlink::diagnostic::Severity;
 use rustnvlink::inputs::{Assembler, Files, Kernels, LinkTime, Wanted};
 
@@ -78,22 +78,12 @@ pub(crate) fn link(
     let mut problems = Vec::new();
     // What helps where something is undefined.
     let mut hints = Vec::new();
-    for message in &linked.messages {
-        let diagnostic = &message.diagnostic;
-        let mut text = diagnostic.text.clone();
-        if let Some(detail) = &diagnostic.detail {
-            text = format!("{text}: {detail}");
-        }
-        for note in &diagnostic.notes {
-            text = format!("{text}\n    {note}");
-        }
+    for (severity, text) in summarize(&linked.messages) {
         let text = by_sources(text, inputs);
-        match diagnostic.severity {
+        match severity {
             Severity::Text => {}
-            Severity::Info if hints.contains(&text) => {}
             Severity::Info => hints.push(text),
             Severity::Warning => output::message("warning", &text),
-            Severity::Error | Severity::Fatal if problems.contains(&text) => {}
             Severity::Error | Severity::Fatal => problems.push(text),
         }
     }

@@ -5,7 +5,6 @@ use clap::Args;
 use rustnvlink::cli;
 
 use crate::doctor;
-use crate::link::messages;
 use crate::streams;
 
 /// Say what the code of a message means, and what to do
@@ -26,7 +25,7 @@ fn explanation(code: &str) -> Result<String> {
     let code = code.trim_matches(['[', ']']);
     match doctor::codes::meaning(code) {
         Some(meaning) => Ok(cli::described(code, meaning)),
-        None => cli::explanation(code).map_err(|problem| anyhow!(messages::shown(&problem))),
+        None => cli::explanation(code).map_err(|problem| anyhow!(problem.shown())),
     }
 }
 

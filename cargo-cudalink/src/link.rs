@@ -312,7 +312,7 @@ fn link_options(arguments: &Arguments) -> Result<LinkOptions> {
             options.push(option.into());
         }
     }
-    LinkOptions::parse(options).map_err(|problem| anyhow!(messages::shown(&problem)))
+    LinkOptions::parse(options).map_err(|problem| anyhow!(problem.shown()))
 }
 
 /// The library that every device link of nvcc searches.

@@ -30,6 +30,8 @@
 //! # }
 //! ```
 
+mod summary;
+
 use std::collections::HashSet;
 use std::path::PathBuf;
 
@@ -50,6 +52,8 @@ use crate::options::{
 };
 use crate::report::{self, Reports};
 use crate::{Outcome, Product};
+
+pub use summary::summarize;
 
 /// What is linked, and how, whatever the processor.
 #[derive(Debug, Clone)]

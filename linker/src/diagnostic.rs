@@ -348,6 +348,30 @@ impl fmt::Display for Diagnostic {
 }
 
 impl Diagnostic {
+    /// All that the message says, without its severity.
+    pub fn shown(&self) -> String {
+        self.shown_at("")
+    }
+
+    /// The same with the place it concerns.
+    pub(crate) fn shown_at(&self, place: &str) -> String {
+        let detail = match &self.detail {
+            Some(detail) => format!(": {detail}"),
+            None => String::new(),
+        };
+        let mut text = match self.severity {
+            Severity::Text => self.text.clone(),
+            Severity::Info | Severity::Warning | Severity::Error | Severity::Fatal => {
+                format!("{}{detail}{place} [{}]", self.text, self.code)
+            }
+        };
+        for note in &self.notes {
+            text.push_str("\n    ");
+            text.push_str(note);
+        }
+        raw_text::readable(&text)
+    }
+
     /// The message as nvlink shows it, with names of files as raw text.
     pub(crate) fn line(&self) -> String {
         let severity = match self.severity {

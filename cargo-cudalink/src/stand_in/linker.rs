@@ -307,7 +307,7 @@ impl<'a> Image<'a> {
 
     /// Passes on what the device link says, and fails if it did.
     fn review(&self, linked: &Linked, objects: &Objects) -> Result<()> {
-        for (severity, text) in messages::summarize(&linked.messages) {
+        for (severity, text) in device_link::summarize(&linked.messages) {
             let level = match severity {
                 Severity::Text | Severity::Info => Level::Info,
                 Severity::Warning => Level::Warning,

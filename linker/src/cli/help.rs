@@ -16,8 +16,8 @@ const INDENT: usize = 8;
 /// The list of options.
 pub(super) fn text() -> String {
     let mut text = String::from(
-        "Links relocatable CUDA objects for one processor into an image that the driver
-loads, or, with -r, into one object.
+        "Links relocatable CUDA objects into an image that the driver loads, or, with -r,
+into one object.
 
 Usage: rustnvlink -arch=sm_NN -o FILE [options] INPUT..
 
