@@ -74,6 +74,11 @@ pub const EXPLANATIONS: &[Explanation] = &[
         "Two options exclude each other, or one needs another that is not given.",
     ),
     of(
+        "faster-doubles",
+        "Doubles take longer on sm_103 than code for sm_100 waits for, so that kernels may read results before they are there. \
+         Compile the file for sm_103.",
+    ),
+    of(
         "host-object-failed",
         "Reading an input failed; the messages before this one say why.",
     ),

@@ -69,6 +69,9 @@ pub(super) fn check<'d>(
         check_arch(name, &file, processor, warnings)?;
     }
     let toolkit = check_toolkit(name, &file, behaviour)?;
+    if behaviour == Behaviour::Own && has_faster_doubles(&file, target) {
+        warnings.push(faster_doubles(name, &file, target));
+    }
     match file.header.kind {
         ObjectKind::EXTENDED_WHOLE_PROGRAM if toolkit != Some(TOOLKIT) => {
             let text = "linking with -ewp objects requires using current toolkit";
@@ -248,6 +251,32 @@ fn check_toolkit(
     Ok(known)
 }
 
+/// Whether code computes with doubles that take longer on the target than the compiler knew. nvlink makes such code anew
+/// with other waits; ours stays as it is.
+fn has_faster_doubles(file: &File<'_>, target: Sm) -> bool {
+    const FAST: u16 = 100;
+    const SLOW: u16 = 103;
+    let moves = (file.header.processor().number, target.number) == (FAST, SLOW);
+    let mut code = file.sections.iter();
+    moves && code.any(|section| section.name.starts_with(".text.") && has_doubles(section.data))
+}
+
+/// Whether machine code has `DMUL`, `DADD`, `DSETP`, `DFMA` or `DMMA`.
+fn has_doubles(code: &[u8]) -> bool {
+    const DOUBLES: [u16; 5] = [0x28, 0x29, 0x2a, 0x2b, 0x3f];
+    let (instructions, _) = code.as_chunks::<16>();
+    let operation = |i: &[u8; 16]| u16::from_le_bytes([i[0], i[1]]) & 0x1ff;
+    instructions.iter().any(|i| DOUBLES.contains(&operation(i)))
+}
+
+fn faster_doubles(name: &str, file: &File<'_>, target: Sm) -> Diagnostic {
+    let text = format!(
+        "'{name}' computes with doubles for {}, which take longer on {target}; compile it for {target}",
+        file.header.processor()
+    );
+    Diagnostic::new(Severity::Warning, "faster-doubles", text)
+}
+
 fn older_toolkit(name: &str) -> Diagnostic {
     let text = format!("Input file '{name}' must be recompiled with toolkit >= Cuda 12.0");
     Diagnostic::new(Severity::Fatal, "old-toolkit", text)
@@ -268,4 +297,33 @@ pub(super) fn damaged(name: &str, error: ParseError) -> Diagnostic {
 /// A problem that nvlink puts into words without the name of the file.
 pub(super) fn fatal(code: &'static str, name: &str, text: &str) -> Diagnostic {
     Diagnostic::new(Severity::Fatal, code, text).with_detail(format_args!("in '{name}'"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OBJECT: &[u8] = include_bytes!("../../../tests/inputs/callee.sm_100.cubin");
+
+    fn codes(data: &[u8], target: u16, behaviour: Behaviour) -> Vec<&'static str> {
+        let mut warnings = Vec::new();
+        let processor = Processor::from(Sm::new(target));
+        check("x.cubin", data, &processor, true, behaviour, &mut warnings).unwrap();
+        warnings.iter().map(|warning| warning.code).collect()
+    }
+
+    #[test]
+    fn doubles_for_another_processor_are_told_of() {
+        const DFMA: [u8; 2] = [0x2b, 0x72];
+        assert_eq!(codes(OBJECT, 103, Behaviour::Own), [""; 0]);
+        let file = File::parse(OBJECT).unwrap();
+        let mut code = file.sections.iter();
+        let code = code.find(|section| section.name.starts_with(".text."));
+        let at = code.unwrap().data.as_ptr() as usize - OBJECT.as_ptr() as usize;
+        let mut data = OBJECT.to_vec();
+        data[at..at + 2].copy_from_slice(&DFMA);
+        assert_eq!(codes(&data, 103, Behaviour::Own), ["faster-doubles"]);
+        assert_eq!(codes(&data, 103, Behaviour::Nvlink), [""; 0]);
+        assert_eq!(codes(&data, 100, Behaviour::Own), [""; 0]);
+    }
 }
