@@ -106,7 +106,7 @@ impl Tools {
         for unit in &program.units {
             write(folder, &unit.file(), unit.source().as_bytes())?;
             let object = format!("{}.cubin", unit.name);
-            let ended = self.compile(program, unit, &object, folder)?;
+            let ended = self.compile(unit, &object, folder)?;
             if ended.exit != Exit::Code(0) {
                 return Ok(Outcome::Rejected(format!(
                     "{}{}",
@@ -187,14 +187,8 @@ impl Tools {
         })
     }
 
-    fn compile(
-        &self,
-        program: &Program,
-        unit: &Unit,
-        object: &str,
-        folder: &Path,
-    ) -> Result<Ended> {
-        let mut arguments = vec![format!("-arch={}", program.target)];
+    fn compile(&self, unit: &Unit, object: &str, folder: &Path) -> Result<Ended> {
+        let mut arguments = vec![format!("-arch={}", unit.target)];
         let compiler = match unit.language {
             Language::Ptx => {
                 arguments.push("-c".to_owned());

@@ -208,6 +208,7 @@ impl<'a> Writer<'a> {
         Unit {
             name: format!("u{}", self.unit),
             language: Language::Cuda,
+            target: self.target.clone(),
             head: match self.has(Feature::Packed) {
                 true => format!("{HEAD}{PACKED_HEAD}"),
                 false => HEAD.to_owned(),

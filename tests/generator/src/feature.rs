@@ -90,6 +90,7 @@ features! {
     Virtual "virtual" 30 "virtual functions, in CUDA alone",
     Lambda "lambda" 30 "lambdas, in CUDA alone",
     Cooperative "cooperative" 25 "cooperative groups, in CUDA alone",
+    Mixed "mixed" 15 "units for other processors of the family, in PTX alone",
     Unused "unused" 12 "units and functions that nothing needs",
     Undefined "undefined" 2 "names that nothing defines",
     Duplicate "duplicate" 2 "names that are defined twice",

@@ -74,6 +74,7 @@ mod tests {
             Feature::Undefined,
             Feature::Duplicate,
             Feature::Tensor,
+            Feature::Mixed,
         ];
         for feature in Feature::ALL {
             assert!(

@@ -194,7 +194,7 @@ fn print(program: &Program) {
         println!(
             "// {} {} {}\n{}",
             unit.file(),
-            program.target,
+            unit.target,
             options.join(" "),
             unit.source()
         );

@@ -58,6 +58,8 @@ pub struct Unit {
     pub name: String,
     /// Its language.
     pub language: Language,
+    /// What it is compiled for: the target of the program or one whose code that takes.
+    pub target: Target,
     /// What comes before all items.
     pub head: String,
     /// Options of the compiler, each with the feature that asked for it.
@@ -153,7 +155,9 @@ impl Program {
                         .map(|piece| piece.feature)
                         .chain([item.feature])
                 });
-                items.chain(unit.options.iter().map(|option| option.feature))
+                let mixed = (unit.target != self.target).then_some(Feature::Mixed);
+                let options = unit.options.iter().map(|option| option.feature);
+                items.chain(options).chain(mixed)
             })
             .collect()
     }

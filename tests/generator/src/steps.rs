@@ -25,11 +25,11 @@ const LAST: &[&str] = &[
     "-v",
 ];
 
-/// The steps of a program with these objects: one, unless the program is to be linked in several.
+/// The steps of a program with these objects: one, unless there are some and the program is to be linked in several.
 pub(crate) fn of(program: &Program, objects: Vec<String>, output: &str) -> Vec<Step> {
     let mut random = match program.steps {
-        Some(seed) => Random::new(seed),
-        None => {
+        Some(seed) if !objects.is_empty() => Random::new(seed),
+        Some(_) | None => {
             return vec![Step {
                 options: Vec::new(),
                 inputs: objects,
@@ -108,6 +108,7 @@ mod tests {
             let objects: Vec<String> = program.units.iter().map(|unit| unit.file()).collect();
             assert_eq!(of(&program, objects.clone(), "out").len(), 1);
             program.steps = Some(seed);
+            assert_eq!(of(&program, Vec::new(), "out").len(), 1);
             let mut steps = of(&program, objects.clone(), "out");
             assert_eq!(steps, of(&program, objects.clone(), "out"));
             let last = steps.pop().unwrap();

@@ -21,8 +21,18 @@ pub(crate) fn program(
     features: BTreeSet<Feature>,
 ) -> Program {
     let plan = Plan::new(random, features);
+    let others = match plan.has(Feature::Mixed) {
+        true => target.takes(),
+        false => Vec::new(),
+    };
     let mut units: Vec<Unit> = (0..plan.units)
-        .map(|unit| Writer::new(random, &plan, target, unit).write())
+        .map(|unit| {
+            let target = match others.is_empty() || random.chance(50) {
+                true => target,
+                false => random.pick(&others),
+            };
+            Writer::new(random, &plan, target, unit).write()
+        })
         .collect();
     if plan.has(Feature::Unused) && random.chance(30) {
         // The same file twice, under another name.
@@ -136,6 +146,7 @@ impl<'a> Writer<'a> {
         Unit {
             name,
             language: Language::Ptx,
+            target: self.target.clone(),
             head: format!(".version 9.0\n.target {}\n.address_size 64\n", self.target),
             options,
             items,
