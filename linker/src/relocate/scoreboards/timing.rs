@@ -258,6 +258,22 @@ pub(super) const SLOW_DOUBLE: u32 = 64;
 /// Cycles until its results are found, but by branches: all other time passes in NOPs.
 pub(super) const SLOW_RESULT: u32 = 3;
 
+/// How many registers an LDS writes.
+#[derive(Debug, PartialEq, Eq)]
+enum Width {
+    One,
+    Two,
+    Four,
+}
+
+fn width(load: &[u8]) -> Width {
+    match load[9] & 0xe {
+        0xa => Width::Two,
+        0xc => Width::Four,
+        _ => Width::One,
+    }
+}
+
 /// Cycles until the result of an instruction is written or its operands are read.
 pub(super) fn latency(
     instruction: &[u8],
@@ -277,6 +293,7 @@ pub(super) fn latency(
         (_, true) if loads_memory(instruction) => 290,
         // LDC, LDS, LDSM, S2R.
         (0x182, true) => 48,
+        (0x184, true) if chip == Chip::Graphics && width(instruction) == Width::Two => 41,
         (0x184, true) => 40,
         (0x03b, true) => 37,
         (0x119, true) => 32,
@@ -300,8 +317,9 @@ pub(super) fn latency(
             let sources = accesses.map_or(1, Accesses::sources);
             let start = match operation {
                 0x100..=0x10f => READ_START + 1,
-                // LDS.128
-                0x184 if chip == Chip::Graphics && instruction[9] & 0xe == 0xc => READ_START + 1,
+                0x184 if chip == Chip::Graphics && width(instruction) == Width::Four => {
+                    READ_START + 1
+                }
                 _ => READ_START,
             };
             start + READ_REGISTER * sources
@@ -336,13 +354,17 @@ mod tests {
     }
 
     #[test]
-    fn wide_loads_from_shared_memory_read_later_on_processors_for_graphics() {
-        // LDS.64 R4, [UR4+0x84]
-        const SHORTER: u128 = LOAD ^ 6 << 72;
-        let read = |load: u128, chip: Chip| cycles(load, false, chip);
-        assert_eq!(read(LOAD, Chip::Graphics), 7);
-        assert_eq!(read(SHORTER, Chip::Graphics), 6);
-        assert_eq!(read(LOAD, Chip::SlowDoubles), 6);
+    fn wide_loads_from_shared_memory_take_longer_on_processors_for_graphics() {
+        // LDS.64 R4, [UR4+0x84] and LDS R4, [UR4+0x84]
+        const PAIR: u128 = LOAD ^ 6 << 72;
+        const SINGLE: u128 = LOAD ^ 4 << 72;
+        let times = |is_write: bool, chip: Chip| {
+            [SINGLE, PAIR, LOAD].map(|load| cycles(load, is_write, chip))
+        };
+        assert_eq!(times(false, Chip::Graphics), [6, 6, 7]);
+        assert_eq!(times(false, Chip::SlowDoubles), [6, 6, 6]);
+        assert_eq!(times(true, Chip::Graphics), [40, 41, 40]);
+        assert_eq!(times(true, Chip::SlowDoubles), [40, 40, 40]);
     }
 
     #[test]
