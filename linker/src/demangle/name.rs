@@ -246,6 +246,27 @@ impl<'n> Demangler<'n> {
         Some(name)
     }
 
+    /// The class whose constructor is inherited. One that is in no other class and in no namespace but `std` has no
+    /// arguments there.
+    fn inherited(&mut self) -> Option<String> {
+        let rest = self.rest.strip_prefix("St").unwrap_or(self.rest);
+        let is_alone = rest.starts_with(|first: char| first == 'Z' || first.is_ascii_digit());
+        let mut class = self.type_text()?;
+        if is_alone && class.ends_with('>') {
+            let mut depth = 0;
+            let start = class.rfind(|character| {
+                depth += match character {
+                    '>' => 1,
+                    '<' => -1,
+                    _ => 0,
+                };
+                depth == 0
+            });
+            class.truncate(start?);
+        }
+        Some(class)
+    }
+
     /// A name inside a function.
     fn local_name(&mut self) -> Option<Name> {
         self.expect("Z")?;
@@ -317,7 +338,7 @@ impl<'n> Demangler<'n> {
                 let (code, text) = kinds.iter().find(|(code, _)| self.eat(code))?;
                 trailer.push_str(text);
                 match code.len() {
-                    3 => self.type_text()?,
+                    3 => self.inherited()?,
                     _ => class.clone(),
                 }
             }
