@@ -8,7 +8,7 @@
 use super::instruction::{Chip, Control, INSTRUCTION, cycles, leads_on, operation};
 use super::registers::Accesses;
 use super::stalls::{TAKING, planned, set_stall};
-use super::timing::{Unit, forwarding};
+use super::timing::{Unit, decision_in_block, forwarding};
 
 /// No predicate takes longer.
 const LONGEST_DECISION: u32 = 16;
@@ -53,7 +53,7 @@ pub(in crate::relocate) fn exit_late(code: &mut [u8], exit: usize, chip: Chip) {
 }
 
 /// Lets what stands behind an `EXIT` that has no report any more wait for those before it:
-/// what uses their results, and where these are doubles, all of the block.
+/// what uses their results, and where these are doubles or predicates, all of the block.
 pub(in crate::relocate) fn go_on_late(code: &mut [u8], exit: usize, least: u32, chip: Chip) {
     let (code, _) = code.as_chunks_mut::<INSTRUCTION>();
     let mut needed = least;
@@ -67,8 +67,13 @@ pub(in crate::relocate) fn go_on_late(code: &mut [u8], exit: usize, least: u32, 
         let Some(accesses) = Accesses::of(&code[earlier]) else {
             continue;
         };
-        let is_double = unit == Unit::Double && chip == Chip::FastDoubles;
-        let at_end = is_double.then(|| double_in_block(&code[earlier]));
+        let at_end = match unit {
+            Unit::Double if chip == Chip::FastDoubles => Some(double_in_block(&code[earlier])),
+            Unit::Double => None,
+            _ => accesses
+                .writes_predicates()
+                .then(|| decision_in_block(unit)),
+        };
         let mut behind = 0;
         let users = code[exit + 1..].iter().map_while(|user| {
             let start = behind;

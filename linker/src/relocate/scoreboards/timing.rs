@@ -195,6 +195,11 @@ pub(super) fn forwarding(
     decided.max(read).max(written).max(overwritten)
 }
 
+/// Cycles until a predicate of threads is there for whoever comes in the next block.
+pub(super) fn decision_in_block(from: Unit) -> u32 {
+    decision(from, Unit::Other, true)
+}
+
 /// Cycles until a predicate is there: for what happens only if it holds, or as an operand.
 fn decision(from: Unit, to: Unit, is_guard: bool) -> u32 {
     let is_guard = is_guard || to == Unit::Control;
