@@ -5,6 +5,7 @@ use crate::arch::{Abi, FileFlags, OldFileFlags, Sm, Suffix};
 use crate::cubin::{CompatCode, CompatRecords, DeviceNote, EM_CUDA, File, ObjectKind, SectionType};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::error::ParseError;
+use crate::relocate::{are_doubles_slower, has_doubles};
 
 use super::{Behaviour, Processor};
 
@@ -254,19 +255,12 @@ fn check_toolkit(
 /// Whether code computes with doubles that take longer on the target than the compiler knew. nvlink makes such code anew
 /// with other waits; ours stays as it is.
 fn has_faster_doubles(file: &File<'_>, target: Sm) -> bool {
-    const FAST: u16 = 100;
-    const SLOW: u16 = 103;
-    let moves = (file.header.processor().number, target.number) == (FAST, SLOW);
-    let mut code = file.sections.iter();
-    moves && code.any(|section| section.name.starts_with(".text.") && has_doubles(section.data))
-}
-
-/// Whether machine code has `DMUL`, `DADD`, `DSETP`, `DFMA` or `DMMA`.
-fn has_doubles(code: &[u8]) -> bool {
-    const DOUBLES: [u16; 5] = [0x28, 0x29, 0x2a, 0x2b, 0x3f];
-    let (instructions, _) = code.as_chunks::<16>();
-    let operation = |i: &[u8; 16]| u16::from_le_bytes([i[0], i[1]]) & 0x1ff;
-    instructions.iter().any(|i| DOUBLES.contains(&operation(i)))
+    let own = file.header.processor();
+    let mut code = file
+        .sections
+        .iter()
+        .filter(|section| section.name.starts_with(".text."));
+    are_doubles_slower(own, target) && code.any(|section| has_doubles(section.data))
 }
 
 fn faster_doubles(name: &str, file: &File<'_>, target: Sm) -> Diagnostic {

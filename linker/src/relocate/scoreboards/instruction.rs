@@ -263,6 +263,17 @@ pub(super) fn is_texture(operation: u16) -> bool {
     matches!(operation, 0x160..=0x16f)
 }
 
+/// Whether code computes with doubles: `DMUL`, `DADD`, `DSETP`, `DFMA` or `DMMA`.
+pub(crate) fn has_doubles(code: &[u8]) -> bool {
+    let mut instructions = code.chunks_exact(INSTRUCTION);
+    instructions.any(|instruction| matches!(operation(instruction), 0x028..=0x02b | 0x03f))
+}
+
+/// Whether a processor takes longer for doubles than the one that code was compiled for.
+pub(crate) fn are_doubles_slower(compiled: Sm, target: Sm) -> bool {
+    (Chip::of(compiled), Chip::of(target)) == (Chip::FastDoubles, Chip::SlowDoubles)
+}
+
 /// Cycles from one instruction to the next: one at least, but none for the memory
 /// barrier that reports errors with what stands behind it.
 pub(in crate::relocate) fn cycles(instruction: &[u8]) -> u32 {

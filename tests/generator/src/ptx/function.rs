@@ -143,6 +143,7 @@ impl Writer<'_> {
     fn body(&mut self, function: Option<&Function>) -> Vec<Piece> {
         let kinds: Vec<Feature> = super::pieces::KINDS
             .iter()
+            .chain(super::snippets::KINDS)
             .copied()
             .filter(|kind| self.plan.has(*kind))
             .collect();

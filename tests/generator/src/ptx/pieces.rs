@@ -43,13 +43,6 @@ pub(super) const KINDS: &[Feature] = &[
     Feature::Texture,
     Feature::TextureObject,
     Feature::Launch,
-    Feature::Vector,
-    Feature::Order,
-    Feature::Transaction,
-    Feature::MatrixMemory,
-    Feature::Packed,
-    Feature::Integer,
-    Feature::Ending,
 ];
 
 impl Writer<'_> {
