@@ -256,6 +256,18 @@ impl Diagnostic {
         .with_readable(&[kernel])
     }
 
+    /// A kernel whose shared memory the compiler has laid out reaches a variable of another file.
+    pub(crate) fn shared_of_others(variable: &str, kernel: &str) -> Self {
+        Self::new(
+            Severity::Error,
+            "shared-of-others",
+            format!(
+                "Cannot link shared object '{variable}' with partially linked kernel '{kernel}'"
+            ),
+        )
+        .with_readable(&[kernel])
+    }
+
     /// A kernel and the functions that it calls use tensor memory both for one
     /// block of threads and for pairs of them.
     pub(crate) fn mixed_tensor_groups(kernel: &str) -> Self {

@@ -336,6 +336,11 @@ pub const EXPLANATIONS: &[Explanation] = &[
         "A script for the host linker does not depend on inputs. Leave them out.",
     ),
     of(
+        "shared-of-others",
+        "A kernel that was compiled as a whole program (-ewp) calls a function of another file that has \
+         __shared__ variables. The compiler has laid out what the kernel has. Compile it with -rdc=true.",
+    ),
+    of(
         "size-mismatch",
         "Two files declare one variable with different sizes. Make the declarations agree.",
     ),

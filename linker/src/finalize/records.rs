@@ -105,6 +105,7 @@ pub(super) fn assume_unknown_masks(
     }
     let silent: Vec<FunctionId> = live()
         .filter(|&(id, _)| !has_mask(&records[id]))
+        .filter(|(_, function)| pruned.merged.surrounding(function.symbol).is_none())
         .filter_map(|(_, function)| pruned.merged.owner(function.symbol))
         .collect();
     for function in silent {

@@ -10,6 +10,7 @@ mod shared;
 mod textures;
 mod unified;
 mod visibility;
+mod whole;
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -58,13 +59,15 @@ pub(crate) fn layout<'d>(
     pruned.add_section(".nv.callgraph", SectionKind::CallGraph, 0, 4, None);
     pruned.add_section(".nv.prototype", SectionKind::Prototype, 0, 4, None);
     let mut problems = Problems::new();
+    let whole_value = whole::prepare(&mut pruned, keeping, options.debug);
     let shared = shared::layout(&mut pruned, arena, keeping, &mut problems);
+    whole::reserve(&mut pruned);
     let all_stay = banks::fit(&mut pruned, options, &mut problems);
     fill_in_constants_size(&mut pruned);
     let texture_slots = textures::layout(&mut pruned, arena);
     // The banks that the compiler's constants demand come between the sections
     // that every link makes (case `ocg_late`).
-    let mut null_value = constants::layout(&mut pruned, arena, keeping);
+    let mut null_value = constants::layout(&mut pruned, arena, keeping).max(whole_value);
     if all_stay
         && banks::are_shared(options)
         && let Some(constants) = program_constants(&mut pruned.merged)
@@ -117,13 +120,17 @@ pub(crate) fn layout_relocatable<'d>(
     }
     pruned.add_section(".nv.callgraph", SectionKind::CallGraph, 0, 4, None);
     pruned.add_section(".nv.prototype", SectionKind::Prototype, 0, 4, None);
+    let null_value = match addresses {
+        EarlyAddresses::Leave => 0,
+        EarlyAddresses::Fill => whole::relocatable(&mut pruned, debug),
+    };
     let shared = relocatable::list_shared(&mut pruned, arena, addresses, debug);
     let texture_slots = textures::layout_relocatable(&pruned);
     LaidOut {
         pruned,
         shared,
         texture_slots,
-        null_value: 0,
+        null_value,
     }
 }
 

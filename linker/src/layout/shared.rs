@@ -23,7 +23,7 @@ use crate::prune::Pruned;
 
 use super::relocatable::RelocationOrder;
 use super::visibility::Visibility;
-use super::{Problems, listed};
+use super::{Problems, listed, whole};
 use place::{place_common, place_dynamic, place_own, raise_alignment};
 
 /// What a kernel may use without asking for more at launch.
@@ -68,8 +68,15 @@ pub(super) struct KernelView {
 }
 
 impl KernelView {
+    fn of_size(size: u64) -> Self {
+        Self {
+            size,
+            ..Self::default()
+        }
+    }
+
     fn is_used(&self) -> bool {
-        self.sees_common || self.dynamic || !self.own.is_empty()
+        self.sees_common || self.dynamic || self.size > 0 || !self.own.is_empty()
     }
 }
 
@@ -91,7 +98,7 @@ pub(super) fn layout<'d>(
         .copied()
         .filter(|&s| is_dynamic(symbols[s].definition))
         .collect();
-    if pruned.merged.shared.is_empty() {
+    if pruned.merged.shared.is_empty() && !whole::is_any(&pruned.merged) {
         return layout;
     }
     let uses = users(pruned);
@@ -110,7 +117,8 @@ pub(super) fn layout<'d>(
     let seen_by = Visibility::with_owners(pruned, &kernels, &owners);
     let first_owner = kernels.len();
     kernels.extend(owners);
-    let mut views: Vec<KernelView> = kernels.iter().map(|_| KernelView::default()).collect();
+    let sizes = whole::sizes(&pruned.merged, &kernels);
+    let mut views: Vec<KernelView> = sizes.into_iter().map(KernelView::of_size).collect();
 
     let Common {
         variables: common,
@@ -118,6 +126,9 @@ pub(super) fn layout<'d>(
         align: module_align,
         owners,
     } = share_out(pruned, &kernels, &uses, &seen_by, &mut views);
+    for problem in whole::strangers(pruned, &kernels, &seen_by) {
+        problems.push((None, problem));
+    }
     place_common(pruned, &common, &audiences, &mut views, &mut layout);
 
     let users_of_dynamic = dynamic.iter().filter_map(|symbol| uses.get(symbol));
@@ -407,7 +418,7 @@ fn add_section<'d>(pruned: &mut Pruned<'d>, arena: &'d Arena, slot: FunctionId) 
 }
 
 /// Whether a variable is not laid out, but starts where all others end.
-fn is_dynamic(definition: Definition) -> bool {
+pub(super) fn is_dynamic(definition: Definition) -> bool {
     matches!(
         definition,
         Definition::Shared(SharedHome::Dynamic | SharedHome::Overlooked)

@@ -206,6 +206,7 @@ impl<'d> Merger<'d, '_> {
             info: None,
             shared: None,
             is_entry: false,
+            is_laid_out: false,
             is_stub: false,
             calls: Vec::new(),
             is_taken: false,
@@ -275,6 +276,7 @@ impl<'d> Merger<'d, '_> {
             let shared = self.section(name, SectionKind::Shared, 0x43, 1, target);
             let row = &mut self.merged.functions[function];
             row.is_entry = is_kept;
+            row.is_laid_out = current.object.is_whole_program;
             row.info = Some(info);
             row.shared = Some(shared);
         }

@@ -361,6 +361,7 @@ impl<'d, 'l> Merger<'d, 'l> {
             Role::CallGraph => self.merge_call_graph(current, section)?,
             Role::Prototype => self.merge_prototypes(current, section)?,
             Role::Info => self.merge_info(current, index)?,
+            Role::Shared if current.object.is_whole_program => self.keep_layout(current, index),
             Role::Rel | Role::Rela => self.merge_relocations(current, index)?,
             Role::Ignored
             | Role::Strings
@@ -376,6 +377,16 @@ impl<'d, 'l> Merger<'d, 'l> {
             | Role::LinkerMade => {}
         }
         Ok(())
+    }
+
+    /// Takes over the shared memory of a whole program's kernel, in which no variable has a name.
+    fn keep_layout(&mut self, current: &mut Current<'_, 'd>, index: usize) {
+        let input = current.object.sections[index];
+        if let Some(Placed { section, .. }) = self.place(current, index) {
+            let row = &mut self.merged.sections[section];
+            row.content.append(&[], input.size, input.align);
+            row.keep_empty = row.content.size == 0;
+        }
     }
 
     /// Finds or makes the output section of an input section and puts its

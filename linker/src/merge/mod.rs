@@ -158,6 +158,8 @@ pub(crate) struct Function<'d> {
     /// The kernel's shared memory; `None` for device functions.
     pub(crate) shared: Option<SectionId>,
     pub(crate) is_entry: bool,
+    /// It is part of an extensible whole program, whose shared memory the compiler has laid out.
+    pub(crate) is_laid_out: bool,
     /// It is the slot of a unified function, which any program may enter.
     pub(crate) is_stub: bool,
     /// Direct callees, in input order.
@@ -483,6 +485,18 @@ impl<'d> Merged<'d> {
                     && self.sections[section].kind == SectionKind::Text =>
             {
                 self.sections[section].function
+            }
+            _ => None,
+        }
+    }
+
+    /// The kernel of a whole program in whose code this name of a function stands, behind the start.
+    pub(crate) fn surrounding(&self, symbol: SymbolId) -> Option<FunctionId> {
+        let row = &self.symbols[symbol];
+        match row.definition {
+            Definition::Section(text) if row.value > 0 => {
+                let owner = self.sections[text].function;
+                owner.filter(|&owner| self.functions[owner].symbol != symbol)
             }
             _ => None,
         }

@@ -245,6 +245,12 @@ fn live_functions(
             }
         }
     }
+    // Names of places in the code of a whole program's kernel (case `whole_program_shared`).
+    for (id, function) in merged.functions.enumerate() {
+        if let Some(owner) = merged.surrounding(function.symbol) {
+            live[id] |= live[owner];
+        }
+    }
     live
 }
 

@@ -10,7 +10,8 @@ mod native;
 
 use crate::arch::{Abi, OldFileFlags};
 use crate::cubin::{
-    File, Place, Relocation, Section, SectionType, Symbol, SymbolOther, SymbolType, UnifiedTable,
+    File, ObjectKind, Place, Relocation, Section, SectionType, Symbol, SymbolOther, SymbolType,
+    UnifiedTable,
 };
 use crate::error::{NvlinkError, ParseError, Problem};
 
@@ -133,6 +134,8 @@ pub(crate) struct Object<'d> {
     pub(crate) native: Option<Native<'d>>,
     /// It defines functions or variables that several images share.
     pub(crate) has_unified_symbols: bool,
+    /// It is an extensible whole program: the compiler has laid out the shared memory of its kernels.
+    pub(crate) is_whole_program: bool,
 }
 
 impl<'d> Object<'d> {
@@ -223,6 +226,7 @@ impl<'d> Object<'d> {
             },
             native,
             has_unified_symbols,
+            is_whole_program: file.header.kind == ObjectKind::EXTENDED_WHOLE_PROGRAM,
         })
     }
 
