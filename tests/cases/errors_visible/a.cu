@@ -30,3 +30,8 @@ __device__ __noinline__ int calls(int *p, int n) { int v = other(n); if (p[v] > 
 __global__ void ends_there(int *p, int n) { p[0] = ends(p, n); }
 __global__ void ends_far(int *p, int n) { p[0] = calls(p, n); }
 __global__ void ends_here(int *p, int n) { if (p[n] == 4) asm volatile("exit;"); p[0] = n; }
+__global__ void ends_for_some(int *p, int n)
+{
+    asm volatile("{ .reg .pred p; setp.eq.u32 p, %0, 5; @p exit; }" ::"r"(n));
+    p[0] = n;
+}
