@@ -17,6 +17,7 @@ use rustnvlink::device_link::{Linked, Message, device_link};
 use rustnvlink::fatbin::{CompressionMode, FatbinOptions};
 use rustnvlink::host::HostObject;
 use rustnvlink::inputs::{Files, Kernels};
+use rustnvlink::output::{Clash, Named, clash};
 
 use crate::settings::KernelChoice;
 use crate::streams::{self, write};
@@ -110,7 +111,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
     if let Some(problem) = messages::without_code(&linked) {
         bail!("{problem}; `cargo cudalink inspect` shows what they have code for");
     }
-    check_output(&arguments.output, &linked)?;
+    check_outputs(&arguments, &linked)?;
     write_result(&arguments, &linked)
 }
 
@@ -132,13 +133,42 @@ fn check_streams(arguments: &Arguments) -> Result<()> {
     }
 }
 
-/// No input gives way to the result.
-fn check_output(output: &Path, linked: &Linked) -> Result<()> {
-    let is_output = |input: &&String| same_file::is_same_file(input, output).unwrap_or(false);
-    match linked.files.iter().find(is_output) {
-        Some(input) if output.is_file() => bail!("{input} is an input; name another file with -o"),
-        _ => Ok(()),
+/// No input gives way to a result, and each result has a file of its own.
+fn check_outputs(arguments: &Arguments, linked: &Linked) -> Result<()> {
+    let image = match arguments.output_format {
+        OutputFormat::Rust => Some(image_of_module(&arguments.output)?),
+        OutputFormat::Object
+        | OutputFormat::C
+        | OutputFormat::Fatbin
+        | OutputFormat::Cubin
+        | OutputFormat::CHeader => None,
+    };
+    let outputs = [
+        ("-o", Some(&arguments.output)),
+        ("-o", image.as_ref()),
+        ("--depfile", arguments.depfile.as_ref()),
+    ];
+    let outputs: Vec<Named> = outputs
+        .into_iter()
+        .filter_map(|(option, path)| Some(Named::new(option, path?)))
+        .filter(|output| !streams::is_standard(&output.path))
+        .collect();
+    match clash(&outputs, &linked.files) {
+        Some(Clash { what, advice }) => bail!("{what}: {advice}"),
+        None => Ok(()),
     }
+}
+
+/// The fatbin that a Rust module embeds.
+fn image_of_module(path: &Path) -> Result<PathBuf> {
+    let image = path.with_extension("fatbin");
+    if image == path {
+        bail!(
+            "the Rust module cannot be {}, where its image goes; end it with .rs",
+            path.display()
+        );
+    }
+    Ok(image)
 }
 
 /// The same as nvcc does it: an image without code is as good as any.
@@ -155,7 +185,19 @@ pub(crate) fn run_as_nvcc(arguments: Arguments) -> Result<()> {
     write_result(&arguments, &linked)
 }
 
+/// Writes the result, and what it depends on once it is there.
 fn write_result(arguments: &Arguments, linked: &Linked) -> Result<()> {
+    write_form(arguments, linked)?;
+    match &arguments.depfile {
+        Some(depfile) => {
+            let outputs = slice::from_ref(&arguments.output);
+            write(depfile, &depfile::rule(outputs, &linked.files))
+        }
+        None => Ok(()),
+    }
+}
+
+fn write_form(arguments: &Arguments, linked: &Linked) -> Result<()> {
     let options = FatbinOptions {
         identifier: identifier(arguments),
         debug: arguments.device_debug,
@@ -167,12 +209,6 @@ fn write_result(arguments: &Arguments, linked: &Linked) -> Result<()> {
             }),
     };
     let path = &arguments.output;
-    if let Some(depfile) = &arguments.depfile {
-        write(
-            depfile,
-            depfile::rule(slice::from_ref(path), &linked.files).as_bytes(),
-        )?;
-    }
     match arguments.output_format {
         OutputFormat::Object => {
             let fatbin = linked.fatbin(&options)?;
@@ -203,16 +239,9 @@ fn write_result(arguments: &Arguments, linked: &Linked) -> Result<()> {
             }
         },
         OutputFormat::Rust => {
-            let image = path.with_extension("fatbin");
-            if image == *path {
-                bail!(
-                    "the Rust module cannot be {}, where its image goes; end it with .rs",
-                    path.display()
-                );
-            }
             let fatbin = linked.fatbin(&options)?;
-            write(&image, &fatbin)?;
             let module = bindings(linked)?.rust(stem(path)?, fatbin.len());
+            write(&image_of_module(path)?, &fatbin)?;
             write(path, module.as_bytes())
         }
         OutputFormat::CHeader => {

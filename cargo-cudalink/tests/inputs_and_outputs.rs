@@ -194,14 +194,57 @@ fn libraries_of_the_toolkit_are_found() {
 }
 
 #[test]
-fn inputs_do_not_give_way_to_the_result() {
+fn inputs_do_not_give_way_to_results() {
     let folder = folder();
-    let before = fs::read(folder.path().join("caller.cubin")).expect("a cubin");
-    fails(
-        &folder,
-        "link caller.cubin callee.cubin --output-format=cubin -o ./caller.cubin",
-        "error: caller.cubin is an input; name another file with -o",
+    let contents = |name: &str| fs::read(folder.path().join(name)).expect("a file");
+    let link = "link caller.cubin callee.cubin";
+    assert!(
+        run(
+            &folder,
+            &format!("{link} --output-format=fatbin -o x.fatbin")
+        )
+        .status
+        .success()
     );
-    let after = fs::read(folder.path().join("caller.cubin")).expect("a cubin");
-    assert_eq!(before, after);
+    for (link, file, expected) in [
+        (
+            format!("{link} --output-format=cubin -o ./caller.cubin"),
+            "caller.cubin",
+            "error: './caller.cubin' is an input: name another one with -o",
+        ),
+        (
+            format!("{link} -o linked.o --depfile callee.cubin"),
+            "callee.cubin",
+            "error: 'callee.cubin' is an input: name another one with --depfile",
+        ),
+        (
+            format!("{link} x.fatbin --output-format=rust -o x.rs"),
+            "x.fatbin",
+            "error: 'x.fatbin' is an input: name another one with -o",
+        ),
+        (
+            format!("{link} -o x.fatbin --depfile x.fatbin"),
+            "x.fatbin",
+            "error: 'x.fatbin' is named by -o, too: name another one with --depfile",
+        ),
+    ] {
+        let before = contents(file);
+        fails(&folder, &link, expected);
+        assert_eq!(before, contents(file), "{link}");
+    }
+    assert!(!folder.path().join("linked.o").exists());
+}
+
+#[test]
+fn nothing_is_said_of_results_that_are_not_there() {
+    let folder = folder();
+    let link = "link caller.cubin callee.cubin --depfile rule";
+    fails(&folder, &format!("{link} -o no/linked.o"), "no such folder");
+    assert!(!folder.path().join("rule").exists());
+    assert!(
+        run(&folder, &format!("{link} -o linked.o"))
+            .status
+            .success()
+    );
+    assert!(folder.path().join("rule").exists());
 }

@@ -1,10 +1,14 @@
 //! Writes files so that they appear whole or not at all.
 
+mod clash;
+
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use tempfile::{Builder, NamedTempFile};
+
+pub use clash::{Clash, Named, clash};
 
 /// So much stays in the caches of a processor, and takes the place of another file at once.
 const BUFFER: usize = 256 * 1024;

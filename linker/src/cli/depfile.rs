@@ -6,7 +6,7 @@ use crate::raw_text;
 
 /// A rule whose targets are the outputs, and a rule without commands for each
 /// input, so that one that vanished is no error.
-pub fn rule(outputs: &[PathBuf], inputs: &[String]) -> String {
+pub fn rule(outputs: &[PathBuf], inputs: &[String]) -> Vec<u8> {
     let outputs = outputs
         .iter()
         .map(|o| escaped(&raw_text::text(o.as_os_str())));
@@ -19,7 +19,7 @@ pub fn rule(outputs: &[PathBuf], inputs: &[String]) -> String {
     for input in inputs {
         text.push_str(&format!("\n{}:\n", escaped(input)));
     }
-    text
+    raw_text::bytes(&text)
 }
 
 /// A path as `make` reads it back.
@@ -44,7 +44,7 @@ mod tests {
         let inputs = ["a b.o".to_owned(), "$c#.a".to_owned()];
         assert_eq!(
             rule(&["out.cubin".into()], &inputs),
-            "out.cubin: \\\n  a\\ b.o \\\n  $$c\\#.a\n\na\\ b.o:\n\n$$c\\#.a:\n"
+            b"out.cubin: \\\n  a\\ b.o \\\n  $$c\\#.a\n\na\\ b.o:\n\n$$c\\#.a:\n"
         );
     }
 }

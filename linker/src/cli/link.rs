@@ -16,7 +16,7 @@ use crate::diagnostic::Diagnostic;
 use crate::fatbin::{self, FatbinOptions, LinkedImage};
 use crate::finalize::EMPTY_DOT;
 use crate::inputs::{self, Behaviour, Compilation, Environment, Files, Processor};
-use crate::output::Sink;
+use crate::output::{Clash, Named, clash};
 use crate::parallel;
 use crate::raw_text;
 use crate::report::Reports;
@@ -30,6 +30,9 @@ pub(super) fn link(
     let start = Instant::now();
     check_nvvm(&request)?;
     let files = Files::read(&request.link.inputs, environment);
+    if request.link.inputs.behaviour == Behaviour::Own {
+        check_outputs(&request, &files)?;
+    }
     let table = request.time.as_deref().map(output::open_table);
     let table = table.transpose();
     let table = table.inspect_err(|_| warn_of_libraries(&request, &files, messages))?;
@@ -67,29 +70,54 @@ fn link_timed(
             .with_detail(why)
         })?;
     }
-    if request.link.inputs.behaviour == Behaviour::Own {
-        check_outputs(request, &files)?;
-    }
     let read = read_beside(request);
     read.inspect_err(|_| warn_of_libraries(request, &files, messages))?;
     link_all(request, files, environment, messages, compilations)
 }
 
-/// No input gives way to an image.
+/// No input gives way to what is written, and each result has a file of its own.
 fn check_outputs(request: &Request, files: &Files) -> Result<(), Diagnostic> {
-    let outputs = request.targets.iter().map(|t| path_for(&request.output, t));
-    for output in outputs.filter(|output| output.is_file()) {
-        let is_output = |input: &String| {
-            let input = Path::new(&raw_text::name(input)).to_owned();
-            same_file::is_same_file(input, &output).unwrap_or(false)
-        };
-        if files.names().iter().any(is_output) {
-            let path = raw_text::text(output.as_os_str());
-            let text = format!("Output file '{path}' is an input");
-            return Err(fatal("unwritable-output", text).with_detail("name another one with -o"));
-        }
+    let mut outputs = Vec::new();
+    for (option, path) in [
+        ("-o", Some(&request.output)),
+        ("--map", printed_or(request.map.as_ref())),
+        ("--dot-file", request.dot.as_ref()),
+    ] {
+        let of_targets = path.map(|path| request.targets.iter().map(|t| path_for(path, t)));
+        let mut paths: Vec<PathBuf> = of_targets.into_iter().flatten().collect();
+        // One for all processors is one file.
+        paths.dedup();
+        outputs.extend(paths.into_iter().map(|path| Named::new(option, path)));
     }
-    Ok(())
+    for (option, path) in [
+        ("--depfile", request.dependencies.as_ref()),
+        ("--register-link-binaries", request.registration.as_ref()),
+        ("--time", printed_or(request.time.as_ref())),
+    ] {
+        outputs.extend(path.map(|path| Named::new(option, path)));
+    }
+    let mut inputs = read_besides(request);
+    inputs.extend(files.names());
+    match clash(&outputs, &inputs) {
+        Some(Clash { what, advice }) => {
+            let text = format!("Output file {what}");
+            Err(fatal("unwritable-output", text).with_detail(advice))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The file of an option for which `-` is the standard output.
+fn printed_or(path: Option<&PathBuf>) -> Option<&PathBuf> {
+    path.filter(|path| *path != Path::new("-"))
+}
+
+/// The files that are read but not linked.
+fn read_besides(request: &Request) -> Vec<String> {
+    let files = request.options_files.iter().chain(&request.tool_record);
+    let files = files.chain(&request.unified_index);
+    let files = files.chain(&request.host_data);
+    files.map(|path| raw_text::text(path.as_os_str())).collect()
 }
 
 /// nvlink looks for libraries before all else, and says then what it leaves out.
@@ -153,7 +181,7 @@ fn link_all(
             && linked.exit != Exit::Fatal
         {
             let graph = linked.reports.call_graph;
-            graphs.extend(graph.map(|graph| (path_for(path, target), graph)));
+            graphs.extend(graph.map(|graph| pending_text(path_for(path, target), graph)));
         }
         if exit == Exit::Success {
             exit = linked.exit;
@@ -170,8 +198,7 @@ fn link_all(
     let registration = match (registration, modules.filter(|_| registers)) {
         (Some(path), Some(modules)) => {
             let text = inputs::registration(&modules);
-            let fill = |out: &mut dyn Sink| out.write_all(text.as_bytes());
-            Some(output::pending(path.clone(), fill))
+            Some(pending_text(path.clone(), text))
         }
         _ => None,
     };
@@ -182,27 +209,36 @@ fn link_all(
             }
         }
         // nvlink writes the image first (case `bad_inputs`).
-        if request.link.inputs.behaviour == Behaviour::Own
-            && let Some(registration) = &registration
-        {
-            registration.check()?;
+        if request.link.inputs.behaviour == Behaviour::Own {
+            for file in graphs.iter().chain(&registration) {
+                file.check()?;
+            }
         }
-        let inputs = request.dependencies.as_ref().map(|_| files.names());
+        let dependencies = dependencies(request, &files);
+        if let Some(file) = &dependencies {
+            file.check()?;
+        }
         // Where an image takes the place of another one, the system forgets that one
         // meanwhile, which takes as long.
         let write = || write_outputs(request, outputs);
         let (written, ()) = parallel::both(files.size(), write, || drop(files));
         written?;
-        write_dependencies(request, inputs.unwrap_or_default())?;
+        if let Some(file) = dependencies {
+            file.finish()?;
+        }
     }
     if let Some(registration) = registration {
         registration.finish()?;
     }
     // nvlink writes them last, and for links that fail, too (case `dot_file`).
-    for (path, graph) in graphs {
-        output::write(&path, graph.as_bytes())?;
+    for graph in graphs {
+        graph.finish()?;
     }
     Ok(exit)
+}
+
+fn pending_text(path: PathBuf, text: impl AsRef<[u8]>) -> Pending {
+    output::pending(path, |out| out.write_all(text.as_ref()))
 }
 
 /// Reads a file that an option names, which nvlink does not take empty.
@@ -373,17 +409,11 @@ fn write_reports(request: &Request, target: &Target, reports: &Reports) -> Resul
     }
 }
 
-fn write_dependencies(request: &Request, files: Vec<String>) -> Result<(), Diagnostic> {
-    let Some(path) = &request.dependencies else {
-        return Ok(());
-    };
-    let beside = request.options_files.iter().chain(&request.tool_record);
-    let beside = beside.chain(&request.unified_index);
-    let beside = beside.chain(&request.host_data);
-    let mut inputs: Vec<String> = beside
-        .map(|path| raw_text::text(path.as_os_str()))
-        .collect();
-    inputs.extend(files);
+/// The rule that names what the outputs were made from.
+fn dependencies(request: &Request, files: &Files) -> Option<Pending> {
+    let path = request.dependencies.as_ref()?;
+    let mut inputs = read_besides(request);
+    inputs.extend(files.names());
     let outputs: Vec<PathBuf> = match request.output.to_str() {
         Some(output) if output.contains(ARCH) => {
             let targets = request.targets.iter();
@@ -391,5 +421,5 @@ fn write_dependencies(request: &Request, files: Vec<String>) -> Result<(), Diagn
         }
         Some(_) | None => vec![request.output.clone()],
     };
-    output::write(path, &raw_text::bytes(&depfile::rule(&outputs, &inputs)))
+    Some(pending_text(path.clone(), depfile::rule(&outputs, &inputs)))
 }

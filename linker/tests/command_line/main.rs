@@ -237,9 +237,56 @@ fn inputs_are_no_outputs() {
     std::fs::copy(folder.path("caller.cubin"), folder.path("calsm_90.cubin")).unwrap();
     assert_eq!(folder.run(by_arch).code, Some(1));
     assert_eq!(std::fs::read(folder.path("caller.cubin")).unwrap(), before);
+    let clash = |options: &str, what: &str| {
+        let link = format!("-arch=sm_90 caller.cubin callee.cubin {options}");
+        let text = format!("nvlink fatal   : Output file {what} [unwritable-output]\n");
+        folder.check(&link, 1, &text);
+        assert_eq!(std::fs::read(folder.path("caller.cubin")).unwrap(), before);
+        assert!(!folder.path("out.cubin").exists(), "{options}");
+    };
+    for option in [
+        "--map",
+        "--dot-file",
+        "--depfile",
+        "--register-link-binaries",
+        "--time",
+    ] {
+        clash(
+            &format!("-o out.cubin {option}=caller.cubin"),
+            &format!("'caller.cubin' is an input: name another one with {option}"),
+        );
+        clash(
+            &format!("-o out.cubin {option}=./out.cubin"),
+            &format!("'./out.cubin' is named by -o, too: name another one with {option}"),
+        );
+    }
+    folder.write("arguments", "");
+    clash(
+        "-o arguments @arguments",
+        "'arguments' is an input: name another one with -o",
+    );
     // As nvlink does it.
     folder.check(&format!("{link} --compat"), 0, "");
     assert_ne!(std::fs::read(folder.path("caller.cubin")).unwrap(), before);
+}
+
+#[test]
+fn what_cannot_all_be_written_is_not_written() {
+    let folder = Folder::new();
+    for option in [
+        "--map",
+        "--dot-file",
+        "--depfile",
+        "--register-link-binaries",
+    ] {
+        folder.check(
+            &format!("-arch=sm_90 caller.cubin callee.cubin -o out.cubin {option}=no/file"),
+            1,
+            "nvlink fatal   : Could not open output file 'no/file': there is no such folder \
+             [unwritable-output]\n",
+        );
+        assert!(!folder.path("out.cubin").exists(), "{option}");
+    }
 }
 
 #[test]
