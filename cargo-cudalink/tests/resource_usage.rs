@@ -27,7 +27,7 @@ struct Tools {
 fn tools() -> Result<Tools, String> {
     let environment = Environment::from_process().map_err(|e| e.to_string())?;
     let mut search = Search::new(&environment);
-    if let Some(root) = env::var_os("RUSTNVLINK_TEST_TOOLKIT") {
+    if let Some(root) = env::var_os("RUSTNVLINK_TEST_TOOLKIT").filter(|root| !root.is_empty()) {
         search = search.explicit(root);
     }
     let toolkit = search.find().map_err(|e| e.to_string())?;
