@@ -193,6 +193,7 @@ fn write_text(units: &[Unit], findings: &[Finding]) -> io::Result<()> {
         number => format!("{number} files and members"),
     };
     match with_code {
+        0 if units.iter().any(|unit| unit.is_offloading) => Ok(()),
         0 => writeln!(out, "{NOTE}note{NOTE:#}: there is no device code in {all}"),
         _ => writeln!(
             out,

@@ -55,6 +55,47 @@ fn what_never_ends_is_not_read() {
 }
 
 #[test]
+fn code_for_the_link_of_clang_is_told_of() {
+    let mut object =
+        object::write::Object::new(BinaryFormat::Elf, Architecture::X86_64, Endianness::Little);
+    let name = b".llvm.offloading".to_vec();
+    let section = object.add_section(Vec::new(), name, object::SectionKind::ReadOnlyData);
+    object.set_section_data(section, vec![1; 64], 8);
+    let folder = tempfile::tempdir().expect("a folder");
+    let object = object.write().expect("an object");
+    std::fs::write(folder.path().join("host.o"), object).expect("a file");
+    let run = |words: &str| {
+        let output = Command::new(env!("CARGO_BIN_EXE_cargo-cudalink"))
+            .args(words.split(' '))
+            .current_dir(folder.path())
+            .output()
+            .expect("the program runs");
+        let said = [output.stdout, output.stderr].concat();
+        (output.status.code(), String::from_utf8(said).expect("text"))
+    };
+    let (code, said) = run("doctor host.o");
+    let expected = "note: only Clang's own link understands the device code of objects that its new driver made \
+                    [clang-offloading]\n    host.o: has a section .llvm.offloading\n  help: link them with clang++ \
+                    --offload-link, or compile them with --no-offload-new-driver\n";
+    assert_eq!((code, &*said), (Some(0), expected));
+    let (code, said) = run("inspect host.o");
+    assert_eq!(code, Some(0));
+    assert!(
+        said.contains(
+            "  device code in .llvm.offloading, which only Clang's own link understands\n"
+        ),
+        "{said}"
+    );
+    let (_, said) = run("inspect --format=json host.o");
+    assert!(said.contains("\"offloading\": true"), "{said}");
+    let (code, said) = run("link host.o -o linked.o");
+    let expected = "warning: 'host.o' is ignored: only Clang's own link understands its device code; compile it with \
+                    --no-offload-new-driver";
+    assert_eq!(code, Some(1));
+    assert!(said.contains(expected), "{said}");
+}
+
+#[test]
 fn nothing_is_not_called_good() {
     let object =
         object::write::Object::new(BinaryFormat::Elf, Architecture::X86_64, Endianness::Little);

@@ -26,6 +26,7 @@ pub(super) fn all(units: &[Unit], required: &BTreeSet<Sm>) -> Vec<Finding> {
         missing_in_link(units),
         required_processors(units, required),
         order(units),
+        offloading(units),
     ]
     .into_iter()
     .flatten()
@@ -359,6 +360,21 @@ fn order(units: &[Unit]) -> Option<Finding> {
     let message = "a device link stands behind a library that it needs objects of; ld.bfd and gold then miss them";
     let finding = Finding::at(places, Severity::Note, "order", message)?;
     Some(finding.with_fix("put the device link before all libraries"))
+}
+
+/// Code that waits for another link than ours.
+fn offloading(units: &[Unit]) -> Option<Finding> {
+    let places = units
+        .iter()
+        .filter(|unit| unit.is_offloading)
+        .map(|unit| place(unit, "has a section .llvm.offloading"))
+        .collect();
+    let message =
+        "only Clang's own link understands the device code of objects that its new driver made";
+    let finding = Finding::at(places, Severity::Note, "clang-offloading", message)?;
+    Some(finding.with_fix(
+        "link them with clang++ --offload-link, or compile them with --no-offload-new-driver",
+    ))
 }
 
 /// A number and what it counts.

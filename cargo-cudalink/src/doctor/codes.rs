@@ -1,7 +1,7 @@
 //! What the codes of findings mean.
 
 /// All codes in alphabetical order.
-const MEANINGS: [(&str, &str); 13] = [
+const MEANINGS: [(&str, &str); 14] = [
     (
         "arch-missing",
         "Linked code does not run on a processor that --arch asks for. Compile every object for it, and link again.",
@@ -20,6 +20,11 @@ const MEANINGS: [(&str, &str); 13] = [
         "archive-already-linked",
         "A library holds its own device link beside objects that wait for one. What is linked is closed to the objects \
          that wait. Build the library without a device link, and link all of it with the program.",
+    ),
+    (
+        "clang-offloading",
+        "Clang's new driver, the default from Clang 21 on, puts device code into .llvm.offloading, for a link that Clang \
+         itself makes (--offload-link). Compile with --no-offload-new-driver for a device link by other programs.",
     ),
     (
         "damaged",

@@ -57,6 +57,8 @@ pub(super) struct Unit {
     pub(super) has_intermediate_code: bool,
     /// Whether it has unlinked device code, of whatever form.
     pub(super) has_relocatable_code: bool,
+    /// Whether it has device code that only Clang's own link understands.
+    pub(super) is_offloading: bool,
     /// Whether a device link has made it or a part of it.
     pub(super) is_device_linked: bool,
 }
@@ -170,6 +172,7 @@ fn unit(name: &str, file: &str, kind: UnitKind, data: &[u8]) -> Result<Unit, Par
         executable: BTreeSet::new(),
         has_intermediate_code: false,
         has_relocatable_code: host.has_relocatable_code(),
+        is_offloading: host.has_offloading,
         is_device_linked: host.wrappers.contains(&LINKED_WRAPPER),
     };
     for id in &host.module_ids {

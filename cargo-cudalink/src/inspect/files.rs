@@ -187,6 +187,7 @@ fn host(report: &mut FileReport, data: &[u8], wanted: &Details) -> Result<(), Fa
         references: references.collect(),
         wrappers: file.wrappers.clone(),
         registration: registration.collect(),
+        offloading: file.has_offloading,
     });
     Ok(())
 }

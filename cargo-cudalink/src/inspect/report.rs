@@ -68,6 +68,9 @@ pub(super) struct HostReport {
     /// Versions of the fatbin wrappers.
     pub(super) wrappers: Vec<u32>,
     pub(super) registration: Vec<RegistrationReport>,
+    /// Whether it has device code that only Clang's own link understands.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) offloading: bool,
 }
 
 #[derive(Debug, Serialize)]

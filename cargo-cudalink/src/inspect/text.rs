@@ -103,8 +103,15 @@ fn write_file(
     if let Some(image) = &file.image {
         image::write(out, image, style)?;
     }
-    if file.host.is_some() && file.fatbins.is_empty() && !style.only_contents {
-        writeln!(out, "  {QUIET}no device code{QUIET:#}")?;
+    if let Some(host) = &file.host
+        && file.fatbins.is_empty()
+        && !style.only_contents
+    {
+        let what = match host.offloading {
+            true => "device code in .llvm.offloading, which only Clang's own link understands",
+            false => "no device code",
+        };
+        writeln!(out, "  {QUIET}{what}{QUIET:#}")?;
     }
     write_members(out, file, name, style)
 }
@@ -146,6 +153,7 @@ fn write_members(
 fn is_of_interest(file: &FileReport) -> bool {
     file.error.is_some()
         || file.image.is_some()
+        || file.host.as_ref().is_some_and(|host| host.offloading)
         || matches!(file.kind, "ptx" | "lto-ir")
         || file
             .fatbins

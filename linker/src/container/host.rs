@@ -20,6 +20,8 @@ pub const EXECUTABLE_SECTION: &str = ".nv_fatbin";
 pub const WRAPPER_SECTION: &str = ".nvFatBinSegment";
 /// The names of device modules.
 pub const MODULE_ID_SECTION: &str = "__nv_module_id";
+/// Device code as Clang's new driver leaves it for its own link, which alone understands it.
+pub const OFFLOADING_SECTION: &str = ".llvm.offloading";
 
 const WRAPPER_MAGIC: u32 = 0x4662_43b1;
 const WRAPPER_SIZE: usize = 24;
@@ -171,6 +173,8 @@ pub struct HostFile<'d> {
     pub module_ids: Vec<ModuleId<'d>>,
     /// What its host code refers to. Without any such section nothing is known.
     pub references: Vec<HostReferences<'d>>,
+    /// Whether it has device code in [`OFFLOADING_SECTION`], which is not looked at.
+    pub has_offloading: bool,
     /// Whether it has a section for wrappers of fatbins, whatever that holds.
     pub has_wrappers: bool,
     /// Versions of its fatbin wrappers: 1 of a translation unit, 2 of the
@@ -207,6 +211,7 @@ impl<'d> HostFile<'d> {
             fatbins: Vec::new(),
             module_ids: Vec::new(),
             references: Vec::new(),
+            has_offloading: false,
             has_wrappers: false,
             wrappers: Vec::new(),
             registration: Vec::new(),
@@ -230,6 +235,7 @@ impl<'d> HostFile<'d> {
             let name = sections.section_name(Le, section).map_err(|e| {
                 malformed(format!("section name: {e}")).in_section(&format!("#{}", index.0))
             })?;
+            self.has_offloading |= name == OFFLOADING_SECTION.as_bytes();
             let fatbin = [RELOCATABLE_SECTION, EXECUTABLE_SECTION]
                 .into_iter()
                 .find(|n| n.as_bytes() == name);

@@ -176,6 +176,16 @@ fn other_machines_are_read_too() {
     assert_eq!(file.fatbins[0].data, FATBIN);
 }
 
+#[test]
+fn code_for_the_link_of_clang_is_seen() {
+    for (section, expected) in [(".llvm.offloading", true), (".llvm.offload", false)] {
+        let data = host_object(Architecture::X86_64, &[(section, b"\x10\xff\x10\xad")]);
+        let file = HostFile::parse(&data).unwrap();
+        assert_eq!(file.has_offloading, expected, "{section}");
+        assert!(file.fatbins.is_empty());
+    }
+}
+
 fn check(data: &[u8], expected: &str) {
     let error = HostFile::parse(data).expect_err(expected).to_string();
     assert_eq!(error, format!("<memory>, {expected}"));

@@ -54,6 +54,8 @@ pub(super) struct HostObject<'d> {
     pub(super) is_closed: bool,
     /// Whether that is the result of a device link.
     pub(super) is_result: bool,
+    /// Whether its device code is where only Clang's own link finds it.
+    pub(super) is_offloading: bool,
     /// The device names that its host code may use, as patterns.
     pub(super) references: Vec<HostReferences<'d>>,
     /// Whether it says which kernels of other files its host code launches.
@@ -101,6 +103,7 @@ impl<'d> HostObject<'d> {
             modules,
             fatbins,
             is_closed,
+            is_offloading: file.fatbins.is_empty() && file.has_offloading,
             is_result: matches!(file.module_ids.first(), Some(ModuleId::Linked(_))),
             // The section is there for every file that nvcc compiles, and holds
             // one NUL where the file launches nothing.

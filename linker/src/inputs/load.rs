@@ -314,6 +314,11 @@ impl<'a, 'd> Loader<'a, 'd> {
             self.results.push(name.to_owned());
         } else if object.is_closed {
             self.closed.push(name.to_owned());
+        } else if object.is_offloading {
+            self.ignored(
+                name,
+                "only Clang's own link understands its device code; compile it with --no-offload-new-driver",
+            )?;
         }
         let (Modules::Waiting(modules), Some(codes)) = (object.modules, codes) else {
             return Ok(());
