@@ -6,4 +6,5 @@ pub mod reserved;
 mod sm;
 
 pub use file_flags::{Abi, FileFlags, OldFileFlags};
+pub(crate) use sm::help_with;
 pub use sm::{Family, ParseSmError, Sm, Suffix, UnknownSmError};

@@ -47,18 +47,23 @@ pub struct ParseSmError(pub String);
 
 /// A text that names no processor that links can be for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum UnknownSmError {
-    /// It names none at all.
-    #[error(transparent)]
-    Malformed(#[from] ParseSmError),
-    /// There is none of this name, or none any more.
-    #[error("there is no processor '{0}'; there are {known}", known = join(Sm::KNOWN))]
-    Unknown(Sm),
-}
+#[error("there is no processor '{0}'; {help}", help = help_with(.0))]
+pub struct UnknownSmError(pub String);
 
-fn join(all: impl IntoIterator<Item = Sm>) -> String {
-    let names: Vec<String> = all.into_iter().map(|sm| sm.to_string()).collect();
-    names.join(", ")
+/// What may be meant by a text that names no processor that links can be for.
+pub(crate) fn help_with(text: &str) -> String {
+    let digits = text.trim_start_matches(|c: char| !c.is_ascii_digit());
+    if text == "native" {
+        return "no GPU is asked; `nvidia-smi --query-gpu=compute_cap --format=csv` prints the number of yours"
+            .to_owned();
+    }
+    match Sm::known(&format!("sm_{}", digits.replace('.', ""))) {
+        Ok(meant) => format!("did you mean '{meant}'?"),
+        Err(_) => {
+            let names: Vec<String> = Sm::KNOWN.iter().map(Sm::to_string).collect();
+            format!("there are {}", names.join(", "))
+        }
+    }
 }
 
 const fn plain(number: u16) -> Sm {
@@ -109,11 +114,8 @@ impl Sm {
     ///
     /// Fails if there is none.
     pub fn known(name: &str) -> Result<Self, UnknownSmError> {
-        let sm: Self = name.parse()?;
-        match Self::KNOWN.contains(&sm) {
-            true => Ok(sm),
-            false => Err(UnknownSmError::Unknown(sm)),
-        }
+        let sm = name.parse().ok().filter(|sm| Self::KNOWN.contains(sm));
+        sm.ok_or_else(|| UnknownSmError(name.to_owned()))
     }
 
     /// A processor without a letter.
@@ -244,7 +246,11 @@ mod tests {
             text.starts_with("there is no processor 'sm_35'; there are sm_75, sm_80,"),
             "{text}"
         );
-        assert!(error("90").contains("such as sm_90"));
+        for name in ["90", "sm90", "9.0", "compute_90", "SM_90"] {
+            let text = format!("there is no processor '{name}'; did you mean 'sm_90'?");
+            assert_eq!(error(name), text);
+        }
+        assert!(error("native").contains("; no GPU is asked; `nvidia-smi "));
     }
 
     /// What nvlink 13.0.88 accepted without a word for one kernel per

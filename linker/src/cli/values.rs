@@ -2,7 +2,7 @@
 
 use super::flags::{Spelling, Value};
 use super::typed::fatal;
-use crate::arch::Sm;
+use crate::arch::{Sm, help_with};
 use crate::diagnostic::Diagnostic;
 
 /// Whether a text names a processor, or what is compiled for one.
@@ -56,23 +56,8 @@ pub(super) fn undefined_value(spelling: &Spelling, text: &str) -> Diagnostic {
         format!("Value '{text}' is not defined for option '{name}'"),
     );
     match spelling.value {
-        Value::Processor => problem.with_detail(help_with_processor(text)),
+        Value::Processor => problem.with_detail(help_with(text)),
         Value::Choice(words) => problem.with_detail(format_args!("it is {}", words.join(" or "))),
         _ => problem,
-    }
-}
-
-/// What may be meant by the name of a processor that is none.
-fn help_with_processor(text: &str) -> String {
-    let digits = text.trim_start_matches(|c: char| !c.is_ascii_digit());
-    let meant = format!("sm_{}", digits.replace('.', ""));
-    if text == "native" {
-        "no GPU is asked; `nvidia-smi --query-gpu=compute_cap --format=csv` prints the number of yours"
-            .to_owned()
-    } else if is_processor(&meant) {
-        format!("did you mean '{meant}'?")
-    } else {
-        let known: Vec<String> = Sm::KNOWN.iter().map(Sm::to_string).collect();
-        format!("there are {}", known.join(", "))
     }
 }
