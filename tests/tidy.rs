@@ -73,6 +73,37 @@ fn top_folders_are_those_of_the_readme() {
 }
 
 #[test]
+fn packages_bring_their_licences() {
+    let asked = Command::new(env!("CARGO"))
+        .args(["metadata", "--no-deps", "--offline", "--format-version=1"])
+        .current_dir(root())
+        .output()
+        .expect("cargo tells of the packages");
+    let metadata: serde_json::Value = serde_json::from_slice(&asked.stdout).expect("JSON");
+    let packages = metadata["packages"].as_array().expect("packages");
+    let published = packages.iter().filter(|p| p["publish"].is_null());
+    let mut names = Vec::new();
+    for package in published {
+        names.push(package["name"].as_str().expect("a name"));
+        let manifest = package["manifest_path"].as_str().expect("a path");
+        for file in ["LICENSE-APACHE", "LICENSE-MIT"] {
+            let theirs = std::fs::read(Path::new(manifest).with_file_name(file));
+            let ours = std::fs::read(root().join(file)).expect(file);
+            assert_eq!(theirs.ok(), Some(ours), "{file} beside {manifest}");
+        }
+        for field in ["description", "readme", "repository", "rust_version"] {
+            assert!(package[field].is_string(), "{manifest} has no {field}");
+        }
+        let categories = package["categories"].as_array().map(Vec::len);
+        assert_ne!(categories, Some(0), "{manifest} has no categories");
+    }
+    assert!(
+        names.contains(&"rustnvlink") && names.len() < packages.len(),
+        "{names:?}"
+    );
+}
+
+#[test]
 fn files_are_short_enough_to_hold_in_mind() {
     for (path, text) in every_source() {
         let lines = text.lines().count();
