@@ -163,6 +163,45 @@ fn device_code_of_packages_is_linked_by_the_last_one() -> Result<()> {
     let ran = cargo(workspace.path(), "app", &wrong)?;
     ran.fails_with(&["'perhaps'"])?;
 
+    // What has not changed is not compiled again, here by a compiler that writes down what it compiles.
+    for (name, text) in [
+        (
+            "caller.cu",
+            "extern __device__ int callee(int x);\n__global__ void kernel(int *p) { *p = callee(*p); }\n",
+        ),
+        ("callee.cu", "__device__ int callee(int x) { return x; }\n"),
+    ] {
+        fs::write(workspace.path().join("embedded").join(name), text)?;
+    }
+    let compiled = workspace.path().join("compiled");
+    let recorder = workspace.path().join("recorder");
+    fs::write(&recorder, "echo \"$*\" >> \"$COMPILED\"\nexec \"$@\"\n")?;
+    let chosen = format!("sh {} {}", recorder.display(), nvcc.display());
+    let places = [compiled.to_str().context("a path of text")?, &chosen];
+    let recorded = [toolkit[0], ("COMPILED", places[0]), ("NVCC", places[1])];
+    for (changed, expected) in [
+        (None, &["caller.cu", "callee.cu"][..]),
+        (Some("callee.cu"), &["callee.cu"]),
+        (Some("build.rs"), &[]),
+    ] {
+        if let Some(changed) = changed {
+            let path = workspace.path().join("embedded").join(changed);
+            let text = fs::read_to_string(&path)?;
+            fs::write(&path, format!("{text}\n// Changed.\n"))?;
+        }
+        fs::write(&compiled, "")?;
+        let ran = cargo(workspace.path(), "embedded", &recorded)?;
+        ran.succeeds_with(&["kernel"])?;
+        let lines = fs::read_to_string(&compiled)?;
+        for source in ["caller.cu", "callee.cu"] {
+            let is_compiled = lines.contains(&format!(" {source} "));
+            ensure!(
+                is_compiled == expected.contains(&source),
+                "{changed:?}: {lines}"
+            );
+        }
+    }
+
     // The device code of a library that CMake makes.
     let ran = cargo(workspace.path(), "by-cmake", &toolkit)?;
     ran.succeeds_with(&["launched: "])?;

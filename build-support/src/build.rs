@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use cudalink_bindings::Bindings;
-use cudalink_toolkit::{Environment, Search, Tool, Toolkit};
+use cudalink_toolkit::{Environment, Search, Tool, Toolkit, launched};
 use rustnvlink::arch::Sm;
 use rustnvlink::fatbin::FatbinOptions;
 use rustnvlink::host::{HostMachine, HostObject};
@@ -13,6 +13,7 @@ use rustnvlink::host::{HostMachine, HostObject};
 use crate::compile::{Code, Compiled, Compiler, Product};
 use crate::device::Input;
 use crate::error::Error;
+use crate::record::Surroundings;
 use crate::{device, environment, output};
 
 /// The key under which packages publish their device objects.
@@ -179,9 +180,14 @@ impl Build {
             .iter()
             .map(|sm| format!("{}-real", sm.to_string().replace("sm_", "")))
             .collect();
+        let (launcher, nvcc) = nvcc(&find_toolkit()?)?;
+        if !launcher.is_empty() {
+            let words: Vec<_> = launcher.iter().map(|word| word.to_string_lossy()).collect();
+            config.define("CMAKE_CUDA_COMPILER_LAUNCHER", words.join(";"));
+        }
         let folder = config
             .define("CMAKE_CUDA_ARCHITECTURES", numbers.join(";"))
-            .define("CMAKE_CUDA_COMPILER", nvcc(&find_toolkit()?)?)
+            .define("CMAKE_CUDA_COMPILER", nvcc)
             .define("CMAKE_CUDA_SEPARABLE_COMPILATION", "ON")
             .define("CMAKE_CUDA_RESOLVE_DEVICE_SYMBOLS", "OFF")
             .define("CMAKE_POSITION_INDEPENDENT_CODE", "ON")
@@ -397,8 +403,14 @@ impl Build {
         };
         arguments.push(level.into());
         arguments.extend(self.arguments.iter().cloned());
+        let (launcher, nvcc) = nvcc(toolkit)?;
+        // What nvcc adds to each of its command lines.
+        let added = ["NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"].map(environment::chosen);
+        let programs = [nvcc.clone(), toolkit.tool(Tool::Nvcc)?];
         Ok(Compiler {
-            nvcc: nvcc(toolkit)?,
+            surroundings: Surroundings::of(&programs, &added),
+            launcher,
+            nvcc,
             toolkit: toolkit.root().to_owned(),
             host: host.path().to_owned(),
             arguments,
@@ -549,11 +561,11 @@ fn cmake_sources(build: &Path) -> Option<PathBuf> {
         .map(PathBuf::from)
 }
 
-/// The compiler that the user has chosen, else that of the toolkit.
-fn nvcc(toolkit: &Toolkit) -> Result<PathBuf, Error> {
+/// The compiler that the user has chosen, and what runs it, else that of the toolkit.
+fn nvcc(toolkit: &Toolkit) -> Result<(Vec<PathBuf>, PathBuf), Error> {
     match environment::chosen("NVCC") {
-        Some(nvcc) => Ok(nvcc.into()),
-        None => Ok(toolkit.tool(Tool::Nvcc)?),
+        Some(nvcc) => Ok(launched(nvcc.into())),
+        None => Ok((Vec::new(), toolkit.tool(Tool::Nvcc)?)),
     }
 }
 

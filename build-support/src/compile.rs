@@ -13,6 +13,7 @@ use rustnvlink::arch::Sm;
 use crate::environment;
 use crate::error::Error;
 use crate::output;
+use crate::record::{Record, Surroundings};
 
 /// What nvcc makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,6 +61,8 @@ pub(crate) struct Compiled {
 /// How nvcc is run.
 #[derive(Debug)]
 pub(crate) struct Compiler {
+    /// What runs the program, such as `ccache`, with its arguments.
+    pub(crate) launcher: Vec<PathBuf>,
     /// The program.
     pub(crate) nvcc: PathBuf,
     /// The root of the toolkit.
@@ -72,6 +75,8 @@ pub(crate) struct Compiler {
     pub(crate) targets: Vec<Sm>,
     /// What is made for them.
     pub(crate) code: Code,
+    /// What else the result depends on.
+    pub(crate) surroundings: Option<Surroundings>,
 }
 
 /// What device code is compiled to.
@@ -131,8 +136,40 @@ impl Compiler {
         Ok(made)
     }
 
+    /// Compiles a source, unless that was done in the same way and nothing that was read for it has changed since.
     fn compile_one(&self, source: &Path, product: Product, made: &Path) -> Result<(), Error> {
-        let mut command = Command::new(&self.nvcc);
+        let mut command = self.command(source, product, made);
+        let record = self.surroundings.as_ref().map(|surroundings| Record {
+            made,
+            text: format!("{command:?}\n{surroundings:?}\n"),
+        });
+        if record.as_ref().is_some_and(Record::holds) {
+            return Ok(());
+        }
+        let begun = record.as_ref().map(Record::begin).transpose()?;
+        let ran = command.output().map_err(Error::io(command.get_program()))?;
+        let mut text = String::from_utf8_lossy(&ran.stdout).into_owned();
+        text.push_str(&String::from_utf8_lossy(&ran.stderr));
+        if !ran.status.success() {
+            return Err(Error::Compile {
+                source_file: source.to_owned(),
+                command: format!("{command:?}"),
+                text,
+            });
+        }
+        output::message("warning", &text);
+        match begun {
+            // Who has not heeded a warning sees it again.
+            Some(begun) if text.is_empty() => begun.end(),
+            _ => Ok(()),
+        }
+    }
+
+    fn command(&self, source: &Path, product: Product, made: &Path) -> Command {
+        let mut words = self.launcher.iter().chain([&self.nvcc]);
+        let program = words.next().expect("there is a compiler");
+        let mut command = Command::new(program);
+        command.args(words);
         command.arg("-ccbin").arg(&self.host);
         match product {
             Product::Ptx(sm) => {
@@ -167,18 +204,7 @@ impl Compiler {
             .arg(source)
             .arg("-o")
             .arg(made);
-        let ran = command.output().map_err(Error::io(&self.nvcc))?;
-        let mut text = String::from_utf8_lossy(&ran.stdout).into_owned();
-        text.push_str(&String::from_utf8_lossy(&ran.stderr));
-        if !ran.status.success() {
-            return Err(Error::Compile {
-                source_file: source.to_owned(),
-                command: format!("{command:?}"),
-                text,
-            });
-        }
-        output::message("warning", &text);
-        Ok(())
+        command
     }
 
     /// What the compiler has read, but for headers of the system and the toolkit.
@@ -212,7 +238,7 @@ pub(crate) fn names(sources: &[PathBuf], product: Product) -> Result<Vec<String>
     Ok(names)
 }
 
-fn dependencies(made: &Path) -> PathBuf {
+pub(crate) fn dependencies(made: &Path) -> PathBuf {
     let mut path = made.as_os_str().to_owned();
     path.push(".d");
     path.into()
@@ -220,7 +246,7 @@ fn dependencies(made: &Path) -> PathBuf {
 
 /// The files behind the colon of a rule for make, in which a backslash takes the meaning of a blank, a number sign or a
 /// line end, and a dollar sign that of another one.
-fn prerequisites(rule: &str) -> Vec<String> {
+pub(crate) fn prerequisites(rule: &str) -> Vec<String> {
     let rule = rule.replace("\\\n", " ");
     let Some((_, files)) = rule.split_once(": ").or_else(|| rule.split_once(" :")) else {
         return Vec::new();

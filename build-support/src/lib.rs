@@ -51,8 +51,8 @@
 //! # Choices of the user
 //!
 //! The variable `CUDALINK_ARCH` replaces the processors that a build script names, `CUDALINK_TOOLKIT` names the folder of
-//! a toolkit, `NVCC` a compiler. Cargo runs the build script again when one of these, a source or one of its headers
-//! changes.
+//! a toolkit, `NVCC` a compiler, alone or with what runs it (`ccache nvcc`). Cargo runs the build script again when one of
+//! these, a source or one of its headers changes, and only what has changed is compiled again.
 #![forbid(unsafe_code)]
 
 mod build;
@@ -61,6 +61,7 @@ mod device;
 mod environment;
 mod error;
 mod output;
+mod record;
 
 pub use build::{Build, Cudart};
 /// What [`Build::cmake_library`] takes the settings of.

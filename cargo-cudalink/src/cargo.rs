@@ -19,7 +19,7 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context, Result, bail};
 use cargo_options::CommonOptions;
 use clap::Args;
-use cudalink_toolkit::{Environment, Search, Tool, Toolkit};
+use cudalink_toolkit::{Environment, Search, Tool, Toolkit, launched};
 use rustnvlink::output;
 use sha2::{Digest as _, Sha256};
 
@@ -254,18 +254,6 @@ impl ToolkitPaths {
 /// The compiler that the user has chosen.
 fn chosen_compiler() -> Option<OsString> {
     std::env::var_os("NVCC").filter(|nvcc| !nvcc.is_empty())
-}
-
-/// Takes a compiler with what runs it, such as `ccache nvcc`, apart.
-fn launched(chosen: PathBuf) -> (Vec<PathBuf>, PathBuf) {
-    let words = match chosen.to_str() {
-        // A blank may be one of the path.
-        Some(text) if !chosen.is_file() => shlex::split(text).unwrap_or_default(),
-        _ => Vec::new(),
-    };
-    let mut words: Vec<PathBuf> = words.into_iter().map(PathBuf::from).collect();
-    let nvcc = words.pop().unwrap_or(chosen);
-    (words, nvcc)
 }
 
 /// The toolkit that was chosen, or the first one.
