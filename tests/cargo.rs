@@ -6,7 +6,7 @@
 
 use std::env;
 use std::fs::{self, File};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
@@ -99,7 +99,16 @@ impl Project {
     }
 
     fn command(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Result<Command> {
-        let program = program("cargo-cudalink")?;
+        Ok(self.command_by(&program("cargo-cudalink")?, arguments, variables))
+    }
+
+    /// The same by another program.
+    fn command_by(
+        &self,
+        program: &Path,
+        arguments: &[&str],
+        variables: &[(&str, &str)],
+    ) -> Command {
         let mut command = Command::new(program);
         command
             .args(arguments)
@@ -112,7 +121,7 @@ impl Project {
         for (name, value) in variables {
             command.env(name, value);
         }
-        Ok(command)
+        command
     }
 
     /// The same, with success.
@@ -318,6 +327,24 @@ fn device_code_is_linked_once_for_each_program() -> Result<()> {
     ensure!(project.links()?.0 == 1);
     project.succeed(&["build"], &compressed)?;
     ensure!(project.links()?.0 == 0, "nothing has changed");
+
+    // Another program of the same version may link otherwise.
+    let ours = program("cargo-cudalink")?;
+    let other = project.path("other-cudalink");
+    run(Command::new("install").args([&ours, &other]))?;
+    let build = |expected: usize| -> Result<()> {
+        let mut command = project.command_by(&other, &["build"], &compressed);
+        let (_, err) = texts(&command.output()?);
+        let links = project.links()?.0;
+        ensure!(links == expected, "{links} links\n{err}");
+        ensure!(
+            err.contains("DeviceLink app (sm_90)") == (expected > 0),
+            "{err}"
+        );
+        Ok(())
+    };
+    build(1)?;
+    build(0)?;
 
     // The program goes in all places that cargo puts it in, and what is none of ours stays.
     project.write("target/debug/app-notes", "mine")?;

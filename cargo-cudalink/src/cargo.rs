@@ -13,8 +13,10 @@ pub(crate) mod workspace;
 
 use std::ffi::OsString;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::time::UNIX_EPOCH;
 
 use anyhow::{Context, Result, bail};
 use cargo_options::CommonOptions;
@@ -177,6 +179,7 @@ pub(crate) fn run<C: CargoCommand + Args>(arguments: WithDevice<C>) -> Result<Ex
     let nvcc = stand_in_toolkit(&folder, toolkit.as_ref().ok(), &compiled_for)?;
     let run = run::Run::begin(&folder)?;
     let mut plan = Plan {
+        program: identity_of_program()?,
         folder,
         build: workspace.build,
         journal: run.journal(),
@@ -217,6 +220,18 @@ pub(crate) fn run<C: CargoCommand + Args>(arguments: WithDevice<C>) -> Result<Ex
         command.env(name, value);
     }
     run.follow(command, reporter)
+}
+
+/// A program that was built or installed again is another one.
+fn identity_of_program() -> Result<String> {
+    let identity = || -> io::Result<String> {
+        let metadata = std::env::current_exe()?.metadata()?;
+        let time = metadata.modified()?.duration_since(UNIX_EPOCH);
+        let time = time.unwrap_or_default().as_nanos();
+        let version = env!("CARGO_PKG_VERSION");
+        Ok(format!("{version}-{}-{time}", metadata.len()))
+    };
+    identity().context("this program does not know where it lies")
 }
 
 /// What build scripts that use `cudalink-build` are told of choices.

@@ -107,6 +107,8 @@ pub(crate) enum Purpose {
 /// The plan of a run of cargo.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Plan {
+    /// What tells this program from others, also of the same version: they may link otherwise.
+    pub(crate) program: String,
     /// The folder of this tool.
     pub(crate) folder: Folder,
     /// Where cargo makes what it links: the target folder, unless another one is configured as `build.build-dir`.
@@ -203,7 +205,7 @@ impl Plan {
         let digest = |data: &[u8]| key(Sha256::new().chain_update(data));
         let settings = self.settings(package);
         let (name, value) = match what {
-            Tracked::Everything => ("CHOICES", serde_json::to_vec(settings)),
+            Tracked::Everything => ("CHOICES", serde_json::to_vec(&(settings, &self.program))),
             Tracked::Libraries => ("FILES", serde_json::to_vec(&settings.libraries)),
         };
         let value = value.expect("choices are text");
@@ -218,7 +220,7 @@ impl Plan {
 /// What an image depends on of the choices for its package.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tracked {
-    /// All of them.
+    /// All of them, and the program that links.
     Everything,
     /// Whether there are further libraries: nothing else matters to an image without device code.
     Libraries,

@@ -224,12 +224,7 @@ impl<'a> Image<'a> {
     /// Everything the device link depends on.
     fn key(&self, plan: &Plan, objects: &Objects) -> Result<String> {
         let mut hash = Sha256::new();
-        let surroundings = (
-            env!("CARGO_PKG_VERSION"),
-            self.triple,
-            &self.settings,
-            &plan.toolkit,
-        );
+        let surroundings = (&plan.program, self.triple, &self.settings, &plan.toolkit);
         hash.update(serde_json::to_vec(&surroundings)?);
         objects.hash_into(&mut hash);
         Ok(key(hash))
