@@ -13,7 +13,8 @@ use clap::Args;
 use rustnvlink::arch::Sm;
 use rustnvlink::cubin::File;
 use rustnvlink::fatbin::{self, CompressionMode, FatbinOptions, LinkedImage};
-use rustnvlink::{host, output};
+use rustnvlink::host;
+use rustnvlink::output::{self, Clash, Named, clash};
 
 /// Put linked images into a fatbin, from a command line for `fatbinary -link`
 ///
@@ -37,6 +38,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
         options,
         outputs,
     } = Parsed::parse(arguments.arguments)?;
+    let files: Vec<&PathBuf> = images.iter().map(|(_, path)| path).collect();
     let data = images.iter().map(|(sm, path)| read(*sm, path));
     let data = data.collect::<Result<Vec<_>>>()?;
     let images: Vec<LinkedImage<'_>> = images
@@ -45,6 +47,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
         .map(|(&(sm, _), data)| LinkedImage { sm, data })
         .collect();
     let fatbin = fatbin::write(&images, &options)?;
+    check_outputs(&outputs, &files)?;
     for (form, path) in outputs {
         let written = match form {
             Form::File => output::write(&path, &fatbin),
@@ -53,6 +56,22 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
         written.with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(())
+}
+
+/// No image gives way to a fatbin.
+fn check_outputs(outputs: &[(Form, PathBuf)], images: &[&PathBuf]) -> Result<()> {
+    let named = outputs
+        .iter()
+        .map(|(form, path)| Named::new(form.option(), path));
+    let named: Vec<Named> = named.collect();
+    let images: Vec<String> = images
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    match clash(&named, &images) {
+        Some(Clash { what, advice }) => bail!("{what}: {advice}"),
+        None => Ok(()),
+    }
 }
 
 fn read(sm: Sm, path: &Path) -> Result<Vec<u8>> {
@@ -69,6 +88,16 @@ enum Form {
     File,
     /// For the source that registers it.
     Source,
+}
+
+impl Form {
+    /// The option that names such an output.
+    fn option(self) -> &'static str {
+        match self {
+            Self::File => "--create",
+            Self::Source => "--embedded-fatbin",
+        }
+    }
 }
 
 /// What the arguments of `fatbinary -link` ask for.

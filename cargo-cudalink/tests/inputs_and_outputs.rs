@@ -223,6 +223,11 @@ fn inputs_do_not_give_way_to_results() {
             "error: 'x.fatbin' is an input: name another one with -o",
         ),
         (
+            "fatbinary -link --create=callee.cubin -im=profile=sm_90,file=callee.cubin".to_owned(),
+            "callee.cubin",
+            "error: 'callee.cubin' is an input: name another one with --create",
+        ),
+        (
             format!("{link} -o x.fatbin --depfile x.fatbin"),
             "x.fatbin",
             "error: 'x.fatbin' is named by -o, too: name another one with --depfile",
