@@ -5,7 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use cudalink_bindings::Bindings;
-use cudalink_toolkit::{Environment, Search, Tool, Toolkit, launched};
+use cudalink_toolkit::launcher::launched;
+use cudalink_toolkit::{Environment, Search, Tool, Toolkit};
 use rustnvlink::arch::Sm;
 use rustnvlink::fatbin::FatbinOptions;
 use rustnvlink::host::{HostMachine, HostObject};

@@ -8,6 +8,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use cudalink_toolkit::launcher;
 use rustnvlink::arch::Sm;
 
 use crate::environment;
@@ -166,10 +167,7 @@ impl Compiler {
     }
 
     fn command(&self, source: &Path, product: Product, made: &Path) -> Command {
-        let mut words = self.launcher.iter().chain([&self.nvcc]);
-        let program = words.next().expect("there is a compiler");
-        let mut command = Command::new(program);
-        command.args(words);
+        let mut command = launcher::command(&self.launcher, &self.nvcc);
         command.arg("-ccbin").arg(&self.host);
         match product {
             Product::Ptx(sm) => {

@@ -21,7 +21,8 @@ use std::time::UNIX_EPOCH;
 use anyhow::{Context, Result, bail};
 use cargo_options::CommonOptions;
 use clap::Args;
-use cudalink_toolkit::{Environment, Search, Tool, Toolkit, launched};
+use cudalink_toolkit::launcher::launched;
+use cudalink_toolkit::{Environment, Search, Tool, Toolkit};
 use rustnvlink::output;
 use sha2::{Digest as _, Sha256};
 

@@ -19,7 +19,7 @@
 mod cache;
 mod environment;
 mod install;
-mod launcher;
+pub mod launcher;
 mod layout;
 mod packages;
 mod pip;
@@ -31,7 +31,6 @@ mod wheel;
 
 pub use environment::{CACHE_VARIABLE, Environment, EnvironmentError};
 pub use install::{Event, InstallError, Installer};
-pub use launcher::launched;
 pub use packages::{DEFAULT_VERSION, UnknownVersion};
 pub use pip::{NoPip, PipError};
 pub use search::{Attempt, NotFound, Origin, Refusal, Search, Survey};

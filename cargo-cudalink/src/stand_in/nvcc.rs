@@ -5,9 +5,10 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
+use cudalink_toolkit::launcher;
 use object::{Architecture, BinaryFormat, Endianness};
 use rustnvlink::output;
 
@@ -106,14 +107,7 @@ pub(crate) fn run(plan: &Plan, arguments: Vec<OsString>) -> Result<ExitCode> {
             return Ok(ExitCode::FAILURE);
         }
     };
-    let mut command = match toolkit.launcher.split_first() {
-        Some((launcher, words)) => {
-            let mut command = Command::new(launcher);
-            command.args(words).arg(&toolkit.nvcc);
-            command
-        }
-        None => Command::new(&toolkit.nvcc),
-    };
+    let mut command = launcher::command(&toolkit.launcher, &toolkit.nvcc);
     let action = match is_linked_later(plan) {
         true => Action::of(&arguments, &plan.compiled_for),
         false => Action::Other,
