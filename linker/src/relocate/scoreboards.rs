@@ -116,12 +116,10 @@ impl Origin<'_> {
         let mut code = code.to_vec();
         let (old, _) = self.code.as_chunks::<INSTRUCTION>();
         let (new, _) = code.as_chunks_mut::<INSTRUCTION>();
-        let place = |at: usize| match self.places {
-            Some(places) => *places.get(at)?,
-            None => Some(at),
-        };
         for (at, new) in new.iter_mut().enumerate() {
-            let pair = place(at).and_then(|first| Some((old.get(first)?, old.get(first + 1)?)));
+            let pair = self
+                .place(at)
+                .and_then(|first| Some((old.get(first)?, old.get(first + 1)?)));
             let Some((first, second)) = pair else {
                 continue;
             };
@@ -131,6 +129,14 @@ impl Origin<'_> {
             }
         }
         code
+    }
+
+    /// Where an instruction of the new code stood before.
+    fn place(&self, at: usize) -> Option<usize> {
+        match self.places {
+            Some(places) => *places.get(at)?,
+            None => Some(at),
+        }
     }
 }
 
@@ -219,8 +225,17 @@ fn chosen_from(
         None => Deviations::default(),
     };
     let choice = rules.choose(first, &deviations);
-    let code = choice.apply(&code, &flow, &events);
-    Some(spaced(code, |at| flow.ends_block(at)))
+    let code = spaced(choice.apply(&code, &flow, &events), |at| {
+        flow.ends_block(at)
+    });
+    Some(match origin {
+        // Where one takes another time now, others need not wait as long for those before it.
+        Some(origin) => {
+            let place = |at| origin.place(at);
+            stalls::closed_up(origin.code, code, place, tables, chip)
+        }
+        None => code,
+    })
 }
 
 /// What becomes of the scoreboard of the first instruction.

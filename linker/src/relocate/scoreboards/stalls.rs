@@ -9,11 +9,11 @@
 
 use crate::merge::TableBranch;
 
-use super::events;
 use super::flow::Flow;
 use super::instruction::{Chip, Control, ERROR_BARRIER, INSTRUCTION, WARPSYNC, cycles, operation};
 use super::registers::Accesses;
 use super::timing::{Unit, forwarding};
+use super::{bit, events};
 
 /// Cycles until others find a scoreboard taken.
 pub(super) const TAKING: u8 = 2;
@@ -86,11 +86,14 @@ pub(in crate::relocate) fn closed_up(
                 _ => continue,
             };
             // What takes a scoreboard is waited for by that.
-            let least = match was {
-                None if Control::of(&new[earlier]).takes() != 0 => {
-                    users[earlier].0.spacing(users[at].0, chip)
-                }
-                _ => distance(earlier, at),
+            let control = Control::of(&new[earlier]);
+            let is_awaited = match was {
+                Some(_) => bit(control.write()) != 0,
+                None => control.takes() != 0,
+            };
+            let least = match is_awaited {
+                true => users[earlier].0.spacing(users[at].0, chip),
+                false => distance(earlier, at),
             };
             earliest = earliest.max(start[earlier] + least.min(was.unwrap_or(least)));
             is_bound |= was == Some(least);
