@@ -48,8 +48,14 @@ pub(super) const UNIFORM_LOAD: u16 = 0x1ac;
 pub(in crate::relocate) const CLUSTER_ARRIVAL: u16 = 0x1c7;
 /// It does nothing, and waits for barriers in shared memory at fences.
 pub(super) const NOP: u16 = 0x118;
+/// BPT.TRAP.
+const BREAKPOINT: u16 = 0x15c;
+/// PMTRIG, which counts an event of the program.
+const TRIGGER: u16 = 0x001;
 /// SYNCS, which work on barriers in shared memory in the order of the code.
 pub(super) const SYNCS: u16 = 0x1a7;
+/// SYNCS that asks for a phase.
+pub(super) const PHASE: u16 = 0x5a7;
 /// SYNCS that does something else with a barrier, as to end it.
 pub(super) const SYNCS_CONTROL: u16 = 0x1b1;
 /// SYNCS that exchanges a value.
@@ -414,7 +420,7 @@ pub(super) fn wait(instruction: &[u8]) -> Wait {
     match operation(instruction) {
         END_COLLECTIVE | CALL_ABSOLUTE | CALL_RELATIVE | RETURN => Wait::All,
         WARPSYNC if starts_collective(instruction) => Wait::AllAgain,
-        BSYNC | EXIT => Wait::Uniform,
+        BSYNC | EXIT | TRIGGER => Wait::Uniform,
         NOP => Wait::Same,
         _ => Wait::Nothing,
     }
@@ -463,6 +469,24 @@ pub(in crate::relocate) enum Next {
     Table,
     /// It is not known, or the instruction names scoreboards as an operand.
     Unknown,
+}
+
+/// What the instruction at a place of code waits for because of where it leads.
+pub(super) fn wait_at(code: &[u8], at: usize) -> Wait {
+    let at = at * INSTRUCTION;
+    match wait(&code[at..]) {
+        Wait::Nothing if operation(&code[at..]) == BREAKPOINT => {
+            // Behind the last one nothing comes but a branch to itself.
+            let behind = at + INSTRUCTION;
+            let instruction = code.get(behind..behind + INSTRUCTION);
+            let is_last = instruction.is_some_and(|instruction| {
+                let behind = behind as u64;
+                matches!(next(instruction, behind), Next::To(target) if target == behind)
+            });
+            if is_last { Wait::All } else { Wait::Nothing }
+        }
+        wait => wait,
+    }
 }
 
 /// Where control goes behind the instruction at `offset`.

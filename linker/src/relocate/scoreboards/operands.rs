@@ -132,6 +132,8 @@ enum Count {
     LowerHalf,
     /// Two if a matrix gets longer when it is turned.
     Transposed,
+    /// Two for an address in global memory.
+    CopySource,
     /// One for each of the first two numbers that are taken from a texture.
     Texels,
     /// Where in a texture they are.
@@ -351,9 +353,9 @@ const SHAPES: &[Shape] = {
         // REDG
         shape(&[0x1a6, 0x18e], [Nothing, R2, Own(Atomic), Base(Two)]),
         // SYNCS, that with an exchange, and UBLKCP
-        shape(&[SYNCS], [In(DESCRIBED, One), Thread(One), Thread(One), Uniform(One)]),
+        shape(&[SYNCS], [In(DESCRIBED, Two), Thread(One), Thread(One), Uniform(One)]),
         shape(&[SYNCS_EXCHANGE], [Nothing, Uniform(One), Uniform(Two), Nothing]),
-        shape(&[BULK_COPY, BULK_REDUCTION], [Nothing, Uniform(Two), Uniform(Two), Uniform(One)]),
+        shape(&[BULK_COPY, BULK_REDUCTION], [Nothing, Uniform(CopySource), Uniform(Two), Uniform(One)]),
         // UBLKPF
         shape(&[BULK_PREFETCH], [Nothing, Uniform(Two), Nothing, Uniform(One)]),
         // UTMALDG, UTMASTG, UTMAPF
@@ -427,12 +429,14 @@ pub(super) const DESCRIPTOR_CACHE: u16 = 0x140;
 /// Instructions of tensor memory: UTCBAR, UTCCP, UTCATOMSWS, UTCHMMA and the like.
 const TENSOR_BARRIER: u16 = 0x1e9;
 const TENSOR_COPY: u16 = 0x1e7;
-const TENSOR_ALLOCATE: u16 = 0x1e3;
+pub(super) const TENSOR_ALLOCATE: u16 = 0x1e3;
 const TENSOR_MULTIPLY: u16 = 0x1ea;
 /// UBLKCP, UBLKRED and UBLKPF
 pub(super) const BULK_COPY: u16 = 0x1ba;
 const BULK_REDUCTION: u16 = 0x1bb;
 const BULK_PREFETCH: u16 = 0x1bc;
+/// What UBLKCP.G.S has where others say between which memories they copy.
+const FROM_SHARED: u8 = 4;
 /// TLD4
 const GATHER: u16 = 0x163;
 /// TLD, which names a texture alone, while others name how to sample it, too.
@@ -562,6 +566,7 @@ fn operand(
         }
         Count::Four => 4,
         Count::LowerHalf => (loaded(bits) & 15).count_ones() as u8,
+        Count::CopySource => two_if(bits.get(72, 8) != FROM_SHARED),
         Count::Transposed => two_if(bits.get(78, 1) == 1),
         Count::Texels => texels(bits).min(2),
         Count::TexelPlace => texel_place(bits),

@@ -5,12 +5,12 @@ mod queues;
 use std::ops::RangeInclusive;
 
 use super::instruction::{
-    BLOCK_BARRIER, BOARDS, Control, MEMORY_BARRIER, SYNCS_EXCHANGE, names_texture, opcode,
+    BLOCK_BARRIER, BOARDS, Control, MEMORY_BARRIER, PHASE, SYNCS_EXCHANGE, names_texture, opcode,
     operation,
 };
 use super::operands::{
-    Bits128, COMES_LATER, FROM_PREDICATES, File, LDGSTS, TO_PREDICATES, VOTE, VOTE_OF_WARP,
-    WIDE_PRODUCT, adds_no_register, file, operands,
+    Bits128, COMES_LATER, FROM_PREDICATES, File, LDGSTS, TENSOR_ALLOCATE, TO_PREDICATES, VOTE,
+    VOTE_OF_WARP, WIDE_PRODUCT, adds_no_register, file, operands,
 };
 
 /// Registers of threads, registers of warps, and predicates.
@@ -109,9 +109,6 @@ const ACCESSES: RangeInclusive<u16> = 0x180..=0x1af;
 const UNIFORM: u16 = 0x80;
 /// BRA that asks a predicate of the warp.
 const UNIFORM_BRANCH: u16 = 0x547;
-
-/// SYNCS that asks for a phase.
-const PHASE: u16 = 0x5a7;
 
 /// The last of the ways to access memory in no order.
 const WEAK: u8 = 4;
@@ -230,6 +227,9 @@ impl Accesses {
         }
         if WRITES_PREDICATE.contains(&plain) || opcode(instruction) == PHASE {
             writes.predicates |= named(81);
+        }
+        if operation == TENSOR_ALLOCATE {
+            writes.predicates |= predicate(File::Uniform, bits.get(81, 3));
         }
         if WRITES_SECOND_PREDICATE.contains(&plain) {
             writes.predicates |= named(84);

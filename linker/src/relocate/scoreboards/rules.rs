@@ -14,7 +14,7 @@ use super::deviations::Deviations;
 use super::flow::{Flow, Held};
 use super::instruction::{
     ALL_BOARDS, BOARDS, Control, INSTRUCTION, NO_BOARD, Wait, depbar, is_awaited_at_once,
-    is_counted, is_of_texture, name_in_depbar, operation, releases, wait, waits_for_all,
+    is_counted, is_of_texture, name_in_depbar, operation, releases, wait_at, waits_for_all,
 };
 use super::pressure::{Holders, Schedule};
 use super::{Event, First, bit, in_order, last};
@@ -222,7 +222,7 @@ impl Rules<'_> {
             return ALL_BOARDS;
         }
         let mask = releases(instruction);
-        let is_meant = |event: usize| match wait(instruction) {
+        let is_meant = |event: usize| match wait_at(self.code, at) {
             Wait::All | Wait::AllAgain => !self.is_counted(event),
             Wait::Uniform => self.schedule.is_due(event, at) || self.schedule.is_uniform(event),
             Wait::Same => bit(self.events[event].board) & mask != 0,
@@ -241,7 +241,7 @@ impl Rules<'_> {
             let over = queued.len().saturating_sub(usize::from(left));
             held.leave(board, &queued[..over]);
         }
-        if wait(instruction) != Wait::AllAgain {
+        if wait_at(self.code, at) != Wait::AllAgain {
             held.wait(waits);
         }
         waits

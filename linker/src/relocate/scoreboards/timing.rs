@@ -4,7 +4,9 @@
 //! All is measured: in programs put together of single instructions, which nvlink
 //! recoded, and by how long instructions of real packages keep the next ones waiting.
 
-use super::instruction::{Chip, FENCE, MEMORY_BARRIER, SYNCS_EXCHANGE, loads_memory, operation};
+use super::instruction::{
+    Chip, FENCE, MEMORY_BARRIER, PHASE, SYNCS, SYNCS_EXCHANGE, loads_memory, opcode, operation,
+};
 use super::operands::{File, file, is_arithmetic_of_warps, is_long};
 use super::registers::Accesses;
 
@@ -279,6 +281,11 @@ fn width(load: &[u8]) -> Width {
     }
 }
 
+/// Whether a SYNCS that asks for a phase waits for it.
+fn tries(instruction: &[u8]) -> bool {
+    opcode(instruction) == PHASE && instruction[9] & 1 == 1
+}
+
 /// Cycles until the result of an instruction is written or its operands are read.
 pub(super) fn latency(
     instruction: &[u8],
@@ -289,6 +296,8 @@ pub(super) fn latency(
     /// Every register is read in turn, after a start.
     const READ_START: u32 = 6;
     const READ_REGISTER: u32 = 2;
+    /// The guard of what always happens.
+    const ALWAYS: u8 = 7;
     let is_slow = chip != Chip::FastDoubles;
     match (operation(instruction), is_write) {
         // Time that is known passes in NOPs.
@@ -302,6 +311,11 @@ pub(super) fn latency(
         (0x184, true) => 40,
         (0x03b, true) => 37,
         (0x119, true) => 32,
+        // What tries for a while keeps its operands as long. Others that ask for a phase do not.
+        (SYNCS, false) if tries(instruction) => 300,
+        (SYNCS, _) if opcode(instruction) == PHASE => 15,
+        (SYNCS, true) => 24,
+        (SYNCS, false) => 17,
         // What waits for these is not late for that.
         (SYNCS_EXCHANGE | FENCE, true) => 1,
         // REDUX, S2UR, SHFL, ATOMS, MATCH.
@@ -315,8 +329,9 @@ pub(super) fn latency(
         // BMOV.
         (0x155, true) => 10,
         (_, true) => 15,
-        // UBLKCP.
+        // UBLKCP, and UTMALDG, UTMAREDG and UTMAPF that no predicate decides about.
         (0x1ba, false) => 2,
+        (0x1b4 | 0x1b6 | 0x1b8, false) if instruction[1] >> 4 == ALWAYS => 2,
         (MEMORY_BARRIER, false) => 6,
         (operation, false) => {
             let sources = accesses.map_or(1, Accesses::sources);

@@ -4,7 +4,7 @@ use super::super::instruction::{
     BLOCK_BARRIER, CACHE, ERROR_BARRIER, FENCE, MEMORY_BARRIER, SYNCS, SYNCS_CONTROL,
     SYNCS_EXCHANGE, is_of_texture,
 };
-use super::super::operands::{BULK_COPY, DESCRIPTOR, DESCRIPTOR_CACHE, WIDE_LOAD};
+use super::super::operands::{BULK_COPY, DESCRIPTOR, DESCRIPTOR_CACHE, LDGSTS, WIDE_LOAD};
 use super::{ACCESSES, Accesses, NEVER, Registers};
 
 impl Accesses {
@@ -49,7 +49,7 @@ impl Accesses {
             // As where a kernel sets up one behind the other.
             (SYNCS_EXCHANGE, SYNCS_EXCHANGE) => self.address == other.address,
             (SYNCS, SYNCS) => true,
-            (SYNCS_EXCHANGE, SYNCS | BULK_COPY)
+            (SYNCS_EXCHANGE, SYNCS | BULK_COPY | LDGSTS)
             | (SYNCS_CONTROL, SYNCS | SYNCS_CONTROL | SYNCS_EXCHANGE) => true,
             // The barrier becomes memory like other.
             (SYNCS_CONTROL, 0x03b | 0x044 | 0x184 | 0x188 | 0x18c | 0x18d) => true,

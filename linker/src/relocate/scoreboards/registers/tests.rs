@@ -263,3 +263,34 @@ fn barriers_in_shared_memory_are_set_up_side_by_side() {
     let barrier = accesses(0x000a_0000_0000_7b1d);
     assert!(first.is_barrier_for(&barrier));
 }
+
+#[test]
+fn what_arrives_at_a_barrier_has_a_state_of_two_registers() {
+    // SYNCS.ARRIVE.TRANS64.A1T0 R4, [R3+URZ], RZ and MOV R2, R5
+    let arrive = accesses(0x0020_5c00_0810_00ff_0000_00ff_0304_79a7);
+    let upper = accesses(0x003f_de00_0000_0f00_0000_0005_0002_7202);
+    assert!(arrive.is_read_by(&upper));
+}
+
+#[test]
+fn addresses_in_shared_memory_are_one_register() {
+    // UMOV UR9, 0x1
+    let next = accesses(0x000f_e200_0000_0000_0000_0001_0009_7882);
+    // UBLKCP.G.S [UR4], [UR8], UR11 and UBLKCP.S.G [UR4], [UR8], UR11
+    let store = accesses(0x0003_e200_0800_040b_0000_0004_0800_73ba);
+    let load = accesses(0x0003_e200_0800_020b_0000_0004_0800_73ba);
+    assert!(!store.is_overwritten_by(&next));
+    assert!(load.is_overwritten_by(&next));
+}
+
+#[test]
+fn asynchronous_copies_come_behind_barriers_that_are_set_up() {
+    // SYNCS.EXCH.64 URZ, [UR41], UR4 and LDGSTS.E.BYPASS.LTC128B.128 [R3], desc[UR8][R4.64]
+    let exchange = accesses(0x0010_6200_0800_0100_0000_0006_13ff_75b2);
+    let copy = Accesses::of(&{
+        let mut copy = [0_u8; 16];
+        copy[..4].copy_from_slice(&[0xae, 0x7f, 0x03, 0x04]);
+        copy
+    });
+    assert!(copy.is_some_and(|copy| exchange.is_in_order_before(&copy)));
+}
