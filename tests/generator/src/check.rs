@@ -14,6 +14,7 @@ use rustnvlink_tests::toolkit::Toolkit;
 use crate::feature::Feature;
 use crate::program::{Language, Program, Unit};
 use crate::steps::{self, Step};
+use crate::waits;
 
 /// NVIDIA's tools and our linker.
 #[derive(Debug)]
@@ -303,10 +304,14 @@ fn images(theirs: Option<&[u8]>, ours: Option<&[u8]>, second: &str) -> Result<Ve
         return Ok(Vec::new());
     }
     let differences = cubin_diff::compare(theirs, ours)?;
+    let waits = waits::sections(theirs, ours)?;
     Ok(differences
         .into_iter()
         .map(|difference| Difference {
-            class: class(&difference.key),
+            class: match difference.key.strip_prefix("bytes.") {
+                Some(name) if waits.contains(name) => class(&format!("waits.{name}")),
+                _ => class(&difference.key),
+            },
             text: format!(
                 "{}: nvlink {}, {second} {}",
                 difference.key,

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::feature::Feature;
+use crate::library;
 use crate::program::{Item, Language, Piece, Program, Unit};
 use crate::random::Random;
 use crate::target::Target;
@@ -209,10 +210,14 @@ impl<'a> Writer<'a> {
             name: format!("u{}", self.unit),
             language: Language::Cuda,
             target: self.target.clone(),
-            head: match self.has(Feature::Packed) {
-                true => format!("{HEAD}{PACKED_HEAD}"),
-                false => HEAD.to_owned(),
-            },
+            head: [
+                Some(HEAD),
+                self.has(Feature::Packed).then_some(PACKED_HEAD),
+                self.has(Feature::Library).then_some(library::HEAD),
+            ]
+            .into_iter()
+            .flatten()
+            .collect(),
             options,
             items,
         }
@@ -325,6 +330,11 @@ impl<'a> Writer<'a> {
             _ => Some(self.random.below(self.homes.len())),
         };
         let text = match kind {
+            Feature::Library => {
+                let text = library::statement(self.random, self.target.number, number)?;
+                // Names and labels of its own.
+                format!("{{ {text} }}")
+            }
             Feature::Recursion if self.random.chance(40) => format!("x += walk(x, f{});", callee?),
             Feature::Call | Feature::Recursion => format!("if (x > 3) x += f{}(x);", callee?),
             Feature::Indirect => {
@@ -476,4 +486,8 @@ const STATEMENTS: &[Feature] = &[
     Feature::Ending,
     Feature::Alloca,
     Feature::Launch,
+    Feature::Library,
+    Feature::Library,
+    Feature::Library,
+    Feature::Library,
 ];

@@ -94,6 +94,8 @@ features! {
     Unused "unused" 12 "units and functions that nothing needs",
     Undefined "undefined" 2 "names that nothing defines",
     Duplicate "duplicate" 2 "names that are defined twice",
+    Library "library" 0 "libcu++, CUB and what else the toolkit brings, in CUDA alone",
+    Tuning "tuning" 0 "options of compilers that change code",
 }
 
 impl Feature {
@@ -102,7 +104,8 @@ impl Feature {
         let drawn = Self::ALL
             .iter()
             .copied()
-            .filter(|feature| random.chance(feature.weight()))
+            // What has no weight is drawn elsewhere.
+            .filter(|feature| feature.weight() > 0 && random.chance(feature.weight()))
             .collect::<Vec<_>>();
         drawn
             .into_iter()

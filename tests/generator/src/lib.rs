@@ -8,6 +8,7 @@ pub mod check;
 mod cuda;
 mod feature;
 pub mod known;
+mod library;
 mod plan;
 mod program;
 mod ptx;
@@ -16,6 +17,8 @@ pub mod score;
 pub mod shrink;
 mod steps;
 mod target;
+mod tuning;
+mod waits;
 
 use std::collections::BTreeSet;
 
@@ -33,11 +36,18 @@ pub fn generate(
     allowed: &BTreeSet<Feature>,
 ) -> Program {
     let mut random = Random::new(seed);
-    let features = Feature::choose(&mut random, allowed);
-    match language {
+    let mut features = Feature::choose(&mut random, allowed);
+    if allowed.contains(&Feature::Library) && library::is_used(seed) {
+        features.insert(Feature::Library);
+    }
+    let mut program = match language {
         Language::Ptx => ptx::program(&mut random, target, features),
         Language::Cuda => cuda::program(&mut random, target, &features),
+    };
+    if allowed.contains(&Feature::Tuning) {
+        tuning::add(seed, &mut program);
     }
+    program
 }
 
 #[cfg(test)]

@@ -25,6 +25,25 @@ const LAST: &[&str] = &[
     "-v",
 ];
 
+/// More of them, from a source of their own, so that the steps of a seed stay what they are.
+const FURTHER: &[&str] = &[
+    "-ignore-host-info",
+    "-extrawarn",
+    "-report-arch",
+    "-keep-system-libraries",
+    "-suppress-stack-size-warning",
+    "-suppress-arch-warning",
+    "-disable-infos",
+    "-w",
+    "-Werror",
+    "-maxrregcount=40",
+    "-dump-callgraph-no-demangle",
+    "-variables-used=alpha,v1,state",
+];
+
+/// Keeps this source apart from the one of the steps.
+const SALT: u64 = 0x7374_6570;
+
 /// The steps of a program with these objects: one, unless there are some and the program is to be linked in several.
 pub(crate) fn of(program: &Program, objects: Vec<String>, output: &str) -> Vec<Step> {
     let mut random = match program.steps {
@@ -63,6 +82,15 @@ pub(crate) fn of(program: &Program, objects: Vec<String>, output: &str) -> Vec<S
         inputs,
         output: output.to_owned(),
     });
+    let mut random = Random::new(program.steps.unwrap_or_default() ^ SALT);
+    for step in &mut steps {
+        for _ in 0..random.below(3) {
+            let option = *random.pick(FURTHER);
+            if !step.options.iter().any(|other| other == option) {
+                step.options.push(option.to_owned());
+            }
+        }
+    }
     steps
 }
 
