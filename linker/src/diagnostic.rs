@@ -214,6 +214,15 @@ impl Diagnostic {
         Self::new(Severity::Fatal, "reference-to-deleted", text)
     }
 
+    /// Doubles take longer than code waits for, and it cannot be made anew.
+    pub(crate) fn faster_doubles(function: &str, target: Sm) -> Self {
+        let text = format!(
+            "'{function}' computes with doubles, which take longer on {target} than it waits for, and cannot be made anew; \
+             compile it for {target}"
+        );
+        Self::new(Severity::Warning, "faster-doubles", text)
+    }
+
     /// What nvlink says where it loses track of relocations.
     pub(crate) fn unexpected_relocation() -> Self {
         let text = "Internal error: unexpected reloc";

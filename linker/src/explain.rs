@@ -75,8 +75,8 @@ pub const EXPLANATIONS: &[Explanation] = &[
     ),
     of(
         "faster-doubles",
-        "Doubles take longer on sm_103 than code for sm_100 waits for, so that kernels may read results before they are there. \
-         Compile the file for sm_103.",
+        "Doubles take longer on sm_103 than code for sm_100 waits for. The linker makes such code anew, but could not read that of a \
+         function, which may use results before they are there. Compile its file for sm_103.",
     ),
     of(
         "host-object-failed",

@@ -117,7 +117,9 @@ pub(crate) fn link_executable<'d>(
         }
     })?;
     if !diagnostics.has_errors() {
-        recode(&mut relocated, options.keeping, options.debug);
+        let left = recode(&mut relocated, options.keeping, options.debug);
+        left.into_iter()
+            .for_each(|warning| diagnostics.push(warning));
         pace_slots(&mut relocated, options.keeping, options.debug);
     }
     let finalized = finalize(relocated, figures);
@@ -174,7 +176,9 @@ pub(crate) fn link_relocatable<'d>(
         collect(pruned, arena, options, &mut told)
     });
     let mut relocated = relocated?;
-    recode(&mut relocated, options.keeping, options.debug);
+    let left = recode(&mut relocated, options.keeping, options.debug);
+    left.into_iter()
+        .for_each(|warning| diagnostics.push(warning));
     pace_slots(&mut relocated, options.keeping, options.debug);
     let finalized = finalize(relocated, figures);
     diagnostics.append(told);

@@ -5,7 +5,6 @@ use crate::arch::{Abi, FileFlags, OldFileFlags, Sm, Suffix};
 use crate::cubin::{CompatCode, CompatRecords, DeviceNote, EM_CUDA, File, ObjectKind, SectionType};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::error::ParseError;
-use crate::relocate::{are_doubles_slower, has_doubles};
 
 use super::{Behaviour, Processor};
 
@@ -70,9 +69,6 @@ pub(super) fn check<'d>(
         check_arch(name, &file, processor, warnings)?;
     }
     let toolkit = check_toolkit(name, &file, behaviour)?;
-    if behaviour == Behaviour::Own && has_faster_doubles(&file, target) {
-        warnings.push(faster_doubles(name, &file, target));
-    }
     match file.header.kind {
         ObjectKind::EXTENDED_WHOLE_PROGRAM if toolkit != Some(TOOLKIT) => {
             let text = "linking with -ewp objects requires using current toolkit";
@@ -252,25 +248,6 @@ fn check_toolkit(
     Ok(known)
 }
 
-/// Whether code computes with doubles that take longer on the target than the compiler knew. nvlink makes such code anew
-/// with other waits; ours stays as it is.
-fn has_faster_doubles(file: &File<'_>, target: Sm) -> bool {
-    let own = file.header.processor();
-    let mut code = file
-        .sections
-        .iter()
-        .filter(|section| section.name.starts_with(".text."));
-    are_doubles_slower(own, target) && code.any(|section| has_doubles(section.data))
-}
-
-fn faster_doubles(name: &str, file: &File<'_>, target: Sm) -> Diagnostic {
-    let text = format!(
-        "'{name}' computes with doubles for {}, which take longer on {target}; compile it for {target}",
-        file.header.processor()
-    );
-    Diagnostic::new(Severity::Warning, "faster-doubles", text)
-}
-
 fn older_toolkit(name: &str) -> Diagnostic {
     let text = format!("Input file '{name}' must be recompiled with toolkit >= Cuda 12.0");
     Diagnostic::new(Severity::Fatal, "old-toolkit", text)
@@ -291,33 +268,4 @@ pub(super) fn damaged(name: &str, error: ParseError) -> Diagnostic {
 /// A problem that nvlink puts into words without the name of the file.
 pub(super) fn fatal(code: &'static str, name: &str, text: &str) -> Diagnostic {
     Diagnostic::new(Severity::Fatal, code, text).with_detail(format_args!("in '{name}'"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const OBJECT: &[u8] = include_bytes!("../../../tests/inputs/callee.sm_100.cubin");
-
-    fn codes(data: &[u8], target: u16, behaviour: Behaviour) -> Vec<&'static str> {
-        let mut warnings = Vec::new();
-        let processor = Processor::from(Sm::new(target));
-        check("x.cubin", data, &processor, true, behaviour, &mut warnings).unwrap();
-        warnings.iter().map(|warning| warning.code).collect()
-    }
-
-    #[test]
-    fn doubles_for_another_processor_are_told_of() {
-        const DFMA: [u8; 2] = [0x2b, 0x72];
-        assert_eq!(codes(OBJECT, 103, Behaviour::Own), [""; 0]);
-        let file = File::parse(OBJECT).unwrap();
-        let mut code = file.sections.iter();
-        let code = code.find(|section| section.name.starts_with(".text."));
-        let at = code.unwrap().data.as_ptr() as usize - OBJECT.as_ptr() as usize;
-        let mut data = OBJECT.to_vec();
-        data[at..at + 2].copy_from_slice(&DFMA);
-        assert_eq!(codes(&data, 103, Behaviour::Own), ["faster-doubles"]);
-        assert_eq!(codes(&data, 103, Behaviour::Nvlink), [""; 0]);
-        assert_eq!(codes(&data, 100, Behaviour::Own), [""; 0]);
-    }
 }

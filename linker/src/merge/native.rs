@@ -65,7 +65,11 @@ impl<'d> Merger<'d, '_> {
                 };
                 let data = &section.data[..section.data.len().min(size as usize)];
                 let is_second = self.merged.sections[target.section].is_second();
-                let content = &mut self.native_twin(target.section).content;
+                let own = self.native_twin(target.section);
+                if let (NativeRole::Code(_), Some(native)) = (twin.role, &current.object.native) {
+                    own.compiled_for = Some(native.processor);
+                }
+                let content = &mut own.content;
                 let base = match is_second && content.size > 0 {
                     true => {
                         content.overlay(data, size, section.align);

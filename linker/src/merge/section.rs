@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
+use crate::arch::Sm;
 use crate::cubin::UnifiedTable;
 use crate::id::{FunctionId, SectionId, SymbolId};
 
@@ -217,6 +218,8 @@ impl Section<'_> {
 /// Bytes and relocations of a native twin.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct NativeContent<'d> {
+    /// The processor that code was compiled for.
+    pub(crate) compiled_for: Option<Sm>,
     pub(crate) content: Content<'d>,
     pub(crate) relocations: Vec<Relocation>,
     /// The bytes are the Mercury section's own, those of every input.

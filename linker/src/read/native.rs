@@ -4,6 +4,7 @@
 //! information has a native twin whose bytes the driver runs. The link merges
 //! the Mercury world and lays the native bytes out beside it.
 
+use crate::arch::Sm;
 use crate::cubin::{File, Relocation, Section, SectionType, Symbol};
 use crate::error::{ParseError, Problem};
 
@@ -46,6 +47,8 @@ pub(crate) struct NativeSection<'d> {
 /// The native world of one object.
 #[derive(Debug)]
 pub(crate) struct Native<'d> {
+    /// The processor that it was compiled for.
+    pub(crate) processor: Sm,
     /// The native sections that have a part in the link, in file order.
     pub(crate) sections: Vec<NativeSection<'d>>,
     /// The native symbols.
@@ -57,6 +60,7 @@ pub(crate) struct Native<'d> {
 impl<'d> Native<'d> {
     pub(super) fn new(file: &File<'d>) -> Result<Self, ParseError> {
         let mut native = Self {
+            processor: file.header.processor(),
             sections: Vec::new(),
             symbols: file.symbols.clone(),
             shadowed: vec![false; file.sections.len()],

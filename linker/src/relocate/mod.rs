@@ -38,7 +38,6 @@ use expanded::Places;
 use recode::renewed;
 pub(crate) use recode::{Moves, recode};
 use resolve::{Resolver, World};
-pub(crate) use scoreboards::instruction::{are_doubles_slower, has_doubles};
 pub(crate) use stubs::pace_slots;
 pub(crate) use undefined::report as report_undefined;
 

@@ -29,6 +29,7 @@ mod environment;
 mod exits;
 mod moves;
 mod older;
+mod slower;
 mod stored;
 mod yields;
 
@@ -37,6 +38,7 @@ use std::borrow::Cow;
 use rustc_hash::FxHashMap;
 
 use crate::cubin::{Capsule, InfoCode};
+use crate::diagnostic::Diagnostic;
 use crate::id::{FunctionId, SectionId};
 use crate::merge::{FIRST_MERCURY_VERSION, Function, Payload, TableBranch};
 use crate::options::{DebugLevel, Keeping};
@@ -55,12 +57,17 @@ pub(crate) use older::renewed;
 use stored::write_capsule;
 pub(super) use stored::{Group, groups};
 
-/// Makes the native code of all kernels anew.
-pub(crate) fn recode(relocated: &mut Relocated<'_>, keeping: Keeping, debug: DebugLevel) {
+/// Makes the native code of all kernels anew. Warns of functions whose doubles take longer than they wait
+/// for, and that cannot be made so.
+pub(crate) fn recode(
+    relocated: &mut Relocated<'_>,
+    keeping: Keeping,
+    debug: DebugLevel,
+) -> Vec<Diagnostic> {
     let pruned = &relocated.laid_out.pruned;
     let merged = &pruned.merged;
     if !merged.target.has_mercury() {
-        return;
+        return Vec::new();
     }
     let has_variables = merged.sections.enumerate().any(|(id, section)| {
         let twin = relocated.native[id].as_ref();
@@ -75,12 +82,15 @@ pub(crate) fn recode(relocated: &mut Relocated<'_>, keeping: Keeping, debug: Deb
         is_older: false,
     };
     let functions = merged.functions.enumerate();
-    let wanted_of = |function: &Function<'_>| {
+    let is_for_target =
+        |section| slower::compiled_for(merged, section) == scoreboards::Chip::of(merged.target);
+    let wanted_of = |function: &Function<'_>, section| {
         let is_older = keeping == Keeping::AsNvlink && is_of_first_version(function);
         match merged.is_kernel(function) {
             true => Some(Wanted { is_older, ..wanted }),
-            // Of other functions, code of CUDA 12 changes, and what ends a kernel.
-            false => (keeping == Keeping::AsNvlink).then_some(Wanted {
+            // Of other functions, code of CUDA 12 changes, and what ends a kernel; all that was not
+            // compiled for the target.
+            false => (keeping == Keeping::AsNvlink || !is_for_target(section)).then_some(Wanted {
                 is_lone: false,
                 is_older,
                 ..wanted
@@ -89,7 +99,10 @@ pub(crate) fn recode(relocated: &mut Relocated<'_>, keeping: Keeping, debug: Deb
     };
     let changing: Vec<(FunctionId, SectionId, Wanted)> = functions
         .filter(|&(id, _)| pruned.live.functions[id])
-        .filter_map(|(id, function)| Some((id, function.text?, wanted_of(function)?)))
+        .filter_map(|(id, function)| {
+            let text = function.text?;
+            Some((id, text, wanted_of(function, text)?))
+        })
         .collect();
     let sizes = changing
         .iter()
@@ -98,6 +111,20 @@ pub(crate) fn recode(relocated: &mut Relocated<'_>, keeping: Keeping, debug: Deb
     let made = parallel::map(&changing, effort, |&(function, section, wanted)| {
         Anew::new(relocated, function, section, wanted, keeping)
     });
+    let is_left = |section: SectionId, made: &Option<Anew>| {
+        let native = relocated.native[section].as_ref();
+        keeping == Keeping::Reachable
+            && made.as_ref().is_none_or(|made| !made.is_for_target)
+            && !is_for_target(section)
+            && native.is_some_and(|native| scoreboards::slower::has_slow(&native.bytes))
+    };
+    let left = changing.iter().zip(&made);
+    let left = left.filter(|((_, section, _), made)| is_left(*section, made));
+    let warnings = left.map(|((function, ..), _)| {
+        let symbol = merged.functions[*function].symbol;
+        Diagnostic::faster_doubles(merged.symbols[symbol].name, merged.target)
+    });
+    let warnings = warnings.collect();
     let mut moves = FxHashMap::default();
     for (&(function, section, _), made) in changing.iter().zip(made) {
         let (Some(made), Some(native)) = (made, &mut relocated.native[section]) else {
@@ -118,6 +145,7 @@ pub(crate) fn recode(relocated: &mut Relocated<'_>, keeping: Keeping, debug: Deb
     }
     relocated.moves = moves;
     yields::settle(relocated);
+    warnings
 }
 
 /// To choose instructions for a byte of code takes as long as to look at so many.
@@ -128,6 +156,8 @@ struct Anew {
     code: Vec<u8>,
     /// Its Mercury code and where it went, if it moved.
     moved: Option<(Vec<u8>, Moves)>,
+    /// Whether it takes the time that it takes on the target, whatever that is.
+    is_for_target: bool,
 }
 
 impl Anew {
@@ -142,6 +172,7 @@ impl Anew {
         let merged = &relocated.laid_out.pruned.merged;
         let function = &merged.functions[function];
         let chip = scoreboards::Chip::of(merged.target);
+        let compiled_for = slower::compiled_for(merged, section);
         let capsule = &relocated.sections[section].bytes;
         let mut code = Cow::Borrowed(&*relocated.native[section].as_ref()?.bytes);
         let tables = function.native_branches();
@@ -161,7 +192,7 @@ impl Anew {
         let recoded = recode(&code);
         let setting = Setting {
             tables: &tables,
-            chip,
+            chip: compiled_for,
             capsule,
         };
         let made = match recoded {
@@ -181,9 +212,17 @@ impl Anew {
                 .and_then(|lone| Self::unmoved(lone.into())),
             None => None,
         };
-        match is_scheduled {
+        let made = match is_scheduled {
             true => made.map(|made: Self| made.closed_up(&code, &tables, chip)),
             false => made.or_else(|| Self::unmoved(code.clone())),
+        };
+        match compiled_for == chip {
+            true => made,
+            false => {
+                let origin = (!is_scheduled).then_some((&*code, setting));
+                let slower = slower::slower(made.as_ref(), &code, setting, chip, origin);
+                slower.or(made)
+            }
         }
     }
 
@@ -204,7 +243,11 @@ impl Anew {
     /// Code that is as long as before; `None` if it is the same.
     fn unmoved(code: Cow<'_, [u8]>) -> Option<Self> {
         match code {
-            Cow::Owned(code) => Some(Self { code, moved: None }),
+            Cow::Owned(code) => Some(Self {
+                code,
+                moved: None,
+                is_for_target: false,
+            }),
             Cow::Borrowed(_) => None,
         }
     }
@@ -215,6 +258,7 @@ impl From<Recoded> for Anew {
         Self {
             code: recoded.code,
             moved: Some((recoded.capsule, recoded.moves)),
+            is_for_target: false,
         }
     }
 }
@@ -312,6 +356,7 @@ impl Recoded {
             code,
             setting,
             places: Some(places),
+            is_timed: false,
         });
         match scoreboards::chosen(&self.code, setting, is_lone, origin) {
             Some(mut code) => {

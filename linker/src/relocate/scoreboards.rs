@@ -23,11 +23,15 @@ mod operands;
 mod order;
 mod pressure;
 mod registers;
+mod retiming;
 mod rules;
 pub(super) mod scratch;
+pub(super) mod slower;
 mod stages;
 pub(super) mod stalls;
 mod timing;
+mod turns;
+mod warps;
 
 use std::borrow::Cow;
 
@@ -77,6 +81,8 @@ pub(super) struct Origin<'o> {
     pub(super) setting: Setting<'o>,
     /// Which of its instructions stands at each place of the new code; none if all stay.
     pub(super) places: Option<&'o [Option<usize>]>,
+    /// The new code takes the time that it takes.
+    pub(super) is_timed: bool,
 }
 
 impl Origin<'_> {
@@ -87,6 +93,7 @@ impl Origin<'_> {
             code,
             setting,
             places,
+            ..
         } = *self;
         let old = events(code);
         let flow = Flow::new(code, setting.tables, &old, setting.chip)?;
@@ -150,6 +157,7 @@ pub(super) fn without_stack_pointer(code: &[u8], setting: Setting<'_>) -> Option
         code,
         setting,
         places: None,
+        is_timed: false,
     };
     chosen_from(code, setting, First::TakesNone, Some(origin))
 }
@@ -214,7 +222,8 @@ fn chosen_from(
         return None;
     }
     let Setting { tables, chip, .. } = setting;
-    let code = origin.map_or(Cow::Borrowed(code), |origin| {
+    let spaced_by = origin.filter(|origin| !origin.is_timed);
+    let code = spaced_by.map_or(Cow::Borrowed(code), |origin| {
         origin.without_spaces(code).into()
     });
     let flow = Flow::new(&code, tables, &events, chip)?;
@@ -228,7 +237,7 @@ fn chosen_from(
     let code = spaced(choice.apply(&code, &flow, &events), |at| {
         flow.ends_block(at)
     });
-    Some(match origin {
+    Some(match spaced_by {
         // Where one takes another time now, others need not wait as long for those before it.
         Some(origin) => {
             let place = |at| origin.place(at);
@@ -579,6 +588,7 @@ mod tests {
             code: &old,
             setting: setting(Chip::FastDoubles),
             places: Some(places),
+            is_timed: false,
         };
         let barrier = instruction(MEMBAR, 0, NO_BOARD, 0);
         let new = [load, barrier, exit].concat();

@@ -19,8 +19,10 @@ pub(super) enum Piece {
     /// The same, an `EXIT` that need not wait for results of others: what is
     /// new before it takes the time.
     Last(usize),
-    /// One that was not there.
+    /// One that was not there, and belongs to the old one behind it.
     New([u8; INSTRUCTION]),
+    /// One that was not there, and lets time pass.
+    Pause([u8; INSTRUCTION]),
 }
 
 /// Where the instructions of a function went.
@@ -53,6 +55,20 @@ impl Moves {
             targets: table.targets.iter().map(|&t| self.entry(t)).collect(),
         });
         moved.collect()
+    }
+
+    /// Where all went that moved once more.
+    pub(super) fn then(&self, next: &Self) -> Self {
+        let through = |places: &[usize], next: &dyn Fn(u64) -> u64| {
+            let places = places.iter();
+            let places = places.map(|&number| (next(number as u64 * SIZE) / SIZE) as usize);
+            places.collect()
+        };
+        Self {
+            numbers: through(&self.numbers, &|offset| next.of(offset)),
+            entries: through(&self.entries, &|offset| next.entry(offset)),
+            size: next.size,
+        }
     }
 
     fn place(&self, places: &[usize], offset: u64) -> u64 {
@@ -109,6 +125,7 @@ pub(super) fn apply(
     for (number, piece) in pieces[..body].iter().enumerate() {
         match *piece {
             Piece::New(_) => first_new = first_new.or(Some(number)),
+            Piece::Pause(_) => {}
             Piece::Old(index) | Piece::Last(index) => {
                 entries[index] = Some(first_new.take().unwrap_or(number));
                 numbers[index] = Some(number);
@@ -148,7 +165,7 @@ pub(super) fn apply(
     let mut code = Vec::with_capacity(length(body) * INSTRUCTION);
     for (number, piece) in pieces[..body].iter().enumerate() {
         let index = match *piece {
-            Piece::New(instruction) => {
+            Piece::New(instruction) | Piece::Pause(instruction) => {
                 code.extend(instruction);
                 continue;
             }
@@ -158,7 +175,7 @@ pub(super) fn apply(
                     .rev()
                     .map_while(|piece| match piece {
                         Piece::New(instruction) => Some(cycles(instruction)),
-                        Piece::Old(_) | Piece::Last(_) => None,
+                        Piece::Old(_) | Piece::Last(_) | Piece::Pause(_) => None,
                     });
                 code.extend(control::behind_report(old[index], report.sum()));
                 continue;
@@ -230,6 +247,23 @@ mod tests {
             [0, 16, 32, 48, 256].map(|at| moves.of(at)),
             [0, 16, 16, 32, 256]
         );
+    }
+
+    #[test]
+    fn pauses_belong_to_nothing_and_moves_add_up() {
+        let mut old = [NOP; 2 * UNIT];
+        (old[0][2], old[1][2]) = (1, 2);
+        let old: Vec<_> = old.iter().collect();
+        let with = |piece: fn([u8; INSTRUCTION]) -> Piece| {
+            let mut pieces: Vec<_> = (0..old.len()).map(Piece::Old).collect();
+            pieces.insert(1, piece([9; INSTRUCTION]));
+            apply(&old, pieces, &[]).unwrap().1
+        };
+        let (new, paused) = (with(Piece::New), with(Piece::Pause));
+        assert_eq!([new.of(16), new.entry(16)], [32, 16]);
+        assert_eq!([paused.of(16), paused.entry(16)], [32, 32]);
+        let both = paused.then(&new);
+        assert_eq!([0, 16, 32].map(|at| both.of(at)), [0, 48, 64]);
     }
 
     #[test]

@@ -85,6 +85,56 @@ pub(super) fn write_capsule(
     Some(capsule.encode_with(capsule.marker, &bitmap, &stored))
 }
 
+/// The Mercury code without idle instructions that stand for some machine instructions, and with so many others
+/// before some. `None` where these do not begin Mercury instructions.
+pub(super) fn write_paused(
+    capsule: &Capsule<'_>,
+    gone: &[usize],
+    pauses: &[(usize, usize)],
+    padding: isize,
+) -> Option<Vec<u8>> {
+    /// A machine instruction that does nothing.
+    const PAUSE: [u8; 2] = [0xd0, 0];
+    let groups: Vec<Group<'_>> = groups(capsule).collect();
+    let (end, rest) = groups.split_last()?;
+    let mut gone = gone.iter().copied().peekable();
+    let mut pauses = pauses.iter().copied().peekable();
+    let mut elided = Vec::with_capacity(groups.len());
+    let mut stored = Vec::new();
+    for group in rest {
+        if gone.next_if(|&at| at == group.start).is_some() {
+            let idle = group.stored.filter(|stored| stored.bytes == PAUSE);
+            idle?;
+            continue;
+        }
+        if let Some((_, count)) = pauses.next_if(|&(at, _)| at == group.start) {
+            elided.extend(std::iter::repeat_n(false, count));
+            stored.extend(PAUSE.repeat(count));
+        }
+        elided.push(group.stored.is_none());
+        stored.extend(group.stored.iter().flat_map(|stored| stored.bytes));
+    }
+    gone.next().is_none().then_some(())?;
+    pauses.next().is_none().then_some(())?;
+    let [mark, _, body @ ..] = end.stored?.bytes else {
+        return None;
+    };
+    let count = (end.end - end.start).checked_add_signed(padding)?;
+    stored.extend(marked(*mark, count)?);
+    stored.extend(body);
+    elided.push(false);
+    let mut bitmap = vec![0; elided.len().div_ceil(32) * 4];
+    for at in (0..elided.len()).filter(|&at| elided[at]) {
+        bitmap[at / 8] |= 1 << (at % 8);
+    }
+    let instructions = u32::try_from(elided.len()).ok()?;
+    let capsule = Capsule {
+        instructions,
+        ..capsule.clone()
+    };
+    Some(capsule.encode_with(capsule.marker, &bitmap, &stored))
+}
+
 /// A prefix that says how many machine instructions there are.
 fn marked(mark: u8, count: usize) -> Option<[u8; 2]> {
     let kind = mark & 0x7f;

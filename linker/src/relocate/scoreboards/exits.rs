@@ -5,10 +5,10 @@
 //! is then missing to the second passes right before the `EXIT`. Where a later link takes
 //! it out again, all of that passes before (case `recode_besides`).
 
-use super::instruction::{Chip, Control, INSTRUCTION, cycles, leads_on, operation};
+use super::instruction::{Chip, Control, INSTRUCTION, cycles, leads_on};
 use super::registers::Accesses;
 use super::stalls::{TAKING, planned, set_stall};
-use super::timing::{Unit, decision_in_block, forwarding};
+use super::timing::{Unit, decision_in_block, double_in_block, forwarding};
 
 /// No predicate takes longer.
 const LONGEST_DECISION: u32 = 16;
@@ -90,15 +90,6 @@ pub(in crate::relocate) fn go_on_late(code: &mut [u8], exit: usize, least: u32, 
     }
     if needed > planned(&code[exit]) {
         set_stall(&mut code[exit], needed);
-    }
-}
-
-/// Cycles from what a block does with doubles to the next block.
-fn double_in_block(instruction: &[u8]) -> u32 {
-    const DSETP: u16 = 0x02a;
-    match operation(instruction) {
-        DSETP => 14,
-        _ => 11,
     }
 }
 

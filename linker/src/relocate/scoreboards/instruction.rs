@@ -118,6 +118,11 @@ impl Control {
         (self.0 & Self::LENGTH) as u8
     }
 
+    /// Whether another warp had better not be next.
+    pub(super) fn stays(self) -> bool {
+        self.0 & Self::STAYS != 0
+    }
+
     /// Takes away the mark that another warp had better not be next.
     pub(in crate::relocate) fn keep_ready(instruction: &mut [u8; INSTRUCTION]) {
         Self::replace(instruction, Self::STAYS, 0);
@@ -267,17 +272,6 @@ pub(super) fn loads_shared_memory(instruction: &[u8]) -> bool {
 /// Whether the operation gets something of textures: TEX, TLD, TLD4, TXD, TXQ and the like.
 pub(super) fn is_texture(operation: u16) -> bool {
     matches!(operation, 0x160..=0x16f)
-}
-
-/// Whether code computes with doubles: `DMUL`, `DADD`, `DSETP`, `DFMA` or `DMMA`.
-pub(crate) fn has_doubles(code: &[u8]) -> bool {
-    let mut instructions = code.chunks_exact(INSTRUCTION);
-    instructions.any(|instruction| matches!(operation(instruction), 0x028..=0x02b | 0x03f))
-}
-
-/// Whether a processor takes longer for doubles than the one that code was compiled for.
-pub(crate) fn are_doubles_slower(compiled: Sm, target: Sm) -> bool {
-    (Chip::of(compiled), Chip::of(target)) == (Chip::FastDoubles, Chip::SlowDoubles)
 }
 
 /// Cycles from one instruction to the next: one at least, but none for the memory

@@ -266,6 +266,11 @@ impl Accesses {
         self.writes != Registers::default()
     }
 
+    /// Whether the instruction reads registers of threads that others must not write before.
+    pub(super) fn keeps_operands(&self) -> bool {
+        self.late_operands().thread != [0; 2]
+    }
+
     /// Whether the instruction writes registers of all threads of a warp together.
     pub(super) fn writes_uniform_registers(&self) -> bool {
         self.writes.uniform != [0; 2]
@@ -290,6 +295,11 @@ impl Accesses {
     /// Whether an instruction writes what this one writes, too.
     pub(super) fn is_written_again_by(&self, other: &Self) -> bool {
         self.writes.meet(&other.writes)
+    }
+
+    /// Whether an instruction writes a predicate that this one writes, too.
+    pub(super) fn writes_predicate_again(&self, other: &Self) -> bool {
+        self.writes.predicates & other.writes.predicates != 0
     }
 
     /// Whether an instruction writes registers that this one reads, of threads if it works on

@@ -20,7 +20,7 @@ pub(super) const TAKING: u8 = 2;
 /// CS2R, and RPCMOV where that saves a register for it.
 const READS_ENVIRONMENT: [u16; 2] = [0x005, 0x152];
 /// No distance that is known is longer.
-const LONGEST_DISTANCE: u32 = 16;
+pub(super) const LONGEST_DISTANCE: u32 = 16;
 
 /// The new code of a function, with stalls that fit. `origin` tells which instruction
 /// of the old code stands at a place of the new one.
@@ -152,15 +152,20 @@ impl<'c> Old<'c> {
 
 /// Gives an instruction its stall, with the mark that goes with it.
 pub(super) fn set_stall(instruction: &mut [u8; INSTRUCTION], stall: u32) {
-    const ARITHMETIC: std::ops::Range<u16> = 0..0x100;
-    let others_first = match ARITHMETIC.contains(&operation(instruction)) {
-        true => 3,
-        false => 12,
-    };
     let stall = stall.min(u32::from(Control::LONGEST_STALL));
     Control::set_stall(instruction, stall as u8);
-    if stall >= others_first {
+    if stall >= others_first_from(instruction, false) {
         Control::keep_ready(instruction);
+    }
+}
+
+/// From how many cycles on an instruction lets other warps go first; `is_open` if it is arithmetic that
+/// takes a scoreboard.
+pub(super) fn others_first_from(instruction: &[u8], is_open: bool) -> u32 {
+    const ARITHMETIC: std::ops::Range<u16> = 0..0x100;
+    match ARITHMETIC.contains(&operation(instruction)) && !is_open {
+        true => 3,
+        false => 12,
     }
 }
 

@@ -41,6 +41,10 @@ pub(super) enum Unit {
     Memory,
     /// Functions of floats, conversions, and counts of bits.
     Function,
+    /// Powers of two, on the same part, where they take half as long.
+    PowerOfTwo,
+    /// How many bits are set, on the same part.
+    Count,
     /// Constants, and special registers of a warp.
     Constant,
     /// Barriers of blocks.
@@ -93,6 +97,9 @@ impl Unit {
             0x002 | 0x005..=0x00c | 0x017 | 0x048 if is_graphics => Self::WholeInteger,
             0x152 | 0x153 if is_graphics => Self::WholeInteger,
             0x000..=0x07f | 0x152 | 0x153 => Self::Integer,
+            0x108 if is_power_of_two(instruction, chip) => Self::PowerOfTwo,
+            // POPC.
+            0x109 => Self::Count,
             0x100..=0x113 => Self::Function,
             // BAR.
             0x11d => Self::Barrier,
@@ -110,11 +117,16 @@ impl Unit {
     fn busy(self, chip: Chip) -> u32 {
         match self {
             Self::Integer | Self::Product | Self::Halves | Self::ToWarp => 2,
-            Self::WideProduct | Self::Memory => 4,
+            Self::WideProduct | Self::Memory | Self::PowerOfTwo => 4,
             Self::Double if chip == Chip::FastDoubles => 2,
             Self::Warp if chip != Chip::Graphics => 2,
-            Self::Function if chip == Chip::Graphics => 1,
-            Self::Function | Self::Constant | Self::Barrier | Self::Matrix | Self::Match => 8,
+            Self::Function | Self::Count if chip == Chip::Graphics => 1,
+            Self::Function
+            | Self::Count
+            | Self::Constant
+            | Self::Barrier
+            | Self::Matrix
+            | Self::Match => 8,
             _ => 1,
         }
     }
@@ -124,7 +136,16 @@ impl Unit {
         match self {
             Self::Float | Self::WideProduct | Self::Halves => Self::Product,
             Self::ToWarp => Self::Integer,
+            Self::PowerOfTwo | Self::Count => Self::Function,
             Self::Barrier => Self::Constant,
+            other => other,
+        }
+    }
+
+    /// The same, of which parts only functions are told apart.
+    fn part_of_functions(self) -> Self {
+        match self {
+            Self::PowerOfTwo | Self::Count => Self::Function,
             other => other,
         }
     }
@@ -151,6 +172,7 @@ impl Unit {
             (Self::Long | Self::LongCompare, _) => 2,
             (Self::Meeting, Self::Control) => 4,
             (Self::MeetingMove, _) => 5,
+            (Self::Function, Self::Count) if chip == Chip::SlowDoubles => 1,
             _ if self.part() == next.part() => self.busy(chip),
             _ => 1,
         }
@@ -182,6 +204,8 @@ pub(super) fn forwarding(
         // They come in their order.
         _ if to.has_fixed_time() => 0,
         Unit::Double if chip == Chip::FastDoubles && from.has_fixed_time() => 0,
+        // As long as it would take until others could decide by it.
+        Unit::Double if chip != Chip::FastDoubles && first.writes_predicate_again(second) => 12,
         Unit::Double | Unit::Matrix | Unit::Control => result(from, to, chip),
         // What comes at any time comes no sooner than what could be stored.
         _ => result(from, Unit::Memory, chip) + 1,
@@ -200,6 +224,34 @@ pub(super) fn forwarding(
 /// Cycles until a predicate of threads is there for whoever comes in the next block.
 pub(super) fn decision_in_block(from: Unit) -> u32 {
     decision(from, Unit::Other, true)
+}
+
+/// Cycles until what an instruction makes is there for whoever comes behind the end of its block.
+pub(super) fn at_end(instruction: &[u8], unit: Unit, accesses: &Accesses) -> u32 {
+    const REGISTER: u32 = 7;
+    const UNIFORM_REGISTER: u32 = 12;
+    const UNIFORM_MOVE: u32 = 8;
+    let predicate = match accesses.writes_predicates() {
+        true => decision_in_block(unit),
+        false => 0,
+    };
+    let register = match unit {
+        Unit::Double => double_in_block(instruction),
+        _ if !unit.has_fixed_time() => 0,
+        Unit::WarpMove => UNIFORM_MOVE,
+        _ if accesses.writes_uniform_registers() => UNIFORM_REGISTER,
+        _ => REGISTER,
+    };
+    predicate.max(register)
+}
+
+/// Cycles from what a block does with doubles to the next block.
+pub(super) fn double_in_block(instruction: &[u8]) -> u32 {
+    const DSETP: u16 = 0x02a;
+    match operation(instruction) {
+        DSETP => 14,
+        _ => 11,
+    }
 }
 
 /// Cycles until a predicate is there: for what happens only if it holds, or as an operand.
@@ -225,6 +277,7 @@ fn decision(from: Unit, to: Unit, is_guard: bool) -> u32 {
 fn result(from: Unit, to: Unit, chip: Chip) -> u32 {
     use Unit::{Constant, Double, Function, Halves, Integer, Long, LongCompare, LongMove};
     use Unit::{Match, Matrix, Memory, ToWarp, Warp, WarpMove, WholeInteger};
+    let to = to.part_of_functions();
     match (from, to) {
         (WarpMove, _) => 2,
         (ToWarp, _) => 13,
@@ -260,8 +313,30 @@ pub(super) fn is_slow_double(instruction: &[u8], chip: Chip) -> bool {
     is_double && chip != Chip::FastDoubles
 }
 
+/// Whether an instruction is a `MUFU.EX2` that takes half as long as other functions.
+pub(super) fn is_power_of_two(instruction: &[u8], chip: Chip) -> bool {
+    const FUNCTION: u16 = 0x108;
+    const POWER_OF_TWO: u8 = 2;
+    operation(instruction) == FUNCTION
+        && instruction[9] >> 2 & 0xf == POWER_OF_TWO
+        && chip == Chip::SlowDoubles
+}
+
 /// For how many cycles the part for doubles is busy where it is slow.
 pub(super) const SLOW_DOUBLE: u32 = 64;
+/// The same for a product of matrices.
+const SLOW_MATRICES: u32 = 584;
+pub(super) const LONGEST_SLOW: u32 = SLOW_MATRICES;
+
+/// For how many cycles an instruction keeps the part for doubles busy where it is slow.
+pub(super) fn slow_part(instruction: &[u8], chip: Chip) -> Option<u32> {
+    const DMMA: u16 = 0x03f;
+    match operation(instruction) {
+        DMMA if chip != Chip::FastDoubles => Some(SLOW_MATRICES),
+        _ => is_slow_double(instruction, chip).then_some(SLOW_DOUBLE),
+    }
+}
+
 /// Cycles until its results are found, but by branches: all other time passes in NOPs.
 pub(super) const SLOW_RESULT: u32 = 3;
 
@@ -302,8 +377,9 @@ pub(super) fn latency(
     match (operation(instruction), is_write) {
         // Time that is known passes in NOPs.
         (0x028..=0x02b, _) => 1,
-        // So does that of conversions from 64 bits, but not of I2F to them.
+        // So does that of conversions from 64 bits, but of I2F to them not on processors for graphics.
         (0x110 | 0x111 | 0x113, _) if is_slow => 1,
+        (0x112, _) if chip == Chip::SlowDoubles => 1,
         (_, true) if loads_memory(instruction) => 290,
         // LDC, LDS, LDSM, S2R.
         (0x182, true) => 48,
@@ -324,7 +400,7 @@ pub(super) fn latency(
         // LDCU.
         (0x1ac, true) => 18,
         // MUFU.
-        (0x108, true) if chip == Chip::Graphics => 18,
+        (0x108, true) if is_slow => 18,
         (0x108, true) => 17,
         // BMOV.
         (0x155, true) => 10,

@@ -1,0 +1,136 @@
+//! Code for a processor whose doubles take longer than its compiler knew.
+
+use std::borrow::Cow;
+
+use crate::arch::Sm;
+use crate::cubin::Capsule;
+use crate::id::SectionId;
+use crate::merge::{Merged, TableBranch};
+
+use super::super::scoreboards::instruction::INSTRUCTION;
+use super::super::scoreboards::{
+    self, Chip, Origin, Setting,
+    slower::{Slowed, slowed, slowed_unoptimized},
+};
+use super::moves::{self, Moves, Piece};
+use super::stored::write_paused;
+use super::{Anew, control};
+
+/// What the code of a section was compiled for.
+pub(super) fn compiled_for(merged: &Merged<'_>, section: SectionId) -> Chip {
+    let native = merged.sections[section].native.as_ref();
+    let processor: Option<Sm> = native.and_then(|native| native.compiled_for);
+    Chip::of(processor.unwrap_or(merged.target))
+}
+
+/// Code as it was or was made anew, for slow doubles; `None` if it has none, or where it cannot be
+/// made. `setting` and `origin` are those of the code as it was.
+pub(super) fn slower(
+    made: Option<&Anew>,
+    code: &[u8],
+    setting: Setting<'_>,
+    chip: Chip,
+    origin: Option<(&[u8], Setting<'_>)>,
+) -> Option<Anew> {
+    let moved = made.and_then(|made| made.moved.as_ref());
+    let earlier = moved.map(|(_, moves)| moves);
+    let capsule = moved.map_or(setting.capsule, |(capsule, _)| capsule);
+    let tables = earlier.map_or(Cow::Borrowed(setting.tables), |moves| {
+        moves.tables(setting.tables).into()
+    });
+    let fast = Setting {
+        tables: &tables,
+        chip: setting.chip,
+        capsule,
+    };
+    let code_made = made.map_or(code, |made| &made.code);
+    if code_made.first_chunk().is_some_and(control::is_slow) {
+        let code = slowed_unoptimized(code_made, chip)?;
+        return Some(Anew {
+            code,
+            moved: made.and_then(|made| made.moved.clone()),
+            is_for_target: true,
+        });
+    }
+    let slowed = slowed(code_made, fast, chip)?;
+    let paused = match slowed.pauses.is_empty() && slowed.gone.is_empty() {
+        true => None,
+        false => Some(Paused::new(&slowed, capsule, &tables)?),
+    };
+    let moved = paused.as_ref().map(|paused| {
+        let moves = match earlier {
+            Some(earlier) => earlier.then(&paused.moves),
+            None => paused.moves.clone(),
+        };
+        (paused.capsule.clone(), moves)
+    });
+    let moved = moved.or_else(|| made.and_then(|made| made.moved.clone()));
+    let new = paused.map_or(slowed.code, |paused| paused.code);
+    let moves = moved.as_ref().map(|(_, moves)| moves);
+    let capsule = moved
+        .as_ref()
+        .map_or(setting.capsule, |(capsule, _)| capsule);
+    let tables = match moves {
+        Some(moves) => Cow::Owned(moves.tables(setting.tables)),
+        None => Cow::Borrowed(setting.tables),
+    };
+    let places = moves
+        .zip(origin)
+        .map(|(moves, (old, _))| moves.origins(old, &new));
+    let origin = origin.map(|(code, setting)| Origin {
+        code,
+        setting,
+        places: places.as_deref(),
+        is_timed: true,
+    });
+    let setting = Setting {
+        tables: &tables,
+        chip,
+        capsule,
+    };
+    let code = scoreboards::chosen(&new, setting, false, origin)?;
+    Some(Anew {
+        code,
+        moved,
+        is_for_target: true,
+    })
+}
+
+/// Code with instructions that let time pass.
+struct Paused {
+    code: Vec<u8>,
+    capsule: Vec<u8>,
+    moves: Moves,
+}
+
+impl Paused {
+    fn new(slowed: &Slowed, capsule: &[u8], tables: &[TableBranch]) -> Option<Self> {
+        let (machine, _) = slowed.code.as_chunks::<INSTRUCTION>();
+        let mut pauses = slowed.pauses.iter().peekable();
+        let mut gone = slowed.gone.iter().peekable();
+        let mut pieces = Vec::with_capacity(machine.len());
+        for at in 0..machine.len() {
+            if let Some((_, pauses)) = pauses.next_if(|(place, _)| *place == at) {
+                pieces.extend(pauses.iter().copied().map(Piece::Pause));
+            }
+            if gone.next_if(|&&gone| gone == at).is_none() {
+                pieces.push(Piece::Old(at));
+            }
+        }
+        let all: Vec<&[u8; INSTRUCTION]> = machine.iter().collect();
+        let (code, moves, padding) = moves::apply(&all, pieces, tables)?;
+        let counts = slowed.pauses.iter().map(|(at, pauses)| (*at, pauses.len()));
+        let counts: Vec<(usize, usize)> = counts.collect();
+        let capsule = write_paused(
+            &Capsule::parse(capsule).ok()?,
+            &slowed.gone,
+            &counts,
+            padding,
+        )?;
+        Some(Self {
+            code,
+            capsule,
+            moves,
+        })
+    }
+}

@@ -1,0 +1,269 @@
+//! How long instructions keep the next ones from starting, where some take longer or shorter
+//! than their compiler knew.
+//!
+//! Each starts as early as it can. Where it was for the sake of a double that the compiler let one
+//! wait, it is for the sake of others now; what had to wait for no reason that is known waits as long as
+//! before. Time that does not fit into an instruction passes in idle ones behind it.
+
+use super::flow::Flow;
+use super::instruction::{
+    BOARDS, BSSY, Chip, Control, EXIT, INSTRUCTION, Next, is_pause, leads_on, next, operation,
+};
+use super::registers::Accesses;
+use super::slower::Slowed;
+use super::stalls::{LONGEST_DISTANCE, TAKING, planned, set_stall};
+use super::timing::{LONGEST_SLOW, Unit, at_end, forwarding, slow_part};
+use super::turns::Turn;
+use super::warps;
+
+/// `NOP`, which takes no time yet.
+const PAUSE: [u8; INSTRUCTION] = [0x18, 0x79, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xc0, 0x0f, 0];
+/// Cycles that what leads elsewhere takes at least.
+const LEADING: u32 = 5;
+const FITS: u32 = Control::LONGEST_STALL as u32;
+
+pub(super) struct Retiming<'c, A> {
+    old: Timed<'c>,
+    new: Timed<'c>,
+    /// Whether each instruction takes another time than before.
+    is_changed: Vec<bool>,
+    /// Whether the second of two instructions waits for the first one.
+    awaits: A,
+}
+
+impl<'c, A: Fn(usize, usize) -> bool> Retiming<'c, A> {
+    /// From code of the fastest processor to the same with other scoreboards.
+    pub(super) fn new(
+        old: &'c [[u8; INSTRUCTION]],
+        new: &'c [[u8; INSTRUCTION]],
+        turns: &[Option<Turn>],
+        awaits: A,
+        chip: Chip,
+    ) -> Self {
+        Self {
+            old: Timed::new(old, Chip::FastDoubles),
+            new: Timed::new(new, chip),
+            is_changed: turns.iter().map(Option::is_some).collect(),
+            awaits,
+        }
+    }
+
+    pub(super) fn of_blocks(&self, flow: &Flow) -> Slowed {
+        let count = self.old.code.len();
+        let mut made = Slowed {
+            code: Vec::new(),
+            gone: Vec::new(),
+            pauses: Vec::new(),
+        };
+        let mut code = self.new.code.to_vec();
+        let mut first = 0;
+        for last in (0..count).filter(|&at| flow.ends_block(at)) {
+            let is_gone =
+                |at: &usize| *at > first && is_pause(&self.old.code[at - 1], &self.old.code[*at]);
+            let (gone, members): (Vec<usize>, Vec<usize>) = (first..=last).partition(is_gone);
+            made.gone.extend(gone);
+            self.block(&members, &mut code, &mut made.pauses);
+            first = last + 1;
+        }
+        made.code = code.concat();
+        made
+    }
+
+    /// Lets the instructions of a block start as early as they can.
+    fn block(
+        &self,
+        members: &[usize],
+        code: &mut [[u8; INSTRUCTION]],
+        pauses: &mut Vec<(usize, Vec<[u8; INSTRUCTION]>)>,
+    ) {
+        let (Some(&first), Some(&last)) = (members.first(), members.last()) else {
+            return;
+        };
+        // In which cycle each one started, and starts now; the end of the block is the last.
+        let was: Vec<u32> = (first..=last + 1)
+            .scan(0, |next, at| {
+                let start = *next;
+                *next += self.old.code.get(at).map_or(0, |i| planned(i));
+                Some(start)
+            })
+            .collect();
+        let was: Vec<u32> = members
+            .iter()
+            .chain([&(last + 1)])
+            .map(|at| was[at - first])
+            .collect();
+        let mut start = vec![0; was.len()];
+        for number in 1..start.len() {
+            start[number] = self.start(members, number, &was, &start[..number]);
+        }
+        let mut is_same = true;
+        for (number, &at) in members.iter().enumerate() {
+            let (stall, before) = (
+                start[number + 1] - start[number],
+                was[number + 1] - was[number],
+            );
+            if stall != before {
+                is_same = false;
+                set_stall(&mut code[at], stall.min(FITS));
+            }
+            if let Some(&next) = members.get(number + 1).filter(|_| stall > FITS) {
+                pauses.push((next, filling(stall - FITS)));
+            }
+        }
+        let timed = members
+            .iter()
+            .enumerate()
+            .map(|(number, &at)| warps::Timed {
+                old: &self.old.code[at],
+                is_open: slow_part(&self.old.code[at], self.new.chip).is_some(),
+                is_paused: start[number + 1] - start[number] > FITS,
+            });
+        let timed: Vec<warps::Timed<'_>> = timed.collect();
+        if is_same && !timed.iter().any(|timed| timed.is_open) {
+            return;
+        }
+        let mut own: Vec<[u8; INSTRUCTION]> = members.iter().map(|&at| code[at]).collect();
+        warps::mark(&mut own, &timed);
+        for (&at, instruction) in members.iter().zip(own) {
+            code[at] = instruction;
+        }
+    }
+
+    /// The cycle in which a member of a block starts, or in which it ends, behind others.
+    fn start(&self, members: &[usize], number: usize, was: &[u32], start: &[u32]) -> u32 {
+        let old = self.old.code;
+        let (before, at) = (members[number - 1], members.get(number).copied());
+        let last = &old[members[members.len() - 1]];
+        let planned = was[number] - was[number - 1];
+        let is_end = match at {
+            Some(_) => number + 1 == members.len() && meets(last),
+            None => !meets(last) && !ends_threads(last),
+        };
+        let shortest = |waits: bool| match leads_elsewhere(&old[before]) {
+            true => LEADING.min(planned),
+            false if waits => u32::from(TAKING),
+            false => 1,
+        };
+        let waited_at_once =
+            at.is_some_and(|at| Control::of(&old[before]).is_awaited_by(Control::of(&old[at])));
+        let waits_now = match at {
+            Some(at) => waited_at_once || (self.awaits)(before, at),
+            None => Control::of(&self.new.code[before]).takes() != 0,
+        };
+        // Not all is known of what the compiler let doubles take.
+        let mut is_bound =
+            planned <= shortest(waited_at_once) || self.new.slow_part(before).is_some();
+        let least = match self.is_changed[before] {
+            true => shortest(waits_now),
+            false => shortest(waits_now).min(planned),
+        };
+        let mut earliest = start[number - 1] + least;
+        let is_slow = at.is_some_and(|at| self.new.slow_part(at).is_some());
+        for (earlier, &from) in members[..number].iter().enumerate().rev() {
+            let passed = was[number] - was[earlier];
+            if start[number - 1] - start[earlier] >= LONGEST_SLOW && passed >= LONGEST_DISTANCE {
+                break;
+            }
+            let [old_need, new_need] = [&self.old, &self.new].map(|timed| {
+                let to_end = if is_end { timed.to_end(from) } else { 0 };
+                at.map_or(0, |at| timed.distance(from, at)).max(to_end)
+            });
+            is_bound |= old_need >= passed;
+            // Where the compiler kept less distance, it had its reasons.
+            let least = match self.is_changed[from] || is_slow {
+                true => new_need,
+                false => new_need.min(passed),
+            };
+            earliest = earliest.max(start[earlier] + least);
+        }
+        match is_bound {
+            true => earliest,
+            false => earliest.max(start[number - 1] + planned),
+        }
+    }
+}
+
+/// What the distances of instructions depend on.
+struct Timed<'c> {
+    code: &'c [[u8; INSTRUCTION]],
+    users: Vec<(Unit, Option<Accesses>)>,
+    chip: Chip,
+}
+
+impl<'c> Timed<'c> {
+    fn new(code: &'c [[u8; INSTRUCTION]], chip: Chip) -> Self {
+        let users = code.iter().map(|i| (Unit::of(i, chip), Accesses::of(i)));
+        Self {
+            code,
+            users: users.collect(),
+            chip,
+        }
+    }
+
+    fn slow_part(&self, at: usize) -> Option<u32> {
+        slow_part(&self.code[at], self.chip)
+    }
+
+    /// Whether what an instruction makes is waited for by scoreboards alone.
+    fn takes(&self, at: usize) -> bool {
+        Control::of(&self.code[at]).write() < BOARDS || self.slow_part(at).is_some()
+    }
+
+    /// Cycles that one instruction keeps from an earlier one.
+    fn distance(&self, first: usize, second: usize) -> u32 {
+        let (from, to) = (&self.users[first], &self.users[second]);
+        let spacing = match (self.slow_part(first), self.slow_part(second)) {
+            (Some(busy), Some(_)) => busy,
+            (None, None) => from.0.spacing(to.0, self.chip),
+            _ => 1,
+        };
+        let used = match (&from.1, &to.1) {
+            (Some(maker), Some(user)) if !self.takes(first) => {
+                forwarding((from.0, maker), (to.0, user), self.chip)
+            }
+            _ => None,
+        };
+        spacing.max(used.unwrap_or(0))
+    }
+
+    /// Cycles that the end of its block keeps from an instruction.
+    fn to_end(&self, at: usize) -> u32 {
+        match &self.users[at] {
+            (unit, Some(accesses)) if !self.takes(at) => at_end(&self.code[at], *unit, accesses),
+            _ => 0,
+        }
+    }
+}
+
+/// Whether threads wait for others at an instruction, before which all has to be there.
+fn meets(instruction: &[u8; INSTRUCTION]) -> bool {
+    const BSYNC: u16 = 0x141;
+    operation(instruction) == BSYNC || matches!(next(instruction, 0), Next::Collective(_))
+}
+
+/// Whether control takes its time to go on behind an instruction.
+fn leads_elsewhere(instruction: &[u8; INSTRUCTION]) -> bool {
+    /// YIELD and BMOV.
+    const STAYING: [u16; 3] = [BSSY, 0x146, 0x155];
+    leads_on(instruction) && !STAYING.contains(&operation(instruction))
+}
+
+/// Whether an instruction ends all threads that come to it.
+fn ends_threads(instruction: &[u8; INSTRUCTION]) -> bool {
+    const ALWAYS: u8 = 7;
+    operation(instruction) == EXIT && instruction[1] >> 4 == ALWAYS
+}
+
+/// What lets so many cycles pass.
+fn filling(cycles: u32) -> Vec<[u8; INSTRUCTION]> {
+    let stalls = (0..cycles)
+        .step_by(FITS as usize)
+        .map(|passed| (cycles - passed).min(FITS));
+    let pauses = stalls.map(|stall| {
+        let mut pause = PAUSE;
+        set_stall(&mut pause, stall);
+        Control::keep_ready(&mut pause);
+        pause
+    });
+    pauses.collect()
+}

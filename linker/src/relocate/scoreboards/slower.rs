@@ -1,0 +1,158 @@
+//! Code whose doubles take longer than its compiler knew.
+//!
+//! Where doubles are slow, they take scoreboards, and the one part of the processor that works on
+//! them is left idle for some time before it is asked again ([`slow_part`]). Powers of two take less
+//! time there than the compiler knew (case `doubles_slower`).
+
+use super::flow::Flow;
+use super::instruction::{Chip, Control, INSTRUCTION, NO_BOARD};
+use super::pressure::Schedule;
+use super::registers::Accesses;
+use super::retiming::Retiming;
+use super::timing::{is_power_of_two, slow_part};
+use super::turns::{self, Turn};
+use super::{Setting, events};
+
+/// Code for slow doubles.
+pub(in crate::relocate) struct Slowed {
+    /// As many instructions as before. Which scoreboards they take is to be chosen.
+    pub(in crate::relocate) code: Vec<u8>,
+    /// Idle instructions that go, by their numbers, in order.
+    pub(in crate::relocate) gone: Vec<usize>,
+    /// Those that come before some instructions, by the numbers of these, in order.
+    pub(in crate::relocate) pauses: Vec<(usize, Vec<[u8; INSTRUCTION]>)>,
+}
+
+/// The code of a function for a processor with slow doubles; `None` where it is not known where control
+/// goes. `setting` is that of the compiler.
+pub(in crate::relocate) fn slowed(code: &[u8], setting: Setting<'_>, chip: Chip) -> Option<Slowed> {
+    let (old, _) = code.as_chunks::<INSTRUCTION>();
+    let has_powers = old.iter().any(|i| is_power_of_two(i, chip));
+    let turns = old.iter().map(|instruction| {
+        let turn = Turn::of(instruction, chip);
+        turn.filter(|turn| has_powers || *turn != Turn::Function)
+    });
+    let turns: Vec<Option<Turn>> = turns.collect();
+    let new = with_scoreboards(old, &turns, setting, chip)?;
+    let events = events(new.as_flattened());
+    let flow = Flow::new(new.as_flattened(), setting.tables, &events, chip)?;
+    let setting = Setting { chip, ..setting };
+    let schedule = Schedule::new(new.as_flattened(), &events, &flow, &setting);
+    let awaits = |first: usize, second: usize| {
+        let mut own = flow.own(first);
+        own.any(|event| schedule.is_needed(event, second))
+    };
+    Some(Retiming::new(old, &new, &turns, &awaits, chip).of_blocks(&flow))
+}
+
+/// Whether code has what takes longer where doubles are slow.
+pub(in crate::relocate) fn has_slow(code: &[u8]) -> bool {
+    let mut instructions = code.chunks_exact(INSTRUCTION);
+    instructions.any(|instruction| slow_part(instruction, Chip::SlowDoubles).is_some())
+}
+
+/// Code as that of compilers that do not optimize, in which all waits; `None` if nothing changes.
+pub(in crate::relocate) fn slowed_unoptimized(code: &[u8], chip: Chip) -> Option<Vec<u8>> {
+    const RESULT: u8 = 0;
+    const OPERANDS: u8 = 1;
+    let mut new = code.to_vec();
+    let (instructions, _) = new.as_chunks_mut::<INSTRUCTION>();
+    for instruction in instructions.iter_mut() {
+        if slow_part(instruction, chip).is_some() {
+            let waits = Control::of(instruction).waits();
+            Control::set(instruction, RESULT, OPERANDS, waits);
+        }
+    }
+    (new != code).then_some(new)
+}
+
+/// The code in which instructions that have their turn take scoreboards as they need them,
+/// whichever.
+fn with_scoreboards(
+    old: &[[u8; INSTRUCTION]],
+    turns: &[Option<Turn>],
+    setting: Setting<'_>,
+    chip: Chip,
+) -> Option<Vec<[u8; INSTRUCTION]>> {
+    const ANY: u8 = 0;
+    let board = |is_taken: bool| if is_taken { ANY } else { NO_BOARD };
+    let mut new = old.to_vec();
+    for (instruction, _) in new.iter_mut().zip(turns).filter(|(_, turn)| turn.is_some()) {
+        let waits = Control::of(instruction).waits();
+        // What takes one for its result keeps other operands.
+        Control::set(instruction, ANY, NO_BOARD, waits);
+        let accesses = Accesses::of(instruction)?;
+        let (write, read) = (accesses.writes_something(), accesses.keeps_operands());
+        Control::set(instruction, board(write), board(read), waits);
+    }
+    let events = events(new.as_flattened());
+    let flow = Flow::new(new.as_flattened(), setting.tables, &events, chip)?;
+    let setting = Setting { chip, ..setting };
+    let schedule = Schedule::new(new.as_flattened(), &events, &flow, &setting);
+    let is_needed = turns::needed(&new, &events, &flow, &schedule, turns);
+    for (event, is_needed) in events.iter().zip(is_needed) {
+        let at = event.instruction;
+        if turns[at].is_some() && !is_needed {
+            let control = Control::of(&new[at]);
+            let (write, read) = match event.is_write {
+                true => (NO_BOARD, control.read()),
+                false => (control.write(), NO_BOARD),
+            };
+            Control::set(&mut new[at], write, read, control.waits());
+        }
+    }
+    Some(new)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::instruction::{BOARDS, EXIT as END};
+    use super::super::tests::{EXIT, instruction, setting};
+    use super::*;
+
+    /// DADD of two pairs of registers, for a processor with fast doubles.
+    fn double(target: u8, first: u8, second: u8) -> [u8; INSTRUCTION] {
+        let mut sum = instruction(0x7229, target, NO_BOARD, 0);
+        (sum[3], sum[8]) = (first, second);
+        Control::set_stall(&mut sum, 8);
+        sum
+    }
+
+    #[test]
+    fn doubles_keep_their_part_busy_and_take_scoreboards() {
+        let code = [
+            double(4, 6, 8),
+            double(10, 4, 8),
+            double(12, 6, 8),
+            instruction(EXIT, 0, NO_BOARD, 0),
+        ];
+        let code = code.concat();
+        let slowed = slowed(&code, setting(Chip::FastDoubles), Chip::SlowDoubles).unwrap();
+        let (new, _) = slowed.code.as_chunks::<INSTRUCTION>();
+        // Only the first one is needed, and by the second.
+        let takes = new.iter().map(|i| Control::of(i).write() < BOARDS);
+        assert_eq!(takes.collect::<Vec<_>>(), [true, false, false, false]);
+        let paused = slowed.pauses.iter().map(|(at, pauses)| {
+            let stalls = pauses.iter().map(|pause| Control::of(pause).stall());
+            (*at, stalls.collect::<Vec<_>>())
+        });
+        let expected = vec![15, 15, 15, 4];
+        assert_eq!(
+            paused.collect::<Vec<_>>(),
+            [(1, expected.clone()), (2, expected)]
+        );
+        assert!(slowed.gone.is_empty());
+        assert_eq!(super::super::instruction::operation(&new[3]), END);
+        assert!(has_slow(&code));
+        assert!(!has_slow(&code[3 * INSTRUCTION..]));
+    }
+
+    #[test]
+    fn unoptimized_code_waits_for_all() {
+        let code = [double(4, 6, 8), instruction(EXIT, 0, NO_BOARD, 0b11)].concat();
+        let new = slowed_unoptimized(&code, Chip::SlowDoubles).unwrap();
+        let control = Control::of(&new[..INSTRUCTION]);
+        assert_eq!((control.write(), control.read()), (0, 1));
+        assert_eq!(slowed_unoptimized(&code, Chip::FastDoubles), None);
+    }
+}

@@ -1,0 +1,227 @@
+//! Where other warps may go first, and what an instruction keeps of its operands for the next
+//! ones of its own warp.
+//!
+//! Arithmetic that takes three cycles or more lets other warps go first, and others that take
+//! twelve. So does arithmetic of two cycles once ten have passed since another warp could. An operand is kept
+//! where an instruction behind reads the same register at the same place before another warp can.
+
+use super::instruction::{Control, INSTRUCTION, cycles, opcode, operation};
+use super::operands::{File, operands};
+use super::stalls::others_first_from;
+
+/// So long a warp goes first without need.
+const LONG_TURN: u32 = 10;
+
+/// Arithmetic of two cycles lets others go first at the end of a long turn.
+const SHORT: u32 = 2;
+
+/// One instruction of a block before and after its time changed.
+pub(super) struct Timed<'c> {
+    pub(super) old: &'c [u8; INSTRUCTION],
+    /// Whether nothing is known of its time but by its scoreboards.
+    pub(super) is_open: bool,
+    /// Whether idle instructions stand behind it now.
+    pub(super) is_paused: bool,
+}
+
+/// Marks in a block of code where others may go first, and what is kept for whom.
+pub(super) fn mark(code: &mut [[u8; INSTRUCTION]], timed: &[Timed<'_>]) {
+    let mut passed = 0;
+    // Operands that wait for who reads them: of which instruction, at which place, and whether
+    // they had been kept.
+    let mut waiting: Vec<Waiting> = Vec::new();
+    for (at, timed) in timed.iter().enumerate() {
+        let stall = cycles(&code[at]);
+        let is_arithmetic = is_arithmetic(&code[at]);
+        if is_arithmetic {
+            let is_short_end = stall == SHORT && passed >= LONG_TURN && !timed.is_open;
+            let least = others_first_from(&code[at], timed.is_open);
+            Control::set_stall(&mut code[at], stall as u8);
+            if stall >= least || is_short_end {
+                Control::keep_ready(&mut code[at]);
+            }
+        }
+        let lets_others = timed.is_paused || !Control::of(&code[at]).stays();
+        let could_others = !Control::of(timed.old).stays();
+        let instruction = code[at];
+        if is_arithmetic {
+            waiting.retain(|kept| match kept.is_read_by(&instruction) {
+                true => {
+                    kept.mark(
+                        code,
+                        !timed.is_open && (kept.was_kept || kept.is_found_anew),
+                    );
+                    false
+                }
+                false => true,
+            });
+        }
+        waiting.retain(|kept| {
+            kept.was_kept
+                || !kept.is_written_by(&instruction) && !kept.is_pushed_out_by(&instruction)
+        });
+        passed += stall;
+        if lets_others {
+            passed = 0;
+            for kept in waiting
+                .drain(..)
+                .filter(|_| !could_others || timed.is_paused)
+            {
+                kept.mark(code, false);
+            }
+        }
+        waiting
+            .iter_mut()
+            .for_each(|kept| kept.is_found_anew |= could_others);
+        let is_kept = is_arithmetic && !timed.is_open && !lets_others;
+        for place in 0..PLACES.len() {
+            let was_kept = instruction[KEPT] >> FIRST_KEPT >> place & 1 == 1;
+            let register = register(&instruction, place, was_kept);
+            let operand = register.map(|register| Waiting {
+                at,
+                place,
+                register,
+                was_kept,
+                is_found_anew: could_others,
+            });
+            let Some(operand) = operand else { continue };
+            match is_kept {
+                true if was_kept || !operand.is_written_by(&instruction) => waiting.push(operand),
+                true => {}
+                false => operand.mark(code, false),
+            }
+        }
+    }
+}
+
+/// Where operands stand that can be kept, and the first bit of those that say so.
+const PLACES: [usize; 3] = [3, 4, 8];
+const KEPT: usize = 15;
+const FIRST_KEPT: usize = 2;
+
+/// An operand that an instruction behind may read once more.
+struct Waiting {
+    at: usize,
+    place: usize,
+    register: u8,
+    was_kept: bool,
+    /// Whether others could go first where they can no more.
+    is_found_anew: bool,
+}
+
+impl Waiting {
+    fn is_read_by(&self, instruction: &[u8; INSTRUCTION]) -> bool {
+        register(instruction, self.place, self.was_kept) == Some(self.register)
+    }
+
+    /// Even registers are kept apart from odd ones.
+    fn is_pushed_out_by(&self, instruction: &[u8; INSTRUCTION]) -> bool {
+        let other = register(instruction, self.place, false);
+        is_arithmetic(instruction) && other.is_some_and(|other| other % 2 == self.register % 2)
+    }
+
+    fn is_written_by(&self, instruction: &[u8; INSTRUCTION]) -> bool {
+        let mut written = operands(instruction)
+            .into_iter()
+            .flatten()
+            .filter(|operand| operand.is_written && operand.file == File::Thread);
+        written.any(|operand| {
+            (operand.first..)
+                .take(operand.count.into())
+                .any(|r| r == self.register)
+        })
+    }
+
+    fn mark(&self, code: &mut [[u8; INSTRUCTION]], is_kept: bool) {
+        let bit = 1 << (FIRST_KEPT + self.place);
+        match is_kept {
+            true => code[self.at][KEPT] |= bit,
+            false => code[self.at][KEPT] &= !bit,
+        }
+    }
+}
+
+/// The register that an instruction reads at a place, which is known to hold one or has to.
+fn register(instruction: &[u8; INSTRUCTION], place: usize, is_known: bool) -> Option<u8> {
+    const ZERO: u8 = 0xff;
+    /// Forms of instructions whose second operand is a register, and the third.
+    const SECOND: [u16; 1] = [1];
+    const THIRD: [u16; 4] = [1, 4, 5, 6];
+    let register = instruction[PLACES[place]];
+    let form = opcode(instruction) >> 9;
+    let is_register = match place {
+        0 => true,
+        1 => SECOND.contains(&form),
+        _ => THIRD.contains(&form),
+    };
+    let mut read = operands(instruction)
+        .into_iter()
+        .flatten()
+        .filter(|operand| !operand.is_written && operand.file == File::Thread);
+    let is_read = register != ZERO && is_register && read.any(|operand| operand.first == register);
+    (is_known || is_read).then_some(register)
+}
+
+fn is_arithmetic(instruction: &[u8; INSTRUCTION]) -> bool {
+    operation(instruction) < 0x100
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::sum;
+    use super::*;
+
+    type Instruction = [u8; INSTRUCTION];
+
+    /// IADD3 that reads one register, takes so many cycles, and lets nobody go first.
+    fn arithmetic(register: u8, stall: u8) -> Instruction {
+        let mut sum = sum(41, register, 0);
+        sum[1] = 0x72;
+        (sum[4], sum[8]) = (0xff, 0xff);
+        Control::set_stall(&mut sum, stall);
+        sum
+    }
+
+    fn kept(mut code: Vec<Instruction>, old: &[Instruction]) -> (Vec<bool>, Vec<u8>) {
+        let timed = old.iter().map(|old| Timed {
+            old,
+            is_open: false,
+            is_paused: false,
+        });
+        mark(&mut code, &timed.collect::<Vec<_>>());
+        let stays = code.iter().map(|i| Control::of(i).stays());
+        let kept = code.iter().map(|i| i[KEPT] >> FIRST_KEPT & 7);
+        (stays.collect(), kept.collect())
+    }
+
+    #[test]
+    fn others_go_first_after_ten_cycles() {
+        let short = arithmetic(0, 2);
+        let code: Vec<_> = (1..8).map(|register| (register, 2)).collect();
+        let code = code
+            .iter()
+            .map(|&(register, stall)| arithmetic(register, stall));
+        let (stays, _) = kept(code.collect(), &[short; 7]);
+        assert_eq!(stays, [true, true, true, true, true, false, true]);
+        let (stays, _) = kept(vec![arithmetic(1, 3), arithmetic(2, 1)], &[short; 2]);
+        assert_eq!(stays, [false, true]);
+    }
+
+    #[test]
+    fn operands_are_kept_where_others_could_go_first_before() {
+        let mut let_others = arithmetic(0, 3);
+        Control::keep_ready(&mut let_others);
+        let stayed = arithmetic(0, 1);
+        let code = |middle: u8| vec![arithmetic(3, 1), arithmetic(middle, 1), arithmetic(3, 1)];
+        // They could not go first, so the compiler knew; an odd register takes the place.
+        assert_eq!(kept(code(4), &[stayed; 3]).1, [0; 3]);
+        assert_eq!(kept(code(4), &[stayed, let_others, stayed]).1, [1, 0, 0]);
+        assert_eq!(kept(code(5), &[stayed, let_others, stayed]).1, [0; 3]);
+        // What was kept goes where others may go first now.
+        let mut paused = code(4);
+        paused[0][KEPT] |= 1 << FIRST_KEPT;
+        Control::set_stall(&mut paused[1], 3);
+        assert_eq!(kept(paused.clone(), &[stayed; 3]).1, [0; 3]);
+        assert_eq!(kept(paused, &[stayed, let_others, stayed]).1, [1, 0, 0]);
+    }
+}
