@@ -20,6 +20,8 @@ use super::warps;
 const PAUSE: [u8; INSTRUCTION] = [0x18, 0x79, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xc0, 0x0f, 0];
 /// Cycles that what leads elsewhere takes at least.
 const LEADING: u32 = 5;
+/// No product of matrices takes longer where doubles are fast.
+const LONGEST_MATRICES: u32 = 32;
 const FITS: u32 = Control::LONGEST_STALL as u32;
 
 pub(super) struct Retiming<'c, A> {
@@ -62,25 +64,26 @@ impl<'c, A: Fn(usize, usize) -> bool> Retiming<'c, A> {
                 |at: &usize| *at > first && is_pause(&self.old.code[at - 1], &self.old.code[*at]);
             let (gone, members): (Vec<usize>, Vec<usize>) = (first..=last).partition(is_gone);
             made.gone.extend(gone);
-            self.block(&members, &mut code, &mut made.pauses);
+            self.block(&members, last + 1, &mut code, &mut made.pauses);
             first = last + 1;
         }
         made.code = code.concat();
         made
     }
 
-    /// Lets the instructions of a block start as early as they can.
+    /// Lets the instructions of a block start as early as they can, and what comes behind its end.
     fn block(
         &self,
         members: &[usize],
+        end: usize,
         code: &mut [[u8; INSTRUCTION]],
         pauses: &mut Vec<(usize, Vec<[u8; INSTRUCTION]>)>,
     ) {
-        let (Some(&first), Some(&last)) = (members.first(), members.last()) else {
+        let Some(&first) = members.first() else {
             return;
         };
         // In which cycle each one started, and starts now; the end of the block is the last.
-        let was: Vec<u32> = (first..=last + 1)
+        let was: Vec<u32> = (first..=end)
             .scan(0, |next, at| {
                 let start = *next;
                 *next += self.old.code.get(at).map_or(0, |i| planned(i));
@@ -89,7 +92,7 @@ impl<'c, A: Fn(usize, usize) -> bool> Retiming<'c, A> {
             .collect();
         let was: Vec<u32> = members
             .iter()
-            .chain([&(last + 1)])
+            .chain([&end])
             .map(|at| was[at - first])
             .collect();
         let mut start = vec![0; was.len()];
@@ -106,7 +109,8 @@ impl<'c, A: Fn(usize, usize) -> bool> Retiming<'c, A> {
                 is_same = false;
                 set_stall(&mut code[at], stall.min(FITS));
             }
-            if let Some(&next) = members.get(number + 1).filter(|_| stall > FITS) {
+            if stall > FITS {
+                let next = members.get(number + 1).map_or(end, |&next| next);
                 pauses.push((next, filling(stall - FITS)));
             }
         }
@@ -168,7 +172,9 @@ impl<'c, A: Fn(usize, usize) -> bool> Retiming<'c, A> {
                 let to_end = if is_end { timed.to_end(from) } else { 0 };
                 at.map_or(0, |at| timed.distance(from, at)).max(to_end)
             });
-            is_bound |= old_need >= passed;
+            is_bound |= old_need >= passed
+                || passed < LONGEST_MATRICES
+                    && at.is_some_and(|at| self.old.waits_for_matrices(from, at));
             // Where the compiler kept less distance, it had its reasons.
             let least = match self.is_changed[from] || is_slow {
                 true => new_need,
@@ -224,6 +230,18 @@ impl<'c> Timed<'c> {
             _ => None,
         };
         spacing.max(used.unwrap_or(0))
+    }
+
+    /// Whether an instruction uses a product of matrices, of which it is not known how long that
+    /// takes.
+    fn waits_for_matrices(&self, first: usize, second: usize) -> bool {
+        let (from, to) = (&self.users[first], &self.users[second]);
+        from.0 == Unit::Matrix
+            && from
+                .1
+                .as_ref()
+                .zip(to.1.as_ref())
+                .is_some_and(|(maker, user)| maker.is_used_by(user))
     }
 
     /// Cycles that the end of its block keeps from an instruction.

@@ -43,7 +43,7 @@ pub(super) enum Unit {
     Function,
     /// Powers of two, on the same part, where they take half as long.
     PowerOfTwo,
-    /// How many bits are set, on the same part.
+    /// How many bits are set, where that has a part of its own.
     Count,
     /// Constants, and special registers of a warp.
     Constant,
@@ -99,7 +99,7 @@ impl Unit {
             0x000..=0x07f | 0x152 | 0x153 => Self::Integer,
             0x108 if is_power_of_two(instruction, chip) => Self::PowerOfTwo,
             // POPC.
-            0x109 => Self::Count,
+            0x109 if chip == Chip::SlowDoubles => Self::Count,
             0x100..=0x113 => Self::Function,
             // BAR.
             0x11d => Self::Barrier,
@@ -120,13 +120,8 @@ impl Unit {
             Self::WideProduct | Self::Memory | Self::PowerOfTwo => 4,
             Self::Double if chip == Chip::FastDoubles => 2,
             Self::Warp if chip != Chip::Graphics => 2,
-            Self::Function | Self::Count if chip == Chip::Graphics => 1,
-            Self::Function
-            | Self::Count
-            | Self::Constant
-            | Self::Barrier
-            | Self::Matrix
-            | Self::Match => 8,
+            Self::Function if chip == Chip::Graphics => 1,
+            Self::Function | Self::Constant | Self::Barrier | Self::Matrix | Self::Match => 8,
             _ => 1,
         }
     }
@@ -136,7 +131,7 @@ impl Unit {
         match self {
             Self::Float | Self::WideProduct | Self::Halves => Self::Product,
             Self::ToWarp => Self::Integer,
-            Self::PowerOfTwo | Self::Count => Self::Function,
+            Self::PowerOfTwo => Self::Function,
             Self::Barrier => Self::Constant,
             other => other,
         }
@@ -172,7 +167,6 @@ impl Unit {
             (Self::Long | Self::LongCompare, _) => 2,
             (Self::Meeting, Self::Control) => 4,
             (Self::MeetingMove, _) => 5,
-            (Self::Function, Self::Count) if chip == Chip::SlowDoubles => 1,
             _ if self.part() == next.part() => self.busy(chip),
             _ => 1,
         }
@@ -331,7 +325,10 @@ pub(super) const LONGEST_SLOW: u32 = SLOW_MATRICES;
 /// For how many cycles an instruction keeps the part for doubles busy where it is slow.
 pub(super) fn slow_part(instruction: &[u8], chip: Chip) -> Option<u32> {
     const DMMA: u16 = 0x03f;
+    const IMMA: u16 = 0x037;
     match operation(instruction) {
+        // Products of matrices of integers have none of their own there.
+        IMMA if chip == Chip::SlowDoubles => Some(SLOW_DOUBLE),
         DMMA if chip != Chip::FastDoubles => Some(SLOW_MATRICES),
         _ => is_slow_double(instruction, chip).then_some(SLOW_DOUBLE),
     }
