@@ -13,6 +13,7 @@ use crate::error::{ParseError, Problem};
 use super::super::scoreboards::instruction::{
     Control, END_COLLECTIVE, INSTRUCTION, WARPSYNC, opcode, operation,
 };
+use super::stored::IDLE;
 use super::{Group, groups};
 
 /// How long a stored instruction without operands of its own is.
@@ -77,8 +78,6 @@ pub(crate) fn renewed<'d>(
 /// for at its start, it waits for at its end, too; behind a barrier whose number is in a
 /// register it moves the upper half of that down in another way.
 pub(super) fn with_waits_of_today(code: &[u8], capsule: &[u8]) -> Option<Vec<u8>> {
-    /// An instruction of its own that does nothing.
-    const IDLE: &[u8] = &[0xd0, 0];
     let capsule = Capsule::parse(capsule).ok()?;
     let mut changed = code.to_vec();
     let (machine, _) = changed.as_chunks_mut::<INSTRUCTION>();

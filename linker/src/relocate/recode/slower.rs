@@ -48,24 +48,22 @@ pub(super) fn slower(
         let code = slowed_unoptimized(code_made, chip)?;
         return Some(Anew {
             code,
-            moved: made.and_then(|made| made.moved.clone()),
+            moved: moved.cloned(),
             is_for_target: true,
         });
     }
     let slowed = slowed(code_made, fast, chip)?;
-    let paused = match slowed.pauses.is_empty() && slowed.gone.is_empty() {
-        true => None,
-        false => Some(Paused::new(&slowed, capsule, &tables)?),
+    let (new, moved) = match slowed.pauses.is_empty() && slowed.gone.is_empty() {
+        true => (slowed.code, moved.cloned()),
+        false => {
+            let paused = Paused::new(&slowed, capsule, &tables)?;
+            let moves = match earlier {
+                Some(earlier) => earlier.then(&paused.moves),
+                None => paused.moves,
+            };
+            (paused.code, Some((paused.capsule, moves)))
+        }
     };
-    let moved = paused.as_ref().map(|paused| {
-        let moves = match earlier {
-            Some(earlier) => earlier.then(&paused.moves),
-            None => paused.moves.clone(),
-        };
-        (paused.capsule.clone(), moves)
-    });
-    let moved = moved.or_else(|| made.and_then(|made| made.moved.clone()));
-    let new = paused.map_or(slowed.code, |paused| paused.code);
     let moves = moved.as_ref().map(|(_, moves)| moves);
     let capsule = moved
         .as_ref()

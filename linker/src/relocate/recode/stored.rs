@@ -4,6 +4,9 @@ use super::super::scoreboards::instruction::INSTRUCTION;
 use super::choice::{Choice, SHORT, is_old_warp_sync, stored_exit};
 use crate::cubin::{Capsule, StoredInstruction};
 
+/// An instruction of its own that does nothing.
+pub(super) const IDLE: [u8; 2] = [0xd0, 0];
+
 /// The Mercury instructions of a function.
 pub(in crate::relocate) fn groups<'c>(capsule: &Capsule<'c>) -> impl Iterator<Item = Group<'c>> {
     let mut stored = capsule.stored.iter().copied().peekable();
@@ -93,8 +96,6 @@ pub(super) fn write_paused(
     pauses: &[(usize, usize)],
     padding: isize,
 ) -> Option<Vec<u8>> {
-    /// A machine instruction that does nothing.
-    const PAUSE: [u8; 2] = [0xd0, 0];
     let groups: Vec<Group<'_>> = groups(capsule).collect();
     let (end, rest) = groups.split_last()?;
     let mut gone = gone.iter().copied().peekable();
@@ -103,13 +104,13 @@ pub(super) fn write_paused(
     let mut stored = Vec::new();
     for group in rest {
         if gone.next_if(|&at| at == group.start).is_some() {
-            let idle = group.stored.filter(|stored| stored.bytes == PAUSE);
+            let idle = group.stored.filter(|stored| stored.bytes == IDLE);
             idle?;
             continue;
         }
         if let Some((_, count)) = pauses.next_if(|&(at, _)| at == group.start) {
             elided.extend(std::iter::repeat_n(false, count));
-            stored.extend(PAUSE.repeat(count));
+            stored.extend(IDLE.repeat(count));
         }
         elided.push(group.stored.is_none());
         stored.extend(group.stored.iter().flat_map(|stored| stored.bytes));

@@ -7,7 +7,8 @@
 
 use super::flow::Flow;
 use super::instruction::{
-    BOARDS, BSSY, Chip, Control, EXIT, INSTRUCTION, Next, is_pause, leads_on, next, operation,
+    BOARDS, BSSY, BSYNC, Chip, Control, EXIT, INSTRUCTION, Next, is_pause, leads_on, next,
+    operation,
 };
 use super::registers::Accesses;
 use super::slower::Slowed;
@@ -255,7 +256,6 @@ impl<'c> Timed<'c> {
 
 /// Whether threads wait for others at an instruction, before which all has to be there.
 fn meets(instruction: &[u8; INSTRUCTION]) -> bool {
-    const BSYNC: u16 = 0x141;
     operation(instruction) == BSYNC || matches!(next(instruction, 0), Next::Collective(_))
 }
 

@@ -162,11 +162,16 @@ pub(super) fn set_stall(instruction: &mut [u8; INSTRUCTION], stall: u32) {
 /// From how many cycles on an instruction lets other warps go first; `is_open` if it is arithmetic that
 /// takes a scoreboard.
 pub(super) fn others_first_from(instruction: &[u8], is_open: bool) -> u32 {
-    const ARITHMETIC: std::ops::Range<u16> = 0..0x100;
-    match ARITHMETIC.contains(&operation(instruction)) && !is_open {
+    match is_arithmetic(instruction) && !is_open {
         true => 3,
         false => 12,
     }
+}
+
+/// Whether an instruction computes, for threads or for their warp.
+pub(super) fn is_arithmetic(instruction: &[u8]) -> bool {
+    const ARITHMETIC: std::ops::Range<u16> = 0..0x100;
+    ARITHMETIC.contains(&operation(instruction))
 }
 
 #[cfg(test)]

@@ -5,9 +5,9 @@
 //! twelve. So does arithmetic of two cycles once ten have passed since another warp could. An operand is kept
 //! where an instruction behind reads the same register at the same place before another warp can.
 
-use super::instruction::{Control, INSTRUCTION, cycles, opcode, operation};
+use super::instruction::{Control, INSTRUCTION, cycles, opcode};
 use super::operands::{File, operands};
-use super::stalls::others_first_from;
+use super::stalls::{is_arithmetic, others_first_from};
 
 /// So long a warp goes first without need.
 const LONG_TURN: u32 = 10;
@@ -160,10 +160,6 @@ fn register(instruction: &[u8; INSTRUCTION], place: usize, is_known: bool) -> Op
         .filter(|operand| !operand.is_written && operand.file == File::Thread);
     let is_read = register != ZERO && is_register && read.any(|operand| operand.first == register);
     (is_known || is_read).then_some(register)
-}
-
-fn is_arithmetic(instruction: &[u8; INSTRUCTION]) -> bool {
-    operation(instruction) < 0x100
 }
 
 #[cfg(test)]
