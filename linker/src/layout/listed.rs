@@ -4,28 +4,51 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::arch::reserved;
-use crate::id::{FunctionId, SectionId, SymbolId};
+use crate::id::{SectionId, SymbolId};
 use crate::merge::{Definition, ListedShared, Merged, SectionKind, SharedHome};
 use crate::options::ResolvedRelocations;
 use crate::prune::Pruned;
 
-use super::shared::{KernelView, Listed, SharedLayout};
+use super::shared::{Common, KernelView, Listed, SharedLayout, Users, is_dynamic};
 
 /// Finds a section and a value for every variable that is used.
 pub(super) fn list(
     pruned: &mut Pruned<'_>,
+    users: &Users,
+    common: &Common,
+    views: &[KernelView],
     layout: &mut SharedLayout,
-    common: &[SymbolId],
-    views: Vec<(FunctionId, KernelView)>,
-    dynamic: &[SymbolId],
-    module_align: u64,
 ) {
-    let is_mercury = pruned.merged.target.has_mercury();
-    // In Mercury images also one that is not made counts here.
-    let reserved = match is_mercury {
+    let merged = &mut pruned.merged;
+    let mut listed = of_kernels_and_common(merged, users, common, views, layout);
+    if let Some(module) = module_section(merged)
+        && !(common.variables.is_empty() && users.dynamic.is_empty())
+    {
+        listed.extend(of_dynamic(merged, users, common, layout, module));
+        fit_module_section(merged, common, layout, module);
+    }
+    layout.listed = listed;
+    drop_unlisted(pruned, users, layout);
+}
+
+/// What the system reserves before variables. In Mercury images also one that is not made counts here.
+fn reserved(merged: &Merged<'_>) -> u64 {
+    match merged.target.has_mercury() {
         true => reserved::SHARED_SIZE,
-        false => pruned.merged.reserved_shared(),
-    };
+        false => merged.reserved_shared(),
+    }
+}
+
+/// The variables that have a place.
+fn of_kernels_and_common(
+    merged: &Merged<'_>,
+    users: &Users,
+    common: &Common,
+    views: &[KernelView],
+    layout: &SharedLayout,
+) -> FxHashMap<SymbolId, Listed> {
+    let is_mercury = merged.target.has_mercury();
+    let reserved = reserved(merged);
     let mut listed: FxHashMap<SymbolId, Listed> = FxHashMap::default();
     let mut put = |symbol: SymbolId, section| {
         // One with two definitions is laid out twice, and up to sm_90 what is
@@ -35,57 +58,75 @@ pub(super) fn list(
         let place = at(section, layout.offset[&symbol], before + reserved);
         listed.insert(symbol, place);
     };
-    for (kernel, view) in &views {
-        if let Some(section) = pruned.merged.functions[*kernel].shared {
+    for (&kernel, view) in users.kernels.iter().zip(views) {
+        if let Some(section) = merged.functions[kernel].shared {
             view.own.iter().for_each(|&symbol| put(symbol, section));
         }
     }
-    let symbols = &pruned.merged.symbols;
-    let lists_dynamic = pruned.merged.listed_shared == ListedShared::All;
-    if let Some(module) = module_section(pruned)
-        && !(common.is_empty() && dynamic.is_empty())
-    {
-        common.iter().for_each(|&symbol| put(symbol, module));
-        // On sm_90 what the system reserves counts only behind other variables.
-        let reserved_before = match common.is_empty() && !pruned.merged.target.has_mercury() {
-            true => 0,
-            false => reserved,
-        };
-        let merged = &pruned.merged;
-        let known: FxHashSet<SymbolId> = dynamic.iter().copied().collect();
-        let table = merged.locals.iter().chain(&merged.globals);
-        let named = table.filter(|symbol| known.contains(symbol));
-        listed.extend(named.filter_map(|symbol| {
-            let place = match lists_dynamic {
-                true => Some(at(module, layout.offset[symbol], reserved_before)),
-                // A record of relocations knows no start that all kernels have;
-                // on sm_90 it is one before what is reserved (case
-                // `preserve_shared`).
-                false => Some(at(module, u64::MAX, reserved_before))
-                    .filter(|place| place.value != u64::MAX && !is_mercury),
-            };
-            Some((*symbol, place?))
-        }));
-        let ends = common.iter();
-        let end = ends.map(|symbol| layout.offset[symbol] + symbols[*symbol].size);
-        // Mercury images reserve it for this section in any link.
-        let size = match pruned.merged.target.has_mercury() {
-            true => end.max().unwrap_or(0),
-            false => end.max().unwrap_or(0) + reserved,
-        };
-        let section = &mut pruned.merged.sections[module];
-        section.content.size = size;
-        section.keep_empty = true;
-        if !common.is_empty() {
-            section.content.align = section.content.align.max(module_align);
-        }
+    if let Some(module) = module_section(merged) {
+        let variables = common.variables.iter();
+        variables.for_each(|&(symbol, _)| put(symbol, module));
     }
+    listed
+}
+
+/// The variables that start where all others end, as far as they have names.
+fn of_dynamic(
+    merged: &Merged<'_>,
+    users: &Users,
+    common: &Common,
+    layout: &SharedLayout,
+    module: SectionId,
+) -> Vec<(SymbolId, Listed)> {
+    let is_mercury = merged.target.has_mercury();
+    // On sm_90 what the system reserves counts only behind other variables.
+    let reserved = match common.variables.is_empty() && !is_mercury {
+        true => 0,
+        false => reserved(merged),
+    };
+    let place = |symbol: SymbolId| match lists_dynamic(merged) {
+        true => Some(at(module, layout.offset[&symbol], reserved)),
+        // A record of relocations knows no start that all kernels have; on sm_90 it is one before what is reserved (case
+        // `preserve_shared`).
+        false if is_mercury || reserved == 0 => None,
+        false => Some(at(module, u64::MAX, reserved)),
+    };
+    let known: FxHashSet<SymbolId> = users.dynamic.iter().copied().collect();
+    let table = merged.locals.iter().chain(&merged.globals).copied();
+    table
+        .filter(|symbol| known.contains(symbol))
+        .filter_map(|symbol| Some((symbol, place(symbol)?)))
+        .collect()
+}
+
+/// Makes the module's own section as large as what several kernels see.
+fn fit_module_section(
+    merged: &mut Merged<'_>,
+    common: &Common,
+    layout: &SharedLayout,
+    module: SectionId,
+) {
+    let end = common.end(merged, layout);
+    // Mercury images reserve it for this section in any link.
+    let size = match merged.target.has_mercury() {
+        true => end,
+        false => end + merged.reserved_shared(),
+    };
+    let section = &mut merged.sections[module];
+    section.content.size = size;
+    section.keep_empty = true;
+    if !common.variables.is_empty() {
+        section.content.align = section.content.align.max(common.align);
+    }
+}
+
+/// Drops the symbols of variables that have no place.
+fn drop_unlisted(pruned: &mut Pruned<'_>, users: &Users, layout: &SharedLayout) {
+    let lists_dynamic = lists_dynamic(&pruned.merged);
     for (id, symbol) in pruned.merged.symbols.enumerate() {
         let is_used = match symbol.definition {
-            Definition::Shared(SharedHome::Dynamic | SharedHome::Overlooked) if !lists_dynamic => {
-                true
-            }
-            Definition::Shared(_) => listed.contains_key(&id),
+            definition if is_dynamic(definition) && !lists_dynamic => true,
+            Definition::Shared(_) => layout.listed.contains_key(&id),
             _ => true,
         };
         if !is_used {
@@ -94,11 +135,16 @@ pub(super) fn list(
     }
     if !lists_dynamic {
         let merged = &mut pruned.merged;
+        let dynamic = &users.dynamic;
         for list in [&mut merged.locals, &mut merged.globals] {
-            list.retain(|symbol| !dynamic.contains(symbol) || listed.contains_key(symbol));
+            list.retain(|symbol| !dynamic.contains(symbol) || layout.listed.contains_key(symbol));
         }
     }
-    layout.listed = listed;
+}
+
+/// Whether dynamic shared memory has symbols with one start for all kernels.
+fn lists_dynamic(merged: &Merged<'_>) -> bool {
+    merged.listed_shared == ListedShared::All
 }
 
 /// Whether debug information says where variables are that no code uses. nvlink finds no symbol to record for these
@@ -123,11 +169,8 @@ fn at(section: SectionId, offset: u64, reserved: u64) -> Listed {
 }
 
 /// The section of the variables that belong to no kernel.
-pub(super) fn module_section(pruned: &Pruned<'_>) -> Option<SectionId> {
-    let is_shared = |kind| kind == SectionKind::Shared;
-    let sections = pruned.merged.sections_of(is_shared);
-    sections
-        .filter(|(_, section)| section.target.is_none())
-        .map(|(id, _)| id)
-        .next()
+pub(super) fn module_section(merged: &Merged<'_>) -> Option<SectionId> {
+    let mut sections = merged.sections_of(|kind| kind == SectionKind::Shared);
+    let module = sections.find(|(_, section)| section.target.is_none());
+    module.map(|(id, _)| id)
 }

@@ -22,12 +22,13 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::error::ParseError;
 use crate::id::{SectionId, SymbolId};
 use crate::merge::{Definition, Merged, Section, SectionKind};
-use crate::options::{DebugLevel, EarlyAddresses, Options};
+use crate::options::{DebugLevel, EarlyAddresses, Keeping, Options};
 use crate::prune::Pruned;
 use crate::read::{USER_BANK, native_bank};
 
 pub(crate) use shared::SharedLayout;
 pub(crate) use textures::TextureSlots;
+use whole::WholePrograms;
 
 /// What was pruned, with addresses.
 #[derive(Debug)]
@@ -59,15 +60,22 @@ pub(crate) fn layout<'d>(
     pruned.add_section(".nv.callgraph", SectionKind::CallGraph, 0, 4, None);
     pruned.add_section(".nv.prototype", SectionKind::Prototype, 0, 4, None);
     let mut problems = Problems::new();
-    let whole_value = whole::prepare(&mut pruned, keeping, options.debug);
-    let shared = shared::layout(&mut pruned, arena, keeping, &mut problems);
-    whole::reserve(&mut pruned);
+    let (whole, left_value) = match keeping {
+        Keeping::Reachable => (WholePrograms::all(&pruned.merged), 0),
+        Keeping::AsNvlink => {
+            let whole = WholePrograms::as_nvlink(&mut pruned.merged, options.debug);
+            let left_value = whole.left_value(&pruned.merged);
+            (whole, left_value)
+        }
+    };
+    let shared = shared::layout(&mut pruned, arena, keeping, &whole, &mut problems);
+    whole.reserve(&mut pruned.merged);
     let all_stay = banks::fit(&mut pruned, options, &mut problems);
     fill_in_constants_size(&mut pruned);
     let texture_slots = textures::layout(&mut pruned, arena);
     // The banks that the compiler's constants demand come between the sections
     // that every link makes (case `ocg_late`).
-    let mut null_value = constants::layout(&mut pruned, arena, keeping).max(whole_value);
+    let mut null_value = constants::layout(&mut pruned, arena, keeping).max(left_value);
     if all_stay
         && banks::are_shared(options)
         && let Some(constants) = program_constants(&mut pruned.merged)
@@ -122,7 +130,10 @@ pub(crate) fn layout_relocatable<'d>(
     pruned.add_section(".nv.prototype", SectionKind::Prototype, 0, 4, None);
     let null_value = match addresses {
         EarlyAddresses::Leave => 0,
-        EarlyAddresses::Fill => whole::relocatable(&mut pruned, debug),
+        EarlyAddresses::Fill => {
+            let merged = &mut pruned.merged;
+            WholePrograms::as_nvlink(merged, debug).left_alignment(merged)
+        }
     };
     let shared = relocatable::list_shared(&mut pruned, arena, addresses, debug);
     let texture_slots = textures::layout_relocatable(&pruned);

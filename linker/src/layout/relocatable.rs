@@ -9,7 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::arena::Arena;
 use crate::cubin::{Binding, SymbolOther, SymbolType};
 use crate::id::{FunctionId, SectionId, SymbolId};
-use crate::merge::{Definition, Merged, SectionKind, SharedHome, Symbol};
+use crate::merge::{Definition, Merged, Section, SectionKind, SharedHome, Symbol};
 use crate::options::{DebugLevel, EarlyAddresses, UndefinedGlobals};
 use crate::prune::Pruned;
 
@@ -29,7 +29,7 @@ pub(super) fn list_shared<'d>(
     debug: DebugLevel,
 ) -> SharedLayout {
     let mut layout = SharedLayout::default();
-    let module = module_section(pruned);
+    let module = module_section(&pruned.merged);
     let merged = &mut pruned.merged;
     super::shared::give_back(merged);
     let mut members: FxHashMap<SectionId, Vec<SymbolId>> = FxHashMap::default();
@@ -105,23 +105,20 @@ fn fill_dynamic<'d>(
         content.align
     });
     let kernels = kernels_by_relocations(merged);
-    let first = pruned.merged.first_shared();
-    let mut groups = Groups::new(kernels.len());
-    let mut users: Vec<(usize, SectionId)> = Vec::new();
-    let mut first_user: FxHashMap<SymbolId, usize> = FxHashMap::default();
+    let first = merged.first_shared();
+    let mut starts = Starts::new(kernels.len());
     for (index, kernel) in kernels.into_iter().enumerate() {
         let Some(code) = pruned.merged.functions[kernel].text else {
             continue;
         };
-        let uses = |relocations: &[crate::merge::Relocation]| {
-            relocations.iter().any(|r| dynamic.contains(&r.symbol))
-        };
-        let uses_dynamic = uses(&pruned.merged.sections[code].relocations);
         if let Some(shared) = pruned.merged.functions[kernel].shared {
             let content = &mut pruned.merged.sections[shared].content;
             content.align = content.align.max(module_align);
         }
-        if !uses_dynamic {
+        let named = pruned.merged.sections[code].relocations.iter();
+        let used = named.map(|r| r.symbol).filter(|s| dynamic.contains(s));
+        let used: Vec<SymbolId> = used.collect();
+        if used.is_empty() {
             continue;
         }
         let instance = match debug {
@@ -132,65 +129,103 @@ fn fill_dynamic<'d>(
         let content = &mut pruned.merged.sections[shared].content;
         content.align = content.align.max(DYNAMIC_ALIGN);
         content.size = content.size.max(first).next_multiple_of(DYNAMIC_ALIGN);
-        let Some(instance) = instance else {
-            users.push((index, shared));
-            let relocations = pruned.merged.sections[code].relocations.iter();
-            for used in relocations.filter(|r| dynamic.contains(&r.symbol)) {
-                let first = *first_user.entry(used.symbol).or_insert(index);
-                groups.join([first, index].into_iter());
-            }
-            continue;
-        };
-        pruned.merged.symbols[instance].value = content.size;
-        let row = &mut pruned.merged.sections[code];
-        let native = row.native.iter_mut().flat_map(|n| &mut n.relocations);
-        for relocation in row.relocations.iter_mut().chain(native) {
-            if dynamic.contains(&relocation.symbol) {
-                relocation.symbol = instance;
+        match instance {
+            None => starts.add(index, shared, used),
+            Some(instance) => {
+                pruned.merged.symbols[instance].value = content.size;
+                point_at(instance, &dynamic, &mut pruned.merged.sections[code]);
             }
         }
     }
-    let sections = &mut pruned.merged.sections;
-    let mut start: FxHashMap<usize, u64> = FxHashMap::default();
-    for &(kernel, shared) in &users {
-        let start = start.entry(groups.of(kernel)).or_default();
-        *start = (*start).max(sections[shared].content.size);
-    }
-    for &(kernel, shared) in &users {
-        sections[shared].content.size = start[&groups.of(kernel)];
-    }
+    let merged = &mut pruned.merged;
+    let starts = starts.agree(merged);
     if let Some(module) = module {
         for &symbol in &dynamic {
-            let user = first_user.get(&symbol);
-            let row = &pruned.merged.symbols[symbol];
+            let row = &merged.symbols[symbol];
             let own = match debug {
                 DebugLevel::Symbols if row.binding != Binding::WEAK => 0,
                 DebugLevel::None | DebugLevel::Code | DebugLevel::Symbols => row.value,
             };
-            let start = user.map_or(own, |&user| start[&groups.of(user)]);
+            let start = starts.get(&symbol).copied().unwrap_or(own);
             layout.offset.insert(symbol, start);
             layout.listed.insert(symbol, listed(module, start));
         }
     }
-    let symbols = &pruned.merged.symbols;
-    let mut shared = pruned.merged.shared.iter();
-    let is_overlooked =
-        |s: &SymbolId| symbols[*s].definition == Definition::Shared(SharedHome::Overlooked);
-    if dynamic.is_empty() && !shared.any(is_overlooked) {
-        return;
+    let is_overlooked = |symbol: &SymbolId| {
+        merged.symbols[*symbol].definition == Definition::Shared(SharedHome::Overlooked)
+    };
+    if !dynamic.is_empty() || merged.shared.iter().any(is_overlooked) {
+        keep_for_alignment(merged, module);
     }
+}
+
+/// Lets code use one symbol in the place of all dynamic shared memory.
+fn point_at(instance: SymbolId, dynamic: &FxHashSet<SymbolId>, code: &mut Section<'_>) {
+    let native = code.native.iter_mut().flat_map(|n| &mut n.relocations);
+    for relocation in code.relocations.iter_mut().chain(native) {
+        if dynamic.contains(&relocation.symbol) {
+            relocation.symbol = instance;
+        }
+    }
+}
+
+/// Lets sections stay that are empty and have the alignment of dynamic shared memory, whoever asked for that; the
+/// module's own has it from now on.
+fn keep_for_alignment(merged: &mut Merged<'_>, module: Option<SectionId>) {
     if let Some(module) = module {
-        let section = &mut pruned.merged.sections[module];
+        let section = &mut merged.sections[module];
         section.content.align = section.content.align.max(DYNAMIC_ALIGN);
         section.keep_empty |= section.content.size == 0;
     }
-    // An empty section stays if it has the alignment of dynamic shared memory,
-    // whoever asked for that.
-    for section in pruned.merged.sections.iter_mut() {
+    for section in merged.sections.iter_mut() {
         let content = &section.content;
         section.keep_empty |= section.kind == SectionKind::Shared
             && content.size == 0
             && content.align == DYNAMIC_ALIGN;
+    }
+}
+
+/// Where dynamic shared memory starts for debuggers: at one place in all kernels that use one of its variables.
+struct Starts {
+    /// Kernels that have to agree.
+    groups: Groups,
+    /// Those that use any, with their own sections.
+    users: Vec<(usize, SectionId)>,
+    first_user: FxHashMap<SymbolId, usize>,
+}
+
+impl Starts {
+    fn new(kernels: usize) -> Self {
+        Self {
+            groups: Groups::new(kernels),
+            users: Vec::new(),
+            first_user: FxHashMap::default(),
+        }
+    }
+
+    /// Adds a kernel whose own variables end where its section does.
+    fn add(&mut self, kernel: usize, shared: SectionId, used: Vec<SymbolId>) {
+        self.users.push((kernel, shared));
+        for symbol in used {
+            let first = *self.first_user.entry(symbol).or_insert(kernel);
+            self.groups.join([first, kernel].into_iter());
+        }
+    }
+
+    /// Lets the sections end where the longest of those that have to agree does. Says where each variable starts.
+    fn agree(mut self, merged: &mut Merged<'_>) -> FxHashMap<SymbolId, u64> {
+        let mut ends: FxHashMap<usize, u64> = FxHashMap::default();
+        for &(kernel, shared) in &self.users {
+            let end = ends.entry(self.groups.of(kernel)).or_default();
+            *end = (*end).max(merged.sections[shared].content.size);
+        }
+        for &(kernel, shared) in &self.users {
+            merged.sections[shared].content.size = ends[&self.groups.of(kernel)];
+        }
+        let variables = self.first_user.into_iter();
+        variables
+            .map(|(symbol, user)| (symbol, ends[&self.groups.of(user)]))
+            .collect()
     }
 }
 

@@ -6,10 +6,9 @@
 //! them share a place when no kernel sees both.
 
 mod place;
+mod users;
 
-use std::cell::LazyCell;
-
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use crate::arch::{Family, reserved};
 use crate::arena::Arena;
@@ -17,14 +16,15 @@ use crate::bits::Bits;
 use crate::diagnostic::Diagnostic;
 use crate::id::{FunctionId, SectionId, SymbolId};
 use crate::list_sort::list_sort;
-use crate::merge::{Definition, ListedShared, Merged, Section, SectionKind, SharedHome};
+use crate::merge::{Definition, ListedShared, Merged, SectionKind, SharedHome};
 use crate::options::{Keeping, SharedLimit};
 use crate::prune::Pruned;
 
-use super::relocatable::RelocationOrder;
-use super::visibility::Visibility;
+use super::whole::WholePrograms;
 use super::{Problems, listed, whole};
 use place::{place_common, place_dynamic, place_own, raise_alignment};
+
+pub(super) use users::Users;
 
 /// What a kernel may use without asking for more at launch.
 const LAUNCH_LIMIT: u64 = 0xc000;
@@ -86,124 +86,74 @@ pub(super) fn layout<'d>(
     pruned: &mut Pruned<'d>,
     arena: &'d Arena,
     keeping: Keeping,
+    whole: &WholePrograms,
     problems: &mut Problems,
 ) -> SharedLayout {
     let mut layout = SharedLayout::default();
-    let owners = left_out(pruned);
-    let symbols = &pruned.merged.symbols;
-    let dynamic: Vec<SymbolId> = pruned
-        .merged
-        .shared
-        .iter()
-        .copied()
-        .filter(|&s| is_dynamic(symbols[s].definition))
-        .collect();
-    if pruned.merged.shared.is_empty() && !whole::is_any(&pruned.merged) {
+    give_back(&mut pruned.merged);
+    if pruned.merged.shared.is_empty() && whole.is_empty() {
         return layout;
     }
-    let uses = users(pruned);
-    let slots: FxHashSet<FunctionId> = pruned
-        .starts()
-        .into_iter()
-        .filter(|&start| pruned.merged.functions[start].is_stub)
-        .collect();
-    let mut kernels: Vec<FunctionId> = pruned
-        .merged
-        .functions
-        .enumerate()
-        .filter(|&(id, f)| pruned.live.functions[id] && f.is_entry || slots.contains(&id))
-        .map(|(id, _)| id)
-        .collect();
-    let seen_by = Visibility::with_owners(pruned, &kernels, &owners);
-    let first_owner = kernels.len();
-    kernels.extend(owners);
-    let sizes = whole::sizes(&pruned.merged, &kernels);
+    let users = Users::new(pruned);
+    let kernels = &users.kernels;
+    let sizes = whole::sizes(&pruned.merged, kernels);
     let mut views: Vec<KernelView> = sizes.into_iter().map(KernelView::of_size).collect();
-
-    let Common {
-        variables: common,
-        audiences,
-        align: module_align,
-        owners,
-    } = share_out(pruned, &kernels, &uses, &seen_by, &mut views);
-    for problem in whole::strangers(pruned, &kernels, &seen_by) {
-        problems.push((None, problem));
-    }
-    place_common(pruned, &common, &audiences, &mut views, &mut layout);
-
-    let users_of_dynamic = dynamic.iter().filter_map(|symbol| uses.get(symbol));
-    for users in users_of_dynamic.clone() {
-        for kernel in seen_by.kernels(users).iter() {
+    let common = share_out(pruned, &users, &mut views);
+    let strangers = whole::strangers(&pruned.merged, kernels, &users.seen_by);
+    problems.extend(strangers.into_iter().map(|problem| (None, problem)));
+    place_common(pruned, &common, &mut views, &mut layout);
+    for functions in users.of_dynamic() {
+        for kernel in users.seen_by.kernels(functions).iter() {
             views[kernel].dynamic = true;
         }
     }
-    let is_owner = |kernel: &usize| *kernel >= first_owner;
-    let mut owned: Vec<usize> = owners.into_iter().filter(is_owner).collect();
-    // Audiences are numbered as their first variables come.
-    let several = audiences.iter().filter(|audience| audience.len() > 1);
-    owned.extend(several.flatten().copied().filter(is_owner));
-    let owner = |user| seen_by.kernel(user).filter(is_owner);
-    owned.extend(owners_of_dynamic(&pruned.merged, users_of_dynamic, owner));
-    // Sections of kernels that are left out come last, in this order (cases `relocatable_weak`, `recode_shared` and
-    // `launched_kernels`).
-    for index in (0..first_owner).chain(owned) {
-        if pruned.merged.functions[kernels[index]].shared.is_none() && views[index].is_used() {
-            add_section(pruned, arena, kernels[index]);
-        }
-    }
-    for (view, &kernel) in views.iter_mut().zip(&kernels) {
+    add_sections(pruned, arena, &users, &common, &views);
+    for (view, &kernel) in views.iter_mut().zip(kernels) {
         place_own(pruned, kernel, view, &mut layout);
-        if !common.is_empty() {
-            raise_alignment(pruned, kernel, module_align);
+        if !common.variables.is_empty() {
+            raise_alignment(pruned, kernel, common.align);
         }
     }
-    place_dynamic(
-        pruned,
-        &kernels,
-        &mut views,
-        &dynamic,
-        &uses,
-        &seen_by,
-        &mut layout,
-    );
-    let ends = common.iter();
-    let end = ends.map(|(symbol, _)| layout.offset[symbol] + pruned.merged.symbols[*symbol].size);
-    let end = end.max().unwrap_or(0);
-    check_sizes(pruned, &kernels, &views, end, keeping, problems);
-    set_sizes(pruned, &kernels, &views, !dynamic.is_empty());
-    if !dynamic.is_empty() && (common.is_empty() || module_align <= DYNAMIC_ALIGN) {
+    place_dynamic(pruned, &users, &mut views, &mut layout);
+    let end = common.end(&pruned.merged, &layout);
+    check_sizes(pruned, kernels, &views, end, keeping, problems);
+    set_sizes(pruned, &users, &views);
+    let is_aligned = !common.variables.is_empty() && common.align > DYNAMIC_ALIGN;
+    if !users.dynamic.is_empty() && !is_aligned {
         keep_module_section(&mut pruned.merged);
     }
     if pruned.merged.listed_shared != ListedShared::Nothing {
-        let is_lost = loses_dynamic(&pruned.merged, &dynamic, &uses, &layout);
-        let common: Vec<SymbolId> = common.iter().map(|&(symbol, _)| symbol).collect();
-        let views = kernels.into_iter().zip(views).collect();
-        listed::list(pruned, &mut layout, &common, views, &dynamic, module_align);
-        let is_listed = dynamic.iter().all(|s| layout.listed.contains_key(s));
+        let is_lost = users.lose_dynamic(&pruned.merged, &layout);
+        listed::list(pruned, &users, &common, &views, &mut layout);
+        let is_listed = users.dynamic.iter().all(|s| layout.listed.contains_key(s));
         layout.lacks_symbol = keeping == Keeping::AsNvlink
-            && !common.is_empty()
+            && !common.variables.is_empty()
             && (is_lost && !is_listed || listed::describes_unused(&pruned.merged, &layout));
     }
     layout
 }
 
-/// The owners among those that use dynamic shared memory, variable by variable. `owner` tells which one a function is.
-fn owners_of_dynamic<'u>(
-    merged: &Merged<'_>,
-    users: impl Iterator<Item = &'u Vec<FunctionId>>,
-    owner: impl Fn(FunctionId) -> Option<usize>,
-) -> Vec<usize> {
-    let order = LazyCell::new(|| RelocationOrder::new(merged));
-    let mut owners = Vec::new();
-    for users in users {
-        let owning = users.iter().filter(|user| owner(**user).is_some());
-        let mut owning: Vec<FunctionId> = owning.copied().collect();
-        if owning.len() > 1 {
-            order.sort(merged, &mut owning);
+/// Makes sections for kernels that have none. Those of kernels that are left out come last, in the order of what they
+/// own (cases `relocatable_weak`, `recode_shared` and `launched_kernels`).
+fn add_sections<'d>(
+    pruned: &mut Pruned<'d>,
+    arena: &'d Arena,
+    users: &Users,
+    common: &Common,
+    views: &[KernelView],
+) {
+    let is_owner = |kernel: &usize| *kernel >= users.first_owner;
+    let mut owned: Vec<usize> = common.owners.iter().copied().filter(is_owner).collect();
+    // Audiences are numbered as their first variables come.
+    let several = common.audiences.iter().filter(|kernels| kernels.len() > 1);
+    owned.extend(several.flatten().copied().filter(is_owner));
+    owned.extend(users.owners_of_dynamic(&pruned.merged));
+    for index in (0..users.first_owner).chain(owned) {
+        let kernel = users.kernels[index];
+        if pruned.merged.functions[kernel].shared.is_none() && views[index].is_used() {
+            add_section(pruned, arena, kernel);
         }
-        owners.extend(owning.into_iter().filter_map(&owner));
     }
-    owners
 }
 
 /// Lets the module's own section stay, empty: dynamic shared memory has nothing else that demands its alignment.
@@ -216,44 +166,31 @@ fn keep_module_section(merged: &mut Merged<'_>) {
     }
 }
 
-/// Whether functions that no kernel reaches, or debug information, name dynamic shared memory. nvlink records these, and
-/// may find no symbol for it (case `preserve_unreached`).
-fn loses_dynamic(
-    merged: &Merged<'_>,
-    dynamic: &[SymbolId],
-    uses: &FxHashMap<SymbolId, Vec<FunctionId>>,
-    layout: &SharedLayout,
-) -> bool {
-    let mut users = dynamic.iter().filter_map(|s| uses.get(s)).flatten();
-    let is_unreached = users.any(|function| !layout.dynamic.contains_key(function));
-    let names_dynamic = |section: &Section<'_>| {
-        let mut relocations = section.relocations.iter();
-        relocations.any(|relocation| dynamic.contains(&relocation.symbol))
-    };
-    let mut debug = merged.sections_of(|kind| kind == SectionKind::Debug);
-    is_unreached || debug.any(|(_, section)| names_dynamic(section))
-}
-
 /// Variables that several kernels see.
-struct Common {
+pub(super) struct Common {
     /// With their audiences, the largest first.
-    variables: Vec<(SymbolId, usize)>,
+    pub(super) variables: Vec<(SymbolId, usize)>,
     /// Kernels that see the same of them.
     audiences: Vec<Vec<usize>>,
     /// What variables of module scope are aligned to, at most.
-    align: u64,
+    pub(super) align: u64,
     /// Kernels in the order of what they alone see.
     owners: Vec<usize>,
 }
 
+impl Common {
+    /// Where the last of them ends.
+    pub(super) fn end(&self, merged: &Merged<'_>, layout: &SharedLayout) -> u64 {
+        let symbols = &merged.symbols;
+        let ends = self.variables.iter();
+        let ends = ends.map(|&(symbol, _)| layout.offset[&symbol] + symbols[symbol].size);
+        ends.max().unwrap_or(0)
+    }
+}
+
 /// Gives kernels what they alone see. The rest is common.
-fn share_out(
-    pruned: &Pruned<'_>,
-    kernels: &[FunctionId],
-    uses: &FxHashMap<SymbolId, Vec<FunctionId>>,
-    seen_by: &Visibility,
-    views: &mut [KernelView],
-) -> Common {
+fn share_out(pruned: &Pruned<'_>, users: &Users, views: &mut [KernelView]) -> Common {
+    let kernels = &users.kernels;
     let symbols = &pruned.merged.symbols;
     let kernel_of: FxHashMap<SectionId, usize> = kernels
         .iter()
@@ -285,10 +222,10 @@ fn share_out(
     let mut audience_of: FxHashMap<Bits, usize> = FxHashMap::default();
     for symbol in module {
         let is_dynamic = is_dynamic(symbols[symbol].definition);
-        let Some(functions) = uses.get(&symbol).filter(|_| !is_dynamic) else {
+        let Some(functions) = users.functions.get(&symbol).filter(|_| !is_dynamic) else {
             continue;
         };
-        let seers = seen_by.kernels(functions);
+        let seers = users.seen_by.kernels(functions);
         let audience = *audience_of.entry(seers).or_insert_with_key(|seers| {
             audiences.push(seers.iter().collect());
             audiences.len() - 1
@@ -346,22 +283,18 @@ fn check_sizes(
     // `.nv.shared.` has (case `shared_overflow`).
     let is_listed = merged.listed_shared != ListedShared::Nothing;
     if keeping == Keeping::AsNvlink && is_listed && end > limit {
-        let module = listed::module_section(pruned);
+        let module = listed::module_section(merged);
         let problem = Diagnostic::too_much_shared("hared", end, limit);
         problems.push((module, problem));
     }
 }
 
 /// Gives the sections of kernels their sizes.
-fn set_sizes(
-    pruned: &mut Pruned<'_>,
-    kernels: &[FunctionId],
-    views: &[KernelView],
-    has_dynamic: bool,
-) {
+fn set_sizes(pruned: &mut Pruned<'_>, users: &Users, views: &[KernelView]) {
+    let has_dynamic = !users.dynamic.is_empty();
     let has_mercury = pruned.merged.target.has_mercury();
     let reserve = pruned.merged.reserved_shared();
-    for (view, &kernel) in views.iter().zip(kernels) {
+    for (view, &kernel) in views.iter().zip(&users.kernels) {
         let Some(section) = pruned.merged.functions[kernel].shared else {
             continue;
         };
@@ -380,19 +313,6 @@ fn set_sizes(
             section.keep_empty = is_marked;
         }
     }
-}
-
-/// Kernels that the filter leaves out, and that stay all the same: what they
-/// use themselves is laid out (cases `preserve_kernels` and
-/// `launched_kernels`).
-fn left_out(pruned: &mut Pruned<'_>) -> Vec<FunctionId> {
-    give_back(&mut pruned.merged);
-    let merged = &pruned.merged;
-    let functions = merged.functions.enumerate();
-    functions
-        .filter(|&(id, f)| pruned.live.functions[id] && !f.is_entry && merged.is_kernel(f))
-        .map(|(id, _)| id)
-        .collect()
 }
 
 /// Gives kernels back the shared memory of their own that the merge did not
@@ -423,25 +343,4 @@ pub(super) fn is_dynamic(definition: Definition) -> bool {
         definition,
         Definition::Shared(SharedHome::Dynamic | SharedHome::Overlooked)
     )
-}
-
-/// The functions whose code names a variable.
-fn users(pruned: &Pruned<'_>) -> FxHashMap<SymbolId, Vec<FunctionId>> {
-    let mut users: FxHashMap<SymbolId, Vec<FunctionId>> = FxHashMap::default();
-    for section in pruned.merged.sections.iter() {
-        let Some(function) = section.function else {
-            continue;
-        };
-        for relocation in &section.relocations {
-            let symbol = &pruned.merged.symbols[relocation.symbol];
-            let is_overlooked = symbol.definition == Definition::Shared(SharedHome::Overlooked);
-            if matches!(symbol.definition, Definition::Shared(_)) && !is_overlooked {
-                let functions = users.entry(relocation.symbol).or_default();
-                if functions.last() != Some(&function) {
-                    functions.push(function);
-                }
-            }
-        }
-    }
-    users
 }

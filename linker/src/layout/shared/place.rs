@@ -1,10 +1,11 @@
 //! Places in shared memory: what several kernels see, what one sees, and dynamic shared memory behind both.
 
+use std::cmp::Reverse;
+
 use rustc_hash::FxHashMap;
 
 use super::super::groups::Groups;
-use super::super::visibility::Visibility;
-use super::{DYNAMIC_ALIGN, KernelView, SharedLayout};
+use super::{Common, DYNAMIC_ALIGN, KernelView, SharedLayout, Users};
 use crate::bits::Bits;
 use crate::id::{FunctionId, SymbolId};
 use crate::list_sort::list_sort;
@@ -15,11 +16,15 @@ use crate::prune::Pruned;
 /// is seen by one of its kernels. Groups stand one behind the other.
 pub(super) fn place_common(
     pruned: &Pruned<'_>,
-    common: &[(SymbolId, usize)],
-    audiences: &[Vec<usize>],
+    common: &Common,
     views: &mut [KernelView],
     layout: &mut SharedLayout,
 ) {
+    let Common {
+        variables,
+        audiences,
+        ..
+    } = common;
     let symbols = &pruned.merged.symbols;
     let classes = classes(audiences, views.len());
     let classes_of: Vec<Vec<usize>> = audiences
@@ -33,8 +38,8 @@ pub(super) fn place_common(
         .collect();
     let mut taken = vec![Bits::default(); views.len()];
     let mut groups: Vec<(u64, u64)> = Vec::new();
-    let mut group_of = Vec::with_capacity(common.len());
-    for &(symbol, audience) in common {
+    let mut group_of = Vec::with_capacity(variables.len());
+    for &(symbol, audience) in variables {
         let mut forbidden = Bits::default();
         for &class in &classes_of[audience] {
             forbidden.join(&taken[class]);
@@ -61,7 +66,7 @@ pub(super) fn place_common(
         })
         .collect();
     let mut ends = vec![None; audiences.len()];
-    for (&(symbol, audience), group) in common.iter().zip(group_of) {
+    for (&(symbol, audience), group) in variables.iter().zip(group_of) {
         layout.offset.insert(symbol, starts[group]);
         ends[audience] = ends[audience].max(Some(starts[group] + symbols[symbol].size));
     }
@@ -110,12 +115,7 @@ pub(super) fn place_own(
 ) {
     let symbols = &pruned.merged.symbols;
     let first = pruned.merged.first_shared();
-    let key = |symbol: SymbolId| {
-        (
-            symbols[symbol].value,
-            std::cmp::Reverse(symbols[symbol].size),
-        )
-    };
+    let key = |symbol: SymbolId| (symbols[symbol].value, Reverse(symbols[symbol].size));
     let mut align = 1;
     for symbol in list_sort(view.own.clone(), |&a, &b| key(a) >= key(b)) {
         let row = &symbols[symbol];
@@ -138,23 +138,21 @@ pub(super) fn raise_alignment(pruned: &mut Pruned<'_>, kernel: FunctionId, align
 /// device function which uses it must agree on where.
 pub(super) fn place_dynamic(
     pruned: &mut Pruned<'_>,
-    kernels: &[FunctionId],
+    users: &Users,
     views: &mut [KernelView],
-    dynamic: &[SymbolId],
-    uses: &FxHashMap<SymbolId, Vec<FunctionId>>,
-    seen_by: &Visibility,
     layout: &mut SharedLayout,
 ) {
     // As a symbol it has one value (case `debug_dynamic`).
     let is_symbol = pruned.merged.listed_shared == ListedShared::All;
-    let mut groups = Groups::new(kernels.len());
-    let users = |symbol| uses.get(symbol).map_or(&[][..], Vec::as_slice);
-    for symbol in dynamic {
+    let mut groups = Groups::new(users.kernels.len());
+    for &symbol in &users.dynamic {
+        let functions = users.functions_of(symbol);
         match is_symbol {
-            true => groups.join(seen_by.kernels(users(symbol)).iter()),
+            true => groups.join(users.seen_by.kernels(functions).iter()),
             false => {
-                let users = users(symbol).iter();
-                users.for_each(|&user| groups.join(seen_by.kernels(&[user]).iter()));
+                for &function in functions {
+                    groups.join(users.seen_by.kernels(&[function]).iter());
+                }
             }
         }
     }
@@ -165,7 +163,7 @@ pub(super) fn place_dynamic(
             view.size = view.size.max(first).next_multiple_of(DYNAMIC_ALIGN);
             let shared = start.entry(groups.of(index)).or_default();
             *shared = (*shared).max(view.size);
-            raise_alignment(pruned, kernels[index], DYNAMIC_ALIGN);
+            raise_alignment(pruned, users.kernels[index], DYNAMIC_ALIGN);
         }
     }
     for (index, view) in views.iter_mut().enumerate() {
@@ -173,19 +171,20 @@ pub(super) fn place_dynamic(
             view.size = start[&groups.of(index)];
         }
     }
-    for symbol in dynamic {
-        let start = |users: &[FunctionId]| {
-            let kernel = seen_by.kernels(users).iter().next();
-            kernel.map(|kernel| views[kernel].size)
-        };
-        for &function in users(symbol) {
+    let start = |functions: &[FunctionId]| {
+        let kernel = users.seen_by.kernels(functions).iter().next();
+        kernel.map(|kernel| views[kernel].size)
+    };
+    for &symbol in &users.dynamic {
+        let functions = users.functions_of(symbol);
+        for &function in functions {
             if let Some(start) = start(&[function]) {
                 layout.dynamic.insert(function, start);
             }
         }
         if is_symbol {
-            let start = start(users(symbol)).unwrap_or(0);
-            layout.offset.insert(*symbol, start);
+            let start = start(functions).unwrap_or(0);
+            layout.offset.insert(symbol, start);
         }
     }
 }

@@ -1,0 +1,130 @@
+//! Who uses the shared memory of a program, before any of it has a place.
+
+use std::cell::LazyCell;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::id::{FunctionId, SymbolId};
+use crate::merge::{Definition, Merged, Section, SectionKind, SharedHome};
+use crate::prune::Pruned;
+
+use super::super::relocatable::RelocationOrder;
+use super::super::visibility::Visibility;
+use super::{SharedLayout, is_dynamic};
+
+/// The kernels of a program, and what of shared memory its functions name.
+pub(in crate::layout) struct Users {
+    /// Kernels and slots of unified functions, then the owners: kernels that the filter leaves out, and that stay all the
+    /// same. What they use themselves is laid out (cases `preserve_kernels` and `launched_kernels`).
+    pub(in crate::layout) kernels: Vec<FunctionId>,
+    /// Which kernel is the first owner.
+    pub(super) first_owner: usize,
+    pub(super) seen_by: Visibility,
+    /// The functions whose code names a variable.
+    pub(super) functions: FxHashMap<SymbolId, Vec<FunctionId>>,
+    /// Variables that start where all others end.
+    pub(in crate::layout) dynamic: Vec<SymbolId>,
+}
+
+impl Users {
+    pub(super) fn new(pruned: &Pruned<'_>) -> Self {
+        let merged = &pruned.merged;
+        let starts = pruned.starts().into_iter();
+        let slots: FxHashSet<FunctionId> = starts
+            .filter(|&start| merged.functions[start].is_stub)
+            .collect();
+        let live = || {
+            let functions = merged.functions.enumerate();
+            functions.map(|(id, f)| (id, f, pruned.live.functions[id]))
+        };
+        let mut kernels: Vec<FunctionId> = live()
+            .filter(|&(id, f, is_live)| is_live && f.is_entry || slots.contains(&id))
+            .map(|(id, ..)| id)
+            .collect();
+        let owners: Vec<FunctionId> = live()
+            .filter(|&(_, f, is_live)| is_live && !f.is_entry && merged.is_kernel(f))
+            .map(|(id, ..)| id)
+            .collect();
+        let seen_by = Visibility::with_owners(pruned, &kernels, &owners);
+        let first_owner = kernels.len();
+        kernels.extend(owners);
+        let shared = merged.shared.iter().copied();
+        Self {
+            kernels,
+            first_owner,
+            seen_by,
+            functions: functions(merged),
+            dynamic: shared
+                .filter(|&symbol| is_dynamic(merged.symbols[symbol].definition))
+                .collect(),
+        }
+    }
+
+    /// The functions whose code names a variable.
+    pub(super) fn functions_of(&self, symbol: SymbolId) -> &[FunctionId] {
+        self.functions.get(&symbol).map_or(&[], Vec::as_slice)
+    }
+
+    /// The functions that use dynamic shared memory, for each variable that any does.
+    pub(super) fn of_dynamic(&self) -> impl Iterator<Item = &[FunctionId]> {
+        let used = self.dynamic.iter().filter_map(|s| self.functions.get(s));
+        used.map(Vec::as_slice)
+    }
+
+    /// The owners that use dynamic shared memory, variable by variable.
+    pub(super) fn owners_of_dynamic(&self, merged: &Merged<'_>) -> Vec<usize> {
+        let owner = |function: FunctionId| {
+            let kernel = self.seen_by.kernel(function);
+            kernel.filter(|&kernel| kernel >= self.first_owner)
+        };
+        let order = LazyCell::new(|| RelocationOrder::new(merged));
+        let mut owners = Vec::new();
+        for functions in self.of_dynamic() {
+            let owning = functions
+                .iter()
+                .filter(|function| owner(**function).is_some());
+            let mut owning: Vec<FunctionId> = owning.copied().collect();
+            if owning.len() > 1 {
+                order.sort(merged, &mut owning);
+            }
+            owners.extend(owning.into_iter().filter_map(owner));
+        }
+        owners
+    }
+
+    /// Whether functions that no kernel reaches, or debug information, name dynamic shared memory. nvlink records these,
+    /// and may find no symbol for it (case `preserve_unreached`).
+    pub(super) fn lose_dynamic(&self, merged: &Merged<'_>, layout: &SharedLayout) -> bool {
+        let mut functions = self.of_dynamic().flatten();
+        let is_unreached = functions.any(|function| !layout.dynamic.contains_key(function));
+        let names_dynamic = |section: &Section<'_>| {
+            let mut relocations = section.relocations.iter();
+            relocations.any(|relocation| self.dynamic.contains(&relocation.symbol))
+        };
+        let mut debug = merged.sections_of(|kind| kind == SectionKind::Debug);
+        is_unreached || debug.any(|(_, section)| names_dynamic(section))
+    }
+}
+
+/// The functions whose code names a variable in shared memory.
+fn functions(merged: &Merged<'_>) -> FxHashMap<SymbolId, Vec<FunctionId>> {
+    let mut users: FxHashMap<SymbolId, Vec<FunctionId>> = FxHashMap::default();
+    for section in merged.sections.iter() {
+        let Some(function) = section.function else {
+            continue;
+        };
+        for relocation in &section.relocations {
+            match merged.symbols[relocation.symbol].definition {
+                Definition::Shared(SharedHome::Overlooked) => {}
+                Definition::Shared(_) => {
+                    let functions = users.entry(relocation.symbol).or_default();
+                    if functions.last() != Some(&function) {
+                        functions.push(function);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    users
+}
