@@ -74,7 +74,7 @@ use arena::Arena;
 use diagnostic::{Diagnostic, Diagnostics, Severity};
 use error::ParseError;
 use finalize::Finalized;
-use options::{ImageKind, Keeping, Options};
+use options::{Keeping, Options};
 use output::Sink;
 use read::Object;
 use report::Reports;
@@ -184,26 +184,7 @@ fn link_objects<I>(
     if let Err(error) = odr::check(&objects, options.odr, &mut differences) {
         differences.push(Diagnostic::bad_input(&error, options.keeping));
     }
-    let linked = match options.image {
-        ImageKind::Executable => {
-            pipeline::link_executable(objects, &arena, options, &mut diagnostics, &mut reports)
-        }
-        ImageKind::Relocatable(addresses) => pipeline::link_relocatable(
-            objects,
-            &arena,
-            options,
-            addresses,
-            &mut diagnostics,
-            &mut reports,
-        ),
-    };
-    let finalized = match linked {
-        Ok(finalized) => finalized,
-        Err(error) => {
-            diagnostics.push(Diagnostic::bad_input(&error, options.keeping));
-            None
-        }
-    };
+    let finalized = pipeline::link(objects, &arena, options, &mut diagnostics, &mut reports);
     diagnostics.append(differences);
     let finalized = finalized.filter(|_| !diagnostics.has_errors());
     let image = finalized.map(|f| take(Product::Image(Box::new(f), &options.tool_record)));

@@ -35,6 +35,18 @@ pub(crate) struct Finalized<'d> {
     pub(crate) figures: Figures<'d>,
 }
 
+impl<'d> Finalized<'d> {
+    /// What was merged, and what of it is alive.
+    pub(crate) fn pruned(&self) -> &Pruned<'d> {
+        self.relocated.pruned()
+    }
+
+    /// What was merged.
+    pub(crate) fn merged(&self) -> &crate::merge::Merged<'d> {
+        &self.pruned().merged
+    }
+}
+
 /// What the records and the call graph sections of the output hold.
 #[derive(Debug)]
 pub(crate) struct Figures<'d> {

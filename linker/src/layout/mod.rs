@@ -42,6 +42,13 @@ pub(crate) struct LaidOut<'d> {
     pub(crate) null_value: u64,
 }
 
+impl<'d> LaidOut<'d> {
+    /// What was merged.
+    pub(crate) fn merged(&self) -> &Merged<'d> {
+        &self.pruned.merged
+    }
+}
+
 /// What does not fit, with the section that is too large.
 type Problems = Vec<(Option<SectionId>, Diagnostic)>;
 

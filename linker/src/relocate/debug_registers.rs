@@ -48,7 +48,7 @@ pub(super) fn place(
             continue;
         };
         twin.variables.sort_by_key(Variable::order);
-        let places = Places::of(&laid_out.pruned.merged, code.symbol);
+        let places = Places::of(laid_out.merged(), code.symbol);
         let Some(places) = places.filter(|_| function.is_twin(twin)) else {
             continue;
         };
@@ -82,7 +82,7 @@ struct Code {
 
 /// The functions in use, by name.
 fn in_use<'m>(laid_out: &'m LaidOut<'_>) -> FxHashMap<&'m [u8], Code> {
-    let merged = &laid_out.pruned.merged;
+    let merged = laid_out.merged();
     let later_names = laid_out.pruned.later_names();
     let mut by_name: FxHashMap<&[u8], Code> = FxHashMap::default();
     for symbol in merged.functions.iter().map(|function| function.symbol) {

@@ -71,7 +71,7 @@ pub(super) fn rebuild<'d>(
 ) -> Result<Patched<'d>, ParseError> {
     let mercury = MercuryTable::new(laid_out, section, mercury)?;
     let units = units(&patched.bytes)?;
-    let ranks = laid_out.pruned.merged.ranks();
+    let ranks = laid_out.merged().ranks();
     let mut kept = patched.kept;
     kept.sort_by_key(|relocation| relocation.offset);
     let mut all = twin.relocations.clone();
@@ -139,7 +139,7 @@ impl<'m> MercuryTable<'m> {
         section: SectionId,
         bytes: &'m [u8],
     ) -> Result<Self, ParseError> {
-        let merged = &laid_out.pruned.merged;
+        let merged = laid_out.merged();
         let is_function = |r: &&Relocation| merged.symbols[r.symbol].function.is_some();
         let relocations = merged.sections[section].relocations.iter();
         let mut relocations: Vec<_> = relocations.filter(is_function).copied().collect();
@@ -162,7 +162,7 @@ impl<'m> MercuryTable<'m> {
             own.any(|relocation| relocation.symbol == function.symbol)
         };
         let sequence = unit.sequences.iter().find(relocation_of)?;
-        let merged = &self.laid_out.pruned.merged;
+        let merged = self.laid_out.merged();
         let places = Places::of(merged, function.symbol)?;
         let rows = rows::native(self.bytes, unit, sequence, &places)?;
         Some((program::SET_ADDRESS_SIZE, rows))

@@ -63,6 +63,18 @@ pub(crate) struct Relocated<'d> {
     pub(crate) moves: FxHashMap<FunctionId, Moves>,
 }
 
+impl<'d> Relocated<'d> {
+    /// What was merged, and what of it is alive.
+    pub(crate) fn pruned(&self) -> &Pruned<'d> {
+        &self.laid_out.pruned
+    }
+
+    /// What was merged.
+    pub(crate) fn merged(&self) -> &Merged<'d> {
+        self.laid_out.merged()
+    }
+}
+
 /// Applies every relocation of the live sections. `meanwhile` does what they have
 /// no part in, if there are processors for both.
 pub(crate) fn relocate<'d, M>(
@@ -70,7 +82,7 @@ pub(crate) fn relocate<'d, M>(
     keeping: Keeping,
     meanwhile: impl FnOnce(&Pruned<'d>) -> M,
 ) -> (Result<Relocated<'d>, ParseError>, M) {
-    let sections = laid_out.pruned.merged.sections_of(|kind| !kind.is_list());
+    let sections = laid_out.merged().sections_of(|kind| !kind.is_list());
     let sizes = sections.map(|(_, section)| section.content.size);
     let bytes = sizes.sum::<u64>() as usize;
     let (done, patched) = parallel::both(
@@ -99,7 +111,7 @@ fn patch<'d>(
     bytes: usize,
     keeping: Keeping,
 ) -> Result<(IdVec<SectionId, Patched<'d>>, Twins<'d>), ParseError> {
-    let merged = &laid_out.pruned.merged;
+    let merged = laid_out.merged();
     let ids: Vec<SectionId> = merged.kinds().map(|(id, _)| id).collect();
     let mut sections = IdVec::filled(&merged.sections, Patched::default());
     let failed = Mutex::new(Failures::new());
@@ -133,7 +145,7 @@ fn relocate_twins<'d>(
     bytes: usize,
     keeping: Keeping,
 ) -> Result<Twins<'d>, ParseError> {
-    let merged = &laid_out.pruned.merged;
+    let merged = laid_out.merged();
     let mut native = IdVec::filled(&merged.sections, None);
     if failures.is_empty() && !merged.target.has_mercury() {
         return Ok(native);
@@ -195,7 +207,7 @@ fn relocate_twins<'d>(
 /// the link has said that they hold too much. How large these would be is what
 /// symbols claim.
 fn has_bytes(laid_out: &LaidOut<'_>, id: SectionId) -> bool {
-    let merged = &laid_out.pruned.merged;
+    let merged = laid_out.merged();
     let is_refused = matches!(merged.kind(id), SectionKind::Constant(_))
         && merged.image.is_executable()
         && merged.sections[id].target.is_none()
@@ -209,7 +221,7 @@ fn relocate_linked<'d>(
     id: SectionId,
     keeping: Keeping,
 ) -> Result<Patched<'d>, ParseError> {
-    let merged = &laid_out.pruned.merged;
+    let merged = laid_out.merged();
     if !has_bytes(laid_out, id) || merged.kind(id).is_list() {
         return Ok(Patched::default());
     }
@@ -287,19 +299,19 @@ fn relocate_native<'d>(
     units: &lines::Units,
     keeping: Keeping,
 ) -> Result<Patched<'d>, ParseError> {
-    let section = &laid_out.pruned.merged.sections[id];
+    let section = &laid_out.merged().sections[id];
     let resolver = Resolver::new(laid_out, section, World::Native, keeping);
     let mut patched = Patched::default();
     if twin.shares_bytes {
         patched.bytes = std::mem::take(shared_bytes);
-    } else if is_joined(&laid_out.pruned.merged, section) {
+    } else if is_joined(laid_out.merged(), section) {
         patched.bytes = stubs::native(&twin.content);
     } else {
         patched.bytes = concatenate(&twin.content, section.kind);
     }
     let frames = (section.name == ".debug_frame").then(|| frames::Frames::parse(&patched.bytes));
     let frames = frames.transpose()?;
-    let places = follows_mercury(&laid_out.pruned.merged, section, twin);
+    let places = follows_mercury(laid_out.merged(), section, twin);
     for (index, relocation) in twin.relocations.iter().enumerate().rev() {
         let mut relocation = *relocation;
         if let Some(places) = &places
@@ -310,7 +322,7 @@ fn relocate_native<'d>(
         if let Some(frames) = &frames {
             frames.correct_pointer(laid_out, &mut relocation);
         }
-        units.follow(&laid_out.pruned.merged, &mut relocation);
+        units.follow(laid_out.merged(), &mut relocation);
         let at = Some(relocation.offset);
         apply(&resolver, &mut patched, &relocation, at)?;
     }
@@ -325,7 +337,7 @@ fn relocate_native<'d>(
         patched = frames.without_removed(laid_out, section, twin, shared_bytes, patched)?;
     }
     if section.kind == SectionKind::Constant(OPTIMIZER_BANK) {
-        let merged = &laid_out.pruned.merged;
+        let merged = laid_out.merged();
         let lost = section
             .lost_constants()
             .map(|lost| &merged.sections[lost])

@@ -210,7 +210,7 @@ pub(super) fn symbols(null_value: u64, entries: impl Iterator<Item = SymbolEntry
 
 /// Our own tool record, then, in executables, those of the inputs.
 pub(super) fn tool_note(finalized: &Finalized<'_>, own: &[u8]) -> Vec<u8> {
-    let merged = &finalized.relocated.laid_out.pruned.merged;
+    let merged = finalized.merged();
     let mut bytes = own.to_vec();
     let tools = match merged.image {
         ImageKind::Executable => &merged.notes.tools[..],

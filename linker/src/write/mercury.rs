@@ -98,7 +98,7 @@ struct Layout {
 
 impl Layout {
     fn new(finalized: &Finalized<'_>, presence: &Presence) -> Self {
-        let pruned = &finalized.relocated.laid_out.pruned;
+        let pruned = finalized.pruned();
         let merged = &pruned.merged;
         let native = SectionNumbers::new(finalized, presence);
         let parameters: Vec<FunctionId> = merged
@@ -206,7 +206,7 @@ impl Layout {
 
 /// Plans the image.
 pub(super) fn plan<'f>(finalized: &'f Finalized<'f>, tool_record: &[u8]) -> Plan<'f> {
-    let merged = &finalized.relocated.laid_out.pruned.merged;
+    let merged = finalized.merged();
     let numbers = || {
         let presence = Presence::new(finalized);
         let layout = Layout::new(finalized, &presence);
@@ -319,7 +319,7 @@ struct Native<'f, 'n> {
 
 impl<'f> Native<'f, '_> {
     fn merged(&self) -> &'f Merged<'f> {
-        &self.finalized.relocated.laid_out.pruned.merged
+        self.finalized.merged()
     }
 }
 
@@ -426,7 +426,7 @@ fn parameter_bank<'f>(
     names: &Names<'_>,
     function: FunctionId,
 ) -> Option<OutputSection<'f>> {
-    let merged = &finalized.relocated.laid_out.pruned.merged;
+    let merged = finalized.merged();
     let row = &merged.functions[function];
     let bank = row.own_parameters()?;
     Some(OutputSection {
@@ -452,7 +452,7 @@ fn mercury_section<'f>(
     id: SectionId,
 ) -> OutputSection<'f> {
     let relocated = &finalized.relocated;
-    let merged = &relocated.laid_out.pruned.merged;
+    let merged = relocated.merged();
     let section = &merged.sections[id];
     let table = layout.symbol_table_number();
     let bytes = &relocated.sections[id].bytes;

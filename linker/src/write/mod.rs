@@ -22,7 +22,7 @@ pub(crate) fn write(
     tool_record: &[u8],
     out: &mut dyn Sink,
 ) -> io::Result<()> {
-    let merged = &finalized.relocated.laid_out.pruned.merged;
+    let merged = finalized.merged();
     let plan = if merged.target.has_mercury() {
         mercury::plan(finalized, tool_record)
     } else {

@@ -38,7 +38,7 @@ pub(super) struct SymbolNames {
 
 /// Signatures, then the names of every live symbol.
 pub(super) fn symbol_names(finalized: &Finalized<'_>) -> SymbolNames {
-    let pruned = &finalized.relocated.laid_out.pruned;
+    let pruned = finalized.pruned();
     let merged = &pruned.merged;
     let count = merged.prototypes.len() + merged.locals.len() + merged.globals.len();
     let mut table = NameTable::with_room(count);
@@ -66,7 +66,7 @@ struct SectionNames {
 
 /// The names of every live section.
 fn section_names(finalized: &Finalized<'_>) -> SectionNames {
-    let pruned = &finalized.relocated.laid_out.pruned;
+    let pruned = finalized.pruned();
     let sections = &pruned.merged.sections;
     let mut table = NameTable::with_room(sections.len());
     let mut offsets = IdVec::filled(sections, 0);
@@ -80,7 +80,7 @@ fn section_names(finalized: &Finalized<'_>) -> SectionNames {
 
 /// Plans the image.
 pub(super) fn plan<'f>(finalized: &'f Finalized<'f>, tool_record: &[u8]) -> Plan<'f> {
-    let pruned = &finalized.relocated.laid_out.pruned;
+    let pruned = finalized.pruned();
     let merged = &pruned.merged;
     let numbers = || {
         let presence = Presence::new(finalized);
@@ -147,7 +147,7 @@ struct Older<'f, 'n> {
 
 impl<'f> Older<'f, '_> {
     fn merged(&self) -> &'f Merged<'f> {
-        &self.finalized.relocated.laid_out.pruned.merged
+        self.finalized.merged()
     }
 }
 
@@ -222,7 +222,7 @@ fn symbol_entries<'n>(
     symbols: &'n SymbolNumbers,
     names: &'n SymbolNames,
 ) -> impl Iterator<Item = SymbolEntry> + 'n {
-    let merged = &finalized.relocated.laid_out.pruned.merged;
+    let merged = finalized.merged();
     let entry = move |&id: &SymbolId| {
         let symbol = &merged.symbols[id];
         let place = |section| Place::Section(sections.number[section]);

@@ -33,7 +33,7 @@ pub(super) fn has_relocations(
 
 impl Presence {
     pub(super) fn new(finalized: &Finalized<'_>) -> Self {
-        let pruned = &finalized.relocated.laid_out.pruned;
+        let pruned = finalized.pruned();
         let mut is_present = IdVec::filled(&pruned.merged.sections, false);
         let mut sections = Vec::new();
         for (id, kind) in pruned.merged.kinds() {
@@ -62,7 +62,7 @@ pub(super) fn creation_number(merged: &Merged<'_>, section: SectionId) -> u32 {
 }
 
 fn is_written(finalized: &Finalized<'_>, id: SectionId, kind: SectionKind) -> bool {
-    let merged = &finalized.relocated.laid_out.pruned.merged;
+    let merged = finalized.merged();
     let section = &merged.sections[id];
     match kind {
         // Sections that are not written count too.
@@ -81,7 +81,7 @@ fn is_written(finalized: &Finalized<'_>, id: SectionId, kind: SectionKind) -> bo
                 || native.is_some_and(|native| !native.resolved.is_empty())
         }),
         SectionKind::Shared => {
-            let live = &finalized.relocated.laid_out.pruned.live.sections;
+            let live = &finalized.pruned().live.sections;
             let is_used = section.target.is_none_or(|kernel| live[kernel]);
             is_used && (section.keep_empty || section.content.size > 0)
         }
@@ -128,7 +128,7 @@ pub(super) struct SymbolNumbers {
 
 impl SymbolNumbers {
     pub(super) fn new(finalized: &Finalized<'_>, presence: &Presence) -> Self {
-        let merged = &finalized.relocated.laid_out.pruned.merged;
+        let merged = finalized.merged();
         let written = |&&symbol: &&SymbolId| is_symbol_written(finalized, presence, symbol);
         let mut order: Vec<SymbolId> = merged.locals.iter().filter(written).copied().collect();
         let locals = order.len();
@@ -146,12 +146,12 @@ impl SymbolNumbers {
 
     /// Number of a function's symbol.
     pub(super) fn of_function(&self, finalized: &Finalized<'_>, function: FunctionId) -> u32 {
-        self.number[finalized.relocated.laid_out.pruned.merged.functions[function].symbol]
+        self.number[finalized.merged().functions[function].symbol]
     }
 }
 
 fn is_symbol_written(finalized: &Finalized<'_>, presence: &Presence, id: SymbolId) -> bool {
-    let pruned = &finalized.relocated.laid_out.pruned;
+    let pruned = finalized.pruned();
     let symbol = &pruned.merged.symbols[id];
     if !pruned.live.symbols[id] {
         return false;

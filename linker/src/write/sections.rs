@@ -108,7 +108,7 @@ pub(super) struct SectionNumbers {
 
 impl SectionNumbers {
     pub(super) fn new(finalized: &Finalized<'_>, presence: &Presence) -> Self {
-        let merged = &finalized.relocated.laid_out.pruned.merged;
+        let merged = finalized.merged();
         let mut classes: [Vec<SectionId>; CLASSES] = Default::default();
         for &id in &presence.sections {
             classes[usize::from(class(merged.kind(id)))].push(id);
@@ -123,7 +123,7 @@ impl SectionNumbers {
 
     /// The number of the one section of a kind.
     pub(super) fn only(&self, finalized: &Finalized<'_>, kind: SectionKind) -> u32 {
-        let merged = &finalized.relocated.laid_out.pruned.merged;
+        let merged = finalized.merged();
         let position = self.order.iter().position(|&id| merged.kind(id) == kind);
         position.map_or(0, |position| position as u32 + 1)
     }
@@ -142,7 +142,7 @@ pub(super) fn unified_link(merged: &Merged<'_>, table: UnifiedTable, symbol_tabl
 /// of inputs.
 pub(super) fn unified_index<'f>(finalized: &'f Finalized<'_>, section: SectionId) -> Body<'f> {
     let relocated = &finalized.relocated;
-    let index = relocated.laid_out.pruned.merged.unified.index.as_ref();
+    let index = relocated.merged().unified.index.as_ref();
     let index = index.map_or(&[][..], |index| &index.bytes);
     let of_inputs = &*relocated.sections[section].bytes;
     match of_inputs {
@@ -153,7 +153,7 @@ pub(super) fn unified_index<'f>(finalized: &'f Finalized<'_>, section: SectionId
 
 /// `e_flags`: those of the target, whatever the inputs were made for.
 pub(super) fn file_flags(finalized: &Finalized<'_>, driver_note: u32) -> u32 {
-    let target = finalized.relocated.laid_out.pruned.merged.target;
+    let target = finalized.merged().target;
     FileFlags::new(target, driver_note).encode()
 }
 
@@ -175,7 +175,7 @@ pub(super) fn symbol_sections(
     symbols: &SymbolNumbers,
     number: impl Fn(SectionId) -> u32,
 ) -> Vec<u8> {
-    let merged = &finalized.relocated.laid_out.pruned.merged;
+    let merged = finalized.merged();
     let numbers = symbols.order.iter().map(|&id| {
         let Definition::Section(section) = merged.symbols[id].definition else {
             return 0;
@@ -253,7 +253,7 @@ impl<'f, G: Generation<'f>> Sections<'f, '_, G> {
     }
 
     fn merged(&self) -> &'f Merged<'f> {
-        &self.finalized.relocated.laid_out.pruned.merged
+        self.finalized.merged()
     }
 
     fn only(&self, kind: SectionKind) -> u32 {

@@ -11,7 +11,7 @@ const VALUE: usize = 8;
 
 /// `.nv.compat`.
 pub(super) fn section(finalized: &Finalized<'_>) -> Vec<u8> {
-    let merged = &finalized.relocated.laid_out.pruned.merged;
+    let merged = finalized.merged();
     let mut compat = merged.compat.clone();
     for record in &mut compat.records {
         if record.attribute == CompatCode::CAN_FASTPATH_FINALIZE {
@@ -35,7 +35,7 @@ pub(super) fn linked_size(merged: &Merged<'_>) -> u64 {
 /// Which shortcuts a later finalizer may take. Nothing may without code; on
 /// sm_100 one bit depends on the instructions.
 fn fast_path(finalized: &Finalized<'_>, merged: &Merged<'_>) -> u8 {
-    let pruned = &finalized.relocated.laid_out.pruned;
+    let pruned = finalized.pruned();
     let mut code = merged
         .sections
         .enumerate()

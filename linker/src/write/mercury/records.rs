@@ -13,13 +13,7 @@ use super::Layout;
 /// The records of the module: the same in both worlds, but for the stacks of
 /// slots of unified functions.
 pub(super) fn native_module(finalized: &Finalized<'_>, symbols: &SymbolNumbers) -> Vec<u8> {
-    let slots = &finalized
-        .relocated
-        .laid_out
-        .pruned
-        .merged
-        .unified
-        .native_slots;
+    let slots = &finalized.merged().unified.native_slots;
     let records = finalized.figures.module_records.iter().map(|record| {
         let slot = record.subject().and_then(|symbol| slots.get(&symbol));
         let mut record = *record;
@@ -42,7 +36,7 @@ pub(super) fn native(
     symbols: &SymbolNumbers,
     function: FunctionId,
 ) -> Vec<u8> {
-    let merged = &finalized.relocated.laid_out.pruned.merged;
+    let merged = finalized.merged();
     let own = merged.functions[function].native_records();
     let shared = &finalized.figures.function_records[function];
     let mut twins = Twins::new(own);

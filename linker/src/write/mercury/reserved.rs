@@ -23,7 +23,7 @@ pub(super) fn fill(
     layout: &Layout,
     names: &Names<'_>,
 ) {
-    let merged = &finalized.relocated.laid_out.pruned.merged;
+    let merged = finalized.merged();
     let reserved = layout.twins.iter();
     for &(_, id) in reserved.filter(|(twin, _)| *twin == Twin::ReservedShared) {
         let size = merged.sections[id].content.size;
@@ -63,7 +63,7 @@ fn alone(
     names: &Names<'_>,
     (native, id): (&OutputSection<'_>, SectionId),
 ) -> (u64, u64) {
-    let merged = &finalized.relocated.laid_out.pruned.merged;
+    let merged = finalized.merged();
     let section = &merged.sections[id];
     let number = |number: u32| (number as usize).checked_sub(1);
     let twin = number(layout.twin_number[id]).map(|index| &output[index]);

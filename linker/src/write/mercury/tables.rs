@@ -117,7 +117,7 @@ impl<'n> Names<'n> {
         layout: &Layout,
         mut symbols: NameTable,
     ) -> Self {
-        let pruned = &finalized.relocated.laid_out.pruned;
+        let pruned = finalized.pruned();
         let merged = &pruned.merged;
         let linked_symbols_size = symbols.size();
         let mut symbols_padding = 0;
@@ -291,8 +291,8 @@ pub(super) fn native_symbols(
     names: &Names<'_>,
 ) -> Vec<u8> {
     let relocated = &finalized.relocated;
-    let merged = &relocated.laid_out.pruned.merged;
-    let later_names = relocated.laid_out.pruned.later_names();
+    let merged = relocated.merged();
+    let later_names = relocated.pruned().later_names();
     let symbols = numbers.order.iter().map(|&id| {
         let symbol = &merged.symbols[id];
         let listed = relocated.laid_out.shared.listed.get(&id);
@@ -371,7 +371,7 @@ pub(super) fn mercury_symbols(
     numbers: &SymbolNumbers,
     names: &Names<'_>,
 ) -> Vec<u8> {
-    let merged = &finalized.relocated.laid_out.pruned.merged;
+    let merged = finalized.merged();
     let entries = numbers.order.iter().map(|&id| {
         let symbol = &merged.symbols[id];
         let listed = finalized.relocated.laid_out.shared.listed.get(&id);
@@ -416,7 +416,7 @@ pub(super) fn native_numbers(
     layout: &Layout,
     symbols: &SymbolNumbers,
 ) -> Vec<u8> {
-    let merged = &finalized.relocated.laid_out.pruned.merged;
+    let merged = finalized.merged();
     let number = |s| layout.table_number(merged, s, layout.native.number[s]);
     let mut bytes = symbol_sections(finalized, symbols, number);
     let parameters = 0..layout.parameters.len();
@@ -431,7 +431,7 @@ pub(super) fn mercury_numbers(
     layout: &Layout,
     symbols: &SymbolNumbers,
 ) -> Vec<u8> {
-    let merged = &finalized.relocated.laid_out.pruned.merged;
+    let merged = finalized.merged();
     let number = |s| layout.table_number(merged, s, layout.mercury_number(s));
     let mut bytes = symbol_sections(finalized, symbols, number);
     if layout.number_tables == NumberTables::Added {
