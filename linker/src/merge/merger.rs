@@ -16,10 +16,7 @@ use crate::read::{InputSection, Object, Role, SHF_INFO_LINK};
 use super::current::{Current, Placed};
 use super::index::{self, Index};
 use super::notes::Origin;
-use super::{
-    Compat, InfoRecord, ListedShared, Listing, Merged, NativeContent, Notes, SectionKind, Symbol,
-    Unified,
-};
+use super::{InfoRecord, Listing, Merged, NativeContent, SectionKind, Symbol};
 
 pub(super) struct Merger<'d, 'l> {
     pub(super) arena: &'d Arena,
@@ -72,14 +69,12 @@ fn has_unified_functions(object: &Object<'_>) -> bool {
     object.has_unified_symbols && object.sections.iter().any(|s| s.role == functions)
 }
 
-fn listed_shared(options: &Options) -> ListedShared {
-    if options.debug == DebugLevel::Symbols || !options.image.is_executable() {
-        return ListedShared::All;
-    }
-    match options.resolved_relocations {
-        ResolvedRelocations::Dropped => ListedShared::Nothing,
-        ResolvedRelocations::Recorded => ListedShared::Static,
-    }
+/// Whether something stands for labels of code that the compiler left out (case `debug_lost_labels`).
+fn finds_lost_labels(options: &Options) -> bool {
+    let is_recorded = options.resolved_relocations == ResolvedRelocations::Recorded
+        && options.image != ImageKind::Relocatable(EarlyAddresses::Leave)
+        && !options.target.has_mercury();
+    options.image.is_executable() || is_recorded
 }
 
 /// Merges the objects in their order. Kernels that `filter` leaves out by parts
@@ -124,55 +119,19 @@ impl<'d, 'l> Merger<'d, 'l> {
         arena: &'d Arena,
         diagnostics: &'l mut Diagnostics,
     ) -> Self {
-        let target = options.target;
         let sections: usize = objects.iter().map(|object| object.sections.len()).sum();
         let symbols: usize = objects.iter().map(|object| object.symbols.len()).sum();
-        // A link that says something to debuggers keeps all kernels (case
-        // `debug_dead_code`).
-        let filter = match options.debug {
-            DebugLevel::None | DebugLevel::Code => &options.kernels,
-            DebugLevel::Symbols => &KernelFilter::All,
-        };
-        let mut merged_symbols = IdVec::with_room(sections + symbols);
-        let nothing = merged_symbols.push(Symbol::LOST);
+        let inputs = objects.iter().map(|object| object.name.clone()).collect();
+        let merged = Merged::new(options, inputs, sections, symbols);
         let mut merger = Self {
             arena,
-            merged: Merged {
-                target,
-                image: options.image,
-                // Room that nobody uses costs nothing, and rows that move do.
-                sections: IdVec::with_room(sections),
-                kinds: IdVec::with_room(sections),
-                symbols: merged_symbols,
-                nothing,
-                locals: Vec::with_capacity(sections),
-                globals: Vec::new(),
-                // About that many sections belong to each.
-                functions: IdVec::with_room(sections / 2),
-                prototypes: IdVec::new(),
-                records: Vec::new(),
-                described: Vec::new(),
-                commons: Vec::new(),
-                lost_commons: Vec::new(),
-                shared: Vec::new(),
-                shared_align: 1,
-                listed_shared: listed_shared(options),
-                replaced_relocations: false,
-                resolved_relocations: options.resolved_relocations,
-                relocation_forms: options.relocation_forms,
-                shared_memory: options.shared_memory,
-                undefined_globals: options.undefined_globals,
-                host_data: options.host_data.clone().unwrap_or_default(),
-                compat: Compat::new(target),
-                notes: Notes::new(target),
-                unified: Unified {
-                    index: options.unified_index.clone(),
-                    ..Unified::default()
-                },
-                inputs: objects.iter().map(|o| o.name.clone()).collect(),
-            },
             diagnostics,
-            filter,
+            // A link that says something to debuggers keeps all kernels (case
+            // `debug_dead_code`).
+            filter: match options.debug {
+                DebugLevel::None | DebugLevel::Code => &options.kernels,
+                DebugLevel::Symbols => &KernelFilter::All,
+            },
             keeping: options.keeping,
             warnings_are_errors: options.warnings_are_errors,
             // Half of the sections are code and constants, each with its names.
@@ -188,19 +147,20 @@ impl<'d, 'l> Merger<'d, 'l> {
             prototype_ids: FxHashMap::default(),
             records_of_section: Vec::new(),
             records: FxHashSet::default(),
-            lost: None,
+            lost: finds_lost_labels(options).then_some(merged.nothing),
             constants_size: None,
             calls_seen: FxHashSet::default(),
             references_seen: FxHashSet::default(),
             defined_commons: FxHashSet::default(),
             values_before: FxHashMap::default(),
+            merged,
         };
-        let is_recorded = options.resolved_relocations == ResolvedRelocations::Recorded
-            && options.image != ImageKind::Relocatable(EarlyAddresses::Leave)
-            && !target.has_mercury();
-        if options.image.is_executable() || is_recorded {
-            merger.lost = Some(nothing);
-        }
+        merger.add_first_sections(options, objects);
+        merger
+    }
+
+    /// Makes the sections that stand before those of inputs, whatever these hold.
+    fn add_first_sections(&mut self, options: &Options, objects: &[Object<'d>]) {
         for (name, kind, align, flags) in [
             (".shstrtab", SectionKind::SectionNames, 1, 0),
             (".strtab", SectionKind::SymbolNames, 1, 0),
@@ -209,22 +169,21 @@ impl<'d, 'l> Merger<'d, 'l> {
             (".note.nv.tkinfo", SectionKind::ToolNote, 4, 0x200_0000),
             (".note.nv.cuinfo", SectionKind::DriverNote, 4, 0x100_0000),
         ] {
-            merger.section(name, kind, flags, align, None);
+            self.section(name, kind, flags, align, None);
         }
         if options.image.is_executable() && objects.iter().any(has_unified_functions) {
-            merger.unified_entries(UnifiedTable::Functions, 32);
+            self.unified_entries(UnifiedTable::Functions, 32);
         }
-        merger.section(".nv.info", SectionKind::Info, 0, 4, None);
-        if target.is_hopper_or_newer() {
-            merger.section(".nv.compat", SectionKind::Compat, 0, 4, None);
+        self.section(".nv.info", SectionKind::Info, 0, 4, None);
+        if options.target.is_hopper_or_newer() {
+            self.section(".nv.compat", SectionKind::Compat, 0, 4, None);
         }
         if options.unified_index.is_some() {
-            merger.section(".nv.uidx", SectionKind::UnifiedIndex, 0, 1, None);
+            self.section(".nv.uidx", SectionKind::UnifiedIndex, 0, 1, None);
         }
         if options.host_data.is_some() {
-            merger.section(".nv.host", SectionKind::HostData, 0, 8, None);
+            self.section(".nv.host", SectionKind::HostData, 0, 8, None);
         }
-        merger
     }
 
     /// Whether a kernel of this name counts as one.

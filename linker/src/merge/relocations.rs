@@ -29,6 +29,17 @@ fn clears_unused(kind: u32) -> bool {
     row.is_some_and(|row| row.class == Class::UnusedClear)
 }
 
+/// The sections of relocations that one section of an input has asked for.
+#[derive(Default)]
+struct Asked {
+    /// Those that its first relocation asks for.
+    own: bool,
+    /// One for relocations without addends.
+    short: bool,
+    /// One for relocations with addends.
+    long: bool,
+}
+
 impl<'d> Merger<'d, '_> {
     pub(super) fn merge_relocations(
         &mut self,
@@ -36,43 +47,20 @@ impl<'d> Merger<'d, '_> {
         index: usize,
     ) -> Result<(), ParseError> {
         let section = &current.object.sections[index];
-        let patched = section.target().and_then(|target| {
-            // In Mercury objects also constants that no code uses stay patched.
-            let unused = || current.unused.get(&target).copied();
-            let unused = || unused().filter(|_| self.merged.target.has_mercury());
-            current.placed[target].or_else(unused)
-        });
-        let Some(patched) = patched else {
-            let target = section
-                .target()
-                .map(|target| current.object.sections[target]);
-            let is_data = |target: InputSection<'_>| {
-                !matches!(
-                    target.role,
-                    Role::Strings | Role::Symbols | Role::LinkerMade
-                ) && target.kind != SectionType::NULL
-            };
-            if target.is_some_and(is_data) {
-                return Ok(());
-            }
-            let problem = format!("section {} holds nothing to patch", section.info);
-            let problem = ParseError::new(Problem::Malformed(problem));
-            return Err(problem.as_nvlink(NvlinkError::UnexpectedRelocationSection));
+        let Some(patched) = self.patched(current, section)? else {
+            return Ok(());
         };
-        let kind = match section.role {
-            Role::Rel => SectionKind::Rel,
-            _ => SectionKind::Rela,
+        let (kind, form) = match section.role {
+            Role::Rel => (SectionKind::Rel, Form::Rel),
+            _ => (SectionKind::Rela, Form::Rela),
         };
-        let form = match kind {
-            SectionKind::Rel => Form::Rel,
-            _ => Form::Rela,
-        };
+        let target = section.info as usize;
         let owner = self.merged.sections[patched.section].target;
-        let size = self.named_size(current, section.info as usize, owner);
+        let size = self.named_size(current, target, owner);
         // Of the Mercury generation they stay, and lead to an error (case `ocg_tables`).
-        let is_cut = size < current.object.sections[section.info as usize].size
-            && !self.merged.target.has_mercury();
-        let (mut is_named, mut has_short, mut has_long) = (false, false, false);
+        let is_cut =
+            size < current.object.sections[target].size && !self.merged.target.has_mercury();
+        let mut asked = Asked::default();
         let mut is_first = true;
         let listed = &current.object.sections[current.same_named.first(index)];
         let relocations = current.object.relocations(listed)?;
@@ -83,7 +71,7 @@ impl<'d> Merger<'d, '_> {
             false => known.reserve(relocations.len()),
         }
         for relocation in relocations {
-            if current.is_discarded_data(section.info as usize, relocation.offset)
+            if current.is_discarded_data(target, relocation.offset)
                 || is_cut && relocation.offset >= size
             {
                 continue;
@@ -95,40 +83,77 @@ impl<'d> Merger<'d, '_> {
             // `weak_lineinfo`), but for those that would clear what is unused (case
             // `relocatable_lost_constants`).
             let names = !is_discarded || clears_unused(relocation.kind);
-            if names && !std::mem::replace(&mut is_named, true) {
+            if names && !std::mem::replace(&mut asked.own, true) {
                 self.name_relocations(current, section, kind, patched.section);
             }
             // The name of a section for relocations without addend appears as
             // soon as one behind the first could be spelled that way, though
             // none is.
             if !is_first
-                && relocation.addend.is_some()
-                && (symbol.other == PLACE_NAME && relocation.addend == Some(0)
-                    || merged.as_ref().is_none_or(|merged| {
-                        merged.addend == 0 || merged.symbol == self.merged.nothing
-                    }))
                 && !is_discarded
-                && !std::mem::replace(&mut has_short, true)
+                && self.could_be_short(&relocation, symbol, merged.as_ref())
+                && !std::mem::replace(&mut asked.short, true)
             {
                 self.relocation_section(SectionKind::Rel, patched.section);
             }
             is_first &= is_discarded;
-            if let Some(merged) = merged {
-                self.note_taken(&merged);
-                // The move to its place in the section is an addend.
-                if form == Form::Rel
-                    && merged.addend != 0
-                    && self.merged.image == ImageKind::Relocatable(EarlyAddresses::Leave)
-                    && !std::mem::replace(&mut has_long, true)
-                {
-                    self.relocation_section(SectionKind::Rela, patched.section);
-                }
-                self.merged.sections[patched.section]
-                    .relocations
-                    .push(merged);
+            let Some(merged) = merged else { continue };
+            self.note_taken(&merged);
+            // The move to its place in the section is an addend.
+            if form == Form::Rel
+                && merged.addend != 0
+                && self.merged.image == ImageKind::Relocatable(EarlyAddresses::Leave)
+                && !std::mem::replace(&mut asked.long, true)
+            {
+                self.relocation_section(SectionKind::Rela, patched.section);
             }
+            let known = &mut self.merged.sections[patched.section].relocations;
+            known.push(merged);
         }
         Ok(())
+    }
+
+    /// Where the section was placed that relocations of an input patch. `None` when it has no place in the link.
+    fn patched(
+        &self,
+        current: &Current<'_, 'd>,
+        relocations: &InputSection<'d>,
+    ) -> Result<Option<Placed>, ParseError> {
+        let target = relocations.target();
+        let placed = target.and_then(|target| {
+            // In Mercury objects also constants that no code uses stay patched.
+            let unused = || current.unused.get(&target).copied();
+            let unused = || unused().filter(|_| self.merged.target.has_mercury());
+            current.placed[target].or_else(unused)
+        });
+        let is_data = |target: &InputSection<'_>| {
+            let is_role = !matches!(
+                target.role,
+                Role::Strings | Role::Symbols | Role::LinkerMade
+            );
+            is_role && target.kind != SectionType::NULL
+        };
+        let target = target.map(|target| &current.object.sections[target]);
+        if placed.is_some() || target.is_some_and(is_data) {
+            return Ok(placed);
+        }
+        let problem = format!("section {} holds nothing to patch", relocations.info);
+        let problem = ParseError::new(Problem::Malformed(problem));
+        Err(problem.as_nvlink(NvlinkError::UnexpectedRelocationSection))
+    }
+
+    /// Whether a relocation could do without an addend.
+    fn could_be_short(
+        &self,
+        relocation: &FileRelocation,
+        symbol: &FileSymbol<'_>,
+        merged: Option<&Relocation>,
+    ) -> bool {
+        let is_zero =
+            |merged: &Relocation| merged.addend == 0 || merged.symbol == self.merged.nothing;
+        relocation.addend.is_some_and(|addend| {
+            symbol.other == PLACE_NAME && addend == 0 || merged.is_none_or(is_zero)
+        })
     }
 
     /// Who asks for the descriptor of a function takes its address. ptxas of

@@ -54,24 +54,15 @@ impl<'d> Merger<'d, '_> {
         Ok(())
     }
 
+    /// Variables in shared memory have a home before they have a place: the layout finds that. `None` when the function
+    /// they belong to was left out.
     fn merge_shared(
         &mut self,
         current: &mut Current<'_, 'd>,
         symbol: &FileSymbol<'d>,
         known: Option<SymbolId>,
     ) -> Option<SymbolId> {
-        let home = match symbol.place.section() {
-            None => SharedHome::Dynamic,
-            // nvlink defines it in its relocatable objects.
-            Some(_) if symbol.binding != Binding::LOCAL && symbol.size == 0 => SharedHome::Dynamic,
-            Some(section) => {
-                let placed = self.place(current, section as usize)?;
-                match self.merged.sections[placed.section].target {
-                    Some(_) => SharedHome::Kernel(placed.section),
-                    None => SharedHome::Module,
-                }
-            }
-        };
+        let home = self.shared_home(current, symbol)?;
         let id = match known {
             Some(id) => {
                 self.check_agreement(current, id, symbol);
@@ -87,59 +78,109 @@ impl<'d> Merger<'d, '_> {
                 }
                 id
             }
-            None => {
-                let listing = match self.merged.listed_shared {
-                    // What an object of `nvlink -r` calls the start of such
-                    // memory is no variable (case `preserve_shared`).
-                    ListedShared::All
-                        if self.merged.image.is_executable()
-                            && home == SharedHome::Dynamic
-                            && symbol.other.0 & 1 != 0
-                            && !self.lists_instances() =>
-                    {
-                        Listing::Unlisted
-                    }
-                    ListedShared::All | ListedShared::Static => listing(symbol),
-                    ListedShared::Nothing => Listing::Unlisted,
-                };
-                if symbol.binding == Binding::WEAK && home == SharedHome::Dynamic {
-                    self.section(".nv_debug.shared", SectionKind::Shared, 3, 1, None);
-                }
-                let id = self.new_named(current, symbol, symbol.binding, listing);
-                self.merged.symbols[id].size = symbol.size;
-                // An object of `nvlink -r` says where such memory starts (case `preserve_shared`).
-                self.merged.symbols[id].value = symbol.value;
-                // What has a size is only referred to here, and defined elsewhere.
-                if symbol.binding != Binding::LOCAL && symbol.size == 0 {
-                    self.section(".nv_debug.shared", SectionKind::Shared, 3, 1, None);
-                    self.merged.shared.push(id);
-                }
-                self.merged.symbols[id].definition = Definition::Shared(SharedHome::Dynamic);
-                id
-            }
+            None => self.new_shared(current, symbol, home),
         };
-        let merged = &self.merged.symbols[id];
-        let was_dynamic = merged.definition == Definition::Shared(SharedHome::Dynamic);
-        let is_overlooked = self.keeping == Keeping::AsNvlink && merged.size == 0;
-        if home != SharedHome::Dynamic && was_dynamic && !is_overlooked {
-            self.keep_first_input(id);
+        if home != SharedHome::Dynamic {
+            self.define_shared(current, symbol, id, home);
+        }
+        Some(id)
+    }
+
+    fn shared_home(
+        &mut self,
+        current: &mut Current<'_, 'd>,
+        symbol: &FileSymbol<'d>,
+    ) -> Option<SharedHome> {
+        Some(match symbol.place.section() {
+            None => SharedHome::Dynamic,
+            // nvlink defines it in its relocatable objects.
+            Some(_) if symbol.binding != Binding::LOCAL && symbol.size == 0 => SharedHome::Dynamic,
+            Some(section) => {
+                let placed = self.place(current, section as usize)?;
+                match self.merged.sections[placed.section].target {
+                    Some(_) => SharedHome::Kernel(placed.section),
+                    None => SharedHome::Module,
+                }
+            }
+        })
+    }
+
+    /// A variable that no input has named so far, as if its size were chosen at launch.
+    fn new_shared(
+        &mut self,
+        current: &Current<'_, 'd>,
+        symbol: &FileSymbol<'d>,
+        home: SharedHome,
+    ) -> SymbolId {
+        let listing = match self.merged.listed_shared {
+            // What an object of `nvlink -r` calls the start of such
+            // memory is no variable (case `preserve_shared`).
+            ListedShared::All
+                if self.merged.image.is_executable()
+                    && home == SharedHome::Dynamic
+                    && symbol.other.0 & 1 != 0
+                    && !self.lists_instances() =>
+            {
+                Listing::Unlisted
+            }
+            ListedShared::All | ListedShared::Static => listing(symbol),
+            ListedShared::Nothing => Listing::Unlisted,
+        };
+        if symbol.binding == Binding::WEAK && home == SharedHome::Dynamic {
+            self.module_shared_section();
+        }
+        let id = self.new_named(current, symbol, symbol.binding, listing);
+        // What has a size is only referred to here, and defined elsewhere.
+        if symbol.binding != Binding::LOCAL && symbol.size == 0 {
+            self.module_shared_section();
+            self.merged.shared.push(id);
         }
         let merged = &mut self.merged.symbols[id];
-        if home != SharedHome::Dynamic && was_dynamic && is_overlooked {
-            merged.definition = Definition::Shared(SharedHome::Overlooked);
+        merged.size = symbol.size;
+        // An object of `nvlink -r` says where such memory starts (case `preserve_shared`).
+        merged.value = symbol.value;
+        merged.definition = Definition::Shared(SharedHome::Dynamic);
+        id
+    }
+
+    /// The section of variables that belong to no kernel.
+    fn module_shared_section(&mut self) {
+        self.section(".nv_debug.shared", SectionKind::Shared, 3, 1, None);
+    }
+
+    /// What becomes of a name where an input defines it with a size.
+    fn define_shared(
+        &mut self,
+        current: &Current<'_, 'd>,
+        symbol: &FileSymbol<'d>,
+        id: SymbolId,
+        home: SharedHome,
+    ) {
+        let merged = &mut self.merged.symbols[id];
+        if merged.definition == Definition::Shared(SharedHome::Dynamic) {
+            if self.keeping == Keeping::AsNvlink && merged.size == 0 {
+                merged.definition = Definition::Shared(SharedHome::Overlooked);
+                merged.value = 0;
+            } else {
+                merged.definition = Definition::Shared(home);
+                merged.value = symbol.value;
+                self.keep_first_input(id);
+                self.merged.symbols[id].input = Some(current.id);
+                self.merged.shared.push(id);
+            }
+            let merged = &mut self.merged.symbols[id];
             merged.binding = symbol.binding;
             merged.size = symbol.size;
-            merged.value = 0;
-        } else if home != SharedHome::Dynamic && was_dynamic {
-            merged.definition = Definition::Shared(home);
-            merged.binding = symbol.binding;
-            merged.size = symbol.size;
-            merged.value = symbol.value;
-            merged.input = Some(current.id);
-            self.merged.shared.push(id);
-        } else if home != SharedHome::Dynamic && symbol.binding != Binding::WEAK {
-            if merged.binding == Binding::WEAK {
-                merged.binding = symbol.binding;
+            return;
+        }
+        let is_defined = matches!(
+            merged.definition,
+            Definition::Section(_) | Definition::Shared(_)
+        );
+        match (merged.binding, symbol.binding) {
+            (_, Binding::WEAK) => {}
+            (Binding::WEAK, strong) => {
+                merged.binding = strong;
                 // nvlink lays out both as the weak one asks, and uses one (case
                 // `shared_weak`).
                 if self.keeping == Keeping::AsNvlink {
@@ -149,14 +190,10 @@ impl<'d> Merger<'d, '_> {
                 } else {
                     merged.value = merged.value.max(symbol.value);
                 }
-            } else if matches!(
-                merged.definition,
-                Definition::Section(_) | Definition::Shared(_)
-            ) {
-                self.report_duplicate(current, id, symbol.name);
             }
+            _ if is_defined => self.report_duplicate(current, id, symbol.name),
+            _ => {}
         }
-        Some(id)
     }
 
     /// What the linker itself names is global for nvlink, also where an object

@@ -1,0 +1,294 @@
+//! The product of the merge.
+
+use crate::arch::{Sm, reserved};
+use crate::cubin::{InfoCode, SymbolOther, SymbolType, UnifiedEntry};
+use crate::error::{NvlinkError, ParseError, Problem};
+use crate::id::{FunctionId, Id as _, IdVec, PrototypeId, SectionId, SymbolId};
+use crate::options::{
+    ImageKind, NullAddress, Options, RelocationForms, Reservation, ResolvedRelocations,
+    SharedMemory, UndefinedGlobals,
+};
+
+use super::symbols::UNALLOCATED;
+use super::{
+    Compat, Content, Definition, Function, InfoRecord, ListedShared, Notes, STUB_SIZE, Section,
+    SectionKind, Symbol, Unified,
+};
+
+/// The product of the merge.
+#[derive(Debug)]
+pub(crate) struct Merged<'d> {
+    pub(crate) target: Sm,
+    pub(crate) image: ImageKind,
+    pub(crate) sections: IdVec<SectionId, Section<'d>>,
+    /// What each section is. Nearly all are code with its relocations and records; the
+    /// others are found here without a look at the rows of these.
+    kinds: IdVec<SectionId, SectionKind>,
+    pub(crate) symbols: IdVec<SymbolId, Symbol<'d>>,
+    /// What relocations name that name nothing.
+    pub(crate) nothing: SymbolId,
+    /// The local half of the symbol table, in creation order.
+    pub(crate) locals: Vec<SymbolId>,
+    /// The global half, in creation order.
+    pub(crate) globals: Vec<SymbolId>,
+    pub(crate) functions: IdVec<FunctionId, Function<'d>>,
+    /// What functions take and return.
+    pub(crate) prototypes: IdVec<PrototypeId, &'d str>,
+    /// Records of the module, in input order.
+    pub(crate) records: Vec<InfoRecord<'d>>,
+    /// Functions that have records of their own, in input order. One whose
+    /// definition was replaced stands here twice and counts the last time.
+    pub(crate) described: Vec<FunctionId>,
+    /// Symbols that were defined tentatively, by first appearance; some got a
+    /// definition later.
+    pub(crate) commons: Vec<SymbolId>,
+    /// Those that nvlink lost to a weak definition with a value.
+    pub(crate) lost_commons: Vec<SymbolId>,
+    /// Variables in shared memory: those of a known size in the order of their
+    /// definitions, those whose size is chosen at launch where they are first
+    /// named.
+    pub(crate) shared: Vec<SymbolId>,
+    /// The strictest alignment of a strong variable in shared memory that nvlink
+    /// places as its weak definition asks (case `shared_weak`).
+    pub(crate) shared_align: u64,
+    /// Which variables in shared memory are symbols of the image.
+    pub(crate) listed_shared: ListedShared,
+    /// Whether a weak function that was replaced had relocations, or constants lost addresses of a weak variable.
+    pub(crate) replaced_relocations: bool,
+    /// What becomes of relocations that are resolved.
+    pub(crate) resolved_relocations: ResolvedRelocations,
+    /// How relocations are written.
+    pub(crate) relocation_forms: RelocationForms,
+    /// What is done about shared memory.
+    pub(crate) shared_memory: SharedMemory,
+    /// What becomes of global variables that nobody defines.
+    pub(crate) undefined_globals: UndefinedGlobals,
+    /// What `.nv.host` holds.
+    pub(crate) host_data: Vec<u8>,
+    pub(crate) compat: Compat,
+    pub(crate) notes: Notes<'d>,
+    pub(crate) unified: Unified,
+    pub(crate) inputs: Vec<String>,
+}
+
+impl<'d> Merged<'d> {
+    /// Nothing yet, with room for the rows of so many sections and symbols.
+    pub(super) fn new(
+        options: &Options,
+        inputs: Vec<String>,
+        sections: usize,
+        symbols: usize,
+    ) -> Self {
+        let target = options.target;
+        // Room that nobody uses costs nothing, and rows that move do.
+        let mut rows = IdVec::with_room(sections + symbols);
+        let nothing = rows.push(Symbol::LOST);
+        Self {
+            target,
+            image: options.image,
+            sections: IdVec::with_room(sections),
+            kinds: IdVec::with_room(sections),
+            symbols: rows,
+            nothing,
+            locals: Vec::with_capacity(sections),
+            globals: Vec::new(),
+            // About that many sections belong to each.
+            functions: IdVec::with_room(sections / 2),
+            prototypes: IdVec::new(),
+            records: Vec::new(),
+            described: Vec::new(),
+            commons: Vec::new(),
+            lost_commons: Vec::new(),
+            shared: Vec::new(),
+            shared_align: 1,
+            listed_shared: ListedShared::of(options),
+            replaced_relocations: false,
+            resolved_relocations: options.resolved_relocations,
+            relocation_forms: options.relocation_forms,
+            shared_memory: options.shared_memory,
+            undefined_globals: options.undefined_globals,
+            host_data: options.host_data.clone().unwrap_or_default(),
+            compat: Compat::new(target),
+            notes: Notes::new(target),
+            unified: Unified {
+                index: options.unified_index.clone(),
+                ..Unified::default()
+            },
+            inputs,
+        }
+    }
+
+    /// What each section is, in creation order.
+    pub(crate) fn kinds(&self) -> impl Iterator<Item = (SectionId, SectionKind)> {
+        self.kinds.enumerate().map(|(id, &kind)| (id, kind))
+    }
+
+    /// What a section is.
+    pub(crate) fn kind(&self, section: SectionId) -> SectionKind {
+        self.kinds[section]
+    }
+
+    /// The sections of the kinds that are wanted, in creation order.
+    pub(crate) fn sections_of(
+        &self,
+        is_wanted: impl Fn(SectionKind) -> bool,
+    ) -> impl Iterator<Item = (SectionId, &Section<'d>)> {
+        let wanted = self.kinds().filter(move |&(_, kind)| is_wanted(kind));
+        wanted.map(|(id, _)| (id, &self.sections[id]))
+    }
+
+    /// Whether nvlink has lost a tentative definition to a weak one with a value.
+    pub(crate) fn loses_common(&self) -> bool {
+        self.lost_common(|_| true).is_some()
+    }
+
+    fn lost_common(&self, is_meant: impl Fn(&Symbol<'_>) -> bool) -> Option<&Symbol<'d>> {
+        let mut lost = self.lost_commons.iter().map(|&id| &self.symbols[id]);
+        lost.find(|&symbol| symbol.definition == Definition::Common && is_meant(symbol))
+    }
+
+    /// Relocatable objects list what is lost, where it was tentative from the start
+    /// (case `common_too_large`).
+    pub(super) fn check_lost_commons(&self) -> Result<(), ParseError> {
+        let lost = match self.image.is_executable() {
+            true => None,
+            false => self.lost_common(|symbol| symbol.value == UNALLOCATED),
+        };
+        lost.map_or(Ok(()), |symbol| {
+            let problem = "a weak definition took its place".to_owned();
+            let problem = ParseError::new(Problem::Malformed(problem));
+            Err(problem
+                .as_nvlink(NvlinkError::UnallocatedSymbol)
+                .of_symbol(symbol.name))
+        })
+    }
+
+    /// Where each symbol stands in the symbol table, relative to others.
+    pub(crate) fn ranks(&self) -> IdVec<SymbolId, u32> {
+        let mut ranks = IdVec::filled(&self.symbols, u32::MAX);
+        let listed = self.locals.iter().chain(&self.globals);
+        for (rank, &symbol) in (0..).zip(listed) {
+            ranks[symbol] = rank;
+        }
+        ranks
+    }
+
+    /// What the system keeps at the start of a kernel's shared memory.
+    pub(crate) fn reserved_shared(&self) -> u64 {
+        match self.shared_memory.reservation {
+            Reservation::Made if self.target.is_hopper_or_newer() => reserved::SHARED_SIZE,
+            Reservation::Made | Reservation::Disabled => 0,
+        }
+    }
+
+    /// Where the variables that the system keeps in shared memory start.
+    /// Relocatable objects have only their alignments.
+    pub(crate) fn start_of_reserved(&self) -> u64 {
+        match self.image.is_executable() {
+            true => reserved::SHARED_START,
+            false => 0,
+        }
+    }
+
+    /// Where the first variable of shared memory may lie.
+    pub(crate) fn first_shared(&self) -> u64 {
+        match self.shared_memory.null {
+            NullAddress::Used => 0,
+            NullAddress::Reserved => 1,
+        }
+    }
+
+    /// The function whose code a function is: itself, or another one that it
+    /// is an alias of.
+    pub(crate) fn owner(&self, symbol: SymbolId) -> Option<FunctionId> {
+        match self.symbols[symbol].definition {
+            Definition::Section(section)
+                if self.symbols[symbol].kind == SymbolType::FUNC
+                    && self.sections[section].kind == SectionKind::Text =>
+            {
+                self.sections[section].function
+            }
+            _ => None,
+        }
+    }
+
+    /// The kernel of a whole program in whose code this name of a function stands, behind the start.
+    pub(crate) fn surrounding(&self, symbol: SymbolId) -> Option<FunctionId> {
+        let row = &self.symbols[symbol];
+        match row.definition {
+            Definition::Section(text) if row.value > 0 => {
+                let owner = self.sections[text].function;
+                owner.filter(|&owner| self.functions[owner].symbol != symbol)
+            }
+            _ => None,
+        }
+    }
+
+    /// A figure that the module records give per function; 0 where they do not.
+    pub(crate) fn figures(&self, code: InfoCode) -> IdVec<FunctionId, u32> {
+        let figures = self.known_figures(code);
+        figures.iter().map(|figure| figure.unwrap_or(0)).collect()
+    }
+
+    /// A figure that the module records give for some functions.
+    pub(crate) fn known_figures(&self, code: InfoCode) -> IdVec<FunctionId, Option<u32>> {
+        let mut figures = IdVec::filled(&self.functions, None);
+        for record in &self.records {
+            if record.code == code
+                && let Some((symbol, figure)) = record.symbol_number()
+                && let Some(function) = self.symbols[symbol].function
+            {
+                figures[function] = Some(figure);
+            }
+        }
+        figures
+    }
+
+    /// Whether a function is a kernel, even if the filter leaves it out.
+    pub(crate) fn is_kernel(&self, function: &Function<'_>) -> bool {
+        self.symbols[function.symbol].other.has(SymbolOther::ENTRY)
+    }
+
+    /// Makes a section with its symbol, last in both orders of creation.
+    pub(crate) fn add_section(
+        &mut self,
+        name: &'d str,
+        kind: SectionKind,
+        flags: u64,
+        align: u64,
+        target: Option<SectionId>,
+    ) -> SectionId {
+        let section = SectionId::new(self.sections.len());
+        let definition = Definition::Section(section);
+        let symbol = Symbol::local(name, SymbolType::SECTION, definition);
+        let symbol = self.symbols.push(symbol);
+        self.locals.push(symbol);
+        self.kinds.push(kind);
+        self.sections.push(Section {
+            name,
+            kind,
+            flags,
+            entry_size: match kind {
+                SectionKind::Rel => 16,
+                SectionKind::Rela | SectionKind::ResolvedRela | SectionKind::Symbols => 24,
+                SectionKind::CallGraph | SectionKind::Prototype | SectionKind::RelocAction => 8,
+                SectionKind::SymbolSections => 4,
+                SectionKind::UnifiedEntries(_) => UnifiedEntry::SIZE as u64,
+                SectionKind::Stubs => STUB_SIZE,
+                _ => 0,
+            },
+            content: Content {
+                align,
+                ..Content::default()
+            },
+            target,
+            function: None,
+            symbol,
+            relocations: Vec::new(),
+            native: None,
+            keep_empty: false,
+            is_moved: false,
+            constants: None,
+        })
+    }
+}
