@@ -2,10 +2,11 @@
 
 use crate::arch::reserved;
 use crate::cubin::{Binding, SymbolOther, SymbolType};
-use crate::id::{FunctionId, SymbolId};
+use crate::id::{FunctionId, SectionId, SymbolId};
 use crate::layout::LaidOut;
 use crate::merge::{
-    Definition, ListedShared, RECORDED, Relocation, Section, SectionKind, Share, SharedHome,
+    Definition, ListedShared, Merged, RECORDED, Relocation, Section, SectionKind, Share,
+    SharedHome, Symbol,
 };
 use crate::options::{EarlyAddresses, ImageKind, Keeping, RelocationForms, ResolvedRelocations};
 use crate::read::{USER_BANK, native_bank};
@@ -29,11 +30,26 @@ pub(super) struct Target {
     pub(super) bank: Option<u8>,
 }
 
+impl Target {
+    /// One in no constant bank.
+    fn plain(value: u64) -> Self {
+        Self { value, bank: None }
+    }
+
+    fn in_bank(bank: u8, value: u64) -> Self {
+        Self {
+            value,
+            bank: Some(bank),
+        }
+    }
+}
+
 /// The bank of what lies in none: nvlink subtracts the section type of bank 0
 /// from that of no section, and five bits of the difference are this.
 const NO_BANK: u8 = 28;
 /// The same of the section type of shared memory (case `every_relocation`).
 const SHARED_BANK: u8 = 6;
+
 /// Resolves the relocations of one section.
 pub(super) struct Resolver<'a, 'd> {
     laid_out: &'a LaidOut<'d>,
@@ -61,12 +77,14 @@ impl<'a, 'd> Resolver<'a, 'd> {
         }
     }
 
+    fn merged(&self) -> &'a Merged<'d> {
+        self.laid_out.merged()
+    }
+
     /// Whether a relocation is left to the driver though its type is not known: up to sm_90 nvlink
     /// only looks at the types of those that it can resolve (case `unknown_relocation`).
     pub(super) fn takes_unknown(&self, relocation: &Relocation) -> bool {
-        self.keeping == Keeping::AsNvlink
-            && !self.laid_out.pruned.merged.target.has_mercury()
-            && self.value(relocation).is_none()
+        self.keeping == Keeping::AsNvlink && !self.has_mercury() && self.value(relocation).is_none()
     }
 
     /// Whether the target was found dead.
@@ -79,13 +97,13 @@ impl<'a, 'd> Resolver<'a, 'd> {
 
     /// Whether relocations without an addend get one.
     pub(super) fn writes_addends(&self) -> bool {
-        self.laid_out.pruned.merged.relocation_forms == RelocationForms::WithAddends
+        self.merged().relocation_forms == RelocationForms::WithAddends
     }
 
     /// Whether the image records that it was resolved. In Mercury images only
     /// what code does with shared memory is (case `preserve_relocs`).
     pub(super) fn is_recorded(&self, relocation: &Relocation) -> bool {
-        let merged = &self.laid_out.pruned.merged;
+        let merged = self.merged();
         if merged.resolved_relocations == ResolvedRelocations::Dropped {
             return false;
         }
@@ -131,41 +149,41 @@ impl<'a, 'd> Resolver<'a, 'd> {
 
     /// Whether the processor is of the Mercury generation.
     pub(super) fn has_mercury(&self) -> bool {
-        self.laid_out.pruned.merged.target.has_mercury()
+        self.merged().target.has_mercury()
     }
 
     /// Whether this link is the last one.
     pub(super) fn is_executable(&self) -> bool {
-        self.laid_out.pruned.merged.image.is_executable()
+        self.merged().image.is_executable()
     }
 
     /// Whether unified addresses are ordinary ones: no image shares them.
     pub(super) fn knows_no_unified(&self) -> bool {
-        self.is_executable() && self.laid_out.pruned.merged.unified.index.is_none()
+        self.is_executable() && self.merged().unified.index.is_none()
     }
 
     /// Whether code never lets others run: up to sm_90 where none was compiled for later than
     /// sm_6x.
     pub(super) fn none_yields(&self) -> bool {
-        let merged = &self.laid_out.pruned.merged;
+        let merged = self.merged();
         !merged.target.has_mercury() && merged.notes.before_volta() == Share::All
     }
 
     /// Whether it is about all inputs, and not about a symbol. Later links cannot tell what it
     /// says of these.
     pub(super) fn names_nothing(&self, relocation: &Relocation) -> bool {
-        !self.is_debug && relocation.symbol == self.laid_out.pruned.merged.nothing
+        !self.is_debug && relocation.symbol == self.merged().nothing
     }
 
     /// Whether all addresses are left to a later link.
     pub(super) fn leaves_addresses(&self) -> bool {
-        self.laid_out.pruned.merged.image == ImageKind::Relocatable(EarlyAddresses::Leave)
+        self.merged().image == ImageKind::Relocatable(EarlyAddresses::Leave)
     }
 
     /// Whether the target is a table of unified functions or variables, in a
     /// program without unified functions (cases `unified_funcs` and `unified_errors`).
     pub(super) fn is_ignored(&self, relocation: &Relocation) -> bool {
-        let merged = &self.laid_out.pruned.merged;
+        let merged = self.merged();
         let symbol = &merged.symbols[relocation.symbol];
         merged.unified.functions.is_empty()
             && !merged.unified.has_slots
@@ -176,7 +194,7 @@ impl<'a, 'd> Resolver<'a, 'd> {
     /// Where expanded Mercury code ends: its relocations count what the stored
     /// instructions stand for, not the bytes of the section.
     pub(super) fn end_of_expanded_code(&self) -> Option<u64> {
-        let merged = &self.laid_out.pruned.merged;
+        let merged = self.merged();
         let is_expanded = self.world == World::Linked && self.has_mercury();
         match (self.kind, self.function) {
             // What slots of unified functions take is nvlink's matter.
@@ -191,33 +209,30 @@ impl<'a, 'd> Resolver<'a, 'd> {
     /// Where relocatable Mercury images take the handle of a texture to be,
     /// though the last link decides it.
     pub(super) fn expected_handle(&self, relocation: &Relocation) -> Option<Target> {
-        let merged = &self.laid_out.pruned.merged;
+        let merged = self.merged();
         let symbol = &merged.symbols[relocation.symbol];
         let is_expected = !self.is_executable()
-            && merged.target.has_mercury()
+            && self.has_mercury()
             && self.world == World::Native
             && symbol.definition == Definition::Undefined
             && symbol.kind.is_reference();
-        is_expected.then(|| Target {
-            value: self.laid_out.texture_slots.first(),
-            bank: Some(0),
-        })
+        is_expected.then(|| Target::in_bank(0, self.laid_out.texture_slots.first()))
     }
 
     /// Whether the target is code.
     pub(super) fn is_function(&self, relocation: &Relocation) -> bool {
-        self.laid_out.pruned.merged.symbols[relocation.symbol].kind == SymbolType::FUNC
+        self.merged().symbols[relocation.symbol].kind == SymbolType::FUNC
     }
 
     /// Whether the target is shared memory.
     pub(super) fn is_shared(&self, relocation: &Relocation) -> bool {
-        let symbol = &self.laid_out.pruned.merged.symbols[relocation.symbol];
+        let symbol = &self.merged().symbols[relocation.symbol];
         matches!(symbol.definition, Definition::Shared(_)) && self.is_executable()
     }
 
     /// Whether the target is shared memory, in a link that is not for debuggers.
     pub(super) fn is_shared_for_launch(&self, relocation: &Relocation) -> bool {
-        let listed = self.laid_out.pruned.merged.listed_shared;
+        let listed = self.merged().listed_shared;
         self.is_shared(relocation) && listed != ListedShared::All
     }
 
@@ -231,7 +246,7 @@ impl<'a, 'd> Resolver<'a, 'd> {
     /// The driver is told the name that owns the code, not an alias of it
     /// (case `alias`).
     pub(super) fn first_name(&self, symbol: SymbolId) -> SymbolId {
-        let merged = &self.laid_out.pruned.merged;
+        let merged = self.merged();
         merged
             .owner(symbol)
             .map_or(symbol, |owner| merged.functions[owner].symbol)
@@ -239,96 +254,93 @@ impl<'a, 'd> Resolver<'a, 'd> {
 
     /// The value, where the link decides it.
     pub(super) fn value(&self, relocation: &Relocation) -> Option<Target> {
-        let merged = &self.laid_out.pruned.merged;
-        let symbol = &merged.symbols[relocation.symbol];
-        let shared = &self.laid_out.shared;
+        let symbol = &self.merged().symbols[relocation.symbol];
         // A later link may find a strong definition.
         if symbol.binding == Binding::WEAK && !self.is_executable() {
             return None;
         }
         match symbol.definition {
-            Definition::Shared(SharedHome::Dynamic) if self.is_executable() && !self.is_debug => {
-                let start = self.function.and_then(|f| shared.dynamic.get(&f));
-                // No kernel may reach the function.
-                let start = start.or_else(|| shared.offset.get(&relocation.symbol));
-                Some(Target {
-                    value: start.copied().unwrap_or(u64::MAX),
-                    bank: Some(SHARED_BANK),
-                })
-            }
-            Definition::Shared(_) => {
-                let offset = shared.offset.get(&relocation.symbol).copied();
-                Some(Target {
-                    // No code uses it, only debug information (case `debug_unused`),
-                    // or no start holds for all kernels (case `debug_shared`).
-                    value: offset.unwrap_or(u64::MAX),
-                    bank: Some(SHARED_BANK),
-                })
-            }
-            Definition::Section(section) => match merged.sections[section].kind {
-                SectionKind::Constant(bank) => Some(Target {
-                    value: symbol.value,
-                    bank: Some(match self.world {
-                        World::Linked => bank,
-                        World::Native => native_bank(bank),
-                    }),
-                }),
-                SectionKind::SharedReserved if self.world == World::Native => Some(Target {
-                    value: symbol.value + merged.start_of_reserved(),
-                    bank: None,
-                }),
-                // Where units of line tables begin is known when the machine
-                // code is made (case `relocatable_debug`).
-                SectionKind::Debug
-                    if self.world == World::Native
-                        && !self.is_executable()
-                        && lines::is_table(merged.sections[section].name) =>
-                {
-                    None
-                }
-                SectionKind::Debug if symbol.kind == SymbolType::SECTION => Some(Target {
-                    value: 0,
-                    bank: None,
-                }),
-                _ => None,
-            },
+            Definition::Shared(home) => Some(self.shared_value(relocation, home)),
+            Definition::Section(section) => self.value_in(section, symbol),
             // The null symbol stands for it (case `debug_lost_labels`).
-            Definition::Lost => Some(Target {
-                value: self.laid_out.null_value,
-                bank: None,
-            }),
-            Definition::Never => Some(Target {
-                value: match symbol.binding {
+            Definition::Lost => Some(Target::plain(self.laid_out.null_value)),
+            Definition::Never => {
+                let bank = match (self.world, symbol.space) {
+                    (World::Native, SymbolOther::CONSTANT) => USER_BANK,
+                    (World::Native | World::Linked, _) => NO_BANK,
+                };
+                let value = match symbol.binding {
                     Binding::LOCAL => symbol.value,
                     // Another object defines it (case `undefined_globals`).
                     _ => u64::MAX,
-                },
-                bank: Some(match (self.world, symbol.space) {
-                    (World::Native, SymbolOther::CONSTANT) => USER_BANK,
-                    (World::Native | World::Linked, _) => NO_BANK,
-                }),
-            }),
-            // As long as there are no slots nvlink takes them to be at 0 of no
-            // bank (case `relocatable_textures`).
-            Definition::Undefined if symbol.kind.is_reference() && !self.is_executable() => {
-                (!merged.target.has_mercury()).then_some(Target {
-                    value: 0,
-                    bank: Some(NO_BANK),
-                })
+                };
+                Some(Target::in_bank(bank, value))
             }
             Definition::Undefined if symbol.kind.is_reference() => {
-                let slots = &self.laid_out.texture_slots;
-                let is_mercury = merged.target.has_mercury() && self.world == World::Linked;
-                let value = match is_mercury {
-                    true => slots.among_handles(relocation.symbol),
-                    false => slots.behind_parameters(relocation.symbol),
-                };
-                Some(Target {
-                    value: value?,
-                    bank: Some(0),
-                })
+                self.reference_value(relocation.symbol)
             }
             Definition::Common | Definition::Undefined => None,
         }
+    }
+
+    fn shared_value(&self, relocation: &Relocation, home: SharedHome) -> Target {
+        let shared = &self.laid_out.shared;
+        let offset = shared.offset.get(&relocation.symbol);
+        let offset = match home {
+            SharedHome::Dynamic if self.is_executable() && !self.is_debug => {
+                let start = self.function.and_then(|f| shared.dynamic.get(&f));
+                // No kernel may reach the function.
+                start.or(offset)
+            }
+            // No code uses it, only debug information (case `debug_unused`),
+            // or no start holds for all kernels (case `debug_shared`).
+            SharedHome::Dynamic
+            | SharedHome::Module
+            | SharedHome::Kernel(_)
+            | SharedHome::Overlooked => offset,
+        };
+        Target::in_bank(SHARED_BANK, offset.copied().unwrap_or(u64::MAX))
+    }
+
+    /// The value of a symbol of a section: places of most are the driver's matter.
+    fn value_in(&self, section: SectionId, symbol: &Symbol<'_>) -> Option<Target> {
+        let merged = self.merged();
+        let is_native = self.world == World::Native;
+        match merged.sections[section].kind {
+            SectionKind::Constant(bank) => {
+                let bank = if is_native { native_bank(bank) } else { bank };
+                Some(Target::in_bank(bank, symbol.value))
+            }
+            SectionKind::SharedReserved if is_native => {
+                Some(Target::plain(symbol.value + merged.start_of_reserved()))
+            }
+            // Where units of line tables begin is known when the machine
+            // code is made (case `relocatable_debug`).
+            SectionKind::Debug
+                if is_native
+                    && !self.is_executable()
+                    && lines::is_table(merged.sections[section].name) =>
+            {
+                None
+            }
+            SectionKind::Debug if symbol.kind == SymbolType::SECTION => Some(Target::plain(0)),
+            _ => None,
+        }
+    }
+
+    /// The slot of a texture, sampler or surface.
+    fn reference_value(&self, symbol: SymbolId) -> Option<Target> {
+        let has_mercury = self.has_mercury();
+        if !self.is_executable() {
+            // As long as there are no slots nvlink takes them to be at 0 of no
+            // bank (case `relocatable_textures`).
+            return (!has_mercury).then_some(Target::in_bank(NO_BANK, 0));
+        }
+        let slots = &self.laid_out.texture_slots;
+        let value = match has_mercury && self.world == World::Linked {
+            true => slots.among_handles(symbol),
+            false => slots.behind_parameters(symbol),
+        };
+        Some(Target::in_bank(0, value?))
     }
 }

@@ -8,7 +8,7 @@ use crate::demangle::readable;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::id::{FunctionId, Id as _, IdVec, SymbolId};
 use crate::layout::LaidOut;
-use crate::merge::{Definition, Merged, SharedHome};
+use crate::merge::{Definition, Merged, SharedHome, Symbol};
 use crate::options::{Keeping, UndefinedGlobals};
 
 /// So many names are explained; the others are only named.
@@ -23,36 +23,88 @@ const ALIKE: f64 = 0.93;
 /// Everything that live code needs must be defined or be a system call. What
 /// is missing is reported in the order in which it was first named.
 pub(crate) fn report(laid_out: &LaidOut<'_>, keeping: Keeping, diagnostics: &mut Diagnostics) {
-    let merged = &laid_out.pruned.merged;
-    let is_missing = |id: SymbolId| {
-        let symbol = &merged.symbols[id];
-        // Shared memory with a size is not dynamic: someone must define it.
-        let is_undefined = match symbol.definition {
-            Definition::Undefined => true,
-            Definition::Shared(SharedHome::Dynamic) => symbol.size > 0,
-            Definition::Section(_)
-            | Definition::Common
-            | Definition::Shared(_)
-            | Definition::Never
-            | Definition::Lost => false,
-        };
-        let is_allowed = merged.undefined_globals == UndefinedGlobals::Allowed
-            && symbol.space == SymbolOther::GLOBAL;
-        is_undefined
-            && !is_allowed
-            && !symbol.weak_reference
-            && !laid_out.texture_slots.contains(id)
-            && !reserved::is_unified_table(symbol.name)
-            && !reserved::is_provided_by_driver(symbol.name)
-    };
+    let merged = laid_out.merged();
     // Nearly always that is all there is to do.
-    if !merged.symbols.enumerate().any(|(id, _)| is_missing(id)) {
+    if !merged
+        .symbols
+        .enumerate()
+        .any(|(id, _)| is_missing(laid_out, id))
+    {
         return;
     }
+    let users = users(laid_out, keeping);
+    let missing = users
+        .enumerate()
+        .filter_map(|(id, user)| Some((id, (*user)?)));
+    let missing: Vec<(SymbolId, User)> = missing.collect();
+    if missing.is_empty() {
+        return;
+    }
+    let compares = missing.len().min(MAX_EXPLAINED) * merged.symbols.len() <= MAX_COMPARED;
+    let paths = CallPaths::new(&laid_out.pruned);
+    for (index, &(id, user)) in missing.iter().enumerate() {
+        let symbol = &merged.symbols[id];
+        let mut diagnostic = Diagnostic::undefined_reference(symbol.name, input(merged, symbol));
+        if index < MAX_EXPLAINED {
+            if let User::Code(function) = user {
+                let place = input(merged, &merged.symbols[merged.functions[function].symbol]);
+                let path = paths.to(merged, function);
+                diagnostic = diagnostic.with_note(format_args!("needed by {path}, in '{place}'"));
+            }
+            if compares && let Some(meant) = alike(merged, symbol.name) {
+                diagnostic = diagnostic.with_note(meant);
+            }
+            if symbol.name.starts_with("cuda") {
+                diagnostic = diagnostic.with_note("help: -lcudadevrt defines the device runtime");
+            }
+        }
+        diagnostics.push(diagnostic);
+    }
+}
+
+/// What needs a name first.
+#[derive(Debug, Clone, Copy)]
+enum User {
+    Code(FunctionId),
+    /// Data, or the link itself.
+    Other,
+}
+
+/// The input that names a symbol first, or defines it.
+fn input<'m>(merged: &'m Merged<'_>, symbol: &Symbol<'_>) -> &'m str {
+    symbol
+        .input
+        .map_or("", |input| merged.inputs[input.index()].as_str())
+}
+
+fn is_missing(laid_out: &LaidOut<'_>, id: SymbolId) -> bool {
+    let merged = laid_out.merged();
+    let symbol = &merged.symbols[id];
+    // Shared memory with a size is not dynamic: someone must define it.
+    let is_undefined = match symbol.definition {
+        Definition::Undefined => true,
+        Definition::Shared(SharedHome::Dynamic) => symbol.size > 0,
+        Definition::Section(_)
+        | Definition::Common
+        | Definition::Shared(_)
+        | Definition::Never
+        | Definition::Lost => false,
+    };
+    let is_allowed = merged.undefined_globals == UndefinedGlobals::Allowed
+        && symbol.space == SymbolOther::GLOBAL;
+    is_undefined
+        && !is_allowed
+        && !symbol.weak_reference
+        && !laid_out.texture_slots.contains(id)
+        && !reserved::is_unified_table(symbol.name)
+        && !reserved::is_provided_by_driver(symbol.name)
+}
+
+/// Who needs each name that is missing.
+fn users(laid_out: &LaidOut<'_>, keeping: Keeping) -> IdVec<SymbolId, Option<User>> {
+    let merged = laid_out.merged();
     let live = &laid_out.pruned.live;
-    // The function whose code uses it first, if it is code.
-    let mut users: IdVec<SymbolId, Option<Option<FunctionId>>> =
-        IdVec::filled(&merged.symbols, None);
+    let mut users = IdVec::filled(&merged.symbols, None);
     for (id, section) in merged.sections.enumerate() {
         if !live.sections[id] {
             continue;
@@ -61,8 +113,9 @@ pub(crate) fn report(laid_out: &LaidOut<'_>, keeping: Keeping, diagnostics: &mut
             // The address of a function that nobody calls any more goes (case
             // `position_independent`).
             let stays = !relocation.discarded && live.symbols[relocation.symbol];
-            if stays && is_missing(relocation.symbol) {
-                users[relocation.symbol].get_or_insert(section.function);
+            if stays && is_missing(laid_out, relocation.symbol) {
+                let user = section.function.map_or(User::Other, User::Code);
+                users[relocation.symbol].get_or_insert(user);
             }
         }
     }
@@ -76,46 +129,12 @@ pub(crate) fn report(laid_out: &LaidOut<'_>, keeping: Keeping, diagnostics: &mut
                 Some(function) => merged.functions[function].is_taken || live.functions[function],
                 None => symbol.kind == SymbolType::OBJECT,
             };
-            if is_wanted && is_missing(id) {
-                users[id].get_or_insert(None);
+            if is_wanted && is_missing(laid_out, id) {
+                users[id].get_or_insert(User::Other);
             }
         }
     }
-    let missing: Vec<SymbolId> = users
-        .enumerate()
-        .filter_map(|(id, user)| user.map(|_| id))
-        .collect();
-    if missing.is_empty() {
-        return;
-    }
-    let compared = missing.len().min(MAX_EXPLAINED) * merged.symbols.len();
-    let paths = CallPaths::new(&laid_out.pruned);
-    for (index, &id) in missing.iter().enumerate() {
-        let symbol = &merged.symbols[id];
-        let input = symbol
-            .input
-            .map_or("", |i| merged.inputs[i.index()].as_str());
-        let mut diagnostic = Diagnostic::undefined_reference(symbol.name, input);
-        if index < MAX_EXPLAINED {
-            if let Some(user) = users[id].flatten() {
-                let symbol = &merged.symbols[merged.functions[user].symbol];
-                let place = symbol
-                    .input
-                    .map_or("", |i| merged.inputs[i.index()].as_str());
-                let path = paths.to(merged, user);
-                diagnostic = diagnostic.with_note(format_args!("needed by {path}, in '{place}'"));
-            }
-            if compared <= MAX_COMPARED
-                && let Some(meant) = alike(merged, symbol.name)
-            {
-                diagnostic = diagnostic.with_note(meant);
-            }
-            if symbol.name.starts_with("cuda") {
-                diagnostic = diagnostic.with_note("help: -lcudadevrt defines the device runtime");
-            }
-        }
-        diagnostics.push(diagnostic);
-    }
+    users
 }
 
 /// A defined name that may have been meant: one of the same function with
@@ -145,7 +164,7 @@ fn alike(merged: &Merged<'_>, missing: &str) -> Option<String> {
     }
     let (_, id) = best?;
     let symbol = &merged.symbols[id];
-    let input = &merged.inputs[symbol.input?.index()];
+    let input = input(merged, symbol);
     let known = readable(symbol.name);
     Some(match known == wanted {
         true => format!("did you mean {}, which '{input}' defines?", symbol.name),
