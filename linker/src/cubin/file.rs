@@ -8,63 +8,11 @@ use object::elf::{FileHeader64, ProgramHeader64, Rel64, Rela64, SectionHeader64,
 use object::read::elf::{FileHeader as _, ProgramHeader as _, SectionHeader as _, Sym as _};
 use object::read::{Bytes, StringTable};
 
-use super::{Binding, EM_CUDA, Place, SectionType, Symbol, SymbolOther, SymbolType};
-use crate::arch::{Abi, FileFlags, OldFileFlags, Sm};
+use super::{
+    Binding, EM_CUDA, Header, ObjectKind, Place, SectionType, Segment, Symbol, SymbolOther,
+    SymbolType,
+};
 use crate::error::{ParseError, Problem};
-
-/// What stage of the build a file comes from: its `e_type`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ObjectKind(pub u16);
-
-impl ObjectKind {
-    /// An input of the device link.
-    pub const RELOCATABLE: Self = Self(1);
-    /// What the driver loads.
-    pub const EXECUTABLE: Self = Self(2);
-    /// A whole program that may still be linked with the device runtime.
-    pub const EXTENDED_WHOLE_PROGRAM: Self = Self(0xff00);
-}
-
-/// The fields of the file header that can differ between device objects.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Header {
-    /// `EI_OSABI`.
-    pub os_abi: u8,
-    /// `EI_ABIVERSION`.
-    pub abi_version: u8,
-    /// `e_type`.
-    pub kind: ObjectKind,
-    /// `e_version`.
-    pub version: u32,
-    /// `e_entry`.
-    pub entry: u64,
-    /// `e_phoff`.
-    pub segments_offset: u64,
-    /// `e_shoff`.
-    pub sections_offset: u64,
-    /// `e_flags`.
-    pub flags: u32,
-    /// `e_phentsize`; without program headers some tools write zero.
-    pub segment_entry_size: u16,
-    /// Number of the section that holds the section names.
-    pub names_section: u32,
-}
-
-impl Header {
-    /// The layout of the object.
-    pub fn abi(&self) -> Abi {
-        Abi::of_os_abi(self.os_abi)
-    }
-
-    /// The processor that the object is for, as far as the header tells:
-    /// objects of CUDA 13 have the letter in `.nv.compat`.
-    pub fn processor(&self) -> Sm {
-        match self.abi() {
-            Abi::V7 => OldFileFlags::decode(self.flags).sm(),
-            Abi::V8 => FileFlags::decode(self.flags).sm(),
-        }
-    }
-}
 
 /// One section, with its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,27 +41,6 @@ pub struct Section<'d> {
     pub entry_size: u64,
     /// The bytes; empty for sections without bytes in the file.
     pub data: &'d [u8],
-}
-
-/// One program header.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Segment {
-    /// `p_type`.
-    pub kind: u32,
-    /// `p_flags`.
-    pub flags: u32,
-    /// `p_offset`.
-    pub offset: u64,
-    /// `p_vaddr`.
-    pub virtual_address: u64,
-    /// `p_paddr`.
-    pub physical_address: u64,
-    /// `p_filesz`.
-    pub file_size: u64,
-    /// `p_memsz`.
-    pub memory_size: u64,
-    /// `p_align`.
-    pub align: u64,
 }
 
 /// One relocation, with or without an addend.
@@ -316,6 +243,11 @@ impl<'d> File<'d> {
 }
 
 impl Relocation {
+    /// Size of a record without an addend.
+    pub const REL_SIZE: usize = size_of::<Rel64<Le>>();
+    /// Size of a record with an addend.
+    pub const RELA_SIZE: usize = size_of::<Rela64<Le>>();
+
     /// Appends the record; with an addend it is one of a `RELA` section.
     pub fn encode(&self, out: &mut Vec<u8>) {
         out.extend(self.offset.to_le_bytes());

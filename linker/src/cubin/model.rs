@@ -4,15 +4,8 @@
 //! [`Cubin::encode`] gives back the same bytes. In between, everything can be
 //! looked at and changed. The link does not use this: it reads [`File`].
 
-use object::LittleEndian as Le;
-use object::elf::{
-    ELFCLASS64, ELFDATA2LSB, ELFMAG, EV_CURRENT, FileFlags, FileHeader64, FileType, Ident, Machine,
-    OsAbi, ProgramFlags, ProgramHeader64, ProgramType, SectionFlags, SectionHeader64,
-    SymbolSection,
-};
-use object::endian::{U16, U32, U64};
-
-use super::{Content, EM_CUDA, File, Header, Section, SectionType, Segment, Symbol};
+use super::headers::{Counts, FILE_HEADER, PROGRAM_HEADER, SECTION_HEADER, SectionHeader};
+use super::{Content, File, Header, Place, Section, SectionType, Segment, Symbol};
 use crate::error::{ParseError, Problem};
 
 /// A whole device object.
@@ -88,17 +81,6 @@ pub enum EncodeError {
     TooLarge(u64),
 }
 
-/// Sizes of the ELF structures.
-const HEADER: u64 = size_of::<FileHeader64<Le>>() as u64;
-const SECTION: u64 = size_of::<SectionHeader64<Le>>() as u64;
-const SEGMENT: u64 = size_of::<ProgramHeader64<Le>>() as u64;
-
-/// From this section number on, numbers do not fit their 16-bit fields.
-const RESERVED: u16 = 0xff00;
-
-/// Stands for a section number that is kept elsewhere.
-const EXTENDED: u16 = 0xffff;
-
 impl<'d> Cubin<'d> {
     /// Reads and decodes a device object.
     pub fn parse(data: &'d [u8]) -> Result<Self, ParseError> {
@@ -144,28 +126,26 @@ impl<'d> Cubin<'d> {
             section.check_size(&bytes)?;
             put(&mut out, section.offset, &bytes, section.name)?;
         }
-        let sections: Vec<_> = self.sections.iter().map(CubinSection::header).collect();
-        let sections = object::pod::bytes_of_slice(&sections);
-        put(
-            &mut out,
-            self.header.sections_offset,
-            sections,
-            "section table",
-        )?;
-        let segments: Vec<_> = self.segments.iter().map(program_header).collect();
-        let segments = object::pod::bytes_of_slice(&segments);
-        put(
-            &mut out,
-            self.header.segments_offset,
-            segments,
-            "program headers",
-        )?;
-        put(
-            &mut out,
-            0,
-            object::pod::bytes_of(&self.file_header()),
-            "file header",
-        )?;
+        let mut sections = Vec::new();
+        for section in &self.sections {
+            section.header().encode(&mut sections);
+        }
+        let place = self.header.sections_offset;
+        put(&mut out, place, &sections, "section table")?;
+        let mut segments = Vec::new();
+        for segment in &self.segments {
+            segment.encode(&mut segments);
+        }
+        let place = self.header.segments_offset;
+        put(&mut out, place, &segments, "program headers")?;
+        let counts = Counts {
+            segments: self.segments.len() as u16,
+            sections: short_count(self.sections.len()),
+            has_sections: !self.sections.is_empty(),
+        };
+        let mut header = Vec::new();
+        self.header.encode(counts, &mut header);
+        put(&mut out, 0, &header, "file header")?;
         for &(offset, bytes) in &self.unexplained {
             put(&mut out, offset, bytes, "unexplained bytes")?;
         }
@@ -176,7 +156,7 @@ impl<'d> Cubin<'d> {
     /// other at its alignment, then the section table and the program headers
     /// as the CUDA tools do, and sets [`Cubin::size`].
     pub fn lay_out(&mut self) -> Result<(), EncodeError> {
-        let mut end = HEADER;
+        let mut end = FILE_HEADER;
         for index in 1..self.sections.len() {
             end = self.place(index, end)?;
         }
@@ -203,7 +183,7 @@ impl<'d> Cubin<'d> {
     /// Puts the section table and the program headers behind `end`.
     pub(super) fn place_tables(&mut self, end: u64) -> Result<(), EncodeError> {
         let count = self.sections.len() as u64;
-        let tables = count * SECTION + self.segments.len() as u64 * SEGMENT;
+        let tables = count * SECTION_HEADER + self.segments.len() as u64 * PROGRAM_HEADER;
         let start = end
             .checked_next_multiple_of(8)
             .filter(|start| start.checked_add(tables).is_some())
@@ -212,11 +192,15 @@ impl<'d> Cubin<'d> {
         self.header.segments_offset = if self.segments.is_empty() {
             0
         } else {
-            start + count * SECTION
+            start + count * SECTION_HEADER
         };
         self.size = start + tables;
         if let Some(first) = self.sections.first_mut() {
-            first.size = if count >= RESERVED.into() { count } else { 0 };
+            first.size = if count >= Place::FIRST_RESERVED.into() {
+                count
+            } else {
+                0
+            };
         }
         Ok(())
     }
@@ -237,35 +221,6 @@ impl<'d> Cubin<'d> {
                 _ => None,
             })
             .unwrap_or(&[])
-    }
-
-    fn file_header(&self) -> FileHeader64<Le> {
-        let header = &self.header;
-        let count = self.sections.len();
-        FileHeader64 {
-            e_ident: Ident {
-                magic: ELFMAG,
-                class: ELFCLASS64,
-                data: ELFDATA2LSB,
-                version: EV_CURRENT,
-                os_abi: OsAbi(header.os_abi),
-                abi_version: header.abi_version,
-                padding: [0; 7],
-            },
-            e_type: U16::new(Le, FileType(header.kind.0)),
-            e_machine: U16::new(Le, Machine(EM_CUDA)),
-            e_version: U32::new(Le, header.version),
-            e_entry: U64::new(Le, header.entry),
-            e_phoff: U64::new(Le, header.segments_offset),
-            e_shoff: U64::new(Le, header.sections_offset),
-            e_flags: U32::new(Le, FileFlags(header.flags)),
-            e_ehsize: U16::new(Le, HEADER as u16),
-            e_phentsize: U16::new(Le, header.segment_entry_size),
-            e_phnum: U16::new(Le, self.segments.len() as u16),
-            e_shentsize: U16::new(Le, if count == 0 { 0 } else { SECTION as u16 }),
-            e_shnum: U16::new(Le, short_count(count)),
-            e_shstrndx: U16::new(Le, SymbolSection(short_number(header.names_section))),
-        }
     }
 }
 
@@ -299,32 +254,19 @@ impl<'d> CubinSection<'d> {
         })
     }
 
-    fn header(&self) -> SectionHeader64<Le> {
-        SectionHeader64 {
-            sh_name: U32::new(Le, self.name_offset),
-            sh_type: U32::new(Le, object::elf::SectionType(self.kind.0)),
-            sh_flags: U64::new(Le, SectionFlags(self.flags)),
-            sh_addr: U64::new(Le, self.address),
-            sh_offset: U64::new(Le, self.offset),
-            sh_size: U64::new(Le, self.size),
-            sh_link: U32::new(Le, self.link),
-            sh_info: U32::new(Le, self.info),
-            sh_addralign: U64::new(Le, self.align),
-            sh_entsize: U64::new(Le, self.entry_size),
+    fn header(&self) -> SectionHeader {
+        SectionHeader {
+            name: self.name_offset,
+            kind: self.kind,
+            flags: self.flags,
+            address: self.address,
+            offset: self.offset,
+            size: self.size,
+            link: self.link,
+            info: self.info,
+            align: self.align,
+            entry_size: self.entry_size,
         }
-    }
-}
-
-fn program_header(segment: &Segment) -> ProgramHeader64<Le> {
-    ProgramHeader64 {
-        p_type: U32::new(Le, ProgramType(segment.kind)),
-        p_flags: U32::new(Le, ProgramFlags(segment.flags)),
-        p_offset: U64::new(Le, segment.offset),
-        p_vaddr: U64::new(Le, segment.virtual_address),
-        p_paddr: U64::new(Le, segment.physical_address),
-        p_filesz: U64::new(Le, segment.file_size),
-        p_memsz: U64::new(Le, segment.memory_size),
-        p_align: U64::new(Le, segment.align),
     }
 }
 
@@ -332,16 +274,8 @@ fn program_header(segment: &Segment) -> ProgramHeader64<Le> {
 fn short_count(count: usize) -> u16 {
     u16::try_from(count)
         .ok()
-        .filter(|&count| count < RESERVED)
+        .filter(|&count| u32::from(count) < Place::FIRST_RESERVED)
         .unwrap_or(0)
-}
-
-/// A section number as a 16-bit field.
-fn short_number(number: u32) -> u16 {
-    u16::try_from(number)
-        .ok()
-        .filter(|&number| number < RESERVED)
-        .unwrap_or(EXTENDED)
 }
 
 /// Decoding takes several times the space of the bytes. Tables of a sound
@@ -499,8 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn section_numbers_beyond_sixteen_bits() {
+    fn section_counts_beyond_sixteen_bits() {
         assert_eq!((short_count(0xfeff), short_count(0xff00)), (0xfeff, 0));
-        assert_eq!((short_number(1), short_number(0x1_0000)), (1, EXTENDED));
     }
 }

@@ -106,6 +106,9 @@ pub enum Place {
 }
 
 impl Place {
+    /// From this section number on, numbers do not fit their 16-bit fields.
+    pub const FIRST_RESERVED: u32 = 0xff00;
+
     /// The section number, for symbols that lie in one.
     pub fn section(self) -> Option<u32> {
         match self {
@@ -124,7 +127,7 @@ impl Place {
             Self::Reserved(number) => number,
             Self::Section(number) => u16::try_from(number)
                 .ok()
-                .filter(|&number| number < 0xff00)
+                .filter(|_| number < Self::FIRST_RESERVED)
                 .unwrap_or(0xffff),
         }
     }
@@ -152,6 +155,21 @@ pub struct Symbol<'d> {
 }
 
 impl Symbol<'_> {
+    /// Size of a table entry.
+    pub const SIZE: usize = 24;
+
+    /// The first entry of a table, which names nothing.
+    pub const NULL: Self = Self {
+        name: "",
+        name_offset: 0,
+        kind: SymbolType::NOTYPE,
+        binding: Binding::LOCAL,
+        other: SymbolOther(0),
+        place: Place::Undefined,
+        value: 0,
+        size: 0,
+    };
+
     /// Appends the table entry.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let section = self.place.encode();
@@ -198,6 +216,8 @@ mod tests {
             ]
         );
         assert_eq!(bytes(Place::Section(0xff00))[6..8], [0xff, 0xff]);
+        assert_eq!(bytes(Place::Section(0x1_0000))[6..8], [0xff, 0xff]);
+        assert_eq!(bytes(Place::Undefined).len(), Symbol::SIZE);
         assert_eq!(bytes(Place::Common)[6..8], [0xf2, 0xff]);
         assert_eq!(bytes(Place::Undefined)[6..8], [0, 0]);
     }

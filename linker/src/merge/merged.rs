@@ -1,7 +1,7 @@
 //! The product of the merge.
 
 use crate::arch::{Sm, reserved};
-use crate::cubin::{InfoCode, SymbolOther, SymbolType, UnifiedEntry};
+use crate::cubin::{InfoCode, Symbol as FileSymbol, SymbolOther, SymbolType, UnifiedEntry};
 use crate::error::{NvlinkError, ParseError, Problem};
 use crate::id::{FunctionId, Id as _, IdVec, PrototypeId, SectionId, SymbolId};
 use crate::options::{
@@ -11,8 +11,8 @@ use crate::options::{
 
 use super::symbols::UNALLOCATED;
 use super::{
-    Compat, Content, Definition, Function, InfoRecord, ListedShared, Notes, STUB_SIZE, Section,
-    SectionKind, Symbol, Unified,
+    Compat, Content, Definition, Form, Function, InfoRecord, ListedShared, Notes, STUB_SIZE,
+    Section, SectionKind, Symbol, Unified,
 };
 
 /// The product of the merge.
@@ -269,8 +269,9 @@ impl<'d> Merged<'d> {
             kind,
             flags,
             entry_size: match kind {
-                SectionKind::Rel => 16,
-                SectionKind::Rela | SectionKind::ResolvedRela | SectionKind::Symbols => 24,
+                SectionKind::Rel => Form::Rel.size() as u64,
+                SectionKind::Rela | SectionKind::ResolvedRela => Form::Rela.size() as u64,
+                SectionKind::Symbols => FileSymbol::SIZE as u64,
                 SectionKind::CallGraph | SectionKind::Prototype | SectionKind::RelocAction => 8,
                 SectionKind::SymbolSections => 4,
                 SectionKind::UnifiedEntries(_) => UnifiedEntry::SIZE as u64,

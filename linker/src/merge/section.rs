@@ -5,7 +5,7 @@ use std::ops::Range;
 use rustc_hash::FxHashMap;
 
 use crate::arch::Sm;
-use crate::cubin::UnifiedTable;
+use crate::cubin::{Relocation as FileRelocation, UnifiedTable};
 use crate::id::{FunctionId, SectionId, SymbolId};
 
 use super::contributions::{Contribution, Contributions};
@@ -249,6 +249,16 @@ pub(crate) enum Form {
     Rel,
     /// The record holds the addend.
     Rela,
+}
+
+impl Form {
+    /// What a record takes in a file.
+    pub(crate) fn size(self) -> usize {
+        match self {
+            Self::Rel => FileRelocation::REL_SIZE,
+            Self::Rela => FileRelocation::RELA_SIZE,
+        }
+    }
 }
 
 /// A relocation against a merged symbol.

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::image::{OutputSection, Placed, SECTION_HEADER};
+use super::image::{OutputSection, Placed};
+use crate::cubin::SECTION_HEADER;
 
 /// A block has about this size, so that it stays in the caches of a processor.
 pub(super) const BLOCK: usize = 512 * 1024;

@@ -1,6 +1,8 @@
 //! Records and tables as bytes.
 
-use crate::cubin::{Format, Place, UnifiedEntry, UnifiedTable};
+use crate::cubin::{
+    Format, Relocation as FileRelocation, Symbol as FileSymbol, UnifiedEntry, UnifiedTable,
+};
 use crate::finalize::{Edge, Finalized};
 use crate::id::{PrototypeId, SymbolId};
 use crate::merge::{Form, InfoRecord, Merged, Payload, Relocation, Slot};
@@ -75,18 +77,10 @@ fn record_into(bytes: &mut Vec<u8>, record: &InfoRecord<'_>, symbols: &SymbolNum
     bytes.resize(end, 0);
 }
 
-/// What a relocation record takes.
-fn size_of_relocation(form: Form) -> usize {
-    match form {
-        Form::Rel => 16,
-        Form::Rela => 24,
-    }
-}
-
 /// What the relocation records of one form take.
 pub(super) fn size_of_relocations(kept: &[Relocation], form: Form) -> usize {
     let count = kept.iter().filter(|r| r.form == form).count();
-    count * size_of_relocation(form)
+    count * form.size()
 }
 
 /// Appends the relocation records of one form.
@@ -96,28 +90,35 @@ pub(super) fn relocations_into(
     form: Form,
     symbols: &SymbolNumbers,
 ) {
-    let size = size_of_relocation(form);
     for relocation in kept.iter().filter(|r| r.form == form) {
-        let mut words = [[0; 8]; 3];
-        let symbol = u64::from(symbols.number[relocation.symbol]);
-        words[0] = relocation.offset.to_le_bytes();
-        words[1] = (symbol << 32 | u64::from(relocation.kind)).to_le_bytes();
-        words[2] = relocation.addend.to_le_bytes();
-        bytes.extend_from_slice(&words.as_flattened()[..size]);
+        relocation_into(bytes, relocation, form, symbols);
     }
+}
+
+fn relocation_into(
+    bytes: &mut Vec<u8>,
+    relocation: &Relocation,
+    form: Form,
+    symbols: &SymbolNumbers,
+) {
+    let record = FileRelocation {
+        offset: relocation.offset,
+        symbol: symbols.number[relocation.symbol],
+        kind: relocation.kind,
+        addend: match form {
+            Form::Rel => None,
+            Form::Rela => Some(relocation.addend),
+        },
+    };
+    record.encode(bytes);
 }
 
 /// Records of resolved relocations.
 pub(super) fn resolved(resolved: &[Relocation], symbols: &SymbolNumbers) -> Vec<u8> {
-    let records: Vec<Relocation> = resolved
-        .iter()
-        .map(|&relocation| Relocation {
-            form: Form::Rela,
-            ..relocation
-        })
-        .collect();
-    let mut bytes = Vec::with_capacity(size_of_relocations(&records, Form::Rela));
-    relocations_into(&mut bytes, &records, Form::Rela, symbols);
+    let mut bytes = Vec::with_capacity(resolved.len() * Form::Rela.size());
+    for relocation in resolved {
+        relocation_into(&mut bytes, relocation, Form::Rela, symbols);
+    }
     bytes
 }
 
@@ -177,33 +178,19 @@ pub(super) fn unified(
     bytes
 }
 
-/// The fields of one symbol table entry.
-pub(super) struct SymbolEntry {
-    pub(super) name: u32,
-    pub(super) kind: u8,
-    pub(super) binding: u8,
-    pub(super) other: u8,
-    pub(super) place: Place,
-    pub(super) value: u64,
-    pub(super) size: u64,
-}
-
-/// Section numbers from here on do not fit into a symbol.
-pub(super) const EXTENDED: u32 = 0xff00;
-
 /// A symbol table behind its null symbol.
-pub(super) fn symbols(null_value: u64, entries: impl Iterator<Item = SymbolEntry>) -> Vec<u8> {
-    const SIZE: usize = 24;
-    let mut bytes = Vec::with_capacity((entries.size_hint().0 + 1) * SIZE);
-    bytes.resize(SIZE, 0);
-    bytes[8..16].copy_from_slice(&null_value.to_le_bytes());
+pub(super) fn symbols<'n>(
+    null_value: u64,
+    entries: impl Iterator<Item = FileSymbol<'n>>,
+) -> Vec<u8> {
+    let null = FileSymbol {
+        value: null_value,
+        ..FileSymbol::NULL
+    };
+    let mut bytes = Vec::with_capacity((entries.size_hint().0 + 1) * FileSymbol::SIZE);
+    null.encode(&mut bytes);
     for entry in entries {
-        let section = entry.place.encode();
-        bytes.extend(entry.name.to_le_bytes());
-        bytes.extend([entry.binding << 4 | entry.kind, entry.other]);
-        bytes.extend(section.to_le_bytes());
-        bytes.extend(entry.value.to_le_bytes());
-        bytes.extend(entry.size.to_le_bytes());
+        entry.encode(&mut bytes);
     }
     bytes
 }

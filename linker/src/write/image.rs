@@ -10,19 +10,15 @@ use std::sync::{Mutex, PoisonError};
 use super::blocks::{BLOCK, Block, divide, divide_headers};
 use super::encode;
 use super::numbering::SymbolNumbers;
+use crate::arch::Abi;
+use crate::cubin::{
+    Counts, FILE_HEADER, Header, ObjectKind, PROGRAM_HEADER, SECTION_HEADER, SectionHeader,
+    SectionType, Segment,
+};
 use crate::merge::{Form, InfoRecord, Relocation};
 use crate::output::Sink;
 use crate::parallel;
 
-/// `e_ident` of every image: ELF64, little-endian, CUDA's ABI.
-const IDENT: [u8; 16] = [
-    0x7f, b'E', b'L', b'F', 2, 1, 1, 0x41, 8, 0, 0, 0, 0, 0, 0, 0,
-];
-const ET_REL: u16 = 1;
-const ET_EXEC: u16 = 2;
-pub(super) const FILE_HEADER: u64 = 64;
-pub(super) const SECTION_HEADER: u64 = 64;
-pub(super) const PROGRAM_HEADER: u64 = 56;
 /// Of more sections than this the count stands in section 0.
 pub(super) const MANY_SECTIONS: usize = 0xff00;
 
@@ -112,8 +108,9 @@ impl<'a> Body<'a> {
 /// One section of the image.
 #[derive(Debug, Clone)]
 pub(super) struct OutputSection<'a> {
+    /// Where the name stands in `.shstrtab`.
     pub(super) name: u32,
-    pub(super) kind: u32,
+    pub(super) kind: SectionType,
     pub(super) flags: u64,
     pub(super) link: u32,
     pub(super) info: u32,
@@ -123,6 +120,23 @@ pub(super) struct OutputSection<'a> {
     /// Zero bytes that follow it.
     pub(super) padding: u64,
     pub(super) segment: Option<SegmentKind>,
+}
+
+impl OutputSection<'_> {
+    fn header(&self, placed: &Placed) -> SectionHeader {
+        SectionHeader {
+            name: self.name,
+            kind: self.kind,
+            flags: self.flags,
+            address: 0,
+            offset: placed.offset,
+            size: placed.size,
+            link: self.link,
+            info: self.info,
+            align: self.align,
+            entry_size: self.entry_size,
+        }
+    }
 }
 
 /// Which loaded part of the image a section belongs to.
@@ -187,43 +201,47 @@ pub(super) fn write(plan: &Plan<'_>, out: &mut dyn Sink) -> io::Result<()> {
     let section_table = end.next_multiple_of(8);
     let count = plan.sections.len() + 1;
     let after_sections = section_table + SECTION_HEADER * count as u64;
-    let (file_type, segment_table, program_header) = match plan.kind {
-        FileKind::Executable(_) => (ET_EXEC, after_sections, PROGRAM_HEADER),
-        FileKind::Relocatable { program_header } => (ET_REL, 0, program_header),
+    let (kind, segments_offset, segment_entry_size) = match plan.kind {
+        FileKind::Executable(_) => (ObjectKind::EXECUTABLE, after_sections, PROGRAM_HEADER),
+        FileKind::Relocatable { program_header } => (ObjectKind::RELOCATABLE, 0, program_header),
     };
     let segments = match &plan.kind {
         FileKind::Executable(wanted) => segments(&plan.sections, wanted, &placed, after_sections),
         FileKind::Relocatable { .. } => Vec::new(),
     };
-
-    let mut bytes = Vec::with_capacity(FILE_HEADER as usize);
-    bytes.extend(IDENT);
-    bytes.extend(file_type.to_le_bytes());
-    bytes.extend(crate::cubin::EM_CUDA.to_le_bytes());
-    bytes.extend(1u32.to_le_bytes());
-    bytes.extend(0u64.to_le_bytes());
-    bytes.extend(segment_table.to_le_bytes());
-    bytes.extend(section_table.to_le_bytes());
-    bytes.extend(plan.flags.to_le_bytes());
-    bytes.extend((FILE_HEADER as u16).to_le_bytes());
-    bytes.extend((program_header as u16).to_le_bytes());
-    bytes.extend((segments.len() as u16).to_le_bytes());
-    bytes.extend((SECTION_HEADER as u16).to_le_bytes());
+    let header = Header {
+        os_abi: Abi::NEW_OS_ABI,
+        abi_version: Abi::V8.version(),
+        kind,
+        version: 1,
+        entry: 0,
+        segments_offset,
+        sections_offset: section_table,
+        flags: plan.flags,
+        segment_entry_size: segment_entry_size as u16,
+        names_section: 1,
+    };
     let many = count > MANY_SECTIONS;
-    bytes.extend((if many { 0 } else { count as u16 }).to_le_bytes());
-    bytes.extend(1u16.to_le_bytes());
+    let counts = Counts {
+        segments: segments.len() as u16,
+        sections: if many { 0 } else { count as u16 },
+        has_sections: true,
+    };
+    let mut bytes = Vec::with_capacity(FILE_HEADER as usize);
+    header.encode(counts, &mut bytes);
     let mut blocks = vec![Block::Made(bytes)];
     blocks.extend(divide(&plan.sections, &placed, FILE_HEADER, section_table));
-    let first = section_header(0, 0, 0, 0, if many { count as u64 } else { 0 }, 0, 0, 0, 0);
-    blocks.push(Block::Made(first.to_vec()));
+    let first = SectionHeader {
+        size: if many { count as u64 } else { 0 },
+        ..SectionHeader::EMPTY
+    };
+    let mut bytes = Vec::with_capacity(SECTION_HEADER as usize);
+    first.encode(&mut bytes);
+    blocks.push(Block::Made(bytes));
     blocks.extend(divide_headers(plan.sections.len()));
-    let mut bytes = Vec::new();
-    for [kind, flags, offset, file_size, memory_size] in segments {
-        bytes.extend((kind as u32).to_le_bytes());
-        bytes.extend((flags as u32).to_le_bytes());
-        for field in [offset, 0, 0, file_size, memory_size, 8] {
-            bytes.extend(field.to_le_bytes());
-        }
+    let mut bytes = Vec::with_capacity(segments.len() * PROGRAM_HEADER as usize);
+    for segment in &segments {
+        segment.encode(&mut bytes);
     }
     let size = after_sections as usize + bytes.len();
     blocks.push(Block::Made(bytes));
@@ -279,56 +297,15 @@ impl Image<'_> {
             }
             Block::Headers(sections) => {
                 let mut bytes = memory();
-                for index in sections.clone() {
-                    let (section, placed) = (&self.plan.sections[index], &self.placed[index]);
-                    bytes.extend(section_header(
-                        section.name,
-                        section.kind,
-                        section.flags,
-                        placed.offset,
-                        placed.size,
-                        section.link,
-                        section.info,
-                        section.align,
-                        section.entry_size,
-                    ));
+                let placed = &self.placed[sections.clone()];
+                let sections = &self.plan.sections[sections.clone()];
+                for (section, placed) in sections.iter().zip(placed) {
+                    section.header(placed).encode(&mut bytes);
                 }
                 Cow::Owned(bytes)
             }
         }
     }
-}
-
-#[expect(
-    clippy::too_many_arguments,
-    reason = "one argument for each field of the header"
-)]
-fn section_header(
-    name: u32,
-    kind: u32,
-    flags: u64,
-    offset: u64,
-    size: u64,
-    link: u32,
-    info: u32,
-    align: u64,
-    entry_size: u64,
-) -> [u8; SECTION_HEADER as usize] {
-    let mut header = [0; SECTION_HEADER as usize];
-    let words = [
-        u64::from(name) | u64::from(kind) << 32,
-        flags,
-        0,
-        offset,
-        size,
-        u64::from(link) | u64::from(info) << 32,
-        align,
-        entry_size,
-    ];
-    for (place, word) in header.as_chunks_mut().0.iter_mut().zip(words) {
-        *place = word.to_le_bytes();
-    }
-    header
 }
 
 /// Sections one behind the other; one without bytes gets an aligned offset.
@@ -352,15 +329,25 @@ fn place(sections: &[OutputSection<'_>]) -> (Vec<Placed>, u64) {
     (placed, end)
 }
 
-/// The program headers as kind, flags, offset, file size and memory size.
+/// The program headers.
 fn segments(
     sections: &[OutputSection<'_>],
     wanted: &Segments,
     placed: &[Placed],
     segment_table: u64,
-) -> Vec<[u64; 5]> {
-    const PT_LOAD: u64 = 1;
-    const PT_PHDR: u64 = 6;
+) -> Vec<Segment> {
+    const PT_LOAD: u32 = 1;
+    const PT_PHDR: u32 = 6;
+    let segment = |kind, flags, offset, file_size, memory_size| Segment {
+        kind,
+        flags,
+        offset,
+        virtual_address: 0,
+        physical_address: 0,
+        file_size,
+        memory_size,
+        align: 8,
+    };
     let mut loads = Vec::new();
     for load in wanted.loads {
         let covered: Vec<usize> = (0..placed.len())
@@ -387,16 +374,11 @@ fn segments(
             memory_size = (start + memory_size).next_multiple_of(align) - start;
             memory_size += placed[index].size;
         }
-        loads.push([
-            PT_LOAD,
-            load.flags.into(),
-            start,
-            file_end - start,
-            memory_size,
-        ]);
+        let file_size = file_end - start;
+        loads.push(segment(PT_LOAD, load.flags, start, file_size, memory_size));
     }
     let size = PROGRAM_HEADER * (loads.len() as u64 + 2);
-    let own = |kind| [kind, wanted.header_flags.into(), segment_table, size, size];
+    let own = |kind| segment(kind, wanted.header_flags, segment_table, size, size);
     let position = if wanted.header_load_first {
         0
     } else {

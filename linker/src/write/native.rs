@@ -1,7 +1,7 @@
 //! The plan of an image before the Mercury generation.
 
 use crate::arch::reserved;
-use crate::cubin::{Place, SymbolType};
+use crate::cubin::{PROGRAM_HEADER, Place, Symbol as FileSymbol, SymbolType};
 use crate::finalize::Finalized;
 use crate::id::{FunctionId, IdVec, PrototypeId, SectionId, SymbolId};
 use crate::merge::{Definition, Merged, Section, SectionKind};
@@ -10,8 +10,8 @@ use crate::options::ImageKind;
 use crate::parallel;
 use crate::relocate::Patched;
 
-use super::encode::{self, SymbolEntry};
-use super::image::{Body, FileKind, Load, PROGRAM_HEADER, Plan, SegmentKind, Segments};
+use super::encode;
+use super::image::{Body, FileKind, Load, Plan, SegmentKind, Segments};
 use super::numbering::{Presence, SymbolNumbers};
 use super::sections::{
     Generation, SectionNumbers, Sections, USUAL, file_flags, number_made_or_known, symbol_sections,
@@ -221,7 +221,7 @@ fn symbol_entries<'n>(
     sections: &'n SectionNumbers,
     symbols: &'n SymbolNumbers,
     names: &'n SymbolNames,
-) -> impl Iterator<Item = SymbolEntry> + 'n {
+) -> impl Iterator<Item = FileSymbol<'n>> + 'n {
     let merged = finalized.merged();
     let entry = move |&id: &SymbolId| {
         let symbol = &merged.symbols[id];
@@ -242,14 +242,15 @@ fn symbol_entries<'n>(
             && matches!(symbol.kind, SymbolType::OBJECT | SymbolType::CUDA_OBJECT)
             && !reserved::is_shared(symbol.name)
             && !reserved::is_unified_table(symbol.name);
-        SymbolEntry {
-            name: names.offsets[id],
-            kind: symbol.kind.0,
-            binding: symbol.binding.0,
-            other: symbol.other.0,
+        FileSymbol {
+            name_offset: names.offsets[id],
+            kind: symbol.kind,
+            binding: symbol.binding,
+            other: symbol.other,
             place,
             value: if is_missing { u64::MAX } else { value },
             size: symbol.size,
+            name: symbol.name,
         }
     };
     symbols.order.iter().map(entry)

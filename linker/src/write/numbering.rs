@@ -1,7 +1,7 @@
 //! Which sections and symbols are written, and their numbers.
 
-use super::encode;
 use crate::arch::reserved;
+use crate::cubin::{Place, SymbolType};
 use crate::finalize::Finalized;
 use crate::id::{FunctionId, Id as _, IdVec, SectionId, SymbolId};
 use crate::merge::{Definition, Form, Merged, Section, SectionKind};
@@ -68,7 +68,7 @@ fn is_written(finalized: &Finalized<'_>, id: SectionId, kind: SectionKind) -> bo
         // Sections that are not written count too.
         SectionKind::SymbolSections => {
             let last = merged.sections.enumerate().next_back();
-            last.is_some_and(|(id, _)| creation_number(merged, id) >= encode::EXTENDED)
+            last.is_some_and(|(id, _)| creation_number(merged, id) >= Place::FIRST_RESERVED)
         }
         // A relocatable link names it all the same.
         SectionKind::Constant(1..) if section.target.is_some() => section.content.size > 0,
@@ -157,7 +157,7 @@ fn is_symbol_written(finalized: &Finalized<'_>, presence: &Presence, id: SymbolI
         return false;
     }
     match symbol.definition {
-        Definition::Section(section) if symbol.kind == crate::cubin::SymbolType::SECTION => {
+        Definition::Section(section) if symbol.kind == SymbolType::SECTION => {
             let section_row = &pruned.merged.sections[section];
             // The module's section gets it when it is written.
             let has_reserved = pruned.merged.target.has_mercury()

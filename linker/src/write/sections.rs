@@ -4,7 +4,7 @@
 //! where they do not.
 
 use crate::arch::FileFlags;
-use crate::cubin::{SectionType, UnifiedTable};
+use crate::cubin::{Place, SectionType, UnifiedTable};
 use crate::finalize::Finalized;
 use crate::id::{FunctionId, IdVec, PrototypeId, SectionId};
 use crate::merge::{Definition, Form, Merged, Section, SectionKind};
@@ -164,7 +164,7 @@ pub(super) const USUAL: usize = 256;
 /// leaves the number that the section had when it was made.
 pub(super) fn number_made_or_known(merged: &Merged<'_>, section: SectionId, number: u32) -> u32 {
     match number {
-        encode::EXTENDED.. => number,
+        Place::FIRST_RESERVED.. => number,
         _ => creation_number(merged, section),
     }
 }
@@ -237,7 +237,7 @@ impl<'f, G: Generation<'f>> Sections<'f, '_, G> {
         };
         OutputSection {
             name: self.generation.name(id),
-            kind: section_type(kind, merged.image).0,
+            kind: section_type(kind, merged.image),
             flags: match section.kind {
                 SectionKind::DriverNote => merged.notes.driver_flags,
                 _ => section.flags,

@@ -8,7 +8,7 @@ use crate::relocate::{Moves, barrier_places, native_places};
 
 use super::super::encode;
 use super::super::numbering::SymbolNumbers;
-use super::Layout;
+use super::Sources;
 
 /// The records of the module: the same in both worlds, but for the stacks of
 /// slots of unified functions.
@@ -30,13 +30,14 @@ pub(super) fn native_module(finalized: &Finalized<'_>, symbols: &SymbolNumbers) 
 
 /// The records of the Mercury world, with those figures replaced that depend
 /// on the native code, then what only the native world says.
-pub(super) fn native(
-    finalized: &Finalized<'_>,
-    layout: &Layout,
-    symbols: &SymbolNumbers,
-    function: FunctionId,
-) -> Vec<u8> {
-    let merged = finalized.merged();
+pub(super) fn native(sources: Sources<'_, '_>, function: FunctionId) -> Vec<u8> {
+    let Sources {
+        finalized,
+        layout,
+        symbols,
+        ..
+    } = sources;
+    let merged = sources.merged();
     let own = merged.functions[function].native_records();
     let shared = &finalized.figures.function_records[function];
     let mut twins = Twins::new(own);

@@ -4,32 +4,26 @@
 //! the section. There the sections without content come last and take no place, so that these are the bytes behind them:
 //! the table of sections.
 
-use crate::cubin::SectionType;
-use crate::finalize::Finalized;
+use crate::cubin::{FILE_HEADER, SECTION_HEADER, SectionType, Symbol};
 use crate::id::SectionId;
 use crate::merge::SectionKind;
 
-use super::super::image::{Body, FILE_HEADER, OutputSection, SECTION_HEADER};
-use super::tables::Names;
-use super::{CODE_ALIGN, Layout, Twin, compat};
+use super::super::image::{Body, OutputSection};
+use super::layout::Twin;
+use super::{CODE_ALIGN, SECTION_NUMBER, Sources, compat};
 
 /// Alignment of the table of sections.
 const TABLE_ALIGN: u64 = 8;
 
 /// Fills the section, if the image has one. `output` holds all other sections of both worlds.
-pub(super) fn fill(
-    output: &mut [OutputSection<'_>],
-    finalized: &Finalized<'_>,
-    layout: &Layout,
-    names: &Names<'_>,
-) {
-    let merged = finalized.merged();
-    let reserved = layout.twins.iter();
+pub(super) fn fill(output: &mut [OutputSection<'_>], sources: Sources<'_, '_>) {
+    let merged = sources.merged();
+    let reserved = sources.layout.twins.iter();
     for &(_, id) in reserved.filter(|(twin, _)| *twin == Twin::ReservedShared) {
         let size = merged.sections[id].content.size;
-        let before = before_table(output, finalized, layout, names, id);
-        let bytes = bytes(size, before, names.linked_size);
-        output[layout.twin_number[id] as usize - 1].body = Body::Bytes(bytes);
+        let before = before_table(output, sources, id);
+        let bytes = bytes(size, before, sources.names.linked_size);
+        output[sources.layout.twin_number[id] as usize - 1].body = Body::Bytes(bytes);
     }
 }
 
@@ -37,15 +31,13 @@ pub(super) fn fill(
 /// more strictly move the table (case `reserved_behind`).
 fn before_table(
     output: &[OutputSection<'_>],
-    finalized: &Finalized<'_>,
-    layout: &Layout,
-    names: &Names<'_>,
+    sources: Sources<'_, '_>,
     reserved: SectionId,
 ) -> u64 {
     let mut end = FILE_HEADER;
     let mut start = end;
-    for (native, &id) in output.iter().zip(&layout.native.order) {
-        let (size, align) = alone(output, finalized, layout, names, (native, id));
+    for (native, &id) in output.iter().zip(&sources.layout.native.order) {
+        let (size, align) = alone(output, sources, (native, id));
         let place = end.next_multiple_of(align.max(1));
         if id == reserved {
             start = place;
@@ -58,25 +50,23 @@ fn before_table(
 /// What a section takes in the file of the Mercury world, and its alignment there. The native parameters are not in it.
 fn alone(
     output: &[OutputSection<'_>],
-    finalized: &Finalized<'_>,
-    layout: &Layout,
-    names: &Names<'_>,
+    sources: Sources<'_, '_>,
     (native, id): (&OutputSection<'_>, SectionId),
 ) -> (u64, u64) {
-    let merged = finalized.merged();
+    let merged = sources.merged();
     let section = &merged.sections[id];
     let number = |number: u32| (number as usize).checked_sub(1);
-    let twin = number(layout.twin_number[id]).map(|index| &output[index]);
+    let twin = number(sources.layout.twin_number[id]).map(|index| &output[index]);
     let symbols = || {
-        let table = number(layout.symbol_table_number());
+        let table = number(sources.layout.symbol_table_number());
         table.map_or(0, |index| output[index].body.size())
     };
     let align = twin.map_or(native.align, |twin| twin.align);
     match section.kind {
-        SectionKind::SectionNames => (names.linked_size, align),
-        SectionKind::SymbolNames => (names.linked_symbols_size, align),
+        SectionKind::SectionNames => (sources.names.linked_size, align),
+        SectionKind::SymbolNames => (sources.names.linked_symbols_size, align),
         SectionKind::Symbols => (symbols(), align),
-        SectionKind::SymbolSections => (symbols() / 24 * 4, align),
+        SectionKind::SymbolSections => (symbols() / Symbol::SIZE as u64 * SECTION_NUMBER, align),
         SectionKind::Compat => (compat::linked_size(merged), align),
         // Instructions are not left out yet.
         SectionKind::Text => {

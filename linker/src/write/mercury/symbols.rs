@@ -1,0 +1,154 @@
+//! The symbols of both worlds.
+
+use crate::arch::reserved;
+use crate::cubin::{Place, Symbol as FileSymbol, SymbolOther, SymbolType};
+use crate::merge::{Definition, SectionKind, Symbol};
+use crate::options::UndefinedGlobals;
+
+use super::super::encode;
+use super::Sources;
+use super::names::native_name;
+
+/// Undefined symbols that stand for reserved shared memory, with the value
+/// they have in the native symbol table.
+const RESERVED: [(&str, u64); 3] = [
+    (".nv.reservedSmem.begin", 0),
+    (".nv.reservedSmem.offset0", 0x40),
+    (".nv.reservedSmem.cap", 0x400),
+];
+
+fn reserved_value(symbol: &Symbol<'_>) -> Option<u64> {
+    RESERVED
+        .iter()
+        .find(|(name, _)| symbol.definition == Definition::Undefined && symbol.name == *name)
+        .map(|&(_, value)| value)
+}
+
+fn is_unified_table(symbol: &Symbol<'_>) -> bool {
+    symbol.definition == Definition::Undefined && reserved::is_unified_table(symbol.name)
+}
+
+/// `.symtab`: the symbols, then those of the parameter banks.
+pub(super) fn native(sources: Sources<'_, '_>) -> Vec<u8> {
+    let Sources { layout, names, .. } = sources;
+    let relocated = &sources.finalized.relocated;
+    let merged = relocated.merged();
+    let later_names = relocated.pruned().later_names();
+    let symbols = sources.symbols.order.iter().map(|&id| {
+        let symbol = &merged.symbols[id];
+        let listed = relocated.laid_out.shared.listed.get(&id);
+        let section = match symbol.definition {
+            Definition::Section(section) => Some(section),
+            Definition::Shared(_) => listed.map(|l| l.section),
+            Definition::Undefined | Definition::Common | Definition::Never | Definition::Lost => {
+                None
+            }
+        };
+        let code = section
+            .filter(|_| symbol.kind == SymbolType::FUNC)
+            .and_then(|s| relocated.native[s].as_ref());
+        let own_value = reserved_value(symbol);
+        let slot = merged.unified.native_slots.get(&id);
+        let is_provided = own_value.is_some() || is_unified_table(symbol);
+        let start = match section.map(|s| merged.sections[s].kind) {
+            Some(SectionKind::SharedReserved) if symbol.kind != SymbolType::SECTION => {
+                merged.start_of_reserved()
+            }
+            _ => 0,
+        };
+        let bank = section
+            .filter(|_| symbol.kind == SymbolType::SECTION && native_name(symbol.name).is_some());
+        FileSymbol {
+            name: symbol.name,
+            name_offset: match bank {
+                Some(bank) => names.bank(bank),
+                None => names.symbols.offset(symbol.name),
+            },
+            kind: match is_provided {
+                true => SymbolType::CUDA_OBJECT,
+                false => symbol.kind,
+            },
+            binding: symbol.binding,
+            other: symbol.other,
+            place: place(symbol.definition, section.map(|s| layout.native.number[s])),
+            value: match (listed, slot) {
+                (Some(listed), _) => listed.value,
+                (None, Some(slot)) => slot.place,
+                (None, None) => own_value.unwrap_or(symbol.value) + start,
+            },
+            size: match (slot, code) {
+                (Some(slot), _) => slot.size,
+                (None, Some(_)) if symbol.size == 0 && later_names.contains(&id) => 0,
+                (None, Some(code)) => code.bytes.len() as u64,
+                (None, None) => symbol.size,
+            },
+        }
+    });
+    let parameters = layout
+        .parameters
+        .iter()
+        .enumerate()
+        .map(|(index, &function)| {
+            let bank = merged.functions[function].own_parameters();
+            FileSymbol {
+                name_offset: bank.map_or(0, |bank| names.parameters_symbol(function, bank.name)),
+                kind: SymbolType::SECTION,
+                place: Place::Section(layout.parameters_number(index)),
+                ..FileSymbol::NULL
+            }
+        });
+    encode::symbols(relocated.laid_out.null_value, symbols.chain(parameters))
+}
+
+/// `.nv.merc.symtab`: variables keep the spelling of relocatable objects.
+pub(super) fn mercury(sources: Sources<'_, '_>) -> Vec<u8> {
+    let Sources { layout, names, .. } = sources;
+    let laid_out = &sources.finalized.relocated.laid_out;
+    let merged = sources.merged();
+    let entries = sources.symbols.order.iter().map(|&id| {
+        let symbol = &merged.symbols[id];
+        let listed = laid_out.shared.listed.get(&id);
+        let section = match symbol.definition {
+            Definition::Section(section) => Some(section),
+            Definition::Shared(_) => listed.map(|l| l.section),
+            Definition::Undefined | Definition::Common | Definition::Never | Definition::Lost => {
+                None
+            }
+        };
+        let is_left_undefined = symbol.definition == Definition::Undefined
+            && symbol.space == SymbolOther::GLOBAL
+            && merged.undefined_globals == UndefinedGlobals::Allowed;
+        let is_variable =
+            symbol.kind == SymbolType::OBJECT && (section.is_some() || is_left_undefined);
+        let is_provided = reserved_value(symbol).is_some() || is_unified_table(symbol);
+        let space = match section.map(|s| merged.sections[s].kind) {
+            Some(SectionKind::Constant(_)) => SymbolOther::CONSTANT,
+            Some(SectionKind::SharedReserved) => SymbolOther::CONSTANT | SymbolOther::GLOBAL,
+            Some(SectionKind::Shared) => SymbolOther::SHARED,
+            _ => SymbolOther::GLOBAL,
+        };
+        FileSymbol {
+            name: symbol.name,
+            name_offset: names.symbols.offset(symbol.name),
+            kind: match is_variable || is_provided {
+                true => SymbolType::CUDA_OBJECT,
+                false => symbol.kind,
+            },
+            binding: symbol.binding,
+            other: SymbolOther(symbol.other.0 | if is_variable { space } else { 0 }),
+            place: place(symbol.definition, section.map(|s| layout.mercury_number(s))),
+            value: listed.map_or(symbol.value, |listed| listed.offset),
+            size: symbol.size,
+        }
+    });
+    encode::symbols(laid_out.null_value, entries)
+}
+
+/// Where a symbol lies whose section has a number.
+fn place(definition: Definition, section: Option<u32>) -> Place {
+    match (definition, section) {
+        (Definition::Common, _) => Place::Common,
+        (_, Some(section)) => Place::Section(section),
+        (_, None) => Place::Undefined,
+    }
+}
