@@ -64,7 +64,7 @@ impl CallPaths {
             at = caller;
         }
         path.reverse();
-        let name = |id: &FunctionId| readable(merged.symbols[merged.functions[*id].symbol].name);
+        let name = |id: &FunctionId| readable(merged.name_of(*id));
         let mut names: Vec<String> = path.iter().map(name).collect();
         if names.len() > LONGEST {
             names.splice(LONGEST / 2..names.len() - LONGEST / 2, ["..".to_owned()]);

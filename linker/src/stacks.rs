@@ -40,7 +40,7 @@ impl Stacks {
                 by_pointer[prototype.index()] += 1;
             }
         }
-        let name_of = |f: FunctionId| &merged.symbols[merged.functions[f].symbol].name;
+        let name_of = |f: FunctionId| merged.name_of(f);
         for entry in entries {
             let name = name_of(entry);
             let text =

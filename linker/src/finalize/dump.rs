@@ -62,8 +62,7 @@ pub(crate) const EMPTY_DOT: &str = "digraph callgraph {\n}\n";
 /// The calls as a graph for dot. What pointers may reach is a matter of the last
 /// link.
 pub(crate) fn dot(pruned: &Pruned<'_>) -> String {
-    let name =
-        |function: FunctionId| pruned.merged.symbols[pruned.merged.functions[function].symbol].name;
+    let name = |function: FunctionId| pruned.merged.name_of(function);
     let takers = match pruned.merged.image.is_executable() {
         true => takers(pruned),
         false => vec![Vec::new(); pruned.merged.prototypes.len()],
@@ -111,7 +110,7 @@ fn takers(pruned: &Pruned<'_>) -> Vec<Vec<FunctionId>> {
 }
 
 fn spelled(pruned: &Pruned<'_>, function: FunctionId, names: Names) -> String {
-    let name = &pruned.merged.symbols[pruned.merged.functions[function].symbol].name;
+    let name = pruned.merged.name_of(function);
     match names {
         Names::Readable => as_nvlink(name),
         Names::Mangled => name.to_string(),

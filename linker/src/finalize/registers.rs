@@ -73,9 +73,7 @@ pub(super) fn check_known(
     });
     if let Some((_, function)) = unknown {
         let symbol = &pruned.merged.symbols[function.symbol];
-        let input = symbol
-            .input
-            .map_or("", |id| pruned.merged.inputs[id.index()].as_str());
+        let input = pruned.merged.input_name(symbol.input);
         diagnostics.push(Diagnostic::no_register_count(symbol.name, input));
     }
     unknown.is_none()
@@ -98,8 +96,7 @@ pub(super) fn check(
         if let Some(limit) = limit(pruned, raise.entry)
             && raise.count > limit
         {
-            let name =
-                |f: FunctionId| &pruned.merged.symbols[pruned.merged.functions[f].symbol].name;
+            let name = |function: FunctionId| pruned.merged.name_of(function);
             diagnostics.push(Diagnostic::too_many_registers(
                 name(raise.entry),
                 limit,

@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet;
 
 use crate::cubin::SymbolType;
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::id::{Id as _, SectionId, SymbolId};
+use crate::id::{SectionId, SymbolId};
 use crate::list_sort::list_sort;
 use crate::merge::{BANK_LIMIT, Content, Definition, Merged, Section, SectionKind};
 use crate::options::{DebugLevel, Keeping, KernelFilter, NullAddress, Options};
@@ -310,8 +310,7 @@ fn too_much(merged: &Merged<'_>, mut variables: Vec<Variable>, size: u64) -> Dia
     variables.sort_by_key(|variable| std::cmp::Reverse(variable.size));
     let largest = variables.iter().take(NAMED).map(|variable| {
         let symbol = &merged.symbols[variable.symbol];
-        let input = symbol.input.map(|id| merged.inputs[id.index()].as_str());
-        (symbol.name, variable.size, input.unwrap_or_default())
+        (symbol.name, variable.size, merged.input_name(symbol.input))
     });
     Diagnostic::too_much_constant(size, BANK_LIMIT, largest)
 }

@@ -219,7 +219,7 @@ impl<'d> Banks<'d> {
         let row = &pruned.merged.sections[section];
         let (kind, flags) = (row.kind, row.flags | SHF_INFO_LINK);
         let functions = &pruned.merged.functions;
-        let name_of = |f: FunctionId| pruned.merged.symbols[functions[f].symbol].name;
+        let name_of = |f: FunctionId| pruned.merged.name_of(f);
         let own_name = function_of(pruned, section).map_or("", name_of);
         let prefix = row.name.strip_suffix(own_name).unwrap_or(row.name);
         let name = self.arena.name(&[prefix, name_of(kernel)]);

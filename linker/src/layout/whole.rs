@@ -132,7 +132,7 @@ pub(super) fn strangers(
             let seers = seen_by.kernels(&[function]);
             let whole: Vec<usize> = seers.iter().filter(is_whole).collect();
             problems.extend(whole.into_iter().rev().map(|kernel| {
-                let kernel = symbols[merged.functions[kernels[kernel]].symbol].name;
+                let kernel = merged.name_of(kernels[kernel]);
                 Diagnostic::shared_of_others(symbols[variable].name, kernel)
             }));
         }

@@ -3,7 +3,7 @@
 use crate::arch::reserved;
 use crate::cubin::{Place, Symbol as FileSymbol, SymbolType};
 use crate::diagnostic::{Diagnostic, Mismatch};
-use crate::id::{Id as _, SymbolId};
+use crate::id::SymbolId;
 use crate::options::Keeping;
 use crate::read::{InputSection, Role};
 
@@ -156,7 +156,7 @@ impl<'d> Merger<'d, '_> {
         let first = self.first_inputs.get(&id).copied();
         let first = first.filter(|_| self.keeping == Keeping::AsNvlink);
         let input = first.or(self.merged.symbols[id].input);
-        input.map_or("", |input| &self.merged.inputs[input.index()])
+        self.merged.input_name(input)
     }
 
     /// Remembers the input of a definition, or of the first use, that another

@@ -48,7 +48,7 @@ impl<'d> Merger<'d, '_> {
         {
             let text = self.merged.functions[function].text;
             // In objects of CUDA 12, those of slots are named after the section.
-            let own = self.merged.symbols[self.merged.functions[function].symbol].name;
+            let own = self.merged.name_of(function);
             let name = match section.name.strip_prefix(PREFIX) {
                 Some(name) if name == own => section.name,
                 _ => self.arena.name(&[PREFIX, own]),

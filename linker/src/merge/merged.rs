@@ -3,7 +3,7 @@
 use crate::arch::{Sm, reserved};
 use crate::cubin::{InfoCode, Symbol as FileSymbol, SymbolOther, SymbolType, UnifiedEntry};
 use crate::error::{NvlinkError, ParseError, Problem};
-use crate::id::{FunctionId, Id as _, IdVec, PrototypeId, SectionId, SymbolId};
+use crate::id::{FunctionId, Id as _, IdVec, InputId, PrototypeId, SectionId, SymbolId};
 use crate::options::{
     ImageKind, NullAddress, Options, RelocationForms, Reservation, ResolvedRelocations,
     SharedMemory, UndefinedGlobals,
@@ -222,6 +222,21 @@ impl<'d> Merged<'d> {
             }
             _ => None,
         }
+    }
+
+    /// The function that a section of its constants, records or relocations belongs to.
+    pub(crate) fn served(&self, section: &Section<'_>) -> Option<FunctionId> {
+        self.sections[section.target?].function
+    }
+
+    /// The name of a function.
+    pub(crate) fn name_of(&self, function: FunctionId) -> &'d str {
+        self.symbols[self.functions[function].symbol].name
+    }
+
+    /// The name of an input; empty for what the link makes.
+    pub(crate) fn input_name(&self, input: Option<InputId>) -> &str {
+        input.map_or("", |input| &self.inputs[input.index()])
     }
 
     /// A figure that the module records give per function; 0 where they do not.

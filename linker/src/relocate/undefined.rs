@@ -6,9 +6,9 @@ use crate::call_paths::CallPaths;
 use crate::cubin::{SymbolOther, SymbolType};
 use crate::demangle::readable;
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::id::{FunctionId, Id as _, IdVec, SymbolId};
+use crate::id::{FunctionId, IdVec, SymbolId};
 use crate::layout::LaidOut;
-use crate::merge::{Definition, Merged, SharedHome, Symbol};
+use crate::merge::{Definition, Merged, SharedHome};
 use crate::options::{Keeping, UndefinedGlobals};
 
 /// So many names are explained; the others are only named.
@@ -44,10 +44,12 @@ pub(crate) fn report(laid_out: &LaidOut<'_>, keeping: Keeping, diagnostics: &mut
     let paths = CallPaths::new(&laid_out.pruned);
     for (index, &(id, user)) in missing.iter().enumerate() {
         let symbol = &merged.symbols[id];
-        let mut diagnostic = Diagnostic::undefined_reference(symbol.name, input(merged, symbol));
+        let mut diagnostic =
+            Diagnostic::undefined_reference(symbol.name, merged.input_name(symbol.input));
         if index < MAX_EXPLAINED {
             if let User::Code(function) = user {
-                let place = input(merged, &merged.symbols[merged.functions[function].symbol]);
+                let code = &merged.symbols[merged.functions[function].symbol];
+                let place = merged.input_name(code.input);
                 let path = paths.to(merged, function);
                 diagnostic = diagnostic.with_note(format_args!("needed by {path}, in '{place}'"));
             }
@@ -68,13 +70,6 @@ enum User {
     Code(FunctionId),
     /// Data, or the link itself.
     Other,
-}
-
-/// The input that names a symbol first, or defines it.
-fn input<'m>(merged: &'m Merged<'_>, symbol: &Symbol<'_>) -> &'m str {
-    symbol
-        .input
-        .map_or("", |input| merged.inputs[input.index()].as_str())
 }
 
 fn is_missing(laid_out: &LaidOut<'_>, id: SymbolId) -> bool {
@@ -164,7 +159,7 @@ fn alike(merged: &Merged<'_>, missing: &str) -> Option<String> {
     }
     let (_, id) = best?;
     let symbol = &merged.symbols[id];
-    let input = input(merged, symbol);
+    let input = merged.input_name(symbol.input);
     let known = readable(symbol.name);
     Some(match known == wanted {
         true => format!("did you mean {}, which '{input}' defines?", symbol.name),

@@ -86,15 +86,10 @@ fn is_written(finalized: &Finalized<'_>, id: SectionId, kind: SectionKind) -> bo
             is_used && (section.keep_empty || section.content.size > 0)
         }
         SectionKind::Prototype => !finalized.figures.prototypes.is_empty(),
-        SectionKind::Info => {
-            let owner = section
-                .target
-                .and_then(|text| merged.sections[text].function);
-            match owner {
-                Some(function) => !finalized.figures.function_records[function].is_empty(),
-                None => !finalized.figures.module_records.is_empty(),
-            }
-        }
+        SectionKind::Info => match merged.served(section) {
+            Some(function) => !finalized.figures.function_records[function].is_empty(),
+            None => !finalized.figures.module_records.is_empty(),
+        },
         SectionKind::SectionNames
         | SectionKind::SymbolNames
         | SectionKind::Symbols

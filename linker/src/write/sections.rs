@@ -16,32 +16,46 @@ use super::encode;
 use super::image::{Body, OutputSection, SegmentKind};
 use super::numbering::{Presence, SymbolNumbers, creation_number};
 
-/// How many classes of sections there are.
-const CLASSES: usize = 8;
-
 /// Where a section stands: classes in this order, creation order inside one.
-fn class(kind: SectionKind) -> u8 {
-    match kind {
-        SectionKind::SectionNames
-        | SectionKind::SymbolNames
-        | SectionKind::Symbols
-        | SectionKind::SymbolSections => 0,
-        SectionKind::Debug => 1,
-        SectionKind::ToolNote
-        | SectionKind::DriverNote
-        | SectionKind::UnifiedEntries(_)
-        | SectionKind::UnifiedIndex
-        | SectionKind::HostData
-        | SectionKind::Info
-        | SectionKind::Compat
-        | SectionKind::CallGraph
-        | SectionKind::Prototype
-        | SectionKind::RelocAction => 2,
-        SectionKind::Rel | SectionKind::Rela | SectionKind::ResolvedRela => 3,
-        SectionKind::Constant(_) => 4,
-        SectionKind::Text | SectionKind::Stubs => 5,
-        SectionKind::GlobalInit | SectionKind::UnifiedData => 6,
-        SectionKind::Global | SectionKind::Shared | SectionKind::SharedReserved => 7,
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Tables,
+    Debug,
+    Records,
+    Relocations,
+    Constants,
+    Code,
+    Data,
+    /// What has a size and no bytes.
+    Memory,
+}
+
+impl Class {
+    const COUNT: usize = Self::Memory as usize + 1;
+
+    fn of(kind: SectionKind) -> Self {
+        match kind {
+            SectionKind::SectionNames
+            | SectionKind::SymbolNames
+            | SectionKind::Symbols
+            | SectionKind::SymbolSections => Self::Tables,
+            SectionKind::Debug => Self::Debug,
+            SectionKind::ToolNote
+            | SectionKind::DriverNote
+            | SectionKind::UnifiedEntries(_)
+            | SectionKind::UnifiedIndex
+            | SectionKind::HostData
+            | SectionKind::Info
+            | SectionKind::Compat
+            | SectionKind::CallGraph
+            | SectionKind::Prototype
+            | SectionKind::RelocAction => Self::Records,
+            SectionKind::Rel | SectionKind::Rela | SectionKind::ResolvedRela => Self::Relocations,
+            SectionKind::Constant(_) => Self::Constants,
+            SectionKind::Text | SectionKind::Stubs => Self::Code,
+            SectionKind::GlobalInit | SectionKind::UnifiedData => Self::Data,
+            SectionKind::Global | SectionKind::Shared | SectionKind::SharedReserved => Self::Memory,
+        }
     }
 }
 
@@ -92,11 +106,11 @@ fn executable_type(kind: SectionKind) -> SectionType {
 
 /// The loaded part a section belongs to.
 fn segment(kind: SectionKind) -> Option<SegmentKind> {
-    match class(kind) {
-        4 => Some(SegmentKind::Constants),
-        5 => Some(SegmentKind::Code),
-        6 | 7 => Some(SegmentKind::Data),
-        _ => None,
+    match Class::of(kind) {
+        Class::Constants => Some(SegmentKind::Constants),
+        Class::Code => Some(SegmentKind::Code),
+        Class::Data | Class::Memory => Some(SegmentKind::Data),
+        Class::Tables | Class::Debug | Class::Records | Class::Relocations => None,
     }
 }
 
@@ -109,9 +123,9 @@ pub(super) struct SectionNumbers {
 impl SectionNumbers {
     pub(super) fn new(finalized: &Finalized<'_>, presence: &Presence) -> Self {
         let merged = finalized.merged();
-        let mut classes: [Vec<SectionId>; CLASSES] = Default::default();
+        let mut classes: [Vec<SectionId>; Class::COUNT] = Default::default();
         for &id in &presence.sections {
-            classes[usize::from(class(merged.kind(id)))].push(id);
+            classes[Class::of(merged.kind(id)) as usize].push(id);
         }
         let order = classes.concat();
         let mut number = IdVec::filled(&merged.sections, 0);
@@ -326,9 +340,7 @@ impl<'f, G: Generation<'f>> Sections<'f, '_, G> {
             SectionKind::ToolNote => Body::Bytes(encode::tool_note(finalized, self.tool_record)),
             SectionKind::DriverNote => Body::Borrowed(&merged.notes.driver),
             SectionKind::Compat => Body::Bytes(generation.compat()),
-            SectionKind::Info => {
-                generation.records(section.target.and_then(|t| merged.sections[t].function))
-            }
+            SectionKind::Info => generation.records(merged.served(section)),
             SectionKind::CallGraph => {
                 Body::Bytes(encode::call_graph(finalized, self.symbols, signature))
             }

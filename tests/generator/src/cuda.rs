@@ -320,7 +320,7 @@ impl<'a> Writer<'a> {
             .collect();
         let kind = *self.random.pick(&kinds);
         self.variables += 1;
-        let (unit, number) = (self.unit, self.variables);
+        let number = self.variables;
         let callee = match function {
             // Only functions further on, so that nothing recurses by accident.
             Some(own) if kind != Feature::Recursion => {
@@ -335,11 +335,32 @@ impl<'a> Writer<'a> {
                 // Names and labels of its own.
                 format!("{{ {text} }}")
             }
-            Feature::Recursion if self.random.chance(40) => format!("x += walk(x, f{});", callee?),
-            Feature::Call | Feature::Recursion => format!("if (x > 3) x += f{}(x);", callee?),
-            Feature::Indirect => {
-                format!("int (*g{number})(int) = x & 1 ? f{} : f0; x ^= g{number}(x);", callee?)
+            Feature::Call | Feature::Recursion | Feature::Indirect => self.call(kind, callee?),
+            _ => {
+                let text = self.language_statement(kind);
+                let text = text.or_else(|| self.device_statement(kind));
+                text.unwrap_or_else(|| format!("x = x * {number} + 3;"))
             }
+        };
+        Some(Piece::new(kind, format!("    {text}")))
+    }
+
+    /// A call of a function of the unit.
+    fn call(&mut self, kind: Feature, callee: usize) -> String {
+        let number = self.variables;
+        match kind {
+            Feature::Recursion if self.random.chance(40) => format!("x += walk(x, f{callee});"),
+            Feature::Indirect => {
+                format!("int (*g{number})(int) = x & 1 ? f{callee} : f0; x ^= g{number}(x);")
+            }
+            _ => format!("if (x > 3) x += f{callee}(x);"),
+        }
+    }
+
+    /// What any program in C++ may do.
+    fn language_statement(&mut self, kind: Feature) -> Option<String> {
+        let (unit, number) = (self.unit, self.variables);
+        Some(match kind {
             Feature::Table => match self.random.below(3) {
                 1 => format!("x = handlers{unit}[x & 1](x);"),
                 0 => format!("x += action{unit}(x);"),
@@ -349,7 +370,6 @@ impl<'a> Writer<'a> {
                 0 => "x += optional(x);".to_owned(),
                 _ => "x += fallback[x & 1]++;".to_owned(),
             },
-            Feature::Cluster if self.target.number >= 90 => "cooperative_groups::this_cluster().sync();".to_owned(),
             Feature::Template => match self.random.below(6) {
                 0 => "x += twice(x);".to_owned(),
                 1 => "x += (int)twice((double)x);".to_owned(),
@@ -375,6 +395,31 @@ impl<'a> Writer<'a> {
                 0 => "x = local_step(x);".to_owned(),
                 _ => "x = hide(x);".to_owned(),
             },
+            Feature::Lambda => format!("auto l{number} = [=](int y) {{ return y * x + {number}; }}; x += l{number}(x);"),
+            Feature::Alloca => format!("int *a{number} = (int *)__builtin_alloca((x & 31) * 4); a{number}[x & 7] = x; x += a{number}[x & 3];"),
+            Feature::Launch => format!("launched{unit}<<<1, x & 63>>>((int *)(size_t)x); x += cudaGetLastError();"),
+            Feature::Print => format!("printf(\"{number}: %d\\n\", x);"),
+            Feature::Heap => format!("int *h{number} = new int[x & 15]; h{number}[0] = x; x += h{number}[1]; delete[] h{number};"),
+            Feature::Assert => "assert(x != 1234);".to_owned(),
+            Feature::Frame => format!("int a{number}[24]; for (int i = 0; i < 24; ++i) a{number}[i] = x * i; x += a{number}[x & 15];"),
+            Feature::FunctionShared => {
+                format!("__shared__ int s{number}[{}]; s{number}[x & 7] = x; __syncthreads(); x += s{number}[1];", self.random.within(8..=90))
+            }
+            Feature::ModuleShared => format!("lane{unit}[x & 31] = x; __syncthreads(); x += lane{unit}[3];"),
+            Feature::DynamicShared => format!("extern __shared__ int dynamic[]; dynamic[x & 7] = x; x += dynamic[{number}];"),
+            Feature::JumpTable => "switch (x) { case 0: x = 91; break; case 1: x *= 37; break; case 2: x ^= 1234; break; case 3: x = __clz(x); break; case 4: x = __popc(x); break; case 5: x /= 3; break; case 6: x = ~x; break; case 7: x %= 13; break; default: x = 5; }".to_owned(),
+            Feature::Global => format!("total{unit} += x; samples{unit}[x & 15] += 1.5f;"),
+            Feature::Constant => format!("x += (int)weights{unit}[x & 1];"),
+            Feature::Managed => format!("shared_count{unit} += x;"),
+            _ => return None,
+        })
+    }
+
+    /// What only device code does, as far as the processor can do it.
+    fn device_statement(&mut self, kind: Feature) -> Option<String> {
+        let number = self.variables;
+        Some(match kind {
+            Feature::Cluster if self.target.number >= 90 => "cooperative_groups::this_cluster().sync();".to_owned(),
             Feature::TextureObject => match self.random.below(2) {
                 0 => "x += (int)tex2D<float>((cudaTextureObject_t)x, x, 1);".to_owned(),
                 _ => "surf2Dwrite(x, (cudaSurfaceObject_t)x, 0, 0);".to_owned(),
@@ -383,7 +428,6 @@ impl<'a> Writer<'a> {
                 "__shared__ int q{number}[8]; __pipeline_memcpy_async(q{number}, (int *)(size_t)x, 16); __pipeline_commit(); __pipeline_wait_prior(0); x += q{number}[x & 3];"
             ),
             Feature::Special => format!("volatile int *v{number} = (volatile int *)(size_t)x; *v{number} = clock(); x += *v{number} + blockIdx.z; if (x == 77) __trap();"),
-            Feature::Lambda => format!("auto l{number} = [=](int y) {{ return y * x + {number}; }}; x += l{number}(x);"),
             Feature::Cooperative => match self.random.below(3) {
                 0 => "cooperative_groups::this_thread_block().sync();".to_owned(),
                 1 => "cooperative_groups::this_grid().sync();".to_owned(),
@@ -416,32 +460,16 @@ impl<'a> Writer<'a> {
                 1 => "if (x == 1234) asm volatile(\"exit;\");".to_owned(),
                 _ => "__nanosleep(x); x += clock64();".to_owned(),
             },
-            Feature::Alloca => format!("int *a{number} = (int *)__builtin_alloca((x & 31) * 4); a{number}[x & 7] = x; x += a{number}[x & 3];"),
-            Feature::Launch => format!("launched{unit}<<<1, x & 63>>>((int *)(size_t)x); x += cudaGetLastError();"),
-            Feature::Print => format!("printf(\"{number}: %d\\n\", x);"),
-            Feature::Heap => format!("int *h{number} = new int[x & 15]; h{number}[0] = x; x += h{number}[1]; delete[] h{number};"),
-            Feature::Assert => "assert(x != 1234);".to_owned(),
             Feature::Double => {
                 let name = *self.random.pick(&["sin", "exp", "sqrt", "tgamma", "cbrt"]);
                 format!("x += (int)({name}((double)x) * {number}.3125);")
             }
             Feature::FastMath => "x += (int)__expf((float)x);".to_owned(),
-            Feature::Frame => format!("int a{number}[24]; for (int i = 0; i < 24; ++i) a{number}[i] = x * i; x += a{number}[x & 15];"),
-            Feature::FunctionShared => {
-                format!("__shared__ int s{number}[{}]; s{number}[x & 7] = x; __syncthreads(); x += s{number}[1];", self.random.within(8..=90))
-            }
-            Feature::ModuleShared => format!("lane{unit}[x & 31] = x; __syncthreads(); x += lane{unit}[3];"),
-            Feature::DynamicShared => format!("extern __shared__ int dynamic[]; dynamic[x & 7] = x; x += dynamic[{number}];"),
-            Feature::JumpTable => "switch (x) { case 0: x = 91; break; case 1: x *= 37; break; case 2: x ^= 1234; break; case 3: x = __clz(x); break; case 4: x = __popc(x); break; case 5: x /= 3; break; case 6: x = ~x; break; case 7: x %= 13; break; default: x = 5; }".to_owned(),
-            Feature::Global => format!("total{unit} += x; samples{unit}[x & 15] += 1.5f;"),
-            Feature::Constant => format!("x += (int)weights{unit}[x & 1];"),
-            Feature::Managed => format!("shared_count{unit} += x;"),
             Feature::Atomic => format!("x += atomicAdd_system((int *)(size_t)x, {number});"),
             Feature::Warp => "x += __shfl_down_sync(~0u, x, 2) + __ballot_sync(~0u, x > 3);".to_owned(),
             Feature::Barrier => "x += __syncthreads_count(x);".to_owned(),
-            _ => format!("x = x * {number} + 3;"),
-        };
-        Some(Piece::new(kind, format!("    {text}")))
+            _ => return None,
+        })
     }
 }
 

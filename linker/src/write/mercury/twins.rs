@@ -129,8 +129,7 @@ impl<'f> Sources<'f, '_> {
             },
             _ => {
                 let figures = &self.finalized.figures;
-                let function = section.target.and_then(|t| merged.sections[t].function);
-                let records = match function {
+                let records = match merged.served(section) {
                     Some(function) => &figures.function_records[function][..],
                     None => &figures.module_records,
                 };
