@@ -67,6 +67,11 @@ impl ParseError {
         }))
     }
 
+    /// A value that no tool writes and nothing can be made of.
+    pub fn malformed(problem: impl Into<String>) -> Self {
+        Self::new(Problem::Malformed(problem.into()))
+    }
+
     /// Adds what nvlink says of it.
     #[must_use]
     pub fn as_nvlink(mut self, error: NvlinkError) -> Self {
@@ -108,7 +113,7 @@ impl ParseError {
 
 /// What nvlink calls an internal error, in its words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[allow(missing_docs, reason = "the words are all that is known of them")]
+#[expect(missing_docs, reason = "the words are all that is known of them")]
 pub enum NvlinkError {
     // While inputs are read and merged.
     #[error("Negative size encountered")]

@@ -6,7 +6,7 @@ use std::fmt;
 use object::read::archive::{ArchiveFile, ArchiveKind, ArchiveMemberIterator};
 
 use super::{InputKind, detect};
-use crate::error::{ParseError, Problem};
+use crate::error::ParseError;
 
 /// How deep archives may lie in archives. Rust puts one level into an `.rlib`.
 pub const MAX_DEPTH: usize = 8;
@@ -62,7 +62,7 @@ pub struct Member<'d> {
 impl<'d> Archive<'d> {
     /// Reads the header and the name table.
     pub fn parse(data: &'d [u8]) -> Result<Self, ParseError> {
-        let failed = |problem: String| Err(ParseError::new(Problem::Malformed(problem)).at(0));
+        let failed = |problem: String| Err(ParseError::malformed(problem).at(0));
         let file = match ArchiveFile::parse(data) {
             Ok(file) => file,
             Err(e) => return failed(format!("archive: {e}")),
@@ -124,7 +124,7 @@ impl<'d> Iterator for Members<'d> {
             self.inner = None;
         }
         Some(result.map_err(|e: object::read::Error| {
-            ParseError::new(Problem::Malformed(format!("archive member: {e}")))
+            ParseError::malformed(format!("archive member: {e}"))
         }))
     }
 }
@@ -166,7 +166,7 @@ fn walk_at<'d, E: From<ParseError>>(
 
 /// The error for an archive below [`MAX_DEPTH`].
 pub fn too_deep() -> ParseError {
-    ParseError::new(Problem::Malformed(format!(
+    ParseError::malformed(format!(
         "archives lie in archives more than {MAX_DEPTH} deep"
-    )))
+    ))
 }

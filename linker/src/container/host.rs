@@ -347,5 +347,5 @@ fn wrapper_versions(data: &[u8]) -> impl Iterator<Item = u32> + '_ {
 }
 
 fn malformed(problem: String) -> ParseError {
-    ParseError::new(Problem::Malformed(problem))
+    ParseError::malformed(problem)
 }

@@ -4,7 +4,7 @@
 //! marks are written even where a part is empty.
 
 use super::pairs;
-use crate::error::{ParseError, Problem};
+use crate::error::ParseError;
 
 /// A call or an address reference from one function to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -52,7 +52,7 @@ impl CallGraph {
         for (index, (first, second)) in pairs::read(data, "call graph")?.enumerate() {
             let malformed = |problem: String| {
                 let offset = index as u64 * pairs::SIZE as u64;
-                ParseError::new(Problem::Malformed(problem)).at(offset)
+                ParseError::malformed(problem).at(offset)
             };
             let mark = second as i32;
             if first == 0 && mark < 0 {

@@ -79,19 +79,16 @@ impl<'d> File<'d> {
         }
         let header = check_header(data)?;
         let raw_sections = header.section_headers(Le, data).map_err(|e| {
-            ParseError::new(Problem::Malformed(format!("section table: {e}")))
-                .at(header.e_shoff(Le))
+            ParseError::malformed(format!("section table: {e}")).at(header.e_shoff(Le))
         })?;
         let raw_segments = header.program_headers(Le, data).map_err(|e| {
-            ParseError::new(Problem::Malformed(format!("program headers: {e}")))
-                .at(header.e_phoff(Le))
+            ParseError::malformed(format!("program headers: {e}")).at(header.e_phoff(Le))
         })?;
         let names_section = if raw_sections.is_empty() {
             0
         } else {
             header.shstrndx(Le, data).map_err(|e| {
-                ParseError::new(Problem::Malformed(format!("section name table: {e}")))
-                    .at(NAMES_FIELD)
+                ParseError::malformed(format!("section name table: {e}")).at(NAMES_FIELD)
             })?
         };
         let sections = read_sections(data, raw_sections, names_section)?;
@@ -146,10 +143,10 @@ impl<'d> File<'d> {
         let place = |e: ParseError| e.in_section(section.name);
         let strings = self.section(section.link).map_err(place)?;
         if strings.kind != SectionType::STRTAB {
-            return Err(place(ParseError::new(Problem::Malformed(format!(
+            return Err(place(ParseError::malformed(format!(
                 "its string table, section {}, is not a string table",
                 strings.name
-            )))));
+            ))));
         }
         let mut names = Names::new(strings.data);
         let extended = self
@@ -164,11 +161,11 @@ impl<'d> File<'d> {
         for (index, symbol) in raw.iter().enumerate() {
             let at = |e: ParseError| place(e).at(index as u64 * size_of::<Sym64<Le>>() as u64);
             let name = names.get(symbol.st_name(Le)).map_err(|problem| {
-                at(ParseError::new(Problem::Malformed(format!(
+                at(ParseError::malformed(format!(
                     "name of symbol {index} at {:#x} {problem} of {}",
                     symbol.st_name(Le),
                     strings.name
-                ))))
+                )))
             })?;
             let place = match symbol.st_shndx(Le).0 {
                 0 => Place::Undefined,
@@ -271,7 +268,7 @@ pub fn string_at<'d>(table: &Section<'d>, offset: u32) -> Result<&'d str, ParseE
         .ok()
         .and_then(|bytes| std::str::from_utf8(bytes).ok())
         .ok_or_else(|| {
-            ParseError::new(Problem::Malformed("not the start of a string".to_owned()))
+            ParseError::malformed("not the start of a string")
                 .in_section(table.name)
                 .at(offset.into())
         })
@@ -395,7 +392,7 @@ fn read_sections<'d>(
     for (index, header) in raw.iter().enumerate() {
         let name = names.get(header.sh_name(Le)).map_err(|problem| {
             let problem = format!("its name at {:#x} {problem}", header.sh_name(Le));
-            numbered(index, ParseError::new(Problem::Malformed(problem)))
+            numbered(index, ParseError::malformed(problem))
         })?;
         sections.push(Section {
             name,
@@ -438,10 +435,10 @@ fn records<'d, T: object::pod::Pod>(name: &str, data: &'d [u8]) -> Result<&'d [T
         .ok()
         .filter(|_| whole)
         .ok_or_else(|| {
-            ParseError::new(Problem::Malformed(format!(
+            ParseError::malformed(format!(
                 "{} bytes are not a whole number of {size}-byte records",
                 data.len()
-            )))
+            ))
             .in_section(name)
         })
 }

@@ -6,7 +6,7 @@
 
 use super::headers::{Counts, FILE_HEADER, PROGRAM_HEADER, SECTION_HEADER, SectionHeader};
 use super::{Content, File, Header, Place, Section, SectionType, Segment, Symbol};
-use crate::error::{ParseError, Problem};
+use crate::error::ParseError;
 
 /// A whole device object.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,7 +100,7 @@ impl<'d> Cubin<'d> {
         };
         let encoded = cubin
             .encode()
-            .map_err(|error| ParseError::new(Problem::Malformed(error.to_string())).at(0))?;
+            .map_err(|error| ParseError::malformed(error.to_string()).at(0))?;
         cubin.unexplained = differences(data, &encoded);
         Ok(cubin)
     }
@@ -294,7 +294,7 @@ fn check_claims(file: &File<'_>) -> Result<(), ParseError> {
                 "the sections up to here overlap: they claim {claimed:#x} bytes of a file of {:#x}",
                 file.data.len()
             );
-            return Err(ParseError::new(Problem::Malformed(problem)).in_section(section.name));
+            return Err(ParseError::malformed(problem).in_section(section.name));
         }
     }
     Ok(())

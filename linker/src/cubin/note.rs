@@ -124,7 +124,7 @@ impl<'d> ToolNote<'d> {
                 .ok_or_else(|| {
                     let problem =
                         format!("string {index} of a tool note at {offset:#x} is no string");
-                    ParseError::new(Problem::Malformed(problem)).at(index as u64 * 4)
+                    ParseError::malformed(problem).at(index as u64 * 4)
                 })
         };
         Ok(Self {
@@ -183,9 +183,9 @@ impl DeviceNote {
             8 => None,
             12 => read_u32(description, 2),
             size => {
-                return Err(ParseError::new(Problem::Malformed(format!(
+                return Err(ParseError::malformed(format!(
                     "device note of {size} instead of 8 bytes"
-                ))));
+                )));
             }
         };
         let half = |index: usize| u16::from_le_bytes([description[index], description[index + 1]]);

@@ -1,6 +1,6 @@
 //! Sections that are lists of two 32-bit words.
 
-use crate::error::{ParseError, Problem};
+use crate::error::ParseError;
 
 /// Size of one pair.
 pub(super) const SIZE: usize = 8;
@@ -11,10 +11,10 @@ pub(super) fn read<'d>(
     what: &str,
 ) -> Result<impl ExactSizeIterator<Item = (u32, u32)> + use<'d>, ParseError> {
     if !data.len().is_multiple_of(SIZE) {
-        return Err(ParseError::new(Problem::Malformed(format!(
+        return Err(ParseError::malformed(format!(
             "{} bytes are not a whole number of {what} entries of {SIZE} bytes",
             data.len()
-        ))));
+        )));
     }
     Ok(read_whole(data))
 }

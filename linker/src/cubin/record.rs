@@ -222,7 +222,7 @@ impl<'d, C: From<u8>> Records<'d, C> {
     #[cold]
     fn unknown(&self, format: u8, code: u8) -> ParseError {
         let problem = format!("attribute record of unknown format {format}, code {code:#x}");
-        ParseError::new(Problem::Malformed(problem)).at(self.offset as u64)
+        ParseError::malformed(problem).at(self.offset as u64)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Small tables of fixed-size entries: unified functions and data, and the
 //! driver's relocation actions.
 
-use crate::error::{ParseError, Problem};
+use crate::error::ParseError;
 
 /// One entry of `.nv.uft.entry` or `.nv.udt.entry`: a function or variable
 /// that has one address in all modules with the same identity.
@@ -113,10 +113,10 @@ fn entries<'d, const SIZE: usize>(
 ) -> Result<&'d [[u8; SIZE]], ParseError> {
     let (entries, rest) = data.as_chunks::<SIZE>();
     if !rest.is_empty() {
-        return Err(ParseError::new(Problem::Malformed(format!(
+        return Err(ParseError::malformed(format!(
             "{} bytes are not a whole number of {what} entries of {SIZE} bytes",
             data.len()
-        ))));
+        )));
     }
     Ok(entries)
 }

@@ -79,8 +79,8 @@ impl UnifiedIndex {
 
 fn tables(bytes: &[u8]) -> Result<(IndexTable, IndexTable), ParseError> {
     if bytes.first_chunk() != Some(MAGIC) {
-        let problem = Problem::Malformed("it is no index of unified functions".to_owned());
-        return Err(ParseError::new(problem).as_nvlink(NvlinkError::NotUnifiedIndex));
+        let problem = "it is no index of unified functions";
+        return Err(ParseError::malformed(problem).as_nvlink(NvlinkError::NotUnifiedIndex));
     }
     let truncated = |end: u64| {
         ParseError::new(Problem::Truncated {
@@ -108,11 +108,11 @@ fn tables(bytes: &[u8]) -> Result<(IndexTable, IndexTable), ParseError> {
         return Err(truncated(size));
     }
     if size < bytes.len() as u64 {
-        let problem = Problem::Malformed(format!(
+        let problem = format!(
             "{:#x} bytes follow the index of unified functions",
             bytes.len() as u64 - size
-        ));
-        return Err(ParseError::new(problem)
+        );
+        return Err(ParseError::malformed(problem)
             .as_nvlink(NvlinkError::MalformedUnifiedIndex)
             .at(size));
     }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::io;
 
 use super::entry::{Entry, Flags};
-use crate::error::{ParseError, Problem};
+use crate::error::ParseError;
 
 /// How a payload is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -104,7 +104,7 @@ pub(super) fn decompress<'d>(
     decompressor: &mut Decompressor,
 ) -> Result<Cow<'d, [u8]>, ParseError> {
     let limit = decompressor.limit;
-    let malformed = |problem: String| ParseError::new(Problem::Malformed(problem));
+    let malformed = |problem: String| ParseError::malformed(problem);
     let compression = entry.compression();
     if entry.flags.has(Flags::SCRAMBLED) {
         return Err(malformed(format!(

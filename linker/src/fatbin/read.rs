@@ -179,5 +179,5 @@ impl<'d> Fields<'d> {
 }
 
 pub(super) fn malformed(offset: u64, problem: String) -> ParseError {
-    ParseError::new(Problem::Malformed(problem)).at(offset)
+    ParseError::malformed(problem).at(offset)
 }

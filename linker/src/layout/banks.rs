@@ -318,6 +318,7 @@ fn too_much(merged: &Merged<'_>, mut variables: Vec<Variable>, size: u64) -> Dia
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::id::Id as _;
 
     /// Variables of these sizes and alignments, in their order.
     fn variables(shapes: &[(u64, u64)]) -> Vec<Variable> {

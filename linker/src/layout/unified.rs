@@ -3,7 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::cubin::{IndexTable, UnifiedIndex, UnifiedTable};
-use crate::error::{NvlinkError, ParseError, Problem};
+use crate::error::{NvlinkError, ParseError};
 use crate::id::{FunctionId, SectionId, SymbolId};
 use crate::merge::{
     Definition, MERCURY_STUB_SIZE, Merged, NativeSlot, Relocation, STUB_SIZE, SectionKind, Slot,
@@ -52,11 +52,11 @@ fn arrange_functions(
     };
     let entries = merged.unified.functions.len() as u64;
     if entries * STUB_SIZE != size {
-        let problem = Problem::Malformed(format!(
+        let problem = format!(
             "the inputs have {} slots of unified functions and {entries} entries",
             size / STUB_SIZE
-        ));
-        return Err(ParseError::new(problem).as_nvlink(NvlinkError::SlotsAndEntries));
+        );
+        return Err(ParseError::malformed(problem).as_nvlink(NvlinkError::SlotsAndEntries));
     }
     check_window(&index.functions, size, NvlinkError::FunctionWindow)?;
     assign(merged, index, UnifiedTable::Functions, keeping)?;
@@ -72,15 +72,15 @@ fn arrange_functions(
         let mut callees = merged.functions[id].calls.iter();
         let to = callees.find_map(|&callee| places.get(&merged.functions[callee].symbol));
         let Some(&to) = to else {
-            let problem = Problem::Malformed("no entry names what this slot calls".to_owned());
+            let problem = "no entry names what this slot calls";
             let symbol = &merged.symbols[symbol].name;
-            return Err(ParseError::new(problem)
+            return Err(ParseError::malformed(problem)
                 .as_nvlink(NvlinkError::NoMatchingStub)
                 .of_symbol(symbol));
         };
         if to % STUB_SIZE != 0 {
-            let problem = Problem::Malformed(format!("{to:#x} is not the start of a slot"));
-            return Err(ParseError::new(problem).of_symbol(merged.symbols[symbol].name));
+            let problem = format!("{to:#x} is not the start of a slot");
+            return Err(ParseError::malformed(problem).of_symbol(merged.symbols[symbol].name));
         }
         moves.push(Move {
             symbol,
@@ -192,18 +192,16 @@ fn arrange_variables(
         members.retain(|member| seen.insert((member.symbol, member.identity)));
     }
     if merged.unified.variables.is_empty() {
-        let problem = "the inputs have unified variables and no entries for them".to_owned();
-        return Err(
-            ParseError::new(Problem::Malformed(problem)).as_nvlink(NvlinkError::NoDataEntry)
-        );
+        let problem = "the inputs have unified variables and no entries for them";
+        return Err(ParseError::malformed(problem).as_nvlink(NvlinkError::NoDataEntry));
     }
     assign(merged, index, UnifiedTable::Variables, keeping)?;
     let mut moves = Vec::new();
     for member in &merged.unified.variables {
         let row = &merged.symbols[member.symbol];
         if row.definition != Definition::Section(section) {
-            let problem = Problem::Malformed("it is no unified variable".to_owned());
-            return Err(ParseError::new(problem).of_symbol(row.name));
+            let problem = "it is no unified variable";
+            return Err(ParseError::malformed(problem).of_symbol(row.name));
         }
         if let Slot::Indexed(to) = member.slot {
             moves.push(Move {
@@ -218,10 +216,10 @@ fn arrange_variables(
     let size = end.max().unwrap_or(0);
     check_window(&index.variables, size, NvlinkError::DataWindow)?;
     if size > LARGEST_TABLE {
-        let problem = Problem::Malformed(format!(
+        let problem = format!(
             "it spreads the unified variables over {size:#x} bytes; the limit is {LARGEST_TABLE:#x}"
-        ));
-        return Err(ParseError::new(problem));
+        );
+        return Err(ParseError::malformed(problem));
     }
     check_places(merged, &mut moves, size)?;
     let pointers = take_pointers(merged, section, keeping);
@@ -262,11 +260,11 @@ fn check_window(table: &IndexTable, size: u64, error: NvlinkError) -> Result<(),
     if table.window == size {
         return Ok(());
     }
-    let problem = Problem::Malformed(format!(
+    let problem = format!(
         "it has {:#x} bytes for a table that the inputs fill with {size:#x}",
         table.window
-    ));
-    Err(ParseError::new(problem).as_nvlink(error))
+    );
+    Err(ParseError::malformed(problem).as_nvlink(error))
 }
 
 /// Gives each member its slot. One that the index does not name has none;
@@ -284,47 +282,41 @@ fn assign(
         let is_known = by_identity.insert(member.identity, position).is_some();
         // nvlink takes the last one of two, and counts to three.
         if is_known && (keeping == Keeping::Reachable || !repeated.insert(member.identity)) {
-            let problem = Problem::Malformed(format!(
+            let problem = format!(
                 "two entries of the inputs have the identity {}",
                 shown(member.identity)
-            ));
-            return Err(ParseError::new(problem).as_nvlink(NvlinkError::DuplicateIdentity));
+            );
+            return Err(ParseError::malformed(problem).as_nvlink(NvlinkError::DuplicateIdentity));
         }
     }
     for slot in &index.table(table).slots {
         let Some(&position) = by_identity.get(&slot.identity) else {
-            let problem = Problem::Malformed(format!(
+            let problem = format!(
                 "no input has an entry of the identity {}",
                 shown(slot.identity)
-            ));
+            );
             // nvlink looks for the exclusive or of both words first.
             let key = |[first, second]: [u64; 2]| first ^ second;
             let is_near = |member: &UnifiedMember| key(member.identity) == key(slot.identity);
-            return Err(
-                ParseError::new(problem).as_nvlink(match members.iter().any(is_near) {
+            return Err(ParseError::malformed(problem).as_nvlink(
+                match members.iter().any(is_near) {
                     true => NvlinkError::NoMatchingIdentity,
                     false => NvlinkError::NoIdentity,
-                }),
-            );
+                },
+            ));
         };
         if members[position].slot != Slot::Merged {
-            let problem = Problem::Malformed(format!(
-                "it has two slots for the identity {}",
-                shown(slot.identity)
-            ));
-            return Err(ParseError::new(problem).as_nvlink(NvlinkError::FoundTwice));
+            let problem = format!("it has two slots for the identity {}", shown(slot.identity));
+            return Err(ParseError::malformed(problem).as_nvlink(NvlinkError::FoundTwice));
         }
         members[position].slot = Slot::Indexed(slot.offset);
     }
     let missing = members.iter().find(|member| member.slot == Slot::Merged);
     match missing {
         Some(member) => {
-            let problem = Problem::Malformed(format!(
-                "it has no slot for the identity {}",
-                shown(member.identity)
-            ));
+            let problem = format!("it has no slot for the identity {}", shown(member.identity));
             let symbol = &merged.symbols[member.symbol].name;
-            Err(ParseError::new(problem).of_symbol(symbol))
+            Err(ParseError::malformed(problem).of_symbol(symbol))
         }
         None => Ok(()),
     }
@@ -341,12 +333,9 @@ fn check_places(merged: &Merged<'_>, moves: &mut [Move], size: u64) -> Result<()
     for part in moves {
         let next = part.to.checked_add(part.size);
         if part.to < end || next.is_none_or(|next| next > size) {
-            let problem = Problem::Malformed(format!(
-                "the slot at {:#x} is not free or not in the table",
-                part.to
-            ));
+            let problem = format!("the slot at {:#x} is not free or not in the table", part.to);
             let symbol = &merged.symbols[part.symbol].name;
-            return Err(ParseError::new(problem).of_symbol(symbol));
+            return Err(ParseError::malformed(problem).of_symbol(symbol));
         }
         end = part.to + part.size;
     }

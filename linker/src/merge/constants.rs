@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 use crate::cubin::{Binding, Symbol, SymbolOther, SymbolType};
 use crate::diagnostic::Diagnostic;
-use crate::error::{NvlinkError, ParseError, Problem};
+use crate::error::{NvlinkError, ParseError};
 use crate::id::{InputId, SectionId};
 use crate::options::{Keeping, ResolvedRelocations};
 use crate::read::{OPTIMIZER_BANK, Object, Role, SHF_INFO_LINK};
@@ -120,7 +120,7 @@ impl<'d> Merger<'d, '_> {
             return Ok(());
         }
         let problem = "names of constants of definitions that lost cut into each other";
-        let problem = ParseError::new(Problem::Malformed(problem.to_owned()));
+        let problem = ParseError::malformed(problem.to_owned());
         Err(problem
             .as_nvlink(NvlinkError::WideOverlap)
             .of_symbol(symbol.name))
@@ -301,7 +301,7 @@ impl<'d> Merger<'d, '_> {
             return Ok(());
         }
         let problem = "another definition of the function has other constants".to_owned();
-        let problem = ParseError::new(Problem::Malformed(problem));
+        let problem = ParseError::malformed(problem);
         let problem = problem.as_nvlink(NvlinkError::DifferentOverlap);
         Err(problem.of_symbol(name.name))
     }

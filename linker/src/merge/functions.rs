@@ -6,7 +6,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::cubin::{Binding, Symbol as FileSymbol, SymbolOther, SymbolType};
 use crate::diagnostic::{Diagnostic, Mismatch};
-use crate::error::{NvlinkError, ParseError, Problem};
+use crate::error::{NvlinkError, ParseError};
 use crate::id::{FunctionId, InputId, SectionId, SymbolId};
 use crate::options::Keeping;
 use crate::read::{InputSection, Object, Role};
@@ -15,7 +15,7 @@ use super::current::{Current, Placed, Replaced};
 use super::merger::Merger;
 use super::relocations::forgets_replaced;
 use super::symbols::listing;
-use super::{Definition, Form, Function, Relocation, Section, SectionKind};
+use super::{Content, Definition, Form, Function, Relocation, Section, SectionKind};
 
 /// In the flags of code: how many barriers it uses.
 const BARRIERS: u64 = 0x7f << BARRIERS_SHIFT;
@@ -109,10 +109,10 @@ impl<'d> Merger<'d, '_> {
             return Ok(());
         };
         if object.sections[text as usize].role != Role::Text {
-            return Err(ParseError::new(Problem::Malformed(format!(
+            return Err(ParseError::malformed(format!(
                 "function {} lies in {}, which is not code",
                 symbol.name, object.sections[text as usize].name
-            ))));
+            )));
         }
         match self.merged.symbols[id].definition {
             Definition::Undefined => {
@@ -167,8 +167,8 @@ impl<'d> Merger<'d, '_> {
         if !is_defined || self.merged.symbols[id].binding != Binding::WEAK || !self.is_defined(id) {
             return Ok(());
         }
-        let problem = "another file has a variable of its name".to_owned();
-        Err(ParseError::new(Problem::Malformed(problem))
+        let problem = "another file has a variable of its name";
+        Err(ParseError::malformed(problem)
             .as_nvlink(NvlinkError::NoOriginalRegisters)
             .of_symbol(symbol.name))
     }
@@ -341,10 +341,7 @@ impl<'d> Merger<'d, '_> {
         };
         let input = current.object.sections[text];
         let row = &mut self.merged.sections[section];
-        row.content = super::Content {
-            align: row.content.align,
-            ..super::Content::default()
-        };
+        row.content = Content::aligned(row.content.align);
         row.content.append(input.data, input.size, input.align);
         row.flags = text_flags(&input);
         row.relocations.clear();
@@ -403,10 +400,7 @@ impl<'d> Merger<'d, '_> {
                 SectionKind::Constant(bank) if bank > 0 || !owner.is_strong => {
                     // Those of weak ones share a place (case `weak_parameters`).
                     if bank > 0 || has_mercury {
-                        row.content = super::Content {
-                            align: row.content.align,
-                            ..super::Content::default()
-                        };
+                        row.content = Content::aligned(row.content.align);
                     }
                     // In Mercury objects nvlink leaves the addresses of old
                     // tables.
@@ -414,7 +408,7 @@ impl<'d> Merger<'d, '_> {
                         row.relocations.clear();
                     }
                     if let Some(native) = &mut row.native {
-                        native.content = super::Content::default();
+                        native.content = Content::default();
                         native.unused.clear();
                     }
                     row.constants = row.constants.take().and_then(|known| known.replaced());

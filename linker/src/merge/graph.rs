@@ -2,7 +2,7 @@
 
 use crate::cubin::{CallGraph, Prototype};
 use crate::diagnostic::Mismatch;
-use crate::error::{ParseError, Problem};
+use crate::error::ParseError;
 use crate::id::{FunctionId, PrototypeId};
 use crate::options::Keeping;
 use crate::read::InputSection;
@@ -124,10 +124,10 @@ impl<'d> Merger<'d, '_> {
             .and_then(|id| self.merged.symbols[id].function)
             .or_else(|| self.mistaken_function(symbol))
             .ok_or_else(|| {
-                ParseError::new(Problem::Malformed(format!(
+                ParseError::malformed(format!(
                     "symbol {index} ({}) is not a function",
                     symbol.name
-                )))
+                ))
             })
     }
 }

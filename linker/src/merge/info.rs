@@ -1,7 +1,7 @@
 //! Attribute records: whom they are about, and which ones are kept.
 
 use crate::cubin::{Binding, Format, InfoCode, InfoRecord as FileRecord, InfoRecords, SymbolType};
-use crate::error::{NvlinkError, ParseError, Problem};
+use crate::error::{NvlinkError, ParseError};
 use crate::id::SymbolId;
 use crate::options::Keeping;
 
@@ -26,7 +26,7 @@ impl<'d> Merger<'d, '_> {
         let owner = match section.target() {
             None if section.info != 0 => {
                 let problem = format!("it belongs to section {}, which is no code", section.info);
-                let problem = ParseError::new(Problem::Malformed(problem));
+                let problem = ParseError::malformed(problem);
                 return Err(problem.as_nvlink(NvlinkError::SectionNotMapped));
             }
             None => None,
@@ -35,10 +35,10 @@ impl<'d> Merger<'d, '_> {
                 let function = current.placed[text]
                     .and_then(|placed| self.merged.sections[placed.section].function)
                     .ok_or_else(|| {
-                        ParseError::new(Problem::Malformed(format!(
+                        ParseError::malformed(format!(
                             "its section {} is not the code of a function",
                             current.object.sections[text].name
-                        )))
+                        ))
                     })?;
                 Some(function)
             }

@@ -2,7 +2,7 @@
 
 use crate::arch::{Sm, reserved};
 use crate::cubin::{InfoCode, Symbol as FileSymbol, SymbolOther, SymbolType, UnifiedEntry};
-use crate::error::{NvlinkError, ParseError, Problem};
+use crate::error::{NvlinkError, ParseError};
 use crate::id::{FunctionId, Id as _, IdVec, InputId, PrototypeId, SectionId, SymbolId};
 use crate::options::{
     ImageKind, NullAddress, Options, RelocationForms, Reservation, ResolvedRelocations,
@@ -156,7 +156,7 @@ impl<'d> Merged<'d> {
         };
         lost.map_or(Ok(()), |symbol| {
             let problem = "a weak definition took its place".to_owned();
-            let problem = ParseError::new(Problem::Malformed(problem));
+            let problem = ParseError::malformed(problem);
             Err(problem
                 .as_nvlink(NvlinkError::UnallocatedSymbol)
                 .of_symbol(symbol.name))
@@ -293,10 +293,7 @@ impl<'d> Merged<'d> {
                 SectionKind::Stubs => STUB_SIZE,
                 _ => 0,
             },
-            content: Content {
-                align,
-                ..Content::default()
-            },
+            content: Content::aligned(align),
             target,
             function: None,
             symbol,

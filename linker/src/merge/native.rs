@@ -213,10 +213,10 @@ impl<'d> Merger<'d, '_> {
                 // Both symbol tables number their common symbols alike.
                 let mercury = current.object.symbol(relocation.symbol)?;
                 if mercury.name != symbol.name {
-                    return Err(ParseError::new(Problem::Malformed(format!(
+                    return Err(ParseError::malformed(format!(
                         "symbol {} is {} in one symbol table and {} in the other",
                         relocation.symbol, symbol.name, mercury.name
-                    ))));
+                    )));
                 }
                 match self.resolve(current, &relocation, mercury, patched, Form::Rela)? {
                     Some(resolved) => resolved,

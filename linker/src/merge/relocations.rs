@@ -4,7 +4,7 @@ use crate::arch::relocation::{Class, RelocationType};
 use crate::cubin::{
     Binding, Place, Relocation as FileRelocation, SectionType, Symbol as FileSymbol, SymbolType,
 };
-use crate::error::{NvlinkError, ParseError, Problem};
+use crate::error::{NvlinkError, ParseError};
 use crate::id::SectionId;
 use crate::options::{EarlyAddresses, ImageKind, Keeping, RelocationForms, ResolvedRelocations};
 use crate::read::{InputSection, Role};
@@ -138,7 +138,7 @@ impl<'d> Merger<'d, '_> {
             return Ok(placed);
         }
         let problem = format!("section {} holds nothing to patch", relocations.info);
-        let problem = ParseError::new(Problem::Malformed(problem));
+        let problem = ParseError::malformed(problem);
         Err(problem.as_nvlink(NvlinkError::UnexpectedRelocationSection))
     }
 
@@ -279,10 +279,10 @@ impl<'d> Merger<'d, '_> {
                     }
                 }
                 None => {
-                    return Err(ParseError::new(Problem::Malformed(format!(
+                    return Err(ParseError::malformed(format!(
                         "relocation against {}, which is not part of the link",
                         symbol.name
-                    )))
+                    ))
                     .at(relocation.offset));
                 }
             }

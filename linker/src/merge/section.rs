@@ -96,6 +96,14 @@ pub(crate) struct Content<'d> {
 }
 
 impl<'d> Content<'d> {
+    /// Nothing so far.
+    pub(crate) fn aligned(align: u64) -> Self {
+        Self {
+            align,
+            ..Self::default()
+        }
+    }
+
     /// Adds a part behind the others and says where it stands.
     pub(crate) fn append(&mut self, data: &'d [u8], size: u64, align: u64) -> u64 {
         let offset = self.size.next_multiple_of(align.max(1));

@@ -4,7 +4,7 @@ use rustc_hash::FxHashSet;
 
 use crate::arch::{Family, reserved};
 use crate::cubin::{Binding, Place, Symbol as FileSymbol, SymbolOther, SymbolType};
-use crate::error::{NvlinkError, ParseError, Problem};
+use crate::error::{NvlinkError, ParseError};
 use crate::id::SymbolId;
 use crate::options::{Keeping, ResolvedRelocations};
 use crate::read::Role;
@@ -207,8 +207,8 @@ impl<'d> Merger<'d, '_> {
         {
             return Ok(());
         }
-        let problem = "it is not the file's own, but the linker's".to_owned();
-        Err(ParseError::new(Problem::Malformed(problem))
+        let problem = "it is not the file's own, but the linker's";
+        Err(ParseError::malformed(problem)
             .as_nvlink(NvlinkError::SameName)
             .of_symbol(symbol.name))
     }
@@ -311,10 +311,10 @@ impl<'d> Merger<'d, '_> {
             return Ok(id);
         }
         let placed = self.place(current, section).ok_or_else(|| {
-            ParseError::new(Problem::Malformed(format!(
+            ParseError::malformed(format!(
                 "variable {} lies in {}, which holds no data",
                 symbol.name, current.object.sections[section].name
-            )))
+            ))
         })?;
         let id = known
             .unwrap_or_else(|| self.new_named(current, symbol, symbol.binding, listing(symbol)));
@@ -582,8 +582,8 @@ fn check_owner(current: &Current<'_, '_>, symbol: &FileSymbol<'_>) -> Result<(),
     if !is_owned || symbol.binding != Binding::GLOBAL || symbol.size == 0 {
         return Ok(());
     }
-    let problem = "it is global and lies in the memory of one function".to_owned();
-    Err(ParseError::new(Problem::Malformed(problem))
+    let problem = "it is global and lies in the memory of one function";
+    Err(ParseError::malformed(problem)
         .as_nvlink(NvlinkError::GlobalEntryData)
         .of_symbol(symbol.name))
 }

@@ -6,7 +6,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::cubin::{Symbol as FileSymbol, UnifiedEntry, UnifiedIndex, UnifiedTable};
-use crate::error::{ParseError, Problem};
+use crate::error::ParseError;
 use crate::id::{SectionId, SymbolId};
 use crate::options::Keeping;
 use crate::read::InputSection;
@@ -113,10 +113,10 @@ impl<'d> Merger<'d, '_> {
         for entry in UnifiedEntry::parse_all(section.data)? {
             current.object.symbol(entry.symbol)?;
             let symbol = current.symbols[entry.symbol as usize].ok_or_else(|| {
-                ParseError::new(Problem::Malformed(format!(
+                ParseError::malformed(format!(
                     "symbol {} is neither a function nor a variable",
                     entry.symbol
-                )))
+                ))
             })?;
             self.merged.unified.members_mut(table).push(UnifiedMember {
                 symbol,
@@ -140,7 +140,7 @@ impl<'d> Merger<'d, '_> {
         let has_slot = self.merged.target.has_mercury() || input.size == STUB_SIZE;
         if !has_slot || symbol.value != 0 {
             let problem = format!("it is no slot of {STUB_SIZE} bytes that begins with a function");
-            return Err(ParseError::new(Problem::Malformed(problem))
+            return Err(ParseError::malformed(problem)
                 .in_section(input.name)
                 .of_symbol(symbol.name));
         }

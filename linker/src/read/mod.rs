@@ -205,9 +205,7 @@ impl<'d> Object<'d> {
         let strings = match file.section_of_type(SectionType::SYMTAB) {
             Some(table) => *file.section(file.sections[table].link)?,
             None => {
-                return Err(ParseError::new(Problem::Malformed(
-                    "it has no symbol table".to_owned(),
-                )));
+                return Err(ParseError::malformed("it has no symbol table"));
             }
         };
         Ok(Self {
@@ -292,9 +290,7 @@ fn behind_constants<'d>(file: &File<'d>, sections: &[InputSection<'_>]) -> Vec<(
 
 fn check_sizes(file: &File<'_>, symbols: &[Symbol<'_>]) -> Result<(), ParseError> {
     let absurd = |what: &str, number: u64| {
-        ParseError::new(Problem::Malformed(format!(
-            "{what} {number:#x} is beyond any memory"
-        )))
+        ParseError::malformed(format!("{what} {number:#x} is beyond any memory"))
     };
     for section in &file.sections {
         if section.size > LARGEST {
@@ -303,12 +299,12 @@ fn check_sizes(file: &File<'_>, symbols: &[Symbol<'_>]) -> Result<(), ParseError
         // nvlink dies of them (case `section_types`).
         if section.kind == SectionType::CUDA_METADATA {
             let problem = "sections of metadata cannot be linked; compile without them";
-            let problem = Problem::Malformed(problem.to_owned());
-            return Err(ParseError::new(problem).in_section(section.name));
+            let problem = problem.to_owned();
+            return Err(ParseError::malformed(problem).in_section(section.name));
         }
         if has_lost_type(section) {
             let problem = "it has the name of attribute records and another type";
-            return Err(ParseError::new(Problem::Malformed(problem.to_owned()))
+            return Err(ParseError::malformed(problem.to_owned())
                 .as_nvlink(NvlinkError::NegativeSize)
                 .in_section(section.name));
         }
@@ -331,8 +327,8 @@ fn check_sizes(file: &File<'_>, symbols: &[Symbol<'_>]) -> Result<(), ParseError
             return Err(absurd("size or value", number).of_symbol(symbol.name));
         }
         if symbol.place.section().is_some() && symbol.value == u64::MAX {
-            let problem = Problem::Malformed("it has no place in its section".to_owned());
-            return Err(ParseError::new(problem)
+            let problem = "it has no place in its section";
+            return Err(ParseError::malformed(problem)
                 .as_nvlink(NvlinkError::UnallocatedSymbol)
                 .of_symbol(symbol.name));
         }

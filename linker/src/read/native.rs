@@ -6,7 +6,7 @@
 
 use crate::arch::Sm;
 use crate::cubin::{File, Relocation, Section, SectionType, Symbol};
-use crate::error::{ParseError, Problem};
+use crate::error::ParseError;
 
 use super::{SHF_EXECINSTR, SHF_INFO_LINK, SHF_MERCURY};
 
@@ -75,10 +75,8 @@ impl<'d> Native<'d> {
                     .first_chunk()
                     .map(|w| u32::from_le_bytes(*w) as usize);
                 let twin = word.and_then(|w| code_twin.get_mut(w)).ok_or_else(|| {
-                    ParseError::new(Problem::Malformed(
-                        "its first word is not the number of a code section".to_owned(),
-                    ))
-                    .in_section(section.name)
+                    ParseError::malformed("its first word is not the number of a code section")
+                        .in_section(section.name)
                 })?;
                 *twin = Some(index);
             }

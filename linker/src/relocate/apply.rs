@@ -1,7 +1,7 @@
 //! What becomes of one relocation.
 
 use crate::arch::relocation::{ApplyError, BitField, Class, RelocationType, Row};
-use crate::error::{NvlinkError, ParseError, Problem};
+use crate::error::{NvlinkError, ParseError};
 use crate::merge::{Form, Relocation};
 
 use super::Patched;
@@ -101,7 +101,7 @@ impl Place<'_> {
 
     fn fail(&self, text: &str) -> ParseError {
         let text = format!("relocation {}: {text}", self.kind());
-        ParseError::new(Problem::Malformed(text)).at(self.0.offset)
+        ParseError::malformed(text).at(self.0.offset)
     }
 
     fn outside(&self, end: u64) -> ParseError {

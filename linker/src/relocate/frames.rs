@@ -6,7 +6,7 @@ mod removed;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::error::{ParseError, Problem};
+use crate::error::ParseError;
 use crate::id::SymbolId;
 use crate::layout::LaidOut;
 use crate::merge::{Definition, Relocation, SectionKind};
@@ -42,7 +42,7 @@ impl Frames {
         let mut start = 0;
         while start < bytes.len() {
             let bad = |problem: &str| {
-                ParseError::new(Problem::Malformed(format!("{problem} of a frame entry")))
+                ParseError::malformed(format!("{problem} of a frame entry"))
                     .in_section(".debug_frame")
                     .at(start as u64)
             };

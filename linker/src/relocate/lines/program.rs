@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::error::{ParseError, Problem};
+use crate::error::ParseError;
 
 /// The length of a unit, without which it starts.
 pub(super) const LENGTH_FIELD: usize = 4;
@@ -45,8 +45,8 @@ pub(super) fn units(bytes: &[u8]) -> Result<Vec<Unit>, ParseError> {
     let mut start = 0;
     while start < bytes.len() {
         let unit = unit(bytes, start).ok_or_else(|| {
-            let problem = Problem::Malformed("unit of a line table that cannot be read".to_owned());
-            ParseError::new(problem).at(start as u64)
+            let problem = "unit of a line table that cannot be read";
+            ParseError::malformed(problem).at(start as u64)
         })?;
         start = unit.sequences.last().map_or(unit.header.end, |s| s.end);
         units.push(unit);
