@@ -258,7 +258,7 @@ proptest! {
     #[test]
     fn noise_never_panics(noise in prop::collection::vec(any::<u8>(), 0..400)) {
         let section = Section {
-            name: ".noise", name_offset: 0, kind: rustnvlink::cubin::SectionType::RELA, flags: 0,
+            name: ".noise", name_offset: 0, kind: rustnvlink::cubin::SectionType::RELA, flags: rustnvlink::cubin::SectionFlags::NONE,
             address: 0, offset: 0, size: noise.len() as u64, link: 0, info: 0, align: 1,
             entry_size: 0, data: &noise,
         };

@@ -159,7 +159,7 @@ impl Functions {
 fn function(file: &File<'_>, symbol: &Symbol<'_>, section: u32) -> Function {
     let text = file.sections.get(section as usize);
     // Objects of older toolkits keep the barrier count in the flags of the code section.
-    let old_barriers = text.map_or(0, |text| (text.flags >> 20) as u32 & 0x7f);
+    let old_barriers = text.map_or(0, |text| text.flags.barriers().into());
     Function {
         name: Name::new(symbol.name),
         binding: binding(symbol.binding),

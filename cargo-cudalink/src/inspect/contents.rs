@@ -39,7 +39,7 @@ pub(super) fn header(index: usize, section: &Section<'_>) -> SectionReport {
         index: index as u32,
         name: section.name.to_owned(),
         kind: section.kind.to_string(),
-        flags: section.flags,
+        flags: section.flags.0,
         address: section.address,
         offset: section.offset,
         size: section.size,

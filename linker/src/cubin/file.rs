@@ -9,8 +9,8 @@ use object::read::elf::{FileHeader as _, ProgramHeader as _, SectionHeader as _,
 use object::read::{Bytes, StringTable};
 
 use super::{
-    Binding, EM_CUDA, Header, ObjectKind, Place, SectionType, Segment, Symbol, SymbolOther,
-    SymbolType,
+    Binding, EM_CUDA, Header, ObjectKind, Place, SectionFlags, SectionType, Segment, Symbol,
+    SymbolOther, SymbolType,
 };
 use crate::error::{ParseError, Problem};
 
@@ -24,7 +24,7 @@ pub struct Section<'d> {
     /// `sh_type`.
     pub kind: SectionType,
     /// `sh_flags`.
-    pub flags: u64,
+    pub flags: SectionFlags,
     /// `sh_addr`.
     pub address: u64,
     /// `sh_offset`.
@@ -355,7 +355,8 @@ fn read_sections<'d>(
     let numbered = |index: usize, e: ParseError| e.in_section(&format!("#{index}"));
     let bytes_of = |index: usize, header: &'d SectionHeader64<Le>| {
         let kind = SectionType(header.sh_type(Le).0);
-        if !kind.has_bytes(header.sh_flags(Le).0) {
+        let flags = SectionFlags(header.sh_flags(Le).0);
+        if !kind.has_bytes(flags) {
             return Ok(&[][..]);
         }
         let (start, size) = (header.sh_offset(Le), header.sh_size(Le));
@@ -398,7 +399,7 @@ fn read_sections<'d>(
             name,
             name_offset: header.sh_name(Le),
             kind: SectionType(header.sh_type(Le).0),
-            flags: header.sh_flags(Le).0,
+            flags: SectionFlags(header.sh_flags(Le).0),
             address: header.sh_addr(Le),
             offset: header.sh_offset(Le),
             size: header.sh_size(Le),

@@ -7,6 +7,8 @@ use std::fmt;
 pub struct SectionFlags(pub u64);
 
 impl SectionFlags {
+    /// No bit is set.
+    pub const NONE: Self = Self(0);
     /// Can be written at run time.
     pub const WRITE: Self = Self(0x1);
     /// Occupies memory at run time.
@@ -32,8 +34,39 @@ impl SectionFlags {
         (Self::MERCURY, "MERCURY"),
     ];
 
+    /// In code of CUDA 12: how many barriers it uses.
+    pub const BARRIERS: Self = Self(0x7f << Self::BARRIERS_SHIFT);
+    const BARRIERS_SHIFT: u32 = 20;
+    /// Code.
+    pub const CODE: Self = Self(Self::ALLOC.0 | Self::EXECINSTR.0);
+    /// Variables.
+    pub const DATA: Self = Self(Self::ALLOC.0 | Self::WRITE.0);
+
+    /// These bits and those of `other`.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// These bits but those of `other`.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
+    /// The bits that `other` has, too.
+    #[must_use]
+    pub const fn only(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    /// How many barriers code uses, where the flags count them.
+    pub const fn barriers(self) -> u8 {
+        (self.only(Self::BARRIERS).0 >> Self::BARRIERS_SHIFT) as u8
+    }
+
     /// Whether every bit of `other` is set.
-    pub fn contains(self, other: Self) -> bool {
+    pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 

@@ -3,12 +3,12 @@
 use object::LittleEndian as Le;
 use object::elf::{
     self, ELFCLASS64, ELFDATA2LSB, ELFMAG, EV_CURRENT, FileHeader64, FileType, Ident, Machine,
-    OsAbi, ProgramFlags, ProgramHeader64, ProgramType, SectionFlags, SectionHeader64,
+    OsAbi, ProgramFlags, ProgramHeader64, ProgramType, SectionHeader64,
 };
 use object::endian::{U16, U32, U64};
 use object::pod;
 
-use super::{EM_CUDA, Place, SectionType};
+use super::{EM_CUDA, Place, SectionFlags, SectionType};
 use crate::arch::{Abi, FileFlags, OldFileFlags, Sm};
 
 /// Size of the file header.
@@ -167,7 +167,7 @@ pub(crate) struct SectionHeader {
     /// Offset of the name in the section name table.
     pub(crate) name: u32,
     pub(crate) kind: SectionType,
-    pub(crate) flags: u64,
+    pub(crate) flags: SectionFlags,
     pub(crate) address: u64,
     pub(crate) offset: u64,
     pub(crate) size: u64,
@@ -182,7 +182,7 @@ impl SectionHeader {
     pub(crate) const EMPTY: Self = Self {
         name: 0,
         kind: SectionType::NULL,
-        flags: 0,
+        flags: SectionFlags::NONE,
         address: 0,
         offset: 0,
         size: 0,
@@ -197,7 +197,7 @@ impl SectionHeader {
         let header = SectionHeader64 {
             sh_name: U32::new(Le, self.name),
             sh_type: U32::new(Le, elf::SectionType(self.kind.0)),
-            sh_flags: U64::new(Le, SectionFlags(self.flags)),
+            sh_flags: U64::new(Le, elf::SectionFlags(self.flags.0)),
             sh_addr: U64::new(Le, self.address),
             sh_offset: U64::new(Le, self.offset),
             sh_size: U64::new(Le, self.size),

@@ -5,7 +5,7 @@
 //! looked at and changed. The link does not use this: it reads [`File`].
 
 use super::headers::{Counts, FILE_HEADER, PROGRAM_HEADER, SECTION_HEADER, SectionHeader};
-use super::{Content, File, Header, Place, Section, SectionType, Segment, Symbol};
+use super::{Content, File, Header, Place, Section, SectionFlags, SectionType, Segment, Symbol};
 use crate::error::ParseError;
 
 /// A whole device object.
@@ -34,7 +34,7 @@ pub struct CubinSection<'d> {
     /// `sh_type`.
     pub kind: SectionType,
     /// `sh_flags`.
-    pub flags: u64,
+    pub flags: SectionFlags,
     /// `sh_addr`.
     pub address: u64,
     /// `sh_offset`.

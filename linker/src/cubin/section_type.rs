@@ -160,10 +160,10 @@ impl SectionType {
     /// The Mercury copy of reserved shared memory has, although there is
     /// nothing to say: the tools copy what the file holds at the offset of the
     /// section it mirrors. Objects for sm_110 show it.
-    pub fn has_bytes(self, flags: u64) -> bool {
+    pub fn has_bytes(self, flags: SectionFlags) -> bool {
         match self {
             Self::NULL => false,
-            Self::CUDA_SHARED_RESERVED => SectionFlags(flags).contains(SectionFlags::MERCURY),
+            Self::CUDA_SHARED_RESERVED => flags.contains(SectionFlags::MERCURY),
             kind => !kind.is_nobits(),
         }
     }

@@ -2,10 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Content, Cubin, EncodeError};
-
-/// `SHF_ALLOC`: the section is loaded.
-const LOADED: u64 = 2;
+use super::{Content, Cubin, EncodeError, SectionFlags};
 
 impl Cubin<'_> {
     /// Gives the sections behind one that changed, and the tables behind them,
@@ -16,7 +13,7 @@ impl Cubin<'_> {
         let tables_before = self.header.segments_offset;
         self.lay_out_from(changed, &before)?;
         let after: Vec<Extent> = self.sections.iter().map(Extent::of).collect();
-        let loaded = |index: &usize| self.sections[*index].flags & LOADED != 0;
+        let loaded = |index: &usize| self.sections[*index].flags.contains(SectionFlags::ALLOC);
         let loaded: Vec<usize> = (1..self.sections.len()).filter(loaded).collect();
         for segment in &mut self.segments {
             if segment.offset == tables_before {

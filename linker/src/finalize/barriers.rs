@@ -8,7 +8,7 @@
 
 use crate::cubin::{Format, InfoCode};
 use crate::id::{FunctionId, IdVec, SectionId};
-use crate::merge::{InfoRecord, Payload, counted_barriers};
+use crate::merge::{InfoRecord, Payload};
 use crate::options::Keeping;
 use crate::prune::Pruned;
 
@@ -24,7 +24,7 @@ pub(super) fn record<'d>(
     let mut changed = Vec::new();
     for (id, function) in pruned.merged.functions.enumerate() {
         let Some(text) = function.text else { continue };
-        let counted = counted_barriers(pruned.merged.sections[text].flags);
+        let counted = pruned.merged.sections[text].flags.barriers();
         if counted == 0 || !pruned.live.functions[id] {
             continue;
         }
@@ -56,9 +56,7 @@ pub(super) fn record<'d>(
 /// these stay.
 pub(super) fn used(pruned: &Pruned<'_>, function: FunctionId, records: &[InfoRecord<'_>]) -> u8 {
     let text = pruned.merged.functions[function].text;
-    let counted = text.map_or(0, |text| {
-        counted_barriers(pruned.merged.sections[text].flags)
-    });
+    let counted = text.map_or(0, |text| pruned.merged.sections[text].flags.barriers());
     match recorded(records) {
         0 => counted,
         recorded => recorded,

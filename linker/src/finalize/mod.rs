@@ -15,10 +15,10 @@ mod report;
 mod reserved;
 
 use crate::arena::Arena;
-use crate::cubin::InfoCode;
+use crate::cubin::{InfoCode, SectionFlags};
 use crate::diagnostic::Diagnostics;
 use crate::id::{FunctionId, IdVec, PrototypeId, SectionId, SymbolId};
-use crate::merge::{InfoRecord, forget_barriers};
+use crate::merge::{InfoRecord, Merged};
 use crate::options::Options;
 use crate::prune::Pruned;
 use crate::relocate::Relocated;
@@ -42,7 +42,7 @@ impl<'d> Finalized<'d> {
     }
 
     /// What was merged.
-    pub(crate) fn merged(&self) -> &crate::merge::Merged<'d> {
+    pub(crate) fn merged(&self) -> &Merged<'d> {
         &self.pruned().merged
     }
 }
@@ -78,7 +78,8 @@ pub(crate) enum Edge {
 pub(crate) fn finalize<'d>(mut relocated: Relocated<'d>, figures: Figures<'d>) -> Finalized<'d> {
     let sections = &mut relocated.laid_out.pruned.merged.sections;
     for &text in &figures.counted {
-        forget_barriers(&mut sections[text].flags);
+        let flags = &mut sections[text].flags;
+        *flags = flags.without(SectionFlags::BARRIERS);
     }
     Finalized { relocated, figures }
 }

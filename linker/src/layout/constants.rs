@@ -10,6 +10,7 @@ use std::borrow::Cow;
 use rustc_hash::FxHashMap;
 
 use crate::arena::Arena;
+use crate::cubin::SectionFlags;
 use crate::diagnostic::Diagnostic;
 use crate::id::{FunctionId, SectionId};
 use crate::merge::{
@@ -17,7 +18,7 @@ use crate::merge::{
 };
 use crate::options::{Keeping, ResolvedRelocations};
 use crate::prune::Pruned;
-use crate::read::{OPTIMIZER_BANK, SHF_INFO_LINK};
+use crate::read::OPTIMIZER_BANK;
 
 use super::Problems;
 use super::visibility::Visibility;
@@ -217,7 +218,7 @@ impl<'d> Banks<'d> {
         section: SectionId,
     ) -> SectionId {
         let row = &pruned.merged.sections[section];
-        let (kind, flags) = (row.kind, row.flags | SHF_INFO_LINK);
+        let (kind, flags) = (row.kind, row.flags.with(SectionFlags::INFO_LINK));
         let functions = &pruned.merged.functions;
         let name_of = |f: FunctionId| pruned.merged.name_of(f);
         let own_name = function_of(pruned, section).map_or("", name_of);
@@ -234,7 +235,8 @@ impl<'d> Banks<'d> {
         for &bank in banks {
             self.relocations.entry(bank).or_insert_with(|| {
                 let bank_name = pruned.merged.sections[bank].name;
-                let (name, flags) = (self.arena.name(&[".rela", bank_name]), 0x40);
+                let flags = SectionFlags::INFO_LINK;
+                let name = self.arena.name(&[".rela", bank_name]);
                 let section = pruned.add_section(name, SectionKind::Rela, flags, 8, Some(bank));
                 let records = pruned.merged.resolved_relocations == ResolvedRelocations::Recorded;
                 if records && pruned.merged.target.has_mercury() {

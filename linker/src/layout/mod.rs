@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 
 use crate::arch::reserved;
 use crate::arena::Arena;
-use crate::cubin::SymbolType;
+use crate::cubin::{SectionFlags, SymbolType};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::error::ParseError;
 use crate::id::{SectionId, SymbolId};
@@ -64,8 +64,7 @@ pub(crate) fn layout<'d>(
     place_commons(&mut pruned);
     place_reserved(&mut pruned);
     unified::arrange(&mut pruned, keeping)?;
-    pruned.add_section(".nv.callgraph", SectionKind::CallGraph, 0, 4, None);
-    pruned.add_section(".nv.prototype", SectionKind::Prototype, 0, 4, None);
+    add_graph_sections(&mut pruned);
     let mut problems = Problems::new();
     let (whole, left_value) = match keeping {
         Keeping::Reachable => (WholePrograms::all(&pruned.merged), 0),
@@ -96,7 +95,13 @@ pub(crate) fn layout<'d>(
         diagnostics.push(problem);
     }
     if !pruned.merged.target.has_mercury() {
-        pruned.add_section(".nv.rel.action", SectionKind::RelocAction, 0, 8, None);
+        pruned.add_section(
+            ".nv.rel.action",
+            SectionKind::RelocAction,
+            SectionFlags::NONE,
+            8,
+            None,
+        );
     }
     Ok(LaidOut {
         pruned,
@@ -133,8 +138,7 @@ pub(crate) fn layout_relocatable<'d>(
             banks::check(&pruned.merged, diagnostics);
         }
     }
-    pruned.add_section(".nv.callgraph", SectionKind::CallGraph, 0, 4, None);
-    pruned.add_section(".nv.prototype", SectionKind::Prototype, 0, 4, None);
+    add_graph_sections(&mut pruned);
     let null_value = match addresses {
         EarlyAddresses::Leave => 0,
         EarlyAddresses::Fill => {
@@ -150,6 +154,13 @@ pub(crate) fn layout_relocatable<'d>(
         texture_slots,
         null_value,
     }
+}
+
+/// Makes the sections that say who calls whom; they are filled at last.
+fn add_graph_sections(pruned: &mut Pruned<'_>) {
+    let flags = SectionFlags::NONE;
+    pruned.add_section(".nv.callgraph", SectionKind::CallGraph, flags, 4, None);
+    pruned.add_section(".nv.prototype", SectionKind::Prototype, flags, 4, None);
 }
 
 /// The bank of the program's `__constant__` variables.
@@ -245,5 +256,11 @@ fn global_section(pruned: &mut Pruned<'_>) -> SectionId {
     if let Some((id, _)) = known {
         return id;
     }
-    pruned.add_section(".nv.global", SectionKind::Global, 3, 1, None)
+    pruned.add_section(
+        ".nv.global",
+        SectionKind::Global,
+        SectionFlags::DATA,
+        1,
+        None,
+    )
 }

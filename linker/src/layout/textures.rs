@@ -10,7 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::arch::relocation::RelocationType;
 use crate::arena::Arena;
 use crate::bits::Bits;
-use crate::cubin::SymbolType;
+use crate::cubin::{SectionFlags, SymbolType};
 use crate::id::{FunctionId, SectionId, SymbolId};
 use crate::list_sort::list_sort;
 use crate::merge::{Form, NativeContent, ParameterBank, Relocation, Section, SectionKind};
@@ -140,7 +140,7 @@ fn make_bank<'d>(
     start: u64,
     size: u64,
 ) {
-    const FLAGS: u64 = 0x42;
+    const FLAGS: SectionFlags = SectionFlags::ALLOC.with(SectionFlags::INFO_LINK);
     let row = &pruned.merged.functions[kernel];
     let Some(ParameterBank::Native(parameters)) = row.parameters() else {
         return;
@@ -152,7 +152,8 @@ fn make_bank<'d>(
     let bank = pruned.add_section(name, HANDLES, FLAGS, SLOT, code);
     // The symbol of the relocations comes before the bank's own.
     let own = pruned.merged.locals.pop();
-    pruned.add_section(relocations_name, SectionKind::Rela, 0x40, 8, Some(bank));
+    let link = SectionFlags::INFO_LINK;
+    pruned.add_section(relocations_name, SectionKind::Rela, link, 8, Some(bank));
     pruned.merged.locals.extend(own);
 
     let mut native = NativeContent::default();

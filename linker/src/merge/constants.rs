@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
-use crate::cubin::{Binding, Symbol, SymbolOther, SymbolType};
+use crate::cubin::{Binding, SectionFlags, Symbol, SymbolOther, SymbolType};
 use crate::diagnostic::Diagnostic;
 use crate::error::{NvlinkError, ParseError};
 use crate::id::{InputId, SectionId};
 use crate::options::{Keeping, ResolvedRelocations};
-use crate::read::{OPTIMIZER_BANK, Object, Role, SHF_INFO_LINK};
+use crate::read::{OPTIMIZER_BANK, Object, Role};
 
 use super::current::{Current, Placed};
 use super::merger::Merger;
@@ -181,7 +181,7 @@ impl<'d> Merger<'d, '_> {
         // Before CUDA 12.1, inputs do not say it; nvlink does where it comes upon the
         // section by a name (case `older_lost_constants`).
         let flags = match bank {
-            1.. if target.is_some() && is_named => input.flags | SHF_INFO_LINK,
+            1.. if target.is_some() && is_named => input.flags.with(SectionFlags::INFO_LINK),
             _ => input.flags,
         };
         let known = self.known_section(input.name, target);

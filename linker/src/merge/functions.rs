@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::cubin::{Binding, Symbol as FileSymbol, SymbolOther, SymbolType};
+use crate::cubin::{Binding, SectionFlags, Symbol as FileSymbol, SymbolOther, SymbolType};
 use crate::diagnostic::{Diagnostic, Mismatch};
 use crate::error::{NvlinkError, ParseError};
 use crate::id::{FunctionId, InputId, SectionId, SymbolId};
@@ -15,32 +15,18 @@ use super::current::{Current, Placed, Replaced};
 use super::merger::Merger;
 use super::relocations::forgets_replaced;
 use super::symbols::listing;
-use super::{Content, Definition, Form, Function, Relocation, Section, SectionKind};
-
-/// In the flags of code: how many barriers it uses.
-const BARRIERS: u64 = 0x7f << BARRIERS_SHIFT;
-const BARRIERS_SHIFT: u32 = 20;
+use super::{Content, Definition, Form, Function, OWN_SHARED, Relocation, Section, SectionKind};
 
 /// The flags of code: loaded, executable, and in objects of CUDA 12 a number
 /// of barriers.
-fn text_flags(input: &InputSection<'_>) -> u64 {
-    6 | input.flags & BARRIERS
+fn text_flags(input: &InputSection<'_>) -> SectionFlags {
+    SectionFlags::CODE.with(input.flags.only(SectionFlags::BARRIERS))
 }
 
 /// The number of registers in the header of code.
 fn header_registers(input: &InputSection<'_>) -> u8 {
     let [.., registers] = input.info.to_le_bytes();
     registers
-}
-
-/// The number of barriers in the flags of code.
-pub(crate) fn counted_barriers(flags: u64) -> u8 {
-    ((flags & BARRIERS) >> BARRIERS_SHIFT) as u8
-}
-
-/// Takes the number of barriers out of the flags of code.
-pub(crate) fn forget_barriers(flags: &mut u64) {
-    *flags &= !BARRIERS;
 }
 
 /// The function that the code belongs to which `symbol` names.
@@ -271,9 +257,9 @@ impl<'d> Merger<'d, '_> {
         if symbol.other.has(SymbolOther::ENTRY) && (was_known || is_kept) {
             let target = Some(section);
             let name = self.arena.name(&[".nv.info.", symbol.name]);
-            let info = self.section(name, SectionKind::Info, 0x40, 4, target);
+            let info = self.section(name, SectionKind::Info, SectionFlags::INFO_LINK, 4, target);
             let name = self.arena.name(&[".nv.shared.", symbol.name]);
-            let shared = self.section(name, SectionKind::Shared, 0x43, 1, target);
+            let shared = self.section(name, SectionKind::Shared, OWN_SHARED, 1, target);
             let row = &mut self.merged.functions[function];
             row.is_entry = is_kept;
             row.is_laid_out = current.object.is_whole_program;

@@ -1,6 +1,8 @@
 //! Attribute records: whom they are about, and which ones are kept.
 
-use crate::cubin::{Binding, Format, InfoCode, InfoRecord as FileRecord, InfoRecords, SymbolType};
+use crate::cubin::{
+    Binding, Format, InfoCode, InfoRecord as FileRecord, InfoRecords, SectionFlags, SymbolType,
+};
 use crate::error::{NvlinkError, ParseError};
 use crate::id::SymbolId;
 use crate::options::Keeping;
@@ -53,7 +55,7 @@ impl<'d> Merger<'d, '_> {
                 Some(name) if name == own => section.name,
                 _ => self.arena.name(&[PREFIX, own]),
             };
-            let info = self.section(name, SectionKind::Info, 0x40, 4, text);
+            let info = self.section(name, SectionKind::Info, SectionFlags::INFO_LINK, 4, text);
             self.merged.functions[function].info = Some(info);
         }
         self.merged.described.extend(owner);

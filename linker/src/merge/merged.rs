@@ -1,7 +1,9 @@
 //! The product of the merge.
 
 use crate::arch::{Sm, reserved};
-use crate::cubin::{InfoCode, Symbol as FileSymbol, SymbolOther, SymbolType, UnifiedEntry};
+use crate::cubin::{
+    InfoCode, SectionFlags, Symbol as FileSymbol, SymbolOther, SymbolType, UnifiedEntry,
+};
 use crate::error::{NvlinkError, ParseError};
 use crate::id::{FunctionId, Id as _, IdVec, InputId, PrototypeId, SectionId, SymbolId};
 use crate::options::{
@@ -269,7 +271,7 @@ impl<'d> Merged<'d> {
         &mut self,
         name: &'d str,
         kind: SectionKind,
-        flags: u64,
+        flags: SectionFlags,
         align: u64,
         target: Option<SectionId>,
     ) -> SectionId {

@@ -3,7 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::arena::Arena;
-use crate::cubin::{SymbolType, UnifiedTable};
+use crate::cubin::{SectionFlags, SymbolType, UnifiedTable};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::error::ParseError;
 use crate::id::{FunctionId, Id as _, IdVec, InputId, PrototypeId, SectionId, SymbolId};
@@ -11,7 +11,7 @@ use crate::options::{
     DebugLevel, EarlyAddresses, ImageKind, Keeping, KernelFilter, Options, RelocationForms,
     ResolvedRelocations,
 };
-use crate::read::{InputSection, Object, Role, SHF_INFO_LINK};
+use crate::read::{InputSection, Object, Role};
 
 use super::current::{Current, Placed};
 use super::index::{self, Index};
@@ -162,27 +162,65 @@ impl<'d, 'l> Merger<'d, 'l> {
     /// Makes the sections that stand before those of inputs, whatever these hold.
     fn add_first_sections(&mut self, options: &Options, objects: &[Object<'d>]) {
         for (name, kind, align, flags) in [
-            (".shstrtab", SectionKind::SectionNames, 1, 0),
-            (".strtab", SectionKind::SymbolNames, 1, 0),
-            (".symtab", SectionKind::Symbols, 8, 0),
-            (".symtab_shndx", SectionKind::SymbolSections, 4, 0),
-            (".note.nv.tkinfo", SectionKind::ToolNote, 4, 0x200_0000),
-            (".note.nv.cuinfo", SectionKind::DriverNote, 4, 0x100_0000),
+            (
+                ".shstrtab",
+                SectionKind::SectionNames,
+                1,
+                SectionFlags::NONE,
+            ),
+            (".strtab", SectionKind::SymbolNames, 1, SectionFlags::NONE),
+            (".symtab", SectionKind::Symbols, 8, SectionFlags::NONE),
+            (
+                ".symtab_shndx",
+                SectionKind::SymbolSections,
+                4,
+                SectionFlags::NONE,
+            ),
+            (
+                ".note.nv.tkinfo",
+                SectionKind::ToolNote,
+                4,
+                SectionFlags::TOOL_NOTE,
+            ),
+            (
+                ".note.nv.cuinfo",
+                SectionKind::DriverNote,
+                4,
+                SectionFlags::DEVICE_NOTE,
+            ),
         ] {
             self.section(name, kind, flags, align, None);
         }
         if options.image.is_executable() && objects.iter().any(has_unified_functions) {
             self.unified_entries(UnifiedTable::Functions, 32);
         }
-        self.section(".nv.info", SectionKind::Info, 0, 4, None);
+        self.section(".nv.info", SectionKind::Info, SectionFlags::NONE, 4, None);
         if options.target.is_hopper_or_newer() {
-            self.section(".nv.compat", SectionKind::Compat, 0, 4, None);
+            self.section(
+                ".nv.compat",
+                SectionKind::Compat,
+                SectionFlags::NONE,
+                4,
+                None,
+            );
         }
         if options.unified_index.is_some() {
-            self.section(".nv.uidx", SectionKind::UnifiedIndex, 0, 1, None);
+            self.section(
+                ".nv.uidx",
+                SectionKind::UnifiedIndex,
+                SectionFlags::NONE,
+                1,
+                None,
+            );
         }
         if options.host_data.is_some() {
-            self.section(".nv.host", SectionKind::HostData, 0, 8, None);
+            self.section(
+                ".nv.host",
+                SectionKind::HostData,
+                SectionFlags::NONE,
+                8,
+                None,
+            );
         }
     }
 
@@ -391,9 +429,13 @@ impl<'d, 'l> Merger<'d, 'l> {
         };
         let section = match kind {
             SectionKind::Constant(bank) => self.constants_section(current, index, bank, target),
-            SectionKind::Shared if target.is_some() => {
-                self.section(input.name, kind, input.flags | SHF_INFO_LINK, 1, target)
-            }
+            SectionKind::Shared if target.is_some() => self.section(
+                input.name,
+                kind,
+                input.flags.with(SectionFlags::INFO_LINK),
+                1,
+                target,
+            ),
             _ => self.section(input.name, kind, input.flags, 1, target),
         };
         self.merged.sections[section].entry_size = input.entry_size;
@@ -428,7 +470,7 @@ impl<'d, 'l> Merger<'d, 'l> {
         &mut self,
         name: &'d str,
         kind: SectionKind,
-        flags: u64,
+        flags: SectionFlags,
         align: u64,
         target: Option<SectionId>,
     ) -> SectionId {
@@ -474,7 +516,7 @@ impl<'d, 'l> Merger<'d, 'l> {
         &mut self,
         name: &'d str,
         kind: SectionKind,
-        flags: u64,
+        flags: SectionFlags,
         align: u64,
         target: Option<SectionId>,
     ) -> SectionId {
@@ -491,8 +533,10 @@ impl<'d, 'l> Merger<'d, 'l> {
         {
             let own = self.merged.locals.pop();
             let (prefix, kind, flags) = match self.merged.relocation_forms {
-                RelocationForms::AsInputs => (".rel", SectionKind::Rel, 0),
-                RelocationForms::WithAddends => (".rela", SectionKind::Rela, 0x40),
+                RelocationForms::AsInputs => (".rel", SectionKind::Rel, SectionFlags::NONE),
+                RelocationForms::WithAddends => {
+                    (".rela", SectionKind::Rela, SectionFlags::INFO_LINK)
+                }
             };
             let name = self.arena.name(&[prefix, name]);
             self.section(name, kind, flags, 8, Some(section));

@@ -26,10 +26,11 @@ mod stale;
 mod symbols;
 mod unified;
 
+use crate::cubin::SectionFlags;
+
 pub(crate) use compat::Compat;
 pub(crate) use constants::{BANK_LIMIT, RECORDED};
 pub(crate) use contributions::Contribution;
-pub(crate) use functions::{counted_barriers, forget_barriers};
 pub(crate) use info::FIRST_MERCURY_VERSION;
 pub(crate) use merged::Merged;
 pub(crate) use merger::merge;
@@ -40,6 +41,9 @@ pub(crate) use rows::{
 };
 pub(crate) use section::{Content, Form, NativeContent, Relocation, Section, SectionKind};
 pub(crate) use unified::{NativeSlot, Slot, Unified, UnifiedMember};
+
+/// The flags of the shared memory of a kernel.
+pub(crate) const OWN_SHARED: SectionFlags = SectionFlags::DATA.with(SectionFlags::INFO_LINK);
 
 /// Size of the slot of a unified function.
 pub(crate) const STUB_SIZE: u64 = 128;

@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use crate::arch::Sm;
-use crate::cubin::{DeviceNote, Note, NoteKind};
+use crate::cubin::{DeviceNote, Note, NoteKind, SectionFlags};
 use crate::error::ParseError;
 use crate::options::Keeping;
-use crate::read::{InputSection, Object, Role, SHF_INFO_LINK};
+use crate::read::{InputSection, Object, Role};
 
 /// Notes of the inputs, to be written behind our own.
 #[derive(Debug, Clone)]
@@ -17,7 +17,7 @@ pub(crate) struct Notes<'d> {
     /// `relocatable_weak`). What else it says is the link's (case `odd_records`).
     pub(crate) driver: Cow<'d, [u8]>,
     /// Its section flags: those of the last input for that processor.
-    pub(crate) driver_flags: u64,
+    pub(crate) driver_flags: SectionFlags,
     /// Some input was compiled by a compiler older than CUDA 13.
     pub(crate) has_older: bool,
     /// Some input was compiled by a compiler older than CUDA 10.
@@ -32,15 +32,13 @@ pub(crate) struct Notes<'d> {
 impl<'d> Notes<'d> {
     /// What a link without inputs writes.
     pub(super) fn new(target: Sm) -> Self {
-        let link = if target.is_hopper_or_newer() {
-            SHF_INFO_LINK
-        } else {
-            0
-        };
         Self {
             tools: Vec::new(),
             driver: driver_note(target.number),
-            driver_flags: 0x100_0000 | link,
+            driver_flags: match target.is_hopper_or_newer() {
+                true => SectionFlags::DEVICE_NOTE.with(SectionFlags::INFO_LINK),
+                false => SectionFlags::DEVICE_NOTE,
+            },
             has_older: false,
             has_oldest: false,
             before_volta: false,

@@ -2,7 +2,8 @@
 
 use crate::arch::relocation::{Class, RelocationType};
 use crate::cubin::{
-    Binding, Place, Relocation as FileRelocation, SectionType, Symbol as FileSymbol, SymbolType,
+    Binding, Place, Relocation as FileRelocation, SectionFlags, SectionType, Symbol as FileSymbol,
+    SymbolType,
 };
 use crate::error::{NvlinkError, ParseError};
 use crate::id::SectionId;
@@ -184,10 +185,16 @@ impl<'d> Merger<'d, '_> {
         match self.merged.sections[patched].kind {
             SectionKind::Stubs if self.merged.image.is_executable() => {
                 let name = self.name_behind(".rela", patched);
-                self.section(name, kind, 0x40, 8, Some(patched));
+                self.section(name, kind, SectionFlags::INFO_LINK, 8, Some(patched));
             }
             _ => {
-                self.section(section.name, kind, 0x40, 8, Some(patched));
+                self.section(
+                    section.name,
+                    kind,
+                    SectionFlags::INFO_LINK,
+                    8,
+                    Some(patched),
+                );
             }
         }
         if kind == SectionKind::Rel && self.merged.relocation_forms == RelocationForms::WithAddends
@@ -212,7 +219,7 @@ impl<'d> Merger<'d, '_> {
             _ => ".rela",
         };
         let name = self.name_behind(prefix, patched);
-        self.section(name, kind, 0x40, 8, Some(patched));
+        self.section(name, kind, SectionFlags::INFO_LINK, 8, Some(patched));
     }
 
     fn name_behind(&self, prefix: &str, section: SectionId) -> &'d str {
@@ -226,7 +233,7 @@ impl<'d> Merger<'d, '_> {
         let kind = SectionKind::ResolvedRela;
         let is_known = self.keeping == Keeping::AsNvlink && !self.records.insert(name);
         if !is_known {
-            self.section(name, kind, 0x40, 8, Some(patched));
+            self.section(name, kind, SectionFlags::INFO_LINK, 8, Some(patched));
         }
     }
 

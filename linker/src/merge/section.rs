@@ -5,7 +5,7 @@ use std::ops::Range;
 use rustc_hash::FxHashMap;
 
 use crate::arch::Sm;
-use crate::cubin::{Relocation as FileRelocation, UnifiedTable};
+use crate::cubin::{Relocation as FileRelocation, SectionFlags, UnifiedTable};
 use crate::id::{FunctionId, SectionId, SymbolId};
 
 use super::contributions::{Contribution, Contributions};
@@ -134,7 +134,7 @@ impl<'d> Content<'d> {
 pub(crate) struct Section<'d> {
     pub(crate) name: &'d str,
     pub(crate) kind: SectionKind,
-    pub(crate) flags: u64,
+    pub(crate) flags: SectionFlags,
     pub(crate) entry_size: u64,
     pub(crate) content: Content<'d>,
     /// The section this one belongs to: code of a function, or what a

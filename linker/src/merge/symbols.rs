@@ -3,7 +3,7 @@
 use rustc_hash::FxHashSet;
 
 use crate::arch::{Family, reserved};
-use crate::cubin::{Binding, Place, Symbol as FileSymbol, SymbolOther, SymbolType};
+use crate::cubin::{Binding, Place, SectionFlags, Symbol as FileSymbol, SymbolOther, SymbolType};
 use crate::error::{NvlinkError, ParseError};
 use crate::id::SymbolId;
 use crate::options::{Keeping, ResolvedRelocations};
@@ -145,7 +145,13 @@ impl<'d> Merger<'d, '_> {
 
     /// The section of variables that belong to no kernel.
     fn module_shared_section(&mut self) {
-        self.section(".nv_debug.shared", SectionKind::Shared, 3, 1, None);
+        self.section(
+            ".nv_debug.shared",
+            SectionKind::Shared,
+            SectionFlags::DATA,
+            1,
+            None,
+        );
     }
 
     /// What becomes of a name where an input defines it with a size.

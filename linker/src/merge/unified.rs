@@ -5,7 +5,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::cubin::{Symbol as FileSymbol, UnifiedEntry, UnifiedIndex, UnifiedTable};
+use crate::cubin::{SectionFlags, Symbol as FileSymbol, UnifiedEntry, UnifiedIndex, UnifiedTable};
 use crate::error::ParseError;
 use crate::id::{SectionId, SymbolId};
 use crate::options::Keeping;
@@ -98,7 +98,13 @@ impl<'d> Merger<'d, '_> {
             UnifiedTable::Functions => ".nv.uft.entry",
             UnifiedTable::Variables => ".nv.udt.entry",
         };
-        self.section(name, SectionKind::UnifiedEntries(table), 0, align, None)
+        self.section(
+            name,
+            SectionKind::UnifiedEntries(table),
+            SectionFlags::NONE,
+            align,
+            None,
+        )
     }
 
     /// Collects the entries of an input. A weak variable that several inputs
@@ -144,7 +150,13 @@ impl<'d> Merger<'d, '_> {
                 .in_section(input.name)
                 .of_symbol(symbol.name));
         }
-        let section = self.section(".nv.uft", SectionKind::Stubs, 6, input.align, None);
+        let section = self.section(
+            ".nv.uft",
+            SectionKind::Stubs,
+            SectionFlags::CODE,
+            input.align,
+            None,
+        );
         let row = &mut self.merged.sections[section];
         // Mercury code is shorter than what it stands for.
         let base = row.content.append(input.data, STUB_SIZE, STUB_SIZE);
@@ -163,7 +175,7 @@ impl<'d> Merger<'d, '_> {
         let info = self.section(
             ".nv.info..nv.uft",
             SectionKind::Info,
-            0x40,
+            SectionFlags::INFO_LINK,
             4,
             Some(section),
         );

@@ -6,7 +6,7 @@
 use rustc_hash::FxHashSet;
 
 use crate::call_graph::CallGraph;
-use crate::cubin::SymbolType;
+use crate::cubin::{SectionFlags, SymbolType};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::id::{FunctionId, Id as _, IdVec, SectionId, SymbolId};
 use crate::merge::{Definition, Function, Merged, Section, SectionKind, Symbol};
@@ -355,7 +355,7 @@ impl<'d> Pruned<'d> {
         &mut self,
         name: &'d str,
         kind: SectionKind,
-        flags: u64,
+        flags: SectionFlags,
         align: u64,
         target: Option<SectionId>,
     ) -> SectionId {

@@ -10,19 +10,12 @@ mod native;
 
 use crate::arch::{Abi, OldFileFlags};
 use crate::cubin::{
-    File, ObjectKind, Place, Relocation, Section, SectionType, Symbol, SymbolOther, SymbolType,
-    UnifiedTable,
+    File, ObjectKind, Place, Relocation, Section, SectionFlags, SectionType, Symbol, SymbolOther,
+    SymbolType, UnifiedTable,
 };
 use crate::error::{NvlinkError, ParseError, Problem};
 
 pub(crate) use native::{Native, NativeRole, NativeSection};
-
-/// Set on every section of the Mercury world.
-pub(crate) const SHF_MERCURY: u64 = 0x1000_0000;
-/// Set on sections that belong to the section `sh_info` names.
-pub(crate) const SHF_INFO_LINK: u64 = 0x40;
-/// Set on code.
-const SHF_EXECINSTR: u64 = 0x4;
 
 /// How the names of sections begin that hold the slot of a unified function.
 const STUB_SECTION: &str = ".nv.uft.rel.";
@@ -85,7 +78,7 @@ pub(crate) struct InputSection<'d> {
     /// Its type in the link view.
     pub(crate) kind: SectionType,
     /// `sh_flags` without the Mercury mark.
-    pub(crate) flags: u64,
+    pub(crate) flags: SectionFlags,
     /// `sh_info`.
     pub(crate) info: u32,
     /// Whether `sh_info` is the section this one belongs to.
@@ -159,7 +152,7 @@ impl<'d> Object<'d> {
             let mut view = link_view(section, file.header.abi(), shadowed);
             // Shared memory names the native code of its kernel.
             if let Some(native) = &native
-                && view.flags & SHF_INFO_LINK != 0
+                && view.flags.contains(SectionFlags::INFO_LINK)
                 && let Some(twin) = native.code_twin(view.info as usize)
             {
                 view.info = twin as u32;
@@ -369,19 +362,19 @@ fn link_view<'d>(section: &Section<'d>, abi: Abi, shadowed: bool) -> InputSectio
         role: Role::Ignored,
         name: section.name,
         kind: section.kind,
-        flags: section.flags & !SHF_MERCURY,
+        flags: section.flags.without(SectionFlags::MERCURY),
         info: section.info,
-        has_owner: section.flags & SHF_INFO_LINK != 0,
+        has_owner: section.flags.contains(SectionFlags::INFO_LINK),
         align: section.align,
         entry_size: section.entry_size,
         size: section.size,
         data: section.data,
     };
-    if section.flags & SHF_MERCURY != 0 {
+    if section.flags.contains(SectionFlags::MERCURY) {
         if let Some(name) = section.name.strip_prefix(".nv.capmerc") {
             view.name = name;
             view.kind = SectionType::PROGBITS;
-            view.flags = 6;
+            view.flags = SectionFlags::CODE;
         } else if let Some(name) = section.name.strip_prefix(".nv.merc") {
             view.name = name;
         }
@@ -406,7 +399,7 @@ fn link_view<'d>(section: &Section<'d>, abi: Abi, shadowed: bool) -> InputSectio
     view
 }
 
-fn role(kind: SectionType, flags: u64) -> Role {
+fn role(kind: SectionType, flags: SectionFlags) -> Role {
     match kind {
         // What another link resolved is no matter of this one.
         SectionType::NULL
@@ -434,7 +427,7 @@ fn role(kind: SectionType, flags: u64) -> Role {
         _ => match kind.constant_bank() {
             Some(bank) => Role::Constant(bank),
             None if kind.is_of_processor() && !is_code(kind) => Role::LinkerMade,
-            None if flags & SHF_EXECINSTR != 0 => Role::Text,
+            None if flags.contains(SectionFlags::EXECINSTR) => Role::Text,
             None => Role::Debug,
         },
     }

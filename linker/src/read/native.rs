@@ -5,10 +5,8 @@
 //! the Mercury world and lays the native bytes out beside it.
 
 use crate::arch::Sm;
-use crate::cubin::{File, Relocation, Section, SectionType, Symbol};
+use crate::cubin::{File, Relocation, Section, SectionFlags, SectionType, Symbol};
 use crate::error::ParseError;
-
-use super::{SHF_EXECINSTR, SHF_INFO_LINK, SHF_MERCURY};
 
 /// What a native section is to its Mercury twin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,13 +80,13 @@ impl<'d> Native<'d> {
             }
         }
         for (index, section) in file.sections.iter().enumerate() {
-            if section.flags & SHF_MERCURY != 0 {
+            if section.flags.contains(SectionFlags::MERCURY) {
                 continue;
             }
             let owner = section.info as usize;
             let role = match section.kind {
                 SectionType::PROGBITS | SectionType::CUDA_UFT
-                    if section.flags & SHF_EXECINSTR != 0 =>
+                    if section.flags.contains(SectionFlags::EXECINSTR) =>
                 {
                     code_twin[index].map(NativeRole::Code)
                 }
@@ -104,7 +102,7 @@ impl<'d> Native<'d> {
                         }
                     })
                 }
-                SectionType::CUDA_INFO if section.flags & SHF_INFO_LINK != 0 => {
+                SectionType::CUDA_INFO if section.flags.contains(SectionFlags::INFO_LINK) => {
                     Some(NativeRole::Info(owner))
                 }
                 SectionType::CUDA_INFO => None,
@@ -113,10 +111,10 @@ impl<'d> Native<'d> {
                     twin_by_bytes(file, section).map(NativeRole::SharedData)
                 }
                 kind => match kind.constant_bank() {
-                    Some(0) if section.flags & SHF_INFO_LINK != 0 => {
+                    Some(0) if section.flags.contains(SectionFlags::INFO_LINK) => {
                         Some(NativeRole::Parameters(owner))
                     }
-                    Some(_) if section.flags & SHF_INFO_LINK != 0 => {
+                    Some(_) if section.flags.contains(SectionFlags::INFO_LINK) => {
                         let code = code_twin.get(owner).copied().flatten();
                         code.and_then(|code| optimizer_twin(file, code))
                             .map(NativeRole::OptimizerConstants)
@@ -175,7 +173,8 @@ impl<'d> Native<'d> {
 
 fn twin_by_name(file: &File<'_>, section: &Section<'_>) -> Option<usize> {
     file.sections.iter().position(|s| {
-        s.flags & SHF_MERCURY != 0 && s.name.strip_prefix(".nv.merc") == Some(section.name)
+        s.flags.contains(SectionFlags::MERCURY)
+            && s.name.strip_prefix(".nv.merc") == Some(section.name)
     })
 }
 
@@ -213,7 +212,7 @@ fn optimizer_twin(file: &File<'_>, code: usize) -> Option<usize> {
 /// Data exists once: both sections name the same bytes of the file.
 fn twin_by_bytes(file: &File<'_>, section: &Section<'_>) -> Option<usize> {
     file.sections.iter().position(|s| {
-        s.flags & SHF_MERCURY != 0
+        s.flags.contains(SectionFlags::MERCURY)
             && s.offset == section.offset
             && s.size == section.size
             && s.name.starts_with(".nv.merc.nv.")

@@ -12,8 +12,8 @@ use super::encode;
 use super::numbering::SymbolNumbers;
 use crate::arch::Abi;
 use crate::cubin::{
-    Counts, FILE_HEADER, Header, ObjectKind, PROGRAM_HEADER, SECTION_HEADER, SectionHeader,
-    SectionType, Segment,
+    Counts, FILE_HEADER, Header, ObjectKind, PROGRAM_HEADER, SECTION_HEADER, SectionFlags,
+    SectionHeader, SectionType, Segment,
 };
 use crate::merge::{Form, InfoRecord, Relocation};
 use crate::output::Sink;
@@ -111,7 +111,7 @@ pub(super) struct OutputSection<'a> {
     /// Where the name stands in `.shstrtab`.
     pub(super) name: u32,
     pub(super) kind: SectionType,
-    pub(super) flags: u64,
+    pub(super) flags: SectionFlags,
     pub(super) link: u32,
     pub(super) info: u32,
     pub(super) align: u64,

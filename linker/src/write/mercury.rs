@@ -15,7 +15,7 @@ mod reserved;
 mod symbols;
 mod twins;
 
-use crate::cubin::{SectionType, Symbol};
+use crate::cubin::{SectionFlags, SectionType, Symbol};
 use crate::finalize::Finalized;
 use crate::merge::{Merged, SectionKind};
 use crate::options::ImageKind;
@@ -30,7 +30,7 @@ use layout::Layout;
 use names::Names;
 
 /// Set on every section of the Mercury world.
-const MERCURY: u64 = crate::read::SHF_MERCURY;
+const MERCURY: SectionFlags = SectionFlags::MERCURY;
 /// Size of a section number in its table.
 const SECTION_NUMBER: u64 = size_of::<u32>() as u64;
 /// Alignment of Mercury code.
@@ -130,7 +130,12 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'f>, tool_record: &[u8]) -> Plan
 }
 
 /// A table of section numbers that do not fit into symbols.
-fn number_table<'f>(name: u32, flags: u64, link: u32, bytes: Vec<u8>) -> OutputSection<'f> {
+fn number_table<'f>(
+    name: u32,
+    flags: SectionFlags,
+    link: u32,
+    bytes: Vec<u8>,
+) -> OutputSection<'f> {
     OutputSection {
         name,
         kind: SectionType::SYMTAB_SHNDX,

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use rustnvlink::arch::relocation::RelocationType;
-use rustnvlink::cubin::{File, Place, Section, SectionType, Symbol};
+use rustnvlink::cubin::{File, Place, Section, SectionFlags, SectionType, Symbol};
 
 use crate::records;
 
@@ -239,7 +239,7 @@ fn sections(file: &File<'_>, names: &Names<'_, '_>, image: &mut Image) {
             image.meaning.text(key("section", name, what), value);
         };
         fact("type", section.kind.to_string());
-        fact("flags", format!("{:#x}", section.flags));
+        fact("flags", format!("{:#x}", section.flags.0));
         fact("address", format!("{:#x}", section.address));
         fact("size", format!("{:#x}", section.size));
         fact("align", section.align.to_string());
@@ -258,16 +258,14 @@ fn sections(file: &File<'_>, names: &Names<'_, '_>, image: &mut Image) {
 
 /// What `sh_info` says. It depends on the type of the section.
 fn info(names: &Names<'_, '_>, section: &Section<'_>) -> String {
-    const INFO_LINK: u64 = 0x40;
-    const EXECUTABLE: u64 = 0x4;
     const INDEX: u32 = 0x00ff_ffff;
     if section.info == 0 {
         "none".to_owned()
-    } else if section.flags & EXECUTABLE != 0 {
+    } else if section.flags.contains(SectionFlags::EXECINSTR) {
         // Before sm_90 the highest byte is the register count of the function.
         let function = names.symbol(section, section.info & INDEX);
         format!("{function}, {} registers", section.info >> 24)
-    } else if section.flags & INFO_LINK != 0
+    } else if section.flags.contains(SectionFlags::INFO_LINK)
         || matches!(section.kind, SectionType::REL | SectionType::RELA)
     {
         names.section(section.info)

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use rustnvlink::arch::{Abi, FileFlags, Sm};
 use rustnvlink::cubin::{
-    Binding, Content, Cubin, CubinSection, Header, ObjectKind, Place, SectionType, Symbol,
-    SymbolOther, SymbolType,
+    Binding, Content, Cubin, CubinSection, Header, ObjectKind, Place, SectionFlags, SectionType,
+    Symbol, SymbolOther, SymbolType,
 };
 
 use crate::TextError;
@@ -59,7 +59,7 @@ pub(super) enum Number<'t> {
 pub(super) struct Draft<'t> {
     pub(super) name: String,
     pub(super) kind: SectionType,
-    pub(super) flags: u64,
+    pub(super) flags: SectionFlags,
     pub(super) align: u64,
     pub(super) entry_size: u64,
     pub(super) link: Number<'t>,
@@ -74,7 +74,7 @@ impl<'t> Draft<'t> {
         Self {
             name: name.into(),
             kind,
-            flags: 0,
+            flags: SectionFlags::NONE,
             align,
             entry_size: 0,
             link: Number::Fixed(0),
@@ -147,7 +147,7 @@ impl<'t> Builder<'_, 't> {
         &mut self,
         name: &'static str,
         kind: SectionType,
-        flags: u64,
+        flags: SectionFlags,
         wanted: impl Fn(&Variable<'_>) -> bool,
     ) -> Result<(), TextError> {
         let mut draft = Draft::new(name, kind, 1);
@@ -209,18 +209,30 @@ impl<'t> Builder<'_, 't> {
 
     fn data_sections(&mut self) -> Result<(), TextError> {
         let has_value = |v: &Variable<'_>| v.bytes.is_some() || !v.relocations.is_empty();
-        self.data_section(".nv.constant3", SectionType::constant(3), 2, |v| {
-            v.space == Space::Constant
-        })?;
-        self.data_section(".nv.global.init", SectionType::CUDA_GLOBAL_INIT, 3, |v| {
-            v.space == Space::Global && has_value(v)
-        })?;
-        self.data_section(".nv.global", SectionType::CUDA_GLOBAL, 3, |v| {
-            v.space == Space::Global && !has_value(v)
-        })?;
-        self.data_section(".nv_debug.shared", SectionType::CUDA_SHARED, 3, |v| {
-            v.space == Space::Shared
-        })?;
+        self.data_section(
+            ".nv.constant3",
+            SectionType::constant(3),
+            SectionFlags::ALLOC,
+            |v| v.space == Space::Constant,
+        )?;
+        self.data_section(
+            ".nv.global.init",
+            SectionType::CUDA_GLOBAL_INIT,
+            SectionFlags::DATA,
+            |v| v.space == Space::Global && has_value(v),
+        )?;
+        self.data_section(
+            ".nv.global",
+            SectionType::CUDA_GLOBAL,
+            SectionFlags::DATA,
+            |v| v.space == Space::Global && !has_value(v),
+        )?;
+        self.data_section(
+            ".nv_debug.shared",
+            SectionType::CUDA_SHARED,
+            SectionFlags::DATA,
+            |v| v.space == Space::Shared,
+        )?;
         for variable in &self.source.variables {
             if variable.space == Space::Common {
                 self.variable(variable, variable.align, None);
@@ -250,7 +262,7 @@ impl<'t> Builder<'_, 't> {
                 continue;
             }
             let mut code = Draft::new(text.clone(), SectionType::PROGBITS, 128);
-            code.flags = 6;
+            code.flags = SectionFlags::CODE;
             code.link = Number::Fixed(SYMBOLS);
             let registers = if counts_registers {
                 function.registers
@@ -268,7 +280,7 @@ impl<'t> Builder<'_, 't> {
 
     fn entry_sections(&mut self, function: &Function<'_>, text: &str) {
         let mut bank = Draft::new(bank_of(function), SectionType::constant(0), 4);
-        bank.flags = 0x42;
+        bank.flags = SectionFlags::ALLOC.with(SectionFlags::INFO_LINK);
         bank.info = Number::Section(text.to_owned());
         let end = parameters(function)
             .map(|(offset, size)| offset + u64::from(size))
@@ -280,7 +292,7 @@ impl<'t> Builder<'_, 't> {
         }
         let name = format!(".nv.shared.{}", function.name);
         let mut shared = Draft::new(name.clone(), SectionType::CUDA_SHARED, 1);
-        shared.flags = 0x43;
+        shared.flags = SectionFlags::DATA.with(SectionFlags::INFO_LINK);
         shared.info = Number::Section(text.to_owned());
         for &(object, size, align) in &function.shared {
             shared.size = shared.size.next_multiple_of(align) + size;
@@ -301,7 +313,7 @@ impl<'t> Builder<'_, 't> {
     fn raw_sections(&mut self) {
         for raw in &self.source.sections {
             let mut draft = Draft::new(raw.name, raw.kind, raw.align);
-            draft.flags = raw.flags;
+            draft.flags = SectionFlags(raw.flags);
             draft.entry_size = raw.entry_size;
             draft.link = number_or_section(raw.link);
             draft.info = number_or_section(raw.info);
@@ -507,8 +519,8 @@ fn rank(draft: &Draft<'_>) -> u8 {
         SectionType::CUDA_INFO | SectionType::CUDA_CALLGRAPH | SectionType::CUDA_PROTOTYPE => 1,
         SectionType::REL | SectionType::RELA => 2,
         kind if kind.constant_bank().is_some() => 3,
-        SectionType::PROGBITS if draft.flags & 4 != 0 => 4,
-        SectionType::PROGBITS if draft.flags == 0 => 0,
+        SectionType::PROGBITS if draft.flags.contains(SectionFlags::EXECINSTR) => 4,
+        SectionType::PROGBITS if draft.flags == SectionFlags::NONE => 0,
         SectionType::CUDA_GLOBAL_INIT => 5,
         _ => 6,
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use rustnvlink::arch::relocation::RelocationType;
 use rustnvlink::cubin::{
     Attribute, Binding, CallGraph, DeviceNote, Edge, InfoCode, InfoRecord, Note, NoteKind,
-    Parameter, Prototype, Relocation, SectionType, Signature, ToolNote,
+    Parameter, Prototype, Relocation, SectionFlags, SectionType, Signature, ToolNote,
 };
 
 use crate::TextError;
@@ -98,7 +98,7 @@ impl<'t> Builder<'_, 't> {
             SectionType::CUDA_INFO,
             4,
         );
-        draft.flags = 0x40;
+        draft.flags = SectionFlags::INFO_LINK;
         draft.link = Number::Fixed(SYMBOLS);
         draft.info = Number::Section(format!(".text.{}", function.name));
         let out = &mut draft.bytes;
@@ -236,7 +236,7 @@ impl<'t> Builder<'_, 't> {
                 continue;
             }
             let mut draft = Draft::new(format!("{prefix}{section}"), kind, 8);
-            draft.flags = 0x40;
+            draft.flags = SectionFlags::INFO_LINK;
             draft.entry_size = entry_size;
             draft.link = Number::Fixed(SYMBOLS);
             draft.info = Number::Section(section.clone());
@@ -257,7 +257,7 @@ impl<'t> Builder<'_, 't> {
             options: &options,
         };
         let mut tools = Draft::new(".note.nv.tkinfo", SectionType::NOTE, 4);
-        tools.flags = 0x200_0000;
+        tools.flags = SectionFlags::TOOL_NOTE;
         Note::nvidia(NoteKind::TOOL, &tool.encode()).encode(&mut tools.bytes);
         let device = DeviceNote {
             version: 2,
@@ -267,10 +267,10 @@ impl<'t> Builder<'_, 't> {
             extra: None,
         };
         let mut devices = Draft::new(".note.nv.cuinfo", SectionType::NOTE, 4);
-        devices.flags = 0x100_0000;
+        devices.flags = SectionFlags::DEVICE_NOTE;
         devices.link = Number::Section(tools.name.clone());
         if self.target.is_hopper_or_newer() {
-            devices.flags |= 0x40;
+            devices.flags = devices.flags.with(SectionFlags::INFO_LINK);
             devices.info = Number::Section(".nv.compat".to_owned());
         }
         Note::nvidia(NoteKind::DEVICE, &device.encode()).encode(&mut devices.bytes);

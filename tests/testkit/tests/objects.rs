@@ -2,7 +2,7 @@
 
 use rustnvlink::cubin::{
     Attribute, Binding, CallGraph, Content, Cubin, Edge, File, InfoCode, InfoRecords, Place,
-    Relocation, Signature, SymbolOther, SymbolType,
+    Relocation, SectionFlags, Signature, SymbolOther, SymbolType,
 };
 
 const PAIR: &str = "
@@ -196,7 +196,7 @@ symbol image texture
         let odd = &file.sections[file.section_by_name(".nv.odd").unwrap()];
         assert_eq!(
             (odd.kind.0, odd.flags, odd.entry_size, odd.link),
-            (0x7000_0042, 0x40, 16, 3)
+            (0x7000_0042, SectionFlags::INFO_LINK, 16, 3)
         );
         assert_eq!(file.sections[odd.info as usize].data, [0xde, 0xad, 0, 0]);
         let mark = file.symbols[number_of(&file, "mark") as usize];

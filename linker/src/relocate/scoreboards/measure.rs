@@ -78,7 +78,7 @@ fn judge_file(path: &Path, most: usize) -> (Vec<Verdict>, String) {
 
 /// The functions with native code.
 fn functions<'d>(file: &File<'d>) -> Vec<Function<'d>> {
-    let has_code = |flags: u64| flags & SectionFlags::EXECINSTR.0 != 0;
+    let has_code = |flags: SectionFlags| flags.contains(SectionFlags::EXECINSTR);
     let sections = file.sections.iter().filter(|s| has_code(s.flags));
     let of_section = |section: &crate::cubin::Section<'d>| {
         let name = section.name.strip_prefix(".text.")?;

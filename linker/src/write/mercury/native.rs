@@ -1,5 +1,6 @@
 //! The native sections of a Mercury image: those of older images, and the parameter banks of kernels.
 
+use crate::cubin::SectionFlags;
 use crate::id::{FunctionId, PrototypeId, SectionId};
 use crate::merge::{Section, SectionKind};
 use crate::parallel;
@@ -30,7 +31,12 @@ pub(super) fn sections<'f>(sources: Sources<'f, '_>, tool_record: &[u8]) -> Vec<
     if layout.number_tables == NumberTables::Added {
         let link = layout.native.only(finalized, SectionKind::Symbols);
         let bytes = numbers::native(sources);
-        output.push(number_table(names.added_numbers, 0, link, bytes));
+        output.push(number_table(
+            names.added_numbers,
+            SectionFlags::NONE,
+            link,
+            bytes,
+        ));
     }
     let parameters = layout.parameters.iter();
     output.extend(parameters.filter_map(|&f| parameter_bank(sources, f)));

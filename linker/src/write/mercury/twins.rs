@@ -34,7 +34,7 @@ impl<'f> Sources<'f, '_> {
         let common = OutputSection {
             name,
             kind: SectionType::PROGBITS,
-            flags: section.flags | MERCURY,
+            flags: section.flags.with(MERCURY),
             link: 0,
             info: 0,
             align: section.content.align,
