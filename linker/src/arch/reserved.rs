@@ -54,6 +54,21 @@ pub fn is_unified_table(name: &str) -> bool {
     name.starts_with("__UFT") || name.starts_with("__UDT")
 }
 
+/// The sizes of what describes textures, samplers and surfaces, which the driver knows.
+/// Questions about these ask for them.
+const DESCRIPTOR_SIZES: [&str; 5] = [
+    ".nv.independent.samplerrefDescSize",
+    ".nv.independent.texrefDescSize",
+    ".nv.surfrefDescSize",
+    ".nv.texrefDescSize",
+    ".nv.unified.texrefDescSize",
+];
+
+/// Whether a name stands for such a size.
+pub fn is_descriptor_size(name: &str) -> bool {
+    DESCRIPTOR_SIZES.contains(&name)
+}
+
 /// Where the variables that the system reserves in shared memory start.
 pub const SHARED_START: u64 = 0x40;
 

@@ -607,5 +607,7 @@ pub(super) fn listing(symbol: &FileSymbol<'_>) -> Listing {
 /// refers to them weakly, and they are not weak in the output.
 fn is_linker_name(symbol: &FileSymbol<'_>) -> bool {
     symbol.place == Place::Undefined
-        && (reserved::is_unified_table(symbol.name) || reserved::is_shared(symbol.name))
+        && (reserved::is_unified_table(symbol.name)
+            || reserved::is_shared(symbol.name)
+            || reserved::is_descriptor_size(symbol.name))
 }

@@ -92,6 +92,7 @@ fn is_missing(laid_out: &LaidOut<'_>, id: SymbolId) -> bool {
         && !symbol.weak_reference
         && !laid_out.texture_slots.contains(id)
         && !reserved::is_unified_table(symbol.name)
+        && !reserved::is_descriptor_size(symbol.name)
         && !reserved::is_provided_by_driver(symbol.name)
 }
 

@@ -25,6 +25,7 @@ pub(crate) fn cross_references(objects: &[Object<'_>]) -> String {
                 || symbol.name.is_empty()
                 || reserved::is_shared(symbol.name)
                 || reserved::is_unified_table(symbol.name)
+                || reserved::is_descriptor_size(symbol.name)
             {
                 continue;
             }

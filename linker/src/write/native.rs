@@ -241,7 +241,8 @@ fn symbol_entries<'n>(
             && symbol.weak_reference
             && matches!(symbol.kind, SymbolType::OBJECT | SymbolType::CUDA_OBJECT)
             && !reserved::is_shared(symbol.name)
-            && !reserved::is_unified_table(symbol.name);
+            && !reserved::is_unified_table(symbol.name)
+            && !reserved::is_descriptor_size(symbol.name);
         FileSymbol {
             name_offset: names.offsets[id],
             kind: symbol.kind,

@@ -114,6 +114,7 @@ impl Names {
                 && (needed == Needed::Everything || symbol.kind == SymbolType::FUNC)
                 && !reserved::is_provided_by_driver(symbol.name)
                 && !reserved::is_unified_table(symbol.name)
+                && !reserved::is_descriptor_size(symbol.name)
             {
                 self.needed.insert(name());
             }

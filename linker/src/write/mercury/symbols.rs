@@ -24,8 +24,10 @@ fn reserved_value(symbol: &Symbol<'_>) -> Option<u64> {
         .map(|&(_, value)| value)
 }
 
-fn is_unified_table(symbol: &Symbol<'_>) -> bool {
-    symbol.definition == Definition::Undefined && reserved::is_unified_table(symbol.name)
+/// Whether it stands for what the last link or the driver knows.
+fn is_known_later(symbol: &Symbol<'_>) -> bool {
+    symbol.definition == Definition::Undefined
+        && (reserved::is_unified_table(symbol.name) || reserved::is_descriptor_size(symbol.name))
 }
 
 /// `.symtab`: the symbols, then those of the parameter banks.
@@ -49,7 +51,7 @@ pub(super) fn native(sources: Sources<'_, '_>) -> Vec<u8> {
             .and_then(|s| relocated.native[s].as_ref());
         let own_value = reserved_value(symbol);
         let slot = merged.unified.native_slots.get(&id);
-        let is_provided = own_value.is_some() || is_unified_table(symbol);
+        let is_provided = own_value.is_some() || is_known_later(symbol);
         let start = match section.map(|s| merged.sections[s].kind) {
             Some(SectionKind::SharedReserved) if symbol.kind != SymbolType::SECTION => {
                 merged.start_of_reserved()
@@ -120,7 +122,7 @@ pub(super) fn mercury(sources: Sources<'_, '_>) -> Vec<u8> {
             && merged.undefined_globals == UndefinedGlobals::Allowed;
         let is_variable =
             symbol.kind == SymbolType::OBJECT && (section.is_some() || is_left_undefined);
-        let is_provided = reserved_value(symbol).is_some() || is_unified_table(symbol);
+        let is_provided = reserved_value(symbol).is_some() || is_known_later(symbol);
         let space = match section.map(|s| merged.sections[s].kind) {
             Some(SectionKind::Constant(_)) => SymbolOther::CONSTANT,
             Some(SectionKind::SharedReserved) => SymbolOther::CONSTANT | SymbolOther::GLOBAL,
