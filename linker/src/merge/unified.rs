@@ -51,7 +51,7 @@ pub(crate) struct NativeSlot {
     pub(crate) described: u64,
     /// How many bytes of code the figures there count in.
     pub(crate) code_unit: u8,
-    /// Whether its `MIN_STACK_SIZE` is what it needs, and not 0.
+    /// Whether its `MIN_STACK_SIZE` is what it needs, and not that of the last slot.
     pub(crate) has_stack: bool,
 }
 

@@ -70,6 +70,10 @@ pub(super) fn apply(
             if let Some(end) = end.filter(|&end| relocation.offset >= end) {
                 return Err(place.outside(end).as_nvlink(NvlinkError::NoRelocatedPlace));
             }
+            if resolver.is_in_moved_variables() {
+                let problem = place.fail("the index has moved the unified variable that holds it");
+                return Err(problem.as_nvlink(NvlinkError::NoRelocatedPlace));
+            }
             let Some(at) = at else { return Ok(()) };
             let (value, addend) = match relocation.form {
                 Form::Rela => (target.value, Some(relocation.addend)),

@@ -191,6 +191,14 @@ impl<'a, 'd> Resolver<'a, 'd> {
             && reserved::is_unified_table(symbol.name)
     }
 
+    /// Whether the bytes are those of unified variables, which an index has moved: nvlink does not
+    /// find there what it could write itself (case `unified_constants`).
+    pub(super) fn is_in_moved_variables(&self) -> bool {
+        self.kind == SectionKind::UnifiedData
+            && self.keeping == Keeping::AsNvlink
+            && self.is_executable()
+    }
+
     /// Where expanded Mercury code ends: its relocations count what the stored
     /// instructions stand for, not the bytes of the section.
     pub(super) fn end_of_expanded_code(&self) -> Option<u64> {

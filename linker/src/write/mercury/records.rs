@@ -14,16 +14,22 @@ use super::Sources;
 /// slots of unified functions.
 pub(super) fn native_module(finalized: &Finalized<'_>, symbols: &SymbolNumbers) -> Vec<u8> {
     let slots = &finalized.merged().unified.native_slots;
-    let records = finalized.figures.module_records.iter().map(|record| {
+    let shares_stack = |record: &&InfoRecord<'_>| {
         let slot = record.subject().and_then(|symbol| slots.get(&symbol));
-        let mut record = *record;
-        if let Payload::Symbol(_, figure) = &mut record.payload
-            && record.code == InfoCode::MIN_STACK_SIZE
-            && slot.is_some_and(|slot| !slot.has_stack)
+        record.code == InfoCode::MIN_STACK_SIZE && slot.is_some_and(|slot| !slot.has_stack)
+    };
+    let records = &finalized.figures.module_records;
+    // In machine code the slots are one function, of which the last that comes tells.
+    let last = records.iter().rfind(shares_stack).map(|r| r.payload);
+    let records = records.iter().map(|record| {
+        let mut own = *record;
+        if let (Payload::Symbol(_, figure), Some(Payload::Symbol(_, shared))) =
+            (&mut own.payload, last)
+            && shares_stack(&record)
         {
-            *figure = &[0; 4];
+            *figure = shared;
         }
-        record
+        own
     });
     encode::records(&records.collect::<Vec<_>>(), symbols)
 }
