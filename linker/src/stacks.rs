@@ -6,6 +6,9 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
 use crate::id::{FunctionId, Id as _, IdVec};
 use crate::prune::Pruned;
 
+/// The figure of a stack without bound.
+pub(crate) const UNBOUNDED: u32 = u32::MAX;
+
 /// The stack of each function.
 #[derive(Debug)]
 pub(crate) struct Stacks {
@@ -18,7 +21,15 @@ pub(crate) struct Stacks {
 impl Stacks {
     pub(crate) fn new(pruned: &Pruned<'_>) -> Self {
         let frames = pruned.merged.figures(InfoCode::FRAME_SIZE);
-        let depths = pruned.graph.deepest(|function| frames[function].into());
+        let mut depths = pruned.graph.deepest(|function| frames[function].into());
+        // What kernels of whole programs call is their own matter, and they say of themselves
+        // that there is no bound.
+        let told = pruned.merged.known_figures(InfoCode::MIN_STACK_SIZE);
+        for (function, figure) in told.enumerate() {
+            if *figure == Some(UNBOUNDED) {
+                depths[function] = None;
+            }
+        }
         Self { frames, depths }
     }
 

@@ -7,13 +7,10 @@ use crate::cubin::{Format, InfoCode};
 use crate::id::{FunctionId, IdVec, SymbolId};
 use crate::merge::{InfoRecord, Payload};
 use crate::prune::Pruned;
-use crate::stacks::Stacks;
+use crate::stacks::{Stacks, UNBOUNDED};
 
 use super::inherit;
 use super::registers::Registers;
-
-/// The stack size that says that there is no bound.
-const UNBOUNDED: u32 = u32::MAX;
 
 /// The records of a function. Unlike those of a `Cow`, they can be read as if they lived shorter.
 #[derive(Debug)]
@@ -129,6 +126,11 @@ pub(super) fn module<'d>(
     for &(mut record) in pruned.merged.records.iter().rev() {
         let subject = record.subject();
         if subject.is_some_and(|symbol| !pruned.live.symbols[symbol]) {
+            continue;
+        }
+        // Kernels say it below (case `whole_program_unbounded`).
+        let is_unbounded = matches!(record.symbol_number(), Some((_, UNBOUNDED)));
+        if record.code == InfoCode::MIN_STACK_SIZE && is_unbounded {
             continue;
         }
         if record.code == InfoCode::REGCOUNT
