@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use same_file::Handle;
 
 use super::contents::{self, Contents, read};
-use super::load::is_system_library;
+use super::load::{is_system_library, members};
 use super::search::{self, Found};
 use super::{Behaviour, Environment, Wanted};
 use crate::container::{Archive, InputKind, detect};
@@ -71,6 +71,8 @@ pub(super) struct Source {
     pub(super) data: Contents,
     /// The contents of its members, of a thin archive.
     pub(super) members: Vec<ThinMember>,
+    /// The contents of the last member of an archive that lacks no more than nvlink does without.
+    pub(super) completed: Option<Contents>,
 }
 
 impl Source {
@@ -179,6 +181,7 @@ impl Files {
                 name,
                 data: data.into(),
                 members: Vec::new(),
+                completed: None,
             })
         };
         Self(files.into_iter().map(read).collect())
@@ -273,6 +276,7 @@ impl Reader<'_> {
 
     fn source(&mut self, path: &Path, name: String, data: Contents) -> Opened {
         let mut members = Vec::new();
+        let mut completed = None;
         if detect(&data) == InputKind::Archive {
             if let Ok(handle) = Handle::from_path(path) {
                 if self.archives.contains(&handle) {
@@ -281,11 +285,15 @@ impl Reader<'_> {
                 self.archives.push(handle);
             }
             members = self.thin_members(path, &data);
+            if self.wanted.behaviour == Behaviour::Nvlink {
+                completed = members::completed(&data).map(Contents::from);
+            }
         }
         Opened::Read(Source {
             name,
             data,
             members,
+            completed,
         })
     }
 

@@ -2,7 +2,7 @@
 
 mod archives;
 mod assemble;
-mod members;
+pub(super) mod members;
 mod messages;
 mod names;
 mod objects;

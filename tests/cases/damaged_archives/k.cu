@@ -10,6 +10,11 @@
 //# Link: half.cubin = k.o half.a
 //# ExpectExit: 255
 //# CompareText
+//# For: N = 2 8 16 31
+//# Truncate: short-{N}.a = whole.a -{N}
+//# Link: short-{N}.cubin = k.o short-{N}.a
+//# Link: short-{N}-joined.cubin = -r k.o short-{N}.a
+//# CompareText
 //# Truncate: name.a = text.a -56
 //# Link: name.cubin = k.o name.a
 //# Truncate: half-name.a = text.a -61

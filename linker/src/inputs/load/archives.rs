@@ -164,13 +164,15 @@ impl<'d> Loader<'_, 'd> {
             _ if self.wanted.is_compatible() => {
                 let found = members::find(&source.data);
                 let found = found.map_err(|why| self.broken_archive(name, why))?;
-                let is_whole = |found: &members::Found<'_>| {
-                    !found.is_cut || HostFile::parse(found.data).is_ok()
+                let contents = |found: &members::Found<'d>| match &source.completed {
+                    _ if found.missing == 0 => Some(found.data),
+                    Some(completed) => Some(&**completed),
+                    None => HostFile::parse(found.data).is_ok().then_some(found.data),
                 };
-                let found = found.into_iter().filter(is_whole);
-                let members = found.map(|found| Member {
-                    path: format!("{name}:{}", String::from_utf8_lossy(found.name)),
-                    data: found.data,
+                let members = found.into_iter().filter_map(|found| {
+                    let data = contents(&found)?;
+                    let path = format!("{name}:{}", String::from_utf8_lossy(found.name));
+                    Some(Member { path, data })
                 });
                 Ok(members.collect())
             }

@@ -7,6 +7,8 @@ use object::elf::ELFMAG;
 /// Where the size stands in a header, and how long a header is.
 const SIZE: std::ops::Range<usize> = 48..58;
 const HEADER: usize = 60;
+/// So many bytes behind the end of an object are zeros for nvlink, at least.
+const SPARED: usize = 32;
 const MAGIC: usize = object::archive::MAGIC.len();
 
 /// A member.
@@ -14,8 +16,8 @@ const MAGIC: usize = object::archive::MAGIC.len();
 pub(super) struct Found<'d> {
     pub(super) name: &'d [u8],
     pub(super) data: &'d [u8],
-    /// Its header says that it is longer.
-    pub(super) is_cut: bool,
+    /// So much longer it is by its header.
+    pub(super) missing: usize,
 }
 
 /// The members up to the first one that is no ELF file, or nvlink's words where it gives up.
@@ -55,7 +57,7 @@ pub(super) fn find(data: &[u8]) -> Result<Vec<Found<'_>>, &'static str> {
             found.push(Found {
                 name,
                 data: &contents[..size.min(contents.len())],
-                is_cut: size > contents.len(),
+                missing: size.saturating_sub(contents.len()),
             });
         }
         // A size below zero would lead back.
@@ -65,6 +67,16 @@ pub(super) fn find(data: &[u8]) -> Result<Vec<Found<'_>>, &'static str> {
         place = behind;
     }
     Ok(found)
+}
+
+/// The last member of an archive that is cut short by a few bytes, with zeros for these: of the last
+/// header in its table of sections, nvlink needs no more than the size of that section.
+pub(in crate::inputs) fn completed(data: &[u8]) -> Option<Vec<u8>> {
+    let found = find(data).ok()?;
+    let last = found.last().filter(|last| last.missing > 0)?;
+    let mut contents = last.data.to_vec();
+    contents.resize(contents.len() + last.missing, 0);
+    (last.missing < SPARED).then_some(contents)
 }
 
 /// What stands before the first slash. A zero ends the search.
@@ -96,7 +108,7 @@ mod tests {
         Found {
             name: name.as_bytes(),
             data,
-            is_cut: false,
+            missing: 0,
         }
     }
 
@@ -128,7 +140,7 @@ mod tests {
         let whole = archive(&[("a.o/", "8", b"\x7fELFabcd"), ("b.o/", "8", b"\x7fELFabcd")]);
         let first = member("a.o", b"\x7fELFabcd");
         let last = Found {
-            is_cut: true,
+            missing: 2,
             ..member("b.o", b"\x7fELFab")
         };
         let find_before = |end: usize| find(&whole[..whole.len() - end]);
