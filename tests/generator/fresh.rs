@@ -61,7 +61,7 @@ fn run() -> Result<ExitCode> {
             let test = move || {
                 let make = || -> Result<Tools> {
                     let toolkit = toolkit.as_ref().as_ref().context("no toolkit")?;
-                    Tools::new(toolkit, identity::linker()?, Vec::new())
+                    Tools::new(toolkit, &[], identity::linker()?, Vec::new())
                 };
                 let tools = tools.get_or_init(|| make().map_err(|error| format!("{error:#}")));
                 let tools = tools.as_ref().map_err(Failed::from)?;

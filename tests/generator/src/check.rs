@@ -3,7 +3,6 @@
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::{Context, Result};
 use cudalink_toolkit::Tool;
@@ -11,20 +10,22 @@ use rustnvlink_tests::identity;
 use rustnvlink_tests::process::{self, Ended, Exit};
 use rustnvlink_tests::toolkit::Toolkit;
 
+use crate::compile::Compilers;
 use crate::feature::Feature;
-use crate::program::{Language, Program, Unit};
+use crate::program::Program;
 use crate::steps::{self, Step};
 use crate::waits;
 
 /// NVIDIA's tools and our linker.
 #[derive(Debug)]
 pub struct Tools {
-    ptxas: PathBuf,
-    nvcc: PathBuf,
+    compilers: Compilers,
     nvlink: PathBuf,
     linker: PathBuf,
     /// The device runtime, for programs that launch.
     runtime: PathBuf,
+    /// Says where the compiler of intermediate code is.
+    compiler: String,
     /// What both linkers get besides the objects.
     link_options: Vec<String>,
 }
@@ -77,20 +78,24 @@ struct Linked {
 
 const OUTPUT: &str = "out.cubin";
 const OURS: &str = "ours.cubin";
+const INDEX: &str = "program.uidx";
 const RECORD: &str = "tool-record";
 
-/// Generated programs are small; a compiler that takes longer hangs.
-const COMPILE_LIMIT: Duration = Duration::from_secs(120);
-
 impl Tools {
-    /// Takes the tools of the toolkit.
-    pub fn new(toolkit: &Toolkit, linker: PathBuf, link_options: Vec<String>) -> Result<Self> {
+    /// Takes the tools of the toolkit, and assemblers of older ones.
+    pub fn new(
+        toolkit: &Toolkit,
+        older: &[PathBuf],
+        linker: PathBuf,
+        link_options: Vec<String>,
+    ) -> Result<Self> {
+        let compilers = Compilers::new(toolkit, older)?;
         Ok(Self {
-            ptxas: toolkit.tool(Tool::Ptxas)?,
-            nvcc: toolkit.tool(Tool::Nvcc)?,
             nvlink: toolkit.tool(Tool::Nvlink)?,
             linker,
             runtime: toolkit.libraries()?.join("libcudadevrt.a"),
+            compiler: format!("-nvvmpath={}", compilers.root.join("nvvm").display()),
+            compilers,
             link_options,
         })
     }
@@ -103,23 +108,21 @@ impl Tools {
 
     /// Runs a program through all tools and leaves all files in the folder.
     pub fn check_in(&self, program: &Program, folder: &Path) -> Result<Outcome> {
-        let mut objects = Vec::new();
-        for unit in &program.units {
-            write(folder, &unit.file(), unit.source().as_bytes())?;
-            let object = format!("{}.cubin", unit.name);
-            let ended = self.compile(unit, &object, folder)?;
-            if ended.exit != Exit::Code(0) {
-                return Ok(Outcome::Rejected(format!(
-                    "{}{}",
-                    ended.stdout, ended.stderr
-                )));
-            }
-            objects.push(object);
-        }
-        if program.features().contains(&Feature::Launch) {
+        let mut objects = match self.compilers.inputs(program, folder)? {
+            Ok(inputs) => inputs,
+            Err(rejected) => return Ok(Outcome::Rejected(rejected)),
+        };
+        let features = program.features();
+        let is_compiled = features.contains(&Feature::Intermediate);
+        if is_compiled || features.contains(&Feature::Launch) {
             objects.push(self.runtime.display().to_string());
         }
-        let steps = steps::of(program, objects, OUTPUT);
+        let mut steps = steps::of(program, objects, OUTPUT);
+        if let (false, Some(last)) = (program.index.is_empty(), steps.last_mut()) {
+            let words = program.index.iter().flat_map(|word| word.to_le_bytes());
+            write(folder, INDEX, &words.collect::<Vec<_>>())?;
+            last.options.extend(["-uidx", INDEX].map(str::to_owned));
+        }
         for step in &steps {
             let outcome = self.check_step(program, step, folder)?;
             if !matches!(outcome, Outcome::Same(Exit::Code(0))) {
@@ -178,6 +181,9 @@ impl Tools {
         }
         let mut arguments = vec![format!("-arch={}", program.target)];
         arguments.extend_from_slice(&self.link_options);
+        if program.features().contains(&Feature::Intermediate) {
+            arguments.extend(["-dlto".to_owned(), self.compiler.clone()]);
+        }
         arguments.extend_from_slice(&step.options);
         arguments.extend_from_slice(more);
         arguments.extend_from_slice(&step.inputs);
@@ -186,23 +192,6 @@ impl Tools {
             ended: process::run(linker, &arguments, folder, process::LINK_LIMIT)?,
             image: fs::read(&path).ok(),
         })
-    }
-
-    fn compile(&self, unit: &Unit, object: &str, folder: &Path) -> Result<Ended> {
-        let mut arguments = vec![format!("-arch={}", unit.target)];
-        let compiler = match unit.language {
-            Language::Ptx => {
-                arguments.push("-c".to_owned());
-                &self.ptxas
-            }
-            Language::Cuda => {
-                arguments.extend(["-rdc=true", "-cubin"].map(str::to_owned));
-                &self.nvcc
-            }
-        };
-        arguments.extend(unit.arguments().map(str::to_owned));
-        arguments.extend([unit.file(), "-o".to_owned(), object.to_owned()]);
-        process::run(compiler, &arguments, folder, COMPILE_LIMIT)
     }
 }
 
@@ -377,15 +366,21 @@ mod tests {
         let program = crate::generate(
             1,
             &"90".parse().unwrap(),
-            Language::Ptx,
+            crate::Language::Ptx,
             &BTreeSet::default(),
         );
         let outcome = |theirs: &[&str], ours: &str| {
             let tools = tempfile::tempdir().unwrap();
             let tool = |name: &str, inputs: &[&str]| stand_in(tools.path(), name, inputs);
             let tools = Tools {
-                ptxas: tool("ptxas", &["callee.sm_90.cubin"]),
-                nvcc: PathBuf::from("nvcc"),
+                compilers: Compilers {
+                    ptxas: tool("ptxas", &["callee.sm_90.cubin"]),
+                    older: Vec::new(),
+                    nvcc: PathBuf::from("nvcc"),
+                    fatbinary: PathBuf::from("fatbinary"),
+                    root: PathBuf::from("/"),
+                },
+                compiler: String::new(),
                 nvlink: tool("nvlink", theirs),
                 linker: tool("ours", &[ours]),
                 runtime: PathBuf::from("libcudadevrt.a"),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::build::Build;
 use crate::feature::Feature;
 use crate::library;
 use crate::program::{Item, Language, Piece, Program, Unit};
@@ -114,6 +115,7 @@ pub(crate) fn program(
         units: (0..units)
             .map(|unit| Writer::new(random, target, features, &homes, unit).write())
             .collect(),
+        index: Vec::new(),
         steps: None,
     };
     random.shuffle(&mut program.units);
@@ -219,6 +221,7 @@ impl<'a> Writer<'a> {
             .flatten()
             .collect(),
             options,
+            build: Build::default(),
             items,
         }
     }
@@ -253,6 +256,28 @@ impl<'a> Writer<'a> {
             options.push(Piece::new(Feature::Registers, "-maxrregcount=64"));
         }
         options
+    }
+
+    /// Names that all units share, and that some define in one way or another.
+    fn clashing(&mut self) -> String {
+        if !self.has(Feature::Clash) {
+            return String::new();
+        }
+        let value = self.random.below(3);
+        let definition = match self.random.below(6) {
+            0 => format!("extern \"C\" __device__ int clashing_v = {value};"),
+            1 => format!("extern \"C\" __attribute__((weak)) __device__ int clashing_v = {value};"),
+            2 => format!(
+                "extern \"C\" __attribute__((weak)) __device__ __noinline__ int clashing_f(int x) {{ return x * {value}; }}"
+            ),
+            3 => format!(
+                "extern \"C\" __device__ __noinline__ int clashing_f(int x) {{ return clashing_v++ * {value}; }}"
+            ),
+            _ => String::new(),
+        };
+        format!(
+            "extern \"C\" {{ extern __device__ int clashing_v; extern __device__ int clashing_f(int x); }}\n{definition}"
+        )
     }
 
     fn variables(&mut self) -> Vec<Item> {
@@ -290,6 +315,7 @@ impl<'a> Writer<'a> {
                     3 * unit + 1
                 ),
             ),
+            (Feature::Clash, self.clashing()),
             (
                 Feature::Launch,
                 format!("__global__ void launched{unit}(int *p) {{ p[threadIdx.x] += {unit}; }}"),
@@ -370,6 +396,8 @@ impl<'a> Writer<'a> {
                 0 => "x += optional(x);".to_owned(),
                 _ => "x += fallback[x & 1]++;".to_owned(),
             },
+            Feature::Clash if self.random.chance(50) => "x += clashing_v;".to_owned(),
+            Feature::Clash => "x = clashing_f(x);".to_owned(),
             Feature::Template => match self.random.below(6) {
                 0 => "x += twice(x);".to_owned(),
                 1 => "x += (int)twice((double)x);".to_owned(),
@@ -514,6 +542,7 @@ const STATEMENTS: &[Feature] = &[
     Feature::Ending,
     Feature::Alloca,
     Feature::Launch,
+    Feature::Clash,
     Feature::Library,
     Feature::Library,
     Feature::Library,

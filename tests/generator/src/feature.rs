@@ -96,16 +96,41 @@ features! {
     Duplicate "duplicate" 2 "names that are defined twice",
     Library "library" 0 "libcu++, CUB and what else the toolkit brings, in CUDA alone",
     Tuning "tuning" 0 "options of compilers that change code",
+    Unified "unified" 8 "functions and variables that all images of a program know, from sm_90 on, in PTX alone",
+    Sampler "sampler" 12 "textures, samplers and surfaces of all kinds, in PTX alone",
+    Clash "clash" 6 "names that units define in ways that do not fit",
+    Older "older" 0 "units that older assemblers make, where there are any, in PTX alone",
+    Whole "whole" 0 "units compiled as whole programs, in PTX alone",
+    Source "source" 0 "units that linkers compile, in PTX alone",
+    Intermediate "intermediate" 0 "units that the link compiles, in CUDA alone",
+    Fatbin "fatbin" 0 "units in fatbins, also for other processors and with PTX",
+    HostObject "host-object" 0 "units in host objects",
+    Archive "archive" 0 "libraries of units",
 }
+
+/// What came later has a source of its own, so that programs without it stay what they are.
+const LATER: &[Feature] = &[Feature::Unified, Feature::Sampler, Feature::Clash];
+
+/// Keeps this source apart from the one of the program.
+const SALT: u64 = 0x6c61_7465;
 
 impl Feature {
     /// A set for one program. Leaving features out makes the rest meet more often.
-    pub(crate) fn choose(random: &mut Random, allowed: &BTreeSet<Self>) -> BTreeSet<Self> {
+    pub(crate) fn choose(
+        seed: u64,
+        random: &mut Random,
+        allowed: &BTreeSet<Self>,
+    ) -> BTreeSet<Self> {
+        let mut later = Random::new(seed ^ SALT);
         let drawn = Self::ALL
             .iter()
             .copied()
             // What has no weight is drawn elsewhere.
-            .filter(|feature| feature.weight() > 0 && random.chance(feature.weight()))
+            .filter(|feature| feature.weight() > 0)
+            .filter(|feature| match LATER.contains(feature) {
+                true => later.chance(feature.weight()),
+                false => random.chance(feature.weight()),
+            })
             .collect::<Vec<_>>();
         drawn
             .into_iter()

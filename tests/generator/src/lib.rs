@@ -4,7 +4,9 @@
 //! one, so that a failing program shrinks to a small one.
 #![forbid(unsafe_code)]
 
+mod build;
 pub mod check;
+mod compile;
 mod cuda;
 mod feature;
 pub mod known;
@@ -18,10 +20,12 @@ pub mod shrink;
 mod steps;
 mod target;
 mod tuning;
+mod unified;
 mod waits;
 
 use std::collections::BTreeSet;
 
+pub use build::Build;
 pub use feature::Feature;
 pub use program::{Item, Language, Piece, Program, Unit};
 pub use target::Target;
@@ -36,17 +40,18 @@ pub fn generate(
     allowed: &BTreeSet<Feature>,
 ) -> Program {
     let mut random = Random::new(seed);
-    let mut features = Feature::choose(&mut random, allowed);
+    let mut features = Feature::choose(seed, &mut random, allowed);
     if allowed.contains(&Feature::Library) && library::is_used(seed) {
         features.insert(Feature::Library);
     }
     let mut program = match language {
-        Language::Ptx => ptx::program(&mut random, target, features),
+        Language::Ptx => ptx::program(seed, &mut random, target, features),
         Language::Cuda => cuda::program(&mut random, target, &features),
     };
     if allowed.contains(&Feature::Tuning) {
         tuning::add(seed, &mut program);
     }
+    build::add(seed, &mut program, allowed);
     program
 }
 

@@ -13,7 +13,7 @@ use clap::Parser;
 use rustnvlink_generator::check::{Outcome, Tools};
 use rustnvlink_generator::known::Known;
 use rustnvlink_generator::score::{Score, first_lines};
-use rustnvlink_generator::{Feature, Language, Program, Target, generate, shrink};
+use rustnvlink_generator::{Build, Feature, Language, Program, Target, generate, shrink};
 use rustnvlink_tests::identity;
 use rustnvlink_tests::toolkit::Toolkit;
 
@@ -60,6 +60,9 @@ struct Arguments {
     /// Links in random steps, of which all but the last use `-r`, and with random options.
     #[arg(long)]
     steps: bool,
+    /// Assemblers of older toolkits, which make some of the units.
+    #[arg(long, value_name = "PTXAS", value_delimiter = ',')]
+    older: Vec<PathBuf>,
     /// The linker to test; otherwise ours is built.
     #[arg(long)]
     linker: Option<PathBuf>,
@@ -111,7 +114,12 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         Some(linker) => linker.clone(),
         None => identity::linker()?,
     };
-    let tools = Tools::new(&Toolkit::find()?, linker, arguments.link_options.clone())?;
+    let tools = Tools::new(
+        &Toolkit::find()?,
+        &arguments.older,
+        linker,
+        arguments.link_options.clone(),
+    )?;
     let known = Known::read()?;
     let next = AtomicUsize::new(0);
     let score = Mutex::new(Score::default());
@@ -198,5 +206,8 @@ fn print(program: &Program) {
             options.join(" "),
             unit.source()
         );
+        if unit.build != Build::default() {
+            println!("// {:?}", unit.build);
+        }
     }
 }

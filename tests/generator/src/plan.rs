@@ -51,6 +51,8 @@ pub(crate) struct Function {
     pub(crate) unused: bool,
     /// It ends the thread.
     pub(crate) no_return: bool,
+    /// What all images of the program know it by.
+    pub(crate) unified: Option<u64>,
 }
 
 /// Where a variable lies.
@@ -103,6 +105,23 @@ pub(crate) struct Variable {
     pub(crate) homes: Vec<Home>,
     /// The signature that all functions of a table have.
     pub(crate) signature: Option<Signature>,
+    /// What all images of the program know it by.
+    pub(crate) unified: Option<u64>,
+}
+
+impl Variable {
+    /// Whether it is no array.
+    pub(crate) fn is_scalar(&self) -> bool {
+        self.count == 1 && self.value != Value::Bytes
+    }
+
+    /// Its bytes in units that do not ask for more.
+    pub(crate) fn size(&self) -> usize {
+        match self.is_scalar() {
+            true => self.width,
+            false => self.width * self.count.max(2),
+        }
+    }
 }
 
 /// All symbols of a program.
@@ -194,7 +213,10 @@ impl Plan {
             _ => random.within(6..=14),
         };
         for index in 0..count {
-            let (name, homes) = self.place(random, index, false);
+            let (name, mut homes) = self.place(random, index, false);
+            if self.has(Feature::Clash) && random.chance(15) {
+                homes = self.clash(random, &[Linkage::Visible, Linkage::Weak, Linkage::Weak]);
+            }
             let signature = random.pick(&self.signatures).clone();
             let function = Function {
                 name,
@@ -205,6 +227,7 @@ impl Plan {
                 homes,
                 rank: random.below(count),
                 unused: self.has(Feature::Unused) && random.chance(20),
+                unified: None,
             };
             self.functions.push(function);
         }
@@ -251,6 +274,7 @@ impl Plan {
                 rank: 0,
                 unused: false,
                 no_return: false,
+                unified: None,
             });
         }
     }
@@ -268,6 +292,18 @@ impl Plan {
             let strong = random.below(homes.len());
             homes[strong].linkage = Linkage::Visible;
         }
+    }
+
+    /// Definitions in several units that may not go together.
+    fn clash(&self, random: &mut Random, linkages: &[Linkage]) -> Vec<Home> {
+        let mut homes = Vec::new();
+        for unit in 0..self.units {
+            if random.chance(60) {
+                let linkage = *random.pick(linkages);
+                homes.push(Home { unit, linkage });
+            }
+        }
+        homes
     }
 
     /// Names a symbol and says where it is defined.
@@ -399,6 +435,7 @@ impl Plan {
             managed: false,
             homes,
             signature: None,
+            unified: None,
         };
         match feature {
             Feature::Constant => {
@@ -446,6 +483,15 @@ impl Plan {
                 if random.chance(50) {
                     variable.value = Value::Numbers;
                 }
+            }
+        }
+        let is_plain = variable.signature.is_none() && variable.space == Space::Global;
+        if self.has(Feature::Clash) && is_plain && random.chance(30) {
+            let linkages = [Linkage::Visible, Linkage::Weak, Linkage::Common];
+            variable.homes = self.clash(random, &linkages);
+            // A name that is a function elsewhere.
+            if let (true, Some(function)) = (random.chance(8), self.functions.first()) {
+                variable.name.clone_from(&function.name);
             }
         }
         if variable.managed {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::str::FromStr;
 
+use crate::build::Build;
 use crate::feature::Feature;
 use crate::target::Target;
 
@@ -14,6 +15,8 @@ pub struct Program {
     pub target: Target,
     /// The units, in the order of the link.
     pub units: Vec<Unit>,
+    /// The words of the index of its unified functions and variables, if it has some.
+    pub index: Vec<u64>,
     /// Linked in several steps, if there is a seed for them.
     pub steps: Option<u64>,
 }
@@ -64,6 +67,8 @@ pub struct Unit {
     pub head: String,
     /// Options of the compiler, each with the feature that asked for it.
     pub options: Vec<Piece>,
+    /// How it gets from its source to the link.
+    pub build: Build,
     /// Its declarations and definitions.
     pub items: Vec<Item>,
 }
@@ -157,8 +162,12 @@ impl Program {
                 });
                 let mixed = (unit.target != self.target).then_some(Feature::Mixed);
                 let options = unit.options.iter().map(|option| option.feature);
-                items.chain(options).chain(mixed)
+                items
+                    .chain(options)
+                    .chain(mixed)
+                    .chain(unit.build.features())
             })
+            .chain((!self.index.is_empty()).then_some(Feature::Unified))
             .collect()
     }
 

@@ -144,6 +144,15 @@ impl fmt::Display for Score {
         for (feature, count) in &self.features {
             writeln!(f, "{feature:18} {count}")?;
         }
+        let mut all = Count::default();
+        for count in self.targets.values() {
+            all.same += count.same;
+            all.known += count.known;
+            all.tried += count.tried;
+            all.irreproducible += count.irreproducible;
+        }
+        // Differences that are known are differences.
+        writeln!(f, "\n{:18} {all}", "all")?;
         writeln!(
             f,
             "\n{} links fail with both linkers; nvlink crashes on {} and ours refuses",

@@ -2,6 +2,7 @@
 
 use anyhow::{Result, bail, ensure};
 
+use crate::build::Build;
 use crate::check::{Outcome, Tools};
 use crate::program::Program;
 
@@ -69,6 +70,7 @@ impl Shrinker<'_> {
     fn drop_bodies(&mut self) -> Result<()> {
         for unit in 0..self.smallest.units.len() {
             self.attempt(|p| p.units[unit].options.clear())?;
+            self.attempt(|p| p.units[unit].build = Build::default())?;
             for item in 0..self.smallest.units[unit].items.len() {
                 self.attempt(|p| p.units[unit].items[item].pieces.clear())?;
             }

@@ -1,6 +1,6 @@
 //! Links in steps: what one of them makes, the next one takes.
 
-use crate::program::{Language, Program};
+use crate::program::{Item, Language, Program};
 use crate::random::Random;
 
 /// One link of a program.
@@ -38,7 +38,6 @@ const FURTHER: &[&str] = &[
     "-Werror",
     "-maxrregcount=40",
     "-dump-callgraph-no-demangle",
-    "-variables-used=alpha,v1,state",
 ];
 
 /// Keeps this source apart from the one of the steps.
@@ -73,9 +72,8 @@ pub(crate) fn of(program: &Program, objects: Vec<String>, output: &str) -> Vec<S
     let mut options = some(&mut random, LAST);
     let kernels = kernels(program);
     if !kernels.is_empty() && random.chance(25) {
-        let first = random.below(kernels.len());
-        let end = random.within(first + 1..=kernels.len());
-        options.push(format!("-kernels-used={}", kernels[first..end].join(",")));
+        let kernels = run(&mut random, &kernels);
+        options.push(format!("-kernels-used={kernels}"));
     }
     steps.push(Step {
         options,
@@ -83,7 +81,12 @@ pub(crate) fn of(program: &Program, objects: Vec<String>, output: &str) -> Vec<S
         output: output.to_owned(),
     });
     let mut random = Random::new(program.steps.unwrap_or_default() ^ SALT);
+    let variables = variables(program);
     for step in &mut steps {
+        if !variables.is_empty() && random.chance(12) {
+            let variables = run(&mut random, &variables);
+            step.options.push(format!("-variables-used={variables}"));
+        }
         for _ in 0..random.below(3) {
             let option = *random.pick(FURTHER);
             if !step.options.iter().any(|other| other == option) {
@@ -105,12 +108,39 @@ fn some(random: &mut Random, options: &[&str]) -> Vec<String> {
     }
 }
 
-/// The entries that PTX names; the compiler mangles those of CUDA.
-fn kernels(program: &Program) -> Vec<&str> {
+/// Some names that follow each other, as options take them.
+fn run(random: &mut Random, names: &[&str]) -> String {
+    let first = random.below(names.len());
+    let end = random.within(first + 1..=names.len());
+    names[first..end].join(",")
+}
+
+/// The items that PTX names; the compiler mangles those of CUDA.
+fn items(program: &Program) -> impl Iterator<Item = &Item> {
     let units = program.units.iter();
     let units = units.filter(|unit| unit.language == Language::Ptx);
-    let items = units.flat_map(|unit| &unit.items);
-    let mut kernels: Vec<&str> = items
+    units.flat_map(|unit| &unit.items)
+}
+
+/// The variables in global and constant memory, and in shared memory, where none can be chosen.
+fn variables(program: &Program) -> Vec<&str> {
+    let mut variables: Vec<&str> = items(program)
+        .filter(|item| item.tail.is_empty() && item.head.contains(" .align "))
+        .filter(|item| !item.head.contains(".func ") && !item.head.contains(".entry "))
+        .filter_map(|item| {
+            item.head
+                .split(['[', ';', '='])
+                .next()?
+                .split_whitespace()
+                .last()
+        })
+        .collect();
+    variables.dedup();
+    variables
+}
+
+fn kernels(program: &Program) -> Vec<&str> {
+    let mut kernels: Vec<&str> = items(program)
         .filter(|item| !item.tail.is_empty())
         .filter_map(|item| item.head.split_once(".entry "))
         .filter_map(|(_, rest)| rest.split_once('('))

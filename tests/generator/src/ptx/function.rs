@@ -3,6 +3,7 @@
 use crate::feature::Feature;
 use crate::plan::{Function, Home, Linkage, Signature, Type};
 use crate::program::{Item, Piece};
+use crate::unified;
 
 use super::{Writer, parameter, parts};
 
@@ -21,7 +22,8 @@ impl Writer<'_> {
         Item::new(
             Feature::Base,
             format!(
-                "{linkage}.func {result}{}{parameters}{};",
+                "{linkage}.func{} {result}{}{parameters}{};",
+                unified::attribute(function.unified, true),
                 function.name,
                 ending(function)
             ),
@@ -32,8 +34,9 @@ impl Writer<'_> {
     pub(super) fn function(&mut self, function: &Function, home: Home) -> Item {
         let (result, parameters) = parts(&function.signature);
         let mut head = format!(
-            "{}.func {result}{}{parameters}{}\n{{\n{REGISTERS}",
+            "{}.func{} {result}{}{parameters}{}\n{{\n{REGISTERS}",
             word(home.linkage),
+            unified::attribute(function.unified, true),
             function.name,
             ending(function)
         );

@@ -4,23 +4,31 @@ mod function;
 mod launch;
 mod pieces;
 mod snippets;
+mod texture;
 mod variable;
 
 use std::collections::BTreeSet;
 
+use crate::build::Build;
 use crate::feature::Feature;
 use crate::plan::{Function, Home, Linkage, Plan, Signature, Space, Type, Variable};
 use crate::program::{Item, Language, Piece, Program, Unit};
 use crate::random::Random;
 use crate::target::Target;
+use crate::unified;
+
+/// The version of the language, as the first line of a unit says it.
+pub(crate) const VERSION: &str = ".version 9.0\n";
 
 /// Makes a program that may contain these features.
 pub(crate) fn program(
+    seed: u64,
     random: &mut Random,
     target: &Target,
     features: BTreeSet<Feature>,
 ) -> Program {
-    let plan = Plan::new(random, features);
+    let mut plan = Plan::new(random, features);
+    let index = unified::choose(seed, target, &mut plan);
     let others = match plan.has(Feature::Mixed) {
         true => target.takes(),
         false => Vec::new(),
@@ -50,6 +58,7 @@ pub(crate) fn program(
     Program {
         target: target.clone(),
         units,
+        index,
         steps: None,
     }
 }
@@ -75,6 +84,8 @@ struct Writer<'a> {
     once: Vec<Once>,
     labels: usize,
     lines: bool,
+    /// Textures are read by samplers of their own.
+    independent: bool,
 }
 
 impl<'a> Writer<'a> {
@@ -88,6 +99,7 @@ impl<'a> Writer<'a> {
             once: Vec::new(),
             labels: 0,
             lines: false,
+            independent: false,
         }
     }
 
@@ -95,6 +107,7 @@ impl<'a> Writer<'a> {
         let plan = self.plan;
         let name = format!("u{}", self.unit);
         let options = self.options();
+        self.independent = plan.has(Feature::Sampler) && self.random.chance(40);
         let mut functions = Vec::new();
         for function in &plan.entries {
             if let Some(home) = self.home(&function.homes) {
@@ -143,12 +156,17 @@ impl<'a> Writer<'a> {
             items.extend(self.alias());
         }
         items.extend(functions);
+        let mode = match self.independent {
+            true => ", texmode_independent",
+            false => "",
+        };
         Unit {
             name,
             language: Language::Ptx,
             target: self.target.clone(),
-            head: format!(".version 9.0\n.target {}\n.address_size 64\n", self.target),
+            head: format!("{VERSION}.target {}{mode}\n.address_size 64\n", self.target),
             options,
+            build: Build::default(),
             items,
         }
     }

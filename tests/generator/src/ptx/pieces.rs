@@ -42,6 +42,7 @@ pub(super) const KINDS: &[Feature] = &[
     Feature::Tensor,
     Feature::Texture,
     Feature::TextureObject,
+    Feature::Sampler,
     Feature::Launch,
 ];
 
@@ -112,6 +113,7 @@ impl Writer<'_> {
             kind if super::snippets::KINDS.contains(&kind) => self.snippet(kind)?,
             Feature::Launch => self.launch()?,
             Feature::Texture => self.texture(),
+            Feature::Sampler => self.sampler(),
             Feature::TextureObject => self.texture_object(),
             Feature::Base => self.base(),
             _ => return None,
@@ -324,17 +326,6 @@ impl Writer<'_> {
         }
     }
 
-    /// Textures and surfaces that are not symbols.
-    fn texture_object(&mut self) -> String {
-        (*self.random.pick(&[
-            "\t.reg .f32 %t<4>;\n\tmov.b32 %t0, %acc;\n\ttex.1d.v4.f32.f32 {%t0, %t1, %t2, %t3}, [%ptr, {%t0}];\n\tmov.b32 %acc, %t1;",
-            "\t.reg .f32 %t<4>;\n\tmov.b32 %t0, %acc;\n\ttex.2d.v4.f32.f32 {%t0, %t1, %t2, %t3}, [%ptr, {%t0, %t0}];\n\tmov.b32 %acc, %t3;",
-            "\t.reg .b32 %t;\n\tsuld.b.1d.b32.trap {%t}, [%ptr, {%acc}];\n\tmov.b32 %acc, %t;",
-            "\tsust.b.2d.b32.trap [%ptr, {%acc, %acc}], {%acc};",
-        ]))
-        .to_owned()
-    }
-
     /// Arithmetic and global memory.
     fn base(&mut self) -> String {
         match self.random.below(4) {
@@ -539,26 +530,5 @@ impl Writer<'_> {
             }
             _ => "\t.reg .b32 %t;\n\tmov.u32 %t, %laneid;\n\tadd.u32 %acc, %acc, %t;".to_owned(),
         }
-    }
-
-    fn texture(&mut self) -> String {
-        let name = *self.random.pick(&["tex_a", "tex_b", "surf_a"]);
-        if name == "surf_a" {
-            self.need(Feature::Texture, ".global .surfref surf_a;");
-            return "\t.reg .b32 %t;\n\tsuld.b.1d.b32.trap {%t}, [surf_a, {%acc}];\n\tmov.b32 %acc, %t;".to_owned();
-        }
-        // A reference that all units share.
-        let linkage = match (self.unit, name) {
-            (_, "tex_a") => "",
-            (0, _) => ".visible ",
-            _ => ".extern ",
-        };
-        self.need(
-            Feature::Texture,
-            &format!("{linkage}.global .texref {name};"),
-        );
-        format!(
-            "\t.reg .f32 %t<4>;\n\tmov.b32 %t0, %acc;\n\ttex.1d.v4.f32.s32 {{%t0, %t1, %t2, %t3}}, [{name}, {{%acc}}];\n\tmov.b32 %acc, %t1;"
-        )
     }
 }

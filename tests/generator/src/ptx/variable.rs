@@ -3,6 +3,7 @@
 use crate::feature::Feature;
 use crate::plan::{Home, Linkage, Space, Value, Variable};
 use crate::program::Item;
+use crate::unified;
 
 use super::Writer;
 
@@ -10,7 +11,9 @@ impl Writer<'_> {
     /// Declares a variable that another unit defines.
     pub(super) fn declare_variable(&mut self, variable: &Variable) -> Item {
         let is_open = self.plan.has(Feature::Unsized) && self.random.chance(40);
+        let clashes = self.plan.has(Feature::Clash) && self.random.chance(10);
         let brackets = match variable.space {
+            Space::Global if clashes => format!("[{}]", variable.count + 1),
             Space::Dynamic => "[]".to_owned(),
             Space::Global | Space::Constant if is_open && variable.count > 1 => "[]".to_owned(),
             _ if variable.count == 1 => String::new(),
@@ -32,10 +35,9 @@ impl Writer<'_> {
 
 /// The declaration without brackets.
 fn name(variable: &Variable, align: usize) -> String {
-    let managed = if variable.managed {
-        " .attribute(.managed)"
-    } else {
-        ""
+    let attribute = match variable.managed {
+        true => " .attribute(.managed)".to_owned(),
+        false => unified::attribute(variable.unified, false),
     };
     let kind = match (variable.width, variable.value) {
         (1, Value::Bytes) => "u8",
@@ -46,7 +48,7 @@ fn name(variable: &Variable, align: usize) -> String {
         _ => "b32",
     };
     format!(
-        ".{}{managed} .align {align} .{kind} {}",
+        ".{}{attribute} .align {align} .{kind} {}",
         variable.space.word(),
         variable.name
     )
@@ -66,7 +68,7 @@ impl Writer<'_> {
         if variable.homes.len() > 1 && variable.value == Value::Absent && self.random.chance(15) {
             count += self.random.below(4);
         }
-        let brackets = if variable.count == 1 && variable.value != Value::Bytes {
+        let brackets = if variable.is_scalar() {
             String::new()
         } else {
             format!("[{}]", count.max(2))
