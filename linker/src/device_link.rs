@@ -39,18 +39,14 @@ use crate::arch::Sm;
 use crate::cli::Exit;
 use crate::cli::messages::Messages;
 use crate::container::Machine;
-use crate::cubin::UnifiedIndex;
 use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
 use crate::fatbin::{self, FatbinOptions, LinkedImage, WriteError};
 use crate::finalize::EMPTY_DOT;
 use crate::inputs::{
     self, Behaviour, Compilation, Environment, Files, Loaded, Module, Processor, Survey, Wanted,
 };
-use crate::options::{
-    DebugLevel, ImageKind, Keeping, Names, Odr, Options, RelocationForms, ResolvedRelocations,
-    SharedMemory, UndefinedGlobals,
-};
-use crate::report::{self, Reports};
+use crate::options::{Keeping, Options, Settings};
+use crate::report::Reports;
 use crate::{Outcome, Product};
 
 pub use summary::summarize;
@@ -60,32 +56,8 @@ pub use summary::summarize;
 pub struct Request {
     /// The inputs.
     pub inputs: Wanted,
-    /// What is made.
-    pub image: ImageKind,
-    /// What is kept for debuggers.
-    pub debug: DebugLevel,
-    /// What becomes of relocations.
-    pub resolved_relocations: ResolvedRelocations,
-    /// How relocations are written.
-    pub relocation_forms: RelocationForms,
-    /// What is done about shared memory.
-    pub shared_memory: SharedMemory,
-    /// What becomes of global variables that nobody defines.
-    pub undefined_globals: UndefinedGlobals,
-    /// Whether to say what the program and its kernels use.
-    pub verbose: bool,
-    /// Whether to show the call graph, and how names look then.
-    pub call_graph: Option<Names>,
-    /// Weak definitions that differ.
-    pub odr: Odr,
-    /// What is told beside the image.
-    pub reports: report::Wanted,
-    /// Where functions and variables stand that all images of a program share.
-    pub unified_index: Option<UnifiedIndex>,
-    /// What `.nv.host` holds.
-    pub host_data: Option<Vec<u8>>,
-    /// The bytes of our own record in `.note.nv.tkinfo`.
-    pub tool_record: Vec<u8>,
+    /// What is made of them.
+    pub settings: Settings,
 }
 
 impl Request {
@@ -93,19 +65,7 @@ impl Request {
     pub fn new(inputs: Wanted) -> Self {
         Self {
             inputs,
-            image: ImageKind::Executable,
-            debug: DebugLevel::None,
-            resolved_relocations: ResolvedRelocations::Dropped,
-            relocation_forms: RelocationForms::default(),
-            shared_memory: SharedMemory::default(),
-            undefined_globals: UndefinedGlobals::default(),
-            verbose: false,
-            call_graph: None,
-            odr: Odr::default(),
-            reports: report::Wanted::default(),
-            unified_index: None,
-            host_data: None,
-            tool_record: Vec::new(),
+            settings: Settings::default(),
         }
     }
 
@@ -120,26 +80,14 @@ impl Request {
     fn options(&self, processor: &Processor, loaded: &Loaded<'_>) -> Options {
         Options {
             target: processor.sm,
-            image: self.image,
             keeping: self.keeping(),
             kernels: loaded.kernels.clone(),
             constants: loaded.constants.clone(),
-            debug: self.debug,
-            resolved_relocations: self.resolved_relocations,
-            relocation_forms: self.relocation_forms,
-            shared_memory: self.shared_memory,
-            undefined_globals: self.undefined_globals,
-            verbose: self.verbose,
-            call_graph: self.call_graph,
-            odr: self.odr,
-            reports: self.reports.clone(),
-            unified_index: self.unified_index.clone(),
-            host_data: self.host_data.clone(),
             warnings_are_errors: self.keeping() == Keeping::AsNvlink
                 && self.inputs.warnings_are_errors
                 && !loaded.forgets_options,
             is_followed: loaded.is_followed,
-            tool_record: self.tool_record.clone(),
+            settings: self.settings.clone(),
         }
     }
 }
@@ -462,7 +410,7 @@ pub(crate) fn link_one<O>(
             output: Some(take(Product::Optimized(finished))),
             modules: Some(loaded.modules),
             reports: Reports {
-                call_graph: (request.reports.call_graph && !emits_ptx)
+                call_graph: (request.settings.reports.call_graph && !emits_ptx)
                     .then(|| EMPTY_DOT.to_owned()),
                 ..Reports::default()
             },

@@ -19,16 +19,13 @@
 //!     Input { name: "callee", data: &callee },
 //! ];
 //! let outcome = link(&inputs, &Options::new("sm_90".parse()?));
-//! for message in outcome.diagnostics.messages() {
-//!     eprintln!("{message}");
-//! }
-//! let image = outcome.image.ok_or("the link has failed")?;
+//! let image = outcome.into_result()?;
 //! assert!(image.starts_with(b"\x7fELF"));
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! [`device_link::device_link`] does all of `nvcc -dlink`: it takes host objects,
+//! [`Outcome`] has the warnings of a link, too. [`device_link::device_link`] does all of `nvcc -dlink`: it takes host objects,
 //! libraries and fatbins, links for several processors, and gives what the host
 //! linker needs.
 #![forbid(unsafe_code)]
@@ -99,7 +96,24 @@ pub struct Outcome<I = Vec<u8>> {
     pub reports: Reports,
 }
 
+/// A link that gave no image. What it shows is every error, line by line.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{}", shown_errors(.0))]
+pub struct LinkError(pub Diagnostics);
+
+fn shown_errors(diagnostics: &Diagnostics) -> String {
+    let messages = diagnostics.messages().iter();
+    let errors = messages.filter(|message| message.severity >= Severity::Error);
+    let errors: Vec<String> = errors.map(Diagnostic::shown).collect();
+    errors.join("\n")
+}
+
 impl<I> Outcome<I> {
+    /// The image, or why there is none, for who does not care for warnings.
+    pub fn into_result(self) -> Result<I, LinkError> {
+        self.image.ok_or(LinkError(self.diagnostics))
+    }
+
     /// The exit code that fits.
     pub fn exit(&self) -> cli::Exit {
         let messages = self.diagnostics.messages();
@@ -175,19 +189,19 @@ fn link_objects<I>(
         odr::separate(&mut objects);
     }
     let mut reports = Reports::default();
-    if options.reports.cross_references {
+    if options.settings.reports.cross_references {
         reports.cross_references = Some(report::cross_references(&objects));
     }
     // An error of this kind does not keep the others from being found, which are
     // said first.
     let mut differences = Diagnostics::default();
-    if let Err(error) = odr::check(&objects, options.odr, &mut differences) {
+    if let Err(error) = odr::check(&objects, options.settings.odr, &mut differences) {
         differences.push(Diagnostic::bad_input(&error, options.keeping));
     }
     let finalized = pipeline::link(objects, &arena, options, &mut diagnostics, &mut reports);
     diagnostics.append(differences);
     let finalized = finalized.filter(|_| !diagnostics.has_errors());
-    let image = finalized.map(|f| take(Product::Image(Box::new(f), &options.tool_record)));
+    let image = finalized.map(|f| take(Product::Image(Box::new(f), &options.settings.tool_record)));
     Outcome {
         image,
         diagnostics,

@@ -191,19 +191,11 @@ pub enum RelocationForms {
     WithAddends,
 }
 
-/// How one link is done.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// The processor to link for.
-    pub target: Sm,
+/// What holds for all links of a program, whatever the processor.
+#[derive(Debug, Clone, Default)]
+pub struct Settings {
     /// What is made.
     pub image: ImageKind,
-    /// What is kept of code and pointers.
-    pub keeping: Keeping,
-    /// Kernels that stay.
-    pub kernels: KernelFilter,
-    /// `__constant__` variables that stay without being used, where there is no room for all and not all kernels stay.
-    pub constants: KernelFilter,
     /// What is kept for debuggers.
     pub debug: DebugLevel,
     /// What becomes of relocations.
@@ -226,12 +218,27 @@ pub struct Options {
     pub unified_index: Option<UnifiedIndex>,
     /// What `.nv.host` holds, for whatever reads it beside the driver.
     pub host_data: Option<Vec<u8>>,
+    /// The bytes of our own record in `.note.nv.tkinfo`.
+    pub tool_record: Vec<u8>,
+}
+
+/// How one link is done.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The processor to link for.
+    pub target: Sm,
+    /// What is kept of code and pointers.
+    pub keeping: Keeping,
+    /// Kernels that stay.
+    pub kernels: KernelFilter,
+    /// `__constant__` variables that stay without being used, where there is no room for all and not all kernels stay.
+    pub constants: KernelFilter,
     /// Whether nvlink counts warnings about an object as errors, which ends the merge.
     pub warnings_are_errors: bool,
     /// Whether nvlink ends behind the last object, because others follow the device runtime.
     pub is_followed: bool,
-    /// The bytes of our own record in `.note.nv.tkinfo`.
-    pub tool_record: Vec<u8>,
+    /// What does not depend on the processor.
+    pub settings: Settings,
 }
 
 impl Options {
@@ -239,29 +246,22 @@ impl Options {
     pub fn new(target: Sm) -> Self {
         Self {
             target,
-            image: ImageKind::default(),
             keeping: Keeping::default(),
             kernels: KernelFilter::All,
             constants: KernelFilter::All,
-            debug: DebugLevel::None,
-            resolved_relocations: ResolvedRelocations::default(),
-            relocation_forms: RelocationForms::default(),
-            shared_memory: SharedMemory::default(),
-            undefined_globals: UndefinedGlobals::default(),
-            verbose: false,
-            call_graph: None,
-            odr: Odr::default(),
-            reports: report::Wanted::default(),
-            unified_index: None,
-            host_data: None,
             warnings_are_errors: false,
             is_followed: false,
-            tool_record: Vec::new(),
+            settings: Settings::default(),
         }
     }
 
     /// Whether code goes that nobody reaches.
     pub(crate) fn drops_dead_code(&self) -> bool {
-        self.debug == DebugLevel::None && self.resolved_relocations == ResolvedRelocations::Dropped
+        let Settings {
+            debug,
+            resolved_relocations,
+            ..
+        } = self.settings;
+        debug == DebugLevel::None && resolved_relocations == ResolvedRelocations::Dropped
     }
 }

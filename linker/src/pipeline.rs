@@ -28,7 +28,7 @@ pub(crate) fn link<'d>(
         diagnostics,
         reports,
     };
-    let linked = match options.image {
+    let linked = match options.settings.image {
         ImageKind::Executable => link.executable(objects),
         ImageKind::Relocatable(addresses) => link.relocatable(objects, addresses),
     };
@@ -76,11 +76,11 @@ impl<'d> Link<'d, '_> {
         let (pruned, ()) = parallel::both(size, || prune(merged, options), || drop(objects));
         let stacks = Stacks::new(&pruned);
         self.report_calls(&pruned, &stacks);
-        if is_unified && options.unified_index.is_none() {
+        if is_unified && options.settings.unified_index.is_none() {
             return Err(self.refuse(Diagnostic::unified_without_index()));
         }
         let lost = self.check_pruned(&pruned)?;
-        for name in &options.reports.why_live {
+        for name in &options.settings.reports.why_live {
             for reason in report::why_live(&pruned, name) {
                 self.diagnostics.push(reason);
             }
@@ -123,8 +123,13 @@ impl<'d> Link<'d, '_> {
         let pruned = keep_all(merged, options.keeping, self.diagnostics);
         self.stop_at_errors()?;
         self.report_dot(&pruned);
-        let laid_out =
-            layout_relocatable(pruned, arena, addresses, options.debug, self.diagnostics);
+        let laid_out = layout_relocatable(
+            pruned,
+            arena,
+            addresses,
+            options.settings.debug,
+            self.diagnostics,
+        );
         self.report_map(&laid_out);
         let mut told = Diagnostics::default();
         let (relocated, figures) = relocate(laid_out, options.keeping, |pruned| {
@@ -142,7 +147,7 @@ impl<'d> Link<'d, '_> {
         mut relocated: Relocated<'d>,
         figures: Figures<'d>,
     ) -> Finalized<'d> {
-        let Options { keeping, debug, .. } = *self.options;
+        let (keeping, debug) = (self.options.keeping, self.options.settings.debug);
         for warning in recode(&mut relocated, keeping, debug) {
             self.diagnostics.push(warning);
         }
@@ -163,13 +168,13 @@ impl<'d> Link<'d, '_> {
     }
 
     fn report_dot(&mut self, pruned: &Pruned<'d>) {
-        if self.options.reports.call_graph {
+        if self.options.settings.reports.call_graph {
             self.reports.call_graph = Some(dot(pruned));
         }
     }
 
     fn report_map(&mut self, laid_out: &LaidOut<'d>) {
-        if self.options.reports.map {
+        if self.options.settings.reports.map {
             self.reports.map = Some(report::map(laid_out));
         }
     }
@@ -179,7 +184,7 @@ impl<'d> Link<'d, '_> {
         self.report_dot(pruned);
         stacks.warn(pruned, self.diagnostics);
         // nvlink notices where it looks for dead code.
-        if self.options.reports.uncalled && self.options.drops_dead_code() {
+        if self.options.settings.reports.uncalled && self.options.drops_dead_code() {
             for warning in report::uncalled(pruned) {
                 self.diagnostics.push(warning);
             }
@@ -202,7 +207,7 @@ impl<'d> Link<'d, '_> {
         match lost_to_alias(pruned) {
             Some(lost @ Lost::Section) => {
                 // nvlink looks for sections when it has shown the calls.
-                if let Some(names) = self.options.call_graph {
+                if let Some(names) = self.options.settings.call_graph {
                     self.diagnostics.push(call_graph_table(pruned, names));
                 }
                 Err(self.refuse(Diagnostic::reference_to_deleted(lost.name())))
@@ -223,7 +228,7 @@ impl<'d> Link<'d, '_> {
             // Cases `alias_undefined` and `preserve_unreached`.
             return Err(self.refuse(Diagnostic::reference_to_deleted(lost.name())));
         }
-        let names = self.options.call_graph;
+        let names = self.options.settings.call_graph;
         let calls = names.map(|names| call_graph_table(&laid_out.pruned, names));
         if laid_out.merged().loses_common() {
             // Behind the calls (case `common_too_large`).

@@ -368,7 +368,7 @@ fn no_symbol_makes_a_large_image() {
                         ImageKind::Executable,
                         ImageKind::Relocatable(EarlyAddresses::Leave),
                     ] {
-                        options.image = image;
+                        options.settings.image = image;
                         let input = Input { name, data: &data };
                         let image = link(&[input], &options).image.unwrap_or_default();
                         assert!(image.len() < 1 << 24, "{name}: symbol at {at:#x}");

@@ -104,7 +104,7 @@ fn links_in_two_steps_give_the_same_program() {
             data,
         });
         let mut relocatable = options(arch);
-        relocatable.image = ImageKind::Relocatable(EarlyAddresses::Leave);
+        relocatable.settings.image = ImageKind::Relocatable(EarlyAddresses::Leave);
         let joined = link(&parts, &relocatable);
         assert_eq!(joined.diagnostics.messages(), [], "sm_{arch}");
         let joined = joined.image.expect("no message and no object");
@@ -137,7 +137,7 @@ fn unified_functions_and_variables_stand_where_the_index_wants_them() {
         let object = input("unified", arch);
         let index = UnifiedIndex::parse("program.uidx", bytes.clone()).expect("an index");
         let mut options = options(arch);
-        options.unified_index = Some(index);
+        options.settings.unified_index = Some(index);
         let outcome = link_pair_as(&options, &object, &object);
         assert_eq!(outcome.diagnostics.messages(), [], "sm_{arch}");
         let image = outcome.image.expect("no message and no image");
@@ -171,7 +171,7 @@ fn addresses_of_nvlink_are_warned_of() {
             data,
         });
         let mut relocatable = options(arch);
-        relocatable.image = ImageKind::Relocatable(EarlyAddresses::Fill);
+        relocatable.settings.image = ImageKind::Relocatable(EarlyAddresses::Fill);
         let tool = ToolNote {
             version: 2,
             object: "",
@@ -180,7 +180,7 @@ fn addresses_of_nvlink_are_warned_of() {
             branch: "",
             options: "-r ",
         };
-        let record = &mut relocatable.tool_record;
+        let record = &mut relocatable.settings.tool_record;
         Note::nvidia(NoteKind::TOOL, &tool.encode()).encode(record);
         let joined = link(&parts, &relocatable).image.expect("it links");
         let joined = [Input {
@@ -218,6 +218,12 @@ fn a_missing_callee_is_reported_by_name() {
             text.starts_with("nvlink error   : Undefined reference to '")
                 && text.ends_with("' in 'caller.cubin'"),
             "{text}"
+        );
+        let error = outcome.into_result().unwrap_err().to_string();
+        assert!(
+            error.starts_with("Undefined reference to '")
+                && error.contains("' in 'caller.cubin' [undefined-reference]"),
+            "{error}"
         );
     }
 }
@@ -309,7 +315,7 @@ proptest! {
         let mut caller = input("caller", arch);
         apply(&mut caller, &damage);
         let mut options = options(arch);
-        options.image = image;
+        options.settings.image = image;
         let outcome = link_pair_as(&options, &caller, &input("callee", arch));
         let has_error = outcome.diagnostics.has_errors();
         prop_assert_eq!(outcome.image.is_none(), has_error);
@@ -325,11 +331,11 @@ proptest! {
         damage in damage(),
     ) {
         let mut options = options(arch);
-        options.image = early;
+        options.settings.image = early;
         let joined = link_pair_as(&options, &input("caller", arch), &input("callee", arch));
         let mut joined = joined.image.expect("the committed inputs link");
         apply(&mut joined, &damage);
-        options.image = image;
+        options.settings.image = image;
         options.keeping = keeping;
         let outcome = link(&[Input { name: "joined.cubin", data: &joined }], &options);
         prop_assert_eq!(outcome.image.is_none(), outcome.diagnostics.has_errors());

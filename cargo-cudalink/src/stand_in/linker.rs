@@ -240,27 +240,26 @@ impl<'a> Image<'a> {
 
     /// What the choices ask of the device link.
     fn request(&self) -> Request {
-        Request {
-            debug: match self.is_for_debuggers() {
-                true => DebugLevel::Symbols,
-                false => DebugLevel::None,
+        let inputs = Wanted {
+            kernels: match self.settings.kernels.unwrap_or(KernelChoice::All) {
+                KernelChoice::Used => Kernels::NamedByHost,
+                KernelChoice::All => Kernels::All,
             },
-            ..Request::new(Wanted {
-                kernels: match self.settings.kernels.unwrap_or(KernelChoice::All) {
-                    KernelChoice::Used => Kernels::NamedByHost,
-                    KernelChoice::All => Kernels::All,
-                },
-                assembler: Assembler {
-                    program: self.toolkit.map(|toolkit| toolkit.ptxas.clone()),
-                    ..Assembler::default()
-                },
-                link_time: (self.settings.dlto == Some(true)).then(|| LinkTime {
-                    library: self.toolkit.and_then(|toolkit| toolkit.jitlink.clone()),
-                    ..LinkTime::default()
-                }),
-                ..Wanted::new(Vec::new())
-            })
+            assembler: Assembler {
+                program: self.toolkit.map(|toolkit| toolkit.ptxas.clone()),
+                ..Assembler::default()
+            },
+            link_time: (self.settings.dlto == Some(true)).then(|| LinkTime {
+                library: self.toolkit.and_then(|toolkit| toolkit.jitlink.clone()),
+                ..LinkTime::default()
+            }),
+            ..Wanted::new(Vec::new())
+        };
+        let mut request = Request::new(inputs);
+        if self.is_for_debuggers() {
+            request.settings.debug = DebugLevel::Symbols;
         }
+        request
     }
 
     fn is_for_debuggers(&self) -> bool {

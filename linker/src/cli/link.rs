@@ -62,7 +62,7 @@ fn link_timed(
     compilations: &mut Vec<Compilation>,
 ) -> Result<Exit, Diagnostic> {
     if let Some(path) = &request.tool_record {
-        request.link.tool_record = std::fs::read(path).map_err(|why| {
+        request.link.settings.tool_record = std::fs::read(path).map_err(|why| {
             fatal(
                 "unreadable-tool-record",
                 format!("Could not open the tool record '{}'", path.display()),
@@ -137,10 +137,10 @@ fn read_beside(request: &mut Request) -> Result<(), Diagnostic> {
         let index = UnifiedIndex::parse(&raw_text::text(path.as_os_str()), bytes);
         let keeping = request.link.keeping();
         let index = index.map_err(|error| Diagnostic::bad_input(&error, keeping))?;
-        request.link.unified_index = Some(index);
+        request.link.settings.unified_index = Some(index);
     }
     if let Some(path) = &request.host_data {
-        request.link.host_data = Some(read_named(path, behaviour)?);
+        request.link.settings.host_data = Some(read_named(path, behaviour)?);
     }
     Ok(())
 }

@@ -101,7 +101,7 @@ pub(crate) fn compute<'d>(
     let own_codes = inherit::own_codes(pruned, &function_records);
     records::propagate(pruned, stacks, &mut function_records);
     inherit::check(pruned, &own_codes, &function_records, diagnostics);
-    registers::check(pruned, &registers, options.call_graph, diagnostics);
+    registers::check(pruned, &registers, options.settings.call_graph, diagnostics);
     if codes.has(InfoCode::EXTERNS) {
         externs::distribute(pruned, arena, &mut function_records);
     }
@@ -112,7 +112,7 @@ pub(crate) fn compute<'d>(
     let counted = barriers::record(pruned, options.keeping, &mut function_records);
     inherit::join_slots(pruned, &mut function_records);
     reserved::check(pruned, &function_records, options.keeping, diagnostics);
-    if options.verbose && all_known {
+    if options.settings.verbose && all_known {
         report::report(
             pruned,
             &module_records,
@@ -144,7 +144,7 @@ pub(crate) fn collect<'d>(
         externs::keep_external(pruned, arena, records);
     }
     let module_records: Vec<_> = pruned.merged.records.iter().rev().copied().collect();
-    if options.verbose {
+    if options.settings.verbose {
         report::report(
             pruned,
             &module_records,

@@ -115,7 +115,8 @@ pub(super) fn are_shared(options: &Options) -> bool {
 
 /// In links that say which kernels stay, the variables that do without being used.
 fn named(options: &Options) -> Option<&KernelFilter> {
-    let says = options.debug != DebugLevel::Symbols && options.kernels != KernelFilter::All;
+    let says =
+        options.settings.debug != DebugLevel::Symbols && options.kernels != KernelFilter::All;
     says.then_some(&options.constants)
 }
 

@@ -69,7 +69,7 @@ pub(crate) fn layout<'d>(
     let (whole, left_value) = match keeping {
         Keeping::Reachable => (WholePrograms::all(&pruned.merged), 0),
         Keeping::AsNvlink => {
-            let whole = WholePrograms::as_nvlink(&mut pruned.merged, options.debug);
+            let whole = WholePrograms::as_nvlink(&mut pruned.merged, options.settings.debug);
             let left_value = whole.left_value(&pruned.merged);
             (whole, left_value)
         }

@@ -87,7 +87,7 @@ impl<'d> Merged<'d> {
         let nothing = rows.push(Symbol::LOST);
         Self {
             target,
-            image: options.image,
+            image: options.settings.image,
             sections: IdVec::with_room(sections),
             kinds: IdVec::with_room(sections),
             symbols: rows,
@@ -105,15 +105,15 @@ impl<'d> Merged<'d> {
             shared_align: 1,
             listed_shared: ListedShared::of(options),
             replaced_relocations: false,
-            resolved_relocations: options.resolved_relocations,
-            relocation_forms: options.relocation_forms,
-            shared_memory: options.shared_memory,
-            undefined_globals: options.undefined_globals,
-            host_data: options.host_data.clone().unwrap_or_default(),
+            resolved_relocations: options.settings.resolved_relocations,
+            relocation_forms: options.settings.relocation_forms,
+            shared_memory: options.settings.shared_memory,
+            undefined_globals: options.settings.undefined_globals,
+            host_data: options.settings.host_data.clone().unwrap_or_default(),
             compat: Compat::new(target),
             notes: Notes::new(target),
             unified: Unified {
-                index: options.unified_index.clone(),
+                index: options.settings.unified_index.clone(),
                 ..Unified::default()
             },
             inputs,

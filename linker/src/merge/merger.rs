@@ -71,10 +71,10 @@ fn has_unified_functions(object: &Object<'_>) -> bool {
 
 /// Whether something stands for labels of code that the compiler left out (case `debug_lost_labels`).
 fn finds_lost_labels(options: &Options) -> bool {
-    let is_recorded = options.resolved_relocations == ResolvedRelocations::Recorded
-        && options.image != ImageKind::Relocatable(EarlyAddresses::Leave)
+    let is_recorded = options.settings.resolved_relocations == ResolvedRelocations::Recorded
+        && options.settings.image != ImageKind::Relocatable(EarlyAddresses::Leave)
         && !options.target.has_mercury();
-    options.image.is_executable() || is_recorded
+    options.settings.image.is_executable() || is_recorded
 }
 
 /// Merges the objects in their order. Kernels that `filter` leaves out by parts
@@ -128,7 +128,7 @@ impl<'d, 'l> Merger<'d, 'l> {
             diagnostics,
             // A link that says something to debuggers keeps all kernels (case
             // `debug_dead_code`).
-            filter: match options.debug {
+            filter: match options.settings.debug {
                 DebugLevel::None | DebugLevel::Code => &options.kernels,
                 DebugLevel::Symbols => &KernelFilter::All,
             },
@@ -191,7 +191,7 @@ impl<'d, 'l> Merger<'d, 'l> {
         ] {
             self.section(name, kind, flags, align, None);
         }
-        if options.image.is_executable() && objects.iter().any(has_unified_functions) {
+        if options.settings.image.is_executable() && objects.iter().any(has_unified_functions) {
             self.unified_entries(UnifiedTable::Functions, 32);
         }
         self.section(".nv.info", SectionKind::Info, SectionFlags::NONE, 4, None);
@@ -204,7 +204,7 @@ impl<'d, 'l> Merger<'d, 'l> {
                 None,
             );
         }
-        if options.unified_index.is_some() {
+        if options.settings.unified_index.is_some() {
             self.section(
                 ".nv.uidx",
                 SectionKind::UnifiedIndex,
@@ -213,7 +213,7 @@ impl<'d, 'l> Merger<'d, 'l> {
                 None,
             );
         }
-        if options.host_data.is_some() {
+        if options.settings.host_data.is_some() {
             self.section(
                 ".nv.host",
                 SectionKind::HostData,

@@ -52,10 +52,11 @@ pub(crate) enum ListedShared {
 
 impl ListedShared {
     pub(super) fn of(options: &Options) -> Self {
-        if options.debug == DebugLevel::Symbols || !options.image.is_executable() {
+        if options.settings.debug == DebugLevel::Symbols || !options.settings.image.is_executable()
+        {
             return Self::All;
         }
-        match options.resolved_relocations {
+        match options.settings.resolved_relocations {
             ResolvedRelocations::Dropped => Self::Nothing,
             ResolvedRelocations::Recorded => Self::Static,
         }

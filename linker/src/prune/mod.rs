@@ -50,9 +50,9 @@ pub(crate) fn prune<'d>(mut merged: Merged<'d>, options: &Options) -> Pruned<'d>
         false => IdVec::filled(&merged.functions, true),
     };
     // Where all code stays, kernels that the host does not name are no kernels.
-    let stays = |id| match options.debug {
+    let stays = |id| match options.settings.debug {
         DebugLevel::None => {
-            options.resolved_relocations == ResolvedRelocations::Dropped || is_kept(id)
+            options.settings.resolved_relocations == ResolvedRelocations::Dropped || is_kept(id)
         }
         DebugLevel::Code => is_kept(id),
         DebugLevel::Symbols => true,
@@ -91,7 +91,7 @@ pub(crate) fn prune<'d>(mut merged: Merged<'d>, options: &Options) -> Pruned<'d>
     }
     let staying = entries.enumerate().filter(|&(_, &stays)| stays);
     let staying: Vec<FunctionId> = staying.map(|(id, _)| id).take(2).collect();
-    let is_debugged = options.debug == DebugLevel::Symbols;
+    let is_debugged = options.settings.debug == DebugLevel::Symbols;
     let has_lone_kernel = staying.len() == 1 && (is_debugged || is_named(staying[0]));
     let live = Liveness {
         functions,

@@ -12,7 +12,7 @@ use crate::diagnostic::{Diagnostic, Severity};
 use crate::inputs::{Archives, Assembler, Behaviour, Kernels, LinkTime, Scope, Wanted};
 use crate::options::{
     DebugLevel, EarlyAddresses, ImageKind, Names, NullAddress, Odr, RelocationForms, Reservation,
-    ResolvedRelocations, SharedLimit, SharedMemory, UndefinedGlobals,
+    ResolvedRelocations, Settings, SharedLimit, SharedMemory, UndefinedGlobals,
 };
 use crate::raw_text;
 use crate::report;
@@ -51,6 +51,13 @@ pub(super) fn link(
     };
     Ok(device_link::Request {
         inputs,
+        settings: settings(typed, behaviour),
+    })
+}
+
+/// What is made of the inputs.
+fn settings(typed: &Typed, behaviour: Behaviour) -> Settings {
+    Settings {
         image: match (typed.has(Flag::Relocatable), behaviour) {
             (false, _) => ImageKind::Executable,
             (true, Behaviour::Own) => ImageKind::Relocatable(EarlyAddresses::Leave),
@@ -69,20 +76,7 @@ pub(super) fn link(
             true => RelocationForms::WithAddends,
             false => RelocationForms::AsInputs,
         },
-        shared_memory: SharedMemory {
-            reservation: match is_true(typed, Flag::DisableSharedReservation) {
-                true => Reservation::Disabled,
-                false => Reservation::Made,
-            },
-            limit: match is_true(typed, Flag::ExtendedShared) {
-                true => SharedLimit::Processor,
-                false => SharedLimit::Launch,
-            },
-            null: match typed.has(Flag::ReserveNullPointer) {
-                true => NullAddress::Reserved,
-                false => NullAddress::Used,
-            },
-        },
+        shared_memory: shared_memory(typed),
         undefined_globals: match typed.has(Flag::AllowUndefinedGlobals) {
             true => UndefinedGlobals::Allowed,
             false => UndefinedGlobals::Refused,
@@ -95,20 +89,42 @@ pub(super) fn link(
             (Some("data"), _) | (None, Behaviour::Own) => Odr::Data,
             (Some(_), _) | (None, Behaviour::Nvlink) => Odr::Off,
         },
-        reports: report::Wanted {
-            map: typed.has(Flag::Map),
-            call_graph: typed.has(Flag::DotFile),
-            cross_references: typed.has(Flag::CrossReferences),
-            uncalled: typed.has(Flag::ExtraWarnings),
-            why_live: texts(typed, Flag::WhyLive),
-        },
+        reports: reports(typed),
         unified_index: None,
         host_data: None,
         tool_record: match is_true(typed, Flag::VerboseToolRecord) {
             true => tool_record::of_command_line(typed),
             false => Vec::new(),
         },
-    })
+    }
+}
+
+fn shared_memory(typed: &Typed) -> SharedMemory {
+    SharedMemory {
+        reservation: match is_true(typed, Flag::DisableSharedReservation) {
+            true => Reservation::Disabled,
+            false => Reservation::Made,
+        },
+        limit: match is_true(typed, Flag::ExtendedShared) {
+            true => SharedLimit::Processor,
+            false => SharedLimit::Launch,
+        },
+        null: match typed.has(Flag::ReserveNullPointer) {
+            true => NullAddress::Reserved,
+            false => NullAddress::Used,
+        },
+    }
+}
+
+/// What is told beside the image.
+fn reports(typed: &Typed) -> report::Wanted {
+    report::Wanted {
+        map: typed.has(Flag::Map),
+        call_graph: typed.has(Flag::DotFile),
+        cross_references: typed.has(Flag::CrossReferences),
+        uncalled: typed.has(Flag::ExtraWarnings),
+        why_live: texts(typed, Flag::WhyLive),
+    }
 }
 
 /// The machine that libraries are for, by its number in ELF files. nvlink takes its own where none is named.
