@@ -18,6 +18,8 @@ use instructions::advance;
 const COMMON_ENTRY: [u8; 8] = [0xff; 8];
 /// The length field: a mark and eight bytes.
 const LENGTH_FIELD: usize = 12;
+/// What every entry has: its length, and where its common entry is.
+const HEAD: usize = LENGTH_FIELD + 8;
 /// Where the address of the described function stands in an entry.
 const ADDRESS: u64 = 20;
 /// Where the size of the described function stands in an entry.
@@ -47,13 +49,15 @@ impl Frames {
                     .at(start as u64)
             };
             let head = bytes
-                .get(start..start + 20)
+                .get(start..start + HEAD)
                 .ok_or_else(|| bad("truncated head"))?;
             let length = u64::from_le_bytes(head[4..12].try_into().expect("eight bytes"));
             let end = usize::try_from(length)
                 .ok()
                 .and_then(|length| start.checked_add(LENGTH_FIELD)?.checked_add(length))
-                .filter(|&end| head[..4] == [0xff; 4] && end <= bytes.len())
+                .filter(|&end| {
+                    head[..4] == [0xff; 4] && (start + HEAD..=bytes.len()).contains(&end)
+                })
                 .ok_or_else(|| bad("length"))?;
             entries.push(Entry {
                 start,
@@ -116,5 +120,37 @@ impl Frames {
                 advance(instructions, unit.max(1).into(), moves);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An entry that says so much of its length, and has so much.
+    fn entry(length: u64) -> Vec<u8> {
+        let mut bytes = vec![0xff; 4];
+        bytes.extend(length.to_le_bytes());
+        bytes.resize(LENGTH_FIELD + length as usize, 0);
+        bytes
+    }
+
+    #[test]
+    fn entries_without_a_head_are_damage() {
+        let check = |lengths: &[u64], expected: Result<usize, &str>| {
+            let bytes: Vec<u8> = lengths.iter().copied().flat_map(entry).collect();
+            let parsed = Frames::parse(&bytes).map(|frames| frames.entries.len());
+            let parsed = parsed.map_err(|error| error.to_string());
+            assert_eq!(parsed, expected.map_err(str::to_owned));
+        };
+        check(&[8, 36], Ok(2));
+        check(
+            &[36, 0, 24],
+            Err("<memory>, section .debug_frame, offset 0x30: length of a frame entry"),
+        );
+        check(
+            &[36, 7],
+            Err("<memory>, section .debug_frame, offset 0x30: truncated head of a frame entry"),
+        );
     }
 }

@@ -61,8 +61,7 @@ impl Frames {
                 false => output.add_size(known.mercury.size(known.twins[index])),
             };
             if let Some(slot) = symbol.and_then(|symbol| slots.get(&symbol)) {
-                output.bytes[start + SIZE..start + SIZE + 8]
-                    .copy_from_slice(&slot.described.to_le_bytes());
+                output.set_size(start, slot.described);
                 output.set_unit(slot.code_unit);
             }
             starts.push(Some(start));
@@ -264,6 +263,14 @@ impl Output {
         // Mercury code counts in bytes.
         self.set_unit(1);
         start
+    }
+
+    /// Says how long the function is that an entry describes, if it says it.
+    fn set_size(&mut self, entry: usize, size: u64) {
+        let place = self.bytes.get_mut(entry + SIZE..);
+        if let Some(place) = place.and_then(<[u8]>::first_chunk_mut) {
+            *place = size.to_le_bytes();
+        }
     }
 
     /// Says in how many bytes the last common entry counts.
