@@ -192,7 +192,12 @@ pub fn device_link(
     find_runtime: impl FnOnce() -> Option<PathBuf>,
 ) -> Linked {
     if request.inputs.link_time.is_none() {
-        let linked = link_files(request, targets, &files, environment, messages);
+        let job = Job {
+            request,
+            files: &files,
+            environment,
+        };
+        let linked = job.link_each(targets, messages);
         let misses_something = !linked.is_complete() && linked.has("undefined-reference");
         if !misses_something || files.has_device_runtime() {
             return linked;
@@ -203,121 +208,218 @@ pub fn device_link(
     {
         files.add(&runtime, &request.inputs);
     }
-    link_files(request, targets, &files, environment, messages)
+    let job = Job {
+        request,
+        files: &files,
+        environment,
+    };
+    job.link_each(targets, messages)
 }
 
-fn link_files(
-    request: &Request,
-    targets: &[Sm],
-    files: &Files,
-    environment: &Environment,
-    messages: &Messages,
-) -> Linked {
-    let mut linked = Linked {
-        files: files.names(),
-        ..Linked::default()
-    };
-    let survey = files.survey();
-    linked.host = survey.host;
-    let mut targets = targets.to_vec();
-    if targets.is_empty() {
-        targets.extend(&survey.processors);
-        if request.inputs.link_time.is_some() {
-            targets.extend(&survey.intermediates);
-            targets.sort();
-        }
-    }
-    // Twice the same image would be of no use.
-    let mut known = HashSet::new();
-    targets.retain(|sm| known.insert(*sm));
-    if targets.is_empty() {
-        explain_nothing(request, &survey, files, environment, &mut linked);
-        return linked;
-    }
-    let mut failed = false;
-    for sm in targets {
-        let report = &mut |diagnostic| {
-            let Some(diagnostic) = messages.wanted(diagnostic) else {
-                return false;
-            };
-            let is_error = diagnostic.severity >= Severity::Error;
-            linked.add(Some(sm), diagnostic);
-            is_error
+/// A request, and what its links read.
+#[derive(Clone, Copy)]
+pub(crate) struct Job<'a> {
+    pub(crate) request: &'a Request,
+    pub(crate) files: &'a Files,
+    pub(crate) environment: &'a Environment,
+}
+
+impl<'a> Job<'a> {
+    /// Links for each of `targets`; without any, for all processors that the
+    /// inputs have code for.
+    fn link_each(self, targets: &[Sm], messages: &Messages) -> Linked {
+        let Self { request, files, .. } = self;
+        let mut linked = Linked {
+            files: files.names(),
+            ..Linked::default()
         };
-        let one = link_one(request, &sm.into(), files, environment, report, |product| {
-            product.into_bytes()
-        });
-        for module in one.modules.unwrap_or_default() {
-            // Code of other modules is linked like that of a library.
-            if let Module::Named(name) = module
-                && !linked.modules.contains(&name)
-            {
-                linked.modules.push(name);
+        let survey = files.survey();
+        linked.host = survey.host;
+        let mut targets = targets.to_vec();
+        if targets.is_empty() {
+            targets.extend(&survey.processors);
+            if request.inputs.link_time.is_some() {
+                targets.extend(&survey.intermediates);
+                targets.sort();
             }
         }
-        linked.uses_device_runtime |= one.uses_device_runtime;
-        match one.output {
-            Some(data) => linked.images.push(Image { sm, data }),
-            None => failed = true,
+        // Twice the same image would be of no use.
+        let mut known = HashSet::new();
+        targets.retain(|sm| known.insert(*sm));
+        if targets.is_empty() {
+            self.explain_nothing(&survey, &mut linked);
+            return linked;
         }
+        let mut failed = false;
+        for sm in targets {
+            let report = &mut |diagnostic| {
+                let Some(diagnostic) = messages.wanted(diagnostic) else {
+                    return false;
+                };
+                let is_error = diagnostic.severity >= Severity::Error;
+                linked.add(Some(sm), diagnostic);
+                is_error
+            };
+            let one = self.link(&sm.into(), report, |product| product.into_bytes());
+            for module in one.modules.unwrap_or_default() {
+                // Code of other modules is linked like that of a library.
+                if let Module::Named(name) = module
+                    && !linked.modules.contains(&name)
+                {
+                    linked.modules.push(name);
+                }
+            }
+            linked.uses_device_runtime |= one.uses_device_runtime;
+            match one.output {
+                Some(data) => linked.images.push(Image { sm, data }),
+                None => failed = true,
+            }
+        }
+        if failed {
+            linked.images.clear();
+        }
+        linked
     }
-    if failed {
-        linked.images.clear();
-    }
-    linked
-}
 
-/// Says why there is no processor to link for.
-fn explain_nothing(
-    request: &Request,
-    survey: &Survey,
-    files: &Files,
-    environment: &Environment,
-    linked: &mut Linked,
-) {
-    // An input that cannot be read is the better explanation.
-    let mut problems = Vec::new();
-    let report = &mut |diagnostic: Diagnostic| {
-        problems.push(diagnostic);
-        true
-    };
-    let processor = Processor::from(Sm::KNOWN[0]);
-    let loaded = load_one(
-        request,
-        &processor,
-        files,
-        environment,
-        report,
-        &mut Vec::new(),
-    );
-    if loaded.err() == Some(Exit::Fatal) {
+    /// Says why there is no processor to link for.
+    fn explain_nothing(self, survey: &Survey, linked: &mut Linked) {
+        // An input that cannot be read is the better explanation.
+        let mut problems = Vec::new();
+        let report = &mut |diagnostic: Diagnostic| {
+            problems.push(diagnostic);
+            true
+        };
+        let processor = Processor::from(Sm::KNOWN[0]);
+        let loaded = self.load(&processor, report, &mut Vec::new());
+        if loaded.err() == Some(Exit::Fatal) {
+            for problem in problems {
+                linked.add(None, problem);
+            }
+            return;
+        }
+        // A file of another kind may be why.
+        problems.retain(|problem| problem.code == "ignored-input");
         for problem in problems {
             linked.add(None, problem);
         }
-        return;
+        let (code, text) = match survey.intermediates.is_empty() {
+            true if survey.has_ptx => (
+                "no-device-code",
+                "the inputs have PTX and no machine code; compile them for a processor, too (nvcc -gencode \
+                 arch=compute_90,code=sm_90)",
+            ),
+            true => (
+                "no-device-code",
+                "no input has machine code that can be linked; compile with -rdc=true (nvcc -dc, clang \
+                 -fgpu-rdc --no-offload-new-driver), or name a processor with --arch",
+            ),
+            false => (
+                "lto-input",
+                "the inputs have LTO-IR and no machine code; link them with -dlto",
+            ),
+        };
+        linked.add(None, Diagnostic::new(Severity::Fatal, code, text));
     }
-    // A file of another kind may be why.
-    problems.retain(|problem| problem.code == "ignored-input");
-    for problem in problems {
-        linked.add(None, problem);
+
+    /// Takes the inputs for one processor. `report` gets what there is to say, and
+    /// tells whether it is an error for the user.
+    pub(crate) fn load(
+        self,
+        processor: &Processor,
+        report: &mut dyn FnMut(Diagnostic) -> bool,
+        compilations: &mut Vec<Compilation>,
+    ) -> Result<Loaded<'a>, Exit> {
+        let Self {
+            request,
+            files,
+            environment,
+        } = self;
+        let mut diagnostics = Diagnostics::default();
+        let loaded = inputs::load(
+            files,
+            &request.inputs,
+            processor,
+            environment,
+            &mut diagnostics,
+            compilations,
+        );
+        let failed = report_all(&diagnostics, report);
+        match loaded {
+            None if request.inputs.options_failed && !diagnostics.has_fatal() => {
+                Err(Exit::LinkError)
+            }
+            None => Err(Exit::Fatal),
+            Some(_) if failed => Err(Exit::LinkError),
+            Some(loaded) => Ok(loaded),
+        }
     }
-    let (code, text) = match survey.intermediates.is_empty() {
-        true if survey.has_ptx => (
-            "no-device-code",
-            "the inputs have PTX and no machine code; compile them for a processor, too (nvcc -gencode \
-             arch=compute_90,code=sm_90)",
-        ),
-        true => (
-            "no-device-code",
-            "no input has machine code that can be linked; compile with -rdc=true (nvcc -dc, clang \
-             -fgpu-rdc --no-offload-new-driver), or name a processor with --arch",
-        ),
-        false => (
-            "lto-input",
-            "the inputs have LTO-IR and no machine code; link them with -dlto",
-        ),
-    };
-    linked.add(None, Diagnostic::new(Severity::Fatal, code, text));
+
+    /// Links for one processor. `take` gets what was made, before it is known
+    /// whether it is of use.
+    pub(crate) fn link<O>(
+        self,
+        processor: &Processor,
+        report: &mut dyn FnMut(Diagnostic) -> bool,
+        take: impl FnOnce(Product<'_>) -> O,
+    ) -> One<O> {
+        let Self { request, .. } = self;
+        let mut compilations = Vec::new();
+        let mut loaded = match self.load(processor, report, &mut compilations) {
+            Ok(loaded) => loaded,
+            Err(exit) => {
+                return One {
+                    compilations,
+                    ..One::ended(exit)
+                };
+            }
+        };
+        let link_time = request.inputs.link_time.as_ref();
+        let emits_ptx = link_time.is_some_and(|settings| settings.emit_ptx);
+        if let Some(finished) = loaded.finished.take() {
+            return One {
+                output: Some(take(Product::Optimized(finished))),
+                modules: Some(loaded.modules),
+                reports: Reports {
+                    call_graph: (request.settings.reports.call_graph && !emits_ptx)
+                        .then(|| EMPTY_DOT.to_owned()),
+                    ..Reports::default()
+                },
+                compilations,
+                ..One::ended(Exit::Success)
+            };
+        }
+        let uses_device_runtime = loaded
+            .images
+            .iter()
+            .any(inputs::Image::is_of_system_library);
+        let options = request.options(processor, &loaded);
+        let outcome = crate::link_objects(inputs::objects(&mut loaded.images), &options, take);
+        let settles = loaded.forgets_options;
+        let said = outcome.diagnostics.messages();
+        let lacks_something = said.iter().any(|d| d.code == "undefined-reference");
+        let failed = report_all(&outcome.diagnostics, &mut |mut diagnostic| {
+            diagnostic.is_settled |= settles;
+            report(diagnostic)
+        });
+        let exit = match outcome.exit() {
+            Exit::Success if failed => Exit::LinkError,
+            exit => exit,
+        };
+        let Outcome { image, reports, .. } = outcome;
+        if image.is_none() && lacks_something && request.inputs.behaviour == Behaviour::Own {
+            for hint in loaded.hints {
+                report(hint);
+            }
+        }
+        One {
+            exit,
+            output: image.filter(|_| exit == Exit::Success),
+            modules: Some(loaded.modules),
+            uses_device_runtime,
+            reports,
+            compilations,
+        }
+    }
 }
 
 /// What came of the link for one processor.
@@ -344,110 +446,6 @@ impl<O> One<O> {
             reports: Reports::default(),
             compilations: Vec::new(),
         }
-    }
-}
-
-/// Takes the inputs for one processor. `report` gets what there is to say, and
-/// tells whether it is an error for the user.
-pub(crate) fn load_one<'d>(
-    request: &Request,
-    processor: &Processor,
-    files: &'d Files,
-    environment: &Environment,
-    report: &mut dyn FnMut(Diagnostic) -> bool,
-    compilations: &mut Vec<Compilation>,
-) -> Result<Loaded<'d>, Exit> {
-    let mut diagnostics = Diagnostics::default();
-    let loaded = inputs::load(
-        files,
-        &request.inputs,
-        processor,
-        environment,
-        &mut diagnostics,
-        compilations,
-    );
-    let failed = report_all(&diagnostics, report);
-    match loaded {
-        None if request.inputs.options_failed && !diagnostics.has_fatal() => Err(Exit::LinkError),
-        None => Err(Exit::Fatal),
-        Some(_) if failed => Err(Exit::LinkError),
-        Some(loaded) => Ok(loaded),
-    }
-}
-
-/// Links for one processor. `take` gets what was made, before it is known
-/// whether it is of use.
-pub(crate) fn link_one<O>(
-    request: &Request,
-    processor: &Processor,
-    files: &Files,
-    environment: &Environment,
-    report: &mut dyn FnMut(Diagnostic) -> bool,
-    take: impl FnOnce(Product<'_>) -> O,
-) -> One<O> {
-    let mut compilations = Vec::new();
-    let loaded = load_one(
-        request,
-        processor,
-        files,
-        environment,
-        report,
-        &mut compilations,
-    );
-    let mut loaded = match loaded {
-        Ok(loaded) => loaded,
-        Err(exit) => {
-            return One {
-                compilations,
-                ..One::ended(exit)
-            };
-        }
-    };
-    let link_time = request.inputs.link_time.as_ref();
-    let emits_ptx = link_time.is_some_and(|settings| settings.emit_ptx);
-    if let Some(finished) = loaded.finished.take() {
-        return One {
-            output: Some(take(Product::Optimized(finished))),
-            modules: Some(loaded.modules),
-            reports: Reports {
-                call_graph: (request.settings.reports.call_graph && !emits_ptx)
-                    .then(|| EMPTY_DOT.to_owned()),
-                ..Reports::default()
-            },
-            compilations,
-            ..One::ended(Exit::Success)
-        };
-    }
-    let uses_device_runtime = loaded
-        .images
-        .iter()
-        .any(inputs::Image::is_of_system_library);
-    let options = request.options(processor, &loaded);
-    let outcome = crate::link_objects(inputs::objects(&mut loaded.images), &options, take);
-    let settles = loaded.forgets_options;
-    let said = outcome.diagnostics.messages();
-    let lacks_something = said.iter().any(|d| d.code == "undefined-reference");
-    let failed = report_all(&outcome.diagnostics, &mut |mut diagnostic| {
-        diagnostic.is_settled |= settles;
-        report(diagnostic)
-    });
-    let exit = match outcome.exit() {
-        Exit::Success if failed => Exit::LinkError,
-        exit => exit,
-    };
-    let Outcome { image, reports, .. } = outcome;
-    if image.is_none() && lacks_something && request.inputs.behaviour == Behaviour::Own {
-        for hint in loaded.hints {
-            report(hint);
-        }
-    }
-    One {
-        exit,
-        output: image.filter(|_| exit == Exit::Success),
-        modules: Some(loaded.modules),
-        uses_device_runtime,
-        reports,
-        compilations,
     }
 }
 

@@ -11,11 +11,11 @@ use super::{Exit, depfile, fatal, output};
 use crate::Product;
 use crate::arch::Sm;
 use crate::cubin::UnifiedIndex;
-use crate::device_link::{self, One};
+use crate::device_link::{Job, One};
 use crate::diagnostic::Diagnostic;
 use crate::fatbin::{self, FatbinOptions, LinkedImage};
 use crate::finalize::EMPTY_DOT;
-use crate::inputs::{self, Behaviour, Compilation, Environment, Files, Processor};
+use crate::inputs::{self, Behaviour, Compilation, Environment, Files, Module, Processor};
 use crate::output::{Clash, Named, clash};
 use crate::parallel;
 use crate::raw_text;
@@ -157,6 +157,15 @@ fn check_nvvm(request: &Request) -> Result<(), Diagnostic> {
     Ok(())
 }
 
+/// What came of the links for all processors.
+struct Results {
+    exit: Exit,
+    outputs: Vec<Output>,
+    /// Call graphs, each in a file of its own.
+    graphs: Vec<Pending>,
+    modules: Option<Vec<Module>>,
+}
+
 /// Links the same files for each processor, and writes nothing but reports
 /// unless all links succeed.
 fn link_all(
@@ -166,75 +175,93 @@ fn link_all(
     messages: &mut Messages,
     compilations: &mut Vec<Compilation>,
 ) -> Result<Exit, Diagnostic> {
-    let mut outputs = Vec::new();
-    let mut graphs = Vec::new();
-    let mut modules = None;
-    let mut exit = Exit::Success;
+    let mut results = Results {
+        exit: Exit::Success,
+        outputs: Vec::new(),
+        graphs: Vec::new(),
+        modules: None,
+    };
     for target in &request.targets {
         if request.targets.len() > 1 {
             messages.report = Some(target.to_string());
         }
-        let linked = link_one(request, target, &files, environment, messages);
+        let job = Job {
+            request: &request.link,
+            files: &files,
+            environment,
+        };
+        let linked = link_one(request, target, job, messages);
         compilations.extend(linked.compilations);
         write_reports(request, target, &linked.reports)?;
         if let Some(path) = &request.dot
             && linked.exit != Exit::Fatal
         {
             let graph = linked.reports.call_graph;
-            graphs.extend(graph.map(|graph| pending_text(path_for(path, target), graph)));
+            let graph = graph.map(|graph| pending_text(path_for(path, target), graph));
+            results.graphs.extend(graph);
         }
-        if exit == Exit::Success {
-            exit = linked.exit;
+        if results.exit == Exit::Success {
+            results.exit = linked.exit;
         }
-        modules = modules.or(linked.modules);
-        outputs.extend(linked.output);
+        results.modules = results.modules.or(linked.modules);
+        results.outputs.extend(linked.output);
     }
-    // nvlink leaves this file beside no image.
-    let registers = match request.link.inputs.behaviour {
-        Behaviour::Own => exit == Exit::Success,
-        Behaviour::Nvlink => exit != Exit::Fatal,
-    };
-    let registration = request.registration.as_ref();
-    let registration = match (registration, modules.filter(|_| registers)) {
-        (Some(path), Some(modules)) => {
-            let text = inputs::registration(&modules);
-            Some(pending_text(path.clone(), text))
-        }
-        _ => None,
-    };
-    if exit == Exit::Success && !outputs.is_empty() {
-        for output in &outputs {
-            if let Output::File(file) = output {
+    results.write(request, files)
+}
+
+impl Results {
+    /// Writes what there is to write, the images only if all links have succeeded.
+    fn write(self, request: &Request, files: Files) -> Result<Exit, Diagnostic> {
+        let behaviour = request.link.inputs.behaviour;
+        let Self {
+            exit,
+            outputs,
+            graphs,
+            modules,
+        } = self;
+        // nvlink leaves this file beside no image.
+        let registers = match behaviour {
+            Behaviour::Own => exit == Exit::Success,
+            Behaviour::Nvlink => exit != Exit::Fatal,
+        };
+        let registration = request.registration.as_ref();
+        let registration = registration.zip(modules.filter(|_| registers));
+        let registration = registration
+            .map(|(path, modules)| pending_text(path.clone(), inputs::registration(&modules)));
+        if exit == Exit::Success && !outputs.is_empty() {
+            for output in &outputs {
+                if let Output::File(file) = output {
+                    file.check()?;
+                }
+            }
+            // nvlink writes the image first (case `bad_inputs`).
+            if behaviour == Behaviour::Own {
+                for file in graphs.iter().chain(&registration) {
+                    file.check()?;
+                }
+            }
+            let dependencies = dependencies(request, &files);
+            if let Some(file) = &dependencies {
                 file.check()?;
             }
-        }
-        // nvlink writes the image first (case `bad_inputs`).
-        if request.link.inputs.behaviour == Behaviour::Own {
-            for file in graphs.iter().chain(&registration) {
-                file.check()?;
+            // Where an image takes the place of another one, the system forgets that one
+            // meanwhile, which takes as long.
+            let write = || write_outputs(request, outputs);
+            let (written, ()) = parallel::both(files.size(), write, || drop(files));
+            written?;
+            if let Some(file) = dependencies {
+                file.finish()?;
             }
         }
-        let dependencies = dependencies(request, &files);
-        if let Some(file) = &dependencies {
-            file.check()?;
+        if let Some(registration) = registration {
+            registration.finish()?;
         }
-        // Where an image takes the place of another one, the system forgets that one
-        // meanwhile, which takes as long.
-        let write = || write_outputs(request, outputs);
-        let (written, ()) = parallel::both(files.size(), write, || drop(files));
-        written?;
-        if let Some(file) = dependencies {
-            file.finish()?;
+        // nvlink writes them last, and for links that fail, too (case `dot_file`).
+        for graph in graphs {
+            graph.finish()?;
         }
+        Ok(exit)
     }
-    if let Some(registration) = registration {
-        registration.finish()?;
-    }
-    // nvlink writes them last, and for links that fail, too (case `dot_file`).
-    for graph in graphs {
-        graph.finish()?;
-    }
-    Ok(exit)
 }
 
 fn pending_text(path: PathBuf, text: impl AsRef<[u8]>) -> Pending {
@@ -277,34 +304,16 @@ fn processor(target: &Target) -> Processor {
     }
 }
 
-fn link_one(
-    request: &Request,
-    target: &Target,
-    files: &Files,
-    environment: &Environment,
-    messages: &Messages,
-) -> One<Output> {
+fn link_one(request: &Request, target: &Target, job: Job<'_>, messages: &Messages) -> One<Output> {
     let processor = processor(target);
     let report = &mut |message| messages.print(message);
     match target {
-        Target::Real(_) => device_link::link_one(
-            &request.link,
-            &processor,
-            files,
-            environment,
-            report,
-            |product| output_of(request, target, product),
-        ),
+        Target::Real(_) => job.link(&processor, report, |product| {
+            output_of(request, target, product)
+        }),
         Target::Virtual(_) => {
             let mut compilations = Vec::new();
-            let loaded = device_link::load_one(
-                &request.link,
-                &processor,
-                files,
-                environment,
-                report,
-                &mut compilations,
-            );
+            let loaded = job.load(&processor, report, &mut compilations);
             let (exit, modules) = match loaded {
                 Ok(loaded) => (Exit::Success, Some(loaded.modules)),
                 Err(exit) => (exit, None),

@@ -107,25 +107,10 @@ pub fn lower(typed: &Typed, notes: &mut Vec<Diagnostic>) -> Result<Command, Diag
     if let Some(kind) = typed.text(Flag::HostLinkerScript) {
         return host_script(typed, kind).map(Command::HostScript);
     }
-    let arch = typed.text(Flag::Arch).ok_or_else(|| {
-        let text = "Unknown arch name '(null)'";
-        if typed.has(Flag::Compat) {
-            fatal("missing-arch", text)
-        } else {
-            let problem = fatal(
-                "missing-arch",
-                "Must specify the processor with -arch=sm_NN",
-            );
-            match typed.inputs.is_empty() {
-                true => problem.with_detail("--help lists all options"),
-                false => problem,
-            }
-        }
-    })?;
-    let behaviour = if typed.has(Flag::Compat) {
-        Behaviour::Nvlink
-    } else {
-        Behaviour::Own
+    let arch = typed.text(Flag::Arch).ok_or_else(|| missing_arch(typed))?;
+    let behaviour = match typed.has(Flag::Compat) {
+        true => Behaviour::Nvlink,
+        false => Behaviour::Own,
     };
     // For a virtual processor nvlink writes nothing.
     let is_written = behaviour == Behaviour::Own || arch.parse::<Sm>().is_ok();
@@ -142,19 +127,7 @@ pub fn lower(typed: &Typed, notes: &mut Vec<Diagnostic>) -> Result<Command, Diag
             "No input files specified; use option --help for more information",
         ));
     }
-    let targets: Vec<Target> = match behaviour {
-        Behaviour::Nvlink => vec![target(arch, behaviour)?],
-        Behaviour::Own => {
-            let mut targets = Vec::new();
-            for arch in arch.split(',') {
-                let target = target(arch, behaviour)?;
-                if !targets.contains(&target) {
-                    targets.push(target);
-                }
-            }
-            targets
-        }
-    };
+    let targets = targets(arch, behaviour)?;
     let mut link = link::link(typed, behaviour, notes)?;
     check_several(typed, &targets)?;
     if typed.has(Flag::PreserveRelocations) {
@@ -178,6 +151,33 @@ pub fn lower(typed: &Typed, notes: &mut Vec<Diagnostic>) -> Result<Command, Diag
         options_files: typed.options_files.clone(),
         tool_record: typed.path(Flag::ToolRecord),
     })))
+}
+
+fn missing_arch(typed: &Typed) -> Diagnostic {
+    let missing = |text| fatal("missing-arch", text);
+    if typed.has(Flag::Compat) {
+        return missing("Unknown arch name '(null)'");
+    }
+    let problem = missing("Must specify the processor with -arch=sm_NN");
+    match typed.inputs.is_empty() {
+        true => problem.with_detail("--help lists all options"),
+        false => problem,
+    }
+}
+
+/// What a link is for, each once.
+fn targets(arch: &str, behaviour: Behaviour) -> Result<Vec<Target>, Diagnostic> {
+    if behaviour == Behaviour::Nvlink {
+        return Ok(vec![target(arch, behaviour)?]);
+    }
+    let mut targets = Vec::new();
+    for arch in arch.split(',') {
+        let target = target(arch, behaviour)?;
+        if !targets.contains(&target) {
+            targets.push(target);
+        }
+    }
+    Ok(targets)
 }
 
 /// Whether warnings are errors; those that nvlink hides are none.

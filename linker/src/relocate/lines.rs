@@ -105,9 +105,10 @@ pub(super) fn rebuild<'d>(
                 Some(function) if twin.is_replaced(function) => mercury.rows(index, function),
                 Some(_) | None => None,
             };
-            match rows {
-                Some((address, rows)) => {
-                    let address = sequence.start..sequence.start + address;
+            // It begins by what sets the address, or cannot be made anew.
+            let address = sequence.start..sequence.start + program::SET_ADDRESS_SIZE;
+            match rows.filter(|_| address.end <= sequence.end) {
+                Some(rows) => {
                     written.copy(&patched.bytes, &kept, address);
                     written.bytes.extend(rows);
                 }
@@ -152,10 +153,9 @@ impl<'m> MercuryTable<'m> {
         })
     }
 
-    /// The native rows of a function in a unit, behind so many bytes that set
-    /// the address: those of a definition that is not in use, at the places of
-    /// the code that is. `None` if they are not known.
-    fn rows(&self, unit: usize, function: &Relocation) -> Option<(usize, Vec<u8>)> {
+    /// The native rows of a function in a unit, behind what sets the address: those of a definition that is not in use, at
+    /// the places of the code that is. `None` if they are not known.
+    fn rows(&self, unit: usize, function: &Relocation) -> Option<Vec<u8>> {
         let unit = self.units.get(unit)?;
         let relocation_of = |sequence: &&Range<usize>| {
             let mut own = within(&self.relocations, sequence).iter();
@@ -164,8 +164,7 @@ impl<'m> MercuryTable<'m> {
         let sequence = unit.sequences.iter().find(relocation_of)?;
         let merged = self.laid_out.merged();
         let places = Places::of(merged, function.symbol)?;
-        let rows = rows::native(self.bytes, unit, sequence, &places)?;
-        Some((program::SET_ADDRESS_SIZE, rows))
+        rows::native(self.bytes, unit, sequence, &places)
     }
 }
 
