@@ -46,6 +46,21 @@ const INHERITED: [(InfoCode, Format, Rule); 9] = [
     (InfoCode::NUM_MBARRIERS, Format::Half, Rule::Total),
 ];
 
+impl Rule {
+    /// Both figures in one.
+    fn join(self, a: Option<u16>, b: Option<u16>) -> Option<u16> {
+        let Some((one, other)) = a.zip(b) else {
+            return a.or(b);
+        };
+        Some(match self {
+            Self::Any => one,
+            Self::Most | Self::MostOfOthers => one.max(other),
+            Self::Union => one | other,
+            Self::Total => one.saturating_add(other),
+        })
+    }
+}
+
 /// Applies every rule to every kernel.
 pub(super) fn inherit<'d>(pruned: &Pruned<'d>, records: &mut IdVec<FunctionId, Records<'d>>) {
     let handed_over = handed_over(pruned, records);
@@ -62,62 +77,78 @@ pub(super) fn inherit<'d>(pruned: &Pruned<'d>, records: &mut IdVec<FunctionId, R
         if !handed_over.has(code) || is_left_out(code) {
             continue;
         }
-        let own: Vec<Option<u16>> = records.iter().map(|list| value(list, code)).collect();
-        let join = |sum: &mut Option<u16>, more: &Option<u16>| {
-            *sum = match (*sum, *more) {
-                (Some(a), Some(b)) => Some(match rule {
-                    Rule::Any => a,
-                    Rule::Most | Rule::MostOfOthers => a.max(b),
-                    Rule::Union => a | b,
-                    Rule::Total => a.saturating_add(b),
-                }),
-                (a, b) => a.or(b),
-            };
-        };
-        let sum_of = |functions: &mut dyn Iterator<Item = FunctionId>| {
-            let mut sum = None;
-            for function in functions {
-                join(&mut sum, &own[function.index()]);
-            }
-            sum
-        };
-        let reached = pruned.graph.over_callees(|f| own[f.index()], join);
-        let entries = pruned.starts();
-        let has_lone_kernel = pruned.lone_kernel().is_some();
-        // Of sparse matrices a lone kernel tells only what it does itself, unless
-        // functions are missing or gone, have a second name, or do not say what
-        // they do (cases `inherit_mask`, `alias` and `older_taken_kernels`).
-        let says = |f: &Function<'_>| f.records.iter().any(|record| record.code == code);
-        let mut functions = pruned.merged.functions.enumerate();
-        let all_are_known = has_lone_kernel
-            && rule == Rule::Union
-            && functions.all(|(id, f)| f.text.is_some() && pruned.live.functions[id] && says(f));
-        for &entry in &entries {
-            let total = match rule {
-                Rule::Union if all_are_known => own[entry.index()],
-                Rule::MostOfOthers if has_lone_kernel && own[entry.index()].is_some() => {
-                    own[entry.index()]
-                }
-                _ if has_lone_kernel => {
-                    let live = pruned.live.functions.enumerate().filter(|&(_, &live)| live);
-                    sum_of(&mut live.map(|(function, _)| function))
-                }
-                Rule::Total => sum_of(&mut pruned.graph.reached_from(entry).into_iter()),
-                Rule::Any | Rule::Most | Rule::MostOfOthers | Rule::Union => reached[entry],
-            };
+        let figure = Figure::new(pruned, records, code, rule);
+        for entry in pruned.starts() {
             let is_slot = pruned.merged.functions[entry].is_stub;
             if is_slot && code == InfoCode::SPARSE_MMA_MASK {
                 continue;
             }
-            // A lone kernel does not say for others that they have none.
-            let is_nothing = has_lone_kernel && rule == Rule::Total && total == Some(0);
-            if total != own[entry.index()]
-                && !is_nothing
-                && let Some(total) = total
-            {
+            if let Some(total) = figure.taken_over(pruned, entry) {
                 set(&mut records[entry], code, format, total);
             }
         }
+    }
+}
+
+/// A figure that kernels take over from what they reach.
+struct Figure {
+    rule: Rule,
+    /// What each function says itself.
+    own: IdVec<FunctionId, Option<u16>>,
+    /// What those say that each reaches, itself included.
+    reached: IdVec<FunctionId, Option<u16>>,
+    /// Of sparse matrices a lone kernel tells only what it does itself, unless
+    /// functions are missing or gone, have a second name, or do not say what
+    /// they do (cases `inherit_mask`, `alias` and `older_taken_kernels`).
+    tells_own: bool,
+}
+
+impl Figure {
+    fn new(
+        pruned: &Pruned<'_>,
+        records: &IdVec<FunctionId, Records<'_>>,
+        code: InfoCode,
+        rule: Rule,
+    ) -> Self {
+        let own: IdVec<FunctionId, Option<u16>> =
+            records.iter().map(|list| value(list, code)).collect();
+        let join = |sum: &mut Option<u16>, more: &Option<u16>| *sum = rule.join(*sum, *more);
+        let says = |f: &Function<'_>| f.records.iter().any(|record| record.code == code);
+        let mut functions = pruned.merged.functions.enumerate();
+        Self {
+            rule,
+            reached: pruned.graph.over_callees(|f| own[f], join),
+            own,
+            tells_own: rule == Rule::Union
+                && pruned.lone_kernel().is_some()
+                && functions
+                    .all(|(id, f)| f.text.is_some() && pruned.live.functions[id] && says(f)),
+        }
+    }
+
+    /// What a kernel says when it has taken over the figures of others, if that is something else than before.
+    fn taken_over(&self, pruned: &Pruned<'_>, entry: FunctionId) -> Option<u16> {
+        let own = self.own[entry];
+        let has_lone_kernel = pruned.lone_kernel().is_some();
+        let total = match self.rule {
+            Rule::Union if self.tells_own => own,
+            Rule::MostOfOthers if has_lone_kernel && own.is_some() => own,
+            _ if has_lone_kernel => {
+                let live = pruned.live.functions.enumerate().filter(|&(_, &live)| live);
+                self.sum(live.map(|(function, _)| function))
+            }
+            Rule::Total => self.sum(pruned.graph.reached_from(entry).into_iter()),
+            Rule::Any | Rule::Most | Rule::MostOfOthers | Rule::Union => self.reached[entry],
+        };
+        // A lone kernel does not say for others that they have none.
+        let is_nothing = has_lone_kernel && self.rule == Rule::Total && total == Some(0);
+        total.filter(|_| total != own && !is_nothing)
+    }
+
+    fn sum(&self, functions: impl Iterator<Item = FunctionId>) -> Option<u16> {
+        functions.fold(None, |sum, function| {
+            self.rule.join(sum, self.own[function])
+        })
     }
 }
 

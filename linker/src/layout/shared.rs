@@ -115,8 +115,11 @@ pub(super) fn layout<'d>(
         }
     }
     place_dynamic(pruned, &users, &mut views, &mut layout);
-    let end = common.end(&pruned.merged, &layout);
-    check_sizes(pruned, kernels, &views, end, keeping, problems);
+    check_kernels(pruned, &users, &views, keeping, problems);
+    if keeping == Keeping::AsNvlink {
+        let end = common.end(&pruned.merged, &layout);
+        check_common(&pruned.merged, end, problems);
+    }
     set_sizes(pruned, &users, &views);
     let is_aligned = !common.variables.is_empty() && common.align > DYNAMIC_ALIGN;
     if !users.dynamic.is_empty() && !is_aligned {
@@ -249,20 +252,24 @@ fn share_out(pruned: &Pruned<'_>, users: &Users, views: &mut [KernelView]) -> Co
     }
 }
 
-/// Says which kernels use too much. What they have in common ends at `end`.
-fn check_sizes(
+/// How much shared memory a kernel may use.
+fn limit(merged: &Merged<'_>) -> u64 {
+    match merged.shared_memory.limit {
+        SharedLimit::Launch => LAUNCH_LIMIT,
+        SharedLimit::Processor => merged.target.largest_shared(),
+    }
+}
+
+/// Says which kernels use too much.
+fn check_kernels(
     pruned: &Pruned<'_>,
-    kernels: &[FunctionId],
+    users: &Users,
     views: &[KernelView],
-    end: u64,
     keeping: Keeping,
     problems: &mut Problems,
 ) {
     let merged = &pruned.merged;
-    let limit = match merged.shared_memory.limit {
-        SharedLimit::Launch => LAUNCH_LIMIT,
-        SharedLimit::Processor => merged.target.largest_shared(),
-    };
+    let limit = limit(merged);
     let is_hopper = merged.target.family() == Some(Family::Hopper);
     // On sm_90 nvlink takes what the system would keep from the sum also where
     // it keeps nothing (case `shared_options`).
@@ -270,22 +277,22 @@ fn check_sizes(
         Keeping::AsNvlink if is_hopper && merged.reserved_shared() == 0 => reserved::SHARED_SIZE,
         Keeping::AsNvlink | Keeping::Reachable => 0,
     };
-    for (view, &kernel) in views.iter().zip(kernels) {
+    for (view, &kernel) in views.iter().zip(&users.kernels) {
         let counted = view.size.saturating_sub(overlooked);
         if counted > limit && pruned.live.functions[kernel] {
-            let function = &merged.functions[kernel];
-            let name = merged.symbols[function.symbol].name;
-            let problem = Diagnostic::too_much_shared(name, counted, limit);
-            problems.push((function.shared, problem));
+            let problem = Diagnostic::too_much_shared(merged.name_of(kernel), counted, limit);
+            problems.push((merged.functions[kernel].shared, problem));
         }
     }
-    // nvlink takes what belongs to no kernel for one, whose name it finds behind as many characters of the section's as
-    // `.nv.shared.` has (case `shared_overflow`).
-    let is_listed = merged.listed_shared != ListedShared::Nothing;
-    if keeping == Keeping::AsNvlink && is_listed && end > limit {
-        let module = listed::module_section(merged);
+}
+
+/// Says where what several kernels see is too much. nvlink takes it for that of a kernel, whose name it finds behind as many
+/// characters of the section's as `.nv.shared.` has (case `shared_overflow`).
+fn check_common(merged: &Merged<'_>, end: u64, problems: &mut Problems) {
+    let limit = limit(merged);
+    if merged.listed_shared != ListedShared::Nothing && end > limit {
         let problem = Diagnostic::too_much_shared("hared", end, limit);
-        problems.push((module, problem));
+        problems.push((listed::module_section(merged), problem));
     }
 }
 

@@ -80,32 +80,65 @@ pub(super) fn layout<'d>(pruned: &mut Pruned<'d>, arena: &'d Arena) -> TextureSl
     }
     let kernels = kernels(pruned);
     let start = start(pruned, &kernels);
-    let slots: Vec<(SymbolId, u64)> = references
-        .into_iter()
-        .zip((0..).step_by(SLOT as usize))
-        .collect();
+    let offsets = (0..).step_by(SLOT as usize);
+    let slots: Vec<(SymbolId, u64)> = references.into_iter().zip(offsets).collect();
     let is_sampler = |symbol| pruned.merged.symbols[symbol].kind == SymbolType::SAMPLER;
     let but_samplers = slots.iter().filter(|(symbol, _)| !is_sampler(*symbol));
     let but_samplers: Vec<_> = but_samplers.copied().collect();
-    let size = SLOT * slots.len() as u64;
+    let end = start + SLOT * slots.len() as u64;
     for (kernel, of) in users(pruned, &kernels) {
-        let slots = match of {
-            Handles::All => &slots,
-            Handles::ButSamplers => &but_samplers,
+        let table = Table {
+            slots: match of {
+                Handles::All => &slots,
+                Handles::ButSamplers => &but_samplers,
+            },
+            start,
+            end,
         };
         match kernel.bank {
             Bank::Section(bank) => {
-                let handles = relocations(pruned, slots, start, Form::Rel, native_type);
+                let handles = table.relocations(pruned, start, Form::Rel, native_type);
                 let section = &mut pruned.merged.sections[bank];
-                section.content.size = start + size;
+                section.content.size = end;
                 section.relocations.extend(handles);
             }
-            Bank::ToBeMade => make_bank(pruned, arena, kernel.function, slots, start, size),
+            Bank::ToBeMade => make_bank(pruned, arena, kernel.function, &table),
         }
     }
     TextureSlots {
         start,
         offsets: slots.into_iter().collect(),
+    }
+}
+
+/// The handles of a kernel in its bank.
+struct Table<'s> {
+    /// What has one, and where it is behind the first.
+    slots: &'s [(SymbolId, u64)],
+    /// Where the first is.
+    start: u64,
+    /// Where the last ends.
+    end: u64,
+}
+
+impl Table<'_> {
+    /// What the driver is to put where, if the first handle is at `start`.
+    fn relocations(
+        &self,
+        pruned: &Pruned<'_>,
+        start: u64,
+        form: Form,
+        kind: impl Fn(SymbolType) -> RelocationType,
+    ) -> Vec<Relocation> {
+        let relocation = |&(symbol, offset): &(SymbolId, u64)| Relocation {
+            offset: start + offset,
+            kind: kind(pruned.merged.symbols[symbol].kind).0,
+            symbol,
+            addend: 0,
+            form,
+            discarded: false,
+        };
+        self.slots.iter().map(relocation).collect()
     }
 }
 
@@ -132,14 +165,7 @@ fn start(pruned: &Pruned<'_>, kernels: &[Kernel]) -> u64 {
 
 /// Makes the bank of handles of a kernel. Its native twin is bank 0, and has
 /// the parameters before the handles.
-fn make_bank<'d>(
-    pruned: &mut Pruned<'d>,
-    arena: &'d Arena,
-    kernel: FunctionId,
-    slots: &[(SymbolId, u64)],
-    start: u64,
-    size: u64,
-) {
+fn make_bank<'d>(pruned: &mut Pruned<'d>, arena: &'d Arena, kernel: FunctionId, table: &Table<'_>) {
     const FLAGS: SectionFlags = SectionFlags::ALLOC.with(SectionFlags::INFO_LINK);
     let row = &pruned.merged.functions[kernel];
     let Some(ParameterBank::Native(parameters)) = row.parameters() else {
@@ -159,33 +185,15 @@ fn make_bank<'d>(
     let mut native = NativeContent::default();
     let content = &mut native.content;
     content.append(parameters.data, parameters.size, parameters.align);
-    content.size = start + size;
-    native.relocations = relocations(pruned, slots, start, Form::Rela, twin_type);
-    let handles = relocations(pruned, slots, 0, Form::Rela, mercury_type);
+    content.size = table.end;
+    native.relocations = table.relocations(pruned, table.start, Form::Rela, twin_type);
+    let handles = table.relocations(pruned, 0, Form::Rela, mercury_type);
     let section = &mut pruned.merged.sections[bank];
-    section.content.size = size;
+    section.content.size = table.end - table.start;
     section.relocations = handles;
     section.native = Some(Box::new(native));
     let native = &mut pruned.merged.functions[kernel].native;
     native.get_or_insert_default().parameters = Some(ParameterBank::Twin(bank));
-}
-
-fn relocations(
-    pruned: &Pruned<'_>,
-    slots: &[(SymbolId, u64)],
-    start: u64,
-    form: Form,
-    kind: impl Fn(SymbolType) -> RelocationType,
-) -> Vec<Relocation> {
-    let relocation = |&(symbol, offset): &(SymbolId, u64)| Relocation {
-        offset: start + offset,
-        kind: kind(pruned.merged.symbols[symbol].kind).0,
-        symbol,
-        addend: 0,
-        form,
-        discarded: false,
-    };
-    slots.iter().map(relocation).collect()
 }
 
 /// The references in the order of their slots: surfaces, samplers, textures,

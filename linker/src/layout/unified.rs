@@ -60,6 +60,27 @@ fn arrange_functions(
     }
     check_window(&index.functions, size, NvlinkError::FunctionWindow)?;
     assign(merged, index, UnifiedTable::Functions, keeping)?;
+    let mut moves = slot_moves(merged, &stubs)?;
+    let has_mercury = merged.target.has_mercury();
+    if has_mercury {
+        merged.unified.native_slots = native_slots(&moves, keeping);
+    }
+    let size = index.functions.window;
+    check_places(merged, &mut moves, size)?;
+    move_parts(merged, section, moves, size, Rest::Goes);
+    for relocation in &mut merged.sections[section].relocations {
+        if has_mercury {
+            relocation.offset = mercury_offset(relocation.offset, keeping);
+        }
+    }
+    Ok(())
+}
+
+/// Where each slot goes: the index names what it calls.
+fn slot_moves(
+    merged: &Merged<'_>,
+    stubs: &[(FunctionId, SymbolId)],
+) -> Result<Vec<Move>, ParseError> {
     let members = merged.unified.functions.iter();
     let places: FxHashMap<SymbolId, u64> = members
         .filter_map(|member| match member.slot {
@@ -68,7 +89,7 @@ fn arrange_functions(
         })
         .collect();
     let mut moves = Vec::with_capacity(stubs.len());
-    for &(id, symbol) in &stubs {
+    for &(id, symbol) in stubs {
         let mut callees = merged.functions[id].calls.iter();
         let to = callees.find_map(|&callee| places.get(&merged.functions[callee].symbol));
         let Some(&to) = to else {
@@ -89,19 +110,7 @@ fn arrange_functions(
             to,
         });
     }
-    let has_mercury = merged.target.has_mercury();
-    if has_mercury {
-        merged.unified.native_slots = native_slots(&moves, keeping);
-    }
-    let size = index.functions.window;
-    check_places(merged, &mut moves, size)?;
-    move_parts(merged, section, moves, size, Rest::Goes);
-    for relocation in &mut merged.sections[section].relocations {
-        if has_mercury {
-            relocation.offset = mercury_offset(relocation.offset, keeping);
-        }
-    }
-    Ok(())
+    Ok(moves)
 }
 
 /// Where a relocation of a slot stands in Mercury code. nvlink forgets where in

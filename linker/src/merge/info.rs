@@ -4,12 +4,13 @@ use crate::cubin::{
     Binding, Format, InfoCode, InfoRecord as FileRecord, InfoRecords, SectionFlags, SymbolType,
 };
 use crate::error::{NvlinkError, ParseError};
-use crate::id::SymbolId;
+use crate::id::{FunctionId, SymbolId};
 use crate::options::Keeping;
+use crate::read::InputSection;
 
 use super::current::Current;
 use super::merger::Merger;
-use super::{InfoRecord, Payload, SectionKind};
+use super::{Function, InfoRecord, Payload, SectionKind};
 
 /// The version of Mercury instructions that CUDA 12 writes without saying so:
 /// minor and major number.
@@ -33,30 +34,10 @@ impl<'d> Merger<'d, '_> {
             }
             None => None,
             Some(text) if current.discarded[text].is_some() => return Ok(()),
-            Some(text) => {
-                let function = current.placed[text]
-                    .and_then(|placed| self.merged.sections[placed.section].function)
-                    .ok_or_else(|| {
-                        ParseError::malformed(format!(
-                            "its section {} is not the code of a function",
-                            current.object.sections[text].name
-                        ))
-                    })?;
-                Some(function)
-            }
+            Some(text) => Some(self.described_function(current, text)?),
         };
-        if let Some(function) = owner
-            && self.merged.functions[function].info.is_none()
-        {
-            let text = self.merged.functions[function].text;
-            // In objects of CUDA 12, those of slots are named after the section.
-            let own = self.merged.name_of(function);
-            let name = match section.name.strip_prefix(PREFIX) {
-                Some(name) if name == own => section.name,
-                _ => self.arena.name(&[PREFIX, own]),
-            };
-            let info = self.section(name, SectionKind::Info, SectionFlags::INFO_LINK, 4, text);
-            self.merged.functions[function].info = Some(info);
+        if let Some(function) = owner {
+            self.name_info(section, function);
         }
         self.merged.described.extend(owner);
         let mut has_version = owner.is_none() || current.object.native.is_none();
@@ -99,6 +80,38 @@ impl<'d> Merger<'d, '_> {
         Ok(())
     }
 
+    /// The function whose code a section of an input is.
+    fn described_function(
+        &self,
+        current: &Current<'_, 'd>,
+        text: usize,
+    ) -> Result<FunctionId, ParseError> {
+        let placed = current.placed[text];
+        let function = placed.and_then(|placed| self.merged.sections[placed.section].function);
+        function.ok_or_else(|| {
+            ParseError::malformed(format!(
+                "its section {} is not the code of a function",
+                current.object.sections[text].name
+            ))
+        })
+    }
+
+    /// Makes the section for the records of a function, if it has none.
+    fn name_info(&mut self, section: &InputSection<'d>, function: FunctionId) {
+        if self.merged.functions[function].info.is_some() {
+            return;
+        }
+        let text = self.merged.functions[function].text;
+        // In objects of CUDA 12, those of slots are named after the section.
+        let own = self.merged.name_of(function);
+        let name = match section.name.strip_prefix(PREFIX) {
+            Some(name) if name == own => section.name,
+            _ => self.arena.name(&[PREFIX, own]),
+        };
+        let info = self.section(name, SectionKind::Info, SectionFlags::INFO_LINK, 4, text);
+        self.merged.functions[function].info = Some(info);
+    }
+
     /// The record with its symbols resolved; `None` when it is about a
     /// function that another input defines, or is made anew by every link.
     fn resolve_record(
@@ -120,7 +133,7 @@ impl<'d> Merger<'d, '_> {
         let payload = if record.format != Format::Sized {
             Payload::Head(record.value)
         } else if record.code == InfoCode::EXTERNS {
-            let mut symbols = Vec::with_capacity(record.payload.len() / 4);
+            let mut symbols = Vec::with_capacity(record.payload.len() / size_of::<u32>());
             for index in record.externs() {
                 symbols.extend(self.subject(current, index)?);
             }
@@ -139,21 +152,10 @@ impl<'d> Merger<'d, '_> {
                 }
                 Some(index) => match self.subject(current, index)? {
                     None => Payload::Bytes(record.payload),
-                    Some(symbol) => {
-                        let row = &self.merged.symbols[symbol];
-                        let of_definition = matches!(
-                            record.code,
-                            InfoCode::FRAME_SIZE | InfoCode::REGCOUNT | InfoCode::MAX_STACK_SIZE
-                        );
-                        let function = row.function.map(|f| &self.merged.functions[f]);
-                        let is_elsewhere = function.is_some() && row.input != Some(current.id);
-                        // Nor does an image say what a slot needs.
-                        let is_stub = function.is_some_and(|f| f.is_stub);
-                        if of_definition && (is_elsewhere || is_stub) {
-                            return Ok(None);
-                        }
-                        Payload::Symbol(symbol, &record.payload[4..])
+                    Some(symbol) if self.is_of_other(current, record.code, symbol) => {
+                        return Ok(None);
                     }
+                    Some(symbol) => Payload::Symbol(symbol, &record.payload[size_of::<u32>()..]),
                 },
             }
         };
@@ -164,18 +166,24 @@ impl<'d> Merger<'d, '_> {
         }))
     }
 
+    /// Whether a record is about a definition of a function that another input has. Nor does an image say what a slot
+    /// needs.
+    fn is_of_other(&self, current: &Current<'_, 'd>, code: InfoCode, symbol: SymbolId) -> bool {
+        let row = &self.merged.symbols[symbol];
+        let function = row.function.map(|f| &self.merged.functions[f]);
+        let is_of_other =
+            |function: &Function<'_>| function.is_stub || row.input != Some(current.id);
+        is_of_definition(code) && function.is_some_and(is_of_other)
+    }
+
     /// Whether nvlink drops what a record says of a function because it names none (case `odd_records`).
     fn is_of_nothing(&self, current: &Current<'_, 'd>, record: &FileRecord<'d>) -> bool {
-        let is_of_function = matches!(
-            record.code,
-            InfoCode::FRAME_SIZE | InfoCode::REGCOUNT | InfoCode::MAX_STACK_SIZE
-        );
         let names_function = |index: u32| {
             let symbol = current.object.symbols.get(index as usize);
             symbol.is_some_and(|symbol| symbol.kind == SymbolType::FUNC)
         };
         self.keeping == Keeping::AsNvlink
-            && is_of_function
+            && is_of_definition(record.code)
             && !record.symbol().is_some_and(names_function)
     }
 
@@ -195,6 +203,14 @@ impl<'d> Merger<'d, '_> {
         }
         Ok(current.symbols[index as usize])
     }
+}
+
+/// Whether a record is about one definition of a function.
+fn is_of_definition(code: InfoCode) -> bool {
+    matches!(
+        code,
+        InfoCode::FRAME_SIZE | InfoCode::REGCOUNT | InfoCode::MAX_STACK_SIZE
+    )
 }
 
 /// Whether a record describes a parameter of a kernel. Among those of the kernel it begins with nothing for nvlink.
