@@ -7,7 +7,20 @@ use crate::read::{Native, NativeRole, NativeSection};
 
 use super::current::{Current, Placed};
 use super::merger::Merger;
-use super::{Form, ParameterBank};
+use super::{Form, ParameterBank, Relocation};
+
+/// The native sections of an input, and where each was placed.
+struct Twins<'a, 'd> {
+    native: &'a Native<'d>,
+    placed: Vec<Option<Placed>>,
+}
+
+impl Twins<'_, '_> {
+    /// Where a section was placed that a record names by its number.
+    fn place(&self, section: usize) -> Option<Placed> {
+        self.placed.get(section).copied().flatten()
+    }
+}
 
 impl<'d> Merger<'d, '_> {
     /// Lays the native sections of one input beside their Mercury twins.
@@ -19,8 +32,9 @@ impl<'d> Merger<'d, '_> {
         for twin in &native.sections {
             placed[twin.index] = self.place_twin(current, twin);
         }
+        let twins = Twins { native, placed };
         for twin in &native.sections {
-            self.describe_twin(current, native, twin, &placed)?;
+            self.describe_twin(current, &twins, twin)?;
         }
         Ok(())
     }
@@ -105,17 +119,17 @@ impl<'d> Merger<'d, '_> {
     fn describe_twin(
         &mut self,
         current: &Current<'_, 'd>,
-        native: &Native<'d>,
+        twins: &Twins<'_, 'd>,
         twin: &NativeSection<'d>,
-        placed: &[Option<Placed>],
     ) -> Result<(), ParseError> {
+        let native = twins.native;
         let first_of_name = || match current.same_named.first(twin.index) {
             first if first == twin.index => None,
             first => native.sections.iter().find(|other| other.index == first),
         };
         match twin.role {
             NativeRole::Info(text) => {
-                let Some(function) = self.native_function(placed, text) else {
+                let Some(function) = self.native_function(twins, text) else {
                     return Ok(());
                 };
                 let first = first_of_name();
@@ -128,7 +142,7 @@ impl<'d> Merger<'d, '_> {
                 }
             }
             NativeRole::Parameters(text) => {
-                let Some(function) = self.native_function(placed, text) else {
+                let Some(function) = self.native_function(twins, text) else {
                     return Ok(());
                 };
                 let section = &first_of_name().unwrap_or(twin).section;
@@ -139,7 +153,7 @@ impl<'d> Merger<'d, '_> {
                     .get_or_insert_with(|| ParameterBank::Native(self.arena.keep(*section)));
             }
             NativeRole::Relocations(index) => {
-                let Some(patched) = placed.get(index).copied().flatten() else {
+                let Some(patched) = twins.place(index) else {
                     return Ok(());
                 };
                 let data = native.sections.iter().find_map(|other| match other.role {
@@ -153,10 +167,12 @@ impl<'d> Merger<'d, '_> {
                 if first.is_some() {
                     self.native_twin(patched.section).follows_mercury = true;
                 }
-                let relocations = Native::relocations(first.unwrap_or(twin))?
-                    .filter(|relocation| !is_left_out(relocation.offset));
-                self.merge_native_relocations(current, native, relocations, patched, placed)
-                    .map_err(|e| e.in_section(twin.section.name))?;
+                let relocations = Native::relocations(first.unwrap_or(twin))?;
+                for relocation in relocations.filter(|r| !is_left_out(r.offset)) {
+                    let merged = self.native_relocation(current, twins, relocation, patched);
+                    let merged = merged.map_err(|e| e.in_section(twin.section.name))?;
+                    self.native_twin(patched.section).relocations.extend(merged);
+                }
             }
             NativeRole::Code(_)
             | NativeRole::Debug { .. }
@@ -166,65 +182,47 @@ impl<'d> Merger<'d, '_> {
         Ok(())
     }
 
-    fn native_function(&self, placed: &[Option<Placed>], text: usize) -> Option<FunctionId> {
-        let section = placed.get(text).copied().flatten()?.section;
-        self.merged.sections[section].function
+    fn native_function(&self, twins: &Twins<'_, 'd>, text: usize) -> Option<FunctionId> {
+        self.merged.sections[twins.place(text)?.section].function
     }
 
-    fn merge_native_relocations(
-        &mut self,
+    /// A native relocation against merged symbols; `None` where the target has no place in the link.
+    fn native_relocation(
+        &self,
         current: &Current<'_, 'd>,
-        native: &Native<'d>,
-        relocations: impl Iterator<Item = FileRelocation>,
+        twins: &Twins<'_, 'd>,
+        relocation: FileRelocation,
         patched: Placed,
-        placed: &[Option<Placed>],
-    ) -> Result<(), ParseError> {
-        for relocation in relocations {
-            let symbol = native
-                .symbols
-                .get(relocation.symbol as usize)
-                .ok_or_else(|| {
-                    ParseError::new(Problem::BadIndex {
-                        what: "symbol",
-                        index: relocation.symbol.into(),
-                        count: native.symbols.len() as u64,
-                    })
-                })?;
-            let resolved = if symbol.kind == SymbolType::SECTION {
-                let Some(target) = symbol
-                    .place
-                    .section()
-                    .and_then(|section| placed[section as usize])
-                else {
-                    continue;
-                };
-                super::Relocation {
-                    offset: relocation.offset.wrapping_add(patched.base),
-                    kind: relocation.kind,
-                    symbol: self.merged.sections[target.section].symbol,
-                    addend: relocation
-                        .addend
-                        .unwrap_or(0)
-                        .wrapping_add(target.base as i64),
-                    form: Form::Rela,
-                    discarded: false,
-                }
-            } else {
-                // Both symbol tables number their common symbols alike.
-                let mercury = current.object.symbol(relocation.symbol)?;
-                if mercury.name != symbol.name {
-                    return Err(ParseError::malformed(format!(
-                        "symbol {} is {} in one symbol table and {} in the other",
-                        relocation.symbol, symbol.name, mercury.name
-                    )));
-                }
-                match self.resolve(current, &relocation, mercury, patched, Form::Rela)? {
-                    Some(resolved) => resolved,
-                    None => continue,
-                }
-            };
-            self.native_twin(patched.section).relocations.push(resolved);
+    ) -> Result<Option<Relocation>, ParseError> {
+        let symbols = &twins.native.symbols;
+        let symbol = symbols.get(relocation.symbol as usize).ok_or_else(|| {
+            ParseError::new(Problem::BadIndex {
+                what: "symbol",
+                index: relocation.symbol.into(),
+                count: symbols.len() as u64,
+            })
+        })?;
+        if symbol.kind == SymbolType::SECTION {
+            let section = symbol.place.section();
+            let target = section.and_then(|section| twins.placed[section as usize]);
+            let addend = relocation.addend.unwrap_or(0);
+            return Ok(target.map(|target| Relocation {
+                offset: relocation.offset.wrapping_add(patched.base),
+                kind: relocation.kind,
+                symbol: self.merged.sections[target.section].symbol,
+                addend: addend.wrapping_add(target.base as i64),
+                form: Form::Rela,
+                discarded: false,
+            }));
         }
-        Ok(())
+        // Both symbol tables number their common symbols alike.
+        let mercury = current.object.symbol(relocation.symbol)?;
+        if mercury.name != symbol.name {
+            return Err(ParseError::malformed(format!(
+                "symbol {} is {} in one symbol table and {} in the other",
+                relocation.symbol, symbol.name, mercury.name
+            )));
+        }
+        self.resolve(current, &relocation, mercury, patched, Form::Rela)
     }
 }

@@ -88,7 +88,13 @@ pub(crate) fn relocate<'d, M>(
     let (done, patched) = parallel::both(
         bytes,
         || meanwhile(&laid_out.pruned),
-        || patch(&laid_out, bytes, keeping),
+        || {
+            let patcher = Patcher {
+                laid_out: &laid_out,
+                keeping,
+            };
+            patcher.patch(bytes)
+        },
     );
     let relocated = patched.map(|(sections, native)| Relocated {
         laid_out,
@@ -105,155 +111,231 @@ type Failures = BTreeMap<SectionId, ParseError>;
 /// The native twins of sections, patched.
 type Twins<'d> = IdVec<SectionId, Option<Box<Patched<'d>>>>;
 
-/// The sections and their native twins, which have `bytes` together.
-fn patch<'d>(
-    laid_out: &LaidOut<'d>,
-    bytes: usize,
+/// Applies relocations as far as a link knows what they ask for.
+#[derive(Clone, Copy)]
+struct Patcher<'a, 'd> {
+    laid_out: &'a LaidOut<'d>,
     keeping: Keeping,
-) -> Result<(IdVec<SectionId, Patched<'d>>, Twins<'d>), ParseError> {
-    let merged = laid_out.merged();
-    let ids: Vec<SectionId> = merged.kinds().map(|(id, _)| id).collect();
-    let mut sections = IdVec::filled(&merged.sections, Patched::default());
-    let failed = Mutex::new(Failures::new());
-    parallel::fill(
-        &ids,
-        sections.rows(),
-        bytes,
-        |&id, patched| match relocate_linked(laid_out, id, keeping) {
-            Ok(linked) => *patched = linked,
-            Err(error) => {
-                let failed = failed.lock();
-                failed
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .insert(id, error);
-            }
-        },
-    );
-    let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let mut native = relocate_twins(laid_out, &mut sections, failed, bytes, keeping)?;
-    join_records(merged, &mut sections, &mut native);
-    Ok((sections, native))
 }
 
-/// Applies the relocations of the native twins of live sections. Of all that
-/// failed, the first is an error. Line tables come first: what refers to their
-/// units follows them.
-fn relocate_twins<'d>(
-    laid_out: &LaidOut<'d>,
-    sections: &mut IdVec<SectionId, Patched<'d>>,
-    failures: Failures,
-    bytes: usize,
-    keeping: Keeping,
-) -> Result<Twins<'d>, ParseError> {
-    let merged = laid_out.merged();
-    let mut native = IdVec::filled(&merged.sections, None);
-    if failures.is_empty() && !merged.target.has_mercury() {
-        return Ok(native);
-    }
-    let place = |id: SectionId, error: &ParseError| {
-        let section = &merged.sections[id];
-        let error = error.clone().in_section(section.name);
-        match input_of(merged, section) {
-            Some(input) => error.in_input(input),
-            None => error.in_input("the linked program"),
-        }
-    };
-    let mut units = lines::Units::default();
-    let (mut twins, mut sides) = (Vec::new(), Vec::new());
-    let linked = sections.iter_mut().zip(merged.sections.enumerate());
-    for (patched, (id, section)) in linked {
-        let is_table = || lines::is_table(section.name);
-        let twin = section.native.as_deref();
-        let twin = twin.filter(|_| has_bytes(laid_out, id));
-        match (failures.get(&id), twin) {
-            (None, None) => {}
-            (Some(error), _) if is_table() => return Err(place(id, error)),
-            (Some(_), _) => {}
-            (None, Some(twin)) if is_table() => {
-                let bytes = &mut patched.bytes;
-                let side = relocate_native(laid_out, id, twin, bytes, &units, keeping)
-                    .and_then(|side| lines::rebuild(laid_out, id, twin, bytes, side, &mut units))
-                    .map_err(|error| place(id, &error))?;
-                native[id] = Some(Box::new(side));
+impl<'d> Patcher<'_, 'd> {
+    /// The sections and their native twins, which have `bytes` together.
+    fn patch(self, bytes: usize) -> Result<(IdVec<SectionId, Patched<'d>>, Twins<'d>), ParseError> {
+        let merged = self.laid_out.merged();
+        let ids: Vec<SectionId> = merged.kinds().map(|(id, _)| id).collect();
+        let mut sections = IdVec::filled(&merged.sections, Patched::default());
+        let failed = Mutex::new(Failures::new());
+        parallel::fill(&ids, sections.rows(), bytes, |&id, patched| {
+            match self.relocate_linked(id) {
+                Ok(linked) => *patched = linked,
+                Err(error) => {
+                    let failed = failed.lock();
+                    failed
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .insert(id, error);
+                }
             }
-            (None, Some(twin)) => {
-                twins.push((id, twin));
-                sides.push((&mut patched.bytes, Ok(Patched::default())));
-            }
-        }
+        });
+        let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut native = self.relocate_twins(&mut sections, failed, bytes)?;
+        join_records(merged, &mut sections, &mut native);
+        Ok((sections, native))
     }
-    parallel::fill(&twins, &mut sides, bytes, |&(id, twin), (bytes, side)| {
-        *side = relocate_native(laid_out, id, twin, bytes, &units, keeping);
-    });
-    let mut failed = failures.into_iter().next();
-    for ((id, _), (_, side)) in twins.into_iter().zip(sides) {
-        match side {
-            Ok(side) => native[id] = Some(Box::new(side)),
-            Err(error) => {
-                failed = failed
-                    .filter(|(known, _)| *known < id)
-                    .or(Some((id, error)));
-                break;
-            }
-        }
-    }
-    match failed {
-        Some((id, error)) => Err(place(id, &error)),
-        None => Ok(native),
-    }
-}
 
-/// Whether a section is to be written: dead ones are not, nor are banks of which
-/// the link has said that they hold too much. How large these would be is what
-/// symbols claim.
-fn has_bytes(laid_out: &LaidOut<'_>, id: SectionId) -> bool {
-    let merged = laid_out.merged();
-    let is_refused = matches!(merged.kind(id), SectionKind::Constant(_))
-        && merged.image.is_executable()
-        && merged.sections[id].target.is_none()
-        && merged.sections[id].content.size > BANK_LIMIT;
-    laid_out.pruned.live.sections[id] && !is_refused
-}
-
-/// Applies the relocations of what the merge worked on.
-fn relocate_linked<'d>(
-    laid_out: &LaidOut<'d>,
-    id: SectionId,
-    keeping: Keeping,
-) -> Result<Patched<'d>, ParseError> {
-    let merged = laid_out.merged();
-    if !has_bytes(laid_out, id) || merged.kind(id).is_list() {
-        return Ok(Patched::default());
-    }
-    let section = &merged.sections[id];
-    let mut patched = Patched {
-        bytes: gather(merged, section)?,
-        kept: Vec::with_capacity(match section.kind {
-            // The driver gets nearly all relocations of code.
-            SectionKind::Text => section.relocations.len(),
-            _ => 0,
-        }),
-        resolved: Vec::new(),
-    };
-    let resolver = Resolver::new(laid_out, section, World::Linked, keeping);
-    let code_positions = section
-        .native
-        .as_ref()
-        .filter(|_| section.kind == SectionKind::Text)
-        .map(|twin| {
-            let code = concatenate(&twin.content, section.kind);
-            let (mercury, native) = (&section.relocations, &twin.relocations);
-            capsule::positions(&patched.bytes, mercury, &code, native)
-        })
-        .transpose()?;
-    for (index, relocation) in section.relocations.iter().enumerate().rev() {
-        let at = match &code_positions {
-            Some(positions) => positions[index],
-            None => Some(relocation.offset),
+    /// Applies the relocations of the native twins of live sections. Of all that
+    /// failed, the first is an error. Line tables come first: what refers to their
+    /// units follows them.
+    fn relocate_twins(
+        self,
+        sections: &mut IdVec<SectionId, Patched<'d>>,
+        failures: Failures,
+        bytes: usize,
+    ) -> Result<Twins<'d>, ParseError> {
+        let merged = self.laid_out.merged();
+        let mut native = IdVec::filled(&merged.sections, None);
+        if failures.is_empty() && !merged.target.has_mercury() {
+            return Ok(native);
+        }
+        let place = |id: SectionId, error: &ParseError| {
+            let section = &merged.sections[id];
+            let error = error.clone().in_section(section.name);
+            match input_of(merged, section) {
+                Some(input) => error.in_input(input),
+                None => error.in_input("the linked program"),
+            }
         };
-        apply(&resolver, &mut patched, relocation, at)?;
+        let mut units = lines::Units::default();
+        let (mut twins, mut sides) = (Vec::new(), Vec::new());
+        let linked = sections.iter_mut().zip(merged.sections.enumerate());
+        for (patched, (id, section)) in linked {
+            let is_table = || lines::is_table(section.name);
+            let twin = section.native.as_deref();
+            let twin = twin.filter(|_| self.has_bytes(id));
+            match (failures.get(&id), twin) {
+                (None, None) => {}
+                (Some(error), _) if is_table() => return Err(place(id, error)),
+                (Some(_), _) => {}
+                (None, Some(twin)) if is_table() => {
+                    let bytes = &mut patched.bytes;
+                    let side = self
+                        .relocate_native(id, twin, bytes, &units)
+                        .and_then(|side| {
+                            lines::rebuild(self.laid_out, id, twin, bytes, side, &mut units)
+                        })
+                        .map_err(|error| place(id, &error))?;
+                    native[id] = Some(Box::new(side));
+                }
+                (None, Some(twin)) => {
+                    twins.push((id, twin));
+                    sides.push((&mut patched.bytes, Ok(Patched::default())));
+                }
+            }
+        }
+        parallel::fill(&twins, &mut sides, bytes, |&(id, twin), (bytes, side)| {
+            *side = self.relocate_native(id, twin, bytes, &units);
+        });
+        let mut failed = failures.into_iter().next();
+        for ((id, _), (_, side)) in twins.into_iter().zip(sides) {
+            match side {
+                Ok(side) => native[id] = Some(Box::new(side)),
+                Err(error) => {
+                    failed = failed
+                        .filter(|(known, _)| *known < id)
+                        .or(Some((id, error)));
+                    break;
+                }
+            }
+        }
+        match failed {
+            Some((id, error)) => Err(place(id, &error)),
+            None => Ok(native),
+        }
     }
-    Ok(patched)
+
+    /// Whether a section is to be written: dead ones are not, nor are banks of which
+    /// the link has said that they hold too much. How large these would be is what
+    /// symbols claim.
+    fn has_bytes(self, id: SectionId) -> bool {
+        let merged = self.laid_out.merged();
+        let is_refused = matches!(merged.kind(id), SectionKind::Constant(_))
+            && merged.image.is_executable()
+            && merged.sections[id].target.is_none()
+            && merged.sections[id].content.size > BANK_LIMIT;
+        self.laid_out.pruned.live.sections[id] && !is_refused
+    }
+
+    /// Applies the relocations of what the merge worked on.
+    fn relocate_linked(self, id: SectionId) -> Result<Patched<'d>, ParseError> {
+        let merged = self.laid_out.merged();
+        if !self.has_bytes(id) || merged.kind(id).is_list() {
+            return Ok(Patched::default());
+        }
+        let section = &merged.sections[id];
+        let mut patched = Patched {
+            bytes: gather(merged, section)?,
+            kept: Vec::with_capacity(match section.kind {
+                // The driver gets nearly all relocations of code.
+                SectionKind::Text => section.relocations.len(),
+                _ => 0,
+            }),
+            resolved: Vec::new(),
+        };
+        let resolver = Resolver::new(self.laid_out, section, World::Linked, self.keeping);
+        let code_positions = section
+            .native
+            .as_ref()
+            .filter(|_| section.kind == SectionKind::Text)
+            .map(|twin| {
+                let code = concatenate(&twin.content, section.kind);
+                let (mercury, native) = (&section.relocations, &twin.relocations);
+                capsule::positions(&patched.bytes, mercury, &code, native)
+            })
+            .transpose()?;
+        for (index, relocation) in section.relocations.iter().enumerate().rev() {
+            let at = match &code_positions {
+                Some(positions) => positions[index],
+                None => Some(relocation.offset),
+            };
+            apply(&resolver, &mut patched, relocation, at)?;
+        }
+        Ok(patched)
+    }
+
+    /// Applies the relocations of a native twin. `shared_bytes` are those of the section.
+    fn relocate_native(
+        self,
+        id: SectionId,
+        twin: &NativeContent<'d>,
+        shared_bytes: &mut Cow<'d, [u8]>,
+        units: &lines::Units,
+    ) -> Result<Patched<'d>, ParseError> {
+        let Self { laid_out, keeping } = self;
+        let section = &laid_out.merged().sections[id];
+        let resolver = Resolver::new(laid_out, section, World::Native, keeping);
+        let mut patched = Patched::default();
+        if twin.shares_bytes {
+            patched.bytes = std::mem::take(shared_bytes);
+        } else if is_joined(laid_out.merged(), section) {
+            patched.bytes = stubs::native(&twin.content);
+        } else {
+            patched.bytes = concatenate(&twin.content, section.kind);
+        }
+        let frames =
+            (section.name == ".debug_frame").then(|| frames::Frames::parse(&patched.bytes));
+        let frames = frames.transpose()?;
+        let places = follows_mercury(laid_out.merged(), section, twin);
+        for (index, relocation) in twin.relocations.iter().enumerate().rev() {
+            let mut relocation = *relocation;
+            if let Some(places) = &places
+                && let Some(native) = places.around(section.relocations[index].offset)
+            {
+                relocation.offset = native;
+            }
+            if let Some(frames) = &frames {
+                frames.correct_pointer(laid_out, &mut relocation);
+            }
+            units.follow(laid_out.merged(), &mut relocation);
+            let at = Some(relocation.offset);
+            apply(&resolver, &mut patched, &relocation, at)?;
+        }
+        if twin.shares_bytes {
+            shared_bytes.clone_from(&patched.bytes);
+        }
+        if debug_registers::is_table(section.name) {
+            let mercury = concatenate(&section.content, section.kind);
+            debug_registers::place(laid_out, keeping, &mercury, &mut patched.bytes);
+        }
+        if let Some(frames) = frames {
+            patched = frames.without_removed(laid_out, section, twin, shared_bytes, patched)?;
+        }
+        if section.kind == SectionKind::Constant(OPTIMIZER_BANK) {
+            self.fill_tables(section, twin, &mut patched);
+        }
+        Ok(patched)
+    }
+
+    /// Writes the tables among the compiler's constants, through which code branches.
+    fn fill_tables(
+        self,
+        section: &Section<'d>,
+        twin: &NativeContent<'d>,
+        patched: &mut Patched<'d>,
+    ) {
+        let Self { laid_out, keeping } = self;
+        let merged = laid_out.merged();
+        let lost = section
+            .lost_constants()
+            .map(|lost| &merged.sections[lost])
+            .filter(|lost| keeping == Keeping::AsNvlink && lost.content.size > 0);
+        // nvlink goes through the later one of two sections of a name twice, and never through the
+        // first one.
+        if lost.is_none() || section.is_second() {
+            tables::fill(patched, merged, twin, &section.relocations, keeping);
+        }
+        if lost.is_some() && section.is_second() {
+            tables::lead_on(patched, merged, &section.relocations);
+        }
+    }
 }
 
 /// What was resolved in code that has no section for it is recorded in that
@@ -289,69 +371,6 @@ fn input_of<'m>(merged: &'m Merged<'_>, section: &Section<'_>) -> Option<&'m str
     let function = &merged.functions[section.function?];
     let input = merged.symbols[function.symbol].input?;
     Some(&merged.inputs[input.index()])
-}
-
-fn relocate_native<'d>(
-    laid_out: &LaidOut<'d>,
-    id: SectionId,
-    twin: &NativeContent<'d>,
-    shared_bytes: &mut Cow<'d, [u8]>,
-    units: &lines::Units,
-    keeping: Keeping,
-) -> Result<Patched<'d>, ParseError> {
-    let section = &laid_out.merged().sections[id];
-    let resolver = Resolver::new(laid_out, section, World::Native, keeping);
-    let mut patched = Patched::default();
-    if twin.shares_bytes {
-        patched.bytes = std::mem::take(shared_bytes);
-    } else if is_joined(laid_out.merged(), section) {
-        patched.bytes = stubs::native(&twin.content);
-    } else {
-        patched.bytes = concatenate(&twin.content, section.kind);
-    }
-    let frames = (section.name == ".debug_frame").then(|| frames::Frames::parse(&patched.bytes));
-    let frames = frames.transpose()?;
-    let places = follows_mercury(laid_out.merged(), section, twin);
-    for (index, relocation) in twin.relocations.iter().enumerate().rev() {
-        let mut relocation = *relocation;
-        if let Some(places) = &places
-            && let Some(native) = places.around(section.relocations[index].offset)
-        {
-            relocation.offset = native;
-        }
-        if let Some(frames) = &frames {
-            frames.correct_pointer(laid_out, &mut relocation);
-        }
-        units.follow(laid_out.merged(), &mut relocation);
-        let at = Some(relocation.offset);
-        apply(&resolver, &mut patched, &relocation, at)?;
-    }
-    if twin.shares_bytes {
-        shared_bytes.clone_from(&patched.bytes);
-    }
-    if debug_registers::is_table(section.name) {
-        let mercury = concatenate(&section.content, section.kind);
-        debug_registers::place(laid_out, keeping, &mercury, &mut patched.bytes);
-    }
-    if let Some(frames) = frames {
-        patched = frames.without_removed(laid_out, section, twin, shared_bytes, patched)?;
-    }
-    if section.kind == SectionKind::Constant(OPTIMIZER_BANK) {
-        let merged = laid_out.merged();
-        let lost = section
-            .lost_constants()
-            .map(|lost| &merged.sections[lost])
-            .filter(|lost| keeping == Keeping::AsNvlink && lost.content.size > 0);
-        // nvlink goes through the later one of two sections of a name twice, and never through the
-        // first one.
-        if lost.is_none() || section.is_second() {
-            tables::fill(&mut patched, merged, twin, &section.relocations, keeping);
-        }
-        if lost.is_some() && section.is_second() {
-            tables::lead_on(&mut patched, merged, &section.relocations);
-        }
-    }
-    Ok(patched)
 }
 
 /// Where the instructions are of code whose relocations are those of other code.
