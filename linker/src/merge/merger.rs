@@ -393,30 +393,7 @@ impl<'d, 'l> Merger<'d, 'l> {
             return Some(placed);
         }
         let input = current.object.sections[index];
-        let kind = match input.role {
-            Role::Constant(bank) => SectionKind::Constant(bank),
-            Role::GlobalInit => SectionKind::GlobalInit,
-            Role::UnifiedData => SectionKind::UnifiedData,
-            Role::Global => SectionKind::Global,
-            Role::Shared => SectionKind::Shared,
-            Role::SharedReserved => SectionKind::SharedReserved,
-            Role::Debug => SectionKind::Debug,
-            Role::UnifiedIndex if self.takes_index() => SectionKind::UnifiedIndex,
-            Role::UnifiedIndex
-            | Role::Ignored
-            | Role::Strings
-            | Role::Symbols
-            | Role::Note
-            | Role::Compat
-            | Role::Info
-            | Role::CallGraph
-            | Role::Prototype
-            | Role::Rel
-            | Role::Rela
-            | Role::Text
-            | Role::UnifiedEntries(_)
-            | Role::LinkerMade => return None,
-        };
+        let kind = self.placed_kind(input.role)?;
         let target = match input.target() {
             Some(target) => Some(match current.placed[target] {
                 Some(placed) => placed.section,
@@ -463,6 +440,34 @@ impl<'d, 'l> Merger<'d, 'l> {
         self.note_unnamed(current, index, placed);
         current.placed[index] = Some(placed);
         Some(placed)
+    }
+
+    /// What the section becomes that an input section is put into as it is.
+    fn placed_kind(&self, role: Role) -> Option<SectionKind> {
+        Some(match role {
+            Role::Constant(bank) => SectionKind::Constant(bank),
+            Role::GlobalInit => SectionKind::GlobalInit,
+            Role::UnifiedData => SectionKind::UnifiedData,
+            Role::Global => SectionKind::Global,
+            Role::Shared => SectionKind::Shared,
+            Role::SharedReserved => SectionKind::SharedReserved,
+            Role::Debug => SectionKind::Debug,
+            Role::UnifiedIndex if self.takes_index() => SectionKind::UnifiedIndex,
+            Role::UnifiedIndex
+            | Role::Ignored
+            | Role::Strings
+            | Role::Symbols
+            | Role::Note
+            | Role::Compat
+            | Role::Info
+            | Role::CallGraph
+            | Role::Prototype
+            | Role::Rel
+            | Role::Rela
+            | Role::Text
+            | Role::UnifiedEntries(_)
+            | Role::LinkerMade => return None,
+        })
     }
 
     /// The section of this name that belongs to `target`, made if need be.

@@ -6,7 +6,7 @@ use crate::cubin::{
     SymbolType,
 };
 use crate::error::{NvlinkError, ParseError};
-use crate::id::SectionId;
+use crate::id::{SectionId, SymbolId};
 use crate::options::{EarlyAddresses, ImageKind, Keeping, RelocationForms, ResolvedRelocations};
 use crate::read::{InputSection, Role};
 
@@ -255,44 +255,17 @@ impl<'d> Merger<'d, '_> {
         patched: Placed,
         form: Form,
     ) -> Result<Option<Relocation>, ParseError> {
-        let mut addend = relocation.addend.unwrap_or(0);
         let is_place = symbol.kind == SymbolType::SECTION
             || symbol.other == PLACE_NAME && current.symbols[relocation.symbol as usize].is_none();
-        let target = if is_place {
-            let Some(placed) = symbol
-                .place
-                .section()
-                .and_then(|section| current.placed[section as usize])
-            else {
-                return Ok(None);
-            };
-            addend = addend.wrapping_add(placed.base.wrapping_add(symbol.value) as i64);
-            self.merged.sections[placed.section].symbol
-        } else {
-            match current.symbols[relocation.symbol as usize] {
-                Some(id) => id,
-                None if relocation.symbol == 0 => match self.settles(relocation.kind) {
-                    true => self.merged.nothing,
-                    false => return Ok(None),
-                },
-                // A label of code that ptxas optimized away.
-                None if symbol.kind == SymbolType::NOTYPE
-                    && symbol.place == Place::Undefined
-                    && self.merged.sections[patched.section].kind == SectionKind::Debug =>
-                {
-                    match self.lost {
-                        Some(lost) => lost,
-                        None => return Ok(None),
-                    }
-                }
-                None => {
-                    return Err(ParseError::malformed(format!(
-                        "relocation against {}, which is not part of the link",
-                        symbol.name
-                    ))
-                    .at(relocation.offset));
-                }
+        let target = match is_place {
+            true => self.target_place(current, symbol),
+            false => {
+                let target = self.target_symbol(current, relocation, symbol, patched)?;
+                target.map(|target| (target, 0))
             }
+        };
+        let Some((target, distance)) = target else {
+            return Ok(None);
         };
         let is_discarded = match symbol.kind {
             SymbolType::FUNC => current.is_discarded(symbol.place),
@@ -316,9 +289,51 @@ impl<'d> Merger<'d, '_> {
             offset: relocation.offset.wrapping_add(patched.base),
             kind: relocation.kind,
             symbol: target,
-            addend,
+            addend: relocation.addend.unwrap_or(0).wrapping_add(distance),
             form,
             discarded: forgets_discarded && is_discarded,
         }))
+    }
+
+    /// The symbol of the section where a place of an input has come to stand, and the distance from its start. `None` when
+    /// it has no place in the link.
+    fn target_place(
+        &self,
+        current: &Current<'_, 'd>,
+        symbol: &FileSymbol<'d>,
+    ) -> Option<(SymbolId, i64)> {
+        let placed = current.placed[symbol.place.section()? as usize]?;
+        let distance = placed.base.wrapping_add(symbol.value);
+        Some((self.merged.sections[placed.section].symbol, distance as i64))
+    }
+
+    /// The merged symbol that a relocation names. `None` when it is about nothing.
+    fn target_symbol(
+        &self,
+        current: &Current<'_, 'd>,
+        relocation: &FileRelocation,
+        symbol: &FileSymbol<'d>,
+        patched: Placed,
+    ) -> Result<Option<SymbolId>, ParseError> {
+        let is_debug = || self.merged.sections[patched.section].kind == SectionKind::Debug;
+        match current.symbols[relocation.symbol as usize] {
+            Some(id) => Ok(Some(id)),
+            None if relocation.symbol == 0 => {
+                let settles = self.settles(relocation.kind);
+                Ok(settles.then_some(self.merged.nothing))
+            }
+            // A label of code that ptxas optimized away.
+            None if symbol.kind == SymbolType::NOTYPE
+                && symbol.place == Place::Undefined
+                && is_debug() =>
+            {
+                Ok(self.lost)
+            }
+            None => Err(ParseError::malformed(format!(
+                "relocation against {}, which is not part of the link",
+                symbol.name
+            ))
+            .at(relocation.offset)),
+        }
     }
 }

@@ -159,26 +159,7 @@ impl<'d> Object<'d> {
             }
             sections.push(view);
         }
-        for (index, section) in file.sections.iter().enumerate() {
-            let is_relocations = matches!(section.kind, SectionType::REL | SectionType::RELA);
-            let target = match sections[index].role {
-                Role::Ignored if is_relocations => Some(section.info as usize),
-                Role::Ignored => None,
-                _ => sections[index].target(),
-            };
-            if let Some(target) = target
-                && (target >= sections.len() || is_relocations && target == 0)
-            {
-                let problem = ParseError::new(Problem::BadIndex {
-                    what: "section",
-                    index: target as u64,
-                    count: sections.len() as u64,
-                });
-                return Err(problem
-                    .as_nvlink(NvlinkError::UnexpectedRelocationSection)
-                    .in_section(section.name));
-            }
-        }
+        check_targets(&file, &sections)?;
         let behind_constants = behind_constants(&file, &sections);
         let symbols = match mercury {
             Some(table) => file.symbol_table(table)?,
@@ -197,9 +178,7 @@ impl<'d> Object<'d> {
         let has_unified_symbols = file.sections.iter().any(|s| is_unified(s.kind));
         let strings = match file.section_of_type(SectionType::SYMTAB) {
             Some(table) => *file.section(file.sections[table].link)?,
-            None => {
-                return Err(ParseError::malformed("it has no symbol table"));
-            }
+            None => return Err(ParseError::malformed("it has no symbol table")),
         };
         Ok(Self {
             name: name.to_owned(),
@@ -279,6 +258,31 @@ fn behind_constants<'d>(file: &File<'d>, sections: &[InputSection<'_>]) -> Vec<(
         (index, file.data.get(end..).unwrap_or_default())
     });
     behind.collect()
+}
+
+/// Whether there are the sections that others belong to.
+fn check_targets(file: &File<'_>, sections: &[InputSection<'_>]) -> Result<(), ParseError> {
+    for (index, section) in file.sections.iter().enumerate() {
+        let is_relocations = matches!(section.kind, SectionType::REL | SectionType::RELA);
+        let target = match sections[index].role {
+            Role::Ignored if is_relocations => Some(section.info as usize),
+            Role::Ignored => None,
+            _ => sections[index].target(),
+        };
+        if let Some(target) = target
+            && (target >= sections.len() || is_relocations && target == 0)
+        {
+            let problem = ParseError::new(Problem::BadIndex {
+                what: "section",
+                index: target as u64,
+                count: sections.len() as u64,
+            });
+            return Err(problem
+                .as_nvlink(NvlinkError::UnexpectedRelocationSection)
+                .in_section(section.name));
+        }
+    }
+    Ok(())
 }
 
 fn check_sizes(file: &File<'_>, symbols: &[Symbol<'_>]) -> Result<(), ParseError> {

@@ -57,87 +57,32 @@ pub(crate) struct Native<'d> {
 
 impl<'d> Native<'d> {
     pub(super) fn new(file: &File<'d>) -> Result<Self, ParseError> {
-        let mut native = Self {
-            processor: file.header.processor(),
-            sections: Vec::new(),
-            symbols: file.symbols.clone(),
-            shadowed: vec![false; file.sections.len()],
-            code_twin: Vec::new(),
-        };
-        // The code section a Mercury code section describes is its first word.
-        let mut code_twin = vec![None; file.sections.len()];
-        for (index, section) in file.sections.iter().enumerate() {
-            if section.kind == SectionType::CUDA_CAPMERC {
-                let word = section
-                    .data
-                    .first_chunk()
-                    .map(|w| u32::from_le_bytes(*w) as usize);
-                let twin = word.and_then(|w| code_twin.get_mut(w)).ok_or_else(|| {
-                    ParseError::malformed("its first word is not the number of a code section")
-                        .in_section(section.name)
-                })?;
-                *twin = Some(index);
-            }
-        }
+        let code_twin = code_twins(file)?;
+        let mut sections = Vec::new();
+        let mut shadowed = vec![false; file.sections.len()];
         for (index, section) in file.sections.iter().enumerate() {
             if section.flags.contains(SectionFlags::MERCURY) {
                 continue;
             }
-            let owner = section.info as usize;
-            let role = match section.kind {
-                SectionType::PROGBITS | SectionType::CUDA_UFT
-                    if section.flags.contains(SectionFlags::EXECINSTR) =>
-                {
-                    code_twin[index].map(NativeRole::Code)
-                }
-                SectionType::PROGBITS | SectionType::CUDA_UDT => {
-                    twin_by_name(file, section).map(|twin| {
-                        let mercury = &file.sections[twin];
-                        let shares_bytes = section.size > 0
-                            && may_share_bytes(section)
-                            && (mercury.offset, mercury.size) == (section.offset, section.size);
-                        NativeRole::Debug {
-                            mercury: twin,
-                            shares_bytes,
-                        }
-                    })
-                }
-                SectionType::CUDA_INFO if section.flags.contains(SectionFlags::INFO_LINK) => {
-                    Some(NativeRole::Info(owner))
-                }
-                SectionType::CUDA_INFO => None,
-                SectionType::RELA | SectionType::REL => Some(NativeRole::Relocations(owner)),
-                SectionType::CUDA_GLOBAL_INIT => {
-                    twin_by_bytes(file, section).map(NativeRole::SharedData)
-                }
-                kind => match kind.constant_bank() {
-                    Some(0) if section.flags.contains(SectionFlags::INFO_LINK) => {
-                        Some(NativeRole::Parameters(owner))
-                    }
-                    Some(_) if section.flags.contains(SectionFlags::INFO_LINK) => {
-                        let code = code_twin.get(owner).copied().flatten();
-                        code.and_then(|code| optimizer_twin(file, code))
-                            .map(NativeRole::OptimizerConstants)
-                    }
-                    Some(_) => twin_by_bytes(file, section).map(NativeRole::SharedData),
-                    None => None,
-                },
-            };
+            let role = role(file, &code_twin, index);
             let is_repeated = matches!(
                 section.kind,
                 SectionType::CUDA_INFO | SectionType::CUDA_UFT_ENTRY | SectionType::CUDA_UDT_ENTRY
             );
-            native.shadowed[index] = role.is_some() || is_repeated;
-            if let Some(role) = role {
-                native.sections.push(NativeSection {
-                    index,
-                    role,
-                    section: *section,
-                });
-            }
+            shadowed[index] = role.is_some() || is_repeated;
+            sections.extend(role.map(|role| NativeSection {
+                index,
+                role,
+                section: *section,
+            }));
         }
-        native.code_twin = code_twin;
-        Ok(native)
+        Ok(Self {
+            processor: file.header.processor(),
+            sections,
+            symbols: file.symbols.clone(),
+            shadowed,
+            code_twin,
+        })
     }
 
     /// The Mercury code section of a native code section.
@@ -168,6 +113,60 @@ impl<'d> Native<'d> {
         section: &NativeSection<'d>,
     ) -> Result<impl ExactSizeIterator<Item = Relocation> + use<'d>, ParseError> {
         File::relocations(&section.section)
+    }
+}
+
+/// The Mercury code section of each native one, whose number is the first word of it.
+fn code_twins(file: &File<'_>) -> Result<Vec<Option<usize>>, ParseError> {
+    let mut twins = vec![None; file.sections.len()];
+    for (index, section) in file.sections.iter().enumerate() {
+        if section.kind == SectionType::CUDA_CAPMERC {
+            let word = section.data.first_chunk();
+            let number = word.map(|word| u32::from_le_bytes(*word) as usize);
+            let twin = number.and_then(|number| twins.get_mut(number));
+            let twin = twin.ok_or_else(|| {
+                ParseError::malformed("its first word is not the number of a code section")
+                    .in_section(section.name)
+            })?;
+            *twin = Some(index);
+        }
+    }
+    Ok(twins)
+}
+
+/// What a native section is to the link; `None` if it has no part in that.
+fn role(file: &File<'_>, code_twin: &[Option<usize>], index: usize) -> Option<NativeRole> {
+    let section = &file.sections[index];
+    let owner = section.info as usize;
+    let has_owner = section.flags.contains(SectionFlags::INFO_LINK);
+    match section.kind {
+        SectionType::PROGBITS | SectionType::CUDA_UFT
+            if section.flags.contains(SectionFlags::EXECINSTR) =>
+        {
+            code_twin[index].map(NativeRole::Code)
+        }
+        SectionType::PROGBITS | SectionType::CUDA_UDT => {
+            let mercury = twin_by_name(file, section)?;
+            let twin = &file.sections[mercury];
+            let shares_bytes = section.size > 0
+                && may_share_bytes(section)
+                && (twin.offset, twin.size) == (section.offset, section.size);
+            Some(NativeRole::Debug {
+                mercury,
+                shares_bytes,
+            })
+        }
+        SectionType::CUDA_INFO => has_owner.then_some(NativeRole::Info(owner)),
+        SectionType::RELA | SectionType::REL => Some(NativeRole::Relocations(owner)),
+        SectionType::CUDA_GLOBAL_INIT => twin_by_bytes(file, section).map(NativeRole::SharedData),
+        kind => match kind.constant_bank()? {
+            0 if has_owner => Some(NativeRole::Parameters(owner)),
+            _ if has_owner => {
+                let code = code_twin.get(owner).copied().flatten()?;
+                optimizer_twin(file, code).map(NativeRole::OptimizerConstants)
+            }
+            _ => twin_by_bytes(file, section).map(NativeRole::SharedData),
+        },
     }
 }
 

@@ -38,10 +38,7 @@ pub(super) fn native_module(finalized: &Finalized<'_>, symbols: &SymbolNumbers) 
 /// on the native code, then what only the native world says.
 pub(super) fn native(sources: Sources<'_, '_>, function: FunctionId) -> Vec<u8> {
     let Sources {
-        finalized,
-        layout,
-        symbols,
-        ..
+        finalized, symbols, ..
     } = sources;
     let merged = sources.merged();
     let own = merged.functions[function].native_records();
@@ -77,22 +74,18 @@ pub(super) fn native(sources: Sources<'_, '_>, function: FunctionId) -> Vec<u8> 
         if is_shared[usize::from(record.code.0)] || is_left_out(record.code) {
             continue;
         }
-        if record.code == InfoCode::PARAM_CBANK {
-            let bank = match merged.functions[function].parameters() {
-                Some(ParameterBank::Twin(bank)) => symbols.number[merged.sections[bank].symbol],
-                Some(ParameterBank::Native(_)) | None => layout
-                    .parameters_index(function)
-                    .map_or(0, |index| (symbols.order.len() + index) as u32 + 1),
-            };
-            let mut payload = record.payload.to_vec();
-            if let Some(word) = payload.first_chunk_mut() {
-                *word = bank.to_le_bytes();
+        match record.code {
+            InfoCode::PARAM_CBANK => {
+                let number = parameters_symbol(sources, function);
+                let mut payload = record.payload.to_vec();
+                if let Some(word) = payload.first_chunk_mut() {
+                    *word = number.to_le_bytes();
+                }
+                if let Some(record) = FileRecord::sized(record.code, &payload) {
+                    record.encode(&mut bytes);
+                }
             }
-            if let Some(record) = FileRecord::sized(record.code, &payload) {
-                record.encode(&mut bytes);
-            }
-        } else {
-            record.encode(&mut bytes);
+            _ => record.encode(&mut bytes),
         }
     }
     // Where the handles of textures and surfaces are is said anew.
@@ -105,6 +98,20 @@ pub(super) fn native(sources: Sources<'_, '_>, function: FunctionId) -> Vec<u8> 
         }
     }
     bytes
+}
+
+/// The number of the symbol of a kernel's parameter bank.
+fn parameters_symbol(sources: Sources<'_, '_>, function: FunctionId) -> u32 {
+    let Sources {
+        layout, symbols, ..
+    } = sources;
+    let merged = sources.merged();
+    match merged.functions[function].parameters() {
+        Some(ParameterBank::Twin(bank)) => symbols.number[merged.sections[bank].symbol],
+        Some(ParameterBank::Native(_)) | None => layout
+            .parameters_index(function)
+            .map_or(0, |index| (symbols.order.len() + index) as u32 + 1),
+    }
 }
 
 /// How many codes there are.

@@ -86,20 +86,21 @@ pub(super) fn native(sources: Sources<'_, '_>) -> Vec<u8> {
             },
         }
     });
-    let parameters = layout
-        .parameters
-        .iter()
-        .enumerate()
-        .map(|(index, &function)| {
-            let bank = merged.functions[function].own_parameters();
-            FileSymbol {
-                name_offset: bank.map_or(0, |bank| names.parameters_symbol(function, bank.name)),
-                kind: SymbolType::SECTION,
-                place: Place::Section(layout.parameters_number(index)),
-                ..FileSymbol::NULL
-            }
-        });
+    let parameters = (0..layout.parameters.len()).map(|index| parameters(sources, index));
     encode::symbols(relocated.laid_out.null_value, symbols.chain(parameters))
+}
+
+/// The symbol of a kernel's parameter bank.
+fn parameters<'f>(sources: Sources<'f, '_>, index: usize) -> FileSymbol<'f> {
+    let Sources { layout, names, .. } = sources;
+    let function = layout.parameters[index];
+    let bank = sources.merged().functions[function].own_parameters();
+    FileSymbol {
+        name_offset: bank.map_or(0, |bank| names.parameters_symbol(function, bank.name)),
+        kind: SymbolType::SECTION,
+        place: Place::Section(layout.parameters_number(index)),
+        ..FileSymbol::NULL
+    }
 }
 
 /// `.nv.merc.symtab`: variables keep the spelling of relocatable objects.
