@@ -247,9 +247,13 @@ impl Relocation {
 
     /// Appends the record; with an addend it is one of a `RELA` section.
     pub fn encode(&self, out: &mut Vec<u8>) {
-        out.extend(self.offset.to_le_bytes());
-        out.extend((u64::from(self.symbol) << 32 | u64::from(self.kind)).to_le_bytes());
-        out.extend(self.addend.iter().flat_map(|addend| addend.to_le_bytes()));
+        let info = u64::from(self.symbol) << 32 | u64::from(self.kind);
+        let words = [self.offset, info, self.addend.unwrap_or(0) as u64].map(u64::to_le_bytes);
+        let size = match self.addend {
+            None => Self::REL_SIZE,
+            Some(_) => Self::RELA_SIZE,
+        };
+        out.extend_from_slice(&words.as_flattened()[..size]);
     }
 }
 

@@ -172,12 +172,12 @@ impl Symbol<'_> {
 
     /// Appends the table entry.
     pub fn encode(&self, out: &mut Vec<u8>) {
-        let section = self.place.encode();
-        out.extend(self.name_offset.to_le_bytes());
-        out.extend([self.binding.0 << 4 | self.kind.0 & 0xf, self.other.0]);
-        out.extend(section.to_le_bytes());
-        out.extend(self.value.to_le_bytes());
-        out.extend(self.size.to_le_bytes());
+        let info = self.binding.0 << 4 | self.kind.0 & 0xf;
+        let [low, high] = self.place.encode().to_le_bytes();
+        let marks = u32::from_le_bytes([info, self.other.0, low, high]);
+        let first = u64::from(self.name_offset) | u64::from(marks) << 32;
+        let words = [first, self.value, self.size].map(u64::to_le_bytes);
+        out.extend_from_slice(words.as_flattened());
     }
 }
 

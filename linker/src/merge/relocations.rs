@@ -83,29 +83,31 @@ impl<'d> Merger<'d, '_> {
             // One without relocations leaves no name behind (cases `jump_table` on sm_90 and
             // `weak_lineinfo`), but for those that would clear what is unused (case
             // `relocatable_lost_constants`).
-            let names = !is_discarded || clears_unused(relocation.kind);
-            if names && !std::mem::replace(&mut asked.own, true) {
+            if !asked.own && (!is_discarded || clears_unused(relocation.kind)) {
+                asked.own = true;
                 self.name_relocations(current, section, kind, patched.section);
             }
             // The name of a section for relocations without addend appears as
             // soon as one behind the first could be spelled that way, though
             // none is.
-            if !is_first
+            if !asked.short
+                && !is_first
                 && !is_discarded
                 && self.could_be_short(&relocation, symbol, merged.as_ref())
-                && !std::mem::replace(&mut asked.short, true)
             {
+                asked.short = true;
                 self.relocation_section(SectionKind::Rel, patched.section);
             }
             is_first &= is_discarded;
             let Some(merged) = merged else { continue };
             self.note_taken(&merged);
             // The move to its place in the section is an addend.
-            if form == Form::Rel
+            if !asked.long
+                && form == Form::Rel
                 && merged.addend != 0
                 && self.merged.image == ImageKind::Relocatable(EarlyAddresses::Leave)
-                && !std::mem::replace(&mut asked.long, true)
             {
+                asked.long = true;
                 self.relocation_section(SectionKind::Rela, patched.section);
             }
             let known = &mut self.merged.sections[patched.section].relocations;
