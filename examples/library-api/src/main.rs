@@ -66,12 +66,7 @@ fn link(function: &Function, number: u32) -> Result<Vec<u8>, Box<dyn Error>> {
         .map(|(name, _, data)| Input { name, data })
         .collect();
     let options = Options::new(format!("sm_{number}").parse()?);
-    let outcome = rustnvlink::link(&inputs, &options);
-    for message in outcome.diagnostics.messages() {
-        eprintln!("{message}");
-    }
-    let image = outcome.image;
-    image.ok_or_else(|| format!("{} does not link", function.name).into())
+    Ok(rustnvlink::link(&inputs, &options).into_result()?)
 }
 
 #[expect(unsafe_code, reason = "code that runs on a GPU does what it likes")]

@@ -250,29 +250,35 @@ fn action(name: &str, value: &str) -> Result<Action> {
     }
     let (output, rest) = named(value)?;
     let output = output.to_owned();
-    if name == "Write" {
-        let text = if rest.is_empty() {
-            String::new()
-        } else {
-            format!("{rest}\n")
-        };
-        return Ok(Action::Write { output, text });
-    }
-    if name == "Fatbinary" {
-        return Ok(Action::Fatbinary {
+    match name {
+        "Write" => Ok(Action::Write {
+            output,
+            text: match rest {
+                "" => String::new(),
+                line => format!("{line}\n"),
+            },
+        }),
+        "Fatbinary" => Ok(Action::Fatbinary {
             output,
             flags: words(rest)?,
-        });
+        }),
+        "Words" => {
+            let numbers = words(rest)?;
+            let numbers = numbers.iter().map(|word| Ok(u64::try_from(number(word)?)?));
+            Ok(Action::Words {
+                output,
+                words: numbers.collect::<Result<_>>()?,
+            })
+        }
+        _ => {
+            let (input, words) = input_and(rest)?;
+            action_on(name, output, input, words)
+        }
     }
-    if name == "Words" {
-        let numbers = words(rest)?;
-        let numbers = numbers.iter().map(|word| Ok(u64::try_from(number(word)?)?));
-        return Ok(Action::Words {
-            output,
-            words: numbers.collect::<Result<_>>()?,
-        });
-    }
-    let (input, words) = input_and(rest)?;
+}
+
+/// A step that reads a file.
+fn action_on(name: &str, output: String, input: String, words: Vec<String>) -> Result<Action> {
     Ok(match name {
         "Compile" => Action::Compile {
             output,
@@ -320,31 +326,35 @@ fn action(name: &str, value: &str) -> Result<Action> {
             }
         }
         "Patch" => {
-            let [place, bytes @ ..] = words.as_slice() else {
+            let [at, bytes @ ..] = words.as_slice() else {
                 bail!("expected `output = input place bytes`")
-            };
-            let (base, offset) = match (place.rsplit_once('+'), place.rsplit_once('@')) {
-                (Some((section, offset)), _) => (Base::Section(section.to_owned()), offset),
-                (None, Some((section, offset))) => (Base::Header(section.to_owned()), offset),
-                (None, None) => (Base::File, place.as_str()),
             };
             let byte = |digits: &String| {
                 u8::from_str_radix(digits, 16).with_context(|| format!("`{digits}` is not a byte"))
             };
             let bytes = bytes.iter().map(byte).collect::<Result<Vec<u8>>>()?;
             ensure!(!bytes.is_empty(), "expected the bytes to write");
-            let place = Place {
-                base,
-                offset: number(offset)?,
-            };
             Action::Patch {
                 output,
                 input,
-                place,
+                place: place(at)?,
                 bytes,
             }
         }
         _ => unreachable!("`directive` hands over the names above only"),
+    })
+}
+
+/// `0x40`, `SECTION+0x10` or `SECTION@0x2c`.
+fn place(text: &str) -> Result<Place> {
+    let (base, offset) = match (text.rsplit_once('+'), text.rsplit_once('@')) {
+        (Some((section, offset)), _) => (Base::Section(section.to_owned()), offset),
+        (None, Some((section, offset))) => (Base::Header(section.to_owned()), offset),
+        (None, None) => (Base::File, text),
+    };
+    Ok(Place {
+        base,
+        offset: number(offset)?,
     })
 }
 

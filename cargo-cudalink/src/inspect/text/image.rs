@@ -14,6 +14,28 @@ pub(super) fn write(out: &mut impl Write, image: &ImageReport, style: &Style) ->
     if style.only_contents && image.contents.is_empty() && image.errors.is_empty() {
         return Ok(());
     }
+    heading(out, image)?;
+    if !style.only_contents {
+        functions(out, "KERNEL", &image.kernels, style)?;
+        functions(out, "DEVICE FUNCTION", &image.functions, style)?;
+        variables(out, image, style)?;
+        let mut undefined = Table::new(&[("UNDEFINED", Align::Left)]);
+        for name in &image.undefined {
+            undefined.row(vec![style.name(name)]);
+        }
+        undefined.write_apart(out, 4)?;
+        if style.parameters {
+            parameters(out, image, style)?;
+        }
+        if style.all {
+            tools(out, image)?;
+        }
+    }
+    details(out, image, style)
+}
+
+/// What the image is, and what is wrong with it.
+fn heading(out: &mut impl Write, image: &ImageReport) -> io::Result<()> {
     writeln!(out)?;
     let mut facts = Vec::new();
     facts.extend(
@@ -49,22 +71,11 @@ pub(super) fn write(out: &mut impl Write, image: &ImageReport, style: &Style) ->
     for failure in &image.errors {
         write_failure(out, failure, 4)?;
     }
-    if !style.only_contents {
-        functions(out, "KERNEL", &image.kernels, style)?;
-        functions(out, "DEVICE FUNCTION", &image.functions, style)?;
-        variables(out, image, style)?;
-        let mut undefined = Table::new(&[("UNDEFINED", Align::Left)]);
-        for name in &image.undefined {
-            undefined.row(vec![style.name(name)]);
-        }
-        undefined.write_apart(out, 4)?;
-        if style.parameters {
-            parameters(out, image, style)?;
-        }
-        if style.all {
-            tools(out, image)?;
-        }
-    }
+    Ok(())
+}
+
+/// What is shown where it is asked for.
+fn details(out: &mut impl Write, image: &ImageReport, style: &Style) -> io::Result<()> {
     if let Some(sections) = &image.sections {
         contents::section_table(sections).write_apart(out, 4)?;
     }
