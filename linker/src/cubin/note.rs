@@ -37,9 +37,8 @@ impl<'d> Note<'d> {
         let mut offset = 0;
         while offset < data.len() {
             let at = |problem| ParseError::new(problem).at(offset as u64);
-            let header = bytes(data, offset, HEADER, "note header").map_err(at)?;
-            let field = |index| read_u32(header, index).expect("the header has three words");
-            let (owner_size, size) = (field(0) as usize, field(1) as usize);
+            let [owner_size, size, kind] = words(data, offset, "note header").map_err(at)?;
+            let (owner_size, size) = (owner_size as usize, size as usize);
             let owner = offset + HEADER;
             let owner_bytes = bytes(data, owner, owner_size, "owner of a note").map_err(at)?;
             let start = owner + owner_size.next_multiple_of(4);
@@ -48,12 +47,10 @@ impl<'d> Note<'d> {
                 .strip_suffix(&[0])
                 .and_then(|bytes| std::str::from_utf8(bytes).ok())
                 .ok_or_else(|| {
-                    at(Problem::Malformed(
-                        "owner of a note is not a string".to_owned(),
-                    ))
+                    ParseError::malformed("owner of a note is not a string").at(offset as u64)
                 })?;
             notes.push(Self {
-                kind: NoteKind(field(2)),
+                kind: NoteKind(kind),
                 owner,
                 description,
             });
@@ -103,16 +100,16 @@ pub struct ToolNote<'d> {
     pub options: &'d str,
 }
 
-impl<'d> ToolNote<'d> {
-    /// Words before the strings: the version and five offsets.
-    const WORDS: usize = 6;
+/// What a tool note has before its strings: the version and five offsets.
+const WORDS: usize = 6;
 
+impl<'d> ToolNote<'d> {
     /// Reads a description.
     pub fn parse(description: &'d [u8]) -> Result<Self, ParseError> {
-        let head = bytes(description, 0, Self::WORDS * 4, "tool note").map_err(ParseError::new)?;
-        let strings = &description[head.len()..];
+        let head: [u32; WORDS] = words(description, 0, "tool note").map_err(ParseError::new)?;
+        let strings = &description[WORDS * 4..];
         let string = |index: usize| {
-            let offset = read_u32(head, index).expect("the head has six words") as usize;
+            let offset = head[index] as usize;
             strings
                 .get(offset..)
                 .and_then(|rest| {
@@ -128,7 +125,7 @@ impl<'d> ToolNote<'d> {
                 })
         };
         Ok(Self {
-            version: read_u32(head, 0).expect("the head has six words"),
+            version: head[0],
             object: string(1)?,
             tool: string(2)?,
             tool_version: string(3)?,
@@ -259,6 +256,18 @@ fn bytes<'d>(
         end: end as u64,
         available: data.len() as u64,
     })
+}
+
+/// Words that have to be there.
+fn words<const N: usize>(
+    data: &[u8],
+    start: usize,
+    what: &'static str,
+) -> Result<[u32; N], Problem> {
+    let (words, _) = bytes(data, start, N * 4, what)?.as_chunks();
+    Ok(std::array::from_fn(|index| {
+        u32::from_le_bytes(words[index])
+    }))
 }
 
 fn read_u32(data: &[u8], index: usize) -> Option<u32> {

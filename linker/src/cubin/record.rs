@@ -122,9 +122,8 @@ impl<'d, C> Record<'d, C> {
 
     /// The payload as 32-bit words; up to three bytes at its end are left out.
     pub fn words(&self) -> impl ExactSizeIterator<Item = u32> + use<'d, C> {
-        self.payload
-            .chunks_exact(4)
-            .map(|word| u32::from_le_bytes(word.try_into().expect("a chunk has four bytes")))
+        let (words, _) = self.payload.as_chunks();
+        words.iter().map(|word| u32::from_le_bytes(*word))
     }
 
     /// The payload's 32-bit word of an index.

@@ -185,6 +185,12 @@ impl<'d> Merger<'d, '_> {
             .map(|(id, _)| id)
     }
 
+    /// The row of a function. One is made for each as soon as it has a symbol.
+    pub(super) fn row_of(&self, symbol: SymbolId) -> FunctionId {
+        let function = self.merged.symbols[symbol].function;
+        function.expect("functions have a row")
+    }
+
     fn new_function(&mut self, symbol: SymbolId) {
         let function = self.merged.functions.push(Function {
             symbol,
@@ -230,9 +236,7 @@ impl<'d> Merger<'d, '_> {
             .content
             .append(input.data, input.size, input.align);
         current.placed[text] = Some(Placed { section, base: 0 });
-        let function = self.merged.symbols[id]
-            .function
-            .expect("functions have a row");
+        let function = self.row_of(id);
         self.merged.sections[section].function = Some(function);
         // nvlink looks at the filter where it meets a name first (case
         // `launched_elsewhere`).
@@ -341,7 +345,7 @@ impl<'d> Merger<'d, '_> {
         }
         merged.size = symbol.size;
         merged.input = Some(current.id);
-        let function = merged.function.expect("functions have a row");
+        let function = self.row_of(id);
         let row = &mut self.merged.functions[function];
         row.registers = header_registers(&input);
         row.records = &[];

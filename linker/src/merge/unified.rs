@@ -150,6 +150,7 @@ impl<'d> Merger<'d, '_> {
                 .in_section(input.name)
                 .of_symbol(symbol.name));
         }
+        let function = self.row_of(id);
         let section = self.section(
             ".nv.uft",
             SectionKind::Stubs,
@@ -161,9 +162,6 @@ impl<'d> Merger<'d, '_> {
         // Mercury code is shorter than what it stands for.
         let base = row.content.append(input.data, STUB_SIZE, STUB_SIZE);
         current.placed[text] = Some(Placed { section, base });
-        let function = self.merged.symbols[id]
-            .function
-            .expect("functions have a row");
         row.function.get_or_insert(function);
         let merged = &mut self.merged.symbols[id];
         merged.binding = symbol.binding;

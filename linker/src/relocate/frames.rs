@@ -51,7 +51,9 @@ impl Frames {
             let head = bytes
                 .get(start..start + HEAD)
                 .ok_or_else(|| bad("truncated head"))?;
-            let length = u64::from_le_bytes(head[4..12].try_into().expect("eight bytes"));
+            let length = head[4..]
+                .first_chunk()
+                .map_or(0, |l| u64::from_le_bytes(*l));
             let end = usize::try_from(length)
                 .ok()
                 .and_then(|length| start.checked_add(LENGTH_FIELD)?.checked_add(length))

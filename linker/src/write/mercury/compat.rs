@@ -4,8 +4,6 @@ use crate::cubin::CompatCode;
 use crate::finalize::Finalized;
 use crate::merge::{Merged, SectionKind};
 
-/// Bytes of one instruction.
-const INSTRUCTION: usize = 16;
 /// Size of the computed value.
 const VALUE: usize = 8;
 
@@ -74,15 +72,14 @@ fn has_slow_instruction(code: &[u8]) -> bool {
     /// operands.
     const TENSOR_MEMORY_PRODUCT: u64 = 0x1ea;
     const INTEGERS: u64 = 1;
-    code.chunks_exact(INSTRUCTION).any(|instruction| {
-        let word = |half: usize| {
-            let bytes = &instruction[half * 8..half * 8 + 8];
-            u64::from_le_bytes(bytes.try_into().expect("eight bytes"))
-        };
-        let opcode = word(0) & 0xfff;
+    let (halves, _) = code.as_chunks();
+    let (instructions, _) = halves.as_chunks();
+    instructions.iter().any(|instruction: &[[u8; 8]; 2]| {
+        let [first, second] = instruction.map(u64::from_le_bytes);
+        let opcode = first & 0xfff;
         ALL_FORMS.contains(&(opcode & 0x1ff))
             || DSETP.contains(&opcode)
-            || opcode == FSETP && word(1) >> 23 & 15 == TRUE
-            || opcode & 0x1ff == TENSOR_MEMORY_PRODUCT && word(1) >> 8 & 3 == INTEGERS
+            || opcode == FSETP && second >> 23 & 15 == TRUE
+            || opcode & 0x1ff == TENSOR_MEMORY_PRODUCT && second >> 8 & 3 == INTEGERS
     })
 }
