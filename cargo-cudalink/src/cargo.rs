@@ -194,16 +194,7 @@ pub(crate) fn run<C: CargoCommand + Args>(arguments: WithDevice<C>) -> Result<Ex
         others,
         variables: Vec::new(),
     };
-    variables.push(Variable::new("NVCC", nvcc));
-    if let Ok(toolkit) = &toolkit {
-        variables.push(Variable::new("CUDALINK_TOOLKIT", toolkit.root()));
-    }
-    if let Ok(toolkit) = &plan.toolkit
-        && std::env::var_os("CUDACXX").is_none_or(|chosen| chosen.is_empty())
-    {
-        // CMake looks for a compiler on PATH alone.
-        variables.push(Variable::new("CUDACXX", &toolkit.nvcc));
-    }
+    variables.extend(compilers(nvcc, toolkit.as_ref().ok(), &plan));
     if let Some(flags) = linkers.rustflags {
         variables.push(Variable::new("CARGO_ENCODED_RUSTFLAGS", flags));
     }
@@ -233,6 +224,19 @@ fn identity_of_program() -> Result<String> {
         Ok(format!("{version}-{}-{time}", metadata.len()))
     };
     identity().context("this program does not know where it lies")
+}
+
+/// Where build scripts find compilers: `nvcc` stands in for the one of the toolkit.
+fn compilers(nvcc: PathBuf, toolkit: Option<&Toolkit>, plan: &Plan) -> Vec<Variable> {
+    let mut variables = vec![Variable::new("NVCC", nvcc)];
+    variables.extend(toolkit.map(|toolkit| Variable::new("CUDALINK_TOOLKIT", toolkit.root())));
+    if let Ok(toolkit) = &plan.toolkit
+        && std::env::var_os("CUDACXX").is_none_or(|chosen| chosen.is_empty())
+    {
+        // CMake looks for a compiler on PATH alone.
+        variables.push(Variable::new("CUDACXX", &toolkit.nvcc));
+    }
+    variables
 }
 
 /// What build scripts that use `cudalink-build` are told of choices.

@@ -30,15 +30,22 @@ enum Action {
     Other,
 }
 
-impl Action {
-    fn of(arguments: &[OsString], compiled_for: &CompiledFor) -> Self {
-        let mut links = false;
-        let mut compiles = false;
-        let mut says_relocatable = false;
-        let mut names_processor = false;
-        let mut names_code = false;
-        let mut is_debug = false;
-        let mut output = PathBuf::from("a_dlink.o");
+/// What a command line of nvcc says.
+#[derive(Default)]
+struct Said {
+    links: bool,
+    compiles: bool,
+    relocatable: bool,
+    processor: bool,
+    code: bool,
+    debug: bool,
+    output: Option<PathBuf>,
+}
+
+impl Said {
+    /// `None` where device code goes into a file of its own, which is nothing that the host linker gets.
+    fn by(arguments: &[OsString]) -> Option<Self> {
+        let mut said = Self::default();
         let mut words = arguments.iter();
         while let Some(word) = words.next() {
             let text = word.to_string_lossy();
@@ -47,54 +54,62 @@ impl Action {
                 None => (&*text, None),
             };
             match option {
-                "-dlink" | "--device-link" => links = true,
-                "-c" | "--compile" => compiles = true,
+                "-dlink" | "--device-link" => said.links = true,
+                "-c" | "--compile" => said.compiles = true,
                 "-dc" | "--device-c" | "-dw" | "--device-w" => {
-                    compiles = true;
-                    says_relocatable = true;
+                    said.compiles = true;
+                    said.relocatable = true;
                 }
-                "-rdc" | "--relocatable-device-code" => says_relocatable = true,
-                "-arch" | "--gpu-architecture" => names_processor = true,
+                "-rdc" | "--relocatable-device-code" => said.relocatable = true,
+                "-arch" | "--gpu-architecture" => said.processor = true,
                 "-gencode" | "--generate-code" | "-code" | "--gpu-code" | "-dlto" => {
-                    names_processor = true;
-                    names_code = true;
+                    said.processor = true;
+                    said.code = true;
                 }
-                "-G" | "--device-debug" => is_debug = true,
-                // Device code in a file of its own is nothing that the host linker gets.
-                "-cubin" | "--cubin" | "-fatbin" | "--fatbin" | "-ptx" | "--ptx" => {
-                    return Self::Other;
-                }
+                "-G" | "--device-debug" => said.debug = true,
+                "-cubin" | "--cubin" | "-fatbin" | "--fatbin" | "-ptx" | "--ptx" => return None,
                 "-o" | "--output-file" => {
                     let path = value.map(OsString::from).or_else(|| words.next().cloned());
-                    output = path.map_or(output, PathBuf::from);
+                    said.output = path.map(PathBuf::from).or(said.output);
                 }
                 _ => {}
             }
         }
-        if links {
-            return Self::DeviceLink(output);
-        }
-        if !compiles {
-            return Self::Other;
-        }
+        Some(said)
+    }
+
+    /// What a compilation needs besides.
+    fn missing(&self, compiled_for: &CompiledFor) -> Vec<String> {
         let mut missing = Vec::new();
-        if !says_relocatable {
+        if !self.relocatable {
             missing.push("-rdc=true".to_owned());
         }
         // nvcc optimizes no code together that is for debuggers.
-        let code = match compiled_for.link_time && !is_debug {
+        let code = match compiled_for.link_time && !self.debug {
             true => "lto",
             false => "sm",
         };
-        if !names_processor && !compiled_for.processors.is_empty() {
+        if !self.processor && !compiled_for.processors.is_empty() {
             missing.extend(compiled_for.processors.iter().map(|Word(sm)| {
                 let number = sm.to_string().replace("sm_", "");
                 format!("--generate-code=arch=compute_{number},code={code}_{number}")
             }));
-        } else if code == "lto" && !names_code {
+        } else if code == "lto" && !self.code {
             missing.push("-dlto".to_owned());
         }
-        Self::Compile(missing)
+        missing
+    }
+}
+
+impl Action {
+    fn of(arguments: &[OsString], compiled_for: &CompiledFor) -> Self {
+        match Said::by(arguments) {
+            Some(said) if said.links => {
+                Self::DeviceLink(said.output.unwrap_or_else(|| "a_dlink.o".into()))
+            }
+            Some(said) if said.compiles => Self::Compile(said.missing(compiled_for)),
+            Some(_) | None => Self::Other,
+        }
     }
 }
 
