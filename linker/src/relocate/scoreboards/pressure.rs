@@ -379,17 +379,18 @@ impl<'e> Schedule<'e> {
     }
 
     /// Whether events hold a scoreboard that are over at the end of a block, one of
-    /// them being its own. That of a load is never known.
-    pub(super) fn are_over(&self, held: &Held, board: u8, at: usize) -> bool {
-        let is_over = |event: usize| {
-            let is_early = !self.is_here(event, at) || self.end[event] <= self.start[at];
-            !self.is_open[event] && is_early
-        };
-        let block = self.block[at];
-        if self.is_pipelined[block] {
+    /// them being its own. That of a load is never known. What held it before the block
+    /// is over by then, too, even if the block has waited for that.
+    pub(super) fn are_over(&self, held: &Held, before: &Held, board: u8, at: usize) -> bool {
+        if self.is_pipelined[self.block[at]] {
             return false;
         }
-        held.events(board).any(|event| self.is_here(event, at)) && held.events(board).all(is_over)
+        let is_early = |event: usize| self.end_at(event, at) <= self.start[at];
+        held.events(board).any(|event| self.is_here(event, at))
+            && held
+                .events(board)
+                .all(|event| !self.is_open[event] && is_early(event))
+            && before.events(board).all(is_early)
     }
 
     /// Whether an event is a result from shared memory of some stage, in a block that is

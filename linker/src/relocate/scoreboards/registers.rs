@@ -397,9 +397,10 @@ impl Accesses {
     }
 
     /// Whether either of two instructions does something, as long as their
-    /// predicate stays the same.
+    /// predicate stays the same. Predicates of warps are not looked at.
     pub(super) fn excludes(&self, other: &Self) -> bool {
-        self.guard & 7 != ALWAYS && self.guard ^ other.guard == 8
+        let are_of_threads = self.file == File::Thread && other.file == File::Thread;
+        are_of_threads && self.guard & 7 != ALWAYS && self.guard ^ other.guard == 8
     }
 
     /// Whether an instruction changes the predicate of this one.

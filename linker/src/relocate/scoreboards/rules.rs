@@ -153,14 +153,15 @@ impl Rules<'_> {
         let order = self.flow.order();
         let loops = self.flow.loop_starts(&order);
         for block in order {
-            let entry = passed.entries.get(&block.start);
+            let start = block.start;
+            let entry = passed.entries.get(&start);
             let mut held = entry.cloned().unwrap_or_default();
-            passed.known.insert(block.start, held.clone());
+            passed.known.insert(start, held.clone());
             let end = block.end - 1;
             let is_long = |event: usize| self.schedule.is_long_load(event);
             let mut own = block.clone().flat_map(|at| self.flow.own(at));
             let keeps_last = own.any(is_long) || held.all().any(is_long);
-            let is_in_loop = loops.contains(&block.start);
+            let is_in_loop = loops.contains(&start);
             for at in block {
                 // Else what needs those before the loop would wait for this one, too.
                 let shared = match is_in_loop && self.flow.own(at).any(is_long) {
@@ -186,7 +187,8 @@ impl Rules<'_> {
                 }
                 choice.waits[at] = waits;
                 if self.flow.closes_block(at) && waits != ALL_BOARDS {
-                    let over = self.over(at, &held, guide) & !taken;
+                    let before = &passed.known[&start];
+                    let over = self.over(at, &held, before, guide) & !taken;
                     let all = guide.waits(at, waits | over, Time::AtEnd, &held);
                     held.wait(all & !waits & !taken);
                     choice.waits[at] = all;
@@ -281,8 +283,8 @@ impl Rules<'_> {
 
     /// One bit for each scoreboard whose holders are all over at the end of
     /// their block.
-    fn over(&self, at: usize, held: &Held, guide: &impl Guide) -> u8 {
-        let over = (0..BOARDS).filter(|&board| self.schedule.are_over(held, board, at));
+    fn over(&self, at: usize, held: &Held, before: &Held, guide: &impl Guide) -> u8 {
+        let over = (0..BOARDS).filter(|&board| self.schedule.are_over(held, before, board, at));
         let over = over.filter(|&board| !held.events(board).any(|event| guide.skips(at, event)));
         over.fold(0, |mask, board| mask | bit(board))
     }
@@ -433,6 +435,23 @@ mod tests {
         };
         let least = |width| (2..18).find(|&cycles| is_over(width, cycles));
         assert_eq!([4, 5, 6].map(least), [Some(10), Some(12), Some(16)]);
+    }
+
+    #[test]
+    fn a_scoreboard_is_not_over_before_what_held_it_in_earlier_blocks() {
+        let slow = long(sum(41, 2, 0), 15);
+        let last = instruction(MAYBE_EXIT, 0, NO_BOARD, 0);
+        let is_over = |slow_before: usize| {
+            let mut code = vec![instruction(LDC, 1, 0, 0), instruction(LDC, 43, 1, 0)];
+            code.extend(vec![slow; slow_before]);
+            code.extend([last, store(4), slow, last]);
+            let end = code.len() - 1;
+            code.push(instruction(EXIT, 0, NO_BOARD, 0));
+            let waits = choose(&code).1.waits;
+            assert_eq!(waits[end - 2..end], [1, 0]);
+            waits[end] == 1
+        };
+        assert_eq!([0, 1, 2, 3].map(is_over), [false, false, true, true]);
     }
 
     #[test]

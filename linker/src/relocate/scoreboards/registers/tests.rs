@@ -218,6 +218,10 @@ fn one_of_two_happens_if_their_predicates_differ() {
     let other = accesses(MOVE_IF_NOT_0 & !0x8000);
     assert!(accesses(MOVE_IF_NOT_0).excludes(&other));
     assert!(!other.excludes(&other));
+    // @!UP1 LDCU UR8, c[0x0][0x434] and @UP1 UIADD3 UR8, UPT, UPT, UR4, -UR19, URZ
+    let load = accesses(0x8_0800_0000_8600_ff08_97ac);
+    let sum = accesses(0xf_e0ff_f8ff_0804_0000_0013_0408_1290);
+    assert!(load.is_written_again_by(&sum) && !load.excludes(&sum));
     // IADD3 R8, P0, PT, R35, R8, RZ
     assert!(other.is_decided_anew_by(&accesses(0x71_e4ff_0000_0008_2308_7210)));
 }
