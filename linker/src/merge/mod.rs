@@ -22,6 +22,7 @@ mod relocations;
 mod rows;
 mod same_named;
 mod section;
+mod shared;
 mod stale;
 mod symbols;
 mod unified;

@@ -2,17 +2,17 @@
 
 use rustc_hash::FxHashSet;
 
-use crate::arch::{Family, reserved};
-use crate::cubin::{Binding, Place, SectionFlags, Symbol as FileSymbol, SymbolOther, SymbolType};
+use crate::arch::reserved;
+use crate::cubin::{Binding, Place, Symbol as FileSymbol, SymbolOther, SymbolType};
 use crate::error::{NvlinkError, ParseError};
 use crate::id::SymbolId;
-use crate::options::{Keeping, ResolvedRelocations};
+use crate::options::Keeping;
 use crate::read::Role;
 
 use super::constants::PLACE_NAME;
 use super::current::{Current, Placed};
 use super::merger::Merger;
-use super::{Definition, ListedShared, Listing, SectionKind, SharedHome, Symbol};
+use super::{Definition, Listing, SectionKind, Symbol};
 
 /// nvlink's value of a tentative definition, and of a name without place.
 const TENTATIVE: u64 = u64::MAX - 1;
@@ -54,154 +54,6 @@ impl<'d> Merger<'d, '_> {
         Ok(())
     }
 
-    /// Variables in shared memory have a home before they have a place: the layout finds that. `None` when the function
-    /// they belong to was left out.
-    fn merge_shared(
-        &mut self,
-        current: &mut Current<'_, 'd>,
-        symbol: &FileSymbol<'d>,
-        known: Option<SymbolId>,
-    ) -> Option<SymbolId> {
-        let home = self.shared_home(current, symbol)?;
-        let id = match known {
-            Some(id) => {
-                self.check_agreement(current, id, symbol);
-                // nvlink defines dynamic shared memory in relocatable objects,
-                // and takes a declaration for another definition of it (case
-                // `debug_dynamic`). What it names itself there is weak.
-                if self.keeping == Keeping::AsNvlink
-                    && home == SharedHome::Dynamic
-                    && symbol.binding != Binding::WEAK
-                    && symbol.place.section().is_some()
-                {
-                    self.report_duplicate(current, id, symbol.name);
-                }
-                id
-            }
-            None => self.new_shared(current, symbol, home),
-        };
-        if home != SharedHome::Dynamic {
-            self.define_shared(current, symbol, id, home);
-        }
-        Some(id)
-    }
-
-    fn shared_home(
-        &mut self,
-        current: &mut Current<'_, 'd>,
-        symbol: &FileSymbol<'d>,
-    ) -> Option<SharedHome> {
-        Some(match symbol.place.section() {
-            None => SharedHome::Dynamic,
-            // nvlink defines it in its relocatable objects.
-            Some(_) if symbol.binding != Binding::LOCAL && symbol.size == 0 => SharedHome::Dynamic,
-            Some(section) => {
-                let placed = self.place(current, section as usize)?;
-                match self.merged.sections[placed.section].target {
-                    Some(_) => SharedHome::Kernel(placed.section),
-                    None => SharedHome::Module,
-                }
-            }
-        })
-    }
-
-    /// A variable that no input has named so far, as if its size were chosen at launch.
-    fn new_shared(
-        &mut self,
-        current: &Current<'_, 'd>,
-        symbol: &FileSymbol<'d>,
-        home: SharedHome,
-    ) -> SymbolId {
-        let listing = match self.merged.listed_shared {
-            // What an object of `nvlink -r` calls the start of such
-            // memory is no variable (case `preserve_shared`).
-            ListedShared::All
-                if self.merged.image.is_executable()
-                    && home == SharedHome::Dynamic
-                    && symbol.other.0 & 1 != 0
-                    && !self.lists_instances() =>
-            {
-                Listing::Unlisted
-            }
-            ListedShared::All | ListedShared::Static => listing(symbol),
-            ListedShared::Nothing => Listing::Unlisted,
-        };
-        if symbol.binding == Binding::WEAK && home == SharedHome::Dynamic {
-            self.module_shared_section();
-        }
-        let id = self.new_named(current, symbol, symbol.binding, listing);
-        // What has a size is only referred to here, and defined elsewhere.
-        if symbol.binding != Binding::LOCAL && symbol.size == 0 {
-            self.module_shared_section();
-            self.merged.shared.push(id);
-        }
-        let merged = &mut self.merged.symbols[id];
-        merged.size = symbol.size;
-        // An object of `nvlink -r` says where such memory starts (case `preserve_shared`).
-        merged.value = symbol.value;
-        merged.definition = Definition::Shared(SharedHome::Dynamic);
-        id
-    }
-
-    /// The section of variables that belong to no kernel.
-    fn module_shared_section(&mut self) {
-        self.section(
-            ".nv_debug.shared",
-            SectionKind::Shared,
-            SectionFlags::DATA,
-            1,
-            None,
-        );
-    }
-
-    /// What becomes of a name where an input defines it with a size.
-    fn define_shared(
-        &mut self,
-        current: &Current<'_, 'd>,
-        symbol: &FileSymbol<'d>,
-        id: SymbolId,
-        home: SharedHome,
-    ) {
-        let merged = &mut self.merged.symbols[id];
-        if merged.definition == Definition::Shared(SharedHome::Dynamic) {
-            if self.keeping == Keeping::AsNvlink && merged.size == 0 {
-                merged.definition = Definition::Shared(SharedHome::Overlooked);
-                merged.value = 0;
-            } else {
-                merged.definition = Definition::Shared(home);
-                merged.value = symbol.value;
-                self.keep_first_input(id);
-                self.merged.symbols[id].input = Some(current.id);
-                self.merged.shared.push(id);
-            }
-            let merged = &mut self.merged.symbols[id];
-            merged.binding = symbol.binding;
-            merged.size = symbol.size;
-            return;
-        }
-        let is_defined = matches!(
-            merged.definition,
-            Definition::Section(_) | Definition::Shared(_)
-        );
-        match (merged.binding, symbol.binding) {
-            (_, Binding::WEAK) => {}
-            (Binding::WEAK, strong) => {
-                merged.binding = strong;
-                // nvlink lays out both as the weak one asks, and uses one (case
-                // `shared_weak`).
-                if self.keeping == Keeping::AsNvlink {
-                    self.merged.shared.push(id);
-                    let align = &mut self.merged.shared_align;
-                    *align = symbol.value.max(*align);
-                } else {
-                    merged.value = merged.value.max(symbol.value);
-                }
-            }
-            _ if is_defined => self.report_duplicate(current, id, symbol.name),
-            _ => {}
-        }
-    }
-
     /// What the linker itself names is global for nvlink, also where an object
     /// says that it is not (case `internal_errors_mercury`).
     fn check_linker_name(&self, symbol: &FileSymbol<'d>) -> Result<(), ParseError> {
@@ -217,15 +69,6 @@ impl<'d> Merger<'d, '_> {
         Err(ParseError::malformed(problem)
             .as_nvlink(NvlinkError::SameName)
             .of_symbol(symbol.name))
-    }
-
-    /// Whether starts of dynamic shared memory that a relocatable link named are
-    /// symbols of the image: for nvlink, where debuggers are told of addresses
-    /// that are recorded, too, on sm_90 (case `preserve_shared`).
-    fn lists_instances(&self) -> bool {
-        self.keeping == Keeping::AsNvlink
-            && self.merged.target.family() == Some(Family::Hopper)
-            && self.merged.resolved_relocations == ResolvedRelocations::Recorded
     }
 
     fn merge_local(
