@@ -1,5 +1,6 @@
 //! Compiles and links a program with NVIDIA's tools, links it with ours, and compares.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -14,6 +15,7 @@ use crate::compile::Compilers;
 use crate::feature::Feature;
 use crate::program::Program;
 use crate::steps::{self, Step};
+use crate::twins;
 use crate::waits;
 
 /// NVIDIA's tools and our linker.
@@ -135,7 +137,8 @@ impl Tools {
     fn check_step(&self, program: &Program, step: &Step, folder: &Path) -> Result<Outcome> {
         let nvlink = || self.link(&self.nvlink, program, &[], step, &step.output, folder);
         let theirs = nvlink()?;
-        let own = differences(&theirs, &nvlink()?, "again")?;
+        let mut twins = twins::of_program(program);
+        let own = differences(&theirs, &nvlink()?, "again", &twins)?;
         if !own.is_empty() {
             return Ok(Outcome::Irreproducible(own));
         }
@@ -155,7 +158,10 @@ impl Tools {
                 _ => Outcome::Different(vec![exits(&theirs.ended, &ours.ended, "ours")]),
             });
         }
-        let differences = differences(&theirs, &ours, "ours")?;
+        if let Some(image) = &theirs.image {
+            twins.extend(twins::of_image(image)?);
+        }
+        let differences = differences(&theirs, &ours, "ours", &twins)?;
         Ok(match differences.is_empty() {
             true => Outcome::Same(theirs.ended.exit),
             false => Outcome::Different(differences),
@@ -200,12 +206,23 @@ fn write(folder: &Path, name: &str, bytes: &[u8]) -> Result<()> {
     fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// What differs between a link of nvlink and the `second` one.
-fn differences(theirs: &Linked, ours: &Linked, second: &str) -> Result<Vec<Difference>> {
+/// What differs between a link of nvlink and the `second` one. What concerns `twins`, functions of one name, has a class
+/// of its own.
+fn differences(
+    theirs: &Linked,
+    ours: &Linked,
+    second: &str,
+    twins: &BTreeSet<String>,
+) -> Result<Vec<Difference>> {
     if theirs.ended.exit != ours.ended.exit {
         return Ok(vec![exits(&theirs.ended, &ours.ended, second)]);
     }
-    let mut differences = images(theirs.image.as_deref(), ours.image.as_deref(), second)?;
+    let mut differences = images(
+        theirs.image.as_deref(),
+        ours.image.as_deref(),
+        second,
+        twins,
+    )?;
     differences.extend(words(&theirs.ended, &ours.ended, second));
     Ok(differences)
 }
@@ -277,7 +294,12 @@ fn words(theirs: &Ended, ours: &Ended, second: &str) -> Option<Difference> {
     })
 }
 
-fn images(theirs: Option<&[u8]>, ours: Option<&[u8]>, second: &str) -> Result<Vec<Difference>> {
+fn images(
+    theirs: Option<&[u8]>,
+    ours: Option<&[u8]>,
+    second: &str,
+    twins: &BTreeSet<String>,
+) -> Result<Vec<Difference>> {
     let (theirs, ours) = match (theirs, ours) {
         (Some(theirs), Some(ours)) => (theirs, ours),
         (None, None) => return Ok(Vec::new()),
@@ -299,6 +321,9 @@ fn images(theirs: Option<&[u8]>, ours: Option<&[u8]>, second: &str) -> Result<Ve
         .map(|difference| Difference {
             class: match difference.key.strip_prefix("bytes.") {
                 Some(name) if waits.contains(name) => class(&format!("waits.{name}")),
+                _ if twins::concerns(&difference.key, twins) => {
+                    class(&format!("twins.{}", difference.key))
+                }
                 _ => class(&difference.key),
             },
             text: format!(
@@ -342,7 +367,6 @@ fn class(key: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeSet;
     use std::os::unix::fs::PermissionsExt as _;
 
     /// A tool that writes the next of these inputs each time, and the last one over and over.

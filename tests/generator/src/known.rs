@@ -17,6 +17,8 @@ struct Entry {
     archs: Vec<(u32, u32)>,
     reason: &'static str,
     patterns: Vec<&'static str>,
+    /// What follows from these, and is accepted beside them alone.
+    besides: Vec<&'static str>,
 }
 
 impl Known {
@@ -33,7 +35,10 @@ impl Known {
             }
             if line.starts_with(' ') {
                 let entry = entries.last_mut().context("a pattern before any reason")?;
-                entry.patterns.extend(line.split_whitespace());
+                match line.trim_start().strip_prefix("+ ") {
+                    Some(line) => entry.besides.extend(line.split_whitespace()),
+                    None => entry.patterns.extend(line.split_whitespace()),
+                }
                 continue;
             }
             let (archs, reason) = line
@@ -48,6 +53,7 @@ impl Known {
                 archs,
                 reason,
                 patterns: Vec::new(),
+                besides: Vec::new(),
             });
         }
         Ok(Self(entries))
@@ -72,7 +78,7 @@ impl Known {
             // The reason of a class that several name is the first that is given already.
             let mut fitting = entries
                 .iter()
-                .filter(|entry| entry.covers(&difference.class));
+                .filter(|entry| entry.covers(&difference.class, differences));
             let first = fitting.next()?.reason;
             if !fitting.any(|entry| reasons.contains(&entry.reason)) && !reasons.contains(&first) {
                 reasons.push(first);
@@ -83,8 +89,11 @@ impl Known {
 }
 
 impl Entry {
-    fn covers(&self, class: &str) -> bool {
-        self.patterns.iter().any(|pattern| matches(pattern, class))
+    /// Whether it names the class, of some differences of one program.
+    fn covers(&self, class: &str, all: &[Difference]) -> bool {
+        let any = |patterns: &[&str], class: &str| patterns.iter().any(|p| matches(p, class));
+        any(&self.patterns, class)
+            || any(&self.besides, class) && all.iter().any(|d| any(&self.patterns, &d.class))
     }
 }
 
@@ -124,8 +133,10 @@ mod tests {
 
     #[test]
     fn every_difference_needs_a_reason() {
-        let known =
-            Known::parse("# x\n100+ 90: late\n  bytes.% section.*.size\n*: all\n  exit\n").unwrap();
+        let known = Known::parse(
+            "# x\n100+ 90: late\n  bytes.% section.*.size\n  + lines\n*: all\n  exit\n",
+        )
+        .unwrap();
         let reasons = |arch: &str, classes: &[&str]| {
             let differences: Vec<_> = classes.iter().map(|class| difference(class)).collect();
             known.reasons(&arch.parse().unwrap(), &differences)
@@ -141,6 +152,8 @@ mod tests {
         assert_eq!(reasons("100", &["bytes.text", "section.x.size"]), None);
         assert_eq!(reasons("80", &["bytes.text"]), None);
         assert_eq!(reasons("80", &["exit"]), Some(vec!["all"]));
+        assert_eq!(reasons("120", &["lines"]), None);
+        assert_eq!(reasons("120", &["lines", "bytes.text"]), Some(vec!["late"]));
         assert!(Known::parse("oops\n").is_err());
         assert!(Known::parse("  early\n").is_err());
     }

@@ -20,6 +20,7 @@ pub mod shrink;
 mod steps;
 mod target;
 mod tuning;
+mod twins;
 mod unified;
 mod waits;
 
