@@ -21,6 +21,7 @@ use crate::cubin::{SectionFlags, SymbolType};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::error::ParseError;
 use crate::id::{SectionId, SymbolId};
+use crate::list_sort::list_sort;
 use crate::merge::{Definition, Merged, Section, SectionKind};
 use crate::options::{DebugLevel, EarlyAddresses, Keeping, Options};
 use crate::prune::Pruned;
@@ -240,10 +241,11 @@ fn reserved_variables(pruned: &Pruned<'_>) -> BTreeMap<SectionId, Vec<SymbolId>>
         }
     }
     for list in variables.values_mut() {
-        list.sort_by_key(|&variable| {
+        let key = |&variable: &SymbolId| {
             let symbol = &merged.symbols[variable];
             (Reverse(symbol.value), symbol.size)
-        });
+        };
+        *list = list_sort(std::mem::take(list), |a, b| key(a) <= key(b));
     }
     variables
 }

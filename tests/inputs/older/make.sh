@@ -35,5 +35,8 @@ for argument in "$@"; do
             ;;
         esac
     done
-    case $version in 12-8) "$ptxas" -c -arch=sm_100a -o "t.$version.sm_100a.cubin" t.ptx ;; esac
+    case $version in
+    12-8) "$ptxas" -c -arch=sm_100a -o "t.$version.sm_100a.cubin" t.ptx ;;
+    12-9) "$ptxas" -c -arch=sm_100a -o "pair.$version.sm_100a.cubin" pair.ptx ;;
+    esac
 done
