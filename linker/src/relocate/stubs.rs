@@ -42,11 +42,15 @@ pub(super) fn mercury<'d>(section: &Section<'d>) -> Result<Cow<'d, [u8]>, ParseE
                 bytes.extend(word.to_le_bytes());
             }
         }
-        // Only the jump is stored.
-        bitmap.push(0xfe);
-        if let Some(jump) = capsule.stored.first() {
-            stored.extend_from_slice(jump.bytes);
+        // The jump, and with `-Ofc=max` what comes behind it, but not the end.
+        let mut absent = u8::MAX;
+        for instruction in &capsule.stored {
+            if instruction.index + 1 < capsule.instructions.min(MERCURY_BODY) {
+                absent &= !(1 << instruction.index);
+                stored.extend_from_slice(instruction.bytes);
+            }
         }
+        bitmap.push(absent);
     }
     bitmap.push(0);
     bitmap.resize(bitmap.len().next_multiple_of(4), 0);
