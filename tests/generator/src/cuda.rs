@@ -82,7 +82,7 @@ const SHARED: &[(Feature, &str)] = &[
     ),
     (
         Feature::Inline,
-        "struct Config { int width, scale; constexpr __host__ __device__ Config(int n) : width(n * 3), scale(n + 1) {} };\n\
+        "struct Config { int width, scale; constexpr __host__ __device__ Config(int n = 0) : width(n * 3), scale(n + 1) {} };\n\
          inline __device__ Config config{4};\ninline __constant__ Config fixed_config[2] = {Config(5), Config(6)};",
     ),
     (
