@@ -18,6 +18,11 @@
 //# ExpectExit: 1
 //# ExpectText: fatal   : Input file 'newer.cubin' newer than toolkit (131 vs 130)
 //# CompareText
+//# Patch: version.cubin = a.cubin 20 83 40
+//# Link: version-out.cubin = version.cubin
+//# ExpectExit[100+]: 1
+//# ExpectText[100+]: fatal   : Input file 'version.cubin' newer than toolkit (16515 vs 130)
+//# CompareText
 //# Link: machine-out.cubin = machine.cubin
 //# ExpectExit: 1
 //# ExpectText: fatal   : cubin not a device elf?
