@@ -212,7 +212,30 @@ fn link_time_optimization_gives_the_image_of_nvlink() -> Result<()> {
         run_with(folder, link, &format!("link -{inputs} -o ours.o"))?;
         run(folder, Path::new(SAME_IMAGES), "theirs.o ours.o")?;
     }
-    Ok(())
+    // The toolkit of -nvvmpath, whatever toolkit the environment names.
+    let root = toolkit_root(&toolkit)?;
+    let other = shadow(&nvcc, &linker, &folder.join("other"))?;
+    let other = other
+        .ancestors()
+        .nth(2)
+        .context("nvcc lies in no toolkit")?;
+    for libraries in ["lib", "lib64"] {
+        fs::remove_file(other.join(libraries)).ok();
+        fs::create_dir(other.join(libraries))?;
+        fs::write(other.join(libraries).join("libnvJitLink.so"), "nothing")?;
+    }
+    let arguments = "-arch=sm_90 -dlto main.o twice.o -o program";
+    let link = || {
+        let mut link = Command::new(&linker);
+        link.env("CUDA_HOME", other);
+        link
+    };
+    ensure!(
+        run_with(folder, link(), arguments).is_err(),
+        "the other toolkit works"
+    );
+    let named = format!("{arguments} -nvvmpath={}", root.join("nvvm").display());
+    run_with(folder, link(), &named)
 }
 
 /// Whole programs, programs with machine code before and behind, a library for

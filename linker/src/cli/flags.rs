@@ -350,7 +350,7 @@ pub const FLAGS: &[Spelling] = {
             "Link-time optimization."),
         switch(F::LinkTimeOptimizationAlias, "dlto", "dlto", G::LinkTime, "The same."),
         option(F::NvvmPath, "nvvmpath", "nvvmpath", V::Text, "DIR", G::LinkTime,
-            "Where libnvvm is; changes nothing, because libnvJitLink has its own."),
+            "Where libnvvm is. libnvJitLink, which has its own, and ptxas are taken from the toolkit around it."),
         option(F::NvvmOptions, "Xnvvm", "Xnvvm", V::List, "OPTION,..", G::LinkTime,
             "Options for libnvvm."),
         switch(F::EmitPtx, "emit-ptx", "emit-ptx", G::LinkTime,

@@ -7,7 +7,7 @@ use std::time::Instant;
 use super::lower::{Request, Target};
 use super::messages::Messages;
 use super::output::Pending;
-use super::{Exit, depfile, fatal, output};
+use super::{Exit, depfile, fatal, output, toolkit};
 use crate::Product;
 use crate::arch::Sm;
 use crate::cubin::UnifiedIndex;
@@ -29,6 +29,7 @@ pub(super) fn link(
 ) -> Result<Exit, Diagnostic> {
     let start = Instant::now();
     check_nvvm(&request)?;
+    take_toolkit_of_nvvm(&mut request, environment);
     let files = Files::read(&request.link.inputs, environment);
     if request.link.inputs.behaviour == Behaviour::Own {
         check_outputs(&request, &files)?;
@@ -155,6 +156,21 @@ fn check_nvvm(request: &Request) -> Result<(), Diagnostic> {
         return Err(fatal("lto-failed", text));
     }
     Ok(())
+}
+
+/// Takes what compiles LTO-IR from the toolkit that the command line names,
+/// unless it names the programs themselves.
+fn take_toolkit_of_nvvm(request: &mut Request, environment: &Environment) {
+    let inputs = &mut request.link.inputs;
+    if let Some(link_time) = &mut inputs.link_time
+        && link_time.library.is_none()
+        && inputs.assembler.program.is_none()
+        && let Some(folder) = &request.nvvm
+        && let Some((library, assembler)) = toolkit::around_nvvm(&environment.folder.join(folder))
+    {
+        link_time.library = Some(library);
+        inputs.assembler.program = Some(assembler);
+    }
 }
 
 /// What came of the links for all processors.

@@ -1,6 +1,6 @@
 //! What a link takes from the CUDA toolkit of the machine.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use cudalink_toolkit::{Environment, Search, Tool, Toolkit, ToolkitError};
 
@@ -13,6 +13,21 @@ pub(super) fn ptxas() -> Result<PathBuf, String> {
 /// The optimizer of LTO-IR, of the same toolkit.
 pub(super) fn jitlink() -> Result<PathBuf, String> {
     find(Toolkit::libnvjitlink)
+}
+
+/// The optimizer of LTO-IR and the assembler of the toolkit that has a folder
+/// `nvvm`, as nvcc names it, if both are there. Those of two toolkits do not
+/// always understand each other.
+pub(super) fn around_nvvm(folder: &Path) -> Option<(PathBuf, PathBuf)> {
+    let environment = Environment::from_process().ok()?;
+    let toolkit = Search::new(&environment)
+        .explicit(folder.parent()?)
+        .find()
+        .ok()?;
+    Some((
+        toolkit.libnvjitlink().ok()?,
+        toolkit.tool(Tool::Ptxas).ok()?,
+    ))
 }
 
 fn find(part: impl Fn(&Toolkit) -> Result<PathBuf, ToolkitError>) -> Result<PathBuf, String> {
