@@ -98,6 +98,11 @@ fn a_toolkit_with_our_linker_builds_the_same_programs() -> Result<()> {
         !bytes.windows(6).any(|part| part == b"nvlink"),
         "nvcc did not call our linker"
     );
+    // nvcc has programs linked whose device code is whole, too, and nobody wants to hear of it.
+    let whole = format!("{archs} library.cu program.cu -o whole");
+    fs::write(folder.join("program.cu"), "int main() { return 0; }\n")?;
+    let said = ended(folder, &shadow, &whole)?;
+    ensure!(said == (Some(0), String::new()), "{said:?}");
     // Who links a result again is told what it is.
     let again = Command::new(identity::linker()?)
         .args(["-arch=sm_80", "-o", "again.cubin", "main.o", "ours.o"])

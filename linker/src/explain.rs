@@ -230,8 +230,9 @@ pub const EXPLANATIONS: &[Explanation] = &[
     of(
         "no-device-code",
         "No input has code for the processor, so that the image has no kernels. nvlink makes such \
-         an image without a word. Objects that Clang 21 and later make hold it for steps of its own, \
-         unless they are compiled with --no-offload-new-driver.",
+         an image without a word, as this linker does for nvcc, which links every program. Objects \
+         that Clang 21 and later make hold it for steps of its own, unless they are compiled with \
+         --no-offload-new-driver.",
     ),
     of(
         "no-device-runtime",

@@ -104,6 +104,9 @@ pub struct Wanted {
     pub link_time: Option<LinkTime>,
     /// Whether an object may lack code for the processor.
     pub may_lack_arch: bool,
+    /// Whether there may be no code at all. nvcc links every program, also one
+    /// whose device code is already whole.
+    pub may_be_empty: bool,
     /// Whether a warning ends the reading.
     pub warnings_are_errors: bool,
     /// Whether one about the options did. nvlink notices at some of the inputs, or behind the last one.
@@ -127,6 +130,7 @@ impl Wanted {
             assembler: Assembler::default(),
             link_time: None,
             may_lack_arch: false,
+            may_be_empty: false,
             warnings_are_errors: false,
             options_failed: false,
             behaviour: Behaviour::Own,

@@ -45,6 +45,8 @@ pub(super) fn link(
         assembler: assembler(typed, behaviour),
         link_time: is_link_time(typed).then(|| link_time(typed)),
         may_lack_arch: typed.has(Flag::SuppressArchWarning),
+        // Only nvcc asks for that.
+        may_be_empty: typed.has(Flag::RegisterLinkBinaries),
         warnings_are_errors: super::warnings_are_errors(typed),
         options_failed: false,
         behaviour,

@@ -49,7 +49,7 @@ impl Loader<'_, '_> {
     /// nvlink makes an image without code of inputs without code.
     pub(super) fn warn_of_nothing(&mut self) -> Result<(), Stop> {
         let has_code = !self.images.is_empty() || self.finished.is_some();
-        if has_code || self.wanted.is_compatible() {
+        if has_code || self.wanted.may_be_empty || self.wanted.is_compatible() {
             return Ok(());
         }
         let text = "no input has device code to link; the image is empty";
