@@ -394,6 +394,8 @@ pub(super) fn latency(
         // REDUX, S2UR, SHFL, ATOMS, MATCH.
         (0x1c4, true) => 25,
         (0x1c3 | 0x189 | 0x18c | 0x1a1, true) => 24,
+        // B2R: 21 to 28 say the same of all code that was seen.
+        (0x11c, true) => 24,
         // LDCU.
         (0x1ac, true) => 18,
         // MUFU.
