@@ -133,19 +133,21 @@ fn as_nvlink(error: &Error) -> Option<Vec<Diagnostic>> {
 fn fatal(code: &'static str, text: impl Into<String>) -> Diagnostic {
     Diagnostic::new(Severity::Fatal, code, text)
 }
-/// Whether a program has to be linked: it has no kernel, uses functions or
-/// variables that neither it nor the driver defines, or defines functions for
-/// others.
-pub(super) fn needs_others(ptx: &[u8]) -> bool {
-    let ptx = String::from_utf8_lossy(ptx);
+/// Whether there is a kernel.
+pub(super) fn has_kernel(ptx: &[u8]) -> bool {
     let is_kernel = |line: &str| line.split_whitespace().take(2).any(|word| word == ".entry");
-    !ptx.lines().any(is_kernel)
-        || declarations(&ptx).any(|declaration| {
-            match (declaration.is_needed, declaration.is_function) {
-                (true, _) => !is_provided_by_driver(declaration.name),
-                (false, is_function) => is_function && declaration.is_visible,
-            }
-        })
+    String::from_utf8_lossy(ptx).lines().any(is_kernel)
+}
+
+/// Whether a program has to be linked: it uses functions or variables that
+/// neither it nor the driver defines, or defines functions for others.
+pub(super) fn needs_others(ptx: &[u8]) -> bool {
+    declarations(&String::from_utf8_lossy(ptx)).any(|declaration| {
+        match (declaration.is_needed, declaration.is_function) {
+            (true, _) => !is_provided_by_driver(declaration.name),
+            (false, is_function) => is_function && declaration.is_visible,
+        }
+    })
 }
 
 /// A name that PTX shares with other files.
@@ -210,7 +212,7 @@ fn variable_name(declaration: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::{declarations, needs_others};
+    use super::{declarations, has_kernel, needs_others};
 
     #[test]
     fn names_are_those_of_functions_kernels_and_variables() {
@@ -233,24 +235,27 @@ mod tests {
     }
 
     #[test]
-    fn programs_with_kernels_and_what_the_driver_declares_need_no_others() {
+    fn declarations_of_the_driver_need_no_others() {
         let check =
             |ptx: &str, expected| assert_eq!(needs_others(ptx.as_bytes()), expected, "{ptx}");
-        let beside_kernel =
-            |ptx: &str, expected| check(&format!(".entry k(\n) {{ ret; }}\n{ptx}"), expected);
-        beside_kernel(".func f() { ret; }", false);
-        beside_kernel(".visible .func f() { ret; }", true);
-        beside_kernel(
+        check(".version 9.0\n.func f() { ret; }", false);
+        check(".version 9.0\n.visible .func f() { ret; }", true);
+        check(
             ".extern .func  (.param .b32 func_retval0) vprintf\n(",
             false,
         );
-        beside_kernel(".extern .func  (.param .b32 func_retval0) _Z1fi\n(", true);
-        beside_kernel(".extern .func g();", true);
-        beside_kernel(".extern .shared .align 4 .b8 s[];", false);
-        beside_kernel("\t.extern .global .align 4 .u32 v;", true);
-        beside_kernel(".weak .global .align 4 .u32 v = 1;", false);
-        check(".visible .entry k(\n) { ret; }", false);
-        check(".version 9.0\n.func f() { ret; }", true);
-        check(".weak .global .align 4 .u32 v = 1;", true);
+        check(".extern .func  (.param .b32 func_retval0) _Z1fi\n(", true);
+        check(".extern .func g();", true);
+        check(".extern .shared .align 4 .b8 s[];", false);
+        check("\t.extern .global .align 4 .u32 v;", true);
+    }
+
+    #[test]
+    fn kernels_are_visible_or_static() {
+        let check = |ptx: &str, expected| assert_eq!(has_kernel(ptx.as_bytes()), expected, "{ptx}");
+        check(".version 9.0\n.visible .entry k(", true);
+        check(".version 9.0\n.entry k(", true);
+        check(".visible .func entry() { ret; }", false);
+        check(".weak .global .align 4 .u32 v = 1;", false);
     }
 }

@@ -6,6 +6,8 @@
 //# ExpectSection[75-90]: .nv.rel.action
 //# Link: kernel.cubin = -lto -nvvmpath={lib}/../nvvm data.o kernel.o -L{lib} -lcudadevrt
 //# ExpectNoSection[90]: .nv.rel.action
+//# Link[75-90]: none.cubin = -lto -nvvmpath={lib}/../nvvm data.o kernel.o -L{lib} -lcudadevrt -kernels-used=other
+//# ExpectNoSymbol[75-90]: kernel
 #include "numbers.h"
 
 int first() { return numbers[0]; }

@@ -53,7 +53,8 @@ impl Loader<'_, '_> {
         }
         self.is_whole_program = scope == Scope::Program;
         let is_known_whole = scope == Scope::Program
-            && (place.is_none() || !link_time::needs_others(&optimized.ptx));
+            && (place.is_none()
+                || !link_time::needs_others(&optimized.ptx) && self.has_kernel(&optimized.ptx)?);
         // Without the library, nvlink takes it for granted that nothing is
         // missing, and then fails.
         let lacks_runtime = self.wanted.is_compatible()
@@ -90,6 +91,20 @@ impl Loader<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether the LTO-IR has a kernel, also one that went because nobody names
+    /// it.
+    fn has_kernel(&mut self, ptx: &[u8]) -> Result<bool, Stop> {
+        if link_time::has_kernel(ptx) || self.names_in_use().is_empty() {
+            return Ok(link_time::has_kernel(ptx));
+        }
+        let Some(settings) = &self.wanted.link_time else {
+            return Ok(false);
+        };
+        let whole = self.compile_intermediates(settings, Scope::Part, &self.intermediates);
+        let whole = whole.map_err(|problems| self.stop_with(problems))?;
+        Ok(link_time::has_kernel(&whole.ptx))
     }
 
     /// Says that an object is machine code where LTO-IR is wanted.
