@@ -8,7 +8,7 @@
 use super::instruction::{Chip, Control, INSTRUCTION, cycles, leads_on};
 use super::registers::Accesses;
 use super::stalls::{TAKING, planned, set_stall};
-use super::timing::{Unit, decision_in_block, double_in_block, forwarding};
+use super::timing::{Unit, at_end, forwarding};
 
 /// No predicate takes longer.
 const LONGEST_DECISION: u32 = 16;
@@ -53,7 +53,7 @@ pub(in crate::relocate) fn exit_late(code: &mut [u8], exit: usize, chip: Chip) {
 }
 
 /// Lets what stands behind an `EXIT` that has no report any more wait for those before it:
-/// what uses their results, and where these are doubles or predicates, all of the block.
+/// what uses their results as long as that takes, and the rest as behind the end of a block.
 pub(in crate::relocate) fn go_on_late(code: &mut [u8], exit: usize, least: u32, chip: Chip) {
     let (code, _) = code.as_chunks_mut::<INSTRUCTION>();
     let mut needed = least;
@@ -68,11 +68,8 @@ pub(in crate::relocate) fn go_on_late(code: &mut [u8], exit: usize, least: u32, 
             continue;
         };
         let at_end = match unit {
-            Unit::Double if chip == Chip::FastDoubles => Some(double_in_block(&code[earlier])),
-            Unit::Double => None,
-            _ => accesses
-                .writes_predicates()
-                .then(|| decision_in_block(unit)),
+            Unit::Double if chip != Chip::FastDoubles => 0,
+            _ => at_end(&code[earlier], unit, &accesses),
         };
         let mut behind = 0;
         let users = code[exit + 1..].iter().map_while(|user| {
@@ -85,7 +82,7 @@ pub(in crate::relocate) fn go_on_late(code: &mut [u8], exit: usize, least: u32, 
             let is_near = start < LONGEST_DECISION && !leads_on(user);
             is_near.then(|| distance.unwrap_or(0).saturating_sub(start))
         });
-        let distance = at_end.into_iter().chain(users).max().unwrap_or(0);
+        let distance = users.fold(at_end, u32::max);
         needed = needed.max(distance.saturating_sub(passed));
     }
     if needed > planned(&code[exit]) {
