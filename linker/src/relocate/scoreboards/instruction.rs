@@ -284,6 +284,18 @@ pub(in crate::relocate) fn cycles(instruction: &[u8]) -> u32 {
     }
 }
 
+/// Cycles from each instruction to the next one. A memory barrier that reports errors takes
+/// one right behind a barrier of the block.
+pub(super) fn stalls(instructions: &[&[u8]]) -> Vec<u32> {
+    let mut stalls: Vec<u32> = instructions.iter().map(|i| cycles(i)).collect();
+    for (stall, pair) in stalls.iter_mut().skip(1).zip(instructions.windows(2)) {
+        if operation(pair[0]) == BLOCK_BARRIER && operation(pair[1]) == MEMORY_BARRIER {
+            *stall = (*stall).max(1);
+        }
+    }
+    stalls
+}
+
 /// Whether an instruction only lets time pass that does not fit into the one before it.
 pub(super) fn is_pause(before: &[u8], instruction: &[u8]) -> bool {
     Control::of(before).stall() == Control::LONGEST_STALL && operation(instruction) == NOP

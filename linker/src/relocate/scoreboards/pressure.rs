@@ -15,8 +15,8 @@ use rustc_hash::FxHashMap;
 
 use super::flow::{Flow, Held};
 use super::instruction::{
-    Chip, INSTRUCTION, Wait, cycles, is_counted, is_of_texture, leads_on, loads_memory,
-    loads_shared_memory, operation, releases, wait,
+    Chip, INSTRUCTION, Wait, is_counted, is_of_texture, leads_on, loads_memory,
+    loads_shared_memory, operation, releases, stalls, wait,
 };
 use super::registers::Accesses;
 use super::stages::Stages;
@@ -112,7 +112,7 @@ impl<'e> Schedule<'e> {
                 chip,
             )
         });
-        let stall: Vec<u32> = instructions.iter().map(|i| cycles(i)).collect();
+        let stall = stalls(&instructions);
         let plain = stall.iter().scan(0, |next, stall| {
             let start = *next;
             *next += stall;
