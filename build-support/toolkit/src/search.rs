@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::cache::Cache;
 use crate::environment::Environment;
 use crate::site_packages;
-use crate::toolkit::{Tool, Toolkit};
+use crate::toolkit::{RUNTIME_HEADER, Tool, Toolkit};
 
 /// The rule by which a toolkit was found, in the order in which rules apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -136,7 +136,8 @@ type Outcome = Result<Toolkit, Attempt>;
 /// A search for a toolkit.
 ///
 /// The places are, in this order: the folder the caller names, `CUDA_HOME`, `CUDA_PATH`, `nvcc` on `PATH`, folders
-/// of the system, Python packages, the cache. A folder the caller names is the only place that is looked at.
+/// of the system, Python packages, the cache, and Python packages without headers, which some projects bring for `ptxas`
+/// alone. A folder the caller names is the only place that is looked at.
 #[derive(Debug, Clone)]
 pub struct Search<'e> {
     environment: &'e Environment,
@@ -211,6 +212,7 @@ impl<'e> Search<'e> {
                 Self::in_environments_of_python,
                 Self::in_packages_of_python,
                 Self::in_cache,
+                Self::in_packages_without_headers,
             ],
         };
         rules.into_iter().flat_map(move |rule| rule(self))
@@ -299,12 +301,32 @@ impl<'e> Search<'e> {
                         refusal,
                     })];
                 }
+                let compiles = |toolkit: Toolkit| match toolkit.include_dir() {
+                    Ok(_) => Ok(toolkit),
+                    Err(_) => Err(Attempt {
+                        origin: Origin::SitePackages,
+                        place: Some(toolkit.root().to_owned()),
+                        refusal: Refusal::Lacks(Path::new("include").join(RUNTIME_HEADER)),
+                    }),
+                };
                 roots
                     .iter()
-                    .map(|root| self.open(root, Origin::SitePackages))
+                    .map(|root| self.open(root, Origin::SitePackages).and_then(compiles))
                     .collect()
             })
             .collect()
+    }
+
+    /// What assembles, and cannot compile CUDA C++.
+    fn in_packages_without_headers(&self) -> Vec<Outcome> {
+        let of_python = site_packages::of_python(self.environment).unwrap_or_default();
+        let folders = site_packages::of_environments(self.environment).into_iter();
+        let roots = folders
+            .chain(of_python)
+            .flat_map(|f| site_packages::roots(&f));
+        let toolkits = roots.filter_map(|root| self.open(&root, Origin::SitePackages).ok());
+        let bare = toolkits.filter(|toolkit| toolkit.include_dir().is_err());
+        bare.map(Ok).collect()
     }
 
     fn in_cache(&self) -> Vec<Outcome> {

@@ -12,6 +12,9 @@ use semver::Version;
 use crate::search::{Attempt, Origin, Refusal};
 use crate::version;
 
+/// The header without which no CUDA C++ compiles.
+pub(crate) const RUNTIME_HEADER: &str = "cuda_runtime.h";
+
 /// The programs of a toolkit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tool {
@@ -206,10 +209,9 @@ impl Toolkit {
     ///
     /// Fails when no such folder exists.
     pub fn include_dir(&self) -> Result<PathBuf, ToolkitError> {
-        let header = "cuda_runtime.h";
         let places = ["include".to_owned(), format!("{}/include", target_folder())]
-            .map(|folder| self.root.join(folder).join(header));
-        self.first(header, places, Path::is_file)
+            .map(|folder| self.root.join(folder).join(RUNTIME_HEADER));
+        self.first(RUNTIME_HEADER, places, Path::is_file)
             .map(|path| parent(&path))
     }
 

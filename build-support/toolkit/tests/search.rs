@@ -101,6 +101,9 @@ fn places_are_searched_in_the_documented_order() {
     let made_for = machine.toolkit("cache/toolkits/13.0.88");
     let newest = machine.toolkit("cache/toolkits/13.10.1");
     let second = machine.toolkit("cache/toolkits/13.9.1");
+    for root in [&venv, &packages] {
+        write(&root.join("include/cuda_runtime.h"), "");
+    }
     machine.python(&machine.path("packages"));
     let python = machine.environment.path.take().expect("it was just set");
     let environment = &mut machine.environment;
@@ -131,6 +134,25 @@ fn places_are_searched_in_the_documented_order() {
         .find()
         .expect("there are eleven");
     assert_eq!(chosen.origin(), Origin::Variable("CUDA_HOME"));
+}
+
+#[test]
+fn packages_without_headers_come_last() {
+    let mut machine = Machine::new();
+    let bare = machine.toolkit("venv/lib/python3.12/site-packages/nvidia/cu13");
+    let whole = machine.toolkit("cache/toolkits/13.0.88");
+    machine.environment.virtual_env = Some(machine.path("venv"));
+    assert_eq!(machine.found(), [(Origin::SitePackages, bare.clone())]);
+    machine.environment.cache = Some(machine.path("cache"));
+    let expected = [(Origin::Cache, whole), (Origin::SitePackages, bare.clone())];
+    assert_eq!(machine.found(), expected);
+    let chosen = Search::new(&machine.environment)
+        .find()
+        .expect("there is one");
+    let mut passed_over = chosen.passed_over().iter();
+    let refused = passed_over.find(|attempt| attempt.place.as_ref() == Some(&bare));
+    let lacks = Refusal::Lacks("include/cuda_runtime.h".into());
+    assert_eq!(refused.map(|attempt| &attempt.refusal), Some(&lacks));
 }
 
 #[test]
