@@ -4,10 +4,11 @@ use std::collections::HashSet;
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use crate::cache::Cache;
 use crate::environment::Environment;
-use crate::site_packages;
+use crate::site_packages::{self, PythonFailure};
 use crate::toolkit::{RUNTIME_HEADER, Tool, Toolkit};
 
 /// The rule by which a toolkit was found, in the order in which rules apply.
@@ -142,6 +143,8 @@ type Outcome = Result<Toolkit, Attempt>;
 pub struct Search<'e> {
     environment: &'e Environment,
     option: Option<PathBuf>,
+    /// What Python answers, which two rules ask.
+    of_python: OnceLock<Result<Vec<PathBuf>, PythonFailure>>,
 }
 
 impl<'e> Search<'e> {
@@ -151,6 +154,7 @@ impl<'e> Search<'e> {
         Self {
             environment,
             option: None,
+            of_python: OnceLock::new(),
         }
     }
 
@@ -278,14 +282,19 @@ impl<'e> Search<'e> {
     }
 
     fn in_packages_of_python(&self) -> Vec<Outcome> {
-        match site_packages::of_python(self.environment) {
-            Ok(folders) => self.in_site_packages(folders),
+        match self.of_python() {
+            Ok(folders) => self.in_site_packages(folders.clone()),
             Err(failure) => vec![Err(Attempt {
                 origin: Origin::SitePackages,
-                place: failure.program,
-                refusal: failure.refusal,
+                place: failure.program.clone(),
+                refusal: failure.refusal.clone(),
             })],
         }
+    }
+
+    fn of_python(&self) -> &Result<Vec<PathBuf>, PythonFailure> {
+        self.of_python
+            .get_or_init(|| site_packages::of_python(self.environment))
     }
 
     fn in_site_packages(&self, folders: Vec<PathBuf>) -> Vec<Outcome> {
@@ -319,7 +328,7 @@ impl<'e> Search<'e> {
 
     /// What assembles, and cannot compile CUDA C++.
     fn in_packages_without_headers(&self) -> Vec<Outcome> {
-        let of_python = site_packages::of_python(self.environment).unwrap_or_default();
+        let of_python = self.of_python().iter().flatten().cloned();
         let folders = site_packages::of_environments(self.environment).into_iter();
         let roots = folders
             .chain(of_python)

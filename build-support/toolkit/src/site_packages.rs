@@ -18,6 +18,7 @@ print('\\n'.join(dict.fromkeys(folders)))
 ";
 
 /// Python could not be asked.
+#[derive(Debug, Clone)]
 pub(crate) struct PythonFailure {
     pub(crate) program: Option<PathBuf>,
     pub(crate) refusal: Refusal,
