@@ -33,11 +33,7 @@ pub(super) fn slower(
     origin: Option<(&[u8], Setting<'_>)>,
 ) -> Option<Anew> {
     let moved = made.and_then(|made| made.moved.as_ref());
-    let earlier = moved.map(|(_, moves)| moves);
-    let capsule = moved.map_or(setting.capsule, |(capsule, _)| capsule);
-    let tables = earlier.map_or(Cow::Borrowed(setting.tables), |moves| {
-        moves.tables(setting.tables).into()
-    });
+    let (capsule, tables) = behind(moved, &setting);
     let fast = Setting {
         tables: &tables,
         chip: setting.chip,
@@ -57,21 +53,15 @@ pub(super) fn slower(
         true => (slowed.code, moved.cloned()),
         false => {
             let paused = Paused::new(&slowed, capsule, &tables)?;
-            let moves = match earlier {
-                Some(earlier) => earlier.then(&paused.moves),
+            let moves = match moved {
+                Some((_, earlier)) => earlier.then(&paused.moves),
                 None => paused.moves,
             };
             (paused.code, Some((paused.capsule, moves)))
         }
     };
     let moves = moved.as_ref().map(|(_, moves)| moves);
-    let capsule = moved
-        .as_ref()
-        .map_or(setting.capsule, |(capsule, _)| capsule);
-    let tables = match moves {
-        Some(moves) => Cow::Owned(moves.tables(setting.tables)),
-        None => Cow::Borrowed(setting.tables),
-    };
+    let (capsule, tables) = behind(moved.as_ref(), &setting);
     let places = moves
         .zip(origin)
         .map(|(moves, (old, _))| moves.origins(old, &new));
@@ -92,6 +82,17 @@ pub(super) fn slower(
         moved,
         is_for_target: true,
     })
+}
+
+/// The Mercury code and the tables behind what moved, if anything did.
+fn behind<'s>(
+    moved: Option<&'s (Vec<u8>, Moves)>,
+    setting: &Setting<'s>,
+) -> (&'s [u8], Cow<'s, [TableBranch]>) {
+    match moved {
+        Some((capsule, moves)) => (capsule, moves.tables(setting.tables).into()),
+        None => (setting.capsule, setting.tables.into()),
+    }
 }
 
 /// Code with instructions that let time pass.
