@@ -20,6 +20,7 @@ macro(rustnvlink_use_as_device_linker)
     message(FATAL_ERROR "rustnvlink_use_as_device_linker takes no arguments, got: ${ARGV}")
   endif()
   _rustnvlink_check_scope(rustnvlink_use_as_device_linker)
+  _rustnvlink_announce()
   # CMake leaves rules alone that it finds when CUDA is enabled.
   _rustnvlink_nvcc_rule(CMAKE_CUDA_DEVICE_LINK_EXECUTABLE)
   _rustnvlink_nvcc_rule(CMAKE_CUDA_DEVICE_LINK_LIBRARY)

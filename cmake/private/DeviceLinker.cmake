@@ -13,6 +13,16 @@ function(_rustnvlink_nvcc_rule out)
   )
 endfunction()
 
+# Says once who links device code: a project into which the package is injected does not show it.
+function(_rustnvlink_announce)
+  get_property(is_announced GLOBAL PROPERTY _RUSTNVLINK_ANNOUNCED)
+  if(NOT is_announced)
+    set_property(GLOBAL PROPERTY _RUSTNVLINK_ANNOUNCED TRUE)
+    get_target_property(program RustNvLink::rustnvlink IMPORTED_LOCATION)
+    message(STATUS "Device code is linked by RustNvLink: ${program}")
+  endif()
+endfunction()
+
 # Makes every target of a directory and those below it wait for the programs and link again when they change.
 function(_rustnvlink_depend_on_programs directory)
   get_target_property(cudalink RustNvLink::cudalink IMPORTED_LOCATION)

@@ -6,3 +6,8 @@ file(WRITE "${build}/inject.cmake"
   "set(CMAKE_PROJECT_INCLUDE \"${prefix}/lib/cmake/RustNvLink/RustNvLinkInject.cmake\")\n")
 set(ENV{CMAKE_TOOLCHAIN_FILE} "${build}/inject.cmake")
 run("${CMAKE_COMMAND}" -S "${source}" -B "${build}")
+
+# It says so, once.
+string(REGEX MATCHALL "Device code is linked by RustNvLink: [^\n]*/rustnvlink" said "${output}")
+list(LENGTH said times)
+expect("announcements" ${times} 1 "${output}")
