@@ -1,39 +1,56 @@
 //! What there is to say of links for several processors.
 
+use rustc_hash::FxHashMap;
+
 use super::Message;
-use crate::diagnostic::Severity;
+use crate::arch::Sm;
+use crate::diagnostic::{Diagnostic, Severity};
 
 /// What to show of messages: each once, in the order in which they came up first, with the processors it concerns.
 pub fn summarize(messages: &[Message]) -> Vec<(Severity, String)> {
-    let mut summary = Vec::new();
-    for (index, message) in messages.iter().enumerate() {
-        let is_same = |other: &&Message| other.diagnostic == message.diagnostic;
-        if messages[..index].iter().any(|other| is_same(&other)) {
-            continue;
+    let failed: Vec<Option<Sm>> = messages
+        .iter()
+        .filter(|message| message.diagnostic.severity == Severity::Error)
+        .map(|message| message.sm)
+        .collect();
+    // nvlink says after errors that there were some.
+    let says_nothing = |message: &&Message| {
+        message.diagnostic.code == "merge-failed" && failed.contains(&message.sm)
+    };
+    let mut rows: Vec<(&Diagnostic, Vec<Sm>)> = Vec::new();
+    let mut row_of: FxHashMap<&Diagnostic, usize> = FxHashMap::default();
+    for message in messages.iter().filter(|message| !says_nothing(message)) {
+        let row = *row_of.entry(&message.diagnostic).or_insert(rows.len());
+        if row == rows.len() {
+            rows.push((&message.diagnostic, Vec::new()));
         }
-        let processors: Vec<String> = messages
-            .iter()
-            .filter(is_same)
-            .filter_map(|other| other.sm)
+        rows[row].1.extend(message.sm);
+    }
+    let shown = rows.into_iter().map(|(diagnostic, processors)| {
+        let processors: Vec<String> = processors
+            .into_iter()
             .map(|sm| sm.to_string())
             // Who reads it in the text need not read it again.
-            .filter(|name| !message.diagnostic.text.contains(&format!("'{name}'")))
+            .filter(|name| !diagnostic.text.contains(&format!("'{name}'")))
             .collect();
         let place = match &processors[..] {
             [] => String::new(),
             processors => format!(" ({})", processors.join(", ")),
         };
-        let diagnostic = &message.diagnostic;
-        summary.push((diagnostic.severity, diagnostic.shown_at(&place)));
-    }
-    summary
+        (diagnostic.severity, diagnostic.shown_at(&place))
+    });
+    shown.collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagnostic::Diagnostic;
 
+    #[track_caller]
+    fn check(messages: &[Message], expected: &[&str]) {
+        let texts: Vec<String> = summarize(messages).into_iter().map(|(_, t)| t).collect();
+        assert_eq!(texts, expected);
+    }
     #[test]
     fn each_message_is_shown_once() {
         let message = |sm: &str, text: &str| Message {
@@ -41,18 +58,36 @@ mod tests {
             diagnostic: Diagnostic::new(Severity::Warning, "missing-library", text)
                 .with_detail("there is none"),
         };
-        let messages = [
-            message("sm_80", "no x"),
-            message("sm_80", "no y for 'sm_80'"),
-            message("sm_90", "no x"),
-        ];
-        let texts: Vec<String> = summarize(&messages).into_iter().map(|(_, t)| t).collect();
-        assert_eq!(
-            texts,
-            [
+        check(
+            &[
+                message("sm_80", "no x"),
+                message("sm_80", "no y for 'sm_80'"),
+                message("sm_90", "no x"),
+            ],
+            &[
                 "no x: there is none (sm_80, sm_90) [missing-library]",
                 "no y for 'sm_80': there is none [missing-library]",
-            ]
+            ],
+        );
+    }
+
+    #[test]
+    fn that_a_link_has_failed_is_said_where_no_error_says_why() {
+        let message = |sm: &str, diagnostic: Diagnostic| Message {
+            sm: Some(sm.parse().unwrap()),
+            diagnostic,
+        };
+        let twice = || Diagnostic::multiple_definition("k", "a.o", "b.o");
+        check(
+            &[
+                message("sm_80", twice()),
+                message("sm_80", Diagnostic::merge_failed()),
+                message("sm_90", Diagnostic::merge_failed()),
+            ],
+            &[
+                "Multiple definition of 'k' in 'a.o', first defined in 'b.o' (sm_80) [multiple-definition]",
+                "merge_elf failed (sm_90) [merge-failed]",
+            ],
         );
     }
 }
