@@ -29,7 +29,7 @@ use crate::streams::{self, write};
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// Objects, static libraries, cubins, fatbins and PTX; @FILE stands for the words in a file
-    #[arg(required = true, value_name = "FILE")]
+    #[arg(required_unless_present = "library", value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Where the result goes; `-` is the standard output
     #[arg(short, long, value_name = "FILE")]

@@ -194,6 +194,21 @@ fn libraries_of_the_toolkit_are_found() {
 }
 
 #[test]
+fn a_library_is_enough() {
+    let folder = folder();
+    let mut library = b"!<arch>\n".to_vec();
+    let member = fs::read(folder.path().join("caller.cubin")).expect("a cubin");
+    library.extend(format!("{:<48}{:<10}`\n", "caller.cubin/", member.len()).as_bytes());
+    library.extend(member);
+    fs::write(folder.path().join("libcaller.a"), library).expect("a library");
+    // It has been read, and is not for this host.
+    let output = run(&folder, "link -L . -lcaller -o x.o --arch sm_90");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("incompatible './libcaller.a'"), "{said}");
+    fails(&folder, "link -o x.o", "<FILE>...");
+}
+
+#[test]
 fn inputs_do_not_give_way_to_results() {
     let folder = folder();
     let contents = |name: &str| fs::read(folder.path().join(name)).expect("a file");

@@ -17,8 +17,8 @@ use crate::plan::Folder;
 use crate::platform::{self, not_started};
 use crate::streams;
 
-/// How often the journal is read.
-const INTERVAL: Duration = Duration::from_millis(50);
+/// How often the journal is read: what is said of a device link stands before what the program says that is run next.
+const INTERVAL: Duration = Duration::from_millis(10);
 
 /// The file in a run's folder that is locked as long as the run lasts.
 const LOCK: &str = "lock";
