@@ -14,7 +14,7 @@ use crate::cubin::SectionFlags;
 use crate::diagnostic::Diagnostic;
 use crate::id::{FunctionId, SectionId};
 use crate::merge::{
-    BANK_LIMIT, Content, Contribution, Definition, Relocation, Section, SectionKind,
+    BANK_LIMIT, Content, Contribution, Definition, NewSection, Relocation, Section, SectionKind,
 };
 use crate::options::{Keeping, ResolvedRelocations};
 use crate::prune::Pruned;
@@ -225,7 +225,8 @@ impl<'d> Banks<'d> {
         let prefix = row.name.strip_suffix(own_name).unwrap_or(row.name);
         let name = self.arena.name(&[prefix, name_of(kernel)]);
         let code = functions[kernel].text;
-        let bank = pruned.add_section(name, kind, flags, 1, code);
+        let bank = NewSection::new(name, kind, 1).with_flags(flags).of(code);
+        let bank = pruned.add_section(bank);
         self.of_kernel.insert((kernel, kind), bank);
         bank
     }
@@ -235,13 +236,12 @@ impl<'d> Banks<'d> {
         for &bank in banks {
             self.relocations.entry(bank).or_insert_with(|| {
                 let bank_name = pruned.merged.sections[bank].name;
-                let flags = SectionFlags::INFO_LINK;
                 let name = self.arena.name(&[".rela", bank_name]);
-                let section = pruned.add_section(name, SectionKind::Rela, flags, 8, Some(bank));
+                let section = pruned.add_section(NewSection::list(name, SectionKind::Rela, bank));
                 let records = pruned.merged.resolved_relocations == ResolvedRelocations::Recorded;
                 if records && pruned.merged.target.has_mercury() {
                     let name = self.arena.name(&[".nv.resolvedrela", bank_name]);
-                    pruned.add_section(name, SectionKind::ResolvedRela, flags, 8, Some(bank));
+                    pruned.add_section(NewSection::list(name, SectionKind::ResolvedRela, bank));
                 }
                 section
             });

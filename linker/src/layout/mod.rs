@@ -22,7 +22,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::error::ParseError;
 use crate::id::{SectionId, SymbolId};
 use crate::list_sort::list_sort;
-use crate::merge::{Definition, Merged, Section, SectionKind};
+use crate::merge::{Definition, Merged, NewSection, Section, SectionKind};
 use crate::options::{DebugLevel, EarlyAddresses, Keeping, Options};
 use crate::prune::Pruned;
 use crate::read::{USER_BANK, native_bank};
@@ -96,13 +96,8 @@ pub(crate) fn layout<'d>(
         diagnostics.push(problem);
     }
     if !pruned.merged.target.has_mercury() {
-        pruned.add_section(
-            ".nv.rel.action",
-            SectionKind::RelocAction,
-            SectionFlags::NONE,
-            8,
-            None,
-        );
+        let name = ".nv.rel.action";
+        pruned.add_section(NewSection::new(name, SectionKind::RelocAction, 8));
     }
     Ok(LaidOut {
         pruned,
@@ -159,9 +154,12 @@ pub(crate) fn layout_relocatable<'d>(
 
 /// Makes the sections that say who calls whom; they are filled at last.
 fn add_graph_sections(pruned: &mut Pruned<'_>) {
-    let flags = SectionFlags::NONE;
-    pruned.add_section(".nv.callgraph", SectionKind::CallGraph, flags, 4, None);
-    pruned.add_section(".nv.prototype", SectionKind::Prototype, flags, 4, None);
+    for (name, kind) in [
+        (".nv.callgraph", SectionKind::CallGraph),
+        (".nv.prototype", SectionKind::Prototype),
+    ] {
+        pruned.add_section(NewSection::new(name, kind, 4));
+    }
 }
 
 /// The bank of the program's `__constant__` variables.
@@ -258,11 +256,6 @@ fn global_section(pruned: &mut Pruned<'_>) -> SectionId {
     if let Some((id, _)) = known {
         return id;
     }
-    pruned.add_section(
-        ".nv.global",
-        SectionKind::Global,
-        SectionFlags::DATA,
-        1,
-        None,
-    )
+    let section = NewSection::new(".nv.global", SectionKind::Global, 1);
+    pruned.add_section(section.with_flags(SectionFlags::DATA))
 }

@@ -9,7 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::arena::Arena;
 use crate::cubin::{Binding, SymbolOther, SymbolType};
 use crate::id::{FunctionId, SectionId, SymbolId};
-use crate::merge::{Definition, Merged, OWN_SHARED, Section, SectionKind, SharedHome, Symbol};
+use crate::merge::{Definition, Merged, NewSection, Section, SectionKind, SharedHome, Symbol};
 use crate::options::{DebugLevel, EarlyAddresses, UndefinedGlobals};
 use crate::prune::Pruned;
 
@@ -321,7 +321,7 @@ fn shared_section<'d>(
     let name = merged.symbols[function.symbol].name;
     function.shared.unwrap_or_else(|| {
         let name = arena.name(&[".nv.shared.", name]);
-        let own = pruned.add_section(name, SectionKind::Shared, OWN_SHARED, 1, Some(code));
+        let own = pruned.add_section(NewSection::own_shared(name, code));
         pruned.merged.functions[kernel].shared = Some(own);
         own
     })

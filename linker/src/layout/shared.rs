@@ -16,7 +16,7 @@ use crate::bits::Bits;
 use crate::diagnostic::Diagnostic;
 use crate::id::{FunctionId, SectionId, SymbolId};
 use crate::list_sort::list_sort;
-use crate::merge::{Definition, ListedShared, Merged, OWN_SHARED, SectionKind, SharedHome};
+use crate::merge::{Definition, ListedShared, Merged, NewSection, SectionKind, SharedHome};
 use crate::options::{Keeping, SharedLimit};
 use crate::prune::Pruned;
 
@@ -340,7 +340,7 @@ fn add_section<'d>(pruned: &mut Pruned<'d>, arena: &'d Arena, slot: FunctionId) 
     let function = &pruned.merged.functions[slot];
     let name = arena.name(&[".nv.shared.", pruned.merged.symbols[function.symbol].name]);
     let text = function.text;
-    let section = pruned.add_section(name, SectionKind::Shared, OWN_SHARED, 1, text);
+    let section = pruned.add_section(NewSection::own_shared(name, text));
     pruned.merged.functions[slot].shared = Some(section);
 }
 

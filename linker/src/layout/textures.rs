@@ -13,7 +13,9 @@ use crate::bits::Bits;
 use crate::cubin::{SectionFlags, SymbolType};
 use crate::id::{FunctionId, SectionId, SymbolId};
 use crate::list_sort::list_sort;
-use crate::merge::{Form, NativeContent, ParameterBank, Relocation, Section, SectionKind};
+use crate::merge::{
+    Form, NativeContent, NewSection, ParameterBank, Relocation, Section, SectionKind,
+};
 use crate::prune::Pruned;
 
 use super::visibility::Visibility;
@@ -175,11 +177,14 @@ fn make_bank<'d>(pruned: &mut Pruned<'d>, arena: &'d Arena, kernel: FunctionId, 
     let name = arena.name(&[".nv.constant.entry_image_header_indices.", name]);
     let relocations_name = arena.name(&[".rela", name]);
     let code = row.text;
-    let bank = pruned.add_section(name, HANDLES, FLAGS, SLOT, code);
+    let bank = pruned.add_section(
+        NewSection::new(name, HANDLES, SLOT)
+            .with_flags(FLAGS)
+            .of(code),
+    );
     // The symbol of the relocations comes before the bank's own.
     let own = pruned.merged.locals.pop();
-    let link = SectionFlags::INFO_LINK;
-    pruned.add_section(relocations_name, SectionKind::Rela, link, 8, Some(bank));
+    pruned.add_section(NewSection::list(relocations_name, SectionKind::Rela, bank));
     pruned.merged.locals.extend(own);
 
     let mut native = NativeContent::default();

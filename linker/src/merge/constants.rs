@@ -17,7 +17,7 @@ use crate::read::{OPTIMIZER_BANK, Object, Role};
 
 use super::current::{Current, Placed};
 use super::merger::Merger;
-use super::{ListedShared, SectionKind};
+use super::{ListedShared, NewSection, SectionKind};
 
 /// `st_other` of kernel parameters and of compiler constants: names that lead
 /// to a place in a section and vanish.
@@ -190,9 +190,12 @@ impl<'d> Merger<'d, '_> {
         let is_of_kernel = function.is_none_or(|f| self.merged.is_kernel(&functions[f]));
         // Those of a kernel stay in a section with a name.
         let moves = self.merged.image.is_executable() && !is_of_kernel;
+        let new = NewSection::new(input.name, kind, 1)
+            .with_flags(flags)
+            .of(target);
         if bank == 0 || !is_named {
             known.inspect(|&known| self.clear_unused(known));
-            return self.section(input.name, kind, flags, 1, target);
+            return self.section(new);
         }
         let key = (input.name, target);
         if let Some(&section) = self.moved_sections.get(&key) {
@@ -203,9 +206,9 @@ impl<'d> Merger<'d, '_> {
             constants.is_some_and(|constants| constants.was_never_used)
         };
         if !moves && !known.is_some_and(is_lost) {
-            return self.section(input.name, kind, flags, 1, target);
+            return self.section(new);
         }
-        let section = self.new_section(input.name, kind, flags, 1, target);
+        let section = self.new_section(new);
         if moves {
             self.merged.locals.pop();
             self.merged.sections[section].is_moved = true;
@@ -431,7 +434,8 @@ impl<'d> Merger<'d, '_> {
         });
         let kind = SectionKind::Constant(bank);
         let is_new = self.known_section(input.name, Some(used)).is_none();
-        let section = self.section(input.name, kind, input.flags, 1, Some(used));
+        let section = NewSection::new(input.name, kind, 1).with_flags(input.flags);
+        let section = self.section(section.of(used));
         let base = match bank == 0 && !is_strong {
             true => {
                 self.check_parameters(current, index, section);

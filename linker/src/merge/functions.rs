@@ -15,7 +15,7 @@ use super::current::{Current, Placed, Replaced};
 use super::merger::Merger;
 use super::relocations::forgets_replaced;
 use super::symbols::listing;
-use super::{Content, Definition, Form, Function, OWN_SHARED, Relocation, Section, SectionKind};
+use super::{Content, Definition, Form, Function, NewSection, Relocation, Section, SectionKind};
 
 /// The flags of code: loaded, executable, and in objects of CUDA 12 a number
 /// of barriers.
@@ -231,7 +231,8 @@ impl<'d> Merger<'d, '_> {
             true => SectionKind::Stubs,
             false => SectionKind::Text,
         };
-        let section = self.new_section(input.name, kind, text_flags(&input), input.align, None);
+        let section = NewSection::new(input.name, kind, input.align);
+        let section = self.new_section(section.with_flags(text_flags(&input)));
         self.merged.sections[section]
             .content
             .append(input.data, input.size, input.align);
@@ -259,11 +260,10 @@ impl<'d> Merger<'d, '_> {
             self.note_static_kernel();
         }
         if symbol.other.has(SymbolOther::ENTRY) && (was_known || is_kept) {
-            let target = Some(section);
             let name = self.arena.name(&[".nv.info.", symbol.name]);
-            let info = self.section(name, SectionKind::Info, SectionFlags::INFO_LINK, 4, target);
+            let info = self.section(NewSection::list(name, SectionKind::Info, section));
             let name = self.arena.name(&[".nv.shared.", symbol.name]);
-            let shared = self.section(name, SectionKind::Shared, OWN_SHARED, 1, target);
+            let shared = self.section(NewSection::own_shared(name, section));
             let row = &mut self.merged.functions[function];
             row.is_entry = is_kept;
             row.is_laid_out = current.object.is_whole_program;

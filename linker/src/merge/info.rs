@@ -1,8 +1,6 @@
 //! Attribute records: whom they are about, and which ones are kept.
 
-use crate::cubin::{
-    Binding, Format, InfoCode, InfoRecord as FileRecord, InfoRecords, SectionFlags, SymbolType,
-};
+use crate::cubin::{Binding, Format, InfoCode, InfoRecord as FileRecord, InfoRecords, SymbolType};
 use crate::error::{NvlinkError, ParseError};
 use crate::id::{FunctionId, SymbolId};
 use crate::options::Keeping;
@@ -10,7 +8,7 @@ use crate::read::InputSection;
 
 use super::current::Current;
 use super::merger::Merger;
-use super::{Function, InfoRecord, Payload, SectionKind};
+use super::{Function, InfoRecord, NewSection, Payload, SectionKind};
 
 /// The version of Mercury instructions that CUDA 12 writes without saying so:
 /// minor and major number.
@@ -108,7 +106,7 @@ impl<'d> Merger<'d, '_> {
             Some(name) if name == own => section.name,
             _ => self.arena.name(&[PREFIX, own]),
         };
-        let info = self.section(name, SectionKind::Info, SectionFlags::INFO_LINK, 4, text);
+        let info = self.section(NewSection::list(name, SectionKind::Info, text));
         self.merged.functions[function].info = Some(info);
     }
 

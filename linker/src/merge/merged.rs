@@ -1,9 +1,7 @@
 //! The product of the merge.
 
 use crate::arch::{Sm, reserved};
-use crate::cubin::{
-    InfoCode, SectionFlags, Symbol as FileSymbol, SymbolOther, SymbolType, UnifiedEntry,
-};
+use crate::cubin::{InfoCode, Symbol as FileSymbol, SymbolOther, SymbolType, UnifiedEntry};
 use crate::error::{NvlinkError, ParseError};
 use crate::id::{FunctionId, Id as _, IdVec, InputId, PrototypeId, SectionId, SymbolId};
 use crate::options::{
@@ -13,8 +11,8 @@ use crate::options::{
 
 use super::symbols::UNALLOCATED;
 use super::{
-    Compat, Content, Definition, Form, Function, InfoRecord, ListedShared, Notes, STUB_SIZE,
-    Section, SectionKind, Symbol, Unified,
+    Compat, Content, Definition, Form, Function, InfoRecord, ListedShared, NewSection, Notes,
+    STUB_SIZE, Section, SectionKind, Symbol, Unified,
 };
 
 /// The product of the merge.
@@ -267,14 +265,14 @@ impl<'d> Merged<'d> {
     }
 
     /// Makes a section with its symbol, last in both orders of creation.
-    pub(crate) fn add_section(
-        &mut self,
-        name: &'d str,
-        kind: SectionKind,
-        flags: SectionFlags,
-        align: u64,
-        target: Option<SectionId>,
-    ) -> SectionId {
+    pub(crate) fn add_section(&mut self, section: NewSection<'d>) -> SectionId {
+        let NewSection {
+            name,
+            kind,
+            flags,
+            align,
+            target,
+        } = section;
         let section = SectionId::new(self.sections.len());
         let definition = Definition::Section(section);
         let symbol = Symbol::local(name, SymbolType::SECTION, definition);

@@ -16,7 +16,7 @@ use crate::read::{InputSection, Object, Role};
 use super::current::{Current, Placed};
 use super::index::{self, Index};
 use super::notes::Origin;
-use super::{InfoRecord, Listing, Merged, NativeContent, SectionKind, Symbol};
+use super::{InfoRecord, Listing, Merged, NativeContent, NewSection, SectionKind, Symbol};
 
 pub(super) struct Merger<'d, 'l> {
     pub(super) arena: &'d Arena,
@@ -161,66 +161,30 @@ impl<'d, 'l> Merger<'d, 'l> {
 
     /// Makes the sections that stand before those of inputs, whatever these hold.
     fn add_first_sections(&mut self, options: &Options, objects: &[Object<'d>]) {
-        for (name, kind, align, flags) in [
-            (
-                ".shstrtab",
-                SectionKind::SectionNames,
-                1,
-                SectionFlags::NONE,
-            ),
-            (".strtab", SectionKind::SymbolNames, 1, SectionFlags::NONE),
-            (".symtab", SectionKind::Symbols, 8, SectionFlags::NONE),
-            (
-                ".symtab_shndx",
-                SectionKind::SymbolSections,
-                4,
-                SectionFlags::NONE,
-            ),
-            (
-                ".note.nv.tkinfo",
-                SectionKind::ToolNote,
-                4,
-                SectionFlags::TOOL_NOTE,
-            ),
-            (
-                ".note.nv.cuinfo",
-                SectionKind::DriverNote,
-                4,
-                SectionFlags::DEVICE_NOTE,
-            ),
+        for section in [
+            NewSection::new(".shstrtab", SectionKind::SectionNames, 1),
+            NewSection::new(".strtab", SectionKind::SymbolNames, 1),
+            NewSection::new(".symtab", SectionKind::Symbols, 8),
+            NewSection::new(".symtab_shndx", SectionKind::SymbolSections, 4),
+            NewSection::new(".note.nv.tkinfo", SectionKind::ToolNote, 4)
+                .with_flags(SectionFlags::TOOL_NOTE),
+            NewSection::new(".note.nv.cuinfo", SectionKind::DriverNote, 4)
+                .with_flags(SectionFlags::DEVICE_NOTE),
         ] {
-            self.section(name, kind, flags, align, None);
+            self.section(section);
         }
         if options.settings.image.is_executable() && objects.iter().any(has_unified_functions) {
             self.unified_entries(UnifiedTable::Functions, 32);
         }
-        self.section(".nv.info", SectionKind::Info, SectionFlags::NONE, 4, None);
+        self.section(NewSection::new(".nv.info", SectionKind::Info, 4));
         if options.target.is_hopper_or_newer() {
-            self.section(
-                ".nv.compat",
-                SectionKind::Compat,
-                SectionFlags::NONE,
-                4,
-                None,
-            );
+            self.section(NewSection::new(".nv.compat", SectionKind::Compat, 4));
         }
         if options.settings.unified_index.is_some() {
-            self.section(
-                ".nv.uidx",
-                SectionKind::UnifiedIndex,
-                SectionFlags::NONE,
-                1,
-                None,
-            );
+            self.section(NewSection::new(".nv.uidx", SectionKind::UnifiedIndex, 1));
         }
         if options.settings.host_data.is_some() {
-            self.section(
-                ".nv.host",
-                SectionKind::HostData,
-                SectionFlags::NONE,
-                8,
-                None,
-            );
+            self.section(NewSection::new(".nv.host", SectionKind::HostData, 8));
         }
     }
 
@@ -406,14 +370,16 @@ impl<'d, 'l> Merger<'d, 'l> {
         };
         let section = match kind {
             SectionKind::Constant(bank) => self.constants_section(current, index, bank, target),
-            SectionKind::Shared if target.is_some() => self.section(
-                input.name,
-                kind,
-                input.flags.with(SectionFlags::INFO_LINK),
-                1,
-                target,
-            ),
-            _ => self.section(input.name, kind, input.flags, 1, target),
+            _ => {
+                let flags = match kind {
+                    SectionKind::Shared if target.is_some() => {
+                        input.flags.with(SectionFlags::INFO_LINK)
+                    }
+                    _ => input.flags,
+                };
+                let section = NewSection::new(input.name, kind, 1).with_flags(flags);
+                self.section(section.of(target))
+            }
         };
         self.merged.sections[section].entry_size = input.entry_size;
         // The layout of shared memory goes by variables, not by sections.
@@ -471,19 +437,12 @@ impl<'d, 'l> Merger<'d, 'l> {
     }
 
     /// The section of this name that belongs to `target`, made if need be.
-    pub(super) fn section(
-        &mut self,
-        name: &'d str,
-        kind: SectionKind,
-        flags: SectionFlags,
-        align: u64,
-        target: Option<SectionId>,
-    ) -> SectionId {
-        let known = self.known_section(name, target);
-        if let Some(section) = known.or_else(|| self.known_memory(name, kind)) {
+    pub(super) fn section(&mut self, section: NewSection<'d>) -> SectionId {
+        let known = self.known_section(section.name, section.target);
+        if let Some(section) = known.or_else(|| self.known_memory(section.name, section.kind)) {
             return section;
         }
-        let section = self.new_section(name, kind, flags, align, target);
+        let section = self.new_section(section);
         self.note_section(section);
         section
     }
@@ -517,15 +476,11 @@ impl<'d, 'l> Merger<'d, 'l> {
     }
 
     /// Makes a section even where one of the same name exists.
-    pub(super) fn new_section(
-        &mut self,
-        name: &'d str,
-        kind: SectionKind,
-        flags: SectionFlags,
-        align: u64,
-        target: Option<SectionId>,
-    ) -> SectionId {
-        let section = self.merged.add_section(name, kind, flags, align, target);
+    pub(super) fn new_section(&mut self, section: NewSection<'d>) -> SectionId {
+        let NewSection {
+            name, kind, target, ..
+        } = section;
+        let section = self.merged.add_section(section);
         if target.is_some()
             && self.is_found_by_name(kind)
             && let Some(memory) = &mut self.memory
@@ -544,7 +499,7 @@ impl<'d, 'l> Merger<'d, 'l> {
                 }
             };
             let name = self.arena.name(&[prefix, name]);
-            self.section(name, kind, flags, 8, Some(section));
+            self.section(NewSection::list(name, kind, section).with_flags(flags));
             self.merged.locals.extend(own);
         }
         section

@@ -27,8 +27,6 @@ mod stale;
 mod symbols;
 mod unified;
 
-use crate::cubin::SectionFlags;
-
 pub(crate) use compat::Compat;
 pub(crate) use constants::{BANK_LIMIT, RECORDED};
 pub(crate) use contributions::Contribution;
@@ -40,11 +38,10 @@ pub(crate) use rows::{
     Definition, Function, InfoRecord, ListedShared, Listing, ParameterBank, Payload, SharedHome,
     Symbol, TableBranch,
 };
-pub(crate) use section::{Content, Form, NativeContent, Relocation, Section, SectionKind};
+pub(crate) use section::{
+    Content, Form, NativeContent, NewSection, Relocation, Section, SectionKind,
+};
 pub(crate) use unified::{NativeSlot, Slot, Unified, UnifiedMember};
-
-/// The flags of the shared memory of a kernel.
-pub(crate) const OWN_SHARED: SectionFlags = SectionFlags::DATA.with(SectionFlags::INFO_LINK);
 
 /// Size of the slot of a unified function.
 pub(crate) const STUB_SIZE: u64 = 128;

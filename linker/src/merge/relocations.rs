@@ -2,8 +2,7 @@
 
 use crate::arch::relocation::{Class, RelocationType};
 use crate::cubin::{
-    Binding, Place, Relocation as FileRelocation, SectionFlags, SectionType, Symbol as FileSymbol,
-    SymbolType,
+    Binding, Place, Relocation as FileRelocation, SectionType, Symbol as FileSymbol, SymbolType,
 };
 use crate::error::{NvlinkError, ParseError};
 use crate::id::{SectionId, SymbolId};
@@ -13,7 +12,7 @@ use crate::read::{InputSection, Role};
 use super::constants::PLACE_NAME;
 use super::current::{Current, Placed};
 use super::merger::Merger;
-use super::{Form, Relocation, SectionKind};
+use super::{Form, NewSection, Relocation, SectionKind};
 
 /// Whether a section for debuggers loses what points at a weak function that
 /// another one replaced: line tables and frames do, `.debug_info` and
@@ -184,21 +183,13 @@ impl<'d> Merger<'d, '_> {
         patched: SectionId,
     ) {
         // The slots of unified functions have one section together.
-        match self.merged.sections[patched].kind {
+        let name = match self.merged.sections[patched].kind {
             SectionKind::Stubs if self.merged.image.is_executable() => {
-                let name = self.name_behind(".rela", patched);
-                self.section(name, kind, SectionFlags::INFO_LINK, 8, Some(patched));
+                self.name_behind(".rela", patched)
             }
-            _ => {
-                self.section(
-                    section.name,
-                    kind,
-                    SectionFlags::INFO_LINK,
-                    8,
-                    Some(patched),
-                );
-            }
-        }
+            _ => section.name,
+        };
+        self.section(NewSection::list(name, kind, patched));
         if kind == SectionKind::Rel && self.merged.relocation_forms == RelocationForms::WithAddends
         {
             self.relocation_section(SectionKind::Rela, patched);
@@ -221,7 +212,7 @@ impl<'d> Merger<'d, '_> {
             _ => ".rela",
         };
         let name = self.name_behind(prefix, patched);
-        self.section(name, kind, SectionFlags::INFO_LINK, 8, Some(patched));
+        self.section(NewSection::list(name, kind, patched));
     }
 
     fn name_behind(&self, prefix: &str, section: SectionId) -> &'d str {
@@ -235,7 +226,7 @@ impl<'d> Merger<'d, '_> {
         let kind = SectionKind::ResolvedRela;
         let is_known = self.keeping == Keeping::AsNvlink && !self.records.insert(name);
         if !is_known {
-            self.section(name, kind, SectionFlags::INFO_LINK, 8, Some(patched));
+            self.section(NewSection::list(name, kind, patched));
         }
     }
 

@@ -129,6 +129,66 @@ impl<'d> Content<'d> {
     }
 }
 
+/// A section before it is made.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NewSection<'d> {
+    pub(crate) name: &'d str,
+    pub(crate) kind: SectionKind,
+    pub(crate) flags: SectionFlags,
+    pub(crate) align: u64,
+    /// The section that it belongs to, see [`Section::target`].
+    pub(crate) target: Option<SectionId>,
+}
+
+impl<'d> NewSection<'d> {
+    /// One without flags that belongs to no other.
+    pub(crate) fn new(name: &'d str, kind: SectionKind, align: u64) -> Self {
+        Self {
+            name,
+            kind,
+            flags: SectionFlags::NONE,
+            align,
+            target: None,
+        }
+    }
+
+    /// One that lists what is said of another.
+    pub(crate) fn list(
+        name: &'d str,
+        kind: SectionKind,
+        target: impl Into<Option<SectionId>>,
+    ) -> Self {
+        let align = match kind {
+            SectionKind::Info => 4,
+            _ => 8,
+        };
+        Self::new(name, kind, align)
+            .with_flags(SectionFlags::INFO_LINK)
+            .of(target)
+    }
+
+    /// The shared memory that a kernel or a slot of unified functions has.
+    pub(crate) fn own_shared(name: &'d str, code: impl Into<Option<SectionId>>) -> Self {
+        let flags = SectionFlags::DATA.with(SectionFlags::INFO_LINK);
+        Self::new(name, SectionKind::Shared, 1)
+            .with_flags(flags)
+            .of(code)
+    }
+
+    /// The same with these flags.
+    pub(crate) fn with_flags(self, flags: SectionFlags) -> Self {
+        Self { flags, ..self }
+    }
+
+    /// The same as a part of what another section is about.
+    pub(crate) fn of(self, target: impl Into<Option<SectionId>>) -> Self {
+        Self {
+            target: target.into(),
+            ..self
+        }
+    }
+}
+
 /// One output section.
 #[derive(Debug, Clone)]
 pub(crate) struct Section<'d> {

@@ -8,7 +8,7 @@ use crate::options::{Keeping, ResolvedRelocations};
 use super::current::Current;
 use super::merger::Merger;
 use super::symbols::listing;
-use super::{Definition, ListedShared, Listing, SectionKind, SharedHome};
+use super::{Definition, ListedShared, Listing, NewSection, SectionKind, SharedHome};
 
 impl<'d> Merger<'d, '_> {
     /// Variables in shared memory have a home before they have a place: the layout finds that. `None` when the function
@@ -102,13 +102,8 @@ impl<'d> Merger<'d, '_> {
 
     /// The section of variables that belong to no kernel.
     fn module_shared_section(&mut self) {
-        self.section(
-            ".nv_debug.shared",
-            SectionKind::Shared,
-            SectionFlags::DATA,
-            1,
-            None,
-        );
+        let section = NewSection::new(".nv_debug.shared", SectionKind::Shared, 1);
+        self.section(section.with_flags(SectionFlags::DATA));
     }
 
     /// What becomes of a name where an input defines it with a size.

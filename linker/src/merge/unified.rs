@@ -13,7 +13,7 @@ use crate::read::InputSection;
 
 use super::current::{Current, Placed};
 use super::merger::Merger;
-use super::{Definition, STUB_SIZE, SectionKind};
+use super::{Definition, NewSection, STUB_SIZE, SectionKind};
 
 impl Merger<'_, '_> {
     /// Whether the index in an input becomes part of the image. nvlink puts all
@@ -98,13 +98,11 @@ impl<'d> Merger<'d, '_> {
             UnifiedTable::Functions => ".nv.uft.entry",
             UnifiedTable::Variables => ".nv.udt.entry",
         };
-        self.section(
+        self.section(NewSection::new(
             name,
             SectionKind::UnifiedEntries(table),
-            SectionFlags::NONE,
             align,
-            None,
-        )
+        ))
     }
 
     /// Collects the entries of an input. A weak variable that several inputs
@@ -151,13 +149,8 @@ impl<'d> Merger<'d, '_> {
                 .of_symbol(symbol.name));
         }
         let function = self.row_of(id);
-        let section = self.section(
-            ".nv.uft",
-            SectionKind::Stubs,
-            SectionFlags::CODE,
-            input.align,
-            None,
-        );
+        let section = NewSection::new(".nv.uft", SectionKind::Stubs, input.align);
+        let section = self.section(section.with_flags(SectionFlags::CODE));
         let row = &mut self.merged.sections[section];
         // Mercury code is shorter than what it stands for.
         let base = row.content.append(input.data, STUB_SIZE, STUB_SIZE);
@@ -170,13 +163,8 @@ impl<'d> Merger<'d, '_> {
         merged.input = Some(current.id);
         merged.value = base;
         merged.definition = Definition::Section(section);
-        let info = self.section(
-            ".nv.info..nv.uft",
-            SectionKind::Info,
-            SectionFlags::INFO_LINK,
-            4,
-            Some(section),
-        );
+        let name = ".nv.info..nv.uft";
+        let info = self.section(NewSection::list(name, SectionKind::Info, section));
         let row = &mut self.merged.functions[function];
         row.is_stub = true;
         row.text = Some(section);

@@ -6,10 +6,10 @@
 use rustc_hash::FxHashSet;
 
 use crate::call_graph::CallGraph;
-use crate::cubin::{SectionFlags, SymbolType};
+use crate::cubin::SymbolType;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::id::{FunctionId, Id as _, IdVec, SectionId, SymbolId};
-use crate::merge::{Definition, Function, Merged, Section, SectionKind, Symbol};
+use crate::merge::{Definition, Function, Merged, NewSection, Section, SectionKind, Symbol};
 use crate::options::{DebugLevel, Keeping, Options, ResolvedRelocations};
 
 /// What is alive, beside what was merged.
@@ -351,15 +351,8 @@ impl<'d> Pruned<'d> {
     }
 
     /// Makes a live section, last in every order.
-    pub(crate) fn add_section(
-        &mut self,
-        name: &'d str,
-        kind: SectionKind,
-        flags: SectionFlags,
-        align: u64,
-        target: Option<SectionId>,
-    ) -> SectionId {
-        let section = self.merged.add_section(name, kind, flags, align, target);
+    pub(crate) fn add_section(&mut self, section: NewSection<'d>) -> SectionId {
+        let section = self.merged.add_section(section);
         self.live.sections.push(true);
         self.live.symbols.push(true);
         section
