@@ -22,14 +22,14 @@ use anyhow::{Context, Result, bail};
 use cargo_options::CommonOptions;
 use clap::Args;
 use cudalink_toolkit::launcher::launched;
-use cudalink_toolkit::{Environment, Search, Tool, Toolkit};
+use cudalink_toolkit::{Tool, Toolkit};
 use rustnvlink::output;
 use sha2::{Digest as _, Sha256};
 
 use crate::plan::{CompiledFor, Folder, PLAN_VARIABLE, Plan, Purpose, ToolkitPaths};
 use crate::platform;
-use crate::settings::{Settings, Word, starts_with, version};
-use crate::toolkit::note_ignored_variables;
+use crate::settings::{Settings, Word};
+use crate::toolkit::{self, note_ignored_variables};
 use report::Reporter;
 use surroundings::Variable;
 use user_linker::UserLinkers;
@@ -166,7 +166,7 @@ pub(crate) fn run<C: CargoCommand + Args>(arguments: WithDevice<C>) -> Result<Ex
     let (packages, others) = workspace.settings(&settings)?;
     let linkers = UserLinkers::find(&config, &mut cargo)?;
     let mut variables = cargo.use_linkers(stand_in_linkers(&folder, &linkers)?)?;
-    let toolkit = match find_toolkit(&others) {
+    let toolkit = match toolkit::find(others.toolkit.as_deref()) {
         // Only whoever needs one has to be told that there is none, but a choice is meant to be followed.
         Err(error) if others.toolkit.is_some() => return Err(error),
         found => found,
@@ -274,34 +274,6 @@ impl ToolkitPaths {
 /// The compiler that the user has chosen.
 fn chosen_compiler() -> Option<OsString> {
     std::env::var_os("NVCC").filter(|nvcc| !nvcc.is_empty())
-}
-
-/// The toolkit that was chosen, or the first one.
-fn find_toolkit(settings: &Settings) -> Result<Toolkit> {
-    let environment = Environment::from_process()?;
-    let search = Search::new(&environment);
-    let Some(choice) = &settings.toolkit else {
-        return Ok(search.find()?);
-    };
-    let Some(wanted) = version(choice) else {
-        return Ok(search.explicit(choice).find()?);
-    };
-    let has_version = |toolkit: &Toolkit| {
-        let version = toolkit.version();
-        version.is_ok_and(|version| starts_with(&version.to_string(), wanted))
-    };
-    search
-        .survey()
-        .found
-        .into_iter()
-        .find(has_version)
-        .with_context(|| {
-            let what_helps = match wanted.split('.').count() {
-                3 => format!("`cargo cudalink toolkit install --version {wanted}` installs it"),
-                _ => "`cargo cudalink toolkit list` shows those that there are".to_owned(),
-            };
-            format!("there is no CUDA toolkit {wanted}; {what_helps}")
-        })
 }
 
 /// A toolkit whose nvcc is ours, and whose libraries are where the `cc` crate looks for them. Whatever build scripts

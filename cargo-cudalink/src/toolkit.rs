@@ -5,12 +5,15 @@
 mod list;
 mod progress;
 
-use anyhow::Result;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
 use clap::{Args, Subcommand};
 use cudalink_toolkit::{
     Attempt, DEFAULT_VERSION, Environment, Installer, Origin, Search, Toolkit, Version,
 };
 
+use crate::settings::{starts_with, version};
 use crate::streams;
 use crate::style::{self, Format};
 use crate::toolkit::progress::Progress;
@@ -37,13 +40,31 @@ enum Action {
         force: bool,
     },
     /// Print the root of the toolkit that is used, and nothing else
-    Path,
+    Path {
+        #[command(flatten)]
+        choice: Choice,
+    },
     /// List all toolkits of this machine; the one that is used comes first
     List {
+        #[command(flatten)]
+        choice: Choice,
         /// How to write the list
         #[arg(long, value_enum, default_value_t)]
         format: Format,
     },
+}
+
+/// What builds take for a choice, too.
+#[derive(Debug, Args)]
+struct Choice {
+    /// The toolkit that is used: its folder, or its version, such as 13.0; without it the first one
+    #[arg(
+        long,
+        env = "CUDALINK_TOOLKIT",
+        value_name = "FOLDER|VERSION",
+        hide_env_values = true
+    )]
+    toolkit: Option<PathBuf>,
 }
 
 /// Does what the command line asks for.
@@ -51,8 +72,8 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
     let environment = Environment::from_process()?;
     match arguments.action {
         Action::Install { version, force } => install(&environment, version, force),
-        Action::Path => path(&environment),
-        Action::List { format } => list::run(&environment, format),
+        Action::Path { choice } => path(&choice),
+        Action::List { choice, format } => list::run(&environment, &choice, format),
     }
 }
 
@@ -65,14 +86,42 @@ fn install(environment: &Environment, version: Version, force: bool) -> Result<(
     print_root(&toolkit)
 }
 
-fn path(environment: &Environment) -> Result<()> {
-    let toolkit = Search::new(environment).find()?;
+fn path(choice: &Choice) -> Result<()> {
+    let toolkit = find(choice.toolkit.as_deref())?;
     note_ignored_variables(toolkit.passed_over());
     print_root(&toolkit)
 }
 
 fn print_root(toolkit: &Toolkit) -> Result<()> {
     streams::print(format!("{}\n", toolkit.root().display()).as_bytes())
+}
+
+/// The toolkit that was chosen, or the first one.
+pub(crate) fn find(choice: Option<&Path>) -> Result<Toolkit> {
+    let environment = Environment::from_process()?;
+    let search = Search::new(&environment);
+    let Some(choice) = choice else {
+        return Ok(search.find()?);
+    };
+    let Some(wanted) = version(choice) else {
+        return Ok(search.explicit(choice).find()?);
+    };
+    let has_version = |toolkit: &Toolkit| {
+        let version = toolkit.version();
+        version.is_ok_and(|version| starts_with(&version.to_string(), wanted))
+    };
+    search
+        .survey()
+        .found
+        .into_iter()
+        .find(has_version)
+        .with_context(|| {
+            let what_helps = match wanted.split('.').count() {
+                3 => format!("`cargo cudalink toolkit install --version {wanted}` installs it"),
+                _ => "`cargo cudalink toolkit list` shows those that there are".to_owned(),
+            };
+            format!("there is no CUDA toolkit {wanted}; {what_helps}")
+        })
 }
 
 /// A variable that the user has set and that leads nowhere is worth a word.

@@ -561,6 +561,36 @@ fn list_tells_which_toolkit_is_used() {
     assert_eq!(text(&output.expect("the program can be run").stderr), note);
 }
 
+#[test]
+fn what_builds_choose_is_what_is_used() {
+    let machine = Machine::new();
+    machine.install(&[]);
+    let root = machine.root();
+    let (printed, other) = (format!("{}\n", root.display()), "/nowhere");
+    let run = |arguments: &[&str], choice: &Path| {
+        let mut command = machine.command(arguments);
+        let output = command.env("CUDALINK_TOOLKIT", choice).output();
+        output.expect("the program can be run")
+    };
+    for (arguments, choice) in [
+        (["toolkit", "path"].as_slice(), &root),
+        (&["toolkit", "path"], &PathBuf::from("13.0")),
+        (&["toolkit", "path", "--toolkit=13"], &PathBuf::from(other)),
+    ] {
+        let output = run(arguments, choice);
+        machine.succeeded(&output);
+        assert_eq!(text(&output.stdout), printed);
+    }
+    for arguments in [["toolkit", "path"], ["toolkit", "list"]] {
+        let output = run(&arguments, Path::new("12.9"));
+        let said = text(&output.stderr);
+        assert!(said.contains("there is no CUDA toolkit 12.9"), "{said}");
+    }
+    let listed = run(&["toolkit", "list", "--toolkit=13.0"], Path::new(other));
+    let expected = format!("* 13.0.88  cache  {printed}");
+    assert_eq!(text(&listed.stdout), expected);
+}
+
 fn wait_for(file: &Path) {
     let start = Instant::now();
     while !file.exists() {

@@ -7,6 +7,7 @@ use anyhow::Result;
 use cudalink_toolkit::{Attempt, Environment, NotFound, Search, Survey, Toolkit};
 use serde::Serialize;
 
+use super::Choice;
 use crate::streams;
 use crate::style::{Format, GOOD, QUIET};
 
@@ -34,8 +35,15 @@ struct Tried {
 }
 
 /// Lists the toolkits. Without any, text is an error that says where it looked, and JSON is an empty list.
-pub(super) fn run(environment: &Environment, format: Format) -> Result<()> {
-    let survey = Search::new(environment).survey();
+pub(super) fn run(environment: &Environment, choice: &Choice, format: Format) -> Result<()> {
+    let mut survey = Search::new(environment).survey();
+    if let Some(choice) = &choice.toolkit {
+        let chosen = super::find(Some(choice))?;
+        survey
+            .found
+            .retain(|toolkit| toolkit.root() != chosen.root());
+        survey.found.insert(0, chosen);
+    }
     match format {
         Format::Json => {
             let text = serde_json::to_string_pretty(&report(&survey))?;
