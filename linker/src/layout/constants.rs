@@ -6,15 +6,17 @@
 //! at the strictest alignment among them (case `ocg_alignment`).
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
 use crate::arena::Arena;
 use crate::cubin::SectionFlags;
 use crate::diagnostic::Diagnostic;
-use crate::id::{FunctionId, SectionId};
+use crate::id::{FunctionId, SectionId, SymbolId};
 use crate::merge::{
-    BANK_LIMIT, Content, Contribution, Definition, NewSection, Relocation, Section, SectionKind,
+    BANK_LIMIT, Content, Contribution, Definition, NativeContent, NewSection, Relocation, Section,
+    SectionKind,
 };
 use crate::options::{Keeping, ResolvedRelocations};
 use crate::prune::Pruned;
@@ -76,8 +78,9 @@ fn place<'d>(pruned: &mut Pruned<'d>, arena: &'d Arena) -> u64 {
             .unwrap_or(1);
         let end = filled.iter().map(|&bank| sections[bank].content.size).max();
         let offset = end.unwrap_or(0).next_multiple_of(align);
+        let moving = Moving::new(&pruned.merged.sections[section]);
         for &bank in &filled {
-            copy(pruned, section, bank, offset, align);
+            banks.take(pruned, bank, &moving, offset, align);
         }
         let row = &pruned.merged.sections[section];
         let size = row.content.size;
@@ -147,6 +150,10 @@ struct Banks<'d> {
     relocations: FxHashMap<SectionId, SectionId>,
     /// Those that may stay empty.
     expected: Vec<SectionId>,
+    /// The relocations of what has moved there, last one first.
+    moved: BTreeMap<SectionId, Vec<Relocation>>,
+    /// The names that lead to sections, once they are asked for.
+    names: Option<FxHashMap<SectionId, Vec<SymbolId>>>,
 }
 
 impl<'d> Banks<'d> {
@@ -166,6 +173,8 @@ impl<'d> Banks<'d> {
             of_kernel,
             relocations,
             expected: Vec::new(),
+            moved: BTreeMap::new(),
+            names: None,
         }
     }
 
@@ -181,9 +190,9 @@ impl<'d> Banks<'d> {
         let kind = pruned.merged.sections[section].kind;
         if let Some(&bank) = self.of_kernel.get(&(kernel, kind)) {
             // It may have lost what it held (case `ocg_leftovers`).
-            revive(pruned, bank);
+            self.revive(pruned, bank);
             if let Some(&relocations) = self.relocations.get(&bank) {
-                revive(pruned, relocations);
+                self.revive(pruned, relocations);
             }
             return bank;
         }
@@ -200,8 +209,57 @@ impl<'d> Banks<'d> {
         }
     }
 
-    /// Leaves out what nothing filled.
+    /// Brings back a section that was left out, and the names that lead to it.
+    fn revive(&mut self, pruned: &mut Pruned<'_>, section: SectionId) {
+        if std::mem::replace(&mut pruned.live.sections[section], true) {
+            return;
+        }
+        let names = self.names.get_or_insert_with(|| {
+            let mut names: FxHashMap<SectionId, Vec<SymbolId>> = FxHashMap::default();
+            for (id, symbol) in pruned.merged.symbols.enumerate() {
+                if let Definition::Section(section) = symbol.definition {
+                    names.entry(section).or_default().push(id);
+                }
+            }
+            names
+        });
+        for &name in names.get(&section).into_iter().flatten() {
+            pruned.live.symbols[name] = true;
+        }
+    }
+
+    /// Puts a copy of what moves into the bank of a kernel.
+    fn take(
+        &mut self,
+        pruned: &mut Pruned<'d>,
+        bank: SectionId,
+        moving: &Moving<'d>,
+        offset: u64,
+        align: u64,
+    ) {
+        let row = &mut pruned.merged.sections[bank];
+        append(&mut row.content, &moving.content, offset, align);
+        let relocations = self.moved.entry(bank).or_default();
+        relocations.extend(moved(&moving.relocations, offset).rev());
+        if let Some(native) = &moving.native {
+            let twin = row.native.get_or_insert_default();
+            append(&mut twin.content, &native.content, offset, align);
+            twin.relocations.extend(moved(&native.relocations, offset));
+            let unused = native.unused.iter();
+            twin.unused
+                .extend(unused.map(|part| part.start + offset..part.end + offset));
+        }
+    }
+
+    /// Puts the relocations of what has moved where they stay, and leaves out what nothing filled.
     fn finish(self, pruned: &mut Pruned<'_>) {
+        for (bank, mut moved) in self.moved {
+            let own = &mut pruned.merged.sections[bank].relocations;
+            // Before the kernel's own: the output lists relocations last one first.
+            moved.reverse();
+            moved.append(own);
+            *own = moved;
+        }
         for bank in self.expected {
             let row = &pruned.merged.sections[bank];
             if row.content.size == 0 {
@@ -249,34 +307,24 @@ impl<'d> Banks<'d> {
     }
 }
 
-/// Brings back a section that was left out, and the names that lead to it.
-fn revive(pruned: &mut Pruned<'_>, section: SectionId) {
-    if std::mem::replace(&mut pruned.live.sections[section], true) {
-        return;
-    }
-    for (id, symbol) in pruned.merged.symbols.enumerate() {
-        if symbol.definition == Definition::Section(section) {
-            pruned.live.symbols[id] = true;
-        }
-    }
+/// The constants of a device function as they move.
+struct Moving<'d> {
+    content: Content<'d>,
+    relocations: Vec<Relocation>,
+    native: Option<Box<NativeContent<'d>>>,
 }
 
-fn copy(pruned: &mut Pruned<'_>, section: SectionId, bank: SectionId, offset: u64, align: u64) {
-    let mut source = pruned.merged.sections[section].clone();
-    forget_unnamed(&mut source);
-    let bank = &mut pruned.merged.sections[bank];
-    let mut relocations = by_piece(&source.relocations, source.pieces());
-    relocations.retain(|r| r.offset < source.content.size);
-    append(&mut bank.content, &source.content, offset, align);
-    // Before the kernel's own: the output lists relocations last one first.
-    bank.relocations.splice(0..0, moved(relocations, offset));
-    if let Some(native) = source.native {
-        let twin = bank.native.get_or_insert_default();
-        append(&mut twin.content, &native.content, offset, align);
-        twin.relocations.extend(moved(native.relocations, offset));
-        let unused = native.unused.into_iter();
-        twin.unused
-            .extend(unused.map(|part| part.start + offset..part.end + offset));
+impl<'d> Moving<'d> {
+    fn new(section: &Section<'d>) -> Self {
+        let mut section = section.clone();
+        forget_unnamed(&mut section);
+        let mut relocations = by_piece(&section.relocations, section.pieces());
+        relocations.retain(|r| r.offset < section.content.size);
+        Self {
+            content: section.content,
+            relocations,
+            native: section.native,
+        }
     }
 }
 
@@ -311,10 +359,10 @@ fn by_piece(relocations: &[Relocation], pieces: &[(u64, u64)]) -> Vec<Relocation
     ordered
 }
 
-fn moved(relocations: Vec<Relocation>, offset: u64) -> impl Iterator<Item = Relocation> {
-    relocations.into_iter().map(move |relocation| Relocation {
+fn moved(relocations: &[Relocation], offset: u64) -> impl DoubleEndedIterator<Item = Relocation> {
+    relocations.iter().map(move |relocation| Relocation {
         offset: relocation.offset.wrapping_add(offset),
-        ..relocation
+        ..*relocation
     })
 }
 
