@@ -192,6 +192,34 @@ impl CallGraph {
         reached
     }
 
+    /// Lets `visit` see, for each of `targets` in their order, those of `from` that reach it or are it, by
+    /// their numbers and in their order.
+    pub(crate) fn each_reached(
+        &self,
+        from: &[FunctionId],
+        targets: &[FunctionId],
+        mut visit: impl FnMut(usize, FunctionId),
+    ) {
+        // One visit of the graph tells of as many targets as a word has bits.
+        for batch in targets.chunks(u64::BITS as usize) {
+            let mut bits: FxHashMap<FunctionId, u64> = FxHashMap::default();
+            for (bit, &target) in batch.iter().enumerate() {
+                *bits.entry(target).or_default() |= 1 << bit;
+            }
+            let own = |function| bits.get(&function).copied().unwrap_or(0);
+            let reached = self.over_callees(own, |sum, more| *sum |= more);
+            let reached: Vec<(usize, u64)> = (from.iter().map(|&function| reached[function]))
+                .enumerate()
+                .filter(|&(_, reached)| reached != 0)
+                .collect();
+            for (bit, &target) in batch.iter().enumerate() {
+                for &(index, _) in reached.iter().filter(|(_, own)| own >> bit & 1 == 1) {
+                    visit(index, target);
+                }
+            }
+        }
+    }
+
     /// Functions that call each other in a circle and that `function` reaches,
     /// the first one again at the end. Empty if there are none.
     pub(crate) fn circle(&self, function: FunctionId) -> Vec<FunctionId> {
@@ -345,6 +373,27 @@ mod tests {
         assert_eq!(circle(4), [1, 2, 3, 1]);
         assert_eq!(circle(2), [2, 2]);
         assert_eq!(circle(5), [5, 5]);
+    }
+
+    #[test]
+    fn what_is_reached_is_seen_in_order_and_through_all_batches() {
+        // A chain with a circle in it, and a function beside it.
+        let mut edges: Vec<(u32, u32)> = (0..199).map(|node| (node, node + 1)).collect();
+        edges.push((150, 140));
+        let graph = graph(&edges, 201);
+        let all: Vec<FunctionId> = (0..201).rev().map(FunctionId::new).collect();
+        let from = [7, 200, 145, 0].map(FunctionId::new);
+        let mut seen = Vec::new();
+        graph.each_reached(&from, &all, |index, target| seen.push((index, target)));
+        let mut expected = Vec::new();
+        for &target in &all {
+            for (index, &function) in from.iter().enumerate() {
+                if graph.reached_from(function).contains(&target) {
+                    expected.push((index, target));
+                }
+            }
+        }
+        assert_eq!(seen, expected);
     }
 
     #[test]

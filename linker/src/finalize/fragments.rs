@@ -1,5 +1,7 @@
 //! `AT_ENTRY_FRAGMENTS` records: sets of numbers that only kernels keep.
 
+use rustc_hash::FxHashMap;
+
 use crate::arena::Arena;
 use crate::cubin::{Format, InfoCode};
 use crate::id::{FunctionId, IdVec};
@@ -28,24 +30,36 @@ pub(super) fn collect<'d>(
     }
     let entries: Vec<FunctionId> = pruned.entries().collect();
     let is_lone = pruned.lone_kernel().is_some();
-    for &entry in &entries {
-        let mut is_reached = IdVec::filled(&pruned.merged.functions, is_lone);
-        let mut all = Vec::new();
-        if !is_lone {
-            all = fragments(&records[entry]);
-            for function in pruned.graph.reached_from(entry) {
-                is_reached[function] = true;
+    let mut collected: Vec<Vec<u32>> = entries
+        .iter()
+        .map(|&entry| match is_lone {
+            true => Vec::new(),
+            false => fragments(&records[entry]),
+        })
+        .collect();
+    let mut add = |entry: usize, more: &[u32]| {
+        for fragment in more {
+            if !collected[entry].contains(fragment) {
+                collected[entry].push(*fragment);
             }
         }
-        for (_, more) in of_functions.iter().filter(|(f, _)| is_reached[*f]) {
-            for fragment in more {
-                if !all.contains(fragment) {
-                    all.push(*fragment);
-                }
-            }
-        }
+    };
+    if is_lone {
+        of_functions.iter().for_each(|(_, more)| add(0, more));
+    } else {
+        let givers: Vec<FunctionId> = of_functions.iter().map(|&(function, _)| function).collect();
+        let own: FxHashMap<FunctionId, &[u32]> = of_functions
+            .iter()
+            .map(|(function, own)| (*function, &own[..]))
+            .collect();
+        let graph = &pruned.graph;
+        graph.each_reached(&entries, &givers, |entry, function| {
+            add(entry, own[&function]);
+        });
+    }
+    for (&entry, all) in entries.iter().zip(&collected) {
         // What a lone kernel gets stands behind all else, wherever its own stood.
-        if is_lone && all != fragments(&records[entry]) {
+        if is_lone && *all != fragments(&records[entry]) {
             records[entry]
                 .to_mut()
                 .retain(|record| record.code != InfoCode::AT_ENTRY_FRAGMENTS);

@@ -6,7 +6,7 @@
 
 use crate::cubin::{Format, InfoCode};
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::id::{FunctionId, Id as _, IdVec};
+use crate::id::{FunctionId, IdVec};
 use crate::merge::{Function, InfoRecord, Payload};
 use crate::prune::Pruned;
 
@@ -95,7 +95,7 @@ struct Figure {
     rule: Rule,
     /// What each function says itself.
     own: IdVec<FunctionId, Option<u16>>,
-    /// What those say that each reaches, itself included.
+    /// What those say that each kernel reaches, itself included.
     reached: IdVec<FunctionId, Option<u16>>,
     /// Of sparse matrices a lone kernel tells only what it does itself, unless
     /// functions are missing or gone, have a second name, or do not say what
@@ -113,11 +113,17 @@ impl Figure {
         let own: IdVec<FunctionId, Option<u16>> =
             records.iter().map(|list| value(list, code)).collect();
         let join = |sum: &mut Option<u16>, more: &Option<u16>| *sum = rule.join(*sum, *more);
+        let reached = match rule {
+            Rule::Total => totals(pruned, &own),
+            Rule::Any | Rule::Most | Rule::MostOfOthers | Rule::Union => {
+                pruned.graph.over_callees(|f| own[f], join)
+            }
+        };
         let says = |f: &Function<'_>| f.records.iter().any(|record| record.code == code);
         let mut functions = pruned.merged.functions.enumerate();
         Self {
             rule,
-            reached: pruned.graph.over_callees(|f| own[f], join),
+            reached,
             own,
             tells_own: rule == Rule::Union
                 && pruned.lone_kernel().is_some()
@@ -137,8 +143,9 @@ impl Figure {
                 let live = pruned.live.functions.enumerate().filter(|&(_, &live)| live);
                 self.sum(live.map(|(function, _)| function))
             }
-            Rule::Total => self.sum(pruned.graph.reached_from(entry).into_iter()),
-            Rule::Any | Rule::Most | Rule::MostOfOthers | Rule::Union => self.reached[entry],
+            Rule::Any | Rule::Most | Rule::MostOfOthers | Rule::Union | Rule::Total => {
+                self.reached[entry]
+            }
         };
         // A lone kernel does not say for others that they have none.
         let is_nothing = has_lone_kernel && self.rule == Rule::Total && total == Some(0);
@@ -150,6 +157,23 @@ impl Figure {
             self.rule.join(sum, self.own[function])
         })
     }
+}
+
+/// For each kernel, the sum over itself and all it reaches.
+fn totals(
+    pruned: &Pruned<'_>,
+    own: &IdVec<FunctionId, Option<u16>>,
+) -> IdVec<FunctionId, Option<u16>> {
+    let kernels = pruned.starts();
+    let says = |&(_, figure): &(FunctionId, &Option<u16>)| figure.is_some();
+    let givers: Vec<FunctionId> = own.enumerate().filter(says).map(|(id, _)| id).collect();
+    let mut totals = IdVec::filled(&pruned.merged.functions, None);
+    let graph = &pruned.graph;
+    graph.each_reached(&kernels, &givers, |kernel, giver| {
+        let total = &mut totals[kernels[kernel]];
+        *total = Rule::Total.join(*total, own[giver]);
+    });
+    totals
 }
 
 /// Reports kernels that reach what they must not combine: as they take it over,
@@ -265,24 +289,25 @@ pub(super) fn sort_by_arrival(
         matches!(*code, InfoCode::EXTERNS | InfoCode::AT_ENTRY_FRAGMENTS)
             || INHERITED.iter().any(|(inherited, ..)| inherited == code)
     };
-    let order = givers(pruned);
-    for (entry, own) in own {
-        let list = &mut records[entry];
-        if list.iter().filter(|r| !own.contains(&r.code)).count() < 2 {
-            continue;
+    let takes_several = |(entry, own): &(FunctionId, Vec<InfoCode>)| {
+        let list = records[*entry].iter();
+        list.filter(|r| !own.contains(&r.code)).count() > 1
+    };
+    let own: Vec<(FunctionId, Vec<InfoCode>)> = own.into_iter().filter(takes_several).collect();
+    let entries: Vec<FunctionId> = own.iter().map(|&(entry, _)| entry).collect();
+    let mut arrived: Vec<Vec<InfoCode>> = vec![Vec::new(); own.len()];
+    let graph = &pruned.graph;
+    graph.each_reached(&entries, &givers(pruned), |entry, function| {
+        let list = pruned.merged.functions[function].records.iter().rev();
+        for code in list.map(|record| record.code).filter(is_handed_over) {
+            if !arrived[entry].contains(&code) {
+                arrived[entry].push(code);
+            }
         }
-        let mut is_reached = vec![false; pruned.merged.functions.len()];
-        for function in pruned.graph.reached_from(entry) {
-            is_reached[function.index()] = true;
-        }
-        let arrived: Vec<InfoCode> = order
-            .iter()
-            .filter(|f| is_reached[f.index()])
-            .flat_map(|&f| pruned.merged.functions[f].records.iter().rev())
-            .map(|record| record.code)
-            .filter(is_handed_over)
-            .collect();
-        list.to_mut()
+    });
+    for ((entry, own), arrived) in own.into_iter().zip(arrived) {
+        records[entry]
+            .to_mut()
             .sort_by_key(|record| match own.contains(&record.code) {
                 true => None,
                 false => Some(arrived.iter().position(|&code| code == record.code)),
