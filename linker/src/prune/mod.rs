@@ -343,7 +343,8 @@ impl<'d> Pruned<'d> {
             .filter(|&id| self.live.symbols[id] && merged.symbols[id].kind == SymbolType::FUNC)
             .filter(|&id| match merged.symbols[id].definition {
                 Definition::Section(text) if merged.sections[text].kind == SectionKind::Text => {
-                    std::mem::replace(&mut is_named[text], true)
+                    // One inside a kernel has a place of its own.
+                    merged.surrounding(id).is_none() && std::mem::replace(&mut is_named[text], true)
                 }
                 _ => false,
             })

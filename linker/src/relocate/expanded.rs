@@ -145,6 +145,13 @@ impl Places {
         is_there.then_some((place, following))
     }
 
+    /// Whether no instruction follows at an address of Mercury code, or behind it.
+    pub(super) fn is_end(&self, mercury: u64) -> bool {
+        let before = self.all.partition_point(|place| place.mercury < mercury);
+        let mut rest = self.all[before..].iter();
+        rest.all(|place| place.role != Role::Instruction)
+    }
+
     /// The machine code of what begins at an address of Mercury code.
     pub(super) fn native(&self, mercury: u64) -> Option<u64> {
         let before = self.all.partition_point(|place| place.mercury < mercury);
@@ -208,7 +215,7 @@ fn rest(own: &[&[u8; INSTRUCTION]]) -> usize {
 }
 
 /// Whether control can come to an instruction from elsewhere, or what is before it may end.
-fn starts_of_blocks(instructions: &[&[u8; INSTRUCTION]]) -> Vec<bool> {
+pub(super) fn starts_of_blocks(instructions: &[&[u8; INSTRUCTION]]) -> Vec<bool> {
     let mut starts = vec![false; instructions.len() + 1];
     for (index, instruction) in instructions.iter().enumerate() {
         let offset = (index * INSTRUCTION) as u64;
@@ -261,9 +268,9 @@ fn size(instruction: &[u8; INSTRUCTION]) -> u64 {
         BSSY => modifiers & 3 == 0,
         _ if IMMEDIATE_FORMS.contains(&(opcode(instruction) >> 9)) => true,
         // LEA, VABSDIFF, VABSDIFF4, FFMA, IMAD.WIDE, IMAD.HI, DFMA, HFMA2: three operands.
-        // HSET2, HSETP2, SHFL, stores and loads without a descriptor have more.
-        0x011 | 0x014 | 0x015 | 0x023 | 0x025 | 0x027 | 0x02b | 0x031 | 0x033 | 0x034 | 0x143
-        | 0x181 | 0x188 | 0x189 | 0x1aa => true,
+        // HSET2, HSETP2, SHFL, CALL.REL, stores and loads without a descriptor have more.
+        0x144 | 0x011 | 0x014 | 0x015 | 0x023 | 0x025 | 0x027 | 0x02b | 0x031 | 0x033 | 0x034
+        | 0x143 | 0x181 | 0x188 | 0x189 | 0x1aa => true,
         // IADD3 and IMAD, which may add a carry.
         0x010 | 0x090 => third != NONE || modifiers & 4 != 0,
         0x024 => modifiers & 4 != 0,

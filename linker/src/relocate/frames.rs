@@ -91,6 +91,12 @@ impl Frames {
         }
     }
 
+    /// Whether an offset of the section is one in a common entry.
+    pub(super) fn is_in_common(&self, offset: u64) -> bool {
+        let before = self.entries.partition_point(|e| e.end as u64 <= offset);
+        self.entries.get(before).is_some_and(|e| e.is_common)
+    }
+
     /// Lets the descriptions of functions follow their code.
     pub(super) fn follow<'m>(
         &self,
@@ -114,12 +120,18 @@ impl Frames {
                 continue;
             }
             if let Some(&(symbol, moves)) = moves_at.get(&(entry.start as u64 + ADDRESS))
-                && is_described.insert(symbol)
-                && let Some(description) = bytes.get_mut(entry.start + SIZE..entry.end)
+                && let Some(description) = bytes.get_mut(entry.start + ADDRESS as usize..entry.end)
+                && let Some((start, description)) = description.split_first_chunk_mut()
                 && let Some((size, instructions)) = description.split_first_chunk_mut()
+                && is_described.insert((symbol, *start))
             {
-                *size = moves.size().to_le_bytes();
-                advance(instructions, unit.max(1).into(), moves);
+                // Inside a kernel of a whole program others are described, too.
+                let old = u64::from_le_bytes(*start);
+                let end = old.saturating_add(u64::from_le_bytes(*size));
+                let new = moves.entry(old);
+                *start = new.to_le_bytes();
+                *size = moves.entry(end).saturating_sub(new).to_le_bytes();
+                advance(instructions, unit.max(1).into(), old, moves);
             }
         }
     }

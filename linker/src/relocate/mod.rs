@@ -20,14 +20,18 @@ mod undefined;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::arch::relocation::RelocationType;
 use crate::error::ParseError;
-use crate::id::{FunctionId, Id as _, IdVec, SectionId};
+use crate::id::{FunctionId, Id as _, IdVec, SectionId, SymbolId};
 use crate::layout::LaidOut;
-use crate::merge::{BANK_LIMIT, Content, Merged, NativeContent, Relocation, Section, SectionKind};
+use crate::merge::{
+    BANK_LIMIT, Content, Merged, NativeContent, Relocation, Section, SectionKind, Symbol,
+};
 use crate::options::{Keeping, ResolvedRelocations};
 use crate::parallel;
 use crate::prune::Pruned;
@@ -61,6 +65,7 @@ pub(crate) struct Relocated<'d> {
     pub(crate) native: Twins<'d>,
     /// Functions whose native code was made anew.
     pub(crate) moves: FxHashMap<FunctionId, Moves>,
+    pub(crate) keeping: Keeping,
 }
 
 impl<'d> Relocated<'d> {
@@ -101,6 +106,7 @@ pub(crate) fn relocate<'d, M>(
         sections,
         native,
         moves: FxHashMap::default(),
+        keeping,
     });
     (relocated, done)
 }
@@ -384,6 +390,33 @@ fn follows_mercury(
         .function
         .filter(|_| twin.follows_mercury && is_paired)?;
     Places::of(merged, merged.functions[function].symbol)
+}
+
+/// Where code holds addresses to return to, from what is inside a kernel of a whole program: the Mercury code has
+/// relocations there.
+fn returns(merged: &Merged<'_>, section: SectionId) -> Vec<u64> {
+    let row = &merged.sections[section];
+    let is_place = |r: &&Relocation| r.kind == RelocationType::R_MERCURY_PROG_REL32.0;
+    let mut relocations = row.relocations.iter().filter(is_place).peekable();
+    let function = row.function.filter(|_| relocations.peek().is_some());
+    let places = function.and_then(|f| Places::of(merged, merged.functions[f].symbol));
+    let Some(places) = places else {
+        return Vec::new();
+    };
+    let native = relocations.filter_map(|relocation| places.around(relocation.offset));
+    native.collect()
+}
+
+/// Where the machine code of a function begins and ends that stands inside a kernel of a whole program.
+pub(crate) fn place_inside(merged: &Merged<'_>, symbol: SymbolId) -> Option<Range<u64>> {
+    let owner = merged.surrounding(symbol)?;
+    let places = Places::of(merged, merged.functions[owner].symbol)?;
+    let Symbol { value, size, .. } = merged.symbols[symbol];
+    let start = places.native(value)?;
+    let end = value.saturating_add(size);
+    // What fills up the code belongs to the last one.
+    let next = places.native(end).filter(|_| !places.is_end(end));
+    Some(start..next.unwrap_or(places.size))
 }
 
 /// Where the machine code of a function begins what its Mercury code does at these places; nvlink says 0 of places at

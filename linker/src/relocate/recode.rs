@@ -22,6 +22,7 @@
 //! for links that keep what nvlink keeps. Scoreboards are numbered anew in all
 //! links ([`scoreboards`]). What is not known is left as it is.
 
+mod alone;
 mod choice;
 mod control;
 mod debug;
@@ -44,10 +45,13 @@ use crate::merge::{FIRST_MERCURY_VERSION, Function, Payload, TableBranch};
 use crate::options::{DebugLevel, Keeping};
 use crate::parallel;
 
-use super::scoreboards::instruction::{CALL_ABSOLUTE, INSTRUCTION, operation, writes_surface};
+use super::scoreboards::instruction::{
+    CALL_ABSOLUTE, INSTRUCTION, MEMORY_BARRIER, operation, with_stack_pointer, writes_surface,
+};
 use super::scoreboards::{Origin, Setting};
 use super::{Relocated, debug_registers, scoreboards};
 
+use alone::LeftOut;
 use choice::{Choice, SHARED_COPY, SLOW_REPORT, is_of_shared_barrier};
 use environment::Reads;
 use exits::ChangedExit;
@@ -69,6 +73,7 @@ pub(crate) fn recode(
     if !merged.target.has_mercury() {
         return Vec::new();
     }
+    let is_executable = merged.image.is_executable();
     let has_variables = merged.sections.enumerate().any(|(id, section)| {
         let twin = relocated.native[id].as_ref();
         debug_registers::is_table(section.name) && twin.is_some_and(|t| !t.bytes.is_empty())
@@ -78,8 +83,9 @@ pub(crate) fn recode(
     let is_asked = records.any(|record| record.code == InfoCode::GEN_ERRBAR_AT_EXIT);
     let wanted = Wanted {
         for_debuggers: debug == DebugLevel::Symbols || has_variables || is_asked,
-        is_lone: debug != DebugLevel::Symbols && merged.image.is_executable(),
+        is_lone: debug != DebugLevel::Symbols && is_executable,
         is_older: false,
+        is_whole: false,
     };
     let functions = merged.functions.enumerate();
     let is_for_target =
@@ -87,7 +93,11 @@ pub(crate) fn recode(
     let wanted_of = |function: &Function<'_>, section| {
         let is_older = keeping == Keeping::AsNvlink && is_of_first_version(function);
         match merged.is_kernel(function) {
-            true => Some(Wanted { is_older, ..wanted }),
+            true => Some(Wanted {
+                is_older,
+                is_whole: keeping == Keeping::AsNvlink && function.is_laid_out && !wanted.is_lone,
+                ..wanted
+            }),
             // Of other functions, code of CUDA 12 changes, and what ends a kernel; all that was not
             // compiled for the target.
             false => (keeping == Keeping::AsNvlink || !is_for_target(section)).then_some(Wanted {
@@ -143,6 +153,9 @@ pub(crate) fn recode(
         debug::follow_tables(relocated, &moves);
         debug::follow(relocated, &moves);
     }
+    if keeping == Keeping::AsNvlink && (debug == DebugLevel::Symbols || !is_executable) {
+        debug::forget_common(relocated);
+    }
     relocated.moves = moves;
     yields::settle(relocated);
     warnings
@@ -185,6 +198,12 @@ impl Anew {
         {
             code = Cow::Owned(waiting);
         }
+        // The compiler knew that the kernel is alone (case `whole_program_barriers`).
+        let lone = match wanted.is_whole {
+            true => with_stack_pointer(&code)
+                .map(|taking| std::mem::replace(&mut code, Cow::Owned(taking))),
+            false => None,
+        };
         let recode = |code: &[u8]| match keeping {
             Keeping::AsNvlink => Recoded::new(code, capsule, &tables, &wanted, chip),
             Keeping::Reachable => None,
@@ -197,7 +216,8 @@ impl Anew {
         };
         let made = match recoded {
             Some(recoded) => {
-                let origin = (!is_scheduled).then_some((&*code, setting));
+                let origin = lone.as_ref().unwrap_or(&code);
+                let origin = (!is_scheduled).then_some((&**origin, setting));
                 Some(
                     recoded
                         .with_scoreboards(&tables, chip, wanted.is_lone, origin)
@@ -208,6 +228,18 @@ impl Anew {
                 let chosen = scoreboards::chosen(&code, setting, wanted.is_lone, None);
                 Self::unmoved(chosen.map_or_else(|| code.clone(), Cow::Owned))
             }
+            None if lone.is_some() => {
+                let lone = lone.as_ref()?;
+                let places: Vec<_> = (0..lone.len() / INSTRUCTION).map(Some).collect();
+                let origin = Origin {
+                    code: lone,
+                    setting,
+                    places: Some(&places),
+                    is_timed: false,
+                };
+                let chosen = scoreboards::chosen(&code, setting, false, Some(origin));
+                chosen.and_then(|chosen| Self::unmoved(chosen.into()))
+            }
             None if wanted.is_lone => scoreboards::without_stack_pointer(&code, setting)
                 .and_then(|lone| Self::unmoved(lone.into())),
             None => None,
@@ -216,14 +248,23 @@ impl Anew {
             true => made.map(|made: Self| made.closed_up(&code, &tables, chip)),
             false => made.or_else(|| Self::unmoved(code.clone())),
         };
-        match compiled_for == chip {
+        let mut made = match compiled_for == chip {
             true => made,
             false => {
                 let origin = (!is_scheduled).then_some((&*code, setting));
                 let slower = slower::slower(made.as_ref(), &code, setting, chip, origin);
                 slower.or(made)
             }
+        };
+        if let Some(Self {
+            code,
+            moved: Some((_, moves)),
+            ..
+        }) = &mut made
+        {
+            moves.follow_returns(&super::returns(merged, section), code);
         }
+        made
     }
 
     /// The same with stalls that fit, made of the code of an older compiler.
@@ -281,6 +322,8 @@ struct Wanted {
     is_lone: bool,
     /// Whether the code is that of CUDA 12, and becomes that of today.
     is_older: bool,
+    /// Whether the compiler knew that the kernel calls nothing outside, and the link takes no kernel for that.
+    is_whole: bool,
 }
 
 /// The code of a kernel after it was made anew.
@@ -303,8 +346,10 @@ impl Recoded {
         let machine: Vec<&[u8; INSTRUCTION]> = code.as_chunks().0.iter().collect();
         let has = |wanted: u16| machine.iter().any(|i| operation(*i) == wanted);
         let all: Vec<Group<'_>> = groups(&parsed).collect();
+        let left_out = wanted.is_whole && !has(CALL_ABSOLUTE) && has(MEMORY_BARRIER);
         let choice = Choice {
             calls: !wanted.is_lone || has(CALL_ABSOLUTE),
+            left_out: left_out.then(|| LeftOut::new(&machine, has(SHARED_COPY))),
             writes_surfaces: machine.iter().any(|i| writes_surface(operation(*i))),
             has_shared_barrier: parsed.stored.iter().any(is_of_shared_barrier),
             has_shared_copy: has(SHARED_COPY),

@@ -255,8 +255,9 @@ impl<'a, 'd> Resolver<'a, 'd> {
     /// (case `alias`).
     pub(super) fn first_name(&self, symbol: SymbolId) -> SymbolId {
         let merged = self.merged();
-        merged
-            .owner(symbol)
+        let owner = merged.owner(symbol);
+        owner
+            .filter(|_| merged.surrounding(symbol).is_none())
             .map_or(symbol, |owner| merged.functions[owner].symbol)
     }
 

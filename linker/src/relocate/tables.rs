@@ -64,7 +64,10 @@ pub(super) fn fill(
             is_in_use: is_alive(twin, relocation.offset),
         })
     };
-    let entries: Vec<Entry> = relocations.iter().filter_map(entry).collect();
+    // Addresses of functions inside a kernel are the compiler's.
+    let relocations = relocations.iter();
+    let relocations = relocations.filter(|r| merged.surrounding(r.symbol).is_none());
+    let entries: Vec<Entry> = relocations.filter_map(entry).collect();
     write(&mut patched.bytes, &entries, keeping);
 }
 

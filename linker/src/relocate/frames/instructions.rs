@@ -78,11 +78,11 @@ impl Instructions {
     }
 }
 
-/// Corrects by how far the instructions of a description advance, as far as
+/// Corrects by how far the instructions of a description of the code from `start` on advance, as far as
 /// they are known.
-pub(super) fn advance(instructions: &mut [u8], unit: u64, moves: &Moves) {
+pub(super) fn advance(instructions: &mut [u8], unit: u64, start: u64, moves: &Moves) {
     let mut rest = instructions;
-    let mut old: u64 = 0;
+    let mut old = start;
     while let Some((&mut code, operands)) = rest.split_first_mut() {
         let Some(size) = operands_size(code, operands) else {
             return;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::arch::relocation::RelocationType;
 use crate::error::ParseError;
@@ -34,13 +34,16 @@ impl Frames {
         let slots = &laid_out.merged().unified.native_slots;
         let mut output = Output::with_room(patched.bytes.len());
         let mut starts = Vec::with_capacity(self.entries.len());
-        let mut common: Option<&Entry> = None;
-        // A function whose code has another name first is described by that.
-        let mut is_described = laid_out.pruned.later_names();
+        let mut common: Option<(usize, &Entry)> = None;
+        // A function whose code has another name first is described by that, and one inside a kernel by the kernel's
+        // and a place.
+        let later_names = laid_out.pruned.later_names().into_iter();
+        let mut is_described: FxHashSet<(SymbolId, i64)> =
+            later_names.map(|name| (name, 0)).collect();
         for (index, entry) in self.entries.iter().enumerate() {
             let function = known.functions[index];
             if entry.is_common {
-                common = Some(entry);
+                common = Some((index, entry));
                 starts.push(None);
                 continue;
             }
@@ -49,14 +52,19 @@ impl Frames {
                 starts.push(None);
                 continue;
             }
-            if let Some(common) = common.take() {
+            if let Some((index, common)) = common.take() {
                 output.add_common(&patched.bytes[common.start..common.end]);
+                starts[index] = Some(output.common);
             }
             let symbol = match function {
-                Function::Live(symbol) => Some(symbol),
+                Function::Live(symbol, _) => Some(symbol),
                 Function::Unknown | Function::Gone => None,
             };
-            let start = match symbol.is_none_or(|symbol| is_described.insert(symbol)) {
+            let is_first = match function {
+                Function::Live(symbol, place) => is_described.insert((symbol, place)),
+                Function::Unknown | Function::Gone => true,
+            };
+            let start = match is_first {
                 true => known.describe(index, symbol, &patched.bytes, &mut output),
                 false => output.add_size(known.mercury.size(known.twins[index])),
             };
@@ -121,7 +129,7 @@ impl Frames {
         let function = |entry: &Entry| match functions.get(&(entry.start as u64 + ADDRESS)) {
             Some(_) if entry.is_common => Function::Unknown,
             Some(r) if r.discarded || !live[r.symbol] => Function::Gone,
-            Some(r) => Function::Live(r.symbol),
+            Some(r) => Function::Live(r.symbol, r.addend),
             None => Function::Unknown,
         };
         self.entries.iter().map(function).collect()
@@ -131,8 +139,8 @@ impl Frames {
 /// What an entry describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Function {
-    /// A function of the link.
-    Live(SymbolId),
+    /// A function of the link, or what stands so far behind its start.
+    Live(SymbolId, i64),
     /// One that is not in the link, or a definition that another one replaced.
     Gone,
     /// No relocation says it, or it is a common entry.
@@ -170,7 +178,7 @@ impl<'a, 'd> Known<'a, 'd> {
         let functions = frames.functions(laid_out, &native.relocations);
         let mut entries_of: FxHashMap<SymbolId, Vec<usize>> = FxHashMap::default();
         for (index, function) in functions.iter().enumerate() {
-            if let Function::Live(symbol) = *function {
+            if let Function::Live(symbol, 0) = *function {
                 entries_of.entry(symbol).or_default().push(index);
             }
         }
@@ -194,6 +202,7 @@ impl<'a, 'd> Known<'a, 'd> {
         output: &mut Output,
     ) -> usize {
         let all = symbol.and_then(|symbol| self.entries_of.get(&symbol));
+        let all = all.filter(|all| all.contains(&index));
         let (used, replaced) = match all.and_then(|all| all.split_last()) {
             Some((&used, replaced)) => (used, replaced),
             None => (index, &[][..]),
@@ -203,7 +212,7 @@ impl<'a, 'd> Known<'a, 'd> {
         let first = all.and_then(|all| all.iter().find(|&&i| part_of(i) == part_of(used)));
         let entry = &self.frames.entries[first.copied().unwrap_or(used)];
         let in_use = &bytes[entry.start..entry.end];
-        let is_made = is_by_size(in_use);
+        let is_made = all.is_some() && is_by_size(in_use);
         let symbol = symbol.filter(|_| !replaced.is_empty() || is_made);
         let places = symbol.and_then(|symbol| Places::of(self.laid_out.merged(), symbol));
         let made = places.and_then(|places| match is_made {

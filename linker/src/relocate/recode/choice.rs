@@ -3,6 +3,7 @@
 use super::super::scoreboards::instruction::{
     EXIT, INSTRUCTION, MEMORY_BARRIER, WARPSYNC, is_idle_load, operation,
 };
+use super::alone::LeftOut;
 use super::control::{self, Guard};
 use super::environment::Reads;
 use super::moves::Piece;
@@ -14,9 +15,9 @@ pub(super) const IDLE: u16 = 0x118;
 pub(super) const SHARED_COPY: u16 = 0x1ae;
 
 /// The byte of a memory barrier that says of what kind it is.
-const BARRIER_KIND: usize = 9;
+pub(super) const BARRIER_KIND: usize = 9;
 /// `MEMBAR.ALL.CTA`.
-const NARROW: u8 = 0x80;
+pub(super) const NARROW: u8 = 0x80;
 
 /// The second byte of all Mercury code that works with barriers in shared
 /// memory, also of what becomes other machine code than `SYNCS`, such as the
@@ -59,6 +60,8 @@ const STORED_BESIDES: usize = 11;
 pub(super) struct Choice {
     /// Whether the kernel may call functions outside of it.
     pub(super) calls: bool,
+    /// What the compiler left out, which made the code of a kernel that does not, where the link takes it for one that may.
+    pub(super) left_out: Option<LeftOut>,
     pub(super) writes_surfaces: bool,
     pub(super) has_shared_barrier: bool,
     pub(super) has_shared_copy: bool,
@@ -87,6 +90,9 @@ impl Choice {
             return Some(read);
         }
         let wait = ends_in_old_barrier(group, old).then_some(Piece::New(WAIT_FOR_ALL));
+        if let Some(left_out) = &self.left_out {
+            return Some(left_out.pieces(group, old));
+        }
         if self.calls || !old.iter().any(|i| operation(*i) == MEMORY_BARRIER) {
             return Some(same.map(Piece::Old).chain(wait).collect());
         }

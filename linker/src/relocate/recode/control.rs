@@ -2,7 +2,7 @@
 
 use super::super::scoreboards::instruction::{
     BRANCH, BSSY, CALL_RELATIVE, CONTROL, Control, INSTRUCTION, Next, RETURN, TABLE_BRANCHES,
-    WARPSYNC, next, opcode, operation,
+    WARPSYNC, calls_pointer, next, opcode, operation,
 };
 
 /// What names no place in the code: BSYNC, BREAK, CALL.ABS, YIELD, EXIT, both
@@ -91,6 +91,18 @@ pub(super) fn behind_report(instruction: &[u8; INSTRUCTION], cycles: u32) -> [u8
     instruction
 }
 
+/// How far an instruction reaches that names a place: in units of four bytes, [`LOW`] and [`HIGH`].
+fn distance(instruction: &[u8; INSTRUCTION]) -> i64 {
+    let word = u128::from_le_bytes(*instruction);
+    let units = (word & LOW) >> 16 | (word & HIGH) >> 26;
+    (units as i64) << 8 >> 6
+}
+
+/// Eight bits of a distance.
+const LOW: u128 = 0xff << 16;
+/// The forty-eight others, further up.
+const HIGH: u128 = 0xffff_ffff_ffff << 34;
+
 /// What an instruction has to do with its place.
 pub(super) enum Place {
     /// Nothing.
@@ -99,6 +111,9 @@ pub(super) enum Place {
     Distance(i64),
     /// It leads to where a table says.
     Table,
+    /// It leads to a place in the function that registers hold, and names the start of the function, so many bytes
+    /// from the next instruction.
+    Start(i64),
     /// It is not known.
     Unknown,
 }
@@ -116,6 +131,7 @@ pub(super) fn place(instruction: &[u8; INSTRUCTION]) -> Place {
             let word = u128::from_le_bytes(*instruction) as i128;
             Place::Distance((word << above >> (above + from)) as i64)
         }
+        CALL_RELATIVE if calls_pointer(instruction) => Place::Start(distance(instruction)),
         BRANCH | CALL_RELATIVE | WARPSYNC => match next(instruction, 0) {
             Next::To(target)
             | Next::Either(target)
@@ -128,6 +144,7 @@ pub(super) fn place(instruction: &[u8; INSTRUCTION]) -> Place {
         },
         operation if TABLE_BRANCHES.contains(&operation) => Place::Table,
         RETURN if is_absolute_return(instruction) => Place::Any,
+        RETURN => Place::Start(distance(instruction)),
         operation if WITHOUT_PLACE.contains(&operation) => Place::Any,
         operation if CONTROL.contains(&operation) => Place::Unknown,
         _ => Place::Any,
@@ -153,15 +170,12 @@ pub(super) fn with_distance(
         // It always fits: code is not as long.
         return Some(word.to_le_bytes());
     }
-    // In units of four bytes: eight bits, and forty-eight others further up.
-    const LOW: u128 = 0xff << 16;
-    const HIGH: u128 = 0xffff_ffff_ffff << 34;
     let units = (distance / 4) as u128;
     let fields = (units & 0xff) << 16 | (units >> 8 & 0xffff_ffff_ffff) << 34;
     let word = u128::from_le_bytes(changed) & !(LOW | HIGH) | fields;
     changed = word.to_le_bytes();
     let is_right = match place(&changed) {
-        Place::Distance(changed) => changed == distance,
+        Place::Distance(changed) | Place::Start(changed) => changed == distance,
         // It has the same fields, to which it adds what the table says.
         Place::Table => (distance >> 57) == (distance >> 63),
         Place::Any | Place::Unknown => false,

@@ -34,11 +34,15 @@ pub(super) fn follow_tables(relocated: &mut Relocated<'_>, moves: &FxHashMap<Fun
                 continue;
             }
             owners.remove(&relocation.offset);
-            let function = merged.symbols[relocation.symbol].function;
+            let inside = merged.surrounding(relocation.symbol);
+            let function = inside.or(merged.symbols[relocation.symbol].function);
             let moves = function.and_then(|function| moves.get(&function));
-            let Some(moves) =
-                moves.filter(|_| relocation.kind == RelocationType::R_MERCURY_PROG_REL32.0)
-            else {
+            // The upper half of the address of a function inside a kernel is 0.
+            let kind = match inside {
+                Some(_) => RelocationType::R_MERCURY_PROG_REL64,
+                None => RelocationType::R_MERCURY_PROG_REL32,
+            };
+            let Some(moves) = moves.filter(|_| relocation.kind == kind.0) else {
                 continue;
             };
             let place = native.bytes.to_mut().get_mut(relocation.offset as usize..);
@@ -86,6 +90,25 @@ pub(super) fn follow(relocated: &mut Relocated<'_>, moves: &FxHashMap<FunctionId
         }
     }
     follow_units(relocated, &units);
+}
+
+/// In links for debuggers and relocatable ones nvlink says that relocations of common entries of frames stand at the
+/// start of the section. Entries for what stands inside kernels of whole programs have such (case
+/// `whole_program_functions`).
+pub(super) fn forget_common(relocated: &mut Relocated<'_>) {
+    let merged = &relocated.laid_out.pruned.merged;
+    let frames = merged.sections.enumerate();
+    for (id, _) in frames.filter(|(_, section)| section.name == ".debug_frame") {
+        let Some(native) = &mut relocated.native[id] else {
+            continue;
+        };
+        if let Ok(frames) = Frames::parse(&native.bytes) {
+            let of_common = native.kept.iter_mut();
+            of_common
+                .filter(|relocation| frames.is_in_common(relocation.offset))
+                .for_each(|relocation| relocation.offset = 0);
+        }
+    }
 }
 
 /// Debug information names units of line tables by their offsets.

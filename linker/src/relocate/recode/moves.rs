@@ -11,6 +11,9 @@ const UNIT: usize = 128 / INSTRUCTION;
 
 const SIZE: u64 = INSTRUCTION as u64;
 
+/// Where instructions have a number.
+const IMMEDIATE: std::ops::Range<usize> = 4..8;
+
 /// One instruction of the new code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Piece {
@@ -95,9 +98,17 @@ impl Moves {
         origins
     }
 
-    /// How long the code is now.
-    pub(crate) fn size(&self) -> u64 {
-        self.size
+    /// Lets what the code says of return addresses in it follow: the instructions at these places of the old code have
+    /// one each.
+    pub(super) fn follow_returns(&self, returns: &[u64], code: &mut [u8]) {
+        for &place in returns {
+            let instruction = code.get_mut(self.of(place) as usize..);
+            let word = instruction.and_then(|instruction| instruction.get_mut(IMMEDIATE));
+            if let Some(word) = word.and_then(<[u8]>::first_chunk_mut) {
+                let address = u32::from_le_bytes(*word);
+                *word = (self.entry(address.into()) as u32).to_le_bytes();
+            }
+        }
     }
 }
 
@@ -200,6 +211,10 @@ pub(super) fn apply(
                 code.extend(from(number)?);
             }
             Place::Unknown => return None,
+            Place::Start(distance) => {
+                (bytes(index + 1).checked_add(distance) == Some(0)).then_some(())?;
+                code.extend(with_distance(old[index], -bytes(number + 1))?);
+            }
             Place::Distance(distance) => {
                 let target = bytes(index + 1).checked_add(distance)?;
                 let target = usize::try_from(target).ok()?;

@@ -198,16 +198,11 @@ fn word(instruction: &[u8]) -> u32 {
 /// Code for debuggers waits for every instruction, its first one too, and
 /// stays as it is.
 pub(super) fn loads_unused_stack_pointer(code: &[u8]) -> bool {
-    const LOAD: u16 = 0xb82;
-    const STACK_POINTER: u8 = 1;
     let mut instructions = code.chunks_exact(INSTRUCTION);
-    let is_load = instructions.next().is_some_and(|first| {
-        let control = Control::of(first);
-        opcode(first) == LOAD
-            && first[2] == STACK_POINTER
-            && control.write() < BOARDS
-            && control.waits() == 0
-    });
+    let first = instructions.next();
+    let is_load = first
+        .and_then(loads_stack_pointer)
+        .is_some_and(|board| board < BOARDS);
     let names_it = |instruction: &[u8]| match Accesses::of(instruction) {
         Some(accesses) => accesses.names_thread_register(STACK_POINTER),
         None => operands(instruction).any(|(_, operand)| operand == STACK_POINTER),
@@ -215,6 +210,33 @@ pub(super) fn loads_unused_stack_pointer(code: &[u8]) -> bool {
     is_load
         && !instructions
             .any(|instruction| operation(instruction) == CALL_ABSOLUTE || names_it(instruction))
+}
+
+/// The scoreboard of an instruction that loads the stack pointer and waits for nothing.
+fn loads_stack_pointer(instruction: &[u8]) -> Option<u8> {
+    const LOAD: u16 = 0xb82;
+    let control = Control::of(instruction);
+    let is_load = opcode(instruction) == LOAD && instruction[2] == STACK_POINTER;
+    (is_load && control.waits() == 0).then_some(control.write())
+}
+
+const STACK_POINTER: u8 = 1;
+
+/// Code of a whole program in which the load of the stack pointer takes some scoreboard; `None` if it takes one or is not
+/// there, or where the code has no other block, in which it might be needed.
+pub(in crate::relocate) fn with_stack_pointer(code: &[u8]) -> Option<Vec<u8>> {
+    let first = code.first_chunk::<INSTRUCTION>()?;
+    let instructions = code.chunks_exact(INSTRUCTION);
+    let mut lone_block = instructions.take_while(|instruction| next(instruction, 0) != Next::End);
+    let has_blocks = lone_block.any(|instruction| {
+        next(instruction, 0) != Next::Through || operation(instruction) == BREAKPOINT
+    });
+    (has_blocks && loads_stack_pointer(first)? == NO_BOARD).then(|| {
+        let mut code = code.to_vec();
+        let read = Control::of(first).read();
+        Control::set(&mut code[..INSTRUCTION], 0, read, 0);
+        code
+    })
 }
 
 /// Whether the instruction is plain arithmetic.
@@ -495,6 +517,12 @@ pub(super) fn wait_at(code: &[u8], at: usize) -> Wait {
     }
 }
 
+/// Whether a relative call is one of a pointer: it adds registers to the start of the function.
+pub(in crate::relocate) fn calls_pointer(instruction: &[u8]) -> bool {
+    const IMMEDIATE: u16 = 0x944;
+    operation(instruction) == CALL_RELATIVE && opcode(instruction) != IMMEDIATE
+}
+
 /// Where control goes behind the instruction at `offset`.
 pub(in crate::relocate) fn next(instruction: &[u8], offset: u64) -> Next {
     /// Bits behind the offset of a branch without condition.
@@ -514,6 +542,8 @@ pub(in crate::relocate) fn next(instruction: &[u8], offset: u64) -> Next {
         WARPSYNC if starts_collective(instruction) => Next::Collective(target),
         BRANCH if has_predicate || high >> 18 & 0x7f_ffff != ALWAYS => Next::Either(target),
         BRANCH => Next::To(target),
+        // To a place in the function that registers hold.
+        CALL_RELATIVE if calls_pointer(instruction) => Next::MaybeEnd,
         CALL_RELATIVE => Next::Call(target),
         RETURN => Next::Return,
         operation if TABLE_BRANCHES.contains(&operation) => Next::Table,

@@ -1,9 +1,12 @@
 //! Attribute records of native functions in a Mercury image.
 
+use rustc_hash::FxHashMap;
+
 use crate::cubin::{Attribute, Format, InfoCode, InfoRecord as FileRecord};
 use crate::finalize::Finalized;
 use crate::id::FunctionId;
 use crate::merge::{InfoRecord, Merged, ParameterBank, Payload};
+use crate::options::Keeping;
 use crate::relocate::{Moves, barrier_places, native_places};
 
 use super::super::encode;
@@ -19,6 +22,7 @@ pub(super) fn native_module(finalized: &Finalized<'_>, symbols: &SymbolNumbers) 
         record.code == InfoCode::MIN_STACK_SIZE && slot.is_some_and(|slot| !slot.has_stack)
     };
     let records = &finalized.figures.module_records;
+    let frames = frames_of_whole_programs(finalized);
     // In machine code the slots are one function, of which the last that comes tells.
     let last = records.iter().rfind(shares_stack).map(|r| r.payload);
     let records = records.iter().map(|record| {
@@ -29,9 +33,35 @@ pub(super) fn native_module(finalized: &Finalized<'_>, symbols: &SymbolNumbers) 
         {
             *figure = shared;
         }
+        if let Payload::Symbol(symbol, figure) = &mut own.payload
+            && own.code == InfoCode::FRAME_SIZE
+            && let Some(shared) = finalized
+                .merged()
+                .owner(*symbol)
+                .and_then(|o| frames.get(&o))
+        {
+            *figure = shared;
+        }
         own
     });
     encode::records(&records.collect::<Vec<_>>(), symbols)
+}
+
+/// Of kernels with functions inside, whose machine code is one, nvlink says of all that they have the frame of the last
+/// one that comes (case `whole_program_functions`).
+fn frames_of_whole_programs<'f>(finalized: &'f Finalized<'_>) -> FxHashMap<FunctionId, &'f [u8]> {
+    let merged = finalized.merged();
+    if finalized.relocated.keeping == Keeping::Reachable {
+        return FxHashMap::default();
+    }
+    let records = finalized.figures.module_records.iter();
+    let frames = records.filter_map(|record| match record.payload {
+        Payload::Symbol(symbol, frame) if record.code == InfoCode::FRAME_SIZE => {
+            Some((merged.surrounding(symbol)?, frame))
+        }
+        _ => None,
+    });
+    frames.collect()
 }
 
 /// The records of the Mercury world, with those figures replaced that depend

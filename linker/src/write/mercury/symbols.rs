@@ -1,9 +1,13 @@
 //! The symbols of both worlds.
 
+use std::ops::Range;
+
 use crate::arch::reserved;
 use crate::cubin::{Place, Symbol as FileSymbol, SymbolOther, SymbolType};
+use crate::id::SymbolId;
 use crate::merge::{Definition, SectionKind, Symbol};
 use crate::options::UndefinedGlobals;
+use crate::relocate::{Relocated, place_inside};
 
 use super::super::encode;
 use super::Sources;
@@ -51,6 +55,7 @@ pub(super) fn native(sources: Sources<'_, '_>) -> Vec<u8> {
             .and_then(|s| relocated.native[s].as_ref());
         let own_value = reserved_value(symbol);
         let slot = merged.unified.native_slots.get(&id);
+        let inside = inside(relocated, id);
         let is_provided = own_value.is_some() || is_known_later(symbol);
         let start = match section.map(|s| merged.sections[s].kind) {
             Some(SectionKind::SharedReserved) if symbol.kind != SymbolType::SECTION => {
@@ -76,18 +81,36 @@ pub(super) fn native(sources: Sources<'_, '_>) -> Vec<u8> {
             value: match (listed, slot) {
                 (Some(listed), _) => listed.value,
                 (None, Some(slot)) => slot.place,
-                (None, None) => own_value.unwrap_or(symbol.value) + start,
+                (None, None) => match &inside {
+                    Some(inside) => inside.start,
+                    None => own_value.unwrap_or(symbol.value) + start,
+                },
             },
             size: match (slot, code) {
                 (Some(slot), _) => slot.size,
                 (None, Some(_)) if symbol.size == 0 && later_names.contains(&id) => 0,
-                (None, Some(code)) => code.bytes.len() as u64,
+                (None, Some(code)) => match &inside {
+                    Some(inside) => inside.end.saturating_sub(inside.start),
+                    None => code.bytes.len() as u64,
+                },
                 (None, None) => symbol.size,
             },
         }
     });
     let parameters = (0..layout.parameters.len()).map(|index| parameters(sources, index));
     encode::symbols(relocated.laid_out.null_value, symbols.chain(parameters))
+}
+
+/// Where the machine code of a function stands that is inside a kernel of a whole program (case
+/// `whole_program_functions`).
+fn inside(relocated: &Relocated<'_>, symbol: SymbolId) -> Option<Range<u64>> {
+    let merged = relocated.merged();
+    let place = place_inside(merged, symbol)?;
+    let owner = merged.surrounding(symbol)?;
+    Some(match relocated.moves.get(&owner) {
+        Some(moves) => moves.entry(place.start)..moves.entry(place.end),
+        None => place,
+    })
 }
 
 /// The symbol of a kernel's parameter bank.
