@@ -34,19 +34,13 @@ impl Cli {
         {
             arguments = line::expanded(&arguments)?;
         }
-        let is_empty = |name: &OsStr| env::var_os(name).is_some_and(|v| v.is_empty());
-        let command = Self::command().mut_subcommands(|command| {
-            command.mut_args(|argument| match argument.get_env() {
-                Some(name) if is_empty(name) => argument.env(None),
-                _ => argument,
-            })
-        });
-        let read = command
-            .try_get_matches_from(spelled_as_here(arguments))
+        let arguments = spelled_as_here(arguments);
+        let read = without_empty_variables(Self::command())
+            .try_get_matches_from(&arguments)
             .and_then(|matches| Self::from_arg_matches(&matches));
         match read {
             Ok(cli) => Ok(Some(cli)),
-            Err(error) if error.use_stderr() => {
+            Err(mut error) if error.use_stderr() => {
                 let unknown = match error.get(ContextKind::InvalidSubcommand) {
                     Some(ContextValue::String(word)) => Some(word),
                     _ => None,
@@ -56,6 +50,10 @@ impl Cli {
                         "there is no `cargo cudalink {word}`; `cargo cudalink exec cargo {word} ..` runs it with device links"
                     );
                 }
+                if let Some(variable) = variable_behind(&error, &arguments) {
+                    let tip = format!("the variable {variable} says so").into();
+                    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+                }
                 error.exit()
             }
             Err(help) => {
@@ -64,6 +62,37 @@ impl Cli {
             }
         }
     }
+}
+
+/// The same command, to which variables that are set to nothing are not set.
+fn without_empty_variables(command: clap::Command) -> clap::Command {
+    let is_empty = |name: &OsStr| env::var_os(name).is_some_and(|v| v.is_empty());
+    command
+        .mut_args(|argument| match argument.get_env() {
+            Some(name) if is_empty(name) => argument.env(None),
+            _ => argument,
+        })
+        .mut_subcommands(without_empty_variables)
+}
+
+/// The variable that has a value which is refused, where the command line does not have the option.
+fn variable_behind(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
+    let Some(ContextValue::String(refused)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    let option = refused.split([' ', '[', '=']).next()?;
+    let is_option = |word: &OsString| {
+        let word = word.to_str().and_then(|word| word.split('=').next());
+        word == Some(option)
+    };
+    if arguments.iter().any(is_option) {
+        return None;
+    }
+    let command = Cli::command();
+    let mut known = command.get_subcommands().flat_map(|c| c.get_arguments());
+    let known = known.find(|known| known.get_long() == option.strip_prefix("--"))?;
+    let variable = known.get_env().filter(|name| env::var_os(name).is_some())?;
+    Some(variable.to_str()?.to_owned())
 }
 
 /// Whether cargo has a command that we have not: one of its own that compiles, or a program on PATH.

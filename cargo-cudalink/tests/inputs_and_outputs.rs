@@ -268,3 +268,23 @@ fn nothing_is_said_of_results_that_are_not_there() {
     );
     assert!(folder.path().join("rule").exists());
 }
+
+#[test]
+fn a_variable_that_says_something_wrong_is_named() {
+    let folder = folder();
+    let said = |words: &str| {
+        let mut command = command(&folder, words);
+        let output = command.env("CUDALINK_ARCH", "sm_9x").output();
+        String::from_utf8(output.expect("the program runs").stderr).expect("text")
+    };
+    let tip = "tip: the variable CUDALINK_ARCH says so";
+    let of_variable = said("build");
+    assert!(
+        of_variable.contains("no processor 'sm_9x'"),
+        "{of_variable}"
+    );
+    assert!(of_variable.contains(tip), "{of_variable}");
+    let of_option = said("build --arch sm_9y");
+    assert!(of_option.contains("no processor 'sm_9y'"), "{of_option}");
+    assert!(!of_option.contains(tip), "{of_option}");
+}

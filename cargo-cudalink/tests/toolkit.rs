@@ -576,6 +576,7 @@ fn what_builds_choose_is_what_is_used() {
         (["toolkit", "path"].as_slice(), &root),
         (&["toolkit", "path"], &PathBuf::from("13.0")),
         (&["toolkit", "path", "--toolkit=13"], &PathBuf::from(other)),
+        (&["toolkit", "path"], &PathBuf::new()),
     ] {
         let output = run(arguments, choice);
         machine.succeeded(&output);
