@@ -5,7 +5,7 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use proptest::sample::Index;
-use rustnvlink::arch::relocation::RelocationType;
+use rustnvlink::arch::relocation::{RelocationType, Target};
 use rustnvlink::cubin::{
     Attribute, CallGraph, Capsule, CompatRecords, Cubin, DeviceNote, File, InfoRecords, Note,
     Prototype, RelocationAction, Section, ToolNote, UnifiedEntry,
@@ -199,7 +199,7 @@ fn parse_as_everything(section: &Section<'_>) {
         let mut bytes = section.data.to_vec();
         for relocation in relocations {
             if let Some(row) = RelocationType(relocation.kind).row() {
-                let _ = row.apply(&mut bytes, relocation.offset, u64::MAX, Some(3));
+                let _ = row.apply(&mut bytes, relocation.offset, Target::in_bank(3, u64::MAX));
                 let _ = row.implicit_addend(&bytes, relocation.offset);
             }
         }

@@ -6,8 +6,8 @@ use std::io::Write;
 use object::elf::{
     GNU_PROPERTY_AARCH64_FEATURE_1_AND, GNU_PROPERTY_AARCH64_FEATURE_1_BTI,
     GNU_PROPERTY_X86_FEATURE_1_AND, GNU_PROPERTY_X86_FEATURE_1_IBT,
-    GNU_PROPERTY_X86_FEATURE_1_SHSTK, R_AARCH64_ABS64, R_X86_64_64, RelocationType, SHF_ALLOC,
-    SHT_PROGBITS, STB_GLOBAL, STT_NOTYPE, STV_HIDDEN,
+    GNU_PROPERTY_X86_FEATURE_1_SHSTK, R_AARCH64_ABS64, R_X86_64_64, SHF_ALLOC, SHT_PROGBITS,
+    STB_GLOBAL, STT_NOTYPE, STV_HIDDEN,
 };
 use object::write::{
     Object, Relocation, RelocationFlags, SectionId, SectionKind, StandardSection, StreamingBuffer,
@@ -131,8 +131,13 @@ impl<'w, 'a> Writer<'w, 'a> {
             HostMachine::Aarch64 => R_AARCH64_ABS64,
         };
         for (offset, section, addend) in [(8, self.fatbin, 0), (16, self.bss, State::PARTS)] {
-            let symbol = self.object.section_symbol(section);
-            self.relocation(self.wrapper, offset, kind, symbol, addend.into())?;
+            let relocation = Relocation {
+                offset,
+                symbol: self.object.section_symbol(section),
+                addend: addend.into(),
+                flags: RelocationFlags::Elf { r_type: kind },
+            };
+            self.object.add_relocation(self.wrapper, relocation)?;
         }
         Ok(())
     }
@@ -167,7 +172,13 @@ impl<'w, 'a> Writer<'w, 'a> {
                 addend,
             } = fixup;
             let (symbol, more) = self.target(target, unregister.start);
-            self.relocation(self.text, offset as u64, kind, symbol, addend + more)?;
+            let relocation = Relocation {
+                offset: offset as u64,
+                symbol,
+                addend: addend + more,
+                flags: RelocationFlags::Elf { r_type: kind },
+            };
+            self.object.add_relocation(self.text, relocation)?;
         }
         Ok(())
     }
@@ -220,22 +231,5 @@ impl<'w, 'a> Writer<'w, 'a> {
                 flags,
             })
         })
-    }
-
-    fn relocation(
-        &mut self,
-        section: SectionId,
-        offset: u64,
-        r_type: RelocationType,
-        symbol: SymbolId,
-        addend: i64,
-    ) -> Result<(), HostError> {
-        let relocation = Relocation {
-            offset,
-            symbol,
-            addend,
-            flags: RelocationFlags::Elf { r_type },
-        };
-        Ok(self.object.add_relocation(section, relocation)?)
     }
 }

@@ -1,11 +1,11 @@
 //! What becomes of one relocation.
 
-use crate::arch::relocation::{ApplyError, BitField, Class, RelocationType, Row};
+use crate::arch::relocation::{ApplyError, BitField, Class, RelocationType, Row, Target};
 use crate::error::{NvlinkError, ParseError};
 use crate::merge::{Form, Relocation};
 
 use super::Patched;
-use super::resolve::{Resolver, Target};
+use super::resolve::Resolver;
 
 /// What becomes of a relocation of an executable, or of what a relocatable link
 /// decides.
@@ -52,7 +52,8 @@ pub(super) fn apply(
                 patched.resolved.push(*relocation);
             }
             let bytes = patched.bytes.to_mut();
-            row.apply(bytes, relocation.offset, 0, None).map_err(beyond)
+            row.apply(bytes, relocation.offset, Target::plain(0))
+                .map_err(beyond)
         }
         Fate::Resolved(target) => {
             if resolver.is_recorded(relocation) {
@@ -79,8 +80,8 @@ pub(super) fn apply(
                 Form::Rela => (target.value, Some(relocation.addend)),
                 Form::Rel => (target.value.wrapping_add(relocation.addend as u64), None),
             };
-            let bytes = patched.bytes.to_mut();
-            row.resolve(bytes, at, value, addend, target.bank)
+            let target = Target { value, ..target };
+            row.resolve(patched.bytes.to_mut(), at, target, addend)
                 .map_err(beyond)
         }
         Fate::Idle(field) => {
@@ -223,7 +224,7 @@ impl Place<'_> {
         }
         if let Some(target) = resolver.expected_handle(relocation) {
             let (bytes, addend) = (patched.bytes.to_mut(), Some(relocation.addend));
-            row.resolve(bytes, relocation.offset, target.value, addend, target.bank)
+            row.resolve(bytes, relocation.offset, target, addend)
                 .map_err(|error| self.beyond(&error))?;
         }
         let kept = Relocation {

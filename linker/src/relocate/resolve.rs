@@ -1,5 +1,6 @@
 //! What a relocation's target is worth at link time.
 
+use crate::arch::relocation::Target;
 use crate::arch::reserved;
 use crate::cubin::{Binding, SymbolOther, SymbolType};
 use crate::id::{FunctionId, SectionId, SymbolId};
@@ -20,28 +21,6 @@ pub(super) enum World {
     Linked,
     /// The native twins.
     Native,
-}
-
-/// A value known at link time.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Target {
-    pub(super) value: u64,
-    /// The constant bank, for targets in one.
-    pub(super) bank: Option<u8>,
-}
-
-impl Target {
-    /// One in no constant bank.
-    fn plain(value: u64) -> Self {
-        Self { value, bank: None }
-    }
-
-    fn in_bank(bank: u8, value: u64) -> Self {
-        Self {
-            value,
-            bank: Some(bank),
-        }
-    }
 }
 
 /// The bank of what lies in none: nvlink subtracts the section type of bank 0

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use rustnvlink::arch::relocation::RelocationType;
+use rustnvlink::arch::relocation::{RelocationType, Target};
 
 fuzz_target!(|data: &[u8]| {
     let Some((&[count], rest)) = data.split_first_chunk::<1>() else {
@@ -21,13 +21,14 @@ fuzz_target!(|data: &[u8]| {
         let (offset, value) = offset.split_at(4);
         let offset = u32::from_le_bytes(offset.try_into().expect("four bytes")).into();
         let value = u64::from_le_bytes(value.try_into().expect("eight bytes"));
-        if row.apply(&mut bytes, offset, value, Some(*bank)).is_ok() {
+        let target = Target::in_bank(*bank, value);
+        if row.apply(&mut bytes, offset, target).is_ok() {
             let once = bytes.clone();
-            row.apply(&mut bytes, offset, value, Some(*bank))
+            row.apply(&mut bytes, offset, target)
                 .expect("it was applied");
             assert_eq!(bytes, once, "{kind} depends on what was there");
         }
         let addend = (record[0] & 1 == 0).then_some(value as i64);
-        let _ = row.resolve(&mut bytes, offset, value, addend, Some(*bank));
+        let _ = row.resolve(&mut bytes, offset, target, addend);
     }
 });

@@ -10,7 +10,7 @@ mod row;
 
 use std::fmt;
 
-pub use row::{ApplyError, BitField, Class, FunctionTarget, Row};
+pub use row::{ApplyError, BitField, Class, FunctionTarget, Row, Target};
 
 /// The type number of a relocation. Any number is valid; known ones have a row.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

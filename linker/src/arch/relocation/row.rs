@@ -108,6 +108,30 @@ pub(super) const fn field(destination: u8, source: u8, bits: u8) -> BitField {
     }
 }
 
+/// What a relocation leads to: a value that is known at link time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Target {
+    /// The value of the symbol.
+    pub value: u64,
+    /// The constant bank that it lies in, if any.
+    pub bank: Option<u8>,
+}
+
+impl Target {
+    /// One in no constant bank.
+    pub fn plain(value: u64) -> Self {
+        Self { value, bank: None }
+    }
+
+    /// One in a constant bank.
+    pub fn in_bank(bank: u8, value: u64) -> Self {
+        Self {
+            value,
+            bank: Some(bank),
+        }
+    }
+}
+
 impl Row {
     pub(super) const KEPT_FOR_DRIVER: Self = Self::bare(Class::KeptForDriver);
     pub(super) const DROPPED: Self = Self::bare(Class::Dropped);
@@ -174,26 +198,24 @@ impl Row {
         bytes_of(self.fields.iter().chain(self.bank))
     }
 
-    /// Resolves a relocation against `target`, the value of its symbol.
+    /// Resolves a relocation against `target`.
     ///
     /// Without an addend of its own a relocation adds to what the fields
-    /// hold, the bank's included. `bank` is the constant bank the target lies
-    /// in, if any.
+    /// hold, the bank's included.
     pub fn resolve(
         &self,
         bytes: &mut [u8],
         offset: u64,
-        target: u64,
+        target: Target,
         addend: Option<i64>,
-        bank: Option<u8>,
     ) -> Result<(), ApplyError> {
         let (addend, bank) = match addend {
-            Some(addend) => (addend as u64, bank),
+            Some(addend) => (addend as u64, target.bank),
             None => {
                 let place = &bytes[self.place(bytes.len(), offset)?];
                 let old = self.read_bank(place);
-                let bank = bank.map(|bank| bank.wrapping_add(old) & mask(BANK_BITS) as u8);
-                (self.read_addend(place), bank)
+                let sum = |bank: u8| bank.wrapping_add(old) & mask(BANK_BITS) as u8;
+                (self.read_addend(place), target.bank.map(sum))
             }
         };
         let value = match self.class {
@@ -206,20 +228,15 @@ impl Row {
             | Class::FunctionDescriptor
             | Class::PcRelative
             | Class::Unified { .. }
-            | Class::Refused => target.wrapping_add(addend),
+            | Class::Refused => target.value.wrapping_add(addend),
         };
-        self.apply(bytes, offset, value, bank)
+        self.apply(bytes, offset, Target { value, bank })
     }
 
-    /// Writes `value` into the row's fields at `offset`, and `bank` where the
+    /// Writes a value into the row's fields at `offset`, and its bank where the
     /// type carries a bank number. Bits outside the fields stay as they are.
-    pub fn apply(
-        &self,
-        bytes: &mut [u8],
-        offset: u64,
-        value: u64,
-        bank: Option<u8>,
-    ) -> Result<(), ApplyError> {
+    pub fn apply(&self, bytes: &mut [u8], offset: u64, target: Target) -> Result<(), ApplyError> {
+        let Target { value, bank } = target;
         let bank = match bank {
             _ if self.bank.is_empty() => 0,
             None => return Err(ApplyError::NoBank(self.name)),
@@ -407,7 +424,8 @@ mod tests {
                 let offset = random() % 24;
                 let (value, bank) = (random(), random() as u8 % 32);
                 apply_bit_by_bit(row, &mut expected, offset as usize, value, bank);
-                row.apply(&mut bytes, offset, value, Some(bank)).unwrap();
+                let target = Target::in_bank(bank, value);
+                row.apply(&mut bytes, offset, target).unwrap();
                 assert_eq!(bytes, expected, "{}", row.name);
                 let is_byte = row.fields.len() == 1 && row.fields[0].bits == 8;
                 let kept = match row.fields {
@@ -460,10 +478,10 @@ mod tests {
     fn places_outside_the_bytes_are_refused() {
         let row = RelocationType::R_CUDA_ABS32_32.row().unwrap();
         let mut bytes = [0; 16];
-        assert_eq!(row.apply(&mut bytes, 8, 1, None), Ok(()));
+        assert_eq!(row.apply(&mut bytes, 8, Target::plain(1)), Ok(()));
         for offset in [9, 16, u64::MAX] {
             assert_eq!(
-                row.apply(&mut bytes, offset, 1, None),
+                row.apply(&mut bytes, offset, Target::plain(1)),
                 Err(ApplyError::PastEnd {
                     end: offset.saturating_add(8),
                     available: 16
@@ -471,7 +489,7 @@ mod tests {
             );
         }
         let row = RelocationType::R_CUDA_8_56.row().unwrap();
-        assert_eq!(row.apply(&mut bytes, 15, 0x5a << 56, None), Ok(()));
+        assert_eq!(row.apply(&mut bytes, 15, Target::plain(0x5a << 56)), Ok(()));
         assert_eq!(bytes[15], 0x5a);
     }
 
@@ -479,17 +497,17 @@ mod tests {
     fn constant_fields_carry_their_bank() {
         let row = RelocationType::R_CUDA_CONST_FIELD19_40.row().unwrap();
         let mut bytes = [0; 16];
-        row.apply(&mut bytes, 0, 0x1c, Some(3)).unwrap();
+        row.apply(&mut bytes, 0, Target::in_bank(3, 0x1c)).unwrap();
         assert_eq!(
             u64::from_le_bytes(bytes[..8].try_into().unwrap()),
             3 << 54 | 7 << 40
         );
         assert_eq!(
-            row.apply(&mut bytes, 0, 0, None),
+            row.apply(&mut bytes, 0, Target::plain(0)),
             Err(ApplyError::NoBank(row.name))
         );
         assert_eq!(
-            row.apply(&mut bytes, 0, 0, Some(32)),
+            row.apply(&mut bytes, 0, Target::in_bank(32, 0)),
             Err(ApplyError::BankTooLarge(32))
         );
     }
@@ -501,7 +519,8 @@ mod tests {
         let check = |kind: RelocationType, before: u64, after: u64| {
             let mut bytes = before.to_be_bytes();
             let row = kind.row().unwrap();
-            row.resolve(&mut bytes, 0, 0x1230, None, Some(3)).unwrap();
+            row.resolve(&mut bytes, 0, Target::in_bank(3, 0x1230), None)
+                .unwrap();
             assert_eq!(
                 format!("{:016x}", u64::from_be_bytes(bytes)),
                 format!("{after:016x}"),
@@ -549,7 +568,7 @@ mod tests {
     fn slots_take_the_addend_alone() {
         let row = RelocationType::R_CUDA_TEX_SLOT.row().unwrap();
         let mut bytes = [0xff; 8];
-        row.resolve(&mut bytes, 0, 0x1230, Some(0x54), None)
+        row.resolve(&mut bytes, 0, Target::plain(0x1230), Some(0x54))
             .unwrap();
         assert_eq!(bytes, [0xff, 0xff, 0xff, 0xff, 0x54, 0xff, 0xff, 0xff]);
     }
@@ -559,7 +578,7 @@ mod tests {
         let row = RelocationType::R_CUDA_ABS55_16_34.row().unwrap();
         let mut bytes = [0; 16];
         assert_eq!(
-            row.apply(&mut bytes, 0, 1, None),
+            row.apply(&mut bytes, 0, Target::plain(1)),
             Err(ApplyError::NoField(row.name))
         );
     }
