@@ -58,6 +58,30 @@ pub(crate) fn prune<'d>(mut merged: Merged<'d>, options: &Options) -> Pruned<'d>
         DebugLevel::Symbols => true,
     };
     let entries = is_entry(&merged, |id| functions[id] && stays(id));
+    let (sections, symbols) = live_places(&merged, &functions);
+    let staying = entries.enumerate().filter(|&(_, &stays)| stays);
+    let staying: Vec<FunctionId> = staying.map(|(id, _)| id).take(2).collect();
+    let is_debugged = options.settings.debug == DebugLevel::Symbols;
+    let has_lone_kernel = staying.len() == 1 && (is_debugged || is_named(staying[0]));
+    let live = Liveness {
+        functions,
+        entries,
+        has_lone_kernel,
+        sections,
+        symbols,
+    };
+    Pruned {
+        merged,
+        graph,
+        live,
+    }
+}
+
+/// The sections and symbols that stay where these functions do.
+fn live_places(
+    merged: &Merged<'_>,
+    functions: &IdVec<FunctionId, bool>,
+) -> (IdVec<SectionId, bool>, IdVec<SymbolId, bool>) {
     let mut symbols = IdVec::filled(&merged.symbols, true);
     let mut sections = IdVec::filled(&merged.sections, true);
     for (id, function) in merged.functions.enumerate() {
@@ -77,7 +101,7 @@ pub(crate) fn prune<'d>(mut merged: Merged<'d>, options: &Options) -> Pruned<'d>
         sections[id] = is_used && has_place && !lost_its_content(section);
         symbols[section.symbol] = sections[id];
     }
-    for (id, section) in named_after_death(&merged) {
+    for (id, section) in named_after_death(merged) {
         sections[id] = true;
         symbols[section.symbol] = true;
     }
@@ -86,25 +110,10 @@ pub(crate) fn prune<'d>(mut merged: Merged<'d>, options: &Options) -> Pruned<'d>
     for (id, section) in merged.sections_of(|kind| matches!(kind, SectionKind::Constant(_))) {
         sections[id] &= !section.is_moved;
     }
-    for symbol in left_without_place(&merged) {
+    for symbol in left_without_place(merged) {
         symbols[symbol] = false;
     }
-    let staying = entries.enumerate().filter(|&(_, &stays)| stays);
-    let staying: Vec<FunctionId> = staying.map(|(id, _)| id).take(2).collect();
-    let is_debugged = options.settings.debug == DebugLevel::Symbols;
-    let has_lone_kernel = staying.len() == 1 && (is_debugged || is_named(staying[0]));
-    let live = Liveness {
-        functions,
-        entries,
-        has_lone_kernel,
-        sections,
-        symbols,
-    };
-    Pruned {
-        merged,
-        graph,
-        live,
-    }
+    (sections, symbols)
 }
 
 fn is_entry(merged: &Merged<'_>, stays: impl Fn(FunctionId) -> bool) -> IdVec<FunctionId, bool> {
