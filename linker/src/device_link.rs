@@ -43,7 +43,8 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
 use crate::fatbin::{self, FatbinOptions, LinkedImage, WriteError};
 use crate::finalize::EMPTY_DOT;
 use crate::inputs::{
-    self, Behaviour, Compilation, Environment, Files, Loaded, Module, Processor, Survey, Wanted,
+    self, Behaviour, Compilation, Environment, Files, Loaded, Module, Processor, Survey, Taken,
+    Wanted,
 };
 use crate::options::{Keeping, Options, Settings};
 use crate::report::Reports;
@@ -290,7 +291,7 @@ impl<'a> Job<'a> {
             true
         };
         let processor = Processor::from(Sm::KNOWN[0]);
-        let loaded = self.load(&processor, report, &mut Vec::new());
+        let (loaded, _) = self.load(&processor, report);
         if loaded.err() == Some(Exit::Fatal) {
             for problem in problems {
                 linked.add(None, problem);
@@ -322,36 +323,26 @@ impl<'a> Job<'a> {
     }
 
     /// Takes the inputs for one processor. `report` gets what there is to say, and
-    /// tells whether it is an error for the user.
+    /// tells whether it is an error for the user. Beside it stands what was compiled.
     pub(crate) fn load(
         self,
         processor: &Processor,
         report: &mut dyn FnMut(Diagnostic) -> bool,
-        compilations: &mut Vec<Compilation>,
-    ) -> Result<Loaded<'a>, Exit> {
-        let Self {
-            request,
-            files,
-            environment,
-        } = self;
-        let mut diagnostics = Diagnostics::default();
-        let loaded = inputs::load(
-            files,
-            &request.inputs,
-            processor,
-            environment,
-            &mut diagnostics,
+    ) -> (Result<Loaded<'a>, Exit>, Vec<Compilation>) {
+        let inputs = &self.request.inputs;
+        let Taken {
+            loaded,
+            diagnostics,
             compilations,
-        );
+        } = inputs::load(self.files, inputs, processor, self.environment);
         let failed = report_all(&diagnostics, report);
-        match loaded {
-            None if request.inputs.options_failed && !diagnostics.has_fatal() => {
-                Err(Exit::LinkError)
-            }
+        let loaded = match loaded {
+            None if inputs.options_failed && !diagnostics.has_fatal() => Err(Exit::LinkError),
             None => Err(Exit::Fatal),
             Some(_) if failed => Err(Exit::LinkError),
             Some(loaded) => Ok(loaded),
-        }
+        };
+        (loaded, compilations)
     }
 
     /// Links for one processor. `take` gets what was made, before it is known
@@ -363,8 +354,8 @@ impl<'a> Job<'a> {
         take: impl FnOnce(Product<'_>) -> O,
     ) -> One<O> {
         let Self { request, .. } = self;
-        let mut compilations = Vec::new();
-        let mut loaded = match self.load(processor, report, &mut compilations) {
+        let (loaded, compilations) = self.load(processor, report);
+        let mut loaded = match loaded {
             Ok(loaded) => loaded,
             Err(exit) => {
                 return One {

@@ -328,8 +328,7 @@ fn link_one(request: &Request, target: &Target, job: Job<'_>, messages: &Message
             output_of(request, target, product)
         }),
         Target::Virtual(_) => {
-            let mut compilations = Vec::new();
-            let loaded = job.load(&processor, report, &mut compilations);
+            let (loaded, compilations) = job.load(&processor, report);
             let (exit, modules) = match loaded {
                 Ok(loaded) => (Exit::Success, Some(loaded.modules)),
                 Err(exit) => (exit, None),

@@ -38,22 +38,30 @@ use unpack::{Code, Failure, Unpacked};
 /// The library of the device runtime is known by its name.
 const SYSTEM_LIBRARY: &str = "libcudadevrt.a";
 
-/// Takes what the link needs from `files`. Without a result, an error is among
-/// the messages. What was compiled goes to `compilations`.
+/// What came of the inputs of a link.
+#[derive(Debug)]
+pub struct Taken<'d> {
+    /// What the link takes; without it, an error is among the messages.
+    pub loaded: Option<Loaded<'d>>,
+    /// What there is to say.
+    pub diagnostics: Diagnostics,
+    /// What was compiled.
+    pub compilations: Vec<Compilation>,
+}
+
+/// Takes what the link needs from `files`.
 pub fn load<'d>(
     files: &'d Files,
     wanted: &Wanted,
     processor: &Processor,
     environment: &Environment,
-    diagnostics: &mut Diagnostics,
-    compilations: &mut Vec<Compilation>,
-) -> Option<Loaded<'d>> {
+) -> Taken<'d> {
     let mut loader = Loader {
         wanted,
         processor,
         environment,
-        diagnostics,
-        compilations,
+        diagnostics: Diagnostics::default(),
+        compilations: Vec::new(),
         linked_elsewhere: match wanted.registers_modules {
             true => linked_elsewhere(files),
             false => HashSet::new(),
@@ -79,26 +87,15 @@ pub fn load<'d>(
         results: Vec::new(),
         hints: Vec::new(),
     };
-    let unpacker = loader.unpacker();
-    let looks = look_at(files, &unpacker);
-    loader.warn_of_libraries(files).ok()?;
-    let mut looked_at = files.0.iter().zip(looks);
-    let read = looked_at.try_for_each(|(opened, look)| loader.opened(opened, look));
-    if read.is_err() && wanted.is_compatible() {
-        // nvlink has assembled what came before, and said what there was to say
-        // (case `failed_options`).
-        loader.assemble().ok()?;
+    let loaded = match loader.all(files) {
+        Ok(()) => Some(loader.finish()),
+        Err(Stop) => None,
+    };
+    Taken {
+        loaded,
+        diagnostics: loader.diagnostics,
+        compilations: loader.compilations,
     }
-    read.ok()?;
-    if wanted.options_failed {
-        return None;
-    }
-    loader.end_group().ok()?;
-    loader.assemble().ok()?;
-    loader.optimize().ok()?;
-    loader.warn_of_company().ok()?;
-    loader.warn_of_nothing().ok()?;
-    Some(loader.finish())
 }
 
 /// Whether a path is that of the device runtime.
@@ -122,8 +119,8 @@ struct Loader<'a, 'd> {
     wanted: &'a Wanted,
     processor: &'a Processor,
     environment: &'a Environment,
-    diagnostics: &'a mut Diagnostics,
-    compilations: &'a mut Vec<Compilation>,
+    diagnostics: Diagnostics,
+    compilations: Vec<Compilation>,
     /// Modules whose linked code is in some input.
     linked_elsewhere: HashSet<&'d str>,
     images: Vec<Image<'d>>,
@@ -167,6 +164,29 @@ struct Loader<'a, 'd> {
 }
 
 impl<'a, 'd> Loader<'a, 'd> {
+    /// Goes through all files.
+    fn all(&mut self, files: &'d Files) -> Result<(), Stop> {
+        let unpacker = self.unpacker();
+        let looks = look_at(files, &unpacker);
+        self.warn_of_libraries(files)?;
+        let mut looked_at = files.0.iter().zip(looks);
+        let read = looked_at.try_for_each(|(opened, look)| self.opened(opened, look));
+        if read.is_err() && self.wanted.is_compatible() {
+            // nvlink has assembled what came before, and said what there was to say
+            // (case `failed_options`).
+            self.assemble()?;
+        }
+        read?;
+        if self.wanted.options_failed {
+            return Err(Stop);
+        }
+        self.end_group()?;
+        self.assemble()?;
+        self.optimize()?;
+        self.warn_of_company()?;
+        self.warn_of_nothing()
+    }
+
     /// Whether what a path names counts as the device runtime.
     fn is_runtime(&self, path: &str) -> bool {
         match self.wanted.is_compatible() {
@@ -452,11 +472,10 @@ impl<'a, 'd> Loader<'a, 'd> {
         }
     }
 
-    fn finish(mut self) -> Loaded<'d> {
+    fn finish(&mut self) -> Loaded<'d> {
         self.hint_at_closed_objects();
         let (kernels, constants) = self.filters();
-        let forgets_options = self.diagnostics.forgets_options();
-        let mut modules = self.modules;
+        let mut modules = std::mem::take(&mut self.modules);
         // Of a whole program nvlink registers them last, and the last one first.
         if self.is_whole_program && self.wanted.is_compatible() {
             for (taken, index) in self.optimized_modules.iter().enumerate() {
@@ -464,19 +483,19 @@ impl<'a, 'd> Loader<'a, 'd> {
                 self.further_modules.push(module);
             }
         }
-        modules.extend(self.further_modules.into_iter().rev());
+        modules.extend(self.further_modules.drain(..).rev());
         // nvlink says so where the next object would be merged (case `lib_cudadevrt_unused`).
         let last = self.unused_runtime.unwrap_or(usize::MAX);
         let is_followed = self.images.len() > last;
         self.images.truncate(last);
         Loaded {
-            images: self.images,
-            finished: self.finished,
+            images: std::mem::take(&mut self.images),
+            finished: self.finished.take(),
             modules,
             kernels,
             constants,
-            hints: self.hints,
-            forgets_options,
+            hints: std::mem::take(&mut self.hints),
+            forgets_options: self.diagnostics.forgets_options(),
             is_followed,
         }
     }

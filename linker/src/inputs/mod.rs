@@ -243,4 +243,4 @@ pub struct Loaded<'d> {
     pub(crate) is_followed: bool,
 }
 
-pub use load::load;
+pub use load::{Taken, load};

@@ -52,9 +52,19 @@ impl Loader<'_, '_> {
             return Ok(());
         }
         self.is_whole_program = scope == Scope::Program;
+        self.compile_optimized(optimized.ptx, scope, place)
+    }
+
+    /// Has the result of the optimizer compiled, and puts it to its place among the objects, if it has one, or takes it
+    /// for the image.
+    fn compile_optimized(
+        &mut self,
+        ptx: Vec<u8>,
+        scope: Scope,
+        place: Option<usize>,
+    ) -> Result<(), Stop> {
         let is_known_whole = scope == Scope::Program
-            && (place.is_none()
-                || !link_time::needs_others(&optimized.ptx) && self.has_kernel(&optimized.ptx)?);
+            && (place.is_none() || !link_time::needs_others(&ptx) && self.has_kernel(&ptx)?);
         // Without the library, nvlink takes it for granted that nothing is
         // missing, and then fails.
         let lacks_runtime = self.wanted.is_compatible()
@@ -65,32 +75,30 @@ impl Loader<'_, '_> {
             true => Product::Program,
             false => Product::Object,
         };
-        let made = self.compile(optimized.ptx, product)?;
+        let made = self.compile(ptx, product)?;
         if lacks_runtime && !self.wanted.keep_system_libraries {
             let text = "expected libcudadevrt object";
             return Err(self.stop(Diagnostic::new(Severity::Fatal, "no-device-runtime", text)));
         }
-        match product {
-            Product::Program => self.finished = Some(made),
-            Product::Object => {
-                let object = Image {
-                    name: OBJECT.to_owned(),
-                    data: made.into(),
-                    is_alone: false,
-                    object: None,
-                };
-                if let Some(place) = place {
-                    self.images.insert(place, object);
-                    if let Some(runtime) = &mut self.runtime
-                        && place <= runtime.place
-                    {
-                        runtime.place += 1;
-                    }
-                }
-                self.take_runtime()?;
+        if product == Product::Program {
+            self.finished = Some(made);
+            return Ok(());
+        }
+        let object = Image {
+            name: OBJECT.to_owned(),
+            data: made.into(),
+            is_alone: false,
+            object: None,
+        };
+        if let Some(place) = place {
+            self.images.insert(place, object);
+            if let Some(runtime) = &mut self.runtime
+                && place <= runtime.place
+            {
+                runtime.place += 1;
             }
         }
-        Ok(())
+        self.take_runtime()
     }
 
     /// Whether the LTO-IR has a kernel, also one that went because nobody names
