@@ -30,16 +30,48 @@ pub(super) enum Verdict<'d> {
     Skip(&'static str),
 }
 
-/// Looks at a device object. `is_named` tells files from entries of fatbins,
-/// whose processor has been looked at before. Warnings go to `warnings`.
-pub(super) fn check<'d>(
-    name: &str,
+/// What may be a device object.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Candidate<'n, 'd> {
+    pub(super) name: &'n str,
     data: &'d [u8],
+    /// Whether it is a file, and no entry of a fatbin, whose processor has been
+    /// looked at before.
+    is_file: bool,
+}
+
+impl<'n, 'd> Candidate<'n, 'd> {
+    /// A file.
+    pub(super) fn file(name: &'n str, data: &'d [u8]) -> Self {
+        Self {
+            name,
+            data,
+            is_file: true,
+        }
+    }
+
+    /// What stands in a fatbin or was made of a file.
+    pub(super) fn inside(name: &'n str, data: &'d [u8]) -> Self {
+        Self {
+            name,
+            data,
+            is_file: false,
+        }
+    }
+}
+
+/// Looks at what may be a device object. Warnings go to `warnings`.
+pub(super) fn check<'d>(
+    candidate: Candidate<'_, 'd>,
     processor: &Processor,
-    is_named: bool,
     behaviour: Behaviour,
     warnings: &mut Vec<Diagnostic>,
 ) -> Result<Verdict<'d>, Diagnostic> {
+    let Candidate {
+        name,
+        data,
+        is_file,
+    } = candidate;
     let target = processor.sm;
     if !data.starts_with(b"\x7fELF") {
         return Err(fatal("not-a-cubin", name, "cubin not an elf?"));
@@ -65,7 +97,7 @@ pub(super) fn check<'d>(
     if processor.is_virtual && file.header.processor().has_mercury() {
         return Err(virtual_name());
     }
-    if is_named {
+    if is_file {
         check_arch(name, &file, processor, warnings)?;
     }
     let toolkit = check_toolkit(name, &file, behaviour)?;

@@ -1,6 +1,6 @@
 //! Link-time optimization: LTO-IR becomes PTX in NVIDIA's library.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use cudalink_jitlink::{Error, Input, Kind, Library};
 
@@ -62,25 +62,41 @@ pub(super) struct Optimized {
     pub(super) log: String,
 }
 
-/// Makes PTX of everything; `compiler_options` go through to the compiler in
-/// the library.
-pub(super) fn optimize(
+/// The library that optimizes LTO-IR, or where it was looked for.
+pub(super) fn library(settings: &LinkTime, environment: &Environment) -> Result<PathBuf, String> {
+    match &settings.library {
+        Some(path) => Ok(environment.folder.join(path)),
+        None => (environment.find_jitlink)(),
+    }
+}
+
+/// Says that an input has LTO-IR, and nothing is there that optimizes it.
+pub(super) fn no_library(name: &str, why: String) -> Diagnostic {
+    let text = format!("'{name}' has LTO-IR, and libnvJitLink, which compiles it, is not there");
+    fatal("missing-nvjitlink", text).with_detail(why)
+}
+
+/// What the library is told; `compiler_options` go through to the compiler in it.
+pub(super) fn options(
     settings: &LinkTime,
     compiler_options: &[String],
     processor: &Processor,
+) -> Vec<String> {
+    let mut options = ["-lto", "-ptx"].map(str::to_owned).to_vec();
+    options.push(format!("-arch={}", processor.sm));
+    options.extend(settings.options.iter().cloned());
+    let for_compiler = compiler_options.iter();
+    options.extend(for_compiler.map(|option| format!("-Xnvvm={option}")));
+    options
+}
+
+/// Makes PTX of everything.
+pub(super) fn optimize(
+    library: &Path,
+    options: &[String],
     intermediates: &[Intermediate<'_>],
-    environment: &Environment,
     behaviour: Behaviour,
 ) -> Result<Optimized, Vec<Diagnostic>> {
-    let path = match &settings.library {
-        Some(path) => environment.folder.join(path),
-        None => (environment.find_jitlink)().map_err(|why| {
-            let name = &intermediates[0].name;
-            let text =
-                format!("'{name}' has LTO-IR, and libnvJitLink, which compiles it, is not there");
-            vec![fatal("missing-nvjitlink", text).with_detail(why)]
-        })?,
-    };
     let failed = |error: Error| {
         let as_nvlink = match behaviour {
             Behaviour::Nvlink => as_nvlink(&error),
@@ -88,7 +104,7 @@ pub(super) fn optimize(
         };
         as_nvlink.unwrap_or_else(|| vec![fatal("lto-failed", error.to_string())])
     };
-    let library = Library::open(&path).map_err(failed)?;
+    let library = Library::open(library).map_err(failed)?;
     let inputs: Vec<Input<'_>> = intermediates
         .iter()
         .map(|one| Input {
@@ -97,12 +113,7 @@ pub(super) fn optimize(
             data: one.data,
         })
         .collect();
-    let mut options = ["-lto", "-ptx"].map(str::to_owned).to_vec();
-    options.push(format!("-arch={}", processor.sm));
-    options.extend(settings.options.iter().cloned());
-    let for_compiler = compiler_options.iter();
-    options.extend(for_compiler.map(|option| format!("-Xnvvm={option}")));
-    let linked = library.link(&options, &inputs).map_err(failed)?;
+    let linked = library.link(options, &inputs).map_err(failed)?;
     Ok(Optimized {
         ptx: linked.ptx,
         log: linked.log,

@@ -21,7 +21,7 @@ use super::files::{Files, Opened, Source};
 use super::host::{self, Modules};
 use super::link_time::{Holder, Intermediate};
 use super::modules::{Module, name_of_path};
-use super::ptx::Fate;
+use super::ptx::{Fate, Source as PtxSource};
 use super::times::Compilation;
 use super::{Archives, Environment, Image, Kernels, Loaded, Processor, Wanted};
 use crate::container::host::{HostReferences, ReferenceKind};
@@ -240,7 +240,13 @@ impl<'a, 'd> Loader<'a, 'd> {
                 self.stop_at_fatbin(name)?;
                 self.stop_at_unspeakable()?;
                 let fate = self.fate_of_ptx();
-                self.ptx(name, Cow::Borrowed(data), Vec::new(), fate, true);
+                self.ptx(PtxSource {
+                    name: name.to_owned(),
+                    text: Cow::Borrowed(data),
+                    options: Vec::new(),
+                    fate,
+                    is_file: true,
+                });
                 if fate == Fate::Linked {
                     self.all_name_kernels = false;
                     self.unnamed_module(name);
@@ -436,7 +442,13 @@ impl<'a, 'd> Loader<'a, 'd> {
                 Ok(())
             }
             Code::Ptx(text, options) => {
-                self.ptx(name, text, options, Fate::Linked, false);
+                self.ptx(PtxSource {
+                    name: name.to_owned(),
+                    text,
+                    options,
+                    fate: Fate::Linked,
+                    is_file: false,
+                });
                 Ok(())
             }
         }

@@ -21,27 +21,14 @@ pub(super) struct Waiting<'d> {
 
 impl<'a, 'd> Loader<'a, 'd> {
     /// Remembers PTX for the assembler, at its place among objects and messages.
-    pub(super) fn ptx(
-        &mut self,
-        name: &str,
-        text: Cow<'d, [u8]>,
-        options: Vec<String>,
-        fate: Fate,
-        is_file: bool,
-    ) {
+    pub(super) fn ptx(&mut self, source: PtxSource<'d>) {
         if self.wanted.is_compatible() {
             self.diagnostics.forget_options();
         }
         self.waiting.push(Waiting {
             place: self.images.len(),
             said: self.diagnostics.messages().len(),
-            source: PtxSource {
-                name: name.to_owned(),
-                text,
-                options,
-                fate,
-                is_file,
-            },
+            source,
         });
     }
 

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::super::check::{self, Verdict};
+use super::super::check::{self, Candidate, Verdict};
 use super::super::files::{Opened, Source};
 use super::super::{Files, Image, Processor, Read, Wanted};
 use super::unpack::{Code, Failure, Unpacked, Unpacker};
@@ -88,7 +88,8 @@ fn look<'d>(
         _ if data.is_empty() => Look::Other(kind),
         ("cubin", _) | ("ptx" | "o", InputKind::Cubin) => {
             let (wanted, processor) = (unpacker.wanted, unpacker.processor);
-            Look::Object(check_lasting(name, data, true, wanted, processor))
+            let file = Candidate::file(name, data);
+            Look::Object(check_lasting(file, wanted, processor))
         }
         ("ptx", InputKind::Fatbin) if unpacker.wanted.is_compatible() => {
             Look::Fatbin(unpacker.fatbin(name, data, decompressor))
@@ -115,16 +116,13 @@ fn seems_relocatable(data: &[u8]) -> bool {
 
 /// Checks a device object; `keep` says what of it is worth keeping.
 pub(super) fn check<'d, 'o>(
-    name: &str,
-    data: &'d [u8],
-    is_named: bool,
+    candidate: Candidate<'_, 'd>,
     wanted: &Wanted,
     processor: &Processor,
     keep: impl Fn(File<'d>) -> Option<Box<Read<'o>>>,
 ) -> Checked<'o> {
     let mut warnings = Vec::new();
-    let behaviour = wanted.behaviour;
-    let verdict = check::check(name, data, processor, is_named, behaviour, &mut warnings);
+    let verdict = check::check(candidate, processor, wanted.behaviour, &mut warnings);
     let linked = |is_alone, file| Role::Linked {
         is_alone,
         object: keep(file),
@@ -141,14 +139,12 @@ pub(super) fn check<'d, 'o>(
 
 /// Checks a device object whose bytes stay where they are.
 pub(super) fn check_lasting<'d>(
-    name: &str,
-    data: &'d [u8],
-    is_named: bool,
+    candidate: Candidate<'_, 'd>,
     wanted: &Wanted,
     processor: &Processor,
 ) -> Checked<'d> {
-    let keep = |file| Some(Box::new(Object::new(name, file)));
-    check(name, data, is_named, wanted, processor, keep)
+    let keep = |file| Some(Box::new(Object::new(candidate.name, file)));
+    check(candidate, wanted, processor, keep)
 }
 
 impl<'d> Loader<'_, 'd> {

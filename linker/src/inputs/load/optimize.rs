@@ -157,14 +157,13 @@ impl Loader<'_, '_> {
         scope: Scope,
         intermediates: &[Intermediate<'_>],
     ) -> Result<Optimized, Vec<Diagnostic>> {
-        link_time::optimize(
-            settings,
-            &self.compiler_options(scope),
-            self.processor,
-            intermediates,
-            self.environment,
-            self.wanted.behaviour,
-        )
+        let library = link_time::library(settings, self.environment).map_err(|why| {
+            let name = &intermediates[0].name;
+            vec![link_time::no_library(name, why)]
+        })?;
+        let compiler_options = self.compiler_options(scope);
+        let options = link_time::options(settings, &compiler_options, self.processor);
+        link_time::optimize(&library, &options, intermediates, self.wanted.behaviour)
     }
 
     pub(super) fn stop_with(&mut self, problems: Vec<Diagnostic>) -> Stop {

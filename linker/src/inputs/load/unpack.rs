@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
+use super::super::check::Candidate;
 use super::super::host::{HostObject, Modules};
 use super::super::select::{held, select};
 use super::super::{Processor, Wanted};
@@ -136,8 +137,8 @@ impl<'d> Unpacker<'_, 'd> {
     pub(super) fn check(&self, name: &str, data: &Cow<'d, [u8]>) -> Checked<'d> {
         let (wanted, processor) = (self.wanted, self.processor);
         match data {
-            Cow::Borrowed(data) => check_lasting(name, data, false, wanted, processor),
-            Cow::Owned(data) => check(name, data, false, wanted, processor, |_| None),
+            Cow::Borrowed(data) => check_lasting(Candidate::inside(name, data), wanted, processor),
+            Cow::Owned(data) => check(Candidate::inside(name, data), wanted, processor, |_| None),
         }
     }
 }
