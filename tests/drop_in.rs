@@ -243,6 +243,58 @@ fn link_time_optimization_gives_the_image_of_nvlink() -> Result<()> {
     run_with(folder, link(), &named)
 }
 
+#[test]
+fn optimized_code_is_as_exact_as_its_files_ask() -> Result<()> {
+    let toolkit = match Toolkit::find() {
+        Ok(toolkit) => toolkit,
+        Err(reason) => return skip(&reason),
+    };
+    let folder = tempfile::tempdir()?;
+    let folder = folder.path();
+    let (nvcc, linker) = (toolkit.tool(Tool::Nvcc)?, identity::linker()?);
+    let product = "__device__ float product(float x, float y) { return x * y + 1.5f; }\n";
+    let kernel = "__device__ float product(float x, float y);\n\
+                  __global__ void kernel(float *p) { p[0] = product(p[1], p[2]); }\n";
+    fs::write(folder.join("product.cu"), product)?;
+    fs::write(folder.join("kernel.cu"), kernel)?;
+    for (name, options) in [
+        ("plain", ""),
+        ("exact", "-fmad=false -maxrregcount=40"),
+        ("fast", "-use_fast_math -maxrregcount=32"),
+    ] {
+        for source in ["kernel", "product"] {
+            let command =
+                format!("-dc -dlto -arch=sm_90 {source}.cu {options} -o {source}.{name}.o");
+            run(folder, &nvcc, &command)?;
+        }
+    }
+    let root = toolkit_root(&toolkit)?;
+    let nvvm = root.join("nvvm");
+    for (kernel, product, instruction, note) in [
+        ("plain", "plain", "fma.rn.f32", None),
+        ("fast", "fast", "fma.rn.ftz.f32", None),
+        ("exact", "exact", "mul.rn.f32", None),
+        ("fast", "plain", "fma.rn.f32", Some("'-ftz=false'")),
+        ("plain", "exact", "mul.rn.f32", Some("'-fmad=false'")),
+        ("fast", "exact", "mul.rn.f32", Some("'-maxrregcount=32'")),
+    ] {
+        let inputs = format!("kernel.{kernel}.o product.{product}.o");
+        let command = format!(
+            "-arch=sm_90 -dlto -emit-ptx -nvvmpath={} {inputs} -o linked.ptx",
+            nvvm.display()
+        );
+        let (code, said) = ended(folder, &linker, &command)?;
+        ensure!(code == Some(0), "{inputs}: {said}");
+        let ptx = fs::read_to_string(folder.join("linked.ptx"))?;
+        ensure!(ptx.contains(instruction), "{inputs}: {ptx}");
+        match note {
+            Some(note) => ensure!(said.contains(note), "{inputs}: {said}"),
+            None => ensure!(said.is_empty(), "{inputs}: {said}"),
+        }
+    }
+    Ok(())
+}
+
 /// Whole programs, programs with machine code before and behind, a library for
 /// a later link, what has to stay of each, and files and fatbins of LTO-IR, whose code
 /// nvlink loses.

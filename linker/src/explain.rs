@@ -199,6 +199,12 @@ pub const EXPLANATIONS: &[Explanation] = &[
     ),
     of("missing-value", "The option needs a value behind it."),
     of(
+        "mixed-options",
+        "The files of a link with -dlto were compiled with options that differ, and all code is made at once. Without --compat the \
+         smallest -maxrregcount holds, and arithmetic is exact where some file asks for it (-ftz=false, -prec-div=true, \
+         -prec-sqrt=true, -fmad=false). With --compat, as with nvlink, files must agree: compile all with the same options.",
+    ),
+    of(
         "mixed-tensor-groups",
         "A kernel and the functions that it calls use tensor memory both for one block of threads \
          (.cta_group::1) and for pairs of them (.cta_group::2). Use one of the two.",

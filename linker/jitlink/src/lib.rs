@@ -61,6 +61,9 @@ pub struct Linked {
     pub ptx: Vec<u8>,
     /// What else the library said.
     pub log: String,
+    /// What the compiler in it said of its work, as it said it. The library
+    /// keeps that with its errors.
+    pub remarks: String,
 }
 
 /// Why there is nothing.
@@ -165,7 +168,8 @@ impl Library {
         let end = ptx.iter().rposition(|byte| *byte != 0);
         ptx.truncate(end.map_or(0, |last| last + 1));
         let log = session.log(self.infos).trim().to_owned();
-        Ok(Linked { ptx, log })
+        let remarks = session.log(self.errors);
+        Ok(Linked { ptx, log, remarks })
     }
 }
 

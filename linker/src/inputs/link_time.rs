@@ -1,10 +1,11 @@
 //! Link-time optimization: LTO-IR becomes PTX in NVIDIA's library.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use cudalink_jitlink::{Error, Input, Kind, Library};
 
-use super::{Behaviour, Environment, Processor};
+use super::recorded::{Agreed, Record};
+use super::{Behaviour, Environment, Limits, Processor};
 use crate::arch::reserved::is_provided_by_driver;
 use crate::diagnostic::{Diagnostic, Severity};
 
@@ -15,6 +16,8 @@ pub struct LinkTime {
     pub library: Option<PathBuf>,
     /// What the library is told beside the processor.
     pub options: Vec<String>,
+    /// Its threads, where there are to be others than the assembler's.
+    pub threads: Option<i32>,
     /// Whether PTX is the result instead of an image.
     pub emit_ptx: bool,
     /// What the optimizer may take for granted.
@@ -40,6 +43,8 @@ pub(super) struct Intermediate<'d> {
     pub(super) kind: Kind,
     /// Its bytes.
     pub(super) data: &'d [u8],
+    /// What it was compiled with, if a fatbin says it.
+    pub(super) record: Option<Record>,
     /// How many objects come before it.
     pub(super) place: usize,
     pub(super) holder: Holder,
@@ -59,11 +64,88 @@ pub(super) enum Holder {
 pub(super) struct Optimized {
     pub(super) ptx: Vec<u8>,
     /// What else it said.
-    pub(super) log: String,
+    pub(super) said: Vec<String>,
+}
+
+/// The library, and what it is told in every call.
+#[derive(Debug)]
+pub(super) struct Optimizer<'a> {
+    pub(super) settings: &'a LinkTime,
+    /// What the inputs say of how they are to be compiled.
+    pub(super) agreed: &'a Agreed,
+    pub(super) processor: &'a Processor,
+    pub(super) environment: &'a Environment,
+    pub(super) behaviour: Behaviour,
+}
+
+impl Optimizer<'_> {
+    /// Makes PTX of everything; `compiler_options` go through to the compiler
+    /// in the library.
+    pub(super) fn optimize(
+        &self,
+        compiler_options: &[String],
+        intermediates: &[Intermediate<'_>],
+    ) -> Result<Optimized, Vec<Diagnostic>> {
+        let path = library(self.settings, self.environment).map_err(|why| {
+            let name = &intermediates[0].name;
+            vec![no_library(name, why)]
+        })?;
+        let failed = |error: Error| {
+            let as_nvlink = match self.behaviour {
+                Behaviour::Nvlink => as_nvlink(&error),
+                Behaviour::Own => None,
+            };
+            as_nvlink.unwrap_or_else(|| vec![fatal("lto-failed", error.to_string())])
+        };
+        let library = Library::open(&path).map_err(failed)?;
+        let inputs: Vec<Input<'_>> = intermediates
+            .iter()
+            .map(|one| Input {
+                kind: one.kind,
+                name: &one.name,
+                data: one.data,
+            })
+            .collect();
+        let mut options = self.options();
+        let for_compiler = compiler_options.iter();
+        options.extend(for_compiler.map(|option| format!("-Xnvvm={option}")));
+        let linked = library.link(&options, &inputs).map_err(failed)?;
+        let remarks = match self.behaviour {
+            Behaviour::Nvlink => linked.remarks,
+            Behaviour::Own => linked.remarks.trim().to_owned(),
+        };
+        let said = [linked.log, remarks].into_iter();
+        Ok(Optimized {
+            ptx: linked.ptx,
+            said: said.filter(|text| !text.is_empty()).collect(),
+        })
+    }
+
+    /// What the library is told of the processor, by the link and for the
+    /// inputs.
+    fn options(&self) -> Vec<String> {
+        let mut options = ["-lto", "-ptx"].map(str::to_owned).to_vec();
+        options.push(format!("-arch={}", self.processor.sm));
+        options.extend(self.settings.options.iter().cloned());
+        let Limits { registers, threads } = self.agreed.limits;
+        options.extend(registers.map(|count| format!("-maxrregcount={count}")));
+        // The library knows one way of splitting.
+        let threads = self
+            .settings
+            .threads
+            .filter(|count| *count != 1)
+            .or(threads);
+        // nvlink leaves it to the assembler to refuse numbers below 0.
+        let is_passed = |count: &i32| *count >= 0 || self.behaviour == Behaviour::Own;
+        let threads = threads.filter(is_passed);
+        options.extend(threads.map(|count| format!("-split-compile={count}")));
+        options.extend(self.agreed.optimizer.iter().cloned());
+        options
+    }
 }
 
 /// The library that optimizes LTO-IR, or where it was looked for.
-pub(super) fn library(settings: &LinkTime, environment: &Environment) -> Result<PathBuf, String> {
+fn library(settings: &LinkTime, environment: &Environment) -> Result<PathBuf, String> {
     match &settings.library {
         Some(path) => Ok(environment.folder.join(path)),
         None => (environment.find_jitlink)(),
@@ -71,53 +153,9 @@ pub(super) fn library(settings: &LinkTime, environment: &Environment) -> Result<
 }
 
 /// Says that an input has LTO-IR, and nothing is there that optimizes it.
-pub(super) fn no_library(name: &str, why: String) -> Diagnostic {
+fn no_library(name: &str, why: String) -> Diagnostic {
     let text = format!("'{name}' has LTO-IR, and libnvJitLink, which compiles it, is not there");
     fatal("missing-nvjitlink", text).with_detail(why)
-}
-
-/// What the library is told; `compiler_options` go through to the compiler in it.
-pub(super) fn options(
-    settings: &LinkTime,
-    compiler_options: &[String],
-    processor: &Processor,
-) -> Vec<String> {
-    let mut options = ["-lto", "-ptx"].map(str::to_owned).to_vec();
-    options.push(format!("-arch={}", processor.sm));
-    options.extend(settings.options.iter().cloned());
-    let for_compiler = compiler_options.iter();
-    options.extend(for_compiler.map(|option| format!("-Xnvvm={option}")));
-    options
-}
-
-/// Makes PTX of everything.
-pub(super) fn optimize(
-    library: &Path,
-    options: &[String],
-    intermediates: &[Intermediate<'_>],
-    behaviour: Behaviour,
-) -> Result<Optimized, Vec<Diagnostic>> {
-    let failed = |error: Error| {
-        let as_nvlink = match behaviour {
-            Behaviour::Nvlink => as_nvlink(&error),
-            Behaviour::Own => None,
-        };
-        as_nvlink.unwrap_or_else(|| vec![fatal("lto-failed", error.to_string())])
-    };
-    let library = Library::open(library).map_err(failed)?;
-    let inputs: Vec<Input<'_>> = intermediates
-        .iter()
-        .map(|one| Input {
-            kind: one.kind,
-            name: &one.name,
-            data: one.data,
-        })
-        .collect();
-    let linked = library.link(options, &inputs).map_err(failed)?;
-    Ok(Optimized {
-        ptx: linked.ptx,
-        log: linked.log,
-    })
 }
 
 /// What nvlink says where the library refuses: it passes on what the compiler

@@ -22,6 +22,7 @@ use super::host::{self, Modules};
 use super::link_time::{Holder, Intermediate};
 use super::modules::{Module, name_of_path};
 use super::ptx::{Fate, Source as PtxSource};
+use super::recorded::Agreed;
 use super::times::Compilation;
 use super::{Archives, Environment, Image, Kernels, Loaded, Processor, Wanted};
 use crate::container::host::{HostReferences, ReferenceKind};
@@ -69,6 +70,7 @@ pub fn load<'d>(
         images: Vec::new(),
         waiting: Vec::new(),
         intermediates: Vec::new(),
+        agreed: Agreed::by(wanted.assembler.limits),
         host_names: Names::default(),
         group: Vec::new(),
         runtime: None,
@@ -126,6 +128,8 @@ struct Loader<'a, 'd> {
     images: Vec<Image<'d>>,
     waiting: Vec<Waiting<'d>>,
     intermediates: Vec<Intermediate<'d>>,
+    /// How all LTO-IR is compiled, once it is known.
+    agreed: Agreed,
     /// What host code defines and needs, if archives are searched for it.
     host_names: Names,
     /// Archives that are searched together, at the end.
@@ -228,7 +232,14 @@ impl<'a, 'd> Loader<'a, 'd> {
                 // No host code names its kernels; nvlink takes that for a
                 // sign that none is launched.
                 self.all_name_kernels &= self.wanted.is_compatible();
-                self.intermediate(name, jitlink::Kind::LtoIr, data, Holder::File);
+                self.intermediates.push(Intermediate {
+                    name: name.to_owned(),
+                    kind: jitlink::Kind::LtoIr,
+                    data,
+                    record: None,
+                    place: self.place_of_next(),
+                    holder: Holder::File,
+                });
                 Ok(())
             }
             "ltoir" => Err(self.no_intermediate(name)),
@@ -349,7 +360,9 @@ impl<'a, 'd> Loader<'a, 'd> {
         let (Modules::Waiting(modules), Some(codes)) = (object.modules, codes) else {
             return Ok(());
         };
-        let is_intermediate = codes.iter().any(|c| matches!(c, Ok(Code::Intermediate(_))));
+        let is_intermediate = codes
+            .iter()
+            .any(|c| matches!(c, Ok(Code::Intermediate(..))));
         for code in codes {
             self.code(name, code, Holder::Object)?;
         }
@@ -380,9 +393,9 @@ impl<'a, 'd> Loader<'a, 'd> {
     fn fatbin_file(&mut self, name: &str, code: Result<Code<'d>, Failure>) -> Result<(), Stop> {
         self.stop_at_fatbin(name)?;
         // Of LTO-IR nvlink takes that for a sign that no kernel is launched.
-        let is_intermediate = matches!(code, Ok(Code::Intermediate(_)));
+        let is_intermediate = matches!(code, Ok(Code::Intermediate(..)));
         let says_nothing = is_intermediate && self.wanted.is_compatible();
-        let is_compiled = matches!(code, Ok(Code::Ptx(..) | Code::Intermediate(_)));
+        let is_compiled = matches!(code, Ok(Code::Ptx(..) | Code::Intermediate(..)));
         let count = self.images.len();
         self.code(name, code, Holder::File)?;
         // An image that needs no link is left out, and there may be nothing for the processor.
@@ -437,8 +450,15 @@ impl<'a, 'd> Loader<'a, 'd> {
         match code {
             Code::Nothing(held) => self.without_arch(name, &held),
             Code::Image(data, checked) => self.add(name, data, checked),
-            Code::Intermediate(fatbin) => {
-                self.intermediate(name, jitlink::Kind::Fatbin, fatbin, holder);
+            Code::Intermediate(fatbin, record) => {
+                self.intermediates.push(Intermediate {
+                    name: name.to_owned(),
+                    kind: jitlink::Kind::Fatbin,
+                    data: fatbin,
+                    record,
+                    place: self.place_of_next(),
+                    holder,
+                });
                 Ok(())
             }
             Code::Ptx(text, options) => {

@@ -14,6 +14,7 @@ mod link_time;
 mod load;
 mod modules;
 pub(crate) mod ptx;
+mod recorded;
 mod search;
 mod select;
 mod survey;
@@ -33,7 +34,7 @@ use crate::read::Object;
 pub use files::Files;
 pub use link_time::{LinkTime, Scope};
 pub use modules::{Module, registration};
-pub use ptx::Assembler;
+pub use ptx::{Assembler, Limits};
 pub use survey::Survey;
 pub use times::Compilation;
 

@@ -30,8 +30,31 @@ pub struct Assembler {
     pub program: Option<PathBuf>,
     /// Arguments beside those that every link gives.
     pub arguments: Vec<String>,
+    /// What the link says of limits.
+    pub limits: Limits,
     /// An option among them at which nvlink ends as soon as there is device code in a fatbin, or PTX.
     pub unspeakable: Option<&'static str>,
+}
+
+/// What compilers may use.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// Registers of a thread on the processor.
+    pub registers: Option<i32>,
+    /// Threads of the compilers themselves; 0 is as many as there are processors.
+    pub threads: Option<i32>,
+}
+
+impl Limits {
+    /// The arguments that say so.
+    fn arguments(self) -> impl Iterator<Item = String> {
+        let registers = self.registers.filter(|count| *count > 0);
+        let threads = self.threads.filter(|count| *count != 1);
+        let registers = registers.map(|count| format!("--maxrregcount={count}"));
+        registers
+            .into_iter()
+            .chain(threads.map(|count| format!("--split-compile={count}")))
+    }
 }
 
 /// What the assembler makes.
@@ -81,6 +104,7 @@ pub(crate) struct Ptxas<'a> {
     /// Where it runs: arguments may name files there.
     folder: &'a Path,
     arguments: &'a [String],
+    limits: Limits,
     target: Sm,
     behaviour: Behaviour,
 }
@@ -106,9 +130,15 @@ impl<'a> Ptxas<'a> {
             program,
             folder: &environment.folder,
             arguments: &assembler.arguments,
+            limits: assembler.limits,
             target,
             behaviour,
         })
+    }
+
+    /// The same assembler with other limits.
+    pub(crate) fn limited(self, limits: Limits) -> Self {
+        Self { limits, ..self }
     }
 
     /// Assembles all sources, as many at once as there are processors.
@@ -188,6 +218,7 @@ impl<'a> Ptxas<'a> {
         let output = command
             .args(&source.options)
             .args(self.arguments)
+            .args(self.limits.arguments())
             .args([&input, Path::new("-o"), &made])
             .output()?;
         let prefix = files.join("");

@@ -9,7 +9,7 @@ use super::super::typed::Typed;
 use super::fatal;
 use crate::device_link;
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::inputs::{Archives, Assembler, Behaviour, Kernels, LinkTime, Scope, Wanted};
+use crate::inputs::{Archives, Assembler, Behaviour, Kernels, Limits, LinkTime, Scope, Wanted};
 use crate::options::{
     DebugLevel, EarlyAddresses, ImageKind, Names, NullAddress, Odr, RelocationForms, Reservation,
     ResolvedRelocations, Settings, SharedLimit, SharedMemory, UndefinedGlobals,
@@ -43,7 +43,7 @@ pub(super) fn link(
         registers_modules: typed.has(Flag::RegisterLinkBinaries),
         kernels,
         assembler: assembler(typed, behaviour),
-        link_time: is_link_time(typed).then(|| link_time(typed)),
+        link_time: is_link_time(typed).then(|| link_time(typed, notes)),
         may_lack_arch: typed.has(Flag::SuppressArchWarning),
         // Only nvcc asks for that.
         may_be_empty: typed.has(Flag::RegisterLinkBinaries),
@@ -291,28 +291,26 @@ fn is_true(typed: &Typed, flag: Flag) -> bool {
     typed.text(flag) == Some("true")
 }
 
-fn link_time(typed: &Typed) -> LinkTime {
+fn link_time(typed: &Typed, notes: &mut Vec<Diagnostic>) -> LinkTime {
     let nvvm = texts(typed, Flag::NvvmOptions);
     let mut options: Vec<String> = nvvm.iter().map(|o| format!("-Xnvvm={o}")).collect();
-    for flag in [Flag::SplitCompile, Flag::MaxRegisters] {
-        if let Some(value) = typed.text(flag) {
-            options.push(format!("-{}={value}", flag.spelling().long));
-        }
-    }
     // The library knows the short name alone.
     if let Some(effort) = typed.text(Flag::FastCompile) {
         options.push(format!("-Ofc={effort}"));
     }
-    // The library splits PTX in no other way, and says so.
-    if let Some(threads) = typed.text(Flag::SplitCompileExtended) {
-        options.push(format!("-split-compile={threads}"));
-    }
     if typed.has(Flag::Debug) {
         options.push("-g".to_owned());
+    }
+    let mut threads = typed.number(Flag::SplitCompileExtended);
+    if typed.has(Flag::EmitPtx) && threads.is_some_and(|count| count != 1) {
+        threads = None;
+        let text = "Incompatible options '-emit-ptx' and '-split-compile-extended', using '-split-compile'";
+        notes.push(Diagnostic::new(Severity::Info, "conflicting-options", text));
     }
     LinkTime {
         library: typed.path(Flag::NvJitLink),
         options,
+        threads,
         emit_ptx: typed.has(Flag::EmitPtx),
         scope: match typed.has(Flag::Relocatable) || typed.has(Flag::ForcePartialLto) {
             true => Scope::Part,
@@ -327,21 +325,9 @@ fn assembler(typed: &Typed, behaviour: Behaviour) -> Assembler {
     let several = texts(typed, Flag::PtxasOptions);
     let words = several.iter().flat_map(|text| text.split_whitespace());
     let mut arguments: Vec<String> = words.map(str::to_owned).collect();
-    for flag in [
-        Flag::MaxRegisters,
-        Flag::DeviceStackProtector,
-        Flag::SplitCompile,
-        Flag::FastCompile,
-    ] {
-        let is_said = |value: &&str| match flag {
-            Flag::FastCompile => *value != "0",
-            Flag::MaxRegisters => typed.number(flag) > Some(0),
-            Flag::SplitCompile => typed.number(flag) != Some(1),
-            _ => true,
-        };
+    for flag in [Flag::DeviceStackProtector, Flag::FastCompile] {
+        let is_said = |value: &&str| flag != Flag::FastCompile || *value != "0";
         if let Some(value) = typed.text(flag).filter(is_said) {
-            let number = typed.number(flag).map(|number| number.to_string());
-            let value = number.as_deref().unwrap_or(value);
             arguments.push(format!("--{}={value}", flag.spelling().long));
         }
     }
@@ -357,6 +343,10 @@ fn assembler(typed: &Typed, behaviour: Behaviour) -> Assembler {
     Assembler {
         program: typed.path(Flag::Ptxas),
         arguments,
+        limits: Limits {
+            registers: typed.number(Flag::MaxRegisters),
+            threads: typed.number(Flag::SplitCompile),
+        },
         unspeakable: unspeakable(typed).filter(|_| behaviour == Behaviour::Nvlink),
     }
 }

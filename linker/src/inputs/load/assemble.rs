@@ -3,9 +3,6 @@
 
 use std::borrow::Cow;
 
-use cudalink_jitlink as jitlink;
-
-use super::super::link_time::{Holder, Intermediate};
 use super::super::ptx::{Fate, Product, Ptxas, Source as PtxSource};
 use super::super::times::Compilation;
 use super::{Loader, Stop};
@@ -32,22 +29,10 @@ impl<'a, 'd> Loader<'a, 'd> {
         });
     }
 
-    /// Remembers LTO-IR for the optimizer.
-    pub(super) fn intermediate(
-        &mut self,
-        name: &str,
-        kind: jitlink::Kind,
-        data: &'d [u8],
-        holder: Holder,
-    ) {
-        self.intermediates.push(Intermediate {
-            name: name.to_owned(),
-            kind,
-            data,
-            // PTX becomes objects before LTO-IR does.
-            place: self.images.len() + self.waiting.len(),
-            holder,
-        });
+    /// How many objects come before what is made of LTO-IR at hand. PTX becomes
+    /// objects first.
+    pub(super) fn place_of_next(&self) -> usize {
+        self.images.len() + self.waiting.len()
     }
 
     /// Lets the assembler make objects of the PTX so far. What it says stands

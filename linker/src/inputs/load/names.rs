@@ -73,6 +73,7 @@ impl Names {
                     name: name.to_owned(),
                     kind: jitlink::Kind::Fatbin,
                     data: fatbin.bytes(),
+                    record: None,
                     place: 0,
                     holder: Holder::Object,
                 }),

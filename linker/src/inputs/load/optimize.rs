@@ -3,8 +3,9 @@
 
 use std::time::Instant;
 
-use super::super::link_time::{self, Holder, Intermediate, LinkTime, Optimized, Scope};
+use super::super::link_time::{self, Holder, Intermediate, LinkTime, Optimized, Optimizer, Scope};
 use super::super::ptx::{Fate, Product, Source};
+use super::super::recorded::agree;
 use super::super::times::Compilation;
 use super::super::{Image, Kernels};
 use super::archives::Deferred;
@@ -37,15 +38,16 @@ impl Loader<'_, '_> {
             }
             return self.take_runtime();
         }
+        self.agree(settings)?;
         let place = self.place_of_optimized();
         let start = Instant::now();
         let optimized = self.compile_intermediates(settings, scope, &self.intermediates);
         let optimized = optimized.map_err(|problems| self.stop_with(problems))?;
         let compilation = Compilation::of_intermediates(start.elapsed());
         self.compilations.push(compilation);
-        if !optimized.log.is_empty() {
+        for said in optimized.said {
             self.diagnostics
-                .push(Diagnostic::new(Severity::Info, "lto-log", optimized.log));
+                .push(Diagnostic::new(Severity::Info, "lto-log", said));
         }
         if settings.emit_ptx {
             self.finished = Some(optimized.ptx);
@@ -157,13 +159,34 @@ impl Loader<'_, '_> {
         scope: Scope,
         intermediates: &[Intermediate<'_>],
     ) -> Result<Optimized, Vec<Diagnostic>> {
-        let library = link_time::library(settings, self.environment).map_err(|why| {
-            let name = &intermediates[0].name;
-            vec![link_time::no_library(name, why)]
-        })?;
-        let compiler_options = self.compiler_options(scope);
-        let options = link_time::options(settings, &compiler_options, self.processor);
-        link_time::optimize(&library, &options, intermediates, self.wanted.behaviour)
+        let optimizer = Optimizer {
+            settings,
+            agreed: &self.agreed,
+            processor: self.processor,
+            environment: self.environment,
+            behaviour: self.wanted.behaviour,
+        };
+        optimizer.optimize(&self.compiler_options(scope), intermediates)
+    }
+
+    /// Finds how all LTO-IR is to be compiled.
+    fn agree(&mut self, settings: &LinkTime) -> Result<(), Stop> {
+        let records: Vec<_> = self.intermediates.iter().map(|one| one.record).collect();
+        let limits = self.wanted.assembler.limits;
+        let mut notes = Vec::new();
+        let agreed = agree(&records, limits, self.wanted.behaviour, &mut notes);
+        for note in notes {
+            self.diagnostics.push(note);
+        }
+        self.agreed = agreed.map_err(|problem| self.stop(problem))?;
+        let is_said = |threads: Option<i32>| threads.is_some_and(|count| count != 1);
+        if is_said(settings.threads) && is_said(self.agreed.limits.threads) {
+            let text = "Incompatible options '-split-compile' and '-split-compile-extended', \
+                        using '-split-compile-extended'";
+            self.diagnostics
+                .push(Diagnostic::new(Severity::Info, "conflicting-options", text));
+        }
+        Ok(())
     }
 
     pub(super) fn stop_with(&mut self, problems: Vec<Diagnostic>) -> Stop {
@@ -212,6 +235,7 @@ impl Loader<'_, '_> {
             Diagnostic::new(Severity::Fatal, "missing-ptxas", text).with_detail(why)
         });
         let ptxas = ptxas.map_err(|problem| self.stop(problem))?;
+        let ptxas = ptxas.limited(self.agreed.limits);
         if self.wanted.is_compatible() {
             self.diagnostics.forget_options();
         }

@@ -8,6 +8,7 @@ use std::collections::HashSet;
 
 use super::super::check::Candidate;
 use super::super::host::{HostObject, Modules};
+use super::super::recorded::Record;
 use super::super::select::{held, select};
 use super::super::{Processor, Wanted};
 use super::objects::{Checked, check, check_lasting};
@@ -38,8 +39,8 @@ pub(super) enum Code<'d> {
     Nothing(Vec<String>),
     /// A device object.
     Image(Cow<'d, [u8]>, Checked<'d>),
-    /// LTO-IR, in this fatbin.
-    Intermediate(&'d [u8]),
+    /// LTO-IR, in this fatbin, and what it was compiled with.
+    Intermediate(&'d [u8], Option<Record>),
     /// PTX, and the options that it was made with.
     Ptx(Cow<'d, [u8]>, Vec<String>),
 }
@@ -121,7 +122,10 @@ impl<'d> Unpacker<'_, 'd> {
                 Ok(Code::Image(image, checked))
             }
             // Its compressed form is one that only NVIDIA's library reads.
-            Kind::NVVM if links_ir => Ok(Code::Intermediate(fatbin.bytes())),
+            Kind::NVVM if links_ir => {
+                let record = entry.compiler_options().map(Record::parse);
+                Ok(Code::Intermediate(fatbin.bytes(), record))
+            }
             Kind::NVVM => Err(Failure::Intermediate),
             _ => {
                 let text = entry.image_by(decompressor).map_err(Failure::Compressed)?;

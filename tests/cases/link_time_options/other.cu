@@ -1,0 +1,1 @@
+__device__ int other(int x) { return x + 1; }
