@@ -128,14 +128,12 @@ fn mercury_offset(offset: u64, keeping: Keeping) -> u64 {
 /// gaps; each reaches to the next, and the first over all of them. What it knows
 /// of machine code it finds for the first alone.
 fn native_slots(moves: &[Move], keeping: Keeping) -> FxHashMap<SymbolId, NativeSlot> {
-    const UNIT: u8 = 4;
     if keeping == Keeping::Reachable {
         let slot = |to| NativeSlot {
             place: to,
             size: STUB_SIZE,
             described: STUB_SIZE,
-            code_unit: UNIT,
-            has_stack: true,
+            is_own: true,
         };
         return moves.iter().map(|m| (m.symbol, slot(m.to))).collect();
     }
@@ -162,9 +160,8 @@ fn native_slots(moves: &[Move], keeping: Keeping) -> FxHashMap<SymbolId, NativeS
                 true => end,
                 false => length,
             },
-            described: if is_first { length } else { 0x40 },
-            code_unit: if is_first { UNIT } else { 1 },
-            has_stack: false,
+            described: length,
+            is_own: false,
         };
         (slot.symbol, native)
     });

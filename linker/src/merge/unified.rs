@@ -49,10 +49,8 @@ pub(crate) struct NativeSlot {
     pub(crate) size: u64,
     /// How long it is by `.debug_frame`.
     pub(crate) described: u64,
-    /// How many bytes of code the figures there count in.
-    pub(crate) code_unit: u8,
-    /// Whether its `MIN_STACK_SIZE` is what it needs, and not that of the last slot.
-    pub(crate) has_stack: bool,
+    /// Whether its `MIN_STACK_SIZE` is what it needs, and not that of the last slot, and its lines are those of the compiler.
+    pub(crate) is_own: bool,
 }
 
 impl Unified {

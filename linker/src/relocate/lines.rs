@@ -15,7 +15,7 @@ use crate::cubin::SymbolType;
 use crate::error::ParseError;
 use crate::id::{SectionId, SymbolId};
 use crate::layout::LaidOut;
-use crate::merge::{Definition, Merged, NativeContent, Relocation};
+use crate::merge::{Definition, Merged, NativeContent, NativeSlot, Relocation};
 
 use super::Patched;
 use super::expanded::Places;
@@ -79,8 +79,10 @@ pub(super) fn rebuild<'d>(
     let mut written = Table::default();
     for (index, unit) in units.into_iter().enumerate() {
         let start = written.bytes.len();
-        let place = (section, unit.header.start as u64);
-        moved.moves.insert(place, start as u64);
+        let old_start = unit.header.start;
+        moved
+            .moves
+            .insert((section, old_start as u64), start as u64);
         let header = unit.header.len();
         written.copy(&patched.bytes, &kept, unit.header);
         if let Some(unit) = mercury.units.get(index)
@@ -103,7 +105,12 @@ pub(super) fn rebuild<'d>(
         for (_, sequence) in sequences {
             let rows = match within(&kept, &sequence).first() {
                 Some(function) if twin.is_replaced(function) => mercury.rows(index, function),
-                Some(_) | None => None,
+                Some(function) => {
+                    let slot = laid_out.merged().unified.native_slots.get(&function.symbol);
+                    let slot = slot.filter(|slot| !slot.is_own);
+                    slot.and_then(|slot| slot_rows(&patched.bytes, old_start, &sequence, slot))
+                }
+                None => None,
             };
             // It begins by what sets the address, or cannot be made anew.
             let address = sequence.start..sequence.start + program::SET_ADDRESS_SIZE;
@@ -123,6 +130,43 @@ pub(super) fn rebuild<'d>(
         kept: written.kept,
         resolved: patched.resolved,
     })
+}
+
+/// The rows of a slot of unified functions, which are one function in machine code, behind what sets the address: those of
+/// the first one reach to the end of all, and of others nvlink finds the first row alone (case `unified_lines`).
+fn slot_rows(
+    bytes: &[u8],
+    unit: usize,
+    sequence: &Range<usize>,
+    slot: &NativeSlot,
+) -> Option<Vec<u8>> {
+    let is_first = slot.place == 0;
+    let mut program = Program::within(bytes, unit, sequence)?;
+    let (mut address, mut end) = (0_u64, None);
+    while !program.is_over() {
+        match program.step()? {
+            Step::Advance(distance) => address = address.saturating_add(distance),
+            Step::Special(distance, _) => {
+                address = address.saturating_add(distance);
+                end = Some((program.at, address));
+            }
+            Step::Copy => end = Some((program.at, address)),
+            Step::EndSequence => break,
+            Step::Line(_) | Step::File(_) | Step::Context(..) | Step::Start(_) | Step::Other => {}
+        }
+        if end.is_some() && !is_first {
+            break;
+        }
+    }
+    let (end, address) = end?;
+    let start = sequence.start + program::SET_ADDRESS_SIZE;
+    let mut rows = bytes.get(start..unit + end)?.to_vec();
+    if is_first {
+        let units = slot.size / program.code_unit();
+        rows.extend(advance(units.saturating_sub(address), 0));
+    }
+    rows.extend(program::END);
+    Some(rows)
 }
 
 /// The Mercury table of which a native one is made.

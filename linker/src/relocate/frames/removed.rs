@@ -64,13 +64,15 @@ impl Frames {
                 Function::Live(symbol, place) => is_described.insert((symbol, place)),
                 Function::Unknown | Function::Gone => true,
             };
-            let start = match is_first {
+            // Of slots nvlink finds the machine code of the first alone.
+            let slot = symbol.and_then(|symbol| slots.get(&symbol));
+            let is_found = slot.is_none_or(|slot| slot.is_own || slot.place == 0);
+            let start = match is_first && is_found {
                 true => known.describe(index, symbol, &patched.bytes, &mut output),
                 false => output.add_size(known.mercury.size(known.twins[index])),
             };
-            if let Some(slot) = symbol.and_then(|symbol| slots.get(&symbol)) {
+            if let Some(slot) = slot.filter(|_| is_found) {
                 output.set_size(start, slot.described);
-                output.set_unit(slot.code_unit);
             }
             starts.push(Some(start));
         }

@@ -113,7 +113,11 @@ pub(super) struct Program<'b> {
 impl<'b> Program<'b> {
     /// A sequence of a unit. Places count from the start of the unit.
     pub(super) fn new(bytes: &'b [u8], unit: &Unit, sequence: &Range<usize>) -> Option<Self> {
-        let start = unit.header.start;
+        Self::within(bytes, unit.header.start, sequence)
+    }
+
+    /// A sequence of the unit that starts there.
+    pub(super) fn within(bytes: &'b [u8], start: usize, sequence: &Range<usize>) -> Option<Self> {
         let bytes = bytes.get(start..sequence.end)?;
         Some(Self {
             bytes,

@@ -19,7 +19,7 @@ pub(super) fn native_module(finalized: &Finalized<'_>, symbols: &SymbolNumbers) 
     let slots = &finalized.merged().unified.native_slots;
     let shares_stack = |record: &&InfoRecord<'_>| {
         let slot = record.subject().and_then(|symbol| slots.get(&symbol));
-        record.code == InfoCode::MIN_STACK_SIZE && slot.is_some_and(|slot| !slot.has_stack)
+        record.code == InfoCode::MIN_STACK_SIZE && slot.is_some_and(|slot| !slot.is_own)
     };
     let records = &finalized.figures.module_records;
     let frames = frames_of_whole_programs(finalized);
