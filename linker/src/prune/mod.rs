@@ -218,12 +218,26 @@ fn live_functions(
     is_kept: impl Fn(FunctionId) -> bool,
 ) -> IdVec<FunctionId, bool> {
     let mut live = IdVec::filled(&merged.functions, false);
-    let mut pending: Vec<FunctionId> = merged
-        .functions
-        .enumerate()
-        .filter(|&(id, f)| f.is_stub || f.is_entry && is_kept(id))
-        .map(|(id, _)| id)
-        .collect();
+    let of_kind = |is_meant: &dyn Fn(FunctionId, &Function<'_>) -> bool| {
+        let functions = merged.functions.enumerate();
+        let meant = functions.filter(|&(id, function)| is_meant(id, function));
+        meant.map(|(id, _)| id).collect::<Vec<_>>()
+    };
+    let mut pending = of_kind(&|id, function| function.is_entry && is_kept(id));
+    let slots = of_kind(&|_, function| function.is_stub);
+    match keeping {
+        // Beside a lone kernel nvlink keeps what slots jump to, and nothing that this calls (case `unified_lone_kernel`).
+        Keeping::AsNvlink if pending.len() == 1 => {
+            for slot in slots {
+                live[slot] = true;
+                for &callee in &merged.functions[slot].calls {
+                    live[callee] = true;
+                }
+            }
+        }
+        Keeping::AsNvlink | Keeping::Reachable => pending.extend(slots),
+    }
+    let mut is_visited = IdVec::filled(&merged.functions, false);
     let mut takers = vec![Vec::new(); merged.prototypes.len()];
     for (id, function) in merged.functions.enumerate() {
         if let Some(prototype) = function.taken_as() {
@@ -234,9 +248,10 @@ fn live_functions(
         }
     }
     while let Some(id) = pending.pop() {
-        if std::mem::replace(&mut live[id], true) {
+        if std::mem::replace(&mut is_visited[id], true) {
             continue;
         }
+        live[id] = true;
         let function = &merged.functions[id];
         pending.extend(&function.calls);
         for prototype in function.indirect_calls() {
