@@ -217,6 +217,20 @@ fn link_time_optimization_gives_the_image_of_nvlink() -> Result<()> {
         run_with(folder, link, &format!("link -{inputs} -o ours.o"))?;
         run(folder, Path::new(SAME_IMAGES), "theirs.o ours.o")?;
     }
+    // What only one processor or its family has, which nvlink forgets.
+    let limit = "__global__ void k() { asm volatile(\"setmaxnreg.inc.sync.aligned.u32 64;\"); }";
+    fs::write(folder.join("registers.cu"), limit)?;
+    for (arch, target) in [("sm_90a", "90a"), ("sm_100f", "100f")] {
+        let target = format!("arch=compute_{target},code=lto_{target}");
+        let options = format!("-dc -gencode {target} registers.cu");
+        run(folder, &nvcc, &options)?;
+        let common = format!("-arch={arch} -dlto registers.o -L{}", libraries.display());
+        let common = format!("{common} -lcudadevrt {nvvm} -o program");
+        let refused = run(folder, &nvlink, &common);
+        ensure!(refused.is_err(), "nvlink links it for {arch}");
+        let own = format!("{common} --nvjitlink={}", library.display());
+        run(folder, &linker, &own)?;
+    }
     // The toolkit of -nvvmpath, whatever toolkit the environment names.
     let root = toolkit_root(&toolkit)?;
     let other = shadow(&nvcc, &linker, &folder.join("other"))?;

@@ -6,6 +6,7 @@ use cudalink_jitlink::{Error, Input, Kind, Library};
 
 use super::recorded::{Agreed, Record};
 use super::{Behaviour, Environment, Limits, Processor};
+use crate::arch::Sm;
 use crate::arch::reserved::is_provided_by_driver;
 use crate::diagnostic::{Diagnostic, Severity};
 
@@ -115,8 +116,14 @@ impl Optimizer<'_> {
             Behaviour::Own => linked.remarks.trim().to_owned(),
         };
         let said = [linked.log, remarks].into_iter();
+        let target = match self.behaviour {
+            // nvlink drops the letter, and refuses what only this processor or
+            // its family has.
+            Behaviour::Nvlink => Sm::new(self.processor.sm.number),
+            Behaviour::Own => self.processor.sm,
+        };
         Ok(Optimized {
-            ptx: linked.ptx,
+            ptx: with_target(linked.ptx, target),
             said: said.filter(|text| !text.is_empty()).collect(),
         })
     }
@@ -156,6 +163,20 @@ fn library(settings: &LinkTime, environment: &Environment) -> Result<PathBuf, St
 fn no_library(name: &str, why: String) -> Diagnostic {
     let text = format!("'{name}' has LTO-IR, and libnvJitLink, which compiles it, is not there");
     fatal("missing-nvjitlink", text).with_detail(why)
+}
+
+/// PTX with the name of this processor. The library leaves out the letter of a
+/// family, and names the processor otherwise.
+fn with_target(mut ptx: Vec<u8>, sm: Sm) -> Vec<u8> {
+    let directive = b"\n.target ";
+    let is_directive = |window: &[u8]| window == directive;
+    if let Some(start) = ptx.windows(directive.len()).position(is_directive) {
+        let start = start + directive.len();
+        let is_name = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'_';
+        let length = ptx[start..].iter().take_while(is_name).count();
+        ptx.splice(start..start + length, sm.to_string().into_bytes());
+    }
+    ptx
 }
 
 /// What nvlink says where the library refuses: it passes on what the compiler
@@ -261,7 +282,7 @@ fn variable_name(declaration: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::{declarations, has_kernel, needs_others};
+    use super::{declarations, has_kernel, needs_others, with_target};
 
     #[test]
     fn names_are_those_of_functions_kernels_and_variables() {
@@ -281,6 +302,27 @@ mod tests {
             ".extern .global .align 4 .u32 v;\n.extern .func g\n(\n.extern .shared .b8 s[];",
             &[("v", true), ("g", true)],
         );
+    }
+
+    #[test]
+    fn the_target_gets_a_name() {
+        let check = |ptx: &str, sm: &str, expected: &str| {
+            let made = with_target(ptx.as_bytes().to_vec(), sm.parse().unwrap());
+            assert_eq!(String::from_utf8(made).unwrap(), expected, "{ptx} for {sm}");
+        };
+        let plain = ".version 9.0\n.target sm_100\n.address_size 64\n";
+        let family = ".version 9.0\n.target sm_100f\n.address_size 64\n";
+        check(plain, "sm_100", plain);
+        check(plain, "sm_100f", family);
+        check(family, "sm_100f", family);
+        check(family, "sm_100", plain);
+        check(
+            "\n.target sm_90a, debug\n",
+            "sm_90",
+            "\n.target sm_90, debug\n",
+        );
+        check("\n.target sm_90", "sm_90a", "\n.target sm_90a");
+        check("// \n", "sm_90a", "// \n");
     }
 
     #[test]

@@ -1,0 +1,17 @@
+//# Shows: what is made of LTO-IR is for a processor without its letter
+//# Archs: 90 100 120
+//# Compile: kernel.a.o = kernel.cu -gencode arch=compute_{sm}a,code=lto_{sm}a
+//# Compile: twice.a.o = twice.cu -gencode arch=compute_{sm}a,code=lto_{sm}a
+//# Compile: registers.a.o = registers.cu -gencode arch=compute_{sm}a,code=lto_{sm}a
+//# Link: text.ptx = -arch=sm_{sm}a -lto -nvvmpath={lib}/../nvvm kernel.a.o twice.a.o -emit-ptx
+//# Link: out.cubin = -arch=sm_{sm}a -lto -nvvmpath={lib}/../nvvm kernel.a.o twice.a.o -L{lib} -lcudadevrt -g
+//# Link: registers.cubin = -arch=sm_{sm}a -lto -nvvmpath={lib}/../nvvm registers.a.o -L{lib} -lcudadevrt
+//# ExpectExit: 1
+//# ExpectText: 'setmaxnreg.inc' not supported on .target
+//# Compile[100-120]: kernel.f.o = kernel.cu -gencode arch=compute_{sm}f,code=lto_{sm}f
+//# Compile[100-120]: twice.f.o = twice.cu -gencode arch=compute_{sm}f,code=lto_{sm}f
+//# Link[100-120]: family.ptx = -arch=sm_{sm}f -lto -nvvmpath={lib}/../nvvm kernel.f.o twice.f.o -emit-ptx
+//# Link[100-120]: family.cubin = -arch=sm_{sm}f -lto -nvvmpath={lib}/../nvvm kernel.f.o twice.f.o -L{lib} -lcudadevrt
+__device__ int twice(int x);
+
+__global__ void kernel(int *p) { *p = twice(*p); }

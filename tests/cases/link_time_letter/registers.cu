@@ -1,0 +1,4 @@
+__global__ void registers(int *p) {
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 64;");
+  *p = 1;
+}
