@@ -28,12 +28,12 @@ use super::visibility::Visibility;
 /// Moves the constants of each device function, the one merged last first
 /// (case `ocg_functions`). Says where the last ones are that no symbol leads to.
 pub(super) fn layout<'d>(pruned: &mut Pruned<'d>, arena: &'d Arena, keeping: Keeping) -> u64 {
-    let unnamed = place(pruned, arena);
+    let unnamed = place(pruned, arena, keeping);
     forget_lost(pruned, keeping);
     unnamed
 }
 
-fn place<'d>(pruned: &mut Pruned<'d>, arena: &'d Arena) -> u64 {
+fn place<'d>(pruned: &mut Pruned<'d>, arena: &'d Arena, keeping: Keeping) -> u64 {
     let is_constants = |kind| matches!(kind, SectionKind::Constant(_));
     let moved = pruned.merged.sections_of(is_constants);
     let moved: Vec<SectionId> = moved
@@ -46,7 +46,7 @@ fn place<'d>(pruned: &mut Pruned<'d>, arena: &'d Arena) -> u64 {
     }
     let kernels: Vec<FunctionId> = pruned.entries().collect();
     let seen_by = Visibility::new(pruned, &kernels);
-    let mut banks = Banks::new(pruned, arena);
+    let mut banks = Banks::new(pruned, arena, keeping);
     for section in moved.into_iter().rev() {
         let Some(function) = function_of(pruned, section) else {
             continue;
@@ -142,10 +142,29 @@ fn function_of(pruned: &Pruned<'_>, section: SectionId) -> Option<FunctionId> {
     pruned.merged.sections[code].function
 }
 
+/// Whose bank it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Owner<'d> {
+    Kernel(FunctionId),
+    /// nvlink looks for banks by name, so that static kernels of one name fill
+    /// the first one (case `static_kernel_constants`).
+    Name(&'d str),
+}
+
+impl<'d> Owner<'d> {
+    fn of(pruned: &Pruned<'d>, kernel: FunctionId, keeping: Keeping) -> Self {
+        match keeping {
+            Keeping::AsNvlink => Self::Name(pruned.merged.name_of(kernel)),
+            Keeping::Reachable => Self::Kernel(kernel),
+        }
+    }
+}
+
 /// The banks of the kernels.
 struct Banks<'d> {
     arena: &'d Arena,
-    of_kernel: FxHashMap<(FunctionId, SectionKind), SectionId>,
+    keeping: Keeping,
+    of_kernel: FxHashMap<(Owner<'d>, SectionKind), SectionId>,
     /// The sections for their relocations.
     relocations: FxHashMap<SectionId, SectionId>,
     /// Those that may stay empty.
@@ -157,19 +176,28 @@ struct Banks<'d> {
 }
 
 impl<'d> Banks<'d> {
-    fn new(pruned: &Pruned<'_>, arena: &'d Arena) -> Self {
+    fn new(pruned: &Pruned<'d>, arena: &'d Arena, keeping: Keeping) -> Self {
         let merged = &pruned.merged;
-        let of_kernel = merged
-            .sections_of(|kind| matches!(kind, SectionKind::Constant(_)))
-            .filter(|(_, section)| !section.is_moved)
-            .filter_map(|(id, s)| Some(((function_of(pruned, id)?, s.kind), id)))
-            .collect();
+        let mut of_kernel: FxHashMap<_, SectionId> = FxHashMap::default();
+        for (id, section) in merged.sections_of(|kind| matches!(kind, SectionKind::Constant(_))) {
+            if !section.is_moved
+                && let Some(function) = function_of(pruned, id)
+            {
+                // A kernel's own last one, and the first kernel's of a name.
+                let owner = Owner::of(pruned, function, keeping);
+                let bank = of_kernel.entry((owner, section.kind)).or_insert(id);
+                if function_of(pruned, *bank) == Some(function) {
+                    *bank = id;
+                }
+            }
+        }
         let relocations = merged
             .sections_of(|kind| kind == SectionKind::Rela)
             .filter_map(|(id, section)| Some((section.target?, id)))
             .collect();
         Self {
             arena,
+            keeping,
             of_kernel,
             relocations,
             expected: Vec::new(),
@@ -179,16 +207,26 @@ impl<'d> Banks<'d> {
     }
 
     /// Whether the kernel has constants in the bank of `section`.
-    fn is_filled(&self, pruned: &Pruned<'_>, kernel: FunctionId, section: SectionId) -> bool {
+    fn is_filled(&self, pruned: &Pruned<'d>, kernel: FunctionId, section: SectionId) -> bool {
         let sections = &pruned.merged.sections;
-        let bank = self.of_kernel.get(&(kernel, sections[section].kind));
-        bank.is_some_and(|&bank| sections[bank].content.size > 0)
+        let bank = self.existing(pruned, kernel, sections[section].kind);
+        bank.is_some_and(|bank| sections[bank].content.size > 0)
+    }
+
+    fn existing(
+        &self,
+        pruned: &Pruned<'d>,
+        kernel: FunctionId,
+        kind: SectionKind,
+    ) -> Option<SectionId> {
+        let owner = Owner::of(pruned, kernel, self.keeping);
+        self.of_kernel.get(&(owner, kind)).copied()
     }
 
     /// The bank of a kernel that takes what `section` holds, made if need be.
     fn of(&mut self, pruned: &mut Pruned<'d>, kernel: FunctionId, section: SectionId) -> SectionId {
         let kind = pruned.merged.sections[section].kind;
-        if let Some(&bank) = self.of_kernel.get(&(kernel, kind)) {
+        if let Some(bank) = self.existing(pruned, kernel, kind) {
             // It may have lost what it held (case `ocg_leftovers`).
             self.revive(pruned, bank);
             if let Some(&relocations) = self.relocations.get(&bank) {
@@ -203,7 +241,7 @@ impl<'d> Banks<'d> {
     /// `ocg_order`).
     fn expect(&mut self, pruned: &mut Pruned<'d>, kernel: FunctionId, section: SectionId) {
         let kind = pruned.merged.sections[section].kind;
-        if !self.of_kernel.contains_key(&(kernel, kind)) {
+        if self.existing(pruned, kernel, kind).is_none() {
             let bank = self.add(pruned, kernel, section);
             self.expected.push(bank);
         }
@@ -285,7 +323,8 @@ impl<'d> Banks<'d> {
         let code = functions[kernel].text;
         let bank = NewSection::new(name, kind, 1).with_flags(flags).of(code);
         let bank = pruned.add_section(bank);
-        self.of_kernel.insert((kernel, kind), bank);
+        let owner = Owner::of(pruned, kernel, self.keeping);
+        self.of_kernel.insert((owner, kind), bank);
         bank
     }
 
