@@ -2,8 +2,8 @@
 //# Compile: a.cubin = a.cu -G
 //# Link: twice.cubin = a.cubin a.cubin
 //# Link: lines.cubin = a.cubin a.cubin -g
-//# Link: later.cubin = a.cubin a.cubin -r
-//# Link: last.cubin = later.cubin
+//# Link[75-90]: later.cubin = a.cubin a.cubin -r
+//# Link[75-90]: last.cubin = later.cubin
 static __device__ __noinline__ double scaled(double x) { return x * 1.2345678 + 7.25; }
 static __device__ __noinline__ double shifted(double x) { return x + 3.1415926; }
 
