@@ -132,7 +132,8 @@ pub(super) fn agree(
 ) -> Result<Agreed, Diagnostic> {
     let known: Vec<&Record> = records.iter().flatten().collect();
     let with_lines = known.iter().filter(|record| record.lines).count();
-    if with_lines > 0 && with_lines < known.len() {
+    // What nvlink says of it changes nothing.
+    if with_lines > 0 && with_lines < known.len() && behaviour == Behaviour::Nvlink {
         notes.push(lacking("-lineinfo", "-lineinfo"));
     }
     let mut agreed = Agreed::by(said);
@@ -300,6 +301,13 @@ mod tests {
                 "Objects were compiled with different values of '-maxrregcount'; will build everything with '-maxrregcount=32'"
             ]
         );
+    }
+
+    #[test]
+    fn lines_are_mentioned_where_nvlink_does() {
+        let records = ["-generate-line-info ", PLAIN];
+        assert_eq!(agree_on(&records, Behaviour::Nvlink).1.len(), 1);
+        assert!(agree_on(&records, Behaviour::Own).1.is_empty());
     }
 
     #[test]
