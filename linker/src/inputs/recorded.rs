@@ -154,15 +154,14 @@ pub(super) fn agree(
         }
         match choice {
             Choice::Registers => {
-                let least = values.iter().copied().min().unwrap_or(first);
-                let spelling = choice.spelling();
-                let taken = format!("{spelling}={least}");
+                let least = values.iter().copied().min();
+                let taken = format!("{}={}", choice.spelling(), least.unwrap_or(first));
                 if differ {
-                    notes.push(mixed(spelling, &taken));
+                    notes.push(mixed(choice.spelling(), &taken));
                 } else if values.len() < known.len() {
-                    notes.push(lacking(spelling, &taken));
+                    notes.push(lacking(choice.spelling(), &taken));
                 }
-                agreed.limits.registers = Some(least);
+                agreed.limits.registers = least;
             }
             // 0 stands for as many as there are processors.
             Choice::Threads => {

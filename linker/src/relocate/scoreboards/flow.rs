@@ -205,6 +205,7 @@ impl Flow {
                 called,
                 instruction::CALL_ABSOLUTE | instruction::CALL_RELATIVE
             );
+            let ends_block = ends_block || called == instruction::BREAKPOINT;
             if ends_block || successors[..] != [at + 1] {
                 starts[at + 1] = true;
                 successors.iter().for_each(|&next| starts[next] = true);

@@ -49,7 +49,7 @@ pub(in crate::relocate) const CLUSTER_ARRIVAL: u16 = 0x1c7;
 /// It does nothing, and waits for barriers in shared memory at fences.
 pub(super) const NOP: u16 = 0x118;
 /// BPT.TRAP.
-const BREAKPOINT: u16 = 0x15c;
+pub(super) const BREAKPOINT: u16 = 0x15c;
 /// PMTRIG, which counts an event of the program.
 const TRIGGER: u16 = 0x001;
 /// SYNCS, which work on barriers in shared memory in the order of the code.
