@@ -20,6 +20,7 @@ use super::instruction::{
 };
 use super::registers::Accesses;
 use super::stages::Stages;
+use super::stalls::TAKING;
 use super::timing::{SLOW_DOUBLE, SLOW_RESULT, Unit, forwarding, is_slow_double, latency};
 use super::{Event, Setting};
 
@@ -385,7 +386,12 @@ impl<'e> Schedule<'e> {
         if self.is_pipelined[self.block[at]] {
             return false;
         }
-        let is_early = |event: usize| self.end_at(event, at) <= self.start[at];
+        // Who waits for the instruction right before comes when it has taken the scoreboard.
+        let when = |event: usize| match self.events[event].instruction + 1 == at {
+            true => self.start[at].max(self.start[at - 1] + u32::from(TAKING)),
+            false => self.start[at],
+        };
+        let is_early = |event: usize| self.end_at(event, at) <= when(event);
         held.events(board).any(|event| self.is_here(event, at))
             && held
                 .events(board)
