@@ -306,6 +306,14 @@ fn optimized_code_is_as_exact_as_its_files_ask() -> Result<()> {
             None => ensure!(said.is_empty(), "{inputs}: {said}"),
         }
     }
+    // The link has the last word.
+    let said = format!(
+        "-arch=sm_90 -dlto -emit-ptx -nvvmpath={} -Xnvvm=-fma=1 kernel.exact.o product.exact.o -o linked.ptx",
+        nvvm.display()
+    );
+    run(folder, &linker, &said)?;
+    let ptx = fs::read_to_string(folder.join("linked.ptx"))?;
+    ensure!(ptx.contains("fma.rn.f32"), "{ptx}");
     Ok(())
 }
 

@@ -146,7 +146,17 @@ impl Optimizer<'_> {
         let is_passed = |count: &i32| *count >= 0 || self.behaviour == Behaviour::Own;
         let threads = threads.filter(is_passed);
         options.extend(threads.map(|count| format!("-split-compile={count}")));
-        options.extend(self.agreed.optimizer.iter().cloned());
+        // The compiler in the library takes each of these once, and what the link says comes first.
+        let is_said = |option: &str| {
+            let name = option.split('=').next().unwrap_or(option);
+            let mut said = self.settings.options.iter();
+            said.any(|said| said.contains(name))
+        };
+        let inexact = self.agreed.inexact.iter().map(|option| option.to_string());
+        options.extend(inexact.filter(|option| !is_said(option)));
+        if self.agreed.remarks {
+            options.push("-Xnvvm=-inline-info".to_owned());
+        }
         options
     }
 }

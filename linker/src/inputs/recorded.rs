@@ -107,8 +107,10 @@ fn leading_number(text: &str) -> i32 {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Agreed {
     pub(super) limits: Limits,
-    /// What else the optimizer is told.
-    pub(super) optimizer: Vec<String>,
+    /// What the optimizer is told of arithmetic.
+    pub(super) inexact: Vec<&'static str>,
+    /// Whether it tells what it does.
+    pub(super) remarks: bool,
 }
 
 impl Agreed {
@@ -116,7 +118,7 @@ impl Agreed {
     pub(super) fn by(limits: Limits) -> Self {
         Self {
             limits,
-            optimizer: Vec::new(),
+            ..Self::default()
         }
     }
 }
@@ -175,9 +177,7 @@ pub(super) fn agree(
             }
         }
     }
-    if known.iter().any(|record| record.remarks) {
-        agreed.optimizer.push("-Xnvvm=-inline-info".to_owned());
-    }
+    agreed.remarks = known.iter().any(|record| record.remarks);
     Ok(agreed)
 }
 
@@ -207,7 +207,7 @@ fn arithmetic(
         _ => records.iter().all(is_inexact),
     };
     if is_told {
-        agreed.optimizer.push(option.to_owned());
+        agreed.inexact.push(option);
     }
 }
 
@@ -262,17 +262,17 @@ mod tests {
     fn what_is_exact_wins() {
         let fast = "-ftz=1 -prec_div=0 -prec_sqrt=0 -fmad=1 ";
         let (agreed, notes) = agree_on(&[fast, fast], Behaviour::Own);
-        let all = ["-ftz=1", "-prec-div=0", "-prec-sqrt=0"].map(str::to_owned);
-        assert_eq!(agreed.unwrap().optimizer, all);
+        let all = ["-ftz=1", "-prec-div=0", "-prec-sqrt=0"];
+        assert_eq!(agreed.unwrap().inexact, all);
         assert!(notes.is_empty());
         let (agreed, notes) = agree_on(&[fast, PLAIN], Behaviour::Own);
-        assert!(agreed.unwrap().optimizer.is_empty());
+        assert!(agreed.unwrap().inexact.is_empty());
         assert_eq!(notes.len(), 3);
         let (agreed, notes) = agree_on(
             &[PLAIN, "-ftz=0 -prec_div=1 -prec_sqrt=1 -fmad=0 "],
             Behaviour::Own,
         );
-        assert_eq!(agreed.unwrap().optimizer, ["-fma=0"]);
+        assert_eq!(agreed.unwrap().inexact, ["-fma=0"]);
         assert_eq!(
             notes,
             [
@@ -318,6 +318,6 @@ mod tests {
         );
         assert!(notes.is_empty());
         let (agreed, _) = agree_on(&["-fmad=0 "], Behaviour::Nvlink);
-        assert!(agreed.unwrap().optimizer.is_empty());
+        assert!(agreed.unwrap().inexact.is_empty());
     }
 }
