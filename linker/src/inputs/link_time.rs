@@ -17,7 +17,7 @@ pub struct LinkTime {
     pub library: Option<PathBuf>,
     /// What the library is told beside the processor.
     pub options: Vec<String>,
-    /// Its threads, where there are to be others than the assembler's.
+    /// Its threads, where they are not as many as the assembler's.
     pub threads: Option<i32>,
     /// Whether PTX is the result instead of an image.
     pub emit_ptx: bool,
@@ -137,11 +137,7 @@ impl Optimizer<'_> {
         let Limits { registers, threads } = self.agreed.limits;
         options.extend(registers.map(|count| format!("-maxrregcount={count}")));
         // The library knows one way of splitting.
-        let threads = self
-            .settings
-            .threads
-            .filter(|count| *count != 1)
-            .or(threads);
+        let threads = self.settings.threads.or(threads);
         // nvlink leaves it to the assembler to refuse numbers below 0.
         let is_passed = |count: &i32| *count >= 0 || self.behaviour == Behaviour::Own;
         let threads = threads.filter(is_passed);
@@ -213,6 +209,7 @@ fn as_nvlink(error: &Error) -> Option<Vec<Diagnostic>> {
 fn fatal(code: &'static str, text: impl Into<String>) -> Diagnostic {
     Diagnostic::new(Severity::Fatal, code, text)
 }
+
 /// Whether there is a kernel.
 pub(super) fn has_kernel(ptx: &[u8]) -> bool {
     let is_kernel = |line: &str| line.split_whitespace().take(2).any(|word| word == ".entry");

@@ -89,14 +89,13 @@ pub fn load<'d>(
         results: Vec::new(),
         hints: Vec::new(),
     };
-    let loaded = match loader.all(files) {
-        Ok(()) => Some(loader.finish()),
-        Err(Stop) => None,
-    };
-    Taken {
-        loaded,
-        diagnostics: loader.diagnostics,
-        compilations: loader.compilations,
+    match loader.all(files) {
+        Ok(()) => loader.finish(),
+        Err(Stop) => Taken {
+            loaded: None,
+            diagnostics: loader.diagnostics,
+            compilations: loader.compilations,
+        },
     }
 }
 
@@ -504,10 +503,10 @@ impl<'a, 'd> Loader<'a, 'd> {
         }
     }
 
-    fn finish(&mut self) -> Loaded<'d> {
+    fn finish(mut self) -> Taken<'d> {
         self.hint_at_closed_objects();
         let (kernels, constants) = self.filters();
-        let mut modules = std::mem::take(&mut self.modules);
+        let mut modules = self.modules;
         // Of a whole program nvlink registers them last, and the last one first.
         if self.is_whole_program && self.wanted.is_compatible() {
             for (taken, index) in self.optimized_modules.iter().enumerate() {
@@ -515,20 +514,25 @@ impl<'a, 'd> Loader<'a, 'd> {
                 self.further_modules.push(module);
             }
         }
-        modules.extend(self.further_modules.drain(..).rev());
+        modules.extend(self.further_modules.into_iter().rev());
         // nvlink says so where the next object would be merged (case `lib_cudadevrt_unused`).
         let last = self.unused_runtime.unwrap_or(usize::MAX);
         let is_followed = self.images.len() > last;
         self.images.truncate(last);
-        Loaded {
-            images: std::mem::take(&mut self.images),
-            finished: self.finished.take(),
+        let loaded = Loaded {
+            images: self.images,
+            finished: self.finished,
             modules,
             kernels,
             constants,
-            hints: std::mem::take(&mut self.hints),
+            hints: self.hints,
             forgets_options: self.diagnostics.forgets_options(),
             is_followed,
+        };
+        Taken {
+            loaded: Some(loaded),
+            diagnostics: self.diagnostics,
+            compilations: self.compilations,
         }
     }
 }

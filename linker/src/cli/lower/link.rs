@@ -301,8 +301,10 @@ fn link_time(typed: &Typed, notes: &mut Vec<Diagnostic>) -> LinkTime {
     if typed.has(Flag::Debug) {
         options.push("-g".to_owned());
     }
-    let mut threads = typed.number(Flag::SplitCompileExtended);
-    if typed.has(Flag::EmitPtx) && threads.is_some_and(|count| count != 1) {
+    // One is what there is without it.
+    let threads = typed.number(Flag::SplitCompileExtended);
+    let mut threads = threads.filter(|count| *count != 1);
+    if typed.has(Flag::EmitPtx) && threads.is_some() {
         threads = None;
         let text = "Incompatible options '-emit-ptx' and '-split-compile-extended', using '-split-compile'";
         notes.push(Diagnostic::new(Severity::Info, "conflicting-options", text));

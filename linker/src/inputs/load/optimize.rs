@@ -106,8 +106,9 @@ impl Loader<'_, '_> {
     /// Whether the LTO-IR has a kernel, also one that went because nobody names
     /// it.
     fn has_kernel(&mut self, ptx: &[u8]) -> Result<bool, Stop> {
-        if link_time::has_kernel(ptx) || self.names_in_use().is_empty() {
-            return Ok(link_time::has_kernel(ptx));
+        let has_kernel = link_time::has_kernel(ptx);
+        if has_kernel || self.names_in_use().is_empty() {
+            return Ok(has_kernel);
         }
         let Some(settings) = &self.wanted.link_time else {
             return Ok(false);
@@ -179,8 +180,8 @@ impl Loader<'_, '_> {
             self.diagnostics.push(note);
         }
         self.agreed = agreed.map_err(|problem| self.stop(problem))?;
-        let is_said = |threads: Option<i32>| threads.is_some_and(|count| count != 1);
-        if is_said(settings.threads) && is_said(self.agreed.limits.threads) {
+        let threads = self.agreed.limits.threads;
+        if settings.threads.is_some() && threads.is_some_and(|count| count != 1) {
             let text = "Incompatible options '-split-compile' and '-split-compile-extended', \
                         using '-split-compile-extended'";
             self.diagnostics
