@@ -72,7 +72,7 @@ fn recorded(records: &[InfoRecord<'_>]) -> u8 {
     let counts = counted.filter_map(|record| match record.payload {
         Payload::Head([count, _]) => Some(count),
         Payload::Bytes(bytes) => Some(bytes.len().to_le_bytes()[0]),
-        Payload::Symbol(..) | Payload::Symbols(_) => None,
+        Payload::Symbol(..) | Payload::WithStrays(_) | Payload::Symbols(_) => None,
     });
     counts.max().unwrap_or(0)
 }

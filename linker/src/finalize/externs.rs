@@ -123,22 +123,43 @@ pub(super) fn keep_external<'d>(
         .retain_mut(|record| match &mut record.payload {
             Payload::Symbols(symbols) => {
                 let missing = left.len();
-                left.extend(symbols.iter().copied().filter(|&s| {
-                    let symbol = &pruned.merged.symbols[s];
-                    symbol.definition == Definition::Undefined
-                        || symbol.other.has(SymbolOther::ENTRY)
-                }));
+                let are_missing = symbols.iter().filter(|&&s| is_missing(pruned, s));
+                left.extend(are_missing);
                 if left.len() - missing < symbols.len() {
                     *symbols = arena.list(&left[missing..]);
                 }
                 !symbols.is_empty()
             }
-            Payload::Head(_) | Payload::Bytes(_) | Payload::Symbol(..) => true,
+            Payload::Head(_) | Payload::Bytes(_) | Payload::Symbol(..) | Payload::WithStrays(_) => {
+                true
+            }
         });
     left
 }
 
-fn add<'d>(arena: &'d Arena, records: &mut Records<'d>, missing: &[SymbolId]) {
+/// Whether the driver must provide a function that a record lists.
+fn is_missing(pruned: &Pruned<'_>, symbol: SymbolId) -> bool {
+    let symbol = &pruned.merged.symbols[symbol];
+    symbol.definition == Definition::Undefined || symbol.other.has(SymbolOther::ENTRY)
+}
+
+/// The functions of a record that the driver must provide.
+pub(super) fn missing(pruned: &Pruned<'_>, record: &InfoRecord<'_>) -> Vec<SymbolId> {
+    match record.payload {
+        Payload::Symbols(symbols) => {
+            let symbols = symbols.iter().copied();
+            symbols
+                .filter(|&symbol| is_missing(pruned, symbol))
+                .collect()
+        }
+        Payload::Head(_) | Payload::Bytes(_) | Payload::Symbol(..) | Payload::WithStrays(_) => {
+            Vec::new()
+        }
+    }
+}
+
+/// Adds to the list of a kernel, or makes one.
+pub(super) fn add<'d>(arena: &'d Arena, records: &mut Records<'d>, missing: &[SymbolId]) {
     if missing.is_empty() {
         return;
     }

@@ -88,7 +88,11 @@ pub(super) fn collect<'d>(
 fn fragments(records: &[InfoRecord<'_>]) -> Vec<u32> {
     let payloads = records.iter().filter_map(|record| match &record.payload {
         Payload::Bytes(bytes) if record.code == InfoCode::AT_ENTRY_FRAGMENTS => Some(bytes),
-        Payload::Bytes(_) | Payload::Head(_) | Payload::Symbol(..) | Payload::Symbols(_) => None,
+        Payload::Bytes(_)
+        | Payload::Head(_)
+        | Payload::Symbol(..)
+        | Payload::WithStrays(_)
+        | Payload::Symbols(_) => None,
     });
     payloads
         .flat_map(|bytes| bytes.as_chunks::<4>().0)

@@ -14,7 +14,7 @@ use super::records::{Codes, Records, put};
 
 /// How the values of the functions that a kernel reaches make its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Rule {
+pub(super) enum Rule {
     /// The kernel has it if one of them has.
     Any,
     /// The largest.
@@ -48,7 +48,7 @@ const INHERITED: [(InfoCode, Format, Rule); 9] = [
 
 impl Rule {
     /// Both figures in one.
-    fn join(self, a: Option<u16>, b: Option<u16>) -> Option<u16> {
+    pub(super) fn join(self, a: Option<u16>, b: Option<u16>) -> Option<u16> {
         let Some((one, other)) = a.zip(b) else {
             return a.or(b);
         };
@@ -61,28 +61,30 @@ impl Rule {
     }
 }
 
+/// How kernels take over what records of this code say, if they do.
+pub(super) fn rule(pruned: &Pruned<'_>, code: InfoCode) -> Option<Rule> {
+    // Beside objects of CUDA 12 kernels do not say what others do with tensor
+    // memory (case `older_tensor_memory`).
+    let is_left_out = pruned.merged.notes.has_older
+        && matches!(
+            code,
+            InfoCode::TCGEN05_1CTA_USED | InfoCode::TCGEN05_2CTA_USED
+        );
+    let mut rules = INHERITED.iter().filter(|_| !is_left_out);
+    rules
+        .find(|(inherited, ..)| *inherited == code)
+        .map(|&(.., rule)| rule)
+}
+
 /// Applies every rule to every kernel.
 pub(super) fn inherit<'d>(pruned: &Pruned<'d>, records: &mut IdVec<FunctionId, Records<'d>>) {
     let handed_over = handed_over(pruned, records);
-    // Beside objects of CUDA 12 kernels do not say what others do with tensor
-    // memory (case `older_tensor_memory`).
-    let is_left_out = |code| {
-        pruned.merged.notes.has_older
-            && matches!(
-                code,
-                InfoCode::TCGEN05_1CTA_USED | InfoCode::TCGEN05_2CTA_USED
-            )
-    };
-    for (code, format, rule) in INHERITED {
-        if !handed_over.has(code) || is_left_out(code) {
+    for (code, format, _) in INHERITED {
+        let Some(rule) = rule(pruned, code).filter(|_| handed_over.has(code)) else {
             continue;
-        }
+        };
         let figure = Figure::new(pruned, records, code, rule);
-        for entry in pruned.starts() {
-            let is_slot = pruned.merged.functions[entry].is_stub;
-            if is_slot && code == InfoCode::SPARSE_MMA_MASK {
-                continue;
-            }
+        for entry in pruned.entries() {
             if let Some(total) = figure.taken_over(pruned, entry) {
                 set(&mut records[entry], code, format, total);
             }
@@ -164,7 +166,7 @@ fn totals(
     pruned: &Pruned<'_>,
     own: &IdVec<FunctionId, Option<u16>>,
 ) -> IdVec<FunctionId, Option<u16>> {
-    let kernels = pruned.starts();
+    let kernels: Vec<FunctionId> = pruned.entries().collect();
     let says = |&(_, figure): &(FunctionId, &Option<u16>)| figure.is_some();
     let givers: Vec<FunctionId> = own.enumerate().filter(says).map(|(id, _)| id).collect();
     let mut totals = IdVec::filled(&pruned.merged.functions, None);
@@ -216,7 +218,7 @@ pub(super) fn check(
 
 /// Functions that hand their records over to kernels, in the order in which
 /// they do.
-fn givers(pruned: &Pruned<'_>) -> Vec<FunctionId> {
+pub(super) fn givers(pruned: &Pruned<'_>) -> Vec<FunctionId> {
     let mut order = described(pruned);
     order.retain(|&function| pruned.is_called(function));
     order
@@ -226,28 +228,6 @@ fn givers(pruned: &Pruned<'_>) -> Vec<FunctionId> {
 fn handed_over(pruned: &Pruned<'_>, records: &IdVec<FunctionId, Records<'_>>) -> Codes {
     let called = records.enumerate().filter(|(id, _)| pruned.is_called(*id));
     Codes::of(called.map(|(_, list)| list))
-}
-
-/// Joins what the slots of unified functions have, in the order of the slots:
-/// they are one section, which belongs to the first. None of them
-/// multiplies sparse matrices, which is said where functions say it.
-pub(super) fn join_slots<'d>(pruned: &Pruned<'d>, records: &mut IdVec<FunctionId, Records<'d>>) {
-    let functions = pruned.merged.functions.enumerate();
-    let mut slots = functions.filter(|(_, f)| f.is_stub).map(|(id, _)| id);
-    let Some(first) = slots.next() else { return };
-    for slot in slots {
-        let own = std::mem::take(&mut records[slot]);
-        records[first].to_mut().extend_from_slice(&own);
-    }
-    let says = |record: &InfoRecord<'_>| record.code == InfoCode::SPARSE_MMA_MASK;
-    if !records.iter().any(|list| list.iter().any(says)) {
-        return;
-    }
-    records[first].to_mut().push(InfoRecord {
-        format: Format::Half,
-        code: InfoCode::SPARSE_MMA_MASK,
-        payload: Payload::Head([0; 2]),
-    });
 }
 
 /// Live functions in the order in which their records came. That is the order
@@ -269,8 +249,10 @@ pub(super) fn own_codes(
     records: &IdVec<FunctionId, Records<'_>>,
 ) -> Vec<(FunctionId, Vec<InfoCode>)> {
     let codes = |entry| records[entry].iter().map(|record| record.code).collect();
-    let entries = pruned.starts().into_iter();
-    entries.map(|entry| (entry, codes(entry))).collect()
+    pruned
+        .entries()
+        .map(|entry| (entry, codes(entry)))
+        .collect()
 }
 
 /// Puts what kernels took over into the order in which it came: function by
@@ -282,7 +264,7 @@ pub(super) fn sort_by_arrival(
     own: Vec<(FunctionId, Vec<InfoCode>)>,
     records: &mut IdVec<FunctionId, Records<'_>>,
 ) {
-    if own.len() < 2 {
+    if pruned.starts().len() < 2 {
         return;
     }
     let is_handed_over = |code: &InfoCode| {
@@ -316,13 +298,17 @@ pub(super) fn sort_by_arrival(
 }
 
 /// A function has several records of one code if it has aliases.
-fn value(records: &[InfoRecord<'_>], code: InfoCode) -> Option<u16> {
+pub(super) fn value(records: &[InfoRecord<'_>], code: InfoCode) -> Option<u16> {
     let values = records.iter().filter_map(|record| match record.payload {
         Payload::Head(value) if record.code == code => Some(match record.format {
             Format::Byte => value[0].into(),
             Format::NoValue | Format::Half | Format::Sized => u16::from_le_bytes(value),
         }),
-        Payload::Head(_) | Payload::Bytes(_) | Payload::Symbol(..) | Payload::Symbols(_) => None,
+        Payload::Head(_)
+        | Payload::Bytes(_)
+        | Payload::Symbol(..)
+        | Payload::WithStrays(_)
+        | Payload::Symbols(_) => None,
     });
     values.reduce(|all, more| all | more)
 }

@@ -13,13 +13,15 @@ mod records;
 mod registers;
 mod report;
 mod reserved;
+mod slots;
+mod strays;
 
 use crate::arena::Arena;
 use crate::cubin::{InfoCode, SectionFlags};
 use crate::diagnostic::Diagnostics;
 use crate::id::{FunctionId, IdVec, PrototypeId, SectionId, SymbolId};
 use crate::merge::{InfoRecord, Merged};
-use crate::options::Options;
+use crate::options::{Keeping, Options};
 use crate::prune::Pruned;
 use crate::relocate::Relocated;
 use crate::stacks::Stacks;
@@ -97,12 +99,16 @@ pub(crate) fn compute<'d>(
     records::assume_unknown_masks(pruned, &codes, &mut function_records);
     let registers = Registers::new(pruned);
     let all_known = registers::check_known(pruned, &registers, options.keeping, diagnostics);
-    let module_records = records::module(pruned, arena, stacks, &registers);
+    let mut module_records = records::module(pruned, arena, stacks, &registers);
     let own_codes = inherit::own_codes(pruned, &function_records);
     records::propagate(pruned, stacks, &mut function_records);
     inherit::check(pruned, &own_codes, &function_records, diagnostics);
     registers::check(pruned, &registers, options.settings.call_graph, diagnostics);
+    let mut behind_figures = Vec::new();
     if codes.has(InfoCode::EXTERNS) {
+        if options.keeping == Keeping::AsNvlink {
+            behind_figures = strays::put(pruned, arena, &mut function_records, &mut module_records);
+        }
         externs::distribute(pruned, arena, &mut function_records);
     }
     if codes.has(InfoCode::AT_ENTRY_FRAGMENTS) {
@@ -110,7 +116,7 @@ pub(crate) fn compute<'d>(
     }
     inherit::sort_by_arrival(pruned, own_codes, &mut function_records);
     let counted = barriers::record(pruned, options.keeping, &mut function_records);
-    inherit::join_slots(pruned, &mut function_records);
+    slots::join(pruned, arena, &behind_figures, &mut function_records);
     reserved::check(pruned, &function_records, options.keeping, diagnostics);
     if options.settings.verbose && all_known {
         report::report(

@@ -102,18 +102,23 @@ pub(super) fn layout<'d>(
     let strangers = whole::strangers(&pruned.merged, kernels, &users.seen_by);
     problems.extend(strangers.into_iter().map(|problem| (None, problem)));
     place_common(pruned, &common, &mut views, &mut layout);
-    for functions in users.of_dynamic() {
-        for kernel in users.seen_by.kernels(functions).iter() {
-            views[kernel].dynamic = true;
-        }
+    if keeping == Keeping::AsNvlink {
+        forget_common(pruned, kernels, &mut views);
     }
-    add_sections(pruned, arena, &users, &common, &views);
+    let variables = common.variables.iter().map(|&(variable, _)| variable);
+    add_sections(pruned, arena, &users, &common.owners, variables);
     for (view, &kernel) in views.iter_mut().zip(kernels) {
         place_own(pruned, kernel, view, &mut layout);
         if !common.variables.is_empty() {
             raise_alignment(pruned, kernel, common.align);
         }
     }
+    for functions in users.of_dynamic() {
+        for kernel in users.seen_by.kernels(functions).iter() {
+            views[kernel].dynamic = true;
+        }
+    }
+    add_sections(pruned, arena, &users, &[], users.dynamic.iter().copied());
     place_dynamic(pruned, &users, &mut views, &mut layout);
     check_kernels(pruned, &users, &views, keeping, problems);
     if keeping == Keeping::AsNvlink {
@@ -136,25 +141,48 @@ pub(super) fn layout<'d>(
     layout
 }
 
-/// Makes sections for kernels that have none. Those of kernels that are left out come last, in the order of what they
-/// own (cases `relocatable_weak`, `recode_shared` and `launched_kernels`).
+/// Makes sections for slots of unified functions, and for kernels that are left out, in the order in which they are found
+/// to see something: first the `owners`, then those that see `variables` (cases `relocatable_weak`, `recode_shared`,
+/// `launched_kernels` and `unified_shared`). All other kernels have theirs.
 fn add_sections<'d>(
     pruned: &mut Pruned<'d>,
     arena: &'d Arena,
     users: &Users,
-    common: &Common,
-    views: &[KernelView],
+    owners: &[usize],
+    variables: impl Iterator<Item = SymbolId>,
 ) {
-    let is_owner = |kernel: &usize| *kernel >= users.first_owner;
-    let mut owned: Vec<usize> = common.owners.iter().copied().filter(is_owner).collect();
-    // Audiences are numbered as their first variables come.
-    let several = common.audiences.iter().filter(|kernels| kernels.len() > 1);
-    owned.extend(several.flatten().copied().filter(is_owner));
-    owned.extend(users.owners_of_dynamic(&pruned.merged));
-    for index in (0..users.first_owner).chain(owned) {
+    let lacks_section =
+        |pruned: &Pruned<'_>, kernel| pruned.merged.functions[kernel].shared.is_none();
+    if !users
+        .kernels
+        .iter()
+        .any(|&kernel| lacks_section(pruned, kernel))
+    {
+        return;
+    }
+    let seers = users.in_order(&pruned.merged, variables);
+    for index in owners.iter().copied().chain(seers) {
         let kernel = users.kernels[index];
-        if pruned.merged.functions[kernel].shared.is_none() && views[index].is_used() {
+        if lacks_section(pruned, kernel) {
             add_section(pruned, arena, kernel);
+        }
+    }
+}
+
+/// nvlink asks the first slot of a unified function whether slots see what several kernels see, and else places what they
+/// own over that (case `unified_shared`).
+fn forget_common(pruned: &Pruned<'_>, kernels: &[FunctionId], views: &mut [KernelView]) {
+    let functions = &pruned.merged.functions;
+    let is_slot = |index: &usize| functions[kernels[*index]].is_stub;
+    let Some(first) = (0..kernels.len()).find(is_slot) else {
+        return;
+    };
+    if !views[first].sees_common {
+        for index in (0..kernels.len()).filter(is_slot) {
+            views[index] = KernelView {
+                own: std::mem::take(&mut views[index].own),
+                ..KernelView::default()
+            };
         }
     }
 }

@@ -68,10 +68,12 @@ fn arrange_functions(
     let size = index.functions.window;
     check_places(merged, &mut moves, size)?;
     move_parts(merged, section, moves, size, Rest::Goes);
+    let slot_size = match has_mercury {
+        true => MERCURY_STUB_SIZE,
+        false => STUB_SIZE,
+    };
     for relocation in &mut merged.sections[section].relocations {
-        if has_mercury {
-            relocation.offset = mercury_offset(relocation.offset, keeping);
-        }
+        relocation.offset = offset_in_slots(relocation.offset, slot_size, keeping);
     }
     Ok(())
 }
@@ -113,10 +115,10 @@ fn slot_moves(
     Ok(moves)
 }
 
-/// Where a relocation of a slot stands in Mercury code. nvlink forgets where in
-/// its slot it stood.
-fn mercury_offset(offset: u64, keeping: Keeping) -> u64 {
-    let start = offset / STUB_SIZE * MERCURY_STUB_SIZE;
+/// Where a relocation of a slot stands where slots have another size. nvlink forgets where in its slot it stood (case
+/// `unified_arguments`).
+fn offset_in_slots(offset: u64, slot_size: u64, keeping: Keeping) -> u64 {
+    let start = offset / STUB_SIZE * slot_size;
     match keeping {
         Keeping::Reachable => start + offset % STUB_SIZE,
         Keeping::AsNvlink => start,

@@ -42,11 +42,6 @@ impl Visibility {
         Self { reaching, is_entry }
     }
 
-    /// The number of a function among the kernels, if it is one.
-    pub(super) fn kernel(&self, function: FunctionId) -> Option<usize> {
-        self.is_entry[function]
-    }
-
     /// The kernels that see what `functions` use. A kernel's own use counts
     /// for that kernel alone.
     pub(super) fn kernels(&self, functions: &[FunctionId]) -> Bits {

@@ -36,7 +36,7 @@ pub(crate) use merger::merge;
 pub(crate) use notes::{Notes, Share};
 pub(crate) use rows::{
     Definition, Function, InfoRecord, ListedShared, Listing, ParameterBank, Payload, SharedHome,
-    Symbol, TableBranch,
+    Strays, Symbol, TableBranch,
 };
 pub(crate) use section::{
     Content, Form, NativeContent, NewSection, Relocation, Section, SectionKind,

@@ -201,7 +201,10 @@ impl<'d> Function<'d> {
                 let words = bytes.as_chunks().0.iter().copied();
                 TableBranch::listed(words.map(u32::from_le_bytes))
             }
-            Payload::Head(_) | Payload::Symbol(..) | Payload::Symbols(_) => Vec::new(),
+            Payload::Head(_)
+            | Payload::Symbol(..)
+            | Payload::WithStrays(_)
+            | Payload::Symbols(_) => Vec::new(),
         };
         records.flat_map(words).collect()
     }
@@ -274,8 +277,19 @@ pub(crate) enum Payload<'d> {
     Bytes(&'d [u8]),
     /// A symbol, then bytes.
     Symbol(SymbolId, &'d [u8]),
+    /// Any of these, and symbols that nvlink puts behind.
+    WithStrays(&'d Strays<'d>),
     /// A list of symbols.
     Symbols(&'d [SymbolId]),
+}
+
+/// What nvlink makes of a record that it takes for a list of symbols (case `unified_externs`).
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Strays<'d> {
+    pub(crate) payload: Payload<'d>,
+    pub(crate) symbols: &'d [SymbolId],
+    /// The two bytes of the record head, where it holds no size.
+    pub(crate) head: Option<[u8; 2]>,
 }
 
 /// One attribute record with its symbols resolved.
@@ -286,13 +300,52 @@ pub(crate) struct InfoRecord<'d> {
     pub(crate) payload: Payload<'d>,
 }
 
+impl Payload<'_> {
+    /// The symbol that comes first.
+    fn subject(&self) -> Option<SymbolId> {
+        match self {
+            Payload::Symbol(symbol, _) => Some(*symbol),
+            Payload::WithStrays(Strays { payload, .. }) => payload.subject(),
+            Payload::Head(_) | Payload::Bytes(_) | Payload::Symbols(_) => None,
+        }
+    }
+}
+
+impl<'d> Payload<'d> {
+    /// The two bytes of the record head, where they hold no size.
+    pub(crate) fn head(&self) -> Option<[u8; 2]> {
+        match self {
+            Payload::Head(value) => Some(*value),
+            Payload::WithStrays(Strays { payload, .. }) => payload.head(),
+            Payload::Bytes(_) | Payload::Symbol(..) | Payload::Symbols(_) => None,
+        }
+    }
+
+    /// The same with these two bytes in the record head.
+    pub(crate) fn with_head(&self, head: [u8; 2]) -> Strays<'d> {
+        let mut strays = match self {
+            Payload::WithStrays(strays) => **strays,
+            payload => Strays::new(*payload, &[]),
+        };
+        strays.head = Some(head);
+        strays
+    }
+}
+
+impl<'d> Strays<'d> {
+    pub(crate) fn new(payload: Payload<'d>, symbols: &'d [SymbolId]) -> Self {
+        Self {
+            payload,
+            symbols,
+            head: None,
+        }
+    }
+}
+
 impl InfoRecord<'_> {
     /// The symbol the record is about.
     pub(crate) fn subject(&self) -> Option<SymbolId> {
-        match self.payload {
-            Payload::Symbol(symbol, _) => Some(symbol),
-            Payload::Head(_) | Payload::Bytes(_) | Payload::Symbols(_) => None,
-        }
+        self.payload.subject()
     }
 
     /// The number behind the symbol, for records made of these two.
@@ -301,7 +354,9 @@ impl InfoRecord<'_> {
             Payload::Symbol(symbol, bytes) => {
                 Some((*symbol, u32::from_le_bytes(*bytes.first_chunk()?)))
             }
-            Payload::Head(_) | Payload::Bytes(_) | Payload::Symbols(_) => None,
+            Payload::WithStrays(_) | Payload::Head(_) | Payload::Bytes(_) | Payload::Symbols(_) => {
+                None
+            }
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Records and tables as bytes.
 
 use crate::cubin::{
-    Format, Relocation as FileRelocation, Symbol as FileSymbol, UnifiedEntry, UnifiedTable,
+    Relocation as FileRelocation, Symbol as FileSymbol, UnifiedEntry, UnifiedTable,
 };
 use crate::finalize::{Edge, Finalized};
 use crate::id::{PrototypeId, SymbolId};
@@ -51,30 +51,41 @@ fn size_of_payload(payload: &Payload<'_>) -> usize {
         Payload::Head(_) => 0,
         Payload::Bytes(data) => data.len(),
         Payload::Symbol(_, data) => size_of::<u32>() + data.len(),
+        Payload::WithStrays(record) => {
+            size_of_payload(&record.payload) + size_of::<u32>() * record.symbols.len()
+        }
         Payload::Symbols(list) => size_of::<u32>() * list.len(),
     }
 }
 
 fn record_into(bytes: &mut Vec<u8>, record: &InfoRecord<'_>, symbols: &SymbolNumbers) {
-    let number = |symbol: &SymbolId| symbols.number[*symbol].to_le_bytes();
     let end = bytes.len() + size_of_record(record);
-    let size = size_of_payload(&record.payload) as u16;
+    let size = (size_of_payload(&record.payload) as u16).to_le_bytes();
     let [low, high] = match record.payload {
         Payload::Head(value) => value,
-        Payload::Bytes(_) | Payload::Symbol(..) | Payload::Symbols(_) => size.to_le_bytes(),
+        Payload::Bytes(_) | Payload::Symbol(..) | Payload::Symbols(_) => size,
+        Payload::WithStrays(record) => record.head.unwrap_or(size),
     };
     bytes.extend([record.format.number(), record.code.0, low, high]);
-    match &record.payload {
-        Payload::Head(_) => return,
+    payload_into(bytes, &record.payload, symbols);
+    bytes.resize(end, 0);
+}
+
+fn payload_into(bytes: &mut Vec<u8>, payload: &Payload<'_>, symbols: &SymbolNumbers) {
+    let number = |symbol: &SymbolId| symbols.number[*symbol].to_le_bytes();
+    match payload {
+        Payload::Head(_) => {}
         Payload::Bytes(data) => bytes.extend_from_slice(data),
         Payload::Symbol(symbol, data) => {
             bytes.extend(number(symbol));
             bytes.extend_from_slice(data);
         }
         Payload::Symbols(list) => bytes.extend(list.iter().flat_map(number)),
+        Payload::WithStrays(record) => {
+            payload_into(bytes, &record.payload, symbols);
+            bytes.extend(record.symbols.iter().flat_map(number));
+        }
     }
-    debug_assert_eq!(record.format, Format::Sized);
-    bytes.resize(end, 0);
 }
 
 /// What the relocation records of one form take.
@@ -212,8 +223,36 @@ pub(super) fn tool_note(finalized: &Finalized<'_>, own: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cubin::InfoCode;
-    use crate::id::IdVec;
+    use crate::cubin::{Format, InfoCode};
+    use crate::id::{Id as _, IdVec, SymbolId};
+    use crate::merge::Strays;
+
+    #[test]
+    fn strays_come_behind_the_payload_and_count_for_the_size() {
+        let symbols = SymbolNumbers {
+            order: Vec::new(),
+            locals: 0,
+            number: [5, 6].into_iter().collect(),
+        };
+        let list = [SymbolId::new(1), SymbolId::new(0)];
+        let encoded = |payload| {
+            let strays = Strays::new(payload, &list);
+            let code = InfoCode::VRC_CTA_INIT_COUNT;
+            let format = Format::Byte;
+            let payload = Payload::WithStrays(&strays);
+            let record = InfoRecord {
+                format,
+                code,
+                payload,
+            };
+            records(&[record], &symbols)
+        };
+        let strays = [6, 0, 0, 0, 5, 0, 0, 0];
+        assert_eq!(encoded(Payload::Head([1, 0]))[2..4], [8, 0]);
+        assert_eq!(encoded(Payload::Head([1, 0]))[4..], strays);
+        assert_eq!(encoded(Payload::Bytes(b"1234"))[2..4], [12, 0]);
+        assert_eq!(encoded(Payload::Bytes(b"1234"))[8..], strays);
+    }
 
     #[test]
     fn records_are_the_same_wherever_they_stand() {

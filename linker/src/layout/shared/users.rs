@@ -17,8 +17,6 @@ pub(in crate::layout) struct Users {
     /// Kernels and slots of unified functions, then the owners: kernels that the filter leaves out, and that stay all the
     /// same. What they use themselves is laid out (cases `preserve_kernels` and `launched_kernels`).
     pub(in crate::layout) kernels: Vec<FunctionId>,
-    /// Which kernel is the first owner.
-    pub(super) first_owner: usize,
     pub(super) seen_by: Visibility,
     /// The functions whose code names a variable.
     pub(super) functions: FxHashMap<SymbolId, Vec<FunctionId>>,
@@ -46,12 +44,10 @@ impl Users {
             .map(|(id, ..)| id)
             .collect();
         let seen_by = Visibility::with_owners(pruned, &kernels, &owners);
-        let first_owner = kernels.len();
         kernels.extend(owners);
         let shared = merged.shared.iter().copied();
         Self {
             kernels,
-            first_owner,
             seen_by,
             functions: functions(merged),
             dynamic: shared
@@ -71,25 +67,27 @@ impl Users {
         used.map(Vec::as_slice)
     }
 
-    /// The owners that use dynamic shared memory, variable by variable.
-    pub(super) fn owners_of_dynamic(&self, merged: &Merged<'_>) -> Vec<usize> {
-        let owner = |function: FunctionId| {
-            let kernel = self.seen_by.kernel(function);
-            kernel.filter(|&kernel| kernel >= self.first_owner)
-        };
+    /// The kernels that see variables, in the order in which nvlink finds them: function by function that uses a variable,
+    /// and of those that reach it the last one first (case `unified_shared`).
+    pub(super) fn in_order(
+        &self,
+        merged: &Merged<'_>,
+        variables: impl Iterator<Item = SymbolId>,
+    ) -> Vec<usize> {
         let order = LazyCell::new(|| RelocationOrder::new(merged));
-        let mut owners = Vec::new();
-        for functions in self.of_dynamic() {
-            let owning = functions
-                .iter()
-                .filter(|function| owner(**function).is_some());
-            let mut owning: Vec<FunctionId> = owning.copied().collect();
-            if owning.len() > 1 {
-                order.sort(merged, &mut owning);
+        let mut kernels = Vec::new();
+        for variable in variables {
+            let mut functions = self.functions_of(variable).to_vec();
+            if functions.len() > 1 {
+                order.sort(merged, &mut functions);
             }
-            owners.extend(owning.into_iter().filter_map(owner));
+            for function in functions {
+                let first = kernels.len();
+                kernels.extend(self.seen_by.kernels(&[function]).iter());
+                kernels[first..].reverse();
+            }
         }
-        owners
+        kernels
     }
 
     /// Whether functions that no kernel reaches, or debug information, name dynamic shared memory. nvlink records these,

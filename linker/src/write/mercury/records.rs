@@ -24,7 +24,13 @@ pub(super) fn native_module(finalized: &Finalized<'_>, symbols: &SymbolNumbers) 
     let records = &finalized.figures.module_records;
     let frames = frames_of_whole_programs(finalized);
     // In machine code the slots are one function, of which the last that comes tells.
-    let last = records.iter().rfind(shares_stack).map(|r| r.payload);
+    let last = records
+        .iter()
+        .rfind(shares_stack)
+        .map(|record| match record.payload {
+            Payload::WithStrays(record) => record.payload,
+            payload => payload,
+        });
     let records = records.iter().map(|record| {
         let mut own = *record;
         if let (Payload::Symbol(_, figure), Some(Payload::Symbol(_, shared))) =
@@ -73,6 +79,12 @@ pub(super) fn native(sources: Sources<'_, '_>, function: FunctionId) -> Vec<u8> 
     let merged = sources.merged();
     let own = merged.functions[function].native_records();
     let shared = &finalized.figures.function_records[function];
+    // In machine code the slots are one function, of which the last that comes tells (case `unified_records`).
+    let is_last = |record: &&InfoRecord<'_>| record.code == InfoCode::VRC_CTA_INIT_COUNT;
+    let tells_last =
+        merged.functions[function].is_stub && finalized.relocated.keeping == Keeping::AsNvlink;
+    let last_count = shared.iter().rfind(is_last).filter(|_| tells_last);
+    let last_count = last_count.and_then(|record| record.payload.head());
     let mut twins = Twins::new(own);
     let mut is_shared = [false; CODES];
     let mut bytes = Vec::new();
@@ -97,7 +109,17 @@ pub(super) fn native(sources: Sources<'_, '_>, function: FunctionId) -> Vec<u8> 
                 Some(moves) => encode_moved(&twin, moves, &mut bytes),
                 None => twin.encode(&mut bytes),
             },
-            None => encode::records_into(&mut bytes, std::slice::from_ref(record), symbols),
+            None => {
+                let mut record = *record;
+                let strays;
+                if let Some(count) = last_count
+                    && record.code == InfoCode::VRC_CTA_INIT_COUNT
+                {
+                    strays = record.payload.with_head(count);
+                    record.payload = Payload::WithStrays(&strays);
+                }
+                encode::records_into(&mut bytes, &[record], symbols);
+            }
         }
     }
     for record in own {
@@ -316,8 +338,10 @@ fn names_places(code: InfoCode) -> bool {
 /// Whether the link computes the record or rewrites symbols in it, so that
 /// the native input does not know the value.
 fn is_about_the_program(record: &InfoRecord<'_>) -> bool {
-    matches!(record.payload, Payload::Symbol(..) | Payload::Symbols(_))
-        || record.format != Format::Sized
+    matches!(
+        record.payload,
+        Payload::Symbol(..) | Payload::WithStrays(_) | Payload::Symbols(_)
+    ) || record.format != Format::Sized
         || record.code == InfoCode::CRS_STACK_SIZE
 }
 
