@@ -143,6 +143,15 @@ impl Runner<'_> {
                 output,
                 surgery::rename(self.file(input)?.read()?, from, to)?,
             )?,
+            Action::Contents {
+                output,
+                input,
+                section,
+                bytes,
+            } => self.edit(
+                output,
+                surgery::fill(self.file(input)?.read()?, section, bytes)?,
+            )?,
             Action::Link(link) => self.link(link)?,
         };
         self.files.extend(made);

@@ -63,11 +63,36 @@ pub fn weaken(mut file: Vec<u8>, names: &[String]) -> Result<Vec<u8>> {
     Ok(file)
 }
 
-/// Calls the section `old` `new`, and its Mercury copy, if it has one, likewise.
-pub fn rename(mut file: Vec<u8>, old: &str, new: &str) -> Result<Vec<u8>> {
+/// Gives a section other bytes.
+pub fn fill(file: Vec<u8>, name: &str, bytes: &[u8]) -> Result<Vec<u8>> {
+    let parsed = ElfFile64::<Endianness>::parse(&*file)?;
+    let section = parsed
+        .section_by_name(name)
+        .with_context(|| format!("no section {name}"))?;
+    let (endian, index) = (parsed.endian(), section.index().0);
+    let headers = usize::try_from(parsed.elf_header().e_shoff(endian))?;
+    put_behind(file, headers, index, bytes)
+}
+
+/// Puts the bytes of a section behind everything else.
+fn put_behind(mut file: Vec<u8>, headers: usize, section: usize, bytes: &[u8]) -> Result<Vec<u8>> {
     const HEADER: usize = 64;
     const OFFSET: usize = 24;
     const SIZE: usize = 32;
+    const ALIGN: usize = 16;
+    file.resize(file.len().next_multiple_of(ALIGN), 0);
+    let place = headers + HEADER * section;
+    for (field, value) in [(OFFSET, file.len()), (SIZE, bytes.len())] {
+        let bytes = u64::try_from(value)?.to_le_bytes();
+        file[place + field..place + field + 8].copy_from_slice(&bytes);
+    }
+    file.extend_from_slice(bytes);
+    Ok(file)
+}
+
+/// Calls the section `old` `new`, and its Mercury copy, if it has one, likewise.
+pub fn rename(mut file: Vec<u8>, old: &str, new: &str) -> Result<Vec<u8>> {
+    const HEADER: usize = 64;
     let parsed = ElfFile64::<Endianness>::parse(&*file)?;
     let header = parsed.elf_header();
     let endian = parsed.endian();
@@ -87,14 +112,7 @@ pub fn rename(mut file: Vec<u8>, old: &str, new: &str) -> Result<Vec<u8>> {
         let place = headers + HEADER * index.0;
         file[place..place + 4].copy_from_slice(&name.to_le_bytes());
     }
-    // The longer table stands behind everything else.
-    let place = headers + HEADER * names.0;
-    for (field, value) in [(OFFSET, file.len()), (SIZE, strings.len())] {
-        let bytes = u64::try_from(value)?.to_le_bytes();
-        file[place + field..place + field + 8].copy_from_slice(&bytes);
-    }
-    file.append(&mut strings);
-    Ok(file)
+    put_behind(file, headers, names.0, &strings)
 }
 
 #[cfg(test)]
@@ -139,6 +157,17 @@ mod tests {
         assert_eq!(content(&renamed, ".nv.info"), None);
         assert_eq!(content(&renamed, ".symtab"), content(&file, ".symtab"));
         assert!(rename(file, ".nv.nothing", ".nv.other").is_err());
+    }
+
+    #[test]
+    fn sections_get_other_bytes() {
+        let file = image();
+        let filled = fill(file.clone(), ".nv.info", &[1; 99]).unwrap();
+        let parsed = ElfFile64::<Endianness>::parse(&*filled).unwrap();
+        let data = |name: &str| parsed.section_by_name(name).unwrap().data().unwrap();
+        assert_eq!(data(".nv.info"), [1; 99]);
+        assert!(!data(".symtab").is_empty());
+        assert!(fill(file, ".nv.nothing", &[1]).is_err());
     }
 
     #[test]

@@ -95,6 +95,13 @@ pub enum Action {
         from: String,
         to: String,
     },
+    /// Gives a section other bytes.
+    Contents {
+        output: String,
+        input: String,
+        section: String,
+        bytes: Vec<u8>,
+    },
     /// Runs the linker.
     Link(Link),
 }

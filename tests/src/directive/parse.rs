@@ -93,7 +93,7 @@ impl Parser {
                 Ok(())
             }
             "Compile" | "Archive" | "Fatbinary" | "Write" | "Words" | "Truncate" | "Patch"
-            | "Weaken" | "Rename" | "Take" => {
+            | "Weaken" | "Rename" | "Contents" | "Take" => {
                 for bindings in self.expansions(value) {
                     let action = action(name, &self.expand(value, &bindings)?)?;
                     if chosen {
@@ -277,6 +277,20 @@ fn action(name: &str, value: &str) -> Result<Action> {
     }
 }
 
+/// Bytes in hexadecimal, several of them to a word if need be.
+fn bytes_of(words: &[String]) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    for word in words {
+        let digits = word.as_bytes().chunks(2);
+        let digits = digits.map(|digits| str::from_utf8(digits).unwrap_or_default());
+        let word_bytes = digits.map(|digits| u8::from_str_radix(digits, 16));
+        let word_bytes = word_bytes.collect::<Result<Vec<u8>, _>>();
+        bytes.extend(word_bytes.with_context(|| format!("`{word}` are no bytes"))?);
+    }
+    ensure!(!bytes.is_empty(), "expected the bytes to write");
+    Ok(bytes)
+}
+
 /// A step that reads a file.
 fn action_on(name: &str, output: String, input: String, words: Vec<String>) -> Result<Action> {
     Ok(match name {
@@ -329,16 +343,22 @@ fn action_on(name: &str, output: String, input: String, words: Vec<String>) -> R
             let [at, bytes @ ..] = words.as_slice() else {
                 bail!("expected `output = input place bytes`")
             };
-            let byte = |digits: &String| {
-                u8::from_str_radix(digits, 16).with_context(|| format!("`{digits}` is not a byte"))
-            };
-            let bytes = bytes.iter().map(byte).collect::<Result<Vec<u8>>>()?;
-            ensure!(!bytes.is_empty(), "expected the bytes to write");
             Action::Patch {
                 output,
                 input,
                 place: place(at)?,
-                bytes,
+                bytes: bytes_of(bytes)?,
+            }
+        }
+        "Contents" => {
+            let [section, bytes @ ..] = words.as_slice() else {
+                bail!("expected `output = input section bytes`")
+            };
+            Action::Contents {
+                output,
+                input,
+                section: section.clone(),
+                bytes: bytes_of(bytes)?,
             }
         }
         _ => unreachable!("`directive` hands over the names above only"),

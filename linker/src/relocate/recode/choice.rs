@@ -1,7 +1,7 @@
 //! Which machine instructions a Mercury instruction becomes in this link.
 
 use super::super::scoreboards::instruction::{
-    EXIT, INSTRUCTION, MEMORY_BARRIER, WARPSYNC, is_idle_load, operation,
+    BREAK, BSYNC, EXIT, INSTRUCTION, MEMORY_BARRIER, WARPSYNC, is_idle_load, operation,
 };
 use super::alone::LeftOut;
 use super::control::{self, Guard};
@@ -85,6 +85,9 @@ impl Choice {
         }
         if is_old_warp_sync(group, old) {
             return Some(vec![Piece::Old(group.start)]);
+        }
+        if let Some(meeting) = meeting_behind_idle(group, old) {
+            return Some(vec![Piece::Old(meeting)]);
         }
         if let Some(read) = self.environment.pieces(group, old) {
             return Some(read);
@@ -194,6 +197,18 @@ pub(super) fn is_idle_behind_warp_sync(
     second: &[u8; INSTRUCTION],
 ) -> bool {
     [first, second].map(|i| operation(i)) == [WARPSYNC, IDLE]
+}
+
+/// The number of what lets threads meet, where its group is that and something idle before the `BSYNC`: so compilers write
+/// it that come after nvlink 13.0.88, which knows no reason to store it (case `idle_before_meeting`).
+pub(super) fn meeting_behind_idle(group: &Group<'_>, old: &[&[u8; INSTRUCTION]]) -> Option<usize> {
+    let &[first, second] = old else { return None };
+    match (operation(first), operation(second)) {
+        (IDLE, BSYNC) => Some(group.start + 1),
+        // The next group is the `BSYNC`.
+        (BREAK, IDLE) => Some(group.start),
+        _ => None,
+    }
 }
 
 /// Whether a group is a `MEMBAR.SC.CTA` of CUDA 12, which does not wait for what

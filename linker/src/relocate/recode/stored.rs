@@ -1,7 +1,7 @@
 //! How Mercury code stores its instructions: which machine instructions each stands for.
 
 use super::super::scoreboards::instruction::INSTRUCTION;
-use super::choice::{Choice, SHORT, is_old_warp_sync, stored_exit};
+use super::choice::{Choice, SHORT, is_old_warp_sync, meeting_behind_idle, stored_exit};
 use crate::cubin::{Capsule, StoredInstruction};
 
 /// An instruction of its own that does nothing.
@@ -58,7 +58,11 @@ pub(super) fn write_capsule(
         match (&group.stored, new) {
             (Some(stored_one), None) => stored.extend_from_slice(stored_one.bytes),
             (None, None) => {}
-            (Some(_), Some(1)) if !is_last && choice.unreports(group, old) => {
+            (Some(_), Some(1))
+                if !is_last
+                    && (choice.unreports(group, old)
+                        || meeting_behind_idle(group, old).is_some()) =>
+            {
                 *bitmap.get_mut(index / 8)? |= 1 << (index % 8);
             }
             (Some(stored_one), Some(count)) => {

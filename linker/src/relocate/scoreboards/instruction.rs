@@ -13,8 +13,8 @@ pub(super) const BOARDS: u8 = 6;
 /// What stands for none.
 pub(super) const NO_BOARD: u8 = 7;
 
-pub(super) const BSYNC: u16 = 0x141;
-pub(super) const BREAK: u16 = 0x142;
+pub(in crate::relocate) const BSYNC: u16 = 0x141;
+pub(in crate::relocate) const BREAK: u16 = 0x142;
 pub(in crate::relocate) const CALL_ABSOLUTE: u16 = 0x143;
 pub(in crate::relocate) const CALL_RELATIVE: u16 = 0x144;
 pub(in crate::relocate) const BSSY: u16 = 0x145;

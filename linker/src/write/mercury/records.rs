@@ -123,7 +123,9 @@ pub(super) fn native(sources: Sources<'_, '_>, function: FunctionId) -> Vec<u8> 
         }
     }
     for record in own {
-        if is_shared[usize::from(record.code.0)] || is_left_out(record.code) {
+        if is_shared[usize::from(record.code.0)]
+            || is_left_out(record.code, finalized.relocated.keeping)
+        {
             continue;
         }
         match record.code {
@@ -240,12 +242,20 @@ fn placed_at_barriers(
     Some(placed.into_iter().flat_map(u32::to_le_bytes).collect())
 }
 
-/// What only kernels have, or nobody, where the Mercury world has it no more.
-fn is_left_out(code: InfoCode) -> bool {
-    matches!(
-        code,
-        InfoCode::EXTERNS | InfoCode::MAX_STACK_SIZE | InfoCode::AT_ENTRY_FRAGMENTS
-    )
+/// Whether an image does not say what the native world alone does. nvlink makes such records anew, and reads none: what
+/// compilers write that it does not know is gone (case `idle_before_meeting`). Here goes what only kernels have, or nobody,
+/// where the Mercury world has it no more.
+fn is_left_out(code: InfoCode, keeping: Keeping) -> bool {
+    match keeping {
+        Keeping::AsNvlink => !matches!(
+            code,
+            InfoCode::PARAM_CBANK | InfoCode::CBANK_PARAM_SIZE | InfoCode::SW_WAR
+        ),
+        Keeping::Reachable => matches!(
+            code,
+            InfoCode::EXTERNS | InfoCode::MAX_STACK_SIZE | InfoCode::AT_ENTRY_FRAGMENTS
+        ),
+    }
 }
 
 /// Writes a record that follows code that moved.
