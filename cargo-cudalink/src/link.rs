@@ -37,9 +37,9 @@ pub(crate) struct Arguments {
     /// Where a make rule goes that names all files the result depends on; `-` is the standard output
     #[arg(long, value_name = "FILE")]
     depfile: Option<PathBuf>,
-    /// What the result is
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
-    output_format: OutputFormat,
+    /// What the result is; without it, what the name of the result says (.cubin, .fatbin, .rs, .h, .hpp, .c), else an object
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    output_format: Option<OutputFormat>,
     /// The processors to link for, such as sm_90,sm_100a; without it, all that the inputs have code for
     #[arg(long, value_name = "SM", value_delimiter = ',', value_parser = Sm::known)]
     arch: Vec<Sm>,
@@ -87,10 +87,9 @@ pub(crate) struct Arguments {
 }
 
 /// What the result is.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum OutputFormat {
     /// An object for the host linker
-    #[default]
     Object,
     /// The same as C source
     C,
@@ -102,6 +101,28 @@ enum OutputFormat {
     Rust,
     /// A C header with a fatbin and its description
     CHeader,
+}
+
+impl OutputFormat {
+    /// What a file of this name holds.
+    fn of(path: &Path) -> Self {
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        match extension.unwrap_or_default() {
+            "cubin" => Self::Cubin,
+            "fatbin" => Self::Fatbin,
+            "rs" => Self::Rust,
+            "h" | "hpp" => Self::CHeader,
+            "c" => Self::C,
+            _ => Self::Object,
+        }
+    }
+}
+
+impl Arguments {
+    fn format(&self) -> OutputFormat {
+        let named = || OutputFormat::of(&self.output);
+        self.output_format.unwrap_or_else(named)
+    }
 }
 
 /// Does what the command line asks for.
@@ -123,7 +144,7 @@ fn check_streams(arguments: &Arguments) -> Result<()> {
     if arguments.depfile.is_some() {
         bail!("a make rule needs the name of what it makes: name a file with -o");
     }
-    match arguments.output_format {
+    match arguments.format() {
         OutputFormat::Rust | OutputFormat::CHeader => {
             bail!("what the source defines is named after its file: name one with -o")
         }
@@ -135,7 +156,7 @@ fn check_streams(arguments: &Arguments) -> Result<()> {
 
 /// No input gives way to a result, and each result has a file of its own.
 fn check_outputs(arguments: &Arguments, linked: &Linked) -> Result<()> {
-    let image = match arguments.output_format {
+    let image = match arguments.format() {
         OutputFormat::Rust => Some(image_of_module(&arguments.output)?),
         OutputFormat::Object
         | OutputFormat::C
@@ -172,7 +193,9 @@ fn image_of_module(path: &Path) -> Result<PathBuf> {
 }
 
 /// The same as nvcc does it: an image without code is as good as any.
-pub(crate) fn run_as_nvcc(arguments: Arguments) -> Result<()> {
+pub(crate) fn run_as_nvcc(mut arguments: Arguments) -> Result<()> {
+    // Whatever the file is called.
+    arguments.output_format = Some(OutputFormat::Object);
     let linked = link(&arguments, |linked| {
         // CMake has programs linked that have no device code of their own, whose users cannot do anything about it.
         let lacking = linked.without_code();
@@ -209,7 +232,7 @@ fn write_form(arguments: &Arguments, linked: &Linked) -> Result<()> {
             }),
     };
     let path = &arguments.output;
-    match arguments.output_format {
+    match arguments.format() {
         OutputFormat::Object => {
             let fatbin = linked.fatbin(&options)?;
             let host = HostObject::new(&fatbin, &linked.modules)?;
@@ -298,10 +321,7 @@ fn link(arguments: &Arguments, review: impl Fn(&mut Linked)) -> Result<Linked> {
         let of_toolkit = device_runtime().and_then(|library| Some(library.parent()?.to_owned()));
         inputs.library_paths.extend(of_toolkit);
     }
-    let for_host = matches!(
-        arguments.output_format,
-        OutputFormat::Object | OutputFormat::C
-    );
+    let for_host = matches!(arguments.format(), OutputFormat::Object | OutputFormat::C);
     match arguments.kernels {
         Some(KernelChoice::Used) => inputs.kernels = Kernels::NamedByHost,
         Some(KernelChoice::All) => inputs.kernels = Kernels::All,

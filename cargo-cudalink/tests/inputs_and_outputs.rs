@@ -73,6 +73,38 @@ fn a_dash_is_the_standard_output() {
 }
 
 #[test]
+fn the_name_of_a_result_says_what_it_is() {
+    let folder = folder();
+    let link = "link caller.cubin callee.cubin -o";
+    for (name, format) in [
+        ("linked.cubin", "cubin"),
+        ("linked.fatbin", "fatbin"),
+        ("linked.rs", "rust"),
+        ("linked.h", "c-header"),
+        ("linked.c", "c"),
+        ("linked.o", "object"),
+        ("linked", "object"),
+    ] {
+        let made = [
+            format!("{link} {name}"),
+            format!("{link} {name} --output-format={format}"),
+        ]
+        .map(|words| {
+            assert!(run(&folder, &words).status.success(), "{words}");
+            fs::read(folder.path().join(name)).expect(name)
+        });
+        assert!(made[0] == made[1], "{name}");
+    }
+    let as_nvcc = "nvcc-dlink -- nvcc -dlink -arch=sm_90 caller.cubin callee.cubin -o linked.cubin";
+    assert!(run(&folder, as_nvcc).status.success());
+    let object = fs::read(folder.path().join("linked.cubin")).expect("a result");
+    assert!(
+        object.windows(10).any(|bytes| bytes == b".nv_fatbin"),
+        "nvcc makes objects for the host"
+    );
+}
+
+#[test]
 fn what_needs_a_name_is_not_printed() {
     let folder = folder();
     let link = "link caller.cubin callee.cubin -o -";
