@@ -6,6 +6,7 @@
 pub(crate) mod cache;
 mod dependencies;
 mod host_link;
+mod left_out;
 pub(crate) mod line;
 pub(crate) mod linker;
 pub(crate) mod nvcc;

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use rustnvlink_tests::checks::says;
 use rustnvlink_tests::identity::program;
 
-use super::{LAUNCHING, MANIFEST, OBJECTS, PLAIN, Project, is_skipped};
+use super::{LAUNCHING, MANIFEST, OBJECTS, PLAIN, Project, is_skipped, texts};
 
 /// A crate `device` with a library that launches a kernel; `user` says what it is used by.
 fn with_device_crate(user: &str, program: &str) -> Result<Project> {
@@ -70,6 +70,61 @@ fn build_scripts_and_procedural_macros_have_their_device_code() -> Result<()> {
     ];
     says(&err, &expected)?;
     ensure!(!err.contains("DeviceLink app"), "{err}");
+    Ok(())
+}
+
+/// rustc links no crate that no Rust code names, and whoever needs its device functions is told so.
+#[test]
+fn crates_that_nothing_names_are_told_of() -> Result<()> {
+    if is_skipped()? {
+        return Ok(());
+    }
+    let Ok(objects) = &*OBJECTS else {
+        return Ok(());
+    };
+    let project = Project::new(LAUNCHING, &["static=kernel"])?;
+    let library = objects.folder.join("libtwice.a");
+    let script = format!(
+        "fn main() {{\nlet folder = std::env::var(\"OUT_DIR\").unwrap();\n\
+         std::fs::copy({library:?}, format!(\"{{folder}}/libtwice.a\")).unwrap();\n\
+         println!(\"cargo::rustc-link-search=native={{folder}}\");\n\
+         println!(\"cargo::rustc-link-lib=static=twice\");\n}}\n"
+    );
+    project.write("device-math/build.rs", &script)?;
+    project.write("device-math/src/lib.rs", "")?;
+    let manifest = MANIFEST.replace("[workspace]\n", "");
+    project.write(
+        "device-math/Cargo.toml",
+        &manifest.replace("app", "device-math"),
+    )?;
+    let user = "[dependencies]\ndevice-math = { path = \"device-math\" }\n";
+    project.write("Cargo.toml", &format!("{MANIFEST}{user}"))?;
+    let said = [
+        "Undefined reference to '_Z5twicei'",
+        "/out/libtwice.a' has what is missing and is not linked",
+        "`use device_math as _;`",
+    ];
+    project.fail(&["build"], &said)?;
+    project.write(
+        "src/main.rs",
+        &format!("use device_math as _;\n{LAUNCHING}"),
+    )?;
+    let (_, err) = project.succeed(&["build"], &[])?;
+    ensure!(err.contains("DeviceLink app"), "{err}");
+    // Another one does not help.
+    fs::remove_dir_all(project.path("target"))?;
+    project.write("src/main.rs", LAUNCHING)?;
+    let closed = script.replace("libtwice.a", "libclosed.a");
+    project.write(
+        "device-math/build.rs",
+        &closed.replace("static=twice", "static=closed"),
+    )?;
+    let output = project.cargo(&["build"], &[])?;
+    let (_, err) = texts(&output);
+    ensure!(
+        !output.status.success() && !err.contains("has what is missing"),
+        "{err}"
+    );
     Ok(())
 }
 

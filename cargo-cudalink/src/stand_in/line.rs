@@ -122,6 +122,22 @@ impl LinkLine {
             .collect()
     }
 
+    /// The static libraries in folders below this one that are looked into for others.
+    pub(crate) fn libraries_left_out(&self, build: &Path) -> Vec<PathBuf> {
+        let mut known: HashSet<PathBuf> = self.files(&[]).into_iter().collect();
+        let folders = self.folders.iter().filter(|path| path.starts_with(build));
+        let mut found: Vec<PathBuf> = folders
+            .filter_map(|folder| fs::read_dir(folder).ok())
+            .flatten()
+            .flatten()
+            .map(|entry| entry.path())
+            .filter(|path| path.extension().is_some_and(|extension| extension == "a"))
+            .collect();
+        found.sort();
+        found.retain(|path| known.insert(path.clone()));
+        found
+    }
+
     /// Whether the CUDA runtime goes in.
     pub(crate) fn names_runtime(&self) -> bool {
         self.inputs.iter().any(|input| match input {
@@ -283,6 +299,19 @@ mod tests {
         let line = parse("-Wl,-Bstatic -la -Wl,-Bdynamic -la -lb -l:odd.a -lb -lmissing missing.o");
         let files = line.files(&[folder.path().to_owned()]);
         assert_eq!(files, ["liba.a", "liba.so", "libb.a", "odd.a"].map(path));
+    }
+
+    #[test]
+    fn libraries_beside_those_that_are_linked_are_left_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        for name in ["liba.a", "libb.a", "b.o"] {
+            fs::write(path(name), "").unwrap();
+        }
+        let there = folder.path().display();
+        let line = parse(&format!("-L {there} -L {there} -la"));
+        assert_eq!(line.libraries_left_out(folder.path()), [path("libb.a")]);
+        assert!(line.libraries_left_out(Path::new("/elsewhere")).is_empty());
     }
 
     #[test]

@@ -23,8 +23,9 @@ use sha2::{Digest as _, Sha256};
 use super::cache::{Entry, Record, key, without_hash};
 use super::dependencies;
 use super::host_link::HostLink;
+use super::left_out;
 use super::line::LinkLine;
-use super::objects::Objects;
+use super::objects::{Objects, shown};
 use crate::journal::{Event, Journal, Level, Message, Report};
 use crate::link::messages;
 use crate::plan::{Plan, ToolkitPaths, Tracked};
@@ -170,10 +171,7 @@ impl<'a> Image<'a> {
     }
 
     fn link(&self, plan: &Plan, line: &LinkLine, host: &HostLink<'_>) -> Result<ExitCode> {
-        let mut objects = Objects::find(&line.files(&search_folders(self.machine())))?;
-        for library in &self.settings.libraries {
-            objects.add(library)?;
-        }
+        let objects = self.objects(line, None)?;
         let waits = objects.wait();
         if waits || self.purpose == Purpose::OfUser {
             self.depend_on_choices(plan, waits)?;
@@ -194,7 +192,7 @@ impl<'a> Image<'a> {
             objects: objects.inputs.len(),
             bytes: objects.bytes(),
         });
-        let made = self.make(objects)?;
+        let made = self.make(objects, line, &plan.build)?;
         self.journal.add(&Event::Linked(made.record.report.clone()));
         match entry {
             Some(entry) => {
@@ -209,6 +207,17 @@ impl<'a> Image<'a> {
                 self.host_link(&object, &made.record, placed, line, host)
             }
         }
+    }
+
+    /// Everything with device code, and that of another library.
+    fn objects(&self, line: &LinkLine, another: Option<&PathBuf>) -> Result<Objects> {
+        let mut files = line.files(&search_folders(self.machine()));
+        files.extend(another.cloned());
+        let mut objects = Objects::find(&files)?;
+        for library in &self.settings.libraries {
+            objects.add(library)?;
+        }
+        Ok(objects)
     }
 
     /// Cargo knows nothing of choices. It links again when one has changed that is told here.
@@ -267,17 +276,11 @@ impl<'a> Image<'a> {
     }
 
     /// The device link and its host object.
-    fn make(&self, mut objects: Objects) -> Result<Made> {
+    fn make(&self, mut objects: Objects, line: &LinkLine, build: &Path) -> Result<Made> {
         let inputs = std::mem::take(&mut objects.inputs);
-        let mut linked = device_link::device_link(
-            &self.request(),
-            &self.settings.targets(),
-            Files::in_memory(inputs),
-            &cli::environment(),
-            &Messages::default(),
-            || self.toolkit.and_then(|t| t.device_runtime.clone()),
-        );
-        self.review(&linked, &objects)?;
+        let mut linked = self.device_link(inputs);
+        let left_out = self.help_with_left_out(&linked, line, build)?;
+        self.review(&linked, &objects, left_out)?;
         linked.modules.retain(|module| !objects.is_apart(module));
         let fatbin = linked.fatbin(&self.fatbin_options())?;
         let machine: HostMachine = self.machine().parse()?;
@@ -299,8 +302,44 @@ impl<'a> Image<'a> {
         })
     }
 
+    fn device_link(&self, inputs: Vec<(String, Vec<u8>)>) -> Linked {
+        device_link::device_link(
+            &self.request(),
+            &self.settings.targets(),
+            Files::in_memory(inputs),
+            &cli::environment(),
+            &Messages::default(),
+            || self.toolkit.and_then(|t| t.device_runtime.clone()),
+        )
+    }
+
+    /// Which libraries have what is missing: less is, where they are linked, too.
+    fn help_with_left_out(
+        &self,
+        linked: &Linked,
+        line: &LinkLine,
+        build: &Path,
+    ) -> Result<Vec<String>> {
+        let missing = left_out::missing(linked);
+        let mut help = Vec::new();
+        if missing == 0 {
+            return Ok(help);
+        }
+        let without = self.objects(line, None)?.inputs.len();
+        for library in line.libraries_left_out(build) {
+            // What cannot be read is no help, and a crate may have the same objects.
+            let Ok(Objects { inputs, .. }) = self.objects(line, Some(&library)) else {
+                continue;
+            };
+            if inputs.len() > without && left_out::missing(&self.device_link(inputs)) < missing {
+                help.push(left_out::help(&library, &shown(&library)));
+            }
+        }
+        Ok(help)
+    }
+
     /// Passes on what the device link says, and fails if it did.
-    fn review(&self, linked: &Linked, objects: &Objects) -> Result<()> {
+    fn review(&self, linked: &Linked, objects: &Objects, left_out: Vec<String>) -> Result<()> {
         for (severity, text) in device_link::summarize(&linked.messages) {
             let level = match severity {
                 Severity::Text | Severity::Info => Level::Info,
@@ -317,7 +356,7 @@ impl<'a> Image<'a> {
             self.say(Level::Error, problem.clone());
         }
         if !linked.is_complete() || without_code.is_some() {
-            for help in self.help(linked, &objects.closed, &objects.results) {
+            for help in self.help(linked, objects, left_out) {
                 self.say(Level::Help, help);
             }
             bail!("the device code of '{}' cannot be linked", self.name);
@@ -343,16 +382,19 @@ impl<'a> Image<'a> {
     }
 
     /// What to do about a link that failed.
-    fn help(&self, linked: &Linked, closed: &[String], results: &[String]) -> Vec<String> {
+    fn help(&self, linked: &Linked, objects: &Objects, left_out: Vec<String>) -> Vec<String> {
         let mut help = Vec::new();
         if linked.has("undefined-reference") {
-            help.extend(messages::help_with_closed(closed));
-            help.extend(messages::help_with_results(results));
-            help.push(
-                "an object that defines it has to be in this program; one that only the device link needs is named by \
-                 --device-library"
-                    .to_owned(),
-            );
+            help.extend(messages::help_with_closed(&objects.closed));
+            help.extend(messages::help_with_results(&objects.results));
+            if left_out.is_empty() {
+                help.push(
+                    "an object that defines it has to be in this program; one that only the device link needs is named \
+                     by --device-library"
+                        .to_owned(),
+                );
+            }
+            help.extend(left_out);
         }
         if linked.has("lto-input") {
             help.push(

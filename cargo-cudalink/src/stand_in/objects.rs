@@ -184,7 +184,7 @@ impl Objects {
 }
 
 /// A path as rustc shows those of sources: from the folder it runs in, which is that of the workspace.
-fn shown(path: &Path) -> String {
+pub(super) fn shown(path: &Path) -> String {
     let inside = std::env::current_dir()
         .ok()
         .and_then(|folder| path.strip_prefix(folder).ok());

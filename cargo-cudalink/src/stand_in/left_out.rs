@@ -1,0 +1,61 @@
+//! Libraries that cargo has built and a link has left out, for links in which something is undefined.
+//!
+//! rustc links no crate that no Rust code names, although cargo tells it where the libraries of all of them lie. Crates
+//! whose device functions are called are often of this kind: nothing of them is there for Rust code.
+
+use std::path::Path;
+
+use rustnvlink::device_link::Linked;
+
+use super::cache::without_hash;
+
+/// The folder in which cargo keeps what build scripts make: `build/PACKAGE-HASH/out`, or `build/PACKAGE/HASH/out`.
+const BUILD_SCRIPTS: &str = "build";
+
+/// How much is undefined.
+pub(super) fn missing(linked: &Linked) -> usize {
+    let messages = linked.messages.iter();
+    messages
+        .filter(|message| message.diagnostic.code == "undefined-reference")
+        .count()
+}
+
+/// What to do about a library that has what is missing.
+pub(super) fn help(library: &Path, shown: &str) -> String {
+    match package(library) {
+        Some(package) => format!(
+            "'{shown}' has what is missing and is not linked, as no Rust code names its crate: write `use {} as _;` in the \
+             crate that needs it",
+            package.replace('-', "_")
+        ),
+        None => format!(
+            "'{shown}' has what is missing and is not linked: a build script links it with `cargo::rustc-link-lib`"
+        ),
+    }
+}
+
+/// The package whose build script has made a file.
+fn package(path: &Path) -> Option<&str> {
+    let mut parts = path.iter().map(|part| part.to_str().unwrap_or_default());
+    parts.by_ref().find(|part| *part == BUILD_SCRIPTS)?;
+    parts.next().map(without_hash)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packages_are_known_by_the_folders_of_their_build_scripts() {
+        let check = |path: &str, expected| assert_eq!(package(Path::new(path)), expected);
+        check(
+            "debug/build/my-math-0123456789abcdef/out/libm.a",
+            Some("my-math"),
+        );
+        check(
+            "debug/build/my-math/0123456789abcdef/out/libm.a",
+            Some("my-math"),
+        );
+        check("debug/deps/libm.a", None);
+    }
+}
