@@ -117,7 +117,8 @@ impl Project {
             .env_remove("HANG")
             .env_remove("CARGO_TARGET_DIR")
             .env_remove("CARGO_TERM_COLOR")
-            .env_remove("CUDALINK_ARCH");
+            .env_remove("CUDALINK_ARCH")
+            .env_remove("CUDAARCHS");
         for (name, value) in variables {
             command.env(name, value);
         }

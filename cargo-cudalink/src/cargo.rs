@@ -193,6 +193,10 @@ pub(crate) fn run<C: CargoCommand + Args>(arguments: WithDevice<C>) -> Result<Ex
         packages,
         others,
         variables: Vec::new(),
+        on_path: toolkit
+            .as_ref()
+            .ok()
+            .and_then(surroundings::folder_for_path),
     };
     variables.extend(compilers(nvcc, toolkit.as_ref().ok(), &plan));
     if let Some(flags) = linkers.rustflags {
@@ -207,6 +211,10 @@ pub(crate) fn run<C: CargoCommand + Args>(arguments: WithDevice<C>) -> Result<Ex
     command.env(PLAN_VARIABLE, &path);
     for variable in &plan.variables {
         variable.set(&mut command);
+    }
+    if let Some(folder) = &plan.on_path {
+        let path = std::env::var_os("PATH");
+        command.env("PATH", surroundings::with_folder(folder, path.as_deref())?);
     }
     for (name, value) in plan.tracked() {
         command.env(name, value);
@@ -229,12 +237,25 @@ fn identity_of_program() -> Result<String> {
 /// Where build scripts find compilers: `nvcc` stands in for the one of the toolkit.
 fn compilers(nvcc: PathBuf, toolkit: Option<&Toolkit>, plan: &Plan) -> Vec<Variable> {
     let mut variables = vec![Variable::new("NVCC", nvcc)];
-    variables.extend(toolkit.map(|toolkit| Variable::new("CUDALINK_TOOLKIT", toolkit.root())));
+    if let Some(toolkit) = toolkit {
+        variables.push(Variable::new("CUDALINK_TOOLKIT", toolkit.root()));
+        variables.extend(surroundings::toolkit_variables(toolkit));
+    }
     if let Ok(toolkit) = &plan.toolkit
         && std::env::var_os("CUDACXX").is_none_or(|chosen| chosen.is_empty())
     {
         // CMake looks for a compiler on PATH alone.
         variables.push(Variable::new("CUDACXX", &toolkit.nvcc));
+    }
+    let processors = &plan.compiled_for.processors;
+    if !processors.is_empty()
+        && std::env::var_os("CUDAARCHS").is_none_or(|chosen| chosen.is_empty())
+    {
+        let numbers = processors
+            .iter()
+            .map(|Word(sm)| sm.to_string().replace("sm_", ""));
+        let list = numbers.collect::<Vec<_>>().join(";");
+        variables.push(Variable::new("CUDAARCHS", list));
     }
     variables
 }

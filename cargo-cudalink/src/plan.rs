@@ -127,6 +127,8 @@ pub(crate) struct Plan {
     pub(crate) others: Settings,
     /// The variables that cargo runs with.
     pub(crate) variables: Vec<Variable>,
+    /// The folder that stands before all others on the `PATH` of cargo.
+    pub(crate) on_path: Option<PathBuf>,
 }
 
 /// What device code is compiled for.

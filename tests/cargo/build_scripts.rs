@@ -7,6 +7,7 @@ use std::process::Output;
 
 use anyhow::{Context, Result, ensure};
 use cudalink_toolkit::Tool;
+use rustnvlink_tests::checks::says;
 use rustnvlink_tests::toolkit::Toolkit;
 
 use super::{OBJECTS, PLAIN, Project, is_skipped, texts};
@@ -24,7 +25,9 @@ fn build_scripts_find_the_compilers() -> Result<()> {
          let prefix = linker.strip_suffix(\"-gcc\").unwrap();\n\
          let said = Command::new(format!(\"{prefix}-g++\")).output().unwrap().stdout;\n\
          println!(\"cargo::warning={}\", String::from_utf8(said).unwrap());\n\
-         println!(\"cargo::warning=CUDACXX {:?}\", std::env::var(\"CUDACXX\"));\n}\n",
+         println!(\"cargo::rerun-if-env-changed=CUDAARCHS\");\n\
+         println!(\"cargo::warning=CUDACXX {:?}\", std::env::var(\"CUDACXX\"));\n\
+         println!(\"cargo::warning=CUDAARCHS {:?}\", std::env::var(\"CUDAARCHS\"));\n}\n",
     )?;
     project.write_program("bin/cross-gcc", "#!/bin/sh\nexec cc \"$@\"\n")?;
     project.write_program("bin/cross-g++", "#!/bin/sh\necho crossing\n")?;
@@ -39,7 +42,13 @@ fn build_scripts_find_the_compilers() -> Result<()> {
         let variables = [("PATH", path), ("CUDACXX", "mine")];
         let (_, err) = project.succeed(&["build"], &variables)?;
         ensure!(err.contains("crossing"), "{linker:?}: {err}");
-        ensure!(err.contains("CUDACXX Ok(\"mine\")"), "{err}");
+        says(&err, &["CUDACXX Ok(\"mine\")", "CUDAARCHS Err(NotPresent)"])?;
+        let chosen = ["build", "--arch=sm_90,sm_100a"];
+        let (_, err) = project.succeed(&chosen, &variables)?;
+        ensure!(err.contains("CUDAARCHS Ok(\"90;100a\")"), "{err}");
+        let own = [("PATH", path), ("CUDAARCHS", "75")];
+        let (_, err) = project.succeed(&chosen, &own)?;
+        ensure!(err.contains("CUDAARCHS Ok(\"75\")"), "{err}");
         fs::remove_dir_all(project.path("target"))?;
     }
     if is_skipped()? {
@@ -48,6 +57,46 @@ fn build_scripts_find_the_compilers() -> Result<()> {
     let (_, err) = project.succeed(&["build"], &[("CUDACXX", "")])?;
     ensure!(err.contains("/nvcc\")"), "{err}");
     Ok(())
+}
+
+/// Many ask neither cargo nor the `cc` crate: they run `nvcc`, and look for libraries in `CUDA_HOME` or `CUDA_PATH`.
+#[test]
+fn build_scripts_that_ask_nobody_find_the_toolkit() -> Result<()> {
+    if is_skipped()? {
+        return Ok(());
+    }
+    let project = Project::new(PLAIN, &[])?;
+    project.write(
+        "build.rs",
+        "use std::{env, process::Command};\n\
+         fn main() {\n\
+         for name in [\"CUDA_HOME\", \"CUDA_PATH\"] {\n\
+         println!(\"cargo::rerun-if-env-changed={name}\");\n\
+         println!(\"cargo::warning={name} {:?}\", env::var(name));\n}\n\
+         let nvcc = Command::new(\"nvcc\").arg(\"--version\").output();\n\
+         println!(\"cargo::warning=nvcc {}\", nvcc.is_ok_and(|nvcc| nvcc.status.success()));\n}\n",
+    )?;
+    let nvcc = Toolkit::find()?.tool(Tool::Nvcc)?;
+    let root = nvcc.ancestors().nth(2).context("nvcc lies in bin")?;
+    let root = root.display().to_string();
+    let named = [
+        format!("CUDA_HOME Ok({root:?})"),
+        format!("CUDA_PATH Ok({root:?})"),
+        "nvcc true".to_owned(),
+    ];
+    let named = named.each_ref().map(String::as_str);
+    let (_, err) = project.succeed(&["build", "--toolkit", &root], &[])?;
+    says(&err, &named)?;
+    // What is chosen counts for all, and another name of the same folder stays.
+    let other = project.path("cuda");
+    std::os::unix::fs::symlink(&root, &other)?;
+    let other = other.display().to_string();
+    let variables = [("CUDA_HOME", "/nonexistent"), ("CUDA_PATH", &other)];
+    let (_, err) = project.succeed(&["build", "--toolkit", &root], &variables)?;
+    says(
+        &err,
+        &[named[0], &format!("CUDA_PATH Ok({other:?})"), named[2]],
+    )
 }
 
 #[test]

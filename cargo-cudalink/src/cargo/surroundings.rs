@@ -5,13 +5,18 @@
 
 use std::env;
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result};
+use cudalink_toolkit::{Tool, Toolkit};
+use same_file::is_same_file;
 use serde::{Deserialize, Serialize};
 
 use crate::plan::{PLAN_VARIABLE, Plan};
+
+/// The variables by which programs name a toolkit to each other.
+const TOOLKIT_VARIABLES: [&str; 2] = ["CUDA_HOME", "CUDA_PATH"];
 
 /// A variable and what it was before.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,6 +53,50 @@ impl Variable {
     }
 }
 
+/// The variables that name a toolkit, for build scripts that look for it there. Those that name it already stay.
+pub(super) fn toolkit_variables(toolkit: &Toolkit) -> impl Iterator<Item = Variable> {
+    let root = toolkit.root();
+    let names = |name: &&str| env::var_os(name).is_some_and(|there| is_same(&there, root));
+    TOOLKIT_VARIABLES
+        .into_iter()
+        .filter(move |name| !names(name))
+        .map(move |name| Variable::new(name, root))
+}
+
+/// The folder that `PATH` lacks for build scripts that run nvcc by its name alone. One that is there stays where it is:
+/// that of a system holds many other programs.
+pub(super) fn folder_for_path(toolkit: &Toolkit) -> Option<PathBuf> {
+    let nvcc = toolkit.tool(Tool::Nvcc).ok()?;
+    let folder = nvcc.parent()?;
+    let path = env::var_os("PATH").unwrap_or_default();
+    let first = env::split_paths(&path)
+        .map(|folder| folder.join(Tool::Nvcc.name()))
+        .find(|program| program.is_file());
+    let is_there = first.is_some_and(|first| is_same(first.as_os_str(), &nvcc))
+        || env::split_paths(&path).any(|there| is_same(there.as_os_str(), folder));
+    // One that no list of folders can hold is named by the variables alone.
+    let is_fit = env::join_paths([folder]).is_ok();
+    (!is_there && is_fit).then(|| folder.to_owned())
+}
+
+fn is_same(one: &OsStr, other: &Path) -> bool {
+    is_same_file(one, other).unwrap_or(false)
+}
+
+/// `PATH` with another folder before all others.
+pub(super) fn with_folder(folder: &Path, path: Option<&OsStr>) -> Result<OsString> {
+    let folders = path.into_iter().flat_map(env::split_paths);
+    Ok(env::join_paths(
+        [folder.to_owned()].into_iter().chain(folders),
+    )?)
+}
+
+/// `PATH` without a folder that it has got, whatever else others have added since.
+fn without_folder(folder: &Path, path: &OsStr) -> Result<OsString> {
+    let folders = env::split_paths(path).filter(|there| there != folder);
+    Ok(env::join_paths(folders)?)
+}
+
 /// Where this command runs below another one of ours: the same command with the variables of the user.
 pub(super) fn command_of_user() -> Result<Option<Command>> {
     let Some(plan) = env::var_os(PLAN_VARIABLE) else {
@@ -59,9 +108,14 @@ pub(super) fn command_of_user() -> Result<Option<Command>> {
         .args(env::args_os().skip(1))
         .env_remove(PLAN_VARIABLE);
     // A run that has ended has left nothing to give back.
-    let variables = Plan::read(Path::new(&plan)).map_or_else(|_| Vec::new(), |p| p.variables);
-    for variable in &variables {
+    let Ok(plan) = Plan::read(Path::new(&plan)) else {
+        return Ok(Some(command));
+    };
+    for variable in &plan.variables {
         variable.undo(&mut command, env::var_os(&variable.name).as_deref());
+    }
+    if let (Some(folder), Some(path)) = (&plan.on_path, env::var_os("PATH")) {
+        command.env("PATH", without_folder(folder, &path)?);
     }
     Ok(Some(command))
 }
@@ -69,6 +123,17 @@ pub(super) fn command_of_user() -> Result<Option<Command>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_folder_on_path_goes_again() {
+        let folder = Path::new("/cuda/bin");
+        let longer = with_folder(folder, Some(OsStr::new("/usr/bin:/bin"))).unwrap();
+        assert_eq!(longer, "/cuda/bin:/usr/bin:/bin");
+        let changed = OsStr::new("/home/me/.cargo/bin:/cuda/bin:/usr/bin:/bin");
+        let without = without_folder(folder, changed).unwrap();
+        assert_eq!(without, "/home/me/.cargo/bin:/usr/bin:/bin");
+        assert_eq!(with_folder(folder, None).unwrap(), "/cuda/bin");
+    }
 
     #[test]
     fn variables_of_the_user_come_back() {
