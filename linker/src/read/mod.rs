@@ -148,6 +148,7 @@ impl<'d> Object<'d> {
         let native = mercury.map(|_| Native::new(&file)).transpose()?;
         let mut sections = Vec::with_capacity(file.sections.len());
         for (index, section) in file.sections.iter().enumerate() {
+            check_frames(section)?;
             let shadowed = native.as_ref().is_some_and(|n| n.shadows(index));
             let mut view = link_view(section, file.header.abi(), shadowed);
             // Shared memory names the native code of its kernel.
@@ -347,6 +348,18 @@ fn check_sizes(file: &File<'_>, symbols: &[Symbol<'_>]) -> Result<(), ParseError
         }
     }
     Ok(())
+}
+
+/// Refuses frames that are slots of unified functions by their type: nvlink looks for the function of such a slot (case
+/// `internal_errors`).
+fn check_frames(section: &Section<'_>) -> Result<(), ParseError> {
+    if section.kind != SectionType::CUDA_UFT || section.name != ".debug_frame" {
+        return Ok(());
+    }
+    let problem = "its type says that it is a slot of a unified function";
+    Err(ParseError::malformed(problem)
+        .as_nvlink(NvlinkError::NoMatchingStub)
+        .in_section(section.name))
 }
 
 /// Whether the name of a section says that it holds attribute records, and its
