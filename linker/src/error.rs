@@ -116,6 +116,8 @@ impl ParseError {
 #[expect(missing_docs, reason = "the words are all that is known of them")]
 pub enum NvlinkError {
     // While inputs are read and merged.
+    #[error("symsec not found")]
+    NoSymbols,
     #[error("Negative size encountered")]
     NegativeSize,
     #[error("unallocated symbol")]

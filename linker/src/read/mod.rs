@@ -179,7 +179,10 @@ impl<'d> Object<'d> {
         let has_unified_symbols = file.sections.iter().any(|s| is_unified(s.kind));
         let strings = match file.section_of_type(SectionType::SYMTAB) {
             Some(table) => *file.section(file.sections[table].link)?,
-            None => return Err(ParseError::malformed("it has no symbol table")),
+            None => {
+                let problem = ParseError::malformed("it has no symbol table");
+                return Err(problem.as_nvlink(NvlinkError::NoSymbols));
+            }
         };
         Ok(Self {
             name: name.to_owned(),
