@@ -209,9 +209,11 @@ fn is_collective(instruction: &&[u8; INSTRUCTION]) -> bool {
     matches!(next(*instruction, 0), Next::Collective(_))
 }
 
-/// How many machine instructions complete what those before them begin.
+/// How many machine instructions complete what those before them begin. One that stands alone does so for none (case
+/// `lost_frames`).
 fn rest(own: &[&[u8; INSTRUCTION]]) -> usize {
-    own.iter().rev().take_while(|i| comes_behind(i)).count()
+    let behind = own.get(1..).unwrap_or_default();
+    behind.iter().rev().take_while(|i| comes_behind(i)).count()
 }
 
 /// Whether control can come to an instruction from elsewhere, or what is before it may end.
