@@ -181,10 +181,14 @@ impl Runner<'_> {
         let kind = extension(output).unwrap_or_default();
         let (program, mut arguments) = match extension(source).as_deref() {
             Some("cu") => (self.toolkit.tool(Tool::Nvcc)?, self.nvcc(&kind, flags)?),
-            Some("ptx") if kind == "cubin" => (
-                self.toolkit.tool(Tool::Ptxas)?,
-                vec![format!("-arch={}", self.arch), "-c".to_owned()],
-            ),
+            Some("ptx") if kind == "cubin" => {
+                let mut arguments = vec![format!("-arch={}", self.arch)];
+                // Beside `-c` the assembler ignores `-ewp`.
+                if !flags.iter().any(|flag| flag == "-ewp") {
+                    arguments.push("-c".to_owned());
+                }
+                (self.toolkit.tool(Tool::Ptxas)?, arguments)
+            }
             Some("cpp") if kind == "o" => (toolkit::host_compiler(), vec!["-c".to_owned()]),
             _ => bail!("no compiler makes {output} of {source}"),
         };

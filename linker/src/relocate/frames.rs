@@ -9,7 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::error::ParseError;
 use crate::id::SymbolId;
 use crate::layout::LaidOut;
-use crate::merge::{Definition, Relocation, SectionKind};
+use crate::merge::{Definition, NativeContent, Relocation, Section, SectionKind};
 
 use super::recode::Moves;
 use instructions::advance;
@@ -89,6 +89,40 @@ impl Frames {
         if let Some(common) = self.entries[..before].iter().rev().find(|e| e.is_common) {
             relocation.addend = common.start as i64;
         }
+    }
+
+    /// Where relocations belong of which an earlier link said that they stand at the start of the section: their
+    /// Mercury twins tell. By the number of the relocation (case `whole_program_functions`).
+    pub(super) fn forgotten(
+        &self,
+        section: &Section<'_>,
+        native: &NativeContent<'_>,
+        mercury: &[u8],
+    ) -> Result<FxHashMap<usize, u64>, ParseError> {
+        let is_start = |offset: u64| {
+            let place = self
+                .entries
+                .binary_search_by_key(&offset, |e| e.start as u64);
+            place.is_ok()
+        };
+        let numbered = native.relocations.iter().enumerate();
+        let lost = numbered.filter(|(_, relocation)| is_start(relocation.offset));
+        let lost: Vec<usize> = lost.map(|(index, _)| index).collect();
+        if lost.is_empty() || section.relocations.len() != native.relocations.len() {
+            return Ok(FxHashMap::default());
+        }
+        let mercury = Self::parse(mercury)?;
+        if mercury.entries.len() != self.entries.len() {
+            return Ok(FxHashMap::default());
+        }
+        let place = |index: usize| {
+            let offset = section.relocations[index].offset;
+            let before = |entry: &Entry| entry.end as u64 <= offset;
+            let number = mercury.entries.partition_point(before);
+            let inside = offset.checked_sub(mercury.entries.get(number)?.start as u64)?;
+            Some((index, self.entries[number].start as u64 + inside))
+        };
+        Ok(lost.into_iter().filter_map(place).collect())
     }
 
     /// Whether an offset of the section is one in a common entry.

@@ -289,6 +289,10 @@ impl<'d> Patcher<'_, 'd> {
         let frames =
             (section.name == ".debug_frame").then(|| frames::Frames::parse(&patched.bytes));
         let frames = frames.transpose()?;
+        let forgotten = match &frames {
+            Some(frames) => frames.forgotten(section, twin, shared_bytes)?,
+            None => FxHashMap::default(),
+        };
         let places = follows_mercury(laid_out.merged(), section, twin);
         for (index, relocation) in twin.relocations.iter().enumerate().rev() {
             let mut relocation = *relocation;
@@ -296,6 +300,9 @@ impl<'d> Patcher<'_, 'd> {
                 && let Some(native) = places.around(section.relocations[index].offset)
             {
                 relocation.offset = native;
+            }
+            if let Some(&place) = forgotten.get(&index) {
+                relocation.offset = place;
             }
             if let Some(frames) = &frames {
                 frames.correct_pointer(laid_out, &mut relocation);

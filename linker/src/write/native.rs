@@ -36,7 +36,8 @@ pub(super) struct SymbolNames {
     offsets: IdVec<SymbolId, u32>,
 }
 
-/// Signatures, then the names of every live symbol.
+/// Signatures, then the names of every live symbol. What stood inside a kernel that is gone leaves its name (case
+/// `whole_program_unbounded`).
 pub(super) fn symbol_names(finalized: &Finalized<'_>) -> SymbolNames {
     let pruned = finalized.pruned();
     let merged = &pruned.merged;
@@ -47,7 +48,7 @@ pub(super) fn symbol_names(finalized: &Finalized<'_>) -> SymbolNames {
         table.add(signature);
     }
     for &symbol in merged.locals.iter().chain(&merged.globals) {
-        if pruned.live.symbols[symbol] {
+        if pruned.live.symbols[symbol] || merged.surrounding(symbol).is_some() {
             let name = merged.symbols[symbol].name;
             offsets[symbol] = match name.is_empty() {
                 true => table.offset(name),

@@ -1,6 +1,6 @@
 //! Attribute records of native functions in a Mercury image.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::cubin::{Attribute, Format, InfoCode, InfoRecord as FileRecord};
 use crate::finalize::Finalized;
@@ -54,20 +54,27 @@ pub(super) fn native_module(finalized: &Finalized<'_>, symbols: &SymbolNumbers) 
 }
 
 /// Of kernels with functions inside, whose machine code is one, nvlink says of all that they have the frame of the last
-/// one that comes (case `whole_program_functions`).
+/// one that comes, be it the kernel itself (case `whole_program_functions`).
 fn frames_of_whole_programs<'f>(finalized: &'f Finalized<'_>) -> FxHashMap<FunctionId, &'f [u8]> {
     let merged = finalized.merged();
     if finalized.relocated.keeping == Keeping::Reachable {
         return FxHashMap::default();
     }
     let records = finalized.figures.module_records.iter();
-    let frames = records.filter_map(|record| match record.payload {
-        Payload::Symbol(symbol, frame) if record.code == InfoCode::FRAME_SIZE => {
-            Some((merged.surrounding(symbol)?, frame))
-        }
-        _ => None,
-    });
-    frames.collect()
+    let frames = || {
+        records.clone().filter_map(|record| match record.payload {
+            Payload::Symbol(symbol, frame) if record.code == InfoCode::FRAME_SIZE => {
+                Some((symbol, frame))
+            }
+            _ => None,
+        })
+    };
+    let inside = frames().filter_map(|(symbol, _)| merged.surrounding(symbol));
+    let kernels: FxHashSet<FunctionId> = inside.collect();
+    frames()
+        .filter_map(|(symbol, frame)| Some((merged.owner(symbol)?, frame)))
+        .filter(|(owner, _)| kernels.contains(owner))
+        .collect()
 }
 
 /// The records of the Mercury world, with those figures replaced that depend
