@@ -10,7 +10,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::arch::relocation::RelocationType;
+use crate::arch::relocation::{RelocationType, Target};
 use crate::cubin::{Capsule, StoredInstruction};
 use crate::error::ParseError;
 use crate::id::SymbolId;
@@ -20,6 +20,9 @@ use super::recode::{Group, groups};
 
 /// Bytes of one instruction of machine code, and of a stored value's group.
 const INSTRUCTION: usize = 16;
+
+/// `LDCU`.
+const LOAD_UNIFORM: u16 = 0x1ac;
 
 /// For each Mercury relocation the byte of the section that it patches, `None`
 /// where the instruction is not stored.
@@ -87,20 +90,62 @@ fn values_of_loads(capsule: &Capsule<'_>, code: &[u8]) -> FxHashMap<usize, u64> 
 /// Whether machine code is `LDC` or `LDCU`.
 fn is_load(instruction: &[u8; INSTRUCTION]) -> bool {
     let opcode = u16::from_le_bytes([instruction[0], instruction[1]]) & 0x1ff;
-    matches!(opcode, 0x182 | 0x1ac)
+    matches!(opcode, 0x182 | LOAD_UNIFORM)
+}
+
+/// Whether a load is `LDCU`.
+fn is_uniform(instruction: &[u8; INSTRUCTION]) -> bool {
+    u16::from_le_bytes([instruction[0], instruction[1]]) & 0x1ff == LOAD_UNIFORM
 }
 
 /// Where the last half of a stored load from a bank of the program begins,
 /// which holds the offset. Bank 0 has the parameters.
 fn value_of_load(instruction: &StoredInstruction<'_>) -> Option<u64> {
+    let end = instruction.offset as usize + instruction.bytes.len();
+    let bank = bank_of_load(instruction)?;
+    (bank != 0).then_some((end - INSTRUCTION) as u64)
+}
+
+/// The bank of a stored load from one.
+fn bank_of_load(instruction: &StoredInstruction<'_>) -> Option<u8> {
     const LOAD: u8 = 0x22;
     const FORMS: [u8; 4] = [0x08, 0x0a, 0x0c, 0x0e];
     const BANK: usize = 12;
     let body = instruction.body();
-    let is_load = body.len() == 2 * INSTRUCTION
-        && body[1] == LOAD
-        && FORMS.contains(&body[2])
-        && body[BANK] & 0x3f != 0;
-    let end = instruction.offset as usize + instruction.bytes.len();
-    is_load.then_some((end - INSTRUCTION) as u64)
+    let is_load = body.len() == 2 * INSTRUCTION && body[1] == LOAD && FORMS.contains(&body[2]);
+    is_load.then(|| body[BANK] & 0x3f)
+}
+
+/// Loads of handles for which a register says which one: lets machine code add that to where handles start. Mercury code
+/// counts from there, and has no relocation (case `texture_places`).
+pub(super) fn start_handles(
+    section: &[u8],
+    code: &mut [u8],
+    native: &[Relocation],
+    start: u64,
+) -> Result<(), ParseError> {
+    const HANDLES: u8 = 9;
+    let capsule = Capsule::parse(section)?;
+    let loads_handle = |group: &Group<'_>| {
+        let bank = group.stored.as_ref().and_then(bank_of_load);
+        bank == Some(HANDLES)
+    };
+    let instructions = code.as_chunks::<INSTRUCTION>().0;
+    let load = |group: Group<'_>| {
+        let machine = instructions.get(group.start..group.end)?;
+        let number = machine.iter().position(is_load)?;
+        let kind = match is_uniform(&machine[number]) {
+            true => RelocationType::R_CUDA_CONST_FIELD22_37,
+            false => RelocationType::R_CUDA_CONST_FIELD21_38,
+        };
+        Some((((group.start + number) * INSTRUCTION) as u64, kind.row()?))
+    };
+    let loads = groups(&capsule).filter(loads_handle).filter_map(load);
+    let is_known = |place: u64| native.iter().any(|r| r.offset == place);
+    let loads: Vec<_> = loads.filter(|&(place, _)| !is_known(place)).collect();
+    for (place, row) in loads {
+        row.resolve(code, place, Target::in_bank(0, start), Some(0))
+            .map_err(|error| ParseError::malformed(error.to_string()).at(place))?;
+    }
+    Ok(())
 }

@@ -314,6 +314,18 @@ impl<'d> Patcher<'_, 'd> {
         if twin.shares_bytes {
             shared_bytes.clone_from(&patched.bytes);
         }
+        let symbols = &laid_out.merged().symbols;
+        let names_handle = |r: &Relocation| {
+            symbols[r.symbol].kind.is_reference() && resolve::is_place_among_handles(r)
+        };
+        if laid_out.merged().target.has_mercury()
+            && section.kind == SectionKind::Text
+            && twin.relocations.iter().any(names_handle)
+        {
+            let start = laid_out.texture_slots.first();
+            let code = patched.bytes.to_mut();
+            capsule::start_handles(shared_bytes, code, &twin.relocations, start)?;
+        }
         if debug_registers::is_table(section.name) {
             let mercury = concatenate(&section.content, section.kind);
             debug_registers::place(laid_out, keeping, &mercury, &mut patched.bytes);

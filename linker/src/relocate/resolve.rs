@@ -1,6 +1,6 @@
 //! What a relocation's target is worth at link time.
 
-use crate::arch::relocation::Target;
+use crate::arch::relocation::{RelocationType, Target};
 use crate::arch::reserved;
 use crate::cubin::{Binding, SymbolOther, SymbolType};
 use crate::id::{FunctionId, SectionId, SymbolId};
@@ -200,6 +200,7 @@ impl<'a, 'd> Resolver<'a, 'd> {
         let symbol = &merged.symbols[relocation.symbol];
         let is_expected = !self.is_executable()
             && self.has_mercury()
+            && !is_place_among_handles(relocation)
             && self.world == World::Native
             && symbol.definition == Definition::Undefined
             && symbol.kind.is_reference();
@@ -264,9 +265,7 @@ impl<'a, 'd> Resolver<'a, 'd> {
                 };
                 Some(Target::in_bank(bank, value))
             }
-            Definition::Undefined if symbol.kind.is_reference() => {
-                self.reference_value(relocation.symbol)
-            }
+            Definition::Undefined if symbol.kind.is_reference() => self.reference_value(relocation),
             Definition::Common | Definition::Undefined => None,
         }
     }
@@ -317,7 +316,8 @@ impl<'a, 'd> Resolver<'a, 'd> {
     }
 
     /// The slot of a texture, sampler or surface.
-    fn reference_value(&self, symbol: SymbolId) -> Option<Target> {
+    fn reference_value(&self, relocation: &Relocation) -> Option<Target> {
+        let symbol = relocation.symbol;
         let has_mercury = self.has_mercury();
         if !self.is_executable() {
             // As long as there are no slots nvlink takes them to be at 0 of no
@@ -325,10 +325,17 @@ impl<'a, 'd> Resolver<'a, 'd> {
             return (!has_mercury).then_some(Target::in_bank(NO_BANK, 0));
         }
         let slots = &self.laid_out.texture_slots;
-        let value = match has_mercury && self.world == World::Linked {
+        let is_among_handles = self.world == World::Linked || is_place_among_handles(relocation);
+        let value = match has_mercury && is_among_handles {
             true => slots.among_handles(symbol),
             false => slots.behind_parameters(symbol),
         };
         Some(Target::in_bank(0, value?))
     }
+}
+
+/// Whether code that is not optimized has a register for the place of a handle among all, and adds where these start when
+/// it loads one (case `texture_places`).
+pub(super) fn is_place_among_handles(relocation: &Relocation) -> bool {
+    relocation.kind == RelocationType::R_CUDA_ABS16_32.0
 }
