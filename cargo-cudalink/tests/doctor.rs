@@ -54,15 +54,42 @@ fn what_never_ends_is_not_read() {
     );
 }
 
-#[test]
-fn code_for_the_link_of_clang_is_told_of() {
+/// A host object with a section of this name.
+fn host_object(section: &[u8]) -> Vec<u8> {
     let mut object =
         object::write::Object::new(BinaryFormat::Elf, Architecture::X86_64, Endianness::Little);
-    let name = b".llvm.offloading".to_vec();
-    let section = object.add_section(Vec::new(), name, object::SectionKind::ReadOnlyData);
+    let kind = object::SectionKind::ReadOnlyData;
+    let section = object.add_section(Vec::new(), section.to_vec(), kind);
     object.set_section_data(section, vec![1; 64], 8);
+    object.write().expect("an object")
+}
+
+#[test]
+fn each_damaged_member_is_named_once() {
+    let whole = host_object(b".rodata");
+    let mut archive = b"!<arch>\n".to_vec();
+    for (name, member) in [
+        ("a.o/", &whole[..100]),
+        ("b.o/", &whole),
+        ("c.o/", &whole[..98]),
+    ] {
+        let header = format!("{name:<48}{:<10}`\n", member.len());
+        archive.extend([header.as_bytes(), member].concat());
+    }
     let folder = tempfile::tempdir().expect("a folder");
-    let object = object.write().expect("an object");
+    let path = folder.path().join("libx.a");
+    std::fs::write(&path, archive).expect("a file");
+    let (code, said) = doctor(&path);
+    assert_eq!(code, Some(1), "{said}");
+    let named =
+        ["a.o", "b.o", "c.o"].map(|member| said.matches(&format!("libx.a:{member}")).count());
+    assert_eq!(named, [1, 0, 1], "{said}");
+}
+
+#[test]
+fn code_for_the_link_of_clang_is_told_of() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let object = host_object(b".llvm.offloading");
     std::fs::write(folder.path().join("host.o"), object).expect("a file");
     let run = |words: &str| {
         let output = Command::new(env!("CARGO_BIN_EXE_cargo-cudalink"))

@@ -11,7 +11,7 @@ use rustnvlink::fatbin::Kind;
 use serde::{Serialize, Serializer};
 
 use super::checks::word;
-use super::{Finding, Place, Severity};
+use super::{Finding, Severity};
 use crate::streams;
 
 /// The version of the wrappers that a device link makes.
@@ -101,7 +101,10 @@ fn read_file(file: &str, data: &[u8], units: &mut Vec<Unit>, findings: &mut Vec<
             let walked = archive::walk(file, data, &mut |name, member| {
                 let data = member.data.unwrap_or_default();
                 if detect(data) == InputKind::HostObject {
-                    units.push(unit(name, file, UnitKind::ArchiveMember, data)?);
+                    match unit(name, file, UnitKind::ArchiveMember, data) {
+                        Ok(unit) => units.push(unit),
+                        Err(error) => findings.push(damaged(name, &error)),
+                    }
                 }
                 Ok(())
             });
@@ -143,17 +146,10 @@ fn unreadable(file: &str, why: String) -> Finding {
     Finding::new(Severity::Error, "unreadable", message)
 }
 
-fn damaged(file: &str, error: &ParseError) -> Finding {
-    let message = error.clone().in_input(file).to_string();
-    let place = Place {
-        file: file.to_owned(),
-        detail: None,
-    };
-    Finding {
-        places: vec![place],
-        ..Finding::new(Severity::Error, "damaged", message)
-    }
-    .with_fix("make the file again")
+/// `name` is that of the file, or of the archive and its member.
+fn damaged(name: &str, error: &ParseError) -> Finding {
+    let message = error.clone().in_input(name).to_string();
+    Finding::new(Severity::Error, "damaged", message).with_fix("make the file again")
 }
 
 fn unit(name: &str, file: &str, kind: UnitKind, data: &[u8]) -> Result<Unit, ParseError> {
