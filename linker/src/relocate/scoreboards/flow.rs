@@ -111,15 +111,15 @@ pub(super) struct Flow {
     successors: Vec<Vec<usize>>,
 }
 
-/// On processors for graphics WARPSYNC and BREAK start a block where an LDCU stands before them in
-/// their own.
+/// On processors for graphics WARPSYNC, BREAK and YIELD start a block where an LDCU stands before
+/// them in their own.
 fn split_behind_uniform_loads(instructions: &[&[u8]], starts: &mut [bool]) {
     let mut has_uniform_load = false;
     for (instruction, start) in instructions.iter().zip(starts) {
         has_uniform_load &= !*start;
         match instruction::operation(instruction) {
             instruction::UNIFORM_LOAD => has_uniform_load = true,
-            instruction::WARPSYNC | instruction::BREAK if has_uniform_load => {
+            instruction::WARPSYNC | instruction::BREAK | instruction::YIELD if has_uniform_load => {
                 *start = true;
                 has_uniform_load = false;
             }
@@ -139,13 +139,18 @@ fn split_behind_exclusives(instructions: &[&[u8]], starts: &mut [bool]) {
     }
 }
 
-/// Which instructions are the last ones of their blocks, but for time that passes.
+/// Which instructions are the last ones of their blocks, but for time that passes and for what
+/// threads meet at to do something together, which waits for all that is under way.
 fn closing(instructions: &[&[u8]], starts: &[bool]) -> Vec<bool> {
     let mut closes = vec![false; instructions.len()];
     let ends = (0..instructions.len()).filter(|at| starts[at + 1]);
     for end in ends {
         let mut last = end;
-        while !starts[last] && instruction::is_pause(instructions[last - 1], instructions[last]) {
+        let is_besides = |last: usize| {
+            matches!(next(instructions[last], 0), Next::Collective(_))
+                || instruction::is_pause(instructions[last - 1], instructions[last])
+        };
+        while !starts[last] && is_besides(last) {
             last -= 1;
         }
         closes[last] = true;
@@ -397,5 +402,43 @@ mod tests {
         let followers: Vec<&[usize]> = (0..code.len()).map(|at| flow.followers(at)).collect();
         assert_eq!(followers, [&[1, 4][..], &[2], &[3, 4], &[], &[5], &[]]);
         assert!(flow.loop_starts(&flow.order()).is_empty());
+    }
+
+    #[test]
+    fn yields_start_a_block_behind_loads_for_warps_on_graphics() {
+        const UNIFORM_LOAD: u16 = 0x7bac;
+        const YIELD: u16 = 0x7946;
+        let code = [
+            instruction(UNIFORM_LOAD, 4, 0, 0),
+            sum(41, 2, 0),
+            instruction(YIELD, 0, NO_BOARD, 0),
+            instruction(YIELD, 0, NO_BOARD, 0),
+            instruction(EXIT, 0, NO_BOARD, 0),
+        ];
+        let ends = |chip: Chip| {
+            let flow = Flow::new(code.as_flattened(), &[], &[], chip).unwrap();
+            (0..4).map(|at| flow.ends_block(at)).collect::<Vec<_>>()
+        };
+        assert_eq!(ends(Chip::FastDoubles), [false; 4]);
+        assert_eq!(ends(Chip::Graphics), [false, true, false, false]);
+    }
+
+    #[test]
+    fn what_threads_meet_at_does_not_close_a_block() {
+        const WARPSYNC: u16 = 0x7348;
+        const ENDCOLLECTIVE: u16 = 0x791b;
+        // To the third instruction behind it, in units of four bytes.
+        let mut collective = instruction(WARPSYNC, 8, NO_BOARD, 0);
+        collective[10] = 0xc0;
+        let code = [
+            sum(41, 2, 0),
+            collective,
+            sum(41, 2, 0),
+            instruction(ENDCOLLECTIVE, 0, NO_BOARD, 0),
+            instruction(EXIT, 0, NO_BOARD, 0),
+        ];
+        let flow = Flow::new(code.as_flattened(), &[], &[], Chip::FastDoubles).unwrap();
+        let closes: Vec<bool> = (0..5).map(|at| flow.closes_block(at)).collect();
+        assert_eq!(closes, [true, false, false, true, true]);
     }
 }

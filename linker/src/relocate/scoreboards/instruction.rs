@@ -15,6 +15,7 @@ pub(super) const NO_BOARD: u8 = 7;
 
 pub(in crate::relocate) const BSYNC: u16 = 0x141;
 pub(in crate::relocate) const BREAK: u16 = 0x142;
+pub(super) const YIELD: u16 = 0x146;
 pub(in crate::relocate) const CALL_ABSOLUTE: u16 = 0x143;
 pub(in crate::relocate) const CALL_RELATIVE: u16 = 0x144;
 pub(in crate::relocate) const BSSY: u16 = 0x145;
@@ -307,15 +308,26 @@ pub(in crate::relocate) fn cycles(instruction: &[u8]) -> u32 {
 }
 
 /// Cycles from each instruction to the next one. A memory barrier that reports errors takes
-/// one right behind a barrier of the block.
+/// one right behind a barrier of the block, and the idle loads before a memory barrier, which
+/// are a part of it, take none.
 pub(super) fn stalls(instructions: &[&[u8]]) -> Vec<u32> {
-    let mut stalls: Vec<u32> = instructions.iter().map(|i| cycles(i)).collect();
+    let is_idle = |instruction: &[u8]| instruction.first_chunk().is_some_and(is_idle_load);
+    let of = |instruction: &&[u8]| match is_idle(instruction) {
+        true => 0,
+        false => cycles(instruction),
+    };
+    let mut stalls: Vec<u32> = instructions.iter().map(of).collect();
     for (stall, pair) in stalls.iter_mut().skip(1).zip(instructions.windows(2)) {
         if operation(pair[0]) == BLOCK_BARRIER && operation(pair[1]) == MEMORY_BARRIER {
             *stall = (*stall).max(1);
         }
     }
     stalls
+}
+
+/// Whether an instruction only keeps others behind it, which wait for it but are not late for that.
+pub(super) fn keeps_order(instruction: &[u8]) -> bool {
+    matches!(operation(instruction), SYNCS_EXCHANGE | FENCE)
 }
 
 /// Whether an instruction only lets time pass that does not fit into the one before it.
@@ -553,8 +565,8 @@ pub(in crate::relocate) fn next(instruction: &[u8], offset: u64) -> Next {
         EXIT if has_predicate => Next::MaybeEnd,
         EXIT => Next::End,
         BSYNC => Next::Meeting,
-        // YIELD, RPCMOV, BMOV, BPT and NANOSLEEP.
-        BREAK | BSSY | 0x146 | WARPSYNC => Next::Through,
+        // RPCMOV, BMOV, BPT and NANOSLEEP.
+        BREAK | BSSY | YIELD | WARPSYNC => Next::Through,
         0x152 | 0x153 | 0x155 | 0x156 | 0x15c | 0x15d => Next::Through,
         operation if CONTROL.contains(&operation) => Next::Unknown,
         _ => Next::Through,

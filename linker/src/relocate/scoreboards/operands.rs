@@ -3,8 +3,10 @@
 //! The places are those that `nvdisasm -plr` shows for the code of the test
 //! cases, of CUB, of Thrust, of CUTLASS and of FlashInfer.
 
+mod bits;
 mod memory;
 
+pub(super) use bits::Bits128;
 use memory::{changed, derivatives, extras, loaded, pixel_place, texel_place, texels};
 
 use super::instruction::{
@@ -410,7 +412,7 @@ const PAIR_PRODUCT: u16 = 0x04a;
 /// IMAD.WIDE.
 pub(super) const WIDE_PRODUCT: u16 = 0x025;
 /// The bit of instructions that have a uniform operand.
-const IS_UNIFORM: u32 = 91;
+pub(super) const IS_UNIFORM: u32 = 91;
 /// Products of matrices of halves and of integers.
 const HMMA: u16 = 0x03c;
 const IMMA: u16 = 0x037;
@@ -422,7 +424,7 @@ const OMMA: u16 = 0x07f;
 const BOX_LOAD: u16 = 0x1b4;
 const BOX_STORE: u16 = 0x1b5;
 const BOX_REDUCTION: u16 = 0x1b6;
-const BOX_PREFETCH: u16 = 0x1b8;
+pub(super) const BOX_PREFETCH: u16 = 0x1b8;
 /// UTMACCTL, and CCTL of descriptors of tensors, which comes before it.
 pub(super) const DESCRIPTOR: u16 = 0x1b9;
 pub(super) const DESCRIPTOR_CACHE: u16 = 0x140;
@@ -434,7 +436,7 @@ const TENSOR_MULTIPLY: u16 = 0x1ea;
 /// UBLKCP, UBLKRED and UBLKPF
 pub(super) const BULK_COPY: u16 = 0x1ba;
 const BULK_REDUCTION: u16 = 0x1bb;
-const BULK_PREFETCH: u16 = 0x1bc;
+pub(super) const BULK_PREFETCH: u16 = 0x1bc;
 /// What UBLKCP.G.S has where others say between which memories they copy.
 const FROM_SHARED: u8 = 4;
 /// TLD4
@@ -592,22 +594,5 @@ fn has_long_rows(operation: u16, bits: &Bits128) -> bool {
     match is_tf32 {
         true => bits.get(78, 1) == 0,
         false => bits.get(75, 1) == 1,
-    }
-}
-
-/// An instruction as one number.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Bits128(u128);
-
-impl Bits128 {
-    pub(super) fn of(instruction: &[u8]) -> Self {
-        // Whatever the input is, its code has been cut into whole instructions.
-        let bytes = instruction.first_chunk().expect("sixteen bytes");
-        Self(u128::from_le_bytes(*bytes))
-    }
-
-    /// Up to eight bits.
-    pub(super) fn get(&self, at: u32, count: u32) -> u8 {
-        (self.0 >> at) as u8 & (0xff >> (8 - count))
     }
 }

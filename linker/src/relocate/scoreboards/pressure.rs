@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 
 use super::flow::{Flow, Held};
 use super::instruction::{
-    Chip, INSTRUCTION, Wait, is_counted, is_of_texture, leads_on, loads_memory,
+    Chip, INSTRUCTION, Wait, is_counted, is_of_texture, keeps_order, leads_on, loads_memory,
     loads_shared_memory, operation, releases, stalls, wait,
 };
 use super::registers::Accesses;
@@ -72,6 +72,8 @@ pub(super) struct Schedule<'e> {
     is_shared_load: Vec<bool>,
     /// Whether nobody knows when each event is over.
     is_open: Vec<bool>,
+    /// Whether each event only keeps others behind it, which wait for it but are not late for that.
+    keeps_order: Vec<bool>,
     /// Whether blocks have instructions of later stages of a loop, by their first
     /// instruction.
     is_pipelined: Vec<bool>,
@@ -103,6 +105,8 @@ impl<'e> Schedule<'e> {
             |event: &Event| event.is_write && loads_shared_memory(instructions[event.instruction]);
         let is_sampled = |event: &Event| is_of_texture(operation(instructions[event.instruction]));
         let is_open = |event: &Event| loads(event) || is_counted(instructions[event.instruction]);
+        let keeps_order =
+            |event: &Event| event.is_write && keeps_order(instructions[event.instruction]);
         let accesses: Vec<_> = instructions.iter().map(|i| Accesses::of(i)).collect();
         let latency = events.iter().map(|event| {
             let at = event.instruction;
@@ -142,6 +146,7 @@ impl<'e> Schedule<'e> {
             is_load: events.iter().map(|e| loads(e) && !is_sampled(e)).collect(),
             is_shared_load: events.iter().map(loads_shared).collect(),
             is_open: events.iter().map(is_open).collect(),
+            keeps_order: events.iter().map(keeps_order).collect(),
             is_pipelined: vec![false; count],
             has_stage: (0..count).map(|at| stages.at(at).is_some()).collect(),
             left: FxHashMap::default(),
@@ -197,7 +202,7 @@ impl<'e> Schedule<'e> {
                     || instruction + 1 == at && first.is_acquired_by(second)
             }
             false if first.is_barrier_for(second) => true,
-            false if first.is_barrier_for_next() && instruction + 1 == at => true,
+            false if first.is_barrier_for_next(second) && instruction + 1 == at => true,
             false => {
                 first.is_overwritten_by(second) && !(is_later && first.is_queued_before(second))
             }
@@ -234,6 +239,7 @@ impl<'e> Schedule<'e> {
                         && self.events[event].is_write;
                     let end = match is_slow_result {
                         true => start + SLOW_RESULT,
+                        false if self.keeps_order[event] => start + 1,
                         false => self.end[event],
                     };
                     due[need] = due[need].max(end);
@@ -433,179 +439,4 @@ impl<'e> Schedule<'e> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::deviations::Deviations;
-    use super::super::instruction::{Control, NO_BOARD};
-    use super::super::rules::Rules;
-    use super::super::tests::{
-        EXIT, LDC, controls, instruction, setting, sum, without_stack_pointer,
-    };
-    use super::super::{First, events};
-    use super::*;
-
-    /// Seven results, which are used in an order.
-    fn code(boards: [u8; 7], uses: [(u8, u8); 7]) -> Vec<u8> {
-        let register = |index| 12 + 2 * index;
-        let mut code = instruction(LDC, 1, 0, 0).to_vec();
-        for (index, board) in (0..).zip(boards) {
-            code.extend(instruction(LDC, register(index), board, 0));
-        }
-        for (index, waits) in uses {
-            code.extend(sum(41, register(index), waits));
-        }
-        code.extend(instruction(EXIT, 0, NO_BOARD, 0));
-        code
-    }
-
-    /// The scoreboards of the results and what their uses wait for.
-    fn changed(boards: [u8; 7], uses: [(u8, u8); 7]) -> (Vec<u8>, Vec<u8>) {
-        let controls = controls(&without_stack_pointer(&code(boards, uses), &[]).unwrap());
-        let boards = controls[1..8].iter().map(|&(write, _)| write);
-        let waits = controls[8..15].iter().map(|&(_, waits)| waits);
-        (boards.collect(), waits.collect())
-    }
-
-    #[test]
-    fn results_share_with_what_is_waited_for_just_before_them() {
-        // The last two have shared with the stack pointer, which nobody needs.
-        let (boards, waits) = changed(
-            [1, 2, 3, 4, 5, 0, 0],
-            [(0, 2), (1, 4), (2, 8), (3, 16), (4, 32), (5, 1), (6, 0)],
-        );
-        assert_eq!(boards, [0, 1, 2, 3, 4, 5, 5]);
-        assert_eq!(waits, [1, 2, 4, 8, 16, 32, 0]);
-    }
-
-    #[test]
-    fn what_another_block_needs_shares_the_last_scoreboard_but_leaves_it_free() {
-        const MAYBE_EXIT: u16 = 0x094d;
-        const LDG: u16 = 0x7981;
-        let register = |index: u8| 20 + 2 * index;
-        let code = |held: u8, board: u8| {
-            let mut code = vec![instruction(LDG, 12, 2, 0), sum(41, 12, 0b100)];
-            code.extend((0..held).map(|index| instruction(LDC, register(index), index, 0)));
-            code.push(instruction(LDC, 50, board, 0));
-            code.extend((0..held).map(|index| sum(41, register(index), 1 << index)));
-            code.push(instruction(MAYBE_EXIT, 0, NO_BOARD, 0));
-            code.push(sum(41, 50, 1 << board));
-            code.push(instruction(EXIT, 0, NO_BOARD, 0));
-            code.concat()
-        };
-        let chosen = |held: u8| {
-            let code = code(held, 0);
-            let events = events(&code);
-            let chip = Chip::FastDoubles;
-            let flow = Flow::new(&code, &[], &events, chip).unwrap();
-            let schedule = Schedule::new(&code, &events, &flow, &setting(chip));
-            let rules = Rules::new(&code, &events, &flow, &schedule);
-            let choice = rules.choose(First::IsLikeOthers, &Deviations::default());
-            choice.boards[usize::from(held) + 1]
-        };
-        // Its end is nearest to when the last one that is held is waited for.
-        assert_eq!([5, 6].map(chosen), [4, 5]);
-    }
-
-    #[test]
-    fn what_is_under_way_goes_on_in_the_next_block() {
-        const MAYBE_EXIT: u16 = 0x094d;
-        let code = [
-            instruction(LDC, 1, 0, 0),
-            instruction(LDC, 14, 1, 0),
-            instruction(MAYBE_EXIT, 0, NO_BOARD, 0),
-            sum(41, 2, 0),
-            instruction(MAYBE_EXIT, 0, NO_BOARD, 0),
-            instruction(EXIT, 0, NO_BOARD, 0),
-        ]
-        .concat();
-        let events = events(&code);
-        let flow = Flow::new(&code, &[], &events, Chip::FastDoubles).unwrap();
-        let schedule = Schedule::new(&code, &events, &flow, &setting(Chip::FastDoubles));
-        for at in [2, 3, 5] {
-            assert_eq!(schedule.end_at(1, at), schedule.end[1]);
-        }
-    }
-
-    #[test]
-    fn slow_doubles_keep_their_distance() {
-        const NOP: u16 = 0x7918;
-        const DADD: u16 = 0x7229;
-        let long = |mut instruction: [u8; INSTRUCTION], cycles| {
-            Control::lengthen_stall(&mut instruction, cycles);
-            instruction
-        };
-        let double = |operand: u8, waits| {
-            let mut double = long(instruction(DADD, 20, NO_BOARD, waits), 4);
-            (double[3], double[8]) = (operand, operand);
-            double
-        };
-        let idle = long(instruction(NOP, 0, NO_BOARD, 0), 15);
-        let code = [
-            instruction(LDC, 1, 0, 0),
-            instruction(LDC, 14, 1, 0),
-            double(14, 0b10),
-            idle,
-            idle,
-            idle,
-            idle,
-            double(30, 0),
-            instruction(EXIT, 0, NO_BOARD, 0),
-        ]
-        .concat();
-        let events = events(&code);
-        let distance = |chip: Chip| {
-            let flow = Flow::new(&code, &[], &events, chip).unwrap();
-            let start = Schedule::new(&code, &events, &flow, &setting(chip)).start;
-            start[7] - start[2]
-        };
-        assert_eq!(distance(Chip::Graphics), 64);
-        assert_eq!(distance(Chip::SlowDoubles), 64);
-        // Others gain on what was late.
-        assert!(distance(Chip::FastDoubles) < 64);
-    }
-
-    #[test]
-    fn results_of_slow_doubles_are_found_a_cycle_late_but_by_branches() {
-        const DADD: u16 = 0x7229;
-        const MAYBE_EXIT: u16 = 0x094d;
-        let mut double = instruction(DADD, 20, 0, 0);
-        (double[3], double[8]) = (14, 14);
-        Control::set_stall(&mut double, 2);
-        let started = |user: [u8; INSTRUCTION]| {
-            let exit = instruction(EXIT, 0, NO_BOARD, 0);
-            let code = [instruction(LDC, 1, 0, 0), double, user, exit].concat();
-            let events = events(&code);
-            let chip = Chip::Graphics;
-            let flow = Flow::new(&code, &[], &events, chip).unwrap();
-            let start = Schedule::new(&code, &events, &flow, &setting(chip)).start;
-            start[2] - start[1]
-        };
-        assert_eq!(started(sum(41, 20, 1)), 3);
-        assert_eq!(started(instruction(MAYBE_EXIT, 0, NO_BOARD, 1)), 2);
-    }
-
-    #[test]
-    fn what_comes_in_its_turn_does_not_gain() {
-        const LDS: u16 = 0x7984;
-        let distance = |cycles: u8| {
-            let mut late = sum(41, 20, 1);
-            Control::set_stall(&mut late, cycles);
-            let code = [
-                instruction(LDC, 20, 0, 0),
-                instruction(LDS, 30, 1, 0),
-                late,
-                instruction(LDS, 32, 2, 0),
-                instruction(EXIT, 0, NO_BOARD, 0),
-            ]
-            .concat();
-            let events = events(&code);
-            let chip = Chip::FastDoubles;
-            let flow = Flow::new(&code, &[], &events, chip).unwrap();
-            let start = Schedule::new(&code, &events, &flow, &setting(chip)).start;
-            start[3] - start[2]
-        };
-        // Four cycles behind the first load.
-        assert_eq!(distance(3), 3);
-        assert_eq!(distance(2), 2);
-        assert_eq!(distance(5), 1);
-    }
-}
+mod tests;

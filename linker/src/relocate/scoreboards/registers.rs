@@ -9,8 +9,8 @@ use super::instruction::{
     operation,
 };
 use super::operands::{
-    Bits128, COMES_LATER, FROM_PREDICATES, File, LDGSTS, TENSOR_ALLOCATE, TO_PREDICATES, VOTE,
-    VOTE_OF_WARP, WIDE_PRODUCT, adds_no_register, file, operands,
+    Bits128, COMES_LATER, FROM_PREDICATES, File, IS_UNIFORM, LDGSTS, TENSOR_ALLOCATE,
+    TO_PREDICATES, VOTE, VOTE_OF_WARP, WIDE_PRODUCT, adds_no_register, file, operands,
 };
 
 /// Registers of threads, registers of warps, and predicates.
@@ -109,10 +109,14 @@ const ACCESSES: RangeInclusive<u16> = 0x180..=0x1af;
 const UNIFORM: u16 = 0x80;
 /// BRA that asks a predicate of the warp.
 const UNIFORM_BRANCH: u16 = 0x547;
+/// BRA, which with a register of the warp asks who else comes (BRA.DIV).
+const DIVERGING_BRANCH: u16 = 0x947;
 
 /// The last of the ways to access memory in no order.
 const WEAK: u8 = 4;
 
+/// One bit for each predicate but the one that always holds.
+const ALL_PREDICATES: u8 = 0x7f;
 /// The predicate that always holds, and the guard of what never happens.
 const ALWAYS: u8 = 7;
 const NEVER: u8 = ALWAYS | 8;
@@ -123,8 +127,6 @@ pub(super) struct Accesses {
     operation: u16,
     /// Whose registers and predicates it works on.
     file: File,
-    /// The register and the distance where a barrier in shared memory is set.
-    address: [u8; 4],
     /// A predicate, and 8 more if it must not hold.
     guard: u8,
     reads: Registers,
@@ -141,6 +143,8 @@ pub(super) struct Accesses {
     operands: Registers,
     /// Whether other threads see an access in an order.
     is_strong: bool,
+    /// Whether a barrier for memory is the first one of two, which takes no time.
+    is_first_of_two: bool,
     /// The halves of a wide product that come sooner or later than others.
     halves: Option<Halves>,
 }
@@ -200,12 +204,12 @@ impl Accesses {
         } else if READS_PREDICATE.contains(&plain) || reduces_in_block(operation, &bits) {
             read_predicates |= named(87);
         }
-        let listed = || predicates(own, bits.get(32, 7));
         if FROM_PREDICATES.contains(&operation) {
-            read_predicates |= listed();
+            read_predicates |= predicates(own, bits.get(32, 7));
         }
         if TO_PREDICATES.contains(&operation) {
-            writes.predicates |= listed();
+            // Those that are not listed, too.
+            writes.predicates |= predicates(own, ALL_PREDICATES);
         }
         if READS_SECOND_PREDICATE.contains(&plain) {
             read_predicates |= named(77);
@@ -225,6 +229,9 @@ impl Accesses {
         if opcode(instruction) == UNIFORM_BRANCH {
             read_predicates |= predicate(File::Uniform, bits.get(24, 3));
         }
+        if opcode(instruction) == DIVERGING_BRANCH && bits.get(IS_UNIFORM, 1) == 1 {
+            reads.insert(File::Uniform, bits.get(24, 8), 1);
+        }
         if WRITES_PREDICATE.contains(&plain) || opcode(instruction) == PHASE {
             writes.predicates |= named(81);
         }
@@ -242,7 +249,6 @@ impl Accesses {
         Some(Self {
             operation,
             file: own,
-            address: [24, 40, 48, 56].map(|at| bits.get(at, 8)),
             guard,
             reads,
             sources,
@@ -251,6 +257,7 @@ impl Accesses {
             writes,
             operands,
             is_strong: ACCESSES.contains(&operation) && bits.get(77, 4) > WEAK,
+            is_first_of_two: operation == MEMORY_BARRIER && Control::of(instruction).stall() == 0,
             halves: Halves::of(instruction, &bits),
         })
     }

@@ -164,6 +164,7 @@ impl Unit {
     pub(super) fn spacing(self, next: Self, chip: Chip) -> u32 {
         match (self, next) {
             (Self::Long | Self::LongCompare, Self::Integer | Self::ToWarp) => 3,
+            (Self::Long | Self::LongCompare, Self::Control) => 1,
             (Self::Long | Self::LongCompare, _) => 2,
             (Self::Meeting, Self::Control) => 4,
             (Self::MeetingMove, _) => 5,
@@ -389,8 +390,7 @@ pub(super) fn latency(
         (SYNCS, _) if opcode(instruction) == PHASE => 15,
         (SYNCS, true) => 24,
         (SYNCS, false) => 17,
-        // What waits for these is not late for that.
-        (SYNCS_EXCHANGE | FENCE, true) => 1,
+        (SYNCS_EXCHANGE | FENCE, true) => 24,
         // REDUX, S2UR, SHFL, ATOMS, MATCH.
         (0x1c4, true) => 25,
         (0x1c3 | 0x189 | 0x18c | 0x1a1, true) => 24,
@@ -404,8 +404,10 @@ pub(super) fn latency(
         // BMOV.
         (0x155, true) => 10,
         (_, true) => 15,
-        // UBLKCP, and UTMALDG, UTMAREDG and UTMAPF that no predicate decides about.
+        // UBLKCP, SYNCS.EXCH that a predicate decides about, and UTMALDG, UTMAREDG and UTMAPF
+        // that none does.
         (0x1ba, false) => 2,
+        (SYNCS_EXCHANGE, false) if instruction[1] >> 4 != ALWAYS => 2,
         (0x1b4 | 0x1b6 | 0x1b8, false) if instruction[1] >> 4 == ALWAYS => 2,
         (MEMORY_BARRIER, false) => 6,
         (operation, false) => {
@@ -446,6 +448,16 @@ mod tests {
             [LOAD, STORE, WIDE_STORE, RECIPROCAL].map(read),
             [6, 10, 16, 9]
         );
+    }
+
+    #[test]
+    fn fences_end_late_and_exchanges_by_predicate_read_at_once() {
+        // FENCE.VIEW.ASYNC.S and SYNCS.EXCH.64 URZ, [UR19], UR6, and the same if UP0 holds.
+        let [fence, exchange] = [0x73c6, 0x0800_0100_0000_0006_13ff_75b2];
+        let guarded = exchange & !(7 << 12);
+        let on = |instruction: u128, is_write: bool| cycles(instruction, is_write, Chip::Graphics);
+        assert_eq!([fence, exchange].map(|i| on(i, true)), [24; 2]);
+        assert_eq!([exchange, guarded].map(|i| on(i, false)), [6, 2]);
     }
 
     #[test]
@@ -563,6 +575,9 @@ mod tests {
             (bar, bar, 8, 8),
             (bssy, bra, 4, 4),
             (bmov, nop, 5, 5),
+            // IADD.64, which is among products elsewhere.
+            (0x235, nop, 1, 2),
+            (0x235, bra, 1, 1),
         ] {
             assert_eq!(spacing(first, second, Chip::FastDoubles), fast);
             assert_eq!(spacing(first, second, Chip::Graphics), graphics);

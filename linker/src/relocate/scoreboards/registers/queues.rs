@@ -1,15 +1,36 @@
 //! Which instructions come one after another although they share no register.
 
 use super::super::instruction::{
-    BLOCK_BARRIER, CACHE, ERROR_BARRIER, FENCE, MEMORY_BARRIER, SYNCS, SYNCS_CONTROL,
-    SYNCS_EXCHANGE, is_of_texture,
+    BLOCK_BARRIER, BULK_GROUP, CACHE, CLUSTER_ARRIVAL, ERROR_BARRIER, FENCE, MEMORY_BARRIER, SYNCS,
+    SYNCS_CONTROL, SYNCS_EXCHANGE, is_of_texture,
 };
-use super::super::operands::{BULK_COPY, DESCRIPTOR, DESCRIPTOR_CACHE, LDGSTS, WIDE_LOAD};
-use super::{ACCESSES, Accesses, NEVER, Registers};
+use super::super::operands::{
+    BOX_PREFETCH, BULK_PREFETCH, DESCRIPTOR, DESCRIPTOR_CACHE, LDGSTS, VOTE, WIDE_LOAD,
+};
+use super::{ACCESSES, ALWAYS, Accesses, NEVER, Registers};
+
+const ELECT: u16 = 0x02f;
+const LDSM: u16 = 0x03b;
+const STSM: u16 = 0x044;
+const LD: u16 = 0x180;
+const LDS: u16 = 0x184;
+const ST: u16 = 0x185;
+const STS: u16 = 0x188;
+/// ATOM, ATOM.CAS and that on floats.
+const ATOM: u16 = 0x18a;
+const ATOM_CAS: u16 = 0x18b;
+const FLOAT_ATOM: u16 = 0x1a2;
+/// What works on tensor memory.
+const TENSORS_START: u16 = 0x1e0;
+const TENSORS_END: u16 = 0x1ef;
+const ATOMS: u16 = 0x18c;
+/// ATOMS.CAST
+const ATOMS_CAST: u16 = 0x18d;
 
 impl Accesses {
     /// Whether another instruction waits until what this one orders is done: accesses to
-    /// memory behind barriers and fences, what invalidates descriptors behind what does in another cache, and threads of a block for its barriers in shared memory.
+    /// memory behind barriers and fences, and what invalidates descriptors behind what does in
+    /// another cache.
     pub(in super::super) fn is_barrier_for(&self, other: &Self) -> bool {
         const LDC: u16 = 0x182;
         const LDCU: u16 = 0x1ac;
@@ -17,17 +38,47 @@ impl Accesses {
             && !matches!(other.operation, LDC | MEMORY_BARRIER | ERROR_BARRIER | LDCU)
             && other.guard != NEVER;
         match self.operation {
-            MEMORY_BARRIER => is_access || matches!(other.operation, FENCE | MEMORY_BARRIER),
-            FENCE => is_access || matches!(other.operation, 0x1b0..=0x1bf | 0x1e0..=0x1ef),
+            MEMORY_BARRIER => match other.operation {
+                MEMORY_BARRIER => !other.is_first_of_two,
+                FENCE => true,
+                _ => is_access,
+            },
+            FENCE => match other.operation {
+                SYNCS_EXCHANGE => true,
+                // Where a copy is made for one address after another.
+                ELECT => other.guard != ALWAYS,
+                _ => other.is_ordered(),
+            },
             DESCRIPTOR_CACHE => other.operation == DESCRIPTOR,
-            SYNCS_EXCHANGE => other.operation == BLOCK_BARRIER,
             _ => false,
         }
     }
 
-    /// Whether the next instruction waits, whatever it is.
-    pub(in super::super) fn is_barrier_for_next(&self) -> bool {
-        self.operation == MEMORY_BARRIER
+    /// Whether an instruction comes behind fences and behind barriers in shared memory that are
+    /// set up: what other threads see in an order, what is done asynchronously, and what threads
+    /// do together. Plain accesses do not.
+    fn is_ordered(&self) -> bool {
+        match self.operation {
+            SYNCS | LDGSTS | ATOMS | ATOMS_CAST | BLOCK_BARRIER | CLUSTER_ARRIVAL | VOTE => true,
+            SYNCS_EXCHANGE | MEMORY_BARRIER => false,
+            TENSORS_START..=TENSORS_END => true,
+            _ => self.is_strong || self.is_asynchronous(),
+        }
+    }
+
+    /// Whether an instruction works on shared memory or its barriers without waiting until it
+    /// is done, but for what only ends a group or fetches in advance.
+    fn is_asynchronous(&self) -> bool {
+        matches!(self.operation, 0x1b0..=0x1bf)
+            && !matches!(
+                self.operation,
+                BULK_GROUP | BOX_PREFETCH | BULK_PREFETCH | DESCRIPTOR
+            )
+    }
+
+    /// Whether the next instruction waits, whatever it is, but for the first half of a barrier.
+    pub(in super::super) fn is_barrier_for_next(&self, next: &Self) -> bool {
+        self.operation == MEMORY_BARRIER && !next.is_first_of_two
     }
 
     /// Whether this is what the next instruction makes an acquire, which lets the cache
@@ -43,16 +94,20 @@ impl Accesses {
         is_of_texture && !self.is_read_by(other) && !self.decides(other)
     }
 
-    /// Whether another instruction comes to the same barriers after this one.
+    /// Whether another instruction comes to barriers in shared memory, or to what these order,
+    /// after this one.
     pub(in super::super) fn is_in_order_before(&self, other: &Self) -> bool {
-        match (self.operation, other.operation) {
-            // As where a kernel sets up one behind the other.
-            (SYNCS_EXCHANGE, SYNCS_EXCHANGE) => self.address == other.address,
-            (SYNCS, SYNCS) => true,
-            (SYNCS_EXCHANGE, SYNCS | BULK_COPY | LDGSTS)
-            | (SYNCS_CONTROL, SYNCS | SYNCS_CONTROL | SYNCS_EXCHANGE) => true,
+        let is_barrier = other.operation == MEMORY_BARRIER && !other.is_first_of_two;
+        match self.operation {
+            SYNCS => other.operation == SYNCS,
+            SYNCS_EXCHANGE => is_barrier || other.is_ordered(),
             // The barrier becomes memory like other.
-            (SYNCS_CONTROL, 0x03b | 0x044 | 0x184 | 0x188 | 0x18c | 0x18d) => true,
+            SYNCS_CONTROL => match other.operation {
+                SYNCS | SYNCS_EXCHANGE | LDGSTS | BLOCK_BARRIER | FENCE => true,
+                LDSM | STSM | LDS | STS | LD | ST | ATOMS | ATOMS_CAST | ATOM | ATOM_CAS
+                | FLOAT_ATOM => other.guard != NEVER,
+                _ => is_barrier || other.is_asynchronous(),
+            },
             _ => false,
         }
     }
@@ -113,5 +168,60 @@ mod tests {
         // SYNCS.PHASECHK.TRANS64 PT, [UR7], R7
         let check = accesses(0x0005_e200_0800_0007_0000_0007_ff00_75a7);
         assert!([&exchange, &check].map(|first| first.is_in_order_before(&check)) == [true; 2]);
+    }
+
+    /// FENCE.VIEW.ASYNC.S, SYNCS.EXCH.64 URZ, [UR19], UR6 and SYNCS.CCTL.IV, of which only the kinds
+    /// count here.
+    const FENCE_OF_VIEWS: u128 = 0x73c6;
+    const EXCHANGE: u128 = 0x0010_6200_0800_0100_0000_0006_13ff_75b2;
+    const CONTROL: u128 = 0x79b1;
+    /// LDG.E R0, [R2.64] and the same that others see in an order, STS [R4], R6, MEMBAR.ALL.CTA
+    /// and the same in front of another one, and BAR.SYNC.
+    const LOAD: u128 = 0x000f_e200_0c1e_1900_0000_0008_0200_7981;
+    const STRONG_LOAD: u128 = LOAD | 0xe << 76;
+    const STORE: u128 = 0x000f_e400_0800_0800_0000_0006_0400_7988;
+    const BARRIER: u128 = 0x000f_ec00_0000_8000_0000_0000_0000_7992;
+    const FIRST_HALF: u128 = 0x000f_e000_0000_8000_0000_0000_0000_7992;
+    const BLOCK: u128 = 0x000f_ec00_0001_0000_0000_0000_0000_7b1d;
+
+    #[test]
+    fn fences_are_for_what_others_see_in_an_order() {
+        let fence = accesses(FENCE_OF_VIEWS);
+        let waits = |user: u128| fence.is_barrier_for(&accesses(user));
+        assert_eq!([LOAD, STORE, BARRIER].map(waits), [false; 3]);
+        assert_eq!([STRONG_LOAD, EXCHANGE, BLOCK].map(waits), [true; 3]);
+        // ELECT P1, URZ, PT, and the same if P0 holds.
+        let elect = 0x000f_da00_0382_0000_0000_0000_00ff_782f;
+        assert_eq!([elect, elect & !(7 << 12)].map(waits), [false, true]);
+    }
+
+    #[test]
+    fn barriers_that_are_set_up_come_before_what_is_ordered() {
+        let waits = |maker: u128| {
+            let maker = accesses(maker);
+            let users = [
+                LOAD,
+                STRONG_LOAD,
+                STORE,
+                EXCHANGE,
+                BARRIER,
+                FIRST_HALF,
+                BLOCK,
+            ];
+            users.map(|user| maker.is_in_order_before(&accesses(user)))
+        };
+        let set_up = [false, true, false, false, true, false, true];
+        let ended = [false, false, true, true, true, false, true];
+        assert_eq!([EXCHANGE, CONTROL].map(waits), [set_up, ended]);
+        // Nobody waits until their operands are read.
+        assert!(!accesses(EXCHANGE).is_barrier_for(&accesses(BLOCK)));
+    }
+
+    #[test]
+    fn of_two_barriers_for_memory_the_second_waits() {
+        let barrier = accesses(BARRIER);
+        let [first, second] = [FIRST_HALF, BARRIER].map(accesses);
+        assert!(!barrier.is_barrier_for(&first) && !barrier.is_barrier_for_next(&first));
+        assert!(barrier.is_barrier_for(&second) && barrier.is_barrier_for_next(&second));
     }
 }

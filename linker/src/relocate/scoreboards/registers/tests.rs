@@ -261,11 +261,14 @@ fn tensors_are_named_by_several_registers() {
 fn barriers_in_shared_memory_are_set_up_side_by_side() {
     // SYNCS.EXCH.64 URZ, [UR41], UR4, and the same at 8 bytes from there
     let [first, second] = [0u128, 8].map(|at| accesses(at << 40 | 0x0004_29ff_75b2));
-    assert!(!first.is_in_order_before(&second));
-    assert!(first.is_in_order_before(&first));
+    assert!(
+        ![&first, &second]
+            .map(|other| first.is_in_order_before(other))
+            .contains(&true)
+    );
     // BAR.SYNC waits for both.
     let barrier = accesses(0x000a_0000_0000_7b1d);
-    assert!(first.is_barrier_for(&barrier));
+    assert!(first.is_in_order_before(&barrier));
 }
 
 #[test]
@@ -297,4 +300,22 @@ fn asynchronous_copies_come_behind_barriers_that_are_set_up() {
         copy
     });
     assert!(copy.is_some_and(|copy| exchange.is_in_order_before(&copy)));
+}
+
+#[test]
+fn all_predicates_are_written_at_once() {
+    // DSETP.MAX.AND P1, P2, R10, R8, PT and R2P PR, R2, 0x18.
+    let compare = accesses(0x002e_2800_03a2_f000_0000_0008_0a00_722a);
+    let write = accesses(0x000f_c600_0000_0000_0000_0018_0200_7804);
+    assert!(compare.is_written_again_by(&write));
+}
+
+#[test]
+fn branches_of_some_threads_read_a_register_of_the_warp() {
+    // REDUX.OR UR4, R15, and BRA.DIV UR4 and BRA.DIV UR5.
+    let reduction = accesses(0x000e_6200_0000_4000_0000_0000_0f04_73c4);
+    let [same, other] = [4, 5]
+        .map(|register: u128| accesses(0x000f_f600_0b80_0000_0000_0056_00c8_7947 | register << 24));
+    assert!(reduction.is_read_by(&same));
+    assert!(!reduction.is_read_by(&other));
 }

@@ -1,0 +1,197 @@
+use super::super::deviations::Deviations;
+use super::super::instruction::{Control, NO_BOARD};
+use super::super::rules::Rules;
+use super::super::tests::{EXIT, LDC, controls, instruction, setting, sum, without_stack_pointer};
+use super::super::{First, events};
+use super::*;
+
+/// Seven results, which are used in an order.
+fn code(boards: [u8; 7], uses: [(u8, u8); 7]) -> Vec<u8> {
+    let register = |index| 12 + 2 * index;
+    let mut code = instruction(LDC, 1, 0, 0).to_vec();
+    for (index, board) in (0..).zip(boards) {
+        code.extend(instruction(LDC, register(index), board, 0));
+    }
+    for (index, waits) in uses {
+        code.extend(sum(41, register(index), waits));
+    }
+    code.extend(instruction(EXIT, 0, NO_BOARD, 0));
+    code
+}
+
+/// The scoreboards of the results and what their uses wait for.
+fn changed(boards: [u8; 7], uses: [(u8, u8); 7]) -> (Vec<u8>, Vec<u8>) {
+    let controls = controls(&without_stack_pointer(&code(boards, uses), &[]).unwrap());
+    let boards = controls[1..8].iter().map(|&(write, _)| write);
+    let waits = controls[8..15].iter().map(|&(_, waits)| waits);
+    (boards.collect(), waits.collect())
+}
+
+#[test]
+fn results_share_with_what_is_waited_for_just_before_them() {
+    // The last two have shared with the stack pointer, which nobody needs.
+    let (boards, waits) = changed(
+        [1, 2, 3, 4, 5, 0, 0],
+        [(0, 2), (1, 4), (2, 8), (3, 16), (4, 32), (5, 1), (6, 0)],
+    );
+    assert_eq!(boards, [0, 1, 2, 3, 4, 5, 5]);
+    assert_eq!(waits, [1, 2, 4, 8, 16, 32, 0]);
+}
+
+#[test]
+fn what_another_block_needs_shares_the_last_scoreboard_but_leaves_it_free() {
+    const MAYBE_EXIT: u16 = 0x094d;
+    const LDG: u16 = 0x7981;
+    let register = |index: u8| 20 + 2 * index;
+    let code = |held: u8, board: u8| {
+        let mut code = vec![instruction(LDG, 12, 2, 0), sum(41, 12, 0b100)];
+        code.extend((0..held).map(|index| instruction(LDC, register(index), index, 0)));
+        code.push(instruction(LDC, 50, board, 0));
+        code.extend((0..held).map(|index| sum(41, register(index), 1 << index)));
+        code.push(instruction(MAYBE_EXIT, 0, NO_BOARD, 0));
+        code.push(sum(41, 50, 1 << board));
+        code.push(instruction(EXIT, 0, NO_BOARD, 0));
+        code.concat()
+    };
+    let chosen = |held: u8| {
+        let code = code(held, 0);
+        let events = events(&code);
+        let chip = Chip::FastDoubles;
+        let flow = Flow::new(&code, &[], &events, chip).unwrap();
+        let schedule = Schedule::new(&code, &events, &flow, &setting(chip));
+        let rules = Rules::new(&code, &events, &flow, &schedule);
+        let choice = rules.choose(First::IsLikeOthers, &Deviations::default());
+        choice.boards[usize::from(held) + 1]
+    };
+    // Its end is nearest to when the last one that is held is waited for.
+    assert_eq!([5, 6].map(chosen), [4, 5]);
+}
+
+#[test]
+fn what_is_under_way_goes_on_in_the_next_block() {
+    const MAYBE_EXIT: u16 = 0x094d;
+    let code = [
+        instruction(LDC, 1, 0, 0),
+        instruction(LDC, 14, 1, 0),
+        instruction(MAYBE_EXIT, 0, NO_BOARD, 0),
+        sum(41, 2, 0),
+        instruction(MAYBE_EXIT, 0, NO_BOARD, 0),
+        instruction(EXIT, 0, NO_BOARD, 0),
+    ]
+    .concat();
+    let events = events(&code);
+    let flow = Flow::new(&code, &[], &events, Chip::FastDoubles).unwrap();
+    let schedule = Schedule::new(&code, &events, &flow, &setting(Chip::FastDoubles));
+    for at in [2, 3, 5] {
+        assert_eq!(schedule.end_at(1, at), schedule.end[1]);
+    }
+}
+
+#[test]
+fn slow_doubles_keep_their_distance() {
+    const NOP: u16 = 0x7918;
+    const DADD: u16 = 0x7229;
+    let long = |mut instruction: [u8; INSTRUCTION], cycles| {
+        Control::lengthen_stall(&mut instruction, cycles);
+        instruction
+    };
+    let double = |operand: u8, waits| {
+        let mut double = long(instruction(DADD, 20, NO_BOARD, waits), 4);
+        (double[3], double[8]) = (operand, operand);
+        double
+    };
+    let idle = long(instruction(NOP, 0, NO_BOARD, 0), 15);
+    let code = [
+        instruction(LDC, 1, 0, 0),
+        instruction(LDC, 14, 1, 0),
+        double(14, 0b10),
+        idle,
+        idle,
+        idle,
+        idle,
+        double(30, 0),
+        instruction(EXIT, 0, NO_BOARD, 0),
+    ]
+    .concat();
+    let events = events(&code);
+    let distance = |chip: Chip| {
+        let flow = Flow::new(&code, &[], &events, chip).unwrap();
+        let start = Schedule::new(&code, &events, &flow, &setting(chip)).start;
+        start[7] - start[2]
+    };
+    assert_eq!(distance(Chip::Graphics), 64);
+    assert_eq!(distance(Chip::SlowDoubles), 64);
+    // Others gain on what was late.
+    assert!(distance(Chip::FastDoubles) < 64);
+}
+
+#[test]
+fn results_of_slow_doubles_are_found_a_cycle_late_but_by_branches() {
+    const DADD: u16 = 0x7229;
+    const MAYBE_EXIT: u16 = 0x094d;
+    let mut double = instruction(DADD, 20, 0, 0);
+    (double[3], double[8]) = (14, 14);
+    Control::set_stall(&mut double, 2);
+    let started = |user: [u8; INSTRUCTION]| {
+        let exit = instruction(EXIT, 0, NO_BOARD, 0);
+        let code = [instruction(LDC, 1, 0, 0), double, user, exit].concat();
+        let events = events(&code);
+        let chip = Chip::Graphics;
+        let flow = Flow::new(&code, &[], &events, chip).unwrap();
+        let start = Schedule::new(&code, &events, &flow, &setting(chip)).start;
+        start[2] - start[1]
+    };
+    assert_eq!(started(sum(41, 20, 1)), 3);
+    assert_eq!(started(instruction(MAYBE_EXIT, 0, NO_BOARD, 1)), 2);
+}
+
+#[test]
+fn what_comes_in_its_turn_does_not_gain() {
+    const LDS: u16 = 0x7984;
+    let distance = |cycles: u8| {
+        let mut late = sum(41, 20, 1);
+        Control::set_stall(&mut late, cycles);
+        let code = [
+            instruction(LDC, 20, 0, 0),
+            instruction(LDS, 30, 1, 0),
+            late,
+            instruction(LDS, 32, 2, 0),
+            instruction(EXIT, 0, NO_BOARD, 0),
+        ]
+        .concat();
+        let events = events(&code);
+        let chip = Chip::FastDoubles;
+        let flow = Flow::new(&code, &[], &events, chip).unwrap();
+        let start = Schedule::new(&code, &events, &flow, &setting(chip)).start;
+        start[3] - start[2]
+    };
+    // Four cycles behind the first load.
+    assert_eq!(distance(3), 3);
+    assert_eq!(distance(2), 2);
+    assert_eq!(distance(5), 1);
+}
+
+#[test]
+fn idle_loads_take_no_time_and_fences_keep_nobody_waiting() {
+    const FENCE: u16 = 0x73c6;
+    const BAR: u16 = 0x7b1d;
+    let mut idle = [0; INSTRUCTION];
+    idle[..12].copy_from_slice(&[0x84, 0xf9, 0xff, 0xff, 0, 0, 0, 0, 0, 8, 0, 0]);
+    Control::set(&mut idle, NO_BOARD, NO_BOARD, 0);
+    Control::set_stall(&mut idle, 1);
+    let code = [
+        instruction(LDC, 1, 0, 0),
+        idle,
+        idle,
+        instruction(FENCE, 0, 1, 0),
+        instruction(BAR, 0, NO_BOARD, 0b10),
+        instruction(EXIT, 0, NO_BOARD, 0),
+    ]
+    .concat();
+    let events = events(&code);
+    let chip = Chip::FastDoubles;
+    let flow = Flow::new(&code, &[], &events, chip).unwrap();
+    let schedule = Schedule::new(&code, &events, &flow, &setting(chip));
+    assert_eq!(schedule.needs[1], Some(4));
+    assert_eq!(schedule.start[..5], [0, 1, 1, 1, 2]);
+}
