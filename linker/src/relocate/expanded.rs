@@ -12,7 +12,7 @@ use crate::merge::Merged;
 use super::recode::{Group, groups};
 use super::scoreboards::instruction::{
     BLOCK_BARRIER, CLUSTER_ARRIVAL, ERROR_BARRIER, FENCE, INSTRUCTION, MEMORY_BARRIER, Next,
-    is_idle_load, next, opcode, operation,
+    SYNCS_CONTROL, is_idle_load, next, opcode, operation,
 };
 
 /// Where an instruction begins.
@@ -238,9 +238,17 @@ pub(super) fn starts_of_blocks(instructions: &[&[u8; INSTRUCTION]]) -> Vec<bool>
 }
 
 /// Whether an instruction completes what the one before it begins: NOP,
-/// ENDCOLLECTIVE, CCTL, ERRBAR and CGAERRBAR.
+/// ENDCOLLECTIVE, CCTL, ERRBAR, CGAERRBAR and SYNCS.CCTL.IVALL.
 fn comes_behind(instruction: &[u8; INSTRUCTION]) -> bool {
     matches!(operation(instruction), 0x118 | 0x11b | 0x18f | 0x1ab)
+        || ends_all_barriers(instruction)
+}
+
+/// Whether an instruction ends all barriers in shared memory, which belongs to a barrier for memory, and not one of them.
+fn ends_all_barriers(instruction: &[u8; INSTRUCTION]) -> bool {
+    const KIND: usize = 11;
+    const ONE: u8 = 8;
+    operation(instruction) == SYNCS_CONTROL && instruction[KIND] & ONE == 0
 }
 
 /// What a stored instruction takes. Lengths in the capsule are not those: four
@@ -304,6 +312,21 @@ fn combines_predicates(instruction: &[u8; INSTRUCTION]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_memory_barrier_is_none_for_those_in_shared_memory() {
+        let instruction = |opcode: u16, kind: u8| {
+            let [low, high] = opcode.to_le_bytes();
+            [low, high, 0, 0, 0, 0, 0, 0, 0, 0, 0, kind, 0, 0, 0, 0]
+        };
+        let (barrier, fence) = (instruction(0x7992, 0), instruction(0x73c6, 0));
+        assert_eq!(operation(&fence), FENCE);
+        // SYNCS.CCTL.IVALL and SYNCS.CCTL.IV
+        for (kind, expected) in [(0, 1), (8, 3)] {
+            let last = instruction(0x79b1, kind);
+            assert_eq!(prepares(&[&barrier, &barrier, &fence, &last]), expected);
+        }
+    }
 
     #[test]
     fn what_prepares_a_barrier_stands_for_it() {

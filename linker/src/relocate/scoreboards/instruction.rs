@@ -58,7 +58,7 @@ pub(super) const SYNCS: u16 = 0x1a7;
 /// SYNCS that asks for a phase.
 pub(super) const PHASE: u16 = 0x5a7;
 /// SYNCS that does something else with a barrier, as to end it.
-pub(super) const SYNCS_CONTROL: u16 = 0x1b1;
+pub(in crate::relocate) const SYNCS_CONTROL: u16 = 0x1b1;
 /// SYNCS that exchanges a value.
 pub(super) const SYNCS_EXCHANGE: u16 = 0x1b2;
 pub(in crate::relocate) const END_COLLECTIVE: u16 = 0x11b;
