@@ -1,3 +1,5 @@
+//! How scoreboards go, in code of a few instructions.
+
 use super::instruction::NO_BOARD;
 use super::*;
 

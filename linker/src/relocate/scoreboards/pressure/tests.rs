@@ -1,3 +1,5 @@
+//! When instructions start, and what shares a scoreboard.
+
 use super::super::deviations::Deviations;
 use super::super::instruction::{Control, NO_BOARD};
 use super::super::rules::Rules;
