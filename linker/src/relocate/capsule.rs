@@ -17,12 +17,10 @@ use crate::id::SymbolId;
 use crate::merge::Relocation;
 
 use super::recode::{Group, groups};
+use super::scoreboards::instruction::{UNIFORM_LOAD, operation};
 
 /// Bytes of one instruction of machine code, and of a stored value's group.
 const INSTRUCTION: usize = 16;
-
-/// `LDCU`.
-const LOAD_UNIFORM: u16 = 0x1ac;
 
 /// For each Mercury relocation the byte of the section that it patches, `None`
 /// where the instruction is not stored.
@@ -89,13 +87,7 @@ fn values_of_loads(capsule: &Capsule<'_>, code: &[u8]) -> FxHashMap<usize, u64> 
 
 /// Whether machine code is `LDC` or `LDCU`.
 fn is_load(instruction: &[u8; INSTRUCTION]) -> bool {
-    let opcode = u16::from_le_bytes([instruction[0], instruction[1]]) & 0x1ff;
-    matches!(opcode, 0x182 | LOAD_UNIFORM)
-}
-
-/// Whether a load is `LDCU`.
-fn is_uniform(instruction: &[u8; INSTRUCTION]) -> bool {
-    u16::from_le_bytes([instruction[0], instruction[1]]) & 0x1ff == LOAD_UNIFORM
+    matches!(operation(instruction), 0x182 | UNIFORM_LOAD)
 }
 
 /// Where the last half of a stored load from a bank of the program begins,
@@ -134,7 +126,7 @@ pub(super) fn start_handles(
     let load = |group: Group<'_>| {
         let machine = instructions.get(group.start..group.end)?;
         let number = machine.iter().position(is_load)?;
-        let kind = match is_uniform(&machine[number]) {
+        let kind = match operation(&machine[number]) == UNIFORM_LOAD {
             true => RelocationType::R_CUDA_CONST_FIELD22_37,
             false => RelocationType::R_CUDA_CONST_FIELD21_38,
         };

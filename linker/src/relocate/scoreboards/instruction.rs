@@ -44,7 +44,7 @@ pub(super) const BULK_GROUP: u16 = 0x1b7;
 pub(super) const CACHE: u16 = 0x18f;
 const LDS: u16 = 0x184;
 /// LDCU.
-pub(super) const UNIFORM_LOAD: u16 = 0x1ac;
+pub(in crate::relocate) const UNIFORM_LOAD: u16 = 0x1ac;
 /// UCGABAR_ARV, with which threads come to a barrier of the cluster.
 pub(in crate::relocate) const CLUSTER_ARRIVAL: u16 = 0x1c7;
 /// It does nothing, and waits for barriers in shared memory at fences.
