@@ -36,7 +36,14 @@ for argument in "$@"; do
         esac
     done
     case $version in
-    12-8) "$ptxas" -c -arch=sm_100a -o "t.$version.sm_100a.cubin" t.ptx ;;
+    12-8)
+        "$ptxas" -c -arch=sm_100a -o "t.$version.sm_100a.cubin" t.ptx
+        for sm in 100 120; do
+            sed "s/^\.target .*/.target sm_$sm/" m.ptx >m.tmp.ptx
+            "$ptxas" -c -arch="sm_$sm" -o "m.$version.sm_$sm.cubin" m.tmp.ptx
+            rm m.tmp.ptx
+        done
+        ;;
     12-9) "$ptxas" -c -arch=sm_100a -o "pair.$version.sm_100a.cubin" pair.ptx ;;
     esac
 done

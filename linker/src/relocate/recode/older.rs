@@ -2,7 +2,8 @@
 //!
 //! Where machine code does not say which Mercury instruction it stands for, the
 //! latter is stored, in four bytes if its operands are those of the machine
-//! code. Which ones that are changed with CUDA 12.9 (case `older_objects`).
+//! code. Which ones that are changed with CUDA 12.9 (cases `older_objects` and
+//! `older_uniform`).
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -19,20 +20,26 @@ use super::{Group, groups};
 /// How long a stored instruction without operands of its own is.
 const SHORT: usize = 4;
 
-/// Opcodes of what CUDA 12.8 does not store: CALL.ABS and RET, and I2F of bytes
-/// and halves of words to 32 and to 64 bits.
+/// Opcodes of what CUDA 12.8 does not store: CALL.ABS and RET, I2F of bytes
+/// and halves of words to 32 and to 64 bits, and FRND of a register of warps.
 const CALL: u16 = 0x943;
 const RETURN: u16 = 0x950;
 const TO_WORD: u16 = 0x306;
+const UNIFORM_TO_WORD: u16 = 0xd06;
 const TO_LONG: u16 = 0x312;
+const UNIFORM_ROUNDED: u16 = 0xd07;
 /// I2F of 64 bits, and I2F to 64 bits in another form.
 const FROM_LONG: u16 = 0x310;
+const UNIFORM_FROM_LONG: u16 = 0xd10;
 const UNIFORM_TO_LONG: u16 = 0xd12;
+/// MUFU of a register of warps, and ULOP3 of three.
+const UNIFORM_FUNCTION: u16 = 0xd08;
+const UNIFORM_LOGIC: u16 = 0x292;
 
 /// What machine code says enough of today, in all forms: FSETP, DSETP, DSEL,
-/// ULOP3, BSYNC, CALL.REL, BSSY, BRX, BRXU and LDS.
+/// BSYNC, CALL.REL, BSSY, BRX, LEPC, BRXU and LDS.
 const SAID: [u16; 10] = [
-    0x00b, 0x02a, 0x046, 0x092, 0x141, 0x144, 0x145, 0x149, 0x158, 0x184,
+    0x00b, 0x02a, 0x046, 0x141, 0x144, 0x145, 0x149, 0x14e, 0x158, 0x184,
 ];
 const COMPARISON: u16 = 0x00c;
 
@@ -126,7 +133,10 @@ impl<'c> Form<'c> {
     /// That of today, for what CUDA 12.8 stored or did not store.
     fn today(stored: Option<StoredInstruction<'c>>, machine: &[u8; INSTRUCTION]) -> Self {
         let is_said = match opcode(machine) {
-            TO_WORD | TO_LONG | UNIFORM_TO_LONG | FROM_LONG => !takes_part(machine),
+            TO_WORD | UNIFORM_TO_WORD | TO_LONG | UNIFORM_TO_LONG | FROM_LONG
+            | UNIFORM_FROM_LONG => !takes_part(machine),
+            UNIFORM_FUNCTION => is_logarithm(machine),
+            UNIFORM_LOGIC => !is_of_two(machine),
             _ if operation(machine) == COMPARISON => is_extended(machine),
             _ => SAID.contains(&operation(machine)),
         };
@@ -137,7 +147,10 @@ impl<'c> Form<'c> {
             (None, CALL) => Self::Stored(&[0x42, 0x0a, 0x02, 0x0e]),
             (None, RETURN) => Self::Stored(&[0x42, 0x33, 0x00, 0x0e]),
             (None, TO_WORD) if !is_said => Self::Stored(&[0x41, 0x12, 0x3c, 0x0a]),
+            (None, UNIFORM_TO_WORD) if !is_said => Self::Stored(&[0x41, 0x12, 0x42, 0x0a]),
             (None, TO_LONG) if !is_said => Self::Stored(&[0x41, 0x12, 0x44, 0x0a]),
+            (None, UNIFORM_ROUNDED) => Self::Stored(&[0x41, 0x12, 0x90, 0x44]),
+            (None, UNIFORM_LOGIC) if !is_said => Self::Stored(&[0x41, 0x27, 0x10, 0x04]),
             (_, _) => Self::Said,
         }
     }
@@ -146,6 +159,18 @@ impl<'c> Form<'c> {
 /// Whether an ISETP compares the upper halves of longer numbers.
 fn is_extended(machine: &[u8; INSTRUCTION]) -> bool {
     machine[9] & 1 != 0
+}
+
+/// Whether a MUFU is LG2.
+fn is_logarithm(machine: &[u8; INSTRUCTION]) -> bool {
+    const LOGARITHM: u8 = 3;
+    machine[9] >> 2 & 0xf == LOGARITHM
+}
+
+/// Whether the third operand of a ULOP3 is nothing.
+fn is_of_two(machine: &[u8; INSTRUCTION]) -> bool {
+    const ZERO: u8 = 0xff;
+    machine[8] == ZERO
 }
 
 /// Whether a conversion takes a byte or half of a word.
@@ -189,8 +214,8 @@ mod tests {
 
     #[test]
     fn code_of_the_first_form_is_stored_as_today() {
-        // Of two conversions, that of a byte stays; a comparison goes, a call
-        // comes, and a longer one is what it was.
+        // Of two conversions, that of a byte stays; a comparison and what takes the place of the code go, a
+        // call comes, and a longer one is what it was.
         let (part, long) = ([0x41, 0x12, 0x48, 0x0a], [1; 16]);
         let machine = [
             (0x7306, 0),
@@ -198,17 +223,19 @@ mod tests {
             (0x720b, 0),
             (0x7943, 0),
             (0x720b, 0),
+            (0x794e, 0),
         ];
         let machine = machine.map(|(opcode, modifiers)| instruction(opcode, modifiers, 0));
         let compares = [0x42, 0x10, 0x12, 0x26];
+        let place = [0x42, 0x26, 0x00, 0x12];
         let old = capsule(
-            &[15, 0x4000_0005],
+            &[15, 0x4000_0006],
             0b1000,
-            &[&part, &part, &compares, &long],
+            &[&part, &part, &compares, &long, &place],
         );
         let new = renewed(old.into(), machine.as_flattened()).unwrap();
         let call = [0x42, 0x0a, 0x02, 0x0e];
-        let expected = capsule(&[15, Capsule::MARKER, 5], 0b0110, &[&part, &call, &long]);
+        let expected = capsule(&[15, Capsule::MARKER, 6], 0b10_0110, &[&part, &call, &long]);
         assert_eq!(*new, expected);
         assert_eq!(*renewed(new, &[]).unwrap(), expected);
     }
