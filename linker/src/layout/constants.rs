@@ -44,7 +44,7 @@ fn place<'d>(pruned: &mut Pruned<'d>, arena: &'d Arena, keeping: Keeping) -> u64
     if moved.is_empty() {
         return unnamed;
     }
-    let kernels: Vec<FunctionId> = pruned.entries().collect();
+    let kernels: Vec<FunctionId> = pruned.starts();
     let seen_by = Visibility::new(pruned, &kernels);
     let mut banks = Banks::new(pruned, arena, keeping);
     for section in moved.into_iter().rev() {

@@ -334,7 +334,7 @@ impl<'d> Patcher<'_, 'd> {
             patched = frames.without_removed(laid_out, section, twin, shared_bytes, patched)?;
         }
         if section.kind == SectionKind::Constant(OPTIMIZER_BANK) {
-            self.fill_tables(section, twin, &mut patched);
+            self.fill_tables(id, section, twin, &mut patched);
         }
         Ok(patched)
     }
@@ -342,12 +342,27 @@ impl<'d> Patcher<'_, 'd> {
     /// Writes the tables among the compiler's constants, through which code branches.
     fn fill_tables(
         self,
+        id: SectionId,
         section: &Section<'d>,
         twin: &NativeContent<'d>,
         patched: &mut Patched<'d>,
     ) {
         let Self { laid_out, keeping } = self;
         let merged = laid_out.merged();
+        if keeping == Keeping::AsNvlink
+            && let Some(banks) = self.banks_of_slots(section)
+        {
+            match banks[..] {
+                [.., last] if last == id => {
+                    tables::fill(patched, merged, twin, &section.relocations, keeping);
+                    for _ in 1..banks.len() {
+                        tables::lead_on(patched, merged, &section.relocations);
+                    }
+                }
+                _ => tables::clear(patched, &section.relocations),
+            }
+            return;
+        }
         let lost = section
             .lost_constants()
             .map(|lost| &merged.sections[lost])
@@ -360,6 +375,18 @@ impl<'d> Patcher<'_, 'd> {
         if lost.is_some() && section.is_second() {
             tables::lead_on(patched, merged, &section.relocations);
         }
+    }
+
+    /// Where a bank belongs to a slot of a unified function, those of all slots. nvlink finds banks by the code that
+    /// they belong to, which is the same: for each of them it goes through the last one (case `unified_tables`).
+    fn banks_of_slots(self, bank: &Section<'_>) -> Option<Vec<SectionId>> {
+        let Pruned { merged, live, .. } = &self.laid_out.pruned;
+        let slots = bank.target?;
+        let banks = merged.sections_of(|kind| kind == bank.kind);
+        let banks = banks
+            .filter(|&(id, other)| other.target == Some(slots) && live.sections[id])
+            .map(|(id, _)| id);
+        (merged.sections[slots].kind == SectionKind::Stubs).then(|| banks.collect())
     }
 }
 

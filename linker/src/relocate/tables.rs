@@ -72,7 +72,8 @@ pub(super) fn fill(
 }
 
 /// Takes the words of tables, which are places in machine code, for Mercury addresses once more: so nvlink
-/// does in the later one of two sections of a name (case `ocg_leftovers`).
+/// does in the later one of two sections of a name (case `ocg_leftovers`), and in the last bank of several slots
+/// of unified functions (case `unified_tables`).
 pub(super) fn lead_on(patched: &mut Patched<'_>, merged: &Merged<'_>, relocations: &[Relocation]) {
     let mut known = Known::default();
     let entry = |relocation: &Relocation| {
@@ -86,6 +87,19 @@ pub(super) fn lead_on(patched: &mut Patched<'_>, merged: &Merged<'_>, relocation
         })
     };
     let entries: Vec<Entry> = relocations.iter().filter_map(entry).collect();
+    write(&mut patched.bytes, &entries, Keeping::AsNvlink);
+}
+
+/// Leaves the words of tables without a place.
+pub(super) fn clear(patched: &mut Patched<'_>, relocations: &[Relocation]) {
+    let entries: Vec<Entry> = relocations
+        .iter()
+        .map(|relocation| Entry {
+            place: relocation.offset as usize,
+            target: None,
+            is_in_use: false,
+        })
+        .collect();
     write(&mut patched.bytes, &entries, Keeping::AsNvlink);
 }
 
