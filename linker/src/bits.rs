@@ -20,13 +20,6 @@ impl Bits {
         self.0[bit / 64] |= 1 << (bit % 64);
     }
 
-    /// Takes a number out.
-    pub(crate) fn remove(&mut self, bit: usize) {
-        if let Some(word) = self.0.get_mut(bit / 64) {
-            *word &= !(1 << (bit % 64));
-        }
-    }
-
     /// Adds the members of another set.
     pub(crate) fn join(&mut self, other: &Self) {
         if self.0.len() < other.0.len() {

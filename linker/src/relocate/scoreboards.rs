@@ -16,6 +16,7 @@
 mod deviations;
 pub(super) mod exits;
 mod flow;
+mod held;
 pub(super) mod instruction;
 #[cfg(test)]
 mod measure;

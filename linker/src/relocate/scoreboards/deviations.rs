@@ -8,7 +8,8 @@
 
 use rustc_hash::FxHashMap;
 
-use super::flow::{Flow, Held};
+use super::flow::Flow;
+use super::held::Held;
 use super::instruction::{ALL_BOARDS, BOARDS, NO_BOARD};
 use super::rules::{Choice, Guide, Rules, Time};
 use super::{Event, First, LAST, bit};
@@ -59,9 +60,13 @@ impl Deviations {
         for _ in 0..ROUNDS {
             let (deviations, forward, choice) = Self::found(rules, flow, made, &late);
             let in_loops = forward.waits.iter().zip(&choice.waits);
-            late = in_loops.map(|(forward, all)| all & !forward).collect();
+            let in_loops: Vec<u8> = in_loops.map(|(forward, all)| all & !forward).collect();
             found = deviations;
             found.add_loops(flow, events, made, &choice);
+            if late == in_loops {
+                break;
+            }
+            late = in_loops;
         }
         if found.is_empty() {
             return found;
@@ -132,7 +137,7 @@ impl Deviations {
                 for board in (0..BOARDS).filter(|board| (is ^ should) >> board & 1 == 1) {
                     let held = before.events(board);
                     match is >> board & 1 == 1 {
-                        true if before.events(board).next().is_none() => waits.always |= bit(board),
+                        true if before.is_free(board) => waits.always |= bit(board),
                         true => waits.late.extend(held),
                         false => waits.fewer.extend(held),
                     }
@@ -202,7 +207,7 @@ impl Guide for &Deviations {
         let Some(taken) = self.taken.get(&event) else {
             return ruled;
         };
-        let is_free = |board: u8| held.events(board).next().is_none();
+        let is_free = |board: u8| held.is_free(board);
         if !taken.holders.is_empty() {
             if !taken.had_choice && (0..BOARDS).any(is_free) {
                 return ruled;
@@ -271,12 +276,11 @@ impl Guide for Recorder<'_> {
     fn board(&mut self, event: usize, ruled: u8, held: &Held) -> u8 {
         let board = self.made.boards[event];
         if board != ruled && board != NO_BOARD {
-            let is_free = |board: &u8| held.events(*board).next().is_none();
             let taken = Taken {
                 board,
                 holders: held.events(board).collect(),
-                free_before: (0..board).filter(is_free).count(),
-                had_choice: (0..BOARDS).any(|board| is_free(&board)),
+                free_before: (0..board).filter(|&board| held.is_free(board)).count(),
+                had_choice: (0..BOARDS).any(|board| held.is_free(board)),
             };
             self.found.taken.insert(event, taken);
         }

@@ -5,97 +5,12 @@ use std::ops::Range;
 
 use rustc_hash::FxHashSet;
 
-use crate::bits::Bits;
 use crate::merge::TableBranch;
 
 use super::Event;
+use super::held::Held;
 use super::instruction::{self, BOARDS, Chip, INSTRUCTION, Next, is_branch, next, releases};
 use super::order::reverse_postorder;
-
-/// The events that hold each scoreboard.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Held([Bits; BOARDS as usize]);
-
-impl Held {
-    /// Waits until the scoreboards in a mask are free.
-    pub(super) fn wait(&mut self, mask: u8) {
-        for (board, events) in (0..).zip(&mut self.0) {
-            if mask >> board & 1 == 1 {
-                *events = Bits::default();
-            }
-        }
-    }
-
-    /// An event takes a scoreboard.
-    pub(super) fn take(&mut self, board: u8, event: usize) {
-        self.0[usize::from(board)].insert(event);
-    }
-
-    /// Events free what they share with others.
-    pub(super) fn leave_those_of(&mut self, other: &Self) {
-        for (events, gone) in self.0.iter_mut().zip(&other.0) {
-            gone.iter().for_each(|event| events.remove(event));
-        }
-    }
-
-    /// Events of some kind free what they hold.
-    pub(super) fn leave_all(&mut self, is_meant: impl Fn(usize) -> bool) {
-        for events in &mut self.0 {
-            let meant: Vec<usize> = events.iter().filter(|&event| is_meant(event)).collect();
-            meant.into_iter().for_each(|event| events.remove(event));
-        }
-    }
-
-    /// Some events free a scoreboard.
-    pub(super) fn leave(&mut self, board: u8, events: &[usize]) {
-        let held = &mut self.0[usize::from(board)];
-        events.iter().for_each(|&event| held.remove(event));
-    }
-
-    /// Who can hold a scoreboard.
-    pub(super) fn events(&self, board: u8) -> impl Iterator<Item = usize> + '_ {
-        self.0[usize::from(board)].iter()
-    }
-
-    /// The same for what may be no scoreboard.
-    pub(super) fn events_or_none(&self, board: u8) -> impl Iterator<Item = usize> + '_ {
-        let events = self.0.get(usize::from(board)).into_iter();
-        events.flat_map(Bits::iter)
-    }
-
-    /// Who holds what.
-    pub(super) fn taken(&self) -> impl Iterator<Item = (usize, u8)> + '_ {
-        (0..BOARDS).flat_map(|board| self.events(board).map(move |event| (event, board)))
-    }
-
-    /// What an event holds.
-    pub(super) fn board(&self, event: usize) -> Option<u8> {
-        let mut taken = self.taken();
-        Some(taken.find(|&(holder, _)| holder == event)?.1)
-    }
-
-    /// Who can hold any scoreboard.
-    pub(super) fn all(&self) -> impl Iterator<Item = usize> + '_ {
-        self.0.iter().flat_map(Bits::iter)
-    }
-
-    /// One bit for each scoreboard that some of these events hold.
-    pub(super) fn boards_of(&self, is_meant: impl Fn(usize) -> bool) -> u8 {
-        let meant = (0..BOARDS).filter(|&board| self.events(board).any(&is_meant));
-        meant.fold(0, |mask, board| mask | 1 << board)
-    }
-
-    /// One bit for each scoreboard that may be held.
-    pub(super) fn boards(&self) -> u8 {
-        self.boards_of(|_| true)
-    }
-
-    pub(super) fn join(&mut self, other: &Self) {
-        for (events, more) in self.0.iter_mut().zip(&other.0) {
-            events.join(more);
-        }
-    }
-}
 
 /// Where control goes, and what can be held there.
 pub(super) struct Flow {
@@ -269,11 +184,9 @@ impl Flow {
                 self.step(at, &mut held, events);
             }
             for &next in &self.successors[last] {
-                let entry = &mut entries[next];
-                let mut joined = entry.clone().unwrap_or_default();
-                joined.join(&held);
-                if entry.as_ref() != Some(&joined) {
-                    *entry = Some(joined);
+                let is_new = entries[next].is_none();
+                let entry = entries[next].get_or_insert_default();
+                if entry.join(&held) || is_new {
                     waiting.push(next);
                 }
             }

@@ -13,7 +13,8 @@ use std::cell::RefCell;
 
 use rustc_hash::FxHashMap;
 
-use super::flow::{Flow, Held};
+use super::flow::Flow;
+use super::held::Held;
 use super::instruction::{
     Chip, INSTRUCTION, Wait, is_counted, is_of_texture, keeps_order, leads_on, loads_memory,
     loads_shared_memory, operation, releases, stalls, wait,
@@ -68,6 +69,8 @@ pub(super) struct Schedule<'e> {
     /// Whether each event is a load from memory, but for textures, which have a scoreboard
     /// for themselves.
     is_load: Vec<bool>,
+    /// Whether there are such loads at all.
+    has_loads: bool,
     /// Whether each event is a result from shared memory.
     is_shared_load: Vec<bool>,
     /// Whether nobody knows when each event is over.
@@ -108,6 +111,7 @@ impl<'e> Schedule<'e> {
         let keeps_order =
             |event: &Event| event.is_write && keeps_order(instructions[event.instruction]);
         let accesses: Vec<_> = instructions.iter().map(|i| Accesses::of(i)).collect();
+        let is_load: Vec<bool> = events.iter().map(|e| loads(e) && !is_sampled(e)).collect();
         let latency = events.iter().map(|event| {
             let at = event.instruction;
             latency(
@@ -143,7 +147,8 @@ impl<'e> Schedule<'e> {
             end: vec![0; events.len()],
             needs: vec![None; events.len()],
             carried: RefCell::default(),
-            is_load: events.iter().map(|e| loads(e) && !is_sampled(e)).collect(),
+            has_loads: is_load.contains(&true),
+            is_load,
             is_shared_load: events.iter().map(loads_shared).collect(),
             is_open: events.iter().map(is_open).collect(),
             keeps_order: events.iter().map(keeps_order).collect(),

@@ -138,9 +138,8 @@ pub(super) struct Accesses {
     /// memory, and those of what takes no scoreboard for its result. They are there when
     /// the operands are read.
     early_predicates: u16,
-    /// What must not be overwritten before it is read. What the instruction
-    /// writes itself is no concern of others, who wait for its result.
-    operands: Registers,
+    /// Whether others wait for its result by a scoreboard.
+    takes_for_result: bool,
     /// Whether other threads see an access in an order.
     is_strong: bool,
     /// Whether a barrier for memory is the first one of two, which takes no time.
@@ -241,10 +240,9 @@ impl Accesses {
         if WRITES_SECOND_PREDICATE.contains(&plain) {
             writes.predicates |= named(84);
         }
-        let mut operands = reads;
-        match Control::of(instruction).write() < BOARDS {
-            true => operands.remove(&writes),
-            false => early_predicates |= writes.predicates,
+        let takes_for_result = Control::of(instruction).write() < BOARDS;
+        if !takes_for_result {
+            early_predicates |= writes.predicates;
         }
         Some(Self {
             operation,
@@ -255,7 +253,7 @@ impl Accesses {
             read_predicates,
             early_predicates,
             writes,
-            operands,
+            takes_for_result,
             is_strong: ACCESSES.contains(&operation) && bits.get(77, 4) > WEAK,
             is_first_of_two: operation == MEMORY_BARRIER && Control::of(instruction).stall() == 0,
             halves: Halves::of(instruction, &bits),
@@ -375,15 +373,16 @@ impl Accesses {
     /// memory, uniform registers are read at once.
     fn late_operands(&self) -> Registers {
         let is_late = self.reads_uniform_late() || names_texture(self.operation);
-        Registers {
-            thread: self.operands.thread,
-            uniform: if is_late {
-                self.operands.uniform
-            } else {
-                [0; 2]
-            },
+        let mut late = Registers {
+            thread: self.reads.thread,
+            uniform: if is_late { self.reads.uniform } else { [0; 2] },
             predicates: self.early_predicates,
+        };
+        // What the instruction writes itself is no concern of others, who wait for its result.
+        if self.takes_for_result {
+            late.remove(&self.writes);
         }
+        late
     }
 
     /// Whether others together write all that this one does, or read it.

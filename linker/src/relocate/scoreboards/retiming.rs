@@ -12,7 +12,7 @@ use super::instruction::{
 };
 use super::registers::Accesses;
 use super::slower::Slowed;
-use super::stalls::{LONGEST_DISTANCE, TAKING, planned, set_stall};
+use super::stalls::{TAKING, planned, set_stall};
 use super::timing::{LONGEST_SLOW, Unit, at_end, forwarding, slow_part};
 use super::turns::Turn;
 use super::warps;
@@ -21,8 +21,9 @@ use super::warps;
 const PAUSE: [u8; INSTRUCTION] = [0x18, 0x79, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xc0, 0x0f, 0];
 /// Cycles that what leads elsewhere takes at least.
 const LEADING: u32 = 5;
-/// No product of matrices takes longer where doubles are fast.
-const LONGEST_MATRICES: u32 = 32;
+/// No product of matrices takes longer where doubles are fast, nor does anything else that others
+/// wait for without a scoreboard.
+const LONGEST_FAST: u32 = 32;
 const FITS: u32 = Control::LONGEST_STALL as u32;
 
 pub(super) struct Retiming<'c, A> {
@@ -97,8 +98,12 @@ impl<'c, A: Fn(usize, usize) -> bool> Retiming<'c, A> {
             .map(|at| was[at - first])
             .collect();
         let mut start = vec![0; was.len()];
+        let mut slow = Vec::new();
         for number in 1..start.len() {
-            start[number] = self.start(members, number, &was, &start[..number]);
+            if self.new.slow_part(members[number - 1]).is_some() {
+                slow.push(number - 1);
+            }
+            start[number] = self.start(members, number, &was, &start[..number], &slow);
         }
         let mut is_same = true;
         for (number, &at) in members.iter().enumerate() {
@@ -134,8 +139,16 @@ impl<'c, A: Fn(usize, usize) -> bool> Retiming<'c, A> {
         }
     }
 
-    /// The cycle in which a member of a block starts, or in which it ends, behind others.
-    fn start(&self, members: &[usize], number: usize, was: &[u32], start: &[u32]) -> u32 {
+    /// The cycle in which a member of a block starts, or in which it ends, behind others, of which
+    /// `slow` are those that keep a part of the processor busy for long.
+    fn start(
+        &self,
+        members: &[usize],
+        number: usize,
+        was: &[u32],
+        start: &[u32],
+        slow: &[usize],
+    ) -> u32 {
         let old = self.old.code;
         let (before, at) = (members[number - 1], members.get(number).copied());
         let last = &old[members[members.len() - 1]];
@@ -164,17 +177,21 @@ impl<'c, A: Fn(usize, usize) -> bool> Retiming<'c, A> {
         };
         let mut earliest = start[number - 1] + least;
         let is_slow = at.is_some_and(|at| self.new.slow_part(at).is_some());
-        for (earlier, &from) in members[..number].iter().enumerate().rev() {
-            let passed = was[number] - was[earlier];
-            if start[number - 1] - start[earlier] >= LONGEST_SLOW && passed >= LONGEST_DISTANCE {
-                break;
-            }
+        let passed = |earlier: usize| was[number] - was[earlier];
+        let passes = |earlier: usize| start[number - 1] - start[earlier];
+        // From further back only what is slow keeps others, and only those that are slow as well.
+        let near = (0..number).rev();
+        let near = near.take_while(|&earlier| passes(earlier).min(passed(earlier)) < LONGEST_FAST);
+        let slow = slow.iter().copied().rev().filter(|_| is_slow);
+        let slow = slow.take_while(|&earlier| passes(earlier) < LONGEST_SLOW);
+        for earlier in near.chain(slow) {
+            let (from, passed) = (members[earlier], passed(earlier));
             let [old_need, new_need] = [&self.old, &self.new].map(|timed| {
                 let to_end = if is_end { timed.to_end(from) } else { 0 };
                 at.map_or(0, |at| timed.distance(from, at)).max(to_end)
             });
             is_bound |= old_need >= passed
-                || passed < LONGEST_MATRICES
+                || passed < LONGEST_FAST
                     && at.is_some_and(|at| self.old.waits_for_matrices(from, at));
             // Where the compiler kept less distance, it had its reasons.
             let least = match self.is_changed[from] || is_slow {

@@ -7,11 +7,13 @@
 //! for in the end: where it is needed, and where others take its scoreboard.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
 use super::deviations::Deviations;
-use super::flow::{Flow, Held};
+use super::flow::Flow;
+use super::held::Held;
 use super::instruction::{
     ALL_BOARDS, BOARDS, Control, INSTRUCTION, NO_BOARD, Wait, depbar, is_awaited_at_once,
     is_counted, is_of_texture, name_in_depbar, operation, releases, wait_at, waits_for_all,
@@ -25,6 +27,10 @@ pub(super) struct Rules<'r> {
     events: &'r [Event],
     flow: &'r Flow,
     schedule: &'r Schedule<'r>,
+    /// The blocks in the order in which they choose.
+    order: Vec<Range<usize>>,
+    /// Where loops start.
+    loops: BTreeSet<usize>,
     /// One bit for each scoreboard that only those hold which end in order.
     in_order: u8,
 }
@@ -123,11 +129,14 @@ impl<'r> Rules<'r> {
         flow: &'r Flow,
         schedule: &'r Schedule<'r>,
     ) -> Self {
+        let order = flow.order();
         Self {
             code,
             events,
             flow,
             schedule,
+            loops: flow.loop_starts(&order),
+            order,
             in_order: in_order(code),
         }
     }
@@ -150,9 +159,7 @@ impl Rules<'_> {
     pub(super) fn choose_by(&self, first: First, guide: &mut impl Guide) -> (Choice, Choice) {
         let mut choice = Choice::made(self.code, self.events);
         let mut passed = Passed::default();
-        let order = self.flow.order();
-        let loops = self.flow.loop_starts(&order);
-        for block in order {
+        for block in self.order.iter().cloned() {
             let start = block.start;
             let entry = passed.entries.get(&start);
             let mut held = entry.cloned().unwrap_or_default();
@@ -161,7 +168,7 @@ impl Rules<'_> {
             let is_long = |event: usize| self.schedule.is_long_load(event);
             let mut own = block.clone().flat_map(|at| self.flow.own(at));
             let keeps_last = own.any(is_long) || held.all().any(is_long);
-            let is_in_loop = loops.contains(&start);
+            let is_in_loop = self.loops.contains(&start);
             for at in block {
                 // Else what needs those before the loop would wait for this one, too.
                 let shared = match is_in_loop && self.flow.own(at).any(is_long) {
@@ -200,7 +207,7 @@ impl Rules<'_> {
         }
         let forward = choice.clone();
         guide.wait_late(&mut choice);
-        self.wait_for_loops(&mut choice, &loops, &passed, guide);
+        self.wait_for_loops(&mut choice, &passed, guide);
         (forward, choice)
     }
 
@@ -276,7 +283,7 @@ impl Rules<'_> {
             }
             false => 0,
         };
-        let holders = Holders::of(held.taken());
+        let holders = Holders::new(held);
         let board = holders.choose(event, self.in_order, conflicts, keeps_last, self.schedule);
         board.unwrap_or(old)
     }
@@ -292,15 +299,9 @@ impl Rules<'_> {
     /// Adds what instructions wait for because of loops. The first block that finds
     /// something held waits for it at its end, if not earlier. A load that another
     /// block needs waits there also for those that had its scoreboard before the loop.
-    fn wait_for_loops(
-        &self,
-        choice: &mut Choice,
-        loops: &BTreeSet<usize>,
-        passed: &Passed,
-        guide: &mut impl Guide,
-    ) {
+    fn wait_for_loops(&self, choice: &mut Choice, passed: &Passed, guide: &mut impl Guide) {
         let has_result = |event: usize| self.schedule.has_result(event);
-        for &start in loops {
+        for &start in &self.loops {
             let known = &passed.known[&start];
             let mut held = passed.entries[&start].clone();
             let mut returned = held.clone();
@@ -321,7 +322,7 @@ impl Rules<'_> {
                 let needed = needed.filter(|&(event, board)| is_needed(event, board));
                 let needed = needed.fold(0, |mask, (_, board)| mask | bit(board));
                 let is_taken = |own: usize, held: &Held| {
-                    let mut holders = held.events_or_none(choice.boards[own]);
+                    let mut holders = held.events(choice.boards[own]);
                     holders.any(|holder| {
                         holder != own || !has_result(own) || !self.events[own].is_write
                     })

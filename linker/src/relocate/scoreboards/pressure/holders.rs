@@ -1,25 +1,17 @@
 //! Who holds scoreboards, and which one an event takes because of that.
 
-use super::super::instruction::{BOARDS, NO_BOARD};
+use super::super::held::Held;
+use super::super::instruction::BOARDS;
 use super::super::{Event, FIRST_FOR_MEMORY, last};
 use super::Schedule;
 
 /// Who holds each scoreboard at some place of a block.
-#[derive(Debug, Clone, Default)]
-pub(in super::super) struct Holders([Vec<usize>; BOARDS as usize]);
+#[derive(Debug, Clone, Copy)]
+pub(in super::super) struct Holders<'h>(&'h Held);
 
-impl Holders {
-    /// Events and what they have taken.
-    pub(in super::super) fn of(taken: impl Iterator<Item = (usize, u8)>) -> Self {
-        let mut holders = Self::default();
-        taken.for_each(|(event, board)| holders.take(board, event));
-        holders
-    }
-
-    pub(in super::super) fn take(&mut self, board: u8, event: usize) {
-        if board != NO_BOARD {
-            self.0[usize::from(board)].push(event);
-        }
+impl<'h> Holders<'h> {
+    pub(in super::super) fn new(held: &'h Held) -> Self {
+        Self(held)
     }
 
     /// What the compiler takes for an event, but for scoreboards in a mask.
@@ -41,7 +33,7 @@ impl Holders {
         let last = last(in_order)?;
         let leaves_last = match need {
             Some(_) => keeps_last,
-            None => schedule.is_load.contains(&true),
+            None => schedule.has_loads,
         };
         let reserved = in_order | if leaves_last { 1 << last } else { 0 };
         let denied = match (is_load, need) {
@@ -50,25 +42,24 @@ impl Holders {
             (false, _) => reserved,
         };
         let boards = |denied: u8| (0..BOARDS).filter(move |board| denied >> board & 1 == 0);
-        let holders = |board: u8| &self.0[usize::from(board)];
+        let holders = |board: u8| self.0.events(board);
         let joined = match need {
             Some(_) => boards(reserved).find(|&board| {
-                let due = |&holder: &usize| schedule.due(holder, at);
-                let holders = holders(board);
-                holders.iter().filter_map(due).min() == need
+                let due = |holder: usize| schedule.due(holder, at);
+                holders(board).filter_map(due).min() == need
             }),
             None if is_write && !schedule.is_staged_load(event) => None,
             None => boards(reserved).find(|&board| {
-                let is_alike = |&holder: &usize| {
+                let is_alike = |holder: usize| {
                     schedule.events[holder].is_write == is_write
                         && (!is_write || schedule.is_staged_load(holder))
                         && schedule.is_here(holder, at)
                         && schedule.needs[holder].is_none()
                 };
-                !holders(board).is_empty() && holders(board).iter().all(is_alike)
+                !self.0.is_free(board) && holders(board).all(is_alike)
             }),
         };
-        let is_free = |board: &u8| holders(*board).is_empty();
+        let is_free = |board: &u8| self.0.is_free(*board);
         joined
             .or_else(|| boards(denied | conflicts).find(is_free))
             .or_else(|| boards(denied).find(is_free))
@@ -89,21 +80,21 @@ impl Holders {
 
     /// What an event costs that shares a scoreboard.
     fn cost(&self, event: usize, board: u8, schedule: &Schedule<'_>) -> Candidate {
-        let holders = &self.0[usize::from(board)];
+        let holders = self.0.events(board);
         let at = schedule.events[event].instruction;
         let due = holders
-            .iter()
-            .filter_map(|&holder| schedule.due(holder, at));
+            .clone()
+            .filter_map(|holder| schedule.due(holder, at));
         let end = schedule.end[event];
         let (cycles, over) = match (schedule.needs[event], due.min()) {
             (Some(need), Some(due)) if due < need => {
                 (schedule.start[need] - schedule.start[due], None)
             }
             (Some(_), _) => {
-                let here = holders.iter();
-                let here = here.filter(|&&holder| schedule.is_here(holder, at));
-                let here = here.map(|&holder| schedule.end[holder]).max().unwrap_or(0);
-                let over = holders.iter().map(|&holder| schedule.end_at(holder, at));
+                let here = holders.clone();
+                let here = here.filter(|&holder| schedule.is_here(holder, at));
+                let here = here.map(|holder| schedule.end[holder]).max().unwrap_or(0);
+                let over = holders.map(|holder| schedule.end_at(holder, at));
                 (here.saturating_sub(end), over.max())
             }
             (None, Some(due)) => (end.saturating_sub(schedule.start[due]), None),
