@@ -267,7 +267,8 @@ enum Handles {
 /// The kernels that reach code with a reference. A program's only kernel is
 /// taken to reach all code, dead or not (case `texture_one_kernel`); beside it,
 /// kernels that were left out count up to sm_90 (case `force_rela`). These reach no
-/// code but their own (case `relocatable_textures`).
+/// code but their own (case `relocatable_textures`). Where all code that it is taken to reach has
+/// textures alone, there are no samplers for it either (case `texture_samplers`).
 fn users<'k>(pruned: &Pruned<'_>, kernels: &'k [Kernel]) -> Vec<(&'k Kernel, Handles)> {
     let (mut users, mut of_others) = (Vec::new(), Vec::new());
     for section in pruned.merged.sections.iter() {
@@ -305,12 +306,16 @@ fn users<'k>(pruned: &Pruned<'_>, kernels: &'k [Kernel]) -> Vec<(&'k Kernel, Han
             sees[kernel] = Some(handles);
         }
     }
+    let of_lone = match of_others.is_empty() {
+        true => Handles::ButSamplers,
+        false => Handles::All,
+    };
     let uses_any: FxHashSet<FunctionId> = users.into_iter().collect();
     kernels
         .iter()
         .zip(sees)
         .filter_map(|(kernel, sees)| match Some(kernel.function) == lone {
-            true => Some((kernel, Handles::All)),
+            true => Some((kernel, of_lone)),
             false => Some((kernel, sees?)),
         })
         .filter(|(kernel, _)| {
