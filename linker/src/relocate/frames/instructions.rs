@@ -91,7 +91,7 @@ pub(super) fn advance(instructions: &mut [u8], unit: u64, start: u64, moves: &Mo
             && let Some(distance) = operands.first_chunk_mut()
         {
             let end = old.saturating_add(u64::from(u32::from_le_bytes(*distance)) * unit);
-            let moved = moves.entry(end).saturating_sub(moves.entry(old)) / unit;
+            let moved = moves.frame(end).saturating_sub(moves.frame(old)) / unit;
             *distance = (moved as u32).to_le_bytes();
             old = end;
         }

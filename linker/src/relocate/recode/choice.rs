@@ -92,7 +92,7 @@ impl Choice {
         if let Some(read) = self.environment.pieces(group, old) {
             return Some(read);
         }
-        let wait = ends_in_old_barrier(group, old).then_some(Piece::New(WAIT_FOR_ALL));
+        let wait = ends_in_old_barrier(group, old).then_some(Piece::Behind(WAIT_FOR_ALL));
         if let Some(left_out) = &self.left_out {
             return Some(left_out.pieces(group, old));
         }

@@ -24,6 +24,8 @@ pub(super) enum Piece {
     Last(usize),
     /// One that was not there, and belongs to the old one behind it.
     New([u8; INSTRUCTION]),
+    /// One that was not there, and belongs to the old one before it.
+    Behind([u8; INSTRUCTION]),
     /// One that was not there, and lets time pass.
     Pause([u8; INSTRUCTION]),
 }
@@ -36,6 +38,9 @@ pub(crate) struct Moves {
     numbers: Vec<usize>,
     /// The same, or the first new one that stands before it.
     entries: Vec<usize>,
+    /// The same, or the first new one behind what stands before it: where frames change, as nvlink has it
+    /// (case `older_fences`).
+    frames: Vec<usize>,
     /// How long the code is now.
     size: u64,
 }
@@ -49,6 +54,11 @@ impl Moves {
     /// Where control comes that came to an offset in the code.
     pub(crate) fn entry(&self, offset: u64) -> u64 {
         self.place(&self.entries, offset)
+    }
+
+    /// Where the frame changes that changed at an offset in the code.
+    pub(crate) fn frame(&self, offset: u64) -> u64 {
+        self.place(&self.frames, offset)
     }
 
     /// Where branches by tables went, and where they can lead.
@@ -70,6 +80,7 @@ impl Moves {
         Self {
             numbers: through(&self.numbers, &|offset| next.of(offset)),
             entries: through(&self.entries, &|offset| next.entry(offset)),
+            frames: through(&self.frames, &|offset| next.frame(offset)),
             size: next.size,
         }
     }
@@ -131,14 +142,18 @@ pub(super) fn apply(
 
     // Where control comes to what an old instruction did, and itself.
     let mut entries = vec![None; old.len() + 1];
+    let mut frames = vec![None; old.len() + 1];
     let mut numbers = vec![None; old.len() + 1];
-    let mut first_new = None;
+    let (mut first_new, mut first_behind) = (None, None);
     for (number, piece) in pieces[..body].iter().enumerate() {
         match *piece {
             Piece::New(_) => first_new = first_new.or(Some(number)),
+            Piece::Behind(_) => first_behind = first_behind.or(Some(number)),
             Piece::Pause(_) => {}
             Piece::Old(index) | Piece::Last(index) => {
-                entries[index] = Some(first_new.take().unwrap_or(number));
+                let entry = first_new.take().unwrap_or(number);
+                entries[index] = Some(entry);
+                frames[index] = Some(first_behind.take().unwrap_or(entry));
                 numbers[index] = Some(number);
             }
         }
@@ -164,19 +179,21 @@ pub(super) fn apply(
     let idle: Vec<usize> = (1..old_body)
         .filter(|&i| is_gone(i) && is_idle_behind_warp_sync(old[i - 1], old[i]))
         .collect();
-    let (mut entries, mut numbers) = (fill_gaps(entries), fill_gaps(numbers));
+    let (mut entries, mut frames) = (fill_gaps(entries), fill_gaps(frames));
+    let mut numbers = fill_gaps(numbers);
     // The WARPSYNC stands for both.
     for index in idle {
         numbers[index] = numbers[index - 1];
     }
     entries.truncate(old.len());
+    frames.truncate(old.len());
     numbers.truncate(old.len());
 
     let bytes = |number: usize| (number * INSTRUCTION) as i64;
     let mut code = Vec::with_capacity(length(body) * INSTRUCTION);
     for (number, piece) in pieces[..body].iter().enumerate() {
         let index = match *piece {
-            Piece::New(instruction) | Piece::Pause(instruction) => {
+            Piece::New(instruction) | Piece::Behind(instruction) | Piece::Pause(instruction) => {
                 code.extend(instruction);
                 continue;
             }
@@ -186,7 +203,7 @@ pub(super) fn apply(
                     .rev()
                     .map_while(|piece| match piece {
                         Piece::New(instruction) => Some(cycles(instruction)),
-                        Piece::Old(_) | Piece::Last(_) | Piece::Pause(_) => None,
+                        Piece::Old(_) | Piece::Last(_) | Piece::Behind(_) | Piece::Pause(_) => None,
                     });
                 code.extend(control::behind_report(old[index], report.sum()));
                 continue;
@@ -230,6 +247,7 @@ pub(super) fn apply(
     let moves = Moves {
         numbers,
         entries,
+        frames,
         size: code.len() as u64,
     };
     Some((code, moves, padding))
@@ -265,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn pauses_belong_to_nothing_and_moves_add_up() {
+    fn what_is_new_belongs_before_or_behind_and_moves_add_up() {
         let mut old = [NOP; 2 * UNIT];
         (old[0][2], old[1][2]) = (1, 2);
         let old: Vec<_> = old.iter().collect();
@@ -275,8 +293,10 @@ mod tests {
             apply(&old, pieces, &[]).unwrap().1
         };
         let (new, paused) = (with(Piece::New), with(Piece::Pause));
-        assert_eq!([new.of(16), new.entry(16)], [32, 16]);
-        assert_eq!([paused.of(16), paused.entry(16)], [32, 32]);
+        let places = |moves: &Moves| [moves.of(16), moves.entry(16), moves.frame(16)];
+        assert_eq!(places(&new), [32, 16, 16]);
+        assert_eq!(places(&paused), [32, 32, 32]);
+        assert_eq!(places(&with(Piece::Behind)), [32, 32, 16]);
         let both = paused.then(&new);
         assert_eq!([0, 16, 32].map(|at| both.of(at)), [0, 48, 64]);
     }
