@@ -232,6 +232,7 @@ fn live_functions(
                 live[slot] = true;
                 for &callee in &merged.functions[slot].calls {
                     live[callee] = true;
+                    keep_provided(merged, callee, &mut live);
                 }
             }
         }
@@ -261,12 +262,7 @@ fn live_functions(
     for (id, function) in merged.functions.enumerate() {
         if function.is_taken && !live[id] {
             live[id] = true;
-            // What the driver provides cannot be removed (case
-            // `externs_address_taken`).
-            for &callee in &function.calls {
-                let symbol = merged.functions[callee].symbol;
-                live[callee] |= merged.symbols[symbol].definition == Definition::Undefined;
-            }
+            keep_provided(merged, id, &mut live);
         }
     }
     // Names of places in the code of a whole program's kernel (case `whole_program_shared`).
@@ -276,6 +272,15 @@ fn live_functions(
         }
     }
     live
+}
+
+/// What the driver provides cannot be removed: it stays with what calls it (cases
+/// `externs_address_taken` and `unified_lone_kernel`).
+fn keep_provided(merged: &Merged<'_>, function: FunctionId, live: &mut IdVec<FunctionId, bool>) {
+    for &callee in &merged.functions[function].calls {
+        let symbol = merged.functions[callee].symbol;
+        live[callee] |= merged.symbols[symbol].definition == Definition::Undefined;
+    }
 }
 
 /// What nvlink misses of code that it took for dead.
