@@ -298,7 +298,11 @@ impl<'a> Job<'a> {
             }
             return;
         }
-        // A file of another kind may be why.
+        // What was linked before may be why, or a file of another kind.
+        let linked_before = problems
+            .iter()
+            .find(|problem| problem.code == "no-device-code")
+            .and_then(|problem| problem.detail.clone());
         problems.retain(|problem| problem.code == "ignored-input");
         for problem in problems {
             linked.add(None, problem);
@@ -309,6 +313,9 @@ impl<'a> Job<'a> {
                 "the inputs have PTX and no machine code; compile them for a processor, too (nvcc -gencode \
                  arch=compute_90,code=sm_90)",
             ),
+            true if linked_before.is_some() => {
+                ("no-device-code", "no input has device code to link")
+            }
             true => (
                 "no-device-code",
                 "no input has machine code that can be linked; compile with -rdc=true (nvcc -dc, clang \
@@ -319,7 +326,11 @@ impl<'a> Job<'a> {
                 "the inputs have LTO-IR and no machine code; link them with -dlto",
             ),
         };
-        linked.add(None, Diagnostic::new(Severity::Fatal, code, text));
+        let nothing = Diagnostic {
+            detail: linked_before,
+            ..Diagnostic::new(Severity::Fatal, code, text)
+        };
+        linked.add(None, nothing);
     }
 
     /// Takes the inputs for one processor. `report` gets what there is to say, and

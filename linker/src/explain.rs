@@ -236,9 +236,10 @@ pub const EXPLANATIONS: &[Explanation] = &[
     of(
         "no-device-code",
         "No input has code for the processor, so that the image has no kernels. nvlink makes such \
-         an image without a word, as this linker does for nvcc, which links every program. Objects \
-         that Clang 21 and later make hold it for steps of its own, unless they are compiled with \
-         --no-offload-new-driver.",
+         an image without a word, as this linker does for nvcc, which links every program. Where an \
+         input is the result of a device link of the others, nothing is left to link: give it to the \
+         host linker as it is. Objects that Clang 21 and later make hold code for steps of its own, \
+         unless they are compiled with --no-offload-new-driver.",
     ),
     of(
         "no-device-runtime",

@@ -13,7 +13,8 @@ pub(crate) fn add(suite: &mut Suite) {
     let missing = suite.world.missing_toolkit();
     suite.add("doctor/inputs", missing.clone(), inputs);
     suite.add("doctor/commands", missing.clone(), commands);
-    suite.add("doctor/finished", missing, finished);
+    suite.add("doctor/finished", missing.clone(), finished);
+    suite.add("doctor/linked_before", missing, linked_before);
 }
 
 /// The severities and codes of what is found, and whether the doctor is content.
@@ -118,6 +119,35 @@ fn inputs(world: &World) -> Result<()> {
 }
 
 /// What is advised works as it stands, and leaves nothing to advise.
+/// Who links what has been linked is told where it is.
+fn linked_before(world: &World) -> Result<()> {
+    let objects = world.objects()?;
+    let folder = world.folder("linked_before")?;
+    let (main, part, link) = (&*objects.main, &*objects.part, &*objects.nvcc_link);
+    let check = |files: &[&Path], options: &[&str], succeeds: bool, text: &str| -> Result<()> {
+        let output = world
+            .cudalink()?
+            .arg("link")
+            .args(options)
+            .args(files)
+            .arg("-o")
+            .arg(folder.join("again.o"))
+            .output()?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        let expected = format!(
+            "{text}: '{}' holds the result of a device link already",
+            link.display()
+        );
+        ensure!(output.status.success() == succeeds, "{files:?}: {said}");
+        ensure!(said.contains(&expected), "{files:?}: {said}");
+        Ok(())
+    };
+    let empty = "no input has device code to link; the image is empty";
+    check(&[main, part, link], &["--arch=sm_80"], true, empty)?;
+    check(&[link], &["--arch=sm_80"], true, empty)?;
+    check(&[link], &[], false, "no input has device code to link")
+}
+
 fn commands(world: &World) -> Result<()> {
     let objects = world.objects()?;
     let folder = world.folder("doctor's advice")?;

@@ -53,7 +53,20 @@ impl Loader<'_, '_> {
             return Ok(());
         }
         let text = "no input has device code to link; the image is empty";
-        self.warn("no-device-code", text.to_owned())
+        let why = self.linked_before();
+        self.warn_with("no-device-code", text.to_owned(), why)
+    }
+
+    /// Which inputs hold the code that is looked for, where it has been linked.
+    fn linked_before(&self) -> Option<String> {
+        let names = some_of(&self.results)?;
+        let holds = match self.results.len() {
+            1 => "holds",
+            _ => "hold",
+        };
+        Some(format!(
+            "{names} {holds} the result of a device link already"
+        ))
     }
 
     /// Libraries are looked for before any file is read.
