@@ -118,7 +118,9 @@ impl Project {
             .env_remove("CARGO_TARGET_DIR")
             .env_remove("CARGO_TERM_COLOR")
             .env_remove("CUDALINK_ARCH")
-            .env_remove("CUDAARCHS");
+            .env_remove("CUDAARCHS")
+            .env_remove("CUDA_COMPUTE_CAP")
+            .env_remove("CUDA_LIBRARY_PATH");
         for (name, value) in variables {
             command.env(name, value);
         }

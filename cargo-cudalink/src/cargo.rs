@@ -23,6 +23,7 @@ use cargo_options::CommonOptions;
 use clap::Args;
 use cudalink_toolkit::launcher::launched;
 use cudalink_toolkit::{Tool, Toolkit};
+use rustnvlink::arch::Sm;
 use rustnvlink::output;
 use sha2::{Digest as _, Sha256};
 
@@ -240,23 +241,14 @@ fn compilers(nvcc: PathBuf, toolkit: Option<&Toolkit>, plan: &Plan) -> Vec<Varia
     if let Some(toolkit) = toolkit {
         variables.push(Variable::new("CUDALINK_TOOLKIT", toolkit.root()));
         variables.extend(surroundings::toolkit_variables(toolkit));
+        variables.extend(surroundings::library_variable(toolkit));
     }
-    if let Ok(toolkit) = &plan.toolkit
-        && std::env::var_os("CUDACXX").is_none_or(|chosen| chosen.is_empty())
-    {
+    if let Ok(toolkit) = &plan.toolkit {
         // CMake looks for a compiler on PATH alone.
-        variables.push(Variable::new("CUDACXX", &toolkit.nvcc));
+        variables.extend(surroundings::unless_chosen("CUDACXX", &toolkit.nvcc));
     }
-    let processors = &plan.compiled_for.processors;
-    if !processors.is_empty()
-        && std::env::var_os("CUDAARCHS").is_none_or(|chosen| chosen.is_empty())
-    {
-        let numbers = processors
-            .iter()
-            .map(|Word(sm)| sm.to_string().replace("sm_", ""));
-        let list = numbers.collect::<Vec<_>>().join(";");
-        variables.push(Variable::new("CUDAARCHS", list));
-    }
+    let processors: Vec<Sm> = plan.compiled_for.processors.iter().map(|w| w.0).collect();
+    variables.extend(surroundings::processor_variables(&processors));
     variables
 }
 

@@ -10,7 +10,7 @@ use cudalink_toolkit::Tool;
 use rustnvlink_tests::checks::says;
 use rustnvlink_tests::toolkit::Toolkit;
 
-use super::{OBJECTS, PLAIN, Project, is_skipped, texts};
+use super::{LAUNCHING, OBJECTS, PLAIN, Project, is_skipped, texts};
 
 #[test]
 fn build_scripts_find_the_compilers() -> Result<()> {
@@ -25,9 +25,10 @@ fn build_scripts_find_the_compilers() -> Result<()> {
          let prefix = linker.strip_suffix(\"-gcc\").unwrap();\n\
          let said = Command::new(format!(\"{prefix}-g++\")).output().unwrap().stdout;\n\
          println!(\"cargo::warning={}\", String::from_utf8(said).unwrap());\n\
-         println!(\"cargo::rerun-if-env-changed=CUDAARCHS\");\n\
-         println!(\"cargo::warning=CUDACXX {:?}\", std::env::var(\"CUDACXX\"));\n\
-         println!(\"cargo::warning=CUDAARCHS {:?}\", std::env::var(\"CUDAARCHS\"));\n}\n",
+         for name in [\"CUDAARCHS\", \"CUDA_COMPUTE_CAP\"] {\n\
+         println!(\"cargo::rerun-if-env-changed={name}\");\n\
+         println!(\"cargo::warning={name} {:?}\", std::env::var(name));\n}\n\
+         println!(\"cargo::warning=CUDACXX {:?}\", std::env::var(\"CUDACXX\"));\n}\n",
     )?;
     project.write_program("bin/cross-gcc", "#!/bin/sh\nexec cc \"$@\"\n")?;
     project.write_program("bin/cross-g++", "#!/bin/sh\necho crossing\n")?;
@@ -42,13 +43,24 @@ fn build_scripts_find_the_compilers() -> Result<()> {
         let variables = [("PATH", path), ("CUDACXX", "mine")];
         let (_, err) = project.succeed(&["build"], &variables)?;
         ensure!(err.contains("crossing"), "{linker:?}: {err}");
-        says(&err, &["CUDACXX Ok(\"mine\")", "CUDAARCHS Err(NotPresent)"])?;
-        let chosen = ["build", "--arch=sm_90,sm_100a"];
+        let unset = [
+            "CUDACXX Ok(\"mine\")",
+            "CUDAARCHS Err(NotPresent)",
+            "CUDA_COMPUTE_CAP Err(NotPresent)",
+        ];
+        says(&err, &unset)?;
+        let chosen = ["build", "--arch=sm_100a,sm_90a"];
         let (_, err) = project.succeed(&chosen, &variables)?;
-        ensure!(err.contains("CUDAARCHS Ok(\"90;100a\")"), "{err}");
-        let own = [("PATH", path), ("CUDAARCHS", "75")];
+        let expected = ["CUDAARCHS Ok(\"100a;90a\")", "CUDA_COMPUTE_CAP Ok(\"90\")"];
+        says(&err, &expected)?;
+        let own = [
+            ("PATH", path),
+            ("CUDAARCHS", "75"),
+            ("CUDA_COMPUTE_CAP", "80"),
+        ];
         let (_, err) = project.succeed(&chosen, &own)?;
-        ensure!(err.contains("CUDAARCHS Ok(\"75\")"), "{err}");
+        let expected = ["CUDAARCHS Ok(\"75\")", "CUDA_COMPUTE_CAP Ok(\"80\")"];
+        says(&err, &expected)?;
         fs::remove_dir_all(project.path("target"))?;
     }
     if is_skipped()? {
@@ -59,7 +71,7 @@ fn build_scripts_find_the_compilers() -> Result<()> {
     Ok(())
 }
 
-/// Many ask neither cargo nor the `cc` crate: they run `nvcc`, and look for libraries in `CUDA_HOME` or `CUDA_PATH`.
+/// Many ask neither cargo nor the `cc` crate: they run `nvcc`, and look for libraries in `CUDA_HOME`, `CUDA_PATH` and others.
 #[test]
 fn build_scripts_that_ask_nobody_find_the_toolkit() -> Result<()> {
     if is_skipped()? {
@@ -70,7 +82,7 @@ fn build_scripts_that_ask_nobody_find_the_toolkit() -> Result<()> {
         "build.rs",
         "use std::{env, process::Command};\n\
          fn main() {\n\
-         for name in [\"CUDA_HOME\", \"CUDA_PATH\"] {\n\
+         for name in [\"CUDA_HOME\", \"CUDA_PATH\", \"CUDA_ROOT\", \"CUDA_TOOLKIT_ROOT_DIR\", \"CUDA_LIBRARY_PATH\"] {\n\
          println!(\"cargo::rerun-if-env-changed={name}\");\n\
          println!(\"cargo::warning={name} {:?}\", env::var(name));\n}\n\
          let nvcc = Command::new(\"nvcc\").arg(\"--version\").output();\n\
@@ -83,6 +95,9 @@ fn build_scripts_that_ask_nobody_find_the_toolkit() -> Result<()> {
         format!("CUDA_HOME Ok({root:?})"),
         format!("CUDA_PATH Ok({root:?})"),
         "nvcc true".to_owned(),
+        format!("CUDA_ROOT Ok({root:?})"),
+        format!("CUDA_TOOLKIT_ROOT_DIR Ok({root:?})"),
+        format!("CUDA_LIBRARY_PATH Ok(\"{root}:"),
     ];
     let named = named.each_ref().map(String::as_str);
     let (_, err) = project.succeed(&["build", "--toolkit", &root], &[])?;
@@ -91,12 +106,41 @@ fn build_scripts_that_ask_nobody_find_the_toolkit() -> Result<()> {
     let other = project.path("cuda");
     std::os::unix::fs::symlink(&root, &other)?;
     let other = other.display().to_string();
-    let variables = [("CUDA_HOME", "/nonexistent"), ("CUDA_PATH", &other)];
+    let variables = [
+        ("CUDA_HOME", "/nonexistent"),
+        ("CUDA_PATH", &*other),
+        ("CUDA_LIBRARY_PATH", "/mine"),
+    ];
     let (_, err) = project.succeed(&["build", "--toolkit", &root], &variables)?;
-    says(
-        &err,
-        &[named[0], &format!("CUDA_PATH Ok({other:?})"), named[2]],
-    )
+    let same = format!("CUDA_PATH Ok({other:?})");
+    let expected = [
+        named[0],
+        &same,
+        named[2],
+        named[3],
+        "CUDA_LIBRARY_PATH Ok(\"/mine\")",
+    ];
+    says(&err, &expected)
+}
+
+/// Machines that only build have no driver, and may have a stub of its library.
+#[test]
+fn a_driver_that_is_not_there_is_told_of() -> Result<()> {
+    if is_skipped()? {
+        return Ok(());
+    }
+    let project = Project::new(LAUNCHING, &["static=kernel", "static=twice"])?;
+    let script = fs::read_to_string(project.path("build.rs"))?;
+    let with_driver = script.replace("\"cudart_static\"", "\"cudart_static\", \"cuda\"");
+    project.write("build.rs", &with_driver)?;
+    let output = project.cargo(&["build"], &[])?;
+    let (_, err) = texts(&output);
+    let said = "help: app: the host linker does not find the library of NVIDIA's driver (-lcuda)";
+    ensure!(output.status.success() != err.contains(said), "{err}");
+    project.write_program("stub/libcuda.so", "INPUT(-lc)\n")?;
+    let stub = project.path("stub").display().to_string();
+    project.succeed(&["build"], &[("LIBRARY_PATH", &stub)])?;
+    Ok(())
 }
 
 #[test]

@@ -10,13 +10,28 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result};
 use cudalink_toolkit::{Tool, Toolkit};
+use rustnvlink::arch::Sm;
 use same_file::is_same_file;
 use serde::{Deserialize, Serialize};
 
 use crate::plan::{PLAN_VARIABLE, Plan};
 
 /// The variables by which programs name a toolkit to each other.
-const TOOLKIT_VARIABLES: [&str; 2] = ["CUDA_HOME", "CUDA_PATH"];
+const TOOLKIT_VARIABLES: [&str; 4] = [
+    "CUDA_HOME",
+    "CUDA_PATH",
+    "CUDA_ROOT",
+    "CUDA_TOOLKIT_ROOT_DIR",
+];
+
+/// Folders that bindings to the driver and the runtime look in: some for libraries, others for toolkits.
+const LIBRARY_VARIABLE: &str = "CUDA_LIBRARY_PATH";
+
+/// The processor for build scripts that compile for a single one, by its number.
+const PROCESSOR_VARIABLE: &str = "CUDA_COMPUTE_CAP";
+
+/// The processors for CMake.
+const PROCESSORS_VARIABLE: &str = "CUDAARCHS";
 
 /// A variable and what it was before.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,6 +76,37 @@ pub(super) fn toolkit_variables(toolkit: &Toolkit) -> impl Iterator<Item = Varia
         .into_iter()
         .filter(move |name| !names(name))
         .map(move |name| Variable::new(name, root))
+}
+
+/// The libraries of a toolkit, for build scripts that look for them alone. What the user has chosen stays.
+pub(super) fn library_variable(toolkit: &Toolkit) -> Option<Variable> {
+    let folders = [toolkit.root().to_owned(), toolkit.lib_dir().ok()?];
+    let folders = env::join_paths(folders).ok()?;
+    unless_chosen(LIBRARY_VARIABLE, folders)
+}
+
+/// The processors that were chosen, for build scripts that are not told by nvcc. What the user has chosen stays.
+pub(super) fn processor_variables(processors: &[Sm]) -> impl Iterator<Item = Variable> {
+    let names: Vec<String> = processors
+        .iter()
+        .map(|sm| sm.to_string().replace("sm_", ""))
+        .collect();
+    // Later ones compile its PTX, too. Its letter is added by those who know letters.
+    let oldest = processors.iter().map(|sm| sm.number).min();
+    let values = oldest.map(|oldest| {
+        [
+            (PROCESSORS_VARIABLE, names.join(";")),
+            (PROCESSOR_VARIABLE, oldest.to_string()),
+        ]
+    });
+    let values = values.into_iter().flatten();
+    values.filter_map(|(name, value)| unless_chosen(name, value))
+}
+
+/// A variable, unless it is set to something.
+pub(super) fn unless_chosen(name: &str, value: impl Into<OsString>) -> Option<Variable> {
+    let is_chosen = env::var_os(name).is_some_and(|chosen| !chosen.is_empty());
+    (!is_chosen).then(|| Variable::new(name, value))
 }
 
 /// The folder that `PATH` lacks for build scripts that run nvcc by its name alone. One that is there stays where it is:

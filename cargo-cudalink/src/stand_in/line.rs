@@ -16,6 +16,9 @@ use rustnvlink::host::HostMachine;
 /// Response files that name response files: more than this deep is a circle.
 const MAX_DEPTH: usize = 16;
 
+/// The name of the driver's library behind `-l`.
+const DRIVER: &str = "cuda";
+
 /// What a command line says.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct LinkLine {
@@ -150,12 +153,26 @@ impl LinkLine {
 
     /// Whether the CUDA runtime is named, and none for this machine is where the host linker looks for it.
     pub(crate) fn lacks_runtime(&self, further_folders: &[PathBuf], machine: &str) -> bool {
+        self.lacks(is_runtime, further_folders, machine)
+    }
+
+    /// The same of the library of the driver.
+    pub(crate) fn lacks_driver(&self, further_folders: &[PathBuf], machine: &str) -> bool {
+        self.lacks(|name| name == DRIVER, further_folders, machine)
+    }
+
+    fn lacks(
+        &self,
+        is_meant: impl Fn(&str) -> bool,
+        further_folders: &[PathBuf],
+        machine: &str,
+    ) -> bool {
         self.inputs.iter().any(|input| match input {
             Input::File(_) => false,
             Input::Library { name, only_static } => {
                 let folders = self.folders.iter().chain(further_folders);
                 let mut found = folders.filter_map(|folder| library(folder, name, *only_static));
-                is_runtime(name) && !found.any(|path| is_for(&path, machine))
+                is_meant(name) && !found.any(|path| is_for(&path, machine))
             }
         })
     }
@@ -356,6 +373,8 @@ mod tests {
         let line = format!("a.o -L{there} -lcudart_static");
         check(&line, &[], true);
         check("a.o -lcuda", &[], false);
+        assert!(parse("a.o -lcuda").lacks_driver(&[], "x86_64"));
+        assert!(!parse(&line).lacks_driver(&[], "x86_64"));
         check("a.o /nonexistent/libcudart.so", &[], false);
         fs::write(folder.path().join("libcudart_static.a"), "").unwrap();
         check(&line, &[], false);

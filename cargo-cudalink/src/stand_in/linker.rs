@@ -44,6 +44,10 @@ const RUNTIME_NOT_FOUND: &str = "the host linker does not find the CUDA runtime;
     `cargo::rustc-link-search`: the toolkit's lib64 for this machine, and what NVIDIA's packages for cross compilation \
     install, such as targets/sbsa-linux/lib, for others";
 
+/// The same of the driver, which machines that only build lack.
+const DRIVER_NOT_FOUND: &str = "the host linker does not find the library of NVIDIA's driver (-lcuda); where there is no driver, the \
+    stub of a whole CUDA toolkit does, whose folder lib64/stubs is named by LIBRARY_PATH";
+
 /// What to do where the host linker does not understand what places much device code.
 const NO_SCRIPT: &str = "a linker script places the device code of this program; GNU ld and lld understand it, gold and mold \
     do without, and no other linker is known to place so much: `-C link-arg=-fuse-ld=lld` chooses one of them";
@@ -441,12 +445,16 @@ impl<'a> Image<'a> {
         }
         let status = host.run(first, last)?;
         if !status.success() {
+            let folders = self.folders_of_system();
             if is_for_musl(self.triple) {
                 self.say(Level::Help, RUNTIME_IS_NOT_FOR_MUSL.to_owned());
             } else if !line.names_runtime() {
                 self.say(Level::Help, NO_RUNTIME.to_owned());
-            } else if line.lacks_runtime(&self.folders_of_system(), self.machine()) {
+            } else if line.lacks_runtime(&folders, self.machine()) {
                 self.say(Level::Help, RUNTIME_NOT_FOUND.to_owned());
+            }
+            if line.lacks_driver(&folders, self.machine()) {
+                self.say(Level::Help, DRIVER_NOT_FOUND.to_owned());
             }
             if needs_script {
                 self.say(Level::Help, NO_SCRIPT.to_owned());
