@@ -247,7 +247,20 @@ fn device_code_of_packages_is_linked_by_the_last_one() -> Result<()> {
         "the device code cannot be linked",
         "_Z5noisel",
         "'app.cu' (sm_90) [undefined-reference]",
-    ])
+    ])?;
+
+    // So are sources, compilers and toolkits that are not there, and what the compiler says comes before how it was run.
+    let wrong = [toolkit[0], ("NVCC", "/nonexistent/nvcc")];
+    let ran = cargo(workspace.path(), "app", &wrong)?;
+    ran.fails_with(&["the compiler /nonexistent/nvcc cannot be run"])?;
+    let ran = cargo(workspace.path(), "app", &[("CUDALINK_TOOLKIT", "1.2")])?;
+    ran.fails_with(&["there is no CUDA toolkit 1.2; `cargo cudalink toolkit list`"])?;
+    fs::write(workspace.path().join("app/app.cu"), "#error odd\n")?;
+    let ran = cargo(workspace.path(), "app", &toolkit)?;
+    ran.fails_with(&["app.cu does not compile:", "#error odd", "The command was "])?;
+    fs::remove_file(workspace.path().join("app/app.cu"))?;
+    let ran = cargo(workspace.path(), "app", &toolkit)?;
+    ran.fails_with(&["there is no source ", "/app/app.cu"])
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use cudalink_bindings::Bindings;
 use cudalink_toolkit::launcher::launched;
-use cudalink_toolkit::{Environment, Search, Tool, Toolkit};
+use cudalink_toolkit::{Environment, NotChosen, Search, Tool, Toolkit};
 use rustnvlink::arch::Sm;
 use rustnvlink::fatbin::FatbinOptions;
 use rustnvlink::host::{HostMachine, HostObject};
@@ -577,7 +577,10 @@ fn find_toolkit() -> Result<Toolkit, Error> {
         environment::chosen(variable);
     }
     match environment::chosen("CUDALINK_TOOLKIT") {
-        Some(root) => Ok(search.explicit(root).find()?),
+        Some(choice) => match search.chosen(Path::new(&choice)) {
+            Err(NotChosen::Folder(missing)) => Err(missing.into()),
+            found => Ok(found?),
+        },
         None => Ok(search.find()?),
     }
 }

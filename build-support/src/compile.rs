@@ -97,6 +97,11 @@ impl Compiler {
         product: Product,
         folder: &Path,
     ) -> Result<Vec<Compiled>, Error> {
+        if let Some(missing) = sources.iter().find(|source| !source.is_file()) {
+            // Build scripts run in the folder of their package, which not all know.
+            let path = std::path::absolute(missing).unwrap_or_else(|_| missing.clone());
+            return Err(Error::NoSource(path));
+        }
         fs::create_dir_all(folder).map_err(Error::io(folder))?;
         let made: Vec<Compiled> = names(sources, product)?
             .into_iter()
@@ -148,14 +153,17 @@ impl Compiler {
             return Ok(());
         }
         let begun = record.as_ref().map(Record::begin).transpose()?;
-        let ran = command.output().map_err(Error::io(command.get_program()))?;
+        let ran = command.output().map_err(|error| Error::NoCompiler {
+            path: command.get_program().into(),
+            error,
+        })?;
         let mut text = String::from_utf8_lossy(&ran.stdout).into_owned();
         text.push_str(&String::from_utf8_lossy(&ran.stderr));
         if !ran.status.success() {
             return Err(Error::Compile {
                 source_file: source.to_owned(),
                 command: format!("{command:?}"),
-                text,
+                text: text.trim_end().to_owned(),
             });
         }
         output::message("warning", &text);

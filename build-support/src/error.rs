@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use cudalink_toolkit::{EnvironmentError, NotFound, ToolkitError};
+use cudalink_toolkit::{EnvironmentError, NotChosen, NotFound, ToolkitError};
 use rustnvlink::arch::UnknownSmError;
 
 /// Why device code cannot be built.
@@ -44,6 +44,9 @@ pub enum Error {
     /// There is no toolkit.
     #[error("{0}")]
     NoToolkit(#[from] NotFound),
+    /// There is no toolkit of the version that was chosen.
+    #[error(transparent)]
+    NotChosen(#[from] NotChosen),
     /// There is no toolkit, nor what could replace it.
     #[error("{toolkit}\nThe package has no {} for it either", object.display())]
     NoToolkitAndNoObject {
@@ -58,8 +61,19 @@ pub enum Error {
     /// The host compiler, its archiver, or CMake.
     #[error("{0}")]
     HostTools(#[from] cc::Error),
+    /// A source is not there.
+    #[error("there is no source {}", .0.display())]
+    NoSource(PathBuf),
+    /// The compiler cannot be run.
+    #[error("the compiler {} cannot be run: {error}", path.display())]
+    NoCompiler {
+        /// What `NVCC` names, or the toolkit has.
+        path: PathBuf,
+        /// What happened.
+        error: io::Error,
+    },
     /// The compiler says that a source is wrong.
-    #[error("{} does not compile: {command}\n{text}", source_file.display())]
+    #[error("{} does not compile:\n{text}\nThe command was {command}", source_file.display())]
     Compile {
         /// The source.
         source_file: PathBuf,

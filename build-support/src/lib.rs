@@ -1,5 +1,10 @@
 //! Compile and device-link CUDA sources from a build script.
 //!
+//! ```toml
+//! [build-dependencies]
+//! cudalink-build = { path = "path/to/rustnvlink/build-support" }
+//! ```
+//!
 //! With this crate a package needs nothing but `cargo build`. The device code is linked in the build script, by the
 //! library `rustnvlink`; the sources are compiled by the nvcc of a CUDA toolkit, which is found as
 //! `cargo cudalink toolkit list` shows it.
@@ -14,6 +19,16 @@
 //! ```
 //!
 //! makes a static library of the sources with their linked device code, and tells cargo to link it and the CUDA runtime.
+//! The program calls host functions of the sources, which launch the kernels: `extern "C" int saxpy(int n, float a)` in
+//! CUDA C++ is
+//!
+//! ```
+//! unsafe extern "C" {
+//!     fn saxpy(n: i32, a: f32) -> i32;
+//! }
+//! ```
+//!
+//! in Rust.
 //!
 //! # Device code of several packages
 //!
@@ -50,8 +65,9 @@
 //!
 //! # Choices of the user
 //!
-//! The variable `CUDALINK_ARCH` replaces the processors that a build script names, `CUDALINK_TOOLKIT` names the folder of
-//! a toolkit, `NVCC` a compiler, alone or with what runs it (`ccache nvcc`). Cargo runs the build script again when one of
+//! The variable `CUDALINK_ARCH` replaces the processors that a build script names (`sm_80,sm_90`), `CUDALINK_TOOLKIT` names
+//! the folder of a toolkit or the first numbers of its version (`13.0`), `NVCC` a compiler, alone or with what runs it
+//! (`ccache nvcc`), and `CUDALINK_DLTO` (`true` or `false`) chooses link-time optimization. Cargo runs the build script again when one of
 //! these, a source or one of its headers changes, and only what has changed is compiled again.
 #![forbid(unsafe_code)]
 

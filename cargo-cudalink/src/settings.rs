@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use clap::builder::BoolishValueParser;
 use clap::{Args, ValueEnum};
+use cudalink_toolkit::choice::version;
 use rustnvlink::arch::{Sm, UnknownSmError};
 use rustnvlink::fatbin::CompressionMode;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -180,20 +181,6 @@ impl Settings {
     }
 }
 
-/// The version, or the first numbers of it, that a choice of toolkit names instead of a folder.
-pub(crate) fn version(toolkit: &Path) -> Option<&str> {
-    let text = toolkit.to_str()?;
-    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    let is_version = text.split('.').all(is_number) && text.split('.').count() <= 3;
-    is_version.then_some(text)
-}
-
-/// Whether a version is one that starts with these numbers.
-pub(crate) fn starts_with(version: &str, wanted: &str) -> bool {
-    let rest = version.strip_prefix(wanted);
-    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-}
-
 fn processor(name: &str) -> Result<Word<Sm>, UnknownSmError> {
     Sm::known(name).map(Word)
 }
@@ -273,30 +260,5 @@ mod tests {
         check("cuda", "/ws/cuda");
         check("/opt/cuda", "/opt/cuda");
         check("13.0.88", "13.0.88");
-    }
-
-    #[test]
-    fn the_first_numbers_of_a_version_are_enough() {
-        let check = |wanted: &str, expected: bool| {
-            assert_eq!(version(Path::new(wanted)), Some(wanted));
-            assert_eq!(starts_with("13.0.88", wanted), expected, "{wanted}");
-        };
-        check("13", true);
-        check("13.0", true);
-        check("13.0.88", true);
-        check("13.0.8", false);
-        check("1", false);
-        check("13.1", false);
-        for path in [
-            "cuda",
-            "/13.0",
-            "./13.0",
-            "cuda-13.0",
-            "13.0.",
-            "",
-            "1.2.3.4",
-        ] {
-            assert_eq!(version(Path::new(path)), None, "{path}");
-        }
     }
 }

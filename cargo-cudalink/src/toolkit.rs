@@ -7,13 +7,12 @@ mod progress;
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use clap::{Args, Subcommand};
 use cudalink_toolkit::{
     Attempt, DEFAULT_VERSION, Environment, Installer, Origin, Search, Toolkit, Version,
 };
 
-use crate::settings::{starts_with, version};
 use crate::streams;
 use crate::style::{self, Format};
 use crate::toolkit::progress::Progress;
@@ -103,25 +102,7 @@ pub(crate) fn find(choice: Option<&Path>) -> Result<Toolkit> {
     let Some(choice) = choice else {
         return Ok(search.find()?);
     };
-    let Some(wanted) = version(choice) else {
-        return Ok(search.explicit(choice).find()?);
-    };
-    let has_version = |toolkit: &Toolkit| {
-        let version = toolkit.version();
-        version.is_ok_and(|version| starts_with(&version.to_string(), wanted))
-    };
-    search
-        .survey()
-        .found
-        .into_iter()
-        .find(has_version)
-        .with_context(|| {
-            let what_helps = match wanted.split('.').count() {
-                3 => format!("`cargo cudalink toolkit install --version {wanted}` installs it"),
-                _ => "`cargo cudalink toolkit list` shows those that there are".to_owned(),
-            };
-            format!("there is no CUDA toolkit {wanted}; {what_helps}")
-        })
+    Ok(search.chosen(choice)?)
 }
 
 /// A variable that the user has set and that leads nowhere is worth a word.

@@ -17,6 +17,7 @@
 #![forbid(unsafe_code)]
 
 mod cache;
+pub mod choice;
 mod environment;
 mod install;
 pub mod launcher;
@@ -29,6 +30,7 @@ mod toolkit;
 mod version;
 mod wheel;
 
+pub use choice::NotChosen;
 pub use environment::{CACHE_VARIABLE, Environment, EnvironmentError};
 pub use install::{Event, InstallError, Installer};
 pub use packages::{DEFAULT_VERSION, UnknownVersion};

@@ -85,11 +85,19 @@ pub struct Attempt {
     pub refusal: Refusal,
 }
 
+/// What names a toolkit that is chosen, to the command and to build scripts.
+const CHOICE: &str = "--toolkit or CUDALINK_TOOLKIT";
+
 impl fmt::Display for Attempt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.origin {
+            // As users know it.
+            Origin::Option => f.write_str(CHOICE)?,
+            origin => write!(f, "{origin}")?,
+        }
         match &self.place {
-            Some(place) => write!(f, "{}: {} {}", self.origin, place.display(), self.refusal),
-            None => write!(f, "{}: {}", self.origin, self.refusal),
+            Some(place) => write!(f, ": {} {}", place.display(), self.refusal),
+            None => write!(f, ": {}", self.refusal),
         }
     }
 }
@@ -116,7 +124,7 @@ fn advice(tried: &[Attempt]) -> &'static str {
                 origin: Origin::Option,
                 ..
             },
-        ] => "help: name the folder that holds bin/nvcc, or leave the option out",
+        ] => "help: name the folder that holds bin/nvcc, or make no choice",
         _ => {
             "help: `cargo cudalink toolkit install` installs one without root; CUDA_HOME names one that lies elsewhere"
         }
