@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use cudalink_toolkit::{Tool, Toolkit};
 use rustnvlink::arch::Sm;
 use rustnvlink::cli::messages::Messages;
-use rustnvlink::device_link::{Linked, Request, device_link, summarize};
+use rustnvlink::device_link::{Linked, Request, Shown, device_link, summarize};
 use rustnvlink::diagnostic::Severity;
 use rustnvlink::inputs::{Assembler, Files, Kernels, LinkTime, Wanted};
 
@@ -78,7 +78,7 @@ pub(crate) fn link(
     let mut problems = Vec::new();
     // What helps where something is undefined.
     let mut hints = Vec::new();
-    for (severity, text) in summarize(&linked.messages) {
+    for Shown { severity, text, .. } in summarize(&linked.messages) {
         let text = by_sources(text, inputs);
         match severity {
             Severity::Text => {}

@@ -55,6 +55,8 @@ pub(crate) struct Message {
     pub(crate) image: String,
     /// How bad it is.
     pub(crate) level: Level,
+    /// Its code, where the linker says it.
+    pub(crate) code: Option<String>,
     /// What to tell the user.
     pub(crate) text: String,
 }

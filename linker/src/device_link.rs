@@ -50,7 +50,7 @@ use crate::options::{Keeping, Options, Settings};
 use crate::report::Reports;
 use crate::{Outcome, Product};
 
-pub use summary::summarize;
+pub use summary::{Shown, summarize};
 
 /// What is linked, and how, whatever the processor.
 #[derive(Debug, Clone)]

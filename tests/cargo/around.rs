@@ -105,6 +105,21 @@ fn crates_that_nothing_names_are_told_of() -> Result<()> {
         "`use device_math as _;`",
     ];
     project.fail(&["build"], &said)?;
+    let output = project.cargo(&["build", "--message-format=json"], &[])?;
+    let (out, _) = texts(&output);
+    let lines = out
+        .lines()
+        .filter(|line| line.contains("device-link-message"));
+    let told: Vec<&str> = lines.collect();
+    let has = |words: [&str; 2]| {
+        told.iter()
+            .any(|line| words.iter().all(|word| line.contains(word)))
+    };
+    ensure!(
+        has(["\"code\":\"undefined-reference\"", "\"level\":\"error\""]),
+        "{out}"
+    );
+    ensure!(has(["\"code\":null", "\"level\":\"help\""]), "{out}");
     project.write(
         "src/main.rs",
         &format!("use device_math as _;\n{LAUNCHING}"),

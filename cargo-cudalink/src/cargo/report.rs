@@ -141,7 +141,9 @@ fn placed(line: &str, is_terminal: bool) -> String {
 
 /// `error: app: ...`
 fn message_line(message: &Message) -> String {
-    let Message { image, level, text } = message;
+    let Message {
+        image, level, text, ..
+    } = message;
     let (style, word) = match level {
         Level::Info => (NOTE, "info"),
         Level::Warning => (NOTE, "warning"),
@@ -194,6 +196,7 @@ fn json_line(event: &Event) -> Option<Value> {
             "reason": "device-link-message",
             "image": message.image,
             "level": message.level,
+            "code": message.code,
             "message": message.text,
         })),
         Event::Started { .. } | Event::Failed { .. } => None,
@@ -239,6 +242,7 @@ mod tests {
         let message = |image: &str, text: &str| Message {
             image: image.to_owned(),
             level: Level::Error,
+            code: None,
             text: text.to_owned(),
         };
         assert!(is_same(&message("a", "x"), &message("b", "x")));

@@ -1,7 +1,7 @@
 //! What the linker has to say, once for all processors it concerns.
 
 use rustnvlink::cli::messages::Messages;
-use rustnvlink::device_link::{Linked, Message, summarize};
+use rustnvlink::device_link::{Linked, Message, Shown, summarize};
 use rustnvlink::diagnostic::{Diagnostic, Severity, some_of};
 
 use crate::style::{ERROR, NOTE};
@@ -18,7 +18,7 @@ pub(super) fn print_notes(wanted: &Messages, notes: Vec<Diagnostic>) {
 
 /// Shows messages in the order in which they came up first.
 pub(super) fn print(messages: &[Message]) {
-    for (severity, text) in summarize(messages) {
+    for Shown { severity, text, .. } in summarize(messages) {
         let (style, severity) = match severity {
             Severity::Text => {
                 anstream::eprintln!("{text}");

@@ -175,7 +175,7 @@ impl<'a> Image<'a> {
     }
 
     fn link(&self, plan: &Plan, line: &LinkLine, host: &HostLink<'_>) -> Result<ExitCode> {
-        let objects = self.objects(line, None)?;
+        let objects = self.objects(line)?;
         let waits = objects.wait();
         if waits || self.purpose == Purpose::OfUser {
             self.depend_on_choices(plan, waits)?;
@@ -213,10 +213,9 @@ impl<'a> Image<'a> {
         }
     }
 
-    /// Everything with device code, and that of another library.
-    fn objects(&self, line: &LinkLine, another: Option<&PathBuf>) -> Result<Objects> {
-        let mut files = line.files(&search_folders(self.machine()));
-        files.extend(another.cloned());
+    /// Everything with device code.
+    fn objects(&self, line: &LinkLine) -> Result<Objects> {
+        let files = line.files(&search_folders(self.machine()));
         let mut objects = Objects::find(&files)?;
         for library in &self.settings.libraries {
             objects.add(library)?;
@@ -244,9 +243,14 @@ impl<'a> Image<'a> {
     }
 
     fn say(&self, level: Level, text: String) {
+        self.say_with(level, None, text);
+    }
+
+    fn say_with(&self, level: Level, code: Option<&str>, text: String) {
         self.journal.add(&Event::Message(Message {
             image: self.name.clone(),
             level,
+            code: code.map(str::to_owned),
             text,
         }));
     }
@@ -329,13 +333,18 @@ impl<'a> Image<'a> {
         if missing == 0 {
             return Ok(help);
         }
-        let without = self.objects(line, None)?.inputs.len();
+        // The link has taken what was read.
+        let objects = self.objects(line)?;
         for library in line.libraries_left_out(build) {
             // What cannot be read is no help, and a crate may have the same objects.
-            let Ok(Objects { inputs, .. }) = self.objects(line, Some(&library)) else {
+            let Ok(further) = objects.further(&library) else {
                 continue;
             };
-            if inputs.len() > without && left_out::missing(&self.device_link(inputs)) < missing {
+            if further.is_empty() {
+                continue;
+            }
+            let inputs = objects.inputs.iter().cloned().chain(further).collect();
+            if left_out::missing(&self.device_link(inputs)) < missing {
                 help.push(left_out::help(&library, &shown(&library)));
             }
         }
@@ -344,13 +353,13 @@ impl<'a> Image<'a> {
 
     /// Passes on what the device link says, and fails if it did.
     fn review(&self, linked: &Linked, objects: &Objects, left_out: Vec<String>) -> Result<()> {
-        for (severity, text) in device_link::summarize(&linked.messages) {
-            let level = match severity {
+        for shown in device_link::summarize(&linked.messages) {
+            let level = match shown.severity {
                 Severity::Text | Severity::Info => Level::Info,
                 Severity::Warning => Level::Warning,
                 Severity::Error | Severity::Fatal => Level::Error,
             };
-            self.say(level, text);
+            self.say_with(level, Some(shown.code), shown.text);
         }
         if linked.has("no-lto-input") {
             self.say(Level::Warning, NO_LTO_INPUT.to_owned());

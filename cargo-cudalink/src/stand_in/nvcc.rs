@@ -167,6 +167,7 @@ fn say(plan: &Plan, level: Level, text: &str) {
     Journal(&plan.journal).add(&Event::Message(Message {
         image: package,
         level,
+        code: None,
         text: text.to_owned(),
     }));
 }

@@ -76,6 +76,16 @@ impl Objects {
         Ok(())
     }
 
+    /// What another library would add.
+    pub(crate) fn further(&self, path: &Path) -> Result<Vec<(String, Vec<u8>)>> {
+        let mut with = Self {
+            known: self.known.clone(),
+            ..Self::default()
+        };
+        with.look_into(path, &read(path)?)?;
+        Ok(with.inputs)
+    }
+
     /// Whether anything waits for a device link. Libraries that CMake builds with `CUDA_RESOLVE_DEVICE_SYMBOLS` hold
     /// the link of their objects beside them, and need no other one.
     pub(crate) fn wait(&self) -> bool {

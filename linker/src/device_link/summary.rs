@@ -6,8 +6,19 @@ use super::Message;
 use crate::arch::Sm;
 use crate::diagnostic::{Diagnostic, Severity};
 
+/// A message as it is shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shown {
+    /// How bad it is.
+    pub severity: Severity,
+    /// Its code, which stands in the text, too.
+    pub code: &'static str,
+    /// The text.
+    pub text: String,
+}
+
 /// What to show of messages: each once, in the order in which they came up first, with the processors it concerns.
-pub fn summarize(messages: &[Message]) -> Vec<(Severity, String)> {
+pub fn summarize(messages: &[Message]) -> Vec<Shown> {
     let failed: Vec<Option<Sm>> = messages
         .iter()
         .filter(|message| message.diagnostic.severity == Severity::Error)
@@ -37,7 +48,11 @@ pub fn summarize(messages: &[Message]) -> Vec<(Severity, String)> {
             [] => String::new(),
             processors => format!(" ({})", processors.join(", ")),
         };
-        (diagnostic.severity, diagnostic.shown_at(&place))
+        Shown {
+            severity: diagnostic.severity,
+            code: diagnostic.code,
+            text: diagnostic.shown_at(&place),
+        }
     });
     shown.collect()
 }
@@ -48,7 +63,7 @@ mod tests {
 
     #[track_caller]
     fn check(messages: &[Message], expected: &[&str]) {
-        let texts: Vec<String> = summarize(messages).into_iter().map(|(_, t)| t).collect();
+        let texts: Vec<String> = summarize(messages).into_iter().map(|m| m.text).collect();
         assert_eq!(texts, expected);
     }
     #[test]
