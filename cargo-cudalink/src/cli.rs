@@ -45,6 +45,9 @@ impl Cli {
                     Some(ContextValue::String(word)) => Some(word),
                     _ => None,
                 };
+                if let Some(word) = unknown.filter(|word| compiles_nothing(word)) {
+                    bail!("`cargo {word}` links nothing: run it without `cudalink`");
+                }
                 if let Some(word) = unknown.filter(|word| is_command_of_cargo(word)) {
                     bail!(
                         "there is no `cargo cudalink {word}`; `cargo cudalink exec cargo {word} ..` runs it with device links"
@@ -93,6 +96,35 @@ fn variable_behind(error: &clap::Error, arguments: &[OsString]) -> Option<String
     let known = known.find(|known| known.get_long() == option.strip_prefix("--"))?;
     let variable = known.get_env().filter(|name| env::var_os(name).is_some())?;
     Some(variable.to_str()?.to_owned())
+}
+
+/// Whether this is a command of cargo without which device code does well.
+fn compiles_nothing(word: &str) -> bool {
+    const COMMANDS: [&str; 22] = [
+        "add",
+        "config",
+        "fetch",
+        "fmt",
+        "generate-lockfile",
+        "info",
+        "init",
+        "locate-project",
+        "login",
+        "logout",
+        "metadata",
+        "new",
+        "owner",
+        "pkgid",
+        "remove",
+        "report",
+        "search",
+        "tree",
+        "uninstall",
+        "update",
+        "vendor",
+        "yank",
+    ];
+    COMMANDS.contains(&word)
 }
 
 /// Whether cargo has a command that we have not: one of its own that compiles, or a program on PATH.

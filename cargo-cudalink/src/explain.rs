@@ -3,22 +3,39 @@
 use anyhow::{Result, anyhow};
 use clap::Args;
 use rustnvlink::cli;
+use rustnvlink::explain::EXPLANATIONS;
 
 use crate::doctor;
 use crate::streams;
 
-/// Say what the code of a message means, and what to do
+/// Say what the code of a message means, and what to do; without a code, list all of them
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// The code that stands in brackets behind a message, such as undefined-reference
     #[arg(value_name = "CODE")]
-    code: String,
+    code: Option<String>,
 }
 
 /// Does what the command line asks for.
 pub(crate) fn run(arguments: Arguments) -> Result<()> {
-    let text = explanation(&arguments.code)?;
+    let text = match &arguments.code {
+        Some(code) => explanation(code)?,
+        None => list(),
+    };
     streams::print(format!("{text}\n").as_bytes())
+}
+
+/// Every code, with the first sentence of what it means.
+fn list() -> String {
+    let of_links = EXPLANATIONS.iter().map(|known| (known.code, known.text));
+    let mut known: Vec<_> = of_links.chain(doctor::codes::MEANINGS).collect();
+    known.sort();
+    let width = known.iter().map(|(code, _)| code.len()).max().unwrap_or(0);
+    let lines = known.into_iter().map(|(code, meaning)| {
+        let first = meaning.split_once(". ").map_or(meaning, |(first, _)| first);
+        format!("{code:width$}  {}", first.trim_end_matches('.'))
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 fn explanation(code: &str) -> Result<String> {
@@ -32,6 +49,19 @@ fn explanation(code: &str) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_list_has_a_line_for_each_code() {
+        let list = list();
+        assert_eq!(
+            list.lines().count(),
+            EXPLANATIONS.len() + doctor::codes::MEANINGS.len()
+        );
+        for code in ["never-linked", "undefined-reference"] {
+            let line = list.lines().find(|line| line.starts_with(code));
+            assert!(line.is_some_and(|line| explanation(code).is_ok() && line.len() > code.len()));
+        }
+    }
 
     #[test]
     fn codes_of_every_command_are_known() {

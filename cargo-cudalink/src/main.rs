@@ -37,6 +37,7 @@ fn main() -> ExitCode {
     if let Some(code) = stand_in::play() {
         return code;
     }
+    style::follow_cargo();
     let result = Cli::read(arguments(env::args_os())).and_then(|cli| match cli {
         Some(cli) => run(cli.command),
         None => Ok(ExitCode::SUCCESS),

@@ -222,6 +222,7 @@ mod tests {
             let name = format!("cargo-cudalink-{}.1", command.get_name());
             assert!(read(&name).contains(".SH NAME"), "{name}");
         }
+        assert!(read("cargo-cudalink-build.1").contains("CUDALINK_ARCH"));
         let page = read("rustnvlink.1");
         for flag in FLAGS.iter().filter(|flag| flag.group != Group::Hidden) {
             let name = flag.long.replace('-', "\\-");

@@ -1,5 +1,8 @@
 //! How output looks. Colours vanish where there is no terminal.
 
+use std::env;
+
+use anstream::ColorChoice;
 use anstyle::{AnsiColor, Style};
 use clap::ValueEnum;
 use clap::builder::Styles;
@@ -25,6 +28,15 @@ pub(crate) const HELP: Styles = Styles::styled()
     .usage(AnsiColor::BrightGreen.on_default().bold())
     .literal(AnsiColor::BrightCyan.on_default().bold())
     .placeholder(AnsiColor::Cyan.on_default());
+
+/// Lets cargo's variable decide about colours, as it does for the commands of cargo itself.
+pub(crate) fn follow_cargo() {
+    match env::var("CARGO_TERM_COLOR").as_deref() {
+        Ok("always") => ColorChoice::Always.write_global(),
+        Ok("never") => ColorChoice::Never.write_global(),
+        _ => {}
+    }
+}
 
 /// Shows why the command failed, with its causes.
 pub(crate) fn error(error: &anyhow::Error) {

@@ -320,3 +320,26 @@ fn a_variable_that_says_something_wrong_is_named() {
     assert!(of_option.contains("no processor 'sm_9y'"), "{of_option}");
     assert!(!of_option.contains(tip), "{of_option}");
 }
+
+#[test]
+fn commands_of_cargo_that_link_nothing_are_known() {
+    let folder = folder();
+    fails(
+        &folder,
+        "tree",
+        "`cargo tree` links nothing: run it without `cudalink`",
+    );
+    fails(&folder, "publish", "`cargo cudalink exec cargo publish ..`");
+}
+
+#[test]
+fn colours_are_what_cargo_is_told() {
+    let folder = folder();
+    let said = |colours: &str| {
+        let mut command = command(&folder, "link missing.o -o x.o");
+        let output = command.env("CARGO_TERM_COLOR", colours).output();
+        String::from_utf8(output.expect("the program runs").stderr).expect("text")
+    };
+    assert!(said("always").contains("\x1b["));
+    assert!(!said("never").contains("\x1b["));
+}

@@ -1,7 +1,7 @@
 //! What the codes of findings mean.
 
 /// All codes in alphabetical order.
-const MEANINGS: [(&str, &str); 14] = [
+pub(crate) const MEANINGS: [(&str, &str); 14] = [
     (
         "arch-missing",
         "Linked code does not run on a processor that --arch asks for. Compile every object for it, and link again.",
