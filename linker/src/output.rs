@@ -163,12 +163,9 @@ impl New {
         if let Some(file) = nameless(folder) {
             return Ok(Self::Nameless(file, folder.to_owned()));
         }
-        let mut builder = named();
+        let builder = named();
         #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt as _;
-            builder.permissions(std::fs::Permissions::from_mode(NEW_FILE));
-        }
+        let builder = readable(builder);
         // The name of the file on the way says nothing to a user.
         let file = builder
             .tempfile_in(folder)
@@ -206,6 +203,14 @@ impl New {
         }
         Ok(())
     }
+}
+
+/// As readable as the user's mask lets any new file be.
+#[cfg(unix)]
+fn readable(mut builder: Builder<'static, 'static>) -> Builder<'static, 'static> {
+    use std::os::unix::fs::PermissionsExt as _;
+    builder.permissions(std::fs::Permissions::from_mode(NEW_FILE));
+    builder
 }
 
 /// What the user's mask takes from for any new file.

@@ -99,11 +99,10 @@ impl Place {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
 
-    #[cfg(unix)]
     #[test]
     fn files_are_the_same_by_any_name() {
         let folder = tempfile::tempdir().unwrap();

@@ -375,6 +375,7 @@ fn help_and_version_go_to_the_standard_output() {
 }
 
 /// PTX that no test compiles.
+#[cfg(unix)]
 const PTX: &str = ".version 9.0\n.target sm_75\n.address_size 64\n.visible .func f() { ret; }\n";
 
 /// A program in place of ptxas: it says what it was told, and does `end`.
