@@ -312,15 +312,6 @@ impl Payload<'_> {
 }
 
 impl<'d> Payload<'d> {
-    /// The two bytes of the record head, where they hold no size.
-    pub(crate) fn head(&self) -> Option<[u8; 2]> {
-        match self {
-            Payload::Head(value) => Some(*value),
-            Payload::WithStrays(Strays { payload, .. }) => payload.head(),
-            Payload::Bytes(_) | Payload::Symbol(..) | Payload::Symbols(_) => None,
-        }
-    }
-
     /// The same with these two bytes in the record head.
     pub(crate) fn with_head(&self, head: [u8; 2]) -> Strays<'d> {
         let mut strays = match self {

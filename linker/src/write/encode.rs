@@ -60,15 +60,20 @@ fn size_of_payload(payload: &Payload<'_>) -> usize {
 
 fn record_into(bytes: &mut Vec<u8>, record: &InfoRecord<'_>, symbols: &SymbolNumbers) {
     let end = bytes.len() + size_of_record(record);
-    let size = (size_of_payload(&record.payload) as u16).to_le_bytes();
-    let [low, high] = match record.payload {
-        Payload::Head(value) => value,
-        Payload::Bytes(_) | Payload::Symbol(..) | Payload::Symbols(_) => size,
-        Payload::WithStrays(record) => record.head.unwrap_or(size),
-    };
+    let [low, high] = head(&record.payload);
     bytes.extend([record.format.number(), record.code.0, low, high]);
     payload_into(bytes, &record.payload, symbols);
     bytes.resize(end, 0);
+}
+
+/// The last two bytes of the head: a value, or the size of what follows.
+pub(super) fn head(payload: &Payload<'_>) -> [u8; 2] {
+    let size = (size_of_payload(payload) as u16).to_le_bytes();
+    match payload {
+        Payload::Head(value) => *value,
+        Payload::Bytes(_) | Payload::Symbol(..) | Payload::Symbols(_) => size,
+        Payload::WithStrays(record) => record.head.unwrap_or(size),
+    }
 }
 
 fn payload_into(bytes: &mut Vec<u8>, payload: &Payload<'_>, symbols: &SymbolNumbers) {
@@ -245,7 +250,9 @@ mod tests {
                 code,
                 payload,
             };
-            records(&[record], &symbols)
+            let bytes = records(&[record], &symbols);
+            assert_eq!(bytes[2..4], head(&payload));
+            bytes
         };
         let strays = [6, 0, 0, 0, 5, 0, 0, 0];
         assert_eq!(encoded(Payload::Head([1, 0]))[2..4], [8, 0]);

@@ -91,7 +91,7 @@ pub(super) fn native(sources: Sources<'_, '_>, function: FunctionId) -> Vec<u8> 
     let tells_last =
         merged.functions[function].is_stub && finalized.relocated.keeping == Keeping::AsNvlink;
     let last_count = shared.iter().rfind(is_last).filter(|_| tells_last);
-    let last_count = last_count.and_then(|record| record.payload.head());
+    let last_count = last_count.map(|record| encode::head(&record.payload));
     let mut twins = Twins::new(own);
     let mut is_shared = [false; CODES];
     let mut bytes = Vec::new();
