@@ -143,7 +143,7 @@ pub(crate) fn layout_relocatable<'d>(
         }
     };
     let shared = relocatable::list_shared(&mut pruned, arena, addresses, debug);
-    let texture_slots = textures::layout_relocatable(&pruned);
+    let texture_slots = textures::layout_relocatable(&mut pruned);
     LaidOut {
         pruned,
         shared,

@@ -17,6 +17,7 @@ use crate::merge::{
     Form, NativeContent, NewSection, ParameterBank, Relocation, Section, SectionKind,
 };
 use crate::prune::Pruned;
+use crate::read::HANDLES_BANK;
 
 use super::visibility::Visibility;
 
@@ -26,7 +27,7 @@ const MERCURY_ALIGN: u64 = 16;
 /// What the driver has before parameters in that generation.
 const DRIVER: u64 = 0x380;
 /// The bank of handles in Mercury objects.
-const HANDLES: SectionKind = SectionKind::Constant(21);
+const HANDLES: SectionKind = SectionKind::Constant(HANDLES_BANK);
 
 /// Where the handles are that the driver fills in.
 #[derive(Debug, Default)]
@@ -35,12 +36,19 @@ pub(crate) struct TextureSlots {
     start: u64,
     /// Offsets from there.
     offsets: FxHashMap<SymbolId, u64>,
+    /// The code of kernels with handles of their own.
+    with_own: FxHashSet<SectionId>,
 }
 
 impl TextureSlots {
     /// Whether the program has a handle for `symbol`.
     pub(crate) fn contains(&self, symbol: SymbolId) -> bool {
         self.offsets.contains_key(&symbol)
+    }
+
+    /// Whether it is code of a whole program, whose handles the compiler has placed.
+    pub(crate) fn are_placed_for(&self, code: SectionId) -> bool {
+        self.with_own.contains(&code)
     }
 
     /// The offset of the first one in a kernel's bank 0.
@@ -71,6 +79,8 @@ enum Bank {
     Section(SectionId),
     /// None yet, in the Mercury generation.
     ToBeMade,
+    /// That of a whole program, which has its handles.
+    Own,
 }
 
 /// Gives every reference of the program, used or not, a slot in every kernel
@@ -82,12 +92,14 @@ pub(super) fn layout<'d>(pruned: &mut Pruned<'d>, arena: &'d Arena) -> TextureSl
     }
     let kernels = kernels(pruned);
     let start = start(pruned, &kernels);
-    let offsets = (0..).step_by(SLOT as usize);
+    let own = OwnTables::of(pruned);
+    own.place(pruned, start);
+    let offsets = (own.longest(pruned)..).step_by(SLOT as usize);
     let slots: Vec<(SymbolId, u64)> = references.into_iter().zip(offsets).collect();
     let is_sampler = |symbol| pruned.merged.symbols[symbol].kind == SymbolType::SAMPLER;
     let but_samplers = slots.iter().filter(|(symbol, _)| !is_sampler(*symbol));
     let but_samplers: Vec<_> = but_samplers.copied().collect();
-    let end = start + SLOT * slots.len() as u64;
+    let end = start + own.longest(pruned) + SLOT * slots.len() as u64;
     for (kernel, of) in users(pruned, &kernels) {
         let table = Table {
             slots: match of {
@@ -105,11 +117,13 @@ pub(super) fn layout<'d>(pruned: &mut Pruned<'d>, arena: &'d Arena) -> TextureSl
                 section.relocations.extend(handles);
             }
             Bank::ToBeMade => make_bank(pruned, arena, kernel.function, &table),
+            Bank::Own => {}
         }
     }
     TextureSlots {
         start,
         offsets: slots.into_iter().collect(),
+        with_own: own.code(pruned),
     }
 }
 
@@ -146,11 +160,67 @@ impl Table<'_> {
 
 /// The slots of a relocatable link, which nobody has yet. Code of Mercury
 /// images finds the first of them all the same.
-pub(super) fn layout_relocatable(pruned: &Pruned<'_>) -> TextureSlots {
+pub(super) fn layout_relocatable(pruned: &mut Pruned<'_>) -> TextureSlots {
+    let start = start(pruned, &kernels(pruned));
+    let own = OwnTables::of(pruned);
+    own.place(pruned, start);
     TextureSlots {
-        start: start(pruned, &kernels(pruned)),
+        start,
         offsets: FxHashMap::default(),
+        with_own: own.code(pruned),
     }
+}
+
+/// The handles of whole programs, which have tables of those alone that they use, and keep them. They start
+/// where those of the program do, which come behind them (case `whole_program_textures`).
+struct OwnTables(Vec<SectionId>);
+
+impl OwnTables {
+    fn of(pruned: &Pruned<'_>) -> Self {
+        let tables = pruned.merged.sections_of(|kind| kind == HANDLES);
+        let live = tables.filter(|&(id, _)| pruned.live.sections[id]);
+        Self(live.map(|(id, _)| id).collect())
+    }
+
+    /// Moves them behind the parameters of all kernels.
+    fn place(&self, pruned: &mut Pruned<'_>, start: u64) {
+        for &table in &self.0 {
+            let section = &mut pruned.merged.sections[table];
+            let Some(old) = parameters_before(section) else {
+                continue;
+            };
+            let size = section.content.size;
+            if let Some(native) = &mut section.native {
+                for relocation in &mut native.relocations {
+                    relocation.offset = relocation.offset.wrapping_sub(old).wrapping_add(start);
+                }
+                native.content.size = start + size;
+            }
+        }
+    }
+
+    /// What the longest takes.
+    fn longest(&self, pruned: &Pruned<'_>) -> u64 {
+        let sizes = self
+            .0
+            .iter()
+            .map(|&id| pruned.merged.sections[id].content.size);
+        sizes.max().unwrap_or(0)
+    }
+
+    fn code(&self, pruned: &Pruned<'_>) -> FxHashSet<SectionId> {
+        let sections = &pruned.merged.sections;
+        self.0
+            .iter()
+            .filter_map(|&id| sections[id].target)
+            .collect()
+    }
+}
+
+/// Where the handles of a whole program start in its bank 0.
+fn parameters_before(table: &Section<'_>) -> Option<u64> {
+    let native = table.native.as_ref()?;
+    native.content.size.checked_sub(table.content.size)
 }
 
 /// Where the handles start.
@@ -236,11 +306,17 @@ fn kernels(pruned: &Pruned<'_>) -> Vec<Kernel> {
     };
     let of_code = |section: &Section<'_>| {
         let function = section.function?;
-        let bank = merged.functions[function].own_parameters()?;
+        let (bank, size) = match merged.functions[function].parameters()? {
+            ParameterBank::Native(section) => (Bank::ToBeMade, section.size),
+            ParameterBank::Twin(table) => {
+                let size = parameters_before(&merged.sections[table])?;
+                (Bank::Own, size)
+            }
+        };
         Some(Kernel {
             function,
-            bank: Bank::ToBeMade,
-            size: bank.size,
+            bank,
+            size,
         })
     };
     let is_live = |(id, _): &(SectionId, &Section<'_>)| pruned.live.sections[*id];

@@ -11,7 +11,7 @@ use crate::options::{
     DebugLevel, EarlyAddresses, ImageKind, Keeping, KernelFilter, Options, RelocationForms,
     ResolvedRelocations,
 };
-use crate::read::{InputSection, Object, Role};
+use crate::read::{HANDLES_BANK, InputSection, Object, Role};
 
 use super::current::{Current, Placed};
 use super::index::{self, Index};
@@ -502,7 +502,28 @@ impl<'d, 'l> Merger<'d, 'l> {
             self.section(NewSection::list(name, kind, section).with_flags(flags));
             self.merged.locals.extend(own);
         }
+        if let Some(bank) = target
+            && kind == SectionKind::Rela
+            && self.merged.sections[bank].kind == SectionKind::Constant(HANDLES_BANK)
+            && self.merged.image.is_executable()
+        {
+            self.name_before(bank);
+        }
         section
+    }
+
+    /// Lists the section that was made last before `bank`: the handles of a whole program have the name of their
+    /// relocations before their own (case `whole_program_textures`).
+    fn name_before(&mut self, bank: SectionId) {
+        let Merged {
+            sections, locals, ..
+        } = &mut self.merged;
+        let own = sections[bank].symbol;
+        if let Some(place) = locals.iter().position(|&symbol| symbol == own)
+            && let Some(last) = locals.pop()
+        {
+            locals.insert(place, last);
+        }
     }
 
     pub(super) fn new_symbol(&mut self, symbol: Symbol<'d>, listing: Listing) -> SymbolId {

@@ -101,6 +101,15 @@ impl<'d> Merger<'d, '_> {
                 self.native_twin(target.section).shares_bytes = true;
                 Some(target)
             }
+            NativeRole::Handles { mercury, .. } => {
+                let target = current.placed[mercury]?;
+                let content = &mut self.native_twin(target.section).content;
+                let base = content.append(section.data, section.size, section.align);
+                Some(Placed {
+                    section: target.section,
+                    base,
+                })
+            }
             NativeRole::Info(_) | NativeRole::Parameters(_) | NativeRole::Relocations(_) => None,
         }
     }
@@ -151,6 +160,16 @@ impl<'d> Merger<'d, '_> {
                     .get_or_insert_default()
                     .parameters
                     .get_or_insert_with(|| ParameterBank::Native(self.arena.keep(*section)));
+            }
+            NativeRole::Handles { code, .. } => {
+                let function = self.native_function(twins, code);
+                if let (Some(function), Some(bank)) = (function, twins.place(twin.index)) {
+                    let own = self.merged.functions[function]
+                        .native
+                        .get_or_insert_default();
+                    own.parameters
+                        .get_or_insert(ParameterBank::Twin(bank.section));
+                }
             }
             NativeRole::Relocations(index) => {
                 let Some(patched) = twins.place(index) else {

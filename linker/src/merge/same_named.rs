@@ -60,7 +60,7 @@ impl SameNamed {
             let is_code = |index: usize| native.code_twin(index).is_some();
             let is_known = match twin.role {
                 NativeRole::Relocations(code) | NativeRole::Info(code) => is_code(code),
-                NativeRole::Parameters(_) => true,
+                NativeRole::Parameters(_) | NativeRole::Handles { .. } => true,
                 NativeRole::Debug { .. }
                 | NativeRole::Code(_)
                 | NativeRole::OptimizerConstants(_)

@@ -462,6 +462,9 @@ fn is_code(kind: SectionType) -> bool {
 /// its section type is bank 0's plus 32.
 pub(crate) const OPTIMIZER_BANK: u8 = 32;
 
+/// The Mercury world's bank of handles of textures.
+pub(crate) const HANDLES_BANK: u8 = 21;
+
 /// The bank of the program's constants in machine code.
 pub(crate) const USER_BANK: u8 = 3;
 
@@ -472,6 +475,7 @@ pub(crate) fn native_bank(bank: u8) -> u8 {
         24 => 3,
         25 => 4,
         OPTIMIZER_BANK => 2,
+        HANDLES_BANK => 0,
         bank => bank,
     }
 }

@@ -8,6 +8,8 @@ use crate::arch::Sm;
 use crate::cubin::{File, Relocation, Section, SectionFlags, SectionType, Symbol};
 use crate::error::ParseError;
 
+use super::HANDLES_BANK;
+
 /// What a native section is to its Mercury twin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NativeRole {
@@ -25,6 +27,12 @@ pub(crate) enum NativeRole {
     Info(usize),
     /// Parameters of an entry: its bank 0, by the native code section.
     Parameters(usize),
+    /// The same with handles of textures behind them, which a whole program has: the twin of a section.
+    Handles {
+        /// The native code section.
+        code: usize,
+        mercury: usize,
+    },
     /// Compiler constants of a function, twin of this section.
     OptimizerConstants(usize),
     /// Relocations of the native section of this number.
@@ -98,6 +106,7 @@ impl<'d> Native<'d> {
             | NativeRole::Debug { .. }
             | NativeRole::SharedData(_)
             | NativeRole::Parameters(_)
+            | NativeRole::Handles { .. }
             | NativeRole::OptimizerConstants(_)
             | NativeRole::Relocations(_) => None,
         })
@@ -160,7 +169,16 @@ fn role(file: &File<'_>, code_twin: &[Option<usize>], index: usize) -> Option<Na
         SectionType::RELA | SectionType::REL => Some(NativeRole::Relocations(owner)),
         SectionType::CUDA_GLOBAL_INIT => twin_by_bytes(file, section).map(NativeRole::SharedData),
         kind => match kind.constant_bank()? {
-            0 if has_owner => Some(NativeRole::Parameters(owner)),
+            0 if has_owner => {
+                let code = code_twin.get(owner).copied().flatten();
+                Some(match code.and_then(|code| handles(file, code)) {
+                    Some(mercury) => NativeRole::Handles {
+                        code: owner,
+                        mercury,
+                    },
+                    None => NativeRole::Parameters(owner),
+                })
+            }
             _ if has_owner => {
                 let code = code_twin.get(owner).copied().flatten()?;
                 optimizer_twin(file, code).map(NativeRole::OptimizerConstants)
@@ -205,6 +223,15 @@ fn may_share_bytes(section: &Section<'_>) -> bool {
 fn optimizer_twin(file: &File<'_>, code: usize) -> Option<usize> {
     file.sections.iter().position(|s| {
         s.kind == SectionType::CUDA_MERC_CONSTANT_OPTIMIZER && s.info as usize == code
+    })
+}
+
+/// The handles of textures that the kernel has whose Mercury code is `code`.
+fn handles(file: &File<'_>, code: usize) -> Option<usize> {
+    file.sections.iter().position(|s| {
+        s.flags.contains(SectionFlags::MERCURY)
+            && s.kind.constant_bank() == Some(HANDLES_BANK)
+            && s.info as usize == code
     })
 }
 

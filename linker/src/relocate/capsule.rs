@@ -109,7 +109,8 @@ fn bank_of_load(instruction: &StoredInstruction<'_>) -> Option<u8> {
 }
 
 /// Loads of handles for which a register says which one: lets machine code add that to where handles start. Mercury code
-/// counts from there, and has no relocation (case `texture_places`).
+/// counts from there, and has no relocation (case `texture_places`). So does all code of whole programs (case
+/// `whole_program_textures`).
 pub(super) fn start_handles(
     section: &[u8],
     code: &mut [u8],
@@ -130,13 +131,18 @@ pub(super) fn start_handles(
             true => RelocationType::R_CUDA_CONST_FIELD22_37,
             false => RelocationType::R_CUDA_CONST_FIELD21_38,
         };
-        Some((((group.start + number) * INSTRUCTION) as u64, kind.row()?))
+        let place = ((group.start + number) * INSTRUCTION) as u64;
+        let stored = group.stored.as_ref()?.body();
+        let offset = stored
+            .last_chunk()
+            .map(|&bytes| u32::from_le_bytes(bytes))?;
+        Some((place, kind.row()?, u64::from(offset)))
     };
     let loads = groups(&capsule).filter(loads_handle).filter_map(load);
     let is_known = |place: u64| native.iter().any(|r| r.offset == place);
-    let loads: Vec<_> = loads.filter(|&(place, _)| !is_known(place)).collect();
-    for (place, row) in loads {
-        row.resolve(code, place, Target::in_bank(0, start), Some(0))
+    let loads: Vec<_> = loads.filter(|&(place, ..)| !is_known(place)).collect();
+    for (place, row, offset) in loads {
+        row.resolve(code, place, Target::in_bank(0, start + offset), Some(0))
             .map_err(|error| ParseError::malformed(error.to_string()).at(place))?;
     }
     Ok(())

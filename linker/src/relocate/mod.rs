@@ -320,7 +320,8 @@ impl<'d> Patcher<'_, 'd> {
         };
         if laid_out.merged().target.has_mercury()
             && section.kind == SectionKind::Text
-            && twin.relocations.iter().any(names_handle)
+            && (twin.relocations.iter().any(names_handle)
+                || laid_out.texture_slots.are_placed_for(id))
         {
             let start = laid_out.texture_slots.first();
             let code = patched.bytes.to_mut();

@@ -200,6 +200,7 @@ impl<'a, 'd> Resolver<'a, 'd> {
         let symbol = &merged.symbols[relocation.symbol];
         let is_expected = !self.is_executable()
             && self.has_mercury()
+            && self.kind == SectionKind::Text
             && !is_place_among_handles(relocation)
             && self.world == World::Native
             && symbol.definition == Definition::Undefined

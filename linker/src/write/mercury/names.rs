@@ -7,6 +7,7 @@ use crate::finalize::Finalized;
 use crate::id::{FunctionId, SectionId};
 use crate::merge::{Merged, SectionKind};
 use crate::name_table::NameTable;
+use crate::read::HANDLES_BANK;
 
 use super::layout::{Layout, NumberTables, Twin};
 
@@ -73,6 +74,21 @@ fn kernels_again(merged: &Merged<'_>, layout: &Layout) -> FxHashSet<FunctionId> 
             let bank = merged.functions[function].own_parameters();
             bank.is_some_and(|bank| !seen.insert(bank.name))
         })
+        .collect()
+}
+
+/// The sections for the relocations of handles, which are named with these in executables, though those of a whole program
+/// are made later (case `whole_program_textures`).
+fn relocations_of_handles(finalized: &Finalized<'_>) -> FxHashMap<SectionId, SectionId> {
+    let merged = finalized.merged();
+    if !merged.image.is_executable() {
+        return FxHashMap::default();
+    }
+    let is_bank =
+        |bank: &SectionId| merged.sections[*bank].kind == SectionKind::Constant(HANDLES_BANK);
+    let lists = merged.sections_of(|kind| kind == SectionKind::Rela);
+    lists
+        .filter_map(|(list, section)| Some((section.target.filter(is_bank)?, list)))
         .collect()
 }
 
@@ -151,11 +167,16 @@ impl<'n> Names<'n> {
                 last_of_name.insert(section.name, before.unwrap_or_default());
             }
         }
+        let relocations = relocations_of_handles(finalized);
         for (id, section) in sections.enumerate() {
-            if pruned.live.sections[id] {
-                let before = last_of_name.get(section.name);
-                let native = before.and_then(|&before| shared_native_name(section.name, before));
-                self.add_section(section.name, native.as_deref());
+            let behind = relocations.get(&id).map(|&list| (list, &sections[list]));
+            for (id, section) in [(id, section)].into_iter().chain(behind) {
+                if pruned.live.sections[id] {
+                    let before = last_of_name.get(section.name);
+                    let native =
+                        before.and_then(|&before| shared_native_name(section.name, before));
+                    self.add_section(section.name, native.as_deref());
+                }
             }
         }
     }
