@@ -46,13 +46,13 @@ use crate::options::{DebugLevel, Keeping};
 use crate::parallel;
 
 use super::scoreboards::instruction::{
-    CALL_ABSOLUTE, INSTRUCTION, MEMORY_BARRIER, operation, with_stack_pointer, writes_surface,
+    CALL_ABSOLUTE, EXIT, INSTRUCTION, MEMORY_BARRIER, operation, with_stack_pointer, writes_surface,
 };
 use super::scoreboards::{Origin, Setting};
 use super::{Relocated, debug_registers, scoreboards};
 
 use alone::LeftOut;
-use choice::{Choice, SHARED_COPY, SLOW_REPORT, is_of_shared_barrier};
+use choice::{Choice, SHARED_COPY, SLOW_REPORT, behind_ordered_barriers, is_of_shared_barrier};
 use environment::Reads;
 use exits::ChangedExit;
 pub(crate) use moves::Moves;
@@ -351,6 +351,7 @@ impl Recoded {
             calls: !wanted.is_lone || has(CALL_ABSOLUTE),
             left_out: left_out.then(|| LeftOut::new(&machine, has(SHARED_COPY))),
             writes_surfaces: machine.iter().any(|i| writes_surface(operation(*i))),
+            is_ordered: behind_ordered_barriers(&machine),
             has_shared_barrier: parsed.stored.iter().any(is_of_shared_barrier),
             has_shared_copy: has(SHARED_COPY),
             for_debuggers: wanted.for_debuggers,
@@ -371,6 +372,7 @@ impl Recoded {
         for exit in exits {
             exit.set_stalls(&mut code, chip);
         }
+        exits::hold_barriers(&mut code, chip);
         choice.environment.take_scoreboards(&mut code, &moves);
         let capsule = write_capsule(&parsed, &all, &choice, &machine, padding)?;
         Some(Self {
@@ -414,8 +416,8 @@ impl Recoded {
     }
 }
 
-/// In code that is not optimized, what reports errors waits as all do, whatever it has to
-/// wait for (case `errors_visible`).
+/// In code that is not optimized, what reports errors waits as all do, and so does the `EXIT` behind it, whatever they have to
+/// wait for (cases `errors_visible`, `recode_ordered`).
 fn keep_slow_reports(old: &[u8], code: &mut [u8]) {
     let (old, _) = old.as_chunks::<INSTRUCTION>();
     let (new, _) = code.as_chunks_mut::<INSTRUCTION>();
@@ -426,7 +428,12 @@ fn keep_slow_reports(old: &[u8], code: &mut [u8]) {
         report[1] = report[1] & 0x0f | 0x70;
         report
     };
-    for (new, old) in reports.filter(|(_, old)| SLOW_REPORT[1..].contains(&for_all(old))) {
-        *new = *old;
+    let mut is_behind = false;
+    for (new, old) in reports {
+        let is_report = SLOW_REPORT[1..].contains(&for_all(old));
+        if is_report || is_behind && operation(old) == EXIT {
+            *new = *old;
+        }
+        is_behind = is_report;
     }
 }

@@ -1,5 +1,6 @@
 //! Which machine instructions a Mercury instruction becomes in this link.
 
+use super::super::expanded::starts_of_blocks;
 use super::super::scoreboards::instruction::{
     BREAK, BSYNC, EXIT, INSTRUCTION, MEMORY_BARRIER, WARPSYNC, is_idle_load, operation,
 };
@@ -18,6 +19,8 @@ pub(super) const SHARED_COPY: u16 = 0x1ae;
 pub(super) const BARRIER_KIND: usize = 9;
 /// `MEMBAR.ALL.CTA`.
 pub(super) const NARROW: u8 = 0x80;
+/// `MEMBAR.SC.CTA`.
+const ORDERED_NARROW: u8 = 0;
 
 /// The second byte of all Mercury code that works with barriers in shared
 /// memory, also of what becomes other machine code than `SYNCS`, such as the
@@ -63,6 +66,8 @@ pub(super) struct Choice {
     /// What the compiler left out, which made the code of a kernel that does not, where the link takes it for one that may.
     pub(super) left_out: Option<LeftOut>,
     pub(super) writes_surfaces: bool,
+    /// Whether `MEMBAR.SC.CTA` stands right before each instruction, in its block. No other barrier comes between that and a report.
+    pub(super) is_ordered: Vec<bool>,
     pub(super) has_shared_barrier: bool,
     pub(super) has_shared_copy: bool,
     pub(super) for_debuggers: bool,
@@ -131,7 +136,8 @@ impl Choice {
     fn end(&self, group: &Group<'_>, old: &[&[u8; INSTRUCTION]]) -> Option<Vec<Piece>> {
         let same = group.start..group.end;
         let reports = &old[..old.len() - 1];
-        let first = usize::from(!self.calls && !self.writes_surfaces);
+        let is_ordered = self.is_ordered.get(group.start) == Some(&true);
+        let first = usize::from(!self.calls && !self.writes_surfaces || is_ordered);
         if are_reports(reports, &REPORT[first..]) {
             return Some(same.map(Piece::Old).collect());
         }
@@ -178,6 +184,20 @@ pub(super) fn stored_exit(exit: &[u8; INSTRUCTION]) -> Option<[u8; INSTRUCTION]>
     stored[STORED_GUARD] = Guard::of_exit(exit)?.stored();
     stored[STORED_BESIDES] = Guard::besides(exit).stored();
     Some(stored)
+}
+
+/// Whether each instruction comes right behind a `MEMBAR.SC.CTA`, and from nowhere else.
+pub(super) fn behind_ordered_barriers(machine: &[&[u8; INSTRUCTION]]) -> Vec<bool> {
+    let is_behind = machine.iter().map(|i| is_ordered_barrier(i));
+    let starts = starts_of_blocks(machine).into_iter().skip(1);
+    let is_behind = is_behind.zip(starts);
+    let is_behind = is_behind.map(|(is_behind, starts)| is_behind && !starts);
+    std::iter::once(false).chain(is_behind).collect()
+}
+
+/// Whether an instruction is `MEMBAR.SC.CTA`.
+pub(super) fn is_ordered_barrier(instruction: &[u8; INSTRUCTION]) -> bool {
+    operation(instruction) == MEMORY_BARRIER && instruction[BARRIER_KIND] == ORDERED_NARROW
 }
 
 pub(super) fn is_of_shared_barrier(stored: &StoredInstruction<'_>) -> bool {

@@ -1,8 +1,11 @@
 //! What has to pass at ends of threads where reports of errors come or go.
 
-use super::super::scoreboards::instruction::{EXIT, INSTRUCTION, operation};
+use super::super::scoreboards::instruction::{
+    Control, ERROR_BARRIER, EXIT, INSTRUCTION, operation,
+};
 use super::super::scoreboards::{Chip, exits};
-use super::control::{Guard, STALL_OF_EXIT};
+use super::choice::is_ordered_barrier;
+use super::control::{Guard, STALL_OF_EXIT, is_slow};
 use super::moves::Piece;
 
 /// What a link does to the end of threads.
@@ -49,6 +52,26 @@ impl ChangedExit {
                 }
                 exits::go_on_late(code, exit, STALL_OF_EXIT.into(), chip);
             }
+        }
+    }
+}
+
+/// Lets memory barriers that came to stand before a report of errors take a scoreboard, for which that waits, and those
+/// before the end of all threads none (case `recode_ordered`).
+pub(super) fn hold_barriers(code: &mut [u8], chip: Chip) {
+    let (instructions, _) = code.as_chunks_mut::<INSTRUCTION>();
+    for at in 1..instructions.len() {
+        let (earlier, rest) = instructions.split_at_mut(at);
+        let (barrier, next) = (&mut earlier[at - 1], &rest[0]);
+        if !is_ordered_barrier(barrier) || is_slow(barrier) {
+            continue;
+        }
+        match operation(next) {
+            ERROR_BARRIER if chip != Chip::Graphics => Control::take_for_operands(barrier),
+            EXIT if Guard::of_exit(next).is_some_and(Guard::is_for_all) => {
+                Control::leave_operands(barrier);
+            }
+            _ => {}
         }
     }
 }

@@ -175,6 +175,12 @@ impl Control {
         Self::set(instruction, control.write(), board, control.waits());
     }
 
+    /// Lets an instruction take none for its operands.
+    pub(in crate::relocate) fn leave_operands(instruction: &mut [u8; INSTRUCTION]) {
+        let control = Self::of(instruction);
+        Self::set(instruction, control.write(), NO_BOARD, control.waits());
+    }
+
     pub(super) fn set(instruction: &mut [u8], write: u8, read: u8, waits: u8) {
         let fields = u32::from(write) << 5 | u32::from(read) << 8 | u32::from(waits) << 11;
         Self::replace(instruction, Self::BOARDS_AND_WAITS, fields);
