@@ -12,6 +12,10 @@
 //# Link: fast-then-slow-{HOW}.cubin = -arch=sm_103 fast-joined-{HOW}.cubin
 //# Compile: matrices.cubin = matrices.cu
 //# Link: matrices-slow.cubin = -arch=sm_103 matrices.cubin O3.cubin
+//# Compile: counts.cubin = counts.cu
+//# Link: counts-slow.cubin = -arch=sm_103 counts.cubin
+//# Compile: fences.cubin = fences.cu
+//# Link: fences-slow.cubin = -arch=sm_103 fences.cubin
 
 // One double behind another, one of which the other needs, and a choice by one of them.
 __global__ void chooses(const double *a, double *b, int n) {

@@ -7,8 +7,8 @@
 
 use super::flow::Flow;
 use super::instruction::{
-    BOARDS, BSSY, BSYNC, Chip, Control, EXIT, INSTRUCTION, Next, is_pause, leads_on, next,
-    operation,
+    BOARDS, BSSY, BSYNC, Chip, Control, EXIT, INSTRUCTION, Next, RETURN, is_idle_load, is_pause,
+    leads_on, next, operation,
 };
 use super::registers::Accesses;
 use super::slower::Slowed;
@@ -21,6 +21,10 @@ use super::warps;
 const PAUSE: [u8; INSTRUCTION] = [0x18, 0x79, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xc0, 0x0f, 0];
 /// Cycles that what leads elsewhere takes at least.
 const LEADING: u32 = 5;
+/// Cycles that a barrier of the block keeps from others at least, but from arithmetic.
+const MEETING: u32 = 6;
+/// Cycles from `UMOV` to where threads meet.
+const UNIFORM_MOVE_BEFORE_MEETING: u32 = 5;
 /// No product of matrices takes longer where doubles are fast, nor does anything else that others
 /// wait for without a scoreboard.
 const LONGEST_FAST: u32 = 32;
@@ -64,8 +68,9 @@ impl<'c, A: Fn(usize, usize) -> bool> Retiming<'c, A> {
         for last in (0..count).filter(|&at| flow.ends_block(at)) {
             let is_gone =
                 |at: &usize| *at > first && is_pause(&self.old.code[at - 1], &self.old.code[*at]);
-            let (gone, members): (Vec<usize>, Vec<usize>) = (first..=last).partition(is_gone);
+            let (gone, mut members): (Vec<usize>, Vec<usize>) = (first..=last).partition(is_gone);
             made.gone.extend(gone);
+            members.retain(|&at| !is_idle_load(&self.old.code[at]));
             self.block(&members, last + 1, &mut code, &mut made.pauses);
             first = last + 1;
         }
@@ -88,7 +93,12 @@ impl<'c, A: Fn(usize, usize) -> bool> Retiming<'c, A> {
         let was: Vec<u32> = (first..=end)
             .scan(0, |next, at| {
                 let start = *next;
-                *next += self.old.code.get(at).map_or(0, |i| planned(i));
+                *next += match self.old.code.get(at) {
+                    // They are a part of the memory barrier behind them.
+                    Some(instruction) if is_idle_load(instruction) => 0,
+                    Some(instruction) => planned(instruction),
+                    None => 0,
+                };
                 Some(start)
             })
             .collect();
@@ -117,7 +127,9 @@ impl<'c, A: Fn(usize, usize) -> bool> Retiming<'c, A> {
             }
             if stall > FITS {
                 let next = members.get(number + 1).map_or(end, |&next| next);
-                pauses.push((next, filling(stall - FITS)));
+                let idle = self.old.code[at + 1..next].iter().rev();
+                let idle = idle.take_while(|i| is_idle_load(i)).count();
+                pauses.push((next - idle, filling(stall - FITS)));
             }
         }
         let timed = members
@@ -151,7 +163,9 @@ impl<'c, A: Fn(usize, usize) -> bool> Retiming<'c, A> {
     ) -> u32 {
         let old = self.old.code;
         let (before, at) = (members[number - 1], members.get(number).copied());
-        let last = &old[members[members.len() - 1]];
+        let last_at = members[members.len() - 1];
+        let last = &old[last_at];
+        let is_before_meeting = at.is_some() || old.get(last_at + 1).is_some_and(meets);
         let planned = was[number] - was[number - 1];
         let is_end = match at {
             Some(_) => number + 1 == members.len() && meets(last),
@@ -187,7 +201,10 @@ impl<'c, A: Fn(usize, usize) -> bool> Retiming<'c, A> {
         for earlier in near.chain(slow) {
             let (from, passed) = (members[earlier], passed(earlier));
             let [old_need, new_need] = [&self.old, &self.new].map(|timed| {
-                let to_end = if is_end { timed.to_end(from) } else { 0 };
+                let to_end = match is_end {
+                    true => timed.to_end(from, is_before_meeting),
+                    false => 0,
+                };
                 at.map_or(0, |at| timed.distance(from, at)).max(to_end)
             });
             is_bound |= old_need >= passed
@@ -228,9 +245,18 @@ impl<'c> Timed<'c> {
         slow_part(&self.code[at], self.chip)
     }
 
-    /// Whether what an instruction makes is waited for by scoreboards alone.
+    /// Whether what an instruction makes is waited for by scoreboards alone, be it that of another
+    /// one that comes to its end later.
     fn takes(&self, at: usize) -> bool {
-        Control::of(&self.code[at]).write() < BOARDS || self.slow_part(at).is_some()
+        Control::of(&self.code[at]).write() < BOARDS
+            || self.slow_part(at).is_some()
+            || self.users[at].0.is_function()
+    }
+
+    /// Whether an instruction is arithmetic that takes a time that is known.
+    fn is_arithmetic(&self, at: usize) -> bool {
+        let unit = self.users[at].0;
+        unit.has_fixed_time() && unit != Unit::WarpMove
     }
 
     /// Cycles that one instruction keeps from an earlier one.
@@ -240,6 +266,10 @@ impl<'c> Timed<'c> {
             (Some(busy), Some(_)) => busy,
             (None, None) => from.0.spacing(to.0, self.chip),
             _ => 1,
+        };
+        let spacing = match from.0 == Unit::Barrier && !self.is_arithmetic(second) {
+            true => spacing.max(MEETING),
+            false => spacing,
         };
         let used = match (&from.1, &to.1) {
             (Some(maker), Some(user)) if !self.takes(first) => {
@@ -262,9 +292,11 @@ impl<'c> Timed<'c> {
                 .is_some_and(|(maker, user)| maker.is_used_by(user))
     }
 
-    /// Cycles that the end of its block keeps from an instruction.
-    fn to_end(&self, at: usize) -> u32 {
+    /// Cycles that the end of its block keeps from an instruction, or where threads meet.
+    fn to_end(&self, at: usize, is_before_meeting: bool) -> u32 {
         match &self.users[at] {
+            (Unit::Barrier, _) => MEETING,
+            (Unit::WarpMove, _) if is_before_meeting => UNIFORM_MOVE_BEFORE_MEETING,
             (unit, Some(accesses)) if !self.takes(at) => at_end(&self.code[at], *unit, accesses),
             _ => 0,
         }
@@ -280,7 +312,8 @@ fn meets(instruction: &[u8; INSTRUCTION]) -> bool {
 fn leads_elsewhere(instruction: &[u8; INSTRUCTION]) -> bool {
     /// YIELD and BMOV.
     const STAYING: [u16; 3] = [BSSY, 0x146, 0x155];
-    leads_on(instruction) && !STAYING.contains(&operation(instruction))
+    let leads = leads_on(instruction) || operation(instruction) == RETURN;
+    leads && !STAYING.contains(&operation(instruction))
 }
 
 /// Whether an instruction ends all threads that come to it.

@@ -146,7 +146,7 @@ impl Unit {
     }
 
     /// Whether its results are there after a time that is known.
-    fn has_fixed_time(self) -> bool {
+    pub(super) fn has_fixed_time(self) -> bool {
         matches!(
             self.part(),
             Self::Integer
@@ -158,6 +158,11 @@ impl Unit {
                 | Self::Warp
                 | Self::WarpMove
         )
+    }
+
+    /// Whether it is a function, which comes to its end behind those before it.
+    pub(super) fn is_function(self) -> bool {
+        self.part_of_functions().part() == Self::Function
     }
 
     /// Cycles until something else can start, used or not.
@@ -408,6 +413,7 @@ pub(super) fn latency(
         // that none does.
         (0x1ba, false) => 2,
         (SYNCS_EXCHANGE, false) if instruction[1] >> 4 != ALWAYS => 2,
+        (SYNCS_EXCHANGE, false) => 13,
         (0x1b4 | 0x1b6 | 0x1b8, false) if instruction[1] >> 4 == ALWAYS => 2,
         (MEMORY_BARRIER, false) => 6,
         (operation, false) => {
@@ -457,7 +463,7 @@ mod tests {
         let guarded = exchange & !(7 << 12);
         let on = |instruction: u128, is_write: bool| cycles(instruction, is_write, Chip::Graphics);
         assert_eq!([fence, exchange].map(|i| on(i, true)), [24; 2]);
-        assert_eq!([exchange, guarded].map(|i| on(i, false)), [6, 2]);
+        assert_eq!([exchange, guarded].map(|i| on(i, false)), [13, 2]);
     }
 
     #[test]

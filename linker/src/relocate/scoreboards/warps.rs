@@ -58,7 +58,8 @@ pub(super) fn mark(code: &mut [[u8; INSTRUCTION]], timed: &[Timed<'_>]) {
         }
         waiting.retain(|kept| {
             kept.was_kept
-                || !kept.is_written_by(&instruction) && !kept.is_pushed_out_by(&instruction)
+                || !kept.is_written_by(&instruction)
+                    && (timed.is_open || !kept.is_pushed_out_by(&instruction))
         });
         passed += stall;
         if lets_others {
@@ -114,7 +115,7 @@ impl Waiting {
         register(instruction, self.place, self.was_kept) == Some(self.register)
     }
 
-    /// Even registers are kept apart from odd ones.
+    /// Even registers are kept apart from odd ones. What is open reads its own elsewhere.
     fn is_pushed_out_by(&self, instruction: &[u8; INSTRUCTION]) -> bool {
         let other = register(instruction, self.place, false);
         is_arithmetic(instruction) && other.is_some_and(|other| other % 2 == self.register % 2)
