@@ -429,9 +429,12 @@ fn waits_for_named(instruction: &[u8]) -> bool {
 
 pub(super) const ALL_BOARDS: u8 = (1 << BOARDS) - 1;
 
-/// Whether the instruction waits for all scoreboards.
+/// Whether the instruction waits for all scoreboards. Arithmetic and branches that do wait for what loops bring back,
+/// and free nothing by that.
 pub(super) fn waits_for_all(instruction: &[u8]) -> bool {
-    Control::of(instruction).waits() == ALL_BOARDS
+    let is_of_loops =
+        is_arithmetic(instruction) || matches!(operation(instruction), BRANCH | BSYNC);
+    !is_of_loops && Control::of(instruction).waits() == ALL_BOARDS
 }
 
 /// One bit for each scoreboard that an instruction waits for, so that later

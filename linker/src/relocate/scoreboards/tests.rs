@@ -25,6 +25,7 @@ pub(super) fn without_stack_pointer(code: &[u8], tables: &[TableBranch]) -> Opti
 
 pub(super) const LDC: u16 = 0x7b82;
 const IADD3: u16 = 0x7210;
+const NOP: u16 = 0x7918;
 pub(super) const EXIT: u16 = 0x794d;
 /// Two instructions back, if the predicate holds.
 pub(super) const BRANCH_BACK: u16 = 0x0947;
@@ -67,7 +68,7 @@ fn waits_go_with_what_they_wait_for() {
 fn waits_for_all_do_not_free_the_scoreboard_of_the_stack_pointer() {
     let code = [
         instruction(LDC, 1, 0, 0),
-        instruction(IADD3, 6, NO_BOARD, 0b11_1111),
+        instruction(NOP, 6, NO_BOARD, 0b11_1111),
         instruction(LDC, 2, 1, 0),
         instruction(LDC, 4, 2, 0),
         instruction(IADD3, 6, NO_BOARD, 0b010),
@@ -78,6 +79,16 @@ fn waits_for_all_do_not_free_the_scoreboard_of_the_stack_pointer() {
     let changed = without_stack_pointer(&code, &[]).unwrap();
     let expected = [(7, 0), (7, 63), (0, 0), (1, 0), (7, 1), (7, 2), (7, 0)];
     assert_eq!(controls(&changed), expected);
+}
+
+#[test]
+fn arithmetic_and_branches_that_wait_for_all_do_so_for_loops() {
+    const CCTL: u16 = 0x798f;
+    let waits = |operation: u16| {
+        super::instruction::waits_for_all(&instruction(operation, 6, NO_BOARD, 0b11_1111))
+    };
+    assert_eq!([IADD3, BRANCH_BACK].map(waits), [false; 2]);
+    assert_eq!([NOP, CCTL].map(waits), [true; 2]);
 }
 
 #[test]
