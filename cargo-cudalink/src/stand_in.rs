@@ -3,6 +3,7 @@
 //! The name under which the program is started says which one it stands in for. [`linker`] links device code before it
 //! runs the host linker; [`nvcc`] keeps build scripts from linking device code too early.
 
+mod by_cmake;
 pub(crate) mod cache;
 mod dependencies;
 mod host_link;

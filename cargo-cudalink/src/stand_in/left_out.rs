@@ -35,7 +35,7 @@ pub(super) fn help(library: &Path, shown: &str) -> String {
 }
 
 /// The package whose build script has made a file.
-fn package(path: &Path) -> Option<&str> {
+pub(super) fn package(path: &Path) -> Option<&str> {
     let mut parts = path.iter().map(|part| part.to_str().unwrap_or_default());
     parts.by_ref().find(|part| *part == BUILD_SCRIPTS)?;
     parts.next().map(without_hash)

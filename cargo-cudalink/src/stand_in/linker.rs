@@ -20,6 +20,7 @@ use rustnvlink::options::DebugLevel;
 use rustnvlink::output;
 use sha2::{Digest as _, Sha256};
 
+use super::by_cmake;
 use super::cache::{Entry, Record, key, without_hash};
 use super::dependencies;
 use super::host_link::HostLink;
@@ -421,6 +422,7 @@ impl<'a> Image<'a> {
                  that all of them have code for with --arch"
                     .to_owned(),
             );
+            help.extend(by_cmake::help(linked));
         }
         help
     }

@@ -1,0 +1,83 @@
+//! Device code that CMake has compiled below a build script, for links that lack a processor.
+//!
+//! CMake learns the processors when it runs first, and keeps them in its folder: whoever chooses others later has to let it
+//! begin anew.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use rustnvlink::device_link::Linked;
+
+use super::left_out::package;
+
+/// What to do where CMake has compiled something, and not for a processor of the link.
+pub(super) fn help(linked: &Linked) -> Option<String> {
+    let messages = linked.messages.iter();
+    let lacking: Vec<&str> = messages
+        .filter(|message| message.diagnostic.code == "missing-arch-code")
+        .map(|message| &*message.diagnostic.text)
+        .collect();
+    let files = linked.files.iter().filter(|file| {
+        let quoted = format!("'{file}'");
+        lacking.iter().any(|text| text.contains(&quoted))
+    });
+    let packages: BTreeSet<&str> = files
+        .map(Path::new)
+        .filter(|file| folder_of_cmake(file).is_some())
+        .filter_map(package)
+        .collect();
+    let options: Vec<String> = packages.iter().map(|name| format!("-p {name}")).collect();
+    (!options.is_empty()).then(|| {
+        format!(
+            "CMake keeps the processors of its first run: `cargo clean {}` lets it begin anew",
+            options.join(" ")
+        )
+    })
+}
+
+/// The folder above a file in which CMake builds.
+fn folder_of_cmake(file: &Path) -> Option<PathBuf> {
+    let mut folders = file.ancestors().skip(1);
+    let folder = folders.find(|folder| folder.join("CMakeCache.txt").is_file());
+    folder.map(Path::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use rustnvlink::device_link::Message;
+    use rustnvlink::diagnostic::{Diagnostic, Severity};
+
+    use super::*;
+
+    #[test]
+    fn packages_that_cmake_has_built_for_others_are_named() {
+        let target = tempfile::tempdir().unwrap();
+        let place = |name: &str| target.path().join("build").join(name);
+        let with_cmake = place("by-cmake-0123456789abcdef/out/build");
+        std::fs::create_dir_all(&with_cmake).unwrap();
+        std::fs::write(with_cmake.join("CMakeCache.txt"), "").unwrap();
+        let files = [
+            with_cmake.join("src/libk.a:k.cu.o"),
+            place("by-cc-0123456789abcdef/out/libc.a:c.o"),
+        ];
+        let files = files.map(|file| file.display().to_string());
+        let check = |code: &'static str, expected: Option<&str>| {
+            let messages = files.iter().map(|file| {
+                let text = format!("SM Arch ('sm_80') not found in '{file}'");
+                Message {
+                    sm: None,
+                    diagnostic: Diagnostic::new(Severity::Warning, code, text),
+                }
+            });
+            let linked = Linked {
+                files: files.to_vec(),
+                messages: messages.collect(),
+                ..Linked::default()
+            };
+            assert_eq!(help(&linked).as_deref(), expected);
+        };
+        let expected = "CMake keeps the processors of its first run: `cargo clean -p by-cmake` lets it begin anew";
+        check("missing-arch-code", Some(expected));
+        check("ignored-input", None);
+    }
+}
