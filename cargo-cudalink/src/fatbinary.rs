@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn images_are_compressed_where_fatbinary_does() {
         let parsed = parse("-link -create=F -ident a.o -im=profile=sm_90,file=C").expect("valid");
-        assert_eq!(parsed.options.compression, CompressionMode::None);
+        assert_eq!(parsed.options.compression, CompressionMode::Large);
         assert_eq!(parsed.options.identifier, "a.o");
         let parsed = parse("-link -create=F -g -im=profile=sm_90,file=C").expect("valid");
         assert_eq!(parsed.options.compression, CompressionMode::BALANCE);

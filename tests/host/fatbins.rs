@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 use cudalink_toolkit::Tool;
 use rustnvlink::fatbin::{self, CompressionMode, Fatbin, FatbinOptions, Limit, LinkedImage};
 
@@ -18,7 +18,8 @@ pub(crate) fn add(suite: &mut Suite) {
     let missing = suite.world.missing_toolkit();
     suite.add("fatbin/nvcc", missing.clone(), of_nvcc);
     suite.add("fatbin/debug", missing.clone(), for_debuggers);
-    suite.add("fatbin/options", missing, beside_fatbinary);
+    suite.add("fatbin/options", missing.clone(), beside_fatbinary);
+    suite.add("fatbin/large", missing, large_images);
 }
 
 /// With -G, images are named, marked and compressed as those of nvcc.
@@ -138,6 +139,36 @@ fn beside_fatbinary(world: &World) -> Result<()> {
                 }
             }
         }
+    }
+    Ok(())
+}
+
+/// Without a word on compression, the size of an image decides.
+fn large_images(world: &World) -> Result<()> {
+    let folder = world.folder("large_images")?;
+    let linked = world::section(&world.objects()?.nvcc_link, ".nv_fatbin")?;
+    let first = Fatbin::parse(&linked)?.entries().next();
+    let first = first.context("a fatbin with an image")??;
+    let (cubin, output) = (folder.join("image.cubin"), folder.join("theirs.fatbin"));
+    for (size, is_compressed) in [(10_000_000, false), (10_000_001, true)] {
+        let mut data = first.stored.to_vec();
+        data.resize(size, 0);
+        fs::write(&cubin, &data)?;
+        let number = first.sm.to_string().replace("sm_", "");
+        run(Command::new(world.tool(Tool::Fatbinary)?)
+            .args(["-64", "-link"])
+            .arg(format!(
+                "--image3=kind=elf,sm={number},file={}",
+                cubin.display()
+            ))
+            .arg(format!("--create={}", output.display())))?;
+        let image = LinkedImage {
+            sm: first.sm,
+            data: &data,
+        };
+        let ours = fatbin::write(&[image], &FatbinOptions::default())?;
+        ensure!(ours == fs::read(&output)?, "{size} bytes");
+        ensure!((ours.len() < size) == is_compressed, "{size} bytes");
     }
     Ok(())
 }

@@ -383,7 +383,7 @@ impl<'a> Image<'a> {
         let debug = self.is_for_debuggers();
         let default = match debug {
             true => CompressionMode::BALANCE,
-            false => CompressionMode::None,
+            false => CompressionMode::Large,
         };
         FatbinOptions {
             identifier: match self.settings.dlto {

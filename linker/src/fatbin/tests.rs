@@ -326,6 +326,7 @@ fn ways_to_compress_have_names() {
     let check = |text: &str, expected: Option<CompressionMode>| {
         assert_eq!(text.parse().ok(), expected, "{text}");
     };
+    check("large", Some(CompressionMode::Large));
     check("none", Some(CompressionMode::None));
     check("lz4", Some(CompressionMode::Lz4));
     check("balance", Some(CompressionMode::Zstd(5)));
@@ -334,10 +335,29 @@ fn ways_to_compress_have_names() {
     check("zstd:23", None);
     check("best", None);
     for mode in [
+        CompressionMode::Large,
         CompressionMode::None,
         CompressionMode::Lz4,
         CompressionMode::SIZE,
     ] {
         check(&mode.to_string(), Some(mode));
     }
+}
+
+#[test]
+fn large_images_are_compressed_unless_it_is_told_otherwise() {
+    let compressed = |size: usize, compression: CompressionMode| {
+        let image = LinkedImage {
+            sm: "sm_80".parse().unwrap(),
+            data: &vec![0; size],
+        };
+        let options = FatbinOptions {
+            compression,
+            ..FatbinOptions::default()
+        };
+        write(&[image], &options).unwrap().len() < size
+    };
+    assert!(!compressed(10_000_000, CompressionMode::default()));
+    assert!(compressed(10_000_001, CompressionMode::default()));
+    assert!(!compressed(10_000_001, CompressionMode::None));
 }

@@ -17,6 +17,8 @@ const ENTRY_VERSION: u16 = 0x101;
 const ELF_VERSION: [u16; 2] = [8, 1];
 /// What payloads and strings are padded to.
 const ALIGNMENT: usize = 8;
+/// Images of more bytes are compressed unless it is told otherwise.
+const LARGE: usize = 10_000_000;
 /// The level of LZ4's strong compressor that gives the bytes of `fatbinary`.
 const LZ4_LEVEL: i32 = 2;
 
@@ -24,8 +26,10 @@ const LZ4_LEVEL: i32 = 2;
 /// `fatbinary --compress-mode` and `zstd:LEVEL`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CompressionMode {
-    /// Not at all.
+    /// Only images of more than ten million bytes, as [`Self::BALANCE`]: what `fatbinary` does unless it is told otherwise.
     #[default]
+    Large,
+    /// Not at all.
     None,
     /// As LZ4 blocks.
     Lz4,
@@ -39,9 +43,18 @@ impl CompressionMode {
     /// What `fatbinary` calls `size`.
     pub const SIZE: Self = Self::Zstd(19);
 
+    /// What that means for an image.
+    fn for_image(self, image: &[u8]) -> Self {
+        match self {
+            Self::Large if image.len() > LARGE => Self::BALANCE,
+            Self::Large => Self::None,
+            Self::None | Self::Lz4 | Self::Zstd(_) => self,
+        }
+    }
+
     fn flags(self) -> u64 {
         match self {
-            Self::None => 0,
+            Self::Large | Self::None => 0,
             Self::Lz4 => Flags::COMPRESSED_LZ4,
             Self::Zstd(_) => Flags::COMPRESSED_ZSTD,
         }
@@ -50,7 +63,7 @@ impl CompressionMode {
     /// The compressed image, unless there is nothing to do.
     fn compress(self, image: &[u8]) -> io::Result<Option<Vec<u8>>> {
         match self {
-            Self::None => Ok(None),
+            Self::Large | Self::None => Ok(None),
             Self::Lz4 => {
                 let mode = Lz4Mode::HIGHCOMPRESSION(LZ4_LEVEL);
                 lz4::block::compress(image, Some(mode), false).map(Some)
@@ -63,7 +76,7 @@ impl CompressionMode {
 /// A text that names no way to compress.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "'{0}' is no way to compress: it is none, speed (lz4), balance (zstd:5), size (zstd:19) or \
+    "'{0}' is no way to compress: it is large, none, speed (lz4), balance (zstd:5), size (zstd:19) or \
      zstd:LEVEL with a level from 1 to 22"
 )]
 pub struct ParseCompressionModeError(String);
@@ -73,6 +86,7 @@ impl FromStr for CompressionMode {
 
     fn from_str(text: &str) -> Result<Self, ParseCompressionModeError> {
         match text {
+            "large" => Ok(Self::Large),
             "none" => Ok(Self::None),
             "speed" | "lz4" => Ok(Self::Lz4),
             "balance" | "default" | "zstd" => Ok(Self::BALANCE),
@@ -90,6 +104,7 @@ impl FromStr for CompressionMode {
 impl fmt::Display for CompressionMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Large => f.write_str("large"),
             Self::None => f.write_str("none"),
             Self::Lz4 => f.write_str("lz4"),
             Self::Zstd(level) => write!(f, "zstd:{level}"),
@@ -169,12 +184,12 @@ fn write_entry(
     options: &FatbinOptions,
 ) -> Result<(), WriteError> {
     let sm = image.sm;
-    let compressed = options
-        .compression
+    let compression = options.compression.for_image(image.data);
+    let compressed = compression
         .compress(image.data)
         .map_err(|error| WriteError::Compression { sm, error })?;
     let compat = compat_section(image)?;
-    let mut flags = Flags::WIDE | Flags::LINUX | options.compression.flags();
+    let mut flags = Flags::WIDE | Flags::LINUX | compression.flags();
     if options.debug {
         flags |= Flags::DEBUG;
     }
