@@ -79,8 +79,9 @@ fn alone(
         | SectionKind::DriverNote
         | SectionKind::CallGraph
         | SectionKind::Prototype
-        | SectionKind::RelocAction
-        | SectionKind::Stubs => (native.body.size(), align),
+        | SectionKind::RelocAction => (native.body.size(), align),
+        // They are not packed as other code is (case `reserved_unified`).
+        SectionKind::Stubs => (native.body.size(), native.align),
         SectionKind::Info
         | SectionKind::UnifiedEntries(_)
         | SectionKind::UnifiedIndex
