@@ -111,16 +111,19 @@ fn translated(parsed: Parsed) -> Result<Vec<OsString>> {
             .map(|name| format!("--library={name}")),
     );
     if parsed.debug || parsed.line_info {
-        // nvcc names the inputs in the fatbin for debuggers.
-        let names: Vec<_> = parsed
-            .inputs
-            .iter()
-            .map(|file| file.to_string_lossy())
-            .collect();
-        flags.push(format!("--ident={}", names.join(" ")));
+        // nvcc names the inputs in the fatbin for debuggers, each with a blank behind it.
+        let names = parsed.inputs.iter();
+        let names = names.map(|file| format!("{} ", file.display()));
+        flags.push(format!("--ident={}", names.collect::<String>()));
     }
     if parsed.debug {
         flags.push("--device-debug".to_owned());
+    }
+    // fatbinary compresses small images for `size` and for debuggers alone.
+    match parsed.compress_mode.as_deref() {
+        Some(mode @ ("none" | "size")) => flags.push(format!("--compress-mode={mode}")),
+        Some("speed") if parsed.debug => flags.push("--compress-mode=speed".to_owned()),
+        _ => {}
     }
     if parsed.resource_usage {
         flags.push("--verbose".to_owned());
@@ -185,12 +188,17 @@ mod tests {
         );
         check(
             "-lineinfo a.o b.o -o d.o",
-            "-o d.o --ident=a.o b.o -- a.o b.o",
+            "-o d.o --ident=a.o b.o  -- a.o b.o",
         );
         check(
             "-dlto -gencode arch=compute_90,code=lto_90 -maxrregcount 32 -Xptxas -v,-O1 a.o -o d.o",
             "-o d.o --arch=sm_90 --dlto --Xnvlink=-maxrregcount=32 --Xnvlink=-Xptxas=-v --Xnvlink=-Xptxas=-O1 -- a.o",
         );
-        check("-G a.o -o d.o", "-o d.o --ident=a.o --device-debug -- a.o");
+        check("-G a.o -o d.o", "-o d.o --ident=a.o  --device-debug -- a.o");
+        check(
+            "--compress-mode=size a.o -o d.o",
+            "-o d.o --compress-mode=size -- a.o",
+        );
+        check("-compress-mode=balance a.o -o d.o", "-o d.o -- a.o");
     }
 }

@@ -18,8 +18,60 @@ pub(crate) fn add(suite: &mut Suite) {
     let missing = suite.world.missing_toolkit();
     suite.add("fatbin/nvcc", missing.clone(), of_nvcc);
     suite.add("fatbin/debug", missing.clone(), for_debuggers);
+    suite.add("fatbin/modes", missing.clone(), modes);
     suite.add("fatbin/options", missing.clone(), beside_fatbinary);
     suite.add("fatbin/large", missing, large_images);
+}
+
+/// What a fatbin says of each image.
+fn told(object: &Path) -> Result<Vec<String>> {
+    let section = world::section(object, ".nv_fatbin")?;
+    let entries = Fatbin::parse(&section)?.entries();
+    entries
+        .map(|entry| {
+            let entry = entry?;
+            let name = String::from_utf8_lossy(entry.identifier);
+            entry.image(Limit::default())?;
+            Ok(format!(
+                "{} {:#x} '{name}' {}",
+                entry.sm,
+                entry.flags.0,
+                entry.compression()
+            ))
+        })
+        .collect()
+}
+
+/// What nvcc is told of compression means the same to us, also for debuggers.
+fn modes(world: &World) -> Result<()> {
+    let objects = world.objects()?;
+    let folder = world.folder("modes")?;
+    let (theirs, ours) = (folder.join("theirs.o"), folder.join("ours.o"));
+    for mode in ["none", "speed", "balance", "size", "default"] {
+        for options in [&[][..], &["-G"]] {
+            let mode = format!("--compress-mode={mode}");
+            let line = |mut command: Command, output: &Path| {
+                command
+                    .args(options)
+                    .args([&mode, "-dlink"])
+                    .args([&objects.main, &objects.part])
+                    .arg("-o")
+                    .arg(output);
+                run(&mut command)
+            };
+            line(world.nvcc()?, &theirs)?;
+            let mut command = world.cudalink()?;
+            command.arg("nvcc-dlink").arg(world.tool(Tool::Nvcc)?);
+            command.args(world.nvcc()?.get_args());
+            line(command, &ours)?;
+            let (theirs, ours) = (told(&theirs)?, told(&ours)?);
+            ensure!(
+                theirs == ours,
+                "{mode} {options:?}: nvcc: {theirs:?}, ours: {ours:?}"
+            );
+        }
+    }
+    Ok(())
 }
 
 /// With -G, images are named, marked and compressed as those of nvcc.
@@ -40,23 +92,6 @@ fn for_debuggers(world: &World) -> Result<()> {
         .args(inputs)
         .arg("-o")
         .arg(&ours))?;
-    let told = |object: &Path| -> Result<Vec<String>> {
-        let section = world::section(object, ".nv_fatbin")?;
-        let entries = Fatbin::parse(&section)?.entries();
-        entries
-            .map(|entry| {
-                let entry = entry?;
-                let name = String::from_utf8_lossy(entry.identifier);
-                entry.image(Limit::default())?;
-                Ok(format!(
-                    "{} {:#x} '{name}' {}",
-                    entry.sm,
-                    entry.flags.0,
-                    entry.compression()
-                ))
-            })
-            .collect()
-    };
     let (theirs, ours) = (told(&theirs)?, told(&ours)?);
     ensure!(theirs == ours, "nvcc: {theirs:?}, ours: {ours:?}");
     Ok(())

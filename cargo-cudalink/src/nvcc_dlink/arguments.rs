@@ -116,6 +116,8 @@ pub(crate) struct Parsed {
     pub(crate) resource_usage: bool,
     /// Whether the whole program is optimized.
     pub(crate) link_time: bool,
+    /// How images are compressed, in nvcc's words.
+    pub(crate) compress_mode: Option<String>,
     /// What `-Xnvlink` holds.
     pub(crate) linker_options: Vec<String>,
     /// Options of the linker for code that it compiles.
@@ -243,6 +245,7 @@ impl Parser<'_> {
                 let options = list().map(|option| format!("-Xptxas={option}"));
                 parsed.compiler_options.extend(options);
             }
+            "--compress-mode" => parsed.compress_mode = Some(text.to_owned()),
             "--nvlink-options" => parsed.linker_options.extend(list()),
             "--gpu-architecture" => self.virtual_processor = Some(text.to_owned()),
             "--gpu-code" => self.code.extend(list()),
