@@ -75,11 +75,12 @@ pub(crate) fn layout<'d>(
             (whole, left_value)
         }
     };
+    // The handles of textures come before the shared memory of slots of unified functions (case `unified_textures`).
+    let texture_slots = textures::layout(&mut pruned, arena);
     let shared = shared::layout(&mut pruned, arena, keeping, &whole, &mut problems);
     whole.reserve(&mut pruned.merged);
     let all_stay = banks::fit(&mut pruned, options, &mut problems);
     fill_in_constants_size(&mut pruned);
-    let texture_slots = textures::layout(&mut pruned, arena);
     // The banks that the compiler's constants demand come between the sections
     // that every link makes (case `ocg_late`).
     let mut null_value = constants::layout(&mut pruned, arena, keeping).max(left_value);
