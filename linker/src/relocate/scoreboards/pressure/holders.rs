@@ -53,10 +53,10 @@ impl<'h> Holders<'h> {
                 let is_alike = |holder: usize| {
                     schedule.events[holder].is_write == is_write
                         && (!is_write || schedule.is_staged_load(holder))
-                        && schedule.is_here(holder, at)
-                        && schedule.needs[holder].is_none()
+                        && schedule.due(holder, at).is_none()
                 };
-                !self.0.is_free(board) && holders(board).all(is_alike)
+                let mut of_block = holders(board).filter(|&holder| schedule.is_here(holder, at));
+                of_block.next().is_some() && holders(board).all(is_alike)
             }),
         };
         let is_free = |board: &u8| self.0.is_free(*board);

@@ -1,6 +1,7 @@
 //! When instructions start, and what shares a scoreboard.
 
 use super::super::deviations::Deviations;
+use super::super::held::Held;
 use super::super::instruction::{Control, NO_BOARD};
 use super::super::rules::Rules;
 use super::super::tests::{EXIT, LDC, controls, instruction, setting, sum, without_stack_pointer};
@@ -67,6 +68,38 @@ fn what_another_block_needs_shares_the_last_scoreboard_but_leaves_it_free() {
     };
     // Its end is nearest to when the last one that is held is waited for.
     assert_eq!([5, 6].map(chosen), [4, 5]);
+}
+
+#[test]
+fn operands_join_those_of_earlier_blocks_that_their_own_does_not_need() {
+    const MAYBE_EXIT: u16 = 0x094d;
+    const STS: u16 = 0x7988;
+    let store = |register: u8| {
+        let mut store = instruction(STS, 0, NO_BOARD, 0);
+        (store[3], store[4], store[9]) = (8, register, 8);
+        Control::set(&mut store, NO_BOARD, 0, 0);
+        store
+    };
+    let joined = |overwritten: u8, held: &[usize]| {
+        let code = [
+            store(43),
+            instruction(MAYBE_EXIT, 0, NO_BOARD, 0),
+            store(44),
+            store(45),
+            sum(overwritten, 2, 0),
+            instruction(EXIT, 0, NO_BOARD, 0),
+        ]
+        .concat();
+        let events = events(&code);
+        let flow = Flow::new(&code, &[], &events, Chip::FastDoubles).unwrap();
+        let schedule = Schedule::new(&code, &events, &flow, &setting(Chip::FastDoubles));
+        let mut holders = Held::default();
+        held.iter().for_each(|&event| holders.take(0, event));
+        Holders::new(&holders).choose(2, 0, 0, false, &schedule)
+    };
+    assert_eq!(joined(50, &[0, 1]), Some(0));
+    assert_eq!(joined(50, &[0]), Some(1));
+    assert_eq!(joined(43, &[0, 1]), Some(1));
 }
 
 #[test]
