@@ -519,7 +519,7 @@ impl<'d, 'l> Merger<'d, 'l> {
             sections, locals, ..
         } = &mut self.merged;
         let own = sections[bank].symbol;
-        if let Some(place) = locals.iter().position(|&symbol| symbol == own)
+        if let Some(place) = locals.iter().rposition(|&symbol| symbol == own)
             && let Some(last) = locals.pop()
         {
             locals.insert(place, last);
