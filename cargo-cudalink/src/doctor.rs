@@ -16,7 +16,7 @@ use rustnvlink::arch::Sm;
 use serde::Serialize;
 
 use crate::streams;
-use crate::style::{ERROR, Format, GOOD, NOTE, QUIET};
+use crate::style::{self, ERROR, Format, GOOD, NOTE, QUIET};
 use survey::Unit;
 
 /// The number a program that reads the JSON can rely on.
@@ -158,7 +158,7 @@ fn write_json(units: &[Unit], findings: &[Finding]) -> io::Result<()> {
 }
 
 fn write_text(units: &[Unit], findings: &[Finding]) -> io::Result<()> {
-    let mut out = anstream::stdout().lock();
+    let mut out = style::stdout();
     for finding in findings {
         let (style, severity) = match finding.severity {
             Severity::Note => (NOTE, "note"),

@@ -89,7 +89,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
         }
     }
 
-    let mut out = BufWriter::new(anstream::AutoStream::auto(io::stdout().lock()));
+    let mut out = BufWriter::new(style::stdout());
     let written = match arguments.format {
         Format::Json => write_json(&mut out, &document),
         Format::Text => {

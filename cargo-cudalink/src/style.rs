@@ -1,8 +1,10 @@
 //! How output looks. Colours vanish where there is no terminal.
 
 use std::env;
+use std::io::{self, StdoutLock};
 
-use anstream::ColorChoice;
+use anstream::stream::IsTerminal as _;
+use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use clap::ValueEnum;
 use clap::builder::Styles;
@@ -35,6 +37,16 @@ pub(crate) fn follow_cargo() {
         Ok("always") => ColorChoice::Always.write_global(),
         Ok("never") => ColorChoice::Never.write_global(),
         _ => {}
+    }
+}
+
+/// The standard output, for reports. Where cargo's variable asks for colours always, files and other programs get none
+/// all the same.
+pub(crate) fn stdout() -> AutoStream<StdoutLock<'static>> {
+    let out = io::stdout().lock();
+    match ColorChoice::global() {
+        ColorChoice::Always if !out.is_terminal() => AutoStream::never(out),
+        _ => AutoStream::auto(out),
     }
 }
 

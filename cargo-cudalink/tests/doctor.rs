@@ -10,6 +10,7 @@ fn doctor(file: &Path) -> (Option<i32>, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_cargo-cudalink"))
         .arg("doctor")
         .arg(file)
+        .env_remove("CARGO_TERM_COLOR")
         .output()
         .expect("the program runs");
     let said = String::from_utf8_lossy(&output.stdout);
@@ -94,6 +95,7 @@ fn code_for_the_link_of_clang_is_told_of() {
     let run = |words: &str| {
         let output = Command::new(env!("CARGO_BIN_EXE_cargo-cudalink"))
             .args(words.split(' '))
+            .env_remove("CARGO_TERM_COLOR")
             .current_dir(folder.path())
             .output()
             .expect("the program runs");

@@ -21,6 +21,7 @@ fn command(folder: &TempDir, words: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-cudalink"));
     command
         .args(words.split(' '))
+        .env_remove("CARGO_TERM_COLOR")
         .current_dir(folder.path())
         .stdin(Stdio::null());
     command
@@ -342,4 +343,9 @@ fn colours_are_what_cargo_is_told() {
     };
     assert!(said("always").contains("\x1b["));
     assert!(!said("never").contains("\x1b["));
+    // Reports go to files and other programs, too.
+    let mut doctor = command(&folder, "doctor caller.cubin");
+    let output = doctor.env("CARGO_TERM_COLOR", "always").output();
+    let report = output.expect("the program runs").stdout;
+    assert!(!report.is_empty() && !report.contains(&b'\x1b'));
 }

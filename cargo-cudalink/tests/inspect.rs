@@ -16,6 +16,7 @@ fn inspect(arguments: &[&str]) -> Output {
     command
         .arg("inspect")
         .args(arguments)
+        .env_remove("CARGO_TERM_COLOR")
         .current_dir(workspace());
     command.output().expect("the program starts")
 }

@@ -82,6 +82,7 @@ fn check(folder: &TempDir, arguments: &[&str], expected: &[&str]) {
 fn start(folder: &TempDir, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_cargo-cudalink"))
         .args(arguments)
+        .env_remove("CARGO_TERM_COLOR")
         .current_dir(folder)
         .output()
         .expect("cargo-cudalink can be run")

@@ -51,6 +51,7 @@ fn files_of_words_name_what_is_linked() {
 fn run(folder: &TempDir, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_cargo-cudalink"))
         .args(arguments)
+        .env_remove("CARGO_TERM_COLOR")
         .current_dir(folder.path())
         .output()
         .expect("the program runs")

@@ -121,7 +121,10 @@ impl World {
             .cudalink
             .get_or_init(|| identity::program("cargo-cudalink").map_err(|e| format!("{e:#}")));
         let program = program.as_ref().map_err(|why| anyhow!("{why}"))?;
-        Ok(Command::new(program))
+        let mut command = Command::new(program);
+        // What it says is looked at.
+        command.env_remove("CARGO_TERM_COLOR");
+        Ok(command)
     }
 }
 

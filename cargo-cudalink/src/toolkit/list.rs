@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::Choice;
 use crate::streams;
-use crate::style::{Format, GOOD, QUIET};
+use crate::style::{self, Format, GOOD, QUIET};
 
 /// The list for programs.
 #[derive(Debug, Serialize)]
@@ -79,7 +79,7 @@ fn report(survey: &Survey) -> Report {
 }
 
 fn write_text(found: &[Toolkit]) -> io::Result<()> {
-    let mut out = anstream::stdout().lock();
+    let mut out = style::stdout();
     let lines: Vec<(String, String, &Toolkit)> = found
         .iter()
         .map(|toolkit| {
