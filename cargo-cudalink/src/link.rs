@@ -226,10 +226,7 @@ fn write_form(arguments: &Arguments, linked: &Linked) -> Result<()> {
         debug: arguments.device_debug,
         compression: arguments
             .compress_mode
-            .unwrap_or(match arguments.device_debug {
-                true => CompressionMode::BALANCE,
-                false => CompressionMode::Large,
-            }),
+            .unwrap_or(CompressionMode::of_device_link(arguments.device_debug)),
     };
     let path = &arguments.output;
     match arguments.format() {

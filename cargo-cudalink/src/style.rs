@@ -33,9 +33,14 @@ pub(crate) const HELP: Styles = Styles::styled()
 
 /// Lets cargo's variable decide about colours, as it does for the commands of cargo itself.
 pub(crate) fn follow_cargo() {
-    match env::var("CARGO_TERM_COLOR").as_deref() {
-        Ok("always") => ColorChoice::Always.write_global(),
-        Ok("never") => ColorChoice::Never.write_global(),
+    choose_colours(env::var("CARGO_TERM_COLOR").ok().as_deref());
+}
+
+/// Obeys a choice of colours in cargo's words, if there is one.
+pub(crate) fn choose_colours(choice: Option<&str>) {
+    match choice {
+        Some("always") => ColorChoice::Always.write_global(),
+        Some("never") => ColorChoice::Never.write_global(),
         _ => {}
     }
 }

@@ -12,7 +12,7 @@ use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
 
 use crate::journal::{Event, Level, Message, Report};
-use crate::style::{ERROR, GOOD, NOTE};
+use crate::style::{self, ERROR, GOOD, NOTE};
 
 /// What is shown, and where.
 #[derive(Debug)]
@@ -30,11 +30,7 @@ impl Reporter {
     /// Obeys cargo's own options, and what its configuration says of terminals where these say nothing.
     pub(super) fn new(options: &CommonOptions, config: &TermConfig) -> Self {
         let configured = config.color.map(Color::as_str);
-        match options.color.as_deref().or(configured) {
-            Some("always") => anstream::ColorChoice::Always.write_global(),
-            Some("never") => anstream::ColorChoice::Never.write_global(),
-            _ => {}
-        }
+        style::choose_colours(options.color.as_deref().or(configured));
         let is_verbose = options.verbose > 0;
         Self {
             json: options.message_format.iter().any(|f| f.starts_with("json")),

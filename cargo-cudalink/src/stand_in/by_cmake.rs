@@ -4,7 +4,7 @@
 //! begin anew.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rustnvlink::device_link::Linked;
 
@@ -23,7 +23,7 @@ pub(super) fn help(linked: &Linked) -> Option<String> {
     });
     let packages: BTreeSet<&str> = files
         .map(Path::new)
-        .filter(|file| folder_of_cmake(file).is_some())
+        .filter(|file| is_of_cmake(file))
         .filter_map(package)
         .collect();
     let options: Vec<String> = packages.iter().map(|name| format!("-p {name}")).collect();
@@ -35,11 +35,10 @@ pub(super) fn help(linked: &Linked) -> Option<String> {
     })
 }
 
-/// The folder above a file in which CMake builds.
-fn folder_of_cmake(file: &Path) -> Option<PathBuf> {
+/// Whether CMake builds in a folder above a file.
+fn is_of_cmake(file: &Path) -> bool {
     let mut folders = file.ancestors().skip(1);
-    let folder = folders.find(|folder| folder.join("CMakeCache.txt").is_file());
-    folder.map(Path::to_owned)
+    folders.any(|folder| folder.join("CMakeCache.txt").is_file())
 }
 
 #[cfg(test)]

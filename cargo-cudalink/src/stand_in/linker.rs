@@ -381,10 +381,7 @@ impl<'a> Image<'a> {
     /// How the images are stored, as nvcc does it.
     fn fatbin_options(&self) -> FatbinOptions {
         let debug = self.is_for_debuggers();
-        let default = match debug {
-            true => CompressionMode::BALANCE,
-            false => CompressionMode::Large,
-        };
+        let default = CompressionMode::of_device_link(debug);
         FatbinOptions {
             identifier: match self.settings.dlto {
                 Some(true) => "lto".to_owned(),

@@ -43,6 +43,15 @@ impl CompressionMode {
     /// What `fatbinary` calls `size`.
     pub const SIZE: Self = Self::Zstd(19);
 
+    /// What nvcc's device link asks for, with `-G` and without.
+    #[must_use]
+    pub fn of_device_link(debug: bool) -> Self {
+        match debug {
+            true => Self::BALANCE,
+            false => Self::Large,
+        }
+    }
+
     /// What that means for an image.
     fn for_image(self, image: &[u8]) -> Self {
         match self {

@@ -4,6 +4,8 @@
 //! information has a native twin whose bytes the driver runs. The link merges
 //! the Mercury world and lays the native bytes out beside it.
 
+use rustc_hash::FxHashMap;
+
 use crate::arch::Sm;
 use crate::cubin::{File, Relocation, Section, SectionFlags, SectionType, Symbol};
 use crate::error::ParseError;
@@ -66,13 +68,14 @@ pub(crate) struct Native<'d> {
 impl<'d> Native<'d> {
     pub(super) fn new(file: &File<'d>) -> Result<Self, ParseError> {
         let code_twin = code_twins(file)?;
+        let of_functions = OfFunctions::new(file);
         let mut sections = Vec::new();
         let mut shadowed = vec![false; file.sections.len()];
         for (index, section) in file.sections.iter().enumerate() {
             if section.flags.contains(SectionFlags::MERCURY) {
                 continue;
             }
-            let role = role(file, &code_twin, index);
+            let role = role(file, &code_twin, &of_functions, index);
             let is_repeated = matches!(
                 section.kind,
                 SectionType::CUDA_INFO | SectionType::CUDA_UFT_ENTRY | SectionType::CUDA_UDT_ENTRY
@@ -144,7 +147,12 @@ fn code_twins(file: &File<'_>) -> Result<Vec<Option<usize>>, ParseError> {
 }
 
 /// What a native section is to the link; `None` if it has no part in that.
-fn role(file: &File<'_>, code_twin: &[Option<usize>], index: usize) -> Option<NativeRole> {
+fn role(
+    file: &File<'_>,
+    code_twin: &[Option<usize>],
+    of_functions: &OfFunctions,
+    index: usize,
+) -> Option<NativeRole> {
     let section = &file.sections[index];
     let owner = section.info as usize;
     let has_owner = section.flags.contains(SectionFlags::INFO_LINK);
@@ -171,17 +179,20 @@ fn role(file: &File<'_>, code_twin: &[Option<usize>], index: usize) -> Option<Na
         kind => match kind.constant_bank()? {
             0 if has_owner => {
                 let code = code_twin.get(owner).copied().flatten();
-                Some(match code.and_then(|code| handles(file, code)) {
-                    Some(mercury) => NativeRole::Handles {
-                        code: owner,
-                        mercury,
+                Some(
+                    match code.and_then(|code| of_functions.handles.get(&code)) {
+                        Some(&mercury) => NativeRole::Handles {
+                            code: owner,
+                            mercury,
+                        },
+                        None => NativeRole::Parameters(owner),
                     },
-                    None => NativeRole::Parameters(owner),
-                })
+                )
             }
             _ if has_owner => {
                 let code = code_twin.get(owner).copied().flatten()?;
-                optimizer_twin(file, code).map(NativeRole::OptimizerConstants)
+                let constants = of_functions.constants.get(&code);
+                constants.copied().map(NativeRole::OptimizerConstants)
             }
             _ => twin_by_bytes(file, section).map(NativeRole::SharedData),
         },
@@ -219,20 +230,31 @@ fn may_share_bytes(section: &Section<'_>) -> bool {
         || section.name.starts_with(".nv_debug_ptx_txt")
 }
 
-/// The Mercury constants of the function whose Mercury code is `code`.
-fn optimizer_twin(file: &File<'_>, code: usize) -> Option<usize> {
-    file.sections.iter().position(|s| {
-        s.kind == SectionType::CUDA_MERC_CONSTANT_OPTIMIZER && s.info as usize == code
-    })
+/// Mercury sections of functions, by the numbers of their Mercury code.
+#[derive(Default)]
+struct OfFunctions {
+    /// Constants of the compiler.
+    constants: FxHashMap<usize, usize>,
+    /// Handles of textures that kernels have themselves.
+    handles: FxHashMap<usize, usize>,
 }
 
-/// The handles of textures that the kernel has whose Mercury code is `code`.
-fn handles(file: &File<'_>, code: usize) -> Option<usize> {
-    file.sections.iter().position(|s| {
-        s.flags.contains(SectionFlags::MERCURY)
-            && s.kind.constant_bank() == Some(HANDLES_BANK)
-            && s.info as usize == code
-    })
+impl OfFunctions {
+    fn new(file: &File<'_>) -> Self {
+        let mut found = Self::default();
+        for (index, section) in file.sections.iter().enumerate() {
+            let code = section.info as usize;
+            if section.kind == SectionType::CUDA_MERC_CONSTANT_OPTIMIZER {
+                found.constants.entry(code).or_insert(index);
+            }
+            if section.flags.contains(SectionFlags::MERCURY)
+                && section.kind.constant_bank() == Some(HANDLES_BANK)
+            {
+                found.handles.entry(code).or_insert(index);
+            }
+        }
+        found
+    }
 }
 
 /// Data exists once: both sections name the same bytes of the file.

@@ -8,7 +8,7 @@
 //! stands for. Uses of a symbol come in the same order in both forms of the
 //! code.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::arch::relocation::{RelocationType, Target};
 use crate::cubin::{Capsule, StoredInstruction};
@@ -139,8 +139,8 @@ pub(super) fn start_handles(
         Some((place, kind.row()?, u64::from(offset)))
     };
     let loads = groups(&capsule).filter(loads_handle).filter_map(load);
-    let is_known = |place: u64| native.iter().any(|r| r.offset == place);
-    let loads: Vec<_> = loads.filter(|&(place, ..)| !is_known(place)).collect();
+    let known: FxHashSet<u64> = native.iter().map(|r| r.offset).collect();
+    let loads: Vec<_> = loads.filter(|(place, ..)| !known.contains(place)).collect();
     for (place, row, offset) in loads {
         row.resolve(code, place, Target::in_bank(0, start + offset), Some(0))
             .map_err(|error| ParseError::malformed(error.to_string()).at(place))?;

@@ -186,8 +186,12 @@ pub(super) fn stored_exit(exit: &[u8; INSTRUCTION]) -> Option<[u8; INSTRUCTION]>
     Some(stored)
 }
 
-/// Whether each instruction comes right behind a `MEMBAR.SC.CTA`, and from nowhere else.
+/// Whether each instruction comes right behind a `MEMBAR.SC.CTA`, and from nowhere else; nothing where there is none,
+/// as in most code.
 pub(super) fn behind_ordered_barriers(machine: &[&[u8; INSTRUCTION]]) -> Vec<bool> {
+    if !machine.iter().any(|i| is_ordered_barrier(i)) {
+        return Vec::new();
+    }
     let is_behind = machine.iter().map(|i| is_ordered_barrier(i));
     let starts = starts_of_blocks(machine).into_iter().skip(1);
     let is_behind = is_behind.zip(starts);

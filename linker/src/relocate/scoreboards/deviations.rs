@@ -207,18 +207,17 @@ impl Guide for &Deviations {
         let Some(taken) = self.taken.get(&event) else {
             return ruled;
         };
-        let is_free = |board: u8| held.is_free(board);
         if !taken.holders.is_empty() {
-            if !taken.had_choice && (0..BOARDS).any(is_free) {
+            if !taken.had_choice && (0..BOARDS).any(|board| held.is_free(board)) {
                 return ruled;
             }
             let first = taken.holders.iter().find_map(|&holder| held.board(holder));
             return first.unwrap_or(ruled);
         }
-        if taken.board == LAST && is_free(LAST) {
+        if taken.board == LAST && held.is_free(LAST) {
             return LAST;
         }
-        let mut free = (0..BOARDS).filter(|&board| is_free(board));
+        let mut free = (0..BOARDS).filter(|&board| held.is_free(board));
         free.nth(taken.free_before).unwrap_or(ruled)
     }
 }
