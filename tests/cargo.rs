@@ -22,6 +22,8 @@ use objects::OBJECTS;
 mod around;
 #[path = "cargo/build_scripts.rs"]
 mod build_scripts;
+#[path = "cargo/needed.rs"]
+mod needed;
 #[path = "cargo/objects.rs"]
 mod objects;
 #[path = "cargo/side_by_side.rs"]

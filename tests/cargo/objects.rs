@@ -12,14 +12,19 @@ use rustnvlink_tests::toolkit::Toolkit;
 
 use super::run;
 
-/// Device code of two libraries: a kernel in one calls a function in the other.
-const SOURCES: [(&str, &str); 2] = [
+/// Device code of three libraries: a kernel in one calls a function in another.
+const SOURCES: [(&str, &str); 3] = [
     ("twice", "__device__ int twice(int x) { return 2 * x; }"),
     (
         "kernel",
         "__device__ int twice(int x);\n\
          __global__ void kernel(int *p) { *p = twice(*p); }\n\
          extern \"C\" int launch() { kernel<<<1, 1>>>(nullptr); return cudaGetLastError(); }",
+    ),
+    (
+        "alone",
+        "__global__ void alone() {}\n\
+         extern \"C\" int launch_alone() { alone<<<1, 1>>>(); return cudaGetLastError(); }",
     ),
 ];
 

@@ -1,37 +1,28 @@
 //! The host linker: links the device code of its inputs first, and hands the result to the user's linker before
 //! everything else. Without device code it only runs the user's linker.
 
+mod device;
+
 use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{ExitCode, ExitStatus};
 
-use anyhow::{Context, Result, bail};
-use cudalink_bindings::Functions;
-use rustnvlink::cli;
-use rustnvlink::cli::messages::Messages;
-use rustnvlink::cubin::File;
-use rustnvlink::device_link::{self, Linked, Request};
-use rustnvlink::diagnostic::Severity;
-use rustnvlink::fatbin::{CompressionMode, FatbinOptions};
-use rustnvlink::host::{HostMachine, HostObject, script};
-use rustnvlink::inputs::{Assembler, Files, Kernels, LinkTime, Wanted};
-use rustnvlink::options::DebugLevel;
+use anyhow::{Context as _, Result};
+use rustnvlink::host::script;
 use rustnvlink::output;
 use sha2::{Digest as _, Sha256};
 
-use super::by_cmake;
-use super::cache::{Entry, Record, key, without_hash};
+use super::cache::{Entry, key, without_hash};
 use super::dependencies;
 use super::host_link::HostLink;
-use super::left_out;
 use super::line::LinkLine;
-use super::objects::{Objects, shown};
-use crate::journal::{Event, Journal, Level, Message, Report};
-use crate::link::messages;
+use super::objects::Objects;
+use crate::journal::{Event, Journal, Level, Message};
 use crate::plan::{Plan, ToolkitPaths, Tracked};
 use crate::platform;
-use crate::settings::{KernelChoice, ScriptUse, Settings};
+use crate::settings::{ScriptUse, Settings};
+use device::Device;
 
 /// Relative addresses of host code reach two gigabytes; some of that is not device code.
 const REACH: u64 = 3 << 29;
@@ -59,10 +50,6 @@ const SYSTEM_FOLDERS: [&str; 5] = ["/usr/local/lib", "/usr/lib", "/lib", "/usr/l
 /// The same where nothing helps.
 pub(super) const RUNTIME_IS_NOT_FOR_MUSL: &str = "the CUDA runtime, and host code that nvcc compiles, are for glibc; build for a \
     target such as x86_64-unknown-linux-gnu";
-
-/// Why nothing is optimized although that was chosen.
-const NO_LTO_INPUT: &str = "nvcc optimizes no device code for debuggers (-G), which the cc crate asks for in profiles with \
-    debug information; --release may help";
 
 /// Does what the user's linker would do, and the device link before.
 pub(crate) fn run(plan: &Plan, triple: &str, arguments: Vec<OsString>) -> Result<ExitCode> {
@@ -135,12 +122,6 @@ struct Image<'a> {
     journal: Journal<'a>,
 }
 
-/// The result of a device link.
-struct Made {
-    object: Vec<u8>,
-    record: Record,
-}
-
 impl<'a> Image<'a> {
     /// What rustc has linked, which cargo's variables tell.
     fn new(plan: &'a Plan, triple: &'a str, line: &LinkLine, output: PathBuf) -> Self {
@@ -184,40 +165,28 @@ impl<'a> Image<'a> {
         if !waits {
             return host.replace();
         }
+        // Held as long as the host linker reads what it has.
         let entry = Entry::lock(plan, &self.output)?;
-        let key = self.key(plan, &objects)?;
         let placed = objects.placed;
-        if let Some((object, mut record)) = entry.as_ref().and_then(|entry| entry.get(&key)) {
-            record.report.fresh = true;
-            self.journal.add(&Event::Linked(record.report.clone()));
-            return self.host_link(&object, &record, placed, line, host);
+        let made = self.make(plan, objects, line, entry.as_ref())?;
+        let status = match &made.device {
+            Some(device) => self.host_link(device, placed, line, host)?,
+            None => host.run(Vec::new(), Vec::new())?,
+        };
+        if !status.success() {
+            self.say_all(made.doubts);
         }
-        self.journal.add(&Event::Started {
-            image: self.name.clone(),
-            objects: objects.inputs.len(),
-            bytes: objects.bytes(),
-        });
-        let made = self.make(objects, line, &plan.build)?;
-        self.journal.add(&Event::Linked(made.record.report.clone()));
-        match entry {
-            Some(entry) => {
-                let object = entry.put(&key, &made.object, &made.record)?;
-                self.host_link(&object, &made.record, placed, line, host)
-            }
-            None => {
-                let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
-                let object = folder.path().join("device.o");
-                output::write(&object, &made.object)
-                    .with_context(|| format!("cannot write {}", object.display()))?;
-                self.host_link(&object, &made.record, placed, line, host)
-            }
-        }
+        Ok(platform::exit_code(status))
+    }
+
+    /// The inputs of the host link, but for libraries of the system.
+    fn files(&self, line: &LinkLine) -> Vec<PathBuf> {
+        line.files(&search_folders(self.machine()))
     }
 
     /// Everything with device code.
     fn objects(&self, line: &LinkLine) -> Result<Objects> {
-        let files = line.files(&search_folders(self.machine()));
-        let mut objects = Objects::find(&files)?;
+        let mut objects = Objects::find(&self.files(line))?;
         for library in &self.settings.libraries {
             objects.add(library)?;
         }
@@ -244,195 +213,33 @@ impl<'a> Image<'a> {
     }
 
     fn say(&self, level: Level, text: String) {
-        self.say_with(level, None, text);
+        self.say_all([self.message(level, None, text)]);
     }
 
-    fn say_with(&self, level: Level, code: Option<&str>, text: String) {
-        self.journal.add(&Event::Message(Message {
+    fn say_all(&self, messages: impl IntoIterator<Item = Message>) {
+        for message in messages {
+            self.journal.add(&Event::Message(message));
+        }
+    }
+
+    fn message(&self, level: Level, code: Option<&str>, text: String) -> Message {
+        Message {
             image: self.name.clone(),
             level,
             code: code.map(str::to_owned),
             text,
-        }));
-    }
-
-    /// What the choices ask of the device link.
-    fn request(&self) -> Request {
-        let inputs = Wanted {
-            kernels: match self.settings.kernels.unwrap_or(KernelChoice::All) {
-                KernelChoice::Used => Kernels::NamedByHost,
-                KernelChoice::All => Kernels::All,
-            },
-            assembler: Assembler {
-                program: self.toolkit.map(|toolkit| toolkit.ptxas.clone()),
-                ..Assembler::default()
-            },
-            link_time: (self.settings.dlto == Some(true)).then(|| LinkTime {
-                library: self.toolkit.and_then(|toolkit| toolkit.jitlink.clone()),
-                ..LinkTime::default()
-            }),
-            ..Wanted::new(Vec::new())
-        };
-        let mut request = Request::new(inputs);
-        if self.is_for_debuggers() {
-            request.settings.debug = DebugLevel::Symbols;
         }
-        request
-    }
-
-    fn is_for_debuggers(&self) -> bool {
-        self.settings.device_debug.unwrap_or(false)
-    }
-
-    /// The device link and its host object.
-    fn make(&self, mut objects: Objects, line: &LinkLine, build: &Path) -> Result<Made> {
-        let inputs = std::mem::take(&mut objects.inputs);
-        let mut linked = self.device_link(inputs);
-        let left_out = self.help_with_left_out(&linked, line, build)?;
-        self.review(&linked, &objects, left_out)?;
-        linked.modules.retain(|module| !objects.is_apart(module));
-        let fatbin = linked.fatbin(&self.fatbin_options())?;
-        let machine: HostMachine = self.machine().parse()?;
-        let object = HostObject::new(&fatbin, &linked.modules)?.to_bytes(machine)?;
-        let report = Report {
-            image: self.name.clone(),
-            output: std::path::absolute(&self.output)?,
-            arch: linked.images.iter().map(|i| i.sm.to_string()).collect(),
-            kernels: kernel_count(&linked),
-            bytes: fatbin.len() as u64,
-            fresh: false,
-        };
-        Ok(Made {
-            object,
-            record: Record {
-                report,
-                needs_device_runtime: linked.uses_device_runtime,
-            },
-        })
-    }
-
-    fn device_link(&self, inputs: Vec<(String, Vec<u8>)>) -> Linked {
-        device_link::device_link(
-            &self.request(),
-            &self.settings.targets(),
-            Files::in_memory(inputs),
-            &cli::environment(),
-            &Messages::default(),
-            || self.toolkit.and_then(|t| t.device_runtime.clone()),
-        )
-    }
-
-    /// Which libraries have what is missing: less is, where they are linked, too.
-    fn help_with_left_out(
-        &self,
-        linked: &Linked,
-        line: &LinkLine,
-        build: &Path,
-    ) -> Result<Vec<String>> {
-        let missing = left_out::missing(linked);
-        let mut help = Vec::new();
-        if missing == 0 {
-            return Ok(help);
-        }
-        // The link has taken what was read.
-        let objects = self.objects(line)?;
-        for library in line.libraries_left_out(build) {
-            // What cannot be read is no help, and a crate may have the same objects.
-            let Ok(further) = objects.further(&library) else {
-                continue;
-            };
-            if further.is_empty() {
-                continue;
-            }
-            let inputs = objects.inputs.iter().cloned().chain(further).collect();
-            if left_out::missing(&self.device_link(inputs)) < missing {
-                help.push(left_out::help(&library, &shown(&library)));
-            }
-        }
-        Ok(help)
-    }
-
-    /// Passes on what the device link says, and fails if it did.
-    fn review(&self, linked: &Linked, objects: &Objects, left_out: Vec<String>) -> Result<()> {
-        for shown in device_link::summarize(&linked.messages) {
-            let level = match shown.severity {
-                Severity::Text | Severity::Info => Level::Info,
-                Severity::Warning => Level::Warning,
-                Severity::Error | Severity::Fatal => Level::Error,
-            };
-            self.say_with(level, Some(shown.code), shown.text);
-        }
-        if linked.has("no-lto-input") {
-            self.say(Level::Warning, NO_LTO_INPUT.to_owned());
-        }
-        let without_code = messages::without_code(linked);
-        if let Some(problem) = &without_code {
-            self.say(Level::Error, problem.clone());
-        }
-        if !linked.is_complete() || without_code.is_some() {
-            for help in self.help(linked, objects, left_out) {
-                self.say(Level::Help, help);
-            }
-            bail!("the device code of '{}' cannot be linked", self.name);
-        }
-        Ok(())
-    }
-
-    /// How the images are stored, as nvcc does it.
-    fn fatbin_options(&self) -> FatbinOptions {
-        let debug = self.is_for_debuggers();
-        let default = CompressionMode::of_device_link(debug);
-        FatbinOptions {
-            identifier: match self.settings.dlto {
-                Some(true) => "lto".to_owned(),
-                Some(false) | None => String::new(),
-            },
-            debug,
-            compression: self.settings.compress_mode.map_or(default, |mode| mode.0),
-        }
-    }
-
-    /// What to do about a link that failed.
-    fn help(&self, linked: &Linked, objects: &Objects, left_out: Vec<String>) -> Vec<String> {
-        let mut help = Vec::new();
-        if linked.has("undefined-reference") {
-            help.extend(messages::help_with_closed(&objects.closed));
-            help.extend(messages::help_with_results(&objects.results));
-            if left_out.is_empty() {
-                help.push(
-                    "an object that defines it has to be in this program; one that only the device link needs is named \
-                     by --device-library"
-                        .to_owned(),
-                );
-            }
-            help.extend(left_out);
-        }
-        if linked.has("lto-input") {
-            help.push(
-                "LTO-IR is linked with --dlto, CUDALINK_DLTO=true or `dlto = true` in [package.metadata.cudalink]"
-                    .to_owned(),
-            );
-        }
-        if linked.has("missing-arch-code") {
-            help.push(
-                "compile every object for every processor of the link (nvcc --generate-code), or name the processors \
-                 that all of them have code for with --arch"
-                    .to_owned(),
-            );
-            help.extend(by_cmake::help(linked));
-        }
-        help
     }
 
     /// The user's linker, with the device code first.
     fn host_link(
         &self,
-        object: &Path,
-        record: &Record,
+        device: &Device,
         placed: u64,
         line: &LinkLine,
         host: &HostLink<'_>,
-    ) -> Result<ExitCode> {
+    ) -> Result<ExitStatus> {
+        let Device { object, record, .. } = device;
         let mut first = vec![OsString::from(object)];
         let needs_script = match self.settings.host_linker_script.unwrap_or_default() {
             ScriptUse::Auto => placed + record.report.bytes > REACH && host.takes_script(),
@@ -468,7 +275,7 @@ impl<'a> Image<'a> {
                 self.say(Level::Help, NO_SCRIPT.to_owned());
             }
         }
-        Ok(platform::exit_code(status))
+        Ok(status)
     }
 
     fn machine(&self) -> &str {
@@ -502,14 +309,6 @@ fn folders_for(machine: &str, variable: Option<OsString>) -> Vec<PathBuf> {
         .iter()
         .flat_map(env::split_paths)
         .collect()
-}
-
-fn kernel_count(linked: &Linked) -> usize {
-    let count = |image: &device_link::Image| {
-        let file = File::parse(&image.data).ok()?;
-        Some(Functions::read(&file).0.kernels.len())
-    };
-    linked.images.iter().filter_map(count).max().unwrap_or(0)
 }
 
 #[cfg(test)]

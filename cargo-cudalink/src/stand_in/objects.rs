@@ -5,6 +5,7 @@
 
 use std::collections::HashSet;
 use std::fs;
+use std::mem;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
@@ -20,8 +21,7 @@ const DEVICE_RUNTIME: &str = "libcudadevrt.a";
 /// What the inputs hold for the device.
 #[derive(Debug, Default)]
 pub(crate) struct Objects {
-    /// What the device link takes, by the names that messages use.
-    pub(crate) inputs: Vec<(String, Vec<u8>)>,
+    inputs: Vec<Input>,
     /// Objects whose device code is no longer open to others.
     pub(crate) closed: Vec<String>,
     /// Objects that hold a device link, made by whoever built their library.
@@ -33,10 +33,18 @@ pub(crate) struct Objects {
     has_library: bool,
     /// The modules in files for the device link alone.
     apart: HashSet<String>,
-    /// The modules of each object with relocatable code.
-    open: Vec<Vec<String>>,
     /// The modules whose linked code some object holds.
     linked: HashSet<String>,
+}
+
+/// What the device link takes.
+#[derive(Debug)]
+struct Input {
+    /// As messages call it.
+    name: String,
+    data: Vec<u8>,
+    /// The modules of an object with relocatable code.
+    modules: Option<Vec<String>>,
 }
 
 impl Objects {
@@ -70,9 +78,10 @@ impl Objects {
             // The host linker sees it after all.
             return Ok(());
         }
-        self.apart.extend(inside.open.into_iter().flatten());
+        let modules = inside.inputs.into_iter().filter_map(|input| input.modules);
+        self.apart.extend(modules.flatten());
         self.has_library = true;
-        self.inputs.push((shown(path), data));
+        self.push(shown(path), data, None);
         Ok(())
     }
 
@@ -83,25 +92,68 @@ impl Objects {
             ..Self::default()
         };
         with.look_into(path, &read(path)?)?;
-        Ok(with.inputs)
+        Ok(with.take())
+    }
+
+    fn push(&mut self, name: String, data: Vec<u8>, modules: Option<Vec<String>>) {
+        self.inputs.push(Input {
+            name,
+            data,
+            modules,
+        });
+    }
+
+    /// How many inputs there are for the device link.
+    pub(crate) fn count(&self) -> usize {
+        self.inputs.len()
+    }
+
+    /// The inputs, by the names that messages use.
+    pub(crate) fn copied(&self) -> impl Iterator<Item = (String, Vec<u8>)> {
+        let inputs = self.inputs.iter();
+        inputs.map(|input| (input.name.clone(), input.data.clone()))
+    }
+
+    /// The same, without copies of what they hold; that is gone.
+    pub(crate) fn take(&mut self) -> Vec<(String, Vec<u8>)> {
+        let inputs = self.inputs.iter_mut();
+        inputs
+            .map(|input| (input.name.clone(), mem::take(&mut input.data)))
+            .collect()
+    }
+
+    /// Leaves out objects with none of these modules, and says which.
+    pub(crate) fn retain(&mut self, modules: &[String]) -> Vec<String> {
+        let left_out = self.inputs.extract_if(.., |input| {
+            let own = input.modules.as_ref();
+            own.is_some_and(|own| !own.iter().any(|id| modules.contains(id)))
+        });
+        left_out.map(|input| input.name).collect()
+    }
+
+    /// The modules of each object with relocatable code.
+    fn open(&self) -> impl Iterator<Item = &Vec<String>> {
+        self.inputs
+            .iter()
+            .filter_map(|input| input.modules.as_ref())
     }
 
     /// Whether anything waits for a device link. Libraries that CMake builds with `CUDA_RESOLVE_DEVICE_SYMBOLS` hold
     /// the link of their objects beside them, and need no other one.
     pub(crate) fn wait(&self) -> bool {
         let waits = |modules: &Vec<String>| !modules.iter().any(|id| self.linked.contains(id));
-        self.has_library || self.open.iter().any(waits)
+        self.has_library || self.open().any(waits)
     }
 
     /// Whether nothing but a file for the device link alone has the host code of a module, which nobody registers then.
     pub(crate) fn is_apart(&self, module: &String) -> bool {
-        self.apart.contains(module) && !self.open.iter().any(|modules| modules.contains(module))
+        self.apart.contains(module) && !self.open().any(|modules| modules.contains(module))
     }
 
     fn file(&mut self, path: &Path, data: &[u8]) -> Result<()> {
         let name = shown(path);
         if path.ends_with(DEVICE_RUNTIME) {
-            self.inputs.push((name, data.to_vec()));
+            self.push(name, data.to_vec(), None);
             return Ok(());
         }
         match detect(data) {
@@ -167,26 +219,24 @@ impl Objects {
         }
         // A crate may carry an object that another one carries too; the host linker takes the first.
         if self.known.insert(Sha256::digest(data).to_vec()) {
-            if is_open {
-                self.open.push(modules);
-            }
             if !linked.is_empty() {
                 self.results.push(name.to_owned());
             }
             self.linked.extend(linked);
-            self.inputs.push((name.to_owned(), data.to_vec()));
+            self.push(name.to_owned(), data.to_vec(), is_open.then_some(modules));
         }
         Ok(())
     }
 
     /// The size of all inputs.
     pub(crate) fn bytes(&self) -> u64 {
-        self.inputs.iter().map(|(_, data)| data.len() as u64).sum()
+        let inputs = self.inputs.iter();
+        inputs.map(|input| input.data.len() as u64).sum()
     }
 
     /// Names the contents, whatever the files are called.
     pub(crate) fn hash_into(&self, hash: &mut Sha256) {
-        for (_, data) in &self.inputs {
+        for Input { data, .. } in &self.inputs {
             hash.update((data.len() as u64).to_le_bytes());
             hash.update(data);
         }

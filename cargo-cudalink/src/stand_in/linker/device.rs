@@ -1,0 +1,344 @@
+//! The device link of an image, and what there is to say where it fails.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+use cudalink_bindings::Functions;
+use rustnvlink::cli;
+use rustnvlink::cli::messages::Messages;
+use rustnvlink::cubin::File;
+use rustnvlink::device_link::{self, Linked, Request};
+use rustnvlink::diagnostic::{Severity, some_of};
+use rustnvlink::fatbin::{CompressionMode, FatbinOptions};
+use rustnvlink::host::{HostMachine, HostObject};
+use rustnvlink::inputs::{Archives, Assembler, Files, Kernels, LinkTime, Wanted};
+use rustnvlink::options::DebugLevel;
+use rustnvlink::output;
+use tempfile::TempDir;
+
+use super::{Image, Purpose};
+use crate::journal::{Event, Level, Message, Report};
+use crate::link::messages;
+use crate::plan::Plan;
+use crate::settings::KernelChoice;
+use crate::stand_in::by_cmake;
+use crate::stand_in::cache::{Entry, Record};
+use crate::stand_in::left_out;
+use crate::stand_in::line::LinkLine;
+use crate::stand_in::objects::{Objects, shown};
+
+/// Why nothing is optimized although that was chosen.
+const NO_LTO_INPUT: &str = "nvcc optimizes no device code for debuggers (-G), which the cc crate asks for in profiles with \
+    debug information; --release may help";
+
+/// What the host link gets of a device link.
+#[derive(Debug)]
+pub(super) struct Device {
+    pub(super) object: PathBuf,
+    pub(super) record: Record,
+    /// Where the object lies if it is not kept.
+    _folder: Option<TempDir>,
+}
+
+/// What there is for the host link.
+#[derive(Debug)]
+pub(super) struct Made {
+    /// Linked device code, if anything needs some.
+    pub(super) device: Option<Device>,
+    /// What is wrong with device code that is left out, should the host link fail.
+    pub(super) doubts: Vec<Message>,
+}
+
+impl Image<'_> {
+    /// Links all device code, or what the program needs of it if not all of it can be linked.
+    pub(super) fn make(
+        &self,
+        plan: &Plan,
+        mut objects: Objects,
+        line: &LinkLine,
+        entry: Option<&Entry>,
+    ) -> Result<Made> {
+        // Without the runtime nothing can be registered. Where nothing has to be, that is no matter.
+        if !line.names_runtime() && self.needed(line).is_empty() {
+            return Ok(Made {
+                device: None,
+                doubts: Vec::new(),
+            });
+        }
+        let failed = match self.link_or_reuse(plan, &mut objects, entry)? {
+            Ok(device) => {
+                return Ok(Made {
+                    device: Some(device),
+                    doubts: Vec::new(),
+                });
+            }
+            Err(failed) => failed,
+        };
+        // The link has taken what was read.
+        let mut objects = self.objects(line)?;
+        let doubts = self.problems(&failed, &objects, line, &plan.build)?;
+        let left_out = objects.retain(&self.needed(line));
+        if let Some(names) = some_of(&left_out) {
+            let device = match objects.wait() {
+                true => self.link_or_reuse(plan, &mut objects, entry)?.map(Some),
+                false => Ok(None),
+            };
+            if let Ok(device) = device {
+                let text =
+                    format!("{names} stays away, as nothing needs it and it cannot be linked");
+                self.say(Level::Info, text);
+                return Ok(Made { device, doubts });
+            }
+        }
+        match self.purpose {
+            // It may well get along without: libraries bring more than is used of them.
+            Purpose::OfBuild => Ok(Made {
+                device: None,
+                doubts,
+            }),
+            Purpose::OfUser => {
+                self.say_all(doubts);
+                bail!("the device code of '{}' cannot be linked", self.name);
+            }
+        }
+    }
+
+    /// The device link of these objects, which it takes, or the one that they had last time.
+    fn link_or_reuse(
+        &self,
+        plan: &Plan,
+        objects: &mut Objects,
+        entry: Option<&Entry>,
+    ) -> Result<Result<Device, Linked>> {
+        let key = self.key(plan, objects)?;
+        if let Some((object, mut record)) = entry.and_then(|entry| entry.get(&key)) {
+            record.report.fresh = true;
+            self.journal.add(&Event::Linked(record.report.clone()));
+            return Ok(Ok(Device {
+                object,
+                record,
+                _folder: None,
+            }));
+        }
+        self.journal.add(&Event::Started {
+            image: self.name.clone(),
+            objects: objects.count(),
+            bytes: objects.bytes(),
+        });
+        let linked = self.device_link(&self.request(), Files::in_memory(objects.take()));
+        if !has_succeeded(&linked) {
+            return Ok(Err(linked));
+        }
+        self.say_all(self.remarks(&linked));
+        let (data, record) = self.host_object(linked, objects)?;
+        self.journal.add(&Event::Linked(record.report.clone()));
+        let (object, folder) = match entry {
+            Some(entry) => (entry.put(&key, &data, &record)?, None),
+            None => {
+                let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
+                let object = folder.path().join("device.o");
+                output::write(&object, &data)
+                    .with_context(|| format!("cannot write {}", object.display()))?;
+                (object, Some(folder))
+            }
+        };
+        Ok(Ok(Device {
+            object,
+            record,
+            _folder: folder,
+        }))
+    }
+
+    /// The modules that the host link takes: those that something in it needs. A test of a package is linked with all
+    /// that its build script names, but only with those other crates that its own code names; what lacks their functions
+    /// can stay away where nothing calls it.
+    fn needed(&self, line: &LinkLine) -> Vec<String> {
+        let mut request = self.request();
+        request.inputs.archives = Archives::Grouped;
+        request.inputs.files = self.files(line);
+        let files = Files::read(&request.inputs, &cli::environment());
+        self.device_link(&request, files).modules
+    }
+
+    /// What the choices ask of the device link.
+    fn request(&self) -> Request {
+        let inputs = Wanted {
+            kernels: match self.settings.kernels.unwrap_or(KernelChoice::All) {
+                KernelChoice::Used => Kernels::NamedByHost,
+                KernelChoice::All => Kernels::All,
+            },
+            assembler: Assembler {
+                program: self.toolkit.map(|toolkit| toolkit.ptxas.clone()),
+                ..Assembler::default()
+            },
+            link_time: (self.settings.dlto == Some(true)).then(|| LinkTime {
+                library: self.toolkit.and_then(|toolkit| toolkit.jitlink.clone()),
+                ..LinkTime::default()
+            }),
+            ..Wanted::new(Vec::new())
+        };
+        let mut request = Request::new(inputs);
+        if self.is_for_debuggers() {
+            request.settings.debug = DebugLevel::Symbols;
+        }
+        request
+    }
+
+    fn is_for_debuggers(&self) -> bool {
+        self.settings.device_debug.unwrap_or(false)
+    }
+
+    fn device_link(&self, request: &Request, files: Files) -> Linked {
+        device_link::device_link(
+            request,
+            &self.settings.targets(),
+            files,
+            &cli::environment(),
+            &Messages::default(),
+            || self.toolkit.and_then(|t| t.device_runtime.clone()),
+        )
+    }
+
+    /// What the host link gets of a device link.
+    fn host_object(&self, mut linked: Linked, objects: &Objects) -> Result<(Vec<u8>, Record)> {
+        linked.modules.retain(|module| !objects.is_apart(module));
+        let fatbin = linked.fatbin(&self.fatbin_options())?;
+        let machine: HostMachine = self.machine().parse()?;
+        let object = HostObject::new(&fatbin, &linked.modules)?.to_bytes(machine)?;
+        let report = Report {
+            image: self.name.clone(),
+            output: std::path::absolute(&self.output)?,
+            arch: linked.images.iter().map(|i| i.sm.to_string()).collect(),
+            kernels: kernel_count(&linked),
+            bytes: fatbin.len() as u64,
+            fresh: false,
+        };
+        let record = Record {
+            report,
+            needs_device_runtime: linked.uses_device_runtime,
+        };
+        Ok((object, record))
+    }
+
+    /// How the images are stored, as nvcc does it.
+    fn fatbin_options(&self) -> FatbinOptions {
+        let debug = self.is_for_debuggers();
+        let default = CompressionMode::of_device_link(debug);
+        FatbinOptions {
+            identifier: match self.settings.dlto {
+                Some(true) => "lto".to_owned(),
+                Some(false) | None => String::new(),
+            },
+            debug,
+            compression: self.settings.compress_mode.map_or(default, |mode| mode.0),
+        }
+    }
+
+    /// Which libraries have what is missing: less is, where they are linked, too.
+    fn help_with_left_out(
+        &self,
+        linked: &Linked,
+        objects: &Objects,
+        line: &LinkLine,
+        build: &Path,
+    ) -> Result<Vec<String>> {
+        let missing = left_out::missing(linked);
+        let mut help = Vec::new();
+        if missing == 0 {
+            return Ok(help);
+        }
+        for library in line.libraries_left_out(build) {
+            // What cannot be read is no help, and a crate may have the same objects.
+            let Ok(further) = objects.further(&library) else {
+                continue;
+            };
+            if further.is_empty() {
+                continue;
+            }
+            let files = Files::in_memory(objects.copied().chain(further));
+            if left_out::missing(&self.device_link(&self.request(), files)) < missing {
+                help.push(left_out::help(&library, &shown(&library)));
+            }
+        }
+        Ok(help)
+    }
+
+    /// What the device link says.
+    fn remarks(&self, linked: &Linked) -> Vec<Message> {
+        let mut remarks = Vec::new();
+        for shown in device_link::summarize(&linked.messages) {
+            let level = match shown.severity {
+                Severity::Text | Severity::Info => Level::Info,
+                Severity::Warning => Level::Warning,
+                Severity::Error | Severity::Fatal => Level::Error,
+            };
+            remarks.push(self.message(level, Some(shown.code), shown.text));
+        }
+        if linked.has("no-lto-input") {
+            remarks.push(self.message(Level::Warning, None, NO_LTO_INPUT.to_owned()));
+        }
+        remarks
+    }
+
+    /// What a link says that has failed, and what to do about it.
+    fn problems(
+        &self,
+        linked: &Linked,
+        objects: &Objects,
+        line: &LinkLine,
+        build: &Path,
+    ) -> Result<Vec<Message>> {
+        let mut problems = self.remarks(linked);
+        if let Some(problem) = messages::without_code(linked) {
+            problems.push(self.message(Level::Error, None, problem));
+        }
+        let left_out = self.help_with_left_out(linked, objects, line, build)?;
+        let help = help(linked, objects, left_out).into_iter();
+        problems.extend(help.map(|help| self.message(Level::Help, None, help)));
+        Ok(problems)
+    }
+}
+
+fn has_succeeded(linked: &Linked) -> bool {
+    linked.is_complete() && messages::without_code(linked).is_none()
+}
+
+/// What to do about a link that failed.
+fn help(linked: &Linked, objects: &Objects, left_out: Vec<String>) -> Vec<String> {
+    let mut help = Vec::new();
+    if linked.has("undefined-reference") {
+        help.extend(messages::help_with_closed(&objects.closed));
+        help.extend(messages::help_with_results(&objects.results));
+        if left_out.is_empty() {
+            help.push(
+                "an object that defines it has to be in this program; one that only the device link needs is named \
+                 by --device-library"
+                    .to_owned(),
+            );
+        }
+        help.extend(left_out);
+    }
+    if linked.has("lto-input") {
+        help.push(
+            "LTO-IR is linked with --dlto, CUDALINK_DLTO=true or `dlto = true` in [package.metadata.cudalink]"
+                .to_owned(),
+        );
+    }
+    if linked.has("missing-arch-code") {
+        help.push(
+            "compile every object for every processor of the link (nvcc --generate-code), or name the processors \
+             that all of them have code for with --arch"
+                .to_owned(),
+        );
+        help.extend(by_cmake::help(linked));
+    }
+    help
+}
+
+fn kernel_count(linked: &Linked) -> usize {
+    let count = |image: &device_link::Image| {
+        let file = File::parse(&image.data).ok()?;
+        Some(Functions::read(&file).0.kernels.len())
+    };
+    linked.images.iter().filter_map(count).max().unwrap_or(0)
+}
