@@ -428,7 +428,32 @@ fn programs_are_installed_and_documented() -> Result<()> {
     ensure!(err.contains("DeviceLink app (sm_90) 1 kernel"), "{err}");
     ensure!(project.links()?.1.contains("cudalink"));
     run(&mut Command::new(root.join("bin/app")))?;
-    project.fail(&["install", "app"], &["with --path"])?;
+
+    // What is fetched, here from a repository of git.
+    run(Command::new("git")
+        .arg("init")
+        .arg("-q")
+        .arg(project.folder.path()))?;
+    fs::remove_dir_all(project.path("target"))?;
+    fs::remove_dir_all(&root)?;
+    let git = |words: &[&str]| {
+        let mut command = Command::new("git");
+        command.arg("-C").arg(project.folder.path());
+        run(command
+            .args(["-c", "user.name=a", "-c", "user.email=a@b"])
+            .args(words))
+    };
+    git(&["add", "."])?;
+    git(&["commit", "-q", "-m", "All"])?;
+    let fetched = Project::new(PLAIN, &[])?;
+    let url = format!("file://{}", project.folder.path().display());
+    let arguments = ["install", "app", "--git", &url, "--root", "root"];
+    let (_, err) = fetched.succeed(&arguments, &[])?;
+    ensure!(err.contains("DeviceLink app (sm_90) 1 kernel"), "{err}");
+    ensure!(!fetched.path("target").exists());
+    run(&mut Command::new(fetched.path("root/bin/app")))?;
+    let (out, _) = fetched.succeed(&["install", "--list", "--root", "root"], &[])?;
+    ensure!(out.contains("app v0.1.0"), "{out}");
 
     project.succeed(&["doc", "--no-deps"], &[])?;
     ensure!(project.path("target/doc/app/index.html").is_file());

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::UNIX_EPOCH;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use cargo_options::CommonOptions;
 use clap::Args;
 use cudalink_toolkit::launcher::launched;
@@ -52,6 +52,10 @@ pub(crate) trait CargoCommand {
     fn common(&mut self) -> &mut CommonOptions;
     /// The manifest, where the command line names one.
     fn manifest_path(&self) -> Option<PathBuf>;
+    /// Whether cargo fetches what it builds, so that no workspace of this machine has choices.
+    fn is_fetched(&self) -> bool {
+        false
+    }
     /// The folder from which cargo looks for its configuration, where that is not the current one.
     fn configured_from(&self) -> Option<&Path> {
         None
@@ -123,6 +127,10 @@ impl CargoCommand for cargo_options::Install {
         self.path.as_ref().map(|folder| folder.join("Cargo.toml"))
     }
 
+    fn is_fetched(&self) -> bool {
+        self.path.is_none()
+    }
+
     fn configured_from(&self) -> Option<&Path> {
         self.path.as_deref()
     }
@@ -136,14 +144,12 @@ impl CargoCommand for cargo_options::Install {
     }
 }
 
-/// Runs `cargo install`. Only what lies on this machine has choices to read.
+/// Runs `cargo install`.
 pub(crate) fn install(arguments: WithDevice<cargo_options::Install>) -> Result<ExitCode> {
-    if arguments.cargo.path.is_none() {
-        bail!(
-            "name the folder of the package with --path; what lies elsewhere has to be fetched first"
-        );
+    match arguments.cargo.list {
+        true => platform::replace_by(arguments.cargo.command()),
+        false => run(arguments),
     }
-    run(arguments)
 }
 
 /// Runs cargo.
@@ -161,7 +167,10 @@ pub(crate) fn run<C: CargoCommand + Args>(arguments: WithDevice<C>) -> Result<Ex
     };
     let reporter = Reporter::new(cargo.common(), &config.term);
     let settings = settings.in_folder(&current);
-    let workspace = Workspace::load(cargo.manifest_path(), cargo.common())?;
+    let workspace = match cargo.is_fetched() {
+        true => Workspace::elsewhere(cargo.common())?,
+        false => Workspace::load(cargo.manifest_path(), cargo.common())?,
+    };
     let folder = Folder::make(&workspace.target)?;
     let _in_use = folder.lock(Purpose::Use)?;
     let (packages, others) = workspace.settings(&settings)?;
@@ -183,7 +192,7 @@ pub(crate) fn run<C: CargoCommand + Args>(arguments: WithDevice<C>) -> Result<Ex
     let mut plan = Plan {
         program: identity_of_program()?,
         folder,
-        build: workspace.build,
+        build: workspace.build.clone(),
         journal: run.journal(),
         linkers: linkers.by_triple,
         toolkit: match &toolkit {

@@ -181,7 +181,7 @@ pub(crate) enum Command {
     /// Build the documentation of the current package
     #[command(visible_alias = "d")]
     Doc(Box<WithDevice<cargo_options::Doc>>),
-    /// Build the programs of a package (--path) and install them
+    /// Build the programs of a package and install them
     Install(Box<WithDevice<cargo_options::Install>>),
     /// Compile the current package with extra options for rustc
     Rustc(Box<WithDevice<cargo_options::Rustc>>),

@@ -7,6 +7,7 @@ use anyhow::{Context, Result, anyhow};
 use cargo_metadata::{Metadata, MetadataCommand};
 use cargo_options::CommonOptions;
 use serde_json::Value;
+use tempfile::TempDir;
 
 use crate::settings::Settings;
 
@@ -20,7 +21,10 @@ pub(crate) struct Workspace {
     pub(crate) target: PathBuf,
     /// Where cargo makes it.
     pub(crate) build: PathBuf,
-    metadata: Metadata,
+    /// What cargo knows of it, unless it lies elsewhere.
+    metadata: Option<Metadata>,
+    /// The target folder of one that lies elsewhere.
+    _temporary: Option<TempDir>,
 }
 
 impl Workspace {
@@ -55,11 +59,7 @@ impl Workspace {
             error => error.into(),
         })?;
         let usual = metadata.target_directory.as_std_path();
-        let target = match &options.target_dir {
-            Some(folder) => std::path::absolute(folder)
-                .with_context(|| format!("the target folder {} is no path", folder.display()))?,
-            None => usual.to_owned(),
-        };
+        let target = given_target(options)?.unwrap_or_else(|| usual.to_owned());
         let build = metadata
             .build_directory
             .as_ref()
@@ -70,7 +70,25 @@ impl Workspace {
         Ok(Self {
             target,
             build,
-            metadata,
+            metadata: Some(metadata),
+            _temporary: None,
+        })
+    }
+
+    /// One that cargo has to fetch. Unless it is told where to build it, nothing is kept.
+    pub(crate) fn elsewhere(options: &CommonOptions) -> Result<Self> {
+        let (target, temporary) = match given_target(options)? {
+            Some(folder) => (folder, None),
+            None => {
+                let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
+                (folder.path().to_owned(), Some(folder))
+            }
+        };
+        Ok(Self {
+            build: target.clone(),
+            target,
+            metadata: None,
+            _temporary: temporary,
         })
     }
 
@@ -79,11 +97,14 @@ impl Workspace {
         &self,
         given: &Settings,
     ) -> Result<(BTreeMap<PathBuf, Settings>, Settings)> {
-        let root = self.metadata.workspace_root.as_std_path();
+        let Some(metadata) = &self.metadata else {
+            return Ok((BTreeMap::new(), given.clone()));
+        };
+        let root = metadata.workspace_root.as_std_path();
         let manifest = root.join("Cargo.toml");
-        let of_workspace = read(&self.metadata.workspace_metadata, "workspace", &manifest)?;
+        let of_workspace = read(&metadata.workspace_metadata, "workspace", &manifest)?;
         let mut packages = BTreeMap::new();
-        for package in self.metadata.workspace_packages() {
+        for package in metadata.workspace_packages() {
             let manifest = package.manifest_path.as_std_path();
             let own = read(&package.metadata, "package", manifest)?;
             let folder = manifest.parent().unwrap_or(root).to_owned();
@@ -91,6 +112,15 @@ impl Workspace {
         }
         Ok((packages, given.clone().or(&of_workspace)))
     }
+}
+
+/// The target folder that the command line names.
+fn given_target(options: &CommonOptions) -> Result<Option<PathBuf>> {
+    let absolute = |folder: &PathBuf| {
+        std::path::absolute(folder)
+            .with_context(|| format!("the target folder {} is no path", folder.display()))
+    };
+    options.target_dir.as_ref().map(absolute).transpose()
 }
 
 fn read(metadata: &Value, table: &str, manifest: &Path) -> Result<Settings> {
