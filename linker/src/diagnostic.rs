@@ -24,6 +24,9 @@ pub enum Severity {
     Fatal,
 }
 
+/// Of the figures that `-v` asks for, a line each: a code behind every one would be noise.
+pub(crate) const RESOURCE_USAGE: &str = "resource-usage";
+
 /// What two inputs can disagree about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mismatch {
@@ -382,6 +385,7 @@ impl Diagnostic {
         };
         let mut text = match self.severity {
             Severity::Text => self.text.clone(),
+            Severity::Info if self.code == RESOURCE_USAGE => format!("{}{place}", self.text),
             Severity::Info | Severity::Warning | Severity::Error | Severity::Fatal => {
                 format!("{}{detail}{place} [{}]", self.text, self.code)
             }

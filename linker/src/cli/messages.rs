@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use std::io::{self, Write as _};
 
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::{Diagnostic, RESOURCE_USAGE, Severity};
 use crate::raw_text;
 
 /// The code of the warning that has an option of its own.
@@ -105,6 +105,7 @@ impl Messages {
             Format::Nvlink if message.code == PTXAS_OUTPUT => message.line() + &self.target(),
             Format::Own | Format::Nvlink if message.severity == Severity::Text => message.line(),
             Format::Nvlink => message.line() + &self.target(),
+            Format::Own if message.code == RESOURCE_USAGE => message.line() + &self.target(),
             Format::Own => {
                 let detail = match &message.detail {
                     None => String::new(),
@@ -181,5 +182,13 @@ mod tests {
             Format::Json,
             r#"{"severity":"warning","code":"ignored-input","message":"'a \"b\"' is ignored","detail":"it is empty","notes":["help: leave it out"],"target":"sm_90"}"#,
         );
+    }
+
+    #[test]
+    fn figures_stand_alone() {
+        let figures = Diagnostic::new(Severity::Info, RESOURCE_USAGE, "32 bytes gmem");
+        let expected = "nvlink info    : 32 bytes gmem";
+        assert_eq!(Messages::default().shown(&figures), expected);
+        assert_eq!(figures.shown(), "32 bytes gmem");
     }
 }

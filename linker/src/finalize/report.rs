@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use rustc_hash::FxHashMap;
 
 use crate::cubin::{InfoCode, SymbolType};
-use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
+use crate::diagnostic::{Diagnostic, Diagnostics, RESOURCE_USAGE, Severity};
 use crate::id::{FunctionId, IdVec, SectionId, SymbolId};
 use crate::merge::{InfoRecord, SectionKind};
 use crate::options::Keeping;
@@ -26,7 +26,7 @@ pub(super) fn report(
     diagnostics: &mut Diagnostics,
 ) {
     let mut say = |text: String| {
-        diagnostics.push(Diagnostic::new(Severity::Info, "resource-usage", text));
+        diagnostics.push(Diagnostic::new(Severity::Info, RESOURCE_USAGE, text));
     };
     say(module_line(pruned));
     let registers: FxHashMap<SymbolId, u32> = module_records
