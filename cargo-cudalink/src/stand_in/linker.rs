@@ -173,8 +173,10 @@ impl<'a> Image<'a> {
             Some(device) => self.host_link(device, placed, line, host)?,
             None => host.run(Vec::new(), Vec::new())?,
         };
-        if !status.success() {
-            self.say_all(made.doubts);
+        if !status.success()
+            && let Some(failed) = &made.failed
+        {
+            self.say_all(self.problems(failed, line, &plan.build)?);
         }
         Ok(platform::exit_code(status))
     }

@@ -41,12 +41,12 @@ pub(super) struct Device {
 }
 
 /// What there is for the host link.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Made {
     /// Linked device code, if anything needs some.
     pub(super) device: Option<Device>,
-    /// What is wrong with device code that is left out, should the host link fail.
-    pub(super) doubts: Vec<Message>,
+    /// The link of all device code, if it has failed. What it says matters where the host link fails, too.
+    pub(super) failed: Option<Linked>,
 }
 
 impl Image<'_> {
@@ -60,23 +60,19 @@ impl Image<'_> {
     ) -> Result<Made> {
         // Without the runtime nothing can be registered. Where nothing has to be, that is no matter.
         if !line.names_runtime() && self.needed(line).is_empty() {
-            return Ok(Made {
-                device: None,
-                doubts: Vec::new(),
-            });
+            return Ok(Made::default());
         }
         let failed = match self.link_or_reuse(plan, &mut objects, entry)? {
             Ok(device) => {
                 return Ok(Made {
                     device: Some(device),
-                    doubts: Vec::new(),
+                    failed: None,
                 });
             }
             Err(failed) => failed,
         };
         // The link has taken what was read.
         let mut objects = self.objects(line)?;
-        let doubts = self.problems(&failed, &objects, line, &plan.build)?;
         let left_out = objects.retain(&self.needed(line));
         if let Some(names) = some_of(&left_out) {
             let device = match objects.wait() {
@@ -87,17 +83,20 @@ impl Image<'_> {
                 let text =
                     format!("{names} stays away, as nothing needs it and it cannot be linked");
                 self.say(Level::Info, text);
-                return Ok(Made { device, doubts });
+                return Ok(Made {
+                    device,
+                    failed: Some(failed),
+                });
             }
         }
         match self.purpose {
             // It may well get along without: libraries bring more than is used of them.
             Purpose::OfBuild => Ok(Made {
                 device: None,
-                doubts,
+                failed: Some(failed),
             }),
             Purpose::OfUser => {
-                self.say_all(doubts);
+                self.say_all(self.problems(&failed, line, &plan.build)?);
                 bail!("the device code of '{}' cannot be linked", self.name);
             }
         }
@@ -281,13 +280,13 @@ impl Image<'_> {
     }
 
     /// What a link says that has failed, and what to do about it.
-    fn problems(
+    pub(super) fn problems(
         &self,
         linked: &Linked,
-        objects: &Objects,
         line: &LinkLine,
         build: &Path,
     ) -> Result<Vec<Message>> {
+        let objects = &self.objects(line)?;
         let mut problems = self.remarks(linked);
         if let Some(problem) = messages::without_code(linked) {
             problems.push(self.message(Level::Error, None, problem));
