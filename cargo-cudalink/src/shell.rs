@@ -141,9 +141,18 @@ pub(crate) fn man(arguments: ManArguments) -> Result<()> {
     std::fs::create_dir_all(&folder)
         .with_context(|| format!("cannot make the folder {}", folder.display()))?;
     let write = |command| -> io::Result<()> { clap_mangen::generate_to(command, &folder) };
-    write(Cli::command())
+    let mut command = Cli::command().disable_help_subcommand(true);
+    command.build();
+    write(with_usage(command))
         .and_then(|()| write(rustnvlink()))
         .with_context(|| format!("cannot write to {}", folder.display()))
+}
+
+/// A command whose page says how it is called as its help does: options are listed below, with what they take.
+fn with_usage(mut command: Command) -> Command {
+    let usage = command.render_usage().to_string();
+    let usage = usage.strip_prefix("Usage: ").unwrap_or(&usage).to_owned();
+    command.override_usage(usage).mut_subcommands(with_usage)
 }
 
 /// The command line of the linker, whose own reader does what nvlink's does.
@@ -223,6 +232,8 @@ mod tests {
             assert!(read(&name).contains(".SH NAME"), "{name}");
         }
         assert!(read("cargo-cudalink-build.1").contains("CUDALINK_ARCH"));
+        let synopsis = "link\\fR [OPTIONS] \\-\\-output <FILE> [FILE]...";
+        assert!(read("cargo-cudalink-link.1").contains(synopsis));
         let page = read("rustnvlink.1");
         for flag in FLAGS.iter().filter(|flag| flag.group != Group::Hidden) {
             let name = flag.long.replace('-', "\\-");
