@@ -256,6 +256,11 @@ pub const EXPLANATIONS: &[Explanation] = &[
          call it could not be launched. The object is damaged: compile it again.",
     ),
     of(
+        "no-temporary-folder",
+        "PTX is compiled between files of a folder that is gone afterwards. TMPDIR names a place where \
+         it can be made; without one it is /tmp.",
+    ),
+    of(
         "no-unified-index",
         "The inputs have unified functions or variables, whose index all images of a program \
          share. It is named with -uidx.",

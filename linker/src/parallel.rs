@@ -101,11 +101,19 @@ fn fill_with<'i, T: Sync, R: Send, W>(
     };
     // A panic of one is a panic of the scope.
     thread::scope(|scope| {
-        for _ in 1..workers {
-            scope.spawn(work);
-        }
+        start(scope, workers - 1, || work);
         work();
     });
+}
+
+/// Starts threads, as many as the system lets: what these do not do is left to the caller. Tells how many.
+fn start<'s, F: FnOnce() + Send + 's>(
+    scope: &'s thread::Scope<'s, '_>,
+    count: usize,
+    mut work: impl FnMut() -> F,
+) -> usize {
+    let started = (0..count).map(|_| thread::Builder::new().spawn_scoped(scope, work()));
+    started.take_while(Result::is_ok).count()
 }
 
 /// Hands over what `make` makes of each item, in the order of the items. While
@@ -125,9 +133,9 @@ pub(crate) fn in_order<'i, T: Sync, R: Send, E>(
     // So many may wait to be taken.
     let (made, taken) = mpsc::sync_channel(makers);
     thread::scope(|scope| {
-        for _ in 0..makers {
+        let threads = start(scope, makers, || {
             let (made, make, started) = (made.clone(), &make, &started);
-            scope.spawn(move || {
+            move || {
                 loop {
                     let index = started.fetch_add(1, Ordering::Relaxed);
                     let Some(item) = items.get(index) else { return };
@@ -136,7 +144,10 @@ pub(crate) fn in_order<'i, T: Sync, R: Send, E>(
                         return;
                     }
                 }
-            });
+            }
+        });
+        if threads == 0 {
+            return items.iter().try_for_each(|item| take(make(item)));
         }
         drop(made);
         let mut early = BTreeMap::new();
@@ -161,13 +172,21 @@ pub(crate) fn both<A, B: Send>(
     if workers(2, bytes) == 1 {
         return (one(), other());
     }
+    // Where no thread can be started, it stays there for the caller.
+    let other = Mutex::new(Some(other));
+    let make_other = || {
+        let other = other.lock().map_or(None, |mut other| other.take());
+        other.map(|other| other())
+    };
     thread::scope(|scope| {
-        let other = scope.spawn(other);
+        let thread = thread::Builder::new().spawn_scoped(scope, make_other);
         let one = one();
-        match other.join() {
-            Ok(other) => (one, other),
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
+        let other = match thread.map(thread::ScopedJoinHandle::join) {
+            Ok(Ok(other)) => other,
+            Ok(Err(panic)) => std::panic::resume_unwind(panic),
+            Err(_) => make_other(),
+        };
+        (one, other.expect("it is taken once"))
     })
 }
 

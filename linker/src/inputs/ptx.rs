@@ -4,14 +4,13 @@ use std::borrow::Cow;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use super::{Behaviour, Environment};
 use crate::arch::{Sm, Suffix};
 use crate::cubin::{Content, Cubin, ToolNote};
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::parallel;
 
 /// What the file is called in which the assembler gets PTX: the words that
 /// nvlink has for any input in messages of its own assembler.
@@ -19,6 +18,9 @@ const INPUT: &str = "application ptx input";
 
 /// What the object is called that the assembler makes.
 const OUTPUT: &str = "elf.o";
+
+/// Each source is worth a thread, however short it is.
+const EFFORT: usize = usize::MAX;
 
 /// Where the assembler says how it was called.
 const TOOL_NOTES: &str = ".note.nv.tkinfo";
@@ -143,30 +145,8 @@ impl<'a> Ptxas<'a> {
 
     /// Assembles all sources, as many at once as there are processors.
     pub(crate) fn assemble(&self, sources: &[&Source<'_>], product: Product) -> Vec<Assembled> {
-        let next = AtomicUsize::new(0);
-        let work = || {
-            let mut done = Vec::new();
-            loop {
-                let index = next.fetch_add(1, Ordering::Relaxed);
-                let Some(source) = sources.get(index) else {
-                    return done;
-                };
-                done.push((index, self.assemble_one(source, product)));
-            }
-        };
-        let workers = thread::available_parallelism().map_or(1, usize::from);
-        let mut done = Vec::with_capacity(sources.len());
-        thread::scope(|scope| {
-            let others: Vec<_> = (1..workers.min(sources.len()))
-                .map(|_| scope.spawn(work))
-                .collect();
-            done.extend(work());
-            for other in others {
-                done.extend(other.join().expect("the assembler's threads do not panic"));
-            }
-        });
-        done.sort_by_key(|(index, _)| *index);
-        done.into_iter().map(|(_, assembled)| assembled).collect()
+        let assemble = |source: &&Source<'_>| self.assemble_one(source, product);
+        parallel::map(sources, EFFORT, assemble)
     }
 
     /// Assembles one source.
@@ -194,8 +174,11 @@ impl<'a> Ptxas<'a> {
         product: Product,
         printed: &mut String,
     ) -> io::Result<Result<Vec<u8>, Diagnostic>> {
+        let temporary = match temporary_folder() {
+            Ok(folder) => folder,
+            Err(problem) => return Ok(Err(problem)),
+        };
         // The assembler runs where the link does, and messages do not show where its files are.
-        let temporary = tempfile::tempdir()?;
         let files = self.folder.join(temporary.path());
         let (input, made) = (files.join(INPUT), files.join(OUTPUT));
         std::fs::write(&input, &source.text)?;
@@ -239,6 +222,21 @@ impl<'a> Ptxas<'a> {
             output.status
         ))))
     }
+}
+
+/// Where files lie in passing when nothing names another place, or one that is of no use.
+#[cfg(unix)]
+const USUAL_FOLDER: &str = "/tmp";
+
+/// A folder for the files of one assembler.
+fn temporary_folder() -> Result<tempfile::TempDir, Diagnostic> {
+    let made = tempfile::tempdir();
+    #[cfg(unix)]
+    let made = made.or_else(|why| tempfile::tempdir_in(USUAL_FOLDER).map_err(|_| why));
+    made.map_err(|why| {
+        let text = "Could not make a folder for temporary files";
+        Diagnostic::new(Severity::Fatal, "no-temporary-folder", text).with_detail(why)
+    })
 }
 
 /// Takes the names of files out of the note that the assembler wrote: with `-g`
