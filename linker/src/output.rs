@@ -69,6 +69,15 @@ pub fn write_with(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -
     }
 }
 
+/// Why a file is not written.
+#[derive(Debug)]
+pub(crate) enum Unwritten {
+    /// There can be no file of this name.
+    Unopened(io::Error),
+    /// Its bytes found no place.
+    Unfinished(io::Error),
+}
+
 /// A file that is written, but stands not yet in its place.
 #[derive(Debug)]
 pub(crate) struct Pending(Waiting);
@@ -85,8 +94,16 @@ impl Pending {
     pub(crate) fn write(
         path: &Path,
         fill: impl FnOnce(&mut dyn Sink) -> io::Result<()>,
+    ) -> Result<Self, Unwritten> {
+        let destination = Destination::of(path).map_err(Unwritten::Unopened)?;
+        Self::fill(destination, fill).map_err(Unwritten::Unfinished)
+    }
+
+    fn fill(
+        destination: Destination,
+        fill: impl FnOnce(&mut dyn Sink) -> io::Result<()>,
     ) -> io::Result<Self> {
-        match Destination::of(path)? {
+        match destination {
             Destination::Stream(stream) => {
                 let mut contents = Vec::new();
                 fill(&mut contents)?;
@@ -103,11 +120,12 @@ impl Pending {
     }
 
     /// Puts the file into its place.
-    pub(crate) fn finish(self) -> io::Result<()> {
-        match self.0 {
+    pub(crate) fn finish(self) -> Result<(), Unwritten> {
+        let finished = match self.0 {
             Waiting::File(file, path) => file.persist(&path),
             Waiting::Stream(mut stream, contents) => stream.write_all(&contents),
-        }
+        };
+        finished.map_err(Unwritten::Unfinished)
     }
 }
 

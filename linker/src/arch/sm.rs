@@ -50,6 +50,11 @@ pub struct ParseSmError(pub String);
 #[error("there is no processor '{0}'; {help}", help = help_with(.0))]
 pub struct UnknownSmError(pub String);
 
+/// Numbers of processors that toolkits before 13.0 linked for.
+const LEFT_BEHIND: &[&str] = &[
+    "20", "21", "30", "32", "35", "37", "50", "52", "53", "60", "61", "62", "70", "72",
+];
+
 /// What may be meant by a text that names no processor that links can be for.
 pub(crate) fn help_with(text: &str) -> String {
     let digits = text.trim_start_matches(|c: char| !c.is_ascii_digit());
@@ -61,7 +66,11 @@ pub(crate) fn help_with(text: &str) -> String {
         Ok(meant) => format!("did you mean '{meant}'?"),
         Err(_) => {
             let names: Vec<String> = Sm::KNOWN.iter().map(Sm::to_string).collect();
-            format!("there are {}", names.join(", "))
+            let why = match LEFT_BEHIND.contains(&digits) {
+                true => "CUDA 13 has left it behind; ",
+                false => "",
+            };
+            format!("{why}there are {}", names.join(", "))
         }
     }
 }
@@ -241,11 +250,12 @@ mod tests {
     fn links_are_for_processors_that_there_are() {
         assert_eq!(Sm::known("sm_90a"), Ok(with(90, Suffix::A)));
         let error = |name| Sm::known(name).unwrap_err().to_string();
-        let text = error("sm_35");
+        let text = error("sm_95");
         assert!(
-            text.starts_with("there is no processor 'sm_35'; there are sm_75, sm_80,"),
+            text.starts_with("there is no processor 'sm_95'; there are sm_75, sm_80,"),
             "{text}"
         );
+        assert!(error("sm_35").contains("; CUDA 13 has left it behind; there are sm_75,"));
         for name in ["90", "sm90", "9.0", "compute_90", "SM_90"] {
             let text = format!("there is no processor '{name}'; did you mean 'sm_90'?");
             assert_eq!(error(name), text);

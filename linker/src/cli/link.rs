@@ -213,7 +213,7 @@ fn link_all(
             && linked.exit != Exit::Fatal
         {
             let graph = linked.reports.call_graph;
-            let graph = graph.map(|graph| pending_text(path_for(path, target), graph));
+            let graph = graph.map(|graph| pending_text(request, path_for(path, target), graph));
             results.graphs.extend(graph);
         }
         if results.exit == Exit::Success {
@@ -242,8 +242,9 @@ impl Results {
         };
         let registration = request.registration.as_ref();
         let registration = registration.zip(modules.filter(|_| registers));
-        let registration = registration
-            .map(|(path, modules)| pending_text(path.clone(), inputs::registration(&modules)));
+        let registration = registration.map(|(path, modules)| {
+            pending_text(request, path.clone(), inputs::registration(&modules))
+        });
         if exit == Exit::Success && !outputs.is_empty() {
             for output in &outputs {
                 if let Output::File(file) = output {
@@ -280,8 +281,9 @@ impl Results {
     }
 }
 
-fn pending_text(path: PathBuf, text: impl AsRef<[u8]>) -> Pending {
-    output::pending(path, |out| out.write_all(text.as_ref()))
+fn pending_text(request: &Request, path: PathBuf, text: impl AsRef<[u8]>) -> Pending {
+    let behaviour = request.link.inputs.behaviour;
+    output::pending(path, behaviour, |out| out.write_all(text.as_ref()))
 }
 
 /// Reads a file that an option names, which nvlink does not take empty.
@@ -380,7 +382,8 @@ fn output_of(request: &Request, target: &Target, product: Product<'_>) -> Output
     match has_own_file {
         true => {
             let path = path_for(&request.output, target);
-            let file = output::pending(path, |out| product.write(out));
+            let behaviour = request.link.inputs.behaviour;
+            let file = output::pending(path, behaviour, |out| product.write(out));
             if request.targets.len() == 1 {
                 // The process ends soon, and then all memory goes at once.
                 std::mem::forget(product);
@@ -445,5 +448,6 @@ fn dependencies(request: &Request, files: &Files) -> Option<Pending> {
         }
         Some(_) | None => vec![request.output.clone()],
     };
-    Some(pending_text(path.clone(), depfile::rule(&outputs, &inputs)))
+    let rule = depfile::rule(&outputs, &inputs);
+    Some(pending_text(request, path.clone(), rule))
 }

@@ -10,6 +10,7 @@ mod help;
 mod host_script;
 mod link;
 pub mod lower;
+mod meant;
 pub mod messages;
 mod output;
 mod response_file;

@@ -8,8 +8,8 @@ use std::time::Duration;
 use super::lower::{Request, Target};
 use super::{Exit, fatal};
 use crate::diagnostic::Diagnostic;
-use crate::inputs::Compilation;
-use crate::output::Sink;
+use crate::inputs::{Behaviour, Compilation};
+use crate::output::{Sink, Unwritten};
 use crate::raw_text;
 
 /// Prints on the standard output. Who has stopped reading has read enough.
@@ -25,24 +25,30 @@ pub(super) fn print(text: &str) -> Result<Exit, Diagnostic> {
 
 /// Writes a file.
 pub(super) fn write(path: &Path, contents: &[u8]) -> Result<(), Diagnostic> {
-    crate::output::write(path, contents).map_err(|why| unwritable(path, &why))
+    pending(path.to_owned(), Behaviour::Own, |out| {
+        out.write_all(contents)
+    })
+    .finish()
 }
 
 /// Writes a file that does not take its place yet.
 pub(super) fn pending(
     path: PathBuf,
+    behaviour: Behaviour,
     fill: impl FnOnce(&mut dyn Sink) -> io::Result<()>,
 ) -> Pending {
     Pending {
         file: crate::output::Pending::write(&path, fill),
         path,
+        behaviour,
     }
 }
 
 /// A file that is written, or a reason why not, and where it belongs.
 pub(super) struct Pending {
     path: PathBuf,
-    file: io::Result<crate::output::Pending>,
+    file: Result<crate::output::Pending, Unwritten>,
+    behaviour: Behaviour,
 }
 
 impl Pending {
@@ -50,7 +56,7 @@ impl Pending {
     pub(super) fn check(&self) -> Result<(), Diagnostic> {
         match &self.file {
             Ok(_) => Ok(()),
-            Err(why) => Err(unwritable(&self.path, why)),
+            Err(why) => Err(unwritable(&self.path, why, self.behaviour)),
         }
     }
 
@@ -58,17 +64,23 @@ impl Pending {
     pub(super) fn finish(self) -> Result<(), Diagnostic> {
         self.file
             .and_then(crate::output::Pending::finish)
-            .map_err(|why| unwritable(&self.path, &why))
+            .map_err(|why| unwritable(&self.path, &why, self.behaviour))
     }
 }
 
-fn unwritable(path: &Path, why: &io::Error) -> Diagnostic {
+fn unwritable(path: &Path, why: &Unwritten, behaviour: Behaviour) -> Diagnostic {
     let path = raw_text::text(path.as_os_str());
-    fatal(
-        "unwritable-output",
-        format!("Could not open output file '{path}'"),
-    )
-    .with_detail(why)
+    let (text, why) = match (why, behaviour) {
+        (Unwritten::Unopened(why), _) => (format!("Could not open output file '{path}'"), why),
+        // What nvlink says of an image; it does not notice what its other outputs lack.
+        (Unwritten::Unfinished(why), Behaviour::Nvlink) => {
+            ("Internal error: writing file".to_owned(), why)
+        }
+        (Unwritten::Unfinished(why), Behaviour::Own) => {
+            (format!("Could not write output file '{path}'"), why)
+        }
+    };
+    fatal("unwritable-output", text).with_detail(why)
 }
 
 const TIME_HEADER: &str = "source file name , phase name , phase input files , phase output file , \
@@ -145,7 +157,7 @@ pub(super) fn append_times(table: Table, rows: &str) -> Result<(), Diagnostic> {
         text.push_str(rows);
         file.write_all(text.as_bytes())
     };
-    append().map_err(|why| unwritable(&path, &why))
+    append().map_err(|why| unwritable(&path, &Unwritten::Unfinished(why), Behaviour::Own))
 }
 
 #[cfg(test)]

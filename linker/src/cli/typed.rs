@@ -5,7 +5,8 @@ use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use super::flags::{FLAGS, Flag, Group, Spelling, Value};
+use super::flags::{FLAGS, Flag, Spelling, Value};
+use super::meant::unknown_option;
 use super::messages::Format;
 use super::response_file::{self, Stray};
 use super::values::{is_processor, number, undefined_value};
@@ -277,11 +278,9 @@ impl Parser<'_> {
             Ok(bytes) => bytes,
             // nvlink opens folders like files, and finds nothing there.
             Err(error) if self.compat && error.kind() == ErrorKind::IsADirectory => Vec::new(),
-            Err(_) => {
-                return Err(fatal(
-                    "unreadable-options-file",
-                    format!("Could not open options file '{shown}'"),
-                ));
+            Err(why) => {
+                let text = format!("Could not open options file '{shown}'");
+                return Err(fatal("unreadable-options-file", text).with_detail(why));
             }
         };
         self.typed.options_files.push(path.to_owned());
@@ -328,34 +327,6 @@ fn resolve(typed: &str) -> Result<(&'static Spelling, Option<&str>), Diagnostic>
         .filter(|spelling| spelling.joined)
         .find_map(|spelling| Some((spelling, Some(typed.strip_prefix(spelling.short?)?))))
         .ok_or_else(|| unknown_option(name))
-}
-
-/// Says which option may be meant: nvlink's long names need two dashes and its
-/// short ones one.
-fn unknown_option(name: &str) -> Diagnostic {
-    let problem = fatal("unknown-option", format!("Unknown option '{name}'"));
-    let bare = name.trim_start_matches('-');
-    let meant = FLAGS.iter().find_map(|spelling| match spelling.short {
-        _ if spelling.long == bare => Some(format!("--{bare}")),
-        Some(short) if short == bare => Some(format!("-{bare}")),
-        _ => None,
-    });
-    let meant = meant.or_else(|| {
-        // Whoever knows how an option begins may not know its end.
-        let alike = |spelling: &&Spelling| {
-            let beginning = spelling.long.split('-').next().unwrap_or_default();
-            strsim::jaro_winkler(spelling.long, bare).max(strsim::jaro_winkler(beginning, bare))
-        };
-        let shown = FLAGS
-            .iter()
-            .filter(|spelling| spelling.group != Group::Hidden);
-        let best = shown.max_by(|a, b| alike(a).total_cmp(&alike(b)))?;
-        (alike(&best) > ALIKE).then(|| format!("--{}", best.long))
-    });
-    match meant {
-        Some(meant) => problem.with_detail(format_args!("did you mean '{meant}'?")),
-        None => problem.with_detail("--help lists all options"),
-    }
 }
 
 fn stray(what: Stray) -> Diagnostic {

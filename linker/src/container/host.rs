@@ -9,6 +9,7 @@ use object::elf::{SHT_DYNSYM, SHT_NOBITS, SHT_SYMTAB};
 use object::read::elf::{FileHeader as _, SectionHeader as _, SectionTable, Sym as _};
 
 use super::{InputKind, detect};
+use crate::cubin::check_section_table;
 use crate::error::{ParseError, Problem};
 use crate::fatbin::{self, Fatbins};
 
@@ -202,6 +203,7 @@ impl<'d> HostFile<'d> {
         }
         let header = FileHeader64::<Le>::parse(data)
             .map_err(|e| malformed(format!("file header: {e}")).at(0))?;
+        check_section_table(header, data)?;
         let sections = header
             .sections(Le, data)
             .map_err(|e| malformed(format!("section table: {e}")).at(header.e_shoff.get(Le)))?;

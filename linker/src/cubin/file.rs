@@ -78,6 +78,7 @@ impl<'d> File<'d> {
             return Err(ParseError::new(Problem::NotElf).at(0));
         }
         let header = check_header(data)?;
+        check_section_table(header, data)?;
         let raw_sections = header.section_headers(Le, data).map_err(|e| {
             ParseError::malformed(format!("section table: {e}")).at(header.e_shoff(Le))
         })?;
@@ -349,6 +350,28 @@ fn check_header(data: &[u8]) -> Result<&FileHeader64<Le>, ParseError> {
         .at(18));
     }
     Ok(header)
+}
+
+/// A file ends with its section table, so that one which is cut short lacks some of that.
+pub(crate) fn check_section_table(
+    header: &FileHeader64<Le>,
+    data: &[u8],
+) -> Result<(), ParseError> {
+    let start = header.e_shoff(Le);
+    let size = usize::from(header.e_shnum(Le)) * size_of::<SectionHeader64<Le>>();
+    let end = start.saturating_add(size as u64);
+    let available = data.len() as u64;
+    // Without a place there is no table, whatever its size.
+    if start == 0 || end <= available {
+        return Ok(());
+    }
+    let what = "section table";
+    Err(ParseError::new(Problem::Truncated {
+        what,
+        end,
+        available,
+    })
+    .at(start))
 }
 
 fn read_sections<'d>(

@@ -6,6 +6,7 @@ use crate::cubin::{CompatCode, CompatRecords, DeviceNote, EM_CUDA, File, ObjectK
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::error::ParseError;
 
+use super::contents::first_line;
 use super::{Behaviour, Processor};
 
 /// The toolkit whose objects are understood, times ten.
@@ -74,7 +75,11 @@ pub(super) fn check<'d>(
     } = candidate;
     let target = processor.sm;
     if !data.starts_with(b"\x7fELF") {
-        return Err(fatal("not-a-cubin", name, "cubin not an elf?"));
+        let problem = Diagnostic::new(Severity::Fatal, "not-a-cubin", "cubin not an elf?");
+        return Err(problem.with_detail(match first_line(data) {
+            Some(line) => format!("'{name}' is a text that begins with '{line}'"),
+            None => format!("in '{name}'"),
+        }));
     }
     if data.get(18..20) != Some(&EM_CUDA.to_le_bytes()) {
         let text = "cubin not a device elf?";

@@ -129,6 +129,22 @@ pub(super) fn is_source(path: &Path) -> bool {
     )
 }
 
+/// How much is shown of text that is no input.
+const SHOWN: usize = 60;
+
+/// The first line of a file that is text: it tells a placeholder, a page of a server or a linker
+/// script from what was meant.
+pub(super) fn first_line(data: &[u8]) -> Option<String> {
+    let line = data.split(|byte| matches!(byte, b'\r' | b'\n')).next()?;
+    let end = line.len().min(SHOWN);
+    let is_text = line.iter().all(|byte| matches!(byte, b'\t' | b' '..=b'~'));
+    let shown = std::str::from_utf8(&line[..end]).ok()?.trim();
+    (is_text && !shown.is_empty()).then(|| match end < line.len() {
+        true => format!("{shown}.."),
+        false => shown.to_owned(),
+    })
+}
+
 /// To open a pipe is to wait until somebody writes to it, perhaps for ever.
 #[cfg(unix)]
 fn refuse_pipe(metadata: &Metadata) -> io::Result<()> {
@@ -172,6 +188,21 @@ mod tests {
             read.last().unwrap().as_ref().unwrap_err().kind(),
             io::ErrorKind::NotFound
         );
+    }
+
+    #[test]
+    fn text_is_known_by_its_first_line() {
+        let check = |data: &[u8], expected: Option<&str>| {
+            assert_eq!(first_line(data).as_deref(), expected);
+        };
+        let pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\n";
+        check(pointer, Some("version https://git-lfs.github.com/spec/v1"));
+        check(b"one\r\ntwo", Some("one"));
+        check(b"\n", None);
+        check(b"\x7fELF\x02\x01\n", None);
+        check(&[0; 100], None);
+        let long = [b'x'; 1000];
+        check(&long, Some(&("x".repeat(SHOWN) + "..")));
     }
 
     #[test]

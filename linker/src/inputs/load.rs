@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use cudalink_jitlink as jitlink;
 
-use super::contents::{IS_SOURCE, is_source};
+use super::contents::{IS_SOURCE, first_line, is_source};
 use super::files::{Files, Opened, Source};
 use super::host::{self, Modules};
 use super::link_time::{Holder, Intermediate};
@@ -35,6 +35,9 @@ use assemble::Waiting;
 use names::Names;
 use objects::{Look, look_at};
 use unpack::{Code, Failure, Unpacked};
+
+/// What is wrong with a file of no known kind.
+const IS_NO_INPUT: &str = "it is neither a host object nor an archive, cubin or fatbin";
 
 /// The library of the device runtime is known by its name.
 const SYSTEM_LIBRARY: &str = "libcudadevrt.a";
@@ -287,7 +290,12 @@ impl<'a, 'd> Loader<'a, 'd> {
                 InputKind::Unknown if is_source(Path::new(name)) => self.ignored(name, IS_SOURCE),
                 InputKind::Unknown => self.ignored(
                     name,
-                    "it is neither a host object nor an archive, cubin or fatbin",
+                    &match first_line(data) {
+                        Some(line) => {
+                            format!("{IS_NO_INPUT}, but a text that begins with '{line}'")
+                        }
+                        None => IS_NO_INPUT.to_owned(),
+                    },
                 ),
             },
         }

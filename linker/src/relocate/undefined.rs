@@ -56,12 +56,19 @@ pub(crate) fn report(laid_out: &LaidOut<'_>, keeping: Keeping, diagnostics: &mut
             if compares && let Some(meant) = alike(merged, symbol.name) {
                 diagnostic = diagnostic.with_note(meant);
             }
-            if symbol.name.starts_with("cuda") {
-                diagnostic = diagnostic.with_note("help: -lcudadevrt defines the device runtime");
+            if is_of_device_runtime(symbol.name) {
+                diagnostic = diagnostic.with_note(
+                    "help: the device runtime defines it, libcudadevrt.a of the toolkit: -L FOLDER -lcudadevrt",
+                );
             }
         }
         diagnostics.push(diagnostic);
     }
+}
+
+/// Whether a name is one that code has of its own runtime. Compilers put underlines before it.
+fn is_of_device_runtime(name: &str) -> bool {
+    name.trim_start_matches('_').starts_with("cuda")
 }
 
 /// What needs a name first.
@@ -166,4 +173,17 @@ fn alike(merged: &Merged<'_>, missing: &str) -> Option<String> {
         true => format!("did you mean {}, which '{input}' defines?", symbol.name),
         false => format!("did you mean {known}, which '{input}' defines?"),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_device_runtime_is_known_by_its_names() {
+        for name in ["cudaGetLastError", "__cudaCDP2LaunchDeviceV2"] {
+            assert!(is_of_device_runtime(name), "{name}");
+        }
+        assert!(!is_of_device_runtime("_Z4cudai"));
+    }
 }

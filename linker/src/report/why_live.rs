@@ -9,6 +9,11 @@ use crate::id::SymbolId;
 use crate::merge::{Definition, SectionKind};
 use crate::prune::Pruned;
 
+/// How much alike two names are, from 0 to 1, of which one may be meant.
+const ALIKE: f64 = 0.85;
+/// How many names are compared with one that nothing has; each takes microseconds.
+const MAX_COMPARED: usize = 100_000;
+
 /// Says why what has this name stays, or that it does not. The name is the
 /// object's or, with or without parameters, that of the source.
 pub(crate) fn why_live(pruned: &Pruned<'_>, name: &str) -> Vec<Diagnostic> {
@@ -30,7 +35,29 @@ pub(crate) fn why_live(pruned: &Pruned<'_>, name: &str) -> Vec<Diagnostic> {
         return reasons;
     }
     let text = format!("no input defines or uses '{name}'");
-    vec![Diagnostic::new(Severity::Warning, "unknown-symbol", text)]
+    let warning = Diagnostic::new(Severity::Warning, "unknown-symbol", text);
+    vec![match alike(pruned, name) {
+        Some(known) => warning.with_detail(format_args!("did you mean '{known}'?")),
+        None => warning,
+    }]
+}
+
+/// The name of the source that is most like one which nothing has, without parameters.
+fn alike(pruned: &Pruned<'_>, name: &str) -> Option<String> {
+    let wanted = name.split('(').next().unwrap_or_default();
+    let mut best = (ALIKE, None);
+    for symbol in pruned.merged.symbols.iter().take(MAX_COMPARED) {
+        if symbol.kind == SymbolType::SECTION || symbol.input.is_none() {
+            continue;
+        }
+        let shown = readable(symbol.name);
+        let known = shown.split('(').next().unwrap_or_default();
+        let score = strsim::jaro_winkler(known, wanted);
+        if score > best.0 {
+            best = (score, Some(known.to_owned()));
+        }
+    }
+    best.1
 }
 
 /// Other tools write `int*` where messages say `int *`.

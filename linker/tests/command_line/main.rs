@@ -83,7 +83,8 @@ fn what_is_left_out_is_said_unless_nvlink_is_meant() {
     folder.write("note.txt", TEXT);
     let arguments = "-arch=sm_90 -o out.cubin caller.cubin callee.cubin note.txt";
     let warning = "nvlink warning : 'note.txt' is ignored: it is neither a host object nor an \
-                   archive, cubin or fatbin [ignored-input]\n";
+                   archive, cubin or fatbin, but a text that begins with 'a text of more than fifty \
+                   bytes, which is as much as nvlink..' [ignored-input]\n";
     folder.check(arguments, 0, warning);
     folder.check(&format!("{arguments} --compat"), 0, "");
     folder.check(&format!("{arguments} -w"), 0, "");
@@ -133,6 +134,14 @@ fn libraries_that_are_not_there_are_named() {
     );
     // Those of the host are none of ours.
     folder.check(&link.replace("missing", "m"), 0, "");
+    for name in [":libx.a", "libx.a", "a/x"] {
+        let ran = folder.run(&link.replace("missing", name));
+        assert!(
+            ran.stderr.contains("name a file by its path"),
+            "{}",
+            ran.stderr
+        );
+    }
 }
 
 #[test]
@@ -163,10 +172,13 @@ fn a_fatbin_without_code_for_the_processor_is_no_module() {
     assert_eq!((count("sm_75"), count("sm_90")), (0, 1));
 }
 
+/// What stands in the place of a file that Git keeps elsewhere.
+const POINTER: &str = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n";
+
 #[test]
 fn problems_with_options_and_inputs() {
     let folder = Folder::new();
-    folder.write("junk.cubin", TEXT);
+    folder.write("junk.cubin", POINTER);
     let check = |arguments: &str, message: &str| {
         folder.check(
             &format!("-arch=sm_90 -o out.cubin {arguments}"),
@@ -182,9 +194,32 @@ fn problems_with_options_and_inputs() {
     check("--compat -verbose", "Unknown option 'verbose'");
     check(
         "junk.cubin",
-        "cubin not an elf? in 'junk.cubin' [not-a-cubin]",
+        "cubin not an elf? 'junk.cubin' is a text that begins with 'version https://git-lfs.github.com/spec/v1' \
+         [not-a-cubin]",
     );
     check("--compat junk.cubin", "cubin not an elf?");
+    let mut callee = std::fs::read(folder.path("callee.cubin")).unwrap();
+    callee.truncate(callee.len() - 100);
+    std::fs::write(folder.path("short.cubin"), &callee).unwrap();
+    let ran = folder.run("-arch=sm_90 -o out.cubin caller.cubin short.cubin");
+    assert_eq!(ran.code, Some(1));
+    let expected = format!("past the {:#x} bytes there are [bad-input]", callee.len());
+    assert!(
+        ran.stderr.contains("short.cubin, offset 0x"),
+        "{}",
+        ran.stderr
+    );
+    assert!(
+        ran.stderr.contains(": section table ends at 0x"),
+        "{}",
+        ran.stderr
+    );
+    assert!(ran.stderr.contains(&expected), "{}", ran.stderr);
+    check(
+        "-optf missing.txt",
+        "Could not open options file 'missing.txt': No such file or directory (os error 2) \
+         [unreadable-options-file]",
+    );
     check(
         "-report-arch --compat nothing.cubin",
         "Could not open input file 'nothing.cubin' (target: sm_90)",
@@ -208,7 +243,11 @@ fn what_is_mistyped_comes_with_what_may_be_meant() {
     for text in ["sm90", "90", "9.0", "SM_90", "compute-90"] {
         check(&format!("-arch={text} -o x a.o"), "did you mean 'sm_90'?");
     }
-    check("-arch=sm_70 -o x a.o", "there are sm_75, sm_80, ");
+    check(
+        "-arch=sm_70 -o x a.o",
+        "CUDA 13 has left it behind; there are sm_75, sm_80, ",
+    );
+    check("-arch=sm_91 -o x a.o", ": there are sm_75, sm_80, ");
     check(
         "-arch=native -o x a.o",
         "nvidia-smi --query-gpu=compute_cap",
@@ -287,6 +326,46 @@ fn what_cannot_all_be_written_is_not_written() {
         );
         assert!(!folder.path("out.cubin").exists(), "{option}");
     }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_finds_no_place_is_not_said_to_be_unopened() {
+    let folder = Folder::new();
+    let link = "-arch=sm_90 caller.cubin callee.cubin -o /dev/full";
+    let why = "No space left on device (os error 28) [unwritable-output]";
+    folder.check(
+        link,
+        1,
+        &format!("nvlink fatal   : Could not write output file '/dev/full': {why}\n"),
+    );
+    let text = "nvlink fatal   : Internal error: writing file\n";
+    folder.check(&format!("{link} --compat"), 1, text);
+}
+
+#[cfg(unix)]
+#[test]
+fn links_do_without_threads() {
+    let folder = Folder::new();
+    let mut link = "-arch=sm_90 -w -o out.cubin caller.cubin callee.cubin".to_owned();
+    // So many files are read by several threads.
+    for number in 0..200 {
+        let name = format!("{number}.txt");
+        folder.write(&name, TEXT);
+        link = format!("{link} {name}");
+    }
+    let run = |stack: &str| {
+        let output = Command::new(env!("CARGO_BIN_EXE_rustnvlink"))
+            .args(link.split(' '))
+            .env("RUST_MIN_STACK", stack)
+            .current_dir(folder.0.path())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        std::fs::read(folder.path("out.cubin")).unwrap()
+    };
+    // The system has no such stack to give.
+    assert_eq!(run("1125899906842624"), run("2097152"));
 }
 
 #[test]
@@ -438,6 +517,14 @@ fn ptx_that_does_not_compile_ends_the_link() {
     let ran = folder.run("-arch=sm_90 -o out.cubin callee.ptx --ptxas=/no/such/program");
     assert_eq!(ran.code, Some(1));
     assert!(ran.stderr.contains("Could not run '/no/such/program'"));
+    // A place for temporary files that is of no use is not the only one.
+    assembler(&folder, "");
+    let output = Command::new(env!("CARGO_BIN_EXE_rustnvlink"))
+        .args(arguments.split(' '))
+        .env("TMPDIR", folder.path("missing"))
+        .current_dir(folder.0.path())
+        .output();
+    assert!(output.unwrap().status.success());
 }
 
 /// A fatbin with the code of one input for two processors.

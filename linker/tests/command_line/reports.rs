@@ -166,4 +166,7 @@ fn a_link_tells_about_itself() {
         0,
         "nvlink warning : no input defines or uses 'nobody' [unknown-symbol]\n",
     );
+    let ran = folder.run("-arch=sm_90 -o out.cubin caller.cubin callee.cubin --why-live=calee");
+    let expected = "uses 'calee': did you mean 'callee'? [unknown-symbol]";
+    assert!(ran.stderr.contains(expected), "{}", ran.stderr);
 }

@@ -101,6 +101,10 @@ impl Loader<'_, '_> {
                     .map(|folder| folder.display().to_string())
                     .collect();
                 let why = match some_of(&folders) {
+                    _ if library.contains(['/', ':']) || library.ends_with(".a") => {
+                        "-l takes the name between lib and .a; name a file by its path, without -l"
+                            .to_owned()
+                    }
                     Some(folders) => format!("there is no lib{library}.a in {folders}"),
                     None => "no folder is named by -L".to_owned(),
                 };

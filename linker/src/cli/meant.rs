@@ -1,0 +1,154 @@
+//! What may be meant by an option that this program does not have.
+
+use super::flags::{FLAGS, Group, Spelling};
+use super::typed::{ALIKE, fatal};
+use crate::diagnostic::Diagnostic;
+
+/// Options of nvcc that have a counterpart here, and what to say instead.
+const COUNTERPARTS: &[(&[&str], &str)] = &[
+    (
+        &[
+            "gencode",
+            "generate-code",
+            "gpu-architecture",
+            "gpu-code",
+            "code",
+        ],
+        "-arch names the processors, as in -arch=sm_80,sm_90",
+    ),
+    (&["G", "device-debug"], "-g keeps what debuggers need"),
+    (
+        &["Xnvlink", "nvlink-options"],
+        "what nvcc passes on behind it stands alone here",
+    ),
+];
+
+/// Options that only nvcc has a use for.
+const OF_NVCC: &[&str] = &[
+    "Xcompiler",
+    "c",
+    "ccbin",
+    "compile",
+    "compiler-bindir",
+    "compiler-options",
+    "cudart",
+    "dc",
+    "device-c",
+    "device-link",
+    "dlink",
+    "dw",
+    "ewp",
+    "fatbin",
+    "gen-opt-lto",
+    "extended-lambda",
+    "expt-extended-lambda",
+    "expt-relaxed-constexpr",
+    "libdevice-directory",
+    "ptx",
+    "rdc",
+    "relocatable-device-code",
+    "restrict",
+    "std",
+    "use_fast_math",
+    "x",
+];
+
+/// Beginnings of options for compilers, whose values stand right behind them.
+const OF_COMPILERS: &[char] = &['D', 'I', 'O', 'W', 'f'];
+
+/// Says which option may be meant: nvlink's long names need two dashes and its
+/// short ones one.
+pub(super) fn unknown_option(name: &str) -> Diagnostic {
+    let problem = fatal("unknown-option", format!("Unknown option '{name}'"));
+    let bare = name.trim_start_matches('-');
+    if let Some(meant) = spelled_otherwise(bare) {
+        return problem.with_detail(format_args!("did you mean '{meant}'?"));
+    }
+    if let Some((_, advice)) = COUNTERPARTS.iter().find(|(names, _)| names.contains(&bare)) {
+        return problem.with_detail(advice);
+    }
+    let is_of_nvcc = OF_NVCC.contains(&bare);
+    if !is_of_nvcc && let Some(meant) = alike(bare) {
+        return problem.with_detail(format_args!("did you mean '--{meant}'?"));
+    }
+    if bare.starts_with("Wl,") {
+        return problem.with_detail("it is for the host linker");
+    }
+    match is_of_nvcc || bare.starts_with(OF_COMPILERS) && !name.starts_with("--") {
+        true => problem.with_detail(
+            "it is an option of nvcc; `cargo cudalink nvcc-dlink` takes a command line for nvcc -dlink",
+        ),
+        false => problem.with_detail("--help lists all options"),
+    }
+}
+
+/// An option of this name with another number of dashes.
+fn spelled_otherwise(bare: &str) -> Option<String> {
+    FLAGS.iter().find_map(|spelling| match spelling.short {
+        _ if spelling.long == bare => Some(format!("--{bare}")),
+        Some(short) if short == bare => Some(format!("-{bare}")),
+        _ => None,
+    })
+}
+
+/// The option whose name is most alike, if it is much alike.
+fn alike(bare: &str) -> Option<&'static str> {
+    // Whoever knows how an option begins may not know its end.
+    let alike = |spelling: &&Spelling| {
+        let beginning = spelling.long.split('-').next().unwrap_or_default();
+        strsim::jaro_winkler(spelling.long, bare).max(strsim::jaro_winkler(beginning, bare))
+    };
+    let shown = FLAGS
+        .iter()
+        .filter(|spelling| spelling.group != Group::Hidden);
+    let best = shown.max_by(|a, b| alike(a).total_cmp(&alike(b)))?;
+    (alike(&best) > ALIKE).then_some(best.long)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(name: &str, advice: &str) {
+        let detail = unknown_option(name).detail.unwrap();
+        assert!(detail.contains(advice), "{name}: {detail}");
+    }
+
+    #[test]
+    fn options_of_other_programs_are_known() {
+        for name in ["gencode", "-generate-code", "-gpu-architecture", "code"] {
+            check(name, "-arch=sm_80,sm_90");
+        }
+        check("G", "-g keeps");
+        check("Xnvlink", "stands alone here");
+        for name in [
+            "rdc",
+            "-relocatable-device-code",
+            "dlink",
+            "-device-link",
+            "O3",
+            "Ifolder",
+            "std",
+            "fPIC",
+        ] {
+            check(name, "nvcc-dlink");
+        }
+        check("Wl,--start-group", "host linker");
+    }
+
+    #[test]
+    fn options_of_ours_are_preferred() {
+        check("-output", "'--output-file'");
+        check("verbose", "'--verbose'");
+        check("-kernel-used", "'--kernels-used'");
+        check("-zzz", "--help");
+    }
+
+    #[test]
+    fn no_option_of_ours_is_one_of_theirs() {
+        let theirs = COUNTERPARTS.iter().flat_map(|(names, _)| *names);
+        for name in theirs.chain(OF_NVCC) {
+            assert_eq!(spelled_otherwise(name), None, "{name}");
+        }
+    }
+}
