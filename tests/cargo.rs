@@ -269,7 +269,7 @@ fn choices_that_are_wrong_are_named() -> Result<()> {
     project.fail(&["lnk"], &["similar subcommand", "link"])?;
     project.fail(
         &["build", "--arch", "sm_35"],
-        &["there is no processor 'sm_35'; there are sm_75"],
+        &["there is no processor 'sm_35'; CUDA 13 has left it behind; there are sm_75"],
     )?;
     project.fail(
         &["build", "--toolkit", "99.1.0"],
@@ -591,7 +591,12 @@ fn optimized_code_is_linked_where_that_is_chosen() -> Result<()> {
     let project = Project::new(LAUNCHING, &["static=kernel_lto", "static=twice_lto"])?;
     project.fail(
         &["build"],
-        &["LTO-IR", "link them with -dlto", "`dlto = true`"],
+        &[
+            "LTO-IR",
+            "link them with -dlto",
+            "`dlto = true`",
+            "the device code of 'app' cannot be linked",
+        ],
     )?;
     let (_, err) = project.succeed(&["build", "--dlto"], &[])?;
     ensure!(err.contains("DeviceLink app (sm_90) 1 kernel"), "{err}");

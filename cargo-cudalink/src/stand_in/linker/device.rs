@@ -59,7 +59,7 @@ impl Image<'_> {
         entry: Option<&Entry>,
     ) -> Result<Made> {
         // Without the runtime nothing can be registered. Where nothing has to be, that is no matter.
-        if !line.names_runtime() && self.needed(line).is_empty() {
+        if !line.names_runtime() && self.needed(line).is_some_and(|needed| needed.is_empty()) {
             return Ok(Made::default());
         }
         let failed = match self.link_or_reuse(plan, &mut objects, entry)? {
@@ -73,8 +73,8 @@ impl Image<'_> {
         };
         // The link has taken what was read.
         let mut objects = self.objects(line)?;
-        let left_out = objects.retain(&self.needed(line));
-        if let Some(names) = some_of(&left_out) {
+        let left_out = self.needed(line).map(|needed| objects.retain(&needed));
+        if let Some(names) = some_of(&left_out.unwrap_or_default()) {
             let device = match objects.wait() {
                 true => self.link_or_reuse(plan, &mut objects, entry)?.map(Some),
                 false => Ok(None),
@@ -150,13 +150,15 @@ impl Image<'_> {
 
     /// The modules that the host link takes: those that something in it needs. A test of a package is linked with all
     /// that its build script names, but only with those other crates that its own code names; what lacks their functions
-    /// can stay away where nothing calls it.
-    fn needed(&self, line: &LinkLine) -> Vec<String> {
+    /// can stay away where nothing calls it. `None` if something cannot be read.
+    fn needed(&self, line: &LinkLine) -> Option<Vec<String>> {
         let mut request = self.request();
         request.inputs.archives = Archives::Grouped;
         request.inputs.files = self.files(line);
         let files = Files::read(&request.inputs, &cli::environment());
-        self.device_link(&request, files).modules
+        let linked = self.device_link(&request, files);
+        let is_known = !linked.modules.is_empty() || linked.has("no-device-code");
+        is_known.then_some(linked.modules)
     }
 
     /// What the choices ask of the device link.
