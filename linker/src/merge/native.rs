@@ -96,9 +96,16 @@ impl<'d> Merger<'d, '_> {
                     base,
                 })
             }
-            NativeRole::SharedData(mercury) => {
+            NativeRole::Data {
+                mercury,
+                shares_bytes,
+            } => {
                 let target = current.placed[mercury]?;
-                self.native_twin(target.section).shares_bytes = true;
+                let native = self.native_twin(target.section);
+                let is_first = native.content.contributions.is_empty();
+                native.shares_bytes = shares_bytes && (is_first || native.shares_bytes);
+                let content = &mut native.content;
+                content.place(section.data, target.base, section.size, section.align);
                 Some(target)
             }
             NativeRole::Handles { mercury, .. } => {
@@ -176,7 +183,7 @@ impl<'d> Merger<'d, '_> {
                     return Ok(());
                 };
                 let data = native.sections.iter().find_map(|other| match other.role {
-                    NativeRole::SharedData(mercury) if other.index == index => Some(mercury),
+                    NativeRole::Data { mercury, .. } if other.index == index => Some(mercury),
                     _ => None,
                 });
                 let is_left_out = |offset: u64| {
@@ -195,7 +202,7 @@ impl<'d> Merger<'d, '_> {
             }
             NativeRole::Code(_)
             | NativeRole::Debug { .. }
-            | NativeRole::SharedData(_)
+            | NativeRole::Data { .. }
             | NativeRole::OptimizerConstants(_) => {}
         }
         Ok(())

@@ -64,7 +64,7 @@ impl SameNamed {
                 NativeRole::Debug { .. }
                 | NativeRole::Code(_)
                 | NativeRole::OptimizerConstants(_)
-                | NativeRole::SharedData(_) => false,
+                | NativeRole::Data { .. } => false,
             };
             if is_known {
                 add(twin.index, World::Native, twin.section.name);

@@ -107,6 +107,12 @@ impl<'d> Content<'d> {
     /// Adds a part behind the others and says where it stands.
     pub(crate) fn append(&mut self, data: &'d [u8], size: u64, align: u64) -> u64 {
         let offset = self.size.next_multiple_of(align.max(1));
+        self.place(data, offset, size, align);
+        offset
+    }
+
+    /// Adds a part at this place behind the others.
+    pub(crate) fn place(&mut self, data: &'d [u8], offset: u64, size: u64, align: u64) {
         self.align = self.align.max(align);
         self.contributions.push(Contribution {
             offset,
@@ -114,7 +120,6 @@ impl<'d> Content<'d> {
             data,
         });
         self.size = offset + size;
-        offset
     }
 
     /// Puts a part where the only one before it stands, which has the same bytes as far as both

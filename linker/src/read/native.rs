@@ -10,7 +10,7 @@ use crate::arch::Sm;
 use crate::cubin::{File, Relocation, Section, SectionFlags, SectionType, Symbol};
 use crate::error::ParseError;
 
-use super::HANDLES_BANK;
+use super::{HANDLES_BANK, native_bank};
 
 /// What a native section is to its Mercury twin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,8 +23,13 @@ pub(crate) enum NativeRole {
         /// The bytes are the twin's bytes in the file.
         shares_bytes: bool,
     },
-    /// Data whose bytes are the twin's bytes in the file.
-    SharedData(usize),
+    /// Data, twin of this section.
+    Data {
+        mercury: usize,
+        /// The bytes are the twin's bytes in the file. A whole program has others: addresses of functions inside its
+        /// kernels are in them.
+        shares_bytes: bool,
+    },
     /// Attribute records of one function's native section, by its number.
     Info(usize),
     /// Parameters of an entry: its bank 0, by the native code section.
@@ -107,7 +112,7 @@ impl<'d> Native<'d> {
             NativeRole::Info(code) => Some((self.code_twin(code)?, twin.section.data)),
             NativeRole::Code(_)
             | NativeRole::Debug { .. }
-            | NativeRole::SharedData(_)
+            | NativeRole::Data { .. }
             | NativeRole::Parameters(_)
             | NativeRole::Handles { .. }
             | NativeRole::OptimizerConstants(_)
@@ -175,7 +180,7 @@ fn role(
         }
         SectionType::CUDA_INFO => has_owner.then_some(NativeRole::Info(owner)),
         SectionType::RELA | SectionType::REL => Some(NativeRole::Relocations(owner)),
-        SectionType::CUDA_GLOBAL_INIT => twin_by_bytes(file, section).map(NativeRole::SharedData),
+        SectionType::CUDA_GLOBAL_INIT => data(file, section),
         kind => match kind.constant_bank()? {
             0 if has_owner => {
                 let code = code_twin.get(owner).copied().flatten();
@@ -194,7 +199,7 @@ fn role(
                 let constants = of_functions.constants.get(&code);
                 constants.copied().map(NativeRole::OptimizerConstants)
             }
-            _ => twin_by_bytes(file, section).map(NativeRole::SharedData),
+            _ => data(file, section),
         },
     }
 }
@@ -257,12 +262,29 @@ impl OfFunctions {
     }
 }
 
-/// Data exists once: both sections name the same bytes of the file.
-fn twin_by_bytes(file: &File<'_>, section: &Section<'_>) -> Option<usize> {
-    file.sections.iter().position(|s| {
-        s.flags.contains(SectionFlags::MERCURY)
-            && s.offset == section.offset
-            && s.size == section.size
-            && s.name.starts_with(".nv.merc.nv.")
+/// Data of a module. Where it exists once, both sections name the same bytes of the file.
+fn data(file: &File<'_>, section: &Section<'_>) -> Option<NativeRole> {
+    let twins = || {
+        let all = file.sections.iter().enumerate();
+        all.filter(|(_, s)| {
+            s.flags.contains(SectionFlags::MERCURY) && s.name.starts_with(".nv.merc.nv.")
+        })
+    };
+    let shared = twins().find(|(_, s)| (s.offset, s.size) == (section.offset, section.size));
+    let own = || {
+        let bank = |kind: SectionType| kind.constant_bank().map(native_bank);
+        let mut twins = twins().filter(|(_, s)| {
+            s.size == section.size
+                && !s.flags.contains(SectionFlags::INFO_LINK)
+                && match section.kind.constant_bank() {
+                    Some(own) => bank(s.kind) == Some(own),
+                    None => s.kind == section.kind,
+                }
+        });
+        twins.next()
+    };
+    shared.or_else(own).map(|(mercury, _)| NativeRole::Data {
+        mercury,
+        shares_bytes: shared.is_some(),
     })
 }

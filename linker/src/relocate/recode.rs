@@ -49,7 +49,7 @@ use super::scoreboards::instruction::{
     CALL_ABSOLUTE, EXIT, INSTRUCTION, MEMORY_BARRIER, operation, with_stack_pointer, writes_surface,
 };
 use super::scoreboards::{Origin, Setting};
-use super::{Relocated, debug_registers, scoreboards};
+use super::{Relocated, debug_registers, place_inside, scoreboards};
 
 use alone::LeftOut;
 use choice::{Choice, SHARED_COPY, SLOW_REPORT, behind_ordered_barriers, is_of_shared_barrier};
@@ -151,6 +151,7 @@ pub(crate) fn recode(
     }
     if !moves.is_empty() {
         debug::follow_tables(relocated, &moves);
+        debug::follow_pointers(relocated, &moves);
         debug::follow(relocated, &moves);
     }
     if keeping == Keeping::AsNvlink && (debug == DebugLevel::Symbols || !is_executable) {

@@ -7,12 +7,12 @@ use rustc_hash::FxHashMap;
 
 use crate::arch::relocation::RelocationType;
 use crate::id::{FunctionId, SymbolId};
-use crate::merge::SectionKind;
-use crate::read::OPTIMIZER_BANK;
+use crate::merge::{NativeContent, SectionKind};
+use crate::read::{OPTIMIZER_BANK, USER_BANK, native_bank};
 
 use super::super::frames::Frames;
 use super::super::lines;
-use super::{Moves, Relocated, debug_registers};
+use super::{Moves, Relocated, debug_registers, place_inside};
 
 /// Lets the tables of branches follow the code of functions that moved.
 pub(super) fn follow_tables(relocated: &mut Relocated<'_>, moves: &FxHashMap<FunctionId, Moves>) {
@@ -49,6 +49,48 @@ pub(super) fn follow_tables(relocated: &mut Relocated<'_>, moves: &FxHashMap<Fun
             if let Some(word) = place.and_then(<[u8]>::first_chunk_mut) {
                 let old = u32::from_le_bytes(*word);
                 *word = (moves.entry(old.into()) as u32).to_le_bytes();
+            }
+        }
+    }
+}
+
+/// Lets data follow the code of kernels that moved: in a whole program it holds addresses of functions inside them (case
+/// `whole_program_pointers`).
+pub(super) fn follow_pointers(relocated: &mut Relocated<'_>, moves: &FxHashMap<FunctionId, Moves>) {
+    let merged = &relocated.laid_out.pruned.merged;
+    for (id, section) in merged.sections.enumerate() {
+        let holds_own = |native: &NativeContent<'_>| {
+            !native.shares_bytes && !native.content.contributions.is_empty()
+        };
+        let is_data = match section.kind {
+            SectionKind::GlobalInit => true,
+            SectionKind::Constant(bank) => native_bank(bank) == USER_BANK,
+            _ => false,
+        };
+        if !is_data || !section.native.as_deref().is_some_and(holds_own) {
+            continue;
+        }
+        let Some(native) = &mut relocated.native[id] else {
+            continue;
+        };
+        for relocation in &relocated.sections[id].kept {
+            let owner = merged.surrounding(relocation.symbol);
+            let Some(moves) = owner.and_then(|owner| moves.get(&owner)) else {
+                continue;
+            };
+            let Some(old) = place_inside(merged, relocation.symbol) else {
+                continue;
+            };
+            let address = moves.entry(old.start).to_le_bytes();
+            let first_byte = RelocationType::R_MERCURY_PROG_REL8_0.0;
+            let part = match relocation.kind.checked_sub(first_byte) {
+                _ if relocation.kind == RelocationType::R_MERCURY_PROG_REL64.0 => &address[..],
+                Some(byte @ 0..8) => &address[byte as usize..][..1],
+                _ => continue,
+            };
+            let place = native.bytes.to_mut().get_mut(relocation.offset as usize..);
+            if let Some(field) = place.and_then(|place| place.get_mut(..part.len())) {
+                field.copy_from_slice(part);
             }
         }
     }
