@@ -194,7 +194,8 @@ fn has_section_symbol(kind: SectionKind, section: &Section<'_>, reserved: u64) -
         | SectionKind::Rel
         | SectionKind::Rela
         | SectionKind::ResolvedRela => false,
-        SectionKind::Debug => section.content.size > 0,
+        // The compiler says of variables of a multiple of 4 GiB that they have no bytes (case `huge_variables`).
+        SectionKind::Debug | SectionKind::Global => section.content.size > 0,
         SectionKind::Shared => {
             section.content.size > reserved
                 || !section.name.starts_with(".nv.shared.")
@@ -213,7 +214,6 @@ fn has_section_symbol(kind: SectionKind, section: &Section<'_>, reserved: u64) -
         | SectionKind::UnifiedIndex
         | SectionKind::HostData
         | SectionKind::GlobalInit
-        | SectionKind::Global
         | SectionKind::SharedReserved => true,
     }
 }
