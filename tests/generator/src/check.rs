@@ -116,7 +116,9 @@ impl Tools {
         };
         let features = program.features();
         let is_compiled = features.contains(&Feature::Intermediate);
-        if is_compiled || features.contains(&Feature::Launch) {
+        let calls_runtime =
+            features.contains(&Feature::Launch) || features.contains(&Feature::Runtime);
+        if is_compiled || calls_runtime {
             objects.push(self.runtime.display().to_string());
         }
         let mut steps = steps::of(program, objects, OUTPUT);

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use crate::build::Build;
 use crate::feature::Feature;
 use crate::library;
+use crate::modern;
 use crate::program::{Item, Language, Piece, Program, Unit};
 use crate::random::Random;
 use crate::target::Target;
@@ -165,6 +166,7 @@ impl<'a> Writer<'a> {
             let text = format!("extern __device__ int f{function}(int x);");
             items.push(Item::new(Feature::Base, text));
         }
+        items.extend(modern::items(self.unit, |feature| self.has(feature)));
         items.extend(self.variables());
         for function in 0..self.homes.len() {
             if self.homes[function] == self.unit {
@@ -207,6 +209,9 @@ impl<'a> Writer<'a> {
                 self.unit
             );
             items.push(Item::new(Feature::Static, text));
+        }
+        if self.has(Feature::Modern) && self.random.chance(40) {
+            items.push(modern::start(self.unit));
         }
         Unit {
             name: format!("u{}", self.unit),
@@ -254,6 +259,9 @@ impl<'a> Writer<'a> {
         }
         if self.has(Feature::Registers) && self.random.chance(50) {
             options.push(Piece::new(Feature::Registers, "-maxrregcount=64"));
+        }
+        if self.has(Feature::Modern) {
+            options.extend(modern::options(self.random));
         }
         options
     }
@@ -360,6 +368,10 @@ impl<'a> Writer<'a> {
                 let text = library::statement(self.random, self.target.number, number)?;
                 // Names and labels of its own.
                 format!("{{ {text} }}")
+            }
+            Feature::Modern | Feature::Runtime => {
+                let processor = self.target.number;
+                modern::statement(self.random, kind, processor, self.unit, number)?
             }
             Feature::Call | Feature::Recursion | Feature::Indirect => self.call(kind, callee?),
             _ => {
@@ -543,6 +555,10 @@ const STATEMENTS: &[Feature] = &[
     Feature::Alloca,
     Feature::Launch,
     Feature::Clash,
+    Feature::Modern,
+    Feature::Modern,
+    Feature::Runtime,
+    Feature::Runtime,
     Feature::Library,
     Feature::Library,
     Feature::Library,

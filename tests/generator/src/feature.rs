@@ -99,6 +99,14 @@ features! {
     Unified "unified" 8 "functions and variables that all images of a program know, from sm_90 on, in PTX alone",
     Sampler "sampler" 12 "textures, samplers and surfaces of all kinds, in PTX alone",
     Clash "clash" 6 "names that units define in ways that do not fit",
+    Shape "shape" 10 "variables that are huge, aligned like pages, or vectors, in PTX alone",
+    Wide "wide" 10 "parameters beyond what older drivers take, in PTX alone",
+    Directive "directive" 10 "what directives say of code, calls and launches, in PTX alone",
+    Rare "rare" 12 "functions with any number of arguments, names for others, entries in tables, stacks that are restored, in PTX alone",
+    Inlined "inlined" 15 "line tables of several files and of inlined functions, in PTX alone",
+    Recent "recent" 20 "instructions that few programs use yet, in PTX alone",
+    Modern "modern" 15 "what newer C++ and newer compilers bring, in CUDA alone",
+    Runtime "runtime" 10 "calls of the device runtime, in CUDA alone",
     Older "older" 0 "units that older assemblers make, where there are any, in PTX alone",
     Whole "whole" 0 "units compiled as whole programs, in PTX alone",
     Source "source" 0 "units that linkers compile, in PTX alone",
@@ -109,7 +117,19 @@ features! {
 }
 
 /// What came later has a source of its own, so that programs without it stay what they are.
-const LATER: &[Feature] = &[Feature::Unified, Feature::Sampler, Feature::Clash];
+const LATER: &[Feature] = &[
+    Feature::Unified,
+    Feature::Sampler,
+    Feature::Clash,
+    Feature::Shape,
+    Feature::Wide,
+    Feature::Directive,
+    Feature::Rare,
+    Feature::Inlined,
+    Feature::Recent,
+    Feature::Modern,
+    Feature::Runtime,
+];
 
 /// Keeps this source apart from the one of the program.
 const SALT: u64 = 0x6c61_7465;

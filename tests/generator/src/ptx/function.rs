@@ -25,7 +25,7 @@ impl Writer<'_> {
                 "{linkage}.func{} {result}{}{parameters}{};",
                 unified::attribute(function.unified, true),
                 function.name,
-                ending(function)
+                self.ending(function)
             ),
         )
     }
@@ -38,7 +38,7 @@ impl Writer<'_> {
             word(home.linkage),
             unified::attribute(function.unified, true),
             function.name,
-            ending(function)
+            self.ending(function)
         );
         for (index, kind) in function.signature.parameters.iter().enumerate() {
             head.push('\n');
@@ -132,6 +132,9 @@ impl Writer<'_> {
             }
             text.push_str(chosen);
         }
+        if self.plan.has(Feature::Directive) {
+            text.push_str(self.further_bounds(&text));
+        }
         (feature, text)
     }
 
@@ -169,12 +172,7 @@ impl Writer<'_> {
             pieces.push(match self.lines {
                 true => Piece::new(
                     text.feature,
-                    format!(
-                        "\t.loc 1 {} {}\n{}",
-                        10 + line,
-                        1 + self.random.below(9),
-                        text.text
-                    ),
+                    format!("{}\n{}", self.location(10 + line), text.text),
                 ),
                 false => text,
             });
@@ -204,14 +202,6 @@ impl Writer<'_> {
             }
             _ => block,
         }
-    }
-}
-
-/// What stands behind the parameters of a function.
-fn ending(function: &Function) -> &'static str {
-    match function.no_return {
-        true => " .noreturn",
-        false => "",
     }
 }
 

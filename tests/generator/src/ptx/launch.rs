@@ -16,7 +16,7 @@ const RUNTIME: [&str; 3] = [
 
 impl Writer<'_> {
     /// An entry of this unit that takes one address, declared. Nothing where there is none.
-    fn entry_here(&mut self) -> Option<String> {
+    pub(super) fn entry_here(&mut self) -> Option<String> {
         let unit = self.unit;
         let here: Vec<(&str, Home)> = self
             .plan

@@ -5,12 +5,14 @@ mod launch;
 mod pieces;
 mod snippets;
 mod texture;
+mod unusual;
 mod variable;
 
 use std::collections::BTreeSet;
 
 use crate::build::Build;
 use crate::feature::Feature;
+use crate::large;
 use crate::plan::{Function, Home, Linkage, Plan, Signature, Space, Type, Variable};
 use crate::program::{Item, Language, Piece, Program, Unit};
 use crate::random::Random;
@@ -28,6 +30,7 @@ pub(crate) fn program(
     features: BTreeSet<Feature>,
 ) -> Program {
     let mut plan = Plan::new(random, features);
+    large::widen(seed, &mut plan);
     let index = unified::choose(seed, target, &mut plan);
     let others = match plan.has(Feature::Mixed) {
         true => target.takes(),
@@ -134,6 +137,7 @@ impl<'a> Writer<'a> {
                 Feature::LineInfo,
                 format!(".file 1 \"{name}.cu\""),
             ));
+            items.extend(self.further_files());
         }
         for (feature, text) in &self.once {
             items.push(Item::new(*feature, text));

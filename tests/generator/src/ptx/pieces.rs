@@ -44,6 +44,10 @@ pub(super) const KINDS: &[Feature] = &[
     Feature::TextureObject,
     Feature::Sampler,
     Feature::Launch,
+    Feature::Directive,
+    Feature::Rare,
+    Feature::Shape,
+    Feature::Wide,
 ];
 
 impl Writer<'_> {
@@ -115,6 +119,10 @@ impl Writer<'_> {
             Feature::Texture => self.texture(),
             Feature::Sampler => self.sampler(),
             Feature::TextureObject => self.texture_object(),
+            Feature::Directive => self.directive(),
+            Feature::Rare => self.rare()?,
+            Feature::Shape => self.shaped(),
+            Feature::Wide => self.wide(),
             Feature::Base => self.base(),
             _ => return None,
         })

@@ -18,6 +18,7 @@ pub(super) const KINDS: &[Feature] = &[
     Feature::Packed,
     Feature::Integer,
     Feature::Ending,
+    Feature::Recent,
 ];
 
 /// A statement of the list.
