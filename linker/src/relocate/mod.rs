@@ -97,6 +97,7 @@ pub(crate) fn relocate<'d, M>(
             let patcher = Patcher {
                 laid_out: &laid_out,
                 keeping,
+                banks_of_slots: &banks_of_slots(&laid_out.pruned),
             };
             patcher.patch(bytes)
         },
@@ -122,6 +123,7 @@ type Twins<'d> = IdVec<SectionId, Option<Box<Patched<'d>>>>;
 struct Patcher<'a, 'd> {
     laid_out: &'a LaidOut<'d>,
     keeping: Keeping,
+    banks_of_slots: &'a FxHashMap<SectionId, Vec<SectionId>>,
 }
 
 impl<'d> Patcher<'_, 'd> {
@@ -275,7 +277,9 @@ impl<'d> Patcher<'_, 'd> {
         shared_bytes: &mut Cow<'d, [u8]>,
         units: &lines::Units,
     ) -> Result<Patched<'d>, ParseError> {
-        let Self { laid_out, keeping } = self;
+        let Self {
+            laid_out, keeping, ..
+        } = self;
         let section = &laid_out.merged().sections[id];
         let resolver = Resolver::new(laid_out, section, World::Native, keeping);
         let mut patched = Patched::default();
@@ -348,10 +352,15 @@ impl<'d> Patcher<'_, 'd> {
         twin: &NativeContent<'d>,
         patched: &mut Patched<'d>,
     ) {
-        let Self { laid_out, keeping } = self;
+        let Self {
+            laid_out, keeping, ..
+        } = self;
         let merged = laid_out.merged();
+        let banks = section
+            .target
+            .and_then(|slots| self.banks_of_slots.get(&slots));
         if keeping == Keeping::AsNvlink
-            && let Some(banks) = self.banks_of_slots(section)
+            && let Some(banks) = banks
         {
             match banks[..] {
                 [.., last] if last == id => {
@@ -377,18 +386,23 @@ impl<'d> Patcher<'_, 'd> {
             tables::lead_on(patched, merged, &section.relocations);
         }
     }
+}
 
-    /// Where a bank belongs to a slot of a unified function, those of all slots. nvlink finds banks by the code that
-    /// they belong to, which is the same: for each of them it goes through the last one (case `unified_tables`).
-    fn banks_of_slots(self, bank: &Section<'_>) -> Option<Vec<SectionId>> {
-        let Pruned { merged, live, .. } = &self.laid_out.pruned;
-        let slots = bank.target?;
-        let banks = merged.sections_of(|kind| kind == bank.kind);
-        let banks = banks
-            .filter(|&(id, other)| other.target == Some(slots) && live.sections[id])
-            .map(|(id, _)| id);
-        (merged.sections[slots].kind == SectionKind::Stubs).then(|| banks.collect())
+/// The banks of compiler constants that belong to slots of unified functions, by the code of these, which is the same:
+/// nvlink finds banks by it, and for each of them goes through the last one (case `unified_tables`).
+fn banks_of_slots(pruned: &Pruned<'_>) -> FxHashMap<SectionId, Vec<SectionId>> {
+    let Pruned { merged, live, .. } = pruned;
+    let banks = merged.sections_of(|kind| kind == SectionKind::Constant(OPTIMIZER_BANK));
+    let mut of_slots: FxHashMap<SectionId, Vec<SectionId>> = FxHashMap::default();
+    for (id, bank) in banks {
+        let slots = bank
+            .target
+            .filter(|&slots| merged.sections[slots].kind == SectionKind::Stubs);
+        if let Some(slots) = slots.filter(|_| live.sections[id]) {
+            of_slots.entry(slots).or_default().push(id);
+        }
     }
+    of_slots
 }
 
 /// What was resolved in code that has no section for it is recorded in that

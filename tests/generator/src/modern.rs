@@ -163,7 +163,6 @@ const STATEMENTS: &[(Feature, u32, &str)] = &[
 
 /// Options of nvcc.
 const OPTIONS: &[&str] = &[
-    "-ewp",
     "-std=c++20",
     "-Xptxas=-O1",
     "-keep-device-functions",
