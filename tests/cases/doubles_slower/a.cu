@@ -16,6 +16,9 @@
 //# Link: counts-slow.cubin = -arch=sm_103 counts.cubin
 //# Compile: fences.cubin = fences.cu
 //# Link: fences-slow.cubin = -arch=sm_103 fences.cubin
+//# Compile: halves.cubin = halves.cu
+//# Link: halves-slow.cubin = -arch=sm_103 halves.cubin
+//# Link: halves-joined.cubin = -arch=sm_103 -r halves.cubin
 
 // One double behind another, one of which the other needs, and a choice by one of them.
 __global__ void chooses(const double *a, double *b, int n) {

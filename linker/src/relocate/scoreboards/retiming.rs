@@ -207,11 +207,13 @@ impl<'c, A: Fn(usize, usize) -> bool> Retiming<'c, A> {
                 };
                 at.map_or(0, |at| timed.distance(from, at)).max(to_end)
             });
-            is_bound |= old_need >= passed
-                || passed < LONGEST_FAST
-                    && at.is_some_and(|at| self.old.waits_for_matrices(from, at));
+            let waits_for_matrices =
+                passed < LONGEST_FAST && at.is_some_and(|at| self.old.waits_for_matrices(from, at));
+            is_bound |= old_need >= passed || waits_for_matrices;
             // Where the compiler kept less distance, it had its reasons.
             let least = match self.is_changed[from] || is_slow {
+                // How long they take is not known; those that take scoreboards now can be told.
+                _ if waits_for_matrices && !self.new.takes(from) => new_need.max(passed),
                 true => new_need,
                 false => new_need.min(passed),
             };
