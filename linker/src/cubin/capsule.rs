@@ -66,6 +66,8 @@ fn is_first_form(marker: u32) -> bool {
 impl<'d> Capsule<'d> {
     /// How something begins that stands for no machine instruction.
     pub const REMARK: u8 = 0x31;
+    /// The same, twice as long.
+    pub const LONG_REMARK: u8 = 0x32;
     /// The second word of code of today.
     pub const MARKER: u32 = LATER_FORM | FIRST_FORM | 1;
 
@@ -169,7 +171,7 @@ fn lengths(data: &[u8]) -> Option<(u8, usize)> {
     let body = |first: u8| {
         Some(match first {
             0x01 | Capsule::REMARK => 16,
-            0x02 => 32,
+            0x02 | Capsule::LONG_REMARK => 32,
             0x03 => 48,
             0x41 | 0x42 => 4,
             0x50 | 0xd0 => 2,
@@ -219,29 +221,16 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_for_no_instruction_is_as_long_as_one() {
-        let remark = [
-            Capsule::REMARK,
-            2,
-            0,
-            0x20,
-            0,
-            1,
-            1,
-            0x17,
-            0,
-            0,
-            0,
-            0,
-            0,
-            0,
-            0,
-            0,
-        ];
-        let data = bytes(2, &[0; 4], &[&remark[..], &[0x50, 1]].concat());
-        let capsule = Capsule::parse(&data).unwrap();
-        assert_eq!(capsule.body(0), Some(16..32));
-        assert_eq!(capsule.body(1), Some(32..34));
+    fn what_stands_for_no_instruction_is_as_long_as_one_or_two() {
+        for (first, size) in [(Capsule::REMARK, 16), (Capsule::LONG_REMARK, 32)] {
+            let mut remark = vec![first, 2, 0, 0x20, 0, 1, 1, 0x17];
+            remark.resize(size, 0);
+            remark.extend([0x50, 1]);
+            let data = bytes(2, &[0; 4], &remark);
+            let capsule = Capsule::parse(&data).unwrap();
+            assert_eq!(capsule.body(0), Some(16..16 + size));
+            assert_eq!(capsule.body(1), Some(16 + size..18 + size));
+        }
     }
 
     #[test]

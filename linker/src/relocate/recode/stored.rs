@@ -25,7 +25,7 @@ fn count(stored: &StoredInstruction<'_>) -> usize {
         [mark @ (0x50 | 0xd0 | 0x51 | 0xd1), half, ..] => {
             2 * usize::from(*half) + usize::from(mark >> 7)
         }
-        [Capsule::REMARK, ..] => 0,
+        [Capsule::REMARK | Capsule::LONG_REMARK, ..] => 0,
         _ => 1,
     }
 }
@@ -107,12 +107,17 @@ pub(super) fn write_paused(
     let mut elided = Vec::with_capacity(groups.len());
     let mut stored = Vec::new();
     for group in rest {
-        if gone.next_if(|&at| at == group.start).is_some() {
+        // Remarks about an instruction come before the time that passes before it.
+        let is_remark = group.start == group.end;
+        if gone
+            .next_if(|&at| at == group.start && !is_remark)
+            .is_some()
+        {
             let idle = group.stored.filter(|stored| stored.bytes == IDLE);
             idle?;
             continue;
         }
-        if let Some((_, count)) = pauses.next_if(|&(at, _)| at == group.start) {
+        if let Some((_, count)) = pauses.next_if(|&(at, _)| at == group.start && !is_remark) {
             elided.extend(std::iter::repeat_n(false, count));
             stored.extend(IDLE.repeat(count));
         }
