@@ -256,16 +256,18 @@ enum First {
 }
 
 /// Code in which nothing comes too early to wait for the instruction before it, but for
-/// one that takes no time. Of other blocks it is not asked whether they wait.
+/// one that takes no time. Of other blocks it is not asked whether they wait, but behind what
+/// threads do one after another (case `scoreboards_exclusive`).
 fn spaced(mut code: Vec<u8>, ends_block: impl Fn(usize) -> bool) -> Vec<u8> {
     let (instructions, _) = code.as_chunks_mut::<INSTRUCTION>();
     for at in 1..instructions.len() {
         let (earlier, rest) = instructions.split_at_mut(at);
+        let is_exclusive = at > 1 && instruction::is_exclusive(&earlier[at - 2]);
         let before = &mut earlier[at - 1];
         let control = Control::of(before);
         let timeless = rest.iter().take_while(|i| instruction::cycles(*i) == 0);
         let next = rest.iter().take(timeless.count() + 1);
-        let is_awaited = match ends_block(at - 1) {
+        let is_awaited = match ends_block(at - 1) && !is_exclusive {
             true => control.takes() != 0,
             false => next
                 .map(|i| Control::of(i))
@@ -276,6 +278,26 @@ fn spaced(mut code: Vec<u8>, ends_block: impl Fn(usize) -> bool) -> Vec<u8> {
         }
     }
     code
+}
+
+/// The instructions that the next one waited for and does no more, by their numbers in the code as it was.
+pub(super) fn no_more_awaited(
+    old: &[u8],
+    new: &[u8],
+    place: impl Fn(usize) -> Option<usize>,
+) -> Vec<usize> {
+    let awaits = |[first, second]: [&[u8; INSTRUCTION]; 2]| {
+        Control::of(first).is_awaited_by(Control::of(second))
+    };
+    let (old, new) = (old.as_chunks().0, new.as_chunks().0);
+    let pairs = new.windows(2).enumerate();
+    let gone = pairs.filter_map(|(at, pair)| {
+        let (first, second) = (place(at)?, place(at + 1)?);
+        let was = [old.get(first)?, old.get(second)?];
+        let is_gone = second == first + 1 && awaits(was) && !awaits([&pair[0], &pair[1]]);
+        is_gone.then_some(first)
+    });
+    gone.collect()
 }
 
 fn events(code: &[u8]) -> Vec<Event> {
