@@ -19,6 +19,10 @@
 //# Compile: halves.cubin = halves.cu
 //# Link: halves-slow.cubin = -arch=sm_103 halves.cubin
 //# Link: halves-joined.cubin = -arch=sm_103 -r halves.cubin
+//# Compile: pipeline.cubin = pipeline.cu
+//# Link: pipeline-slow.cubin = -arch=sm_103 pipeline.cubin
+//# Compile: turns.cubin = turns.cu
+//# Link: turns-slow.cubin = -arch=sm_103 turns.cubin
 
 // One double behind another, one of which the other needs, and a choice by one of them.
 __global__ void chooses(const double *a, double *b, int n) {

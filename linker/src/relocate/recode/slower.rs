@@ -32,6 +32,24 @@ pub(super) fn slower(
     chip: Chip,
     origin: Option<(&[u8], Setting<'_>)>,
 ) -> Option<Anew> {
+    let (slower, unawaited) = attempt(made, code, setting, chip, origin, &[])?;
+    if unawaited.is_empty() {
+        return Some(slower);
+    }
+    let again = attempt(made, code, setting, chip, origin, &unawaited);
+    Some(again.map_or(slower, |(slower, _)| slower))
+}
+
+/// The same, and what the next instruction waited for and does no more, by the numbers in the code that this was made of;
+/// of some this is known.
+fn attempt(
+    made: Option<&Anew>,
+    code: &[u8],
+    setting: Setting<'_>,
+    chip: Chip,
+    origin: Option<(&[u8], Setting<'_>)>,
+    unawaited: &[usize],
+) -> Option<(Anew, Vec<usize>)> {
     let moved = made.and_then(|made| made.moved.as_ref());
     let (capsule, tables) = behind(moved, &setting);
     let fast = Setting {
@@ -42,17 +60,20 @@ pub(super) fn slower(
     let code_made = made.map_or(code, |made| &made.code);
     if code_made.first_chunk().is_some_and(control::is_slow) {
         let code = slowed_unoptimized(code_made, chip)?;
-        return Some(Anew {
+        let anew = Anew {
             code,
             moved: moved.cloned(),
             is_for_target: true,
-        });
+        };
+        return Some((anew, Vec::new()));
     }
-    let slowed = slowed(code_made, fast, chip)?;
+    let slowed = slowed(code_made, fast, chip, unawaited)?;
+    let mut made_of = None;
     let (new, moved) = match slowed.pauses.is_empty() && slowed.gone.is_empty() {
         true => (slowed.code, moved.cloned()),
         false => {
             let paused = Paused::new(&slowed, capsule, &tables)?;
+            made_of = Some(paused.moves.origins(code_made, &paused.code));
             let moves = match moved {
                 Some((_, earlier)) => earlier.then(&paused.moves),
                 None => paused.moves,
@@ -77,11 +98,17 @@ pub(super) fn slower(
         capsule,
     };
     let code = scoreboards::chosen(&new, setting, false, origin)?;
-    Some(Anew {
+    let place = |at: usize| match &made_of {
+        Some(places) => *places.get(at)?,
+        None => Some(at),
+    };
+    let unawaited = scoreboards::no_more_awaited(code_made, &code, place);
+    let anew = Anew {
         code,
         moved,
         is_for_target: true,
-    })
+    };
+    Some((anew, unawaited))
 }
 
 /// The Mercury code and the tables behind what moved, if anything did.

@@ -3,7 +3,8 @@
 //!
 //! Each starts as early as it can. Where it was for the sake of a double that the compiler let one
 //! wait, it is for the sake of others now; what had to wait for no reason that is known waits as long as
-//! before. Time that does not fit into an instruction passes in idle ones behind it.
+//! before. Time that does not fit into an instruction passes in idle ones behind it. In loops in a
+//! pipeline no other warp goes first meanwhile.
 
 use super::flow::Flow;
 use super::instruction::{
@@ -12,13 +13,12 @@ use super::instruction::{
 };
 use super::registers::Accesses;
 use super::slower::Slowed;
+use super::stages::Stages;
 use super::stalls::{TAKING, planned, set_stall};
 use super::timing::{LONGEST_SLOW, Unit, at_end, forwarding, slow_part};
 use super::turns::Turn;
 use super::warps;
 
-/// `NOP`, which takes no time yet.
-const PAUSE: [u8; INSTRUCTION] = [0x18, 0x79, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xc0, 0x0f, 0];
 /// Cycles that what leads elsewhere takes at least.
 const LEADING: u32 = 5;
 /// Cycles that a barrier of the block keeps from others at least, but from arithmetic.
@@ -28,7 +28,6 @@ const UNIFORM_MOVE_BEFORE_MEETING: u32 = 5;
 /// No product of matrices takes longer where doubles are fast, nor does anything else that others
 /// wait for without a scoreboard.
 const LONGEST_FAST: u32 = 32;
-const FITS: u32 = Control::LONGEST_STALL as u32;
 
 pub(super) struct Retiming<'c, A> {
     old: Timed<'c>,
@@ -37,6 +36,8 @@ pub(super) struct Retiming<'c, A> {
     is_changed: Vec<bool>,
     /// Whether the second of two instructions waits for the first one.
     awaits: A,
+    /// What the next instruction waited for and does no more, in order.
+    unawaited: &'c [usize],
 }
 
 impl<'c, A: Fn(usize, usize) -> bool> Retiming<'c, A> {
@@ -46,6 +47,7 @@ impl<'c, A: Fn(usize, usize) -> bool> Retiming<'c, A> {
         new: &'c [[u8; INSTRUCTION]],
         turns: &[Option<Turn>],
         awaits: A,
+        unawaited: &'c [usize],
         chip: Chip,
     ) -> Self {
         Self {
@@ -53,10 +55,11 @@ impl<'c, A: Fn(usize, usize) -> bool> Retiming<'c, A> {
             new: Timed::new(new, chip),
             is_changed: turns.iter().map(Option::is_some).collect(),
             awaits,
+            unawaited,
         }
     }
 
-    pub(super) fn of_blocks(&self, flow: &Flow) -> Slowed {
+    pub(super) fn of_blocks(&self, flow: &Flow, stages: &Stages) -> Slowed {
         let count = self.old.code.len();
         let mut made = Slowed {
             code: Vec::new(),
@@ -66,12 +69,17 @@ impl<'c, A: Fn(usize, usize) -> bool> Retiming<'c, A> {
         let mut code = self.new.code.to_vec();
         let mut first = 0;
         for last in (0..count).filter(|&at| flow.ends_block(at)) {
-            let is_gone =
-                |at: &usize| *at > first && is_pause(&self.old.code[at - 1], &self.old.code[*at]);
+            let pausing = match stages.are_in(first..=last) {
+                true => &STAYING,
+                false => &LETTING_OTHERS,
+            };
+            let is_gone = |at: &usize| {
+                *at > first && pausing.is_one(&self.old.code[at - 1], &self.old.code[*at])
+            };
             let (gone, mut members): (Vec<usize>, Vec<usize>) = (first..=last).partition(is_gone);
             made.gone.extend(gone);
             members.retain(|&at| !is_idle_load(&self.old.code[at]));
-            self.block(&members, last + 1, &mut code, &mut made.pauses);
+            self.block(&members, last + 1, pausing, &mut code, &mut made.pauses);
             first = last + 1;
         }
         made.code = code.concat();
@@ -83,6 +91,7 @@ impl<'c, A: Fn(usize, usize) -> bool> Retiming<'c, A> {
         &self,
         members: &[usize],
         end: usize,
+        pausing: &Pausing,
         code: &mut [[u8; INSTRUCTION]],
         pauses: &mut Vec<(usize, Vec<[u8; INSTRUCTION]>)>,
     ) {
@@ -123,13 +132,13 @@ impl<'c, A: Fn(usize, usize) -> bool> Retiming<'c, A> {
             );
             if stall != before {
                 is_same = false;
-                set_stall(&mut code[at], stall.min(FITS));
+                set_stall(&mut code[at], stall.min(pausing.most));
             }
-            if stall > FITS {
+            if stall > pausing.most {
                 let next = members.get(number + 1).map_or(end, |&next| next);
                 let idle = self.old.code[at + 1..next].iter().rev();
                 let idle = idle.take_while(|i| is_idle_load(i)).count();
-                pauses.push((next - idle, filling(stall - FITS)));
+                pauses.push((next - idle, pausing.filling(stall - pausing.most)));
             }
         }
         let timed = members
@@ -138,14 +147,14 @@ impl<'c, A: Fn(usize, usize) -> bool> Retiming<'c, A> {
             .map(|(number, &at)| warps::Timed {
                 old: &self.old.code[at],
                 is_open: slow_part(&self.old.code[at], self.new.chip).is_some(),
-                is_paused: start[number + 1] - start[number] > FITS,
+                is_paused: pausing.lets_others && start[number + 1] - start[number] > pausing.most,
             });
         let timed: Vec<warps::Timed<'_>> = timed.collect();
         if is_same && !timed.iter().any(|timed| timed.is_open) {
             return;
         }
         let mut own: Vec<[u8; INSTRUCTION]> = members.iter().map(|&at| code[at]).collect();
-        warps::mark(&mut own, &timed);
+        warps::mark(&mut own, &timed, pausing.lets_others);
         for (&at, instruction) in members.iter().zip(own) {
             code[at] = instruction;
         }
@@ -179,7 +188,10 @@ impl<'c, A: Fn(usize, usize) -> bool> Retiming<'c, A> {
         let waited_at_once =
             at.is_some_and(|at| Control::of(&old[before]).is_awaited_by(Control::of(&old[at])));
         let waits_now = match at {
-            Some(at) => waited_at_once || (self.awaits)(before, at),
+            Some(at) => {
+                let is_awaited = self.unawaited.binary_search(&before).is_err();
+                waited_at_once && is_awaited || (self.awaits)(before, at)
+            }
             None => Control::of(&self.new.code[before]).takes() != 0,
         };
         // Not all is known of what the compiler let doubles take.
@@ -312,10 +324,9 @@ fn meets(instruction: &[u8; INSTRUCTION]) -> bool {
 
 /// Whether control takes its time to go on behind an instruction.
 fn leads_elsewhere(instruction: &[u8; INSTRUCTION]) -> bool {
-    /// YIELD and BMOV.
-    const STAYING: [u16; 3] = [BSSY, 0x146, 0x155];
+    const BMOV: u16 = 0x155;
     let leads = leads_on(instruction) || operation(instruction) == RETURN;
-    leads && !STAYING.contains(&operation(instruction))
+    leads && ![BSSY, BMOV].contains(&operation(instruction))
 }
 
 /// Whether an instruction ends all threads that come to it.
@@ -324,16 +335,54 @@ fn ends_threads(instruction: &[u8; INSTRUCTION]) -> bool {
     operation(instruction) == EXIT && instruction[1] >> 4 == ALWAYS
 }
 
-/// What lets so many cycles pass.
-fn filling(cycles: u32) -> Vec<[u8; INSTRUCTION]> {
-    let stalls = (0..cycles)
-        .step_by(FITS as usize)
-        .map(|passed| (cycles - passed).min(FITS));
-    let pauses = stalls.map(|stall| {
-        let mut pause = PAUSE;
-        set_stall(&mut pause, stall);
-        Control::keep_ready(&mut pause);
-        pause
-    });
-    pauses.collect()
+/// How time passes in a block that does not fit into its instructions.
+struct Pausing {
+    idle: [u8; INSTRUCTION],
+    /// So many cycles fit into an instruction.
+    most: u32,
+    /// Whether another warp may go first meanwhile.
+    lets_others: bool,
+}
+
+/// By `NOP`.
+const LETTING_OTHERS: Pausing = Pausing {
+    idle: [0x18, 0x79, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xc0, 0x0f, 0],
+    most: Control::LONGEST_STALL as u32,
+    lets_others: true,
+};
+/// By `@!UPT UIADD3 URZ, UPT, UPT, URZ, URZ, URZ`, in loops in a pipeline. Anything that takes longer
+/// would let others go first.
+const STAYING: Pausing = Pausing {
+    idle: [
+        0x90, 0xf2, 0xff, 0xff, 0xff, 0, 0, 0, 0xff, 0xe0, 0xff, 0x0f, 0, 0xc0, 0x0f, 0,
+    ],
+    most: 11,
+    lets_others: false,
+};
+
+impl Pausing {
+    /// Whether an instruction is there for no other reason than that.
+    fn is_one(&self, before: &[u8; INSTRUCTION], instruction: &[u8; INSTRUCTION]) -> bool {
+        const OPERANDS: usize = 12;
+        match self.lets_others {
+            true => is_pause(before, instruction),
+            false => instruction[..OPERANDS] == self.idle[..OPERANDS],
+        }
+    }
+
+    /// What lets so many cycles pass.
+    fn filling(&self, cycles: u32) -> Vec<[u8; INSTRUCTION]> {
+        let stalls = (0..cycles)
+            .step_by(self.most as usize)
+            .map(|passed| (cycles - passed).min(self.most));
+        let pauses = stalls.map(|stall| {
+            let mut pause = self.idle;
+            Control::set_stall(&mut pause, stall as u8);
+            if self.lets_others {
+                Control::keep_ready(&mut pause);
+            }
+            pause
+        });
+        pauses.collect()
+    }
 }

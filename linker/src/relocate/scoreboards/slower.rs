@@ -9,6 +9,7 @@ use super::instruction::{Chip, Control, INSTRUCTION, NO_BOARD};
 use super::pressure::Schedule;
 use super::registers::Accesses;
 use super::retiming::Retiming;
+use super::stages::Stages;
 use super::timing::{is_power_of_two, slow_part};
 use super::turns::{self, Turn};
 use super::{Setting, events};
@@ -24,8 +25,14 @@ pub(in crate::relocate) struct Slowed {
 }
 
 /// The code of a function for a processor with slow doubles; `None` where it is not known where control
-/// goes. `setting` is that of the compiler.
-pub(in crate::relocate) fn slowed(code: &[u8], setting: Setting<'_>, chip: Chip) -> Option<Slowed> {
+/// goes. `setting` is that of the compiler. What the next instruction waited for is `unawaited` where
+/// it does no more.
+pub(in crate::relocate) fn slowed(
+    code: &[u8],
+    setting: Setting<'_>,
+    chip: Chip,
+    unawaited: &[usize],
+) -> Option<Slowed> {
     let (old, _) = code.as_chunks::<INSTRUCTION>();
     let has_powers = old.iter().any(|i| is_power_of_two(i, chip));
     let turns = old.iter().map(|instruction| {
@@ -42,7 +49,8 @@ pub(in crate::relocate) fn slowed(code: &[u8], setting: Setting<'_>, chip: Chip)
         let mut own = flow.own(first);
         own.any(|event| schedule.is_needed(event, second))
     };
-    Some(Retiming::new(old, &new, &turns, &awaits, chip).of_blocks(&flow))
+    let stages = Stages::of(setting.capsule);
+    Some(Retiming::new(old, &new, &turns, &awaits, unawaited, chip).of_blocks(&flow, &stages))
 }
 
 /// Whether code has what takes longer where doubles are slow.
@@ -127,7 +135,7 @@ mod tests {
             instruction(EXIT, 0, NO_BOARD, 0),
         ];
         let code = code.concat();
-        let slowed = slowed(&code, setting(Chip::FastDoubles), Chip::SlowDoubles).unwrap();
+        let slowed = slowed(&code, setting(Chip::FastDoubles), Chip::SlowDoubles, &[]).unwrap();
         let (new, _) = slowed.code.as_chunks::<INSTRUCTION>();
         // Only the first one is needed, and by the second.
         let takes = new.iter().map(|i| Control::of(i).write() < BOARDS);

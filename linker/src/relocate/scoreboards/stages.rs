@@ -3,6 +3,8 @@
 //! A remark stands for no machine instruction, but says something of those behind
 //! it. One kind is the stage of an instruction; it holds until the next one.
 
+use std::ops::RangeInclusive;
+
 use crate::cubin::{Capsule, StoredInstruction};
 
 use super::super::recode::groups;
@@ -32,6 +34,12 @@ impl Stages {
         let &(_, stage) = self.0[..behind].last()?;
         Some(stage)
     }
+
+    /// Whether some of these instructions are said to have one.
+    pub(super) fn are_in(&self, instructions: RangeInclusive<usize>) -> bool {
+        let before = |place: usize| self.0.partition_point(|&(first, _)| first < place);
+        before(*instructions.start()) < before(instructions.end() + 1)
+    }
 }
 
 fn stage(stored: StoredInstruction<'_>) -> Option<u32> {
@@ -59,6 +67,11 @@ mod tests {
         let stages = Stages::of(&[head.concat(), stored].concat());
         let found: Vec<_> = (0..4).map(|at| stages.at(at)).collect();
         assert_eq!(found, [None, Some(2), Some(0), Some(0)]);
+        let are_in = |first, last| stages.are_in(first..=last);
+        assert_eq!(
+            [are_in(0, 0), are_in(0, 1), are_in(3, 3)],
+            [false, true, false]
+        );
         assert_eq!(Stages::of(&[]).at(0), None);
     }
 }

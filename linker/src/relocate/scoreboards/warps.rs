@@ -24,8 +24,8 @@ pub(super) struct Timed<'c> {
     pub(super) is_paused: bool,
 }
 
-/// Marks in a block of code where others may go first, and what is kept for whom.
-pub(super) fn mark(code: &mut [[u8; INSTRUCTION]], timed: &[Timed<'_>]) {
+/// Marks in a block of code where others may go first, if they may at all, and what is kept for whom.
+pub(super) fn mark(code: &mut [[u8; INSTRUCTION]], timed: &[Timed<'_>], lets_others: bool) {
     let mut passed = 0;
     // Operands that wait for who reads them: of which instruction, at which place, and whether
     // they had been kept.
@@ -37,7 +37,7 @@ pub(super) fn mark(code: &mut [[u8; INSTRUCTION]], timed: &[Timed<'_>]) {
             let is_short_end = stall == SHORT && passed >= LONG_TURN && !timed.is_open;
             let least = others_first_from(&code[at], timed.is_open);
             Control::set_stall(&mut code[at], stall as u8);
-            if stall >= least || is_short_end {
+            if lets_others && (stall >= least || is_short_end) {
                 Control::keep_ready(&mut code[at]);
             }
         }
@@ -185,7 +185,7 @@ mod tests {
             is_open: false,
             is_paused: false,
         });
-        mark(&mut code, &timed.collect::<Vec<_>>());
+        mark(&mut code, &timed.collect::<Vec<_>>(), true);
         let stays = code.iter().map(|i| Control::of(i).stays());
         let kept = code.iter().map(|i| i[KEPT] >> FIRST_KEPT & 7);
         (stays.collect(), kept.collect())
