@@ -2,15 +2,41 @@
 
 use std::path::{Path, PathBuf};
 
+#[cfg(feature = "program")]
 use cudalink_toolkit::{Environment, Search, Tool, Toolkit, ToolkitError};
 
 /// The assembler of PTX: that of the toolkit that builds use, else one on
 /// `PATH`.
 pub(super) fn ptxas() -> Result<PathBuf, String> {
-    find(|toolkit| toolkit.tool(Tool::Ptxas)).or_else(|why| which::which("ptxas").map_err(|_| why))
+    toolkit_ptxas().or_else(|why| which::which("ptxas").map_err(|_| why))
+}
+
+#[cfg(feature = "program")]
+fn toolkit_ptxas() -> Result<PathBuf, String> {
+    find(|toolkit| toolkit.tool(Tool::Ptxas))
+}
+
+/// What is said where nothing looks for a toolkit.
+#[cfg(not(feature = "program"))]
+const UNKNOWN: &str = "this program looks for no CUDA toolkit";
+
+#[cfg(not(feature = "program"))]
+fn toolkit_ptxas() -> Result<PathBuf, String> {
+    Err(UNKNOWN.to_owned())
+}
+
+#[cfg(not(feature = "program"))]
+pub(super) fn jitlink() -> Result<PathBuf, String> {
+    Err(UNKNOWN.to_owned())
+}
+
+#[cfg(not(feature = "program"))]
+pub(super) fn around_nvvm(_: &Path) -> Option<(PathBuf, PathBuf)> {
+    None
 }
 
 /// The optimizer of LTO-IR, of the same toolkit.
+#[cfg(feature = "program")]
 pub(super) fn jitlink() -> Result<PathBuf, String> {
     find(Toolkit::libnvjitlink)
 }
@@ -18,6 +44,7 @@ pub(super) fn jitlink() -> Result<PathBuf, String> {
 /// The optimizer of LTO-IR and the assembler of the toolkit that has a folder
 /// `nvvm`, as nvcc names it, if both are there. Those of two toolkits do not
 /// always understand each other.
+#[cfg(feature = "program")]
 pub(super) fn around_nvvm(folder: &Path) -> Option<(PathBuf, PathBuf)> {
     let environment = Environment::from_process().ok()?;
     let toolkit = Search::new(&environment)
@@ -30,6 +57,7 @@ pub(super) fn around_nvvm(folder: &Path) -> Option<(PathBuf, PathBuf)> {
     ))
 }
 
+#[cfg(feature = "program")]
 fn find(part: impl Fn(&Toolkit) -> Result<PathBuf, ToolkitError>) -> Result<PathBuf, String> {
     let environment = Environment::from_process().map_err(|error| error.to_string())?;
     let toolkit = Search::new(&environment).find();
