@@ -48,7 +48,7 @@ use crate::inputs::{
 };
 use crate::options::{Keeping, Options, Settings};
 use crate::report::Reports;
-use crate::{Outcome, Product};
+use crate::{LinkError, Outcome, Product};
 
 pub use summary::{Shown, summarize};
 
@@ -134,6 +134,18 @@ impl Linked {
     /// Whether there is something to write.
     pub fn is_complete(&self) -> bool {
         !self.images.is_empty()
+    }
+
+    /// The images, or why there are none, for who does not care for warnings.
+    pub fn into_result(self) -> Result<Vec<Image>, LinkError> {
+        if self.is_complete() {
+            return Ok(self.images);
+        }
+        let mut diagnostics = Diagnostics::default();
+        for message in self.messages {
+            diagnostics.push(message.diagnostic);
+        }
+        Err(LinkError(diagnostics))
     }
 
     /// The processors for which inputs with device code brought none, so that their images are empty.
@@ -395,7 +407,12 @@ impl<'a> Job<'a> {
             .iter()
             .any(inputs::Image::is_of_system_library);
         let options = request.options(processor, &loaded);
-        let outcome = crate::link_objects(inputs::objects(&mut loaded.images), &options, take);
+        let outcome = crate::link_objects(
+            inputs::objects(&mut loaded.images),
+            &options,
+            Diagnostics::default(),
+            take,
+        );
         let settles = loaded.forgets_options;
         let said = outcome.diagnostics.messages();
         let lacks_something = said.iter().any(|d| d.code == "undefined-reference");

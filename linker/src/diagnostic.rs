@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::arch::Sm;
 use crate::demangle::readable;
-use crate::error::ParseError;
+use crate::error::{Location, ParseError};
 use crate::explain::explain;
 use crate::options::Keeping;
 use crate::raw_text;
@@ -55,6 +55,15 @@ pub struct Diagnostic {
     pub times: usize,
     /// Whether no option changes it any more.
     pub(crate) is_settled: bool,
+    /// What it is about, which few messages say: it stays small where none is.
+    pub(crate) subject: Option<Box<Subject>>,
+}
+
+/// What a message is about.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Subject {
+    symbol: Option<String>,
+    input: Option<String>,
 }
 
 impl Diagnostic {
@@ -69,6 +78,7 @@ impl Diagnostic {
             notes: Vec::new(),
             times: 1,
             is_settled: false,
+            subject: None,
         }
     }
 
@@ -91,6 +101,42 @@ impl Diagnostic {
         self
     }
 
+    /// Adds the name of the function or variable that it is about.
+    #[must_use]
+    pub(crate) fn of_symbol(mut self, symbol: &str) -> Self {
+        let subject = self.subject.get_or_insert_default();
+        subject.symbol = Some(symbol.to_owned());
+        self
+    }
+
+    /// Adds the name of the input that it is about.
+    #[must_use]
+    pub(crate) fn of_input(mut self, input: &str) -> Self {
+        let subject = self.subject.get_or_insert_default();
+        subject.input = Some(input.to_owned());
+        self
+    }
+
+    /// Adds what is known of the place of damage.
+    #[must_use]
+    pub(crate) fn at(mut self, place: &Location) -> Self {
+        self.subject = Some(Box::new(Subject {
+            symbol: place.symbol.clone(),
+            input: place.input.clone(),
+        }));
+        self
+    }
+
+    /// The function or variable that it is about, as objects name it.
+    pub fn symbol(&self) -> Option<&str> {
+        self.subject.as_ref()?.symbol.as_deref()
+    }
+
+    /// The input that it is about.
+    pub fn input(&self) -> Option<&str> {
+        self.subject.as_ref()?.input.as_deref()
+    }
+
     /// Adds names as people write them, if they are written differently.
     #[must_use]
     fn with_readable(mut self, names: &[&str]) -> Self {
@@ -110,6 +156,8 @@ impl Diagnostic {
             "multiple-definition",
             format!("Multiple definition of '{name}' in '{input}', first defined in '{first}'"),
         )
+        .of_symbol(name)
+        .of_input(input)
         .with_readable(&[name])
         .with_twice(input, first)
     }
@@ -135,6 +183,8 @@ impl Diagnostic {
             code,
             format!("{subject} doesn't match for '{name}' in '{input}', first {how} in '{first}'"),
         )
+        .of_symbol(name)
+        .of_input(input)
         .with_readable(&[name])
     }
 
@@ -142,13 +192,18 @@ impl Diagnostic {
     pub(crate) fn common_too_large(name: &str, input: &str) -> Self {
         let text =
             format!("Common symbol '{name}' in file '{input}' has larger size than initialization");
-        Self::new(Severity::Error, "size-mismatch", text).with_readable(&[name])
+        Self::new(Severity::Error, "size-mismatch", text)
+            .of_symbol(name)
+            .of_input(input)
+            .with_readable(&[name])
     }
 
     /// A function is a kernel in one input and none in another.
     pub(crate) fn not_always_a_kernel(name: &str, input: &str, first: &str) -> Self {
         let text = format!("Function '{name}' not declared __global__ in all source files");
         Self::new(Severity::Error, "kernel-mismatch", text)
+            .of_symbol(name)
+            .of_input(input)
             .with_readable(&[name])
             .with_note(format_args!("'{first}' and '{input}' differ"))
     }
@@ -193,7 +248,7 @@ impl Diagnostic {
             (Keeping::AsNvlink, Some(error)) => format!("Internal error: {error}"),
             (Keeping::AsNvlink | Keeping::Reachable, _) => error.to_string(),
         };
-        Self::new(Severity::Fatal, "bad-input", text)
+        Self::new(Severity::Fatal, "bad-input", text).at(&error.location)
     }
 
     /// An object does not say how many registers its code needs.
@@ -240,13 +295,17 @@ impl Diagnostic {
     /// Two inputs define a weak kernel with other parameters.
     pub(crate) fn other_parameters(kernel: &str) -> Self {
         let text = format!("Duplicate weak parameter bank for '{kernel}' is not the same size");
-        Self::new(Severity::Error, "other-parameters", text).with_readable(&[kernel])
+        Self::new(Severity::Error, "other-parameters", text)
+            .of_symbol(kernel)
+            .with_readable(&[kernel])
     }
 
     /// A function uses what the system keeps in shared memory, in a link that leaves it no place.
     pub(crate) fn reserved_shared(function: &str) -> Self {
         let text = format!("Function '{function}' uses reserved shared memory when not allowed.");
-        Self::new(Severity::Error, "reserved-shared", text).with_readable(&[function])
+        Self::new(Severity::Error, "reserved-shared", text)
+            .of_symbol(function)
+            .with_readable(&[function])
     }
 
     /// nvlink has left out the device runtime, and expects nothing behind it.
@@ -265,6 +324,7 @@ impl Diagnostic {
                  {limit:#x} max)"
             ),
         )
+        .of_symbol(kernel)
         .with_readable(&[kernel])
     }
 
@@ -277,6 +337,7 @@ impl Diagnostic {
                 "Cannot link shared object '{variable}' with partially linked kernel '{kernel}'"
             ),
         )
+        .of_symbol(kernel)
         .with_readable(&[kernel])
     }
 
@@ -291,6 +352,7 @@ impl Diagnostic {
                  granularity(.cta_group::2) and that is not allowed."
             ),
         )
+        .of_symbol(kernel)
         .with_readable(&[kernel])
     }
 
@@ -361,6 +423,8 @@ impl Diagnostic {
             "undefined-reference",
             format!("Undefined reference to '{name}' in '{input}'"),
         )
+        .of_symbol(name)
+        .of_input(input)
         .with_readable(&[name])
     }
 }
@@ -377,12 +441,18 @@ impl Diagnostic {
         self.shown_at("")
     }
 
+    /// What stands behind the text, with what joins both.
+    pub(crate) fn joined_detail(&self) -> String {
+        match &self.detail {
+            None => String::new(),
+            Some(detail) if self.text.ends_with(['.', '?']) => format!(" {detail}"),
+            Some(detail) => format!(": {detail}"),
+        }
+    }
+
     /// The same with the place it concerns.
     pub(crate) fn shown_at(&self, place: &str) -> String {
-        let detail = match &self.detail {
-            Some(detail) => format!(": {detail}"),
-            None => String::new(),
-        };
+        let detail = self.joined_detail();
         let mut text = match self.severity {
             Severity::Text => self.text.clone(),
             Severity::Info if self.code == RESOURCE_USAGE => format!("{}{place}", self.text),
@@ -463,7 +533,7 @@ impl Diagnostics {
 
     /// Whether some message makes the link fail.
     pub fn has_errors(&self) -> bool {
-        self.messages.iter().any(|m| m.severity >= Severity::Error)
+        self.errors().next().is_some()
     }
 
     /// Whether some message is a warning.
@@ -476,6 +546,12 @@ impl Diagnostics {
     /// Whether some message ends the link at once.
     pub fn has_fatal(&self) -> bool {
         self.messages.iter().any(|m| m.severity == Severity::Fatal)
+    }
+
+    /// The messages that make the link fail.
+    pub fn errors(&self) -> impl Iterator<Item = &Diagnostic> {
+        let messages = self.messages.iter();
+        messages.filter(|message| message.severity >= Severity::Error)
     }
 
     /// All messages.

@@ -25,9 +25,36 @@
 //! # }
 //! ```
 //!
+//! A link that fails tells all that is wrong. Each message has a code that
+//! stays the same, and what it is about:
+//!
+//! ```
+//! # use rustnvlink::options::Options;
+//! # use rustnvlink::{Input, link};
+//! # let caller = std::fs::read("../tests/inputs/caller.sm_90.cubin").unwrap();
+//! let alone = [Input { name: "caller", data: &caller }];
+//! let outcome = link(&alone, &Options::new("sm_90".parse().unwrap()));
+//! let error = outcome.into_result().unwrap_err();
+//! let missing = error.0.errors().filter(|message| message.code == "undefined-reference");
+//! let names: Vec<&str> = missing.filter_map(|message| message.symbol()).collect();
+//! assert!(!names.is_empty());
+//! ```
+//!
 //! [`Outcome`] has the warnings of a link, too. [`device_link::device_link`] does all of `nvcc -dlink`: it takes host objects,
 //! libraries and fatbins, links for several processors, and gives what the host
-//! linker needs.
+//! linker needs. They may be in memory, too ([`inputs::Files::in_memory`]).
+//!
+//! Links share nothing: any number may run at the same time. One whose inputs have
+//! more than a megabyte starts threads of its own, as many as there are
+//! processors, and ends them before it returns. Nothing is written and nothing
+//! started unless it is asked for, bytes of inputs never make it panic, and the same inputs give the
+//! same bytes. No link can be stopped half-way; few take a second.
+//!
+//! # Features
+//!
+//! Without `program`, which is on by default, there is only the library, which
+//! needs fewer packages: it does not look for a CUDA toolkit, and
+//! [`cli::environment`] finds the assembler of PTX on `PATH` alone.
 #![forbid(unsafe_code)]
 
 pub mod arch;
@@ -102,9 +129,7 @@ pub struct Outcome<I = Vec<u8>> {
 pub struct LinkError(pub Diagnostics);
 
 fn shown_errors(diagnostics: &Diagnostics) -> String {
-    let messages = diagnostics.messages().iter();
-    let errors = messages.filter(|message| message.severity >= Severity::Error);
-    let errors: Vec<String> = errors.map(Diagnostic::shown).collect();
+    let errors: Vec<String> = diagnostics.errors().map(Diagnostic::shown).collect();
     errors.join("\n")
 }
 
@@ -128,12 +153,14 @@ impl<I> Outcome<I> {
 }
 
 /// Links relocatable device objects into one image, which is a relocatable
-/// object again where the options say so.
-pub fn link<'d>(inputs: &[Input<'d>], options: &Options) -> Outcome {
-    let bytes = inputs.iter().map(|input| input.data.len()).sum();
-    let parse = |input: &Input<'d>| Object::parse(input.name, input.data);
-    let parsed = parallel::map(inputs, bytes, parse);
-    link_objects(parsed, options, |product| product.into_bytes())
+/// object again where the options say so. What is no such object, or none for
+/// the processor, is an error that names it.
+pub fn link(inputs: &[Input<'_>], options: &Options) -> Outcome {
+    let mut diagnostics = Diagnostics::default();
+    let objects = inputs::memory::read(inputs, options, &mut diagnostics);
+    link_objects(objects, options, diagnostics, |product| {
+        product.into_bytes()
+    })
 }
 
 /// What a link has made and nobody has written yet.
@@ -160,14 +187,14 @@ impl Product<'_> {
     }
 }
 
-/// Links what was read of the inputs. `take` gets the image unless there are
-/// errors.
+/// Links what was read of the inputs, of which `diagnostics` tell. `take` gets
+/// the image unless there are errors.
 fn link_objects<I>(
     read: Vec<Result<Object<'_>, ParseError>>,
     options: &Options,
+    mut diagnostics: Diagnostics,
     take: impl FnOnce(Product<'_>) -> I,
 ) -> Outcome<I> {
-    let mut diagnostics = Diagnostics::default();
     let arena = Arena::default();
     let mut objects = Vec::with_capacity(read.len());
     for parsed in read {

@@ -53,6 +53,8 @@ struct Record<'a> {
     message: &'a str,
     detail: Option<&'a str>,
     notes: &'a [String],
+    symbol: Option<&'a str>,
+    input: Option<&'a str>,
     target: Option<&'a str>,
 }
 
@@ -107,14 +109,7 @@ impl Messages {
             Format::Nvlink => message.line() + &self.target(),
             Format::Own if message.code == RESOURCE_USAGE => message.line() + &self.target(),
             Format::Own => {
-                let detail = match &message.detail {
-                    None => String::new(),
-                    Some(detail) => {
-                        let is_sentence = message.text.ends_with(['.', '?']);
-                        let joint = if is_sentence { "" } else { ":" };
-                        format!("{joint} {detail}")
-                    }
-                };
+                let detail = message.joined_detail();
                 let mut text = format!("{message}{}{detail} [{}]", self.target(), message.code);
                 for note in &message.notes {
                     text.push_str("\n    ");
@@ -145,6 +140,8 @@ impl Messages {
             message: &message.text,
             detail: message.detail.as_deref(),
             notes: &message.notes,
+            symbol: message.symbol(),
+            input: message.input(),
             target: self.report.as_deref(),
         };
         serde_json::to_string(&record).expect("texts have a JSON form")
@@ -180,7 +177,7 @@ mod tests {
         );
         check(
             Format::Json,
-            r#"{"severity":"warning","code":"ignored-input","message":"'a \"b\"' is ignored","detail":"it is empty","notes":["help: leave it out"],"target":"sm_90"}"#,
+            r#"{"severity":"warning","code":"ignored-input","message":"'a \"b\"' is ignored","detail":"it is empty","notes":["help: leave it out"],"symbol":null,"input":null,"target":"sm_90"}"#,
         );
     }
 

@@ -75,7 +75,8 @@ pub(super) fn check<'d>(
     } = candidate;
     let target = processor.sm;
     if !data.starts_with(b"\x7fELF") {
-        let problem = Diagnostic::new(Severity::Fatal, "not-a-cubin", "cubin not an elf?");
+        let problem =
+            Diagnostic::new(Severity::Fatal, "not-a-cubin", "cubin not an elf?").of_input(name);
         return Err(problem.with_detail(match first_line(data) {
             Some(line) => format!("'{name}' is a text that begins with '{line}'"),
             None => format!("in '{name}'"),
@@ -196,7 +197,8 @@ fn check_arch(
     .with_detail(format_args!(
         "it is for {object}; compile it for {}, or link for {object}",
         processor.name
-    )))
+    ))
+    .of_input(name))
 }
 
 /// Whether the header says that an object is of before the Mercury generation, whatever its processor.
@@ -301,10 +303,12 @@ fn newer_toolkit(name: &str, toolkit: i32) -> Diagnostic {
 /// Bytes that are not what they should be.
 pub(super) fn damaged(name: &str, error: ParseError) -> Diagnostic {
     let error = error.in_input(name);
-    Diagnostic::new(Severity::Fatal, "bad-input", error.to_string())
+    Diagnostic::new(Severity::Fatal, "bad-input", error.to_string()).at(&error.location)
 }
 
 /// A problem that nvlink puts into words without the name of the file.
 pub(super) fn fatal(code: &'static str, name: &str, text: &str) -> Diagnostic {
-    Diagnostic::new(Severity::Fatal, code, text).with_detail(format_args!("in '{name}'"))
+    Diagnostic::new(Severity::Fatal, code, text)
+        .with_detail(format_args!("in '{name}'"))
+        .of_input(name)
 }

@@ -174,7 +174,32 @@ impl Files {
         self.0 = reader.opened;
     }
 
-    /// Files that the caller has read: their names, and what they hold.
+    /// Files that the caller has read: their names, and what they hold. As with
+    /// files on the disk, what ends in `.cubin`, `.fatbin`, `.ptx` or `.ltoir` is
+    /// that, and other contents tell themselves.
+    ///
+    /// ```
+    /// use rustnvlink::cli::messages::Messages;
+    /// use rustnvlink::device_link::{Request, device_link};
+    /// use rustnvlink::inputs::{Environment, Files, Kernels, Wanted};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let read = |name: &str| std::fs::read(format!("../tests/inputs/{name}.sm_90.cubin"));
+    /// let files = Files::in_memory([
+    ///     ("caller.cubin".to_owned(), read("caller")?),
+    ///     ("callee.cubin".to_owned(), read("callee")?),
+    /// ]);
+    /// let mut wanted = Wanted::new(Vec::new());
+    /// wanted.kernels = Kernels::All;
+    /// let request = Request::new(wanted);
+    /// let targets = ["sm_90".parse()?];
+    /// let (environment, messages) = (Environment::default(), Messages::default());
+    /// let linked = device_link(&request, &targets, files, &environment, &messages, || None);
+    /// let images = linked.into_result()?;
+    /// assert!(images[0].data.starts_with(b"\x7fELF"));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn in_memory(files: impl IntoIterator<Item = (String, Vec<u8>)>) -> Self {
         let read = |(name, data): (_, Vec<u8>)| {
             Opened::Read(Source {

@@ -12,6 +12,7 @@ mod files;
 mod host;
 mod link_time;
 mod load;
+pub(crate) mod memory;
 mod modules;
 pub(crate) mod ptx;
 mod recorded;
@@ -177,6 +178,22 @@ pub struct Environment {
     pub find_ptxas: fn() -> Result<PathBuf, String>,
     /// Finds the optimizer of LTO-IR in the same way.
     pub find_jitlink: fn() -> Result<PathBuf, String>,
+}
+
+impl Default for Environment {
+    /// Surroundings that decide nothing: no folder is looked into, and no
+    /// program is found that the request does not name.
+    fn default() -> Self {
+        fn none() -> Result<PathBuf, String> {
+            Err("nothing says where it is".to_owned())
+        }
+        Self {
+            library_path: None,
+            folder: PathBuf::new(),
+            find_ptxas: none,
+            find_jitlink: none,
+        }
+    }
 }
 
 /// A device object.

@@ -16,11 +16,11 @@ impl Loader<'_, '_> {
         }
         let target = &self.processor.name;
         let text = format!("SM Arch ('{target}') not found in '{name}'");
-        let detail = match held {
-            [] => None,
-            held => Some(format!("it has code for {}", held.join(", "))),
-        };
-        self.warn_with("missing-arch-code", text, detail)
+        let warning = Diagnostic::new(Severity::Warning, "missing-arch-code", text).of_input(name);
+        self.warn_with(match held {
+            [] => warning,
+            held => warning.with_detail(format_args!("it has code for {}", held.join(", "))),
+        })
     }
 
     /// Whole programs are meant to be linked with the device runtime alone.
@@ -53,8 +53,10 @@ impl Loader<'_, '_> {
             return Ok(());
         }
         let text = "no input has device code to link; the image is empty";
-        let why = self.linked_before();
-        self.warn_with("no-device-code", text.to_owned(), why)
+        self.warn_with(Diagnostic {
+            detail: self.linked_before(),
+            ..Diagnostic::new(Severity::Warning, "no-device-code", text)
+        })
     }
 
     /// Which inputs hold the code that is looked for, where it has been linked.
@@ -108,7 +110,7 @@ impl Loader<'_, '_> {
                     Some(folders) => format!("there is no lib{library}.a in {folders}"),
                     None => "no folder is named by -L".to_owned(),
                 };
-                self.warn_with(code, text, Some(why))
+                self.warn_with(Diagnostic::new(Severity::Warning, code, text).with_detail(why))
             }
             Some(folder) => {
                 let text = format!(
@@ -147,7 +149,8 @@ impl Loader<'_, '_> {
         if self.wanted.is_compatible() {
             return Ok(());
         }
-        self.warn("ignored-input", format!("'{name}' is ignored: {why}"))
+        let text = format!("'{name}' is ignored: {why}");
+        self.warn_with(Diagnostic::new(Severity::Warning, "ignored-input", text).of_input(name))
     }
 
     /// Says what ptxas printed, message by message: a line that is indented belongs
@@ -175,24 +178,14 @@ impl Loader<'_, '_> {
     }
 
     pub(super) fn warn(&mut self, code: &'static str, text: String) -> Result<(), Stop> {
-        self.warn_with(code, text, None)
+        self.warn_with(Diagnostic::new(Severity::Warning, code, text))
     }
 
-    fn warn_with(
-        &mut self,
-        code: &'static str,
-        text: String,
-        detail: Option<String>,
-    ) -> Result<(), Stop> {
-        let is_error = self.wanted.warnings_are_errors && !self.diagnostics.forgets_options();
-        let severity = match is_error {
-            true => Severity::Error,
-            false => Severity::Warning,
-        };
-        self.diagnostics.push(Diagnostic {
-            detail,
-            ..Diagnostic::new(severity, code, text)
-        });
+    fn warn_with(&mut self, mut warning: Diagnostic) -> Result<(), Stop> {
+        if self.wanted.warnings_are_errors && !self.diagnostics.forgets_options() {
+            warning.severity = Severity::Error;
+        }
+        self.diagnostics.push(warning);
         Ok(())
     }
 
@@ -229,8 +222,11 @@ impl Loader<'_, '_> {
 
     pub(super) fn unreadable(&mut self, name: &str, why: &str) -> Stop {
         let text = format!("Could not open input file '{name}'");
-        self.diagnostics
-            .push(Diagnostic::new(Severity::Fatal, "unreadable-input", text).with_detail(why));
+        self.diagnostics.push(
+            Diagnostic::new(Severity::Fatal, "unreadable-input", text)
+                .with_detail(why)
+                .of_input(name),
+        );
         Stop
     }
 

@@ -1,0 +1,56 @@
+//! Device objects that are in memory already.
+
+use super::check::{Candidate, LIMITED, Verdict, check};
+use super::{Behaviour, Processor, Read};
+use crate::Input;
+use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
+use crate::options::{Keeping, Options};
+use crate::parallel;
+use crate::read::Object;
+
+/// Reads those that can be part of a link, and says of others why they cannot.
+pub(crate) fn read<'d>(
+    inputs: &[Input<'d>],
+    options: &Options,
+    diagnostics: &mut Diagnostics,
+) -> Vec<Read<'d>> {
+    let processor = Processor::from(options.target);
+    let behaviour = match options.keeping {
+        Keeping::Reachable => Behaviour::Own,
+        Keeping::AsNvlink => Behaviour::Nvlink,
+    };
+    let bytes = inputs.iter().map(|input| input.data.len()).sum();
+    let looks = parallel::map(inputs, bytes, |input: &Input<'d>| {
+        let mut warnings = Vec::new();
+        let candidate = Candidate::file(input.name, input.data);
+        let read =
+            check(candidate, &processor, behaviour, &mut warnings).map(|verdict| match verdict {
+                Verdict::Link(file) | Verdict::LinkAlone(file) => Ok(Object::new(input.name, file)),
+                Verdict::Skip(why) => Err(why),
+            });
+        (read, warnings)
+    });
+    let mut objects = Vec::with_capacity(looks.len());
+    let mut is_limited = false;
+    for (input, (read, warnings)) in inputs.iter().zip(looks) {
+        for warning in warnings {
+            let is_new = warning.code != LIMITED || !is_limited;
+            is_limited |= warning.code == LIMITED;
+            if is_new {
+                diagnostics.push(warning);
+            }
+        }
+        match (read, behaviour) {
+            (Ok(Ok(object)), _) => objects.push(object),
+            (Ok(Err(_)), Behaviour::Nvlink) => {}
+            // Who names objects one by one wants all of them.
+            (Ok(Err(why)), Behaviour::Own) => {
+                let text = format!("'{}' cannot be linked: {why}", input.name);
+                let problem = Diagnostic::new(Severity::Error, "ignored-input", text);
+                diagnostics.push(problem.of_input(input.name));
+            }
+            (Err(problem), _) => diagnostics.push(problem),
+        }
+    }
+    objects
+}
