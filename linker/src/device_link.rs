@@ -340,7 +340,7 @@ impl<'a> Job<'a> {
         };
         let nothing = Diagnostic {
             detail: linked_before,
-            ..Diagnostic::new(Severity::Fatal, code, text)
+            ..Diagnostic::fatal(code, text)
         };
         linked.add(None, nothing);
     }

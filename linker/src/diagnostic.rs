@@ -82,6 +82,11 @@ impl Diagnostic {
         }
     }
 
+    /// A message that ends the link at once.
+    pub(crate) fn fatal(code: &'static str, text: impl Into<String>) -> Self {
+        Self::new(Severity::Fatal, code, text)
+    }
+
     /// Text that was asked for.
     pub fn text(text: String) -> Self {
         Self::new(Severity::Text, "requested", text)
@@ -220,7 +225,7 @@ impl Diagnostic {
     /// Unified functions or variables need an index that all images share.
     pub(crate) fn unified_without_index() -> Self {
         let text = "Unified symbols found but index file not specified.";
-        Self::new(Severity::Fatal, "no-unified-index", text)
+        Self::fatal("no-unified-index", text)
     }
 
     /// An input holds addresses that a relocatable link filled in too early.
@@ -248,13 +253,13 @@ impl Diagnostic {
             (Keeping::AsNvlink, Some(error)) => format!("Internal error: {error}"),
             (Keeping::AsNvlink | Keeping::Reachable, _) => error.to_string(),
         };
-        Self::new(Severity::Fatal, "bad-input", text).at(&error.location)
+        Self::fatal("bad-input", text).at(&error.location)
     }
 
     /// An object does not say how many registers its code needs.
     pub(crate) fn no_register_count(function: &str, input: &str) -> Self {
         let text = "Internal error: no regcount?";
-        Self::new(Severity::Fatal, "no-register-count", text).with_detail(format_args!(
+        Self::fatal("no-register-count", text).with_detail(format_args!(
             "'{input}' has none for {}",
             readable(function)
         ))
@@ -263,13 +268,13 @@ impl Diagnostic {
     /// The call graph names what is no function.
     pub(crate) fn no_call_graph_node() -> Self {
         let text = "Internal error: no callgraph node";
-        Self::new(Severity::Fatal, "no-call-graph-node", text)
+        Self::fatal("no-call-graph-node", text)
     }
 
     /// A function lost its code together with another name for it.
     pub(crate) fn reference_to_deleted(what: &str) -> Self {
         let text = format!("Internal error: reference to deleted {what}");
-        Self::new(Severity::Fatal, "reference-to-deleted", text)
+        Self::fatal("reference-to-deleted", text)
     }
 
     /// Doubles take longer than code waits for, and it cannot be made anew.
@@ -284,12 +289,12 @@ impl Diagnostic {
     /// What nvlink says where it loses track of relocations.
     pub(crate) fn unexpected_relocation() -> Self {
         let text = "Internal error: unexpected reloc";
-        Self::new(Severity::Fatal, "bad-input", text)
+        Self::fatal("bad-input", text)
     }
 
     /// An input cannot be merged; what is wrong with it was reported.
     pub(crate) fn merge_failed() -> Self {
-        Self::new(Severity::Fatal, "merge-failed", "merge_elf failed")
+        Self::fatal("merge-failed", "merge_elf failed")
     }
 
     /// Two inputs define a weak kernel with other parameters.
@@ -311,7 +316,7 @@ impl Diagnostic {
     /// nvlink has left out the device runtime, and expects nothing behind it.
     pub(crate) fn behind_runtime() -> Self {
         let text = "unexpected object after cudadevrt";
-        Self::new(Severity::Fatal, "behind-runtime", text)
+        Self::fatal("behind-runtime", text)
     }
 
     /// A kernel needs more static shared memory than there is.

@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 
-use super::fatal;
 use super::flags::{FLAGS, Group, Spelling};
 use super::typed::ALIKE;
 use crate::diagnostic::Diagnostic;
@@ -108,7 +107,8 @@ pub fn explanation(code: &str) -> Result<String, Diagnostic> {
             .iter()
             .max_by(|a, b| alike(a).total_cmp(&alike(b)))
             .filter(|best| alike(best) > ALIKE);
-        let problem = fatal("unknown-code", format!("There is no message code '{code}'"));
+        let problem =
+            Diagnostic::fatal("unknown-code", format!("There is no message code '{code}'"));
         return Err(match best {
             Some(best) => problem.with_detail(format_args!("did you mean '{}'?", best.code)),
             None => problem.with_detail("a code stands in brackets behind each message"),

@@ -1,7 +1,7 @@
 //! Scripts for the host linker, with nvlink's words where there is none.
 
 use super::lower::HostScript;
-use super::{Exit, fatal, output};
+use super::{Exit, output};
 use crate::diagnostic::Diagnostic;
 use crate::host::script;
 
@@ -10,7 +10,7 @@ pub(super) fn write(wanted: &HostScript) -> Result<Exit, Diagnostic> {
     let text = match &wanted.base {
         Some(base) => script::absolute(base).map_err(|why| {
             let text = "Host linker script creation failed.";
-            fatal("host-script-failed", text).with_detail(why)
+            Diagnostic::fatal("host-script-failed", text).with_detail(why)
         })?,
         None => script::SECTIONS.to_owned(),
     };

@@ -7,7 +7,7 @@ use std::time::Instant;
 use super::lower::{Request, Target};
 use super::messages::Messages;
 use super::output::Pending;
-use super::{Exit, depfile, fatal, output, toolkit};
+use super::{Exit, depfile, output, toolkit};
 use crate::Product;
 use crate::arch::Sm;
 use crate::cubin::UnifiedIndex;
@@ -64,7 +64,7 @@ fn link_timed(
 ) -> Result<Exit, Diagnostic> {
     if let Some(path) = &request.tool_record {
         request.link.settings.tool_record = std::fs::read(path).map_err(|why| {
-            fatal(
+            Diagnostic::fatal(
                 "unreadable-tool-record",
                 format!("Could not open the tool record '{}'", path.display()),
             )
@@ -102,7 +102,7 @@ fn check_outputs(request: &Request, files: &Files) -> Result<(), Diagnostic> {
     match clash(&outputs, &inputs) {
         Some(Clash { what, advice }) => {
             let text = format!("Output file {what}");
-            Err(fatal("unwritable-output", text).with_detail(advice))
+            Err(Diagnostic::fatal("unwritable-output", text).with_detail(advice))
         }
         None => Ok(()),
     }
@@ -153,7 +153,7 @@ fn check_nvvm(request: &Request) -> Result<(), Diagnostic> {
         && !folder.join("lib64/libnvvm.so").exists()
     {
         let text = "elfLink linker library load error";
-        return Err(fatal("lto-failed", text));
+        return Err(Diagnostic::fatal("lto-failed", text));
     }
     Ok(())
 }
@@ -290,12 +290,12 @@ fn pending_text(request: &Request, path: PathBuf, text: impl AsRef<[u8]>) -> Pen
 fn read_named(path: &Path, behaviour: Behaviour) -> Result<Vec<u8>, Diagnostic> {
     let unreadable = |what: &str| {
         let text = format!("Could not {what} '{}'", raw_text::text(path.as_os_str()));
-        fatal("unreadable-input", text)
+        Diagnostic::fatal("unreadable-input", text)
     };
     let bytes = std::fs::read(path).map_err(|why| match (why.kind(), behaviour) {
         // A folder opens like a file, and says that it has no end.
         (ErrorKind::IsADirectory, Behaviour::Nvlink) => {
-            fatal("unreadable-input", "Memory allocation failure")
+            Diagnostic::fatal("unreadable-input", "Memory allocation failure")
         }
         _ => unreadable("open input file").with_detail(why),
     })?;
@@ -410,7 +410,7 @@ fn write_outputs(request: &Request, outputs: Vec<Output>) -> Result<(), Diagnost
         .map(|(sm, data)| LinkedImage { sm: *sm, data })
         .collect();
     let fatbin = fatbin::write(&images, &FatbinOptions::default());
-    let fatbin = fatbin.map_err(|error| fatal("bad-image", error.to_string()))?;
+    let fatbin = fatbin.map_err(|error| Diagnostic::fatal("bad-image", error.to_string()))?;
     output::write(&request.output, &fatbin)
 }
 

@@ -117,12 +117,12 @@ pub fn lower(typed: &Typed, notes: &mut Vec<Diagnostic>) -> Result<Command, Diag
     let output = match typed.path(Flag::Output) {
         None if is_written => {
             let text = "Must specify output file with -o option";
-            return Err(fatal("missing-output", text));
+            return Err(Diagnostic::fatal("missing-output", text));
         }
         output => output.unwrap_or_default(),
     };
     if typed.inputs.is_empty() {
-        return Err(fatal(
+        return Err(Diagnostic::fatal(
             "no-input",
             "No input files specified; use option --help for more information",
         ));
@@ -154,7 +154,7 @@ pub fn lower(typed: &Typed, notes: &mut Vec<Diagnostic>) -> Result<Command, Diag
 }
 
 fn missing_arch(typed: &Typed) -> Diagnostic {
-    let missing = |text| fatal("missing-arch", text);
+    let missing = |text| Diagnostic::fatal("missing-arch", text);
     if typed.has(Flag::Compat) {
         return missing("Unknown arch name '(null)'");
     }
@@ -212,7 +212,7 @@ pub fn messages(typed: &Typed) -> Messages {
 
 fn host_script(typed: &Typed, kind: &str) -> Result<HostScript, Diagnostic> {
     if !typed.inputs.is_empty() {
-        return Err(fatal(
+        return Err(Diagnostic::fatal(
             "script-with-input",
             "Input files are not allowed with -ghls option; use --help for more information",
         ));
@@ -238,7 +238,7 @@ fn target(arch: &str, behaviour: Behaviour) -> Result<Target, Diagnostic> {
     if arch.starts_with("compute_") && nvlink {
         return Ok(Target::Virtual(arch.to_owned()));
     }
-    Err(fatal(
+    Err(Diagnostic::fatal(
         "virtual-arch",
         if nvlink {
             format!(
@@ -265,7 +265,7 @@ fn check_several(typed: &Typed, targets: &[Target]) -> Result<(), Diagnostic> {
     ] {
         if is_needed && !is_named(flag) {
             let name = flag.spelling().long;
-            return Err(fatal(
+            return Err(Diagnostic::fatal(
                 "conflicting-options",
                 format!("--{name} needs {ARCH} in its value where several processors are named"),
             ));
@@ -297,10 +297,6 @@ fn partial_record(targets: &[Target], behaviour: Behaviour) -> Option<Diagnostic
     };
     let code = "partial-relocation-record";
     Some(Diagnostic::new(Severity::Warning, code, text))
-}
-
-fn fatal(code: &'static str, text: impl Into<String>) -> Diagnostic {
-    Diagnostic::new(Severity::Fatal, code, text)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What may be meant by an option that this program does not have.
 
 use super::flags::{FLAGS, Group, Spelling};
-use super::typed::{ALIKE, fatal};
+use super::typed::ALIKE;
 use crate::diagnostic::Diagnostic;
 
 /// Options of nvcc that have a counterpart here, and what to say instead.
@@ -59,7 +59,7 @@ const OF_COMPILERS: &[char] = &['D', 'I', 'O', 'W', 'f'];
 /// Says which option may be meant: nvlink's long names need two dashes and its
 /// short ones one.
 pub(super) fn unknown_option(name: &str) -> Diagnostic {
-    let problem = fatal("unknown-option", format!("Unknown option '{name}'"));
+    let problem = Diagnostic::fatal("unknown-option", format!("Unknown option '{name}'"));
     let bare = name.trim_start_matches('-');
     if let Some(meant) = spelled_otherwise(bare) {
         return problem.with_detail(format_args!("did you mean '{meant}'?"));

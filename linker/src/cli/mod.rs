@@ -22,7 +22,7 @@ mod values;
 use std::ffi::OsString;
 
 use crate::device_link;
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::Diagnostic;
 use crate::inputs::Environment;
 use lower::Command;
 use messages::Messages;
@@ -136,8 +136,4 @@ pub fn environment() -> Environment {
         find_ptxas: toolkit::ptxas,
         find_jitlink: toolkit::jitlink,
     }
-}
-
-fn fatal(code: &'static str, text: impl Into<String>) -> Diagnostic {
-    Diagnostic::new(Severity::Fatal, code, text)
 }

@@ -5,8 +5,8 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::Exit;
 use super::lower::{Request, Target};
-use super::{Exit, fatal};
 use crate::diagnostic::Diagnostic;
 use crate::inputs::{Behaviour, Compilation};
 use crate::output::{Sink, Unwritten};
@@ -15,7 +15,7 @@ use crate::raw_text;
 /// Prints on the standard output. Who has stopped reading has read enough.
 pub(super) fn print(text: &str) -> Result<Exit, Diagnostic> {
     match io::stdout().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(fatal(
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Diagnostic::fatal(
             "unwritable-output",
             format!("Could not write to the standard output: {error}"),
         )),
@@ -80,7 +80,7 @@ fn unwritable(path: &Path, why: &Unwritten, behaviour: Behaviour) -> Diagnostic 
             (format!("Could not write output file '{path}'"), why)
         }
     };
-    fatal("unwritable-output", text).with_detail(why)
+    Diagnostic::fatal("unwritable-output", text).with_detail(why)
 }
 
 const TIME_HEADER: &str = "source file name , phase name , phase input files , phase output file , \
@@ -103,7 +103,7 @@ pub(super) fn open_table(path: &Path) -> Result<Table, Diagnostic> {
     let file = file.map_err(|why| {
         let name = raw_text::text(path.as_os_str());
         let text = format!("Cannot open file '{name}'");
-        fatal("unwritable-output", text).with_detail(why)
+        Diagnostic::fatal("unwritable-output", text).with_detail(why)
     })?;
     Ok(Table::File(path.to_owned(), file))
 }

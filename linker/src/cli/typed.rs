@@ -142,7 +142,7 @@ impl Parser<'_> {
             if spelling.value == Value::Nothing {
                 if attached.is_some() {
                     let name = name.split('=').next().unwrap_or(name);
-                    return Err(fatal(
+                    return Err(Diagnostic::fatal(
                         "unexpected-value",
                         format!("no argument expected after '-{name}'"),
                     ));
@@ -159,7 +159,7 @@ impl Parser<'_> {
                 }
             });
             let value = value.ok_or_else(|| {
-                fatal(
+                Diagnostic::fatal(
                     "missing-value",
                     format!("argument expected after '-{name}'"),
                 )
@@ -213,7 +213,7 @@ impl Parser<'_> {
                 return Err(undefined_value(spelling, text));
             }
             Value::Truth if !matches!(text, "true" | "false") => {
-                return Err(fatal(
+                return Err(Diagnostic::fatal(
                     "invalid-value",
                     format!("'{text}': expected true or false"),
                 ));
@@ -269,7 +269,7 @@ impl Parser<'_> {
     fn options_file(&mut self, path: &Path, depth: usize) -> Result<(), Diagnostic> {
         let shown = raw_text::text(path.as_os_str());
         if depth == MAX_NESTED_FILES {
-            return Err(fatal(
+            return Err(Diagnostic::fatal(
                 "nested-options-files",
                 format!("Too many options file opened '{shown}'"),
             ));
@@ -280,12 +280,12 @@ impl Parser<'_> {
             Err(error) if self.compat && error.kind() == ErrorKind::IsADirectory => Vec::new(),
             Err(why) => {
                 let text = format!("Could not open options file '{shown}'");
-                return Err(fatal("unreadable-options-file", text).with_detail(why));
+                return Err(Diagnostic::fatal("unreadable-options-file", text).with_detail(why));
             }
         };
         self.typed.options_files.push(path.to_owned());
         let text = raw_text::from_bytes(&bytes).ok_or_else(|| {
-            fatal(
+            Diagnostic::fatal(
                 "invalid-options-file",
                 format!("options file '{shown}' is not valid UTF-8"),
             )
@@ -335,12 +335,7 @@ fn stray(what: Stray) -> Diagnostic {
         // nvlink shows the end of the text instead.
         Stray::Backslash => "",
     };
-    fatal("stray-quote", format!("Stray '{character}' character"))
-}
-
-/// An error about the arguments, at which reading them ends.
-pub(super) fn fatal(code: &'static str, text: impl Into<String>) -> Diagnostic {
-    Diagnostic::new(Severity::Fatal, code, text)
+    Diagnostic::fatal("stray-quote", format!("Stray '{character}' character"))
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! Values of options: which are taken, and what may be meant by others.
 
 use super::flags::{Spelling, Value};
-use super::typed::fatal;
 use crate::arch::{Sm, help_with};
 use crate::diagnostic::Diagnostic;
 
@@ -31,7 +30,7 @@ pub(super) fn number(text: &str) -> Result<i32, Diagnostic> {
         return Ok(0);
     }
     if digits.is_empty() || !digits.chars().all(|digit| digit.is_digit(radix)) {
-        return Err(fatal(
+        return Err(Diagnostic::fatal(
             "invalid-value",
             format!("'{text}': expected a number"),
         ));
@@ -41,7 +40,7 @@ pub(super) fn number(text: &str) -> Result<i32, Diagnostic> {
         .ok()
         .and_then(|number| i32::try_from(sign * number).ok())
         .ok_or_else(|| {
-            fatal(
+            Diagnostic::fatal(
                 "invalid-value",
                 format!("32-bit integer value ({text}) out of range"),
             )
@@ -51,7 +50,7 @@ pub(super) fn number(text: &str) -> Result<i32, Diagnostic> {
 /// A value that an option does not take, with those that it does.
 pub(super) fn undefined_value(spelling: &Spelling, text: &str) -> Diagnostic {
     let name = spelling.long;
-    let problem = fatal(
+    let problem = Diagnostic::fatal(
         "invalid-value",
         format!("Value '{text}' is not defined for option '{name}'"),
     );

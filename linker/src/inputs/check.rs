@@ -75,8 +75,7 @@ pub(super) fn check<'d>(
     } = candidate;
     let target = processor.sm;
     if !data.starts_with(b"\x7fELF") {
-        let problem =
-            Diagnostic::new(Severity::Fatal, "not-a-cubin", "cubin not an elf?").of_input(name);
+        let problem = Diagnostic::fatal("not-a-cubin", "cubin not an elf?").of_input(name);
         return Err(problem.with_detail(match first_line(data) {
             Some(line) => format!("'{name}' is a text that begins with '{line}'"),
             None => format!("in '{name}'"),
@@ -118,7 +117,7 @@ pub(super) fn check<'d>(
         _ if behaviour == Behaviour::Nvlink && !target.has_mercury() => Ok(Verdict::Link(file)),
         ObjectKind(kind) => {
             let text = format!("Internal FNLZR error '{name}'");
-            let problem = Diagnostic::new(Severity::Fatal, "bad-object-type", text);
+            let problem = Diagnostic::fatal("bad-object-type", text);
             Err(problem.with_detail(format_args!("{kind} is no type of a device object")))
         }
     }
@@ -139,9 +138,7 @@ fn check_abi(
         ));
     }
     if header.abi_version != abi.version() {
-        return Err(Diagnostic::new(
-            Severity::Fatal,
-            "abi-mismatch",
+        return Err(Diagnostic::fatal("abi-mismatch",
             format!("Input file '{name}' abi does not match"),
         )
         .with_detail(format_args!(
@@ -162,7 +159,7 @@ fn check_arch(
     let object = processor_of(name, file)?;
     if object.number == 0 {
         let text = format!("Unknown arch name '{object}'");
-        return Err(Diagnostic::new(Severity::Fatal, "arch-mismatch", text));
+        return Err(Diagnostic::fatal("arch-mismatch", text));
     }
     let target = processor.sm;
     let fits = match processor.is_virtual {
@@ -186,8 +183,7 @@ fn check_arch(
     if fits {
         return Ok(());
     }
-    Err(Diagnostic::new(
-        Severity::Fatal,
+    Err(Diagnostic::fatal(
         "arch-mismatch",
         format!(
             "Input file '{name}' arch does not match target '{}'",
@@ -217,7 +213,7 @@ fn is_older(object: Sm, target: Sm) -> bool {
 /// What nvlink says of an object of the Mercury generation then.
 fn virtual_name() -> Diagnostic {
     let text = "specified arch exceeds buffer length";
-    Diagnostic::new(Severity::Fatal, "virtual-arch", text)
+    Diagnostic::fatal("virtual-arch", text)
 }
 
 /// The processor an object is for. The letter stands in `.nv.compat`.
@@ -291,24 +287,24 @@ fn check_toolkit(
 
 fn older_toolkit(name: &str) -> Diagnostic {
     let text = format!("Input file '{name}' must be recompiled with toolkit >= Cuda 12.0");
-    Diagnostic::new(Severity::Fatal, "old-toolkit", text)
+    Diagnostic::fatal("old-toolkit", text)
 }
 
 /// nvlink takes the number for one with a sign where it prints it.
 fn newer_toolkit(name: &str, toolkit: i32) -> Diagnostic {
     let text = format!("Input file '{name}' newer than toolkit ({toolkit} vs {TOOLKIT})");
-    Diagnostic::new(Severity::Fatal, "newer-toolkit", text)
+    Diagnostic::fatal("newer-toolkit", text)
 }
 
 /// Bytes that are not what they should be.
 pub(super) fn damaged(name: &str, error: ParseError) -> Diagnostic {
     let error = error.in_input(name);
-    Diagnostic::new(Severity::Fatal, "bad-input", error.to_string()).at(&error.location)
+    Diagnostic::fatal("bad-input", error.to_string()).at(&error.location)
 }
 
 /// A problem that nvlink puts into words without the name of the file.
 pub(super) fn fatal(code: &'static str, name: &str, text: &str) -> Diagnostic {
-    Diagnostic::new(Severity::Fatal, code, text)
+    Diagnostic::fatal(code, text)
         .with_detail(format_args!("in '{name}'"))
         .of_input(name)
 }

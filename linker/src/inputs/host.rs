@@ -6,7 +6,7 @@ use super::check;
 use super::{Behaviour, Wanted};
 use crate::container::HostFile;
 use crate::container::host::{HostReferences, ModuleId, ReferenceKind, ReferenceScope};
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::Diagnostic;
 use crate::fatbin::Fatbin;
 
 /// The names of a host object's modules.
@@ -119,8 +119,7 @@ impl<'d> HostObject<'d> {
 /// What nvlink says when a host object cannot be read.
 fn no_fatbin(name: &str) -> Vec<Diagnostic> {
     vec![
-        Diagnostic::new(
-            Severity::Fatal,
+        Diagnostic::fatal(
             "bad-host-object",
             format!("Could not find fatbin in '{name}'"),
         ),
@@ -130,9 +129,5 @@ fn no_fatbin(name: &str) -> Vec<Diagnostic> {
 
 /// What nvlink says after problems with a host object.
 pub(super) fn internal_error() -> Diagnostic {
-    Diagnostic::new(
-        Severity::Fatal,
-        "host-object-failed",
-        "elfLink internal error",
-    )
+    Diagnostic::fatal("host-object-failed", "elfLink internal error")
 }

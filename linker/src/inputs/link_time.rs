@@ -96,7 +96,7 @@ impl Optimizer<'_> {
                 Behaviour::Nvlink => as_nvlink(&error),
                 Behaviour::Own => None,
             };
-            as_nvlink.unwrap_or_else(|| vec![fatal("lto-failed", error.to_string())])
+            as_nvlink.unwrap_or_else(|| vec![Diagnostic::fatal("lto-failed", error.to_string())])
         };
         let library = Library::open(&path).map_err(failed)?;
         let inputs: Vec<Input<'_>> = intermediates
@@ -168,7 +168,7 @@ fn library(settings: &LinkTime, environment: &Environment) -> Result<PathBuf, St
 /// Says that an input has LTO-IR, and nothing is there that optimizes it.
 fn no_library(name: &str, why: String) -> Diagnostic {
     let text = format!("'{name}' has LTO-IR, and libnvJitLink, which compiles it, is not there");
-    fatal("missing-nvjitlink", text).with_detail(why)
+    Diagnostic::fatal("missing-nvjitlink", text).with_detail(why)
 }
 
 /// PTX with the name of this processor. The library leaves out the letter of a
@@ -192,22 +192,21 @@ fn as_nvlink(error: &Error) -> Option<Vec<Diagnostic>> {
         return None;
     };
     match *call {
-        "nvJitLinkAddData" => Some(vec![fatal("lto-failed", "elfLink fatbinary error")]),
+        "nvJitLinkAddData" => Some(vec![Diagnostic::fatal(
+            "lto-failed",
+            "elfLink fatbinary error",
+        )]),
         "nvJitLinkComplete" => {
             let (_, failure) = log.split_once("nvvmCompileProgram: ")?;
             let (name, said) = failure.split_once('\n')?;
             let said = Diagnostic::new(Severity::Info, "lto-log", format!("{said}{name}"));
             Some(vec![
                 said,
-                fatal("lto-failed", "elfLink JIT compile failed"),
+                Diagnostic::fatal("lto-failed", "elfLink JIT compile failed"),
             ])
         }
         _ => None,
     }
-}
-
-fn fatal(code: &'static str, text: impl Into<String>) -> Diagnostic {
-    Diagnostic::new(Severity::Fatal, code, text)
 }
 
 /// Whether there is a kernel.

@@ -27,7 +27,7 @@ use super::times::Compilation;
 use super::{Archives, Environment, Image, Kernels, Loaded, Processor, Wanted};
 use crate::container::host::{HostReferences, ReferenceKind};
 use crate::container::{HostFile, InputKind, archive, detect};
-use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
+use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::error::ParseError;
 use crate::options::KernelFilter;
 use archives::Deferred;
@@ -231,41 +231,15 @@ impl<'a, 'd> Loader<'a, 'd> {
         };
         match end {
             "ltoir" if kind == InputKind::LtoIr && self.wanted.link_time.is_some() => {
-                // No host code names its kernels; nvlink takes that for a
-                // sign that none is launched.
-                self.all_name_kernels &= self.wanted.is_compatible();
-                self.intermediates.push(Intermediate {
-                    name: name.to_owned(),
-                    kind: jitlink::Kind::LtoIr,
-                    data,
-                    record: None,
-                    place: self.place_of_next(),
-                    holder: Holder::File,
-                });
+                self.intermediate_file(name, data);
                 Ok(())
             }
             "ltoir" => Err(self.no_intermediate(name)),
             "bc" if self.wanted.is_compatible() => {
                 let text = "should never see bc files";
-                Err(self.stop(Diagnostic::new(Severity::Fatal, "lto-input", text)))
+                Err(self.stop(Diagnostic::fatal("lto-input", text)))
             }
-            "ptx" if kind == InputKind::Ptx => {
-                self.stop_at_fatbin(name)?;
-                self.stop_at_unspeakable()?;
-                let fate = self.fate_of_ptx();
-                self.ptx(PtxSource {
-                    name: name.to_owned(),
-                    text: Cow::Borrowed(data),
-                    options: Vec::new(),
-                    fate,
-                    is_file: true,
-                });
-                if fate == Fate::Linked {
-                    self.all_name_kernels = false;
-                    self.unnamed_module(name);
-                }
-                Ok(())
-            }
+            "ptx" if kind == InputKind::Ptx => self.ptx_file(name, data),
             "ptx" => {
                 self.stop_at_fatbin(name)?;
                 Err(self.unrecognized_ptx(name))
@@ -299,6 +273,38 @@ impl<'a, 'd> Loader<'a, 'd> {
                 ),
             },
         }
+    }
+
+    fn intermediate_file(&mut self, name: &str, data: &'d [u8]) {
+        // No host code names its kernels; nvlink takes that for a sign that none
+        // is launched.
+        self.all_name_kernels &= self.wanted.is_compatible();
+        self.intermediates.push(Intermediate {
+            name: name.to_owned(),
+            kind: jitlink::Kind::LtoIr,
+            data,
+            record: None,
+            place: self.place_of_next(),
+            holder: Holder::File,
+        });
+    }
+
+    fn ptx_file(&mut self, name: &str, text: &'d [u8]) -> Result<(), Stop> {
+        self.stop_at_fatbin(name)?;
+        self.stop_at_unspeakable()?;
+        let fate = self.fate_of_ptx();
+        self.ptx(PtxSource {
+            name: name.to_owned(),
+            text: Cow::Borrowed(text),
+            options: Vec::new(),
+            fate,
+            is_file: true,
+        });
+        if fate == Fate::Linked {
+            self.all_name_kernels = false;
+            self.unnamed_module(name);
+        }
+        Ok(())
     }
 
     /// Before sm_90, nvlink makes a whole program of PTX, and then leaves it out
@@ -435,7 +441,7 @@ impl<'a, 'd> Loader<'a, 'd> {
             return Ok(());
         };
         let text = format!("Invalid argument for option '{option}'");
-        Err(self.stop(Diagnostic::new(Severity::Fatal, "invalid-value", text)))
+        Err(self.stop(Diagnostic::fatal("invalid-value", text)))
     }
 
     fn unnamed_module(&mut self, path: &str) {

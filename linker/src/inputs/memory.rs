@@ -4,7 +4,7 @@ use super::check::{Candidate, LIMITED, Verdict, check};
 use super::{Behaviour, Processor, Read};
 use crate::Input;
 use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
-use crate::options::{Keeping, Options};
+use crate::options::Options;
 use crate::parallel;
 use crate::read::Object;
 
@@ -15,10 +15,7 @@ pub(crate) fn read<'d>(
     diagnostics: &mut Diagnostics,
 ) -> Vec<Read<'d>> {
     let processor = Processor::from(options.target);
-    let behaviour = match options.keeping {
-        Keeping::Reachable => Behaviour::Own,
-        Keeping::AsNvlink => Behaviour::Nvlink,
-    };
+    let behaviour = Behaviour::from(options.keeping);
     let bytes = inputs.iter().map(|input| input.data.len()).sum();
     let looks = parallel::map(inputs, bytes, |input: &Input<'d>| {
         let mut warnings = Vec::new();

@@ -28,7 +28,7 @@ use std::path::PathBuf;
 use crate::arch::Sm;
 use crate::diagnostic::Diagnostic;
 use crate::error::ParseError;
-use crate::options::KernelFilter;
+use crate::options::{Keeping, KernelFilter};
 use crate::parallel;
 use crate::read::Object;
 
@@ -47,6 +47,16 @@ pub enum Behaviour {
     Own,
     /// Those of nvlink 13.0.
     Nvlink,
+}
+
+impl From<Keeping> for Behaviour {
+    /// Who keeps what nvlink keeps reads inputs as it does.
+    fn from(keeping: Keeping) -> Self {
+        match keeping {
+            Keeping::Reachable => Self::Own,
+            Keeping::AsNvlink => Self::Nvlink,
+        }
+    }
 }
 
 /// Which kernels a link keeps, as the command line says it.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::{Behaviour, Environment};
 use crate::arch::{Sm, Suffix};
 use crate::cubin::{Content, Cubin, ToolNote};
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::Diagnostic;
 use crate::parallel;
 
 /// What the file is called in which the assembler gets PTX: the words that
@@ -156,7 +156,7 @@ impl<'a> Ptxas<'a> {
         let made = self.try_assemble(source, product, &mut printed);
         let product = made.unwrap_or_else(|why| {
             let text = format!("Could not run '{}'", self.program.display());
-            Err(Diagnostic::new(Severity::Fatal, "ptxas-failed", text).with_detail(why))
+            Err(Diagnostic::fatal("ptxas-failed", text).with_detail(why))
         });
         if self.behaviour == Behaviour::Own {
             printed = printed.replace(INPUT, &source.name);
@@ -214,7 +214,7 @@ impl<'a> Ptxas<'a> {
             return Ok(Ok(without_file_names(&object).unwrap_or(object)));
         }
         let text = "elfLink fatbinary error";
-        let failed = Diagnostic::new(Severity::Fatal, "ptxas-failed", text);
+        let failed = Diagnostic::fatal("ptxas-failed", text);
         Ok(Err(failed.with_detail(format_args!(
             "'{}' made nothing of the PTX in '{}' ({})",
             self.program.display(),
@@ -235,7 +235,7 @@ fn temporary_folder() -> Result<tempfile::TempDir, Diagnostic> {
     let made = made.or_else(|why| tempfile::tempdir_in(USUAL_FOLDER).map_err(|_| why));
     made.map_err(|why| {
         let text = "Could not make a folder for temporary files";
-        Diagnostic::new(Severity::Fatal, "no-temporary-folder", text).with_detail(why)
+        Diagnostic::fatal("no-temporary-folder", text).with_detail(why)
     })
 }
 

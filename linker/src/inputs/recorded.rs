@@ -152,7 +152,7 @@ pub(super) fn agree(
         if differ && behaviour == Behaviour::Nvlink {
             let spelling = choice.spelling();
             let text = format!("Cicc option values for '{spelling}' do not match");
-            return Err(Diagnostic::new(Severity::Fatal, "mixed-options", text));
+            return Err(Diagnostic::fatal("mixed-options", text));
         }
         match choice {
             Choice::Registers => {

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use super::super::flags::Flag;
 use super::super::tool_record;
 use super::super::typed::Typed;
-use super::fatal;
 use crate::device_link;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::inputs::{Archives, Assembler, Behaviour, Kernels, Limits, LinkTime, Scope, Wanted};
@@ -176,7 +175,7 @@ pub fn lower_link(
     if let Some(flag) = OF_COMMAND.iter().find(|flag| typed.has(**flag)) {
         let name = flag.spelling().long;
         let text = format!("option '--{name}' is for a link by `rustnvlink` itself");
-        return Err(fatal("misplaced-option", text));
+        return Err(Diagnostic::fatal("misplaced-option", text));
     }
     let mut request = link(typed, Behaviour::Own, notes)?;
     check_api_version(typed)?;
@@ -250,14 +249,14 @@ pub(super) fn check_api_version(typed: &Typed) -> Result<(), Diagnostic> {
         _ => "value cannot be parsed",
     };
     let text = format!("--cuda-api-version {problem}");
-    Err(fatal("invalid-value", text))
+    Err(Diagnostic::fatal("invalid-value", text))
 }
 
 /// Options that go with link-time optimization, or do not.
 fn check_link_time(typed: &Typed, behaviour: Behaviour) -> Result<(), Diagnostic> {
     if is_link_time(typed) {
         if !typed.has(Flag::NvvmPath) && behaviour == Behaviour::Nvlink {
-            return Err(fatal(
+            return Err(Diagnostic::fatal(
                 "missing-nvvm-path",
                 "-nvvmpath should be specified with -lto",
             ));
@@ -277,7 +276,7 @@ fn check_link_time(typed: &Typed, behaviour: Behaviour) -> Result<(), Diagnostic
 }
 
 fn conflict(one: &str, other: &str) -> Result<(), Diagnostic> {
-    Err(fatal(
+    Err(Diagnostic::fatal(
         "conflicting-options",
         format!("Conflicting options '{one}' and '{other}'"),
     ))

@@ -16,7 +16,7 @@ use super::objects::effort;
 use super::unpack::Unpacked;
 use super::{Loader, Stop};
 use crate::container::{Archive, HostFile, InputKind, archive, detect};
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::Diagnostic;
 use crate::error::ParseError;
 use crate::fatbin::Decompressor;
 use crate::parallel;
@@ -205,7 +205,7 @@ impl<'d> Loader<'_, 'd> {
                     let stop = match member.is_folder {
                         true => {
                             let text = "Memory allocation failure";
-                            self.stop(Diagnostic::new(Severity::Fatal, "unreadable-input", text))
+                            self.stop(Diagnostic::fatal("unreadable-input", text))
                         }
                         false => self.unreadable(&member.name, ""),
                     };

@@ -223,7 +223,7 @@ impl Loader<'_, '_> {
     pub(super) fn unreadable(&mut self, name: &str, why: &str) -> Stop {
         let text = format!("Could not open input file '{name}'");
         self.diagnostics.push(
-            Diagnostic::new(Severity::Fatal, "unreadable-input", text)
+            Diagnostic::fatal("unreadable-input", text)
                 .with_detail(why)
                 .of_input(name),
         );
@@ -234,7 +234,7 @@ impl Loader<'_, '_> {
     pub(super) fn no_archive(&mut self, name: &str, is_folder: bool) -> Stop {
         if is_folder {
             let text = format!("Could not read file '{name}'");
-            return self.stop(Diagnostic::new(Severity::Fatal, "unreadable-input", text));
+            return self.stop(Diagnostic::fatal("unreadable-input", text));
         }
         self.broken_archive(name, "unexpected archive format")
     }
@@ -262,7 +262,7 @@ impl Loader<'_, '_> {
              is not there"
         );
         self.diagnostics
-            .push(Diagnostic::new(Severity::Fatal, "missing-ptxas", text).with_detail(why));
+            .push(Diagnostic::fatal("missing-ptxas", text).with_detail(why));
         Stop
     }
 }

@@ -80,7 +80,7 @@ impl Loader<'_, '_> {
         let made = self.compile(ptx, product)?;
         if lacks_runtime && !self.wanted.keep_system_libraries {
             let text = "expected libcudadevrt object";
-            return Err(self.stop(Diagnostic::new(Severity::Fatal, "no-device-runtime", text)));
+            return Err(self.stop(Diagnostic::fatal("no-device-runtime", text)));
         }
         if product == Product::Program {
             self.finished = Some(made);
@@ -233,7 +233,7 @@ impl Loader<'_, '_> {
     fn compile(&mut self, ptx: Vec<u8>, product: Product) -> Result<Vec<u8>, Stop> {
         let ptxas = self.ptxas().map_err(|why| {
             let text = "ptxas, which compiles PTX, is not there";
-            Diagnostic::new(Severity::Fatal, "missing-ptxas", text).with_detail(why)
+            Diagnostic::fatal("missing-ptxas", text).with_detail(why)
         });
         let ptxas = ptxas.map_err(|problem| self.stop(problem))?;
         let ptxas = ptxas.limited(self.agreed.limits);
