@@ -65,7 +65,9 @@ fn rank(entry: &Entry<'_>, processor: &Processor, link_time: bool) -> Option<Ran
     let (fits, is_preferred) = match entry.kind {
         // Native code is not for what PTX is written for; at Mercury code nvlink ends then (case `virtual_arch`).
         Kind::ELF => (
-            elf_fits(entry, target) && (!processor.is_virtual || entry.sm.has_mercury()),
+            elf_fits(entry, target)
+                && (!processor.is_virtual || entry.sm.has_mercury())
+                && !(link_time && is_narrower(entry.sm, target)),
             !link_time,
         ),
         Kind::PTX => (ptx_fits(entry.sm, target), !link_time),
@@ -108,6 +110,12 @@ fn elf_fits(entry: &Entry<'_>, target: Sm) -> bool {
             Some(Suffix::A) => target.suffix == Some(Suffix::A),
             Some(Suffix::F) => target.suffix != Some(Suffix::A),
         }
+}
+
+/// Whether code is for sm_90a and the target is not: for link-time optimization nvlink takes that for another processor
+/// (case `link_time_suffix`).
+fn is_narrower(code: Sm, target: Sm) -> bool {
+    !code.has_mercury() && code.suffix.is_some() && code.suffix != target.suffix
 }
 
 fn ptx_fits(ptx: Sm, target: Sm) -> bool {
