@@ -43,7 +43,9 @@ use crate::merge::TableBranch;
 use deviations::Deviations;
 use flow::Flow;
 pub(super) use instruction::Chip;
-use instruction::{BOARDS, Control, ERROR_BARRIER, EXIT, INSTRUCTION, leads_on, operation};
+use instruction::{
+    BOARDS, Control, DOUBLE_MATRICES, ERROR_BARRIER, EXIT, INSTRUCTION, leads_on, operation,
+};
 use pressure::Schedule;
 use registers::Accesses;
 use rules::Rules;
@@ -321,11 +323,15 @@ fn events(code: &[u8]) -> Vec<Event> {
 /// DEPBAR can wait for some of them.
 fn in_order(code: &[u8]) -> u8 {
     let instructions = code.chunks_exact(INSTRUCTION);
+    let named = instructions.clone().filter_map(instruction::depbar);
+    let named = named.fold(0, |mask, (board, _)| mask | bit(board));
     instructions.fold(0, |mask, instruction| {
         let control = Control::of(instruction);
         mask | match operation(instruction) {
             _ if instruction::is_counted(instruction) => control.takes(),
             operation if instruction::is_of_texture(operation) => bit(control.write()),
+            // In loops in a pipeline (case `long_remarks`).
+            DOUBLE_MATRICES => bit(control.write()) & named,
             _ => 0,
         }
     })

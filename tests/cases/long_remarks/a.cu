@@ -1,6 +1,7 @@
 //# Shows: loops in a pipeline over products of matrices of doubles, of whose registers the Mercury code says more than takes the room of one instruction
 //# Archs: 90 100 103 120
 //# Compile: a.cu
+//# Link[90 100 103]: out.cubin = a.cubin
 //# Link: debugged.cubin = a.cubin -g
 //# Link: joined.cubin = a.cubin -r
 //# Link: joined-debugged.cubin = a.cubin -r -g

@@ -43,6 +43,8 @@ pub(super) const BULK_GROUP: u16 = 0x1b7;
 /// CCTL, which without an address makes the whole cache forget.
 pub(super) const CACHE: u16 = 0x18f;
 const LDS: u16 = 0x184;
+/// DMMA.
+pub(super) const DOUBLE_MATRICES: u16 = 0x03f;
 /// LDCU.
 pub(in crate::relocate) const UNIFORM_LOAD: u16 = 0x1ac;
 /// UCGABAR_ARV, with which threads come to a barrier of the cluster.

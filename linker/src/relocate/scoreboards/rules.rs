@@ -15,8 +15,9 @@ use super::deviations::Deviations;
 use super::flow::Flow;
 use super::held::Held;
 use super::instruction::{
-    ALL_BOARDS, BOARDS, Control, INSTRUCTION, NO_BOARD, Wait, depbar, is_awaited_at_once,
-    is_counted, is_of_texture, name_in_depbar, operation, releases, wait_at, waits_for_all,
+    ALL_BOARDS, BOARDS, Control, DOUBLE_MATRICES, INSTRUCTION, NO_BOARD, Wait, depbar,
+    is_awaited_at_once, is_counted, is_of_texture, name_in_depbar, operation, releases, wait_at,
+    waits_for_all,
 };
 use super::pressure::{Holders, Schedule};
 use super::{Event, First, bit, in_order, last};
@@ -245,7 +246,7 @@ impl Rules<'_> {
         if let Some((board, left)) = depbar(instruction) {
             let queued: Vec<usize> = held
                 .events(board)
-                .filter(|&e| self.is_of_texture(e))
+                .filter(|&e| self.ends_in_turn(e))
                 .collect();
             let over = queued.len().saturating_sub(usize::from(left));
             held.leave(board, &queued[..over]);
@@ -256,10 +257,19 @@ impl Rules<'_> {
         waits
     }
 
-    /// Whether textures or surfaces make an event.
-    fn is_of_texture(&self, event: usize) -> bool {
-        let at = self.events[event].instruction * INSTRUCTION;
-        self.events[event].is_write && is_of_texture(operation(&self.code[at..]))
+    /// Whether textures or surfaces make an event, or products of matrices, some of which a DEPBAR
+    /// waits for.
+    fn ends_in_turn(&self, event: usize) -> bool {
+        let Event {
+            instruction,
+            is_write,
+            board,
+        } = self.events[event];
+        is_write
+            && match operation(&self.code[instruction * INSTRUCTION..]) {
+                DOUBLE_MATRICES => self.in_order & bit(board) != 0,
+                operation => is_of_texture(operation),
+            }
     }
 
     /// Whether a DEPBAR waits for an event, if anybody does.

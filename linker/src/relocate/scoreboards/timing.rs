@@ -5,7 +5,8 @@
 //! recoded, and by how long instructions of real packages keep the next ones waiting.
 
 use super::instruction::{
-    Chip, FENCE, MEMORY_BARRIER, PHASE, SYNCS, SYNCS_EXCHANGE, loads_memory, opcode, operation,
+    Chip, DOUBLE_MATRICES, FENCE, MEMORY_BARRIER, PHASE, SYNCS, SYNCS_EXCHANGE, loads_memory,
+    opcode, operation,
 };
 use super::operands::{File, file, is_arithmetic_of_warps, is_long};
 use super::registers::Accesses;
@@ -330,12 +331,11 @@ pub(super) const LONGEST_SLOW: u32 = SLOW_MATRICES;
 
 /// For how many cycles an instruction keeps the part for doubles busy where it is slow.
 pub(super) fn slow_part(instruction: &[u8], chip: Chip) -> Option<u32> {
-    const DMMA: u16 = 0x03f;
     const IMMA: u16 = 0x037;
     match operation(instruction) {
         // Products of matrices of integers have none of their own there.
         IMMA if chip == Chip::SlowDoubles => Some(SLOW_DOUBLE),
-        DMMA if chip != Chip::FastDoubles => Some(SLOW_MATRICES),
+        DOUBLE_MATRICES if chip != Chip::FastDoubles => Some(SLOW_MATRICES),
         _ => is_slow_double(instruction, chip).then_some(SLOW_DOUBLE),
     }
 }
