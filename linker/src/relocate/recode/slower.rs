@@ -32,83 +32,108 @@ pub(super) fn slower(
     chip: Chip,
     origin: Option<(&[u8], Setting<'_>)>,
 ) -> Option<Anew> {
-    let (slower, unawaited) = attempt(made, code, setting, chip, origin, &[])?;
-    if unawaited.is_empty() {
-        return Some(slower);
-    }
-    let again = attempt(made, code, setting, chip, origin, &unawaited);
-    Some(again.map_or(slower, |(slower, _)| slower))
-}
-
-/// The same, and what the next instruction waited for and does no more, by the numbers in the code that this was made of;
-/// of some this is known.
-fn attempt(
-    made: Option<&Anew>,
-    code: &[u8],
-    setting: Setting<'_>,
-    chip: Chip,
-    origin: Option<(&[u8], Setting<'_>)>,
-    unawaited: &[usize],
-) -> Option<(Anew, Vec<usize>)> {
     let moved = made.and_then(|made| made.moved.as_ref());
+    let code_made = made.map_or(code, |made| &made.code);
+    if code_made.first_chunk().is_some_and(control::is_slow) {
+        return Some(Anew {
+            code: slowed_unoptimized(code_made, chip)?,
+            moved: moved.cloned(),
+            is_for_target: true,
+        });
+    }
     let (capsule, tables) = behind(moved, &setting);
     let fast = Setting {
         tables: &tables,
         chip: setting.chip,
         capsule,
     };
-    let code_made = made.map_or(code, |made| &made.code);
-    if code_made.first_chunk().is_some_and(control::is_slow) {
-        let code = slowed_unoptimized(code_made, chip)?;
+    let basis = Basis {
+        moved,
+        code: code_made,
+        fast,
+        setting,
+        chip,
+        origin,
+    };
+    slowed(code_made, fast, chip, |timed| {
+        let first = timed(&[]);
+        let (slower, unawaited) = basis.finished(&first)?;
+        // Scoreboards decide who waits, and that when instructions start.
+        let second = (!unawaited.is_empty())
+            .then(|| timed(&unawaited))
+            .filter(|second| *second != first);
+        let second = second.and_then(|second| basis.finished(&second));
+        Some(second.map_or(slower, |(slower, _)| slower))
+    })?
+}
+
+/// What is made slower, and for whom.
+struct Basis<'s> {
+    /// Code for fast doubles and its setting.
+    code: &'s [u8],
+    fast: Setting<'s>,
+    /// The Mercury code and the moves of that, if it is other code than the compiler's.
+    moved: Option<&'s (Vec<u8>, Moves)>,
+    /// The compiler's setting, and what it made.
+    setting: Setting<'s>,
+    origin: Option<(&'s [u8], Setting<'s>)>,
+    chip: Chip,
+}
+
+impl Basis<'_> {
+    /// Code with pauses and scoreboards, and what the next instruction waited for and does no more, by the numbers in the code
+    /// for fast doubles.
+    fn finished(&self, slowed: &Slowed) -> Option<(Anew, Vec<usize>)> {
+        let Self {
+            code: code_made,
+            fast,
+            moved,
+            setting,
+            origin,
+            chip,
+        } = *self;
+        let mut made_of = None;
+        let (new, moved) = match slowed.pauses.is_empty() && slowed.gone.is_empty() {
+            true => (slowed.code.clone(), moved.cloned()),
+            false => {
+                let paused = Paused::new(slowed, fast.capsule, fast.tables)?;
+                made_of = Some(paused.moves.origins(code_made, &paused.code));
+                let moves = match moved {
+                    Some((_, earlier)) => earlier.then(&paused.moves),
+                    None => paused.moves,
+                };
+                (paused.code, Some((paused.capsule, moves)))
+            }
+        };
+        let moves = moved.as_ref().map(|(_, moves)| moves);
+        let (capsule, tables) = behind(moved.as_ref(), &setting);
+        let places = moves
+            .zip(origin)
+            .map(|(moves, (old, _))| moves.origins(old, &new));
+        let origin = origin.map(|(code, setting)| Origin {
+            code,
+            setting,
+            places: places.as_deref(),
+            is_timed: true,
+        });
+        let setting = Setting {
+            tables: &tables,
+            chip,
+            capsule,
+        };
+        let code = scoreboards::chosen(&new, setting, false, origin)?;
+        let place = |at: usize| match &made_of {
+            Some(places) => *places.get(at)?,
+            None => Some(at),
+        };
+        let unawaited = scoreboards::no_more_awaited(code_made, &code, place);
         let anew = Anew {
             code,
-            moved: moved.cloned(),
+            moved,
             is_for_target: true,
         };
-        return Some((anew, Vec::new()));
+        Some((anew, unawaited))
     }
-    let slowed = slowed(code_made, fast, chip, unawaited)?;
-    let mut made_of = None;
-    let (new, moved) = match slowed.pauses.is_empty() && slowed.gone.is_empty() {
-        true => (slowed.code, moved.cloned()),
-        false => {
-            let paused = Paused::new(&slowed, capsule, &tables)?;
-            made_of = Some(paused.moves.origins(code_made, &paused.code));
-            let moves = match moved {
-                Some((_, earlier)) => earlier.then(&paused.moves),
-                None => paused.moves,
-            };
-            (paused.code, Some((paused.capsule, moves)))
-        }
-    };
-    let moves = moved.as_ref().map(|(_, moves)| moves);
-    let (capsule, tables) = behind(moved.as_ref(), &setting);
-    let places = moves
-        .zip(origin)
-        .map(|(moves, (old, _))| moves.origins(old, &new));
-    let origin = origin.map(|(code, setting)| Origin {
-        code,
-        setting,
-        places: places.as_deref(),
-        is_timed: true,
-    });
-    let setting = Setting {
-        tables: &tables,
-        chip,
-        capsule,
-    };
-    let code = scoreboards::chosen(&new, setting, false, origin)?;
-    let place = |at: usize| match &made_of {
-        Some(places) => *places.get(at)?,
-        None => Some(at),
-    };
-    let unawaited = scoreboards::no_more_awaited(code_made, &code, place);
-    let anew = Anew {
-        code,
-        moved,
-        is_for_target: true,
-    };
-    Some((anew, unawaited))
 }
 
 /// The Mercury code and the tables behind what moved, if anything did.

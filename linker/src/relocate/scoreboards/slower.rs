@@ -15,6 +15,7 @@ use super::turns::{self, Turn};
 use super::{Setting, events};
 
 /// Code for slow doubles.
+#[derive(PartialEq, Eq)]
 pub(in crate::relocate) struct Slowed {
     /// As many instructions as before. Which scoreboards they take is to be chosen.
     pub(in crate::relocate) code: Vec<u8>,
@@ -24,15 +25,15 @@ pub(in crate::relocate) struct Slowed {
     pub(in crate::relocate) pauses: Vec<(usize, Vec<[u8; INSTRUCTION]>)>,
 }
 
-/// The code of a function for a processor with slow doubles; `None` where it is not known where control
-/// goes. `setting` is that of the compiler. What the next instruction waited for is `unawaited` where
-/// it does no more.
-pub(in crate::relocate) fn slowed(
+/// Hands `make` the code of a function for a processor with slow doubles; `None` where it is not known where control
+/// goes. `setting` is that of the compiler. The code is timed for instructions that the next one waited for and does no
+/// more, given by their numbers in order: none are known before scoreboards are chosen.
+pub(in crate::relocate) fn slowed<R>(
     code: &[u8],
     setting: Setting<'_>,
     chip: Chip,
-    unawaited: &[usize],
-) -> Option<Slowed> {
+    make: impl FnOnce(&dyn Fn(&[usize]) -> Slowed) -> R,
+) -> Option<R> {
     let (old, _) = code.as_chunks::<INSTRUCTION>();
     let has_powers = old.iter().any(|i| is_power_of_two(i, chip));
     let turns = old.iter().map(|instruction| {
@@ -50,7 +51,10 @@ pub(in crate::relocate) fn slowed(
         own.any(|event| schedule.is_needed(event, second))
     };
     let stages = Stages::of(setting.capsule);
-    Some(Retiming::new(old, &new, &turns, &awaits, unawaited, chip).of_blocks(&flow, &stages))
+    let timed = |unawaited: &[usize]| {
+        Retiming::new(old, &new, &turns, awaits, unawaited, chip).of_blocks(&flow, &stages)
+    };
+    Some(make(&timed))
 }
 
 /// Whether code has what takes longer where doubles are slow.
@@ -135,7 +139,13 @@ mod tests {
             instruction(EXIT, 0, NO_BOARD, 0),
         ];
         let code = code.concat();
-        let slowed = slowed(&code, setting(Chip::FastDoubles), Chip::SlowDoubles, &[]).unwrap();
+        let slowed = slowed(
+            &code,
+            setting(Chip::FastDoubles),
+            Chip::SlowDoubles,
+            |timed| timed(&[]),
+        )
+        .unwrap();
         let (new, _) = slowed.code.as_chunks::<INSTRUCTION>();
         // Only the first one is needed, and by the second.
         let takes = new.iter().map(|i| Control::of(i).write() < BOARDS);
