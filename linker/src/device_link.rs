@@ -414,8 +414,7 @@ impl<'a> Job<'a> {
             take,
         );
         let settles = loaded.forgets_options;
-        let said = outcome.diagnostics.messages();
-        let lacks_something = said.iter().any(|d| d.code == "undefined-reference");
+        let lacks_something = outcome.diagnostics.has("undefined-reference");
         let failed = report_all(&outcome.diagnostics, &mut |mut diagnostic| {
             diagnostic.is_settled |= settles;
             report(diagnostic)

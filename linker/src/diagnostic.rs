@@ -559,6 +559,11 @@ impl Diagnostics {
         messages.filter(|message| message.severity >= Severity::Error)
     }
 
+    /// Whether a message has this code.
+    pub fn has(&self, code: &str) -> bool {
+        self.messages.iter().any(|message| message.code == code)
+    }
+
     /// All messages.
     pub fn messages(&self) -> &[Diagnostic] {
         &self.messages

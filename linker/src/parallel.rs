@@ -172,7 +172,7 @@ pub(crate) fn both<A, B: Send>(
     if workers(2, bytes) == 1 {
         return (one(), other());
     }
-    // Where no thread can be started, it stays there for the caller.
+    // Where no thread can be started, it stays there for the caller: one of both takes it, whatever the inputs are.
     let other = Mutex::new(Some(other));
     let make_other = || {
         let other = other.lock().map_or(None, |mut other| other.take());
@@ -186,7 +186,7 @@ pub(crate) fn both<A, B: Send>(
             Ok(Err(panic)) => std::panic::resume_unwind(panic),
             Err(_) => make_other(),
         };
-        (one, other.expect("it is taken once"))
+        (one, other.expect("whoever is left to make it finds it"))
     })
 }
 

@@ -28,12 +28,9 @@ pub(crate) fn read<'d>(
         (read, warnings)
     });
     let mut objects = Vec::with_capacity(looks.len());
-    let mut is_limited = false;
     for (input, (read, warnings)) in inputs.iter().zip(looks) {
         for warning in warnings {
-            let is_new = warning.code != LIMITED || !is_limited;
-            is_limited |= warning.code == LIMITED;
-            if is_new {
+            if warning.code != LIMITED || !diagnostics.has(LIMITED) {
                 diagnostics.push(warning);
             }
         }

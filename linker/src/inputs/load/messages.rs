@@ -189,11 +189,6 @@ impl Loader<'_, '_> {
         Ok(())
     }
 
-    pub(super) fn has_said(&self, code: &str) -> bool {
-        let mut said = self.diagnostics.messages().iter();
-        said.any(|message| message.code == code)
-    }
-
     pub(super) fn stop(&mut self, problem: Diagnostic) -> Stop {
         self.diagnostics.push(problem);
         Stop

@@ -214,6 +214,15 @@ impl<'a> Writer<'a> {
         Some(&plan.functions[index])
     }
 
+    /// Mentions a function of this unit that returns, if its linkage here fits.
+    fn some_function_here(&mut self, fits: impl Fn(Linkage) -> bool) -> Option<&'a Function> {
+        let unit = self.unit;
+        self.some_function(|f| {
+            let mut homes = f.homes.iter();
+            !f.no_return && homes.any(|home| home.unit == unit && fits(home.linkage))
+        })
+    }
+
     /// Mentions a variable for which the condition holds.
     fn some_variable(&mut self, fits: impl Fn(usize, &Variable) -> bool) -> Option<&'a Variable> {
         let plan = self.plan;
@@ -272,13 +281,7 @@ impl<'a> Writer<'a> {
     }
 
     fn alias(&mut self) -> Vec<Item> {
-        let unit = self.unit;
-        let aliased = self.some_function(|f| {
-            !f.no_return
-                && f.homes
-                    .iter()
-                    .any(|home| home.unit == unit && home.linkage == Linkage::Visible)
-        });
+        let aliased = self.some_function_here(|linkage| linkage == Linkage::Visible);
         let Some(function) = aliased else {
             return Vec::new();
         };

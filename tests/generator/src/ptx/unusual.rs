@@ -134,12 +134,7 @@ impl Writer<'_> {
     /// A call of a function by another name.
     fn other_name(&mut self) -> Option<String> {
         let unit = self.unit;
-        let function = self.some_function(|f| {
-            !f.no_return
-                && f.homes
-                    .iter()
-                    .any(|home| home.unit == unit && home.linkage != Linkage::Common)
-        })?;
+        let function = self.some_function_here(|linkage| linkage != Linkage::Common)?;
         let (result, parameters) = parts(&function.signature);
         let name = format!("{}_other{unit}", function.name);
         let declared = self.declare_function(function).head;
