@@ -1,6 +1,8 @@
 //! `ar` archives: GNU, thin, BSD and COFF ones, Rust's `.rlib`, and archives
 //! inside archives.
 
+mod damage;
+
 use std::fmt;
 
 use object::read::archive::{ArchiveFile, ArchiveKind, ArchiveMemberIterator};
@@ -62,20 +64,16 @@ pub struct Member<'d> {
 impl<'d> Archive<'d> {
     /// Reads the header and the name table.
     pub fn parse(data: &'d [u8]) -> Result<Self, ParseError> {
-        let failed = |problem: String| Err(ParseError::malformed(problem).at(0));
-        let file = match ArchiveFile::parse(data) {
-            Ok(file) => file,
-            Err(e) => return failed(format!("archive: {e}")),
-        };
+        let file = ArchiveFile::parse(data).map_err(|e| damage::explain(data, &e.to_string()))?;
         let flavour = match file.kind() {
             ArchiveKind::Gnu | ArchiveKind::Gnu64 => Flavour::Gnu,
             ArchiveKind::Bsd | ArchiveKind::Bsd64 => Flavour::Bsd,
             ArchiveKind::Coff => Flavour::Coff,
             ArchiveKind::Unknown => Flavour::Plain,
             other => {
-                return failed(format!(
-                    "archives of kind {other:?} hold no code for machines with CUDA"
-                ));
+                let problem =
+                    format!("archives of kind {other:?} hold no code for machines with CUDA");
+                return Err(ParseError::malformed(problem).at(0));
             }
         };
         Ok(Self {
@@ -123,9 +121,7 @@ impl<'d> Iterator for Members<'d> {
         if result.is_err() {
             self.inner = None;
         }
-        Some(result.map_err(|e: object::read::Error| {
-            ParseError::malformed(format!("archive member: {e}"))
-        }))
+        Some(result.map_err(|e: object::read::Error| damage::explain(self.data, &e.to_string())))
     }
 }
 

@@ -281,16 +281,47 @@ fn archives_in_archives_are_walked_to_a_depth() {
 
 #[test]
 fn broken_archives_are_errors() {
-    let good = gnu(&[("first.o", b"12345678"), ("second.o", b"12345678")]);
-    let error = leaves(&good[..good.len() - 1]).unwrap_err().to_string();
-    assert!(error.starts_with("lib.a: archive member:"), "{error}");
+    let good = gnu(&[
+        ("first.o", b"12345678"),
+        ("second-of-a-long-name.o", b"12345678"),
+    ]);
+    let end = good.len();
+    let check = |data: &[u8], place: usize, expected: &str| {
+        let error = leaves(data).unwrap_err().to_string();
+        let expected = format!("lib.a, offset {place:#x}: {expected}");
+        assert!(error.starts_with(&expected), "{error}");
+    };
+    let last =
+        "member 'second-of-a-long-name.o' has 8 bytes, of which 7 are there; the file is cut short";
+    check(&good[..end - 1], end - 8, last);
+    let header = end - 68;
+    check(
+        &good[..end - 9],
+        header,
+        "59 bytes are left where the header of a member needs 60; the file is cut short",
+    );
+    let with = |place: usize, byte: u8| {
+        let mut bad = good.clone();
+        bad[place] = byte;
+        bad
+    };
+    check(
+        &with(header + 48, b'x'),
+        header,
+        "the size of member 'second-of-a-long-name.o' is no",
+    );
+    check(
+        &with(header + 58, b'x'),
+        header,
+        "no member of the archive begins here",
+    );
+    check(&good[..100], 68, "the table of names has ");
     let members: Vec<_> = Archive::parse(&good[..good.len() - 1])
         .unwrap()
         .members()
         .collect();
     assert!(members[0].is_ok() && members[1].is_err() && members.len() == 2);
-    let error = leaves(b"no archive").unwrap_err().to_string();
-    assert!(error.starts_with("lib.a, offset 0x0: archive:"), "{error}");
+    check(b"no archive", 0, "archive: ");
 }
 
 #[test]
