@@ -139,7 +139,15 @@ enum Destination {
 
 impl Destination {
     fn of(path: &Path) -> io::Result<Self> {
+        if path.as_os_str().is_empty() {
+            let problem = "the name is empty";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
+        }
         let (path, permissions) = match path.metadata() {
+            Ok(metadata) if metadata.is_dir() => {
+                let problem = "it is a folder; name a file in it";
+                return Err(io::Error::new(io::ErrorKind::IsADirectory, problem));
+            }
             Ok(metadata) => {
                 // A file that may not be written stays, although it could be
                 // replaced.

@@ -1,6 +1,7 @@
 //! The program as its users run it: messages, exit codes and files.
 
 mod reports;
+mod streams;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
