@@ -2,7 +2,7 @@
 
 use super::flags::{FLAGS, Group, Spelling};
 use super::typed::ALIKE;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Severity};
 
 /// Options of nvcc that have a counterpart here, and what to say instead.
 const COUNTERPARTS: &[(&[&str], &str)] = &[
@@ -55,6 +55,27 @@ const OF_NVCC: &[&str] = &[
 
 /// Beginnings of options for compilers, whose values stand right behind them.
 const OF_COMPILERS: &[char] = &['D', 'I', 'O', 'W', 'f'];
+
+/// Options of nvcc that look like a library, and what there is to say of them.
+const LIKE_LIBRARIES: &[(&str, &str)] = &[
+    (
+        "lineinfo",
+        "the lines of sources stay that the objects have (nvcc -dc -lineinfo)",
+    ),
+    ("lib", OF_NVCC_ALONE),
+    ("link", OF_NVCC_ALONE),
+    ("ltoir", OF_NVCC_ALONE),
+];
+
+const OF_NVCC_ALONE: &str =
+    "it is an option of nvcc; a library of this name is named by -l, a blank and the rest";
+
+/// What there is to say of an option that nvlink takes for a library which nobody has.
+pub(super) fn like_library(typed: &str) -> Option<Diagnostic> {
+    let (name, advice) = LIKE_LIBRARIES.iter().find(|(name, _)| *name == typed)?;
+    let text = format!("option '-{name}' has no effect in a device link");
+    Some(Diagnostic::new(Severity::Warning, "unused-option", text).with_detail(advice))
+}
 
 /// Says which option may be meant: nvlink's long names need two dashes and its
 /// short ones one.
@@ -142,6 +163,19 @@ mod tests {
         check("verbose", "'--verbose'");
         check("-kernel-used", "'--kernels-used'");
         check("-zzz", "--help");
+    }
+
+    #[test]
+    fn options_that_look_like_libraries_are_known() {
+        let warning = like_library("lineinfo").unwrap();
+        assert_eq!(warning.code, "unused-option");
+        for (name, _) in LIKE_LIBRARIES {
+            assert!(
+                FLAGS.iter().all(|spelling| spelling.short != Some(name)),
+                "{name}"
+            );
+        }
+        assert!(like_library("lineinfo2").is_none() && like_library("l").is_none());
     }
 
     #[test]

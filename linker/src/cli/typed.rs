@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::flags::{FLAGS, Flag, Spelling, Value};
-use super::meant::unknown_option;
+use super::meant::{like_library, unknown_option};
 use super::messages::Format;
 use super::response_file::{self, Stray};
 use super::values::{is_processor, number, undefined_value};
@@ -138,6 +138,12 @@ impl Parser<'_> {
                 self.input(argument, depth)?;
                 continue;
             };
+            if !self.compat
+                && let Some(warning) = like_library(name)
+            {
+                self.notes.push(warning);
+                continue;
+            }
             let (spelling, attached) = resolve(name)?;
             if spelling.value == Value::Nothing {
                 if attached.is_some() {
@@ -395,7 +401,7 @@ mod tests {
         );
         check("-lx -l y,z -l=u", "library=x library=y library=z library=u");
         check("-La -L b,c", "library-path=a library-path=b library-path=c");
-        check("-lineinfo", "library=ineinfo");
+        check("-lineinfo --compat", "library=ineinfo compat=");
         check("-v --verbose a.o -", "verbose= verbose= a.o -");
         check(
             "-kernels-used= -kernels-used a,b",

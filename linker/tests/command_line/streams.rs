@@ -3,6 +3,19 @@
 use crate::Folder;
 
 #[test]
+fn an_option_of_nvcc_is_no_library() {
+    let folder = Folder::new();
+    let link = "-arch=sm_90 -o out.cubin caller.cubin callee.cubin -lineinfo";
+    folder.check(
+        link,
+        0,
+        "nvlink warning : option '-lineinfo' has no effect in a device link: the lines of sources stay that the \
+         objects have (nvcc -dc -lineinfo) [unused-option]\n",
+    );
+    folder.check(&format!("{link} --compat"), 0, "");
+}
+
+#[test]
 fn outputs_that_cannot_be_written_are_explained() {
     let folder = Folder::new();
     std::fs::create_dir(folder.path("folder")).unwrap();
