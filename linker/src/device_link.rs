@@ -323,7 +323,7 @@ impl<'a> Job<'a> {
             true if survey.has_ptx => (
                 "no-device-code",
                 "the inputs have PTX and no machine code; compile them for a processor, too (nvcc -gencode \
-                 arch=compute_90,code=sm_90)",
+                 arch=compute_90,code=sm_90; in CMake, 90 in CMAKE_CUDA_ARCHITECTURES instead of 90-virtual)",
             ),
             true if linked_before.is_some() => {
                 ("no-device-code", "no input has device code to link")
