@@ -120,11 +120,13 @@ fn translated(parsed: Parsed) -> Result<Vec<OsString>> {
         flags.push("--device-debug".to_owned());
     }
     // fatbinary compresses small images for `size` and for debuggers alone.
-    match parsed.compress_mode.as_deref() {
-        Some(mode @ ("none" | "size")) => flags.push(format!("--compress-mode={mode}")),
-        Some("speed") if parsed.debug => flags.push("--compress-mode=speed".to_owned()),
-        _ => {}
-    }
+    let compression = match parsed.compress_mode.as_deref() {
+        Some(mode @ ("none" | "size")) => Some(mode),
+        Some("speed") if parsed.debug => Some("speed"),
+        Some("speed") => Some("large-speed"),
+        _ => None,
+    };
+    flags.extend(compression.map(|mode| format!("--compress-mode={mode}")));
     if parsed.resource_usage {
         flags.push("--verbose".to_owned());
     }
@@ -198,6 +200,14 @@ mod tests {
         check(
             "--compress-mode=size a.o -o d.o",
             "-o d.o --compress-mode=size -- a.o",
+        );
+        check(
+            "-compress-mode=speed a.o -o d.o",
+            "-o d.o --compress-mode=large-speed -- a.o",
+        );
+        check(
+            "-compress-mode=speed -G a.o -o d.o",
+            "-o d.o --ident=a.o  --device-debug --compress-mode=speed -- a.o",
         );
         check("-compress-mode=balance a.o -o d.o", "-o d.o -- a.o");
     }

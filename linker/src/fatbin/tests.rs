@@ -336,6 +336,7 @@ fn ways_to_compress_have_names() {
     check("best", None);
     for mode in [
         CompressionMode::Large,
+        CompressionMode::LargeLz4,
         CompressionMode::None,
         CompressionMode::Lz4,
         CompressionMode::SIZE,
@@ -346,7 +347,7 @@ fn ways_to_compress_have_names() {
 
 #[test]
 fn large_images_are_compressed_unless_it_is_told_otherwise() {
-    let compressed = |size: usize, compression: CompressionMode| {
+    let written = |size: usize, compression: CompressionMode| {
         let image = LinkedImage {
             sm: "sm_80".parse().unwrap(),
             data: &vec![0; size],
@@ -355,9 +356,13 @@ fn large_images_are_compressed_unless_it_is_told_otherwise() {
             compression,
             ..FatbinOptions::default()
         };
-        write(&[image], &options).unwrap().len() < size
+        write(&[image], &options).unwrap()
     };
+    let compressed = |size, compression| written(size, compression).len() < size;
     assert!(!compressed(10_000_000, CompressionMode::default()));
     assert!(compressed(10_000_001, CompressionMode::default()));
     assert!(!compressed(10_000_001, CompressionMode::None));
+    let (fast, large) = (CompressionMode::LargeLz4, 10_000_001);
+    assert!(!compressed(10_000_000, fast));
+    assert_eq!(written(large, fast), written(large, CompressionMode::Lz4));
 }

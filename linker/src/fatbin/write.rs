@@ -29,6 +29,8 @@ pub enum CompressionMode {
     /// Only images of more than ten million bytes, as [`Self::BALANCE`]: what `fatbinary` does unless it is told otherwise.
     #[default]
     Large,
+    /// The same as [`Self::Lz4`]: what `fatbinary --compress-mode=speed` does.
+    LargeLz4,
     /// Not at all.
     None,
     /// As LZ4 blocks.
@@ -56,14 +58,15 @@ impl CompressionMode {
     fn for_image(self, image: &[u8]) -> Self {
         match self {
             Self::Large if image.len() > LARGE => Self::BALANCE,
-            Self::Large => Self::None,
+            Self::LargeLz4 if image.len() > LARGE => Self::Lz4,
+            Self::Large | Self::LargeLz4 => Self::None,
             Self::None | Self::Lz4 | Self::Zstd(_) => self,
         }
     }
 
     fn flags(self) -> u64 {
         match self {
-            Self::Large | Self::None => 0,
+            Self::Large | Self::LargeLz4 | Self::None => 0,
             Self::Lz4 => Flags::COMPRESSED_LZ4,
             Self::Zstd(_) => Flags::COMPRESSED_ZSTD,
         }
@@ -72,7 +75,7 @@ impl CompressionMode {
     /// The compressed image, unless there is nothing to do.
     fn compress(self, image: &[u8]) -> io::Result<Option<Vec<u8>>> {
         match self {
-            Self::Large | Self::None => Ok(None),
+            Self::Large | Self::LargeLz4 | Self::None => Ok(None),
             Self::Lz4 => {
                 let mode = Lz4Mode::HIGHCOMPRESSION(LZ4_LEVEL);
                 lz4::block::compress(image, Some(mode), false).map(Some)
@@ -85,7 +88,7 @@ impl CompressionMode {
 /// A text that names no way to compress.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "'{0}' is no way to compress: it is large, none, speed (lz4), balance (zstd:5), size (zstd:19) or \
+    "'{0}' is no way to compress: it is large, large-speed, none, speed (lz4), balance (zstd:5), size (zstd:19) or \
      zstd:LEVEL with a level from 1 to 22"
 )]
 pub struct ParseCompressionModeError(String);
@@ -96,6 +99,7 @@ impl FromStr for CompressionMode {
     fn from_str(text: &str) -> Result<Self, ParseCompressionModeError> {
         match text {
             "large" => Ok(Self::Large),
+            "large-speed" => Ok(Self::LargeLz4),
             "none" => Ok(Self::None),
             "speed" | "lz4" => Ok(Self::Lz4),
             "balance" | "default" | "zstd" => Ok(Self::BALANCE),
@@ -114,6 +118,7 @@ impl fmt::Display for CompressionMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Large => f.write_str("large"),
+            Self::LargeLz4 => f.write_str("large-speed"),
             Self::None => f.write_str("none"),
             Self::Lz4 => f.write_str("lz4"),
             Self::Zstd(level) => write!(f, "zstd:{level}"),
