@@ -127,6 +127,11 @@ fn files_of_all_kinds_may_be_in_memory() {
     assert_eq!(images.len(), 1);
     assert_eq!(images[0].data, expected);
 
+    // Names need not say what is behind them.
+    let nameless =
+        ["caller", "callee"].map(|name| (name.to_owned(), read(&format!("{name}.sm_90.cubin"))));
+    assert_eq!(run(Files::in_memory(nameless)).unwrap()[0].data, expected);
+
     let error = run(files(&["caller"])).unwrap_err();
     assert!(error.0.errors().all(|e| e.code == "undefined-reference"));
 

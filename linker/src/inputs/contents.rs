@@ -16,6 +16,8 @@ use crate::parallel;
 const SMALLEST: usize = 56;
 /// How much of something that is no plain file is read to see what it is.
 const BEGINNING: u64 = 64 * 1024;
+/// How much of it is read when it is an input: a plain file has an end, a pipe need not have one.
+const MOST: u64 = 4 << 30;
 /// About what an input has.
 const USUAL: usize = 32 * 1024;
 /// Files that are larger have memory of their own.
@@ -26,6 +28,8 @@ const SMALL: u64 = 1 << 20;
 pub(super) struct Contents {
     memory: Arc<Vec<u8>>,
     range: Range<usize>,
+    /// Whether they came out of a pipe or device, whose name says nothing of them.
+    pub(super) is_stream: bool,
 }
 
 impl Deref for Contents {
@@ -42,6 +46,7 @@ impl From<Vec<u8>> for Contents {
         Self {
             memory: Arc::new(bytes),
             range,
+            is_stream: false,
         }
     }
 }
@@ -71,7 +76,12 @@ pub(super) fn read_all(paths: &[PathBuf]) -> Vec<io::Result<Contents>> {
         let range = end..end + size;
         end = range.end;
         let memory = Arc::clone(&memory);
-        other.unwrap_or(Ok(Contents { memory, range }))
+        let is_stream = false;
+        other.unwrap_or(Ok(Contents {
+            memory,
+            range,
+            is_stream,
+        }))
     });
     contents.collect()
 }
@@ -90,11 +100,11 @@ fn read_small(path: &Path, room: &mut [u8]) -> io::Result<()> {
     File::open(path)?.read_exact(room)
 }
 
-/// Reads a file. A few bytes are no file of any kind, and of a device that
+/// Reads a file. A few bytes are no file of any kind, and of a device or pipe that
 /// never ends only the beginning is read.
 pub(super) fn read(path: &Path) -> io::Result<Contents> {
     let metadata = path.metadata()?;
-    refuse_pipe(&metadata)?;
+    refuse_named_pipe(path, &metadata)?;
     let mut file = File::open(path)?;
     let mut data = Vec::new();
     if metadata.is_file() {
@@ -103,8 +113,12 @@ pub(super) fn read(path: &Path) -> io::Result<Contents> {
         let mut file = file.take(BEGINNING);
         file.read_to_end(&mut data)?;
         if detect(&data) != InputKind::Unknown {
-            file.set_limit(u64::MAX);
+            file.set_limit(MOST);
             file.read_to_end(&mut data)?;
+            if file.limit() == 0 {
+                let problem = "it does not end; write what comes out of it to a file";
+                return Err(io::Error::new(io::ErrorKind::FileTooLarge, problem));
+            }
         }
     }
     if (1..SMALLEST).contains(&data.len()) && detect(&data) != InputKind::Archive {
@@ -114,7 +128,10 @@ pub(super) fn read(path: &Path) -> io::Result<Contents> {
         };
         return Err(io::Error::new(io::ErrorKind::InvalidData, problem));
     }
-    Ok(data.into())
+    Ok(Contents {
+        is_stream: !metadata.is_file(),
+        ..Contents::from(data)
+    })
 }
 
 /// What is wrong with a source as an input.
@@ -145,11 +162,12 @@ pub(super) fn first_line(data: &[u8]) -> Option<String> {
     })
 }
 
-/// To open a pipe is to wait until somebody writes to it, perhaps for ever.
+/// To open a pipe that has a name is to wait until somebody writes to it, perhaps for ever. One without,
+/// such as a shell makes for `<(command)`, was written to or has been left.
 #[cfg(unix)]
-fn refuse_pipe(metadata: &Metadata) -> io::Result<()> {
+fn refuse_named_pipe(path: &Path, metadata: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::FileTypeExt as _;
-    if !metadata.file_type().is_fifo() {
+    if !metadata.file_type().is_fifo() || is_nameless(path) {
         return Ok(());
     }
     let problem = "it is a pipe; write what comes out of it to a file";
@@ -157,8 +175,20 @@ fn refuse_pipe(metadata: &Metadata) -> io::Result<()> {
 }
 
 #[cfg(not(unix))]
-fn refuse_pipe(_: &Metadata) -> io::Result<()> {
+fn refuse_named_pipe(_: &Path, _: &Metadata) -> io::Result<()> {
     Ok(())
+}
+
+/// Whether a pipe lies in no folder: the system has a file system of its own for these.
+#[cfg(target_os = "linux")]
+fn is_nameless(pipe: &Path) -> bool {
+    const PIPES: rustix::fs::FsWord = 0x5049_5045;
+    rustix::fs::statfs(pipe).is_ok_and(|system| system.f_type == PIPES)
+}
+
+#[cfg(all(unix, not(target_os = "linux")))]
+fn is_nameless(_: &Path) -> bool {
+    false
 }
 
 #[cfg(test)]

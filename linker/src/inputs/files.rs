@@ -69,6 +69,8 @@ pub(super) struct Source {
     pub(super) name: String,
     /// Its contents.
     pub(super) data: Contents,
+    /// What its name would end in by its contents, where these tell and the name does not.
+    told: Option<&'static str>,
     /// The contents of its members, of a thin archive.
     pub(super) members: Vec<ThinMember>,
     /// The contents of the last member of an archive that lacks no more than nvlink does without.
@@ -82,10 +84,29 @@ impl Source {
         name.is_some_and(|name| name.contains('.'))
     }
 
-    /// What its name ends in; nvlink goes by that.
+    /// What its name ends in, or would; nvlink goes by that.
     pub(super) fn extension(&self) -> &str {
-        let parts = self.name.rsplit_once('.');
-        parts.map_or("", |(_, extension)| extension)
+        self.told.unwrap_or_else(|| extension(&self.name))
+    }
+}
+
+fn extension(name: &str) -> &str {
+    let parts = name.rsplit_once('.');
+    parts.map_or("", |(_, extension)| extension)
+}
+
+/// What the name of device code ends in.
+fn told(data: &[u8]) -> Option<&'static str> {
+    match detect(data) {
+        InputKind::Cubin => Some("cubin"),
+        InputKind::Fatbin => Some("fatbin"),
+        InputKind::Ptx => Some("ptx"),
+        InputKind::LtoIr => Some("ltoir"),
+        InputKind::HostObject
+        | InputKind::HostExecutable
+        | InputKind::SharedLibrary
+        | InputKind::Archive
+        | InputKind::Unknown => None,
     }
 }
 
@@ -201,8 +222,10 @@ impl Files {
     /// # }
     /// ```
     pub fn in_memory(files: impl IntoIterator<Item = (String, Vec<u8>)>) -> Self {
-        let read = |(name, data): (_, Vec<u8>)| {
+        let read = |(name, data): (String, Vec<u8>)| {
+            let is_named = matches!(extension(&name), "cubin" | "fatbin" | "ptx" | "ltoir");
             Opened::Read(Source {
+                told: told(&data).filter(|_| !is_named),
                 name,
                 data: data.into(),
                 members: Vec::new(),
@@ -314,7 +337,10 @@ impl Reader<'_> {
                 completed = members::completed(&data).map(Contents::from);
             }
         }
+        // nvlink goes by names all the same.
+        let tells = data.is_stream && self.wanted.behaviour == Behaviour::Own;
         Opened::Read(Source {
+            told: told(&data).filter(|_| tells),
             name,
             data,
             members,

@@ -1,6 +1,58 @@
-//! Inputs and outputs that are no plain files, and options about neither.
+//! Inputs and outputs that are no plain files.
 
-use crate::Folder;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+use crate::{Folder, Ran};
+
+/// Runs a link with this on its standard input, by a pipe.
+fn fed(folder: &Folder, arguments: &str, bytes: &[u8]) -> Ran {
+    let mut running = Command::new(env!("CARGO_BIN_EXE_rustnvlink"))
+        .args(arguments.split_whitespace())
+        .current_dir(folder.0.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut pipe = running.stdin.take().unwrap();
+    // Who has read enough reads no more.
+    let _ = pipe.write_all(bytes);
+    drop(pipe);
+    let output = running.wait_with_output().unwrap();
+    Ran {
+        code: output.status.code(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// What a shell makes of `<(command)` has no name that somebody else could open.
+#[cfg(target_os = "linux")]
+#[test]
+fn pipes_without_a_name_are_inputs() {
+    let folder = Folder::new();
+    let callee = std::fs::read(folder.path("callee.cubin")).unwrap();
+    let link = "-arch=sm_90 -o out.cubin caller.cubin";
+    folder.check(&format!("{link} callee.cubin"), 0, "");
+    let expected = std::fs::read(folder.path("out.cubin")).unwrap();
+    let arguments = format!("{link} /dev/stdin");
+    let ran = fed(&folder, &arguments, &callee);
+    assert_eq!((ran.code, &*ran.stderr), (Some(0), ""));
+    assert_eq!(std::fs::read(folder.path("out.cubin")).unwrap(), expected);
+    // nvlink goes by the ends of names, of which this one has none.
+    let ran = fed(&folder, &format!("{arguments} --compat"), &callee);
+    assert_eq!(ran.code, Some(255), "{}", ran.stderr);
+    // Of what is no input, only the beginning is read.
+    let ran = fed(&folder, &arguments, &vec![0; 1 << 20]);
+    assert!(
+        ran.stderr.contains("'/dev/stdin' is ignored"),
+        "{}",
+        ran.stderr
+    );
+    let ran = fed(&folder, &arguments, b"");
+    assert!(ran.stderr.contains("'/dev/stdin'"), "{}", ran.stderr);
+}
 
 #[test]
 fn an_option_of_nvcc_is_no_library() {
@@ -36,6 +88,7 @@ fn outputs_that_cannot_be_written_are_explained() {
     assert_eq!(std::fs::read_dir(folder.0.path()).unwrap().count(), 3);
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_leaves_no_part_of_an_image() {
     let folder = Folder::new();
