@@ -111,7 +111,7 @@ impl Compiler {
                 source: source.clone(),
             })
             .collect();
-        let jobs: usize = environment::of_cargo("NUM_JOBS")?.parse().unwrap_or(1);
+        let jobs = environment::jobs()?;
         let next = AtomicUsize::new(0);
         let work = || -> Result<(), Error> {
             loop {

@@ -1,9 +1,11 @@
 //! The device link, through the library.
 
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
 use cudalink_toolkit::{Tool, Toolkit};
 use rustnvlink::arch::Sm;
+use rustnvlink::cli;
 use rustnvlink::cli::messages::Messages;
 use rustnvlink::device_link::{Linked, Request, Shown, device_link, summarize};
 use rustnvlink::diagnostic::Severity;
@@ -54,7 +56,7 @@ pub(crate) fn link(
     let others = inputs.iter().filter(|input| !input.path.starts_with(&own));
     others.for_each(|other| output::depends_on(&other.path));
     let files = inputs.iter().map(|input| input.path.clone()).collect();
-    let environment = rustnvlink::cli::environment();
+    let environment = cli::environment();
     let request = Request::new(Wanted {
         kernels: Kernels::All,
         assembler: Assembler {
@@ -68,9 +70,17 @@ pub(crate) fn link(
         ..Wanted::new(files)
     });
     let messages = Messages::default();
-    let files = Files::read(&request.inputs, &environment);
-    let linked = device_link(&request, targets, files, &environment, &messages, || {
-        toolkit.and_then(|toolkit| toolkit.libcudadevrt().ok())
+    let find_runtime = || toolkit.and_then(|toolkit| toolkit.libcudadevrt().ok());
+    let linked = cli::within(NonZero::new(environment::jobs()?), || {
+        let files = Files::read(&request.inputs, &environment);
+        device_link(
+            &request,
+            targets,
+            files,
+            &environment,
+            &messages,
+            find_runtime,
+        )
     });
     if linked.uses_device_runtime {
         output::line("rustc-link-lib", "cudadevrt");

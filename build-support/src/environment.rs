@@ -41,6 +41,11 @@ pub(crate) fn of_cargo(name: &'static str) -> Result<String, Error> {
     env::var(name).map_err(|_| Error::NoBuildScript(name))
 }
 
+/// How much cargo lets a build script do at once.
+pub(crate) fn jobs() -> Result<usize, Error> {
+    Ok(of_cargo("NUM_JOBS")?.parse().unwrap_or(1))
+}
+
 /// Whether `cargo cudalink` links device code when the program is linked.
 #[expect(
     clippy::disallowed_methods,

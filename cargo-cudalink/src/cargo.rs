@@ -14,11 +14,14 @@ pub(crate) mod workspace;
 use std::ffi::OsString;
 use std::fs;
 use std::io;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::thread;
 use std::time::UNIX_EPOCH;
 
 use anyhow::{Context, Result};
+use cargo_config2::Config;
 use cargo_options::CommonOptions;
 use clap::Args;
 use cudalink_toolkit::launcher::launched;
@@ -188,6 +191,7 @@ pub(crate) fn run<C: CargoCommand + Args>(arguments: WithDevice<C>) -> Result<Ex
     }
     let compiled_for = CompiledFor::all(packages.values().chain([&others]));
     let nvcc = stand_in_toolkit(&folder, toolkit.as_ref().ok(), &compiled_for)?;
+    let threads = jobs(cargo.common(), &config);
     let run = run::Run::begin(&folder)?;
     let mut plan = Plan {
         program: identity_of_program()?,
@@ -199,6 +203,7 @@ pub(crate) fn run<C: CargoCommand + Args>(arguments: WithDevice<C>) -> Result<Ex
             Ok(toolkit) => ToolkitPaths::of(toolkit),
             Err(error) => Err(format!("{error:#}")),
         },
+        threads,
         compiled_for,
         packages,
         others,
@@ -230,6 +235,22 @@ pub(crate) fn run<C: CargoCommand + Args>(arguments: WithDevice<C>) -> Result<Ex
         command.env(name, value);
     }
     run.follow(command, reporter)
+}
+
+/// How much cargo may do at once, where that is said.
+fn jobs(common: &CommonOptions, config: &Config) -> Option<NonZero<usize>> {
+    let configured = || {
+        let jobs = isize::try_from(config.build.jobs?).ok()?;
+        match usize::try_from(jobs) {
+            Ok(jobs) => Some(jobs),
+            // So many are left to others.
+            Err(_) => {
+                let processors = thread::available_parallelism().ok()?.get();
+                Some(processors.saturating_add_signed(jobs).max(1))
+            }
+        }
+    };
+    common.jobs.or_else(configured).and_then(NonZero::new)
 }
 
 /// A program that was built or installed again is another one.
@@ -407,4 +428,31 @@ fn link(original: &Path, place: &Path) -> Result<()> {
 /// A string as TOML has it; what JSON escapes, TOML escapes in the same way.
 fn toml_string(text: &str) -> String {
     serde_json::Value::from(text).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use cargo_config2::ResolveOptions;
+
+    use super::*;
+
+    #[test]
+    fn links_take_as_many_threads_as_cargo_has_jobs() {
+        let folder = tempfile::tempdir().unwrap();
+        let check = |given: Option<usize>, configured: Option<&str>, expected: Option<usize>| {
+            let variables = configured.map(|jobs| ("CARGO_BUILD_JOBS", jobs));
+            let options = ResolveOptions::default().cargo_home(None).env(variables);
+            let config = Config::load_with_options(folder.path(), options).unwrap();
+            let common = CommonOptions {
+                jobs: given,
+                ..CommonOptions::default()
+            };
+            let threads = jobs(&common, &config).map(NonZero::get);
+            assert_eq!(threads, expected, "{given:?} {configured:?}");
+        };
+        check(None, None, None);
+        check(Some(3), Some("2"), Some(3));
+        check(None, Some("2"), Some(2));
+        check(None, Some("-100000"), Some(1));
+    }
 }

@@ -78,6 +78,9 @@ pub(crate) struct Arguments {
     /// Make the object with the C compiler, also where it could be written without one
     #[arg(long)]
     cc: bool,
+    /// How many threads the links may have; without it, and with 0, as many as there are processors
+    #[arg(long, value_name = "N")]
+    threads: Option<u16>,
     /// Do not warn of inputs without code for some processor
     #[arg(long)]
     suppress_arch_warning: bool,
@@ -304,6 +307,7 @@ fn link(arguments: &Arguments, review: impl Fn(&mut Linked)) -> Result<Linked> {
     let LinkOptions {
         mut request,
         messages,
+        threads,
         notes,
     } = link_options(arguments)?;
     messages::print_notes(&messages, notes);
@@ -328,15 +332,18 @@ fn link(arguments: &Arguments, review: impl Fn(&mut Linked)) -> Result<Linked> {
         }
         None => {}
     }
-    let files = Files::read(&request.inputs, &environment);
-    let mut linked = device_link(
-        &request,
-        &arguments.arch,
-        files,
-        &environment,
-        &messages,
-        device_runtime,
-    );
+    let targets = &arguments.arch;
+    let mut linked = cli::within(threads, || {
+        let files = Files::read(&request.inputs, &environment);
+        device_link(
+            &request,
+            targets,
+            files,
+            &environment,
+            &messages,
+            device_runtime,
+        )
+    });
     review(&mut linked);
     messages::print(&linked.messages);
     if !linked.is_complete() {
@@ -358,6 +365,11 @@ fn link_options(arguments: &Arguments) -> Result<LinkOptions> {
             options.push(option.into());
         }
     }
+    options.extend(
+        arguments
+            .threads
+            .map(|count| format!("--threads={count}").into()),
+    );
     LinkOptions::parse(options).map_err(|problem| anyhow!(problem.shown()))
 }
 

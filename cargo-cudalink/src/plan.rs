@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
 use std::io;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -119,6 +120,8 @@ pub(crate) struct Plan {
     pub(crate) linkers: BTreeMap<String, PathBuf>,
     /// The user's toolkit, or why there is none.
     pub(crate) toolkit: Result<ToolkitPaths, String>,
+    /// How many threads a device link may have, where cargo is told how much it may do at once.
+    pub(crate) threads: Option<NonZero<usize>>,
     /// What to compile for where a build script does not say.
     pub(crate) compiled_for: CompiledFor,
     /// The choices for the packages of the workspace, by their folders.

@@ -46,9 +46,12 @@
 //!
 //! Links share nothing: any number may run at the same time. One whose inputs have
 //! more than a megabyte starts threads of its own, as many as there are
-//! processors, and ends them before it returns. Nothing is written and nothing
+//! processors or [`with_threads`] says, and ends them before it returns. Nothing is written and nothing
 //! started unless it is asked for, bytes of inputs never make it panic, and the same inputs give the
-//! same bytes. No link can be stopped half-way; few take a second.
+//! same bytes. No link can be stopped half-way: few take a second, and one that nobody
+//! waits for any more can go on in a thread of its own, whose result is dropped. Who
+//! has to be able to end it (it may wait for `ptxas`) runs the program `rustnvlink`, which leaves nothing behind
+//! when it is killed.
 //!
 //! # Features
 //!
@@ -100,6 +103,7 @@ use error::ParseError;
 use finalize::Finalized;
 use options::{Keeping, Options};
 use output::Sink;
+pub use parallel::with_threads;
 use read::Object;
 use report::Reports;
 

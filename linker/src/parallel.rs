@@ -5,10 +5,12 @@
 //! A pool of threads, as rayon has it, takes a tenth more time: a link calls for
 //! threads a few times, and each time for all of one kind of work.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::io;
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{LazyLock, Mutex, mpsc};
+use std::sync::{Arc, LazyLock, Mutex, mpsc};
 use std::thread;
 
 /// How many bytes a thread has to look at before it is worth its start.
@@ -20,12 +22,119 @@ const PARTS: usize = 8;
 static PROCESSORS: LazyLock<usize> =
     LazyLock::new(|| thread::available_parallelism().map_or(1, NonZero::get));
 
+thread_local! {
+    /// How many threads may still be started for the work of this one, where somebody has said so.
+    static SPARE: RefCell<Option<Arc<AtomicUsize>>> = const { RefCell::new(None) };
+}
+
+/// Does work with so many threads and no more, the calling one included.
+///
+/// Links take as many as there are processors without it, where they have
+/// enough to do. The results are the same, whatever the number. It holds for
+/// all that `work` does, the assemblers of PTX among it, and not for threads
+/// that `work` itself starts.
+///
+/// ```
+/// use std::num::NonZero;
+/// use rustnvlink::options::Options;
+/// use rustnvlink::{Input, link, with_threads};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let data = std::fs::read("../tests/inputs/callee.sm_90.cubin")?;
+/// let inputs = [Input { name: "callee", data: &data }];
+/// let options = Options::new("sm_90".parse()?);
+/// let alone = with_threads(NonZero::<usize>::MIN, || link(&inputs, &options));
+/// assert_eq!(alone.into_result()?, link(&inputs, &options).into_result()?);
+/// # Ok(())
+/// # }
+/// ```
+pub fn with_threads<R>(count: NonZero<usize>, work: impl FnOnce() -> R) -> R {
+    /// What held before holds again behind the work, also behind a panic.
+    struct Before(Option<Arc<AtomicUsize>>);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            SPARE.set(self.0.take());
+        }
+    }
+    let spare = Arc::new(AtomicUsize::new(count.get() - 1));
+    let _before = Before(SPARE.replace(Some(spare)));
+    work()
+}
+
 /// How many threads are worth their start for so many items, where there are
 /// `bytes` to look at.
-fn workers(items: usize, bytes: usize) -> usize {
-    match items.min(bytes / SHARE) {
-        0 | 1 => 1,
-        shares => shares.min(*PROCESSORS),
+fn worthwhile(items: usize, bytes: usize) -> usize {
+    items.min(bytes / SHARE)
+}
+
+/// Threads that help the calling one.
+struct Helpers {
+    count: usize,
+    /// Where they come from, and go back to.
+    spare: Option<Arc<AtomicUsize>>,
+}
+
+impl Helpers {
+    /// So many, or fewer where there are not as many.
+    fn hire(wanted: usize, most: impl FnOnce() -> usize) -> Self {
+        if wanted == 0 {
+            return Self {
+                count: 0,
+                spare: None,
+            };
+        }
+        let Some(spare) = SPARE.with_borrow(Clone::clone) else {
+            return Self {
+                count: wanted.min(most()),
+                spare: None,
+            };
+        };
+        let order = Ordering::Relaxed;
+        let take = |left: usize| Some(left.saturating_sub(wanted));
+        let left = spare.fetch_update(order, order, take).unwrap_or_default();
+        Self {
+            count: left.min(wanted),
+            spare: Some(spare),
+        }
+    }
+
+    /// Helpers of a thread that has a share of the work itself.
+    fn beside_caller(items: usize, bytes: usize) -> Self {
+        Self::hire(worthwhile(items, bytes).saturating_sub(1), || {
+            *PROCESSORS - 1
+        })
+    }
+
+    /// Starts them, as many as the system lets: what these do not do is left to
+    /// the caller. Tells how many.
+    fn start<'s, F: FnOnce() + Send + 's>(
+        &self,
+        scope: &'s thread::Scope<'s, '_>,
+        mut work: impl FnMut() -> F,
+    ) -> usize {
+        let started = (0..self.count).map(|_| self.start_one(scope, work()));
+        started.take_while(Result::is_ok).count()
+    }
+
+    fn start_one<'s, R: Send + 's>(
+        &self,
+        scope: &'s thread::Scope<'s, '_>,
+        work: impl FnOnce() -> R + Send + 's,
+    ) -> io::Result<thread::ScopedJoinHandle<'s, R>> {
+        // Who helps gets help from where everybody does.
+        let spare = self.spare.clone();
+        thread::Builder::new().spawn_scoped(scope, || {
+            SPARE.set(spare);
+            work()
+        })
+    }
+}
+
+impl Drop for Helpers {
+    fn drop(&mut self) {
+        if let Some(spare) = &self.spare {
+            spare.fetch_add(self.count, Ordering::Relaxed);
+        }
     }
 }
 
@@ -45,7 +154,7 @@ pub(crate) fn map_with<'i, T: Sync, R: Send, W>(
     tool: impl Fn() -> W + Sync,
     make: impl Fn(&mut W, &'i T) -> R + Sync,
 ) -> Vec<R> {
-    if workers(items.len(), bytes) == 1 {
+    if worthwhile(items.len(), bytes) < 2 {
         let mut tool = tool();
         return items.iter().map(|item| make(&mut tool, item)).collect();
     }
@@ -84,8 +193,8 @@ fn fill_with<'i, T: Sync, R: Send, W>(
     tool: impl Fn() -> W + Sync,
     make: impl Fn(&mut W, &'i T, &mut R) + Sync,
 ) {
-    let workers = workers(items.len(), bytes);
-    let size = items.len().div_ceil(workers * PARTS).max(1);
+    let helpers = Helpers::beside_caller(items.len(), bytes);
+    let size = items.len().div_ceil((helpers.count + 1) * PARTS).max(1);
     let parts = Mutex::new(items.chunks(size).zip(results.chunks_mut(size)));
     let work = || {
         let mut tool = tool();
@@ -101,19 +210,9 @@ fn fill_with<'i, T: Sync, R: Send, W>(
     };
     // A panic of one is a panic of the scope.
     thread::scope(|scope| {
-        start(scope, workers - 1, || work);
+        helpers.start(scope, || work);
         work();
     });
-}
-
-/// Starts threads, as many as the system lets: what these do not do is left to the caller. Tells how many.
-fn start<'s, F: FnOnce() + Send + 's>(
-    scope: &'s thread::Scope<'s, '_>,
-    count: usize,
-    mut work: impl FnMut() -> F,
-) -> usize {
-    let started = (0..count).map(|_| thread::Builder::new().spawn_scoped(scope, work()));
-    started.take_while(Result::is_ok).count()
 }
 
 /// Hands over what `make` makes of each item, in the order of the items. While
@@ -125,15 +224,23 @@ pub(crate) fn in_order<'i, T: Sync, R: Send, E>(
     make: impl Fn(&'i T) -> R + Sync,
     mut take: impl FnMut(R) -> Result<(), E>,
 ) -> Result<(), E> {
-    let makers = workers(items.len(), bytes);
-    if makers == 1 {
+    let wanted = match worthwhile(items.len(), bytes) {
+        0 | 1 => 0,
+        makers => makers,
+    };
+    // Who takes waits most of the time.
+    let makers = Helpers::hire(wanted, || match *PROCESSORS {
+        1 => 0,
+        processors => processors,
+    });
+    if makers.count == 0 {
         return items.iter().try_for_each(|item| take(make(item)));
     }
     let started = AtomicUsize::new(0);
     // So many may wait to be taken.
-    let (made, taken) = mpsc::sync_channel(makers);
+    let (made, taken) = mpsc::sync_channel(makers.count);
     thread::scope(|scope| {
-        let threads = start(scope, makers, || {
+        let threads = makers.start(scope, || {
             let (made, make, started) = (made.clone(), &make, &started);
             move || {
                 loop {
@@ -169,7 +276,8 @@ pub(crate) fn both<A, B: Send>(
     one: impl FnOnce() -> A,
     other: impl FnOnce() -> B + Send,
 ) -> (A, B) {
-    if workers(2, bytes) == 1 {
+    let helper = Helpers::beside_caller(2, bytes);
+    if helper.count == 0 {
         return (one(), other());
     }
     // Where no thread can be started, it stays there for the caller: one of both takes it, whatever the inputs are.
@@ -179,7 +287,7 @@ pub(crate) fn both<A, B: Send>(
         other.map(|other| other())
     };
     thread::scope(|scope| {
-        let thread = thread::Builder::new().spawn_scoped(scope, make_other);
+        let thread = helper.start_one(scope, make_other);
         let one = one();
         let other = match thread.map(thread::ScopedJoinHandle::join) {
             Ok(Ok(other)) => other,
@@ -215,7 +323,7 @@ mod tests {
             };
             let made = map_with(&items, bytes, || 0, count);
             let total = made.iter().filter(|(_, used)| *used == 1).count();
-            assert!(total >= 1 && total <= workers(items.len(), bytes));
+            assert!(total >= 1 && total <= *PROCESSORS);
             assert!(made.iter().map(|(item, _)| item).eq(&items));
         }
     }
@@ -234,6 +342,41 @@ mod tests {
             let take = |item| if item == 500 { Err(item) } else { Ok(()) };
             assert_eq!(in_order(&items, bytes, |&item| item, take), Err(500));
         }
+    }
+
+    /// How many of these were under way at once.
+    fn most_at_once(work: impl Fn(&(dyn Fn() + Sync))) -> usize {
+        let (now, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        work(&|| {
+            most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            thread::sleep(std::time::Duration::from_millis(1));
+            now.fetch_sub(1, Ordering::SeqCst);
+        });
+        most.into_inner()
+    }
+
+    #[test]
+    fn no_more_threads_than_were_said() {
+        let items = [(); 40];
+        for count in [1, 2, 3] {
+            let limit = NonZero::new(count).unwrap();
+            let most = most_at_once(|busy| {
+                with_threads(limit, || {
+                    let nested = |_: &()| both(usize::MAX, busy, busy);
+                    map(&items, usize::MAX, nested);
+                    let take = |()| Ok::<(), ()>(());
+                    in_order(&items, usize::MAX, |()| busy(), take).unwrap();
+                });
+            });
+            assert!(most <= count, "{most} instead of {count}");
+            // All that were taken are back.
+            with_threads(limit, || {
+                both(usize::MAX, || (), || ());
+                let spare = SPARE.with_borrow(Clone::clone).unwrap();
+                assert_eq!(spare.load(Ordering::Relaxed), count - 1);
+            });
+        }
+        assert!(SPARE.with_borrow(Option::is_none));
     }
 
     #[test]

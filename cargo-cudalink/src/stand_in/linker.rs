@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitCode, ExitStatus};
 
 use anyhow::{Context as _, Result};
+use rustnvlink::cli;
 use rustnvlink::host::script;
 use rustnvlink::output;
 use sha2::{Digest as _, Sha256};
@@ -68,7 +69,7 @@ pub(crate) fn run(plan: &Plan, triple: &str, arguments: Vec<OsString>) -> Result
         return host.replace();
     };
     let image = Image::new(plan, triple, &line, output);
-    let linked = image.link(plan, &line, &host);
+    let linked = cli::within(plan.threads, || image.link(plan, &line, &host));
     let Err(error) = &linked else {
         return linked;
     };

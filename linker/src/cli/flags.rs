@@ -63,6 +63,7 @@ pub enum Flag {
     SuppressDebugInfo,
     SuppressStackSizeWarning,
     SyscallConstOffset,
+    Threads,
     Time,
     ToolRecord,
     UnifiedIndex,
@@ -343,6 +344,9 @@ pub const FLAGS: &[Spelling] = {
             "The library that compiles LTO-IR, which is otherwise that of the CUDA toolkit."),
         option(F::Ptxas, "ptxas", "ptxas", V::Text, "FILE", G::Ours,
             "The program that compiles PTX, which is otherwise that of the CUDA toolkit."),
+        option(F::Threads, "threads", "threads", V::Number, "N", G::Ours,
+            "How many threads the link may have; otherwise, and with 0, as many as there are processors. The result \
+             is the same."),
         option(F::ToolRecord, "tool-record", "tool-record", V::Text, "FILE", G::Ours,
             "Takes the note about the linker from a file, byte for byte."),
 

@@ -4,6 +4,7 @@
 mod link;
 
 use std::fmt;
+use std::num::NonZero;
 use std::path::PathBuf;
 
 use super::flags::Flag;
@@ -69,6 +70,8 @@ pub struct Request {
     pub targets: Vec<Target>,
     /// What is linked, and how.
     pub link: device_link::Request,
+    /// How many threads there may be, where that is said.
+    pub threads: Option<NonZero<usize>>,
     /// Where the image goes, if there is one.
     pub output: PathBuf,
     /// Where nvlink looks for its optimizer of LTO-IR.
@@ -130,6 +133,7 @@ pub fn lower(typed: &Typed, notes: &mut Vec<Diagnostic>) -> Result<Command, Diag
     let targets = targets(arch, behaviour)?;
     let mut link = link::link(typed, behaviour, notes)?;
     check_several(typed, &targets)?;
+    let threads = threads(typed)?;
     if typed.has(Flag::PreserveRelocations) {
         let warning = partial_record(&targets, behaviour);
         link.inputs.options_failed = warning.is_some() && link.inputs.warnings_are_errors;
@@ -139,6 +143,7 @@ pub fn lower(typed: &Typed, notes: &mut Vec<Diagnostic>) -> Result<Command, Diag
     Ok(Command::Link(Box::new(Request {
         targets,
         link,
+        threads,
         output,
         nvvm: typed.path(Flag::NvvmPath),
         registration: typed.path(Flag::RegisterLinkBinaries),
@@ -184,6 +189,16 @@ fn targets(arch: &str, behaviour: Behaviour) -> Result<Vec<Target>, Diagnostic> 
 fn warnings_are_errors(typed: &Typed) -> bool {
     let hides_them = typed.has(Flag::Compat) && typed.has(Flag::DisableInfos);
     typed.has(Flag::WarningAsError) && !hides_them
+}
+
+/// How many threads a link may have. Nothing and 0 leave it to the machine.
+pub fn threads(typed: &Typed) -> Result<Option<NonZero<usize>>, Diagnostic> {
+    let count = typed.number(Flag::Threads).unwrap_or_default();
+    let count = usize::try_from(count).map_err(|_| {
+        let text = format!("'{count}' is no number of threads");
+        Diagnostic::fatal("invalid-value", text)
+    })?;
+    Ok(NonZero::new(count))
 }
 
 /// What the options say about messages.

@@ -20,10 +20,12 @@ pub mod typed;
 mod values;
 
 use std::ffi::OsString;
+use std::num::NonZero;
 
 use crate::device_link;
 use crate::diagnostic::Diagnostic;
 use crate::inputs::Environment;
+use crate::with_threads;
 use lower::Command;
 use messages::Messages;
 
@@ -87,7 +89,12 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> Exit {
         Command::Version => output::print(&help::version()),
         Command::Explain(code) => output::print(&help::explanation(&code)?),
         Command::HostScript(script) => host_script::write(&script),
-        Command::Link(request) => link::link(*request, &environment(), &mut messages),
+        Command::Link(request) => {
+            let threads = request.threads;
+            within(threads, || {
+                link::link(*request, &environment(), &mut messages)
+            })
+        }
     });
     match done {
         Ok(exit) => exit,
@@ -95,6 +102,14 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> Exit {
             messages.print(problem);
             Exit::Fatal
         }
+    }
+}
+
+/// Does work [with so many threads](with_threads), or with as many as there are processors where nobody says how many.
+pub fn within<R>(threads: Option<NonZero<usize>>, work: impl FnOnce() -> R) -> R {
+    match threads {
+        Some(count) => with_threads(count, work),
+        None => work(),
     }
 }
 
@@ -106,6 +121,8 @@ pub struct LinkOptions {
     pub request: device_link::Request,
     /// Which messages are shown.
     pub messages: Messages,
+    /// How many threads there may be, where that is said: see [`within`].
+    pub threads: Option<NonZero<usize>>,
     /// What there is to say about the options.
     pub notes: Vec<Diagnostic>,
 }
@@ -118,6 +135,7 @@ impl LinkOptions {
         Ok(Self {
             request: lower::lower_link(&typed, &mut notes)?,
             messages: lower::messages(&typed),
+            threads: lower::threads(&typed)?,
             notes,
         })
     }

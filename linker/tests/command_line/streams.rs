@@ -55,6 +55,28 @@ fn pipes_without_a_name_are_inputs() {
 }
 
 #[test]
+fn any_number_of_threads_gives_the_same_image() {
+    let folder = Folder::new();
+    let link = "-arch=sm_90 -o out.cubin caller.cubin callee.cubin";
+    folder.check(link, 0, "");
+    let expected = std::fs::read(folder.path("out.cubin")).unwrap();
+    for count in [0, 1, 2, 100] {
+        folder.check(&format!("{link} --threads={count}"), 0, "");
+        assert_eq!(std::fs::read(folder.path("out.cubin")).unwrap(), expected);
+    }
+    folder.check(
+        &format!("{link} --threads=-1"),
+        1,
+        "nvlink fatal   : '-1' is no number of threads [invalid-value]\n",
+    );
+    folder.check(
+        &format!("{link} --threads=all"),
+        1,
+        "nvlink fatal   : 'all': expected a number [invalid-value]\n",
+    );
+}
+
+#[test]
 fn an_option_of_nvcc_is_no_library() {
     let folder = Folder::new();
     let link = "-arch=sm_90 -o out.cubin caller.cubin callee.cubin -lineinfo";
