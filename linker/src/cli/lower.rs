@@ -253,16 +253,21 @@ fn target(arch: &str, behaviour: Behaviour) -> Result<Target, Diagnostic> {
     if arch.starts_with("compute_") && nvlink {
         return Ok(Target::Virtual(arch.to_owned()));
     }
-    Err(Diagnostic::fatal(
-        "virtual-arch",
-        if nvlink {
-            format!(
-                "Link target of '{arch}' is virtual target that is not JIT-able; use 'sm_' target \
-                 instead"
-            )
-        } else {
-            format!("'{arch}' is no processor that a link can be for; use an 'sm_' name")
-        },
+    let problem = |text| Err(Diagnostic::fatal("virtual-arch", text));
+    if nvlink {
+        return problem(format!(
+            "Link target of '{arch}' is virtual target that is not JIT-able; use 'sm_' target \
+             instead"
+        ));
+    }
+    let number = arch.split_once('_').map_or(arch, |(_, number)| number);
+    let option = if arch.starts_with("lto_") {
+        " and -dlto"
+    } else {
+        ""
+    };
+    problem(format!(
+        "'{arch}' is no processor that a link can be for; use 'sm_{number}'{option} instead"
     ))
 }
 
@@ -361,6 +366,14 @@ mod tests {
             "-arch=lto_90 a.o --compat",
             "Link target of 'lto_90' is virtual target that is not JIT-able; use 'sm_' target \
              instead",
+        );
+        check(
+            "-arch=compute_90a a.o -o x",
+            "'compute_90a' is no processor that a link can be for; use 'sm_90a' instead",
+        );
+        check(
+            "-arch=lto_90 a.o -o x",
+            "'lto_90' is no processor that a link can be for; use 'sm_90' and -dlto instead",
         );
         check(
             "-arch=sm_90 -o x -lto",

@@ -54,7 +54,7 @@ const OF_NVCC: &[&str] = &[
 ];
 
 /// Beginnings of options for compilers, whose values stand right behind them.
-const OF_COMPILERS: &[char] = &['D', 'I', 'O', 'W', 'f'];
+const OF_COMPILERS: &[char] = &['D', 'I', 'O', 'W', 'f', 'm'];
 
 /// Options of nvcc that look like a library, and what there is to say of them.
 const LIKE_LIBRARIES: &[(&str, &str)] = &[
@@ -75,6 +75,15 @@ pub(super) fn like_library(typed: &str) -> Option<Diagnostic> {
     let (name, advice) = LIKE_LIBRARIES.iter().find(|(name, _)| *name == typed)?;
     let text = format!("option '-{name}' has no effect in a device link");
     Some(Diagnostic::new(Severity::Warning, "unused-option", text).with_detail(advice))
+}
+
+/// Whether an option is one of compilers, as `-march=native`, although it begins like one of ours with a number behind it.
+pub(super) fn is_of_compilers(typed: &str) -> bool {
+    let known = FLAGS
+        .iter()
+        .any(|spelling| spelling.short == typed.split('=').next());
+    let rest = typed.strip_prefix('m').filter(|_| !known);
+    rest.is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_alphabetic()))
 }
 
 /// Says which option may be meant: nvlink's long names need two dashes and its
@@ -154,6 +163,8 @@ mod tests {
         ] {
             check(name, "nvcc-dlink");
         }
+        check("march", "'--arch'");
+        check("mavx2", "nvcc-dlink");
         check("Wl,--start-group", "host linker");
     }
 
@@ -176,6 +187,21 @@ mod tests {
             );
         }
         assert!(like_library("lineinfo2").is_none() && like_library("l").is_none());
+    }
+
+    #[test]
+    fn machines_of_compilers_are_no_numbers() {
+        assert!(is_of_compilers("march=native") && is_of_compilers("mavx2"));
+        for ours in [
+            "m64",
+            "m=64",
+            "m",
+            "map=x",
+            "message-format=json",
+            "maxrregcount=32",
+        ] {
+            assert!(!is_of_compilers(ours), "{ours}");
+        }
     }
 
     #[test]

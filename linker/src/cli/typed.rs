@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::flags::{FLAGS, Flag, Spelling, Value};
-use super::meant::{like_library, unknown_option};
+use super::meant::{is_of_compilers, like_library, unknown_option};
 use super::messages::Format;
 use super::response_file::{self, Stray};
 use super::values::{is_processor, number, undefined_value};
@@ -143,6 +143,9 @@ impl Parser<'_> {
             {
                 self.notes.push(warning);
                 continue;
+            }
+            if !self.compat && is_of_compilers(name) {
+                return Err(unknown_option(name.split('=').next().unwrap_or(name)));
             }
             let (spelling, attached) = resolve(name)?;
             if spelling.value == Value::Nothing {
@@ -459,7 +462,7 @@ mod tests {
             "Value 'sm_11' is not defined for option 'arch'",
         );
         check("-m32", "Value '32' is not defined for option 'machine'");
-        check("-mfoo", "'foo': expected a number");
+        check("-mfoo --compat", "'foo': expected a number");
         check("-m=064", "Value '064' is not defined for option 'machine'");
         check("-maxrregcount=1.5", "'1.5': expected a number");
         check(

@@ -124,7 +124,7 @@ pub(super) fn read(path: &Path) -> io::Result<Contents> {
     if (1..SMALLEST).contains(&data.len()) && detect(&data) != InputKind::Archive {
         let problem = match is_source(path) {
             true => IS_SOURCE.to_owned(),
-            false => format!("{} bytes are too few for any kind of input", data.len()),
+            false => "it is too short for any kind of input".to_owned(),
         };
         return Err(io::Error::new(io::ErrorKind::InvalidData, problem));
     }
