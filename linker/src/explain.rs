@@ -10,6 +10,12 @@ pub struct Explanation {
 }
 
 /// What a code means.
+///
+/// ```
+/// # use rustnvlink::explain::explain;
+/// let text = explain("undefined-reference").unwrap();
+/// assert!(text.starts_with("A function or variable is used that no input defines."));
+/// ```
 pub fn explain(code: &str) -> Option<&'static str> {
     EXPLANATIONS
         .iter()

@@ -5,6 +5,13 @@
 //! [`fatbin`] and [`container`] those of the files that carry them; [`arch`]
 //! knows hardware facts and no files.
 //!
+//! A program that links depends on it by
+//!
+//! ```toml
+//! [dependencies]
+//! rustnvlink = { path = "path/to/rustnvlink/linker", default-features = false }
+//! ```
+//!
 //! Objects in memory become an image in memory:
 //!
 //! ```

@@ -1,4 +1,14 @@
 //! What a link may be told, in the linker's own words.
+//!
+//! ```
+//! use rustnvlink::options::{DebugLevel, KernelFilter, Keeping, Options};
+//!
+//! let mut options = Options::new("sm_90a".parse().unwrap());
+//! options.keeping = Keeping::AsNvlink; // nvlink's bytes also where it is plainly wrong
+//! options.kernels = KernelFilter::Matching(vec!["_Z4saxpy*".to_owned()]);
+//! options.settings.debug = DebugLevel::Symbols; // nvlink -g
+//! assert!(options.kernels.keeps("_Z4saxpyiPf") && !options.kernels.keeps("_Z4axpy"));
+//! ```
 
 use crate::arch::Sm;
 use crate::container::host::pattern_matches;

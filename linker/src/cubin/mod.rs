@@ -3,6 +3,22 @@
 //! [`File`] is a checked view that borrows the input, [`Cubin`] everything
 //! decoded, with a way back to bytes. Nothing in this folder opens a file or
 //! decides what a link does with what it reads.
+//!
+//! ```
+//! use rustnvlink::cubin::{Cubin, SymbolType};
+//! use rustnvlink::demangle::readable;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let bytes = std::fs::read("../tests/inputs/callee.sm_90.cubin")?;
+//! let cubin = Cubin::parse(&bytes)?;
+//! assert_eq!(cubin.header.processor().to_string(), "sm_90");
+//! let functions = cubin.symbols().iter().filter(|symbol| symbol.kind == SymbolType::FUNC);
+//! let names: Vec<String> = functions.map(|symbol| readable(symbol.name)).collect();
+//! assert_eq!(names, ["callee(float, int)"]);
+//! assert_eq!(cubin.encode()?, bytes);
+//! # Ok(())
+//! # }
+//! ```
 
 mod attribute;
 mod call_graph;

@@ -28,6 +28,12 @@ const MAX_RECORDED: usize = 1 << 22;
 
 /// The readable form of the name of a C++ or Rust symbol; the name itself if
 /// there is none.
+///
+/// ```
+/// # use rustnvlink::demangle::readable;
+/// assert_eq!(readable("_Z5scaleIdEvPT_PKS0_i"), "void scale<double>(T1 *, const T1 *, int)");
+/// assert_eq!(readable("plain"), "plain");
+/// ```
 pub fn readable(name: &str) -> String {
     rust(name).unwrap_or_else(|| as_nvlink(name))
 }

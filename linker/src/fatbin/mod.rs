@@ -4,6 +4,26 @@
 //! the entries, every size and offset checked, and their payloads decompressed
 //! on demand within a limit. [`write()`] makes a fatbin of linked images. Nothing
 //! here knows which entry a link prefers.
+//!
+//! ```
+//! use rustnvlink::fatbin::{self, CompressionMode, FatbinOptions, Kind, Limit, LinkedImage};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let cubin = std::fs::read("../tests/inputs/callee.sm_90.cubin")?;
+//! let images = [LinkedImage { sm: "sm_90".parse()?, data: &cubin }];
+//! let options = FatbinOptions { compression: CompressionMode::BALANCE, ..FatbinOptions::default() };
+//! let bytes = fatbin::write(&images, &options)?;
+//!
+//! for fatbin in fatbin::fatbins(&bytes) {
+//!     for entry in fatbin?.entries() {
+//!         let entry = entry?;
+//!         assert_eq!((entry.kind, entry.sm.to_string()), (Kind::ELF, "sm_90".to_owned()));
+//!         assert_eq!(entry.image(Limit::default())?[..], cubin[..]);
+//!     }
+//! }
+//! # Ok(())
+//! # }
+//! ```
 
 mod decompress;
 mod entry;

@@ -1,5 +1,21 @@
 //! What a link tells about itself beyond the image: a map, who uses what, and
 //! why something stays.
+//!
+//! ```
+//! use rustnvlink::options::Options;
+//! use rustnvlink::{Input, link};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let caller = std::fs::read("../tests/inputs/caller.sm_90.cubin")?;
+//! # let callee = std::fs::read("../tests/inputs/callee.sm_90.cubin")?;
+//! # let inputs = [Input { name: "caller", data: &caller }, Input { name: "callee", data: &callee }];
+//! let mut options = Options::new("sm_90".parse()?);
+//! options.settings.reports.map = true;
+//! let outcome = link(&inputs, &options);
+//! assert!(outcome.reports.map.is_some_and(|map| map.contains("callee(float, int)")));
+//! # Ok(())
+//! # }
+//! ```
 
 mod cross_reference;
 mod map;
