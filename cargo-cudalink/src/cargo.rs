@@ -49,6 +49,14 @@ pub(crate) struct WithDevice<C: Args> {
     settings: Settings,
 }
 
+#[cfg(test)]
+impl<C: CargoCommand + Args> WithDevice<C> {
+    /// How many jobs the command line names.
+    pub(crate) fn jobs(mut self) -> Option<usize> {
+        self.cargo.common().jobs
+    }
+}
+
 /// What the commands of cargo have in common.
 pub(crate) trait CargoCommand {
     /// The options that every command has.
@@ -239,18 +247,20 @@ pub(crate) fn run<C: CargoCommand + Args>(arguments: WithDevice<C>) -> Result<Ex
 
 /// How much cargo may do at once, where that is said.
 fn jobs(common: &CommonOptions, config: &Config) -> Option<NonZero<usize>> {
-    let configured = || {
-        let jobs = isize::try_from(config.build.jobs?).ok()?;
-        match usize::try_from(jobs) {
-            Ok(jobs) => Some(jobs),
-            // So many are left to others.
-            Err(_) => {
-                let processors = thread::available_parallelism().ok()?.get();
-                Some(processors.saturating_add_signed(jobs).max(1))
-            }
-        }
-    };
+    let configured = || number_of_jobs(&config.build.jobs?.to_string()).ok();
     common.jobs.or_else(configured).and_then(NonZero::new)
+}
+
+/// How many jobs a word means: a number, below zero one of processors that are left to others, or all of these.
+pub(crate) fn number_of_jobs(word: &str) -> Result<usize, String> {
+    let processors = || thread::available_parallelism().map_or(1, NonZero::get);
+    match word.parse::<isize>() {
+        Ok(0) => Err("there have to be more than 0".to_owned()),
+        Ok(left @ ..0) => Ok(processors().saturating_add_signed(left).max(1)),
+        Ok(count) => Ok(count.unsigned_abs()),
+        Err(_) if word == "default" => Ok(processors()),
+        Err(_) => Err("it is neither a number nor `default`".to_owned()),
+    }
 }
 
 /// A program that was built or installed again is another one.

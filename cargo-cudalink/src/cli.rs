@@ -8,8 +8,8 @@ use anyhow::{Result, bail};
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
-use crate::cargo::WithDevice;
 use crate::cargo::exec::Exec;
+use crate::cargo::{WithDevice, number_of_jobs};
 use crate::stand_in::line;
 use crate::{
     clean, doctor, explain, fatbinary, inspect, link, nvcc_dlink, script, shell, streams, style,
@@ -35,7 +35,7 @@ impl Cli {
             arguments = line::expanded(&arguments)?;
         }
         let arguments = spelled_as_here(arguments);
-        let read = without_empty_variables(Self::command())
+        let read = with_all_numbers_of_jobs(without_empty_variables(Self::command()))
             .try_get_matches_from(&arguments)
             .and_then(|matches| Self::from_arg_matches(&matches));
         match read {
@@ -76,6 +76,16 @@ fn without_empty_variables(command: clap::Command) -> clap::Command {
             _ => argument,
         })
         .mut_subcommands(without_empty_variables)
+}
+
+/// The same command, which counts jobs as cargo does.
+fn with_all_numbers_of_jobs(command: clap::Command) -> clap::Command {
+    command
+        .mut_args(|argument| match argument.get_long() {
+            Some("jobs") => argument.value_parser(number_of_jobs),
+            _ => argument,
+        })
+        .mut_subcommands(with_all_numbers_of_jobs)
 }
 
 /// The variable that has a value which is refused, where the command line does not have the option.
@@ -231,7 +241,27 @@ mod tests {
     }
 
     #[test]
+    fn jobs_are_counted_as_cargo_does() {
+        let jobs = |words: &str| -> Result<Option<usize>, clap::Error> {
+            let command = with_all_numbers_of_jobs(Cli::command());
+            let matches = command.try_get_matches_from(words.split(' '))?;
+            match Cli::from_arg_matches(&matches)?.command {
+                Command::Build(build) => Ok(build.jobs()),
+                other => panic!("{other:?}"),
+            }
+        };
+        let all = jobs("c build -j default").unwrap().unwrap();
+        assert!(all > 0);
+        assert_eq!(jobs("c build --jobs -10000").unwrap(), Some(1));
+        assert_eq!(jobs("c build -j=-1").unwrap(), Some((all - 1).max(1)));
+        assert_eq!(jobs("c build -j7").unwrap(), Some(7));
+        let refused = jobs("c build -j 0").unwrap_err().to_string();
+        assert!(refused.contains("more than 0"), "{refused}");
+        jobs("c build -j many").unwrap_err();
+    }
+
+    #[test]
     fn the_command_line_is_consistent() {
-        Cli::command().debug_assert();
+        with_all_numbers_of_jobs(Cli::command()).debug_assert();
     }
 }
