@@ -285,5 +285,5 @@ fn compiled_device_code_needs_no_toolkit() -> Result<()> {
     ])?;
     let wrong = [nothing[0], ("CUDALINK_ARCH", "sm_banana")];
     let ran = cargo(workspace.path(), "embedded", &wrong)?;
-    ran.fails_with(&["sm_banana"])
+    ran.fails_with(&["CUDALINK_ARCH: there is no processor 'sm_banana'"])
 }

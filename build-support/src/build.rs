@@ -372,13 +372,16 @@ impl Build {
     fn targets(&self) -> Result<Vec<Sm>, Error> {
         let chosen = environment::chosen("CUDALINK_ARCH");
         let chosen = chosen.as_ref().map(|names| names.to_string_lossy());
-        let names: Vec<&str> = match &chosen {
-            Some(names) => names.split(',').map(str::trim).collect(),
-            None => self.archs.iter().map(String::as_str).collect(),
+        let (names, unknown): (Vec<&str>, fn(_) -> Error) = match &chosen {
+            Some(names) => (names.split(',').map(str::trim).collect(), Error::ChosenArch),
+            None => (
+                self.archs.iter().map(String::as_str).collect(),
+                Error::UnknownArch,
+            ),
         };
         let mut targets = Vec::with_capacity(names.len());
         for name in names {
-            let sm = Sm::known(name)?;
+            let sm = Sm::known(name).map_err(unknown)?;
             if !targets.contains(&sm) {
                 targets.push(sm);
             }

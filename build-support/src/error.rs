@@ -19,6 +19,9 @@ pub enum Error {
     /// A processor that device code is not linked for.
     #[error(transparent)]
     UnknownArch(#[from] UnknownSmError),
+    /// The same, where the user has chosen it.
+    #[error("CUDALINK_ARCH: {0}")]
+    ChosenArch(#[source] UnknownSmError),
     /// A variable that is neither yes nor no.
     #[error("{name} is true or false, and not '{value}'")]
     NoSwitch {
