@@ -26,7 +26,9 @@ pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
 pub(crate) fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     match fs::metadata(path)?.is_file() {
         true => fs::read(path),
-        false => Err(io::Error::other("not a regular file")),
+        false => Err(io::Error::other(
+            "not a regular file; `-` stands for the standard input",
+        )),
     }
 }
 

@@ -50,7 +50,9 @@ fn inspect_is_named_where_it_shows_something() {
 fn what_never_ends_is_not_read() {
     check(
         Path::new("/dev/zero"),
-        &["/dev/zero cannot be read: not a regular file [unreadable]"],
+        &[
+            "/dev/zero cannot be read: not a regular file; `-` stands for the standard input [unreadable]",
+        ],
         "help",
     );
 }

@@ -122,13 +122,16 @@ pub(super) struct ThinMember {
 }
 
 impl Files {
-    /// The files that were read, as they were named or found, each once.
+    /// The files that were read, as they were named or found, each once. What came out of a pipe or device is none.
     pub fn names(&self) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
         for opened in &self.0 {
             let Opened::Read(source) = opened else {
                 continue;
             };
+            if source.data.is_stream {
+                continue;
+            }
             let folder = Path::new(&source.name).parent();
             let members = source.members.iter().map(|member| {
                 let path = folder.unwrap_or(Path::new("")).join(&member.name);

@@ -40,6 +40,14 @@ fn pipes_without_a_name_are_inputs() {
     let ran = fed(&folder, &arguments, &callee);
     assert_eq!((ran.code, &*ran.stderr), (Some(0), ""));
     assert_eq!(std::fs::read(folder.path("out.cubin")).unwrap(), expected);
+    // A pipe is gone when something else looks whether it has changed.
+    let ran = fed(&folder, &format!("{arguments} --depfile=out.d"), &callee);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let rule = std::fs::read_to_string(folder.path("out.d")).unwrap();
+    assert!(
+        rule.contains("caller.cubin") && !rule.contains("stdin"),
+        "{rule}"
+    );
     // nvlink goes by the ends of names, of which this one has none.
     let ran = fed(&folder, &format!("{arguments} --compat"), &callee);
     assert_eq!(ran.code, Some(255), "{}", ran.stderr);
