@@ -57,8 +57,8 @@
 //! started unless it is asked for, bytes of inputs never make it panic, and the same inputs give the
 //! same bytes. No link can be stopped half-way: few take a second, and one that nobody
 //! waits for any more can go on in a thread of its own, whose result is dropped. Who
-//! has to be able to end it (it may wait for `ptxas`) runs the program `rustnvlink`, which leaves nothing behind
-//! when it is killed.
+//! has to be able to end it (it may wait for `ptxas`) runs the program `rustnvlink`, which may be killed: its
+//! output is whole or not there.
 //!
 //! # Features
 //!
