@@ -164,10 +164,10 @@ fn missing_arch(typed: &Typed) -> Diagnostic {
         return missing("Unknown arch name '(null)'");
     }
     let problem = missing("Must specify the processor with -arch=sm_NN");
-    match typed.inputs.is_empty() {
-        true => problem.with_detail("--help lists all options"),
-        false => problem,
-    }
+    problem.with_detail(match typed.inputs.is_empty() {
+        true => "--help lists all options",
+        false => "`cargo cudalink inspect` shows what inputs have code for",
+    })
 }
 
 /// What a link is for, each once.

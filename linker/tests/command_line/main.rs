@@ -241,6 +241,10 @@ fn what_is_mistyped_comes_with_what_may_be_meant() {
         "",
         "Must specify the processor with -arch=sm_NN: --help lists all options",
     );
+    check(
+        "-o x a.o",
+        "-arch=sm_NN: `cargo cudalink inspect` shows what inputs have code for",
+    );
     for text in ["sm90", "90", "9.0", "SM_90", "compute-90"] {
         check(&format!("-arch={text} -o x a.o"), "did you mean 'sm_90'?");
     }
