@@ -25,11 +25,22 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
     streams::print(format!("{text}\n").as_bytes())
 }
 
-/// Every code, with the first sentence of what it means.
-fn list() -> String {
+/// Every code, with what it means.
+fn known() -> Vec<(&'static str, &'static str)> {
     let of_links = EXPLANATIONS.iter().map(|known| (known.code, known.text));
     let mut known: Vec<_> = of_links.chain(doctor::codes::MEANINGS).collect();
     known.sort();
+    known
+}
+
+/// Every code.
+pub(crate) fn codes() -> impl Iterator<Item = &'static str> {
+    known().into_iter().map(|(code, _)| code)
+}
+
+/// Every code, with the first sentence of what it means.
+fn list() -> String {
+    let known = known();
     let width = known.iter().map(|(code, _)| code.len()).max().unwrap_or(0);
     let lines = known.into_iter().map(|(code, meaning)| {
         let first = meaning.split_once(". ").map_or(meaning, |(first, _)| first);

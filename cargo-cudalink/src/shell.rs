@@ -10,9 +10,10 @@ use clap::{Arg, ArgAction, Args, Command, CommandFactory as _, ValueEnum, ValueH
 use clap_complete::Shell;
 use rustnvlink::arch::Sm;
 use rustnvlink::cli::{FLAGS, Group, Spelling, Value};
+use rustnvlink::fatbin::CompressionMode;
 
 use crate::cli::Cli;
-use crate::streams;
+use crate::{explain, streams};
 
 /// Print completions for a shell
 ///
@@ -113,11 +114,32 @@ end
 complete -c cargo -n __fish_cargo_cudalink_is_below_cargo -f -a '(__fish_cargo_cudalink_below_cargo)'
 "#;
 
+/// The same command, which knows words for what is read otherwise.
+fn with_words(command: Command) -> Command {
+    let words = |argument: &Arg| -> Option<Vec<String>> {
+        match argument.get_value_names()?.first()?.as_str() {
+            "SM" => Some(Sm::KNOWN.map(|sm| sm.to_string()).to_vec()),
+            "MODE" => Some(CompressionMode::WORDS.map(str::to_owned).to_vec()),
+            "CODE" => Some(explain::codes().map(str::to_owned).collect()),
+            _ => None,
+        }
+    };
+    command
+        .mut_args(|argument| match words(&argument) {
+            Some(words) => argument.value_parser(PossibleValuesParser::new(words)),
+            None => argument,
+        })
+        .mut_subcommands(with_words)
+}
+
 /// Prints completions.
 pub(crate) fn completions(arguments: CompletionsArguments) -> Result<()> {
     let CompletionsArguments { shell, program } = arguments;
     let (mut command, name) = match program {
-        Program::CargoCudalink => (Cli::command().bin_name("cargo-cudalink"), "cargo-cudalink"),
+        Program::CargoCudalink => {
+            let command = with_words(Cli::command());
+            (command.bin_name("cargo-cudalink"), "cargo-cudalink")
+        }
         Program::Rustnvlink => (rustnvlink(), "rustnvlink"),
     };
     let mut text = Vec::new();

@@ -42,6 +42,12 @@ fn bash_completes_what_is_typed() {
         "cargo cudalink link --output-format ",
         "object c fatbin cubin rust c-header",
     );
+    check("cargo cudalink build --arch sm_90", "sm_90 sm_90a");
+    check(
+        "cargo cudalink link --compress-mode la",
+        "large large-speed",
+    );
+    check("cargo cudalink explain undef", "undefined-reference");
     check("cargo cuda", "cargo's own for cargo cuda");
     check(
         "cargo build cudalink --rel",

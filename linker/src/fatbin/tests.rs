@@ -332,6 +332,9 @@ fn ways_to_compress_have_names() {
     check("balance", Some(CompressionMode::Zstd(5)));
     check("zstd:22", Some(CompressionMode::Zstd(22)));
     check("zstd:0", None);
+    for word in CompressionMode::WORDS {
+        assert!(word.parse::<CompressionMode>().is_ok(), "{word}");
+    }
     check("zstd:23", None);
     check("best", None);
     for mode in [

@@ -44,6 +44,8 @@ impl CompressionMode {
     pub const BALANCE: Self = Self::Zstd(5);
     /// What `fatbinary` calls `size`.
     pub const SIZE: Self = Self::Zstd(19);
+    /// The words that [`FromStr`] reads, but for levels of zstd.
+    pub const WORDS: [&str; 6] = ["large", "large-speed", "none", "speed", "balance", "size"];
 
     /// What nvcc's device link asks for, with `-G` and without.
     #[must_use]
