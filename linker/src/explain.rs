@@ -231,8 +231,10 @@ pub const EXPLANATIONS: &[Explanation] = &[
     ),
     of(
         "newer-toolkit",
-        "The object comes from a newer toolkit than the one that this linker follows, 13.0. \
-         Compile it with toolkit 13.0 or older.",
+        "The object comes from a newer toolkit than those whose objects were compared, 13.0 to 13.5. \
+         Objects of later toolkits of CUDA 13 are linked with this warning; what is new in them goes \
+         into the image as it is. Those of CUDA 14 are refused, as nvlink 13.0 and --compat refuse all \
+         that are newer than 13.0: compile with an older toolkit.",
     ),
     of(
         "no-call-graph-node",

@@ -65,6 +65,8 @@ compat_codes! {
     CAN_FASTPATH_FINALIZE = 0x0b;
     /// A target of NVIDIA's own.
     CUDA_INTERNAL_TARGET = 0x0c;
+    /// Version of the instruction set, of compilers since 13.3; cuobjdump has no name for it.
+    ISA_VERSION = 0x0d;
     /// Finalizer version.
     FINALIZER_VERSION = 0x0e;
     /// Oldest finalizer that reads the code.

@@ -1,7 +1,7 @@
 //! Whether a device object can be part of a link, with nvlink's words where
 //! it cannot.
 
-use crate::arch::{Abi, FileFlags, OldFileFlags, Sm, Suffix};
+use crate::arch::{Abi, FileFlags, OldFileFlags, Sm, Suffix, Toolkit};
 use crate::cubin::{CompatCode, CompatRecords, DeviceNote, EM_CUDA, File, ObjectKind, SectionType};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::error::ParseError;
@@ -9,16 +9,19 @@ use crate::error::ParseError;
 use super::contents::first_line;
 use super::{Behaviour, Processor};
 
-/// The toolkit whose objects are understood, times ten.
-const TOOLKIT: u16 = 130;
-/// The first toolkit whose objects for sm_90 are understood, times ten.
-const OLDEST_TOOLKIT: u32 = 120;
-
 /// Marks of the Mercury generation in the flags of a file.
 const MERCURY_MARKS: u8 = 3;
 
-/// The code of a warning that is said once.
-pub(super) const LIMITED: &str = "limited-arch";
+/// The code of what is said of objects of newer toolkits.
+const NEWER: &str = "newer-toolkit";
+
+/// The code of what is said of objects that run on one processor only.
+const LIMITED: &str = "limited-arch";
+
+/// Whether the first input of which a warning is said stands for all of them.
+pub(super) fn is_said_once(code: &str) -> bool {
+    matches!(code, LIMITED | NEWER)
+}
 
 /// What is to be done with a device object.
 #[derive(Debug)]
@@ -106,8 +109,9 @@ pub(super) fn check<'d>(
         check_arch(name, &file, processor, warnings)?;
     }
     let toolkit = check_toolkit(name, &file, behaviour)?;
+    warnings.extend(toolkit.and_then(|toolkit| not_compared(name, toolkit)));
     match file.header.kind {
-        ObjectKind::EXTENDED_WHOLE_PROGRAM if toolkit != Some(TOOLKIT) => {
+        ObjectKind::EXTENDED_WHOLE_PROGRAM if toolkit.is_none_or(|t| t < Toolkit::FOLLOWED) => {
             let text = "linking with -ewp objects requires using current toolkit";
             Err(fatal("old-whole-program", name, text))
         }
@@ -239,11 +243,12 @@ fn check_toolkit(
     name: &str,
     file: &File<'_>,
     behaviour: Behaviour,
-) -> Result<Option<u16>, Diagnostic> {
+) -> Result<Option<Toolkit>, Diagnostic> {
     let is_too_old = match file.header.abi() {
         // Only from sm_90 on it matters.
         Abi::V7 => {
-            file.header.processor().is_hopper_or_newer() && file.header.version < OLDEST_TOOLKIT
+            file.header.processor().is_hopper_or_newer()
+                && file.header.version < Toolkit::OLDEST.0.into()
         }
         Abi::V8 => FileFlags::decode(file.header.flags).device_note == 0,
     };
@@ -252,7 +257,7 @@ fn check_toolkit(
     }
     // Objects of today say 1 there, and from sm_100 on nvlink looks all the same (case `abi_mismatch`).
     let is_told = file.header.abi() == Abi::V7 || file.header.processor().has_mercury();
-    if is_told && file.header.version > TOOLKIT.into() {
+    if is_told && file.header.version > Toolkit::FOLLOWED.0.into() {
         return Err(newer_toolkit(name, file.header.version as i32));
     }
     let notes = file
@@ -269,16 +274,17 @@ fn check_toolkit(
         for note in notes {
             let processor = file.header.processor();
             let matters = processor.is_hopper_or_newer() && !processor.has_mercury();
-            if matters
-                && note
-                    .toolkit()
-                    .is_none_or(|made| u32::from(made) < OLDEST_TOOLKIT)
-            {
+            let toolkit = note.toolkit().map(Toolkit);
+            if matters && toolkit.is_none_or(|made| made < Toolkit::OLDEST) {
                 return Err(older_toolkit(name));
             }
-            known = note.toolkit().or(known);
-            if let Some(toolkit) = known.filter(|&toolkit| toolkit > TOOLKIT) {
-                return Err(newer_toolkit(name, toolkit.into()));
+            known = toolkit.or(known);
+            let is_too_new = |&toolkit: &Toolkit| match behaviour {
+                Behaviour::Nvlink => toolkit > Toolkit::FOLLOWED,
+                Behaviour::Own => !toolkit.is_alike(),
+            };
+            if let Some(toolkit) = known.filter(is_too_new) {
+                return Err(newer_toolkit(name, toolkit.0.into()));
             }
         }
     }
@@ -292,8 +298,23 @@ fn older_toolkit(name: &str) -> Diagnostic {
 
 /// nvlink takes the number for one with a sign where it prints it.
 fn newer_toolkit(name: &str, toolkit: i32) -> Diagnostic {
-    let text = format!("Input file '{name}' newer than toolkit ({toolkit} vs {TOOLKIT})");
-    Diagnostic::fatal("newer-toolkit", text)
+    let text = format!(
+        "Input file '{name}' newer than toolkit ({toolkit} vs {})",
+        Toolkit::FOLLOWED.0
+    );
+    Diagnostic::fatal(NEWER, text)
+}
+
+/// What is said of an object that may hold what this linker has not seen.
+fn not_compared(name: &str, toolkit: Toolkit) -> Option<Diagnostic> {
+    (toolkit > Toolkit::NEWEST_COMPARED).then(|| {
+        let text = format!(
+            "Input file '{name}' comes from toolkit {toolkit}, and this linker was compared with \
+             those up to {}",
+            Toolkit::NEWEST_COMPARED
+        );
+        Diagnostic::new(Severity::Warning, NEWER, text).of_input(name)
+    })
 }
 
 /// Bytes that are not what they should be.

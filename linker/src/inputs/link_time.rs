@@ -111,11 +111,11 @@ impl Optimizer<'_> {
         let for_compiler = compiler_options.iter();
         options.extend(for_compiler.map(|option| format!("-Xnvvm={option}")));
         let linked = library.link(&options, &inputs).map_err(failed)?;
-        let remarks = match self.behaviour {
-            Behaviour::Nvlink => linked.remarks,
-            Behaviour::Own => linked.remarks.trim().to_owned(),
+        let said = match self.behaviour {
+            Behaviour::Nvlink => [linked.log, linked.remarks],
+            Behaviour::Own => [without_trace(&linked.log), linked.remarks.trim().to_owned()],
         };
-        let said = [linked.log, remarks].into_iter();
+        let said = said.into_iter();
         let target = match self.behaviour {
             // nvlink drops the letter, and refuses what only this processor or
             // its family has.
@@ -183,6 +183,12 @@ fn with_target(mut ptx: Vec<u8>, sm: Sm) -> Vec<u8> {
         ptx.splice(start..start + length, sm.to_string().into_bytes());
     }
     ptx
+}
+
+/// What the library said, without the steps of its work that newer ones tell of.
+fn without_trace(log: &str) -> String {
+    let said = log.lines().filter(|line| !line.starts_with("INFO: "));
+    said.collect::<Vec<_>>().join("\n")
 }
 
 /// What nvlink says where the library refuses: it passes on what the compiler

@@ -1,6 +1,6 @@
 //! Device objects that are in memory already.
 
-use super::check::{Candidate, LIMITED, Verdict, check};
+use super::check::{Candidate, Verdict, check, is_said_once};
 use super::{Behaviour, Processor, Read};
 use crate::Input;
 use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
@@ -30,7 +30,7 @@ pub(crate) fn read<'d>(
     let mut objects = Vec::with_capacity(looks.len());
     for (input, (read, warnings)) in inputs.iter().zip(looks) {
         for warning in warnings {
-            if warning.code != LIMITED || !diagnostics.has(LIMITED) {
+            if !is_said_once(warning.code) || !diagnostics.has(warning.code) {
                 diagnostics.push(warning);
             }
         }

@@ -61,8 +61,8 @@ pub(super) struct KernelView {
     sees_common: bool,
     /// Variables of its own, module scope ones after those it declares.
     pub(super) own: Vec<SymbolId>,
-    /// Whether it uses dynamic shared memory.
-    pub(super) dynamic: bool,
+    /// What dynamic shared memory is aligned to, if it uses some.
+    pub(super) dynamic: Option<u64>,
     /// Bytes in use.
     pub(super) size: u64,
 }
@@ -76,7 +76,7 @@ impl KernelView {
     }
 
     fn is_used(&self) -> bool {
-        self.sees_common || self.dynamic || self.size > 0 || !self.own.is_empty()
+        self.sees_common || self.dynamic.is_some() || self.size > 0 || !self.own.is_empty()
     }
 }
 
@@ -113,9 +113,16 @@ pub(super) fn layout<'d>(
             raise_alignment(pruned, kernel, common.align);
         }
     }
-    for functions in users.of_dynamic() {
-        for kernel in users.seen_by.kernels(functions).iter() {
-            views[kernel].dynamic = true;
+    for &symbol in &users.dynamic {
+        let row = &pruned.merged.symbols[symbol];
+        let align = pruned
+            .merged
+            .dynamic_align(row)
+            .unwrap_or(0)
+            .max(DYNAMIC_ALIGN);
+        for kernel in users.seen_by.kernels(users.functions_of(symbol)).iter() {
+            let view = &mut views[kernel];
+            view.dynamic = view.dynamic.max(Some(align));
         }
     }
     add_sections(pruned, arena, &users, &[], users.dynamic.iter().copied());

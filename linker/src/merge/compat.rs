@@ -1,6 +1,6 @@
 //! `.nv.compat`: one list of attributes out of many.
 
-use crate::arch::{Sm, Suffix};
+use crate::arch::{Sm, Suffix, Toolkit};
 use crate::cubin::{CompatCode, CompatRecords, Format};
 use crate::error::ParseError;
 
@@ -12,36 +12,75 @@ pub(crate) struct CompatRecord {
     pub(crate) value: Vec<u8>,
 }
 
-/// What an input with attributes means that lacks one of these (case
-/// `relocatable_empty`).
-const DEFAULTS: [(CompatCode, Format, [u8; 2]); 5] = [
-    (CompatCode::ISA_CLASS, Format::Byte, [0, 0]),
-    (CompatCode::INST_TENSORMAP_V1, Format::Byte, [3, 0]),
-    (CompatCode::INST_TCGEN05_MMA, Format::Byte, [0, 0]),
-    (
+/// What an input with attributes means that lacks one.
+struct Missing {
+    attribute: CompatCode,
+    format: Format,
+    value: [u8; 2],
+    /// The links that know it: those with an object of the first toolkit and none of the second
+    /// or a later one.
+    since: Toolkit,
+    until: Toolkit,
+}
+
+impl Missing {
+    const fn new(attribute: CompatCode, format: Format, value: [u8; 2]) -> Self {
+        Self {
+            attribute,
+            format,
+            value,
+            since: Toolkit(0),
+            until: Toolkit(u16::MAX),
+        }
+    }
+
+    const fn since(self, toolkit: u16) -> Self {
+        let since = Toolkit(toolkit);
+        Self { since, ..self }
+    }
+
+    const fn until(self, toolkit: u16) -> Self {
+        let until = Toolkit(toolkit);
+        Self { until, ..self }
+    }
+}
+
+/// Those that nvlink knows (cases `relocatable_empty`, `newer_objects`).
+const DEFAULTS: [Missing; 7] = [
+    Missing::new(CompatCode::ISA_CLASS, Format::Byte, [0, 0]),
+    Missing::new(CompatCode::INST_TENSORMAP_V1, Format::Byte, [3, 0]),
+    Missing::new(CompatCode::INST_TCGEN05_MMA, Format::Byte, [0, 0]).until(131),
+    Missing::new(
         CompatCode::ENABLE_OPPORTUNISTIC_FINALIZATION,
         Format::Byte,
         [1, 0],
-    ),
-    (CompatCode::MERCURY_ISA_VERSION, Format::Half, [0, 1]),
+    )
+    .until(131),
+    Missing::new(CompatCode::MERCURY_ISA_VERSION, Format::Half, [0, 1]).until(133),
+    Missing::new(CompatCode::CUDA_INTERNAL_TARGET, Format::Byte, [2, 0]).since(134),
+    Missing::new(CompatCode::ISA_VERSION, Format::Half, [0, 1]).since(133),
 ];
 
 /// The merged attributes, in the order of their first appearance.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct Compat {
     pub(crate) records: Vec<CompatRecord>,
     merged_one: bool,
+    /// The newest of the toolkits that made the inputs.
+    toolkit: Toolkit,
+    /// What some input does not say, so that the program does not.
+    unsaid: Vec<CompatCode>,
 }
 
 impl Compat {
     /// What a link without inputs writes.
-    pub(super) fn new(target: Sm) -> Self {
+    pub(super) fn new(target: Sm, toolkit: Toolkit) -> Self {
         let mut records = vec![CompatRecord {
             format: Format::Byte,
             attribute: CompatCode::CUDA_ACCELERATOR_TARGET,
             value: vec![u8::from(target.suffix == Some(Suffix::A)), 0],
         }];
-        if target.has_mercury() {
+        if target.has_mercury() && toolkit <= Toolkit::FOLLOWED {
             records.push(CompatRecord {
                 format: Format::Sized,
                 attribute: CompatCode::CAN_FASTPATH_FINALIZE,
@@ -51,6 +90,8 @@ impl Compat {
         Self {
             records,
             merged_one: false,
+            toolkit,
+            unsaid: Vec::new(),
         }
     }
 
@@ -58,12 +99,12 @@ impl Compat {
     /// its instructions: what does not runs on one processor only.
     pub(super) fn merge(&mut self, data: &[u8], target: Sm) -> Result<bool, ParseError> {
         let first = !std::mem::replace(&mut self.merged_one, true);
-        let mut missing = DEFAULTS.to_vec();
+        let mut said = Vec::new();
         for record in CompatRecords::new(data) {
             let record = record?;
             let attribute = record.code;
-            missing.retain(|(code, ..)| *code != attribute);
-            if attribute == CompatCode::CAN_FASTPATH_FINALIZE && !target.has_mercury() {
+            said.push(attribute);
+            if self.forgets(attribute, target) {
                 continue;
             }
             let value = if record.format == Format::Sized {
@@ -73,9 +114,20 @@ impl Compat {
             };
             self.merge_record(attribute, record.format, value);
         }
-        for &(attribute, format, value) in &missing {
-            self.merge_record(attribute, format, &value);
+        for missing in &DEFAULTS {
+            let is_known = (missing.since..missing.until).contains(&self.toolkit);
+            if is_known && !said.contains(&missing.attribute) {
+                self.merge_record(missing.attribute, missing.format, &missing.value);
+            }
         }
+        for attribute in self.said_by_all(target) {
+            if !said.contains(attribute) {
+                self.unsaid.push(*attribute);
+            }
+        }
+        let unsaid = &self.unsaid;
+        self.records
+            .retain(|record| !unsaid.contains(&record.attribute));
         if first
             && let Some(record) = self
                 .records
@@ -84,8 +136,27 @@ impl Compat {
         {
             record.value[0] = u8::from(target.suffix == Some(Suffix::A));
         }
-        let has_class = |(code, ..): &(CompatCode, Format, [u8; 2])| *code != CompatCode::ISA_CLASS;
-        Ok(missing.iter().all(has_class))
+        Ok(said.contains(&CompatCode::ISA_CLASS))
+    }
+
+    /// Whether an attribute of inputs is none of the program.
+    fn forgets(&self, attribute: CompatCode, target: Sm) -> bool {
+        match attribute {
+            CompatCode::CAN_FASTPATH_FINALIZE => {
+                !target.has_mercury() && self.toolkit < Toolkit(132)
+            }
+            CompatCode::ENABLE_OPPORTUNISTIC_FINALIZATION => self.toolkit > Toolkit::FOLLOWED,
+            _ => false,
+        }
+    }
+
+    /// What a program says only if all inputs do.
+    fn said_by_all(&self, target: Sm) -> &'static [CompatCode] {
+        match (self.toolkit > Toolkit::FOLLOWED, target.has_mercury()) {
+            (false, _) => &[],
+            (true, true) => &[CompatCode::INST_TCGEN05_MMA],
+            (true, false) => &[CompatCode::INST_TCGEN05_MMA, CompatCode::FINALIZER_VERSION],
+        }
     }
 
     fn merge_record(&mut self, attribute: CompatCode, format: Format, value: &[u8]) {
@@ -94,7 +165,10 @@ impl Compat {
             return;
         }
         // What the link computes stays last.
-        let is_last = |record: &CompatRecord| record.attribute == CompatCode::CAN_FASTPATH_FINALIZE;
+        let is_last = |record: &CompatRecord| {
+            record.attribute == CompatCode::CAN_FASTPATH_FINALIZE
+                && self.toolkit <= Toolkit::FOLLOWED
+        };
         let end = self.records.len() - usize::from(self.records.last().is_some_and(is_last));
         let record = CompatRecord {
             format,
@@ -140,7 +214,15 @@ fn merge_value(attribute: CompatCode, merged: &mut Vec<u8>, value: &[u8]) {
             };
         }
         CompatCode::ENABLE_OPPORTUNISTIC_FINALIZATION if *old != new => *old = 1,
-        CompatCode::MERCURY_ISA_VERSION if value > &merged[..] => *merged = value.to_vec(),
+        CompatCode::MERCURY_ISA_VERSION
+        | CompatCode::ISA_VERSION
+        | CompatCode::CUDA_INTERNAL_TARGET
+        | CompatCode::FINALIZER_VERSION => {
+            let is_greater = value.iter().rev().gt(merged.iter().rev());
+            if is_greater {
+                *merged = value.to_vec();
+            }
+        }
         // The target's own, computed, or unknown: the first input's value.
         _ => {}
     }

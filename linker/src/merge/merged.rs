@@ -1,6 +1,6 @@
 //! The product of the merge.
 
-use crate::arch::{Sm, reserved};
+use crate::arch::{Sm, Toolkit, reserved};
 use crate::cubin::{InfoCode, Symbol as FileSymbol, SymbolOther, SymbolType, UnifiedEntry};
 use crate::error::{NvlinkError, ParseError};
 use crate::id::{FunctionId, Id as _, IdVec, InputId, PrototypeId, SectionId, SymbolId};
@@ -72,10 +72,12 @@ pub(crate) struct Merged<'d> {
 }
 
 impl<'d> Merged<'d> {
-    /// Nothing yet, with room for the rows of so many sections and symbols.
+    /// Nothing yet, with room for the rows of so many sections and symbols; the newest
+    /// of the inputs comes from the toolkit.
     pub(super) fn new(
         options: &Options,
         inputs: Vec<String>,
+        toolkit: Toolkit,
         sections: usize,
         symbols: usize,
     ) -> Self {
@@ -108,14 +110,21 @@ impl<'d> Merged<'d> {
             shared_memory: options.settings.shared_memory,
             undefined_globals: options.settings.undefined_globals,
             host_data: options.settings.host_data.clone().unwrap_or_default(),
-            compat: Compat::new(target),
-            notes: Notes::new(target),
+            compat: Compat::new(target, toolkit),
+            notes: Notes::new(target, toolkit),
             unified: Unified {
                 index: options.settings.unified_index.clone(),
                 ..Unified::default()
             },
             inputs,
         }
+    }
+
+    /// What the program wants a variable in dynamic shared memory aligned to. Compilers up to 13.0 do not say so
+    /// (docs/format/symbols.md).
+    pub(crate) fn dynamic_align(&self, symbol: &Symbol<'_>) -> Option<u64> {
+        let is_told = self.notes.toolkit > Toolkit::FOLLOWED && symbol.value.is_power_of_two();
+        is_told.then_some(symbol.value)
     }
 
     /// What each section is, in creation order.

@@ -15,7 +15,7 @@ use crate::read::{HANDLES_BANK, InputSection, Object, Role};
 
 use super::current::{Current, Placed};
 use super::index::{self, Index};
-use super::notes::Origin;
+use super::notes::{Origin, newest_toolkit};
 use super::{InfoRecord, Listing, Merged, NativeContent, NewSection, SectionKind, Symbol};
 
 pub(super) struct Merger<'d, 'l> {
@@ -122,7 +122,8 @@ impl<'d, 'l> Merger<'d, 'l> {
         let sections: usize = objects.iter().map(|object| object.sections.len()).sum();
         let symbols: usize = objects.iter().map(|object| object.symbols.len()).sum();
         let inputs = objects.iter().map(|object| object.name.clone()).collect();
-        let merged = Merged::new(options, inputs, sections, symbols);
+        let toolkit = newest_toolkit(objects, options.keeping);
+        let merged = Merged::new(options, inputs, toolkit, sections, symbols);
         let mut merger = Self {
             arena,
             diagnostics,

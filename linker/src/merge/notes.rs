@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::arch::Sm;
+use crate::arch::{Sm, Toolkit};
 use crate::cubin::{DeviceNote, Note, NoteKind, SectionFlags};
 use crate::error::ParseError;
 use crate::options::Keeping;
@@ -27,14 +27,16 @@ pub(crate) struct Notes<'d> {
     since_volta: bool,
     /// The virtual processor that it names; `None` before the first input.
     virtual_sm: Option<u16>,
+    /// The newest of the toolkits that made the inputs, which it names.
+    pub(crate) toolkit: Toolkit,
 }
 
 impl<'d> Notes<'d> {
     /// What a link without inputs writes.
-    pub(super) fn new(target: Sm) -> Self {
+    pub(super) fn new(target: Sm, toolkit: Toolkit) -> Self {
         Self {
             tools: Vec::new(),
-            driver: driver_note(target.number),
+            driver: driver_note(target.number, toolkit),
             driver_flags: match target.is_hopper_or_newer() {
                 true => SectionFlags::DEVICE_NOTE.with(SectionFlags::INFO_LINK),
                 false => SectionFlags::DEVICE_NOTE,
@@ -44,6 +46,7 @@ impl<'d> Notes<'d> {
             before_volta: false,
             since_volta: false,
             virtual_sm: None,
+            toolkit,
         }
     }
 
@@ -69,7 +72,7 @@ impl<'d> Notes<'d> {
     /// Takes over the processor of an object whose note is of an older kind.
     pub(super) fn merge_header(&mut self, virtual_sm: u16) {
         if self.is_lowest(Some(virtual_sm)) {
-            self.driver = driver_note(virtual_sm);
+            self.driver = driver_note(virtual_sm, self.toolkit);
         }
     }
 
@@ -93,7 +96,8 @@ impl<'d> Notes<'d> {
             DeviceNote::SECTION => {
                 let virtual_sm = lowest_virtual_sm(&device_notes(section, keeping)?);
                 if self.is_lowest(virtual_sm) {
-                    self.driver = virtual_sm.map_or(Cow::Borrowed(section.data), driver_note);
+                    let named = virtual_sm.map(|virtual_sm| driver_note(virtual_sm, self.toolkit));
+                    self.driver = named.unwrap_or(Cow::Borrowed(section.data));
                     self.driver_flags = section.flags;
                 }
             }
@@ -135,13 +139,28 @@ impl Origin {
         let is_oldest =
             named.iter().any(is_oldest) || object.toolkit.is_some_and(|made| made < OLDEST.into());
         let notes: Vec<DeviceNote> = named.into_iter().map(|(_, note)| note).collect();
-        let is_older = |note: &DeviceNote| note.toolkit().is_none_or(|made| made < TOOLKIT);
+        let is_older = |note: &DeviceNote| {
+            note.toolkit()
+                .is_none_or(|made| Toolkit(made) < Toolkit::FOLLOWED)
+        };
         Self {
             virtual_sm: object.virtual_sm.or_else(|| lowest_virtual_sm(&notes)),
             is_older: object.virtual_sm.is_some() || notes.iter().any(is_older),
             is_oldest,
         }
     }
+}
+
+/// The newest toolkit that made an object, and at least the one whose linker ours is like. A program says
+/// that it needs a driver for this one (case `newer_objects`).
+pub(super) fn newest_toolkit(objects: &[Object<'_>], keeping: Keeping) -> Toolkit {
+    let sections = objects.iter().flat_map(|object| &object.sections);
+    let notes = sections
+        .filter(|section| section.role == Role::Note && section.name == DeviceNote::SECTION)
+        .filter_map(|section| device_notes(section, keeping).ok())
+        .flatten();
+    let made = notes.filter_map(|note| note.toolkit().map(Toolkit));
+    made.fold(Toolkit::FOLLOWED, Toolkit::max)
 }
 
 fn lowest_virtual_sm(notes: &[DeviceNote]) -> Option<u16> {
@@ -159,11 +178,11 @@ fn device_notes(
 }
 
 /// A driver note of our own.
-fn driver_note<'d>(virtual_sm: u16) -> Cow<'d, [u8]> {
+fn driver_note<'d>(virtual_sm: u16, toolkit: Toolkit) -> Cow<'d, [u8]> {
     let description = DeviceNote {
         version: 2,
         virtual_sm,
-        toolkit: TOOLKIT,
+        toolkit: toolkit.0,
         reserved: 0,
         extra: None,
     };
@@ -185,6 +204,3 @@ const VOLTA: u16 = 70;
 
 /// The first toolkit that nvlink does not mark the program for, times ten.
 const OLDEST: u16 = 100;
-
-/// The version of the toolkit whose images are written, times ten.
-const TOOLKIT: u16 = 130;

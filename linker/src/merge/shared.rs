@@ -33,6 +33,13 @@ impl<'d> Merger<'d, '_> {
                 {
                     self.report_duplicate(current, id, symbol.name);
                 }
+                let merged = &mut self.merged.symbols[id];
+                if self.keeping == Keeping::Reachable
+                    && home == SharedHome::Dynamic
+                    && merged.definition == Definition::Shared(SharedHome::Dynamic)
+                {
+                    merged.value = merged.value.max(symbol.value);
+                }
                 id
             }
             None => self.new_shared(current, symbol, home),

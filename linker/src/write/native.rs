@@ -231,7 +231,10 @@ fn symbol_entries<'n>(
             Definition::Section(section) => (place(section), symbol.value),
             Definition::Shared(_) => {
                 let listed = finalized.relocated.laid_out.shared.listed.get(&id);
-                listed.map_or((Place::Undefined, 0), |l| (place(l.section), l.value))
+                match listed {
+                    Some(listed) => (place(listed.section), listed.value),
+                    None => (Place::Undefined, merged.dynamic_align(symbol).unwrap_or(0)),
+                }
             }
             Definition::Common => (Place::Common, symbol.value),
             Definition::Undefined | Definition::Never | Definition::Lost => {

@@ -176,7 +176,7 @@ impl<'d> Loader<'_, 'd> {
         checked: Checked<'d>,
     ) -> Result<(), Stop> {
         for warning in checked.warnings {
-            if warning.code == check::LIMITED && self.diagnostics.has(warning.code) {
+            if check::is_said_once(warning.code) && self.diagnostics.has(warning.code) {
                 continue;
             }
             self.warn(warning.code, warning.text)?;

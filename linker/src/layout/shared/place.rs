@@ -5,7 +5,8 @@ use std::cmp::Reverse;
 use rustc_hash::FxHashMap;
 
 use super::super::groups::Groups;
-use super::{Common, DYNAMIC_ALIGN, KernelView, SharedLayout, Users};
+use super::{Common, KernelView, SharedLayout, Users};
+use crate::arch::Toolkit;
 use crate::bits::Bits;
 use crate::id::{FunctionId, SymbolId};
 use crate::list_sort::list_sort;
@@ -157,18 +158,24 @@ pub(super) fn place_dynamic(
         }
     }
     let first = pruned.merged.first_shared();
-    let mut start: FxHashMap<usize, u64> = FxHashMap::default();
-    for (index, view) in views.iter_mut().enumerate() {
-        if view.dynamic {
-            view.size = view.size.max(first).next_multiple_of(DYNAMIC_ALIGN);
-            let shared = start.entry(groups.of(index)).or_default();
-            *shared = (*shared).max(view.size);
-            raise_alignment(pruned, users.kernels[index], DYNAMIC_ALIGN);
+    let is_told = pruned.merged.notes.toolkit > Toolkit::FOLLOWED;
+    // Where all else ends in the kernels of a group, and what they align to.
+    let mut ends: FxHashMap<usize, (u64, u64)> = FxHashMap::default();
+    for (index, view) in views.iter().enumerate() {
+        if let Some(align) = view.dynamic {
+            let kernel = users.kernels[index];
+            raise_alignment(pruned, kernel, align);
+            let shared = pruned.merged.functions[kernel].shared.filter(|_| is_told);
+            let align = shared.map_or(align, |own| pruned.merged.sections[own].content.align);
+            let (end, strictest) = ends.entry(groups.of(index)).or_default();
+            *end = view.size.max(first).max(*end);
+            *strictest = align.max(*strictest);
         }
     }
     for (index, view) in views.iter_mut().enumerate() {
-        if view.dynamic {
-            view.size = start[&groups.of(index)];
+        if view.dynamic.is_some() {
+            let (end, align) = ends[&groups.of(index)];
+            view.size = end.next_multiple_of(align);
         }
     }
     let start = |functions: &[FunctionId]| {

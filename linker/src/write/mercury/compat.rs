@@ -1,5 +1,6 @@
 //! The word of `.nv.compat` that the linker computes from live code.
 
+use crate::arch::Toolkit;
 use crate::cubin::CompatCode;
 use crate::finalize::Finalized;
 use crate::merge::{Merged, SectionKind};
@@ -33,6 +34,11 @@ pub(super) fn linked_size(merged: &Merged<'_>) -> u64 {
 /// Which shortcuts a later finalizer may take. Nothing may without code; on
 /// sm_100 one bit depends on the instructions.
 fn fast_path(finalized: &Finalized<'_>, merged: &Merged<'_>) -> u8 {
+    let number = merged.target.number;
+    // nvlink 13.3 and later no longer look (docs/format/notes.md).
+    if merged.notes.toolkit >= Toolkit(133) {
+        return all_shortcuts(number);
+    }
     let pruned = finalized.pruned();
     let mut code = merged
         .sections
@@ -47,8 +53,15 @@ fn fast_path(finalized: &Finalized<'_>, merged: &Merged<'_>) -> u8 {
     if code.peek().is_none() {
         return 0;
     }
-    match merged.target.number {
+    match number {
         100 if code.any(has_slow_instruction) => 1,
+        _ => all_shortcuts(number),
+    }
+}
+
+/// The shortcuts that code for a processor can allow.
+fn all_shortcuts(processor: u16) -> u8 {
+    match processor {
         100 => 9,
         120 => 0x50,
         _ => 0,
