@@ -34,6 +34,21 @@ pub enum Cudart {
 
 /// Builds CUDA sources. Every method that ends a build prints an error and ends the build script if it fails; the
 /// method of the same name with `try_` returns the error.
+///
+/// ```no_run
+/// use cudalink_build::{Build, Cudart};
+///
+/// Build::new()
+///     .files(["device/solver.cu", "device/math.cu"])
+///     .archs(["sm_80", "sm_90a"])
+///     .include("device/include")
+///     .define("TILE", "32")
+///     .flag("--expt-relaxed-constexpr")
+///     .library("vendor/libfft.a") // compiled with -rdc=true
+///     .cudart(Cudart::Static)
+///     .dlto(std::env::var("PROFILE").is_ok_and(|profile| profile == "release"))
+///     .compile("solver");
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct Build {
     sources: Vec<PathBuf>,
@@ -105,6 +120,16 @@ impl Build {
     }
 
     /// Builds a static library with CMake and adds it; `name` is the target, and `lib<name>.a` the file.
+    ///
+    /// ```no_run
+    /// use cudalink_build::{Build, cmake};
+    ///
+    /// Build::new()
+    ///     .file("device/app.cu")
+    ///     .arch("sm_90")
+    ///     .cmake_library(cmake::Config::new("vendor/fft").define("FFT_TESTS", "OFF"), "fft")
+    ///     .compile("app");
+    /// ```
     pub fn cmake_library(&mut self, config: &mut cmake::Config, name: &str) -> &mut Self {
         let library = self.try_cmake_library(config, name);
         self.library(or_exit(library))
