@@ -53,9 +53,11 @@ impl Cli {
                         "there is no `cargo cudalink {word}`; `cargo cudalink exec cargo {word} ..` runs it with device links"
                     );
                 }
-                if let Some(variable) = variable_behind(&error, &arguments) {
-                    let tip = format!("the variable {variable} says so").into();
-                    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+                let of_variable = variable_behind(&error, &arguments)
+                    .map(|variable| format!("the variable {variable} says so"));
+                if let Some(tip) = of_variable.or_else(|| option_of_nvcc(&error, &arguments)) {
+                    let tips = ContextValue::StyledStrs(vec![tip.into()]);
+                    error.insert(ContextKind::Suggested, tips);
                 }
                 error.exit()
             }
@@ -108,6 +110,20 @@ fn variable_behind(error: &clap::Error, arguments: &[OsString]) -> Option<String
     Some(variable.to_str()?.to_owned())
 }
 
+/// What to say of an option that only nvcc has: of `-gencode` only the first letter is refused.
+fn option_of_nvcc(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
+    let Some(ContextValue::String(letter)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    let is_link = arguments.get(1).is_some_and(|word| word == "link");
+    let mut words = arguments.iter().filter_map(|word| word.to_str());
+    let word = words.find(|word| word.starts_with(letter.as_str()) && word.len() > 2)?;
+    let is_of_nvcc = is_link && letter.len() == 2 && !letter.starts_with("--");
+    is_of_nvcc.then(|| {
+        format!("if '{word}' is for nvcc: `cargo cudalink nvcc-dlink nvcc ..` takes a command line of nvcc -dlink")
+    })
+}
+
 /// Whether this is a command of cargo without which device code does well.
 fn compiles_nothing(word: &str) -> bool {
     const COMMANDS: [&str; 22] = [
@@ -149,17 +165,16 @@ fn is_command_of_cargo(word: &str) -> bool {
 
 /// Gives options a second dash that users know from nvcc with one before a word. What goes on to other programs stays.
 fn spelled_as_here(mut arguments: Vec<OsString>) -> Vec<OsString> {
-    if arguments
-        .get(1)
-        .is_some_and(|word| word == "nvcc-dlink" || word == "fatbinary")
-    {
-        return arguments;
-    }
-    let own = arguments.iter_mut().take_while(|word| *word != "--");
-    for argument in own {
+    let count = words_of_ours(&arguments);
+    let is_link = arguments.get(1).is_some_and(|word| word == "link");
+    for argument in &mut arguments[..count] {
+        if is_link && argument == "-lineinfo" {
+            // The linker has something to say of it, which is no library either.
+            *argument = "--Xnvlink=-lineinfo".into();
+        }
         let is_nvcc = argument.to_str().is_some_and(|text| {
             let name = text.split_once('=').map_or(text, |(name, _)| name);
-            matches!(name, "-dlto" | "-lto" | "-Xnvlink")
+            matches!(name, "-arch" | "-dlto" | "-lto" | "-Xnvlink")
         });
         if is_nvcc {
             let mut spelled = OsString::from("-");
@@ -168,6 +183,42 @@ fn spelled_as_here(mut arguments: Vec<OsString>) -> Vec<OsString> {
         }
     }
     arguments
+}
+
+/// How many words stand before those of another program.
+fn words_of_ours(arguments: &[OsString]) -> usize {
+    let dashes = arguments.iter().position(|word| word == "--");
+    let end = dashes.unwrap_or(arguments.len());
+    let name = arguments.get(1).and_then(|name| name.to_str());
+    match name.unwrap_or_default() {
+        "nvcc-dlink" | "fatbinary" => 0,
+        // The first word that is no option belongs to another program, with all that follows.
+        name @ ("exec" | "run" | "r") => {
+            let command = Cli::command();
+            let mut at = 2;
+            while let Some(word) = arguments[..end].get(at).and_then(|word| word.to_str())
+                && word.starts_with('-')
+            {
+                at += 1 + usize::from(takes_next_word(&command, name, word));
+            }
+            at.min(end)
+        }
+        _ => end,
+    }
+}
+
+/// Whether an option of a subcommand has its value in the next word.
+fn takes_next_word(command: &clap::Command, subcommand: &str, option: &str) -> bool {
+    let name = option.trim_start_matches('-');
+    let is_it = |argument: &&clap::Arg| match name.len() {
+        1 => argument.get_short() == name.chars().next(),
+        _ => argument.get_long() == Some(name),
+    };
+    let subcommand = command.find_subcommand(subcommand);
+    let argument = subcommand.and_then(|subcommand| subcommand.get_arguments().find(is_it));
+    argument.is_some_and(|argument| {
+        argument.get_action().takes_values() && !argument.is_require_equals_set()
+    })
 }
 
 #[derive(Debug, Subcommand)]
@@ -225,7 +276,17 @@ mod tests {
             "c link -dlto -Xnvlink=-v a.o",
             "c link --dlto --Xnvlink=-v a.o",
         );
+        check("c link a.o -lineinfo", "c link a.o --Xnvlink=-lineinfo");
+        check("c build -arch=sm_90 -v", "c build --arch=sm_90 -v");
         check("c run -- -dlto", "c run -- -dlto");
+        check(
+            "c run -arch sm_90 -j 2 -dlto x -dlto",
+            "c run --arch sm_90 -j 2 --dlto x -dlto",
+        );
+        check(
+            "c exec --dlto nvcc -arch=sm_90",
+            "c exec --dlto nvcc -arch=sm_90",
+        );
         check("c nvcc-dlink nvcc -dlto", "c nvcc-dlink nvcc -dlto");
     }
 

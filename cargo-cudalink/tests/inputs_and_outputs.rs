@@ -349,3 +349,21 @@ fn colours_are_what_cargo_is_told() {
     let report = output.expect("the program runs").stdout;
     assert!(!report.is_empty() && !report.contains(&b'\x1b'));
 }
+
+#[test]
+fn options_of_nvcc_are_known() {
+    let folder = folder();
+    let inputs = "caller.cubin callee.cubin";
+    let linked = run(
+        &folder,
+        &format!("link {inputs} -arch=sm_90 -lineinfo -o out.cubin"),
+    );
+    let said = String::from_utf8_lossy(&linked.stderr);
+    assert!(linked.status.success(), "{linked:?}");
+    assert!(said.contains("option '-lineinfo' has no effect"), "{said}");
+    for option in ["-gencode arch=compute_90,code=sm_90", "-O3"] {
+        let word = option.split(' ').next().unwrap_or(option);
+        let tip = format!("tip: if '{word}' is for nvcc: `cargo cudalink nvcc-dlink nvcc ..`");
+        fails(&folder, &format!("link {inputs} {option} -o out.o"), &tip);
+    }
+}
