@@ -2,7 +2,7 @@
 
 /// Functions of the driver besides those that begin with
 /// [`SYSTEM_CALL_PREFIX`]. The case `system_calls` refers to every one.
-const DRIVER_FUNCTIONS: [&str; 26] = [
+const DRIVER_FUNCTIONS: [&str; 32] = [
     "__assertfail",
     "__profile",
     "cnpCtxSynchronize",
@@ -26,6 +26,12 @@ const DRIVER_FUNCTIONS: [&str; 26] = [
     "cnpStreamCreate",
     "cnpStreamDestroy",
     "cnpStreamWaitEvent",
+    "cudaGraphKernelNodeSetEnabled",
+    "cudaGraphKernelNodeSetGridDim",
+    "cudaGraphKernelNodeSetParam",
+    "cudaGraphKernelNodeUpdatesApply",
+    "cudaGraphLaunch",
+    "cudaGraphSetConditional",
     "free",
     "malloc",
     "vfprintf",
