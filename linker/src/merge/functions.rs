@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::arch::reserved;
 use crate::cubin::{Binding, SectionFlags, Symbol as FileSymbol, SymbolOther, SymbolType};
 use crate::diagnostic::{Diagnostic, Mismatch};
 use crate::error::{NvlinkError, ParseError};
@@ -200,6 +201,7 @@ impl<'d> Merger<'d, '_> {
             is_entry: false,
             is_laid_out: false,
             is_stub: false,
+            stands_in: false,
             calls: Vec::new(),
             is_taken: false,
             pointers: None,
@@ -259,13 +261,15 @@ impl<'d> Merger<'d, '_> {
         if symbol.other.has(SymbolOther::ENTRY) && symbol.binding == Binding::LOCAL {
             self.note_static_kernel();
         }
-        if symbol.other.has(SymbolOther::ENTRY) && (was_known || is_kept) {
+        let stands_in = reserved::is_provided_by_driver(symbol.name);
+        if stands_in || symbol.other.has(SymbolOther::ENTRY) && (was_known || is_kept) {
             let name = self.arena.name(&[".nv.info.", symbol.name]);
             let info = self.section(NewSection::list(name, SectionKind::Info, section));
             let name = self.arena.name(&[".nv.shared.", symbol.name]);
             let shared = self.section(NewSection::own_shared(name, section));
             let row = &mut self.merged.functions[function];
-            row.is_entry = is_kept;
+            row.is_entry = is_kept && !stands_in;
+            row.stands_in = stands_in;
             row.is_laid_out = current.object.is_whole_program;
             row.info = Some(info);
             row.shared = Some(shared);

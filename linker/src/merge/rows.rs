@@ -129,6 +129,8 @@ pub(crate) struct Function<'d> {
     pub(crate) is_laid_out: bool,
     /// It is the slot of a unified function, which any program may enter.
     pub(crate) is_stub: bool,
+    /// The driver has one of this name, and it takes its place.
+    pub(crate) stands_in: bool,
     /// Direct callees, in input order.
     pub(crate) calls: Vec<FunctionId>,
     /// Its address is taken.

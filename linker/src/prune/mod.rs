@@ -39,11 +39,15 @@ pub(crate) fn prune<'d>(mut merged: Merged<'d>, options: &Options) -> Pruned<'d>
     for &id in &launched {
         merged.functions[id].is_entry = true;
     }
+    let standing_in = standing_in(&merged, options);
+    for &id in &standing_in {
+        merged.functions[id].is_entry = true;
+    }
     let is_named = |id: FunctionId| {
         let symbol = merged.functions[id].symbol;
         options.kernels.keeps(merged.symbols[symbol].name)
     };
-    let is_kept = |id: FunctionId| is_named(id) || launched.contains(&id);
+    let is_kept = |id| is_named(id) || launched.contains(&id) || standing_in.contains(&id);
     let graph = CallGraph::new(&merged.functions, merged.prototypes.len());
     let functions = match options.drops_dead_code() {
         true => live_functions(&merged, options.keeping, is_kept),
@@ -62,7 +66,8 @@ pub(crate) fn prune<'d>(mut merged: Merged<'d>, options: &Options) -> Pruned<'d>
     let staying = entries.enumerate().filter(|&(_, &stays)| stays);
     let staying: Vec<FunctionId> = staying.map(|(id, _)| id).take(2).collect();
     let is_debugged = options.settings.debug == DebugLevel::Symbols;
-    let has_lone_kernel = staying.len() == 1 && (is_debugged || is_named(staying[0]));
+    let is_kernel = |id| (is_debugged || is_named(id)) && !standing_in.contains(&id);
+    let has_lone_kernel = staying.len() == 1 && is_kernel(staying[0]);
     let live = Liveness {
         functions,
         entries,
@@ -139,6 +144,19 @@ fn launched(merged: &Merged<'_>, options: &Options) -> FxHashSet<FunctionId> {
         .filter(|(_, f)| f.is_taken && merged.is_kernel(f))
         .map(|(id, _)| id)
         .collect()
+}
+
+/// Functions that take the place of those of the driver: for nvlink they are kernels, too, except beside a lone one
+/// (case `system_calls_defined`).
+fn standing_in(merged: &Merged<'_>, options: &Options) -> FxHashSet<FunctionId> {
+    let name = |f: &Function<'_>| &merged.symbols[f.symbol].name;
+    let kernels = merged.functions.iter().filter(|f| f.is_entry);
+    if kernels.filter(|f| options.kernels.keeps(name(f))).count() == 1 {
+        return FxHashSet::default();
+    }
+    let functions = merged.functions.enumerate();
+    let standing = functions.filter(|(_, f)| f.stands_in);
+    standing.map(|(id, _)| id).collect()
 }
 
 /// The constants of a weak function whose code was replaced by code that has
@@ -334,11 +352,12 @@ impl<'d> Pruned<'d> {
         entries.filter(|&(_, &stays)| stays).map(|(id, _)| id)
     }
 
-    /// Whether it is no kernel: where all code stays, those are none that the host does not
-    /// name (case `preserve_host`).
+    /// Whether it is no kernel, or one that code calls all the same: where all code stays, those are none that the host
+    /// does not name (case `preserve_host`).
     pub(crate) fn is_called(&self, function: FunctionId) -> bool {
+        let row = &self.merged.functions[function];
         let is_left = self.live.functions[function] && !self.live.entries[function];
-        is_left || !self.merged.functions[function].is_entry
+        is_left || !row.is_entry || row.stands_in
     }
 
     /// The kernel of a program that has no other one. For nvlink there is none
