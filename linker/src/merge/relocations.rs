@@ -315,12 +315,12 @@ impl<'d> Merger<'d, '_> {
                 let settles = self.settles(relocation.kind);
                 Ok(settles.then_some(self.merged.nothing))
             }
-            // A label of code that ptxas optimized away.
+            // A label of code that ptxas optimized away, or a variable that only debug information names.
             None if symbol.kind == SymbolType::NOTYPE
                 && symbol.place == Place::Undefined
                 && is_debug() =>
             {
-                Ok(self.lost)
+                Ok(self.known_symbol(symbol.name).or(self.lost))
             }
             None => Err(ParseError::malformed(format!(
                 "relocation against {}, which is not part of the link",

@@ -127,7 +127,7 @@ impl Waiting {
             .flatten()
             .filter(|operand| operand.is_written && operand.file == File::Thread);
         written.any(|operand| {
-            (operand.first..)
+            (operand.first..=u8::MAX)
                 .take(operand.count.into())
                 .any(|r| r == self.register)
         })
