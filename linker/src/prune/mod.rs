@@ -6,7 +6,7 @@
 use rustc_hash::FxHashSet;
 
 use crate::call_graph::CallGraph;
-use crate::cubin::SymbolType;
+use crate::cubin::{Binding, SymbolType};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::id::{FunctionId, Id as _, IdVec, SectionId, SymbolId};
 use crate::merge::{Definition, Function, Merged, NewSection, Section, SectionKind, Symbol};
@@ -320,7 +320,8 @@ impl Lost {
 
 /// What live code is lost with where dead names stand for it, too: for nvlink
 /// it goes with the dead name, and it gives up. It notices the section first
-/// where a strong definition has taken the place of a weak one (case `alias`).
+/// where the function is static, or a strong definition has taken the place of
+/// a weak one (case `alias`).
 pub(crate) fn lost_to_alias(pruned: &Pruned<'_>) -> Option<Lost> {
     let (merged, live) = (&pruned.merged, &pruned.live.functions);
     let code = |is_live| {
@@ -339,8 +340,9 @@ pub(crate) fn lost_to_alias(pruned: &Pruned<'_>) -> Option<Lost> {
     }
     let (function, _) = code(true).find(|(_, text)| lost.contains(text))?;
     let definitions = merged.described.iter().filter(|&&f| f == function);
+    let is_static = merged.symbols[merged.functions[function].symbol].binding == Binding::LOCAL;
     Some(match definitions.count() {
-        0 | 1 => Lost::Symbol,
+        0 | 1 if !is_static => Lost::Symbol,
         _ => Lost::Section,
     })
 }
