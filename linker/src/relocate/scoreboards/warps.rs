@@ -221,4 +221,18 @@ mod tests {
         assert_eq!(kept(paused.clone(), &[stayed; 3]).1, [0; 3]);
         assert_eq!(kept(paused, &[stayed, let_others, stayed]).1, [1, 0, 0]);
     }
+
+    #[test]
+    fn results_that_go_nowhere_end_with_the_last_register() {
+        // IMAD.WIDE
+        let mut product = arithmetic(4, 1);
+        (product[0], product[2]) = (0x25, 0xff);
+        let mut written = operands(&product).unwrap().filter(|o| o.is_written);
+        assert!(written.any(|operand| operand.first == 0xff && operand.count == 2));
+        let code = vec![arithmetic(3, 1), product, arithmetic(3, 1)];
+        let mut let_others = arithmetic(0, 3);
+        Control::keep_ready(&mut let_others);
+        let stayed = arithmetic(0, 1);
+        assert_eq!(kept(code, &[stayed, let_others, stayed]).1, [1, 0, 0]);
+    }
 }
