@@ -575,9 +575,9 @@ fn what_is_missing_is_named_with_what_to_do() -> Result<()> {
     whole.fail(&["build"], &["help: app: the CUDA runtime is not linked"])?;
     if let Ok(objects) = &*OBJECTS {
         let runtime = objects.runtime.display().to_string();
+        // The toolkit has it.
         whole.write("build.rs", &script.replace(&runtime, "/nonexistent"))?;
-        let said = "help: app: the host linker does not find the CUDA runtime";
-        whole.fail(&["build"], &[said])?;
+        whole.succeed(&["build"], &[])?;
     }
     let closed = Project::new(LAUNCHING, &["static=kernel", "static=closed"])?;
     closed.fail(&["build"], &["closed.o", "compile with -rdc=true"])

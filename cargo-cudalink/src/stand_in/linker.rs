@@ -261,6 +261,11 @@ impl<'a> Image<'a> {
             let library = self.toolkit.and_then(|t| t.device_runtime.clone());
             last.extend(library.map(OsString::from));
         }
+        last.extend(self.folder_of_runtime(line).map(|folder| {
+            let mut option = OsString::from("-L");
+            option.push(folder);
+            option
+        }));
         let status = host.run(first, last)?;
         if !status.success() {
             let folders = self.folders_of_system();
@@ -279,6 +284,22 @@ impl<'a> Image<'a> {
             }
         }
         Ok(status)
+    }
+
+    /// Where the toolkit has the CUDA runtime, if the host linker finds none by itself: crates that name it without its
+    /// folder count on others that do.
+    fn folder_of_runtime(&self, line: &LinkLine) -> Option<PathBuf> {
+        if is_for_musl(self.triple) {
+            return None;
+        }
+        let mut folders = self.folders_of_system();
+        if !line.lacks_runtime(&folders, self.machine()) {
+            return None;
+        }
+        let folder = self.toolkit?.device_runtime.as_ref()?.parent()?;
+        folders.push(folder.to_owned());
+        let finds = !line.lacks_runtime(&folders, self.machine());
+        finds.then(|| folder.to_owned())
     }
 
     fn machine(&self) -> &str {
