@@ -258,17 +258,18 @@ impl<'d> Merger<'d, '_> {
         row.text = Some(section);
         row.registers = header_registers(&input);
         let is_kept = self.is_kernel(symbol.name);
-        if symbol.other.has(SymbolOther::ENTRY) && symbol.binding == Binding::LOCAL {
+        let is_kernel = symbol.other.has(SymbolOther::ENTRY);
+        if is_kernel && symbol.binding == Binding::LOCAL {
             self.note_static_kernel();
         }
-        let stands_in = reserved::is_provided_by_driver(symbol.name);
-        if stands_in || symbol.other.has(SymbolOther::ENTRY) && (was_known || is_kept) {
+        let stands_in = !is_kernel && reserved::is_provided_by_driver(symbol.name);
+        if stands_in || is_kernel && (was_known || is_kept) {
             let name = self.arena.name(&[".nv.info.", symbol.name]);
             let info = self.section(NewSection::list(name, SectionKind::Info, section));
             let name = self.arena.name(&[".nv.shared.", symbol.name]);
             let shared = self.section(NewSection::own_shared(name, section));
             let row = &mut self.merged.functions[function];
-            row.is_entry = is_kept && !stands_in;
+            row.is_entry = is_kernel && is_kept;
             row.stands_in = stands_in;
             row.is_laid_out = current.object.is_whole_program;
             row.info = Some(info);
