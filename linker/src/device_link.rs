@@ -264,6 +264,14 @@ impl<'a> Job<'a> {
             return linked;
         }
         let mut failed = false;
+        targets.retain(|&sm| {
+            let is_known = Sm::KNOWN.contains(&sm);
+            if !is_known {
+                failed = true;
+                linked.add(None, Diagnostic::unknown_processor(sm));
+            }
+            is_known
+        });
         for sm in targets {
             let report = &mut |diagnostic| {
                 let Some(diagnostic) = messages.wanted(diagnostic) else {

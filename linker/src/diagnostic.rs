@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::arch::Sm;
+use crate::arch::{Sm, help_with};
 use crate::demangle::readable;
 use crate::error::{Location, ParseError};
 use crate::explain::explain;
@@ -220,6 +220,15 @@ impl Diagnostic {
              12.x cannot be linked with 13.0 or later, they must be rebuilt with latest compiler"
         );
         Self::new(Severity::Error, "old-tensor-memory", text)
+    }
+
+    /// A link for a processor that this linker does not know.
+    pub(crate) fn unknown_processor(target: Sm) -> Self {
+        let help = help_with(&target.to_string());
+        Self::fatal(
+            "unknown-processor",
+            format!("Cannot link for {target}: {help}"),
+        )
     }
 
     /// Unified functions or variables need an index that all images share.

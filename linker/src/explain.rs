@@ -421,6 +421,11 @@ pub const EXPLANATIONS: &[Explanation] = &[
         "There is no such option; --help lists all.",
     ),
     of(
+        "unknown-processor",
+        "The link is for a processor that CUDA 13.0 has no code for, or the inputs hold code for one \
+         and no other was chosen. Choose processors with --arch, or compile without this one.",
+    ),
+    of(
         "unknown-symbol",
         "No input defines or uses the name. It is given as the objects have it, or as it is \
          written in C++ with its parameters.",

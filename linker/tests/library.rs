@@ -141,3 +141,30 @@ fn files_of_all_kinds_may_be_in_memory() {
     let codes: Vec<&str> = error.0.errors().map(|e| e.code).collect();
     assert_eq!(codes, ["missing-ptxas"]);
 }
+
+#[test]
+fn processors_that_nobody_knows_are_named() {
+    let mut object = read("callee.sm_100.cubin");
+    let message = "there are sm_75, ";
+    let error = link_for("sm_107", &[("one", &object), ("two", &object)]).unwrap_err();
+    let said: Vec<&Diagnostic> = error.0.errors().collect();
+    assert_eq!(said.len(), 1);
+    assert_eq!(said[0].code, "unknown-processor");
+    assert!(said[0].text.contains(message), "{}", said[0]);
+
+    // The header of an object for one.
+    object[49] = 107;
+    let request = Request::new(Wanted::new(Vec::new()));
+    let files = Files::in_memory([
+        ("new.cubin".to_owned(), object),
+        ("old.cubin".to_owned(), read("callee.sm_100.cubin")),
+    ]);
+    let (environment, messages) = (Environment::default(), Messages::default());
+    let linked = device_link(&request, &[], files, &environment, &messages, || None);
+    let error = linked.into_result().unwrap_err();
+    let unknown = error.0.errors().find(|e| e.code == "unknown-processor");
+    assert_eq!(
+        unknown.map(|e| &e.text[..22]),
+        Some("Cannot link for sm_107")
+    );
+}

@@ -3,6 +3,7 @@
 use super::check::{Candidate, Verdict, check, is_said_once};
 use super::{Behaviour, Processor, Read};
 use crate::Input;
+use crate::arch::Sm;
 use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
 use crate::options::Options;
 use crate::parallel;
@@ -16,6 +17,10 @@ pub(crate) fn read<'d>(
 ) -> Vec<Read<'d>> {
     let processor = Processor::from(options.target);
     let behaviour = Behaviour::from(options.keeping);
+    if behaviour == Behaviour::Own && !Sm::KNOWN.contains(&options.target) {
+        diagnostics.push(Diagnostic::unknown_processor(options.target));
+        return Vec::new();
+    }
     let bytes = inputs.iter().map(|input| input.data.len()).sum();
     let looks = parallel::map(inputs, bytes, |input: &Input<'d>| {
         let mut warnings = Vec::new();
