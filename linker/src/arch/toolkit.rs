@@ -13,7 +13,7 @@ impl Toolkit {
     pub(crate) const NEWEST_COMPARED: Self = Self(135);
 
     /// Whether what its compilers make is laid out as in the release that is followed. Within a
-    /// major release only attributes come and go (docs/format/newer.md).
+    /// major release only attributes come and go (docs/format/notes.md).
     pub(crate) fn is_alike(self) -> bool {
         self.0 / 10 <= Self::FOLLOWED.0 / 10
     }

@@ -29,7 +29,7 @@ pub enum CompressionMode {
     /// Only images of more than ten million bytes, as [`Self::BALANCE`]: what `fatbinary` does unless it is told otherwise.
     #[default]
     Large,
-    /// The same as [`Self::Lz4`]: what `fatbinary --compress-mode=speed` does.
+    /// Only those images, as [`Self::Lz4`]: what `fatbinary --compress-mode=speed` does.
     LargeLz4,
     /// Not at all.
     None,

@@ -45,7 +45,7 @@ impl Missing {
     }
 }
 
-/// Those that nvlink knows (cases `relocatable_empty`, `newer_objects`).
+/// Those that nvlink knows (case `relocatable_empty`; of later toolkits docs/format/notes.md).
 const DEFAULTS: [Missing; 7] = [
     Missing::new(CompatCode::ISA_CLASS, Format::Byte, [0, 0]),
     Missing::new(CompatCode::INST_TENSORMAP_V1, Format::Byte, [3, 0]),
@@ -121,7 +121,7 @@ impl Compat {
             }
         }
         for attribute in self.said_by_all(target) {
-            if !said.contains(attribute) {
+            if !said.contains(attribute) && !self.unsaid.contains(attribute) {
                 self.unsaid.push(*attribute);
             }
         }

@@ -152,7 +152,7 @@ impl Origin {
 }
 
 /// The newest toolkit that made an object, and at least the one whose linker ours is like. A program says
-/// that it needs a driver for this one (case `newer_objects`).
+/// that it needs a driver for this one (docs/format/notes.md).
 pub(super) fn newest_toolkit(objects: &[Object<'_>], keeping: Keeping) -> Toolkit {
     let sections = objects.iter().flat_map(|object| &object.sections);
     let notes = sections
