@@ -5,7 +5,7 @@
 //! twelve. So does arithmetic of two cycles once ten have passed since another warp could. An operand is kept
 //! where an instruction behind reads the same register at the same place before another warp can.
 
-use super::instruction::{Control, INSTRUCTION, cycles, opcode};
+use super::instruction::{Control, INSTRUCTION, cycles, opcode, operation};
 use super::operands::{File, operands};
 use super::stalls::{is_arithmetic, others_first_from};
 
@@ -75,9 +75,12 @@ pub(super) fn mark(code: &mut [[u8; INSTRUCTION]], timed: &[Timed<'_>], lets_oth
             .iter_mut()
             .for_each(|kept| kept.is_found_anew |= could_others);
         let is_kept = is_arithmetic && !timed.is_open && !lets_others;
-        for place in 0..PLACES.len() {
+        for place in 0..PLACES {
             let was_kept = instruction[KEPT] >> FIRST_KEPT >> place & 1 == 1;
-            let register = register(&instruction, place, was_kept);
+            let register = match was_kept {
+                true => byte_of(&instruction, place).map(|byte| instruction[byte]),
+                false => register(&instruction, place),
+            };
             let operand = register.map(|register| Waiting {
                 at,
                 place,
@@ -95,8 +98,8 @@ pub(super) fn mark(code: &mut [[u8; INSTRUCTION]], timed: &[Timed<'_>], lets_oth
     }
 }
 
-/// Where operands stand that can be kept, and the first bit of those that say so.
-const PLACES: [usize; 3] = [3, 4, 8];
+/// How many operands can be kept, and the first bit of those that say so.
+const PLACES: usize = 3;
 const KEPT: usize = 15;
 const FIRST_KEPT: usize = 2;
 
@@ -112,12 +115,12 @@ struct Waiting {
 
 impl Waiting {
     fn is_read_by(&self, instruction: &[u8; INSTRUCTION]) -> bool {
-        register(instruction, self.place, self.was_kept) == Some(self.register)
+        register(instruction, self.place) == Some(self.register)
     }
 
     /// Even registers are kept apart from odd ones. What is open reads its own elsewhere.
     fn is_pushed_out_by(&self, instruction: &[u8; INSTRUCTION]) -> bool {
-        let other = register(instruction, self.place, false);
+        let other = register(instruction, self.place);
         is_arithmetic(instruction) && other.is_some_and(|other| other % 2 == self.register % 2)
     }
 
@@ -142,25 +145,33 @@ impl Waiting {
     }
 }
 
-/// The register that an instruction reads at a place, which is known to hold one or has to.
-fn register(instruction: &[u8; INSTRUCTION], place: usize, is_known: bool) -> Option<u8> {
-    const ZERO: u8 = 0xff;
-    /// Forms of instructions whose second operand is a register, and the third.
-    const SECOND: [u16; 1] = [1];
-    const THIRD: [u16; 4] = [1, 4, 5, 6];
-    let register = instruction[PLACES[place]];
+/// Which byte of an instruction holds the register at a place, if its form has one there.
+fn byte_of(instruction: &[u8; INSTRUCTION], place: usize) -> Option<usize> {
+    /// FADD, DSETP and HADD2, whose second operand is read where others have the third.
+    const SUMS: [u16; 3] = [0x021, 0x02a, 0x030];
+    let is_sum = SUMS.contains(&operation(instruction));
     let form = opcode(instruction) >> 9;
-    let is_register = match place {
-        0 => true,
-        1 => SECOND.contains(&form),
-        _ => THIRD.contains(&form),
-    };
-    let mut read = operands(instruction)
-        .into_iter()
-        .flatten()
+    match (place, form) {
+        (0, _) => Some(3),
+        (1, 1) if !is_sum => Some(4),
+        (2, 1) if is_sum => Some(4),
+        // The other one is no register.
+        (1, 2 | 3 | 7) | (2, 1 | 4..=6) => Some(8),
+        _ => None,
+    }
+}
+
+/// The register that an instruction reads at a place, if that is known.
+fn register(instruction: &[u8; INSTRUCTION], place: usize) -> Option<u8> {
+    const ZERO: u8 = 0xff;
+    let register = instruction[byte_of(instruction, place)?];
+    let read = operands(instruction)?
         .filter(|operand| !operand.is_written && operand.file == File::Thread);
-    let is_read = register != ZERO && is_register && read.any(|operand| operand.first == register);
-    (is_known || is_read).then_some(register)
+    // What has no operand at a place may hold the number of another one there.
+    let places = (0..=place).filter_map(|place| byte_of(instruction, place));
+    let same = places.filter(|&byte| instruction[byte] == register);
+    let reads = read.filter(|operand| operand.first == register).count();
+    (register != ZERO && reads >= same.count()).then_some(register)
 }
 
 #[cfg(test)]
