@@ -44,7 +44,8 @@ use deviations::Deviations;
 use flow::Flow;
 pub(super) use instruction::Chip;
 use instruction::{
-    BOARDS, Control, DOUBLE_MATRICES, ERROR_BARRIER, EXIT, INSTRUCTION, leads_on, operation,
+    BOARDS, Control, DOUBLE_MATRICES, ERROR_BARRIER, EXIT, INSTRUCTION, is_idle_load, leads_on,
+    operation,
 };
 use pressure::Schedule;
 use registers::Accesses;
@@ -282,24 +283,45 @@ fn spaced(mut code: Vec<u8>, ends_block: impl Fn(usize) -> bool) -> Vec<u8> {
     code
 }
 
-/// The instructions that the next one waited for and does no more, by their numbers in the code as it was.
-pub(super) fn no_more_awaited(
-    old: &[u8],
-    new: &[u8],
-    place: impl Fn(usize) -> Option<usize>,
-) -> Vec<usize> {
-    let awaits = |[first, second]: [&[u8; INSTRUCTION]; 2]| {
-        Control::of(first).is_awaited_by(Control::of(second))
-    };
-    let (old, new) = (old.as_chunks().0, new.as_chunks().0);
-    let pairs = new.windows(2).enumerate();
-    let gone = pairs.filter_map(|(at, pair)| {
-        let (first, second) = (place(at)?, place(at + 1)?);
-        let was = [old.get(first)?, old.get(second)?];
-        let is_gone = second == first + 1 && awaits(was) && !awaits([&pair[0], &pair[1]]);
-        is_gone.then_some(first)
+/// Code that takes and waits for what the same instructions do elsewhere.
+pub(super) fn taken_over<'c>(
+    mut code: Vec<u8>,
+    chosen: impl Fn(usize) -> Option<&'c [u8; INSTRUCTION]>,
+    setting: Setting<'_>,
+) -> Option<Vec<u8>> {
+    let (instructions, _) = code.as_chunks_mut::<INSTRUCTION>();
+    for (at, instruction) in instructions.iter_mut().enumerate() {
+        if let Some(chosen) = chosen(at) {
+            let control = Control::of(chosen);
+            Control::set(
+                instruction,
+                control.write(),
+                control.read(),
+                control.waits(),
+            );
+            instruction::name_as(instruction, chosen);
+        }
+    }
+    let flow = Flow::new(&code, setting.tables, &events(&code), setting.chip)?;
+    Some(spaced(code, |at| flow.ends_block(at)))
+}
+
+/// The instructions for which the next one waits, by their numbers in the code as it was. What is new
+/// waits for none.
+pub(super) fn awaited_at_once(new: &[u8], place: impl Fn(usize) -> Option<usize>) -> Vec<usize> {
+    let (new, _) = new.as_chunks::<INSTRUCTION>();
+    let awaited = (0..new.len()).filter_map(|at| {
+        let first = &new[at];
+        // Idle loads are a part of the memory barrier behind them.
+        let mut behind = (at + 1..new.len()).filter(|&next| !is_idle_load(&new[next]));
+        let is_awaited = |next: usize| Control::of(first).is_awaited_by(Control::of(&new[next]));
+        behind
+            .next()
+            .filter(|&next| is_awaited(next))
+            .and_then(&place)?;
+        place(at)
     });
-    gone.collect()
+    awaited.collect()
 }
 
 fn events(code: &[u8]) -> Vec<Event> {

@@ -23,6 +23,8 @@
 //# Link: pipeline-slow.cubin = -arch=sm_103 pipeline.cubin
 //# Compile: turns.cubin = turns.cu
 //# Link: turns-slow.cubin = -arch=sm_103 turns.cubin
+//# Compile: distances.cubin = distances.cu
+//# Link: distances-slow.cubin = -arch=sm_103 distances.cubin
 
 // One double behind another, one of which the other needs, and a choice by one of them.
 __global__ void chooses(const double *a, double *b, int n) {

@@ -56,15 +56,37 @@ pub(super) fn slower(
         origin,
     };
     slowed(code_made, fast, chip, |timed| {
-        let first = timed(&[]);
-        let (slower, unawaited) = basis.finished(&first)?;
+        let first = timed(None);
+        let (slower, choice) = basis.finished(&first, None)?;
         // Scoreboards decide who waits, and that when instructions start.
-        let second = (!unawaited.is_empty())
-            .then(|| timed(&unawaited))
-            .filter(|second| *second != first);
-        let second = second.and_then(|second| basis.finished(&second));
+        let second = Some(timed(Some(&choice.awaited))).filter(|second| *second != first);
+        let second = second.and_then(|second| basis.finished(&second, Some(&choice)));
         Some(second.map_or(slower, |(slower, _)| slower))
     })?
+}
+
+/// What instructions take and wait for, by their numbers in the code for fast doubles.
+struct Choice {
+    /// What is gone has none.
+    instructions: Vec<Option<[u8; INSTRUCTION]>>,
+    /// Those for which the next one waits.
+    awaited: Vec<usize>,
+}
+
+impl Choice {
+    /// That of code of which each instruction stood at some place before.
+    fn of(code: &[u8], count: usize, place: impl Fn(usize) -> Option<usize>) -> Self {
+        let mut instructions = vec![None; count];
+        for (at, instruction) in code.as_chunks().0.iter().enumerate() {
+            if let Some(chosen) = place(at).and_then(|at| instructions.get_mut(at)) {
+                *chosen = Some(*instruction);
+            }
+        }
+        Self {
+            instructions,
+            awaited: scoreboards::awaited_at_once(code, place),
+        }
+    }
 }
 
 /// What is made slower, and for whom.
@@ -81,9 +103,8 @@ struct Basis<'s> {
 }
 
 impl Basis<'_> {
-    /// Code with pauses and scoreboards, and what the next instruction waited for and does no more, by the numbers in the code
-    /// for fast doubles.
-    fn finished(&self, slowed: &Slowed) -> Option<(Anew, Vec<usize>)> {
+    /// Code with pauses and scoreboards, those that are given or chosen for it.
+    fn finished(&self, slowed: &Slowed, given: Option<&Choice>) -> Option<(Anew, Choice)> {
         let Self {
             code: code_made,
             fast,
@@ -121,18 +142,24 @@ impl Basis<'_> {
             chip,
             capsule,
         };
-        let code = scoreboards::chosen(&new, setting, false, origin)?;
         let place = |at: usize| match &made_of {
             Some(places) => *places.get(at)?,
             None => Some(at),
         };
-        let unawaited = scoreboards::no_more_awaited(code_made, &code, place);
+        let code = match given {
+            Some(given) => {
+                let chosen = |at: usize| given.instructions.get(place(at)?)?.as_ref();
+                scoreboards::taken_over(new, chosen, setting)?
+            }
+            None => scoreboards::chosen(&new, setting, false, origin)?,
+        };
+        let choice = Choice::of(&code, code_made.len() / INSTRUCTION, place);
         let anew = Anew {
             code,
             moved,
             is_for_target: true,
         };
-        Some((anew, unawaited))
+        Some((anew, choice))
     }
 }
 

@@ -421,6 +421,13 @@ pub(super) fn name_in_depbar(instruction: &mut [u8; INSTRUCTION], board: u8) {
     instruction[4..8].copy_from_slice(&operand.to_le_bytes());
 }
 
+/// Lets a DEPBAR name the scoreboard that another one names.
+pub(super) fn name_as(instruction: &mut [u8; INSTRUCTION], other: &[u8; INSTRUCTION]) {
+    if let Some((board, _)) = depbar(other) {
+        name_in_depbar(instruction, board);
+    }
+}
+
 /// Whether the instruction is a DEPBAR that waits for all scoreboards, before what makes
 /// descriptors of tensors known. Those that come behind it wait again.
 fn waits_for_named(instruction: &[u8]) -> bool {

@@ -335,9 +335,26 @@ impl Accesses {
         })
     }
 
+    /// Whether the instruction is a CS2R of 64 bits.
+    pub(super) fn copies_two_registers(&self) -> bool {
+        const COPY: u16 = 0x005;
+        let count: u32 = self
+            .writes
+            .thread
+            .iter()
+            .map(|half| half.count_ones())
+            .sum();
+        self.operation == COPY && count == 2
+    }
+
+    /// Whether both read a register of all threads of a warp together.
+    pub(super) fn reads_uniform_with(&self, other: &Self) -> bool {
+        any_common(&self.reads.uniform, &other.reads.uniform)
+    }
+
     /// Whether the instruction asks for a predicate of all threads, as VOTE and BAR do.
     pub(super) fn asks_all_threads(&self) -> bool {
-        matches!(self.operation, VOTE | BLOCK_BARRIER)
+        matches!(self.operation, VOTE | VOTE_OF_WARP | BLOCK_BARRIER)
     }
 
     /// How many registers of threads the instruction reads, those named twice twice.

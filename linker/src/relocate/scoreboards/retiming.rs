@@ -23,8 +23,8 @@ use super::warps;
 const LEADING: u32 = 5;
 /// Cycles that a barrier of the block keeps from others at least, but from arithmetic.
 const MEETING: u32 = 6;
-/// Cycles from `UMOV` to where threads meet.
-const UNIFORM_MOVE_BEFORE_MEETING: u32 = 5;
+/// Cycles from `UMOV` to the end of its block.
+const UNIFORM_MOVE: u32 = 5;
 /// No product of matrices takes longer where doubles are fast, nor does anything else that others
 /// wait for without a scoreboard.
 const LONGEST_FAST: u32 = 32;
@@ -36,8 +36,8 @@ pub(super) struct Retiming<'c, A> {
     is_changed: Vec<bool>,
     /// Whether the second of two instructions waits for the first one.
     awaits: A,
-    /// What the next instruction waited for and does no more, in order.
-    unawaited: &'c [usize],
+    /// What the next instruction waits for, in order, where that is known.
+    awaited: Option<&'c [usize]>,
 }
 
 impl<'c, A: Fn(usize, usize) -> bool> Retiming<'c, A> {
@@ -47,7 +47,7 @@ impl<'c, A: Fn(usize, usize) -> bool> Retiming<'c, A> {
         new: &'c [[u8; INSTRUCTION]],
         turns: &[Option<Turn>],
         awaits: A,
-        unawaited: &'c [usize],
+        awaited: Option<&'c [usize]>,
         chip: Chip,
     ) -> Self {
         Self {
@@ -55,7 +55,7 @@ impl<'c, A: Fn(usize, usize) -> bool> Retiming<'c, A> {
             new: Timed::new(new, chip),
             is_changed: turns.iter().map(Option::is_some).collect(),
             awaits,
-            unawaited,
+            awaited,
         }
     }
 
@@ -174,7 +174,6 @@ impl<'c, A: Fn(usize, usize) -> bool> Retiming<'c, A> {
         let (before, at) = (members[number - 1], members.get(number).copied());
         let last_at = members[members.len() - 1];
         let last = &old[last_at];
-        let is_before_meeting = at.is_some() || old.get(last_at + 1).is_some_and(meets);
         let planned = was[number] - was[number - 1];
         let is_end = match at {
             Some(_) => number + 1 == members.len() && meets(last),
@@ -188,10 +187,10 @@ impl<'c, A: Fn(usize, usize) -> bool> Retiming<'c, A> {
         let waited_at_once =
             at.is_some_and(|at| Control::of(&old[before]).is_awaited_by(Control::of(&old[at])));
         let waits_now = match at {
-            Some(at) => {
-                let is_awaited = self.unawaited.binary_search(&before).is_err();
-                waited_at_once && is_awaited || (self.awaits)(before, at)
-            }
+            Some(at) => match self.awaited {
+                Some(awaited) => awaited.binary_search(&before).is_ok(),
+                None => waited_at_once || (self.awaits)(before, at),
+            },
             None => Control::of(&self.new.code[before]).takes() != 0,
         };
         // Not all is known of what the compiler let doubles take.
@@ -214,7 +213,7 @@ impl<'c, A: Fn(usize, usize) -> bool> Retiming<'c, A> {
             let (from, passed) = (members[earlier], passed(earlier));
             let [old_need, new_need] = [&self.old, &self.new].map(|timed| {
                 let to_end = match is_end {
-                    true => timed.to_end(from, is_before_meeting),
+                    true => timed.to_end(from),
                     false => 0,
                 };
                 at.map_or(0, |at| timed.distance(from, at)).max(to_end)
@@ -279,6 +278,7 @@ impl<'c> Timed<'c> {
         let spacing = match (self.slow_part(first), self.slow_part(second)) {
             (Some(busy), Some(_)) => busy,
             (None, None) => from.0.spacing(to.0, self.chip),
+            (None, Some(_)) if from.0 == Unit::MeetingMove => from.0.spacing(to.0, self.chip),
             _ => 1,
         };
         let spacing = match from.0 == Unit::Barrier && !self.is_arithmetic(second) {
@@ -307,10 +307,10 @@ impl<'c> Timed<'c> {
     }
 
     /// Cycles that the end of its block keeps from an instruction, or where threads meet.
-    fn to_end(&self, at: usize, is_before_meeting: bool) -> u32 {
+    fn to_end(&self, at: usize) -> u32 {
         match &self.users[at] {
             (Unit::Barrier, _) => MEETING,
-            (Unit::WarpMove, _) if is_before_meeting => UNIFORM_MOVE_BEFORE_MEETING,
+            (Unit::WarpMove, _) => UNIFORM_MOVE,
             (unit, Some(accesses)) if !self.takes(at) => at_end(&self.code[at], *unit, accesses),
             _ => 0,
         }

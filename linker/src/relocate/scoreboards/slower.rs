@@ -32,7 +32,7 @@ pub(in crate::relocate) fn slowed<R>(
     code: &[u8],
     setting: Setting<'_>,
     chip: Chip,
-    make: impl FnOnce(&dyn Fn(&[usize]) -> Slowed) -> R,
+    make: impl FnOnce(&dyn Fn(Option<&[usize]>) -> Slowed) -> R,
 ) -> Option<R> {
     let (old, _) = code.as_chunks::<INSTRUCTION>();
     let has_powers = old.iter().any(|i| is_power_of_two(i, chip));
@@ -51,8 +51,8 @@ pub(in crate::relocate) fn slowed<R>(
         own.any(|event| schedule.is_needed(event, second))
     };
     let stages = Stages::of(setting.capsule);
-    let timed = |unawaited: &[usize]| {
-        Retiming::new(old, &new, &turns, awaits, unawaited, chip).of_blocks(&flow, &stages)
+    let timed = |awaited: Option<&[usize]>| {
+        Retiming::new(old, &new, &turns, awaits, awaited, chip).of_blocks(&flow, &stages)
     };
     Some(make(&timed))
 }
@@ -143,7 +143,7 @@ mod tests {
             &code,
             setting(Chip::FastDoubles),
             Chip::SlowDoubles,
-            |timed| timed(&[]),
+            |timed| timed(None),
         )
         .unwrap();
         let (new, _) = slowed.code.as_chunks::<INSTRUCTION>();

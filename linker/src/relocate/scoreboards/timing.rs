@@ -172,7 +172,7 @@ impl Unit {
             (Self::Long | Self::LongCompare, Self::Integer | Self::ToWarp) => 3,
             (Self::Long | Self::LongCompare, Self::Control) => 1,
             (Self::Long | Self::LongCompare, _) => 2,
-            (Self::Meeting, Self::Control) => 4,
+            (Self::Meeting, Self::Control | Self::Meeting | Self::MeetingMove) => 4,
             (Self::MeetingMove, _) => 5,
             _ if self.part() == next.part() => self.busy(chip),
             _ => 1,
@@ -199,17 +199,28 @@ pub(super) fn forwarding(
             // It is there two cycles before the upper one.
             (true, Unit::Integer | Unit::WholeInteger) => 3,
             _ if second.adds_upper_half_of(first) => result(from, to, chip) - 2,
+            _ if first.copies_two_registers() && to != Unit::Memory => {
+                WIDE_COPY.max(result(from, to, chip))
+            }
             _ => result(from, to, chip),
         });
     let written = first.is_written_again_by(second).then(|| match to {
-        // They come in their order.
-        _ if to.has_fixed_time() => 0,
+        // They come in their order, but behind doubles.
+        _ if to.has_fixed_time() => match (from, second.copies_two_registers()) {
+            (Unit::Double, false) => 6,
+            (Unit::Double, true) => 4,
+            _ => 0,
+        },
         Unit::Double if chip == Chip::FastDoubles && from.has_fixed_time() => 0,
         // As long as it would take until others could decide by it.
         Unit::Double if chip != Chip::FastDoubles && first.writes_predicate_again(second) => 12,
         Unit::Double | Unit::Matrix | Unit::Control => result(from, to, chip),
         // What comes at any time comes no sooner than what could be stored.
-        _ => result(from, Unit::Memory, chip) + 1,
+        _ => match from {
+            Unit::Double => 10,
+            Unit::Warp | Unit::WarpMove => result(from, Unit::Memory, chip) + 2,
+            _ => result(from, Unit::Memory, chip) + 1,
+        },
     });
     let overwritten = match (from, to) {
         // These come sooner to their result than others to their operands.
@@ -219,8 +230,14 @@ pub(super) fn forwarding(
         }
         _ => None,
     };
-    decided.max(read).max(written).max(overwritten)
+    // A warp and its threads do not get a register of it one right behind the other.
+    let shared = from == Unit::Warp && !matches!(to, Unit::Warp | Unit::WarpMove);
+    let shared = (shared && first.reads_uniform_with(second)).then_some(2);
+    decided.max(read).max(written).max(overwritten).max(shared)
 }
+
+/// Cycles until both registers of a CS2R are there.
+const WIDE_COPY: u32 = 6;
 
 /// Cycles until a predicate of threads is there for whoever comes in the next block.
 pub(super) fn decision_in_block(from: Unit) -> u32 {
@@ -264,7 +281,8 @@ fn decision(from: Unit, to: Unit, is_guard: bool) -> u32 {
         (Unit::WarpMove, _) if is_guard => 5,
         (Unit::Double | Unit::LongCompare, _) if is_guard => 14,
         (Unit::Double, _) => 6,
-        (Unit::Warp, _) => 4,
+        (Unit::Warp, Unit::Warp | Unit::WarpMove) => 4,
+        (Unit::Warp, _) => 6,
         _ if is_guard => 13,
         (Unit::LongCompare, Unit::Integer) => 5,
         (Unit::LongCompare, _) => 6,
@@ -280,6 +298,7 @@ fn result(from: Unit, to: Unit, chip: Chip) -> u32 {
     use Unit::{Match, Matrix, Memory, ToWarp, Warp, WarpMove, WholeInteger};
     let to = to.part_of_functions();
     match (from, to) {
+        (WarpMove, Unit::Control) => 3,
         (WarpMove, _) => 2,
         (ToWarp, _) => 13,
         (Warp, Warp) => 4,
@@ -431,162 +450,4 @@ pub(super) fn latency(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// MUFU.RCP R8, R7, and LDS.128 R4, [UR4+0x84].
-    const RECIPROCAL: u128 = 0x1_0000_0000_0007_0008_7308;
-    const LOAD: u128 = 0x800_0c00_0084_0004_ff04_7984;
-    /// STS [R12], R13 and the same with four registers.
-    const STORE: u128 = 0x800_0800_0000_000d_0c00_7988;
-    const WIDE_STORE: u128 = STORE | 4 << 72;
-
-    fn cycles(instruction: u128, is_write: bool, chip: Chip) -> u32 {
-        let instruction = instruction.to_le_bytes();
-        let accesses = Accesses::of(&instruction);
-        latency(&instruction, accesses.as_ref(), is_write, chip)
-    }
-
-    #[test]
-    fn operands_take_two_cycles_for_each_register() {
-        let read = |instruction: u128| cycles(instruction, false, Chip::FastDoubles);
-        assert_eq!(
-            [LOAD, STORE, WIDE_STORE, RECIPROCAL].map(read),
-            [6, 10, 16, 9]
-        );
-    }
-
-    #[test]
-    fn fences_end_late_and_exchanges_by_predicate_read_at_once() {
-        // FENCE.VIEW.ASYNC.S and SYNCS.EXCH.64 URZ, [UR19], UR6, and the same if UP0 holds.
-        let [fence, exchange] = [0x73c6, 0x0800_0100_0000_0006_13ff_75b2];
-        let guarded = exchange & !(7 << 12);
-        let on = |instruction: u128, is_write: bool| cycles(instruction, is_write, Chip::Graphics);
-        assert_eq!([fence, exchange].map(|i| on(i, true)), [24; 2]);
-        assert_eq!([exchange, guarded].map(|i| on(i, false)), [13, 2]);
-    }
-
-    #[test]
-    fn wide_loads_from_shared_memory_take_longer_on_processors_for_graphics() {
-        // LDS.64 R4, [UR4+0x84] and LDS R4, [UR4+0x84]
-        const PAIR: u128 = LOAD ^ 6 << 72;
-        const SINGLE: u128 = LOAD ^ 4 << 72;
-        let times = |is_write: bool, chip: Chip| {
-            [SINGLE, PAIR, LOAD].map(|load| cycles(load, is_write, chip))
-        };
-        assert_eq!(times(false, Chip::Graphics), [6, 6, 7]);
-        assert_eq!(times(false, Chip::SlowDoubles), [6, 6, 6]);
-        assert_eq!(times(true, Chip::Graphics), [40, 41, 40]);
-        assert_eq!(times(true, Chip::SlowDoubles), [40, 40, 40]);
-    }
-
-    #[test]
-    fn functions_take_longer_on_processors_for_graphics() {
-        let written = |chip: Chip| cycles(RECIPROCAL, true, chip);
-        assert_eq!([Chip::FastDoubles, Chip::Graphics].map(written), [17, 18]);
-        assert_eq!(cycles(LOAD, true, Chip::Graphics), 40);
-    }
-
-    /// What an instruction runs on, and what it does with registers.
-    fn of(instruction: u128, chip: Chip) -> (Unit, Accesses) {
-        let instruction = instruction.to_le_bytes();
-        let accesses = Accesses::of(&instruction).unwrap();
-        (Unit::of(&instruction, chip), accesses)
-    }
-
-    fn distance(first: u128, second: u128, chip: Chip) -> Option<u32> {
-        let (from, to) = (of(first, chip), of(second, chip));
-        forwarding((from.0, &from.1), (to.0, &to.1), chip)
-    }
-
-    /// What takes no scoreboard, and names no predicate.
-    const FREE: u128 = 0x3f << 110;
-    const NO_PREDICATES: u128 = 7 << 87 | 7 << 84 | 7 << 81 | 7 << 77 | 7 << 12;
-    /// IMAD.WIDE R4, R6, R7, R8, and IADD3 R10, R4, R11, RZ and the same of R5.
-    const WIDE: u128 = FREE | NO_PREDICATES | 0x8_0000_0007_0604_0225;
-    const SUM: u128 = FREE | NO_PREDICATES | 0xff_0000_000b_040a_0210;
-
-    #[test]
-    fn halves_of_wide_products_come_and_go_apart() {
-        let on = |first: u128, second: u128| distance(first, second, Chip::FastDoubles);
-        let upper = |instruction: u128| instruction + (1 << 24);
-        assert_eq!(
-            [SUM, upper(SUM)].map(|sum| on(WIDE, sum)),
-            [Some(3), Some(5)]
-        );
-        // What it adds is read as late.
-        let making = |register: u128| (SUM & !(0xff << 16)) | register << 16;
-        let found = [6, 8, 9].map(|register| on(making(register), WIDE));
-        assert_eq!(found, [Some(5), Some(5), Some(3)]);
-        // LDC R4, c[0x0][0x380], which writes what the sum reads.
-        let load = FREE | 0x7b82_u128 | 0x0000_e000_ff04_0000 | 8 << 72;
-        assert_eq!(on(SUM, load), Some(2));
-        // MUFU.RCP R4, R7 and LDS R4, [R20], and S2UR UR4, which writes no register of threads.
-        let function = FREE | 0x0000_1000_0000_0007_0004_7308;
-        let shared = FREE | 0x0000_0800_0000_0000_1404_7984;
-        let special = FREE | 0x0000_2500_0000_0004_79c3;
-        let found = [function, shared, special].map(|user| on(SUM, user));
-        assert_eq!(found, [Some(2), Some(2), None]);
-        // What comes at any time is written again as late as it could be stored.
-        let again = [function, shared, load].map(|user| on(making(4), user));
-        assert_eq!(again, [Some(6); 3]);
-        // What is written again keeps its order.
-        assert_eq!(on(making(4), WIDE), Some(0));
-    }
-
-    #[test]
-    fn constants_of_warps_keep_away_from_what_others_read() {
-        // UIADD3 UR7, UR4, UR5, URZ and UMOV UR4, URZ.
-        let sum = FREE | NO_PREDICATES | 0xff_0000_0005_0407_0290;
-        let mov = FREE | 7 << 12 | 0x00ff_0004_0c82;
-        let free = mov + (2 << 16);
-        let on = |second: u128| distance(sum, second, Chip::FastDoubles);
-        assert_eq!([mov, free].map(on), [Some(3), None]);
-    }
-
-    #[test]
-    fn whole_warps_and_long_numbers_take_longer_on_graphics() {
-        // MOV R4, R12 and the same of two registers, and ISETP P0, R4, R11 of two.
-        let mov = FREE | 7 << 12 | 0x000c_0004_0202;
-        let long = mov | 1 << 80;
-        let compare = FREE | (NO_PREDICATES & !(7 << 81)) | 1 << 80 | 0x000b_0400_020c;
-        let on = |first: u128, second: u128| {
-            [Chip::FastDoubles, Chip::Graphics].map(|chip| distance(first, second, chip))
-        };
-        assert_eq!(on(mov, SUM), [Some(4), Some(5)]);
-        assert_eq!(on(mov, compare), [Some(4), Some(5)]);
-        assert_eq!(on(long, SUM)[1], Some(5));
-        assert_eq!(on(long, compare)[1], Some(6));
-        // What happens only if it holds.
-        let guarded = SUM & !(7 << 12);
-        assert_eq!(on(compare, guarded), [Some(13), Some(14)]);
-    }
-
-    #[test]
-    fn parts_are_busy_for_half_a_warp() {
-        let unit =
-            |operation: u16, chip: Chip| Unit::of(&u128::from(operation).to_le_bytes(), chip);
-        let (iadd3, imad, wide, ffma, isetp) = (0x210, 0x224, 0x225, 0x223, 0x20c);
-        let spacing = |first: u16, second: u16, chip: Chip| {
-            unit(first, chip).spacing(unit(second, chip), chip)
-        };
-        let (bar, nop, bssy, bmov, bra) = (0xb1d, 0x918, 0x945, 0x355, 0x947);
-        for (first, second, fast, graphics) in [
-            (iadd3, iadd3, 2, 2),
-            (iadd3, imad, 1, 1),
-            (wide, ffma, 4, 4),
-            (ffma, imad, 1, 1),
-            (isetp, isetp, 2, 1),
-            (bar, nop, 1, 1),
-            (bar, bar, 8, 8),
-            (bssy, bra, 4, 4),
-            (bmov, nop, 5, 5),
-            // IADD.64, which is among products elsewhere.
-            (0x235, nop, 1, 2),
-            (0x235, bra, 1, 1),
-        ] {
-            assert_eq!(spacing(first, second, Chip::FastDoubles), fast);
-            assert_eq!(spacing(first, second, Chip::Graphics), graphics);
-        }
-    }
-}
+mod tests;
