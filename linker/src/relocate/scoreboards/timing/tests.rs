@@ -1,3 +1,5 @@
+//! Tests of times.
+
 use super::*;
 
 /// MUFU.RCP R8, R7, and LDS.128 R4, [UR4+0x84].
