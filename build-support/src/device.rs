@@ -7,9 +7,9 @@ use cudalink_toolkit::{Tool, Toolkit};
 use rustnvlink::arch::Sm;
 use rustnvlink::cli;
 use rustnvlink::cli::messages::Messages;
-use rustnvlink::device_link::{Linked, Request, Shown, device_link, summarize};
+use rustnvlink::device_link::{Linked, Request, Shown, link_files, summarize};
 use rustnvlink::diagnostic::Severity;
-use rustnvlink::inputs::{Assembler, Files, Kernels, LinkTime, Wanted};
+use rustnvlink::inputs::{Assembler, Kernels, LinkTime, Wanted};
 
 use crate::compile::{Code, Compiled};
 use crate::error::Error;
@@ -70,17 +70,9 @@ pub(crate) fn link(
         ..Wanted::new(files)
     });
     let messages = Messages::default();
-    let find_runtime = || toolkit.and_then(|toolkit| toolkit.libcudadevrt().ok());
-    let linked = cli::within(NonZero::new(environment::jobs()?), || {
-        let files = Files::read(&request.inputs, &environment);
-        device_link(
-            &request,
-            targets,
-            files,
-            &environment,
-            &messages,
-            find_runtime,
-        )
+    let threads = NonZero::new(environment::jobs()?);
+    let linked = link_files(&request, targets, threads, &environment, &messages, || {
+        toolkit.and_then(|toolkit| toolkit.libcudadevrt().ok())
     });
     if linked.uses_device_runtime {
         output::line("rustc-link-lib", "cudadevrt");

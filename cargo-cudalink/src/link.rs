@@ -13,10 +13,10 @@ use cudalink_bindings::Bindings;
 use cudalink_toolkit::{Environment, Search};
 use rustnvlink::arch::Sm;
 use rustnvlink::cli::{self, LinkOptions, depfile};
-use rustnvlink::device_link::{Linked, Message, device_link};
+use rustnvlink::device_link::{Linked, Message, link_files};
 use rustnvlink::fatbin::{CompressionMode, FatbinOptions};
 use rustnvlink::host::HostObject;
-use rustnvlink::inputs::{Files, Kernels};
+use rustnvlink::inputs::Kernels;
 use rustnvlink::output::{Clash, Named, clash};
 
 use crate::settings::KernelChoice;
@@ -332,18 +332,14 @@ fn link(arguments: &Arguments, review: impl Fn(&mut Linked)) -> Result<Linked> {
         }
         None => {}
     }
-    let targets = &arguments.arch;
-    let mut linked = cli::within(threads, || {
-        let files = Files::read(&request.inputs, &environment);
-        device_link(
-            &request,
-            targets,
-            files,
-            &environment,
-            &messages,
-            device_runtime,
-        )
-    });
+    let mut linked = link_files(
+        &request,
+        &arguments.arch,
+        threads,
+        &environment,
+        &messages,
+        device_runtime,
+    );
     review(&mut linked);
     messages::print(&linked.messages);
     if !linked.is_complete() {

@@ -33,11 +33,12 @@
 mod summary;
 
 use std::collections::HashSet;
+use std::num::NonZero;
 use std::path::PathBuf;
 
 use crate::arch::Sm;
-use crate::cli::Exit;
 use crate::cli::messages::Messages;
+use crate::cli::{Exit, within};
 use crate::container::Machine;
 use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
 use crate::fatbin::{self, FatbinOptions, LinkedImage, WriteError};
@@ -227,6 +228,21 @@ pub fn device_link(
         environment,
     };
     job.link_each(targets, messages)
+}
+
+/// Reads the inputs of a request and [links them](device_link), with so many threads where that is said.
+pub fn link_files(
+    request: &Request,
+    targets: &[Sm],
+    threads: Option<NonZero<usize>>,
+    environment: &Environment,
+    messages: &Messages,
+    find_runtime: impl FnOnce() -> Option<PathBuf>,
+) -> Linked {
+    within(threads, || {
+        let files = Files::read(&request.inputs, environment);
+        device_link(request, targets, files, environment, messages, find_runtime)
+    })
 }
 
 /// A request, and what its links read.

@@ -66,8 +66,6 @@ const DEFAULTS: [Missing; 7] = [
 pub(crate) struct Compat {
     pub(crate) records: Vec<CompatRecord>,
     merged_one: bool,
-    /// The newest of the toolkits that made the inputs.
-    toolkit: Toolkit,
     /// What some input does not say, so that the program does not.
     unsaid: Vec<CompatCode>,
 }
@@ -90,21 +88,26 @@ impl Compat {
         Self {
             records,
             merged_one: false,
-            toolkit,
             unsaid: Vec::new(),
         }
     }
 
     /// Merges the attributes of one input. Says whether it names the class of
-    /// its instructions: what does not runs on one processor only.
-    pub(super) fn merge(&mut self, data: &[u8], target: Sm) -> Result<bool, ParseError> {
+    /// its instructions: what does not runs on one processor only. The newest of all inputs
+    /// comes from the toolkit.
+    pub(super) fn merge(
+        &mut self,
+        data: &[u8],
+        target: Sm,
+        toolkit: Toolkit,
+    ) -> Result<bool, ParseError> {
         let first = !std::mem::replace(&mut self.merged_one, true);
         let mut said = Vec::new();
         for record in CompatRecords::new(data) {
             let record = record?;
             let attribute = record.code;
             said.push(attribute);
-            if self.forgets(attribute, target) {
+            if forgets(attribute, target, toolkit) {
                 continue;
             }
             let value = if record.format == Format::Sized {
@@ -112,15 +115,15 @@ impl Compat {
             } else {
                 &record.value[..]
             };
-            self.merge_record(attribute, record.format, value);
+            self.merge_record(attribute, record.format, value, toolkit);
         }
         for missing in &DEFAULTS {
-            let is_known = (missing.since..missing.until).contains(&self.toolkit);
+            let is_known = (missing.since..missing.until).contains(&toolkit);
             if is_known && !said.contains(&missing.attribute) {
-                self.merge_record(missing.attribute, missing.format, &missing.value);
+                self.merge_record(missing.attribute, missing.format, &missing.value, toolkit);
             }
         }
-        for attribute in self.said_by_all(target) {
+        for attribute in said_by_all(target, toolkit) {
             if !said.contains(attribute) && !self.unsaid.contains(attribute) {
                 self.unsaid.push(*attribute);
             }
@@ -139,35 +142,20 @@ impl Compat {
         Ok(said.contains(&CompatCode::ISA_CLASS))
     }
 
-    /// Whether an attribute of inputs is none of the program.
-    fn forgets(&self, attribute: CompatCode, target: Sm) -> bool {
-        match attribute {
-            CompatCode::CAN_FASTPATH_FINALIZE => {
-                !target.has_mercury() && self.toolkit < Toolkit(132)
-            }
-            CompatCode::ENABLE_OPPORTUNISTIC_FINALIZATION => self.toolkit > Toolkit::FOLLOWED,
-            _ => false,
-        }
-    }
-
-    /// What a program says only if all inputs do.
-    fn said_by_all(&self, target: Sm) -> &'static [CompatCode] {
-        match (self.toolkit > Toolkit::FOLLOWED, target.has_mercury()) {
-            (false, _) => &[],
-            (true, true) => &[CompatCode::INST_TCGEN05_MMA],
-            (true, false) => &[CompatCode::INST_TCGEN05_MMA, CompatCode::FINALIZER_VERSION],
-        }
-    }
-
-    fn merge_record(&mut self, attribute: CompatCode, format: Format, value: &[u8]) {
+    fn merge_record(
+        &mut self,
+        attribute: CompatCode,
+        format: Format,
+        value: &[u8],
+        toolkit: Toolkit,
+    ) {
         if let Some(merged) = self.records.iter_mut().find(|r| r.attribute == attribute) {
             merge_value(attribute, &mut merged.value, value);
             return;
         }
         // What the link computes stays last.
         let is_last = |record: &CompatRecord| {
-            record.attribute == CompatCode::CAN_FASTPATH_FINALIZE
-                && self.toolkit <= Toolkit::FOLLOWED
+            record.attribute == CompatCode::CAN_FASTPATH_FINALIZE && toolkit <= Toolkit::FOLLOWED
         };
         let end = self.records.len() - usize::from(self.records.last().is_some_and(is_last));
         let record = CompatRecord {
@@ -190,6 +178,24 @@ impl Compat {
             bytes.resize(bytes.len().next_multiple_of(4), 0);
         }
         bytes
+    }
+}
+
+/// Whether an attribute of inputs is none of the program.
+fn forgets(attribute: CompatCode, target: Sm, toolkit: Toolkit) -> bool {
+    match attribute {
+        CompatCode::CAN_FASTPATH_FINALIZE => !target.has_mercury() && toolkit < Toolkit(132),
+        CompatCode::ENABLE_OPPORTUNISTIC_FINALIZATION => toolkit > Toolkit::FOLLOWED,
+        _ => false,
+    }
+}
+
+/// What a program says only if all inputs do.
+fn said_by_all(target: Sm, toolkit: Toolkit) -> &'static [CompatCode] {
+    match (toolkit > Toolkit::FOLLOWED, target.has_mercury()) {
+        (false, _) => &[],
+        (true, true) => &[CompatCode::INST_TCGEN05_MMA],
+        (true, false) => &[CompatCode::INST_TCGEN05_MMA, CompatCode::FINALIZER_VERSION],
     }
 }
 

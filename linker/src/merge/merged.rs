@@ -123,8 +123,13 @@ impl<'d> Merged<'d> {
     /// What the program wants a variable in dynamic shared memory aligned to. Compilers up to 13.0 do not say so
     /// (docs/format/symbols.md).
     pub(crate) fn dynamic_align(&self, symbol: &Symbol<'_>) -> Option<u64> {
-        let is_told = self.notes.toolkit > Toolkit::FOLLOWED && symbol.value.is_power_of_two();
+        let is_told = self.aligns_dynamic() && symbol.value.is_power_of_two();
         is_told.then_some(symbol.value)
+    }
+
+    /// Whether linkers of the toolkit align dynamic shared memory as kernels and its variables want it.
+    pub(crate) fn aligns_dynamic(&self) -> bool {
+        self.notes.toolkit > Toolkit::FOLLOWED
     }
 
     /// What each section is, in creation order.

@@ -37,7 +37,7 @@ pub(super) struct Merger<'d, 'l> {
     names: Index<SymbolId>,
     /// Registers that the definition in use of a weak function needs.
     pub(super) registers: FxHashMap<SymbolId, u32>,
-    /// What compiled each input so far.
+    /// What compiled each input.
     pub(super) origins: IdVec<InputId, Origin>,
     /// Whether a compiler older than CUDA 13 made the first input that uses
     /// tensor memory.
@@ -122,7 +122,11 @@ impl<'d, 'l> Merger<'d, 'l> {
         let sections: usize = objects.iter().map(|object| object.sections.len()).sum();
         let symbols: usize = objects.iter().map(|object| object.symbols.len()).sum();
         let inputs = objects.iter().map(|object| object.name.clone()).collect();
-        let toolkit = newest_toolkit(objects, options.keeping);
+        let origins: IdVec<InputId, Origin> = objects
+            .iter()
+            .map(|object| Origin::of(object, options.keeping))
+            .collect();
+        let toolkit = newest_toolkit(origins.iter());
         let merged = Merged::new(options, inputs, toolkit, sections, symbols);
         let mut merger = Self {
             arena,
@@ -142,7 +146,7 @@ impl<'d, 'l> Merger<'d, 'l> {
             // So do variables, which share their sections.
             names: Index::with_room(symbols.saturating_sub(sections).max(sections / 2)),
             registers: FxHashMap::default(),
-            origins: IdVec::with_room(objects.len()),
+            origins,
             has_older_tensor_memory: None,
             first_inputs: FxHashMap::default(),
             prototype_ids: FxHashMap::default(),
@@ -201,9 +205,7 @@ impl<'d, 'l> Merger<'d, 'l> {
 
     /// Merges an object, unless there are errors.
     fn merge_next(&mut self, id: InputId, object: &Object<'d>) -> Result<(), End> {
-        let origin = Origin::of(object, self.keeping);
-        self.origins.push(origin);
-        self.merged.notes.add(origin);
+        self.merged.notes.add(self.origins[id]);
         let merged = self.merge_object(id, object);
         let problem = match merged {
             // What names that clash lead to, was reported when they did; call
@@ -310,7 +312,8 @@ impl<'d, 'l> Merger<'d, 'l> {
             Role::Note => self.merged.notes.merge(section, self.keeping)?,
             Role::Compat => {
                 let target = self.merged.target;
-                if !self.merged.compat.merge(section.data, target)? {
+                let toolkit = self.merged.notes.toolkit;
+                if !self.merged.compat.merge(section.data, target, toolkit)? {
                     let name = &current.object.name;
                     self.diagnostics
                         .push(Diagnostic::missing_attribute(target, "ISA_CLASS", name));

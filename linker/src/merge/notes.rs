@@ -117,6 +117,8 @@ impl<'d> Notes<'d> {
 pub(super) struct Origin {
     /// The virtual processor.
     pub(super) virtual_sm: Option<u16>,
+    /// The newest toolkit that a note of today's name tells of.
+    toolkit: Option<Toolkit>,
     /// The compiler is older than CUDA 13.
     pub(super) is_older: bool,
     /// The compiler is older than CUDA 10, or so the header or the note of today's name says.
@@ -138,6 +140,10 @@ impl Origin {
         };
         let is_oldest =
             named.iter().any(is_oldest) || object.toolkit.is_some_and(|made| made < OLDEST.into());
+        let todays = named
+            .iter()
+            .filter(|(name, _)| *name == DeviceNote::SECTION);
+        let toolkit = todays.filter_map(|(_, note)| note.toolkit()).max();
         let notes: Vec<DeviceNote> = named.into_iter().map(|(_, note)| note).collect();
         let is_older = |note: &DeviceNote| {
             note.toolkit()
@@ -145,6 +151,7 @@ impl Origin {
         };
         Self {
             virtual_sm: object.virtual_sm.or_else(|| lowest_virtual_sm(&notes)),
+            toolkit: toolkit.map(Toolkit),
             is_older: object.virtual_sm.is_some() || notes.iter().any(is_older),
             is_oldest,
         }
@@ -153,13 +160,8 @@ impl Origin {
 
 /// The newest toolkit that made an object, and at least the one whose linker ours is like. A program says
 /// that it needs a driver for this one (docs/format/notes.md).
-pub(super) fn newest_toolkit(objects: &[Object<'_>], keeping: Keeping) -> Toolkit {
-    let sections = objects.iter().flat_map(|object| &object.sections);
-    let notes = sections
-        .filter(|section| section.role == Role::Note && section.name == DeviceNote::SECTION)
-        .filter_map(|section| device_notes(section, keeping).ok())
-        .flatten();
-    let made = notes.filter_map(|note| note.toolkit().map(Toolkit));
+pub(super) fn newest_toolkit<'o>(origins: impl Iterator<Item = &'o Origin>) -> Toolkit {
+    let made = origins.filter_map(|origin| origin.toolkit);
     made.fold(Toolkit::FOLLOWED, Toolkit::max)
 }
 

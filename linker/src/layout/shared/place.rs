@@ -6,7 +6,6 @@ use rustc_hash::FxHashMap;
 
 use super::super::groups::Groups;
 use super::{Common, KernelView, SharedLayout, Users};
-use crate::arch::Toolkit;
 use crate::bits::Bits;
 use crate::id::{FunctionId, SymbolId};
 use crate::list_sort::list_sort;
@@ -158,14 +157,16 @@ pub(super) fn place_dynamic(
         }
     }
     let first = pruned.merged.first_shared();
-    let is_told = pruned.merged.notes.toolkit > Toolkit::FOLLOWED;
+    let is_aligned = pruned.merged.aligns_dynamic();
     // Where all else ends in the kernels of a group, and what they align to.
     let mut ends: FxHashMap<usize, (u64, u64)> = FxHashMap::default();
     for (index, view) in views.iter().enumerate() {
         if let Some(align) = view.dynamic {
             let kernel = users.kernels[index];
             raise_alignment(pruned, kernel, align);
-            let shared = pruned.merged.functions[kernel].shared.filter(|_| is_told);
+            let shared = pruned.merged.functions[kernel]
+                .shared
+                .filter(|_| is_aligned);
             let align = shared.map_or(align, |own| pruned.merged.sections[own].content.align);
             let (end, strictest) = ends.entry(groups.of(index)).or_default();
             *end = view.size.max(first).max(*end);
