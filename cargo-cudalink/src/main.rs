@@ -34,6 +34,7 @@ use crate::cli::{Cli, Command};
 static MEMORY: LargePages = LargePages;
 
 fn main() -> ExitCode {
+    rustnvlink::temporary::remove_on_signals();
     if let Some(code) = stand_in::play() {
         return code;
     }

@@ -58,7 +58,8 @@
 //! same bytes. No link can be stopped half-way: few take a second, and one that nobody
 //! waits for any more can go on in a thread of its own, whose result is dropped. Who
 //! has to be able to end it (it may wait for `ptxas`) runs the program `rustnvlink`, which may be killed: its
-//! output is whole or not there.
+//! output is whole or not there. Other programs can have temporary files removed when they are
+//! told to end, too ([`temporary::remove_on_signals`]).
 //!
 //! # Features
 //!
@@ -100,6 +101,7 @@ mod read;
 mod relocate;
 pub mod report;
 mod stacks;
+pub mod temporary;
 mod write;
 
 use std::io;

@@ -9,5 +9,6 @@ use cudalink_memory::LargePages;
 static MEMORY: LargePages = LargePages;
 
 fn main() -> ExitCode {
+    rustnvlink::temporary::remove_on_signals();
     ExitCode::from(rustnvlink::cli::run(std::env::args_os().skip(1)).code())
 }

@@ -7,6 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result, anyhow, bail};
 use rustnvlink::container::Machine;
 use rustnvlink::host::{HostError, HostMachine, HostObject};
+use rustnvlink::temporary::Folder;
 
 use crate::streams;
 
@@ -58,7 +59,7 @@ fn has_elf_objects(triple: &str) -> bool {
 
 /// Compiles the C form with the compiler that `cc` finds for the target.
 fn compile(path: &Path, host: &HostObject<'_>, triple: &str) -> Result<()> {
-    let folder = tempfile::tempdir().context("cannot make a folder for the C source")?;
+    let folder = Folder::new().context("cannot make a folder for the C source")?;
     let source = folder.path().join("device_link.c");
     fs::write(&source, host.source()?)
         .with_context(|| format!("cannot write {}", source.display()))?;

@@ -11,6 +11,7 @@ use crate::arch::{Sm, Suffix};
 use crate::cubin::{Content, Cubin, ToolNote};
 use crate::diagnostic::Diagnostic;
 use crate::parallel;
+use crate::temporary::Folder;
 
 /// What the file is called in which the assembler gets PTX: the words that
 /// nvlink has for any input in messages of its own assembler.
@@ -224,16 +225,9 @@ impl<'a> Ptxas<'a> {
     }
 }
 
-/// Where files lie in passing when nothing names another place, or one that is of no use.
-#[cfg(unix)]
-const USUAL_FOLDER: &str = "/tmp";
-
 /// A folder for the files of one assembler.
-fn temporary_folder() -> Result<tempfile::TempDir, Diagnostic> {
-    let made = tempfile::tempdir();
-    #[cfg(unix)]
-    let made = made.or_else(|why| tempfile::tempdir_in(USUAL_FOLDER).map_err(|_| why));
-    made.map_err(|why| {
+fn temporary_folder() -> Result<Folder, Diagnostic> {
+    Folder::new().map_err(|why| {
         let text = "Could not make a folder for temporary files";
         Diagnostic::fatal("no-temporary-folder", text).with_detail(why)
     })

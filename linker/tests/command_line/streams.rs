@@ -129,3 +129,55 @@ fn a_full_disk_leaves_no_part_of_an_image() {
     assert!(ran.stderr.starts_with(expected), "{}", ran.stderr);
     folder.check("-arch=sm_90 caller.cubin callee.cubin -o /dev/null", 0, "");
 }
+
+/// PTX is assembled in a folder that does not stay when somebody stops the link, unless whoever started it had it ignore that.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_link_that_is_told_to_end_leaves_no_folder() {
+    use std::os::unix::fs::PermissionsExt as _;
+    use std::os::unix::process::ExitStatusExt as _;
+
+    let folder = Folder::new();
+    let ptx = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() { ret; }\n";
+    folder.write("k.ptx", ptx);
+    // Whoever asks for code gets none before the pipe is closed.
+    folder.write("ptxas", "#!/bin/sh\ntouch started\nread line < wait\n");
+    let executable = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(folder.path("ptxas"), executable).unwrap();
+    let made = Command::new("mkfifo").arg(folder.path("wait")).status();
+    assert!(made.unwrap().success());
+    let temporary = folder.path("temporary");
+    std::fs::create_dir(&temporary).unwrap();
+    let is_empty = || std::fs::read_dir(&temporary).unwrap().next().is_none();
+    for (how, signal, number) in [
+        ("", "TERM", Some(15)),
+        ("", "INT", Some(2)),
+        ("", "HUP", Some(1)),
+        ("trap '' HUP; ", "HUP", None),
+    ] {
+        let program = env!("CARGO_BIN_EXE_rustnvlink");
+        let link = "-arch=sm_90 --ptxas=./ptxas k.ptx -o out.cubin";
+        let running = Command::new("sh")
+            .args(["-c", &format!("{how}exec '{program}' {link}")])
+            .current_dir(folder.0.path())
+            .env("TMPDIR", &temporary)
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let started = folder.path("started");
+        let wait = || std::thread::sleep(std::time::Duration::from_millis(1));
+        assert!((0..60_000).any(|_| started.exists() || (wait(), false).1));
+        std::fs::remove_file(started).unwrap();
+        assert!(!is_empty());
+        let id = running.id().to_string();
+        let sent = Command::new("kill")
+            .args([&format!("-{signal}"), &id])
+            .status();
+        assert!(sent.unwrap().success());
+        // The assembler ends, and nobody waits for it any more where the link has ended.
+        std::fs::write(folder.path("wait"), "").unwrap();
+        let output = running.wait_with_output().unwrap();
+        assert_eq!(output.status.signal(), number, "{how}{signal}");
+        assert!(is_empty(), "{how}{signal}");
+    }
+}

@@ -14,7 +14,7 @@ use rustnvlink::host::{HostMachine, HostObject};
 use rustnvlink::inputs::{Archives, Assembler, Files, Kernels, LinkTime, Wanted};
 use rustnvlink::options::DebugLevel;
 use rustnvlink::output;
-use tempfile::TempDir;
+use rustnvlink::temporary::Folder;
 
 use super::{Image, Purpose};
 use crate::journal::{Event, Level, Message, Report};
@@ -37,7 +37,7 @@ pub(super) struct Device {
     pub(super) object: PathBuf,
     pub(super) record: Record,
     /// Where the object lies if it is not kept.
-    _folder: Option<TempDir>,
+    _folder: Option<Folder>,
 }
 
 /// What there is for the host link.
@@ -134,7 +134,7 @@ impl Image<'_> {
         let (object, folder) = match entry {
             Some(entry) => (entry.put(&key, &data, &record)?, None),
             None => {
-                let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
+                let folder = Folder::new().context("cannot make a temporary folder")?;
                 let object = folder.path().join("device.o");
                 output::write(&object, &data)
                     .with_context(|| format!("cannot write {}", object.display()))?;
