@@ -488,7 +488,12 @@ pub(crate) fn native_places(
     places: impl Iterator<Item = u32>,
 ) -> Option<Vec<u32>> {
     let own = Places::of(merged, merged.functions[function].symbol)?;
-    let native = |place: u32| own.native(place.into()).unwrap_or_default() as u32;
+    let native = |place: u32| {
+        let place = u64::from(place);
+        own.own(place)
+            .or_else(|| own.native(place))
+            .unwrap_or_default() as u32
+    };
     Some(places.map(native).collect())
 }
 
