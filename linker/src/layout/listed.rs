@@ -10,6 +10,7 @@ use crate::options::ResolvedRelocations;
 use crate::prune::Pruned;
 
 use super::shared::{Common, KernelView, Listed, SharedLayout, Users, is_dynamic};
+use super::whole;
 
 /// Finds a section and a value for every variable that is used.
 pub(super) fn list(
@@ -66,6 +67,10 @@ fn of_kernels_and_common(
     if let Some(module) = module_section(merged) {
         let variables = common.variables.iter();
         variables.for_each(|&(symbol, _)| put(symbol, module));
+    }
+    for (section, symbol) in whole::placed(merged) {
+        let place = at(section, merged.symbols[symbol].value, reserved);
+        listed.insert(symbol, place);
     }
     listed
 }

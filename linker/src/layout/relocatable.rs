@@ -16,6 +16,10 @@ use crate::prune::Pruned;
 use super::groups::Groups;
 use super::listed::module_section;
 use super::shared::{DYNAMIC_ALIGN, Listed, SharedLayout};
+use super::whole;
+
+/// What nvlink says that variables ask for which a whole program has placed (case `whole_program_debug`).
+const PLACED_ALIGN: u64 = 1;
 
 /// What nvlink calls the start of dynamic shared memory in one kernel.
 const INSTANCE: &str = "externsharedinstance";
@@ -45,6 +49,14 @@ pub(super) fn list_shared<'d>(
             layout.offset.insert(id, symbol.value);
             layout.listed.insert(id, listed(section, symbol.value));
         }
+    }
+    for (section, symbol) in whole::placed(merged) {
+        let value = match addresses {
+            EarlyAddresses::Leave => merged.symbols[symbol].value,
+            EarlyAddresses::Fill => PLACED_ALIGN,
+        };
+        layout.offset.insert(symbol, value);
+        layout.listed.insert(symbol, listed(section, value));
     }
     for (&section, variables) in &members {
         let content = &mut merged.sections[section].content;

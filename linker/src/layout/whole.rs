@@ -1,36 +1,47 @@
-//! Shared memory of extensible whole programs (`-ewp`): the compiler has laid it out for each kernel, and names no
-//! variable there.
+//! Shared memory of extensible whole programs (`-ewp`): the compiler has laid it out for each kernel, and names
+//! variables there for debuggers alone.
 
 use rustc_hash::FxHashMap;
 
 use crate::diagnostic::Diagnostic;
 use crate::id::{FunctionId, SectionId, SymbolId};
 use crate::list_sort::list_sort;
-use crate::merge::{Definition, Merged, Section, SectionKind, SharedHome};
+use crate::merge::{Definition, Merged, Section, SectionKind, SharedHome, Symbol};
 use crate::options::DebugLevel;
 
 use super::visibility::Visibility;
 
 /// The sections of shared memory that the compiler has laid out.
 pub(super) struct WholePrograms {
+    /// Those of kernels.
     sections: Vec<SectionId>,
+    /// The one that is of no kernel.
+    unowned: Option<SectionId>,
 }
 
 impl WholePrograms {
-    /// Those of a link that does as nvlink does. For debuggers that lays out variables alone, and there are none.
+    /// Those of a link that does as nvlink does. For debuggers that lays out variables alone, as far as they have names.
     pub(super) fn as_nvlink(merged: &mut Merged<'_>, debug: DebugLevel) -> Self {
         let known = Self::all(merged);
         match debug {
             DebugLevel::None | DebugLevel::Code => known,
             DebugLevel::Symbols => {
-                for section in known.sections {
+                let named = placed(merged);
+                let all = known.sections.into_iter().chain(known.unowned);
+                for section in all {
                     let row = &mut merged.sections[section];
                     row.content.size = 0;
                     row.content.align = 1;
                     row.keep_empty = false;
                 }
+                for (section, symbol) in named {
+                    let Symbol { value, size, .. } = merged.symbols[symbol];
+                    let content = &mut merged.sections[section].content;
+                    content.size = content.size.max(value + size);
+                }
                 Self {
                     sections: Vec::new(),
+                    unowned: None,
                 }
             }
         }
@@ -49,7 +60,14 @@ impl WholePrograms {
             .filter(|(_, section)| is_laid_out(section))
             .map(|(id, _)| id)
             .collect();
-        Self { sections }
+        let mut unowned = merged.sections_of(|kind| kind == SectionKind::Shared);
+        let unowned = unowned.find(|(_, section)| {
+            section.target.is_none() && !section.content.contributions.is_empty()
+        });
+        Self {
+            sections,
+            unowned: unowned.map(|(id, _)| id),
+        }
     }
 
     /// Whether any kernel has such memory.
@@ -69,10 +87,14 @@ impl WholePrograms {
         }
     }
 
-    /// The same for relocatable objects, where it is an alignment.
+    /// The same for relocatable objects, where it is an alignment: that of the first kernel's, else of what comes last.
     pub(super) fn left_alignment(&self, merged: &Merged<'_>) -> u64 {
-        let first = self.sections.first();
-        first.map_or(0, |&section| merged.sections[section].content.align)
+        if let Some(&first) = self.sections.first() {
+            return merged.sections[first].content.align;
+        }
+        let unowned = self.unowned.map(|section| &merged.sections[section]);
+        let last = unowned.and_then(|section| section.content.contributions.last());
+        last.map_or(0, |contribution| contribution.align)
     }
 
     /// Lets the system have its part of sections that are empty, too.
@@ -86,6 +108,23 @@ impl WholePrograms {
             content.size = content.size.max(reserve);
         }
     }
+}
+
+/// Variables that the compiler has placed, with their sections. An executable has none that is of no kernel.
+pub(super) fn placed(merged: &Merged<'_>) -> Vec<(SectionId, SymbolId)> {
+    let home = |&symbol: &SymbolId| match merged.symbols[symbol].definition {
+        Definition::Shared(SharedHome::Placed(section)) => Some((section, symbol)),
+        _ => None,
+    };
+    let is_there = |&(section, _): &(SectionId, SymbolId)| {
+        !merged.image.is_executable() || merged.sections[section].target.is_some()
+    };
+    merged
+        .shared
+        .iter()
+        .filter_map(home)
+        .filter(is_there)
+        .collect()
 }
 
 /// What each kernel starts with.

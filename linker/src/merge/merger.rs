@@ -344,11 +344,15 @@ impl<'d, 'l> Merger<'d, 'l> {
         Ok(())
     }
 
-    /// Takes over the shared memory of a whole program's kernel, in which no variable has a name.
-    fn keep_layout(&mut self, current: &mut Current<'_, 'd>, index: usize) {
+    /// Takes over the shared memory of a whole program's kernel. Executables have none that is of no kernel.
+    pub(super) fn keep_layout(&mut self, current: &mut Current<'_, 'd>, index: usize) {
         let input = current.object.sections[index];
         if let Some(Placed { section, .. }) = self.place(current, index) {
+            let is_executable = self.merged.image.is_executable();
             let row = &mut self.merged.sections[section];
+            if is_executable && row.target.is_none() {
+                return;
+            }
             row.content.append(&[], input.size, input.align);
             row.keep_empty = row.content.size == 0;
         }

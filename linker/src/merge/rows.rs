@@ -32,6 +32,8 @@ pub(crate) enum SharedHome {
     Module,
     /// Local to the kernel with this shared section.
     Kernel(SectionId),
+    /// In this section of a whole program, where the compiler has put it: the value is the offset.
+    Placed(SectionId),
     /// Its size is chosen at launch.
     Dynamic,
     /// Nowhere: a file after the first ones that use it says its size, and

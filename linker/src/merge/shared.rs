@@ -2,7 +2,7 @@
 
 use crate::arch::Family;
 use crate::cubin::{Binding, SectionFlags, Symbol as FileSymbol};
-use crate::id::SymbolId;
+use crate::id::{SectionId, SymbolId};
 use crate::options::{Keeping, ResolvedRelocations};
 
 use super::current::Current;
@@ -62,11 +62,27 @@ impl<'d> Merger<'d, '_> {
             Some(section) => {
                 let placed = self.place(current, section as usize)?;
                 match self.merged.sections[placed.section].target {
+                    _ if current.object.is_whole_program => {
+                        self.double_layout(current, section as usize, placed.section);
+                        SharedHome::Placed(placed.section)
+                    }
                     Some(_) => SharedHome::Kernel(placed.section),
                     None => SharedHome::Module,
                 }
             }
         })
+    }
+
+    /// nvlink counts shared memory that a whole program has laid out twice if it comes to it by the name of a variable
+    /// there (case `whole_program_debug`).
+    fn double_layout(&mut self, current: &mut Current<'_, 'd>, input: usize, section: SectionId) {
+        let is_new = self.merged.sections[section]
+            .content
+            .contributions
+            .is_empty();
+        if is_new && self.keeping == Keeping::AsNvlink {
+            self.keep_layout(current, input);
+        }
     }
 
     /// A variable that no input has named so far, as if its size were chosen at launch.

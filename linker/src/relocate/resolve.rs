@@ -285,6 +285,7 @@ impl<'a, 'd> Resolver<'a, 'd> {
             SharedHome::Dynamic
             | SharedHome::Module
             | SharedHome::Kernel(_)
+            | SharedHome::Placed(_)
             | SharedHome::Overlooked => offset,
         };
         Target::in_bank(SHARED_BANK, offset.copied().unwrap_or(u64::MAX))
