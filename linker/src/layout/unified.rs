@@ -2,12 +2,12 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::cubin::{IndexTable, UnifiedIndex, UnifiedTable};
+use crate::cubin::{Capsule, IndexTable, UnifiedIndex, UnifiedTable};
 use crate::error::{NvlinkError, ParseError};
 use crate::id::{FunctionId, SectionId, SymbolId};
 use crate::merge::{
-    Definition, MERCURY_STUB_SIZE, Merged, NativeSlot, Relocation, STUB_SIZE, SectionKind, Slot,
-    UnifiedMember,
+    Definition, MERCURY_STUB_SIZE, Merged, NativeSlot, Relocation, STUB_SIZE, Section, SectionKind,
+    Slot, UnifiedMember, missing_in_slot,
 };
 use crate::options::Keeping;
 use crate::prune::Pruned;
@@ -62,8 +62,12 @@ fn arrange_functions(
     assign(merged, index, UnifiedTable::Functions, keeping)?;
     let mut moves = slot_moves(merged, &stubs)?;
     let has_mercury = merged.target.has_mercury();
+    let short = match has_mercury {
+        true => ShortSlots::find(&merged.sections[section], &moves)?,
+        false => ShortSlots::default(),
+    };
     if has_mercury {
-        merged.unified.native_slots = native_slots(&moves, keeping);
+        merged.unified.native_slots = native_slots(&moves, &short, keeping);
     }
     let size = index.functions.window;
     check_places(merged, &mut moves, size)?;
@@ -72,10 +76,75 @@ fn arrange_functions(
         true => MERCURY_STUB_SIZE,
         false => STUB_SIZE,
     };
-    for relocation in &mut merged.sections[section].relocations {
+    let row = &mut merged.sections[section];
+    for relocation in &mut row.relocations {
         relocation.offset = offset_in_slots(relocation.offset, slot_size, keeping);
     }
+    if has_mercury && keeping == Keeping::AsNvlink {
+        let native = row.native.iter_mut().flat_map(|n| &mut n.relocations);
+        for relocation in native {
+            relocation.offset = short.start(relocation.offset / STUB_SIZE);
+        }
+    }
     Ok(())
+}
+
+/// Slots that have fewer instructions than others, and longer ones in Mercury code.
+#[derive(Default)]
+struct ShortSlots {
+    /// Their numbers in the table, in order, with how many they lack.
+    lacking: Vec<(u64, u64)>,
+}
+
+impl ShortSlots {
+    const INSTRUCTION: u64 = 16;
+    const LONG: u64 = 32;
+    /// Long ones in the Mercury code of slots that lack none.
+    const LONG_ONES: u64 = 2;
+
+    fn find(slots: &Section<'_>, moves: &[Move]) -> Result<Self, ParseError> {
+        let parts = &slots.content.contributions;
+        let mut lacking = Vec::new();
+        for slot in moves {
+            let before = parts.partition_point(|part| part.offset <= slot.from);
+            let Some(part) = before.checked_sub(1).map(|index| parts[index]) else {
+                continue;
+            };
+            let missing = missing_in_slot(&Capsule::parse(part.data)?) as u64;
+            if missing > 0 {
+                lacking.push((slot.to / STUB_SIZE, missing));
+            }
+        }
+        lacking.sort_unstable();
+        Ok(Self { lacking })
+    }
+
+    /// Where a slot starts in nvlink's machine code.
+    fn start(&self, slot: u64) -> u64 {
+        let before = self.lacking.partition_point(|&(number, _)| number < slot);
+        let missing: u64 = self.lacking[..before]
+            .iter()
+            .map(|&(_, missing)| missing)
+            .sum();
+        slot * STUB_SIZE - missing * Self::INSTRUCTION
+    }
+
+    /// The machine code at an address of expanded Mercury code.
+    fn native(&self, mercury: u64) -> u64 {
+        let (slot, inside) = (mercury / MERCURY_STUB_SIZE, mercury % MERCURY_STUB_SIZE);
+        let own = self.lacking.iter().find(|&&(number, _)| number == slot);
+        let long_ones = Self::LONG_ONES + own.map_or(0, |&(_, missing)| missing);
+        self.start(slot)
+            + match inside < long_ones * Self::LONG {
+                true => inside / Self::LONG * Self::INSTRUCTION,
+                false => inside - long_ones * Self::INSTRUCTION,
+            }
+    }
+
+    /// Where all of so many slots end, with what ends them.
+    fn end(&self, slots: usize) -> u64 {
+        (self.start(slots as u64) + Self::INSTRUCTION).next_multiple_of(STUB_SIZE)
+    }
 }
 
 /// Where each slot goes: the index names what it calls.
@@ -126,10 +195,14 @@ fn offset_in_slots(offset: u64, slot_size: u64, keeping: Keeping) -> u64 {
 }
 
 /// Slots in machine code. nvlink takes their places from the Mercury code, of
-/// whose instructions the first two are longer, and takes slots there to have no
+/// whose instructions the first ones are longer, and takes slots there to have no
 /// gaps; each reaches to the next, and the first over all of them. What it knows
 /// of machine code it finds for the first alone.
-fn native_slots(moves: &[Move], keeping: Keeping) -> FxHashMap<SymbolId, NativeSlot> {
+fn native_slots(
+    moves: &[Move],
+    short: &ShortSlots,
+    keeping: Keeping,
+) -> FxHashMap<SymbolId, NativeSlot> {
     if keeping == Keeping::Reachable {
         let slot = |to| NativeSlot {
             place: to,
@@ -139,20 +212,11 @@ fn native_slots(moves: &[Move], keeping: Keeping) -> FxHashMap<SymbolId, NativeS
         };
         return moves.iter().map(|m| (m.symbol, slot(m.to))).collect();
     }
-    let place = |mercury: u64| {
-        let (slot, inside) = (mercury / MERCURY_STUB_SIZE, mercury % MERCURY_STUB_SIZE);
-        slot * STUB_SIZE
-            + match inside {
-                0..0x20 => 0,
-                0x20..0x40 => 0x10,
-                _ => inside - 0x20,
-            }
-    };
-    let end = (moves.len() as u64 + 1) * STUB_SIZE;
-    let mut places: Vec<u64> = moves.iter().map(|slot| place(slot.to)).collect();
+    let end = short.end(moves.len());
+    let mut places: Vec<u64> = moves.iter().map(|slot| short.native(slot.to)).collect();
     places.sort_unstable();
     let slots = moves.iter().map(|slot| {
-        let start = place(slot.to);
+        let start = short.native(slot.to);
         let next = places.partition_point(|&other| other <= start);
         let length = places.get(next).copied().unwrap_or(end) - start;
         let is_first = start == 0;

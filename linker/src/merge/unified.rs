@@ -5,7 +5,9 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::cubin::{SectionFlags, Symbol as FileSymbol, UnifiedEntry, UnifiedIndex, UnifiedTable};
+use crate::cubin::{
+    Capsule, SectionFlags, Symbol as FileSymbol, UnifiedEntry, UnifiedIndex, UnifiedTable,
+};
 use crate::error::ParseError;
 use crate::id::{SectionId, SymbolId};
 use crate::options::Keeping;
@@ -23,6 +25,13 @@ impl Merger<'_, '_> {
         self.keeping == Keeping::AsNvlink
             || !sections.any(|section| section.kind == SectionKind::UnifiedIndex)
     }
+}
+
+/// How many instructions the slot of a unified function has less than others before what ends it: the others are so much longer
+/// in Mercury code (case `unified_arguments`).
+pub(crate) fn missing_in_slot(capsule: &Capsule<'_>) -> usize {
+    const BODY_AND_END: usize = 7;
+    BODY_AND_END.saturating_sub(capsule.instructions.max(1) as usize)
 }
 
 /// The tables of a link.

@@ -240,7 +240,7 @@ impl<'d> Patcher<'_, 'd> {
         }
         let section = &merged.sections[id];
         let mut patched = Patched {
-            bytes: gather(merged, section)?,
+            bytes: gather(merged, section, self.keeping)?,
             kept: Vec::with_capacity(match section.kind {
                 // The driver gets nearly all relocations of code.
                 SectionKind::Text => section.relocations.len(),
@@ -286,7 +286,7 @@ impl<'d> Patcher<'_, 'd> {
         if twin.shares_bytes {
             patched.bytes = std::mem::take(shared_bytes);
         } else if is_joined(laid_out.merged(), section) {
-            patched.bytes = stubs::native(&twin.content);
+            patched.bytes = stubs::native(section, &twin.content, keeping)?;
         } else {
             patched.bytes = concatenate(&twin.content, section.kind);
         }
@@ -515,11 +515,15 @@ pub(crate) fn barrier_places(
 }
 
 /// Joins the contributions, zeros in the gaps.
-fn gather<'d>(merged: &Merged<'d>, section: &Section<'d>) -> Result<Cow<'d, [u8]>, ParseError> {
+fn gather<'d>(
+    merged: &Merged<'d>,
+    section: &Section<'d>,
+    keeping: Keeping,
+) -> Result<Cow<'d, [u8]>, ParseError> {
     if section.kind.is_nobits() {
         Ok(Cow::default())
     } else if is_joined(merged, section) {
-        stubs::mercury(section)
+        stubs::mercury(section, keeping)
     } else {
         let bytes = concatenate(&section.content, section.kind);
         match &section.native {

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use crate::cubin::Capsule;
 use crate::error::ParseError;
-use crate::merge::{Content, STUB_SIZE, Section, SectionKind};
+use crate::merge::{Content, STUB_SIZE, Section, SectionKind, missing_in_slot};
 use crate::options::{DebugLevel, Keeping};
 
 use super::Relocated;
@@ -18,61 +18,98 @@ use super::scoreboards::instruction::{INSTRUCTION, operation};
 
 /// Instructions of a slot that are not the end of its function.
 const BODY: usize = 6;
-/// Instructions of a slot in Mercury code.
-const MERCURY_BODY: u32 = 8;
-/// What stands behind the last slot in Mercury code.
-const END: [u8; 2] = [0x50, 4];
+/// Those of a slot of all functions together.
+const JOINED_BODY: usize = STUB_SIZE as usize / INSTRUCTION;
+
+/// What a slot has of instructions among all slots, and how many of these are its own. nvlink adds two; ours fills it up.
+fn shape(capsule: &Capsule<'_>, keeping: Keeping) -> (usize, usize) {
+    let missing = missing_in_slot(capsule);
+    let all = match keeping {
+        Keeping::AsNvlink => JOINED_BODY - missing,
+        Keeping::Reachable => JOINED_BODY,
+    };
+    (all, BODY - missing)
+}
+
+/// What stands behind the last slot in Mercury code, for so many instructions that do nothing behind it.
+fn end(idle: usize) -> [u8; 2] {
+    const END: u16 = 0x50;
+    (END | (idle as u16 + 1) << 7).to_le_bytes()
+}
 
 /// The Mercury code of all slots.
-pub(super) fn mercury<'d>(section: &Section<'d>) -> Result<Cow<'d, [u8]>, ParseError> {
+pub(super) fn mercury<'d>(
+    section: &Section<'d>,
+    keeping: Keeping,
+) -> Result<Cow<'d, [u8]>, ParseError> {
     let slots = &section.content.contributions;
     let native = section
         .native
         .iter()
         .flat_map(|n| n.content.contributions.iter());
-    let mut bytes = Vec::new();
+    let mut text_section = 0;
     let mut stored = Vec::new();
-    let mut bitmap = Vec::new();
+    let mut absent = Vec::new();
     for (slot, code) in slots.iter().zip(native) {
         let data = renewed(Cow::Borrowed(slot.data), code.data)?;
         let capsule = Capsule::parse(&data)?;
-        if bytes.is_empty() {
-            let instructions = MERCURY_BODY * slots.len() as u32 + 1;
-            for word in [capsule.text_section, Capsule::MARKER, instructions] {
-                bytes.extend(word.to_le_bytes());
-            }
+        if absent.is_empty() {
+            text_section = capsule.text_section;
         }
         // The jump, and with `-Ofc=max` what comes behind it, but not the end.
-        let mut absent = u8::MAX;
+        let first = absent.len();
+        absent.resize(first + shape(&capsule, keeping).0, true);
         for instruction in &capsule.stored {
-            if instruction.index + 1 < capsule.instructions.min(MERCURY_BODY) {
-                absent &= !(1 << instruction.index);
+            let index = instruction.index as usize;
+            if index + 1 < (capsule.instructions as usize).min(JOINED_BODY) {
+                absent[first + index] = false;
                 stored.extend_from_slice(instruction.bytes);
             }
         }
-        bitmap.push(absent);
     }
-    bitmap.push(0);
-    bitmap.resize(bitmap.len().next_multiple_of(4), 0);
-    bytes.append(&mut bitmap);
+    absent.push(false);
+    let mut bytes = Vec::new();
+    for word in [text_section, Capsule::MARKER, absent.len() as u32] {
+        bytes.extend(word.to_le_bytes());
+    }
+    for word in absent.chunks(u32::BITS as usize) {
+        let bits = word
+            .iter()
+            .rev()
+            .fold(0, |bits: u32, &bit| bits << 1 | u32::from(bit));
+        bytes.extend(bits.to_le_bytes());
+    }
     bytes.append(&mut stored);
-    bytes.extend(END);
+    bytes.extend(end(
+        absent.len().next_multiple_of(JOINED_BODY) - absent.len()
+    ));
     Ok(bytes.into())
 }
 
 /// The machine code of all slots.
-pub(super) fn native<'d>(content: &Content<'d>) -> Cow<'d, [u8]> {
+pub(super) fn native<'d>(
+    section: &Section<'_>,
+    content: &Content<'d>,
+    keeping: Keeping,
+) -> Result<Cow<'d, [u8]>, ParseError> {
     let mut bytes = Vec::new();
     let mut end: &[u8] = &[];
-    for slot in content.contributions.iter() {
-        let (body, tail) = slot.data.split_at(slot.data.len().min(BODY * INSTRUCTION));
+    for (slot, mercury) in content
+        .contributions
+        .iter()
+        .zip(section.content.contributions.iter())
+    {
+        let (all, own) = shape(&Capsule::parse(mercury.data)?, keeping);
+        let (body, tail) = slot.data.split_at(slot.data.len().min(own * INSTRUCTION));
+        let start = bytes.len();
         bytes.extend_from_slice(body);
-        fill(&mut bytes, body);
+        fill(&mut bytes, body, start + all * INSTRUCTION);
         end = tail;
     }
-    bytes.extend_from_slice(end);
-    fill(&mut bytes, end);
-    bytes.into()
+    bytes.extend_from_slice(end.get(..INSTRUCTION).unwrap_or(end));
+    let size = bytes.len().next_multiple_of(STUB_SIZE as usize);
+    fill(&mut bytes, end, size);
+    Ok(bytes.into())
 }
 
 /// Lets the machine code of all slots wait after each instruction, as nvlink has it in links that say something to
@@ -108,10 +145,10 @@ pub(crate) fn pace_slots(relocated: &mut Relocated<'_>, keeping: Keeping, debug:
     }
 }
 
-/// Repeats the last instruction of `code` up to the end of a slot.
-fn fill(bytes: &mut Vec<u8>, code: &[u8]) {
+/// Repeats the last instruction of `code` up to a size.
+fn fill(bytes: &mut Vec<u8>, code: &[u8], size: usize) {
     let instruction = code.rchunks_exact(INSTRUCTION).next().unwrap_or_default();
-    while !instruction.is_empty() && !bytes.len().is_multiple_of(STUB_SIZE as usize) {
+    while !instruction.is_empty() && bytes.len() < size {
         bytes.extend_from_slice(instruction);
     }
 }
