@@ -121,7 +121,10 @@ pub(crate) fn pace_slots(relocated: &mut Relocated<'_>, keeping: Keeping, debug:
     const SLOW: [u8; 2] = [0xde, 0x3f];
     const OF_NOP: [u8; 2] = [0xe2, 0x0f];
     const OF_JUMP: [u8; 2] = [0xea, 0x0f];
+    /// Of what moves the stack pointer first.
+    const OF_ADDITION: [u8; 2] = [0xce, 0x0f];
     const NOP: u16 = 0x118;
+    const ADDITION: u16 = 0x010;
     if keeping != Keeping::AsNvlink {
         return;
     }
@@ -129,8 +132,11 @@ pub(crate) fn pace_slots(relocated: &mut Relocated<'_>, keeping: Keeping, debug:
         let old = &instruction[CONTROL];
         let new = match debug == DebugLevel::Symbols {
             true if old != OF_END => SLOW,
-            false if old == SLOW && operation(instruction) == NOP => OF_NOP,
-            false if old == SLOW => OF_JUMP,
+            false if old == SLOW => match operation(instruction) {
+                NOP => OF_NOP,
+                ADDITION => OF_ADDITION,
+                _ => OF_JUMP,
+            },
             true | false => return,
         };
         instruction[CONTROL].copy_from_slice(&new);
