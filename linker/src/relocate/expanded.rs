@@ -48,6 +48,13 @@ const LONG: u64 = 32;
 /// Copies to shared memory that name how they are cached.
 const LONGEST: u64 = 48;
 
+/// A machine instruction that does what a Mercury instruction is there for.
+pub(super) struct Acting {
+    pub(super) place: u64,
+    /// Whether it is all that becomes of that.
+    pub(super) is_alone: bool,
+}
+
 /// Where the instructions of a function begin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Places {
@@ -115,6 +122,20 @@ impl Places {
         before
             .find(|place| place.role == Role::Instruction)
             .map(|place| place.native)
+    }
+
+    /// What does what holds an address of Mercury code. `None` behind the end.
+    pub(super) fn acting(&self, mercury: u64) -> Option<Acting> {
+        let after = self.all.partition_point(|place| place.mercury <= mercury);
+        let (before, behind) = self.all.split_at(after);
+        let mut before = before.iter().rev();
+        let place = before.find(|place| place.role != Role::Rest)?;
+        let next = behind.first();
+        let next = next.map_or(self.size, |next| next.native);
+        (place.role == Role::Instruction).then(|| Acting {
+            place: place.own,
+            is_alone: next - place.native == INSTRUCTION as u64,
+        })
     }
 
     /// The machine instruction that does what begins at an address of Mercury code.

@@ -10,6 +10,7 @@ mod capsule;
 mod debug_registers;
 mod expanded;
 mod frames;
+mod joined;
 mod lines;
 mod recode;
 mod resolve;
@@ -23,7 +24,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use crate::arch::relocation::RelocationType;
 use crate::error::ParseError;
@@ -32,7 +33,7 @@ use crate::layout::LaidOut;
 use crate::merge::{
     BANK_LIMIT, Content, Merged, NativeContent, Relocation, Section, SectionKind, Symbol,
 };
-use crate::options::{Keeping, ResolvedRelocations};
+use crate::options::Keeping;
 use crate::parallel;
 use crate::prune::Pruned;
 use crate::read::OPTIMIZER_BANK;
@@ -146,7 +147,7 @@ impl<'d> Patcher<'_, 'd> {
         });
         let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut native = self.relocate_twins(&mut sections, failed, bytes)?;
-        join_records(merged, &mut sections, &mut native);
+        joined::join_records(merged, &mut sections, &mut native, self.keeping);
         Ok((sections, native))
     }
 
@@ -403,34 +404,6 @@ fn banks_of_slots(pruned: &Pruned<'_>) -> FxHashMap<SectionId, Vec<SectionId>> {
         }
     }
     of_slots
-}
-
-/// What was resolved in code that has no section for it is recorded in that
-/// of the first code of the name, the last code first.
-fn join_records(
-    merged: &Merged<'_>,
-    sections: &mut IdVec<SectionId, Patched<'_>>,
-    native: &mut Twins<'_>,
-) {
-    if merged.resolved_relocations == ResolvedRelocations::Dropped {
-        return;
-    }
-    let records = merged.sections.iter();
-    let records = records.filter(|s| s.kind == SectionKind::ResolvedRela);
-    let recorded: FxHashSet<SectionId> = records.filter_map(|s| s.target).collect();
-    let mut first: FxHashMap<&str, SectionId> = FxHashMap::default();
-    for (id, section) in merged.sections.enumerate() {
-        if recorded.contains(&id) {
-            first.entry(section.name).or_insert(id);
-        } else if let Some(&first) = first.get(section.name) {
-            let own = std::mem::take(&mut sections[id].resolved);
-            sections[first].resolved.splice(..0, own);
-            let own = native[id].as_mut().map(|n| std::mem::take(&mut n.resolved));
-            if let (Some(own), Some(first)) = (own, &mut native[first]) {
-                first.resolved.splice(..0, own);
-            }
-        }
-    }
 }
 
 /// The input of a function's code. What other sections hold comes from many.
