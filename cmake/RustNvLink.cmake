@@ -92,11 +92,12 @@ function(rustnvlink_add_image name)
     set(arg_OUTPUT "${name}.${extension}")
   endif()
   get_filename_component(output "${arg_OUTPUT}" ABSOLUTE BASE_DIR "${CMAKE_CURRENT_BINARY_DIR}")
+  _rustnvlink_per_configuration(output "${output}")
   get_filename_component(directory "${output}" DIRECTORY)
-  file(MAKE_DIRECTORY "${directory}")
   _rustnvlink_options(options rustnvlink_add_image)
   _rustnvlink_inputs(inputs depends ${arg_OBJECTS} ${arg_LIBRARIES})
   add_custom_command(OUTPUT "${output}"
+    COMMAND "${CMAKE_COMMAND}" -E make_directory "${directory}"
     COMMAND RustNvLink::cudalink link ${options} "--output-format=${spelling}" -o "${output}" --depfile "${output}.d" ${inputs}
     DEPENDS ${depends}
     DEPFILE "${output}.d"

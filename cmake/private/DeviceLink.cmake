@@ -185,6 +185,18 @@ function(_rustnvlink_inputs out depends_out)
   set(${depends_out} "${depends}" PARENT_SCOPE)
 endfunction()
 
+# Sets <out> to the path of a file that is made in each configuration: where several have one build folder, each has a folder
+# of its own, unless the path says how they differ.
+function(_rustnvlink_per_configuration out path)
+  get_property(is_multi_config GLOBAL PROPERTY GENERATOR_IS_MULTI_CONFIG)
+  if(is_multi_config AND NOT path MATCHES "\\$<")
+    get_filename_component(directory "${path}" DIRECTORY)
+    get_filename_component(name "${path}" NAME)
+    set(path "${directory}/$<CONFIG>/${name}")
+  endif()
+  set(${out} "${path}" PARENT_SCOPE)
+endfunction()
+
 # Does what rustnvlink_device_link() asked for, when all is known of the target.
 function(_rustnvlink_finish_device_link target)
   # CMake makes a device link for every target that it finds CUDA in.
@@ -220,12 +232,8 @@ function(_rustnvlink_finish_device_link target)
     )
   endif()
   _rustnvlink_inputs(inputs depends ${objects} ${libraries})
-  get_property(is_multi_config GLOBAL PROPERTY GENERATOR_IS_MULTI_CONFIG)
-  set(output "${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/${target}.dir/")
-  if(is_multi_config)
-    string(APPEND output "$<CONFIG>/")
-  endif()
-  string(APPEND output "rustnvlink_device_link.o")
+  _rustnvlink_per_configuration(output
+    "${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/${target}.dir/rustnvlink_device_link.o")
   set(command RustNvLink::cudalink link ${asked_OPTIONS} -o "${output}")
 
   if(has_cuda_sources)

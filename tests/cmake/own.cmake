@@ -1,5 +1,6 @@
 # Builds a project whose device code only RustNvLink links, and checks what came out against nvcc. Then checks that a
-# build without changes does nothing, and that a change gets everywhere.
+# build without changes does nothing, and that a change gets everywhere. Where one build folder has several
+# configurations, each has files of its own.
 include("${CMAKE_CURRENT_LIST_DIR}/run.cmake")
 
 set(copy "${build} sources")
@@ -11,30 +12,41 @@ configure("${copy}" "-DCMAKE_CUDA_COMPILER_LAUNCHER=${CMAKE_CURRENT_LIST_DIR}/co
   -DCMAKE_CUDA_ARCHITECTURES=90-real ${options})
 build(steps)
 
+# Where a configuration has its files.
+set(debug "")
+if(generator MATCHES "Multi-Config")
+  set(debug "Debug/")
+endif()
+
 # The programs start: their device code registers itself with the runtime.
 foreach(program nested uses_rust own n loads)
-  run("${build}/${program}")
+  run("${build}/${debug}${program}")
 endforeach()
 
 # The same objects by nvcc.
-file(GLOB inner "${build}/CMakeFiles/inner.dir/*.o")
-file(GLOB outer "${build}/CMakeFiles/outer.dir/*.o")
+file(GLOB inner "${build}/CMakeFiles/inner.dir/${debug}*.o")
+file(GLOB outer "${build}/CMakeFiles/outer.dir/${debug}*.o")
 run("${nvcc}" -arch=sm_90 -dlink ${outer} ${inner} -o "${build}/nvcc.o")
-run("${same_images}" "${build}/nvcc.o" "${build}/CMakeFiles/nested.dir/rustnvlink_device_link.o")
+run("${same_images}" "${build}/nvcc.o" "${build}/CMakeFiles/nested.dir/${debug}rustnvlink_device_link.o")
 foreach(target plugin uses_rust own n)
-  if(NOT EXISTS "${build}/CMakeFiles/${target}.dir/rustnvlink_device_link.o")
+  if(NOT EXISTS "${build}/CMakeFiles/${target}.dir/${debug}rustnvlink_device_link.o")
     message(FATAL_ERROR "no device link of ${target}")
   endif()
-  if(EXISTS "${build}/CMakeFiles/${target}.dir/cmake_device_link.o")
+  if(EXISTS "${build}/CMakeFiles/${target}.dir/${debug}cmake_device_link.o")
     message(FATAL_ERROR "CMake has linked the device code of ${target}, too")
   endif()
 endforeach()
 
-foreach(image fat.fatbin images/one.cubin described.h)
+foreach(image "${debug}fat.fatbin" "images/${debug}one.cubin" "${debug}described.h")
   if(NOT EXISTS "${build}/${image}")
     message(FATAL_ERROR "there is no ${image}")
   endif()
 endforeach()
+
+if(debug)
+  run("${CMAKE_COMMAND}" --build "${build}" --parallel 2 --config Release --target fat one described)
+  run("${CMAKE_COMMAND}" -E compare_files "${build}/images/Debug/one.cubin" "${build}/images/Release/one.cubin")
+endif()
 
 build(steps)
 count(done "" ${steps})
@@ -45,5 +57,5 @@ build(steps)
 count(compiled "Building CUDA" ${steps})
 expect("compilations of one change" ${compiled} 1 ${steps})
 # Five programs and libraries, and three images.
-count(linked "Linking (device code of (nested|plugin|uses_rust|fat|one|described)|CUDA executable (own|n))$" ${steps})
+count(linked "Linking (device code of (nested|plugin|uses_rust|fat|one|described)|CUDA executable (${debug})?(own|n))$" ${steps})
 expect("device links of one change" ${linked} 8 ${steps})
