@@ -71,9 +71,15 @@ pub(crate) fn link(
     });
     let messages = Messages::default();
     let threads = NonZero::new(environment::jobs()?);
-    let linked = link_files(&request, targets, threads, &environment, &messages, || {
-        toolkit.and_then(|toolkit| toolkit.libcudadevrt().ok())
-    });
+    let find_runtime = || toolkit.and_then(|toolkit| toolkit.libcudadevrt().ok());
+    let linked = link_files(
+        &request,
+        |_| targets.to_vec(),
+        threads,
+        &environment,
+        &messages,
+        find_runtime,
+    );
     if linked.uses_device_runtime {
         output::line("rustc-link-lib", "cudadevrt");
     }

@@ -16,7 +16,7 @@ use rustnvlink::cli::{self, LinkOptions, depfile};
 use rustnvlink::device_link::{Linked, Message, link_files};
 use rustnvlink::fatbin::{CompressionMode, FatbinOptions};
 use rustnvlink::host::HostObject;
-use rustnvlink::inputs::Kernels;
+use rustnvlink::inputs::{Files, Kernels};
 use rustnvlink::output::{Clash, Named, clash};
 
 use crate::settings::KernelChoice;
@@ -131,7 +131,7 @@ impl Arguments {
 /// Does what the command line asks for.
 pub(crate) fn run(arguments: Arguments) -> Result<()> {
     check_streams(&arguments)?;
-    let linked = link(&arguments, |_| {})?;
+    let linked = link(&arguments, |_| arguments.arch.clone(), |_| {})?;
     if let Some(problem) = messages::without_code(&linked) {
         bail!("{problem}; `cargo cudalink inspect` shows what they have code for");
     }
@@ -195,11 +195,18 @@ fn image_of_module(path: &Path) -> Result<PathBuf> {
     Ok(image)
 }
 
-/// The same as nvcc does it: an image without code is as good as any.
-pub(crate) fn run_as_nvcc(mut arguments: Arguments) -> Result<()> {
+/// The same as nvcc does it: an image without code is as good as any. `default` tells the processors where none is named.
+pub(crate) fn run_as_nvcc(
+    mut arguments: Arguments,
+    default: impl FnOnce(&Files) -> Vec<Sm>,
+) -> Result<()> {
     // Whatever the file is called.
     arguments.output_format = Some(OutputFormat::Object);
-    let linked = link(&arguments, |linked| {
+    let targets = |files: &Files| match &arguments.arch[..] {
+        [] => default(files),
+        named => named.to_vec(),
+    };
+    let linked = link(&arguments, targets, |linked| {
         // CMake has programs linked that have no device code of their own, whose users cannot do anything about it.
         let lacking = linked.without_code();
         let is_expected = |message: &Message| {
@@ -301,8 +308,12 @@ fn identifier(arguments: &Arguments) -> String {
     }
 }
 
-/// Links, and shows what `review` leaves of the messages.
-fn link(arguments: &Arguments, review: impl Fn(&mut Linked)) -> Result<Linked> {
+/// Links for the processors that `targets` makes of the inputs, and shows what `review` leaves of the messages.
+fn link(
+    arguments: &Arguments,
+    targets: impl FnOnce(&Files) -> Vec<Sm>,
+    review: impl FnOnce(&mut Linked),
+) -> Result<Linked> {
     let environment = cli::environment();
     let LinkOptions {
         mut request,
@@ -334,7 +345,7 @@ fn link(arguments: &Arguments, review: impl Fn(&mut Linked)) -> Result<Linked> {
     }
     let mut linked = link_files(
         &request,
-        &arguments.arch,
+        targets,
         threads,
         &environment,
         &messages,

@@ -9,8 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use clap::{Args, Parser};
 use rustnvlink::arch::Sm;
-use rustnvlink::cli;
-use rustnvlink::inputs::{Files, Survey, Wanted};
+use rustnvlink::inputs::{Files, Survey};
 
 use crate::link;
 use arguments::Parsed;
@@ -44,9 +43,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
         let file = format!("lib{name}.a");
         folders.iter().any(|folder| folder.join(&file).is_file())
     });
-    if parsed.processors.is_empty() {
-        parsed.processors = processors_of_objects(&parsed);
-    }
+    let link_time = parsed.link_time;
 
     /// The command line of `link`.
     #[derive(Parser)]
@@ -55,31 +52,23 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
         arguments: link::Arguments,
     }
     let words = std::iter::once(OsString::from("link")).chain(translated(parsed)?);
-    link::run_as_nvcc(Link::try_parse_from(words)?.arguments)
+    let arguments = Link::try_parse_from(words)?.arguments;
+    link::run_as_nvcc(arguments, |files| processors_of_objects(files, link_time))
 }
 
 /// The processors that objects were compiled for. Without a processor, or with -arch=native, nvcc links for the one that it
 /// compiles for, whatever libraries have more of; where there is no device code, for its oldest.
-fn processors_of_objects(parsed: &Parsed) -> Vec<String> {
-    let is_library = |path: &Path| path.extension().is_some_and(|extension| extension == "a");
-    let objects = parsed.inputs.iter().filter(|path| !is_library(path));
-    let wanted = Wanted::new(objects.cloned().collect());
-    let environment = cli::environment();
-    let survey = Files::read(&wanted, &environment).survey();
-    let is_bare = survey == Survey::default();
+fn processors_of_objects(files: &Files, link_time: bool) -> Vec<Sm> {
+    let is_library = |name: &str| name.ends_with(".a");
+    let survey = files.survey_of(|name| !is_library(name));
+    if survey == Survey::default() && files.survey_of(is_library) == Survey::default() {
+        return vec![Sm::KNOWN[0]];
+    }
     let mut processors = survey.processors;
-    if parsed.link_time {
+    if link_time {
         processors.extend(survey.intermediates);
     }
-    let libraries_are_bare = || {
-        let libraries = parsed.inputs.iter().filter(|path| is_library(path));
-        let wanted = Wanted::new(libraries.cloned().collect());
-        Files::read(&wanted, &environment).survey() == Survey::default()
-    };
-    if is_bare && libraries_are_bare() {
-        processors.insert(Sm::KNOWN[0]);
-    }
-    processors.iter().map(ToString::to_string).collect()
+    processors.into_iter().collect()
 }
 
 /// The folders of the toolkit that an nvcc belongs to, as it lies in `bin`.
@@ -152,6 +141,9 @@ fn translated(parsed: Parsed) -> Result<Vec<OsString>> {
 
 #[cfg(test)]
 mod tests {
+    use rustnvlink::cli;
+    use rustnvlink::inputs::Wanted;
+
     use super::*;
 
     #[track_caller]
@@ -171,15 +163,17 @@ mod tests {
         let library = folder.path().join("libcallee.a");
         let code = fs::read(inputs.join("callee.sm_100.cubin")).expect("an input");
         fs::write(&library, code).expect("a library");
-        let mut parsed = Parsed {
-            inputs: vec![library, inputs.join("caller.sm_90.cubin")],
-            ..Parsed::default()
+        let object = inputs.join("caller.sm_90.cubin");
+        let check = |inputs: &[&PathBuf], expected: &[&str]| {
+            let wanted = Wanted::new(inputs.iter().map(|path| path.to_path_buf()).collect());
+            let files = Files::read(&wanted, &cli::environment());
+            let processors = processors_of_objects(&files, false);
+            let names: Vec<String> = processors.iter().map(ToString::to_string).collect();
+            assert_eq!(names, expected);
         };
-        assert_eq!(processors_of_objects(&parsed), ["sm_90"]);
-        parsed.inputs.pop();
-        assert_eq!(processors_of_objects(&parsed), [""; 0]);
-        parsed.inputs.pop();
-        assert_eq!(processors_of_objects(&parsed), ["sm_75"]);
+        check(&[&library, &object], &["sm_90"]);
+        check(&[&library], &[]);
+        check(&[], &["sm_75"]);
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! Command lines for `nvcc -dlink` without machine code, as CMake writes them.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use tempfile::TempDir;
 
@@ -22,6 +23,30 @@ fn nothing_is_said_of_what_has_no_device_code() {
     check(&folder, &["empty.a"], &[]);
     let lacking = ["[missing-arch-code]", "[no-device-code]"];
     check(&folder, &["-arch=sm_80", "code.fatbin"], &lacking);
+}
+
+/// The inputs say what to link for, and nothing can be read twice of a pipe.
+#[cfg(target_os = "linux")]
+#[test]
+fn inputs_are_read_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let inputs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/inputs");
+    let callee = fs::read(inputs.join("callee.sm_90.cubin")).expect("an input");
+    let words = ["nvcc-dlink", "nvcc", "-dlink", "/dev/stdin", "-o", "d.o"];
+    let mut running = Command::new(env!("CARGO_BIN_EXE_cargo-cudalink"))
+        .args(words)
+        .current_dir(folder.path())
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut pipe = running.stdin.take().expect("a pipe");
+    pipe.write_all(&callee).expect("it is read");
+    drop(pipe);
+    let output = running.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && said.is_empty(), "{said}");
+    assert!(folder.path().join("d.o").is_file());
 }
 
 /// nvcc leaves the link of PTX to the driver.

@@ -230,10 +230,11 @@ pub fn device_link(
     job.link_each(targets, messages)
 }
 
-/// Reads the inputs of a request and [links them](device_link), with so many threads where that is said.
+/// Reads the inputs of a request and [links them](device_link) for the processors that `targets` makes of them, with so many
+/// threads where that is said.
 pub fn link_files(
     request: &Request,
-    targets: &[Sm],
+    targets: impl FnOnce(&Files) -> Vec<Sm>,
     threads: Option<NonZero<usize>>,
     environment: &Environment,
     messages: &Messages,
@@ -241,7 +242,15 @@ pub fn link_files(
 ) -> Linked {
     within(threads, || {
         let files = Files::read(&request.inputs, environment);
-        device_link(request, targets, files, environment, messages, find_runtime)
+        let targets = targets(&files);
+        device_link(
+            request,
+            &targets,
+            files,
+            environment,
+            messages,
+            find_runtime,
+        )
     })
 }
 

@@ -27,12 +27,17 @@ impl Files {
     /// Looks at all inputs. The system library has code for all processors and
     /// does not count, nor does what cannot be read: a link reports it.
     pub fn survey(&self) -> Survey {
+        self.survey_of(|_| true)
+    }
+
+    /// Looks at those inputs whose names are wanted in the same way.
+    pub fn survey_of(&self, is_wanted: impl Fn(&str) -> bool) -> Survey {
         let mut survey = Survey::default();
         for opened in &self.0 {
             let Opened::Read(source) = opened else {
                 continue;
             };
-            if is_system_library(&source.name) {
+            if is_system_library(&source.name) || !is_wanted(&source.name) {
                 continue;
             }
             if detect(&source.data) != InputKind::Archive {
