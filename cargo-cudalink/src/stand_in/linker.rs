@@ -1,5 +1,5 @@
 //! The host linker: links the device code of its inputs first, and hands the result to the user's linker before
-//! everything else. Without device code it only runs the user's linker.
+//! everything else. Without device code it only runs the user's linker, with the CUDA runtime where that is missing.
 
 mod device;
 
@@ -160,18 +160,20 @@ impl<'a> Image<'a> {
     fn link(&self, plan: &Plan, line: &LinkLine, host: &HostLink<'_>) -> Result<ExitCode> {
         let objects = self.objects(line)?;
         let waits = objects.wait();
+        // A library may have had its device code linked, or there is none, and some link the runtime all the same.
+        let runtime = self.folder_of_runtime(line);
         if waits || self.purpose == Purpose::OfUser {
-            self.depend_on_choices(plan, waits)?;
+            self.depend_on_choices(plan, waits || runtime.is_some())?;
         }
         if !waits {
-            return host.replace();
+            return self.host_link_alone(runtime, line, host);
         }
         // Held as long as the host linker reads what it has.
         let entry = Entry::lock(plan, &self.output)?;
         let placed = objects.placed;
         let made = self.make(plan, objects, line, entry.as_ref())?;
         let status = match &made.device {
-            Some(device) => self.host_link(device, placed, line, host)?,
+            Some(device) => self.host_link(device, placed, runtime, line, host)?,
             None => host.run(Vec::new(), Vec::new())?,
         };
         if !status.success()
@@ -239,6 +241,7 @@ impl<'a> Image<'a> {
         &self,
         device: &Device,
         placed: u64,
+        runtime: Option<PathBuf>,
         line: &LinkLine,
         host: &HostLink<'_>,
     ) -> Result<ExitStatus> {
@@ -261,29 +264,50 @@ impl<'a> Image<'a> {
             let library = self.toolkit.and_then(|t| t.device_runtime.clone());
             last.extend(library.map(OsString::from));
         }
-        last.extend(self.folder_of_runtime(line).map(|folder| {
-            let mut option = OsString::from("-L");
-            option.push(folder);
-            option
-        }));
+        last.extend(runtime.map(as_option));
         let status = host.run(first, last)?;
         if !status.success() {
-            let folders = self.folders_of_system();
-            if is_for_musl(self.triple) {
-                self.say(Level::Help, RUNTIME_IS_NOT_FOR_MUSL.to_owned());
-            } else if !line.names_runtime() {
+            if !is_for_musl(self.triple) && !line.names_runtime() {
                 self.say(Level::Help, NO_RUNTIME.to_owned());
-            } else if line.lacks_runtime(&folders, self.machine()) {
-                self.say(Level::Help, RUNTIME_NOT_FOUND.to_owned());
             }
-            if line.lacks_driver(&folders, self.machine()) {
-                self.say(Level::Help, DRIVER_NOT_FOUND.to_owned());
-            }
+            self.say_what_is_missing(line);
             if needs_script {
                 self.say(Level::Help, NO_SCRIPT.to_owned());
             }
         }
         Ok(status)
+    }
+
+    /// The user's linker without device code of ours.
+    fn host_link_alone(
+        &self,
+        runtime: Option<PathBuf>,
+        line: &LinkLine,
+        host: &HostLink<'_>,
+    ) -> Result<ExitCode> {
+        let folders = self.folders_of_system();
+        let machine = self.machine();
+        if !line.lacks_runtime(&folders, machine) && !line.lacks_driver(&folders, machine) {
+            return host.replace();
+        }
+        let status = host.run(Vec::new(), runtime.map(as_option).into_iter().collect())?;
+        if !status.success() {
+            self.say_what_is_missing(line);
+        }
+        Ok(platform::exit_code(status))
+    }
+
+    /// Says which libraries of CUDA a host link has failed for.
+    fn say_what_is_missing(&self, line: &LinkLine) {
+        let folders = self.folders_of_system();
+        if is_for_musl(self.triple) {
+            self.say(Level::Help, RUNTIME_IS_NOT_FOR_MUSL.to_owned());
+        } else if line.lacks_runtime(&folders, self.machine()) {
+            self.say(Level::Help, RUNTIME_NOT_FOUND.to_owned());
+        }
+        if line.lacks_driver(&folders, self.machine()) {
+            self.say(Level::Help, DRIVER_NOT_FOUND.to_owned());
+        }
     }
 
     /// Where the toolkit has the CUDA runtime, if the host linker finds none by itself: crates that name it without its
@@ -313,6 +337,13 @@ impl<'a> Image<'a> {
             .chain([shared])
             .collect()
     }
+}
+
+/// How a host linker is told of a folder with libraries.
+fn as_option(folder: PathBuf) -> OsString {
+    let mut option = OsString::from("-L");
+    option.push(folder);
+    option
 }
 
 /// Whether the programs of a target use the C library musl.
