@@ -13,6 +13,7 @@ use super::flow::Flow;
 use super::instruction::{Chip, Control, ERROR_BARRIER, INSTRUCTION, WARPSYNC, cycles, operation};
 use super::registers::Accesses;
 use super::timing::{Unit, forwarding};
+use super::warps::{self, Timed};
 use super::{bit, events};
 
 /// Cycles until others find a scoreboard taken.
@@ -107,7 +108,36 @@ pub(in crate::relocate) fn closed_up(
             set_stall(&mut new[before], stall);
         }
     }
+    let mut first = 0;
+    for last in (0..new.len()).filter(|&at| flow.ends_block(at)) {
+        mark(&mut new[first..=last], &origins[first..=last], old.code);
+        first = last + 1;
+    }
     code
+}
+
+/// Marks in a block where other warps may go first and what is kept, if other time passes in it
+/// than before (cases `scoreboards_turns`, `older_turns`).
+fn mark(new: &mut [[u8; INSTRUCTION]], origins: &[Option<usize>], old: &[[u8; INSTRUCTION]]) {
+    let is_followed = |pair: &[Option<usize>]| pair[0].map(|at| at + 1) == pair[1];
+    let is_timed_alike = |(new, origin): (&[u8; INSTRUCTION], &Option<usize>)| {
+        origin.is_some_and(|origin| planned(new) == planned(&old[origin]))
+    };
+    if origins.windows(2).all(is_followed) && new.iter().zip(origins).all(is_timed_alike) {
+        return;
+    }
+    let before: Vec<[u8; INSTRUCTION]> = new
+        .iter()
+        .zip(origins)
+        .map(|(new, origin)| origin.map_or(*new, |origin| old[origin]))
+        .collect();
+    let timed = before.iter().zip(&*new).map(|(old, new)| Timed {
+        old,
+        is_open: Control::of(new).takes() != 0,
+        is_paused: false,
+    });
+    let timed: Vec<Timed<'_>> = timed.collect();
+    warps::mark(new, &timed, true);
 }
 
 /// Cycles that an instruction had to the next one. In a schedule it has one at least.
@@ -159,19 +189,29 @@ pub(super) fn set_stall(instruction: &mut [u8; INSTRUCTION], stall: u32) {
     }
 }
 
+/// Cycles from which on arithmetic lets other warps go first, and others do.
+pub(super) const OTHERS_FIRST: u32 = 3;
+const OTHERS_FIRST_AT_LAST: u32 = 12;
+
 /// From how many cycles on an instruction lets other warps go first; `is_open` if it is arithmetic that
 /// takes a scoreboard.
 pub(super) fn others_first_from(instruction: &[u8], is_open: bool) -> u32 {
-    match is_arithmetic(instruction) && !is_open {
-        true => 3,
-        false => 12,
+    /// IMMA, HMMA, QMMA and OMMA.
+    const PRODUCTS_OF_MATRICES: [u16; 4] = [0x037, 0x03c, 0x07a, 0x07f];
+    let is_product = PRODUCTS_OF_MATRICES.contains(&operation(instruction));
+    match is_arithmetic(instruction) && !is_product && !is_open {
+        true => OTHERS_FIRST,
+        false => OTHERS_FIRST_AT_LAST,
     }
 }
 
 /// Whether an instruction computes, for threads or for their warp.
 pub(super) fn is_arithmetic(instruction: &[u8]) -> bool {
     const ARITHMETIC: std::ops::Range<u16> = 0..0x100;
-    ARITHMETIC.contains(&operation(instruction))
+    /// MOVM, LDSM and STSM, which move matrices.
+    const MOVES_OF_MATRICES: [u16; 3] = [0x03a, 0x03b, 0x044];
+    let operation = operation(instruction);
+    ARITHMETIC.contains(&operation) && !MOVES_OF_MATRICES.contains(&operation)
 }
 
 #[cfg(test)]
@@ -229,8 +269,8 @@ mod tests {
     fn what_nobody_waits_for_at_once_takes_a_cycle() {
         let load = |board| with_stall(instruction(LDC, 12, board, 0), 2);
         let exit = instruction(EXIT, 0, NO_BOARD, 0);
-        let code = |board| [load(board), sum(41, 14, 1), exit];
-        assert_eq!(stalls(&code(0), &code(1), &[0, 1, 2]), [1, 0, 0]);
-        assert_eq!(stalls(&code(0), &code(0), &[0, 1, 2]), [2, 0, 0]);
+        let code = |board| [load(board), with_stall(sum(41, 14, 1), 1), exit];
+        assert_eq!(stalls(&code(0), &code(1), &[0, 1, 2]), [1, 1, 0]);
+        assert_eq!(stalls(&code(0), &code(0), &[0, 1, 2]), [2, 1, 0]);
     }
 }

@@ -7,7 +7,7 @@
 
 use super::instruction::{Control, INSTRUCTION, cycles, opcode, operation};
 use super::operands::{File, operands};
-use super::stalls::{is_arithmetic, others_first_from};
+use super::stalls::{OTHERS_FIRST, is_arithmetic, others_first_from};
 
 /// So long a warp goes first without need.
 const LONG_TURN: u32 = 10;
@@ -34,8 +34,8 @@ pub(super) fn mark(code: &mut [[u8; INSTRUCTION]], timed: &[Timed<'_>], lets_oth
         let stall = cycles(&code[at]);
         let is_arithmetic = is_arithmetic(&code[at]);
         if is_arithmetic {
-            let is_short_end = stall == SHORT && passed >= LONG_TURN && !timed.is_open;
             let least = others_first_from(&code[at], timed.is_open);
+            let is_short_end = stall == SHORT && passed >= LONG_TURN && least == OTHERS_FIRST;
             Control::set_stall(&mut code[at], stall as u8);
             if lets_others && (stall >= least || is_short_end) {
                 Control::keep_ready(&mut code[at]);
@@ -213,6 +213,12 @@ mod tests {
         assert_eq!(stays, [true, true, true, true, true, false, true]);
         let (stays, _) = kept(vec![arithmetic(1, 3), arithmetic(2, 1)], &[short; 2]);
         assert_eq!(stays, [false, true]);
+        // HMMA and LDSM take longer anyway.
+        for operation in [0x3c, 0x3b] {
+            let mut matrices = arithmetic(1, 8);
+            matrices[0] = operation;
+            assert_eq!(kept(vec![matrices], &[short]).0, [true]);
+        }
     }
 
     #[test]
