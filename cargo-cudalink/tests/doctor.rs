@@ -90,6 +90,27 @@ fn each_damaged_member_is_named_once() {
 }
 
 #[test]
+fn members_of_thin_archives_are_looked_at() {
+    let mut archive = b"!<thin>\n".to_vec();
+    for name in ["a.o/", "b.o/"] {
+        archive.extend(format!("{name:<48}{:<10}`\n", 64).as_bytes());
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("libx.a");
+    std::fs::write(&path, archive).expect("a file");
+    let object = host_object(b".llvm.offloading");
+    std::fs::write(folder.path().join("a.o"), object).expect("a file");
+    check(
+        &path,
+        &[
+            "libx.a:a.o: has a section .llvm.offloading",
+            "libx.a:b.o cannot be read: No such file or directory",
+        ],
+        "libx.a:b.o: ",
+    );
+}
+
+#[test]
 fn code_for_the_link_of_clang_is_told_of() {
     let folder = tempfile::tempdir().expect("a folder");
     let object = host_object(b".llvm.offloading");

@@ -1,7 +1,8 @@
 //! What each file says of the device link.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rustnvlink::arch::Sm;
 use rustnvlink::container::host::ModuleId;
@@ -85,23 +86,48 @@ pub(super) fn read(files: &[PathBuf]) -> (Vec<Unit>, Vec<Finding>) {
     for path in files {
         let file = path.display().to_string();
         match streams::read(path) {
-            Ok(data) => read_file(&file, &data, &mut units, &mut findings),
+            Ok(data) => {
+                // What comes by the standard input has no folder.
+                let folder = path.parent().filter(|_| !streams::is_standard(path));
+                read_file(&file, folder, &data, &mut units, &mut findings);
+            }
             Err(error) => findings.push(unreadable(&file, error.to_string())),
         }
     }
     (units, findings)
 }
 
-fn read_file(file: &str, data: &[u8], units: &mut Vec<Unit>, findings: &mut Vec<Finding>) {
+/// The members of a thin archive lie in `folder`.
+fn read_file(
+    file: &str,
+    folder: Option<&Path>,
+    data: &[u8],
+    units: &mut Vec<Unit>,
+    findings: &mut Vec<Finding>,
+) {
     let kind = match detect(data) {
         InputKind::HostObject => UnitKind::Object,
         InputKind::SharedLibrary => UnitKind::SharedLibrary,
         InputKind::HostExecutable => UnitKind::Program,
         InputKind::Archive => {
             let walked = archive::walk(file, data, &mut |name, member| {
-                let data = member.data.unwrap_or_default();
-                if detect(data) == InputKind::HostObject {
-                    match unit(name, file, UnitKind::ArchiveMember, data) {
+                let data = match (member.data, folder) {
+                    (Some(data), _) => Cow::Borrowed(data),
+                    (None, Some(folder)) => match streams::read_file(&folder.join(&member.name)) {
+                        Ok(data) => Cow::Owned(data),
+                        Err(error) => {
+                            findings.push(unreadable(name, error.to_string()));
+                            return Ok(());
+                        }
+                    },
+                    (None, None) => {
+                        let why = "the archive is thin and does not hold this member";
+                        findings.push(unreadable(name, why.to_owned()));
+                        return Ok(());
+                    }
+                };
+                if detect(&data) == InputKind::HostObject {
+                    match unit(name, file, UnitKind::ArchiveMember, &data) {
                         Ok(unit) => units.push(unit),
                         Err(error) => findings.push(damaged(name, &error)),
                     }
