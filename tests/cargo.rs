@@ -529,7 +529,7 @@ fn linkers_that_take_no_script_are_told_of() -> Result<()> {
         return Ok(());
     }
     let project = Project::new(LAUNCHING, &["static=kernel", "static=twice"])?;
-    let scriptless = "#!/bin/sh\ncase \"$*\" in *-Wl,-T,*) echo 'no scripts' >&2; exit 1;; esac\nexec cc \"$@\"\n";
+    let scriptless = "#!/bin/sh\ncase \"$*\" in *' -T '*) echo 'no scripts' >&2; exit 1;; esac\nexec cc \"$@\"\n";
     project.write_program("scriptless", scriptless)?;
     let flag = format!("-Clinker={}", project.path("scriptless").display());
     let always = ["rustc", "--host-linker-script=always", "--", &flag];
@@ -538,6 +538,26 @@ fn linkers_that_take_no_script_are_told_of() -> Result<()> {
         &["no scripts", "GNU ld and lld understand it", "-fuse-ld=lld"],
     )?;
     project.succeed(&["rustc", "--", &flag], &[])?;
+    // Compilers take apart at commas what stands behind `-Wl`.
+    for linker in ["bfd", "lld"] {
+        if Command::new(format!("ld.{linker}"))
+            .arg("--version")
+            .output()
+            .is_err()
+        {
+            continue;
+        }
+        let flag = format!("-Clink-arg=-fuse-ld={linker}");
+        let always = [
+            "rustc",
+            "--target-dir=this, too",
+            "--host-linker-script=always",
+            "--",
+            &flag,
+        ];
+        project.succeed(&always, &[])?;
+        run(&mut Command::new(project.path("this, too/debug/app")))?;
+    }
     Ok(())
 }
 

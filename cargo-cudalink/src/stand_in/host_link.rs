@@ -91,18 +91,6 @@ impl HostLink<'_> {
             || name.starts_with("ld.")
     }
 
-    /// How the user's linker is told of a script.
-    pub(super) fn script(&self, script: &Path) -> Vec<OsString> {
-        match self.is_linker_proper() {
-            true => vec!["-T".into(), script.into()],
-            false => {
-                let mut packed = OsString::from("-Wl,-T,");
-                packed.push(script);
-                vec![packed]
-            }
-        }
-    }
-
     fn explain(&self, error: anyhow::Error) -> anyhow::Error {
         let missing = error
             .downcast_ref::<io::Error>()
@@ -140,21 +128,5 @@ mod tests {
         };
         assert!(!host("mold 2.40").takes_script());
         assert!(host("GNU ld").takes_script());
-    }
-
-    #[test]
-    fn scripts_reach_every_kind_of_linker() {
-        let check = |linker: &str, expected: &[&str]| {
-            let host = HostLink {
-                linker: Path::new(linker),
-                arguments: Vec::new(),
-                folder: PathBuf::new(),
-            };
-            assert_eq!(host.script(Path::new("s.ld")), expected);
-        };
-        check("cc", &["-Wl,-T,s.ld"]);
-        check("/usr/bin/aarch64-linux-gnu-gcc", &["-Wl,-T,s.ld"]);
-        check("/usr/bin/ld.lld", &["-T", "s.ld"]);
-        check("rust-lld", &["-T", "s.ld"]);
     }
 }

@@ -257,7 +257,8 @@ impl<'a> Image<'a> {
             let text = format!("{}{}", script::SECTIONS, script::INSERT);
             output::write(&script, text.as_bytes())
                 .with_context(|| format!("cannot write {}", script.display()))?;
-            first.extend(host.script(&script));
+            // Linkers and the compilers that call them take it in this way, whatever is in the path.
+            first.extend(["-T".into(), script.into_os_string()]);
         }
         let mut last = Vec::new();
         if record.needs_device_runtime {
