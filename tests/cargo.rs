@@ -4,8 +4,10 @@
 //! a CUDA toolkit and a host compiler; without these they are skipped, which is a failure where `CI` is set. The linker
 //! that projects choose is a script that writes down what it is called with.
 
+use std::collections::HashSet;
 use std::env;
 use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::thread;
@@ -324,6 +326,15 @@ fn device_code_is_linked_once_for_each_program() -> Result<()> {
     let line = "\x1b[1m\x1b[92m  DeviceLink\x1b[0m app test (sm_90) 1 kernel";
     ensure!(err.contains(line), "{err:?}");
     project.links()?;
+    // Their device code is the same, and was linked once.
+    let images = fs::read_dir(project.path("target/cudalink/images"))?;
+    let images = images.flatten().map(|entry| entry.path());
+    let objects: Vec<PathBuf> = images
+        .filter(|path| path.extension().is_some_and(|e| e == "o"))
+        .collect();
+    let inodes = objects.iter().map(|path| Ok(path.metadata()?.ino()));
+    let inodes = inodes.collect::<Result<HashSet<u64>>>()?;
+    ensure!((objects.len(), inodes.len()) == (2, 1), "{objects:?}");
 
     // A choice changes, of which cargo knows nothing.
     let compressed = [("CUDALINK_COMPRESS_MODE", "size")];

@@ -2,6 +2,7 @@
 //!
 //! An entry belongs to one output of the host linker. Its object has the hash of everything it was made from in its
 //! name and appears whole or not at all, so whatever is there is right: a build that was killed leaves nothing to repair.
+//! Outputs with the same device code have one file by several names.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -48,18 +49,18 @@ impl Entry {
             .with_context(|| format!("cannot make the folder {}", folder.display()))?;
         let parts: Vec<_> = inside.iter().map(|part| part.to_string_lossy()).collect();
         let stem = parts.join("+");
-        let path = folder.join(format!("{stem}.lock"));
-        let lock = || {
-            let file = File::create(&path)?;
-            file.lock()?;
-            Ok::<_, std::io::Error>(file)
-        };
-        let lock = lock().with_context(|| format!("cannot lock {}", path.display()))?;
+        let lock = lock(&folder.join(format!("{stem}.lock")))?;
         Ok(Some(Self {
             folder,
             stem,
             _lock: lock,
         }))
+    }
+
+    /// Waits until nobody else makes an object for a key: programs, tests and examples of a package have the same device
+    /// code, and cargo links them at the same time. Few files are enough for all keys.
+    pub(crate) fn alone(&self, key: &str) -> Result<File> {
+        lock(&self.folder.join(format!("{}.lock", &key[..2])))
     }
 
     fn object(&self, key: &str) -> PathBuf {
@@ -75,6 +76,34 @@ impl Entry {
         let object = self.object(key);
         let record = serde_json::from_slice(&fs::read(self.record()).ok()?).ok()?;
         object.is_file().then_some((object, record))
+    }
+
+    /// The object that another output has for a key, which becomes one of this output, too, with the record that `own` makes
+    /// of the other one.
+    pub(crate) fn share(
+        &self,
+        key: &str,
+        own: impl FnOnce(Record) -> Record,
+    ) -> Option<(PathBuf, Record)> {
+        let end = format!(".{key}.o");
+        let mut entries = fs::read_dir(&self.folder).ok()?.flatten();
+        let (other, record) = entries.find_map(|entry| {
+            let name = entry.file_name().into_string().ok()?;
+            let stem = name.strip_suffix(&end)?;
+            let record = fs::read(self.folder.join(format!("{stem}.json"))).ok()?;
+            Some((entry.path(), serde_json::from_slice(&record).ok()?))
+        })?;
+        self.clear().ok()?;
+        let path = self.object(key);
+        fs::hard_link(&other, &path).ok()?;
+        // Its record is replaced after it.
+        if !other.is_file() {
+            return None;
+        }
+        let record = own(record);
+        let text = serde_json::to_vec(&record).ok()?;
+        output::write(&self.record(), &text).ok()?;
+        Some((path, record))
     }
 
     /// Replaces what there is.
@@ -106,6 +135,16 @@ impl Entry {
         }
         Ok(())
     }
+}
+
+/// Makes a file and locks it, as soon as nobody else has done so.
+fn lock(path: &Path) -> Result<File> {
+    let lock = || {
+        let file = File::create(path)?;
+        file.lock()?;
+        Ok::<_, io::Error>(file)
+    };
+    lock().with_context(|| format!("cannot lock {}", path.display()))
 }
 
 /// Removes all outputs that have an entry: cargo makes again what is missing. `build` is the folder where it makes them,
@@ -206,6 +245,45 @@ pub(crate) fn key(hash: Sha256) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_object_is_made_once_for_all_outputs() {
+        let folder = tempfile::tempdir().unwrap();
+        let entry = |stem: &str| Entry {
+            folder: folder.path().to_owned(),
+            stem: stem.to_owned(),
+            _lock: lock(&folder.path().join(format!("{stem}.lock"))).unwrap(),
+        };
+        let record = |image: &str| Record {
+            report: Report {
+                image: image.to_owned(),
+                output: PathBuf::from(image),
+                arch: vec!["sm_90".to_owned()],
+                kernels: 1,
+                bytes: 4,
+                fresh: false,
+            },
+            needs_device_runtime: true,
+        };
+        let (one, two) = (entry("one"), entry("two"));
+        let own = |other: Record| Record {
+            needs_device_runtime: other.needs_device_runtime,
+            ..record("two")
+        };
+        assert!(two.share("abcd", own).is_none());
+        one.put("abcd", b"code", &record("one")).unwrap();
+        two.put("beef", b"older", &record("two")).unwrap();
+        let (path, shared) = two.share("abcd", own).unwrap();
+        assert_eq!(shared.report.image, "two");
+        assert!(two.get("beef").is_none());
+        // It stays when the other output gets another one.
+        one.put("1234", b"newer", &record("one")).unwrap();
+        assert_eq!(fs::read(path).unwrap(), b"code");
+        let (_, kept) = two.get("abcd").unwrap();
+        assert!(kept.needs_device_runtime && kept.report.output == Path::new("two"));
+        drop(two.alone("abcd").unwrap());
+        drop(two.alone("abcd").unwrap());
+    }
 
     #[test]
     fn copies_are_found_where_cargo_puts_them() {

@@ -234,9 +234,10 @@ impl Objects {
         inputs.map(|input| input.data.len() as u64).sum()
     }
 
-    /// Names the contents, whatever the files are called.
+    /// Names the contents, whatever the files are called, and what they are for.
     pub(crate) fn hash_into(&self, hash: &mut Sha256) {
-        for Input { data, .. } in &self.inputs {
+        for Input { data, modules, .. } in &self.inputs {
+            hash.update([u8::from(modules.is_some())]);
             hash.update((data.len() as u64).to_le_bytes());
             hash.update(data);
         }

@@ -119,6 +119,24 @@ impl Image<'_> {
                 _folder: None,
             }));
         }
+        let _alone = entry.map(|entry| entry.alone(&key)).transpose()?;
+        let output = std::path::absolute(&self.output)?;
+        let own = |other: Record| Record {
+            report: Report {
+                image: self.name.clone(),
+                output,
+                ..other.report
+            },
+            ..other
+        };
+        if let Some((object, record)) = entry.and_then(|entry| entry.share(&key, own)) {
+            self.journal.add(&Event::Linked(record.report.clone()));
+            return Ok(Ok(Device {
+                object,
+                record,
+                _folder: None,
+            }));
+        }
         self.journal.add(&Event::Started {
             image: self.name.clone(),
             objects: objects.count(),
