@@ -32,6 +32,7 @@ mod stages;
 pub(super) mod stalls;
 mod timing;
 mod turns;
+mod uses;
 mod warps;
 
 use std::borrow::Cow;

@@ -16,13 +16,14 @@ use rustc_hash::FxHashMap;
 use super::flow::Flow;
 use super::held::Held;
 use super::instruction::{
-    Chip, INSTRUCTION, Wait, is_counted, is_of_texture, keeps_order, leads_on, loads_memory,
-    loads_shared_memory, operation, releases, stalls, wait,
+    Chip, INSTRUCTION, is_counted, is_of_texture, keeps_order, loads_memory, loads_shared_memory,
+    operation, stalls,
 };
 use super::registers::Accesses;
 use super::stages::Stages;
 use super::stalls::TAKING;
 use super::timing::{SLOW_DOUBLE, SLOW_RESULT, Unit, forwarding, is_slow_double, latency};
+use super::uses::Uses;
 use super::{Event, Setting};
 
 pub(super) use holders::Holders;
@@ -35,16 +36,7 @@ const MOST_BUSY: u32 = 8;
 /// Cycles of a block, and where in it each event is needed.
 pub(super) struct Schedule<'e> {
     events: &'e [Event],
-    /// What each instruction does with registers, if that is known.
-    accesses: Vec<Option<Accesses>>,
-    /// One bit for each scoreboard that an instruction waits for.
-    releases: Vec<u8>,
-    /// Whether each instruction waits for what the compiler made it wait for.
-    waits_again: Vec<bool>,
-    /// Whether each instruction decides where control goes on.
-    leads_on: Vec<bool>,
-    /// First instruction of each instruction's block.
-    block: Vec<usize>,
+    uses: Uses,
     chip: Chip,
     /// What each instruction runs on.
     units: Vec<Unit>,
@@ -98,11 +90,7 @@ impl<'e> Schedule<'e> {
         let stages = Stages::of(setting.capsule);
         let instructions: Vec<&[u8]> = code.chunks_exact(INSTRUCTION).collect();
         let count = instructions.len();
-        let mut block = Vec::with_capacity(count);
-        for at in 0..count {
-            let is_start = at == 0 || flow.ends_block(at - 1);
-            block.push(if is_start { at } else { block[at - 1] });
-        }
+        let uses = Uses::new(code, flow);
         let loads = |event: &Event| event.is_write && loads_memory(instructions[event.instruction]);
         let loads_shared =
             |event: &Event| event.is_write && loads_shared_memory(instructions[event.instruction]);
@@ -110,13 +98,12 @@ impl<'e> Schedule<'e> {
         let is_open = |event: &Event| loads(event) || is_counted(instructions[event.instruction]);
         let keeps_order =
             |event: &Event| event.is_write && keeps_order(instructions[event.instruction]);
-        let accesses: Vec<_> = instructions.iter().map(|i| Accesses::of(i)).collect();
         let is_load: Vec<bool> = events.iter().map(|e| loads(e) && !is_sampled(e)).collect();
         let latency = events.iter().map(|event| {
             let at = event.instruction;
             latency(
                 instructions[at],
-                accesses[at].as_ref(),
+                uses.accesses[at].as_ref(),
                 event.is_write,
                 chip,
             )
@@ -138,11 +125,7 @@ impl<'e> Schedule<'e> {
             chip,
             plain: plain.collect(),
             stall,
-            accesses,
-            releases: instructions.iter().map(|i| releases(i)).collect(),
-            waits_again: instructions.iter().map(|i| wait(i) == Wait::Same).collect(),
-            leads_on: instructions.iter().map(|i| leads_on(i)).collect(),
-            block,
+            uses,
             start: vec![0; count],
             end: vec![0; events.len()],
             needs: vec![None; events.len()],
@@ -156,7 +139,7 @@ impl<'e> Schedule<'e> {
             has_stage: (0..count).map(|at| stages.at(at).is_some()).collect(),
             left: FxHashMap::default(),
         };
-        for (at, &block) in schedule.block.iter().enumerate() {
+        for (at, &block) in schedule.uses.block.iter().enumerate() {
             schedule.is_pipelined[block] |= stages.at(at).is_some_and(|stage| stage > 0);
         }
         schedule.find_needs();
@@ -168,61 +151,26 @@ impl<'e> Schedule<'e> {
     fn find_needs(&mut self) {
         for event in 0..self.events.len() {
             let at = self.events[event].instruction;
-            self.needs[event] = self.first_need(event, at + 1, self.block[at]);
+            let block = self.uses.block[at];
+            self.needs[event] = self.uses.first(&self.events[event], at + 1, block);
         }
-    }
-
-    /// The first instruction of a block, from one on, that needs an event.
-    fn first_need(&self, event: usize, from: usize, block: usize) -> Option<usize> {
-        let mut rest = (from..self.block.len()).take_while(|&at| self.block[at] == block);
-        rest.find(|&at| self.is_needed(event, at))
     }
 
     /// Whether an instruction that may come after an event can not start
     /// before that is over.
     pub(super) fn is_needed(&self, event: usize, at: usize) -> bool {
-        let Event {
-            instruction,
-            is_write,
-            board,
-        } = self.events[event];
-        let (Some(first), Some(second)) = (&self.accesses[instruction], &self.accesses[at]) else {
-            return self.releases[at] >> board & 1 == 1 && !self.leads_on[at];
-        };
-        if is_write && self.waits_again[at] && instruction + 1 == at {
-            return self.releases[at] >> board & 1 == 1;
-        }
-        let is_later = self.block[instruction] == self.block[at] && instruction < at;
-        if is_later && first.excludes(second) {
-            let mut between = self.accesses[instruction..at].iter().flatten();
-            if !between.any(|other| first.is_decided_anew_by(other)) {
-                return false;
-            }
-        }
-        match is_write {
-            true => {
-                first.is_used_by(second) && !first.is_sampled_before(second)
-                    || first.is_in_order_before(second)
-                    || first.is_barrier_for(second)
-                    || instruction + 1 == at && first.is_acquired_by(second)
-            }
-            false if first.is_barrier_for(second) => true,
-            false if first.is_barrier_for_next(second) && instruction + 1 == at => true,
-            false => {
-                first.is_overwritten_by(second) && !(is_later && first.is_queued_before(second))
-            }
-        }
+        self.uses.is_needed(&self.events[event], at)
     }
 
     fn count_cycles(&mut self) {
-        let mut delays = vec![0; self.block.len()];
-        let mut due = vec![0; self.block.len()];
+        let mut delays = vec![0; self.uses.block.len()];
+        let mut due = vec![0; self.uses.block.len()];
         let mut last_double = None;
         let mut events = (0..).zip(self.events).peekable();
-        for at in 0..self.block.len() {
+        for at in 0..self.uses.block.len() {
             let plain = self.plain[at];
             // Nothing gains on what an earlier block was late for.
-            let first = self.block[at];
+            let first = self.uses.block[at];
             let base = match first == at && at > 0 {
                 true => delays[at - 1],
                 false => delays[first],
@@ -285,7 +233,7 @@ impl<'e> Schedule<'e> {
     /// comes in its turn.
     fn delay(&self, at: usize, delays: &[u32]) -> u32 {
         let passed = |from: usize| self.plain[at] - self.plain[from];
-        let earlier = (self.block[at]..at).rev();
+        let earlier = (self.uses.block[at]..at).rev();
         let recent = earlier.take_while(|&from| passed(from) <= MOST_CYCLES);
         recent.fold(0, |most, from| {
             // Nobody is later than who kept him waiting.
@@ -296,7 +244,9 @@ impl<'e> Schedule<'e> {
                 true => passed(from),
                 false => self.units[from].spacing(self.units[at], self.chip),
             };
-            let accesses = self.accesses[from].as_ref().zip(self.accesses[at].as_ref());
+            let accesses = self.uses.accesses[from]
+                .as_ref()
+                .zip(self.uses.accesses[at].as_ref());
             let used = accesses.and_then(|(maker, user)| {
                 forwarding((self.units[from], maker), (self.units[at], user), self.chip)
             });
@@ -308,7 +258,7 @@ impl<'e> Schedule<'e> {
     /// which is not the one right before it; or sooner, where a cycle is gone with a wait.
     fn comes_in_turn(&self, at: usize) -> bool {
         let passed = |from: usize| self.plain[at] - self.plain[from];
-        let earlier = (self.block[at]..at - 1).rev();
+        let earlier = (self.uses.block[at]..at - 1).rev();
         let mut recent = earlier.take_while(|&from| passed(from) <= MOST_BUSY);
         recent.any(|from| {
             let spacing = self.units[from].spacing(self.units[at], self.chip);
@@ -325,7 +275,7 @@ impl<'e> Schedule<'e> {
 
     /// Whether an event is of the same block as an instruction, and before it.
     fn is_here(&self, event: usize, at: usize) -> bool {
-        (self.block[at]..=at).contains(&self.events[event].instruction)
+        (self.uses.block[at]..=at).contains(&self.events[event].instruction)
     }
 
     /// The cycle in which an event is over that is held where an instruction stands; at
@@ -334,7 +284,7 @@ impl<'e> Schedule<'e> {
         if self.is_here(event, at) {
             return self.end[event];
         }
-        let block = self.block[at];
+        let block = self.uses.block[at];
         self.start[block] + self.left.get(&(block, event)).copied().unwrap_or(0)
     }
 
@@ -343,10 +293,10 @@ impl<'e> Schedule<'e> {
         match self.is_here(event, at) {
             true => self.needs[event],
             false => {
-                let block = self.block[at];
+                let block = self.uses.block[at];
                 let mut carried = self.carried.borrow_mut();
                 let first = carried.entry((block, event));
-                *first.or_insert_with(|| self.first_need(event, block, block))
+                *first.or_insert_with(|| self.uses.first(&self.events[event], block, block))
             }
         }
     }
@@ -368,14 +318,14 @@ impl<'e> Schedule<'e> {
 
     fn is_uniform_result(&self, event: usize) -> bool {
         let event = &self.events[event];
-        let accesses = self.accesses[event.instruction].as_ref();
+        let accesses = self.uses.accesses[event.instruction].as_ref();
         event.is_write && accesses.is_some_and(Accesses::writes_uniform_registers)
     }
 
     /// Whether an event is held until uniform registers are read.
     pub(super) fn reads_uniform_late(&self, event: usize) -> bool {
         let event = &self.events[event];
-        let accesses = self.accesses[event.instruction].as_ref();
+        let accesses = self.uses.accesses[event.instruction].as_ref();
         !event.is_write && accesses.is_some_and(Accesses::reads_uniform_late)
     }
 
@@ -386,15 +336,15 @@ impl<'e> Schedule<'e> {
 
     /// The last instruction of the block of an event.
     pub(super) fn block_end(&self, event: usize) -> usize {
-        let block = self.block[self.events[event].instruction];
-        self.block.partition_point(|&start| start <= block) - 1
+        let block = self.uses.block[self.events[event].instruction];
+        self.uses.block.partition_point(|&start| start <= block) - 1
     }
 
     /// Whether events hold a scoreboard that are over at the end of a block, one of
     /// them being its own. That of a load is never known. What held it before the block
     /// is over by then, too, even if the block has waited for that.
     pub(super) fn are_over(&self, held: &Held, before: &Held, board: u8, at: usize) -> bool {
-        if self.is_pipelined[self.block[at]] {
+        if self.is_pipelined[self.uses.block[at]] {
             return false;
         }
         // Who waits for the instruction right before comes when it has taken the scoreboard.
@@ -414,13 +364,13 @@ impl<'e> Schedule<'e> {
     /// pipelined.
     fn is_staged_load(&self, event: usize) -> bool {
         let at = self.events[event].instruction;
-        self.is_shared_load[event] && self.is_pipelined[self.block[at]] && self.has_stage[at]
+        self.is_shared_load[event] && self.is_pipelined[self.uses.block[at]] && self.has_stage[at]
     }
 
     /// Whether all registers that an event is held for are some that others are held for.
     pub(super) fn is_covered(&self, event: usize, others: impl Iterator<Item = usize>) -> bool {
         let is_write = self.events[event].is_write;
-        let accesses = |event: usize| self.accesses[self.events[event].instruction].as_ref();
+        let accesses = |event: usize| self.uses.accesses[self.events[event].instruction].as_ref();
         let others = others.filter(|&other| self.events[other].is_write == is_write);
         let others = others.filter_map(accesses);
         accesses(event).is_some_and(|own| own.is_covered_by(others, is_write))
@@ -433,7 +383,7 @@ impl<'e> Schedule<'e> {
             is_write,
             ..
         } = self.events[event];
-        let accesses = self.accesses[instruction].as_ref();
+        let accesses = self.uses.accesses[instruction].as_ref();
         !is_write || accesses.is_none_or(Accesses::writes_something)
     }
 

@@ -30,10 +30,10 @@ const UNIFORM_MOVE: u32 = 5;
 const LONGEST_FAST: u32 = 32;
 
 pub(super) struct Retiming<'c, A> {
-    old: Timed<'c>,
-    new: Timed<'c>,
-    /// Whether each instruction takes another time than before.
-    is_changed: Vec<bool>,
+    old: &'c Timed<'c>,
+    new: &'c Timed<'c>,
+    /// Where each instruction takes another time than before, its turn.
+    turns: &'c [Option<Turn>],
     /// Whether the second of two instructions waits for the first one.
     awaits: A,
     /// What the next instruction waits for, in order, where that is known.
@@ -43,17 +43,16 @@ pub(super) struct Retiming<'c, A> {
 impl<'c, A: Fn(usize, usize) -> bool> Retiming<'c, A> {
     /// From code of the fastest processor to the same with other scoreboards.
     pub(super) fn new(
-        old: &'c [[u8; INSTRUCTION]],
-        new: &'c [[u8; INSTRUCTION]],
-        turns: &[Option<Turn>],
+        old: &'c Timed<'c>,
+        new: &'c Timed<'c>,
+        turns: &'c [Option<Turn>],
         awaits: A,
         awaited: Option<&'c [usize]>,
-        chip: Chip,
     ) -> Self {
         Self {
-            old: Timed::new(old, Chip::FastDoubles),
-            new: Timed::new(new, chip),
-            is_changed: turns.iter().map(Option::is_some).collect(),
+            old,
+            new,
+            turns,
             awaits,
             awaited,
         }
@@ -77,13 +76,38 @@ impl<'c, A: Fn(usize, usize) -> bool> Retiming<'c, A> {
                 *at > first && pausing.is_one(&self.old.code[at - 1], &self.old.code[*at])
             };
             let (gone, mut members): (Vec<usize>, Vec<usize>) = (first..=last).partition(is_gone);
-            made.gone.extend(gone);
             members.retain(|&at| !is_idle_load(&self.old.code[at]));
-            self.block(&members, last + 1, pausing, &mut code, &mut made.pauses);
+            if !(gone.is_empty() && self.is_settled(&members)) {
+                self.block(&members, last + 1, pausing, &mut code, &mut made.pauses);
+            }
+            made.gone.extend(gone);
             first = last + 1;
         }
         made.code = code.concat();
         made
+    }
+
+    /// Whether nothing in a block takes another time than before, nor does anything start earlier because it waits
+    /// no more.
+    fn is_settled(&self, members: &[usize]) -> bool {
+        members.iter().all(|&at| !self.differs(at))
+            && members.windows(2).all(|pair| {
+                let (first, second) = (pair[0], pair[1]);
+                !self.old.is_awaited(first, second) || self.waits(first, second)
+            })
+    }
+
+    /// Whether an instruction takes another time than before, or another part of the processor.
+    fn differs(&self, at: usize) -> bool {
+        self.turns[at].is_some() || self.old.units[at] != self.new.units[at]
+    }
+
+    /// Whether an instruction waits for the one right before it.
+    fn waits(&self, first: usize, second: usize) -> bool {
+        match self.awaited {
+            Some(awaited) => awaited.binary_search(&first).is_ok(),
+            None => self.old.is_awaited(first, second) || (self.awaits)(first, second),
+        }
     }
 
     /// Lets the instructions of a block start as early as they can, and what comes behind its end.
@@ -184,19 +208,15 @@ impl<'c, A: Fn(usize, usize) -> bool> Retiming<'c, A> {
             false if waits => u32::from(TAKING),
             false => 1,
         };
-        let waited_at_once =
-            at.is_some_and(|at| Control::of(&old[before]).is_awaited_by(Control::of(&old[at])));
+        let waited_at_once = at.is_some_and(|at| self.old.is_awaited(before, at));
         let waits_now = match at {
-            Some(at) => match self.awaited {
-                Some(awaited) => awaited.binary_search(&before).is_ok(),
-                None => waited_at_once || (self.awaits)(before, at),
-            },
+            Some(at) => self.waits(before, at),
             None => Control::of(&self.new.code[before]).takes() != 0,
         };
         // Not all is known of what the compiler let doubles take.
         let mut is_bound =
             planned <= shortest(waited_at_once) || self.new.slow_part(before).is_some();
-        let least = match self.is_changed[before] {
+        let least = match self.turns[before].is_some() {
             true => shortest(waits_now),
             false => shortest(waits_now).min(planned),
         };
@@ -211,18 +231,23 @@ impl<'c, A: Fn(usize, usize) -> bool> Retiming<'c, A> {
         let slow = slow.take_while(|&earlier| passes(earlier) < LONGEST_SLOW);
         for earlier in near.chain(slow) {
             let (from, passed) = (members[earlier], passed(earlier));
-            let [old_need, new_need] = [&self.old, &self.new].map(|timed| {
+            let need = |timed: &Timed<'_>| {
                 let to_end = match is_end {
                     true => timed.to_end(from),
                     false => 0,
                 };
                 at.map_or(0, |at| timed.distance(from, at)).max(to_end)
-            });
+            };
+            let old_need = need(self.old);
+            let new_need = match self.differs(from) || at.is_some_and(|at| self.differs(at)) {
+                true => need(self.new),
+                false => old_need,
+            };
             let waits_for_matrices =
                 passed < LONGEST_FAST && at.is_some_and(|at| self.old.waits_for_matrices(from, at));
             is_bound |= old_need >= passed || waits_for_matrices;
             // Where the compiler kept less distance, it had its reasons.
-            let least = match self.is_changed[from] || is_slow {
+            let least = match self.turns[from].is_some() || is_slow {
                 // How long they take is not known; those that take scoreboards now can be told.
                 _ if waits_for_matrices && !self.new.takes(from) => new_need.max(passed),
                 true => new_need,
@@ -238,20 +263,30 @@ impl<'c, A: Fn(usize, usize) -> bool> Retiming<'c, A> {
 }
 
 /// What the distances of instructions depend on.
-struct Timed<'c> {
+pub(super) struct Timed<'c> {
     code: &'c [[u8; INSTRUCTION]],
-    users: Vec<(Unit, Option<Accesses>)>,
+    units: Vec<Unit>,
+    accesses: &'c [Option<Accesses>],
     chip: Chip,
 }
 
 impl<'c> Timed<'c> {
-    fn new(code: &'c [[u8; INSTRUCTION]], chip: Chip) -> Self {
-        let users = code.iter().map(|i| (Unit::of(i, chip), Accesses::of(i)));
+    pub(super) fn new(
+        code: &'c [[u8; INSTRUCTION]],
+        accesses: &'c [Option<Accesses>],
+        chip: Chip,
+    ) -> Self {
         Self {
             code,
-            users: users.collect(),
+            units: code.iter().map(|i| Unit::of(i, chip)).collect(),
+            accesses,
             chip,
         }
+    }
+
+    /// Whether the second of two instructions waits for a scoreboard that the first one takes.
+    fn is_awaited(&self, first: usize, second: usize) -> bool {
+        Control::of(&self.code[first]).is_awaited_by(Control::of(&self.code[second]))
     }
 
     fn slow_part(&self, at: usize) -> Option<u32> {
@@ -263,31 +298,31 @@ impl<'c> Timed<'c> {
     fn takes(&self, at: usize) -> bool {
         Control::of(&self.code[at]).write() < BOARDS
             || self.slow_part(at).is_some()
-            || self.users[at].0.is_function()
+            || self.units[at].is_function()
     }
 
     /// Whether an instruction is arithmetic that takes a time that is known.
     fn is_arithmetic(&self, at: usize) -> bool {
-        let unit = self.users[at].0;
+        let unit = self.units[at];
         unit.has_fixed_time() && unit != Unit::WarpMove
     }
 
     /// Cycles that one instruction keeps from an earlier one.
     fn distance(&self, first: usize, second: usize) -> u32 {
-        let (from, to) = (&self.users[first], &self.users[second]);
+        let (from, to) = (self.units[first], self.units[second]);
         let spacing = match (self.slow_part(first), self.slow_part(second)) {
             (Some(busy), Some(_)) => busy,
-            (None, None) => from.0.spacing(to.0, self.chip),
-            (None, Some(_)) if from.0 == Unit::MeetingMove => from.0.spacing(to.0, self.chip),
+            (None, None) => from.spacing(to, self.chip),
+            (None, Some(_)) if from == Unit::MeetingMove => from.spacing(to, self.chip),
             _ => 1,
         };
-        let spacing = match from.0 == Unit::Barrier && !self.is_arithmetic(second) {
+        let spacing = match from == Unit::Barrier && !self.is_arithmetic(second) {
             true => spacing.max(MEETING),
             false => spacing,
         };
-        let used = match (&from.1, &to.1) {
+        let used = match (&self.accesses[first], &self.accesses[second]) {
             (Some(maker), Some(user)) if !self.takes(first) => {
-                forwarding((from.0, maker), (to.0, user), self.chip)
+                forwarding((from, maker), (to, user), self.chip)
             }
             _ => None,
         };
@@ -297,21 +332,19 @@ impl<'c> Timed<'c> {
     /// Whether an instruction uses a product of matrices, of which it is not known how long that
     /// takes.
     fn waits_for_matrices(&self, first: usize, second: usize) -> bool {
-        let (from, to) = (&self.users[first], &self.users[second]);
-        from.0 == Unit::Matrix
-            && from
-                .1
-                .as_ref()
-                .zip(to.1.as_ref())
-                .is_some_and(|(maker, user)| maker.is_used_by(user))
+        let accesses = self.accesses[first]
+            .as_ref()
+            .zip(self.accesses[second].as_ref());
+        self.units[first] == Unit::Matrix
+            && accesses.is_some_and(|(maker, user)| maker.is_used_by(user))
     }
 
     /// Cycles that the end of its block keeps from an instruction, or where threads meet.
     fn to_end(&self, at: usize) -> u32 {
-        match &self.users[at] {
+        match (self.units[at], &self.accesses[at]) {
             (Unit::Barrier, _) => MEETING,
             (Unit::WarpMove, _) => UNIFORM_MOVE,
-            (unit, Some(accesses)) if !self.takes(at) => at_end(&self.code[at], *unit, accesses),
+            (unit, Some(accesses)) if !self.takes(at) => at_end(&self.code[at], unit, accesses),
             _ => 0,
         }
     }

@@ -6,13 +6,13 @@
 
 use super::flow::Flow;
 use super::instruction::{Chip, Control, INSTRUCTION, NO_BOARD};
-use super::pressure::Schedule;
 use super::registers::Accesses;
-use super::retiming::Retiming;
+use super::retiming::{Retiming, Timed};
 use super::stages::Stages;
-use super::timing::{is_power_of_two, slow_part};
+use super::timing::{Unit, is_power_of_two, slow_part};
 use super::turns::{self, Turn};
-use super::{Setting, events};
+use super::uses::Uses;
+use super::{Event, Setting, events};
 
 /// Code for slow doubles.
 #[derive(PartialEq, Eq)]
@@ -25,8 +25,8 @@ pub(in crate::relocate) struct Slowed {
     pub(in crate::relocate) pauses: Vec<(usize, Vec<[u8; INSTRUCTION]>)>,
 }
 
-/// Hands `make` the code of a function for a processor with slow doubles; `None` where it is not known where control
-/// goes. `setting` is that of the compiler. The code is timed for instructions that the next one waited for and does no
+/// Hands `make` the code of a function for a processor with slow doubles; `None` where nothing takes another time there,
+/// or where it is not known where control goes. `setting` is that of the compiler. The code is timed for instructions that the next one waited for and does no
 /// more, given by their numbers in order: none are known before scoreboards are chosen.
 pub(in crate::relocate) fn slowed<R>(
     code: &[u8],
@@ -35,26 +35,48 @@ pub(in crate::relocate) fn slowed<R>(
     make: impl FnOnce(&dyn Fn(Option<&[usize]>) -> Slowed) -> R,
 ) -> Option<R> {
     let (old, _) = code.as_chunks::<INSTRUCTION>();
+    if !old.iter().any(|i| differs(i, chip)) {
+        return None;
+    }
     let has_powers = old.iter().any(|i| is_power_of_two(i, chip));
     let turns = old.iter().map(|instruction| {
         let turn = Turn::of(instruction, chip);
         turn.filter(|turn| has_powers || *turn != Turn::Function)
     });
     let turns: Vec<Option<Turn>> = turns.collect();
-    let new = with_scoreboards(old, &turns, setting, chip)?;
+    let mut new = taking(old, &turns)?;
     let events = events(new.as_flattened());
     let flow = Flow::new(new.as_flattened(), setting.tables, &events, chip)?;
-    let setting = Setting { chip, ..setting };
-    let schedule = Schedule::new(new.as_flattened(), &events, &flow, &setting);
+    let mut uses = Uses::new(new.as_flattened(), &flow);
+    let mut is_needed = turns::needed(&new, &events, &flow, &uses, &turns);
+    for (event, is_needed) in events.iter().zip(&mut is_needed) {
+        let at = event.instruction;
+        match turns[at] {
+            Some(_) if !*is_needed => {
+                leave(&mut new[at], event);
+                uses.take(at, &new[at]);
+            }
+            Some(_) => {}
+            None => *is_needed = true,
+        }
+    }
     let awaits = |first: usize, second: usize| {
-        let mut own = flow.own(first);
-        own.any(|event| schedule.is_needed(event, second))
+        let mut own = flow.own(first).filter(|&event| is_needed[event]);
+        own.any(|event| uses.is_needed(&events[event], second))
     };
     let stages = Stages::of(setting.capsule);
+    let [old, new] = [(old, Chip::FastDoubles), (&new, chip)]
+        .map(|(code, chip)| Timed::new(code, &uses.accesses, chip));
     let timed = |awaited: Option<&[usize]>| {
-        Retiming::new(old, &new, &turns, awaits, awaited, chip).of_blocks(&flow, &stages)
+        Retiming::new(&old, &new, &turns, awaits, awaited).of_blocks(&flow, &stages)
     };
     Some(make(&timed))
+}
+
+/// Whether an instruction takes another time than for the fastest processor, or another part of it.
+fn differs(instruction: &[u8], chip: Chip) -> bool {
+    Turn::of(instruction, chip).is_some()
+        || Unit::of(instruction, chip) != Unit::of(instruction, Chip::FastDoubles)
 }
 
 /// Whether code has what takes longer where doubles are slow.
@@ -78,14 +100,9 @@ pub(in crate::relocate) fn slowed_unoptimized(code: &[u8], chip: Chip) -> Option
     (new != code).then_some(new)
 }
 
-/// The code in which instructions that have their turn take scoreboards as they need them,
-/// whichever.
-fn with_scoreboards(
-    old: &[[u8; INSTRUCTION]],
-    turns: &[Option<Turn>],
-    setting: Setting<'_>,
-    chip: Chip,
-) -> Option<Vec<[u8; INSTRUCTION]>> {
+/// The code in which instructions that have their turn take scoreboards for all that others may need.
+fn taking(old: &[[u8; INSTRUCTION]], turns: &[Option<Turn>]) -> Option<Vec<[u8; INSTRUCTION]>> {
+    /// Which one is chosen later.
     const ANY: u8 = 0;
     let board = |is_taken: bool| if is_taken { ANY } else { NO_BOARD };
     let mut new = old.to_vec();
@@ -97,23 +114,17 @@ fn with_scoreboards(
         let (write, read) = (accesses.writes_something(), accesses.keeps_operands());
         Control::set(instruction, board(write), board(read), waits);
     }
-    let events = events(new.as_flattened());
-    let flow = Flow::new(new.as_flattened(), setting.tables, &events, chip)?;
-    let setting = Setting { chip, ..setting };
-    let schedule = Schedule::new(new.as_flattened(), &events, &flow, &setting);
-    let is_needed = turns::needed(&new, &events, &flow, &schedule, turns);
-    for (event, is_needed) in events.iter().zip(is_needed) {
-        let at = event.instruction;
-        if turns[at].is_some() && !is_needed {
-            let control = Control::of(&new[at]);
-            let (write, read) = match event.is_write {
-                true => (NO_BOARD, control.read()),
-                false => (control.write(), NO_BOARD),
-            };
-            Control::set(&mut new[at], write, read, control.waits());
-        }
-    }
     Some(new)
+}
+
+/// An instruction takes no scoreboard for something.
+fn leave(instruction: &mut [u8; INSTRUCTION], event: &Event) {
+    let control = Control::of(instruction);
+    let (write, read) = match event.is_write {
+        true => (NO_BOARD, control.read()),
+        false => (control.write(), NO_BOARD),
+    };
+    Control::set(instruction, write, read, control.waits());
 }
 
 #[cfg(test)]
@@ -172,5 +183,19 @@ mod tests {
         let control = Control::of(&new[..INSTRUCTION]);
         assert_eq!((control.write(), control.read()), (0, 1));
         assert_eq!(slowed_unoptimized(&code, Chip::FastDoubles), None);
+    }
+
+    #[test]
+    fn what_takes_the_same_time_stays_as_it_is() {
+        const POPC: u16 = 0x7309;
+        let slowed = |first: [u8; INSTRUCTION]| {
+            let code = [first, instruction(EXIT, 0, NO_BOARD, 0)].concat();
+            let setting = setting(Chip::FastDoubles);
+            slowed(&code, setting, Chip::SlowDoubles, |_| ()).is_some()
+        };
+        assert!(!slowed(super::super::tests::sum(41, 2, 0)));
+        // It has a part of its own.
+        assert!(slowed(instruction(POPC, 4, 0, 0)));
+        assert!(slowed(double(4, 6, 8)));
     }
 }

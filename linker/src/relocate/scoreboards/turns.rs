@@ -10,8 +10,8 @@ use std::ops::RangeInclusive;
 use super::Event;
 use super::flow::Flow;
 use super::instruction::{Chip, INSTRUCTION, Wait, operation, wait};
-use super::pressure::Schedule;
 use super::timing::{is_power_of_two, slow_part};
+use super::uses::Uses;
 
 /// What ends in the order of the code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub(super) fn needed(
     code: &[[u8; INSTRUCTION]],
     events: &[Event],
     flow: &Flow,
-    schedule: &Schedule<'_>,
+    uses: &Uses,
     turns: &[Option<Turn>],
 ) -> Vec<bool> {
     let mut is_needed = vec![false; events.len()];
@@ -57,7 +57,7 @@ pub(super) fn needed(
     for at in 0..code.len() {
         let is_meant = |event: usize| match wait(&code[at]) {
             Wait::All | Wait::AllAgain => true,
-            Wait::Nothing | Wait::Uniform | Wait::Same => schedule.is_needed(event, at),
+            Wait::Nothing | Wait::Uniform | Wait::Same => uses.is_needed(&events[event], at),
         };
         let wanted: Vec<usize> = under_way.iter().copied().filter(|&e| is_meant(e)).collect();
         for (index, &event) in wanted.iter().enumerate() {

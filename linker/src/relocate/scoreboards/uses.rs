@@ -1,0 +1,85 @@
+//! Which instructions need what others do before they can start.
+
+use super::Event;
+use super::flow::Flow;
+use super::instruction::{INSTRUCTION, Wait, leads_on, releases, wait};
+use super::registers::Accesses;
+
+/// What decides whether one instruction of some code needs another one.
+pub(super) struct Uses {
+    /// What each instruction does with registers, if that is known.
+    pub(super) accesses: Vec<Option<Accesses>>,
+    /// One bit for each scoreboard that an instruction waits for.
+    releases: Vec<u8>,
+    /// Whether each instruction waits for what the compiler made it wait for.
+    waits_again: Vec<bool>,
+    /// Whether each instruction decides where control goes on.
+    leads_on: Vec<bool>,
+    /// First instruction of each instruction's block.
+    pub(super) block: Vec<usize>,
+}
+
+impl Uses {
+    pub(super) fn new(code: &[u8], flow: &Flow) -> Self {
+        let (code, _) = code.as_chunks::<INSTRUCTION>();
+        let mut block = Vec::with_capacity(code.len());
+        for at in 0..code.len() {
+            let is_start = at == 0 || flow.ends_block(at - 1);
+            block.push(if is_start { at } else { block[at - 1] });
+        }
+        Self {
+            accesses: code.iter().map(|i| Accesses::of(i)).collect(),
+            releases: code.iter().map(|i| releases(i)).collect(),
+            waits_again: code.iter().map(|i| wait(i) == Wait::Same).collect(),
+            leads_on: code.iter().map(|i| leads_on(i)).collect(),
+            block,
+        }
+    }
+
+    /// An instruction takes other scoreboards than before.
+    pub(super) fn take(&mut self, at: usize, instruction: &[u8; INSTRUCTION]) {
+        self.accesses[at] = Accesses::of(instruction);
+    }
+
+    /// The first instruction of a block, from one on, that needs an event.
+    pub(super) fn first(&self, event: &Event, from: usize, block: usize) -> Option<usize> {
+        let mut rest = (from..self.block.len()).take_while(|&at| self.block[at] == block);
+        rest.find(|&at| self.is_needed(event, at))
+    }
+
+    /// Whether an instruction that may come after an event can not start
+    /// before that is over.
+    pub(super) fn is_needed(&self, event: &Event, at: usize) -> bool {
+        let Event {
+            instruction,
+            is_write,
+            board,
+        } = *event;
+        let (Some(first), Some(second)) = (&self.accesses[instruction], &self.accesses[at]) else {
+            return self.releases[at] >> board & 1 == 1 && !self.leads_on[at];
+        };
+        if is_write && self.waits_again[at] && instruction + 1 == at {
+            return self.releases[at] >> board & 1 == 1;
+        }
+        let is_later = self.block[instruction] == self.block[at] && instruction < at;
+        if is_later && first.excludes(second) {
+            let mut between = self.accesses[instruction..at].iter().flatten();
+            if !between.any(|other| first.is_decided_anew_by(other)) {
+                return false;
+            }
+        }
+        match is_write {
+            true => {
+                first.is_used_by(second) && !first.is_sampled_before(second)
+                    || first.is_in_order_before(second)
+                    || first.is_barrier_for(second)
+                    || instruction + 1 == at && first.is_acquired_by(second)
+            }
+            false if first.is_barrier_for(second) => true,
+            false if first.is_barrier_for_next(second) && instruction + 1 == at => true,
+            false => {
+                first.is_overwritten_by(second) && !(is_later && first.is_queued_before(second))
+            }
+        }
+    }
+}
