@@ -48,7 +48,7 @@ use crate::parallel;
 use super::scoreboards::instruction::{
     CALL_ABSOLUTE, EXIT, INSTRUCTION, MEMORY_BARRIER, operation, with_stack_pointer, writes_surface,
 };
-use super::scoreboards::{Origin, Setting};
+use super::scoreboards::{Compiled, Origin, Setting};
 use super::{Relocated, debug_registers, place_inside, scoreboards};
 
 use alone::LeftOut;
@@ -215,10 +215,11 @@ impl Anew {
             chip: compiled_for,
             capsule,
         };
+        let compiled = Compiled::new(&code, setting);
+        let lone = lone.as_ref().map(|lone| Compiled::new(lone, setting));
         let made = match recoded {
             Some(recoded) => {
-                let origin = lone.as_ref().unwrap_or(&code);
-                let origin = (!is_scheduled).then_some((&**origin, setting));
+                let origin = (!is_scheduled).then_some(lone.as_ref().unwrap_or(&compiled));
                 Some(
                     recoded
                         .with_scoreboards(&tables, chip, wanted.is_lone, origin)
@@ -231,32 +232,35 @@ impl Anew {
             }
             None if lone.is_some() => {
                 let lone = lone.as_ref()?;
-                let places: Vec<_> = (0..lone.len() / INSTRUCTION).map(Some).collect();
+                let places: Vec<_> = (0..code.len() / INSTRUCTION).map(Some).collect();
                 let origin = Origin {
-                    code: lone,
-                    setting,
+                    compiled: lone,
                     places: Some(&places),
                     is_timed: false,
                 };
                 let chosen = scoreboards::chosen(&code, setting, false, Some(origin));
                 chosen.and_then(|chosen| Self::unmoved(chosen.into()))
             }
-            None if wanted.is_lone => scoreboards::without_stack_pointer(&code, setting)
-                .and_then(|lone| Self::unmoved(lone.into())),
             None => None,
         };
         let made = match is_scheduled {
             true => made.map(|made: Self| made.closed_up(&code, &tables, chip)),
-            false => made.or_else(|| Self::unmoved(code.clone())),
+            false => made,
         };
-        let mut made = match compiled_for == chip {
+        let made = match compiled_for == chip {
             true => made,
             false => {
-                let origin = (!is_scheduled).then_some((&*code, setting));
-                let slower = slower::slower(made.as_ref(), &code, setting, chip, origin);
-                slower.or(made)
+                let origin = (!is_scheduled).then_some(&compiled);
+                let is_lone = wanted.is_lone;
+                slower::slower(made.as_ref(), &code, setting, chip, is_lone, origin).or(made)
             }
         };
+        let without_stack_pointer = || match wanted.is_lone {
+            true => scoreboards::without_stack_pointer(&compiled),
+            false => None,
+        };
+        let made = made.or_else(|| Self::unmoved(without_stack_pointer()?.into()));
+        let mut made = made.or_else(|| Self::unmoved(code.clone()));
         if let Some(Self {
             code,
             moved: Some((_, moves)),
@@ -390,7 +394,7 @@ impl Recoded {
         tables: &[TableBranch],
         chip: scoreboards::Chip,
         is_lone: bool,
-        origin: Option<(&[u8], Setting<'_>)>,
+        origin: Option<&Compiled<'_>>,
     ) -> Self {
         let tables = self.moves.tables(tables);
         let setting = Setting {
@@ -398,11 +402,10 @@ impl Recoded {
             chip,
             capsule: &self.capsule,
         };
-        let places = origin.map(|(old, _)| self.moves.origins(old, &self.code));
+        let places = origin.map(|old| self.moves.origins(old.code(), &self.code));
         let origin = origin.zip(places.as_deref());
-        let origin = origin.map(|((code, setting), places)| Origin {
-            code,
-            setting,
+        let origin = origin.map(|(compiled, places)| Origin {
+            compiled,
             places: Some(places),
             is_timed: false,
         });

@@ -36,6 +36,7 @@ mod uses;
 mod warps;
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 
 use rustc_hash::FxHashMap;
 
@@ -79,33 +80,58 @@ pub(super) struct Setting<'s> {
     pub(super) capsule: &'s [u8],
 }
 
-/// Code of a compiler that chose as nvlink does, from which other code was made.
+/// Code of a compiler that chose as nvlink does.
+pub(super) struct Compiled<'c> {
+    code: &'c [u8],
+    setting: Setting<'c>,
+    /// Its events and where the compiler did something else than the rules say, once somebody asked; none
+    /// where the code is not understood.
+    deviations: OnceCell<Option<(Vec<Event>, Deviations)>>,
+}
+
+impl<'c> Compiled<'c> {
+    pub(super) fn new(code: &'c [u8], setting: Setting<'c>) -> Self {
+        Self {
+            code,
+            setting,
+            deviations: OnceCell::new(),
+        }
+    }
+
+    pub(super) fn code(&self) -> &'c [u8] {
+        self.code
+    }
+
+    fn deviations(&self) -> Option<&(Vec<Event>, Deviations)> {
+        let deviations = self.deviations.get_or_init(|| {
+            let Self { code, setting, .. } = *self;
+            let events = events(code);
+            let flow = Flow::new(code, setting.tables, &events, setting.chip)?;
+            let schedule = Schedule::new(code, &events, &flow, &setting);
+            let deviations = Rules::new(code, &events, &flow, &schedule).deviations();
+            Some((events, deviations))
+        });
+        deviations.as_ref()
+    }
+}
+
+/// Of what other code was made.
 #[derive(Clone, Copy)]
 pub(super) struct Origin<'o> {
-    pub(super) code: &'o [u8],
-    pub(super) setting: Setting<'o>,
+    pub(super) compiled: &'o Compiled<'o>,
     /// Which of its instructions stands at each place of the new code; none if all stay.
     pub(super) places: Option<&'o [Option<usize>]>,
     /// The new code takes the time that it takes.
     pub(super) is_timed: bool,
 }
 
-impl Origin<'_> {
+impl<'o> Origin<'o> {
     /// Where the compiler did something else than the rules say, in terms of the new code;
     /// `None` where the code is not understood.
-    fn deviations(&self, new: &[Event]) -> Option<Deviations> {
-        let Self {
-            code,
-            setting,
-            places,
-            ..
-        } = *self;
-        let old = events(code);
-        let flow = Flow::new(code, setting.tables, &old, setting.chip)?;
-        let schedule = Schedule::new(code, &old, &flow, &setting);
-        let deviations = Rules::new(code, &old, &flow, &schedule).deviations();
-        let Some(places) = places.filter(|_| !deviations.is_empty()) else {
-            return Some(deviations);
+    fn deviations(&self, new: &[Event]) -> Option<Cow<'o, Deviations>> {
+        let (old, deviations) = self.compiled.deviations()?;
+        let Some(places) = self.places.filter(|_| !deviations.is_empty()) else {
+            return Some(Cow::Borrowed(deviations));
         };
         let numbers = places.iter().enumerate();
         let numbers: FxHashMap<usize, usize> = numbers
@@ -119,14 +145,14 @@ impl Origin<'_> {
             let mut own = new[first..].iter().take_while(|e| e.instruction == at);
             Some(first + own.position(|event| event.is_write == old.is_write)?)
         };
-        Some(deviations.moved(event, instruction))
+        Some(Cow::Owned(deviations.moved(event, instruction)))
     }
 
     /// The new code, in which nothing takes longer because the next instruction of the
     /// compiler's waited for it. What comes next may wait for another scoreboard.
     fn without_spaces(&self, code: &[u8]) -> Vec<u8> {
         let mut code = code.to_vec();
-        let (old, _) = self.code.as_chunks::<INSTRUCTION>();
+        let (old, _) = self.compiled.code.as_chunks::<INSTRUCTION>();
         let (new, _) = code.as_chunks_mut::<INSTRUCTION>();
         for (at, new) in new.iter_mut().enumerate() {
             let pair = self
@@ -154,13 +180,13 @@ impl Origin<'_> {
 
 /// The code of a kernel without a scoreboard for its stack pointer; `None`
 /// where it stays as it is.
-pub(super) fn without_stack_pointer(code: &[u8], setting: Setting<'_>) -> Option<Vec<u8>> {
+pub(super) fn without_stack_pointer(compiled: &Compiled<'_>) -> Option<Vec<u8>> {
+    let Compiled { code, setting, .. } = *compiled;
     if !instruction::loads_unused_stack_pointer(code) {
         return None;
     }
     let origin = Origin {
-        code,
-        setting,
+        compiled,
         places: None,
         is_timed: false,
     };
@@ -236,7 +262,7 @@ fn chosen_from(
     let rules = Rules::new(&code, &events, &flow, &schedule);
     let deviations = match origin {
         Some(origin) => origin.deviations(&events)?,
-        None => Deviations::default(),
+        None => Cow::default(),
     };
     let choice = rules.choose(first, &deviations);
     let code = spaced(choice.apply(&code, &flow, &events), |at| {
@@ -246,7 +272,7 @@ fn chosen_from(
         // Where one takes another time now, others need not wait as long for those before it.
         Some(origin) => {
             let place = |at| origin.place(at);
-            stalls::closed_up(origin.code, code, place, tables, chip)
+            stalls::closed_up(origin.compiled.code, code, place, tables, chip)
         }
         None => code,
     })

@@ -9,7 +9,7 @@ use crate::merge::{Merged, TableBranch};
 
 use super::super::scoreboards::instruction::INSTRUCTION;
 use super::super::scoreboards::{
-    self, Chip, Origin, Setting,
+    self, Chip, Compiled, Origin, Setting,
     slower::{Slowed, slowed, slowed_unoptimized},
 };
 use super::moves::{self, Moves, Piece};
@@ -24,13 +24,14 @@ pub(super) fn compiled_for(merged: &Merged<'_>, section: SectionId) -> Chip {
 }
 
 /// Code as it was or was made anew, for slow doubles; `None` if it has none, or where it cannot be
-/// made. `setting` and `origin` are those of the code as it was.
+/// made. `setting` and `origin` are those of the code as it was; `is_lone` is for kernels that call nothing outside.
 pub(super) fn slower(
     made: Option<&Anew>,
     code: &[u8],
     setting: Setting<'_>,
     chip: Chip,
-    origin: Option<(&[u8], Setting<'_>)>,
+    is_lone: bool,
+    origin: Option<&Compiled<'_>>,
 ) -> Option<Anew> {
     let moved = made.and_then(|made| made.moved.as_ref());
     let code_made = made.map_or(code, |made| &made.code);
@@ -53,6 +54,7 @@ pub(super) fn slower(
         fast,
         setting,
         chip,
+        is_lone,
         origin,
     };
     slowed(code_made, fast, chip, |timed| {
@@ -98,8 +100,10 @@ struct Basis<'s> {
     moved: Option<&'s (Vec<u8>, Moves)>,
     /// The compiler's setting, and what it made.
     setting: Setting<'s>,
-    origin: Option<(&'s [u8], Setting<'s>)>,
+    origin: Option<&'s Compiled<'s>>,
     chip: Chip,
+    /// Whether it is a kernel that calls nothing outside, and has no use for its stack pointer then.
+    is_lone: bool,
 }
 
 impl Basis<'_> {
@@ -112,6 +116,7 @@ impl Basis<'_> {
             setting,
             origin,
             chip,
+            is_lone,
         } = *self;
         let mut made_of = None;
         let (new, moved) = match slowed.pauses.is_empty() && slowed.gone.is_empty() {
@@ -130,10 +135,9 @@ impl Basis<'_> {
         let (capsule, tables) = behind(moved.as_ref(), &setting);
         let places = moves
             .zip(origin)
-            .map(|(moves, (old, _))| moves.origins(old, &new));
-        let origin = origin.map(|(code, setting)| Origin {
-            code,
-            setting,
+            .map(|(moves, old)| moves.origins(old.code(), &new));
+        let origin = origin.map(|compiled| Origin {
+            compiled,
             places: places.as_deref(),
             is_timed: true,
         });
@@ -151,7 +155,7 @@ impl Basis<'_> {
                 let chosen = |at: usize| given.instructions.get(place(at)?)?.as_ref();
                 scoreboards::taken_over(new, chosen, setting)?
             }
-            None => scoreboards::chosen(&new, setting, false, origin)?,
+            None => scoreboards::chosen(&new, setting, is_lone, origin)?,
         };
         let choice = Choice::of(&code, code_made.len() / INSTRUCTION, place);
         let anew = Anew {

@@ -87,14 +87,14 @@ impl<'c, A: Fn(usize, usize) -> bool> Retiming<'c, A> {
         made
     }
 
-    /// Whether nothing in a block takes another time than before, nor does anything start earlier because it waits
-    /// no more.
+    /// Whether nothing in a block takes another time than before, nor waits for others at once.
     fn is_settled(&self, members: &[usize]) -> bool {
+        let waits_as_before = |pair: &[usize]| {
+            let (first, second) = (pair[0], pair[1]);
+            self.old.is_awaited(first, second) == self.waits(first, second)
+        };
         members.iter().all(|&at| !self.differs(at))
-            && members.windows(2).all(|pair| {
-                let (first, second) = (pair[0], pair[1]);
-                !self.old.is_awaited(first, second) || self.waits(first, second)
-            })
+            && (self.awaited.is_none() || members.windows(2).all(waits_as_before))
     }
 
     /// Whether an instruction takes another time than before, or another part of the processor.
@@ -216,7 +216,8 @@ impl<'c, A: Fn(usize, usize) -> bool> Retiming<'c, A> {
         // Not all is known of what the compiler let doubles take.
         let mut is_bound =
             planned <= shortest(waited_at_once) || self.new.slow_part(before).is_some();
-        let least = match self.turns[before].is_some() {
+        let waits_anew = at.is_some() && self.awaited.is_some() && waits_now && !waited_at_once;
+        let least = match self.turns[before].is_some() || waits_anew {
             true => shortest(waits_now),
             false => shortest(waits_now).min(planned),
         };

@@ -14,13 +14,11 @@ pub(super) fn setting(chip: Chip) -> Setting<'static> {
 
 pub(super) fn without_stack_pointer(code: &[u8], tables: &[TableBranch]) -> Option<Vec<u8>> {
     let chip = Chip::FastDoubles;
-    super::without_stack_pointer(
-        code,
-        Setting {
-            tables,
-            ..setting(chip)
-        },
-    )
+    let setting = Setting {
+        tables,
+        ..setting(chip)
+    };
+    super::without_stack_pointer(&Compiled::new(code, setting))
 }
 
 pub(super) const LDC: u16 = 0x7b82;
@@ -274,9 +272,9 @@ fn what_nobody_waits_for_at_once_takes_one_cycle() {
     Control::lengthen_stall(&mut load, TAKING);
     let exit = instruction(EXIT, 0, NO_BOARD, 0b10);
     let old = [load, exit].concat();
+    let compiled = Compiled::new(&old, setting(Chip::FastDoubles));
     let origin = |places: &'static [Option<usize>]| Origin {
-        code: &old,
-        setting: setting(Chip::FastDoubles),
+        compiled: &compiled,
         places: Some(places),
         is_timed: false,
     };
