@@ -22,8 +22,13 @@ pub(super) struct Flow {
     /// Whether each instruction is the last one of its block that does something.
     closes: Vec<bool>,
     is_branch: Vec<bool>,
-    /// Where control goes behind each instruction.
-    successors: Vec<Vec<usize>>,
+    /// The last instruction of each instruction's block, if the code goes so far.
+    last: Vec<Option<usize>>,
+    /// Where control goes behind instructions, one after another, and where those of each start.
+    successors: Vec<usize>,
+    first_successor: Vec<usize>,
+    /// Instructions that wait for something or take a scoreboard.
+    holding: Vec<usize>,
 }
 
 /// On processors for graphics WARPSYNC, BREAK and YIELD start a block where an LDCU stands before
@@ -90,31 +95,40 @@ impl Flow {
                 offset.is_multiple_of(INSTRUCTION as u64) && index < instructions.len();
             is_instruction.then_some(index)
         };
-        let targets_of = |at: usize| -> Option<Vec<usize>> {
+        let targets_of = |at: usize| {
             let offset = (at * INSTRUCTION) as u64;
             let table = tables.iter().find(|table| table.offset == offset)?;
-            table.targets.iter().map(|&target| index(target)).collect()
+            Some(table.targets.iter())
         };
         let mut collective = None;
         let mut successors = Vec::with_capacity(nexts.len());
+        let mut first_successor = vec![0];
         for (at, next) in nexts.iter().enumerate() {
-            successors.push(match next {
-                Next::Through | Next::Meeting | Next::MaybeEnd => vec![at + 1],
-                Next::End | Next::Return => Vec::new(),
-                Next::To(target) => vec![index(*target)?],
-                Next::Either(target) | Next::Call(target) => vec![at + 1, index(*target)?],
+            match next {
+                Next::Through | Next::Meeting | Next::MaybeEnd => successors.push(at + 1),
+                Next::End | Next::Return => {}
+                Next::To(target) => successors.push(index(*target)?),
+                Next::Either(target) | Next::Call(target) => {
+                    successors.extend([at + 1, index(*target)?]);
+                }
                 Next::Collective(target) => {
                     collective = Some(index(*target)?);
-                    vec![at + 1]
+                    successors.push(at + 1);
                 }
-                Next::EndCollective => vec![collective?],
-                Next::Table => targets_of(at)?,
+                Next::EndCollective => successors.push(collective?),
+                Next::Table => {
+                    for &target in targets_of(at)? {
+                        successors.push(index(target)?);
+                    }
+                }
                 Next::Unknown => return None,
-            });
+            }
+            first_successor.push(successors.len());
         }
         let mut starts = vec![false; instructions.len() + 1];
         starts[0] = true;
-        for (at, (next, successors)) in nexts.iter().zip(&successors).enumerate() {
+        for (at, next) in nexts.iter().enumerate() {
+            let successors = &successors[first_successor[at]..first_successor[at + 1]];
             let ends_block = matches!(
                 next,
                 Next::Meeting | Next::MaybeEnd | Next::Collective(_) | Next::EndCollective
@@ -126,7 +140,7 @@ impl Flow {
                 instruction::CALL_ABSOLUTE | instruction::CALL_RELATIVE
             );
             let ends_block = ends_block || called == instruction::BREAKPOINT;
-            if ends_block || successors[..] != [at + 1] {
+            if ends_block || *successors != [at + 1] {
                 starts[at + 1] = true;
                 successors.iter().for_each(|&next| starts[next] = true);
             }
@@ -135,15 +149,39 @@ impl Flow {
         if chip == Chip::Graphics {
             split_behind_uniform_loads(&instructions, &mut starts);
         }
-        let first_event = |at| events.partition_point(|event| event.instruction < at);
         let closes = closing(&instructions, &starts);
+        let waits: Vec<u8> = instructions.iter().map(|i| releases(i)).collect();
+        let mut first_event = Vec::with_capacity(instructions.len() + 1);
+        let mut last = vec![None; instructions.len()];
+        let mut holding = Vec::with_capacity(events.len());
+        let mut passed = 0;
+        for at in 0..instructions.len() {
+            first_event.push(passed);
+            passed += events[passed..]
+                .iter()
+                .take_while(|e| e.instruction == at)
+                .count();
+            if waits[at] != 0 || passed > first_event[at] {
+                holding.push(at);
+            }
+        }
+        first_event.push(passed);
+        for at in (0..instructions.len()).rev() {
+            last[at] = match starts[at + 1] {
+                true => Some(at),
+                false => last.get(at + 1).copied().flatten(),
+            };
+        }
         let flow = Self {
-            waits: instructions.iter().map(|i| releases(i)).collect(),
-            first_event: (0..=instructions.len()).map(first_event).collect(),
+            waits,
+            first_event,
             starts,
             closes,
             is_branch: instructions.iter().map(|i| is_branch(i)).collect(),
+            last,
             successors,
+            first_successor,
+            holding,
         };
         flow.stays_in_code().then_some(flow)
     }
@@ -159,14 +197,14 @@ impl Flow {
             let Some(last) = self.last_from(start) else {
                 return false;
             };
-            waiting.extend(&self.successors[last]);
+            waiting.extend(self.followers(last));
         }
         true
     }
 
     /// The last instruction of the block in which an instruction stands.
     fn last_from(&self, at: usize) -> Option<usize> {
-        (at..self.waits.len()).find(|&at| self.starts[at + 1])
+        *self.last.get(at)?
     }
 
     /// What is held where each block starts; `None` inside blocks and where control
@@ -180,10 +218,11 @@ impl Flow {
             else {
                 continue;
             };
-            for at in start..=last {
+            let own = [start, last + 1].map(|end| self.holding.partition_point(|&at| at < end));
+            for &at in &self.holding[own[0]..own[1]] {
                 self.step(at, &mut held, events);
             }
-            for &next in &self.successors[last] {
+            for &next in self.followers(last) {
                 let is_new = entries[next].is_none();
                 let entry = entries[next].get_or_insert_default();
                 if entry.join(&held) || is_new {
@@ -283,7 +322,7 @@ impl Flow {
 
     /// Where control goes behind an instruction.
     pub(super) fn followers(&self, at: usize) -> &[usize] {
-        &self.successors[at]
+        &self.successors[self.first_successor[at]..self.first_successor[at + 1]]
     }
 
     fn block_starts(&self) -> impl Iterator<Item = usize> + '_ {

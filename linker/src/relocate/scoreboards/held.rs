@@ -82,12 +82,15 @@ impl Held {
 
     /// What others hold is held, too; whether any of that is new.
     pub(super) fn join(&mut self, other: &Self) -> bool {
-        let before = self.0.len();
-        self.0.extend(&other.0);
+        let is_new = |taken: &&(u8, usize)| self.0.binary_search(taken).is_err();
+        let new: Vec<(u8, usize)> = other.0.iter().filter(is_new).copied().collect();
+        if new.is_empty() {
+            return false;
+        }
+        self.0.extend(new);
         // Both are sorted, of which this takes advantage.
         self.0.sort();
-        self.0.dedup();
-        self.0.len() != before
+        true
     }
 }
 

@@ -3,8 +3,7 @@
 use crate::arch::Sm;
 
 use super::bit;
-use super::operands::WIDE_LOAD;
-use super::registers::Accesses;
+use super::operands::{File, WIDE_LOAD, operands as registers};
 
 /// Bytes of one instruction.
 pub(in crate::relocate) const INSTRUCTION: usize = 16;
@@ -212,8 +211,10 @@ pub(super) fn loads_unused_stack_pointer(code: &[u8]) -> bool {
     let is_load = first
         .and_then(loads_stack_pointer)
         .is_some_and(|board| board < BOARDS);
-    let names_it = |instruction: &[u8]| match Accesses::of(instruction) {
-        Some(accesses) => accesses.names_thread_register(STACK_POINTER),
+    let names_it = |instruction: &[u8]| match registers(instruction) {
+        Some(mut named) => {
+            named.any(|operand| operand.file == File::Thread && operand.has(STACK_POINTER))
+        }
         None => operands(instruction).any(|(_, operand)| operand == STACK_POINTER),
     };
     is_load

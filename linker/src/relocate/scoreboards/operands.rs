@@ -23,6 +23,15 @@ pub(super) struct Operand {
     pub(super) is_written: bool,
 }
 
+impl Operand {
+    /// Whether a register of its file is one of these. The last one goes nowhere, and comes after none.
+    pub(super) fn has(&self, register: u8) -> bool {
+        (self.first..=u8::MAX)
+            .take(self.count.into())
+            .any(|own| own == register)
+    }
+}
+
 /// The operands of an instruction, but for predicates; nothing if it is not known.
 pub(super) fn operands(instruction: &[u8]) -> Option<impl Iterator<Item = Operand>> {
     /// The bits where the target and the sources stand.

@@ -260,12 +260,6 @@ impl Accesses {
         })
     }
 
-    /// Whether the instruction reads or writes a register of threads.
-    pub(super) fn names_thread_register(&self, register: u8) -> bool {
-        let registers = Registers::one(register);
-        registers.meet_in_threads(&self.reads) || registers.meet_in_threads(&self.writes)
-    }
-
     /// Whether the instruction has a result at all.
     pub(super) fn writes_something(&self) -> bool {
         self.writes != Registers::default()

@@ -232,7 +232,8 @@ impl Rules<'_> {
             return ALL_BOARDS;
         }
         let mask = releases(instruction);
-        let is_meant = |event: usize| match wait_at(self.code, at) {
+        let wait = wait_at(self.code, at);
+        let is_meant = |event: usize| match wait {
             Wait::All | Wait::AllAgain => !self.is_counted(event),
             Wait::Uniform => self.schedule.is_due(event, at) || self.schedule.is_uniform(event),
             Wait::Same => bit(self.events[event].board) & mask != 0,
@@ -251,7 +252,7 @@ impl Rules<'_> {
             let over = queued.len().saturating_sub(usize::from(left));
             held.leave(board, &queued[..over]);
         }
-        if wait_at(self.code, at) != Wait::AllAgain {
+        if wait != Wait::AllAgain {
             held.wait(waits);
         }
         waits

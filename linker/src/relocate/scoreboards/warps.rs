@@ -129,11 +129,7 @@ impl Waiting {
             .into_iter()
             .flatten()
             .filter(|operand| operand.is_written && operand.file == File::Thread);
-        written.any(|operand| {
-            (operand.first..=u8::MAX)
-                .take(operand.count.into())
-                .any(|r| r == self.register)
-        })
+        written.any(|operand| operand.has(self.register))
     }
 
     fn mark(&self, code: &mut [[u8; INSTRUCTION]], is_kept: bool) {
