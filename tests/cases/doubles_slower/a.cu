@@ -25,6 +25,8 @@
 //# Link: turns-slow.cubin = -arch=sm_103 turns.cubin
 //# Compile: distances.cubin = distances.cu
 //# Link: distances-slow.cubin = -arch=sm_103 distances.cubin
+//# Compile: returns.cubin = returns.cu
+//# Link: returns-slow.cubin = -arch=sm_103 returns.cubin
 
 // One double behind another, one of which the other needs, and a choice by one of them.
 __global__ void chooses(const double *a, double *b, int n) {

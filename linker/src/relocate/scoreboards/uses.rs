@@ -2,7 +2,7 @@
 
 use super::Event;
 use super::flow::Flow;
-use super::instruction::{INSTRUCTION, Wait, leads_on, releases, wait};
+use super::instruction::{INSTRUCTION, RETURN, Wait, leads_on, operation, releases, wait};
 use super::registers::Accesses;
 
 /// What decides whether one instruction of some code needs another one.
@@ -15,6 +15,8 @@ pub(super) struct Uses {
     waits_again: Vec<bool>,
     /// Whether each instruction decides where control goes on.
     leads_on: Vec<bool>,
+    /// Whether each instruction returns to who called, for which all has to be there.
+    returns: Vec<bool>,
     /// First instruction of each instruction's block.
     pub(super) block: Vec<usize>,
 }
@@ -32,6 +34,7 @@ impl Uses {
             releases: code.iter().map(|i| releases(i)).collect(),
             waits_again: code.iter().map(|i| wait(i) == Wait::Same).collect(),
             leads_on: code.iter().map(|i| leads_on(i)).collect(),
+            returns: code.iter().map(|i| operation(i) == RETURN).collect(),
             block,
         }
     }
@@ -55,6 +58,9 @@ impl Uses {
             is_write,
             board,
         } = *event;
+        if self.returns[at] {
+            return true;
+        }
         let (Some(first), Some(second)) = (&self.accesses[instruction], &self.accesses[at]) else {
             return self.releases[at] >> board & 1 == 1 && !self.leads_on[at];
         };
