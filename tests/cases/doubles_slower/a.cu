@@ -27,6 +27,8 @@
 //# Link: distances-slow.cubin = -arch=sm_103 distances.cubin
 //# Compile: returns.cubin = returns.cu
 //# Link: returns-slow.cubin = -arch=sm_103 returns.cubin
+//# Compile: ends.cubin = ends.cu
+//# Link: ends-slow.cubin = -arch=sm_103 ends.cubin
 
 // One double behind another, one of which the other needs, and a choice by one of them.
 __global__ void chooses(const double *a, double *b, int n) {

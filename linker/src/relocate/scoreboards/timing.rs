@@ -397,8 +397,8 @@ pub(super) fn latency(
     const ALWAYS: u8 = 7;
     let is_slow = chip != Chip::FastDoubles;
     match (operation(instruction), is_write) {
-        // Time that is known passes in NOPs.
-        (0x028..=0x02b, _) => 1,
+        // Time that is known passes in NOPs, but for operands of a DSETP.
+        (0x028 | 0x029 | 0x02b, _) | (0x02a, true) => 1,
         // So does that of conversions from 64 bits, but of I2F to them not on processors for graphics.
         (0x110 | 0x111 | 0x113, _) if is_slow => 1,
         (0x112, _) if chip == Chip::SlowDoubles => 1,

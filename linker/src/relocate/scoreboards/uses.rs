@@ -76,7 +76,9 @@ impl Uses {
         }
         match is_write {
             true => {
-                first.is_used_by(second) && !first.is_sampled_before(second)
+                first.is_used_by(second)
+                    && !first.is_sampled_before(second)
+                    && !(is_later && first.is_only_rewritten_in_turn_by(second))
                     || first.is_in_order_before(second)
                     || first.is_barrier_for(second)
                     || instruction + 1 == at && first.is_acquired_by(second)

@@ -1,5 +1,7 @@
 //! Which instructions come one after another although they share no register.
 
+use std::ops::RangeInclusive;
+
 use super::super::instruction::{
     BLOCK_BARRIER, BULK_GROUP, CACHE, CLUSTER_ARRIVAL, ERROR_BARRIER, FENCE, MEMORY_BARRIER, SYNCS,
     SYNCS_CONTROL, SYNCS_EXCHANGE, is_of_texture,
@@ -24,6 +26,8 @@ const FLOAT_ATOM: u16 = 0x1a2;
 const TENSORS_START: u16 = 0x1e0;
 const TENSORS_END: u16 = 0x1ef;
 const ATOMS: u16 = 0x18c;
+/// DMUL, DADD, DSETP and DFMA.
+const DOUBLES: RangeInclusive<u16> = 0x028..=0x02b;
 /// ATOMS.CAST
 const ATOMS_CAST: u16 = 0x18d;
 
@@ -94,6 +98,13 @@ impl Accesses {
         is_of_texture && !self.is_read_by(other) && !self.decides(other)
     }
 
+    /// Whether all that another instruction does with the result of this one is to write it again, and comes to that
+    /// behind it: DMUL, DADD, DSETP and DFMA among each other, where these are slow.
+    pub(in super::super) fn is_only_rewritten_in_turn_by(&self, other: &Self) -> bool {
+        let are_doubles = [self, other].map(|accesses| DOUBLES.contains(&accesses.operation));
+        are_doubles == [true; 2] && !self.is_read_by(other) && !self.decides(other)
+    }
+
     /// Whether another instruction comes to barriers in shared memory, or to what these order,
     /// after this one.
     pub(in super::super) fn is_in_order_before(&self, other: &Self) -> bool {
@@ -123,7 +134,7 @@ impl Accesses {
             0x03b => is_in_shared_queue || self.operation == 0x1a6,
             0x180 => matches!(self.operation, 0x180 | 0x1a3 | 0x1a8),
             0x181 | WIDE_LOAD => matches!(self.operation, 0x181 | WIDE_LOAD),
-            0x028..=0x02b => matches!(self.operation, 0x028..=0x02b),
+            double if DOUBLES.contains(&double) => DOUBLES.contains(&self.operation),
             _ => false,
         }
     }
@@ -156,6 +167,10 @@ mod tests {
             assert!(first.is_queued_before(&second));
         }
         assert!(!accesses(doubles[0]).is_queued_before(&accesses(generic[1])));
+        let [reader, writer] = doubles.map(accesses);
+        assert!(writer.is_only_rewritten_in_turn_by(&writer));
+        assert!(!writer.is_only_rewritten_in_turn_by(&reader));
+        assert!(!accesses(generic[0]).is_only_rewritten_in_turn_by(&writer));
     }
 
     #[test]
