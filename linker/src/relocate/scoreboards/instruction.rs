@@ -542,7 +542,7 @@ pub(super) fn wait_at(code: &[u8], at: usize) -> Wait {
                 let behind = behind as u64;
                 matches!(next(instruction, behind), Next::To(target) if target == behind)
             });
-            if is_last { Wait::All } else { Wait::Nothing }
+            if is_last { Wait::All } else { Wait::Uniform }
         }
         wait => wait,
     }

@@ -33,7 +33,9 @@ pub(super) fn mark(code: &mut [[u8; INSTRUCTION]], timed: &[Timed<'_>], lets_oth
     for (at, timed) in timed.iter().enumerate() {
         let stall = cycles(&code[at]);
         let is_arithmetic = is_arithmetic(&code[at]);
-        if is_arithmetic {
+        // What is not optimized can take no time that is known (case `older_slow`).
+        let is_timed = Control::of(&code[at]).stall() != 0;
+        if is_arithmetic && is_timed {
             let least = others_first_from(&code[at], timed.is_open);
             let is_short_end = stall == SHORT && passed >= LONG_TURN && least == OTHERS_FIRST;
             Control::set_stall(&mut code[at], stall as u8);
@@ -215,6 +217,20 @@ mod tests {
             matrices[0] = operation;
             assert_eq!(kept(vec![matrices], &[short]).0, [true]);
         }
+    }
+
+    #[test]
+    fn what_says_no_time_stays_as_it_is() {
+        let mut untimed = arithmetic(1, 0);
+        Control::keep_ready(&mut untimed);
+        let mut code = [untimed];
+        let timed = Timed {
+            old: &untimed,
+            is_open: false,
+            is_paused: false,
+        };
+        mark(&mut code, &[timed], true);
+        assert_eq!(code, [untimed]);
     }
 
     #[test]
