@@ -61,9 +61,8 @@ impl WholePrograms {
             .map(|(id, _)| id)
             .collect();
         let mut unowned = merged.sections_of(|kind| kind == SectionKind::Shared);
-        let unowned = unowned.find(|(_, section)| {
-            section.target.is_none() && !section.content.contributions.is_empty()
-        });
+        let unowned =
+            unowned.find(|(_, section)| section.target.is_none() && section.content.size > 0);
         Self {
             sections,
             unowned: unowned.map(|(id, _)| id),

@@ -16,7 +16,9 @@ use crate::read::{HANDLES_BANK, InputSection, Object, Role};
 use super::current::{Current, Placed};
 use super::index::{self, Index};
 use super::notes::{Origin, newest_toolkit};
-use super::{InfoRecord, Listing, Merged, NativeContent, NewSection, SectionKind, Symbol};
+use super::{
+    InfoRecord, ListedShared, Listing, Merged, NativeContent, NewSection, SectionKind, Symbol,
+};
 
 pub(super) struct Merger<'d, 'l> {
     pub(super) arena: &'d Arena,
@@ -344,15 +346,18 @@ impl<'d, 'l> Merger<'d, 'l> {
         Ok(())
     }
 
-    /// Takes over the shared memory of a whole program's kernel. Executables have none that is of no kernel.
+    /// Takes over the shared memory of a whole program's kernel. Executables have none that is of no kernel, but without
+    /// debug information an empty section, for dynamic shared memory of functions.
     pub(super) fn keep_layout(&mut self, current: &mut Current<'_, 'd>, index: usize) {
         let input = current.object.sections[index];
-        if let Some(Placed { section, .. }) = self.place(current, index) {
-            let is_executable = self.merged.image.is_executable();
-            let row = &mut self.merged.sections[section];
-            if is_executable && row.target.is_none() {
+        if self.merged.image.is_executable() && input.target().is_none() {
+            let is_empty = input.size == 0;
+            if !is_empty || self.merged.listed_shared == ListedShared::All {
                 return;
             }
+        }
+        if let Some(Placed { section, .. }) = self.place(current, index) {
+            let row = &mut self.merged.sections[section];
             row.content.append(&[], input.size, input.align);
             row.keep_empty = row.content.size == 0;
         }
