@@ -6,7 +6,7 @@
 
 use crate::cubin::{FILE_HEADER, SECTION_HEADER, SectionType, Symbol};
 use crate::id::SectionId;
-use crate::merge::SectionKind;
+use crate::merge::{MERCURY_STUB_SIZE, SectionKind};
 
 use super::super::image::{Body, OutputSection};
 use super::layout::Twin;
@@ -80,7 +80,11 @@ fn alone(
         | SectionKind::CallGraph
         | SectionKind::Prototype
         | SectionKind::RelocAction => (native.body.size(), align),
-        // They are not packed as other code is (case `reserved_unified`).
+        // They are not packed as other code is, nor filled up (case `reserved_unified`).
+        SectionKind::Stubs if merged.image.is_executable() => {
+            let slots = section.content.contributions.len() as u64;
+            (slots * MERCURY_STUB_SIZE, native.align)
+        }
         SectionKind::Stubs => (native.body.size(), native.align),
         SectionKind::Info
         | SectionKind::UnifiedEntries(_)
