@@ -305,7 +305,7 @@ pub const EXPLANATIONS: &[Explanation] = &[
     of(
         "old-whole-program",
         "The object is a whole program (-ewp) of a toolkit before 13.0, which cannot be linked any \
-         more. Compile it again.",
+         more, or with --compat an object of such a toolkit behind a whole program. Compile it again.",
     ),
     of(
         "other-parameters",

@@ -28,6 +28,8 @@ pub(super) fn is_said_once(code: &str) -> bool {
 pub(super) enum Verdict<'d> {
     /// It is linked.
     Link(File<'d>),
+    /// It is linked, and comes of a toolkit that whole programs of today do not want behind them.
+    LinkOlder(File<'d>),
     /// It is linked, and wants to be alone with libcudadevrt.
     LinkAlone(File<'d>),
     /// It has been linked already, or holds nothing; it is left out.
@@ -110,12 +112,11 @@ pub(super) fn check<'d>(
     }
     let toolkit = check_toolkit(name, &file, behaviour)?;
     warnings.extend(toolkit.and_then(|toolkit| not_compared(name, toolkit)));
+    let is_older = toolkit.is_none_or(|toolkit| toolkit < Toolkit::FOLLOWED);
     match file.header.kind {
-        ObjectKind::EXTENDED_WHOLE_PROGRAM if toolkit.is_none_or(|t| t < Toolkit::FOLLOWED) => {
-            let text = "linking with -ewp objects requires using current toolkit";
-            Err(fatal("old-whole-program", name, text))
-        }
+        ObjectKind::EXTENDED_WHOLE_PROGRAM if is_older => Err(old_whole_program(name)),
         ObjectKind::EXTENDED_WHOLE_PROGRAM => Ok(Verdict::LinkAlone(file)),
+        ObjectKind::RELOCATABLE if is_older => Ok(Verdict::LinkOlder(file)),
         ObjectKind::RELOCATABLE => Ok(Verdict::Link(file)),
         // Up to sm_90, nvlink takes any other type for a relocatable one.
         _ if behaviour == Behaviour::Nvlink && !target.has_mercury() => Ok(Verdict::Link(file)),
@@ -321,6 +322,12 @@ fn not_compared(name: &str, toolkit: Toolkit) -> Option<Diagnostic> {
 pub(super) fn damaged(name: &str, error: ParseError) -> Diagnostic {
     let error = error.in_input(name);
     Diagnostic::fatal("bad-input", error.to_string()).at(&error.location)
+}
+
+/// nvlink also says it of objects of older toolkits behind a whole program.
+pub(super) fn old_whole_program(name: &str) -> Diagnostic {
+    let text = "linking with -ewp objects requires using current toolkit";
+    fatal("old-whole-program", name, text)
 }
 
 /// A problem that nvlink puts into words without the name of the file.

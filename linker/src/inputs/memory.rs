@@ -27,7 +27,9 @@ pub(crate) fn read<'d>(
         let candidate = Candidate::file(input.name, input.data);
         let read =
             check(candidate, &processor, behaviour, &mut warnings).map(|verdict| match verdict {
-                Verdict::Link(file) | Verdict::LinkAlone(file) => Ok(Object::new(input.name, file)),
+                Verdict::Link(file) | Verdict::LinkOlder(file) | Verdict::LinkAlone(file) => {
+                    Ok(Object::new(input.name, file))
+                }
                 Verdict::Skip(why) => Err(why),
             });
         (read, warnings)

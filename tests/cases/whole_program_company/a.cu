@@ -14,6 +14,14 @@
 //# ExpectExit: 1
 //# ExpectText: fatal   : linking with -ewp objects requires using current toolkit
 //# CompareText
+//# Patch: older-company.cubin = a.cubin .note.nv.cuinfo+0x1c 81
+//# Link: older-behind.cubin = e.cubin older-company.cubin
+//# ExpectExit: 1
+//# ExpectText: fatal   : linking with -ewp objects requires using current toolkit
+//# CompareText
+//# Link: older-before.cubin = older-company.cubin e.cubin
+//# ExpectText: warning : 'older-company.cubin': -ewp compiled objects should only link with libcudadevrt
+//# CompareText
 //# Link: strict.cubin = -Werror e.cubin a.cubin
 //# ExpectExit: 1
 //# ExpectText: fatal   : merge_elf failed

@@ -42,6 +42,8 @@ enum Role<'d> {
     /// It is linked, perhaps as one that wants to be alone.
     Linked {
         is_alone: bool,
+        /// Whether it comes of an older toolkit.
+        is_older: bool,
         /// What was read of it, if that can be kept.
         object: Option<Box<Read<'d>>>,
     },
@@ -123,14 +125,16 @@ pub(super) fn check<'d, 'o>(
 ) -> Checked<'o> {
     let mut warnings = Vec::new();
     let verdict = check::check(candidate, processor, wanted.behaviour, &mut warnings);
-    let linked = |is_alone, file| Role::Linked {
+    let linked = |is_alone, is_older, file| Role::Linked {
         is_alone,
+        is_older,
         object: keep(file),
     };
     Checked {
         role: verdict.map(|verdict| match verdict {
-            Verdict::Link(file) => linked(false, file),
-            Verdict::LinkAlone(file) => linked(true, file),
+            Verdict::Link(file) => linked(false, false, file),
+            Verdict::LinkOlder(file) => linked(false, true, file),
+            Verdict::LinkAlone(file) => linked(true, false, file),
             Verdict::Skip(why) => Role::LeftOut(why),
         }),
         warnings,
@@ -186,7 +190,15 @@ impl<'d> Loader<'_, 'd> {
             Ok(Role::Linked { .. }) if self.is_needless_runtime(name) => {
                 self.unused_runtime.get_or_insert(self.images.len());
             }
-            Ok(Role::Linked { is_alone, object }) => {
+            Ok(Role::Linked { is_older: true, .. })
+                if self.wanted.is_compatible() && self.images.iter().any(|i| i.is_alone) =>
+            {
+                self.diagnostics.push(check::old_whole_program(name));
+                return Err(Stop);
+            }
+            Ok(Role::Linked {
+                is_alone, object, ..
+            }) => {
                 self.partial(name);
                 self.images.push(Image {
                     name: name.to_owned(),
