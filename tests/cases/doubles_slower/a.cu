@@ -29,6 +29,8 @@
 //# Link: returns-slow.cubin = -arch=sm_103 returns.cubin
 //# Compile: ends.cubin = ends.cu
 //# Link: ends-slow.cubin = -arch=sm_103 ends.cubin
+//# Compile: functions.cubin = functions.cu
+//# Link: functions-slow.cubin = -arch=sm_103 functions.cubin
 
 // One double behind another, one of which the other needs, and a choice by one of them.
 __global__ void chooses(const double *a, double *b, int n) {

@@ -10,7 +10,7 @@ use std::ops::RangeInclusive;
 use super::Event;
 use super::flow::Flow;
 use super::instruction::{Chip, INSTRUCTION, Wait, operation, wait};
-use super::timing::{is_power_of_two, slow_part};
+use super::timing::{Unit, is_power_of_two, slow_part};
 use super::uses::Uses;
 
 /// What ends in the order of the code.
@@ -27,18 +27,15 @@ impl Turn {
     pub(super) fn of(instruction: &[u8], chip: Chip) -> Option<Self> {
         /// F2F, F2I, I2F and FRND with 64 bits.
         const CONVERSIONS: RangeInclusive<u16> = 0x110..=0x113;
-        /// MUFU.
-        const FUNCTION: u16 = 0x108;
         match operation(instruction) {
             _ if is_power_of_two(instruction, chip) => Some(Self::PowerOfTwo),
-            FUNCTION => Some(Self::Function),
             operation if slow_part(instruction, chip).is_some() => {
                 match CONVERSIONS.contains(&operation) {
                     true => Some(Self::Conversion),
                     false => Some(Self::Double),
                 }
             }
-            _ => None,
+            _ => (Unit::of(instruction, chip) == Unit::Function).then_some(Self::Function),
         }
     }
 }
@@ -55,9 +52,16 @@ pub(super) fn needed(
     let mut under_way: Vec<usize> = Vec::new();
     let turn = |event: usize| turns[events[event].instruction];
     for at in 0..code.len() {
+        // What comes behind others in their turn writes when they have read.
+        let is_read_in_turn = |event: usize| {
+            !events[event].is_write && turns[at].is_some() && turns[at] == turn(event)
+        };
         let is_meant = |event: usize| match wait(&code[at]) {
-            Wait::All | Wait::AllAgain => true,
-            Wait::Nothing | Wait::Uniform | Wait::Same => uses.is_needed(&events[event], at),
+            Wait::All => true,
+            // What waits for all again leaves it to the end of the block.
+            Wait::AllAgain | Wait::Nothing | Wait::Uniform | Wait::Same => {
+                uses.is_needed(&events[event], at) && !is_read_in_turn(event)
+            }
         };
         let wanted: Vec<usize> = under_way.iter().copied().filter(|&e| is_meant(e)).collect();
         for (index, &event) in wanted.iter().enumerate() {
@@ -89,4 +93,63 @@ pub(super) fn needed(
 /// Whether what waits for an event has waited for an earlier one, or for itself.
 fn covers(events: &[Event], is_same_turn: bool, event: usize, earlier: usize) -> bool {
     is_same_turn && (events[event].is_write || !events[earlier].is_write)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::events;
+    use super::super::instruction::{Control, NO_BOARD};
+    use super::super::tests::{EXIT, instruction, sum};
+    use super::*;
+
+    type Instruction = [u8; INSTRUCTION];
+
+    /// An instruction that takes a scoreboard for its operands and one for its result.
+    fn taking(mut instruction: Instruction) -> Instruction {
+        Control::set(&mut instruction, 0, 0, 0);
+        instruction
+    }
+
+    fn needed_in(code: &[Instruction]) -> Vec<bool> {
+        let chip = Chip::SlowDoubles;
+        let code = [code, &[instruction(EXIT, 0, NO_BOARD, 0)]].concat();
+        let turns: Vec<_> = code.iter().map(|i| Turn::of(i, chip)).collect();
+        let events = events(code.as_flattened());
+        let flow = Flow::new(code.as_flattened(), &[], &events, chip).unwrap();
+        let uses = Uses::new(code.as_flattened(), &flow);
+        needed(&code, &events, &flow, &uses, &turns)
+    }
+
+    #[test]
+    fn what_a_collective_waits_for_again_takes_both() {
+        const RETURN: u16 = 0x7950;
+        const WARPSYNC: u16 = 0x7348;
+        const ENDCOLLECTIVE: u16 = 0x791b;
+        // DADD R4, R6, R8
+        let mut double = instruction(0x7229, 4, 0, 0);
+        (double[3], double[8]) = (6, 8);
+        let double = taking(double);
+        assert_eq!(
+            needed_in(&[double, instruction(RETURN, 0, NO_BOARD, 0)]),
+            [false, true]
+        );
+        // To the third instruction behind it, in units of four bytes.
+        let mut collective = instruction(WARPSYNC, 8, NO_BOARD, 0);
+        collective[10] = 0xc0;
+        let end = instruction(ENDCOLLECTIVE, 0, NO_BOARD, 0);
+        let code = [double, collective, sum(41, 2, 0), end];
+        assert_eq!(needed_in(&code), [true, true]);
+    }
+
+    #[test]
+    fn operands_are_read_before_what_is_next_in_turn_writes() {
+        // F2I and FRND of R6.
+        let function = |opcode: u16, target: u8| {
+            let mut function = instruction(opcode, target, 0, 0);
+            function[4] = 6;
+            taking(function)
+        };
+        let code = [function(0x7305, 4), function(0x7307, 6), sum(41, 6, 0)];
+        assert_eq!(needed_in(&code), [false, false, false, true]);
+    }
 }

@@ -147,9 +147,12 @@ impl Waiting {
 fn byte_of(instruction: &[u8; INSTRUCTION], place: usize) -> Option<usize> {
     /// FADD, DSETP and HADD2, whose second operand is read where others have the third.
     const SUMS: [u16; 3] = [0x021, 0x02a, 0x030];
+    /// MOV, whose only operand is the second one.
+    const MOVE: u16 = 0x002;
     let is_sum = SUMS.contains(&operation(instruction));
     let form = opcode(instruction) >> 9;
     match (place, form) {
+        (0, _) if operation(instruction) == MOVE => None,
         (0, _) => Some(3),
         (1, 1) if !is_sum => Some(4),
         (2, 1) if is_sum => Some(4),
@@ -249,6 +252,14 @@ mod tests {
         Control::set_stall(&mut paused[1], 3);
         assert_eq!(kept(paused.clone(), &[stayed; 3]).1, [0; 3]);
         assert_eq!(kept(paused, &[stayed, let_others, stayed]).1, [1, 0, 0]);
+    }
+
+    #[test]
+    fn moves_read_nothing_at_the_first_place() {
+        // MOV R4, R0, which holds a zero where others have their first operand.
+        let mut copy = arithmetic(0, 1);
+        (copy[0], copy[1], copy[2], copy[4], copy[8]) = (0x02, 0x72, 4, 0, 0);
+        assert_eq!([0, 1].map(|place| register(&copy, place)), [None, Some(0)]);
     }
 
     #[test]
