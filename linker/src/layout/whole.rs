@@ -49,15 +49,10 @@ impl WholePrograms {
 
     /// Those that inputs have.
     pub(super) fn all(merged: &Merged<'_>) -> Self {
-        let is_laid_out = |section: &Section<'_>| {
-            let text = section.target.map(|text| &merged.sections[text]);
-            let function = text.and_then(|text| text.function);
-            function.is_some_and(|function| merged.functions[function].is_laid_out)
-        };
         let shared = merged.sections_of(|kind| kind == SectionKind::Shared);
         let sections = shared
             .filter(|(_, section)| section.keep_empty || section.content.size > 0)
-            .filter(|(_, section)| is_laid_out(section))
+            .filter(|(_, section)| section.target.is_some() && is_laid_out(section))
             .map(|(id, _)| id)
             .collect();
         let mut unowned = merged.sections_of(|kind| kind == SectionKind::Shared);
@@ -126,12 +121,19 @@ pub(super) fn placed(merged: &Merged<'_>) -> Vec<(SectionId, SymbolId)> {
         .collect()
 }
 
+/// Whether a compiler has laid out shared memory: else it has none before the layout. It may be that of a weak kernel that was
+/// replaced (case `whole_program_shared`).
+fn is_laid_out(section: &Section<'_>) -> bool {
+    !section.content.contributions.is_empty()
+}
+
 /// What each kernel starts with.
 pub(super) fn sizes(merged: &Merged<'_>, kernels: &[FunctionId]) -> Vec<u64> {
     let size = |&kernel: &FunctionId| {
         let function = &merged.functions[kernel];
-        let section = function.shared.filter(|_| function.is_laid_out);
-        section.map_or(0, |section| merged.sections[section].content.size)
+        let section = function.shared.map(|section| &merged.sections[section]);
+        let section = section.filter(|section| is_laid_out(section));
+        section.map_or(0, |section| section.content.size)
     };
     kernels.iter().map(size).collect()
 }

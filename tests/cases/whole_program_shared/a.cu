@@ -12,6 +12,10 @@
 //# Link: suppressed.cubin = -g -suppress-debug-info e.cubin
 //# Link: before.cubin = a.cubin e.cubin
 //# Link: behind.cubin = e.cubin a.cubin
+//# Compile: kept.ptx
+//# Compile: lost.ptx -ewp
+//# Link: lost-out.cubin = kept.cubin lost.cubin
+//# Link: lost-joined.cubin = -r kept.cubin lost.cubin
 //# Link: lengthens.cubin = calls.cubin dynamic.cubin
 //# Link: foreign.cubin = calls.cubin a.cubin
 //# ExpectExit: 255
