@@ -7,7 +7,7 @@ use std::time::Instant;
 use super::lower::{Request, Target};
 use super::messages::Messages;
 use super::output::Pending;
-use super::{Exit, depfile, output, toolkit};
+use super::{Exit, bounded, depfile, output, toolkit};
 use crate::Product;
 use crate::arch::Sm;
 use crate::cubin::UnifiedIndex;
@@ -63,7 +63,7 @@ fn link_timed(
     compilations: &mut Vec<Compilation>,
 ) -> Result<Exit, Diagnostic> {
     if let Some(path) = &request.tool_record {
-        request.link.settings.tool_record = std::fs::read(path).map_err(|why| {
+        request.link.settings.tool_record = bounded::read(path).map_err(|why| {
             Diagnostic::fatal(
                 "unreadable-tool-record",
                 format!("Could not open the tool record '{}'", path.display()),
@@ -292,7 +292,7 @@ fn read_named(path: &Path, behaviour: Behaviour) -> Result<Vec<u8>, Diagnostic> 
         let text = format!("Could not {what} '{}'", raw_text::text(path.as_os_str()));
         Diagnostic::fatal("unreadable-input", text)
     };
-    let bytes = std::fs::read(path).map_err(|why| match (why.kind(), behaviour) {
+    let bytes = bounded::read(path).map_err(|why| match (why.kind(), behaviour) {
         // A folder opens like a file, and says that it has no end.
         (ErrorKind::IsADirectory, Behaviour::Nvlink) => {
             Diagnostic::fatal("unreadable-input", "Memory allocation failure")

@@ -4,6 +4,7 @@
 //! [`run`] does it. Only this folder and [`crate::inputs`] touch the file
 //! system, and only this file the environment.
 
+mod bounded;
 pub mod depfile;
 mod flags;
 mod help;
@@ -63,7 +64,7 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> Exit {
         format: typed::format(&arguments),
         ..Messages::default()
     };
-    let typed = typed::parse(arguments, &|path| std::fs::read(path), &mut notes);
+    let typed = typed::parse(arguments, &bounded::read, &mut notes);
     for note in notes.drain(..) {
         plain.print(note);
     }
@@ -131,7 +132,7 @@ impl LinkOptions {
     /// Reads options.
     pub fn parse(options: Vec<OsString>) -> Result<Self, Diagnostic> {
         let mut notes = Vec::new();
-        let typed = typed::parse(options, &|path| std::fs::read(path), &mut notes)?;
+        let typed = typed::parse(options, &bounded::read, &mut notes)?;
         Ok(Self {
             request: lower::lower_link(&typed, &mut notes)?,
             messages: lower::messages(&typed),

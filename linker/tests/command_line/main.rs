@@ -435,6 +435,18 @@ fn odd_files_are_refused_or_left_out() {
     let warning = "nvlink warning : '/dev/zero' is ignored: it is neither a host object nor an \
                    archive, cubin or fatbin [ignored-input]\n";
     folder.check(endless, 0, warning);
+    for (option, what) in [
+        ("-optf", "options file"),
+        ("--tool-record", "the tool record"),
+        ("--uidx-file", "input file"),
+    ] {
+        let ran = folder.run(&format!(
+            "-arch=sm_90 -o out.cubin caller.cubin {option} /dev/zero"
+        ));
+        assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+        let said = format!("{what} '/dev/zero': it is longer than 256 MB");
+        assert!(ran.stderr.contains(&said), "{}", ran.stderr);
+    }
     // nothing is written outside of what was named
     let bytes = std::fs::read(folder.path("callee.cubin")).unwrap();
     let mut archive = b"!<arch>\n".to_vec();
