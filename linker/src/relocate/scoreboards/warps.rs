@@ -5,7 +5,7 @@
 //! twelve. So does arithmetic of two cycles once ten have passed since another warp could. An operand is kept
 //! where an instruction behind reads the same register at the same place before another warp can.
 
-use super::instruction::{Control, INSTRUCTION, cycles, opcode, operation};
+use super::instruction::{Control, INSTRUCTION, cycles, is_idle_load, opcode, operation};
 use super::operands::{File, operands};
 use super::stalls::{OTHERS_FIRST, is_arithmetic, others_first_from};
 
@@ -31,7 +31,11 @@ pub(super) fn mark(code: &mut [[u8; INSTRUCTION]], timed: &[Timed<'_>], lets_oth
     // they had been kept.
     let mut waiting: Vec<Waiting> = Vec::new();
     for (at, timed) in timed.iter().enumerate() {
-        let stall = cycles(&code[at]);
+        // Idle loads are a part of the memory barrier behind them.
+        let stall = match is_idle_load(&code[at]) {
+            true => 0,
+            false => cycles(&code[at]),
+        };
         let is_arithmetic = is_arithmetic(&code[at]);
         // What is not optimized can take no time that is known (case `older_slow`).
         let is_timed = Control::of(&code[at]).stall() != 0;
@@ -212,6 +216,17 @@ mod tests {
             .map(|&(register, stall)| arithmetic(register, stall));
         let (stays, _) = kept(code.collect(), &[short; 7]);
         assert_eq!(stays, [true, true, true, true, true, false, true]);
+        // `@!PT LDS RZ, [RZ]` takes no time.
+        let mut idle = short;
+        idle[..12].copy_from_slice(&[0x84, 0xf9, 0xff, 0xff, 0, 0, 0, 0, 0, 8, 0, 0]);
+        let code = [
+            vec![arithmetic(1, 2); 4],
+            vec![idle; 2],
+            vec![arithmetic(2, 2); 2],
+        ]
+        .concat();
+        let (stays, _) = kept(code, &[short; 8]);
+        assert_eq!(stays[4..], [true, true, true, false]);
         let (stays, _) = kept(vec![arithmetic(1, 3), arithmetic(2, 1)], &[short; 2]);
         assert_eq!(stays, [false, true]);
         // HMMA and LDSM take longer anyway.
