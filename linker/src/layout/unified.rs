@@ -92,8 +92,17 @@ fn arrange_functions(
 /// Slots that have fewer instructions than others, and longer ones in Mercury code.
 #[derive(Default)]
 struct ShortSlots {
-    /// Their numbers in the table, in order, with how many they lack.
-    lacking: Vec<(u64, u64)>,
+    /// In the order of their numbers.
+    slots: Vec<ShortSlot>,
+}
+
+struct ShortSlot {
+    /// Its number in the table.
+    number: u64,
+    /// How many instructions it lacks.
+    missing: u64,
+    /// How many it lacks together with those before it.
+    missing_so_far: u64,
 }
 
 impl ShortSlots {
@@ -104,7 +113,7 @@ impl ShortSlots {
 
     fn find(slots: &Section<'_>, moves: &[Move]) -> Result<Self, ParseError> {
         let parts = &slots.content.contributions;
-        let mut lacking = Vec::new();
+        let mut short = Vec::new();
         for slot in moves {
             let before = parts.partition_point(|part| part.offset <= slot.from);
             let Some(part) = before.checked_sub(1).map(|index| parts[index]) else {
@@ -112,28 +121,35 @@ impl ShortSlots {
             };
             let missing = missing_in_slot(&Capsule::parse(part.data)?) as u64;
             if missing > 0 {
-                lacking.push((slot.to / STUB_SIZE, missing));
+                short.push((slot.to / STUB_SIZE, missing));
             }
         }
-        lacking.sort_unstable();
-        Ok(Self { lacking })
+        short.sort_unstable();
+        let slots = short.into_iter().scan(0, |total, (number, missing)| {
+            *total += missing;
+            Some(ShortSlot {
+                number,
+                missing,
+                missing_so_far: *total,
+            })
+        });
+        Ok(Self {
+            slots: slots.collect(),
+        })
     }
 
     /// Where a slot starts in nvlink's machine code.
     fn start(&self, slot: u64) -> u64 {
-        let before = self.lacking.partition_point(|&(number, _)| number < slot);
-        let missing: u64 = self.lacking[..before]
-            .iter()
-            .map(|&(_, missing)| missing)
-            .sum();
-        slot * STUB_SIZE - missing * Self::INSTRUCTION
+        let before = self.slots.partition_point(|short| short.number < slot);
+        let last = before.checked_sub(1).map(|index| &self.slots[index]);
+        slot * STUB_SIZE - last.map_or(0, |last| last.missing_so_far) * Self::INSTRUCTION
     }
 
     /// The machine code at an address of expanded Mercury code.
     fn native(&self, mercury: u64) -> u64 {
         let (slot, inside) = (mercury / MERCURY_STUB_SIZE, mercury % MERCURY_STUB_SIZE);
-        let own = self.lacking.iter().find(|&&(number, _)| number == slot);
-        let long_ones = Self::LONG_ONES + own.map_or(0, |&(_, missing)| missing);
+        let own = self.slots.binary_search_by_key(&slot, |short| short.number);
+        let long_ones = Self::LONG_ONES + own.map_or(0, |index| self.slots[index].missing);
         self.start(slot)
             + match inside < long_ones * Self::LONG {
                 true => inside / Self::LONG * Self::INSTRUCTION,
