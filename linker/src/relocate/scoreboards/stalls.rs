@@ -12,7 +12,7 @@ use crate::merge::TableBranch;
 use super::flow::Flow;
 use super::instruction::{Chip, Control, ERROR_BARRIER, INSTRUCTION, WARPSYNC, cycles, operation};
 use super::registers::Accesses;
-use super::timing::{Unit, forwarding};
+use super::timing::{Unit, forwarding, slow_part};
 use super::warps::{self, Timed};
 use super::{bit, events};
 
@@ -110,7 +110,12 @@ pub(in crate::relocate) fn closed_up(
     }
     let mut first = 0;
     for last in (0..new.len()).filter(|&at| flow.ends_block(at)) {
-        mark(&mut new[first..=last], &origins[first..=last], old.code);
+        mark(
+            &mut new[first..=last],
+            &origins[first..=last],
+            old.code,
+            chip,
+        );
         first = last + 1;
     }
     code
@@ -118,7 +123,12 @@ pub(in crate::relocate) fn closed_up(
 
 /// Marks in a block where other warps may go first and what is kept, if other time passes in it
 /// than before (cases `scoreboards_turns`, `older_turns`).
-fn mark(new: &mut [[u8; INSTRUCTION]], origins: &[Option<usize>], old: &[[u8; INSTRUCTION]]) {
+fn mark(
+    new: &mut [[u8; INSTRUCTION]],
+    origins: &[Option<usize>],
+    old: &[[u8; INSTRUCTION]],
+    chip: Chip,
+) {
     let is_followed = |pair: &[Option<usize>]| pair[0].map(|at| at + 1) == pair[1];
     let is_timed_alike = |(new, origin): (&[u8; INSTRUCTION], &Option<usize>)| {
         origin.is_some_and(|origin| planned(new) == planned(&old[origin]))
@@ -133,7 +143,7 @@ fn mark(new: &mut [[u8; INSTRUCTION]], origins: &[Option<usize>], old: &[[u8; IN
         .collect();
     let timed = before.iter().zip(&*new).map(|(old, new)| Timed {
         old,
-        is_open: Control::of(new).takes() != 0,
+        is_open: Control::of(new).takes() != 0 || slow_part(new, chip).is_some(),
         is_paused: false,
     });
     let timed: Vec<Timed<'_>> = timed.collect();
@@ -272,5 +282,21 @@ mod tests {
         let code = |board| [load(board), with_stall(sum(41, 14, 1), 1), exit];
         assert_eq!(stalls(&code(0), &code(1), &[0, 1, 2]), [1, 1, 0]);
         assert_eq!(stalls(&code(0), &code(0), &[0, 1, 2]), [2, 1, 0]);
+    }
+
+    #[test]
+    fn others_wait_longer_behind_doubles_where_these_are_slow() {
+        const DADD: u16 = 0x7229;
+        let idle = instruction(0x7918, 0, NO_BOARD, 0);
+        let old = [with_stall(instruction(DADD, 4, NO_BOARD, 0), 4), idle, idle];
+        let stays = |chip: Chip| {
+            let mut new = [old[0], old[2]];
+            mark(&mut new, &[Some(0), Some(2)], &old, chip);
+            Control::of(&new[0]).stays()
+        };
+        assert_eq!(
+            [Chip::FastDoubles, Chip::Graphics].map(stays),
+            [false, true]
+        );
     }
 }
