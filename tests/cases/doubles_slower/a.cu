@@ -31,6 +31,8 @@
 //# Link: ends-slow.cubin = -arch=sm_103 ends.cubin
 //# Compile: functions.cubin = functions.cu
 //# Link: functions-slow.cubin = -arch=sm_103 functions.cubin
+//# Compile: copies.cubin = copies.cu
+//# Link: copies-slow.cubin = -arch=sm_103 copies.cubin
 
 // One double behind another, one of which the other needs, and a choice by one of them.
 __global__ void chooses(const double *a, double *b, int n) {

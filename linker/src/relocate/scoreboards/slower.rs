@@ -5,14 +5,14 @@
 //! time there than the compiler knew (case `doubles_slower`).
 
 use super::flow::Flow;
-use super::instruction::{Chip, Control, INSTRUCTION, NO_BOARD};
+use super::instruction::{BOARDS, Chip, Control, INSTRUCTION, NO_BOARD};
 use super::registers::Accesses;
 use super::retiming::{Retiming, Timed};
 use super::stages::Stages;
 use super::timing::{Unit, is_power_of_two, slow_part};
 use super::turns::{self, Turn};
 use super::uses::Uses;
-use super::{Event, Setting, events};
+use super::{Event, Setting, bit, events, in_order};
 
 /// Code for slow doubles.
 #[derive(PartialEq, Eq)]
@@ -102,17 +102,23 @@ pub(in crate::relocate) fn slowed_unoptimized(code: &[u8], chip: Chip) -> Option
 
 /// The code in which instructions that have their turn take scoreboards for all that others may need.
 fn taking(old: &[[u8; INSTRUCTION]], turns: &[Option<Turn>]) -> Option<Vec<[u8; INSTRUCTION]>> {
-    /// Which one is chosen later.
-    const ANY: u8 = 0;
-    let board = |is_taken: bool| if is_taken { ANY } else { NO_BOARD };
+    // Which one is chosen later, but what is kept for others is never chosen, nor is it left.
+    let kept = in_order(old.as_flattened());
+    let is_kept = |board: u8| kept & bit(board) != 0;
+    let any = (0..BOARDS).find(|&board| !is_kept(board))?;
     let mut new = old.to_vec();
     for (instruction, _) in new.iter_mut().zip(turns).filter(|(_, turn)| turn.is_some()) {
-        let waits = Control::of(instruction).waits();
+        let control = Control::of(instruction);
+        let any = match is_kept(control.write()) {
+            true => control.write(),
+            false => any,
+        };
+        let board = |is_taken: bool| if is_taken { any } else { NO_BOARD };
         // What takes one for its result keeps other operands.
-        Control::set(instruction, ANY, NO_BOARD, waits);
+        Control::set(instruction, any, NO_BOARD, control.waits());
         let accesses = Accesses::of(instruction)?;
         let (write, read) = (accesses.writes_something(), accesses.keeps_operands());
-        Control::set(instruction, board(write), board(read), waits);
+        Control::set(instruction, board(write), board(read), control.waits());
     }
     Some(new)
 }
