@@ -124,20 +124,24 @@ fn links_in_two_steps_give_the_same_program() {
     }
 }
 
+/// An index of the unified function and variables of `unified.ptx`, with the function's slot at an offset.
+fn unified_index(slot: u64) -> UnifiedIndex {
+    const VARIABLES: [[u64; 3]; 2] = [[4, 1, 0], [3, 1, 0x10]];
+    let words = [0x5844_4e49_5446_557f, 1, 0x80, 1, 0x18, 2];
+    let words = words.into_iter().chain([1, 1, slot]);
+    let words = words.chain(VARIABLES.concat());
+    let bytes = words.flat_map(u64::to_le_bytes).collect();
+    UnifiedIndex::parse("program.uidx", bytes).expect("an index")
+}
+
 /// Weak definitions of one unified function have one slot, and pointers follow
 /// the variables that the index moves.
 #[test]
 fn unified_functions_and_variables_stand_where_the_index_wants_them() {
-    const FUNCTION: [u64; 3] = [1, 1, 0];
-    const VARIABLES: [[u64; 3]; 2] = [[4, 1, 0], [3, 1, 0x10]];
-    let words = [0x5844_4e49_5446_557f, 1, 0x80, 1, 0x18, 2];
-    let words = words.into_iter().chain(FUNCTION).chain(VARIABLES.concat());
-    let bytes: Vec<u8> = words.flat_map(u64::to_le_bytes).collect();
     for arch in [90, 100] {
         let object = input("unified", arch);
-        let index = UnifiedIndex::parse("program.uidx", bytes.clone()).expect("an index");
         let mut options = options(arch);
-        options.settings.unified_index = Some(index);
+        options.settings.unified_index = Some(unified_index(0));
         let outcome = link_pair_as(&options, &object, &object);
         assert_eq!(outcome.diagnostics.messages(), [], "sm_{arch}");
         let image = outcome.image.expect("no message and no image");
@@ -158,6 +162,29 @@ fn unified_functions_and_variables_stand_where_the_index_wants_them() {
         options.keeping = Keeping::AsNvlink;
         let refused = link_pair_as(&options, &object, &object);
         assert!(refused.image.is_none(), "sm_{arch}");
+    }
+}
+
+#[test]
+fn slots_outside_of_their_table_are_refused() {
+    for arch in [90, 100] {
+        for keeping in [Keeping::Reachable, Keeping::AsNvlink] {
+            for slot in [0x80, 0x380, 0xff_ffff_ff00, u64::MAX & !0x7f] {
+                let object = input("unified", arch);
+                let mut options = options(arch);
+                options.settings.unified_index = Some(unified_index(slot));
+                options.keeping = keeping;
+                let inputs = [Input {
+                    name: "unified.cubin",
+                    data: &object,
+                }];
+                let outcome = link(&inputs, &options);
+                assert!(outcome.image.is_none(), "sm_{arch}, {slot:#x}");
+                let messages = outcome.diagnostics.messages();
+                let said = format!("the slot at {slot:#x} is not free or not in the table");
+                assert!(messages[0].text.contains(&said), "{}", messages[0].text);
+            }
+        }
     }
 }
 

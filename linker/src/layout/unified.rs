@@ -61,16 +61,14 @@ fn arrange_functions(
     check_window(&index.functions, size, NvlinkError::FunctionWindow)?;
     assign(merged, index, UnifiedTable::Functions, keeping)?;
     let mut moves = slot_moves(merged, &stubs)?;
-    let has_mercury = merged.target.has_mercury();
-    let short = match has_mercury {
-        true => ShortSlots::find(&merged.sections[section], &moves)?,
-        false => ShortSlots::default(),
-    };
-    if has_mercury {
-        merged.unified.native_slots = native_slots(&moves, &short, keeping);
-    }
     let size = index.functions.window;
     check_places(merged, &mut moves, size)?;
+    let has_mercury = merged.target.has_mercury();
+    let mut short = ShortSlots::default();
+    if has_mercury {
+        short = ShortSlots::find(&merged.sections[section], &moves)?;
+        merged.unified.native_slots = native_slots(&moves, &short, keeping);
+    }
     move_parts(merged, section, moves, size, Rest::Goes);
     let slot_size = match has_mercury {
         true => MERCURY_STUB_SIZE,
