@@ -19,6 +19,9 @@
 //# Compile: halves.cubin = halves.cu
 //# Link: halves-slow.cubin = -arch=sm_103 halves.cubin
 //# Link: halves-joined.cubin = -arch=sm_103 -r halves.cubin
+//# Compile: choices.cubin = choices.cu
+//# Link: choices-slow.cubin = -arch=sm_103 choices.cubin
+//# Link: choices-joined.cubin = -arch=sm_103 -r choices.cubin
 //# Compile: pipeline.cubin = pipeline.cu
 //# Link: pipeline-slow.cubin = -arch=sm_103 pipeline.cubin
 //# Compile: turns.cubin = turns.cu

@@ -99,7 +99,7 @@ impl<'c, A: Fn(usize, usize) -> bool> Retiming<'c, A> {
 
     /// Whether an instruction takes another time than before, or another part of the processor.
     fn differs(&self, at: usize) -> bool {
-        self.turns[at].is_some() || self.old.units[at] != self.new.units[at]
+        self.turns[at].is_some() || self.new.units[at].differs(self.old.units[at])
     }
 
     /// Whether an instruction waits for the one right before it.

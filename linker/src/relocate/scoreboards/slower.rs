@@ -76,7 +76,7 @@ pub(in crate::relocate) fn slowed<R>(
 /// Whether an instruction takes another time than for the fastest processor, or another part of it.
 fn differs(instruction: &[u8], chip: Chip) -> bool {
     Turn::of(instruction, chip).is_some()
-        || Unit::of(instruction, chip) != Unit::of(instruction, Chip::FastDoubles)
+        || Unit::of(instruction, chip).differs(Unit::of(instruction, Chip::FastDoubles))
 }
 
 /// Whether code has what takes longer where doubles are slow.

@@ -32,6 +32,10 @@ pub(super) enum Unit {
     Float,
     /// Those of two halves, on the same part.
     Halves,
+    /// Comparisons of halves, on the part of integers.
+    HalvesChoice,
+    /// Of predicates alone, on the same part.
+    Logic,
     Double,
     /// For all threads of a warp at once.
     Warp,
@@ -97,6 +101,9 @@ impl Unit {
             // MOV, CS2R, VOTE, SEL, FSEL, FMNMX, FSET, FSETP, ISETP, IMNMX, VIMNMX, RPCMOV.
             0x002 | 0x005..=0x00c | 0x017 | 0x048 if is_graphics => Self::WholeInteger,
             0x152 | 0x153 if is_graphics => Self::WholeInteger,
+            // PLOP3, and HSET2, HSETP2, HMNMX2.
+            0x01c if !is_graphics => Self::Logic,
+            0x033 | 0x034 | 0x040 if !is_graphics => Self::HalvesChoice,
             0x000..=0x07f | 0x152 | 0x153 => Self::Integer,
             0x108 if is_power_of_two(instruction, chip) => Self::PowerOfTwo,
             // POPC.
@@ -117,7 +124,8 @@ impl Unit {
     /// Cycles until the same part can start something else.
     fn busy(self, chip: Chip) -> u32 {
         match self {
-            Self::Integer | Self::Product | Self::Halves | Self::ToWarp => 2,
+            Self::Integer | Self::HalvesChoice | Self::Logic | Self::ToWarp => 2,
+            Self::Product | Self::Halves => 2,
             Self::WideProduct | Self::Memory | Self::PowerOfTwo => 4,
             Self::Double if chip == Chip::FastDoubles => 2,
             Self::Warp if chip != Chip::Graphics => 2,
@@ -131,7 +139,7 @@ impl Unit {
     fn part(self) -> Self {
         match self {
             Self::Float | Self::WideProduct | Self::Halves => Self::Product,
-            Self::ToWarp => Self::Integer,
+            Self::HalvesChoice | Self::Logic | Self::ToWarp => Self::Integer,
             Self::PowerOfTwo => Self::Function,
             Self::Barrier => Self::Constant,
             other => other,
@@ -166,6 +174,11 @@ impl Unit {
         self.part_of_functions().part() == Self::Function
     }
 
+    /// Whether it takes another time, or another part of the processor, than where doubles are fast.
+    pub(super) fn differs(self, fast: Self) -> bool {
+        self != fast || self == Self::HalvesChoice
+    }
+
     /// Cycles until something else can start, used or not.
     pub(super) fn spacing(self, next: Self, chip: Chip) -> u32 {
         match (self, next) {
@@ -191,7 +204,7 @@ pub(super) fn forwarding(
     let ((from, first), (to, second)) = (maker, user);
     let decided = first.decides(second).then(|| {
         let is_guard = first.guards(second) || second.asks_all_threads();
-        decision(from, to, is_guard)
+        decision(from, to, is_guard, chip)
     });
     let read = first
         .is_read_by(second)
@@ -241,7 +254,7 @@ const WIDE_COPY: u32 = 6;
 
 /// Cycles until a predicate of threads is there for whoever comes in the next block.
 pub(super) fn decision_in_block(from: Unit) -> u32 {
-    decision(from, Unit::Other, true)
+    decision(from, Unit::Other, true, Chip::FastDoubles)
 }
 
 /// Cycles until what an instruction makes is there for whoever comes behind the end of its block.
@@ -273,7 +286,7 @@ pub(super) fn double_in_block(instruction: &[u8]) -> u32 {
 }
 
 /// Cycles until a predicate is there: for what happens only if it holds, or as an operand.
-fn decision(from: Unit, to: Unit, is_guard: bool) -> u32 {
+fn decision(from: Unit, to: Unit, is_guard: bool, chip: Chip) -> u32 {
     let is_guard = is_guard || to == Unit::Control;
     match (from, to) {
         (Unit::Warp, Unit::Control) => 9,
@@ -284,6 +297,10 @@ fn decision(from: Unit, to: Unit, is_guard: bool) -> u32 {
         (Unit::Warp, Unit::Warp | Unit::WarpMove) => 4,
         (Unit::Warp, _) => 6,
         _ if is_guard => 13,
+        (Unit::HalvesChoice, Unit::Logic) if chip == Chip::SlowDoubles => 4,
+        (Unit::HalvesChoice, _) => 5,
+        (_, Unit::HalvesChoice) if chip == Chip::FastDoubles => 13,
+        (_, Unit::HalvesChoice) => 5,
         (Unit::LongCompare, Unit::Integer) => 5,
         (Unit::LongCompare, _) => 6,
         (Unit::WholeInteger, _) => 5,
@@ -294,7 +311,9 @@ fn decision(from: Unit, to: Unit, is_guard: bool) -> u32 {
 
 /// Cycles until the result is there in a register.
 fn result(from: Unit, to: Unit, chip: Chip) -> u32 {
-    use Unit::{Constant, Double, Function, Halves, Integer, Long, LongCompare, LongMove};
+    use Unit::{
+        Constant, Double, Function, Halves, HalvesChoice, Integer, Long, LongCompare, LongMove,
+    };
     use Unit::{Match, Matrix, Memory, ToWarp, Warp, WarpMove, WholeInteger};
     let to = to.part_of_functions();
     match (from, to) {
@@ -318,8 +337,8 @@ fn result(from: Unit, to: Unit, chip: Chip) -> u32 {
         (Long | LongMove | LongCompare, _) => 6,
         (_, Function | Constant | Match) => 4,
         (WholeInteger, _) => 5,
-        (Halves, Halves) => 4,
-        (Halves, _) | (_, Halves) => 5,
+        (Halves, Halves) | (HalvesChoice, HalvesChoice) => 4,
+        (Halves | HalvesChoice, _) | (_, Halves | HalvesChoice) => 5,
         (from, to) if from.part() == to.part() => 4,
         _ => 5,
     }

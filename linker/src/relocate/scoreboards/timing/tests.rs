@@ -182,3 +182,22 @@ fn threads_do_not_get_what_their_warp_gets_at_once() {
         [Some(2), None]
     );
 }
+
+#[test]
+fn comparisons_of_halves_get_predicates_sooner_where_doubles_are_slow() {
+    // HSETP2 P0, P1, R4, R9, PT, the same of others and !P0, and ISETP P0, PT, R4, R9, PT.
+    let halves = 0x010f_ca00_0390_1000_0000_0009_0400_7234;
+    let again = 0x008f_ca00_0470_1800_2000_0007_0000_7234;
+    let integers = 0x010f_e400_03f0_6270_0000_0009_0400_720c;
+    // PLOP3 P0, PT, P0, P1, PT, 0x80, 0x8 and SEL R7, R0, R7, P0.
+    let logic = 0x000f_e200_0070_3070_0000_0000_0008_781c;
+    let choice = 0x008f_e400_0000_0000_0000_0007_0007_7207;
+    let on = |first: u128, second: u128| {
+        [Chip::FastDoubles, Chip::SlowDoubles].map(|chip| distance(first, second, chip))
+    };
+    assert_eq!(on(integers, again), [Some(13), Some(5)]);
+    assert_eq!(on(halves, again), [Some(5); 2]);
+    assert_eq!(on(halves, choice), [Some(5); 2]);
+    assert_eq!(on(integers, choice), [Some(4); 2]);
+    assert_eq!(on(halves, logic), [Some(5), Some(4)]);
+}
