@@ -35,7 +35,7 @@ pub(super) fn arguments(text: &str, behaviour: Behaviour) -> Result<Vec<String>,
         is_blank,
         Backslash::EscapesAndQuotesStay,
     )?;
-    let words = words.iter().map(|word| word.trim_matches([' ', '\t']));
+    let words = words.iter().map(|word| word.trim_matches(TRIMMED));
     Ok(words
         .filter(|word| !word.is_empty())
         .map(without_quotes)
@@ -70,10 +70,13 @@ fn is_blank(character: char) -> bool {
     matches!(character, ' ' | '\t' | '\r' | '\n')
 }
 
+/// The blanks around a word that do not belong to it.
+const TRIMMED: [char; 2] = [' ', '\t'];
+
 /// The items of a list, without blanks around them; empty ones do not count.
 pub(super) fn items(text: &str) -> Result<Vec<String>, Stray> {
     let items = split(text, |c| c == ',', Backslash::Plain)?;
-    let items = items.iter().map(|item| item.trim());
+    let items = items.iter().map(|item| item.trim_matches(TRIMMED));
     Ok(items
         .filter(|item| !item.is_empty())
         .map(str::to_owned)
@@ -178,6 +181,7 @@ mod tests {
         check("", &[]);
         check("\"a,b\",c d", &["a,b", "c d"]);
         check("a\\,b ", &["a\\", "b"]);
+        check("a\n, \tb\r", &["a\n", "b\r"]);
         assert_eq!(items("\\\"a"), Err(Stray::Quote));
     }
 }

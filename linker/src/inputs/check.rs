@@ -18,6 +18,9 @@ const NEWER: &str = "newer-toolkit";
 /// The code of what is said of objects that run on one processor only.
 const LIMITED: &str = "limited-arch";
 
+/// The code of what is said of objects for other processors.
+pub(super) const OTHER_ARCH: &str = "arch-mismatch";
+
 /// Whether the first input of which a warning is said stands for all of them.
 pub(super) fn is_said_once(code: &str) -> bool {
     matches!(code, LIMITED | NEWER)
@@ -164,7 +167,7 @@ fn check_arch(
     let object = processor_of(name, file)?;
     if object.number == 0 {
         let text = format!("Unknown arch name '{object}'");
-        return Err(Diagnostic::fatal("arch-mismatch", text));
+        return Err(Diagnostic::fatal(OTHER_ARCH, text));
     }
     let target = processor.sm;
     let fits = match processor.is_virtual {
@@ -189,7 +192,7 @@ fn check_arch(
         return Ok(());
     }
     Err(Diagnostic::fatal(
-        "arch-mismatch",
+        OTHER_ARCH,
         format!(
             "Input file '{name}' arch does not match target '{}'",
             processor.name

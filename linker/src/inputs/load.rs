@@ -220,7 +220,12 @@ impl<'a, 'd> Loader<'a, 'd> {
             Look::Nothing => return Ok(()),
             Look::Object(checked) => return self.object(source, checked),
             Look::Host(unpacked) => return self.host_object(name, data, unpacked),
-            Look::Fatbin(_) if self.is_left_out_as_ptx(source)? => return Ok(()),
+            // What it has nothing of, is not left out.
+            Look::Fatbin(ref code)
+                if !matches!(code, Ok(Code::Nothing(_))) && self.is_left_out_as_ptx(source)? =>
+            {
+                return Ok(());
+            }
             Look::Fatbin(code) => return self.fatbin_file(name, code),
             Look::Other(kind) => kind,
         };
@@ -404,7 +409,10 @@ impl<'a, 'd> Loader<'a, 'd> {
     }
 
     fn fatbin_file(&mut self, name: &str, code: Result<Code<'d>, Failure>) -> Result<(), Stop> {
-        self.stop_at_fatbin(name)?;
+        // What is no fatbin, nvlink knows before.
+        if !matches!(code, Err(Failure::NoFatbin(_))) {
+            self.stop_at_fatbin(name)?;
+        }
         // Of LTO-IR nvlink takes that for a sign that no kernel is launched.
         let is_intermediate = matches!(code, Ok(Code::Intermediate(..)));
         let says_nothing = is_intermediate && self.wanted.is_compatible();

@@ -70,8 +70,8 @@ fn rank(entry: &Entry<'_>, processor: &Processor, link_time: bool) -> Option<Ran
                 && !(link_time && is_narrower(entry.sm, target)),
             !link_time,
         ),
-        Kind::PTX => (ptx_fits(entry.sm, target), !link_time),
-        Kind::NVVM => (entry.sm.number <= target.number, link_time),
+        Kind::PTX => (virtual_fits(entry.sm, target), !link_time),
+        Kind::NVVM => (virtual_fits(entry.sm, target), link_time),
         _ => (false, false),
     };
     let is_elf = entry.kind == Kind::ELF;
@@ -91,17 +91,22 @@ fn rank(entry: &Entry<'_>, processor: &Processor, link_time: bool) -> Option<Ran
 /// The version of Mercury instructions in a compatibility record; images without code name an older one, or none (case
 /// `relocatable_empty`).
 fn mercury_version(record: &[u8]) -> u16 {
+    said(record, CompatCode::MERCURY_ISA_VERSION).unwrap_or(0)
+}
+
+/// What a compatibility record says first of a code.
+fn said(record: &[u8], code: CompatCode) -> Option<u16> {
     let records = Records::<CompatCode>::new(record.get(1..).unwrap_or_default());
-    let mut versions = records
+    let mut records = records
         .map_while(Result::ok)
-        .filter(|record| record.code == CompatCode::MERCURY_ISA_VERSION);
-    versions.next().map_or(0, |record| record.number())
+        .filter(|record| record.code == code);
+    records.next().map(|record| record.number())
 }
 
 fn elf_fits(entry: &Entry<'_>, target: Sm) -> bool {
     // From sm_100 on, the container says what the code relies on. Without that
     // record code stays on its own processor number.
-    if !entry.sm.has_mercury() || entry.flags.has(Flags::COMPAT_RECORD) {
+    if !entry.sm.has_mercury() || entry.compat_record().is_some_and(goes_elsewhere) {
         return entry.sm.links_into(target);
     }
     entry.sm.number == target.number
@@ -112,23 +117,33 @@ fn elf_fits(entry: &Entry<'_>, target: Sm) -> bool {
         }
 }
 
+/// Whether a compatibility record lets code go to other processors: its first byte is the only version there is, and the
+/// class of instructions is one that several processors have (case `fatbinary`).
+fn goes_elsewhere(record: &[u8]) -> bool {
+    record.first() == Some(&0) && matches!(said(record, CompatCode::ISA_CLASS), Some(1 | 2))
+}
+
 /// Whether code is for sm_90a and the target is not: for link-time optimization nvlink takes that for another processor
 /// (case `link_time_suffix`).
 fn is_narrower(code: Sm, target: Sm) -> bool {
     !code.has_mercury() && code.suffix.is_some() && code.suffix != target.suffix
 }
 
-fn ptx_fits(ptx: Sm, target: Sm) -> bool {
-    match ptx.suffix {
-        None => ptx.number <= target.number,
-        Some(Suffix::A) => ptx == target,
-        Some(Suffix::F) => ptx.number <= target.number && ptx.family() == target.family(),
+/// Whether what was compiled for a virtual processor, PTX or LTO-IR, can be compiled for the target.
+fn virtual_fits(code: Sm, target: Sm) -> bool {
+    match code.suffix {
+        None => code.number <= target.number,
+        Some(Suffix::A) => code == target,
+        Some(Suffix::F) => code.number <= target.number && code.family() == target.family(),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A compatibility record that names a class of instructions.
+    const RECORD: [u8; 8] = [0, 2, 2, 1, 0, 0, 0, 0];
 
     /// A fatbin with an empty entry for each word: `e` machine code, `E` with
     /// a compatibility record, `p` PTX, `n` LTO-IR.
@@ -148,9 +163,15 @@ mod tests {
                 Some(Suffix::F) => Flags::SUFFIX_F,
                 None => 0,
             };
-            let mut header = [0; 0x40];
+            let mut header = [0; 0x50];
             header[..2].copy_from_slice(&kind.to_le_bytes());
-            header[4..8].copy_from_slice(&0x40_u32.to_le_bytes());
+            header[4..8].copy_from_slice(&0x50_u32.to_le_bytes());
+            if flags & Flags::COMPAT_RECORD != 0 {
+                header[0x14] = 0x40;
+                header[0x40] = 0x48;
+                header[0x44] = 8;
+                header[0x48..].copy_from_slice(&RECORD);
+            }
             header[0x1c..0x20].copy_from_slice(&u32::from(sm.number).to_le_bytes());
             header[0x28..0x30].copy_from_slice(&(flags | suffix).to_le_bytes());
             content.extend(header);
@@ -203,6 +224,10 @@ mod tests {
         check("p90a p80", "sm_90", "p80");
         check("n75 p75", "sm_90", "p75");
         check("n75", "sm_90", "l75");
+        check("n90a", "sm_90", "none");
+        check("n90a", "sm_100a", "none");
+        check("n100f", "sm_103", "l100f");
+        check("n100f", "sm_110", "none");
         check("x90", "sm_90", "none");
         check("e90", "compute_90", "none");
         check("e90 p80", "compute_90", "p80");

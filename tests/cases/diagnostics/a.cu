@@ -36,6 +36,10 @@
 //# Link: no-fatbin.cubin = wrong.fatbin
 //# ExpectExit: 1
 //# CompareText
+//# Compile: other.o = a.cu -gencode arch=compute_87,code=sm_87
+//# Link: strict-no-fatbin.cubin = -Werror other.o wrong.fatbin
+//# ExpectExit: 1
+//# CompareText
 //# Link: no-ptx.cubin = text.ptx
 //# ExpectExit: 1
 //# CompareText

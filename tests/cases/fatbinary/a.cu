@@ -27,6 +27,15 @@
 //# ExpectExit[75-90]: 1
 //# ExpectText[75-90]: error   : Uncompress failed
 //# CompareText[75-90]:
+//# Patch: alone.fatbin = compressed.fatbin 0x5f 00
+//# For: F = damaged alone
+//# Link[100]: {F}-elsewhere.cubin = -arch=sm_103 {F}.fatbin
+//# ExpectText[100]: warning : SM Arch ('sm_103') not found in '{F}.fatbin'
+//# CompareText[100]:
+//# Link[120]: {F}-further.cubin = -arch=sm_121 {F}.fatbin
+//# ExpectText[120]: warning : SM Arch ('sm_121') not found in '{F}.fatbin'
+//# CompareText[120]:
+//# Link[100 120]: alone.cubin = alone.fatbin
 //# Link[90]: cut-off.cubin = cut.fatbin
 //# ExpectExit: crash
 extern __device__ int f(int);

@@ -21,5 +21,8 @@
 //# Link: {F}.warned.cubin = -preserve-relocs -Werror {F}.ptx a.cubin
 //# ExpectExit: any
 //# CompareText
+//# Link: {F}.elsewhere.cubin = -arch=sm_120 {F}.ptx
+//# ExpectExit: any
+//# CompareText
 __device__ int f(int);
 __global__ void k(int *p) { *p = f(*p); }

@@ -26,6 +26,11 @@
 //# ExpectExit: 1
 //# ExpectText: fatal   : merge_elf failed
 //# CompareText
+//# Compile: other.o = e2.cu -gencode arch=compute_86,code=sm_86
+//# Link: strict-before.cubin = -Werror other.o e.cubin a.cubin
+//# ExpectExit: 255
+//# ExpectNoText: ewp
+//# CompareText
 //# Link: both.cubin = e.cubin e2.cubin
 //# CompareText
 __global__ void k(int *p) { *p = 1; }

@@ -25,7 +25,9 @@ impl Loader<'_, '_> {
 
     /// Whole programs are meant to be linked with the device runtime alone.
     pub(super) fn warn_of_company(&mut self) -> Result<(), Stop> {
-        if !self.images.iter().any(|image| image.is_alone) {
+        // nvlink says it when it merges, and does not come to that behind an error.
+        let ends_before = self.wanted.is_compatible() && self.has_failed();
+        if ends_before || !self.images.iter().any(|image| image.is_alone) {
             return Ok(());
         }
         let company = self.images.iter();
@@ -38,7 +40,6 @@ impl Loader<'_, '_> {
             .collect();
         for text in texts {
             self.warn("whole-program-company", text)?;
-            // nvlink says it when it merges the object.
             if self.wanted.is_compatible() && self.diagnostics.has_errors() {
                 return Err(self.stop(Diagnostic::merge_failed()));
             }

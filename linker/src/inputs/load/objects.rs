@@ -154,6 +154,12 @@ pub(super) fn check_lasting<'d>(
 impl<'d> Loader<'_, 'd> {
     /// Adds a file that is a device object.
     pub(super) fn object(&mut self, source: &'d Source, checked: Checked<'d>) -> Result<(), Stop> {
+        let is_misnamed = source.extension() == "ptx" && self.wanted.is_compatible();
+        if is_misnamed && matches!(&checked.role, Err(problem) if problem.code == check::OTHER_ARCH)
+        {
+            // To nvlink, files with the name of PTX hold code like fatbins (case `ptx_names`).
+            return self.without_arch(&source.name, &[]);
+        }
         if self.is_left_out_as_ptx(source)? {
             return Ok(());
         }
