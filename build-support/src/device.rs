@@ -51,6 +51,8 @@ pub(crate) fn link(
     toolkit: Option<&Toolkit>,
     code: Code,
 ) -> Result<Linked, Error> {
+    // Cargo ends build scripts by signals, and what the assembler is given lies in a folder for the time being.
+    rustnvlink::temporary::remove_on_signals();
     // What this build script makes is newer than cargo's mark of its last run.
     let own = environment::out_dir()?;
     let others = inputs.iter().filter(|input| !input.path.starts_with(&own));
