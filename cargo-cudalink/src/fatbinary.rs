@@ -12,9 +12,11 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use rustnvlink::arch::Sm;
 use rustnvlink::cubin::File;
-use rustnvlink::fatbin::{self, CompressionMode, FatbinOptions, LinkedImage};
+use rustnvlink::fatbin::{self, FatbinOptions, LinkedImage};
 use rustnvlink::host;
 use rustnvlink::output::{self, Clash, Named, clash};
+
+use crate::compression::Compression;
 
 /// Put linked images into a fatbin, from a command line for `fatbinary -link`
 ///
@@ -116,6 +118,7 @@ impl Parsed {
             outputs: Vec::new(),
         };
         let mut is_linked = false;
+        let mut compression = Compression::default();
         let mut arguments = arguments.into_iter();
         while let Some(argument) = arguments.next() {
             let argument = text(argument)?;
@@ -123,8 +126,8 @@ impl Parsed {
                 Some((name, value)) => (name, Some(value.to_owned())),
                 None => (argument.as_str(), None),
             };
-            let value = || match value {
-                Some(value) => Ok(value),
+            let mut value = || match &value {
+                Some(value) => Ok(value.clone()),
                 None => {
                     let next = arguments.next();
                     text(next.with_context(|| format!("{name} needs a value"))?)
@@ -133,7 +136,6 @@ impl Parsed {
             match name.trim_start_matches('-') {
                 "64" => {}
                 "link" => is_linked = true,
-                "compress-all" => parsed.options.compression = CompressionMode::BALANCE,
                 "debug" | "g" => parsed.options.debug = true,
                 // It is kept beside PTX, for its compilation.
                 "cmdline" => drop(value()?),
@@ -143,6 +145,7 @@ impl Parsed {
                     parsed.outputs.push((Form::Source, value()?.into()));
                 }
                 "image" | "im" | "image3" => parsed.images.push(image(&value()?)?),
+                name if compression.option(name, &mut value)? => {}
                 _ => bail!("'{argument}' is not understood; use fatbinary itself"),
             }
         }
@@ -154,10 +157,7 @@ impl Parsed {
             !parsed.outputs.is_empty(),
             "no output is named with --embedded-fatbin or --create"
         );
-        // What debuggers read is compressed in any case.
-        if parsed.options.debug {
-            parsed.options.compression = CompressionMode::BALANCE;
-        }
+        parsed.options.compression = compression.resolved(parsed.options.debug);
         Ok(parsed)
     }
 }
@@ -189,6 +189,8 @@ fn image(text: &str) -> Result<(Sm, PathBuf)> {
 
 #[cfg(test)]
 mod tests {
+    use rustnvlink::fatbin::CompressionMode;
+
     use super::*;
 
     fn parse(line: &str) -> Result<Parsed> {
@@ -223,6 +225,9 @@ mod tests {
 
     #[test]
     fn images_are_compressed_where_fatbinary_does() {
+        let parsed = parse("-link -create=F -compress-mode size -im=profile=sm_90,file=C");
+        let parsed = parsed.expect("valid");
+        assert_eq!(parsed.options.compression, CompressionMode::SIZE);
         let parsed = parse("-link -create=F -ident a.o -im=profile=sm_90,file=C").expect("valid");
         assert_eq!(parsed.options.compression, CompressionMode::Large);
         assert_eq!(parsed.options.identifier, "a.o");

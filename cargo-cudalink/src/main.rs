@@ -4,6 +4,7 @@
 mod cargo;
 mod clean;
 mod cli;
+mod compression;
 mod doctor;
 mod explain;
 mod fatbinary;

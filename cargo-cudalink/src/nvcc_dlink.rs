@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use clap::{Args, Parser};
 use rustnvlink::arch::Sm;
+use rustnvlink::fatbin::CompressionMode;
 use rustnvlink::inputs::{Files, Survey};
 
 use crate::link;
@@ -108,14 +109,10 @@ fn translated(parsed: Parsed) -> Result<Vec<OsString>> {
     if parsed.debug {
         flags.push("--device-debug".to_owned());
     }
-    // fatbinary compresses small images for `size` and for debuggers alone.
-    let compression = match parsed.compress_mode.as_deref() {
-        Some(mode @ ("none" | "size")) => Some(mode),
-        Some("speed") if parsed.debug => Some("speed"),
-        Some("speed") => Some("large-speed"),
-        _ => None,
-    };
-    flags.extend(compression.map(|mode| format!("--compress-mode={mode}")));
+    let compression = parsed.compression.resolved(parsed.debug);
+    if compression != CompressionMode::of_device_link(parsed.debug) {
+        flags.push(format!("--compress-mode={compression}"));
+    }
     if parsed.resource_usage {
         flags.push("--verbose".to_owned());
     }
@@ -193,7 +190,7 @@ mod tests {
         check("-G a.o -o d.o", "-o d.o --ident=a.o  --device-debug -- a.o");
         check(
             "--compress-mode=size a.o -o d.o",
-            "-o d.o --compress-mode=size -- a.o",
+            "-o d.o --compress-mode=zstd:19 -- a.o",
         );
         check(
             "-compress-mode=speed a.o -o d.o",
@@ -201,8 +198,12 @@ mod tests {
         );
         check(
             "-compress-mode=speed -G a.o -o d.o",
-            "-o d.o --ident=a.o  --device-debug --compress-mode=speed -- a.o",
+            "-o d.o --ident=a.o  --device-debug --compress-mode=lz4 -- a.o",
         );
         check("-compress-mode=balance a.o -o d.o", "-o d.o -- a.o");
+        check(
+            "-Xfatbin -compress-all a.o -o d.o",
+            "-o d.o --compress-mode=zstd:5 -- a.o",
+        );
     }
 }

@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 
+use crate::compression::Compression;
+
 /// Response files may name each other; this many levels are enough for all but a circle.
 const DEEPEST: usize = 16;
 
@@ -26,6 +28,7 @@ const WITH_VALUE: &[(&str, &str)] = &[
     ("--compress-mode", "-compress-mode"),
     ("--dopt", "-dopt"),
     ("--host-linker-script", "-hls"),
+    ("--fatbin-options", "-Xfatbin"),
     // These are passed over with their values.
     ("--Ofast-compile", "-Ofc"),
     ("--Wreorder", "-Wreorder"),
@@ -51,7 +54,6 @@ const WITH_VALUE: &[(&str, &str)] = &[
     ("--diag-warn", "-diag-warn"),
     ("--drive-prefix", "-dp"),
     ("--entries", "-e"),
-    ("--fatbin-options", "-Xfatbin"),
     ("--cudafe-options", "-Xcudafe"),
     ("--fdevice-time-trace", "-fdevice-time-trace"),
     ("--fmad", "-fmad"),
@@ -116,8 +118,8 @@ pub(crate) struct Parsed {
     pub(crate) resource_usage: bool,
     /// Whether the whole program is optimized.
     pub(crate) link_time: bool,
-    /// How images are compressed, in nvcc's words.
-    pub(crate) compress_mode: Option<String>,
+    /// How images are compressed.
+    pub(crate) compression: Compression,
     /// What `-Xnvlink` holds.
     pub(crate) linker_options: Vec<String>,
     /// Options of the linker for code that it compiles.
@@ -134,6 +136,8 @@ impl Parsed {
             parsed: Self::default(),
             virtual_processor: None,
             code: Vec::new(),
+            fatbin_options: Vec::new(),
+            compress_mode: None,
             is_optimized: false,
             is_debug: false,
             read,
@@ -149,6 +153,10 @@ struct Parser<'r> {
     virtual_processor: Option<String>,
     /// What `-code` says.
     code: Vec<String>,
+    /// What `-Xfatbin` holds.
+    fatbin_options: Vec<String>,
+    /// What nvcc says of it itself.
+    compress_mode: Option<String>,
     is_optimized: bool,
     is_debug: bool,
     read: &'r dyn Fn(&Path) -> std::io::Result<String>,
@@ -214,6 +222,10 @@ impl Parser<'_> {
             | "-cubin" | "--fatbin" | "-fatbin" => {
                 bail!("{name} makes no host object; use rustnvlink itself")
             }
+            "--no-compress" | "-no-compress" => self.parsed.compression.off = true,
+            _ if OTHER_STEPS.contains(&name) => {
+                bail!("{name} asks for another step of nvcc than its device link; use nvcc itself")
+            }
             // Of the compiler, or of the host.
             _ => {}
         }
@@ -245,7 +257,8 @@ impl Parser<'_> {
                 let options = list().map(|option| format!("-Xptxas={option}"));
                 parsed.compiler_options.extend(options);
             }
-            "--compress-mode" => parsed.compress_mode = Some(text.to_owned()),
+            "--compress-mode" => self.compress_mode = Some(text.to_owned()),
+            "--fatbin-options" => self.fatbin_options.extend(list()),
             "--nvlink-options" => parsed.linker_options.extend(list()),
             "--gpu-architecture" => self.virtual_processor = Some(text.to_owned()),
             "--gpu-code" => self.code.extend(list()),
@@ -281,7 +294,33 @@ impl Parser<'_> {
         }
         // An optimized debug build keeps lines, and no more.
         self.parsed.debug = self.is_debug && !self.is_optimized;
+        self.fatbin_options()?;
         Ok(self.parsed)
+    }
+
+    /// Takes what is for fatbinary, of which nvcc's own words come last.
+    fn fatbin_options(&mut self) -> Result<()> {
+        let compression = &mut self.parsed.compression;
+        let mut words = self.fatbin_options.drain(..);
+        while let Some(word) = words.next() {
+            let (name, value) = match word.split_once('=') {
+                Some((name, value)) => (name, Some(value.to_owned())),
+                None => (word.as_str(), None),
+            };
+            let value = || {
+                let value = value.or_else(|| words.next());
+                value.with_context(|| format!("-Xfatbin: {name} needs a value"))
+            };
+            let is_known = compression.option(name.trim_start_matches('-'), value)?;
+            ensure!(
+                is_known,
+                "-Xfatbin: '{word}' is not understood; use nvcc itself"
+            );
+        }
+        match &self.compress_mode {
+            Some(mode) => compression.set_mode(mode),
+            None => Ok(()),
+        }
     }
 }
 
@@ -305,6 +344,30 @@ fn split(text: &str) -> Option<(&'static str, Option<&str>)> {
         (is_joined && !is_other).then_some((*long, Some(value)))
     })
 }
+
+/// The flags of nvcc that ask for something else than a link.
+const OTHER_STEPS: &[&str] = &[
+    "--compile",
+    "-c",
+    "--cuda",
+    "-cuda",
+    "--device-c",
+    "-dc",
+    "--device-w",
+    "-dw",
+    "--generate-dependencies",
+    "-M",
+    "--generate-nonsystem-dependencies",
+    "-MM",
+    "--ltoir",
+    "-ltoir",
+    "--optix-ir",
+    "-optix-ir",
+    "--preprocess",
+    "-E",
+    "--ptx",
+    "-ptx",
+];
 
 /// The flags that begin like an option with a joined value.
 const FLAGS: &[&str] = &[
@@ -479,8 +542,30 @@ mod tests {
     }
 
     #[test]
+    fn images_are_compressed_as_asked_for() {
+        let check = |text: &str, expected: &str| {
+            let compression = parse(text).expect(text).compression;
+            assert_eq!(compression.resolved(false).to_string(), expected, "{text}");
+        };
+        check("-O3", "large");
+        check("-Xfatbin -compress-all", "zstd:5");
+        check("-Xfatbin=-compress-all,-compress-mode=speed", "lz4");
+        check("-Xfatbin -compress-mode -Xfatbin size", "zstd:19");
+        check(
+            "--compress-mode=size -Xfatbin=-compress-mode=none",
+            "zstd:19",
+        );
+        check("-no-compress -Xfatbin -compress-all", "none");
+    }
+
+    #[test]
     fn what_is_not_done_is_an_error() {
         check_error("-r", "no host object");
+        check_error("-dlink -ptx", "-ptx asks for another step");
+        check_error("--compile a.o", "--compile asks for another step");
+        check_error("-Xfatbin -bogus", "'-bogus' is not understood");
+        check_error("-Xfatbin -compress-mode", "-compress-mode needs a value");
+        check_error("--compress-mode=best", "'best' is no mode");
         check_error("a.o -o", "-o needs a value");
     }
 }
