@@ -4,12 +4,14 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use anyhow::anyhow;
 use clap::builder::BoolishValueParser;
 use clap::{Args, ValueEnum};
 use cudalink_toolkit::choice::version;
 use rustnvlink::arch::{Sm, UnknownSmError};
 use rustnvlink::fatbin::CompressionMode;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde_json::Value;
 
 /// Choices about the device link. What is not chosen is `None` or empty.
 ///
@@ -104,7 +106,7 @@ pub(crate) struct Settings {
         value_delimiter = ',',
         hide_env_values = true
     )]
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "paths")]
     pub(crate) libraries: Vec<PathBuf>,
 }
 
@@ -132,6 +134,24 @@ pub(crate) enum ScriptUse {
 }
 
 impl Settings {
+    /// What a manifest says. What is wrong names its key.
+    pub(crate) fn read(value: &Value) -> anyhow::Result<Self> {
+        let of_key = |(key, value): (&String, &Value)| {
+            let alone = Value::Object([(key.clone(), value.clone())].into_iter().collect());
+            let error = Self::deserialize(alone).err()?.to_string();
+            // One of them names it.
+            let is_named = error.contains(&format!("`{key}`"));
+            Some(match is_named {
+                true => anyhow!("{error}"),
+                false => anyhow!("{key}: {error}"),
+            })
+        };
+        Self::deserialize(value.clone()).map_err(|error| {
+            let mut keys = value.as_object().into_iter().flatten();
+            keys.find_map(of_key).unwrap_or_else(|| error.into())
+        })
+    }
+
     /// These choices, and for what they leave open those of `lower`.
     pub(crate) fn or(self, lower: &Self) -> Self {
         let Self {
@@ -185,12 +205,34 @@ fn processor(name: &str) -> Result<Word<Sm>, UnknownSmError> {
     Sm::known(name).map(Word)
 }
 
+/// What manifests list; a single item needs no list.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "expected a string, or a list of strings")]
+enum Listed {
+    One(String),
+    Several(Vec<String>),
+}
+
+impl From<Listed> for Vec<String> {
+    fn from(listed: Listed) -> Self {
+        match listed {
+            Listed::One(item) => vec![item],
+            Listed::Several(items) => items,
+        }
+    }
+}
+
 fn processors<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Word<Sm>>, D::Error> {
-    let names = Vec::<String>::deserialize(deserializer)?;
+    let names: Vec<String> = Listed::deserialize(deserializer)?.into();
     let processors = names.iter().map(|name| processor(name));
     processors
         .collect::<Result<_, _>>()
         .map_err(de::Error::custom)
+}
+
+fn paths<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<PathBuf>, D::Error> {
+    let paths: Vec<String> = Listed::deserialize(deserializer)?.into();
+    Ok(paths.into_iter().map(PathBuf::from).collect())
 }
 
 /// A value that manifests and command lines spell in one word.
@@ -235,14 +277,29 @@ mod tests {
     }
 
     #[test]
+    fn a_single_item_needs_no_list() {
+        let listed = settings(r#"{"arch": ["sm_90"], "libraries": ["a,b.a"]}"#);
+        assert_eq!(
+            settings(r#"{"arch": "sm_90", "libraries": "a,b.a"}"#),
+            listed
+        );
+    }
+
+    #[test]
     fn unknown_words_are_errors() {
         for (json, part) in [
+            (
+                r#"{"arch": 90}"#,
+                "arch: expected a string, or a list of strings",
+            ),
+            (r#"{"arch": [], "dlto": "yes"}"#, "dlto: invalid type"),
             (r#"{"archs": ["sm_90"]}"#, "unknown field `archs`"),
             (r#"{"arch": ["sm_banana"]}"#, "sm_banana"),
             (r#"{"arch": ["sm_35"]}"#, "there is no processor 'sm_35'"),
             (r#"{"compress-mode": "much"}"#, "much"),
         ] {
-            let error = serde_json::from_str::<Settings>(json).unwrap_err();
+            let value = serde_json::from_str(json).unwrap();
+            let error = Settings::read(&value).unwrap_err();
             assert!(error.to_string().contains(part), "{error}");
         }
     }

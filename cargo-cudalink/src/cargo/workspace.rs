@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, ensure};
 use cargo_metadata::{Metadata, MetadataCommand};
 use cargo_options::CommonOptions;
 use serde_json::Value;
@@ -104,13 +104,46 @@ impl Workspace {
         let manifest = root.join("Cargo.toml");
         let of_workspace = read(&metadata.workspace_metadata, "workspace", &manifest)?;
         let mut packages = BTreeMap::new();
+        let mut toolkits = Toolkits::default();
         for package in metadata.workspace_packages() {
             let manifest = package.manifest_path.as_std_path();
             let own = read(&package.metadata, "package", manifest)?;
+            if given.toolkit.is_none() {
+                toolkits.add(&own, manifest)?;
+            }
             let folder = manifest.parent().unwrap_or(root).to_owned();
             packages.insert(folder, given.clone().or(&own.or(&of_workspace)));
         }
-        Ok((packages, given.clone().or(&of_workspace)))
+        let mut others = given.clone().or(&of_workspace);
+        if let Some((toolkit, _)) = toolkits.0 {
+            others.toolkit = Some(toolkit);
+        }
+        Ok((packages, others))
+    }
+}
+
+/// The toolkit that packages choose, of which a build has one, and the manifest that does.
+#[derive(Debug, Default)]
+struct Toolkits(Option<(PathBuf, PathBuf)>);
+
+impl Toolkits {
+    fn add(&mut self, own: &Settings, manifest: &Path) -> Result<()> {
+        let Some(toolkit) = &own.toolkit else {
+            return Ok(());
+        };
+        let (first, where_first) = self
+            .0
+            .get_or_insert_with(|| (toolkit.clone(), manifest.to_owned()));
+        ensure!(
+            first == toolkit,
+            "a build has one CUDA toolkit, and packages choose {} ({}) and {} ({}): let [workspace.metadata.{KEY}] alone choose \
+             one, or --toolkit",
+            first.display(),
+            where_first.display(),
+            toolkit.display(),
+            manifest.display()
+        );
+        Ok(())
     }
 }
 
@@ -127,8 +160,33 @@ fn read(metadata: &Value, table: &str, manifest: &Path) -> Result<Settings> {
     let Some(value) = metadata.get(KEY) else {
         return Ok(Settings::default());
     };
-    let settings: Settings = serde_json::from_value(value.clone())
+    let settings = Settings::read(value)
         .with_context(|| format!("[{table}.metadata.{KEY}] in {}", manifest.display()))?;
     let folder = manifest.parent().unwrap_or(Path::new("."));
     Ok(settings.in_folder(folder))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packages_choose_one_toolkit() {
+        let choice = |toolkit: Option<&str>| Settings {
+            toolkit: toolkit.map(PathBuf::from),
+            ..Settings::default()
+        };
+        let mut toolkits = Toolkits::default();
+        for toolkit in [None, Some("13.0"), None, Some("13.0")] {
+            toolkits
+                .add(&choice(toolkit), Path::new("a/Cargo.toml"))
+                .expect("the same one");
+        }
+        let other = toolkits.add(&choice(Some("12.9")), Path::new("b/Cargo.toml"));
+        let error = other.expect_err("another one").to_string();
+        assert!(
+            error.contains("13.0 (a/Cargo.toml) and 12.9 (b/Cargo.toml)"),
+            "{error}"
+        );
+    }
 }
