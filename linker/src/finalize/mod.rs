@@ -107,7 +107,13 @@ pub(crate) fn compute<'d>(
     let mut behind_figures = Vec::new();
     if codes.has(InfoCode::EXTERNS) {
         if options.keeping == Keeping::AsNvlink {
-            behind_figures = strays::put(pruned, arena, &mut function_records, &mut module_records);
+            behind_figures = strays::put(
+                pruned,
+                arena,
+                &own_codes,
+                &mut function_records,
+                &mut module_records,
+            );
         }
         externs::distribute(pruned, arena, &mut function_records);
     }

@@ -4,7 +4,7 @@
 //! list: where one is due, nvlink takes the record that it made last for it, whosever that is, and later adds what else the
 //! slot lacks to that (case `unified_externs`).
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::arena::Arena;
 use crate::cubin::InfoCode;
@@ -19,10 +19,11 @@ use super::{externs, inherit, slots};
 pub(super) type BehindFigures = Vec<(FunctionId, InfoCode, Vec<SymbolId>)>;
 
 /// Lists undefined functions where nvlink does, correct lists of kernels included, in `records` and behind the last record of
-/// the module. Returns those that come behind figures that are not there yet.
+/// the module. `own` are the records that each kernel brought: what it takes over is not made yet. Returns those that come behind figures that are not there yet.
 pub(super) fn put<'d>(
     pruned: &Pruned<'d>,
     arena: &'d Arena,
+    own: &[(FunctionId, Vec<InfoCode>)],
     records: &mut IdVec<FunctionId, Records<'d>>,
     module: &mut [InfoRecord<'d>],
 ) -> BehindFigures {
@@ -31,9 +32,16 @@ pub(super) fn put<'d>(
     if !starts.iter().any(is_slot) {
         return BehindFigures::new();
     }
+    let own: FxHashMap<FunctionId, &[InfoCode]> = own
+        .iter()
+        .map(|(kernel, own)| (*kernel, &own[..]))
+        .collect();
     let own_codes = |start: &FunctionId| Start {
         is_slot: is_slot(start),
-        codes: records[*start].iter().map(|record| record.code).collect(),
+        codes: match own.get(start) {
+            Some(own) => own.iter().copied().collect(),
+            None => records[*start].iter().map(|record| record.code).collect(),
+        },
         list: None,
     };
     let mut lists = Lists {
