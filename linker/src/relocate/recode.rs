@@ -46,13 +46,14 @@ use crate::options::{DebugLevel, Keeping};
 use crate::parallel;
 
 use super::scoreboards::instruction::{
-    CALL_ABSOLUTE, EXIT, INSTRUCTION, MEMORY_BARRIER, operation, with_stack_pointer, writes_surface,
+    CALL_ABSOLUTE, EXIT, INSTRUCTION, MEMORY_BARRIER, SHARED_COPY, operation, with_stack_pointer,
+    writes_surface,
 };
 use super::scoreboards::{Compiled, Origin, Setting};
 use super::{Relocated, debug_registers, place_inside, scoreboards};
 
 use alone::LeftOut;
-use choice::{Choice, SHARED_COPY, SLOW_REPORT, behind_ordered_barriers, is_of_shared_barrier};
+use choice::{Choice, SLOW_REPORT, behind_ordered_barriers, is_of_shared_barrier};
 use environment::Reads;
 use exits::ChangedExit;
 pub(crate) use moves::Moves;
@@ -228,6 +229,7 @@ impl Anew {
             }
             None if is_scheduled => {
                 let chosen = scoreboards::chosen(&code, setting, wanted.is_lone, None);
+                let chosen = chosen.map(|chosen| scoreboards::with_waits_of(&code, chosen));
                 Self::unmoved(chosen.map_or_else(|| code.clone(), Cow::Owned))
             }
             None if lone.is_some() => {
@@ -336,6 +338,8 @@ struct Recoded {
     code: Vec<u8>,
     capsule: Vec<u8>,
     moves: Moves,
+    /// Whether it has instructions that wait or take scoreboards, which the old code does not have.
+    waits_anew: bool,
 }
 
 impl Recoded {
@@ -373,6 +377,8 @@ impl Recoded {
             return None;
         }
         let exits = ChangedExit::all(&pieces, &machine);
+        let waits_anew = |piece: &Piece| matches!(piece, Piece::Behind(_) | Piece::Pause(_));
+        let waits_anew = pieces.iter().any(waits_anew) || choice.environment.is_any();
         let (mut code, moves, padding) = moves::apply(&machine, pieces, tables)?;
         for exit in exits {
             exit.set_stalls(&mut code, chip);
@@ -384,6 +390,7 @@ impl Recoded {
             code,
             capsule,
             moves,
+            waits_anew,
         })
     }
 
@@ -396,6 +403,7 @@ impl Recoded {
         is_lone: bool,
         origin: Option<&Compiled<'_>>,
     ) -> Self {
+        let is_older = origin.is_none();
         let tables = self.moves.tables(tables);
         let setting = Setting {
             tables: &tables,
@@ -411,6 +419,10 @@ impl Recoded {
         });
         match scoreboards::chosen(&self.code, setting, is_lone, origin) {
             Some(mut code) => {
+                if is_older && !self.waits_anew {
+                    code = scoreboards::with_waits_of(&self.code, code);
+                    scoreboards::wait_in_reports(&mut code);
+                }
                 keep_slow_reports(&self.code, &mut code);
                 self.code = code;
             }

@@ -333,6 +333,34 @@ pub(super) fn taken_over<'c>(
     Some(spaced(code, |at| flow.ends_block(at)))
 }
 
+/// Code of an older compiler with scoreboards chosen anew; where all take those that they took, it waits as that compiler
+/// had it wait, which followed the rules of today more closely than they are known, but for textures (case `older_waits`).
+pub(super) fn with_waits_of(old: &[u8], mut new: Vec<u8>) -> Vec<u8> {
+    let (before, _) = old.as_chunks::<INSTRUCTION>();
+    let (after, _) = new.as_chunks_mut::<INSTRUCTION>();
+    let taken = |instruction: &[u8; INSTRUCTION]| {
+        let control = Control::of(instruction);
+        (control.read(), control.write())
+    };
+    if !before.iter().map(taken).eq(after.iter().map(taken)) {
+        return new;
+    }
+    let of_textures = before
+        .iter()
+        .filter(|i| instruction::is_of_texture(operation(*i)));
+    let of_textures = of_textures.fold(0, |mask, i| mask | bit(Control::of(i).write()));
+    for (before, after) in before.iter().zip(after) {
+        let (was, is) = (Control::of(before).waits(), Control::of(after).waits());
+        let waits = was & !of_textures | is & of_textures;
+        if waits == was {
+            *after = *before;
+        } else {
+            Control::set_waits(after, waits);
+        }
+    }
+    new
+}
+
 /// The instructions for which the next one waits, by their numbers in the code as it was. What is new
 /// waits for none.
 pub(super) fn awaited_at_once(new: &[u8], place: impl Fn(usize) -> Option<usize>) -> Vec<usize> {

@@ -16,7 +16,7 @@ for argument in "$@"; do
         esac
         names="a b"
         case $version.$sm in
-        12-[89].1*) names="a b c e f g h i j k l o" ;;
+        12-[89].1*) names="a b c e f g h i j k l o p" ;;
         12-0.90) names="a b d" ;;
         esac
         for name in $names; do

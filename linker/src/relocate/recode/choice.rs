@@ -12,8 +12,6 @@ use super::stored::Group;
 use crate::cubin::StoredInstruction;
 
 pub(super) const IDLE: u16 = 0x118;
-/// LDGSTS, which copies to shared memory.
-pub(super) const SHARED_COPY: u16 = 0x1ae;
 
 /// The byte of a memory barrier that says of what kind it is.
 pub(super) const BARRIER_KIND: usize = 9;

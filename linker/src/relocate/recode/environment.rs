@@ -98,6 +98,11 @@ impl Reads {
         }
     }
 
+    /// Whether there are any.
+    pub(super) fn is_any(&self) -> bool {
+        !self.registers.is_empty()
+    }
+
     /// Lets instructions of the new code take scoreboards for which there was no reason before.
     pub(super) fn take_scoreboards(&self, code: &mut [u8], moves: &Moves) {
         let mut each = |places: &[usize], take: fn(&mut [u8; INSTRUCTION])| {

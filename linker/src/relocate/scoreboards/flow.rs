@@ -32,16 +32,20 @@ pub(super) struct Flow {
 }
 
 /// On processors for graphics WARPSYNC, BREAK and YIELD start a block where an LDCU stands before
-/// them in their own.
-fn split_behind_uniform_loads(instructions: &[&[u8]], starts: &mut [bool]) {
-    let mut has_uniform_load = false;
+/// them in their own, on others where an LDGSTS does.
+fn split_behind_loads(instructions: &[&[u8]], starts: &mut [bool], chip: Chip) {
+    let splitting = match chip {
+        Chip::Graphics => instruction::UNIFORM_LOAD,
+        Chip::FastDoubles | Chip::SlowDoubles => instruction::SHARED_COPY,
+    };
+    let mut has_load = false;
     for (instruction, start) in instructions.iter().zip(starts) {
-        has_uniform_load &= !*start;
+        has_load &= !*start;
         match instruction::operation(instruction) {
-            instruction::UNIFORM_LOAD => has_uniform_load = true,
-            instruction::WARPSYNC | instruction::BREAK | instruction::YIELD if has_uniform_load => {
+            operation if operation == splitting => has_load = true,
+            instruction::WARPSYNC | instruction::BREAK | instruction::YIELD if has_load => {
                 *start = true;
-                has_uniform_load = false;
+                has_load = false;
             }
             _ => {}
         }
@@ -146,9 +150,7 @@ impl Flow {
             }
         }
         split_behind_exclusives(&instructions, &mut starts);
-        if chip == Chip::Graphics {
-            split_behind_uniform_loads(&instructions, &mut starts);
-        }
+        split_behind_loads(&instructions, &mut starts, chip);
         let closes = closing(&instructions, &starts);
         let waits: Vec<u8> = instructions.iter().map(|i| releases(i)).collect();
         let mut first_event = Vec::with_capacity(instructions.len() + 1);
@@ -357,22 +359,28 @@ mod tests {
     }
 
     #[test]
-    fn yields_start_a_block_behind_loads_for_warps_on_graphics() {
+    fn yields_start_a_block_behind_loads_for_warps_on_graphics_and_copies_elsewhere() {
         const UNIFORM_LOAD: u16 = 0x7bac;
+        const SHARED_COPY: u16 = 0x7fae;
         const YIELD: u16 = 0x7946;
-        let code = [
-            instruction(UNIFORM_LOAD, 4, 0, 0),
-            sum(41, 2, 0),
-            instruction(YIELD, 0, NO_BOARD, 0),
-            instruction(YIELD, 0, NO_BOARD, 0),
-            instruction(EXIT, 0, NO_BOARD, 0),
-        ];
-        let ends = |chip: Chip| {
-            let flow = Flow::new(code.as_flattened(), &[], &[], chip).unwrap();
+        let code = |load: u16| {
+            [
+                instruction(load, 4, 0, 0),
+                sum(41, 2, 0),
+                instruction(YIELD, 0, NO_BOARD, 0),
+                instruction(YIELD, 0, NO_BOARD, 0),
+                instruction(EXIT, 0, NO_BOARD, 0),
+            ]
+        };
+        let ends = |load: u16, chip: Chip| {
+            let flow = Flow::new(code(load).as_flattened(), &[], &[], chip).unwrap();
             (0..4).map(|at| flow.ends_block(at)).collect::<Vec<_>>()
         };
-        assert_eq!(ends(Chip::FastDoubles), [false; 4]);
-        assert_eq!(ends(Chip::Graphics), [false, true, false, false]);
+        let split = [false, true, false, false];
+        assert_eq!(ends(UNIFORM_LOAD, Chip::FastDoubles), [false; 4]);
+        assert_eq!(ends(UNIFORM_LOAD, Chip::Graphics), split);
+        assert_eq!(ends(SHARED_COPY, Chip::FastDoubles), split);
+        assert_eq!(ends(SHARED_COPY, Chip::Graphics), [false; 4]);
     }
 
     #[test]

@@ -10,7 +10,10 @@
 use crate::merge::TableBranch;
 
 use super::flow::Flow;
-use super::instruction::{Chip, Control, ERROR_BARRIER, INSTRUCTION, WARPSYNC, cycles, operation};
+use super::instruction::{
+    Chip, Control, ERROR_BARRIER, INSTRUCTION, MEMORY_BARRIER, NOP, WARPSYNC, cycles, is_idle_load,
+    operation,
+};
 use super::registers::Accesses;
 use super::timing::{Unit, forwarding, slow_part};
 use super::warps::{self, Timed};
@@ -20,6 +23,8 @@ use super::{bit, events};
 pub(super) const TAKING: u8 = 2;
 /// CS2R, and RPCMOV where that saves a register for it.
 const READS_ENVIRONMENT: [u16; 2] = [0x005, 0x152];
+/// Cycles until anything comes behind a barrier of memory.
+const BEHIND_BARRIER: u32 = 6;
 /// No distance that is known is longer.
 pub(super) const LONGEST_DISTANCE: u32 = 16;
 
@@ -37,8 +42,15 @@ pub(in crate::relocate) fn closed_up(
     };
     let (old, _) = old.as_chunks::<INSTRUCTION>();
     let (new, _) = code.as_chunks_mut::<INSTRUCTION>();
-    let old = Old::new(old);
     let origins: Vec<Option<usize>> = (0..new.len()).map(origin).collect();
+    // What is new behind barriers of memory waits for all, and comes as soon as it can. There idle loads are a part of the
+    // barrier behind them, and take no time.
+    let is_wait = |at: usize| {
+        origins[at].is_none() && [at - 1, at].map(|at| operation(&new[at])) == [MEMORY_BARRIER, NOP]
+    };
+    let waits: Vec<bool> = (0..new.len()).map(|at| at > 0 && is_wait(at)).collect();
+    let idle = idle_loads(new, waits.contains(&true));
+    let old = Old::new(old, waits.contains(&true));
     let users: Vec<_> = new
         .iter()
         .map(|i| (Unit::of(i, chip), Accesses::of(i)))
@@ -73,6 +85,7 @@ pub(in crate::relocate) fn closed_up(
         let stall = match (origins[before], origins[at]) {
             (Some(first), Some(second)) if old.waits_at_once(first, second) => least,
             (Some(_), None) if is_new && operation(&new[before]) != WARPSYNC => least,
+            (Some(_), None) if waits[at] => planned(&new[before]).min(BEHIND_BARRIER),
             _ => planned(&new[before]),
         };
         let mut earliest = start[before] + least;
@@ -96,7 +109,8 @@ pub(in crate::relocate) fn closed_up(
                 true => users[earlier].0.spacing(users[at].0, chip),
                 false => distance(earlier, at),
             };
-            earliest = earliest.max(start[earlier] + least.min(was.unwrap_or(least)));
+            let least_of_both = least.min(was.unwrap_or(least));
+            earliest = earliest.max(start[earlier] + least_of_both + idle[at] - idle[earlier]);
             is_bound |= was == Some(least);
         }
         start[at] = match is_bound {
@@ -160,10 +174,12 @@ struct Old<'c> {
     code: &'c [[u8; INSTRUCTION]],
     /// In which cycle each instruction starts, counted from the start of the code.
     start: Vec<u32>,
+    /// How many idle loads come before each instruction.
+    idle: Vec<u32>,
 }
 
 impl<'c> Old<'c> {
-    fn new(code: &'c [[u8; INSTRUCTION]]) -> Self {
+    fn new(code: &'c [[u8; INSTRUCTION]], counts_idle: bool) -> Self {
         let mut next = 0_u32;
         let start = code.iter().map(|instruction| {
             let start = next;
@@ -171,12 +187,15 @@ impl<'c> Old<'c> {
             start
         });
         let start = start.collect();
-        Self { code, start }
+        let idle = idle_loads(code, counts_idle);
+        Self { code, start, idle }
     }
 
-    /// Cycles from one instruction to a later one.
+    /// Cycles from one instruction to a later one, but for idle loads that take no time.
     fn distance(&self, first: usize, second: usize) -> u32 {
-        self.start[second].saturating_sub(self.start[first])
+        let idle = self.idle[second].saturating_sub(self.idle[first]);
+        let passed = self.start[second].saturating_sub(self.start[first]);
+        passed.saturating_sub(idle)
     }
 
     /// Whether an instruction takes a scoreboard only for the next one to wait for it,
@@ -190,11 +209,27 @@ impl<'c> Old<'c> {
     }
 }
 
+/// How many idle loads come before each instruction, if they are to be counted.
+fn idle_loads(code: &[[u8; INSTRUCTION]], are_counted: bool) -> Vec<u32> {
+    let mut passed = 0;
+    let count = code.iter().map(|instruction| {
+        let before = passed;
+        passed += u32::from(are_counted && is_idle_load(instruction));
+        before
+    });
+    count.collect()
+}
+
 /// Gives an instruction its stall, with the mark that goes with it.
 pub(super) fn set_stall(instruction: &mut [u8; INSTRUCTION], stall: u32) {
     let stall = stall.min(u32::from(Control::LONGEST_STALL));
     Control::set_stall(instruction, stall as u8);
-    if stall >= others_first_from(instruction, false) {
+    // What passes the time does, too.
+    let least = match operation(instruction) {
+        NOP => OTHERS_FIRST,
+        _ => others_first_from(instruction, false),
+    };
+    if stall >= least {
         Control::keep_ready(instruction);
     }
 }
