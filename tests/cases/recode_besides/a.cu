@@ -8,4 +8,6 @@
 //# Link: joined.cubin = -r -g a.cubin b.cubin
 //# Link: restored.cubin = joined.cubin
 //# Link: again.cubin = -g joined.cubin
+//# Compile: stores.cubin = stores.ptx
+//# Link: stores-out.cubin = -g stores.cubin
 __device__ int ask(int n) { return n*n; }

@@ -5,9 +5,9 @@
 //! is then missing to the second passes right before the `EXIT`. Where a later link takes
 //! it out again, all of that passes before (case `recode_besides`).
 
-use super::instruction::{Chip, Control, INSTRUCTION, cycles, leads_on};
+use super::instruction::{Chip, INSTRUCTION, cycles, leads_on};
 use super::registers::Accesses;
-use super::stalls::{TAKING, planned, set_stall};
+use super::stalls::{planned, set_stall};
 use super::timing::{Unit, at_end, forwarding};
 
 /// No predicate takes longer.
@@ -27,8 +27,8 @@ pub(in crate::relocate) fn report_early(code: &mut [u8], first: usize, exit: usi
     let Some(needed) = needed_before(code, first, asking, chip) else {
         return;
     };
-    let takes_any = Control::of(&code[before]).takes() != 0;
-    let stall = needed.max(if takes_any { u32::from(TAKING) } else { 1 });
+    // One that is waited for takes longer, once scoreboards are chosen.
+    let stall = needed.max(1);
     let was = planned(&code[before]);
     if stall >= was {
         return;
