@@ -441,12 +441,14 @@ fn waits_for_named(instruction: &[u8]) -> bool {
 
 pub(super) const ALL_BOARDS: u8 = (1 << BOARDS) - 1;
 
-/// Whether the instruction waits for all scoreboards. Arithmetic and branches that do wait for what loops bring back,
-/// and free nothing by that.
+/// Whether the instruction waits for all scoreboards, whoever holds them. Arithmetic and branches that do wait for
+/// what loops bring back, and free nothing by that. Calls, returns and collectives wait for all that is under way, which
+/// takes all scoreboards by chance.
 pub(super) fn waits_for_all(instruction: &[u8]) -> bool {
     let is_of_loops =
         is_arithmetic(instruction) || matches!(operation(instruction), BRANCH | BSYNC);
-    !is_of_loops && Control::of(instruction).waits() == ALL_BOARDS
+    let is_chance = matches!(wait(instruction), Wait::All | Wait::AllAgain);
+    !is_of_loops && !is_chance && Control::of(instruction).waits() == ALL_BOARDS
 }
 
 /// One bit for each scoreboard that an instruction waits for, so that later

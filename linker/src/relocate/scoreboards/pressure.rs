@@ -255,15 +255,31 @@ impl<'e> Schedule<'e> {
     }
 
     /// Whether an instruction comes as soon as a part is free again that another one keeps busy,
-    /// which is not the one right before it; or sooner, where a cycle is gone with a wait.
+    /// which is not the one right before it; or sooner, where a cycle is gone with a wait. Not if the
+    /// one before, which it does not use, waited until that part had its operands.
     fn comes_in_turn(&self, at: usize) -> bool {
         let passed = |from: usize| self.plain[at] - self.plain[from];
         let earlier = (self.uses.block[at]..at - 1).rev();
         let mut recent = earlier.take_while(|&from| passed(from) <= MOST_BUSY);
         recent.any(|from| {
             let spacing = self.units[from].spacing(self.units[at], self.chip);
-            spacing > 1 && spacing >= passed(from)
+            let is_behind = spacing > 1 && spacing >= passed(from);
+            is_behind && (!self.waits_to_overwrite(at - 1, from) || self.uses_result(at, at - 1))
         })
+    }
+
+    /// Whether an instruction waits until an earlier one has read its operands.
+    fn waits_to_overwrite(&self, at: usize, earlier: usize) -> bool {
+        let first = self.events.partition_point(|e| e.instruction < earlier);
+        let own = self.events[first..].iter().zip(&self.needs[first..]);
+        let mut own = own.take_while(|(event, _)| event.instruction == earlier);
+        own.any(|(event, &need)| !event.is_write && need == Some(at))
+    }
+
+    /// Whether an instruction reads or writes what an earlier one writes.
+    fn uses_result(&self, at: usize, earlier: usize) -> bool {
+        let accesses = [earlier, at].map(|at| self.uses.accesses[at].as_ref());
+        matches!(accesses, [Some(maker), Some(user)] if maker.is_used_by(user))
     }
 
     /// By how much an instruction is late that keeps so many cycles from an earlier one, or

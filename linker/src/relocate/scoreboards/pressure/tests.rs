@@ -207,6 +207,30 @@ fn what_comes_in_its_turn_does_not_gain() {
 }
 
 #[test]
+fn what_waits_for_the_operands_of_one_lets_others_gain_on_its_turn() {
+    const LDS: u16 = 0x7984;
+    let distance = |address: u8| {
+        let mut first = instruction(LDS, 30, 1, 0);
+        first[3] = 41;
+        Control::set(&mut first, 1, 2, 0);
+        let mut late = sum(41, 2, 0b100);
+        Control::set_stall(&mut late, 3);
+        let mut second = instruction(LDS, 32, 2, 0);
+        second[3] = address;
+        let exit = instruction(EXIT, 0, NO_BOARD, 0);
+        let code = [first, late, second, exit].concat();
+        let events = events(&code);
+        let chip = Chip::FastDoubles;
+        let flow = Flow::new(&code, &[], &events, chip).unwrap();
+        let start = Schedule::new(&code, &events, &flow, &setting(chip)).start;
+        start[2] - start[1]
+    };
+    assert_eq!(distance(2), 1);
+    // It needs what was late.
+    assert_eq!(distance(41), 3);
+}
+
+#[test]
 fn idle_loads_take_no_time_and_fences_keep_nobody_waiting() {
     const FENCE: u16 = 0x73c6;
     const BAR: u16 = 0x7b1d;
