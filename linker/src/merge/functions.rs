@@ -102,6 +102,13 @@ impl<'d> Merger<'d, '_> {
             )));
         }
         match self.merged.symbols[id].definition {
+            // It names a place in code that lost, and names that place in the code in use (case `whole_program_names`).
+            Definition::Undefined
+                if symbol.value > 0
+                    && let Some(used) = current.discarded[text as usize] =>
+            {
+                self.define_alias(current.id, id, symbol, used);
+            }
             Definition::Undefined => {
                 self.define_function(current, id, symbol, text as usize)?;
             }

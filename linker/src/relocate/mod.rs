@@ -453,6 +453,16 @@ pub(crate) fn place_inside(merged: &Merged<'_>, symbol: SymbolId) -> Option<Rang
     Some(start..next.unwrap_or(places.size))
 }
 
+/// Where nvlink takes the machine code of a function to begin that stands inside a kernel of a whole program: it looks in the
+/// code in use, and knows nothing of what would be behind its end (case `whole_program_names`).
+pub(crate) fn place_inside_lost(merged: &Merged<'_>, symbol: SymbolId) -> Option<u64> {
+    let owner = merged.functions[merged.surrounding(symbol)?].symbol;
+    let row = &merged.symbols[symbol];
+    let places = Places::of(merged, owner).filter(|_| row.input != merged.symbols[owner].input)?;
+    let acting = places.acting(row.value);
+    Some(acting.map_or(0, |acting| acting.place))
+}
+
 /// Where the machine code of a function begins what its Mercury code does at these places; nvlink says 0 of places at
 /// which no instruction begins.
 pub(crate) fn native_places(

@@ -7,7 +7,7 @@ use crate::cubin::{Place, Symbol as FileSymbol, SymbolOther, SymbolType};
 use crate::id::SymbolId;
 use crate::merge::{Definition, SectionKind, Symbol};
 use crate::options::UndefinedGlobals;
-use crate::relocate::{Relocated, place_inside};
+use crate::relocate::{Relocated, place_inside, place_inside_lost};
 
 use super::super::encode;
 use super::Sources;
@@ -105,12 +105,17 @@ pub(super) fn native(sources: Sources<'_, '_>) -> Vec<u8> {
 /// `whole_program_functions`).
 fn inside(relocated: &Relocated<'_>, symbol: SymbolId) -> Option<Range<u64>> {
     let merged = relocated.merged();
-    let place = place_inside(merged, symbol)?;
     let owner = merged.surrounding(symbol)?;
-    Some(match relocated.moves.get(&owner) {
-        Some(moves) => moves.entry(place.start)..moves.entry(place.end),
-        None => place,
-    })
+    let moves = relocated.moves.get(&owner);
+    let moved = |place: u64| moves.map_or(place, |moves| moves.entry(place));
+    match place_inside(merged, symbol) {
+        Some(place) => Some(moved(place.start)..moved(place.end)),
+        // Its size is that of its Mercury code.
+        None => {
+            let start = moved(place_inside_lost(merged, symbol)?);
+            Some(start..start.saturating_add(merged.symbols[symbol].size))
+        }
+    }
 }
 
 /// The symbol of a kernel's parameter bank.
