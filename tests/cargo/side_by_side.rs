@@ -151,3 +151,24 @@ fn a_program_ends_with_the_command_that_runs_it() -> Result<()> {
     );
     Ok(())
 }
+
+/// Rustdoc makes a program of each, and several at a time.
+#[test]
+fn documentation_tests_share_one_device_link() -> Result<()> {
+    if is_skipped()? {
+        return Ok(());
+    }
+    let project = Project::new("fn main() {}", &["static=kernel", "static=twice"])?;
+    let example = format!("use app as _;\n{LAUNCHING}").replace('\n', "\n//! ");
+    let example = format!("//! ```standalone_crate\n//! {example}\n//! ```\n");
+    project.write("src/lib.rs", &example.repeat(3))?;
+    for links in [1, 0] {
+        let (out, err) = project.succeed(&["test", "--doc"], &[])?;
+        ensure!(out.contains("3 passed"), "{out}{err}");
+        ensure!(err.matches("DeviceLink").count() == links, "{err}");
+    }
+    // What was chosen counts for them, too.
+    let (_, err) = project.succeed(&["test", "--doc", "--compress-mode=size"], &[])?;
+    ensure!(err.matches("DeviceLink").count() == 1, "{err}");
+    Ok(())
+}

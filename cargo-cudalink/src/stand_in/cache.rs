@@ -18,6 +18,9 @@ use sha2::{Digest as _, Sha256};
 use crate::journal::Report;
 use crate::plan::{Folder, Plan};
 
+/// The name of the entry that is no output's.
+const DOCUMENTATION_TESTS: &str = "documentation tests";
+
 /// What is kept beside an object.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Record {
@@ -38,23 +41,37 @@ pub(crate) struct Entry {
 
 impl Entry {
     /// Takes the entry of an output, as soon as nobody else has it. Outputs outside of cargo's folder have none: they
-    /// are of documentation tests and never made again.
+    /// are of documentation tests, which have [one](Self::of_documentation_tests) in common.
     pub(crate) fn lock(plan: &Plan, output: &Path) -> Result<Option<Self>> {
         let output = std::path::absolute(output).unwrap_or_else(|_| output.to_owned());
         let Ok(inside) = output.strip_prefix(&plan.build) else {
             return Ok(None);
         };
-        let folder = plan.folder.images();
+        let parts: Vec<_> = inside.iter().map(|part| part.to_string_lossy()).collect();
+        Self::named(plan.folder.images(), parts.join("+")).map(Some)
+    }
+
+    /// The entry of all documentation tests, whose files have other names each time. It is let go before the host linker runs:
+    /// each test [takes](Self::take) what it needs.
+    pub(crate) fn of_documentation_tests(plan: &Plan) -> Result<Self> {
+        Self::named(plan.folder.images(), DOCUMENTATION_TESTS.to_owned())
+    }
+
+    fn named(folder: PathBuf, stem: String) -> Result<Self> {
         fs::create_dir_all(&folder)
             .with_context(|| format!("cannot make the folder {}", folder.display()))?;
-        let parts: Vec<_> = inside.iter().map(|part| part.to_string_lossy()).collect();
-        let stem = parts.join("+");
         let lock = lock(&folder.join(format!("{stem}.lock")))?;
-        Ok(Some(Self {
+        Ok(Self {
             folder,
             stem,
             _lock: lock,
-        }))
+        })
+    }
+
+    /// Gives an object a further name, or copies it where it cannot have one, so that it stays when the entry gets another one.
+    pub(crate) fn take(object: &Path, to: &Path) -> Result<()> {
+        let copied = fs::hard_link(object, to).or_else(|_| fs::copy(object, to).map(drop));
+        copied.with_context(|| format!("cannot write {}", to.display()))
     }
 
     /// Waits until nobody else makes an object for a key: programs, tests and examples of a package have the same device
@@ -249,11 +266,7 @@ mod tests {
     #[test]
     fn an_object_is_made_once_for_all_outputs() {
         let folder = tempfile::tempdir().unwrap();
-        let entry = |stem: &str| Entry {
-            folder: folder.path().to_owned(),
-            stem: stem.to_owned(),
-            _lock: lock(&folder.path().join(format!("{stem}.lock"))).unwrap(),
-        };
+        let entry = |stem: &str| Entry::named(folder.path().to_owned(), stem.to_owned()).unwrap();
         let record = |image: &str| Record {
             report: Report {
                 image: image.to_owned(),
@@ -283,6 +296,12 @@ mod tests {
         assert!(kept.needs_device_runtime && kept.report.output == Path::new("two"));
         drop(two.alone("abcd").unwrap());
         drop(two.alone("abcd").unwrap());
+        // So does what somebody has taken.
+        let (kept, _) = one.get("1234").unwrap();
+        let taken = folder.path().join("taken");
+        Entry::take(&kept, &taken).unwrap();
+        one.put("5678", b"last", &record("one")).unwrap();
+        assert_eq!(fs::read(taken).unwrap(), b"newer");
     }
 
     #[test]

@@ -13,7 +13,6 @@ use rustnvlink::fatbin::{CompressionMode, FatbinOptions};
 use rustnvlink::host::{HostMachine, HostObject};
 use rustnvlink::inputs::{Archives, Assembler, Files, Kernels, LinkTime, Wanted};
 use rustnvlink::options::DebugLevel;
-use rustnvlink::output;
 use rustnvlink::temporary::Folder;
 
 use super::{Image, Purpose};
@@ -47,6 +46,29 @@ pub(super) struct Made {
     pub(super) device: Option<Device>,
     /// The link of all device code, if it has failed. What it says matters where the host link fails, too.
     pub(super) failed: Option<Linked>,
+}
+
+impl Device {
+    /// One that lies in an entry for as long as that is held.
+    fn kept((object, record): (PathBuf, Record)) -> Self {
+        Self {
+            object,
+            record,
+            _folder: None,
+        }
+    }
+
+    /// The same apart from the entry.
+    fn taken(self) -> Result<Self> {
+        let folder = Folder::new().context("cannot make a temporary folder")?;
+        let object = folder.path().join("device.o");
+        Entry::take(&self.object, &object)?;
+        Ok(Self {
+            object,
+            record: self.record,
+            _folder: Some(folder),
+        })
+    }
 }
 
 impl Image<'_> {
@@ -109,17 +131,21 @@ impl Image<'_> {
         objects: &mut Objects,
         entry: Option<&Entry>,
     ) -> Result<Result<Device, Linked>> {
-        let key = self.key(plan, objects)?;
-        if let Some((object, mut record)) = entry.and_then(|entry| entry.get(&key)) {
-            record.report.fresh = true;
-            self.journal.add(&Event::Linked(record.report.clone()));
-            return Ok(Ok(Device {
-                object,
-                record,
-                _folder: None,
-            }));
+        if let Some(entry) = entry {
+            return self.link_or_reuse_in(entry, plan, objects);
         }
-        let _alone = entry.map(|entry| entry.alone(&key)).transpose()?;
+        let entry = Entry::of_documentation_tests(plan)?;
+        let made = self.link_or_reuse_in(&entry, plan, objects)?;
+        made.map_or_else(|failed| Ok(Err(failed)), |device| device.taken().map(Ok))
+    }
+
+    fn link_or_reuse_in(
+        &self,
+        entry: &Entry,
+        plan: &Plan,
+        objects: &mut Objects,
+    ) -> Result<Result<Device, Linked>> {
+        let key = self.key(plan, objects)?;
         let output = std::path::absolute(&self.output)?;
         let own = |other: Record| Record {
             report: Report {
@@ -129,13 +155,16 @@ impl Image<'_> {
             },
             ..other
         };
-        if let Some((object, record)) = entry.and_then(|entry| entry.share(&key, own)) {
+        if let Some((object, record)) = entry.get(&key) {
+            let mut record = own(record);
+            record.report.fresh = true;
             self.journal.add(&Event::Linked(record.report.clone()));
-            return Ok(Ok(Device {
-                object,
-                record,
-                _folder: None,
-            }));
+            return Ok(Ok(Device::kept((object, record))));
+        }
+        let _alone = entry.alone(&key)?;
+        if let Some((object, record)) = entry.share(&key, own) {
+            self.journal.add(&Event::Linked(record.report.clone()));
+            return Ok(Ok(Device::kept((object, record))));
         }
         self.journal.add(&Event::Started {
             image: self.name.clone(),
@@ -149,21 +178,8 @@ impl Image<'_> {
         self.say_all(self.remarks(&linked));
         let (data, record) = self.host_object(linked, objects)?;
         self.journal.add(&Event::Linked(record.report.clone()));
-        let (object, folder) = match entry {
-            Some(entry) => (entry.put(&key, &data, &record)?, None),
-            None => {
-                let folder = Folder::new().context("cannot make a temporary folder")?;
-                let object = folder.path().join("device.o");
-                output::write(&object, &data)
-                    .with_context(|| format!("cannot write {}", object.display()))?;
-                (object, Some(folder))
-            }
-        };
-        Ok(Ok(Device {
-            object,
-            record,
-            _folder: folder,
-        }))
+        let object = entry.put(&key, &data, &record)?;
+        Ok(Ok(Device::kept((object, record))))
     }
 
     /// The modules that the host link takes: those that something in it needs. A test of a package is linked with all
