@@ -36,6 +36,8 @@ pub enum Mismatch {
     Prototype,
     /// Kinds of memory, or a function against a variable.
     MemorySpace,
+    /// Whether a variable is `__managed__`.
+    Managed,
 }
 
 /// One message.
@@ -182,6 +184,7 @@ impl Diagnostic {
             Mismatch::Size => ("size-mismatch", "Size", "specified"),
             Mismatch::Prototype => ("prototype-mismatch", "Prototype", "defined"),
             Mismatch::MemorySpace => ("memory-space-mismatch", "Memory space", "specified"),
+            Mismatch::Managed => ("managed-mismatch", "Managed attribute", "specified"),
         };
         Self::new(
             Severity::Error,

@@ -151,6 +151,11 @@ pub const EXPLANATIONS: &[Explanation] = &[
         "What libnvJitLink said about a link that succeeded.",
     ),
     of(
+        "managed-mismatch",
+        "One file declares a variable as __managed__, and another one does not. Make the declarations \
+         agree: host code and device code would use different memory.",
+    ),
+    of(
         "memory-space-mismatch",
         "Two files declare one name in different kinds of memory, or once as a function and once \
          as a variable. Make the declarations agree.",

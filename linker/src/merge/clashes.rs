@@ -1,7 +1,7 @@
 //! What two files disagree about, and which file messages name.
 
 use crate::arch::reserved;
-use crate::cubin::{Place, Symbol as FileSymbol, SymbolType};
+use crate::cubin::{Place, Symbol as FileSymbol, SymbolOther, SymbolType};
 use crate::diagnostic::{Diagnostic, Mismatch};
 use crate::id::SymbolId;
 use crate::options::Keeping;
@@ -71,7 +71,7 @@ impl<'d> Merger<'d, '_> {
         self.diagnostics.push(error);
     }
 
-    /// Whoever names a variable must mean the same kind and size of it. An
+    /// Whoever names a variable must mean the same kind and size of it, managed or not (case `managed_vars`). An
     /// array of unknown length has size 0; two tentative definitions may differ
     /// (case `common_sizes`).
     pub(super) fn check_agreement(
@@ -86,6 +86,10 @@ impl<'d> Merger<'d, '_> {
             || (known.space != 0 && space != 0 && known.space != space)
         {
             self.report_mismatch(Mismatch::MemorySpace, current, id);
+        }
+        let is_managed = |other: SymbolOther| other.has(SymbolOther::MANAGED);
+        if is_managed(self.merged.symbols[id].other) != is_managed(symbol.other) {
+            self.report_mismatch(Mismatch::Managed, current, id);
         }
         let known = &self.merged.symbols[id];
         let is_dynamic = known.definition == Definition::Shared(SharedHome::Dynamic);

@@ -1,0 +1,1 @@
+extern "C" __device__ int m(int x) { return x; }
