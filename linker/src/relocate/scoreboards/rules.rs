@@ -273,6 +273,12 @@ impl Rules<'_> {
             }
     }
 
+    /// Whether textures or surfaces make an event.
+    fn is_sampled(&self, event: usize) -> bool {
+        let at = self.events[event].instruction * INSTRUCTION;
+        is_of_texture(operation(&self.code[at..]))
+    }
+
     /// Whether a DEPBAR waits for an event, if anybody does.
     fn is_counted(&self, event: usize) -> bool {
         let at = self.events[event].instruction * INSTRUCTION;
@@ -335,7 +341,10 @@ impl Rules<'_> {
                 let is_taken = |own: usize, held: &Held| {
                     let mut holders = held.events(choice.boards[own]);
                     holders.any(|holder| {
-                        holder != own || !has_result(own) || !self.events[own].is_write
+                        holder != own
+                            || !has_result(own)
+                            || !self.events[own].is_write
+                            || self.is_sampled(own)
                     })
                 };
                 let own = self.flow.own(at).filter(|&own| {
