@@ -31,18 +31,19 @@ pub(super) struct Flow {
     holding: Vec<usize>,
 }
 
-/// On processors for graphics WARPSYNC, BREAK and YIELD start a block where an LDCU stands before
-/// them in their own, on others where an LDGSTS does.
+/// WARPSYNC, BREAK and YIELD start a block where an LDGSTS stands before them in their own, on processors for graphics
+/// also where an LDCU does.
 fn split_behind_loads(instructions: &[&[u8]], starts: &mut [bool], chip: Chip) {
-    let splitting = match chip {
-        Chip::Graphics => instruction::UNIFORM_LOAD,
-        Chip::FastDoubles | Chip::SlowDoubles => instruction::SHARED_COPY,
+    let splits = |operation: u16| match operation {
+        instruction::SHARED_COPY => true,
+        instruction::UNIFORM_LOAD => chip == Chip::Graphics,
+        _ => false,
     };
     let mut has_load = false;
     for (instruction, start) in instructions.iter().zip(starts) {
         has_load &= !*start;
         match instruction::operation(instruction) {
-            operation if operation == splitting => has_load = true,
+            operation if splits(operation) => has_load = true,
             instruction::WARPSYNC | instruction::BREAK | instruction::YIELD if has_load => {
                 *start = true;
                 has_load = false;
@@ -359,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn yields_start_a_block_behind_loads_for_warps_on_graphics_and_copies_elsewhere() {
+    fn yields_start_a_block_behind_copies_and_on_graphics_behind_loads_for_warps() {
         const UNIFORM_LOAD: u16 = 0x7bac;
         const SHARED_COPY: u16 = 0x7fae;
         const YIELD: u16 = 0x7946;
@@ -380,7 +381,7 @@ mod tests {
         assert_eq!(ends(UNIFORM_LOAD, Chip::FastDoubles), [false; 4]);
         assert_eq!(ends(UNIFORM_LOAD, Chip::Graphics), split);
         assert_eq!(ends(SHARED_COPY, Chip::FastDoubles), split);
-        assert_eq!(ends(SHARED_COPY, Chip::Graphics), [false; 4]);
+        assert_eq!(ends(SHARED_COPY, Chip::Graphics), split);
     }
 
     #[test]

@@ -378,9 +378,18 @@ impl Accesses {
         late.meet_in_threads(&other.writes)
             || self.early_predicates & other.read_predicates != 0
             || any_common(&late.uniform, &other.writes.uniform)
+            || self.late_guard() & other.writes.predicates != 0
     }
 
-    /// What must not be overwritten for some time. Predicates and, but for barriers in shared
+    /// The predicate of a warp that decides about what reads its registers late; others are read at once.
+    fn late_guard(&self) -> u16 {
+        match COMES_LATER.contains(&self.operation) {
+            true => predicate(self.file, self.guard & 7),
+            false => 0,
+        }
+    }
+
+    /// What must not be overwritten for some time. Other predicates and, but for barriers in shared
     /// memory, uniform registers are read at once.
     fn late_operands(&self) -> Registers {
         let is_late = self.reads_uniform_late() || names_texture(self.operation);

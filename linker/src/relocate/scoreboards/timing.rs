@@ -447,12 +447,12 @@ pub(super) fn latency(
         // BMOV.
         (0x155, true) => 10,
         (_, true) => 15,
-        // UBLKCP, SYNCS.EXCH that a predicate decides about, and UTMALDG, UTMAREDG and UTMAPF
-        // that none does.
-        (0x1ba, false) => 2,
+        // UBLKCP, UBLKRED, SYNCS.EXCH that a predicate decides about, and UTMALDG, UTMAREDG, UTMAPF and
+        // UBLKPF that none does.
+        (0x1ba | 0x1bb, false) => 2,
         (SYNCS_EXCHANGE, false) if instruction[1] >> 4 != ALWAYS => 2,
         (SYNCS_EXCHANGE, false) => 13,
-        (0x1b4 | 0x1b6 | 0x1b8, false) if instruction[1] >> 4 == ALWAYS => 2,
+        (0x1b4 | 0x1b6 | 0x1b8 | 0x1bc, false) if instruction[1] >> 4 == ALWAYS => 2,
         (MEMORY_BARRIER, false) => 6,
         (operation, false) => {
             let sources = accesses.map_or(1, Accesses::sources);
