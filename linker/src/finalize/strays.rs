@@ -77,9 +77,16 @@ pub(super) fn put<'d>(
     behind_figures
 }
 
-/// Puts symbols behind what a record says.
+/// Puts symbols behind what a record says. A symbol that it is about, such as the function of a stack size, is in the list
+/// then.
 pub(super) fn put_behind<'d>(arena: &'d Arena, record: &mut InfoRecord<'d>, symbols: &[SymbolId]) {
-    let strays = Strays::new(record.payload, arena.list(symbols));
+    let own = record.payload.subject();
+    let others = symbols
+        .iter()
+        .copied()
+        .filter(|&symbol| Some(symbol) != own);
+    let others: Vec<SymbolId> = others.collect();
+    let strays = Strays::new(record.payload, arena.list(&others));
     record.payload = Payload::WithStrays(arena.keep(strays));
 }
 

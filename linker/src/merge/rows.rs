@@ -306,7 +306,7 @@ pub(crate) struct InfoRecord<'d> {
 
 impl Payload<'_> {
     /// The symbol that comes first.
-    fn subject(&self) -> Option<SymbolId> {
+    pub(crate) fn subject(&self) -> Option<SymbolId> {
         match self {
             Payload::Symbol(symbol, _) => Some(*symbol),
             Payload::WithStrays(Strays { payload, .. }) => payload.subject(),
