@@ -37,9 +37,9 @@ const UNIFORM_FUNCTION: u16 = 0xd08;
 const UNIFORM_LOGIC: u16 = 0x292;
 
 /// What machine code says enough of today, in all forms: FSETP, DSETP, DSEL,
-/// BSYNC, CALL.REL, BSSY, BRX, LEPC, BRXU and LDS.
-const SAID: [u16; 10] = [
-    0x00b, 0x02a, 0x046, 0x141, 0x144, 0x145, 0x149, 0x14e, 0x158, 0x184,
+/// BSYNC, CALL.REL, BSSY, BRX, LEPC, BRXU, LDL and LDS.
+const SAID: [u16; 11] = [
+    0x00b, 0x02a, 0x046, 0x141, 0x144, 0x145, 0x149, 0x14e, 0x158, 0x183, 0x184,
 ];
 const COMPARISON: u16 = 0x00c;
 
