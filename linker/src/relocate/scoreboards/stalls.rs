@@ -11,8 +11,8 @@ use crate::merge::TableBranch;
 
 use super::flow::Flow;
 use super::instruction::{
-    Chip, Control, ERROR_BARRIER, INSTRUCTION, MEMORY_BARRIER, NOP, WARPSYNC, cycles, is_idle_load,
-    operation,
+    Chip, Control, ERROR_BARRIER, INSTRUCTION, MEMORY_BARRIER, NOP, RETURN, WARPSYNC, cycles,
+    is_idle_load, operation,
 };
 use super::registers::Accesses;
 use super::timing::{Unit, forwarding, slow_part};
@@ -23,6 +23,8 @@ use super::{bit, events};
 pub(super) const TAKING: u8 = 2;
 /// CS2R, and RPCMOV where that saves a register for it.
 const READS_ENVIRONMENT: [u16; 2] = [0x005, 0x152];
+/// Cycles from where threads of a warp meet to a `RET`.
+const MEETING_TO_RETURN: u32 = 8;
 /// Cycles until anything comes behind a barrier of memory.
 const BEHIND_BARRIER: u32 = 6;
 /// No distance that is known is longer.
@@ -55,7 +57,11 @@ pub(in crate::relocate) fn closed_up(
         .iter()
         .map(|i| (Unit::of(i, chip), Accesses::of(i)))
         .collect();
+    let operations: Vec<u16> = new.iter().map(|i| operation(i)).collect();
     let distance = |first: usize, second: usize| {
+        if (operations[first], operations[second]) == (WARPSYNC, RETURN) {
+            return MEETING_TO_RETURN;
+        }
         let (from, to) = (&users[first], &users[second]);
         let used = match (&from.1, &to.1) {
             (Some(maker), Some(user)) => forwarding((from.0, maker), (to.0, user), chip),
