@@ -1,7 +1,7 @@
 //! What two files disagree about, and which file messages name.
 
 use crate::arch::reserved;
-use crate::cubin::{Place, Symbol as FileSymbol, SymbolOther, SymbolType};
+use crate::cubin::{Binding, Place, Symbol as FileSymbol, SymbolOther, SymbolType};
 use crate::diagnostic::{Diagnostic, Mismatch};
 use crate::id::SymbolId;
 use crate::options::Keeping;
@@ -129,6 +129,33 @@ impl<'d> Merger<'d, '_> {
                 }
             }
             _ => self.report_mismatch(Mismatch::Size, current, id),
+        }
+    }
+
+    /// nvlink takes what is static in another file for the same function, and has nothing to say but of kernels (case
+    /// `static_and_kernel`).
+    pub(super) fn compare_with_static(
+        &mut self,
+        current: &Current<'_, 'd>,
+        symbol: &FileSymbol<'d>,
+    ) {
+        let is_kernel = symbol.other.has(SymbolOther::ENTRY);
+        let found = self.statics.get(symbol.name).copied();
+        if let Some((first, was_kernel)) = found.filter(|_| symbol.binding != Binding::LOCAL)
+            && was_kernel != is_kernel
+        {
+            let first = self.merged.input_name(Some(first));
+            let error = Diagnostic::not_always_a_kernel(symbol.name, &current.object.name, first);
+            self.diagnostics.push(error);
+        }
+    }
+
+    /// Remembers what is static, where that matters.
+    pub(super) fn keep_static(&mut self, current: &Current<'_, 'd>, symbol: &FileSymbol<'d>) {
+        if self.keeping == Keeping::AsNvlink {
+            let is_kernel = symbol.kind == SymbolType::FUNC && symbol.other.has(SymbolOther::ENTRY);
+            let what = (current.id, is_kernel);
+            self.statics.entry(symbol.name).or_insert(what);
         }
     }
 

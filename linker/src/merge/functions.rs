@@ -84,6 +84,7 @@ impl<'d> Merger<'d, '_> {
             Some(id) if self.agrees(current, id, symbol) => id,
             Some(id) => return self.check_registers(id, symbol),
             None => {
+                self.compare_with_static(current, symbol);
                 let listing = listing(symbol);
                 self.new_named(current, symbol, symbol.binding, listing)
             }

@@ -47,6 +47,9 @@ pub(super) struct Merger<'d, 'l> {
     /// The inputs that nvlink goes on naming when another one's definition is
     /// in use.
     pub(super) first_inputs: FxHashMap<SymbolId, InputId>,
+    /// The first input that has a static function or variable of a name, and whether that is a kernel. Only nvlink compares
+    /// functions that all files know with these.
+    pub(super) statics: FxHashMap<&'d str, (InputId, bool)>,
     prototype_ids: FxHashMap<&'d str, PrototypeId>,
     /// The records of the section at hand; empty between sections.
     pub(super) records_of_section: Vec<InfoRecord<'d>>,
@@ -151,6 +154,7 @@ impl<'d, 'l> Merger<'d, 'l> {
             origins,
             has_older_tensor_memory: None,
             first_inputs: FxHashMap::default(),
+            statics: FxHashMap::default(),
             prototype_ids: FxHashMap::default(),
             records_of_section: Vec::new(),
             records: FxHashSet::default(),

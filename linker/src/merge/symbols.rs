@@ -414,8 +414,9 @@ impl<'d> Merger<'d, '_> {
             },
             listing,
         );
-        if symbol.binding != Binding::LOCAL {
-            self.note_symbol(id);
+        match symbol.binding {
+            Binding::LOCAL => self.keep_static(current, symbol),
+            _ => self.note_symbol(id),
         }
         id
     }
