@@ -71,7 +71,12 @@ fn rank(entry: &Entry<'_>, processor: &Processor, link_time: bool) -> Option<Ran
             !link_time,
         ),
         Kind::PTX => (virtual_fits(entry.sm, target), !link_time),
-        Kind::NVVM => (virtual_fits(entry.sm, target), link_time),
+        // Without optimization nvlink only sees that there is some where it could be for the processor (case `virtual_arch`).
+        Kind::NVVM => (
+            virtual_fits(entry.sm, target)
+                && (link_time || !processor.is_virtual || target.has_mercury()),
+            link_time,
+        ),
         _ => (false, false),
     };
     let is_elf = entry.kind == Kind::ELF;
@@ -229,6 +234,8 @@ mod tests {
         check("n100f", "sm_103", "l100f");
         check("n100f", "sm_110", "none");
         check("x90", "sm_90", "none");
+        check("n80", "compute_90", "none");
+        check("n80", "compute_100", "l80");
         check("e90", "compute_90", "none");
         check("e90 p80", "compute_90", "p80");
     }

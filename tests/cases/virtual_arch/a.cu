@@ -8,7 +8,8 @@
 //# Compile: host.o = host.cpp
 //# Compile: only.o = a.cu -gencode arch=compute_{sm},code=sm_{sm}
 //# Compile: only.fatbin = a.cu -gencode arch=compute_{sm},code=sm_{sm}
-//# For: F = a.cubin a.o only.o only.fatbin a.ptx older.cubin special.cubin host.o
+//# Compile: optimized.o = a.cu -gencode arch=compute_{sm},code=lto_{sm}
+//# For: F = a.cubin a.o only.o only.fatbin a.ptx older.cubin special.cubin host.o optimized.o
 //# For: T = 75 80 86 90 90a 100 100f 120
 //# LinkExactly: {F}.{T} = -arch=compute_{T} {F} -o {F}.{T}.cubin
 //# ExpectExit: any
