@@ -24,6 +24,8 @@
 //# Link: choices-joined.cubin = -arch=sm_103 -r choices.cubin
 //# Compile: pipeline.cubin = pipeline.cu
 //# Link: pipeline-slow.cubin = -arch=sm_103 pipeline.cubin
+//# Compile: nested.cubin = nested.cu
+//# Link: nested-slow.cubin = -arch=sm_103 nested.cubin
 //# Compile: turns.cubin = turns.cu
 //# Link: turns-slow.cubin = -arch=sm_103 turns.cubin
 //# Compile: distances.cubin = distances.cu

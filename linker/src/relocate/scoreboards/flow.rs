@@ -53,6 +53,14 @@ fn split_behind_loads(instructions: &[&[u8]], starts: &mut [bool], chip: Chip) {
     }
 }
 
+/// Where threads meet at a barrier that a BMOV right before brought back, a block starts.
+fn split_behind_restored_barriers(instructions: &[&[u8]], starts: &mut [bool]) {
+    for (pair, start) in instructions.windows(2).zip(&mut starts[1..]) {
+        let operations = [pair[0], pair[1]].map(instruction::operation);
+        *start |= operations == [instruction::RESTORE_BARRIER, instruction::BSYNC];
+    }
+}
+
 /// What threads do one after another behind a WARPSYNC.EXCLUSIVE ends a block.
 fn split_behind_exclusives(instructions: &[&[u8]], starts: &mut [bool]) {
     for (at, instruction) in instructions.iter().enumerate() {
@@ -150,6 +158,7 @@ impl Flow {
                 successors.iter().for_each(|&next| starts[next] = true);
             }
         }
+        split_behind_restored_barriers(&instructions, &mut starts);
         split_behind_exclusives(&instructions, &mut starts);
         split_behind_loads(&instructions, &mut starts, chip);
         let closes = closing(&instructions, &starts);
@@ -382,6 +391,23 @@ mod tests {
         assert_eq!(ends(UNIFORM_LOAD, Chip::Graphics), split);
         assert_eq!(ends(SHARED_COPY, Chip::FastDoubles), split);
         assert_eq!(ends(SHARED_COPY, Chip::Graphics), split);
+    }
+
+    #[test]
+    fn threads_meet_in_a_block_behind_a_barrier_that_came_back() {
+        const RESTORE: u16 = 0x7356;
+        const MEET: u16 = 0x7941;
+        let ends = |second: u16| {
+            let code = [
+                instruction(RESTORE, 0, NO_BOARD, 0),
+                instruction(second, 0, NO_BOARD, 0),
+                instruction(EXIT, 0, NO_BOARD, 0),
+            ];
+            let flow = Flow::new(code.as_flattened(), &[], &[], Chip::FastDoubles).unwrap();
+            [0, 1].map(|at| flow.ends_block(at))
+        };
+        assert_eq!(ends(MEET), [true, true]);
+        assert_eq!(ends(RESTORE), [false, false]);
     }
 
     #[test]

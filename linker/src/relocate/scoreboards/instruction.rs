@@ -52,6 +52,8 @@ pub(in crate::relocate) const UNIFORM_LOAD: u16 = 0x1ac;
 pub(in crate::relocate) const CLUSTER_ARRIVAL: u16 = 0x1c7;
 /// It does nothing, and waits for barriers in shared memory at fences.
 pub(super) const NOP: u16 = 0x118;
+/// BMOV to a barrier.
+pub(super) const RESTORE_BARRIER: u16 = 0x156;
 /// BPT.TRAP.
 pub(super) const BREAKPOINT: u16 = 0x15c;
 /// PMTRIG, which counts an event of the program.
