@@ -242,7 +242,7 @@ impl<'e> Schedule<'e> {
             }
             let spacing = match from + 1 == at && self.comes_in_turn(at) {
                 true => passed(from),
-                false => self.units[from].spacing(self.units[at], self.chip),
+                false => self.units[from].spacing_when_late(self.units[at], self.chip),
             };
             let accesses = self.uses.accesses[from]
                 .as_ref()

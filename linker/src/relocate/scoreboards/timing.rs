@@ -191,6 +191,16 @@ impl Unit {
             _ => 1,
         }
     }
+
+    /// The same behind what was late. Others gain on numbers of 64 bits, as far as they do not
+    /// use them.
+    pub(super) fn spacing_when_late(self, next: Self, chip: Chip) -> u32 {
+        match (self, next) {
+            (Self::Long, Self::Product | Self::Halves) | (Self::LongCompare, Self::Memory) => 2,
+            (Self::Long | Self::LongCompare, _) => 1,
+            _ => self.spacing(next, chip),
+        }
+    }
 }
 
 /// Cycles until an instruction can use what another one has made without a

@@ -158,6 +158,23 @@ fn parts_are_busy_for_half_a_warp() {
 }
 
 #[test]
+fn others_gain_on_late_numbers_of_64_bits() {
+    let unit = |first: u128| Unit::of(&first.to_le_bytes(), Chip::Graphics);
+    // IADD.64 and ISETP.64.
+    let (sum, compare) = (Unit::Long, Unit::LongCompare);
+    assert_eq!(unit(0x235), sum);
+    let late = |from: Unit, to: Unit| from.spacing_when_late(to, Chip::Graphics);
+    for to in [Unit::Integer, Unit::WholeInteger, sum, compare] {
+        assert_eq!([sum, compare].map(|from| late(from, to)), [1, 1]);
+    }
+    assert_eq!(late(sum, Unit::Product), 2);
+    assert_eq!(late(compare, Unit::Memory), 2);
+    // A part that is busy is so for what was late, too.
+    assert_eq!(late(Unit::Function, Unit::Integer), 1);
+    assert_eq!(late(Unit::WideProduct, Unit::Product), 4);
+}
+
+#[test]
 fn what_is_written_again_behind_doubles_waits() {
     let on = |first: u128, second: u128| distance(first, second, Chip::FastDoubles);
     // DADD R4, R6, R8, LDC R4, c[0x0][0x380], IADD3 R4, R12, R11, RZ and CS2R R4, SRZ.
