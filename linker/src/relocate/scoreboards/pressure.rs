@@ -256,8 +256,12 @@ impl<'e> Schedule<'e> {
 
     /// Whether an instruction comes as soon as a part is free again that another one keeps busy,
     /// which is not the one right before it; or sooner, where a cycle is gone with a wait. Not if the
-    /// one before, which it does not use, waited until that part had its operands.
+    /// one before, which it does not use, waited until that part had its operands, or compares numbers
+    /// of 64 bits.
     fn comes_in_turn(&self, at: usize) -> bool {
+        if self.units[at - 1] == Unit::LongCompare {
+            return false;
+        }
         let passed = |from: usize| self.plain[at] - self.plain[from];
         let earlier = (self.uses.block[at]..at - 1).rev();
         let mut recent = earlier.take_while(|&from| passed(from) <= MOST_BUSY);

@@ -231,6 +231,35 @@ fn what_waits_for_the_operands_of_one_lets_others_gain_on_its_turn() {
 }
 
 #[test]
+fn what_comes_in_its_turn_gains_on_comparisons_of_64_bits() {
+    const LDS: u16 = 0x7984;
+    // ISETP.LT.S64.AND P0, PT, R20, UR12, PT.
+    const COMPARISON: u128 = 0x008f_ce00_0bf1_1270_0000_000c_1400_7c0c;
+    let distance = |late: [u8; INSTRUCTION]| {
+        let mut late = late;
+        Control::set(&mut late, NO_BOARD, NO_BOARD, 1);
+        Control::set_stall(&mut late, 3);
+        let code = [
+            instruction(LDC, 20, 0, 0),
+            instruction(LDS, 30, 1, 0),
+            late,
+            instruction(LDS, 32, 2, 0),
+            instruction(EXIT, 0, NO_BOARD, 0),
+        ]
+        .concat();
+        let events = events(&code);
+        let chip = Chip::Graphics;
+        let flow = Flow::new(&code, &[], &events, chip).unwrap();
+        let schedule = Schedule::new(&code, &events, &flow, &setting(chip));
+        assert!(schedule.start[2] > schedule.plain[2]);
+        (schedule.units[2], schedule.start[3] - schedule.start[2])
+    };
+    let (unit, gained) = distance(COMPARISON.to_le_bytes());
+    assert_eq!((unit, gained), (Unit::LongCompare, 2));
+    assert_eq!(distance(sum(41, 20, 0)).1, 3);
+}
+
+#[test]
 fn idle_loads_take_no_time_and_fences_keep_nobody_waiting() {
     const FENCE: u16 = 0x73c6;
     const BAR: u16 = 0x7b1d;
