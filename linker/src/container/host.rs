@@ -106,6 +106,8 @@ pub struct HostReferences<'d> {
     pub scope: ReferenceScope,
     /// Where the names lie in the file.
     pub offset: u64,
+    /// Whether there is more than one byte, which for nvlink says that host code refers to something.
+    pub is_list: bool,
     /// The patterns, in which `*` stands for any run of characters. Empty when
     /// the section says that there are no references.
     pub patterns: Vec<&'d str>,
@@ -275,6 +277,7 @@ impl<'d> HostFile<'d> {
                     kind,
                     scope,
                     offset,
+                    is_list: bytes.len() > 1,
                     patterns: strings(bytes).map_err(place)?,
                 }),
                 _ if known == WRAPPER_SECTION => {

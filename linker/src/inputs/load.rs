@@ -359,8 +359,13 @@ impl<'a, 'd> Loader<'a, 'd> {
         }
         self.all_name_kernels &= object.names_kernels;
         let mut kernels = object.references.iter();
+        // Of several files together (`ld -r`) that launch nothing, nvlink takes the NULs for names (case `host_objects`).
+        let is_launching = |references: &HostReferences<'_>| match self.wanted.is_compatible() {
+            true => references.is_list,
+            false => !references.patterns.is_empty(),
+        };
         self.launches_kernels |= !is_of_system_library(name)
-            && kernels.any(|r| r.kind == ReferenceKind::Kernel && !r.patterns.is_empty());
+            && kernels.any(|r| r.kind == ReferenceKind::Kernel && is_launching(r));
         match is_of_system_library(name) {
             true => self.runtime_references.extend(object.references),
             false => self.references.extend(object.references),

@@ -13,6 +13,10 @@
 //# CompareText
 //# Link: registered.cubin = a.o b.o --register-link-binaries=register.h
 //# ExpectFile: register.h
+//# For: NULS = 00 0000
+//# Contents: a-{NULS}.o = a.o .nvHRKE {NULS}
+//# Contents: b-{NULS}.o = b.o .nvHRKE {NULS}
+//# Link: silent-{NULS}.cubin = a-{NULS}.o b-{NULS}.o
 //# Patch: unwrapped.o = b.o .nvFatBinSegment@0x0 00 00 00 00
 //# Link: unwrapped.cubin = a.o unwrapped.o
 //# ExpectExit: 255
