@@ -19,7 +19,8 @@ use super::{externs, inherit, slots};
 pub(super) type BehindFigures = Vec<(FunctionId, InfoCode, Vec<SymbolId>)>;
 
 /// Lists undefined functions where nvlink does, correct lists of kernels included, in `records` and behind the last record of
-/// the module. `own` are the records that each kernel brought: what it takes over is not made yet. Returns those that come behind figures that are not there yet.
+/// the module. `own` are the records that each kernel brought: what it takes over is not made yet. Returns those that come
+/// behind figures that are not there yet.
 pub(super) fn put<'d>(
     pruned: &Pruned<'d>,
     arena: &'d Arena,

@@ -51,8 +51,9 @@ pub(in crate::relocate) fn closed_up(
         origins[at].is_none() && [at - 1, at].map(|at| operation(&new[at])) == [MEMORY_BARRIER, NOP]
     };
     let waits: Vec<bool> = (0..new.len()).map(|at| at > 0 && is_wait(at)).collect();
-    let idle = idle_loads(new, waits.contains(&true));
-    let old = Old::new(old, waits.contains(&true));
+    let any_waits = waits.contains(&true);
+    let idle = idle_loads(new, any_waits);
+    let old = Old::new(old, any_waits);
     let users: Vec<_> = new
         .iter()
         .map(|i| (Unit::of(i, chip), Accesses::of(i)))

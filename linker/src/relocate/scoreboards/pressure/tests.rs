@@ -8,6 +8,14 @@ use super::super::tests::{EXIT, LDC, controls, instruction, setting, sum, withou
 use super::super::{First, events};
 use super::*;
 
+/// What the schedule of code says.
+fn scheduled<R>(code: &[[u8; INSTRUCTION]], chip: Chip, say: impl FnOnce(&Schedule<'_>) -> R) -> R {
+    let code = code.as_flattened();
+    let events = events(code);
+    let flow = Flow::new(code, &[], &events, chip).unwrap();
+    say(&Schedule::new(code, &events, &flow, &setting(chip)))
+}
+
 /// Seven results, which are used in an order.
 fn code(boards: [u8; 7], uses: [(u8, u8); 7]) -> Vec<u8> {
     let register = |index| 12 + 2 * index;
@@ -88,14 +96,12 @@ fn operands_join_those_of_earlier_blocks_that_their_own_does_not_need() {
             store(45),
             sum(overwritten, 2, 0),
             instruction(EXIT, 0, NO_BOARD, 0),
-        ]
-        .concat();
-        let events = events(&code);
-        let flow = Flow::new(&code, &[], &events, Chip::FastDoubles).unwrap();
-        let schedule = Schedule::new(&code, &events, &flow, &setting(Chip::FastDoubles));
+        ];
         let mut holders = Held::default();
         held.iter().for_each(|&event| holders.take(0, event));
-        Holders::new(&holders).choose(2, 0, 0, false, &schedule)
+        scheduled(&code, Chip::FastDoubles, |schedule| {
+            Holders::new(&holders).choose(2, 0, 0, false, schedule)
+        })
     };
     assert_eq!(joined(50, &[0, 1]), Some(0));
     assert_eq!(joined(50, &[0]), Some(1));
@@ -112,14 +118,12 @@ fn what_is_under_way_goes_on_in_the_next_block() {
         sum(41, 2, 0),
         instruction(MAYBE_EXIT, 0, NO_BOARD, 0),
         instruction(EXIT, 0, NO_BOARD, 0),
-    ]
-    .concat();
-    let events = events(&code);
-    let flow = Flow::new(&code, &[], &events, Chip::FastDoubles).unwrap();
-    let schedule = Schedule::new(&code, &events, &flow, &setting(Chip::FastDoubles));
-    for at in [2, 3, 5] {
-        assert_eq!(schedule.end_at(1, at), schedule.end[1]);
-    }
+    ];
+    scheduled(&code, Chip::FastDoubles, |schedule| {
+        for at in [2, 3, 5] {
+            assert_eq!(schedule.end_at(1, at), schedule.end[1]);
+        }
+    });
 }
 
 #[test]
@@ -146,13 +150,11 @@ fn slow_doubles_keep_their_distance() {
         idle,
         double(30, 0),
         instruction(EXIT, 0, NO_BOARD, 0),
-    ]
-    .concat();
-    let events = events(&code);
+    ];
     let distance = |chip: Chip| {
-        let flow = Flow::new(&code, &[], &events, chip).unwrap();
-        let start = Schedule::new(&code, &events, &flow, &setting(chip)).start;
-        start[7] - start[2]
+        scheduled(&code, chip, |schedule| {
+            schedule.start[7] - schedule.start[2]
+        })
     };
     assert_eq!(distance(Chip::Graphics), 64);
     assert_eq!(distance(Chip::SlowDoubles), 64);
@@ -169,36 +171,36 @@ fn results_of_slow_doubles_are_found_a_cycle_late_but_by_branches() {
     Control::set_stall(&mut double, 2);
     let started = |user: [u8; INSTRUCTION]| {
         let exit = instruction(EXIT, 0, NO_BOARD, 0);
-        let code = [instruction(LDC, 1, 0, 0), double, user, exit].concat();
-        let events = events(&code);
-        let chip = Chip::Graphics;
-        let flow = Flow::new(&code, &[], &events, chip).unwrap();
-        let start = Schedule::new(&code, &events, &flow, &setting(chip)).start;
-        start[2] - start[1]
+        let code = [instruction(LDC, 1, 0, 0), double, user, exit];
+        scheduled(&code, Chip::Graphics, |schedule| {
+            schedule.start[2] - schedule.start[1]
+        })
     };
     assert_eq!(started(sum(41, 20, 1)), 3);
     assert_eq!(started(instruction(MAYBE_EXIT, 0, NO_BOARD, 1)), 2);
 }
 
+const LDS: u16 = 0x7984;
+
+/// What may wait for a constant, between two loads from shared memory.
+fn between_loads(late: [u8; INSTRUCTION]) -> [[u8; INSTRUCTION]; 5] {
+    [
+        instruction(LDC, 20, 0, 0),
+        instruction(LDS, 30, 1, 0),
+        late,
+        instruction(LDS, 32, 2, 0),
+        instruction(EXIT, 0, NO_BOARD, 0),
+    ]
+}
+
 #[test]
 fn what_comes_in_its_turn_does_not_gain() {
-    const LDS: u16 = 0x7984;
     let distance = |cycles: u8| {
         let mut late = sum(41, 20, 1);
         Control::set_stall(&mut late, cycles);
-        let code = [
-            instruction(LDC, 20, 0, 0),
-            instruction(LDS, 30, 1, 0),
-            late,
-            instruction(LDS, 32, 2, 0),
-            instruction(EXIT, 0, NO_BOARD, 0),
-        ]
-        .concat();
-        let events = events(&code);
-        let chip = Chip::FastDoubles;
-        let flow = Flow::new(&code, &[], &events, chip).unwrap();
-        let start = Schedule::new(&code, &events, &flow, &setting(chip)).start;
-        start[3] - start[2]
+        scheduled(&between_loads(late), Chip::FastDoubles, |schedule| {
+            schedule.start[3] - schedule.start[2]
+        })
     };
     // Four cycles behind the first load.
     assert_eq!(distance(3), 3);
@@ -208,7 +210,6 @@ fn what_comes_in_its_turn_does_not_gain() {
 
 #[test]
 fn what_waits_for_the_operands_of_one_lets_others_gain_on_its_turn() {
-    const LDS: u16 = 0x7984;
     let distance = |address: u8| {
         let mut first = instruction(LDS, 30, 1, 0);
         first[3] = 41;
@@ -218,12 +219,10 @@ fn what_waits_for_the_operands_of_one_lets_others_gain_on_its_turn() {
         let mut second = instruction(LDS, 32, 2, 0);
         second[3] = address;
         let exit = instruction(EXIT, 0, NO_BOARD, 0);
-        let code = [first, late, second, exit].concat();
-        let events = events(&code);
-        let chip = Chip::FastDoubles;
-        let flow = Flow::new(&code, &[], &events, chip).unwrap();
-        let start = Schedule::new(&code, &events, &flow, &setting(chip)).start;
-        start[2] - start[1]
+        let code = [first, late, second, exit];
+        scheduled(&code, Chip::FastDoubles, |schedule| {
+            schedule.start[2] - schedule.start[1]
+        })
     };
     assert_eq!(distance(2), 1);
     // It needs what was late.
@@ -232,27 +231,16 @@ fn what_waits_for_the_operands_of_one_lets_others_gain_on_its_turn() {
 
 #[test]
 fn what_comes_in_its_turn_gains_on_comparisons_of_64_bits() {
-    const LDS: u16 = 0x7984;
     // ISETP.LT.S64.AND P0, PT, R20, UR12, PT.
     const COMPARISON: u128 = 0x008f_ce00_0bf1_1270_0000_000c_1400_7c0c;
     let distance = |late: [u8; INSTRUCTION]| {
         let mut late = late;
         Control::set(&mut late, NO_BOARD, NO_BOARD, 1);
         Control::set_stall(&mut late, 3);
-        let code = [
-            instruction(LDC, 20, 0, 0),
-            instruction(LDS, 30, 1, 0),
-            late,
-            instruction(LDS, 32, 2, 0),
-            instruction(EXIT, 0, NO_BOARD, 0),
-        ]
-        .concat();
-        let events = events(&code);
-        let chip = Chip::Graphics;
-        let flow = Flow::new(&code, &[], &events, chip).unwrap();
-        let schedule = Schedule::new(&code, &events, &flow, &setting(chip));
-        assert!(schedule.start[2] > schedule.plain[2]);
-        (schedule.units[2], schedule.start[3] - schedule.start[2])
+        scheduled(&between_loads(late), Chip::Graphics, |schedule| {
+            assert!(schedule.start[2] > schedule.plain[2]);
+            (schedule.units[2], schedule.start[3] - schedule.start[2])
+        })
     };
     let (unit, gained) = distance(COMPARISON.to_le_bytes());
     assert_eq!((unit, gained), (Unit::LongCompare, 2));
@@ -274,12 +262,9 @@ fn idle_loads_take_no_time_and_fences_keep_nobody_waiting() {
         instruction(FENCE, 0, 1, 0),
         instruction(BAR, 0, NO_BOARD, 0b10),
         instruction(EXIT, 0, NO_BOARD, 0),
-    ]
-    .concat();
-    let events = events(&code);
-    let chip = Chip::FastDoubles;
-    let flow = Flow::new(&code, &[], &events, chip).unwrap();
-    let schedule = Schedule::new(&code, &events, &flow, &setting(chip));
-    assert_eq!(schedule.needs[1], Some(4));
-    assert_eq!(schedule.start[..5], [0, 1, 1, 1, 2]);
+    ];
+    scheduled(&code, Chip::FastDoubles, |schedule| {
+        assert_eq!(schedule.needs[1], Some(4));
+        assert_eq!(schedule.start[..5], [0, 1, 1, 1, 2]);
+    });
 }
