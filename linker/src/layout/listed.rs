@@ -176,6 +176,8 @@ fn at(section: SectionId, offset: u64, reserved: u64) -> Listed {
 /// The section of the variables that belong to no kernel.
 pub(super) fn module_section(merged: &Merged<'_>) -> Option<SectionId> {
     let mut sections = merged.sections_of(|kind| kind == SectionKind::Shared);
-    let module = sections.find(|(_, section)| section.target.is_none());
-    module.map(|(id, _)| id)
+    merged.module_shared.or_else(|| {
+        let other = sections.find(|(_, section)| section.target.is_none());
+        other.map(|(id, _)| id)
+    })
 }

@@ -38,9 +38,26 @@ pub(crate) struct LaidOut<'d> {
     pub(crate) shared: SharedLayout,
     /// Where a kernel finds the handles of textures, samplers and surfaces.
     pub(crate) texture_slots: TextureSlots,
-    /// The value of the null symbol, which stands for the constants that no
-    /// name leads to (cases `ocg_weak`, `shared_constants`).
-    pub(crate) null_value: u64,
+    pub(crate) null_symbol: NullSymbol,
+}
+
+/// The first symbol of the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NullSymbol {
+    /// Its value: it stands for the constants that no name leads to (cases `ocg_weak`, `shared_constants`).
+    Written(u64),
+    /// nvlink takes it for a variable that it leaves out (case `whole_program_module`).
+    Dropped,
+}
+
+impl NullSymbol {
+    /// What relocations find there.
+    pub(crate) fn value(self) -> u64 {
+        match self {
+            Self::Written(value) => value,
+            Self::Dropped => 0,
+        }
+    }
 }
 
 impl<'d> LaidOut<'d> {
@@ -67,12 +84,14 @@ pub(crate) fn layout<'d>(
     unified::arrange(&mut pruned, keeping)?;
     add_graph_sections(&mut pruned);
     let mut problems = Problems::new();
-    let (whole, left_value) = match keeping {
-        Keeping::Reachable => (WholePrograms::all(&pruned.merged), 0),
+    let (whole, left_value, is_null_lost) = match keeping {
+        Keeping::Reachable => (WholePrograms::all(&pruned.merged), 0, false),
         Keeping::AsNvlink => {
-            let whole = WholePrograms::as_nvlink(&mut pruned.merged, options.settings.debug);
-            let left_value = whole.left_value(&pruned.merged);
-            (whole, left_value)
+            let merged = &mut pruned.merged;
+            let debug = options.settings.debug;
+            let whole = WholePrograms::as_nvlink(merged, debug);
+            let left_value = whole.left_value(merged);
+            (whole, left_value, whole::loses_null_symbol(merged, debug))
         }
     };
     // The handles of textures come before the shared memory of slots of unified functions (case `unified_textures`).
@@ -104,7 +123,10 @@ pub(crate) fn layout<'d>(
         pruned,
         shared,
         texture_slots,
-        null_value,
+        null_symbol: match is_null_lost {
+            true => NullSymbol::Dropped,
+            false => NullSymbol::Written(null_value),
+        },
     })
 }
 
@@ -149,7 +171,7 @@ pub(crate) fn layout_relocatable<'d>(
         pruned,
         shared,
         texture_slots,
-        null_value,
+        null_symbol: NullSymbol::Written(null_value),
     }
 }
 

@@ -59,13 +59,15 @@ pub(super) fn list_shared<'d>(
         layout.listed.insert(symbol, listed(section, value));
     }
     for (&section, variables) in &members {
-        let content = &mut merged.sections[section].content;
+        let section = &mut merged.sections[section];
+        let content = &mut section.content;
         for &variable in variables {
             let symbol = &merged.symbols[variable];
             // Nothing has an offset here, so that gaps are nobody's.
             content.size += symbol.size;
             content.align = content.align.max(symbol.value);
         }
+        section.keep_empty &= content.size == 0;
     }
     if let Some(module) = module {
         let content = &mut merged.sections[module].content;

@@ -15,8 +15,8 @@ use super::visibility::Visibility;
 pub(super) struct WholePrograms {
     /// Those of kernels.
     sections: Vec<SectionId>,
-    /// The one that is of no kernel.
-    unowned: Option<SectionId>,
+    /// Those that are of no kernel.
+    unowned: Vec<SectionId>,
 }
 
 impl WholePrograms {
@@ -26,7 +26,7 @@ impl WholePrograms {
         match debug {
             DebugLevel::None | DebugLevel::Code => known,
             DebugLevel::Symbols => {
-                let named = placed(merged);
+                let reaches = reaches(merged);
                 let all = known.sections.into_iter().chain(known.unowned);
                 for section in all {
                     let row = &mut merged.sections[section];
@@ -34,14 +34,12 @@ impl WholePrograms {
                     row.content.align = 1;
                     row.keep_empty = false;
                 }
-                for (section, symbol) in named {
-                    let Symbol { value, size, .. } = merged.symbols[symbol];
-                    let content = &mut merged.sections[section].content;
-                    content.size = content.size.max(value + size);
+                for (section, size) in reaches {
+                    merged.sections[section].content.size = size;
                 }
                 Self {
                     sections: Vec::new(),
-                    unowned: None,
+                    unowned: Vec::new(),
                 }
             }
         }
@@ -55,12 +53,12 @@ impl WholePrograms {
             .filter(|(_, section)| section.target.is_some() && is_laid_out(section))
             .map(|(id, _)| id)
             .collect();
-        let mut unowned = merged.sections_of(|kind| kind == SectionKind::Shared);
+        let unowned = merged.sections_of(|kind| kind == SectionKind::Shared);
         let unowned =
-            unowned.find(|(_, section)| section.target.is_none() && section.content.size > 0);
+            unowned.filter(|(_, section)| section.target.is_none() && is_laid_out(section));
         Self {
             sections,
-            unowned: unowned.map(|(id, _)| id),
+            unowned: unowned.map(|(id, _)| id).collect(),
         }
     }
 
@@ -86,8 +84,10 @@ impl WholePrograms {
         if let Some(&first) = self.sections.first() {
             return merged.sections[first].content.align;
         }
-        let unowned = self.unowned.map(|section| &merged.sections[section]);
-        let last = unowned.and_then(|section| section.content.contributions.last());
+        let is_of_variables = |&section: &SectionId| merged.module_shared == Some(section);
+        let unowned = self.unowned.iter().copied().find(is_of_variables);
+        let content = unowned.map(|section| &merged.sections[section].content);
+        let last = content.and_then(|content| content.contributions.last());
         last.map_or(0, |contribution| contribution.align)
     }
 
@@ -119,6 +119,26 @@ pub(super) fn placed(merged: &Merged<'_>) -> Vec<(SectionId, SymbolId)> {
         .filter_map(home)
         .filter(is_there)
         .collect()
+}
+
+/// How large sections are by the variables that the compiler has placed there, without those of others, which count as they
+/// come (case `whole_program_module`).
+fn reaches(merged: &Merged<'_>) -> FxHashMap<SectionId, u64> {
+    let mut reaches = FxHashMap::default();
+    for (section, symbol) in placed(merged) {
+        let Symbol { value, size, .. } = merged.symbols[symbol];
+        let before = merged.variables_joining(section, Some(symbol));
+        let reach = reaches.entry(section).or_insert(0);
+        *reach = (value + size).saturating_sub(before).max(*reach);
+    }
+    reaches
+}
+
+/// Whether nvlink leaves out the null symbol: it takes it for what a whole program has in the section of variables of no
+/// kernel (case `whole_program_module`).
+pub(super) fn loses_null_symbol(merged: &Merged<'_>, debug: DebugLevel) -> bool {
+    let is_joined = |section| is_laid_out(&merged.sections[section]);
+    debug != DebugLevel::Symbols && merged.module_shared.is_some_and(is_joined)
 }
 
 /// Whether a compiler has laid out shared memory: else it has none before the layout. It may be that of a weak kernel that was

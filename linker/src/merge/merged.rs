@@ -12,7 +12,7 @@ use crate::options::{
 use super::symbols::UNALLOCATED;
 use super::{
     Compat, Content, Definition, Form, Function, InfoRecord, ListedShared, NewSection, Notes,
-    STUB_SIZE, Section, SectionKind, Symbol, Unified,
+    STUB_SIZE, Section, SectionKind, SharedHome, Symbol, Unified,
 };
 
 /// The product of the merge.
@@ -51,6 +51,8 @@ pub(crate) struct Merged<'d> {
     /// The strictest alignment of a strong variable in shared memory that nvlink
     /// places as its weak definition asks (case `shared_weak`).
     pub(crate) shared_align: u64,
+    /// The section that variables in shared memory have which belong to no kernel.
+    pub(crate) module_shared: Option<SectionId>,
     /// Which variables in shared memory are symbols of the image.
     pub(crate) listed_shared: ListedShared,
     /// Whether a weak function that was replaced had relocations, or constants lost addresses of a weak variable.
@@ -103,6 +105,7 @@ impl<'d> Merged<'d> {
             lost_commons: Vec::new(),
             shared: Vec::new(),
             shared_align: 1,
+            module_shared: None,
             listed_shared: ListedShared::of(options),
             replaced_relocations: false,
             resolved_relocations: options.settings.resolved_relocations,
@@ -202,6 +205,23 @@ impl<'d> Merged<'d> {
             true => reserved::SHARED_START,
             false => 0,
         }
+    }
+
+    /// What the layout of a relocatable object adds to a section of shared memory for the variables before `end`, or for all
+    /// that are known so far.
+    pub(crate) fn variables_joining(&self, section: SectionId, end: Option<SymbolId>) -> u64 {
+        if self.image.is_executable() {
+            return 0;
+        }
+        let is_of_module = self.sections[section].target.is_none();
+        let joins = |&&symbol: &&SymbolId| match self.symbols[symbol].definition {
+            Definition::Shared(SharedHome::Kernel(home)) => home == section,
+            Definition::Shared(SharedHome::Module | SharedHome::Overlooked) => is_of_module,
+            _ => false,
+        };
+        let before = self.shared.iter().take_while(|&&s| Some(s) != end);
+        let sizes = before.filter(joins);
+        sizes.map(|&symbol| self.symbols[symbol].size).sum()
     }
 
     /// Where the first variable of shared memory may lie.

@@ -16,9 +16,7 @@ use crate::read::{HANDLES_BANK, InputSection, Object, Role};
 use super::current::{Current, Placed};
 use super::index::{self, Index};
 use super::notes::{Origin, newest_toolkit};
-use super::{
-    InfoRecord, ListedShared, Listing, Merged, NativeContent, NewSection, SectionKind, Symbol,
-};
+use super::{InfoRecord, Listing, Merged, NativeContent, NewSection, SectionKind, Symbol};
 
 pub(super) struct Merger<'d, 'l> {
     pub(super) arena: &'d Arena,
@@ -26,6 +24,7 @@ pub(super) struct Merger<'d, 'l> {
     pub(super) diagnostics: &'l mut Diagnostics,
     filter: &'l KernelFilter,
     pub(super) keeping: Keeping,
+    debug: DebugLevel,
     warnings_are_errors: bool,
     /// The first section of each name and target.
     sections: Index<SectionId>,
@@ -143,6 +142,7 @@ impl<'d, 'l> Merger<'d, 'l> {
                 DebugLevel::Symbols => &KernelFilter::All,
             },
             keeping: options.keeping,
+            debug: options.settings.debug,
             warnings_are_errors: options.warnings_are_errors,
             // Half of the sections are code and constants, each with its names.
             sections: Index::with_room(sections / 2),
@@ -354,16 +354,32 @@ impl<'d, 'l> Merger<'d, 'l> {
     /// debug information an empty section, for dynamic shared memory of functions.
     pub(super) fn keep_layout(&mut self, current: &mut Current<'_, 'd>, index: usize) {
         let input = current.object.sections[index];
-        if self.merged.image.is_executable() && input.target().is_none() {
-            let is_empty = input.size == 0;
-            if !is_empty || self.merged.listed_shared == ListedShared::All {
-                return;
-            }
+        // An empty one is for the alignment of dynamic shared memory, which debuggers do not need.
+        if self.debug == DebugLevel::Symbols
+            && (self.merged.image.is_executable() || self.keeping == Keeping::AsNvlink)
+            && input.target().is_none()
+            && input.size == 0
+        {
+            return;
         }
         if let Some(Placed { section, .. }) = self.place(current, index) {
+            let variables = match self.keeping {
+                Keeping::AsNvlink => self.merged.variables_joining(section, None),
+                Keeping::Reachable => 0,
+            };
+            let is_of_variables = self.merged.module_shared == Some(section);
+            let is_lost = self.merged.image.is_executable() && is_of_variables;
             let row = &mut self.merged.sections[section];
-            row.content.append(&[], input.size, input.align);
-            row.keep_empty = row.content.size == 0;
+            match is_lost {
+                true => row.content.append(&[], 0, 1),
+                false => {
+                    row.content.size += variables;
+                    let offset = row.content.append(&[], input.size, input.align);
+                    row.content.size -= variables;
+                    offset
+                }
+            };
+            row.keep_empty = row.content.size == 0 && (row.keep_empty || !is_of_variables);
         }
     }
 

@@ -10,6 +10,9 @@ use super::merger::Merger;
 use super::symbols::listing;
 use super::{Definition, ListedShared, Listing, NewSection, SectionKind, SharedHome};
 
+/// What objects call the section of shared memory that belongs to no kernel.
+const MODULE: &str = ".nv_debug.shared";
+
 impl<'d> Merger<'d, '_> {
     /// Variables in shared memory have a home before they have a place: the layout finds that. `None` when the function
     /// they belong to was left out.
@@ -59,29 +62,38 @@ impl<'d> Merger<'d, '_> {
             None => SharedHome::Dynamic,
             // nvlink defines it in its relocatable objects.
             Some(_) if symbol.binding != Binding::LOCAL && symbol.size == 0 => SharedHome::Dynamic,
-            Some(section) => {
-                let placed = self.place(current, section as usize)?;
-                match self.merged.sections[placed.section].target {
+            Some(index) => {
+                let input = current.object.sections[index as usize];
+                let section = match input.name == MODULE && input.target().is_none() {
+                    true => self.module_shared_section(),
+                    false => self.place(current, index as usize)?.section,
+                };
+                match self.merged.sections[section].target {
                     _ if current.object.is_whole_program => {
-                        self.double_layout(current, section as usize, placed.section);
-                        SharedHome::Placed(placed.section)
+                        self.reach_placed(symbol, section);
+                        SharedHome::Placed(section)
                     }
-                    Some(_) => SharedHome::Kernel(placed.section),
+                    Some(_) => SharedHome::Kernel(section),
                     None => SharedHome::Module,
                 }
             }
         })
     }
 
-    /// nvlink counts shared memory that a whole program has laid out twice if it comes to it by the name of a variable
-    /// there (case `whole_program_debug`).
-    fn double_layout(&mut self, current: &mut Current<'_, 'd>, input: usize, section: SectionId) {
-        let is_new = self.merged.sections[section]
-            .content
-            .contributions
-            .is_empty();
-        if is_new && self.keeping == Keeping::AsNvlink {
-            self.keep_layout(current, input);
+    /// The section of a variable that a whole program has placed is so large for nvlink that it holds the variable, and
+    /// then it lays what the program has there behind that (cases `whole_program_debug` and `whole_program_module`).
+    fn reach_placed(&mut self, symbol: &FileSymbol<'d>, section: SectionId) {
+        let is_absent =
+            self.merged.image.is_executable() && self.merged.sections[section].target.is_none();
+        if self.keeping == Keeping::AsNvlink && !is_absent {
+            let variables = self.merged.variables_joining(section, None);
+            // No memory is larger.
+            let end = symbol
+                .value
+                .saturating_add(symbol.size)
+                .min(u32::MAX.into());
+            let size = &mut self.merged.sections[section].content.size;
+            *size = end.saturating_sub(variables).max(*size);
         }
     }
 
@@ -123,10 +135,22 @@ impl<'d> Merger<'d, '_> {
         id
     }
 
-    /// The section of variables that belong to no kernel.
-    fn module_shared_section(&mut self) {
-        let section = NewSection::new(".nv_debug.shared", SectionKind::Shared, 1);
-        self.section(section.with_flags(SectionFlags::DATA));
+    /// The section of variables that belong to no kernel. nvlink takes none of the name where a whole program has no
+    /// variables (case `whole_program_module`).
+    fn module_shared_section(&mut self) -> SectionId {
+        if let Some(section) = self.merged.module_shared {
+            return section;
+        }
+        let section = NewSection::new(MODULE, SectionKind::Shared, 1);
+        let section = section.with_flags(SectionFlags::DATA);
+        let is_other =
+            self.keeping == Keeping::AsNvlink && self.known_section(MODULE, None).is_some();
+        let section = match is_other {
+            true => self.new_section(section),
+            false => self.section(section),
+        };
+        self.merged.module_shared = Some(section);
+        section
     }
 
     /// What becomes of a name where an input defines it with a size.

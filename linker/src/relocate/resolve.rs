@@ -253,7 +253,7 @@ impl<'a, 'd> Resolver<'a, 'd> {
             Definition::Shared(home) => Some(self.shared_value(relocation, home)),
             Definition::Section(section) => self.value_in(section, symbol),
             // The null symbol stands for it (case `debug_lost_labels`).
-            Definition::Lost => Some(Target::plain(self.laid_out.null_value)),
+            Definition::Lost => Some(Target::plain(self.laid_out.null_symbol.value())),
             Definition::Never => {
                 let bank = match (self.world, symbol.space) {
                     (World::Native, SymbolOther::CONSTANT) => USER_BANK,

@@ -1,10 +1,11 @@
 //! Records and tables as bytes.
 
 use crate::cubin::{
-    Relocation as FileRelocation, Symbol as FileSymbol, UnifiedEntry, UnifiedTable,
+    Place, Relocation as FileRelocation, Symbol as FileSymbol, UnifiedEntry, UnifiedTable,
 };
 use crate::finalize::{Edge, Finalized};
 use crate::id::{PrototypeId, SymbolId};
+use crate::layout::NullSymbol;
 use crate::merge::{Form, InfoRecord, Merged, Payload, Relocation, Slot};
 use crate::options::ImageKind;
 
@@ -194,18 +195,24 @@ pub(super) fn unified(
     bytes
 }
 
-/// A symbol table behind its null symbol.
+/// A symbol table. Where its null symbol is missing, the section of the first one has the number `first_section`.
 pub(super) fn symbols<'n>(
-    null_value: u64,
-    entries: impl Iterator<Item = FileSymbol<'n>>,
+    null: NullSymbol,
+    first_section: u32,
+    mut entries: impl Iterator<Item = FileSymbol<'n>>,
 ) -> Vec<u8> {
-    let null = FileSymbol {
-        value: null_value,
-        ..FileSymbol::NULL
-    };
     let mut bytes = Vec::with_capacity((entries.size_hint().0 + 1) * FileSymbol::SIZE);
-    null.encode(&mut bytes);
-    for entry in entries {
+    let first = match null {
+        NullSymbol::Written(value) => Some(FileSymbol {
+            value,
+            ..FileSymbol::NULL
+        }),
+        NullSymbol::Dropped => entries.next().map(|first| FileSymbol {
+            place: Place::Section(first_section),
+            ..first
+        }),
+    };
+    for entry in first.into_iter().chain(entries) {
         entry.encode(&mut bytes);
     }
     bytes
@@ -237,6 +244,7 @@ mod tests {
         let symbols = SymbolNumbers {
             order: Vec::new(),
             locals: 0,
+            first: 1,
             number: [5, 6].into_iter().collect(),
         };
         let list = [SymbolId::new(1), SymbolId::new(0)];
@@ -266,6 +274,7 @@ mod tests {
         let symbols = SymbolNumbers {
             order: Vec::new(),
             locals: 0,
+            first: 1,
             number: IdVec::new(),
         };
         let record = |format, payload| InfoRecord {

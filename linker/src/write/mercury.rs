@@ -98,7 +98,7 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'f>, tool_record: &[u8]) -> Plan
         kind: SectionType::CUDA_MERC_SYMTAB,
         flags: MERCURY,
         link: native.only(finalized, SectionKind::SymbolNames),
-        info: symbols.locals as u32 + 1,
+        info: symbols.first_global(),
         align: 8,
         entry_size: Symbol::SIZE as u64,
         body: Body::Bytes(symbols::mercury(sources)),

@@ -172,11 +172,16 @@ impl<'f> Generation<'f> for Older<'f, '_> {
             self.symbols,
             self.symbol_names,
         );
-        encode::symbols(self.finalized.relocated.laid_out.null_value, entries)
+        let first_section = self.symbols.first_section(self.merged());
+        encode::symbols(
+            self.finalized.relocated.laid_out.null_symbol,
+            first_section,
+            entries,
+        )
     }
 
     fn first_global(&self) -> u32 {
-        self.symbols.locals as u32 + 1
+        self.symbols.first_global()
     }
 
     fn section_numbers(&self) -> Vec<u8> {

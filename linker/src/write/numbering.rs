@@ -4,6 +4,7 @@ use crate::arch::reserved;
 use crate::cubin::{Place, SymbolType};
 use crate::finalize::Finalized;
 use crate::id::{FunctionId, Id as _, IdVec, SectionId, SymbolId};
+use crate::layout::NullSymbol;
 use crate::merge::{Definition, Form, Merged, Section, SectionKind};
 
 /// Sections that are written, in creation order, and their relocations.
@@ -115,9 +116,11 @@ fn is_written(finalized: &Finalized<'_>, id: SectionId, kind: SectionKind) -> bo
 /// The symbols that are written, in their order, and the number of each.
 #[derive(Debug)]
 pub(super) struct SymbolNumbers {
-    /// Local ones, then global ones; the first has number 1.
+    /// Local ones, then global ones.
     pub(super) order: Vec<SymbolId>,
     pub(super) locals: usize,
+    /// What the first one has: behind the null symbol 1.
+    pub(super) first: u32,
     pub(super) number: IdVec<SymbolId, u32>,
 }
 
@@ -128,14 +131,39 @@ impl SymbolNumbers {
         let mut order: Vec<SymbolId> = merged.locals.iter().filter(written).copied().collect();
         let locals = order.len();
         order.extend(merged.globals.iter().filter(written));
+        let first = match finalized.relocated.laid_out.null_symbol {
+            NullSymbol::Written(_) => 1,
+            NullSymbol::Dropped => 0,
+        };
         let mut number = IdVec::filled(&merged.symbols, 0);
         for (index, &symbol) in order.iter().enumerate() {
-            number[symbol] = index as u32 + 1;
+            number[symbol] = index as u32 + first;
         }
         Self {
             order,
             locals,
+            first,
             number,
+        }
+    }
+
+    /// Number of the first global symbol.
+    pub(super) fn first_global(&self) -> u32 {
+        self.locals as u32 + self.first
+    }
+
+    /// Number of what comes behind the last one.
+    pub(super) fn end(&self) -> u32 {
+        self.order.len() as u32 + self.first
+    }
+
+    /// The number that nvlink leaves for the section of the first symbol where this takes the place of the null symbol: the
+    /// one that it was made with (case `whole_program_module`).
+    pub(super) fn first_section(&self, merged: &Merged<'_>) -> u32 {
+        let first = self.order.first().map(|&id| merged.symbols[id].definition);
+        match first {
+            Some(Definition::Section(section)) => creation_number(merged, section),
+            _ => 0,
         }
     }
 

@@ -196,7 +196,7 @@ pub(super) fn symbol_sections(
         };
         number(section)
     });
-    let numbers = std::iter::once(0).chain(numbers);
+    let numbers = std::iter::repeat_n(0, symbols.first as usize).chain(numbers);
     numbers.flat_map(u32::to_le_bytes).collect()
 }
 

@@ -71,8 +71,8 @@ impl<'f> Generation<'f> for Sources<'f, '_> {
 
     fn first_global(&self) -> u32 {
         match self.layout.parameters.len() {
-            0 => self.symbols.locals as u32 + 1,
-            parameters => (self.symbols.order.len() + parameters) as u32 + 1,
+            0 => self.symbols.first_global(),
+            parameters => self.symbols.end() + parameters as u32,
         }
     }
 

@@ -171,7 +171,7 @@ fn parameters_symbol(sources: Sources<'_, '_>, function: FunctionId) -> u32 {
         Some(ParameterBank::Twin(bank)) => symbols.number[merged.sections[bank].symbol],
         Some(ParameterBank::Native(_)) | None => layout
             .parameters_index(function)
-            .map_or(0, |index| (symbols.order.len() + index) as u32 + 1),
+            .map_or(0, |index| symbols.end() + index as u32),
     }
 }
 

@@ -98,7 +98,12 @@ pub(super) fn native(sources: Sources<'_, '_>) -> Vec<u8> {
         }
     });
     let parameters = (0..layout.parameters.len()).map(|index| parameters(sources, index));
-    encode::symbols(relocated.laid_out.null_value, symbols.chain(parameters))
+    let first_section = sources.symbols.first_section(merged);
+    encode::symbols(
+        relocated.laid_out.null_symbol,
+        first_section,
+        symbols.chain(parameters),
+    )
 }
 
 /// Where the machine code of a function stands that is inside a kernel of a whole program (case
@@ -172,7 +177,12 @@ pub(super) fn mercury(sources: Sources<'_, '_>) -> Vec<u8> {
             size: symbol.size,
         }
     });
-    encode::symbols(laid_out.null_value, entries)
+    // nvlink takes the number left there for one that it gave.
+    let first_section = sources.symbols.first_section(merged);
+    let index = (first_section as usize).checked_sub(1);
+    let named = index.and_then(|index| layout.native.order.get(index));
+    let first_section = named.map_or(first_section, |&section| layout.mercury_number(section));
+    encode::symbols(laid_out.null_symbol, first_section, entries)
 }
 
 /// Where a symbol lies whose section has a number.
