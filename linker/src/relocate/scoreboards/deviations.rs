@@ -8,7 +8,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::flow::Flow;
+use super::flow::{Flow, Passage};
 use super::held::Held;
 use super::instruction::{ALL_BOARDS, BOARDS, NO_BOARD};
 use super::rules::{Choice, Guide, Rules, Time};
@@ -55,6 +55,7 @@ impl Deviations {
     pub(super) fn of(rules: &Rules<'_>, flow: &Flow, events: &[Event], made: &Choice) -> Self {
         /// What loops bring back depends on what was free before.
         const ROUNDS: usize = 2;
+        let passed = Passage::new(flow, events);
         let mut late = vec![0; made.waits.len()];
         let mut found = Self::default();
         for _ in 0..ROUNDS {
@@ -62,7 +63,7 @@ impl Deviations {
             let in_loops = forward.waits.iter().zip(&choice.waits);
             let in_loops: Vec<u8> = in_loops.map(|(forward, all)| all & !forward).collect();
             found = deviations;
-            found.add_loops(flow, events, made, &choice);
+            found.add_loops(&passed, made, &choice);
             if late == in_loops {
                 break;
             }
@@ -77,7 +78,7 @@ impl Deviations {
             let before = late[at];
             late[at] |= made.waits[at];
             let (mut other, _, choice) = Self::found(rules, flow, made, &late);
-            other.add_loops(flow, events, made, &choice);
+            other.add_loops(&passed, made, &choice);
             match other.count() < found.count() {
                 true => found = other,
                 false => late[at] = before,
@@ -126,21 +127,20 @@ impl Deviations {
     }
 
     /// Adds where the compiler waits for more or less than the rules say in the end.
-    fn add_loops(&mut self, flow: &Flow, events: &[Event], made: &Choice, ruled: &Choice) {
+    fn add_loops(&mut self, passed: &Passage<'_>, made: &Choice, ruled: &Choice) {
         if made.waits == ruled.waits {
             return;
         }
-        flow.walk(events, |at, before| {
+        let differs = |at: usize| made.waits[at] != ruled.waits[at];
+        passed.visit(differs, |at, before| {
             let (is, should) = (made.waits[at], ruled.waits[at]);
-            if is != should {
-                let waits = self.waits.entry(at).or_default();
-                for board in (0..BOARDS).filter(|board| (is ^ should) >> board & 1 == 1) {
-                    let held = before.events(board);
-                    match is >> board & 1 == 1 {
-                        true if before.is_free(board) => waits.always |= bit(board),
-                        true => waits.late.extend(held),
-                        false => waits.fewer.extend(held),
-                    }
+            let waits = self.waits.entry(at).or_default();
+            for board in (0..BOARDS).filter(|board| (is ^ should) >> board & 1 == 1) {
+                let held = before.events(board);
+                match is >> board & 1 == 1 {
+                    true if before.is_free(board) => waits.always |= bit(board),
+                    true => waits.late.extend(held),
+                    false => waits.fewer.extend(held),
                 }
             }
         });
@@ -240,6 +240,10 @@ struct Recorder<'r> {
 impl Guide for Recorder<'_> {
     fn waits(&mut self, at: usize, ruled: u8, time: Time, held: &Held) -> u8 {
         let made = self.made.waits[at];
+        // So it is for most.
+        if made == ruled {
+            return ruled;
+        }
         let own = self.flow.own(at);
         let taken = own.fold(0, |mask, event| mask | bit(self.made.boards[event]));
         let asked = match time {

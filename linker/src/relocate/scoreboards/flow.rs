@@ -1,5 +1,6 @@
 //! Which events can hold a scoreboard where, over all paths through the code.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -290,21 +291,6 @@ impl Flow {
         self.closes[at]
     }
 
-    /// Visits every instruction that control comes to, in the order of the
-    /// code, with what is held before it.
-    pub(super) fn walk(&self, events: &[Event], mut visit: impl FnMut(usize, &Held)) {
-        let entries = self.entries(events).into_iter().enumerate();
-        for (start, entry) in entries {
-            let (Some(mut held), Some(last)) = (entry, self.last_from(start)) else {
-                continue;
-            };
-            for at in start..=last {
-                visit(at, &held);
-                self.step(at, &mut held, events);
-            }
-        }
-    }
-
     /// The blocks that control comes to, in that order.
     pub(super) fn order(&self) -> Vec<Range<usize>> {
         let starts: Vec<usize> = self.block_starts().collect();
@@ -339,6 +325,50 @@ impl Flow {
 
     fn block_starts(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.waits.len()).filter(|&at| self.starts[at])
+    }
+}
+
+/// What is held where in code as it is.
+pub(super) struct Passage<'f> {
+    flow: &'f Flow,
+    events: &'f [Event],
+    /// Where each block starts, once somebody asked.
+    entries: OnceCell<Vec<Option<Held>>>,
+}
+
+impl<'f> Passage<'f> {
+    pub(super) fn new(flow: &'f Flow, events: &'f [Event]) -> Self {
+        Self {
+            flow,
+            events,
+            entries: OnceCell::new(),
+        }
+    }
+
+    /// Visits instructions of some kind that control comes to, in the order of the code, with
+    /// what is held before each.
+    pub(super) fn visit(
+        &self,
+        is_meant: impl Fn(usize) -> bool,
+        mut visit: impl FnMut(usize, &Held),
+    ) {
+        let Self { flow, events, .. } = *self;
+        let entries = self.entries.get_or_init(|| flow.entries(events));
+        for (start, entry) in entries.iter().enumerate() {
+            let (Some(entry), Some(end)) = (entry, flow.last_from(start)) else {
+                continue;
+            };
+            let Some(last) = (start..=end).rev().find(|&at| is_meant(at)) else {
+                continue;
+            };
+            let mut held = entry.clone();
+            for at in start..=last {
+                if is_meant(at) {
+                    visit(at, &held);
+                }
+                flow.step(at, &mut held, events);
+            }
+        }
     }
 }
 

@@ -82,14 +82,18 @@ impl Held {
 
     /// What others hold is held, too; whether any of that is new.
     pub(super) fn join(&mut self, other: &Self) -> bool {
-        let is_new = |taken: &&(u8, usize)| self.0.binary_search(taken).is_err();
-        let new: Vec<(u8, usize)> = other.0.iter().filter(is_new).copied().collect();
-        if new.is_empty() {
+        let mut own = self.0.iter().peekable();
+        let is_known = |taken: &(u8, usize)| {
+            while own.next_if(|&own| own < taken).is_some() {}
+            own.next_if_eq(&taken).is_some()
+        };
+        if other.0.iter().all(is_known) {
             return false;
         }
-        self.0.extend(new);
+        self.0.extend_from_slice(&other.0);
         // Both are sorted, of which this takes advantage.
         self.0.sort();
+        self.0.dedup();
         true
     }
 }

@@ -9,7 +9,7 @@
 
 mod holders;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use rustc_hash::FxHashMap;
 
@@ -58,6 +58,8 @@ pub(super) struct Schedule<'e> {
     /// By block and event of an earlier one, the first that needs it, as far as
     /// somebody asked.
     carried: RefCell<FxHashMap<(usize, usize), Option<usize>>>,
+    /// Whether each instruction needs something of its block, or of what was held where a way came to that.
+    is_need: Vec<Cell<bool>>,
     /// Whether each event is a load from memory, but for textures, which have a scoreboard
     /// for themselves.
     is_load: Vec<bool>,
@@ -130,6 +132,7 @@ impl<'e> Schedule<'e> {
             end: vec![0; events.len()],
             needs: vec![None; events.len()],
             carried: RefCell::default(),
+            is_need: vec![Cell::new(false); count],
             has_loads: is_load.contains(&true),
             is_load,
             is_shared_load: events.iter().map(loads_shared).collect(),
@@ -153,7 +156,22 @@ impl<'e> Schedule<'e> {
             let at = self.events[event].instruction;
             let block = self.uses.block[at];
             self.needs[event] = self.uses.first(&self.events[event], at + 1, block);
+            if let Some(need) = self.needs[event] {
+                self.is_need[need].set(true);
+            }
         }
+    }
+
+    /// Looks who of a block needs what is held where it starts.
+    pub(super) fn enter(&self, start: usize, held: &Held) {
+        for need in held.all().filter_map(|event| self.due(event, start)) {
+            self.is_need[need].set(true);
+        }
+    }
+
+    /// Whether an instruction needs anything, in a block that was entered.
+    pub(super) fn needs_something(&self, at: usize) -> bool {
+        self.is_need[at].get()
     }
 
     /// Whether an instruction that may come after an event can not start

@@ -164,6 +164,7 @@ impl Rules<'_> {
             let start = block.start;
             let entry = passed.entries.get(&start);
             let mut held = entry.cloned().unwrap_or_default();
+            self.schedule.enter(start, &held);
             passed.known.insert(start, held.clone());
             let end = block.end - 1;
             let is_long = |event: usize| self.schedule.is_long_load(event);
@@ -239,7 +240,11 @@ impl Rules<'_> {
             Wait::Same => bit(self.events[event].board) & mask != 0,
             Wait::Nothing => self.schedule.is_due(event, at),
         };
-        let waits = extra | held.boards_of(|event| is_meant(event) && !guide.skips(at, event));
+        let needs_nothing = wait == Wait::Nothing && !self.schedule.needs_something(at);
+        let waits = match needs_nothing {
+            true => extra,
+            false => extra | held.boards_of(|event| is_meant(event) && !guide.skips(at, event)),
+        };
         let waits = guide.waits(at, waits, Time::Before, held);
         if let Some(own) = named_before(self.code, self.flow, self.events, at) {
             held.leave_all(|event| event == own);
