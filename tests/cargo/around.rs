@@ -143,6 +143,31 @@ fn crates_that_nothing_names_are_told_of() -> Result<()> {
     Ok(())
 }
 
+/// Nobody else can call their device functions, which is no matter of what Rust code names.
+#[test]
+fn shared_libraries_that_have_what_is_missing_are_named() -> Result<()> {
+    if is_skipped()? {
+        return Ok(());
+    }
+    let project = Project::new(&format!("use math as _;\n{LAUNCHING}"), &["static=kernel"])?;
+    let manifest = format!("{MANIFEST}[dependencies]\nmath = {{ path = \"math\" }}\n");
+    project.write("Cargo.toml", &manifest)?;
+    let math = Project::new(PLAIN, &["static:+whole-archive=twice"])?;
+    let script = fs::read_to_string(math.path("build.rs"))?;
+    project.write("math/build.rs", &script)?;
+    project.write("math/src/lib.rs", "pub fn host() {}")?;
+    let package = MANIFEST.replace("app", "math").replace("[workspace]\n", "");
+    let library = format!("{package}[lib]\ncrate-type = [\"dylib\"]\n");
+    project.write("math/Cargo.toml", &library)?;
+    project.fail(
+        &["build"],
+        &[
+            "Undefined reference to '_Z5twicei'",
+            "libmath.so' has what is missing in a device link of its own",
+        ],
+    )
+}
+
 #[test]
 fn build_scripts_get_along_without_what_cannot_be_linked() -> Result<()> {
     if is_skipped()? {

@@ -1,13 +1,16 @@
-//! Libraries that cargo has built and a link has left out, for links in which something is undefined.
+//! Libraries that have what a link lacks, for links in which something is undefined: those that cargo has built and the
+//! link has left out, and those with a device link of their own.
 //!
 //! rustc links no crate that no Rust code names, although cargo tells it where the libraries of all of them lie. Crates
 //! whose device functions are called are often of this kind: nothing of them is there for Rust code.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustnvlink::device_link::Linked;
+use rustnvlink::diagnostic::some_of;
 
 use super::cache::without_hash;
+use super::objects::shown;
 
 /// The folder in which cargo keeps what build scripts make: `build/PACKAGE-HASH/out`, or `build/PACKAGE/HASH/out`.
 const BUILD_SCRIPTS: &str = "build";
@@ -18,6 +21,21 @@ pub(super) fn missing(linked: &Linked) -> usize {
     messages
         .filter(|message| message.diagnostic.code == "undefined-reference")
         .count()
+}
+
+/// Whether less is undefined in a link with more libraries, and nothing else is wrong that ends a link before.
+pub(super) fn is_less(linked: &Linked, before: usize) -> bool {
+    missing(linked) < before && !linked.has("multiple-definition")
+}
+
+/// What to do about shared libraries that were made of what is missing.
+pub(super) fn help_with_shared(libraries: &[PathBuf]) -> Option<String> {
+    let names: Vec<String> = libraries.iter().map(|path| shown(path)).collect();
+    let names = some_of(&names)?;
+    Some(format!(
+        "{names} has what is missing in a device link of its own, and device functions of a shared library cannot be called \
+         from elsewhere: link what it is made of statically (of a Rust crate, the `rlib` without the `dylib`)"
+    ))
 }
 
 /// What to do about a library that has what is missing.

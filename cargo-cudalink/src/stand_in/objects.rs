@@ -95,6 +95,29 @@ impl Objects {
         Ok(with.take())
     }
 
+    /// What a shared library was linked from.
+    pub(crate) fn linked_into(path: &Path) -> Result<Vec<(String, Vec<u8>)>> {
+        let data = read(path)?;
+        if detect(&data) != InputKind::SharedLibrary {
+            return Ok(Vec::new());
+        }
+        let name = shown(path);
+        let place = |error: ParseError| anyhow!(error.in_input(&name));
+        let mut parts = Vec::new();
+        for section in HostFile::parse(&data).map_err(place)?.fatbins {
+            if !section.is_relocatable() {
+                continue;
+            }
+            for fatbin in section.fatbins() {
+                let fatbin = fatbin.map_err(place)?;
+                let (start, end) = (fatbin.offset as usize, fatbin.offset + fatbin.size);
+                let part = section.data[start..end as usize].to_vec();
+                parts.push((format!("{name}.{}.fatbin", parts.len()), part));
+            }
+        }
+        Ok(parts)
+    }
+
     fn push(&mut self, name: String, data: Vec<u8>, modules: Option<Vec<String>>) {
         self.inputs.push(Input {
             name,

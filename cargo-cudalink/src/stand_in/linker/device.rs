@@ -270,32 +270,34 @@ impl Image<'_> {
     }
 
     /// Which libraries have what is missing: less is, where they are linked, too.
-    fn help_with_left_out(
+    fn help_with_libraries(
         &self,
         linked: &Linked,
         objects: &Objects,
         line: &LinkLine,
         build: &Path,
-    ) -> Result<Vec<String>> {
+    ) -> Vec<String> {
         let missing = left_out::missing(linked);
-        let mut help = Vec::new();
         if missing == 0 {
-            return Ok(help);
+            return Vec::new();
         }
-        for library in line.libraries_left_out(build) {
-            // What cannot be read is no help, and a crate may have the same objects.
-            let Ok(further) = objects.further(&library) else {
-                continue;
-            };
-            if further.is_empty() {
-                continue;
-            }
-            let files = Files::in_memory(objects.copied().chain(further));
-            if left_out::missing(&self.device_link(&self.request(), files)) < missing {
-                help.push(left_out::help(&library, &shown(&library)));
-            }
+        // What cannot be read is no help.
+        let helps = |further: Result<Vec<(String, Vec<u8>)>>| {
+            let further = further.unwrap_or_default();
+            let files = Files::in_memory(objects.copied().chain(further.iter().cloned()));
+            let with = || self.device_link(&self.request(), files);
+            !further.is_empty() && left_out::is_less(&with(), missing)
+        };
+        let mut shared = self.files(line);
+        shared.retain(|path| helps(Objects::linked_into(path)));
+        if let Some(help) = left_out::help_with_shared(&shared) {
+            return vec![help];
         }
-        Ok(help)
+        // A crate may have the same objects.
+        let mut libraries = line.libraries_left_out(build);
+        libraries.retain(|path| helps(objects.further(path)));
+        let help = |path: &PathBuf| left_out::help(path, &shown(path));
+        libraries.iter().map(help).collect()
     }
 
     /// What the device link says.
@@ -327,8 +329,8 @@ impl Image<'_> {
         if let Some(problem) = messages::without_code(linked) {
             problems.push(self.message(Level::Error, None, problem));
         }
-        let left_out = self.help_with_left_out(linked, objects, line, build)?;
-        let help = help(linked, objects, left_out).into_iter();
+        let libraries = self.help_with_libraries(linked, objects, line, build);
+        let help = help(linked, objects, libraries).into_iter();
         problems.extend(help.map(|help| self.message(Level::Help, None, help)));
         Ok(problems)
     }
@@ -339,19 +341,19 @@ fn has_succeeded(linked: &Linked) -> bool {
 }
 
 /// What to do about a link that failed.
-fn help(linked: &Linked, objects: &Objects, left_out: Vec<String>) -> Vec<String> {
+fn help(linked: &Linked, objects: &Objects, libraries: Vec<String>) -> Vec<String> {
     let mut help = Vec::new();
     if linked.has("undefined-reference") {
         help.extend(messages::help_with_closed(&objects.closed));
         help.extend(messages::help_with_results(&objects.results));
-        if left_out.is_empty() {
+        if libraries.is_empty() {
             help.push(
                 "an object that defines it has to be in this program; one that only the device link needs is named \
                  by --device-library"
                     .to_owned(),
             );
         }
-        help.extend(left_out);
+        help.extend(libraries);
     }
     if linked.has("lto-input") {
         help.push(
