@@ -110,21 +110,70 @@ fn members_of_thin_archives_are_looked_at() {
     );
 }
 
+/// Runs a command in a folder.
+fn run(folder: &Path, words: &str) -> (Option<i32>, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_cargo-cudalink"))
+        .args(words.split(' '))
+        .env_remove("CARGO_TERM_COLOR")
+        .current_dir(folder)
+        .output()
+        .expect("the program runs");
+    let said = [output.stdout, output.stderr].concat();
+    (output.status.code(), String::from_utf8(said).expect("text"))
+}
+
+#[test]
+fn code_that_host_compilers_optimize_is_told_of() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let bitcode: [&[u8]; 2] = [b"BC\xc0\xde __fatbinwrap_m1", b"BC\xc0\xde main"];
+    let gcc = host_object(b".gnu.lto___fatbinwrap_m1.7.0123456789abcdef");
+    for (name, data) in [
+        ("gcc.o", &*gcc),
+        ("clang.o", bitcode[0]),
+        ("host.o", bitcode[1]),
+    ] {
+        std::fs::write(folder.path().join(name), data).expect("a file");
+    }
+    let run = |words: &str| run(folder.path(), words);
+    let (code, said) = run("doctor gcc.o clang.o host.o");
+    let expected = "error: -flto leaves the device code of objects to the link of host code, where no device link finds it \
+                    [left-to-optimizer]\n    gcc.o: waits for the optimizer of its host compiler\n    clang.o: waits for \
+                    the optimizer of its host compiler\n  help: compile CUDA sources without -flto: behind other options, \
+                    -Xcompiler=-fno-lto for nvcc, -fno-lto for Clang\n";
+    assert!(code == Some(1) && said.contains(expected), "{said}");
+    let (code, said) = run("doctor host.o");
+    assert_eq!(
+        (code, &*said),
+        (Some(0), "note: there is no device code in 1 file\n")
+    );
+    let (code, said) = run("inspect gcc.o clang.o host.o");
+    let hidden = "  device code that -flto leaves to the link of host code\n";
+    assert!(
+        code == Some(0) && said.matches(hidden).count() == 2,
+        "{said}"
+    );
+    assert!(
+        said.contains("host.o  LLVM bitcode, 9 bytes\n  no device code\n"),
+        "{said}"
+    );
+    let (_, said) = run("inspect --format=json clang.o");
+    assert!(said.contains("\"left_to_optimizer\": true"), "{said}");
+    let bitcode = [bitcode[0], &[b' '; 60]].concat();
+    std::fs::write(folder.path().join("clang.o"), bitcode).expect("a file");
+    let (code, said) = run("link gcc.o clang.o -o linked.o");
+    assert_eq!(code, Some(1));
+    for name in ["gcc.o", "clang.o"] {
+        let warning = format!("warning: '{name}' is ignored: -flto leaves its device code");
+        assert!(said.contains(&warning), "{said}");
+    }
+}
+
 #[test]
 fn code_for_the_link_of_clang_is_told_of() {
     let folder = tempfile::tempdir().expect("a folder");
     let object = host_object(b".llvm.offloading");
     std::fs::write(folder.path().join("host.o"), object).expect("a file");
-    let run = |words: &str| {
-        let output = Command::new(env!("CARGO_BIN_EXE_cargo-cudalink"))
-            .args(words.split(' '))
-            .env_remove("CARGO_TERM_COLOR")
-            .current_dir(folder.path())
-            .output()
-            .expect("the program runs");
-        let said = [output.stdout, output.stderr].concat();
-        (output.status.code(), String::from_utf8(said).expect("text"))
-    };
+    let run = |words: &str| run(folder.path(), words);
     let (code, said) = run("doctor host.o");
     let expected = "note: only Clang's own link understands the device code of objects that its new driver made \
                     [clang-offloading]\n    host.o: has a section .llvm.offloading\n  help: link them with clang++ \

@@ -27,6 +27,7 @@ pub(super) fn all(units: &[Unit], required: &BTreeSet<Sm>) -> Vec<Finding> {
         required_processors(units, required),
         order(units),
         offloading(units),
+        left_to_optimizer(units),
     ]
     .into_iter()
     .flatten()
@@ -374,6 +375,20 @@ fn offloading(units: &[Unit]) -> Option<Finding> {
     let finding = Finding::at(places, Severity::Note, "clang-offloading", message)?;
     Some(finding.with_fix(
         "link them with clang++ --offload-link, or compile them with --no-offload-new-driver",
+    ))
+}
+
+/// Code that is no code yet.
+fn left_to_optimizer(units: &[Unit]) -> Option<Finding> {
+    let places = units
+        .iter()
+        .filter(|unit| unit.is_left_to_optimizer)
+        .map(|unit| place(unit, "waits for the optimizer of its host compiler"))
+        .collect();
+    let message = "-flto leaves the device code of objects to the link of host code, where no device link finds it";
+    let finding = Finding::at(places, Severity::Error, "left-to-optimizer", message)?;
+    Some(finding.with_fix(
+        "compile CUDA sources without -flto: behind other options, -Xcompiler=-fno-lto for nvcc, -fno-lto for Clang",
     ))
 }
 

@@ -1,7 +1,7 @@
 //! What the codes of findings mean.
 
 /// All codes in alphabetical order.
-pub(crate) const MEANINGS: [(&str, &str); 14] = [
+pub(crate) const MEANINGS: [(&str, &str); 15] = [
     (
         "arch-missing",
         "Linked code does not run on a processor that --arch asks for. Compile every object for it, and link again.",
@@ -34,6 +34,11 @@ pub(crate) const MEANINGS: [(&str, &str); 14] = [
         "held-twice",
         "The same object is there twice, so that its host code is doubly defined. Name it, or the library that holds it, \
          once.",
+    ),
+    (
+        "left-to-optimizer",
+        "A host compiler that optimizes when it links (-flto) puts all it makes of a file into a form of its own, device code \
+         included. Compile CUDA sources without -flto; other host code may have it.",
     ),
     (
         "linked-twice",

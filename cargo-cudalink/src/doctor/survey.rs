@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rustnvlink::arch::Sm;
 use rustnvlink::container::host::ModuleId;
-use rustnvlink::container::{HostFile, InputKind, archive, detect};
+use rustnvlink::container::{HostFile, InputKind, OutOfReach, archive, detect};
 use rustnvlink::error::ParseError;
 use rustnvlink::fatbin::Kind;
 use serde::{Serialize, Serializer};
@@ -60,6 +60,8 @@ pub(super) struct Unit {
     pub(super) has_relocatable_code: bool,
     /// Whether it has device code that only Clang's own link understands.
     pub(super) is_offloading: bool,
+    /// Whether its device code is where only the link of host code finds it.
+    pub(super) is_left_to_optimizer: bool,
     /// Whether a device link has made it or a part of it.
     pub(super) is_device_linked: bool,
 }
@@ -106,7 +108,7 @@ fn read_file(
     findings: &mut Vec<Finding>,
 ) {
     let kind = match detect(data) {
-        InputKind::HostObject => UnitKind::Object,
+        InputKind::HostObject | InputKind::Bitcode => UnitKind::Object,
         InputKind::SharedLibrary => UnitKind::SharedLibrary,
         InputKind::HostExecutable => UnitKind::Program,
         InputKind::Archive => {
@@ -126,7 +128,7 @@ fn read_file(
                         return Ok(());
                     }
                 };
-                if detect(&data) == InputKind::HostObject {
+                if matches!(detect(&data), InputKind::HostObject | InputKind::Bitcode) {
                     match unit(name, file, UnitKind::ArchiveMember, &data) {
                         Ok(unit) => units.push(unit),
                         Err(error) => findings.push(damaged(name, &error)),
@@ -179,7 +181,6 @@ fn damaged(name: &str, error: &ParseError) -> Finding {
 }
 
 fn unit(name: &str, file: &str, kind: UnitKind, data: &[u8]) -> Result<Unit, ParseError> {
-    let host = HostFile::parse(data)?;
     let mut unit = Unit {
         name: name.to_owned(),
         file: file.to_owned(),
@@ -193,10 +194,20 @@ fn unit(name: &str, file: &str, kind: UnitKind, data: &[u8]) -> Result<Unit, Par
         relocatable: BTreeSet::new(),
         executable: BTreeSet::new(),
         has_intermediate_code: false,
-        has_relocatable_code: host.has_relocatable_code(),
-        is_offloading: host.has_offloading,
-        is_device_linked: host.wrappers.contains(&LINKED_WRAPPER),
+        has_relocatable_code: false,
+        is_offloading: false,
+        is_left_to_optimizer: false,
+        is_device_linked: false,
     };
+    if detect(data) == InputKind::Bitcode {
+        unit.is_left_to_optimizer = OutOfReach::in_bitcode(data).is_some();
+        return Ok(unit);
+    }
+    let host = HostFile::parse(data)?;
+    unit.has_relocatable_code = host.has_relocatable_code();
+    unit.is_offloading = host.out_of_reach == Some(OutOfReach::ClangLink);
+    unit.is_left_to_optimizer = host.out_of_reach == Some(OutOfReach::Optimizer);
+    unit.is_device_linked = host.wrappers.contains(&LINKED_WRAPPER);
     for id in &host.module_ids {
         match id {
             ModuleId::Module(id) => unit.modules.insert((*id).to_owned()),

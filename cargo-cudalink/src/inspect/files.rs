@@ -9,7 +9,7 @@ use std::path::Path;
 
 use rustnvlink::container::archive::{self, MAX_DEPTH};
 use rustnvlink::container::host::{ModuleId, ReferenceKind, ReferenceScope};
-use rustnvlink::container::{Archive, HostFile, InputKind, detect};
+use rustnvlink::container::{Archive, HostFile, InputKind, OutOfReach, detect};
 use rustnvlink::cubin;
 use rustnvlink::error::ParseError;
 use rustnvlink::fatbin::{self, Entry, Fatbins, Flags, Kind, Limit};
@@ -69,6 +69,7 @@ fn empty(name: String, kind: InputKind, size: u64) -> FileReport {
         size,
         error: None,
         host: None,
+        left_to_optimizer: false,
         archive: None,
         fatbins: Vec::new(),
         image: None,
@@ -87,6 +88,7 @@ fn kind_name(kind: InputKind) -> &'static str {
         InputKind::Archive => "archive",
         InputKind::Ptx => "ptx",
         InputKind::LtoIr => "lto-ir",
+        InputKind::Bitcode => "bitcode",
         InputKind::Unknown => "unknown",
     }
 }
@@ -116,6 +118,10 @@ fn bytes(
             Ok(())
         }
         InputKind::LtoIr => Ok(()),
+        InputKind::Bitcode => {
+            report.left_to_optimizer = OutOfReach::in_bitcode(data).is_some();
+            Ok(())
+        }
         // An archive may hold anything beside device code; a file named by the user may not.
         InputKind::Unknown if depth < MAX_DEPTH => Ok(()),
         InputKind::Unknown => Err(Failure::new(
@@ -181,13 +187,14 @@ fn host(report: &mut FileReport, data: &[u8], wanted: &Details) -> Result<(), Fa
         name: s.name.to_owned(),
         defined: s.defined,
     });
+    report.left_to_optimizer = file.out_of_reach == Some(OutOfReach::Optimizer);
     report.host = Some(HostReport {
         machine: file.machine.to_string(),
         modules: modules.collect(),
         references: references.collect(),
         wrappers: file.wrappers.clone(),
         registration: registration.collect(),
-        offloading: file.has_offloading,
+        offloading: file.out_of_reach == Some(OutOfReach::ClangLink),
     });
     Ok(())
 }

@@ -27,6 +27,9 @@ pub(super) struct FileReport {
     pub(super) error: Option<Failure>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) host: Option<HostReport>,
+    /// Whether its device code is where only the link of host code finds it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) left_to_optimizer: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) archive: Option<ArchiveReport>,
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -103,13 +103,14 @@ fn write_file(
     if let Some(image) = &file.image {
         image::write(out, image, style)?;
     }
-    if let Some(host) = &file.host
-        && file.fatbins.is_empty()
-        && !style.only_contents
-    {
-        let what = match host.offloading {
-            true => "device code in .llvm.offloading, which only Clang's own link understands",
-            false => "no device code",
+    let is_host_code = file.host.is_some() || file.kind == "bitcode";
+    if is_host_code && file.fatbins.is_empty() && !style.only_contents {
+        let what = if file.left_to_optimizer {
+            "device code that -flto leaves to the link of host code"
+        } else if is_offloading(file) {
+            "device code in .llvm.offloading, which only Clang's own link understands"
+        } else {
+            "no device code"
         };
         writeln!(out, "  {QUIET}{what}{QUIET:#}")?;
     }
@@ -121,6 +122,7 @@ fn kind(kind: &'static str) -> &'static str {
         "host-object" => "host object",
         "shared-library" => "shared library",
         "ptx" => "PTX",
+        "bitcode" => "LLVM bitcode",
         "lto-ir" => "LTO-IR",
         other => other,
     }
@@ -150,10 +152,15 @@ fn write_members(
     Ok(())
 }
 
+fn is_offloading(file: &FileReport) -> bool {
+    file.host.as_ref().is_some_and(|host| host.offloading)
+}
+
 fn is_of_interest(file: &FileReport) -> bool {
     file.error.is_some()
         || file.image.is_some()
-        || file.host.as_ref().is_some_and(|host| host.offloading)
+        || file.left_to_optimizer
+        || is_offloading(file)
         || matches!(file.kind, "ptx" | "lto-ir")
         || file
             .fatbins

@@ -23,6 +23,10 @@ pub const WRAPPER_SECTION: &str = ".nvFatBinSegment";
 pub const MODULE_ID_SECTION: &str = "__nv_module_id";
 /// Device code as Clang's new driver leaves it for its own link, which alone understands it.
 pub const OFFLOADING_SECTION: &str = ".llvm.offloading";
+/// What the names of the sections start with in which GCC puts the wrapper of a module with `-flto`, for its own link.
+const OPTIMIZER_SECTIONS: &str = ".gnu.lto___fatbinwrap";
+/// What the name of the wrapper of a module starts with.
+const MODULE_WRAPPER: &[u8] = b"__fatbinwrap";
 
 const WRAPPER_MAGIC: u32 = 0x4662_43b1;
 const WRAPPER_SIZE: usize = 24;
@@ -163,6 +167,26 @@ pub struct RegistrationSymbol<'d> {
     pub defined: bool,
 }
 
+/// Device code that a host file has where no device link finds it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OutOfReach {
+    /// In [`OFFLOADING_SECTION`], for Clang's own link.
+    ClangLink,
+    /// In what a host compiler made with `-flto`: there it is text for the assembler, which comes when the host code is
+    /// linked.
+    Optimizer,
+}
+
+impl OutOfReach {
+    /// What a file of bitcode has.
+    pub fn in_bitcode(data: &[u8]) -> Option<Self> {
+        let mut places = data.windows(MODULE_WRAPPER.len());
+        places
+            .any(|place| place == MODULE_WRAPPER)
+            .then_some(Self::Optimizer)
+    }
+}
+
 /// What a host file holds for the device.
 #[derive(Debug, Clone)]
 pub struct HostFile<'d> {
@@ -176,8 +200,8 @@ pub struct HostFile<'d> {
     pub module_ids: Vec<ModuleId<'d>>,
     /// What its host code refers to. Without any such section nothing is known.
     pub references: Vec<HostReferences<'d>>,
-    /// Whether it has device code in [`OFFLOADING_SECTION`], which is not looked at.
-    pub has_offloading: bool,
+    /// Device code in it that is not looked at.
+    pub out_of_reach: Option<OutOfReach>,
     /// Whether it has a section for wrappers of fatbins, whatever that holds.
     pub has_wrappers: bool,
     /// Versions of its fatbin wrappers: 1 of a translation unit, 2 of the
@@ -215,12 +239,16 @@ impl<'d> HostFile<'d> {
             fatbins: Vec::new(),
             module_ids: Vec::new(),
             references: Vec::new(),
-            has_offloading: false,
+            out_of_reach: None,
             has_wrappers: false,
             wrappers: Vec::new(),
             registration: Vec::new(),
         };
         file.read_sections(&sections, data)?;
+        if file.out_of_reach == Some(OutOfReach::Optimizer) && !file.fatbins.is_empty() {
+            // `-ffat-lto-objects` leaves the code in its place, too.
+            file.out_of_reach = None;
+        }
         file.read_symbols(&sections, data)?;
         Ok(file)
     }
@@ -239,7 +267,11 @@ impl<'d> HostFile<'d> {
             let name = sections.section_name(Le, section).map_err(|e| {
                 malformed(format!("section name: {e}")).in_section(&format!("#{}", index.0))
             })?;
-            self.has_offloading |= name == OFFLOADING_SECTION.as_bytes();
+            if name == OFFLOADING_SECTION.as_bytes() {
+                self.out_of_reach = Some(OutOfReach::ClangLink);
+            } else if name.starts_with(OPTIMIZER_SECTIONS.as_bytes()) {
+                self.out_of_reach = Some(OutOfReach::Optimizer);
+            }
             let fatbin = [RELOCATABLE_SECTION, EXECUTABLE_SECTION]
                 .into_iter()
                 .find(|n| n.as_bytes() == name);

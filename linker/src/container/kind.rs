@@ -29,6 +29,8 @@ pub enum InputKind {
     Ptx,
     /// LTO-IR.
     LtoIr,
+    /// What compilers make of host code with `-flto`, and Clang of device code.
+    Bitcode,
     /// None of these.
     Unknown,
 }
@@ -44,6 +46,7 @@ impl fmt::Display for InputKind {
             Self::Archive => "archive",
             Self::Ptx => "PTX",
             Self::LtoIr => "LTO-IR",
+            Self::Bitcode => "LLVM bitcode",
             Self::Unknown => "unknown",
         })
     }
@@ -51,6 +54,9 @@ impl fmt::Display for InputKind {
 
 /// The first four bytes of an LTO-IR file.
 const LTO_IR_MAGIC: &[u8] = &[0xed, 0x43, 0x4e, 0x7f];
+
+/// The first four bytes of LLVM bitcode, bare and in a wrapper.
+const BITCODE_MAGICS: [&[u8]; 2] = [b"BC\xc0\xde", &[0xde, 0xc0, 0x17, 0x0b]];
 
 /// Tells what `data` is. The rest of the file may still be damaged.
 pub fn detect(data: &[u8]) -> InputKind {
@@ -64,6 +70,8 @@ pub fn detect(data: &[u8]) -> InputKind {
         InputKind::Archive
     } else if data.starts_with(LTO_IR_MAGIC) {
         InputKind::LtoIr
+    } else if BITCODE_MAGICS.iter().any(|magic| data.starts_with(magic)) {
+        InputKind::Bitcode
     } else if is_ptx(data) {
         InputKind::Ptx
     } else {

@@ -37,5 +37,5 @@ mod kind;
 mod tests;
 
 pub use archive::{Archive, Member};
-pub use host::{HostFile, Machine};
+pub use host::{HostFile, Machine, OutOfReach};
 pub use kind::{InputKind, detect};

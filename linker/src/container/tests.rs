@@ -107,6 +107,8 @@ fn contents_tell_the_kind() {
         (b"!<arch>\n", InputKind::Archive),
         (b"!<thin>\n", InputKind::Archive),
         (b"\xed\x43\x4e\x7f rest", InputKind::LtoIr),
+        (b"BC\xc0\xde rest", InputKind::Bitcode),
+        (b"\xde\xc0\x17\x0b rest", InputKind::Bitcode),
         (b"\x7fELF", InputKind::Unknown),
         (b"MZ", InputKind::Unknown),
         (b"", InputKind::Unknown),
@@ -178,12 +180,32 @@ fn other_machines_are_read_too() {
 
 #[test]
 fn code_for_the_link_of_clang_is_seen() {
-    for (section, expected) in [(".llvm.offloading", true), (".llvm.offload", false)] {
+    for (section, expected) in [
+        (".llvm.offloading", Some(OutOfReach::ClangLink)),
+        (".llvm.offload", None),
+    ] {
         let data = host_object(Architecture::X86_64, &[(section, b"\x10\xff\x10\xad")]);
         let file = HostFile::parse(&data).unwrap();
-        assert_eq!(file.has_offloading, expected, "{section}");
+        assert_eq!(file.out_of_reach, expected, "{section}");
         assert!(file.fatbins.is_empty());
     }
+}
+
+#[test]
+fn code_that_host_compilers_optimize_is_seen() {
+    let check = |sections: &[(&str, &[u8])], expected| {
+        let data = host_object(Architecture::X86_64, sections);
+        let file = HostFile::parse(&data).unwrap();
+        assert_eq!(file.out_of_reach, expected, "{sections:?}");
+    };
+    let wrapper = (".gnu.lto___fatbinwrap_m1.7.0123456789abcdef", &b"code"[..]);
+    check(&[wrapper], Some(OutOfReach::Optimizer));
+    check(&[(".gnu.lto_main.7.0123456789abcdef", b"code")], None);
+    // What `-ffat-lto-objects` makes.
+    check(&[wrapper, ("__nv_relfatbin", FATBIN)], None);
+    let found = OutOfReach::in_bitcode(b"BC\xc0\xde main__fatbinwrap_m1");
+    assert_eq!(found, Some(OutOfReach::Optimizer));
+    assert_eq!(OutOfReach::in_bitcode(b"BC\xc0\xde main"), None);
 }
 
 fn check(data: &[u8], expected: &str) {

@@ -106,6 +106,7 @@ fn told(data: &[u8]) -> Option<&'static str> {
         | InputKind::HostExecutable
         | InputKind::SharedLibrary
         | InputKind::Archive
+        | InputKind::Bitcode
         | InputKind::Unknown => None,
     }
 }

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use super::check;
 use super::{Behaviour, Wanted};
-use crate::container::HostFile;
 use crate::container::host::{HostReferences, ModuleId, ReferenceKind, ReferenceScope};
+use crate::container::{HostFile, OutOfReach};
 use crate::diagnostic::Diagnostic;
 use crate::fatbin::Fatbin;
 
@@ -54,8 +54,8 @@ pub(super) struct HostObject<'d> {
     pub(super) is_closed: bool,
     /// Whether that is the result of a device link.
     pub(super) is_result: bool,
-    /// Whether its device code is where only Clang's own link finds it.
-    pub(super) is_offloading: bool,
+    /// Its device code, if that is where no device link finds it.
+    pub(super) out_of_reach: Option<OutOfReach>,
     /// The device names that its host code may use, as patterns.
     pub(super) references: Vec<HostReferences<'d>>,
     /// Whether it says which kernels of other files its host code launches.
@@ -103,7 +103,7 @@ impl<'d> HostObject<'d> {
             modules,
             fatbins,
             is_closed,
-            is_offloading: file.fatbins.is_empty() && file.has_offloading,
+            out_of_reach: file.out_of_reach.filter(|_| file.fatbins.is_empty()),
             is_result: matches!(file.module_ids.first(), Some(ModuleId::Linked(_))),
             // The section is there for every file that nvcc compiles, and holds
             // one NUL where the file launches nothing.

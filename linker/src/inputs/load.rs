@@ -266,8 +266,10 @@ impl<'a, 'd> Loader<'a, 'd> {
                 InputKind::HostExecutable | InputKind::SharedLibrary => {
                     self.linked_host(name, data)
                 }
+                // Of host code, it has no more to do with the link than other objects of host compilers.
+                InputKind::Bitcode if end != "bc" => self.bitcode(name, data),
                 InputKind::Unknown if is_source(Path::new(name)) => self.ignored(name, IS_SOURCE),
-                InputKind::Unknown => self.ignored(
+                InputKind::Bitcode | InputKind::Unknown => self.ignored(
                     name,
                     &match first_line(data) {
                         Some(line) => {
@@ -374,11 +376,8 @@ impl<'a, 'd> Loader<'a, 'd> {
             self.results.push(name.to_owned());
         } else if object.is_closed {
             self.closed.push(name.to_owned());
-        } else if object.is_offloading {
-            self.ignored(
-                name,
-                "only Clang's own link understands its device code; compile it with --no-offload-new-driver",
-            )?;
+        } else if let Some(place) = object.out_of_reach {
+            self.out_of_reach(name, place)?;
         }
         let (Modules::Waiting(modules), Some(codes)) = (object.modules, codes) else {
             return Ok(());

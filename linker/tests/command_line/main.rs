@@ -78,6 +78,30 @@ fn a_link_writes_its_image_and_nothing_else() {
     assert_eq!(std::fs::read_dir(folder.0.path()).unwrap().count(), 5);
 }
 
+/// Build systems hand all objects of a program to the device link.
+#[test]
+fn bitcode_of_host_compilers_is_no_matter_of_the_link_without_device_code() {
+    let folder = Folder::new();
+    for (name, end) in [
+        ("host.o", &b"host code"[..]),
+        ("cuda.o", b"__fatbinwrap_m1"),
+        ("device.bc", b"device code"),
+    ] {
+        let bitcode = [b"BC\xc0\xde", &[b' '; 60][..], end].concat();
+        std::fs::write(folder.path(name), bitcode).unwrap();
+    }
+    let arguments = "-arch=sm_90 -o out.cubin caller.cubin callee.cubin";
+    folder.check(&format!("{arguments} host.o"), 0, "");
+    folder.check(&format!("{arguments} cuda.o --compat"), 0, "");
+    let warning = "nvlink warning : 'cuda.o' is ignored: -flto leaves its device code to the link of host code; compile \
+                   CUDA sources without it (behind others, -Xcompiler=-fno-lto for nvcc, -fno-lto for Clang) \
+                   [ignored-input]\n";
+    folder.check(&format!("{arguments} cuda.o"), 0, warning);
+    let warning = "nvlink warning : 'device.bc' is ignored: it is neither a host object nor an archive, cubin or fatbin \
+                   [ignored-input]\n";
+    folder.check(&format!("{arguments} device.bc"), 0, warning);
+}
+
 #[test]
 fn what_is_left_out_is_said_unless_nvlink_is_meant() {
     let folder = Folder::new();

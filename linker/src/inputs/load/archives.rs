@@ -238,6 +238,7 @@ impl<'d> Loader<'_, 'd> {
             InputKind::Fatbin | InputKind::Ptx | InputKind::LtoIr => {
                 self.ignored(name, "archives are only searched for host objects")
             }
+            InputKind::Bitcode => self.bitcode(name, member.data),
             // Compilers put notes of their own beside the objects.
             InputKind::HostObject
             | InputKind::HostExecutable

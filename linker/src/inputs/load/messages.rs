@@ -5,6 +5,7 @@ use std::path::Path;
 use super::super::files::Files;
 use super::super::{check, host, search};
 use super::{Loader, Stop};
+use crate::container::OutOfReach;
 use crate::diagnostic::{Diagnostic, Severity, some_of};
 use crate::error::ParseError;
 
@@ -152,6 +153,26 @@ impl Loader<'_, '_> {
         }
         let text = format!("'{name}' is ignored: {why}");
         self.warn_with(Diagnostic::new(Severity::Warning, "ignored-input", text).of_input(name))
+    }
+
+    /// Says why the device code of an object stays away.
+    pub(super) fn out_of_reach(&mut self, name: &str, place: OutOfReach) -> Result<(), Stop> {
+        let why = match place {
+            OutOfReach::ClangLink => {
+                "only Clang's own link understands its device code; compile it with --no-offload-new-driver"
+            }
+            OutOfReach::Optimizer => {
+                "-flto leaves its device code to the link of host code; compile CUDA sources without it (behind others, \
+                 -Xcompiler=-fno-lto for nvcc, -fno-lto for Clang)"
+            }
+        };
+        self.ignored(name, why)
+    }
+
+    /// Says so of a file of bitcode.
+    pub(super) fn bitcode(&mut self, name: &str, data: &[u8]) -> Result<(), Stop> {
+        let place = OutOfReach::in_bitcode(data);
+        place.map_or(Ok(()), |place| self.out_of_reach(name, place))
     }
 
     /// Says what ptxas printed, message by message: a line that is indented belongs

@@ -64,6 +64,7 @@ pub(super) fn effort(data: &[u8]) -> usize {
         | InputKind::SharedLibrary
         | InputKind::Ptx
         | InputKind::LtoIr
+        | InputKind::Bitcode
         | InputKind::Unknown => data.len(),
     }
 }
