@@ -9,7 +9,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::arena::Arena;
 use crate::cubin::{Binding, SymbolOther, SymbolType};
 use crate::id::{FunctionId, SectionId, SymbolId};
-use crate::merge::{Definition, Merged, NewSection, Section, SectionKind, SharedHome, Symbol};
+use crate::merge::{
+    Definition, Merged, NewSection, PLACED_ALIGN, Section, SectionKind, SharedHome, Symbol,
+};
 use crate::options::{DebugLevel, EarlyAddresses, UndefinedGlobals};
 use crate::prune::Pruned;
 
@@ -17,9 +19,6 @@ use super::groups::Groups;
 use super::listed::module_section;
 use super::shared::{DYNAMIC_ALIGN, Listed, SharedLayout};
 use super::whole;
-
-/// What nvlink says that variables ask for which a whole program has placed (case `whole_program_debug`).
-const PLACED_ALIGN: u64 = 1;
 
 /// What nvlink calls the start of dynamic shared memory in one kernel.
 const INSTANCE: &str = "externsharedinstance";

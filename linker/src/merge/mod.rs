@@ -41,6 +41,7 @@ pub(crate) use rows::{
 pub(crate) use section::{
     Content, Form, NativeContent, NewSection, Relocation, Section, SectionKind,
 };
+pub(crate) use shared::PLACED_ALIGN;
 pub(crate) use unified::{NativeSlot, Slot, Unified, UnifiedMember, missing_in_slot};
 
 /// Size of the slot of a unified function.

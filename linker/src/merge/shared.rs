@@ -10,6 +10,10 @@ use super::merger::Merger;
 use super::symbols::listing;
 use super::{Definition, ListedShared, Listing, NewSection, SectionKind, SharedHome};
 
+/// What nvlink says in relocatable objects that variables ask for which a whole program has placed (case
+/// `whole_program_debug`).
+pub(crate) const PLACED_ALIGN: u64 = 1;
+
 /// What objects call the section of shared memory that belongs to no kernel.
 const MODULE: &str = ".nv_debug.shared";
 
@@ -127,10 +131,18 @@ impl<'d> Merger<'d, '_> {
             self.module_shared_section();
             self.merged.shared.push(id);
         }
+        // One that a whole program has placed.
+        let is_placed = current.object.is_whole_program
+            && symbol.place.section().is_some()
+            && self.keeping == Keeping::AsNvlink
+            && !self.merged.image.is_executable();
         let merged = &mut self.merged.symbols[id];
         merged.size = symbol.size;
         // An object of `nvlink -r` says where such memory starts (case `preserve_shared`).
-        merged.value = symbol.value;
+        merged.value = match is_placed {
+            true => PLACED_ALIGN,
+            false => symbol.value,
+        };
         merged.definition = Definition::Shared(SharedHome::Dynamic);
         id
     }
