@@ -89,6 +89,7 @@ impl Request {
                 && self.inputs.warnings_are_errors
                 && !loaded.forgets_options,
             is_followed: loaded.is_followed,
+            company: loaded.company.clone(),
             settings: self.settings.clone(),
         }
     }

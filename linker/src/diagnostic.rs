@@ -325,6 +325,12 @@ impl Diagnostic {
             .with_readable(&[function])
     }
 
+    /// An object is linked with a whole program.
+    pub(crate) fn whole_program_company(name: &str) -> Self {
+        let text = format!("'{name}': -ewp compiled objects should only link with libcudadevrt");
+        Self::new(Severity::Warning, "whole-program-company", text)
+    }
+
     /// nvlink has left out the device runtime, and expects nothing behind it.
     pub(crate) fn behind_runtime() -> Self {
         let text = "unexpected object after cudadevrt";

@@ -210,9 +210,15 @@ fn link_objects<I>(
 ) -> Outcome<I> {
     let arena = Arena::default();
     let mut objects = Vec::with_capacity(read.len());
+    // nvlink merges one object after another, and ends where one is damaged.
+    let mut damage = None;
     for parsed in read {
         match parsed {
             Ok(object) => objects.push(object),
+            Err(error) if options.keeping == Keeping::AsNvlink => {
+                damage = Some(error);
+                break;
+            }
             Err(error) => {
                 diagnostics.push(Diagnostic::bad_input(&error, options.keeping));
             }
@@ -238,7 +244,14 @@ fn link_objects<I>(
     if let Err(error) = odr::check(&objects, options.settings.odr, &mut differences) {
         differences.push(Diagnostic::bad_input(&error, options.keeping));
     }
-    let finalized = pipeline::link(objects, &arena, options, &mut diagnostics, &mut reports);
+    let finalized = pipeline::link(
+        objects,
+        damage,
+        &arena,
+        options,
+        &mut diagnostics,
+        &mut reports,
+    );
     diagnostics.append(differences);
     let finalized = finalized.filter(|_| !diagnostics.has_errors());
     let image = finalized.map(|f| take(Product::Image(Box::new(f), &options.settings.tool_record)));

@@ -247,6 +247,8 @@ pub struct Options {
     pub warnings_are_errors: bool,
     /// Whether nvlink ends behind the last object, because others follow the device runtime.
     pub is_followed: bool,
+    /// The objects that stand beside whole programs (`-ewp`), by their numbers, which nvlink warns of when it merges them.
+    pub company: Vec<usize>,
     /// What does not depend on the processor.
     pub settings: Settings,
 }
@@ -261,6 +263,7 @@ impl Options {
             constants: KernelFilter::All,
             warnings_are_errors: false,
             is_followed: false,
+            company: Vec::new(),
             settings: Settings::default(),
         }
     }

@@ -17,12 +17,14 @@ use crate::stacks::Stacks;
 /// Links device objects up to what is written. Where that is nothing, the diagnostics say why.
 pub(crate) fn link<'d>(
     objects: Vec<Object<'d>>,
+    damage: Option<ParseError>,
     arena: &'d Arena,
     options: &Options,
     diagnostics: &mut Diagnostics,
     reports: &mut Reports,
 ) -> Option<Finalized<'d>> {
     let mut link = Link {
+        damage,
         arena,
         options,
         diagnostics,
@@ -58,6 +60,8 @@ impl From<ParseError> for End {
 
 /// What the phases of a link have in common.
 struct Link<'d, 'l> {
+    /// What nvlink finds when it has merged all objects.
+    damage: Option<ParseError>,
     arena: &'d Arena,
     options: &'l Options,
     diagnostics: &'l mut Diagnostics,
@@ -69,7 +73,8 @@ impl<'d> Link<'d, '_> {
     fn executable(&mut self, objects: Vec<Object<'d>>) -> Result<Finalized<'d>, End> {
         let (arena, options) = (self.arena, self.options);
         let is_unified = objects.iter().any(|object| object.has_unified_symbols);
-        let merged = merge(&objects, arena, options, self.diagnostics)?;
+        let damage = self.damage.take();
+        let merged = merge(&objects, damage, arena, options, self.diagnostics)?;
         self.stop_at_errors()?;
         // The phases that follow need the room of the objects.
         let size = objects.iter().map(Object::size).sum();
@@ -116,7 +121,8 @@ impl<'d> Link<'d, '_> {
         addresses: EarlyAddresses,
     ) -> Result<Finalized<'d>, End> {
         let (arena, options) = (self.arena, self.options);
-        let merged = merge(&objects, arena, options, self.diagnostics)?;
+        let damage = self.damage.take();
+        let merged = merge(&objects, damage, arena, options, self.diagnostics)?;
         // The phases that follow need their room.
         drop(objects);
         self.stop_at_errors()?;

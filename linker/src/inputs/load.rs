@@ -80,6 +80,7 @@ pub fn load<'d>(
         unused_runtime: None,
         in_archive: false,
         is_whole_program: false,
+        company: Vec::new(),
         finished: None,
         modules: Vec::new(),
         further_modules: Vec::new(),
@@ -145,6 +146,8 @@ struct Loader<'a, 'd> {
     in_archive: bool,
     /// Whether all code but that of the device runtime was LTO-IR.
     is_whole_program: bool,
+    /// The objects beside whole programs, by their numbers, where the link warns of them.
+    company: Vec<usize>,
     /// What link-time optimization has made, if that is the result.
     finished: Option<Vec<u8>>,
     modules: Vec<Module>,
@@ -554,6 +557,7 @@ impl<'a, 'd> Loader<'a, 'd> {
             hints: self.hints,
             forgets_options: self.diagnostics.forgets_options(),
             is_followed,
+            company: self.company,
         };
         Taken {
             loaded: Some(loaded),

@@ -269,6 +269,8 @@ pub struct Loaded<'d> {
     pub(crate) forgets_options: bool,
     /// Whether more objects come behind, at which nvlink ends.
     pub(crate) is_followed: bool,
+    /// The objects beside whole programs, by their numbers, where the link warns of them.
+    pub(crate) company: Vec<usize>,
 }
 
 pub use load::{Taken, load};

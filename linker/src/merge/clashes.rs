@@ -81,10 +81,7 @@ impl<'d> Merger<'d, '_> {
         symbol: &FileSymbol<'d>,
     ) {
         let known = &self.merged.symbols[id];
-        let space = symbol.other.space();
-        if known.kind == SymbolType::FUNC
-            || (known.space != 0 && space != 0 && known.space != space)
-        {
+        if known.space != symbol.other.space() {
             self.report_mismatch(Mismatch::MemorySpace, current, id);
         }
         let is_managed = |other: SymbolOther| other.has(SymbolOther::MANAGED);

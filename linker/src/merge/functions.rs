@@ -137,7 +137,7 @@ impl<'d> Merger<'d, '_> {
     fn agrees(&mut self, current: &Current<'_, 'd>, id: SymbolId, symbol: &FileSymbol<'d>) -> bool {
         let known = &self.merged.symbols[id];
         let is_function = known.kind == SymbolType::FUNC;
-        let was_kernel = is_function && known.other.has(SymbolOther::ENTRY);
+        let was_kernel = known.other.has(SymbolOther::ENTRY);
         let is_taken = self.is_defined(id)
             && known.binding != Binding::WEAK
             && symbol.place.section().is_some()

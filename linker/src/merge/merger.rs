@@ -4,7 +4,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::arena::Arena;
 use crate::cubin::{SectionFlags, SymbolType, UnifiedTable};
-use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
 use crate::error::ParseError;
 use crate::id::{FunctionId, Id as _, IdVec, InputId, PrototypeId, SectionId, SymbolId};
 use crate::options::{
@@ -26,6 +26,7 @@ pub(super) struct Merger<'d, 'l> {
     pub(super) keeping: Keeping,
     debug: DebugLevel,
     warnings_are_errors: bool,
+    company: &'l [usize],
     /// The first section of each name and target.
     sections: Index<SectionId>,
     /// The first memory of kernels of each name, once one of them is static: nvlink
@@ -83,9 +84,10 @@ fn finds_lost_labels(options: &Options) -> bool {
 
 /// Merges the objects in their order. Kernels that `filter` leaves out by parts
 /// of their names are no kernels from the start; what the host names is looked
-/// at when everything is known.
+/// at when everything is known. What comes behind them may be an object with `damage`.
 pub(crate) fn merge<'d>(
     objects: &[Object<'d>],
+    damage: Option<ParseError>,
     arena: &'d Arena,
     options: &Options,
     diagnostics: &mut Diagnostics,
@@ -95,6 +97,14 @@ pub(crate) fn merge<'d>(
         .iter()
         .enumerate()
         .try_for_each(|(index, object)| merger.merge_next(InputId::new(index), object));
+    let merged = merged.and_then(|()| match damage {
+        Some(damage) => {
+            let name = damage.location.input.as_deref();
+            merger.warn_of_company(objects.len(), name.unwrap_or_default())?;
+            Err(End::Damage(damage))
+        }
+        None => Ok(()),
+    });
     match merged {
         Ok(()) => {
             if options.is_followed {
@@ -144,6 +154,7 @@ impl<'d, 'l> Merger<'d, 'l> {
             keeping: options.keeping,
             debug: options.settings.debug,
             warnings_are_errors: options.warnings_are_errors,
+            company: &options.company,
             // Half of the sections are code and constants, each with its names.
             sections: Index::with_room(sections / 2),
             memory: None,
@@ -209,8 +220,28 @@ impl<'d, 'l> Merger<'d, 'l> {
         }
     }
 
+    /// Warns of an object beside whole programs (case `whole_program_company`).
+    fn warn_of_company(&mut self, index: usize, name: &str) -> Result<(), End> {
+        if !self.company.contains(&index) {
+            return Ok(());
+        }
+        let warning = Diagnostic::whole_program_company(name);
+        if !self.warnings_are_errors {
+            self.diagnostics.push(warning);
+            return Ok(());
+        }
+        let severity = Severity::Error;
+        self.diagnostics.push(Diagnostic {
+            severity,
+            ..warning
+        });
+        self.diagnostics.push(Diagnostic::merge_failed());
+        Err(End::Reported)
+    }
+
     /// Merges an object, unless there are errors.
     fn merge_next(&mut self, id: InputId, object: &Object<'d>) -> Result<(), End> {
+        self.warn_of_company(id.index(), &object.name)?;
         self.merged.notes.add(self.origins[id]);
         let merged = self.merge_object(id, object);
         let problem = match merged {

@@ -31,6 +31,27 @@
 //# ExpectExit: 255
 //# ExpectNoText: ewp
 //# CompareText
+//# Compile: kernel.ptx -ewp -g
+//# Compile: other.cubin = e2.cu
+//# Link: damaged-behind.cubin = a.cubin kernel.cubin
+//# ExpectExit: 1
+//# ExpectText: Internal error: entry data cannot be GLOBAL
+//# CompareText
+//# Link: damaged-before.cubin = kernel.cubin a.cubin
+//# ExpectExit: 1
+//# ExpectText: Internal error: entry data cannot be GLOBAL
+//# CompareText
+//# Link: damaged-last.cubin = a.cubin e.cubin kernel.cubin
+//# ExpectExit: 1
+//# ExpectText: Internal error: entry data cannot be GLOBAL
+//# CompareText
+//# Link: damaged-between.cubin = e.cubin a.cubin kernel.cubin other.cubin
+//# ExpectExit: 1
+//# ExpectText: Internal error: entry data cannot be GLOBAL
+//# CompareText
+//# Link: twice.cubin = e.cubin a.cubin a.cubin other.cubin
+//# ExpectExit: any
+//# CompareText
 //# Link: both.cubin = e.cubin e2.cubin
 //# CompareText
 __global__ void k(int *p) { *p = 1; }

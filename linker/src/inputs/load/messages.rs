@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::super::files::Files;
-use super::super::{check, host, search};
+use super::super::{Image, check, host, search};
 use super::{Loader, Stop};
 use crate::container::OutOfReach;
 use crate::diagnostic::{Diagnostic, Severity, some_of};
@@ -24,28 +24,24 @@ impl Loader<'_, '_> {
         })
     }
 
-    /// Whole programs are meant to be linked with the device runtime alone.
+    /// Whole programs are meant to be linked with the device runtime alone. nvlink says so when it merges the others.
     pub(super) fn warn_of_company(&mut self) -> Result<(), Stop> {
-        // nvlink says it when it merges, and does not come to that behind an error.
-        let ends_before = self.wanted.is_compatible() && self.has_failed();
-        if ends_before || !self.images.iter().any(|image| image.is_alone) {
+        if !self.images.iter().any(|image| image.is_alone) {
             return Ok(());
         }
-        let company = self.images.iter();
-        let company = company.filter(|image| !image.is_alone && !image.is_of_system_library());
-        let texts: Vec<String> = company
-            .map(|image| {
-                let name = &image.name;
-                format!("'{name}': -ewp compiled objects should only link with libcudadevrt")
-            })
-            .collect();
-        for text in texts {
-            self.warn("whole-program-company", text)?;
-            if self.wanted.is_compatible() && self.diagnostics.has_errors() {
-                return Err(self.stop(Diagnostic::merge_failed()));
-            }
+        let is_company = |image: &Image<'_>| !image.is_alone && !image.is_of_system_library();
+        let images = self.images.iter().enumerate();
+        let company = images.filter(|(_, image)| is_company(image));
+        if self.wanted.is_compatible() {
+            self.company = company.map(|(index, _)| index).collect();
+            return Ok(());
         }
-        Ok(())
+        let warnings: Vec<_> = company
+            .map(|(_, image)| Diagnostic::whole_program_company(&image.name))
+            .collect();
+        warnings
+            .into_iter()
+            .try_for_each(|warning| self.warn_with(warning))
     }
 
     /// nvlink makes an image without code of inputs without code.
