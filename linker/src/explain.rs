@@ -57,8 +57,8 @@ pub const EXPLANATIONS: &[Explanation] = &[
     ),
     of(
         "bad-module-ids",
-        "The section __nv_module_id of a host object mixes names of linked modules ('def NAME') \
-         with others. Compile the object again.",
+        "With --compat, as with nvlink, the section __nv_module_id of a host object may not mix \
+         names of linked modules ('def NAME') with others. Compile the object again.",
     ),
     of(
         "bad-object-type",

@@ -26,8 +26,11 @@ pub(crate) fn add(suite: &mut Suite) {
         suite.add(format!("library/{linker}"), missing.clone(), move |world| {
             shared_library(world, linker)
         });
-        suite.add(format!("archive/{linker}"), missing, move |world| {
+        suite.add(format!("archive/{linker}"), missing.clone(), move |world| {
             archive(world, linker)
+        });
+        suite.add(format!("joined/{linker}"), missing, move |world| {
+            joined(world, linker)
         });
     }
     suite.add("runtime/static", missing.clone(), real_runtime);
@@ -176,6 +179,42 @@ fn archive(world: &World, linker: &str) -> Result<()> {
 }
 
 /// A shared library with its own device link, in a program that holds the same module and links it itself.
+/// Objects that are put together keep what waits apart from what is linked.
+fn joined(world: &World, linker: &str) -> Result<()> {
+    let objects = world.objects()?;
+    let folder = world.folder(&format!("joined_{linker}"))?;
+    let expected = expected(world, linker, &folder)?;
+    let join = |name: &str, inputs: &[&Path]| -> Result<PathBuf> {
+        let object = folder.join(name);
+        let mut command = Command::new(format!("ld.{linker}"));
+        run(command.arg("-r").args(inputs).arg("-o").arg(&object))?;
+        Ok(object)
+    };
+    let same = |what: &str, inputs: &[&Path]| {
+        let ours = output(linker, &["-pie"], &folder.join("program"), inputs)?;
+        same(what, &expected, &ours)
+    };
+    let says = |input: &Path, said: &str| -> Result<()> {
+        let result = folder.join("again.o");
+        let mut command = world.cudalink()?;
+        let link = command.arg("link").arg(input).arg("-o").arg(&result);
+        let link = link.output()?;
+        let text = String::from_utf8_lossy(&link.stderr);
+        ensure!(text.contains(said), "no '{said}' in {text}");
+        Ok(())
+    };
+    let both = join("both.o", &[&objects.main, &objects.part])?;
+    let link = our_link(world, &folder, &[], &[&both])?;
+    same("waiting", &[&link, &both, &objects.runtime])?;
+    let whole = join("whole.o", &[&both, &link])?;
+    same("linked", &[&whole, &objects.runtime])?;
+    says(&whole, "whole.o' holds the result of a device link already")?;
+    // What waits beside cannot call it.
+    let link = our_link(world, &folder, &[], &[&objects.part])?;
+    let half = join("half.o", &[&link, &objects.main, &objects.part])?;
+    says(&half, "device functions cannot be called from elsewhere")
+}
+
 fn shared_library(world: &World, linker: &str) -> Result<()> {
     let objects = world.objects()?;
     let folder = world.folder(&format!("library_{linker}"))?;

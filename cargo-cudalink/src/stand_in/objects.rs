@@ -164,7 +164,10 @@ impl Objects {
     /// Whether anything waits for a device link. Libraries that CMake builds with `CUDA_RESOLVE_DEVICE_SYMBOLS` hold
     /// the link of their objects beside them, and need no other one.
     pub(crate) fn wait(&self) -> bool {
-        let waits = |modules: &Vec<String>| !modules.iter().any(|id| self.linked.contains(id));
+        let waits = |modules: &Vec<String>| match &modules[..] {
+            [] => true,
+            modules => modules.iter().any(|id| !self.linked.contains(id)),
+        };
         self.has_library || self.open().any(waits)
     }
 

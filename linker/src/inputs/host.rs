@@ -1,6 +1,7 @@
 //! What one host object brings to a link.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use super::check;
 use super::{Behaviour, Wanted};
@@ -19,9 +20,31 @@ pub(super) enum Modules<'d> {
 }
 
 impl<'d> Modules<'d> {
+    fn new(ids: &[ModuleId<'d>], behaviour: Behaviour) -> Option<Self> {
+        match behaviour {
+            Behaviour::Own => Some(Self::apart(ids)),
+            Behaviour::Nvlink => Self::as_nvlink(ids),
+        }
+    }
+
+    /// `ld -r` puts objects and their device link together.
+    fn apart(ids: &[ModuleId<'d>]) -> Self {
+        let (mut waiting, mut linked) = (Vec::new(), Vec::new());
+        for id in ids {
+            match id {
+                ModuleId::Module(id) => waiting.push(Cow::Borrowed(*id)),
+                ModuleId::Linked(id) => linked.push(*id),
+            }
+        }
+        match waiting.is_empty() && !linked.is_empty() {
+            true => Self::Linked(linked),
+            false => Self::Waiting(waiting),
+        }
+    }
+
     /// The first name says which kind all are. Before names of modules that
     /// wait, `def` means nothing to nvlink; behind the others it has to stand.
-    pub(super) fn new(ids: &[ModuleId<'d>]) -> Option<Self> {
+    fn as_nvlink(ids: &[ModuleId<'d>]) -> Option<Self> {
         let linked = || -> Option<Vec<&str>> {
             let ids = ids.iter().map(|id| match id {
                 ModuleId::Linked(id) => Some(*id),
@@ -43,6 +66,23 @@ impl<'d> Modules<'d> {
     }
 }
 
+/// The modules whose linked code a file holds.
+pub(super) fn linked_in<'d>(file: &HostFile<'d>, behaviour: Behaviour) -> Vec<&'d str> {
+    match behaviour {
+        Behaviour::Own => {
+            let ids = file.module_ids.iter().filter_map(|id| match id {
+                ModuleId::Linked(id) => Some(*id),
+                ModuleId::Module(_) => None,
+            });
+            ids.collect()
+        }
+        Behaviour::Nvlink => match Modules::as_nvlink(&file.module_ids) {
+            Some(Modules::Linked(ids)) => ids,
+            Some(Modules::Waiting(_)) | None => Vec::new(),
+        },
+    }
+}
+
 /// A host object, taken apart.
 #[derive(Debug)]
 pub(super) struct HostObject<'d> {
@@ -52,7 +92,7 @@ pub(super) struct HostObject<'d> {
     pub(super) fatbins: Vec<Fatbin<'d>>,
     /// Whether it has device code, and none that can be linked.
     pub(super) is_closed: bool,
-    /// Whether that is the result of a device link.
+    /// Whether it holds the result of a device link.
     pub(super) is_result: bool,
     /// Its device code, if that is where no device link finds it.
     pub(super) out_of_reach: Option<OutOfReach>,
@@ -79,7 +119,7 @@ impl<'d> HostObject<'d> {
         } else {
             &[]
         };
-        let modules = Modules::new(ids).ok_or_else(|| {
+        let modules = Modules::new(ids, wanted.behaviour).ok_or_else(|| {
             let text = "unexpected data in module_ids";
             vec![check::fatal("bad-module-ids", name, text)]
         })?;
@@ -104,7 +144,7 @@ impl<'d> HostObject<'d> {
             fatbins,
             is_closed,
             out_of_reach: file.out_of_reach.filter(|_| file.fatbins.is_empty()),
-            is_result: matches!(file.module_ids.first(), Some(ModuleId::Linked(_))),
+            is_result: !linked_in(&file, wanted.behaviour).is_empty(),
             // The section is there for every file that nvcc compiles, and holds
             // one NUL where the file launches nothing.
             names_kernels: file.references.iter().any(|references| {
@@ -113,6 +153,29 @@ impl<'d> HostObject<'d> {
             }),
             references: file.references,
         })
+    }
+}
+
+impl HostObject<'_> {
+    /// Leaves out the modules whose linked code is in some input. Of objects that `ld -r` has put together, others may wait.
+    pub(super) fn leave_out(&mut self, linked: &HashSet<&str>) {
+        let Modules::Waiting(ids) = &mut self.modules else {
+            return;
+        };
+        let is_linked: Vec<bool> = ids.iter().map(|id| linked.contains(&**id)).collect();
+        if !is_linked.contains(&true) {
+            return;
+        }
+        let waits = |at: usize| !is_linked.get(at).copied().unwrap_or(true);
+        if is_linked.len() == self.fatbins.len() && is_linked.contains(&false) {
+            let mut at = 0..;
+            self.fatbins.retain(|_| at.next().is_some_and(waits));
+            let mut at = 0..;
+            ids.retain(|_| at.next().is_some_and(waits));
+        } else {
+            // Which code is whose cannot be told.
+            self.modules = Modules::Linked(Vec::new());
+        }
     }
 }
 

@@ -24,7 +24,7 @@ use super::modules::{Module, name_of_path};
 use super::ptx::{Fate, Source as PtxSource};
 use super::recorded::Agreed;
 use super::times::Compilation;
-use super::{Archives, Environment, Image, Kernels, Loaded, Processor, Wanted};
+use super::{Archives, Behaviour, Environment, Image, Kernels, Loaded, Processor, Wanted};
 use crate::container::host::{HostReferences, ReferenceKind};
 use crate::container::{HostFile, InputKind, archive, detect};
 use crate::diagnostic::{Diagnostic, Diagnostics};
@@ -67,7 +67,7 @@ pub fn load<'d>(
         diagnostics: Diagnostics::default(),
         compilations: Vec::new(),
         linked_elsewhere: match wanted.registers_modules {
-            true => linked_elsewhere(files),
+            true => linked_elsewhere(files, wanted.behaviour),
             false => HashSet::new(),
         },
         images: Vec::new(),
@@ -569,13 +569,11 @@ impl<'a, 'd> Loader<'a, 'd> {
 
 /// The modules whose linked code is in some input: what is left of them waits
 /// for no link.
-fn linked_elsewhere(files: &Files) -> HashSet<&str> {
+fn linked_elsewhere(files: &Files, behaviour: Behaviour) -> HashSet<&str> {
     let mut linked = HashSet::new();
     let mut object = |data| {
-        if let Ok(file) = HostFile::parse(data)
-            && let Some(Modules::Linked(ids)) = Modules::new(&file.module_ids)
-        {
-            linked.extend(ids);
+        if let Ok(file) = HostFile::parse(data) {
+            linked.extend(host::linked_in(&file, behaviour));
         }
     };
     for opened in &files.0 {

@@ -10,7 +10,7 @@ use super::super::check::Candidate;
 use super::super::host::{HostObject, Modules};
 use super::super::recorded::Record;
 use super::super::select::{held, select};
-use super::super::{Processor, Wanted};
+use super::super::{Behaviour, Processor, Wanted};
 use super::objects::{Checked, check, check_lasting};
 use super::{Loader, Stop};
 use crate::diagnostic::Diagnostic;
@@ -65,7 +65,10 @@ impl<'d> Unpacker<'_, 'd> {
         data: &'d [u8],
         decompressor: &mut Decompressor,
     ) -> Result<Unpacked<'d>, Vec<Diagnostic>> {
-        let object = HostObject::parse(name, data, self.wanted)?;
+        let mut object = HostObject::parse(name, data, self.wanted)?;
+        if self.wanted.behaviour == Behaviour::Own {
+            object.leave_out(self.linked_elsewhere);
+        }
         let codes = self.waits(&object.modules).then(|| {
             let mut codes = Vec::with_capacity(object.fatbins.len());
             for fatbin in &object.fatbins {
