@@ -455,7 +455,7 @@ pub(super) fn latency(
         (0x108, true) if is_slow => 18,
         (0x108, true) => 17,
         // BMOV.
-        (0x155, true) => 10,
+        (0x155, true) => 6,
         (_, true) => 15,
         // UBLKCP, UBLKRED, SYNCS.EXCH that a predicate decides about, and UTMALDG, UTMAREDG, UTMAPF and
         // UBLKPF that none does.
