@@ -1,5 +1,7 @@
 //! The product of the merge.
 
+use rustc_hash::FxHashSet;
+
 use crate::arch::{Sm, Toolkit, reserved};
 use crate::cubin::{InfoCode, Symbol as FileSymbol, SymbolOther, SymbolType, UnifiedEntry};
 use crate::error::{NvlinkError, ParseError};
@@ -51,6 +53,9 @@ pub(crate) struct Merged<'d> {
     /// The strictest alignment of a strong variable in shared memory that nvlink
     /// places as its weak definition asks (case `shared_weak`).
     pub(crate) shared_align: u64,
+    /// Relocation sections of parameter banks, beside which nvlink puts one of the same name for what a whole program has
+    /// there (case `whole_program_textures`).
+    pub(crate) idle_lists: FxHashSet<SectionId>,
     /// The section that variables in shared memory have which belong to no kernel.
     pub(crate) module_shared: Option<SectionId>,
     /// Which variables in shared memory are symbols of the image.
@@ -105,6 +110,7 @@ impl<'d> Merged<'d> {
             lost_commons: Vec::new(),
             shared: Vec::new(),
             shared_align: 1,
+            idle_lists: FxHashSet::default(),
             module_shared: None,
             listed_shared: ListedShared::of(options),
             replaced_relocations: false,

@@ -2,7 +2,8 @@
 
 use crate::arch::relocation::{Class, RelocationType};
 use crate::cubin::{
-    Binding, Place, Relocation as FileRelocation, SectionType, Symbol as FileSymbol, SymbolType,
+    Binding, Place, Relocation as FileRelocation, SectionFlags, SectionType, Symbol as FileSymbol,
+    SymbolType,
 };
 use crate::error::{NvlinkError, ParseError};
 use crate::id::{SectionId, SymbolId};
@@ -189,7 +190,19 @@ impl<'d> Merger<'d, '_> {
             }
             _ => section.name,
         };
-        self.section(NewSection::list(name, kind, patched));
+        let list = NewSection::list(name, kind, patched);
+        let is_made = |&made: &SectionId| self.merged.sections[made].flags == SectionFlags::NONE;
+        let made = self.known_section(name, Some(patched)).filter(is_made);
+        match made.filter(|_| kind == SectionKind::Rel) {
+            Some(made) => {
+                if self.merged.idle_lists.insert(made) {
+                    self.new_section(list);
+                }
+            }
+            None => {
+                self.section(list);
+            }
+        }
         if kind == SectionKind::Rel && self.merged.relocation_forms == RelocationForms::WithAddends
         {
             self.relocation_section(SectionKind::Rela, patched);
