@@ -236,8 +236,11 @@ impl<'d> Link<'d, '_> {
         }
         let names = self.options.settings.call_graph;
         let calls = names.map(|names| call_graph_table(&laid_out.pruned, names));
-        if laid_out.merged().loses_common() {
-            // Behind the calls (case `common_too_large`).
+        let loses_handles = self.options.keeping == Keeping::AsNvlink
+            && self.options.drops_dead_code()
+            && laid_out.pruned.loses_handles();
+        if laid_out.merged().loses_common() || loses_handles {
+            // Behind the calls (cases `common_too_large` and `whole_program_textures`).
             calls
                 .into_iter()
                 .for_each(|calls| self.diagnostics.push(calls));

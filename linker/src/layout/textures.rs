@@ -111,7 +111,11 @@ pub(super) fn layout<'d>(pruned: &mut Pruned<'d>, arena: &'d Arena) -> TextureSl
         };
         match kernel.bank {
             Bank::Section(bank) => {
-                let handles = table.relocations(pruned, start, Form::Rel, native_type);
+                let form = match pruned.merged.added_lists.contains_key(&bank) {
+                    true => Form::Added,
+                    false => Form::Rel,
+                };
+                let handles = table.relocations(pruned, start, form, native_type);
                 let section = &mut pruned.merged.sections[bank];
                 section.content.size = end;
                 section.relocations.extend(handles);

@@ -271,6 +271,8 @@ impl<'d> Merger<'d, '_> {
             self.note_static_kernel();
         }
         let stands_in = !is_kernel && reserved::is_provided_by_driver(symbol.name);
+        self.merged.functions[function].is_laid_out =
+            current.object.is_whole_program && (stands_in || is_kernel);
         if stands_in || is_kernel && (was_known || is_kept) {
             let name = self.arena.name(&[".nv.info.", symbol.name]);
             let info = self.section(NewSection::list(name, SectionKind::Info, section));
@@ -279,7 +281,6 @@ impl<'d> Merger<'d, '_> {
             let row = &mut self.merged.functions[function];
             row.is_entry = is_kernel && is_kept;
             row.stands_in = stands_in;
-            row.is_laid_out = current.object.is_whole_program;
             row.info = Some(info);
             row.shared = Some(shared);
         }

@@ -1,6 +1,6 @@
 //! The product of the merge.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::FxHashMap;
 
 use crate::arch::{Sm, Toolkit, reserved};
 use crate::cubin::{InfoCode, Symbol as FileSymbol, SymbolOther, SymbolType, UnifiedEntry};
@@ -53,9 +53,9 @@ pub(crate) struct Merged<'d> {
     /// The strictest alignment of a strong variable in shared memory that nvlink
     /// places as its weak definition asks (case `shared_weak`).
     pub(crate) shared_align: u64,
-    /// Relocation sections of parameter banks, beside which nvlink puts one of the same name for what a whole program has
-    /// there (case `whole_program_textures`).
-    pub(crate) idle_lists: FxHashSet<SectionId>,
+    /// Parameter banks with the lists of relocations that the link has made for them, beside which nvlink puts one of the
+    /// same name for what a whole program has there (case `whole_program_textures`).
+    pub(crate) added_lists: FxHashMap<SectionId, SectionId>,
     /// The section that variables in shared memory have which belong to no kernel.
     pub(crate) module_shared: Option<SectionId>,
     /// Which variables in shared memory are symbols of the image.
@@ -110,7 +110,7 @@ impl<'d> Merged<'d> {
             lost_commons: Vec::new(),
             shared: Vec::new(),
             shared_align: 1,
-            idle_lists: FxHashSet::default(),
+            added_lists: FxHashMap::default(),
             module_shared: None,
             listed_shared: ListedShared::of(options),
             replaced_relocations: false,
@@ -228,6 +228,15 @@ impl<'d> Merged<'d> {
         let before = self.shared.iter().take_while(|&&s| Some(s) != end);
         let sizes = before.filter(joins);
         sizes.map(|&symbol| self.symbols[symbol].size).sum()
+    }
+
+    /// How relocations in a list for short ones are spelled.
+    pub(crate) fn short_form(&self, list: SectionId) -> Form {
+        let target = self.sections[list].target;
+        match target.and_then(|bank| self.added_lists.get(&bank)) {
+            Some(&made) if made == list => Form::Added,
+            _ => Form::Rel,
+        }
     }
 
     /// Where the first variable of shared memory may lie.

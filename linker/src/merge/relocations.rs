@@ -195,7 +195,7 @@ impl<'d> Merger<'d, '_> {
         let made = self.known_section(name, Some(patched)).filter(is_made);
         match made.filter(|_| kind == SectionKind::Rel) {
             Some(made) => {
-                if self.merged.idle_lists.insert(made) {
+                if self.merged.added_lists.insert(patched, made).is_none() {
                     self.new_section(list);
                 }
             }

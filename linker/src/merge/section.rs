@@ -322,13 +322,15 @@ pub(crate) enum Form {
     Rel,
     /// The record holds the addend.
     Rela,
+    /// As [`Self::Rel`], in the list that the link has made for a bank of which an input has one, too.
+    Added,
 }
 
 impl Form {
     /// What a record takes in a file.
     pub(crate) fn size(self) -> usize {
         match self {
-            Self::Rel => FileRelocation::REL_SIZE,
+            Self::Rel | Self::Added => FileRelocation::REL_SIZE,
             Self::Rela => FileRelocation::RELA_SIZE,
         }
     }

@@ -11,6 +11,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::id::{FunctionId, Id as _, IdVec, SectionId, SymbolId};
 use crate::merge::{Definition, Function, Merged, NewSection, Section, SectionKind, Symbol};
 use crate::options::{DebugLevel, Keeping, Options, ResolvedRelocations};
+use crate::read::HANDLES_BANK;
 
 /// What is alive, beside what was merged.
 #[derive(Debug)]
@@ -348,6 +349,16 @@ pub(crate) fn lost_to_alias(pruned: &Pruned<'_>) -> Option<Lost> {
 }
 
 impl<'d> Pruned<'d> {
+    /// Whether a kernel of a whole program goes whose table of textures nvlink then looks for, from sm_100 on.
+    pub(crate) fn loses_handles(&self) -> bool {
+        let handles = SectionKind::Constant(HANDLES_BANK);
+        let mut handles = self.merged.sections_of(|kind| kind == handles);
+        handles.any(|(_, section)| {
+            let kernel = self.merged.served(section);
+            kernel.is_some_and(|kernel| !self.live.functions[kernel])
+        })
+    }
+
     /// Kernels that stay, in creation order.
     pub(crate) fn entries(&self) -> impl Iterator<Item = FunctionId> + '_ {
         let entries = self.live.entries.enumerate();

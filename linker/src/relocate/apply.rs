@@ -78,7 +78,9 @@ pub(super) fn apply(
             let Some(at) = at else { return Ok(()) };
             let (value, addend) = match relocation.form {
                 Form::Rela => (target.value, Some(relocation.addend)),
-                Form::Rel => (target.value.wrapping_add(relocation.addend as u64), None),
+                Form::Rel | Form::Added => {
+                    (target.value.wrapping_add(relocation.addend as u64), None)
+                }
             };
             let target = Target { value, ..target };
             row.resolve(patched.bytes.to_mut(), at, target, addend)

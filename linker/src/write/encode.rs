@@ -123,7 +123,7 @@ fn relocation_into(
         symbol: symbols.number[relocation.symbol],
         kind: relocation.kind,
         addend: match form {
-            Form::Rel => None,
+            Form::Rel | Form::Added => None,
             Form::Rela => Some(relocation.addend),
         },
     };

@@ -73,10 +73,7 @@ fn is_written(finalized: &Finalized<'_>, id: SectionId, kind: SectionKind) -> bo
         }
         // A relocatable link names it all the same.
         SectionKind::Constant(1..) if section.target.is_some() => section.content.size > 0,
-        SectionKind::Rel => {
-            has_relocations(finalized, section.target, Form::Rel)
-                && !merged.idle_lists.contains(&id)
-        }
+        SectionKind::Rel => has_relocations(finalized, section.target, merged.short_form(id)),
         SectionKind::Rela => has_relocations(finalized, section.target, Form::Rela),
         SectionKind::ResolvedRela => section.target.is_some_and(|target| {
             let relocated = &finalized.relocated;

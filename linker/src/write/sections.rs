@@ -348,7 +348,7 @@ impl<'f, G: Generation<'f>> Sections<'f, '_, G> {
                 Body::Bytes(encode::prototypes(finalized, self.symbols, signature))
             }
             SectionKind::RelocAction => Body::Borrowed(&encode::RELOC_ACTION),
-            SectionKind::Rel => kept(Form::Rel),
+            SectionKind::Rel => kept(merged.short_form(id)),
             SectionKind::Rela => kept(Form::Rela),
             SectionKind::ResolvedRela => {
                 let resolved = patched().map_or(&[][..], |p| &p.resolved);
