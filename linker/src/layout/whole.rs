@@ -70,7 +70,9 @@ impl WholePrograms {
     /// What nvlink leaves in the first symbol, which means nothing: it takes it for the variable that lies in each (case
     /// `whole_program_shared`).
     pub(super) fn left_value(&self, merged: &Merged<'_>) -> u64 {
-        let is_filled = |&&section: &&SectionId| merged.sections[section].content.size > 0;
+        let is_filled = |&&section: &&SectionId| {
+            merged.sections[section].content.size > 0 && is_of_entry(merged, section)
+        };
         match merged.target.has_mercury() {
             true => 0,
             false => {
@@ -81,7 +83,8 @@ impl WholePrograms {
 
     /// The same for relocatable objects, where it is an alignment: that of the first kernel's, else of what comes last.
     pub(super) fn left_alignment(&self, merged: &Merged<'_>) -> u64 {
-        if let Some(&first) = self.sections.first() {
+        let mut sections = self.sections.iter();
+        if let Some(&first) = sections.find(|&&section| is_of_entry(merged, section)) {
             return merged.sections[first].content.align;
         }
         let is_of_variables = |&section: &SectionId| merged.module_shared == Some(section);
@@ -132,6 +135,12 @@ fn reaches(merged: &Merged<'_>) -> FxHashMap<SectionId, u64> {
         *reach = (value + size).saturating_sub(before).max(*reach);
     }
     reaches
+}
+
+/// Whether memory is that of a kernel which the link takes for one (case `whole_program_chosen`).
+fn is_of_entry(merged: &Merged<'_>, section: SectionId) -> bool {
+    let kernel = merged.served(&merged.sections[section]);
+    kernel.is_some_and(|kernel| merged.functions[kernel].is_entry)
 }
 
 /// Whether nvlink leaves out the null symbol: it takes it for what a whole program has in the section of variables of no

@@ -280,7 +280,15 @@ impl<'d, 'l> Merger<'d, 'l> {
         self.forget_pointers(&current.replaced_variables);
         self.check_tensor_memory(&current);
         self.merge_section_symbols(&mut current);
-        for (index, section) in object.sections.iter().enumerate() {
+        // The memory of kernels comes last in the Mercury generation (case `whole_program_chosen`).
+        let has_last = object.is_whole_program && self.merged.target.has_mercury();
+        let is_last = |section: &InputSection<'d>| {
+            has_last && section.role == Role::Shared && section.target().is_some()
+        };
+        let sections = || object.sections.iter().enumerate();
+        let first = sections().filter(|(_, section)| !is_last(section));
+        let last = sections().filter(|(_, section)| is_last(section));
+        for (index, section) in first.chain(last) {
             self.merge_section(&mut current, index, section)
                 .map_err(|e| e.in_section(section.name))?;
         }
