@@ -55,4 +55,30 @@ __global__ void calls(double *p, int n)
     }
     p[threadIdx.x + n] = x;
 }
+// A count ends behind a function before it in its turn, and before one behind it, but not before a power of two.
+__global__ void in_turn(float *p, unsigned *q)
+{
+    p[0] = exp2f(p[1]);
+    __syncthreads();
+    unsigned i = threadIdx.x;
+    unsigned late = 32 - __clz(i), early = __popc(q[5]);
+    q[2] = early + 3;
+    __syncwarp();
+    q[1] = late;
+    __syncwarp();
+    unsigned count = __popc(i + 7);
+    float root = rsqrtf(p[6]);
+    p[3] = root + 3;
+    __syncwarp();
+    q[4] = count;
+    __syncwarp();
+    count = __popc(i + 11);
+    float power = exp2f(p[8]);
+    p[9] = power + 3;
+    __syncwarp();
+    q[7] = count;
+    __syncwarp();
+    if (i > q[20])
+        atomicAdd(q + 30, q[21]);
+}
 __noinline__ __device__ double scaled(double x) { return x * 3 + 1; }

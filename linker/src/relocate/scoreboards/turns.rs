@@ -35,7 +35,11 @@ impl Turn {
                     false => Some(Self::Double),
                 }
             }
-            _ => (Unit::of(instruction, chip) == Unit::Function).then_some(Self::Function),
+            _ => match Unit::of(instruction, chip) {
+                // Counts have a part of their own and take their turn nevertheless.
+                Unit::Function | Unit::Count => Some(Self::Function),
+                _ => None,
+            },
         }
     }
 }
