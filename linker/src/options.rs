@@ -247,7 +247,7 @@ pub struct Options {
     pub warnings_are_errors: bool,
     /// Whether nvlink ends behind the last object, because others follow the device runtime.
     pub is_followed: bool,
-    /// The objects that stand beside whole programs (`-ewp`), by their numbers, which nvlink warns of when it merges them.
+    /// The objects that stand beside whole programs (`-ewp`), by their numbers in order, which nvlink warns of when it merges them.
     pub company: Vec<usize>,
     /// What does not depend on the processor.
     pub settings: Settings,

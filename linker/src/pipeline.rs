@@ -14,7 +14,8 @@ use crate::relocate::{Relocated, pace_slots, recode, relocate, report_undefined}
 use crate::report::{self, Reports};
 use crate::stacks::Stacks;
 
-/// Links device objects up to what is written. Where that is nothing, the diagnostics say why.
+/// Links device objects up to what is written. Where that is nothing, the diagnostics say why. What comes behind them may be
+/// an object with `damage`.
 pub(crate) fn link<'d>(
     objects: Vec<Object<'d>>,
     damage: Option<ParseError>,
@@ -24,15 +25,14 @@ pub(crate) fn link<'d>(
     reports: &mut Reports,
 ) -> Option<Finalized<'d>> {
     let mut link = Link {
-        damage,
         arena,
         options,
         diagnostics,
         reports,
     };
     let linked = match options.settings.image {
-        ImageKind::Executable => link.executable(objects),
-        ImageKind::Relocatable(addresses) => link.relocatable(objects, addresses),
+        ImageKind::Executable => link.executable(objects, damage),
+        ImageKind::Relocatable(addresses) => link.relocatable(objects, damage, addresses),
     };
     match linked {
         Ok(finalized) => Some(finalized),
@@ -60,8 +60,6 @@ impl From<ParseError> for End {
 
 /// What the phases of a link have in common.
 struct Link<'d, 'l> {
-    /// What nvlink finds when it has merged all objects.
-    damage: Option<ParseError>,
     arena: &'d Arena,
     options: &'l Options,
     diagnostics: &'l mut Diagnostics,
@@ -70,10 +68,13 @@ struct Link<'d, 'l> {
 
 impl<'d> Link<'d, '_> {
     /// Links relocatable device objects into what the driver loads.
-    fn executable(&mut self, objects: Vec<Object<'d>>) -> Result<Finalized<'d>, End> {
+    fn executable(
+        &mut self,
+        objects: Vec<Object<'d>>,
+        damage: Option<ParseError>,
+    ) -> Result<Finalized<'d>, End> {
         let (arena, options) = (self.arena, self.options);
         let is_unified = objects.iter().any(|object| object.has_unified_symbols);
-        let damage = self.damage.take();
         let merged = merge(&objects, damage, arena, options, self.diagnostics)?;
         self.stop_at_errors()?;
         // The phases that follow need the room of the objects.
@@ -118,10 +119,10 @@ impl<'d> Link<'d, '_> {
     fn relocatable(
         &mut self,
         objects: Vec<Object<'d>>,
+        damage: Option<ParseError>,
         addresses: EarlyAddresses,
     ) -> Result<Finalized<'d>, End> {
         let (arena, options) = (self.arena, self.options);
-        let damage = self.damage.take();
         let merged = merge(&objects, damage, arena, options, self.diagnostics)?;
         // The phases that follow need their room.
         drop(objects);

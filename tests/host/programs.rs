@@ -178,7 +178,6 @@ fn archive(world: &World, linker: &str) -> Result<()> {
     Ok(())
 }
 
-/// A shared library with its own device link, in a program that holds the same module and links it itself.
 /// Objects that are put together keep what waits apart from what is linked.
 fn joined(world: &World, linker: &str) -> Result<()> {
     let objects = world.objects()?;
@@ -215,6 +214,7 @@ fn joined(world: &World, linker: &str) -> Result<()> {
     says(&half, "device functions cannot be called from elsewhere")
 }
 
+/// A shared library with its own device link, in a program that holds the same module and links it itself.
 fn shared_library(world: &World, linker: &str) -> Result<()> {
     let objects = world.objects()?;
     let folder = world.folder(&format!("library_{linker}"))?;

@@ -109,9 +109,7 @@ impl Objects {
                 continue;
             }
             for fatbin in section.fatbins() {
-                let fatbin = fatbin.map_err(place)?;
-                let (start, end) = (fatbin.offset as usize, fatbin.offset + fatbin.size);
-                let part = section.data[start..end as usize].to_vec();
+                let part = fatbin.map_err(place)?.bytes().to_vec();
                 parts.push((format!("{name}.{}.fatbin", parts.len()), part));
             }
         }

@@ -154,11 +154,10 @@ impl<'d> HostObject<'d> {
             references: file.references,
         })
     }
-}
 
-impl HostObject<'_> {
-    /// Leaves out the modules whose linked code is in some input. Of objects that `ld -r` has put together, others may wait.
-    pub(super) fn leave_out(&mut self, linked: &HashSet<&str>) {
+    /// Leaves out the modules whose linked code is in some input. Of objects that `ld -r` has put together, others may wait,
+    /// but for nvlink.
+    pub(super) fn leave_out(&mut self, linked: &HashSet<&str>, behaviour: Behaviour) {
         let Modules::Waiting(ids) = &mut self.modules else {
             return;
         };
@@ -167,7 +166,8 @@ impl HostObject<'_> {
             return;
         }
         let waits = |at: usize| !is_linked.get(at).copied().unwrap_or(true);
-        if is_linked.len() == self.fatbins.len() && is_linked.contains(&false) {
+        let is_told_apart = is_linked.len() == self.fatbins.len() && is_linked.contains(&false);
+        if is_told_apart && behaviour == Behaviour::Own {
             let mut at = 0..;
             self.fatbins.retain(|_| at.next().is_some_and(waits));
             let mut at = 0..;

@@ -222,7 +222,7 @@ impl<'d, 'l> Merger<'d, 'l> {
 
     /// Warns of an object beside whole programs (case `whole_program_company`).
     fn warn_of_company(&mut self, index: usize, name: &str) -> Result<(), End> {
-        if !self.company.contains(&index) {
+        if self.company.binary_search(&index).is_err() {
             return Ok(());
         }
         let warning = Diagnostic::whole_program_company(name);

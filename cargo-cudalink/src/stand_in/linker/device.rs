@@ -284,9 +284,11 @@ impl Image<'_> {
         // What cannot be read is no help.
         let helps = |further: Result<Vec<(String, Vec<u8>)>>| {
             let further = further.unwrap_or_default();
-            let files = Files::in_memory(objects.copied().chain(further.iter().cloned()));
-            let with = || self.device_link(&self.request(), files);
-            !further.is_empty() && left_out::is_less(&with(), missing)
+            if further.is_empty() {
+                return false;
+            }
+            let files = Files::in_memory(objects.copied().chain(further));
+            left_out::is_less(&self.device_link(&self.request(), files), missing)
         };
         let mut shared = self.files(line);
         shared.retain(|path| helps(Objects::linked_into(path)));

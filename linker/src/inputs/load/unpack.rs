@@ -10,7 +10,7 @@ use super::super::check::Candidate;
 use super::super::host::{HostObject, Modules};
 use super::super::recorded::Record;
 use super::super::select::{held, select};
-use super::super::{Behaviour, Processor, Wanted};
+use super::super::{Processor, Wanted};
 use super::objects::{Checked, check, check_lasting};
 use super::{Loader, Stop};
 use crate::diagnostic::Diagnostic;
@@ -66,10 +66,8 @@ impl<'d> Unpacker<'_, 'd> {
         decompressor: &mut Decompressor,
     ) -> Result<Unpacked<'d>, Vec<Diagnostic>> {
         let mut object = HostObject::parse(name, data, self.wanted)?;
-        if self.wanted.behaviour == Behaviour::Own {
-            object.leave_out(self.linked_elsewhere);
-        }
-        let codes = self.waits(&object.modules).then(|| {
+        object.leave_out(self.linked_elsewhere, self.wanted.behaviour);
+        let codes = matches!(object.modules, Modules::Waiting(_)).then(|| {
             let mut codes = Vec::with_capacity(object.fatbins.len());
             for fatbin in &object.fatbins {
                 let code = self.code(name, fatbin, decompressor);
@@ -82,17 +80,6 @@ impl<'d> Unpacker<'_, 'd> {
             codes
         });
         Ok(Unpacked { object, codes })
-    }
-
-    /// Whether modules are linked here.
-    fn waits(&self, modules: &Modules<'d>) -> bool {
-        match modules {
-            Modules::Linked(_) => false,
-            Modules::Waiting(ids) => {
-                let is_linked = |id: &Cow<'d, str>| self.linked_elsewhere.contains(&**id);
-                !ids.iter().any(is_linked)
-            }
-        }
     }
 
     /// What a file that should be a fatbin has.
