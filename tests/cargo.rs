@@ -363,8 +363,18 @@ fn device_code_is_linked_once_for_each_program() -> Result<()> {
 
     // The program goes in all places that cargo puts it in, and what is none of ours stays.
     project.write("target/debug/app-notes", "mine")?;
-    project.succeed(&["clean"], &[])?;
+    let (_, err) = project.succeed(&["clean"], &[])?;
+    let said = err.strip_prefix("     Removed ").unwrap_or_default();
+    let (files, size) = said.split_once(" files, ").context("it says so")?;
+    ensure!(
+        files.parse::<usize>()? > 3 && size.ends_with(" total\n"),
+        "{err}"
+    );
     ensure!(!project.path("target/cudalink").exists());
+    let (_, err) = project.succeed(&["clean"], &[])?;
+    ensure!(err == "     Removed 0 files\n", "{err}");
+    let (_, err) = project.succeed(&["clean", "--quiet"], &[])?;
+    ensure!(err.is_empty(), "{err}");
     ensure!(!project.path("target/debug/app").exists());
     ensure!(project.path("target/debug/app-notes").exists());
     let (_, err) = project.succeed(&["build", "--kernels=used"], &[])?;

@@ -15,6 +15,7 @@ use same_file::is_same_file;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use crate::clean::Removed;
 use crate::journal::Report;
 use crate::plan::{Folder, Plan};
 
@@ -166,7 +167,12 @@ fn lock(path: &Path) -> Result<File> {
 
 /// Removes all outputs that have an entry: cargo makes again what is missing. `build` is the folder where it makes them,
 /// `target` the one where users find them.
-pub(crate) fn remove_outputs(folder: &Folder, build: &Path, target: &Path) -> Result<()> {
+pub(crate) fn remove_outputs(
+    folder: &Folder,
+    build: &Path,
+    target: &Path,
+    removed: &mut Removed,
+) -> Result<()> {
     let Ok(entries) = fs::read_dir(folder.images()) else {
         return Ok(());
     };
@@ -189,18 +195,10 @@ pub(crate) fn remove_outputs(folder: &Folder, build: &Path, target: &Path) -> Re
             continue;
         };
         for path in copies(&output, place, target).iter().chain([&output]) {
-            remove(path).with_context(|| format!("cannot remove {}", path.display()))?;
+            removed.file(path)?;
         }
     }
     Ok(())
-}
-
-/// Removes a file, if it is there.
-fn remove(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        result => result,
-    }
 }
 
 /// What cargo has made of an output for users: the same file, without the hash in its name, in the folder of the profile
