@@ -7,6 +7,7 @@ use rustnvlink::explain::EXPLANATIONS;
 
 use crate::doctor;
 use crate::streams;
+use crate::style;
 
 /// Say what the code of a message means, and what to do; without a code, list all of them
 #[derive(Debug, Args)]
@@ -20,7 +21,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: Arguments) -> Result<()> {
     let text = match &arguments.code {
         Some(code) => explanation(code)?,
-        None => list(),
+        None => list(style::width()),
     };
     streams::print(format!("{text}\n").as_bytes())
 }
@@ -38,13 +39,17 @@ pub(crate) fn codes() -> impl Iterator<Item = &'static str> {
     known().into_iter().map(|(code, _)| code)
 }
 
-/// Every code, with the first sentence of what it means.
-fn list() -> String {
+/// Every code, with the first sentence of what it means: in lines of this width, or else in one line each.
+fn list(width: Option<usize>) -> String {
     let known = known();
-    let width = known.iter().map(|(code, _)| code.len()).max().unwrap_or(0);
+    let longest = known.iter().map(|(code, _)| code.len()).max().unwrap_or(0);
+    let column = longest + 2;
     let lines = known.into_iter().map(|(code, meaning)| {
         let first = meaning.split_once(". ").map_or(meaning, |(first, _)| first);
-        format!("{code:width$}  {}", first.trim_end_matches('.'))
+        let mut line = format!("{code:column$}");
+        let width = width.unwrap_or(usize::MAX);
+        cli::wrap(first.trim_end_matches('.'), column, width, &mut line);
+        line
     });
     lines.collect::<Vec<_>>().join("\n")
 }
@@ -63,7 +68,7 @@ mod tests {
 
     #[test]
     fn the_list_has_a_line_for_each_code() {
-        let list = list();
+        let list = list(None);
         assert_eq!(
             list.lines().count(),
             EXPLANATIONS.len() + doctor::codes::MEANINGS.len()
@@ -72,6 +77,18 @@ mod tests {
             let line = list.lines().find(|line| line.starts_with(code));
             assert!(line.is_some_and(|line| explanation(code).is_ok() && line.len() > code.len()));
         }
+    }
+
+    #[test]
+    fn the_list_fits_a_terminal() {
+        let list = list(Some(80));
+        assert!(list.lines().all(|line| line.len() <= 80));
+        let words = |text: &str| {
+            text.split_whitespace()
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(words(&list), words(&super::list(None)));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use clap::ValueEnum;
 use clap::builder::Styles;
+use terminal_size::Width;
 
 pub(crate) const ERROR: Style = AnsiColor::BrightRed.on_default().bold();
 pub(crate) const NOTE: Style = AnsiColor::BrightYellow.on_default().bold();
@@ -53,6 +54,15 @@ pub(crate) fn stdout() -> AutoStream<StdoutLock<'static>> {
         ColorChoice::Always if !out.is_terminal() => AutoStream::never(out),
         _ => AutoStream::auto(out),
     }
+}
+
+/// The least width that text is broken for.
+const NARROWEST: usize = 60;
+
+/// The width of the standard output, if it is a terminal.
+pub(crate) fn width() -> Option<usize> {
+    let (Width(width), _) = terminal_size::terminal_size_of(io::stdout())?;
+    Some(usize::from(width).max(NARROWEST))
 }
 
 /// Shows why the command failed, with its causes.

@@ -58,15 +58,15 @@ fn describe(spelling: &Spelling, text: &mut String) {
         let _ = write!(text, " <{}>", spelling.placeholder);
     }
     let _ = write!(text, "\n{:INDENT$}", "");
-    wrap(spelling.help, INDENT, text);
+    wrap(spelling.help, INDENT, WIDTH, text);
     text.push('\n');
 }
 
-/// Adds words in lines that begin at a column; the first one begins there.
-fn wrap(words: &str, indent: usize, text: &mut String) {
+/// Adds words in lines of a width that begin at a column; the first one begins there.
+pub fn wrap(words: &str, indent: usize, width: usize, text: &mut String) {
     let mut column = indent;
     for word in words.split_whitespace() {
-        if column > indent && column + word.len() + 1 > WIDTH {
+        if column > indent && column + word.len() + 1 > width {
             let _ = write!(text, "\n{:indent$}", "");
             column = indent;
         } else if column > indent {
@@ -120,7 +120,7 @@ pub fn explanation(code: &str) -> Result<String, Diagnostic> {
 /// A code and what it means, in lines.
 pub fn described(code: &str, meaning: &str) -> String {
     let mut lines = format!("{code}\n\n");
-    wrap(meaning, 0, &mut lines);
+    wrap(meaning, 0, WIDTH, &mut lines);
     lines + "\n"
 }
 

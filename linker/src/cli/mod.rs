@@ -31,7 +31,7 @@ use lower::Command;
 use messages::Messages;
 
 pub use flags::{FLAGS, Flag, Group, Spelling, Value};
-pub use help::{described, explanation};
+pub use help::{described, explanation, wrap};
 
 /// The exit codes of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
