@@ -197,6 +197,28 @@ fn sources_are_told_from_objects() {
     );
 }
 
+#[test]
+fn texts_of_libtool_name_what_is_meant() {
+    let folder = folder();
+    let text =
+        "# main.lo - a libtool object file\npic_object='.libs/main.o'\nnon_pic_object='main.o'\n";
+    fs::write(folder.path().join("main.lo"), text).expect("a text");
+    fails(
+        &folder,
+        "link main.lo -o x.o",
+        "'main.lo' is ignored: it is a text of libtool; link '.libs/main.o' or 'main.o' instead [ignored-input]",
+    );
+    fails(
+        &folder,
+        "inspect main.lo",
+        "main.lo: a text of libtool, which stands for .libs/main.o, main.o",
+    );
+    let said = run(&folder, "doctor main.lo").stdout;
+    let said = String::from_utf8_lossy(&said);
+    let help = "help: libtool wrote it: look at .libs/main.o or main.o instead";
+    assert!(said.contains(help), "{said}");
+}
+
 #[cfg(unix)]
 #[test]
 fn libraries_of_the_toolkit_are_found() {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rustnvlink::arch::Sm;
 use rustnvlink::container::host::ModuleId;
-use rustnvlink::container::{HostFile, InputKind, OutOfReach, archive, detect};
+use rustnvlink::container::{HostFile, InputKind, OutOfReach, archive, detect, libtool};
 use rustnvlink::error::ParseError;
 use rustnvlink::fatbin::Kind;
 use serde::{Serialize, Serializer};
@@ -144,7 +144,14 @@ fn read_file(
         other => {
             let what = "neither host object, archive, shared library nor program";
             let (message, fix, commands) = match other {
-                InputKind::Unknown => (format!("{file} is {what}"), None, Vec::new()),
+                InputKind::Unknown => {
+                    let libtool = libtool::files(Path::new(file), data);
+                    let meant = libtool.filter(|files| !files.is_empty());
+                    let fix = meant.map(|files| {
+                        format!("libtool wrote it: look at {} instead", files.join(" or "))
+                    });
+                    (format!("{file} is {what}"), fix, Vec::new())
+                }
                 known => {
                     let inspect = format!("cargo cudalink inspect {}", word(file));
                     let fix = "look at device code without host code".to_owned();

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use rustnvlink::container::archive::{self, MAX_DEPTH};
 use rustnvlink::container::host::{ModuleId, ReferenceKind, ReferenceScope};
-use rustnvlink::container::{Archive, HostFile, InputKind, OutOfReach, detect};
+use rustnvlink::container::{Archive, HostFile, InputKind, OutOfReach, detect, libtool};
 use rustnvlink::cubin;
 use rustnvlink::error::ParseError;
 use rustnvlink::fatbin::{self, Entry, Fatbins, Flags, Kind, Limit};
@@ -124,12 +124,23 @@ fn bytes(
         }
         // An archive may hold anything beside device code; a file named by the user may not.
         InputKind::Unknown if depth < MAX_DEPTH => Ok(()),
-        InputKind::Unknown => Err(Failure::new(
-            "neither a cubin, fatbin, PTX or LTO-IR file nor an ELF host file or archive",
-        )),
+        InputKind::Unknown => Err(unknown(Path::new(&report.name), data)),
     };
     report.error = result.err();
     report
+}
+
+/// What is wrong with a file of no known kind.
+fn unknown(path: &Path, data: &[u8]) -> Failure {
+    match libtool::files(path, data) {
+        Some(files) => Failure::new(format!(
+            "a text of libtool, which stands for {}",
+            files.join(", ")
+        )),
+        None => Failure::new(
+            "neither a cubin, fatbin, PTX or LTO-IR file nor an ELF host file or archive",
+        ),
+    }
 }
 
 /// The directives `.version 9.0` and `.target sm_90, debug` at the head of a text.

@@ -33,6 +33,7 @@
 pub mod archive;
 pub mod host;
 mod kind;
+pub mod libtool;
 #[cfg(test)]
 mod tests;
 

@@ -9,7 +9,7 @@ use std::ops::{Deref, Range};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::container::{InputKind, detect};
+use crate::container::{InputKind, detect, libtool};
 use crate::parallel;
 
 /// The least that a file takes, archives aside: those without members are shorter.
@@ -144,6 +144,25 @@ pub(super) fn is_source(path: &Path) -> bool {
         end,
         Some("cu" | "cuh" | "c" | "cc" | "cpp" | "cxx" | "h" | "hpp")
     )
+}
+
+/// What is wrong with a file of no known kind.
+pub(super) fn what_it_is(name: &str, data: &[u8]) -> String {
+    const IS_NO_INPUT: &str = "it is neither a host object nor an archive, cubin or fatbin";
+    if let Some(files) = libtool::files(Path::new(name), data) {
+        let files: Vec<String> = files.iter().map(|file| format!("'{file}'")).collect();
+        return match &files[..] {
+            [] => "it is a text of libtool, which names no object and no static library".to_owned(),
+            files => format!(
+                "it is a text of libtool; link {} instead",
+                files.join(" or ")
+            ),
+        };
+    }
+    match first_line(data) {
+        Some(line) => format!("{IS_NO_INPUT}, but a text that begins with '{line}'"),
+        None => IS_NO_INPUT.to_owned(),
+    }
 }
 
 /// How much is shown of text that is no input.

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use cudalink_jitlink as jitlink;
 
-use super::contents::{IS_SOURCE, first_line, is_source};
+use super::contents::{IS_SOURCE, is_source, what_it_is};
 use super::files::{Files, Opened, Source};
 use super::host::{self, Modules};
 use super::link_time::{Holder, Intermediate};
@@ -35,9 +35,6 @@ use assemble::Waiting;
 use names::Names;
 use objects::{Look, look_at};
 use unpack::{Code, Failure, Unpacked};
-
-/// What is wrong with a file of no known kind.
-const IS_NO_INPUT: &str = "it is neither a host object nor an archive, cubin or fatbin";
 
 /// The library of the device runtime is known by its name.
 const SYSTEM_LIBRARY: &str = "libcudadevrt.a";
@@ -272,15 +269,9 @@ impl<'a, 'd> Loader<'a, 'd> {
                 // Of host code, it has no more to do with the link than other objects of host compilers.
                 InputKind::Bitcode if end != "bc" => self.bitcode(name, data),
                 InputKind::Unknown if is_source(Path::new(name)) => self.ignored(name, IS_SOURCE),
-                InputKind::Bitcode | InputKind::Unknown => self.ignored(
-                    name,
-                    &match first_line(data) {
-                        Some(line) => {
-                            format!("{IS_NO_INPUT}, but a text that begins with '{line}'")
-                        }
-                        None => IS_NO_INPUT.to_owned(),
-                    },
-                ),
+                InputKind::Bitcode | InputKind::Unknown => {
+                    self.ignored(name, &what_it_is(name, data))
+                }
             },
         }
     }
@@ -569,7 +560,7 @@ impl<'a, 'd> Loader<'a, 'd> {
 
 /// The modules whose linked code is in some input: what is left of them waits
 /// for no link.
-fn linked_elsewhere(files: &Files, behaviour: Behaviour) -> HashSet<&str> {
+pub(super) fn linked_elsewhere(files: &Files, behaviour: Behaviour) -> HashSet<&str> {
     let mut linked = HashSet::new();
     let mut object = |data| {
         if let Ok(file) = HostFile::parse(data) {
