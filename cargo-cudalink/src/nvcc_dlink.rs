@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use clap::{Args, Parser};
 use rustnvlink::arch::Sm;
 use rustnvlink::fatbin::CompressionMode;
-use rustnvlink::inputs::{Files, Survey};
+use rustnvlink::inputs::Files;
 
 use crate::link;
 use arguments::Parsed;
@@ -62,7 +62,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
 fn processors_of_objects(files: &Files, link_time: bool) -> Vec<Sm> {
     let is_library = |name: &str| name.ends_with(".a");
     let survey = files.survey_of(|name| !is_library(name));
-    if survey == Survey::default() && files.survey_of(is_library) == Survey::default() {
+    if !survey.has_code() && !files.survey_of(is_library).has_code() {
         return vec![Sm::KNOWN[0]];
     }
     let mut processors = survey.processors;

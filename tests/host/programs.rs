@@ -200,6 +200,7 @@ fn joined(world: &World, linker: &str) -> Result<()> {
         let link = link.output()?;
         let text = String::from_utf8_lossy(&link.stderr);
         ensure!(text.contains(said), "no '{said}' in {text}");
+        ensure!(!link.status.success() && !result.exists(), "{text}");
         Ok(())
     };
     let both = join("both.o", &[&objects.main, &objects.part])?;
@@ -214,6 +215,7 @@ fn joined(world: &World, linker: &str) -> Result<()> {
     says(&half, "device functions cannot be called from elsewhere")
 }
 
+/// A shared library with its own device link, in a program that holds the same module and links it itself.
 /// A shared library with its own device link, in a program that holds the same module and links it itself.
 fn shared_library(world: &World, linker: &str) -> Result<()> {
     let objects = world.objects()?;

@@ -155,26 +155,50 @@ impl<'d> HostObject<'d> {
         })
     }
 
-    /// Leaves out the modules whose linked code is in some input. Of objects that `ld -r` has put together, others may wait,
-    /// but for nvlink.
+    /// Leaves out the modules whose linked code is in some input.
     pub(super) fn leave_out(&mut self, linked: &HashSet<&str>, behaviour: Behaviour) {
         let Modules::Waiting(ids) = &mut self.modules else {
             return;
         };
-        let is_linked: Vec<bool> = ids.iter().map(|id| linked.contains(&**id)).collect();
-        if !is_linked.contains(&true) {
-            return;
+        let names = ids.iter().map(|id| &**id);
+        match Unlinked::of(names, self.fatbins.len(), linked, behaviour) {
+            Unlinked::All => {}
+            Unlinked::Some(waits) => {
+                let mut each = waits.iter();
+                self.fatbins.retain(|_| each.next() == Some(&true));
+                let mut each = waits.iter();
+                ids.retain(|_| each.next() == Some(&true));
+            }
+            Unlinked::None => self.modules = Modules::Linked(Vec::new()),
         }
-        let waits = |at: usize| !is_linked.get(at).copied().unwrap_or(true);
-        let is_told_apart = is_linked.len() == self.fatbins.len() && is_linked.contains(&false);
-        if is_told_apart && behaviour == Behaviour::Own {
-            let mut at = 0..;
-            self.fatbins.retain(|_| at.next().is_some_and(waits));
-            let mut at = 0..;
-            ids.retain(|_| at.next().is_some_and(waits));
-        } else {
-            // Which code is whose cannot be told.
-            self.modules = Modules::Linked(Vec::new());
+    }
+}
+
+/// Which modules of an object have no linked code in any input, so that they wait for this link.
+pub(super) enum Unlinked {
+    All,
+    /// Those of `ld -r`, where this can be told of each, and of its fatbin.
+    Some(Vec<bool>),
+    None,
+}
+
+impl Unlinked {
+    /// Of the modules with these names, which that many fatbins hold. For nvlink, objects that `ld -r` has put together wait
+    /// as one.
+    pub(super) fn of<'s>(
+        names: impl Iterator<Item = &'s str>,
+        fatbins: usize,
+        linked: &HashSet<&str>,
+        behaviour: Behaviour,
+    ) -> Self {
+        let waits: Vec<bool> = names.map(|name| !linked.contains(name)).collect();
+        if !waits.contains(&false) {
+            return Self::All;
+        }
+        let is_told_apart = waits.len() == fatbins && waits.contains(&true);
+        match is_told_apart && behaviour == Behaviour::Own {
+            true => Self::Some(waits),
+            false => Self::None,
         }
     }
 }

@@ -1,10 +1,13 @@
 //! What the inputs were compiled for.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
+use super::Behaviour;
 use super::files::{Files, Opened};
-use super::load::is_system_library;
+use super::host::Unlinked;
+use super::load::{is_system_library, linked_elsewhere};
 use crate::arch::Sm;
+use crate::container::host::ModuleId;
 use crate::container::{HostFile, InputKind, Machine, archive, detect};
 use crate::cubin::File;
 use crate::error::ParseError;
@@ -13,13 +16,13 @@ use crate::fatbin::{Fatbin, Flags, Kind};
 /// What the inputs were compiled for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Survey {
-    /// The processors that there is relocatable machine code for.
+    /// The processors that there is machine code for that waits for a link.
     pub processors: BTreeSet<Sm>,
     /// The processors that there is LTO-IR for.
     pub intermediates: BTreeSet<Sm>,
     /// Whether there is PTX, which only the driver compiles.
     pub has_ptx: bool,
-    /// The host of the first object with such code.
+    /// The host of the first object with such code, waiting or not.
     pub host: Option<Machine>,
 }
 
@@ -33,6 +36,7 @@ impl Files {
     /// Looks at those inputs whose names are wanted in the same way.
     pub fn survey_of(&self, is_wanted: impl Fn(&str) -> bool) -> Survey {
         let mut survey = Survey::default();
+        let linked = linked_elsewhere(self, Behaviour::Own);
         for opened in &self.0 {
             let Opened::Read(source) = opened else {
                 continue;
@@ -41,14 +45,14 @@ impl Files {
                 continue;
             }
             if detect(&source.data) != InputKind::Archive {
-                survey.add_file(&source.data);
+                survey.add_file(&source.data, &linked);
                 continue;
             }
             for member in source.members.iter().filter_map(|m| m.data.as_ref().ok()) {
-                survey.add_file(member);
+                survey.add_file(member, &linked);
             }
             let walked = archive::walk(&source.name, &source.data, &mut |_, member| {
-                survey.add_file(member.data.unwrap_or_default());
+                survey.add_file(member.data.unwrap_or_default(), &linked);
                 Ok::<(), ParseError>(())
             });
             // Damage is reported when the archive is linked.
@@ -59,17 +63,16 @@ impl Files {
 }
 
 impl Survey {
-    fn add_file(&mut self, data: &[u8]) {
+    /// Whether there is device code of any kind that waits for a link.
+    pub fn has_code(&self) -> bool {
+        !self.processors.is_empty() || !self.intermediates.is_empty() || self.has_ptx
+    }
+
+    fn add_file(&mut self, data: &[u8], linked: &HashSet<&str>) {
         match detect(data) {
             InputKind::HostObject => {
-                let Ok(file) = HostFile::parse(data) else {
-                    return;
-                };
-                for section in file.fatbins.iter().filter(|s| s.is_relocatable()) {
-                    self.host.get_or_insert(file.machine);
-                    for fatbin in section.fatbins().map_while(Result::ok) {
-                        self.add_fatbin(&fatbin);
-                    }
+                if let Ok(file) = HostFile::parse(data) {
+                    self.add_host_file(&file, linked);
                 }
             }
             InputKind::Fatbin => {
@@ -83,6 +86,29 @@ impl Survey {
                 }
             }
             _ => {}
+        }
+    }
+
+    fn add_host_file(&mut self, file: &HostFile<'_>, linked: &HashSet<&str>) {
+        let sections = file.fatbins.iter().filter(|s| s.is_relocatable());
+        let fatbins: Vec<Fatbin<'_>> = sections
+            .flat_map(|section| section.fatbins().map_while(Result::ok))
+            .collect();
+        if fatbins.is_empty() {
+            return;
+        }
+        self.host.get_or_insert(file.machine);
+        let names = file.module_ids.iter().filter_map(|id| match id {
+            ModuleId::Module(name) => Some(*name),
+            ModuleId::Linked(_) => None,
+        });
+        let waits = match Unlinked::of(names, fatbins.len(), linked, Behaviour::Own) {
+            Unlinked::All => vec![true; fatbins.len()],
+            Unlinked::Some(waits) => waits,
+            Unlinked::None => return,
+        };
+        for (fatbin, _) in fatbins.iter().zip(waits).filter(|(_, waits)| *waits) {
+            self.add_fatbin(fatbin);
         }
     }
 

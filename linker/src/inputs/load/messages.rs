@@ -60,12 +60,12 @@ impl Loader<'_, '_> {
     /// Which inputs hold the code that is looked for, where it has been linked.
     fn linked_before(&self) -> Option<String> {
         let names = some_of(&self.results)?;
-        let holds = match self.results.len() {
-            1 => "holds",
-            _ => "hold",
+        let (hold, go) = match self.results.len() {
+            1 => ("holds", "goes"),
+            _ => ("hold", "go"),
         };
         Some(format!(
-            "{names} {holds} the result of a device link already"
+            "{names} {hold} the result of a device link already, and {go} to the host linker without another one"
         ))
     }
 
