@@ -26,6 +26,8 @@
 //# Link: pipeline-slow.cubin = -arch=sm_103 pipeline.cubin
 //# Compile: nested.cubin = nested.cu
 //# Link: nested-slow.cubin = -arch=sm_103 nested.cubin
+//# Compile: either.cubin = either.cu
+//# Link: either-slow.cubin = -arch=sm_103 either.cubin
 //# Compile: turns.cubin = turns.cu
 //# Link: turns-slow.cubin = -arch=sm_103 turns.cubin
 //# Compile: distances.cubin = distances.cu

@@ -55,6 +55,9 @@ pub(super) struct Schedule<'e> {
     /// The instruction of its block that needs each event; `None` if another
     /// block does.
     needs: Vec<Option<usize>>,
+    /// The first instruction of its block that would, whether predicates exclude that or not: nvlink's
+    /// clock does not look at them.
+    keeps: Vec<Option<usize>>,
     /// By block and event of an earlier one, the first that needs it, as far as
     /// somebody asked.
     carried: RefCell<FxHashMap<(usize, usize), Option<usize>>>,
@@ -131,6 +134,7 @@ impl<'e> Schedule<'e> {
             start: vec![0; count],
             end: vec![0; events.len()],
             needs: vec![None; events.len()],
+            keeps: vec![None; events.len()],
             carried: RefCell::default(),
             is_need: vec![Cell::new(false); count],
             has_loads: is_load.contains(&true),
@@ -153,9 +157,7 @@ impl<'e> Schedule<'e> {
 
     fn find_needs(&mut self) {
         for event in 0..self.events.len() {
-            let at = self.events[event].instruction;
-            let block = self.uses.block[at];
-            self.needs[event] = self.uses.first(&self.events[event], at + 1, block);
+            (self.keeps[event], self.needs[event]) = self.uses.needs(&self.events[event]);
             if let Some(need) = self.needs[event] {
                 self.is_need[need].set(true);
             }
@@ -203,7 +205,9 @@ impl<'e> Schedule<'e> {
             delays[at] = start - plain;
             while let Some((event, _)) = events.next_if(|(_, event)| event.instruction == at) {
                 self.end[event] = start + self.latency[event];
-                if let Some(need) = self.needs[event] {
+                let need = self.needs[event];
+                let keeps = self.keeps[event].filter(|_| self.keeps[event] != need);
+                for need in need.into_iter().chain(keeps) {
                     let is_slow_result = self.runs_on_slow_double[at]
                         && self.units[at] == Unit::Double
                         && self.units[need] != Unit::Control

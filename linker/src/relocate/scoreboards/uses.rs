@@ -50,9 +50,44 @@ impl Uses {
         rest.find(|&at| self.is_needed(event, at))
     }
 
+    /// The first instruction of its block that would need an event if both happened, and the first
+    /// that needs it.
+    pub(super) fn needs(&self, event: &Event) -> (Option<usize>, Option<usize>) {
+        let block = self.block[event.instruction];
+        let rest = event.instruction + 1..self.block.len();
+        let rest = rest.take_while(|&at| self.block[at] == block);
+        let mut due = rest.filter(|&at| self.would_need(event, at));
+        let first = due.next();
+        let mut due = first.into_iter().chain(due);
+        (first, due.find(|&at| !self.is_excluded(event, at)))
+    }
+
     /// Whether an instruction that may come after an event can not start
     /// before that is over.
     pub(super) fn is_needed(&self, event: &Event, at: usize) -> bool {
+        self.would_need(event, at) && !self.is_excluded(event, at)
+    }
+
+    /// Whether their predicates say that either an event or a later instruction of its block happens.
+    fn is_excluded(&self, event: &Event, at: usize) -> bool {
+        let earlier = event.instruction;
+        let (Some(first), Some(second)) = (&self.accesses[earlier], &self.accesses[at]) else {
+            return false;
+        };
+        if !self.is_later(event, at) || !first.excludes(second) || self.returns[at] {
+            return false;
+        }
+        let mut between = self.accesses[earlier..at].iter().flatten();
+        !between.any(|other| first.is_decided_anew_by(other))
+    }
+
+    /// Whether an instruction is of the block of an event, and behind it.
+    fn is_later(&self, event: &Event, at: usize) -> bool {
+        self.block[event.instruction] == self.block[at] && event.instruction < at
+    }
+
+    /// Whether an instruction needs an event, if both happen.
+    fn would_need(&self, event: &Event, at: usize) -> bool {
         let Event {
             instruction,
             is_write,
@@ -67,13 +102,7 @@ impl Uses {
         if is_write && self.waits_again[at] && instruction + 1 == at {
             return self.releases[at] >> board & 1 == 1;
         }
-        let is_later = self.block[instruction] == self.block[at] && instruction < at;
-        if is_later && first.excludes(second) {
-            let mut between = self.accesses[instruction..at].iter().flatten();
-            if !between.any(|other| first.is_decided_anew_by(other)) {
-                return false;
-            }
-        }
+        let is_later = self.is_later(event, at);
         match is_write {
             true => {
                 first.is_used_by(second)

@@ -268,3 +268,23 @@ fn idle_loads_take_no_time_and_fences_keep_nobody_waiting() {
         assert_eq!(schedule.start[..5], [0, 1, 1, 1, 2]);
     });
 }
+
+#[test]
+fn the_clock_looks_at_no_predicates() {
+    // The guards of a load and of what writes its register: P0, and if that does not hold.
+    let schedule = |guards: [u8; 2]| {
+        let mut code = [
+            instruction(LDS, 12, 0, 0),
+            sum(12, 20, 0),
+            instruction(EXIT, 0, NO_BOARD, 0),
+        ];
+        for (instruction, guard) in code.iter_mut().zip(guards) {
+            instruction[1] = instruction[1] & 0xf | guard << 4;
+        }
+        scheduled(&code, Chip::FastDoubles, |schedule| {
+            (schedule.needs[0], schedule.start[1])
+        })
+    };
+    assert_eq!(schedule([0, 1]), (Some(1), 40));
+    assert_eq!(schedule([0, 8]), (None, 40));
+}

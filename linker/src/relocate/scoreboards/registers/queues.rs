@@ -99,10 +99,16 @@ impl Accesses {
     }
 
     /// Whether all that another instruction does with the result of this one is to write it again, and comes to that
-    /// behind it: DMUL, DADD, DSETP and DFMA among each other, where these are slow.
+    /// behind it: DMUL, DADD, DSETP and DFMA among each other, where these are slow, and LDS and LDSM.
     pub(in super::super) fn is_only_rewritten_in_turn_by(&self, other: &Self) -> bool {
-        let are_doubles = [self, other].map(|accesses| DOUBLES.contains(&accesses.operation));
-        are_doubles == [true; 2] && !self.is_read_by(other) && !self.decides(other)
+        let operations = [self.operation, other.operation];
+        let are_in_turn = operations
+            .iter()
+            .all(|operation| DOUBLES.contains(operation))
+            || operations
+                .iter()
+                .all(|&operation| matches!(operation, LDS | LDSM));
+        are_in_turn && !self.is_read_by(other) && !self.decides(other)
     }
 
     /// Whether another instruction comes to barriers in shared memory, or to what these order,
@@ -171,6 +177,19 @@ mod tests {
         assert!(writer.is_only_rewritten_in_turn_by(&writer));
         assert!(!writer.is_only_rewritten_in_turn_by(&reader));
         assert!(!accesses(generic[0]).is_only_rewritten_in_turn_by(&writer));
+    }
+
+    #[test]
+    fn loads_from_shared_memory_write_a_register_in_turn() {
+        // LDS R7, [R0] and the same from other memory; LDSM.16.M88 R7, [R0], and LDS R9, [R7].
+        let load = 0x000f_e200_0000_0800_0000_0000_0007_7984;
+        let matrix = 0x000f_e200_0000_0000_0000_0000_0007_783b;
+        let reader = 0x000f_e200_0000_0800_0000_0000_0709_7984;
+        let is_in_turn =
+            |first, second| accesses(first).is_only_rewritten_in_turn_by(&accesses(second));
+        assert!(is_in_turn(load, matrix) && is_in_turn(matrix, load));
+        assert!(!is_in_turn(load, reader));
+        assert!(!is_in_turn(load, LOAD) && !is_in_turn(LOAD, LOAD));
     }
 
     #[test]
