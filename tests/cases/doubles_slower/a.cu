@@ -40,6 +40,8 @@
 //# Link: functions-slow.cubin = -arch=sm_103 functions.cubin
 //# Compile: copies.cubin = copies.cu
 //# Link: copies-slow.cubin = -arch=sm_103 copies.cubin
+//# Compile: most.cubin = most.cu
+//# Link: most-slow.cubin = -arch=sm_103 most.cubin
 
 // One double behind another, one of which the other needs, and a choice by one of them.
 __global__ void chooses(const double *a, double *b, int n) {

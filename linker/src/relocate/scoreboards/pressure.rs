@@ -16,13 +16,15 @@ use rustc_hash::FxHashMap;
 use super::flow::Flow;
 use super::held::Held;
 use super::instruction::{
-    Chip, INSTRUCTION, is_counted, is_of_texture, keeps_order, loads_memory, loads_shared_memory,
-    operation, stalls,
+    Chip, INSTRUCTION, NO_BOARD, is_counted, is_of_texture, keeps_order, loads_memory,
+    loads_shared_memory, operation, stalls,
 };
 use super::registers::Accesses;
 use super::stages::Stages;
 use super::stalls::TAKING;
-use super::timing::{SLOW_DOUBLE, SLOW_RESULT, Unit, forwarding, is_slow_double, latency};
+use super::timing::{
+    SLOW_DOUBLE, SLOW_RESULT, Unit, forwarding, is_slow_double, latency, reads_behind_result,
+};
 use super::uses::Uses;
 use super::{Event, Setting};
 
@@ -42,6 +44,8 @@ pub(super) struct Schedule<'e> {
     units: Vec<Unit>,
     /// Whether each instruction works on doubles where these are slow.
     runs_on_slow_double: Vec<bool>,
+    /// How many cycles each instruction keeps its operands whose result is there before; none for all others.
+    kept: Vec<Option<u32>>,
     /// How many cycles each event takes.
     latency: Vec<u32>,
     /// Cycles from each instruction to the next one.
@@ -104,7 +108,7 @@ impl<'e> Schedule<'e> {
         let keeps_order =
             |event: &Event| event.is_write && keeps_order(instructions[event.instruction]);
         let is_load: Vec<bool> = events.iter().map(|e| loads(e) && !is_sampled(e)).collect();
-        let latency = events.iter().map(|event| {
+        let latencies = events.iter().map(|event| {
             let at = event.instruction;
             latency(
                 instructions[at],
@@ -113,6 +117,12 @@ impl<'e> Schedule<'e> {
                 chip,
             )
         });
+        let kept = instructions.iter().zip(&uses.accesses);
+        let kept = kept.map(|(instruction, accesses)| {
+            reads_behind_result(instruction, chip)
+                .then(|| latency(instruction, accesses.as_ref(), false, chip))
+        });
+        let kept = kept.collect();
         let stall = stalls(&instructions);
         let plain = stall.iter().scan(0, |next, stall| {
             let start = *next;
@@ -121,7 +131,8 @@ impl<'e> Schedule<'e> {
         });
         let mut schedule = Self {
             events,
-            latency: latency.collect(),
+            kept,
+            latency: latencies.collect(),
             units: instructions.iter().map(|i| Unit::of(i, chip)).collect(),
             runs_on_slow_double: instructions
                 .iter()
@@ -203,6 +214,11 @@ impl<'e> Schedule<'e> {
             let start = (plain + delay).max(due[at]);
             self.start[at] = start;
             delays[at] = start - plain;
+            if let Some(kept) = self.kept[at]
+                && let Some(need) = self.overwriting(at)
+            {
+                due[need] = due[need].max(start + kept);
+            }
             while let Some((event, _)) = events.next_if(|(_, event)| event.instruction == at) {
                 self.end[event] = start + self.latency[event];
                 let need = self.needs[event];
@@ -221,6 +237,16 @@ impl<'e> Schedule<'e> {
                 }
             }
         }
+    }
+
+    /// The first instruction of its block that overwrites what one reads.
+    fn overwriting(&self, at: usize) -> Option<usize> {
+        let operands = Event {
+            instruction: at,
+            is_write: false,
+            board: NO_BOARD,
+        };
+        self.uses.first(&operands, at + 1, self.uses.block[at])
     }
 
     /// Follows what is under way from block to block, in the order in which they

@@ -11,6 +11,9 @@ use super::instruction::{
 use super::operands::{File, file, is_arithmetic_of_warps, is_long};
 use super::registers::Accesses;
 
+/// DSETP.
+const DOUBLE_COMPARISON: u16 = 0x02a;
+
 /// The part of a processor that an instruction runs on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unit {
@@ -288,9 +291,8 @@ pub(super) fn at_end(instruction: &[u8], unit: Unit, accesses: &Accesses) -> u32
 
 /// Cycles from what a block does with doubles to the next block.
 pub(super) fn double_in_block(instruction: &[u8]) -> u32 {
-    const DSETP: u16 = 0x02a;
     match operation(instruction) {
-        DSETP => 14,
+        DOUBLE_COMPARISON => 14,
         _ => 11,
     }
 }
@@ -371,6 +373,11 @@ pub(super) fn is_power_of_two(instruction: &[u8], chip: Chip) -> bool {
         && chip == Chip::SlowDoubles
 }
 
+/// Whether an instruction has read its operands only after others could use its result.
+pub(super) fn reads_behind_result(instruction: &[u8], chip: Chip) -> bool {
+    is_slow_double(instruction, chip) && operation(instruction) == DOUBLE_COMPARISON
+}
+
 /// For how many cycles the part for doubles is busy where it is slow.
 pub(super) const SLOW_DOUBLE: u32 = 64;
 /// The same for a product of matrices.
@@ -427,7 +434,7 @@ pub(super) fn latency(
     let is_slow = chip != Chip::FastDoubles;
     match (operation(instruction), is_write) {
         // Time that is known passes in NOPs, but for operands of a DSETP.
-        (0x028 | 0x029 | 0x02b, _) | (0x02a, true) => 1,
+        (0x028 | 0x029 | 0x02b, _) | (DOUBLE_COMPARISON, true) => 1,
         // So does that of conversions from 64 bits, but of I2F to them not on processors for graphics.
         (0x110 | 0x111 | 0x113, _) if is_slow => 1,
         (0x112, _) if chip == Chip::SlowDoubles => 1,
