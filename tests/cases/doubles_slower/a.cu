@@ -40,6 +40,8 @@
 //# Link: functions-slow.cubin = -arch=sm_103 functions.cubin
 //# Compile: copies.cubin = copies.cu
 //# Link: copies-slow.cubin = -arch=sm_103 copies.cubin
+//# Compile: powers.cubin = powers.cu
+//# Link: powers-slow.cubin = -arch=sm_103 powers.cubin
 //# Compile: most.cubin = most.cu
 //# Link: most-slow.cubin = -arch=sm_103 most.cubin
 

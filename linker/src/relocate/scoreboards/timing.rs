@@ -458,7 +458,8 @@ pub(super) fn latency(
         (0x11c, true) => 24,
         // LDCU.
         (0x1ac, true) => 18,
-        // MUFU.
+        // MUFU, of which powers of two take half as long where doubles are slow.
+        (0x108, true) if is_power_of_two(instruction, chip) => 14,
         (0x108, true) if is_slow => 18,
         (0x108, true) => 17,
         // BMOV.
@@ -474,6 +475,7 @@ pub(super) fn latency(
         (operation, false) => {
             let sources = accesses.map_or(1, Accesses::sources);
             let start = match operation {
+                0x108 if is_power_of_two(instruction, chip) => READ_START,
                 0x100..=0x10f => READ_START + 1,
                 0x184 if chip == Chip::Graphics && width(instruction) == Width::Four => {
                     READ_START + 1

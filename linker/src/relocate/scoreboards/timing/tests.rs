@@ -218,3 +218,15 @@ fn comparisons_of_halves_get_predicates_sooner_where_doubles_are_slow() {
     assert_eq!(on(integers, choice), [Some(4); 2]);
     assert_eq!(on(halves, logic), [Some(5), Some(4)]);
 }
+
+#[test]
+fn powers_of_two_take_half_as_long_where_doubles_are_slow() {
+    // MUFU.EX2 R8, R7.
+    let power = RECIPROCAL & !(0xff << 72) | 8 << 72;
+    let ends = |instruction: u128, chip: Chip| {
+        [true, false].map(|is_write| cycles(instruction, is_write, chip))
+    };
+    assert_eq!(ends(power, Chip::FastDoubles), [17, 9]);
+    assert_eq!(ends(power, Chip::SlowDoubles), [14, 8]);
+    assert_eq!(ends(RECIPROCAL, Chip::SlowDoubles), [18, 9]);
+}
