@@ -55,7 +55,7 @@ use rules::Rules;
 use stalls::TAKING;
 
 /// Functions with more stay as they are.
-const MOST_EVENTS: usize = 16384;
+const MOST_EVENTS: usize = 1 << 20;
 /// Scoreboards that loads from memory leave to others.
 const FIRST_FOR_MEMORY: u8 = 2;
 /// What some loads take first, and others last.

@@ -44,6 +44,8 @@
 //# Link: powers-slow.cubin = -arch=sm_103 powers.cubin
 //# Compile: most.cubin = most.cu
 //# Link: most-slow.cubin = -arch=sm_103 most.cubin
+//# Compile: large.cubin = large.cu
+//# Link: large-slow.cubin = -arch=sm_103 large.cubin
 
 // One double behind another, one of which the other needs, and a choice by one of them.
 __global__ void chooses(const double *a, double *b, int n) {
