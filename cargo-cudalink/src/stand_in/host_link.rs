@@ -81,6 +81,15 @@ impl HostLink<'_> {
         !said.is_ok_and(|said| goes_without_script(&String::from_utf8_lossy(&said.stdout)))
     }
 
+    /// The machine that it links for, if it says so.
+    pub(super) fn machine(&self) -> Option<String> {
+        let mut command = Command::new(self.linker);
+        let said = command.args(&self.arguments).arg("-dumpmachine").output();
+        let said = String::from_utf8(said.ok()?.stdout).ok()?;
+        let (machine, rest) = said.trim().split_once('-')?;
+        (!rest.contains(char::is_whitespace)).then(|| machine.to_owned())
+    }
+
     /// Whether this is no compiler that calls a linker.
     fn is_linker_proper(&self) -> bool {
         let name = self.linker.file_stem().unwrap_or_default();
@@ -128,5 +137,21 @@ mod tests {
         };
         assert!(!host("mold 2.40").takes_script());
         assert!(host("GNU ld").takes_script());
+    }
+
+    #[test]
+    fn the_machine_is_what_compilers_say() {
+        // `printf` says what it is told first.
+        let check = |said: &str, expected: Option<&str>| {
+            let host = HostLink {
+                linker: Path::new("printf"),
+                arguments: vec![said.into()],
+                folder: PathBuf::new(),
+            };
+            assert_eq!(host.machine().as_deref(), expected, "{said}");
+        };
+        check("aarch64-linux-gnu\n", Some("aarch64"));
+        check("GNU ld - one of the linkers", None);
+        check("", None);
     }
 }

@@ -271,7 +271,7 @@ impl<'a> Image<'a> {
             if !is_for_musl(self.triple) && !line.names_runtime() {
                 self.say(Level::Help, NO_RUNTIME.to_owned());
             }
-            self.say_what_is_missing(line);
+            self.say_what_is_missing(line, host);
             if needs_script {
                 self.say(Level::Help, NO_SCRIPT.to_owned());
             }
@@ -293,13 +293,27 @@ impl<'a> Image<'a> {
         }
         let status = host.run(Vec::new(), runtime.map(as_option).into_iter().collect())?;
         if !status.success() {
-            self.say_what_is_missing(line);
+            self.say_what_is_missing(line, host);
         }
         Ok(platform::exit_code(status))
     }
 
-    /// Says which libraries of CUDA a host link has failed for.
-    fn say_what_is_missing(&self, line: &LinkLine) {
+    /// Says which linker, and which libraries of CUDA, a host link has failed for.
+    fn say_what_is_missing(&self, line: &LinkLine, host: &HostLink<'_>) {
+        if self.machine() != env::consts::ARCH
+            && let Some(machine) = host
+                .machine()
+                .filter(|machine| !self.machine().starts_with(machine.as_str()))
+        {
+            let text = format!(
+                "'{}' links for {machine}, not for {1}; name a linker for it, such as {1}-linux-gnu-gcc, with \
+                 target.{2}.linker in .cargo/config.toml",
+                host.linker.display(),
+                self.machine(),
+                self.triple
+            );
+            self.say(Level::Help, text);
+        }
         let folders = self.folders_of_system();
         if is_for_musl(self.triple) {
             self.say(Level::Help, RUNTIME_IS_NOT_FOR_MUSL.to_owned());
