@@ -334,11 +334,12 @@ impl<'a> Job<'a> {
         let mut problems = Vec::new();
         let report = &mut |diagnostic: Diagnostic| {
             problems.push(diagnostic);
-            true
+            // What is left out is of interest, too.
+            false
         };
         let processor = Processor::from(Sm::KNOWN[0]);
         let (loaded, _) = self.load(&processor, report);
-        if loaded.err() == Some(Exit::Fatal) {
+        if loaded.as_ref().err() == Some(&Exit::Fatal) {
             for problem in problems {
                 linked.add(None, problem);
             }
@@ -350,6 +351,9 @@ impl<'a> Job<'a> {
             .find(|problem| problem.code == "no-device-code")
             .and_then(|problem| problem.detail.clone());
         problems.retain(|problem| problem.code == "ignored-input");
+        let hints = loaded.map_or_else(|_| Vec::new(), |loaded| loaded.hints);
+        let is_closed = hints.iter().any(|hint| hint.code == "closed-object");
+        let has_none = problems.is_empty() && !is_closed;
         for problem in problems {
             linked.add(None, problem);
         }
@@ -362,6 +366,11 @@ impl<'a> Job<'a> {
             true if linked_before.is_some() => {
                 ("no-device-code", "no input has device code to link")
             }
+            true if has_none => (
+                "no-device-code",
+                "no input has device code; name the objects and static libraries that were compiled with -rdc=true \
+                 (what shared libraries hold is linked already), or a processor with --arch",
+            ),
             true => (
                 "no-device-code",
                 "no input has machine code that can be linked; compile with -rdc=true (nvcc -dc, clang \

@@ -167,5 +167,15 @@ fn cubin(world: &World) -> Result<()> {
             "part.cu' is ignored: it is a source, which has to be compiled first (nvcc -dc)",
             "error: no input has machine code that can be linked",
         ],
+    )?;
+    fail(
+        &[&closed],
+        &["error: no input has machine code that can be linked; compile with -rdc=true"],
+    )?;
+    let empty = folder.join("libempty.a");
+    std::fs::write(&empty, "!<arch>\n")?;
+    fail(
+        &[&empty],
+        &["error: no input has device code; name the objects and static libraries"],
     )
 }
