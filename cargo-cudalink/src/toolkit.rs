@@ -32,8 +32,11 @@ enum Action {
     /// touched; set RUSTNVLINK_CACHE to install elsewhere.
     Install {
         /// The version of nvcc, such as 13.0.88
-        #[arg(long, value_name = "VERSION", default_value_t = DEFAULT_VERSION)]
+        #[arg(long, value_name = "VERSION", value_parser = version, default_value_t = DEFAULT_VERSION)]
         version: Version,
+        /// The same without the option
+        #[arg(value_name = "VERSION", value_parser = version, conflicts_with = "version", hide = true)]
+        named: Option<Version>,
         /// Install again even if the toolkit is there
         #[arg(long)]
         force: bool,
@@ -70,9 +73,29 @@ struct Choice {
 pub(crate) fn run(arguments: Arguments) -> Result<()> {
     let environment = Environment::from_process()?;
     match arguments.action {
-        Action::Install { version, force } => install(&environment, version, force),
+        Action::Install {
+            version,
+            named,
+            force,
+        } => install(&environment, named.unwrap_or(version), force),
         Action::Path { choice } => path(&choice),
         Action::List { choice, format } => list::run(&environment, &choice, format),
+    }
+}
+
+/// A version of nvcc, or the first numbers of the one that is installed without a choice.
+fn version(text: &str) -> Result<Version, String> {
+    let default = DEFAULT_VERSION.to_string();
+    let is_default = default
+        .strip_prefix(text)
+        .is_some_and(|rest| rest.starts_with('.'));
+    match text.parse() {
+        Ok(version) => Ok(version),
+        Err(_) if is_default => Ok(DEFAULT_VERSION),
+        Err(_) => Err(format!(
+            "versions of nvcc have three numbers, such as {default}; `pip index versions nvidia-cuda-nvcc` lists those of \
+             CUDA 13, and nvidia-cuda-nvcc-cu12 those of CUDA 12"
+        )),
     }
 }
 
@@ -110,6 +133,23 @@ pub(crate) fn note_ignored_variables(passed_over: &[Attempt]) {
     for attempt in passed_over {
         if matches!(attempt.origin, Origin::Variable(_)) && attempt.place.is_some() {
             style::note(&attempt.to_string());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_numbers_are_enough_for_the_default() {
+        for text in ["13", "13.0", "13.0.88"] {
+            assert_eq!(version(text), Ok(DEFAULT_VERSION), "{text}");
+        }
+        assert_eq!(version("12.9.86"), Ok(Version::new(12, 9, 86)));
+        for text in ["12.9", "1", "13.", "12.x", ""] {
+            let error = version(text).unwrap_err();
+            assert!(error.contains("three numbers, such as 13.0.88"), "{error}");
         }
     }
 }
