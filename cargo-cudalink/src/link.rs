@@ -131,9 +131,19 @@ impl Arguments {
 /// Does what the command line asks for.
 pub(crate) fn run(arguments: Arguments) -> Result<()> {
     check_streams(&arguments)?;
-    let linked = link(&arguments, |_| arguments.arch.clone(), |_| {})?;
-    if let Some(problem) = messages::without_code(&linked) {
-        bail!("{problem}; `cargo cudalink inspect` shows what they have code for");
+    let mut problem = None;
+    let targets = |_: &Files| arguments.arch.clone();
+    let linked = link(&arguments, targets, |linked| {
+        problem = messages::without_code(linked);
+        if problem.is_some() {
+            let messages = &mut linked.messages;
+            messages.retain(|message| message.diagnostic.code != messages::NO_CODE);
+        }
+    })?;
+    if let Some(problem) = problem {
+        bail!(
+            "{problem}: compile for it, too, or choose with --arch what `cargo cudalink inspect` shows"
+        );
     }
     check_outputs(&arguments, &linked)?;
     write_result(&arguments, &linked)
@@ -211,7 +221,7 @@ pub(crate) fn run_as_nvcc(
         let lacking = linked.without_code();
         let is_expected = |message: &Message| {
             let is_about_lacking = message.sm.is_none_or(|sm| lacking.contains(&sm));
-            message.diagnostic.code == "no-device-code" && !is_about_lacking
+            message.diagnostic.code == messages::NO_CODE && !is_about_lacking
         };
         linked.messages.retain(|message| !is_expected(message));
     })?;

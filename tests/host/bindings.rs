@@ -155,10 +155,19 @@ fn cubin(world: &World) -> Result<()> {
         &[&objects.main, &linked],
         &["part_link.o' has the result of a device link, whose device functions cannot be called"],
     )?;
+    let lacking = [Path::new("--arch=sm_75"), &objects.main, &objects.part];
     fail(
-        &[Path::new("--arch=sm_75"), &objects.main, &objects.part],
-        &["error: no input has device code for sm_75; `cargo cudalink inspect` shows"],
+        &lacking,
+        &["error: no input has device code for sm_75: compile for it, too, or choose with --arch"],
     )?;
+    let output = world
+        .cudalink()?
+        .arg("link")
+        .args(lacking)
+        .args(["-o", "-"])
+        .output()?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(!said.contains("the image is empty"), "{said}");
     // A file that is nothing of the kind is told of, where no other has code.
     let text = source_file("part.cu");
     fail(

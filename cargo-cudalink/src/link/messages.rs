@@ -32,6 +32,9 @@ pub(super) fn print(messages: &[Message]) {
     }
 }
 
+/// The code of warnings that an image is empty, which say less than what is wrong where that is an error.
+pub(crate) const NO_CODE: &str = "no-device-code";
+
 /// What is wrong with a link for processors that no input has code for.
 pub(crate) fn without_code(linked: &Linked) -> Option<String> {
     let names: Vec<String> = linked

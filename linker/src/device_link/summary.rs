@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::Message;
 use crate::arch::Sm;
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::{Diagnostic, RESOURCE_USAGE, Severity};
 
 /// A message as it is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,7 +17,8 @@ pub struct Shown {
     pub text: String,
 }
 
-/// What to show of messages: each once, in the order in which they came up first, with the processors it concerns.
+/// What to show of messages: each once, in the order in which they came up first, with the processors it concerns. What an
+/// option has asked for (`-v`, `-dump-callgraph`) stays as it is: its lines belong to those before them.
 pub fn summarize(messages: &[Message]) -> Vec<Shown> {
     let failed: Vec<Option<Sm>> = messages
         .iter()
@@ -31,9 +32,13 @@ pub fn summarize(messages: &[Message]) -> Vec<Shown> {
     let mut rows: Vec<(&Diagnostic, Vec<Sm>)> = Vec::new();
     let mut row_of: FxHashMap<&Diagnostic, usize> = FxHashMap::default();
     for message in messages.iter().filter(|message| !says_nothing(message)) {
-        let row = *row_of.entry(&message.diagnostic).or_insert(rows.len());
+        let diagnostic = &message.diagnostic;
+        let row = match diagnostic.severity == Severity::Text || diagnostic.code == RESOURCE_USAGE {
+            true => rows.len(),
+            false => *row_of.entry(diagnostic).or_insert(rows.len()),
+        };
         if row == rows.len() {
-            rows.push((&message.diagnostic, Vec::new()));
+            rows.push((diagnostic, Vec::new()));
         }
         rows[row].1.extend(message.sm);
     }
@@ -82,6 +87,32 @@ mod tests {
             &[
                 "no x: there is none (sm_80, sm_90) [missing-library]",
                 "no y for 'sm_80': there is none [missing-library]",
+            ],
+        );
+    }
+
+    #[test]
+    fn figures_stay_with_their_kernels() {
+        let line = |sm: &str, text: &str| Message {
+            sm: Some(sm.parse().unwrap()),
+            diagnostic: Diagnostic::new(Severity::Info, RESOURCE_USAGE, text),
+        };
+        check(
+            &[
+                line("sm_80", "properties of a"),
+                line("sm_80", "8 registers"),
+                line("sm_80", "properties of b"),
+                line("sm_80", "8 registers"),
+                line("sm_90", "properties of a"),
+                line("sm_90", "8 registers"),
+            ],
+            &[
+                "properties of a (sm_80)",
+                "8 registers (sm_80)",
+                "properties of b (sm_80)",
+                "8 registers (sm_80)",
+                "properties of a (sm_90)",
+                "8 registers (sm_90)",
             ],
         );
     }

@@ -191,7 +191,7 @@ impl Image<'_> {
         request.inputs.files = self.files(line);
         let files = Files::read(&request.inputs, &cli::environment());
         let linked = self.device_link(&request, files);
-        let is_known = !linked.modules.is_empty() || linked.has("no-device-code");
+        let is_known = !linked.modules.is_empty() || linked.has(messages::NO_CODE);
         is_known.then_some(linked.modules)
     }
 
@@ -329,6 +329,7 @@ impl Image<'_> {
         let objects = &self.objects(line)?;
         let mut problems = self.remarks(linked);
         if let Some(problem) = messages::without_code(linked) {
+            problems.retain(|remark| remark.code.as_deref() != Some(messages::NO_CODE));
             problems.push(self.message(Level::Error, None, problem));
         }
         let libraries = self.help_with_libraries(linked, objects, line, build);
