@@ -7,6 +7,7 @@ use std::io::{self, Write as _};
 use anyhow::{Result, bail};
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use rustnvlink::cli::{FLAGS, LinkOptions, Spelling};
 
 use crate::cargo::exec::Exec;
 use crate::cargo::{WithDevice, number_of_jobs};
@@ -55,7 +56,10 @@ impl Cli {
                 }
                 let of_variable = variable_behind(&error, &arguments)
                     .map(|variable| format!("the variable {variable} says so"));
-                if let Some(tip) = of_variable.or_else(|| option_of_nvcc(&error, &arguments)) {
+                let tip = of_variable
+                    .or_else(|| option_of_linker(&error, &arguments))
+                    .or_else(|| option_of_nvcc(&error, &arguments));
+                if let Some(tip) = tip {
                     let tips = ContextValue::StyledStrs(vec![tip.into()]);
                     error.insert(ContextKind::Suggested, tips);
                 }
@@ -108,6 +112,35 @@ fn variable_behind(error: &clap::Error, arguments: &[OsString]) -> Option<String
     let known = known.find(|known| known.get_long() == option.strip_prefix("--"))?;
     let variable = known.get_env().filter(|name| env::var_os(name).is_some())?;
     Some(variable.to_str()?.to_owned())
+}
+
+/// What to say of an option that `rustnvlink` has.
+fn option_of_linker(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
+    let Some(ContextValue::String(refused)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    arguments.get(1).filter(|word| *word == "link")?;
+    let mut words = arguments.iter().filter_map(|word| word.to_str());
+    let word = words.find(|word| word.starts_with(refused.as_str()))?;
+    let option = word.split('=').next()?;
+    let is_it = |flag: &&Spelling| match option.strip_prefix("--") {
+        Some(long) => flag.long == long,
+        None => flag
+            .short
+            .is_some_and(|short| short.len() > 1 && short == &option[1..]),
+    };
+    FLAGS.iter().find(is_it)?;
+    let is_misplaced = |typed: String| {
+        let read = LinkOptions::parse(vec![typed.into()]);
+        read.is_err_and(|problem| problem.code == "misplaced-option")
+    };
+    let is_of_command = is_misplaced(option.to_owned()) || is_misplaced(format!("{option}=x"));
+    Some(match is_of_command {
+        true => {
+            format!("'{option}' is for a link by `rustnvlink` itself: rustnvlink -arch=sm_90 ..")
+        }
+        false => format!("'{option}' is for the linker: -Xnvlink={word}"),
+    })
 }
 
 /// What to say of an option that only nvcc has: of `-gencode` only the first letter is refused.

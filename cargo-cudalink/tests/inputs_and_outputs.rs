@@ -388,4 +388,24 @@ fn options_of_nvcc_are_known() {
         let tip = format!("tip: if '{word}' is for nvcc: `cargo cudalink nvcc-dlink nvcc ..`");
         fails(&folder, &format!("link {inputs} {option} -o out.o"), &tip);
     }
+    for (option, tip) in [
+        (
+            "--preserve-relocs",
+            "tip: '--preserve-relocs' is for the linker: -Xnvlink=--preserve-relocs",
+        ),
+        (
+            "-preserve-relocs",
+            "is for the linker: -Xnvlink=-preserve-relocs",
+        ),
+        (
+            "--archive=lazy",
+            "is for the linker: -Xnvlink=--archive=lazy",
+        ),
+        (
+            "--map x.map",
+            "tip: '--map' is for a link by `rustnvlink` itself",
+        ),
+    ] {
+        fails(&folder, &format!("link {inputs} {option} -o out.o"), tip);
+    }
 }
