@@ -318,6 +318,22 @@ impl Flow {
         starts
     }
 
+    /// The other blocks of a loop: those of an order from which control comes back to where it starts.
+    pub(super) fn loop_members(&self, order: &[Range<usize>], start: usize) -> Vec<Range<usize>> {
+        let mut places = FxHashSet::from_iter([start]);
+        let mut members = Vec::new();
+        let later = order.iter().rev().take_while(|block| block.start != start);
+        // But for inner loops control goes forward, and those are found by the blocks behind them.
+        for block in later {
+            let followers = self.followers(block.end - 1);
+            if followers.iter().any(|next| places.contains(next)) {
+                places.insert(block.start);
+                members.push(block.clone());
+            }
+        }
+        members
+    }
+
     /// Where control goes behind an instruction.
     pub(super) fn followers(&self, at: usize) -> &[usize] {
         &self.successors[self.first_successor[at]..self.first_successor[at + 1]]

@@ -78,12 +78,14 @@ fn any_common(ours: &[u128; 2], theirs: &[u128; 2]) -> bool {
 
 /// Operations that write a predicate: VOTE, FSETP, ISETP, IADD3, LEA, LOP3, VABSDIFF,
 /// VABSDIFF4, IMNMX, PLOP3, IMAD.WIDE, IMAD.HI, DSETP, ELECT, HSETP2, IADD.64, VIMNMX, UFSETP,
-/// R2UR, FCHK, B2R, SHFL, MATCH, ATOMS.CAST and QSPC.
-const WRITES_PREDICATE: [u16; 25] = [
+/// R2UR, FCHK, B2R, SHFL, MATCH and QSPC.
+const WRITES_PREDICATE: [u16; 24] = [
     0x006, 0x00b, 0x00c, 0x010, 0x011, 0x012, 0x014, 0x015, 0x017, 0x01c, 0x025, 0x027, 0x02a,
-    0x02f, 0x034, 0x035, 0x048, 0x053, 0x0ca, 0x102, 0x11c, 0x189, 0x1a1, 0x18d, 0x1aa,
+    0x02f, 0x034, 0x035, 0x048, 0x053, 0x0ca, 0x102, 0x11c, 0x189, 0x1a1, 0x1aa,
 ];
-/// Those of them that can write a second one.
+/// ATOMS.CAST, of whose other form, ATOMS.CAS, the same bits say nothing.
+const ATOMS_CAST: u16 = 0x58d;
+/// Those that can write a second one.
 const WRITES_SECOND_PREDICATE: [u16; 8] = [0x00b, 0x00c, 0x010, 0x017, 0x02a, 0x034, 0x048, 0x053];
 /// VOTE, SEL, FSEL, FMNMX, FSET, FSETP, ISETP, VIMNMX3, IADD3, LEA, LOP3, IMNMX, PLOP3, IMAD,
 /// DSETP, HSET2, HSETP2, HMNMX2, VIADDMNMX, VHMNMX, VIMNMX, UFSEL, UFSETP, FMNMX3, BREAK,
@@ -231,7 +233,7 @@ impl Accesses {
         if opcode(instruction) == DIVERGING_BRANCH && bits.get(IS_UNIFORM, 1) == 1 {
             reads.insert(File::Uniform, bits.get(24, 8), 1);
         }
-        if WRITES_PREDICATE.contains(&plain) || opcode(instruction) == PHASE {
+        if WRITES_PREDICATE.contains(&plain) || matches!(opcode(instruction), PHASE | ATOMS_CAST) {
             writes.predicates |= named(81);
         }
         if operation == TENSOR_ALLOCATE {

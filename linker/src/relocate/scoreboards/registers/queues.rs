@@ -28,8 +28,8 @@ const TENSORS_END: u16 = 0x1ef;
 const ATOMS: u16 = 0x18c;
 /// DMUL, DADD, DSETP and DFMA.
 const DOUBLES: RangeInclusive<u16> = 0x028..=0x02b;
-/// ATOMS.CAST
-const ATOMS_CAST: u16 = 0x18d;
+/// ATOMS.CAS and ATOMS.CAST
+const ATOMS_CAS: u16 = 0x18d;
 
 impl Accesses {
     /// Whether another instruction waits until what this one orders is done: accesses to
@@ -63,7 +63,7 @@ impl Accesses {
     /// do together. Plain accesses do not.
     fn is_ordered(&self) -> bool {
         match self.operation {
-            SYNCS | LDGSTS | ATOMS | ATOMS_CAST | BLOCK_BARRIER | CLUSTER_ARRIVAL | VOTE => true,
+            SYNCS | LDGSTS | ATOMS | ATOMS_CAS | BLOCK_BARRIER | CLUSTER_ARRIVAL | VOTE => true,
             SYNCS_EXCHANGE | MEMORY_BARRIER => false,
             TENSORS_START..=TENSORS_END => true,
             _ => self.is_strong || self.is_asynchronous(),
@@ -121,7 +121,7 @@ impl Accesses {
             // The barrier becomes memory like other.
             SYNCS_CONTROL => match other.operation {
                 SYNCS | SYNCS_EXCHANGE | LDGSTS | BLOCK_BARRIER | FENCE => true,
-                LDSM | STSM | LDS | STS | LD | ST | ATOMS | ATOMS_CAST | ATOM | ATOM_CAS
+                LDSM | STSM | LDS | STS | LD | ST | ATOMS | ATOMS_CAS | ATOM | ATOM_CAS
                 | FLOAT_ATOM => other.guard != NEVER,
                 _ => is_barrier || other.is_asynchronous(),
             },
