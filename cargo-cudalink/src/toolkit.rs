@@ -93,8 +93,7 @@ fn version(text: &str) -> Result<Version, String> {
         Ok(version) => Ok(version),
         Err(_) if is_default => Ok(DEFAULT_VERSION),
         Err(_) => Err(format!(
-            "versions of nvcc have three numbers, such as {default}; `pip index versions nvidia-cuda-nvcc` lists those of \
-             CUDA 13, and nvidia-cuda-nvcc-cu12 those of CUDA 12"
+            "versions of nvcc have three numbers, such as {default}; `pip index versions nvidia-cuda-nvcc` lists them"
         )),
     }
 }
@@ -146,8 +145,8 @@ mod tests {
         for text in ["13", "13.0", "13.0.88"] {
             assert_eq!(version(text), Ok(DEFAULT_VERSION), "{text}");
         }
-        assert_eq!(version("12.9.86"), Ok(Version::new(12, 9, 86)));
-        for text in ["12.9", "1", "13.", "12.x", ""] {
+        assert_eq!(version("13.5.37"), Ok(Version::new(13, 5, 37)));
+        for text in ["13.5", "1", "13.", "13.x", ""] {
             let error = version(text).unwrap_err();
             assert!(error.contains("three numbers, such as 13.0.88"), "{error}");
         }
