@@ -383,37 +383,6 @@ fn device_code_is_linked_once_for_each_program() -> Result<()> {
     Ok(())
 }
 
-/// As CMake makes them with `CUDA_RESOLVE_DEVICE_SYMBOLS`.
-#[test]
-fn libraries_with_their_own_device_link_need_no_other_one() -> Result<()> {
-    if is_skipped()? {
-        return Ok(());
-    }
-    let project = Project::new(LAUNCHING, &["static=resolved"])?;
-    project.write(".cargo/config.toml", &linker_setting(&project))?;
-    let (out, err) = project.succeed(&["run"], &[])?;
-    ensure!(out.contains("launched: "), "{out}");
-    for word in ["DeviceLink", "warning"] {
-        ensure!(!err.contains(word), "{err}");
-    }
-    let (_, first) = project.links()?;
-    ensure!(!first.contains("cudalink"), "{first}");
-    // They need the runtime like others.
-    let objects = OBJECTS.as_ref().ok().context("the objects are there")?;
-    let runtime = objects.runtime.display().to_string();
-    let script = fs::read_to_string(project.path("build.rs"))?;
-    let script = script.replace(&runtime, "/nonexistent");
-    project.write("build.rs", &script)?;
-    let (out, _) = project.succeed(&["run"], &[])?;
-    ensure!(out.contains("launched: "), "{out}");
-    let with_driver = script.replace("\"cudart_static\"", "\"cudart_static\", \"cuda\"");
-    project.write("build.rs", &with_driver)?;
-    let (_, err) = texts(&project.cargo(&["build"], &[])?);
-    let said = "the host linker does not find the library of NVIDIA's driver (-lcuda)";
-    ensure!(err.contains("Finished") != err.contains(said), "{err}");
-    Ok(())
-}
-
 #[test]
 fn a_build_folder_apart_from_the_target_folder_is_known() -> Result<()> {
     if is_skipped()? {

@@ -1,8 +1,11 @@
 //! Programs that need nothing, or not everything, of the device code in their libraries.
 
-use anyhow::{Result, ensure};
+use std::fs;
 
-use super::{LAUNCHING, MANIFEST, PLAIN, Project, is_skipped, texts};
+use anyhow::{Context as _, Result, ensure};
+
+use super::objects::OBJECTS;
+use super::{LAUNCHING, MANIFEST, PLAIN, Project, is_skipped, linker_setting, texts};
 
 /// The build script of a package links its libraries with its tests, too. Other crates only come along where code names
 /// them.
@@ -15,7 +18,7 @@ fn tests_that_need_no_device_code_do_without_what_it_needs() -> Result<()> {
     let manifest = format!("{MANIFEST}[dependencies]\nmath = {{ path = \"math\" }}\n");
     project.write("Cargo.toml", &manifest)?;
     let math = Project::new(PLAIN, &["static=twice"])?;
-    let script = std::fs::read_to_string(math.path("build.rs"))?;
+    let script = fs::read_to_string(math.path("build.rs"))?;
     project.write("math/build.rs", &script)?;
     project.write("math/src/lib.rs", "")?;
     project.write(
@@ -79,12 +82,43 @@ fn programs_that_need_no_device_code_do_without_the_runtime() -> Result<()> {
         return Ok(());
     }
     let project = Project::new(PLAIN, &["static=kernel", "static=twice"])?;
-    let script = std::fs::read_to_string(project.path("build.rs"))?;
+    let script = fs::read_to_string(project.path("build.rs"))?;
     project.write("build.rs", &script.replace("\"cudart_static\", ", ""))?;
     let (out, err) = project.succeed(&["run"], &[])?;
     ensure!(
         out == "plain\n" && !err.contains("DeviceLink"),
         "{out}{err}"
     );
+    Ok(())
+}
+
+/// As CMake makes them with `CUDA_RESOLVE_DEVICE_SYMBOLS`.
+#[test]
+fn libraries_with_their_own_device_link_need_no_other_one() -> Result<()> {
+    if is_skipped()? {
+        return Ok(());
+    }
+    let project = Project::new(LAUNCHING, &["static=resolved"])?;
+    project.write(".cargo/config.toml", &linker_setting(&project))?;
+    let (out, err) = project.succeed(&["run"], &[])?;
+    ensure!(out.contains("launched: "), "{out}");
+    for word in ["DeviceLink", "warning"] {
+        ensure!(!err.contains(word), "{err}");
+    }
+    let (_, first) = project.links()?;
+    ensure!(!first.contains("cudalink"), "{first}");
+    // They need the runtime like others.
+    let objects = OBJECTS.as_ref().ok().context("the objects are there")?;
+    let runtime = objects.runtime.display().to_string();
+    let script = fs::read_to_string(project.path("build.rs"))?;
+    let script = script.replace(&runtime, "/nonexistent");
+    project.write("build.rs", &script)?;
+    let (out, _) = project.succeed(&["run"], &[])?;
+    ensure!(out.contains("launched: "), "{out}");
+    let with_driver = script.replace("\"cudart_static\"", "\"cudart_static\", \"cuda\"");
+    project.write("build.rs", &with_driver)?;
+    let (_, err) = texts(&project.cargo(&["build"], &[])?);
+    let said = "the host linker does not find the library of NVIDIA's driver (-lcuda)";
+    ensure!(err.contains("Finished") != err.contains(said), "{err}");
     Ok(())
 }
