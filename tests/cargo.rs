@@ -673,5 +673,11 @@ fn device_libraries_are_watched() -> Result<()> {
     let library = library.to_str().context("a path of text")?;
     let (_, err) = plain.succeed(&["build", "--device-library", library], &[])?;
     ensure!(err.contains("DeviceLink app"), "{err}");
-    Ok(())
+    plain.fail(
+        &["build", "--device-library=nope.a"],
+        &[
+            "error: app: device library of --device-library,",
+            "nope.a: No such file",
+        ],
+    )
 }

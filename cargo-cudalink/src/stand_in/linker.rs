@@ -193,7 +193,9 @@ impl<'a> Image<'a> {
     fn objects(&self, line: &LinkLine) -> Result<Objects> {
         let mut objects = Objects::find(&self.files(line))?;
         for library in &self.settings.libraries {
-            objects.add(library)?;
+            objects
+                .add(library)
+                .context("device library of --device-library, CUDALINK_LIBRARIES or a manifest")?;
         }
         Ok(objects)
     }
