@@ -46,6 +46,8 @@
 //# Link: most-slow.cubin = -arch=sm_103 most.cubin
 //# Compile: large.cubin = large.cu
 //# Link: large-slow.cubin = -arch=sm_103 large.cubin
+//# Compile: kept.cubin = kept.cu
+//# Link: kept-slow.cubin = -arch=sm_103 kept.cubin
 
 // One double behind another, one of which the other needs, and a choice by one of them.
 __global__ void chooses(const double *a, double *b, int n) {

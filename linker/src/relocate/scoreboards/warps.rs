@@ -6,7 +6,7 @@
 //! where an instruction behind reads the same register at the same place before another warp can.
 
 use super::instruction::{Control, INSTRUCTION, cycles, is_idle_load, opcode, operation};
-use super::operands::{File, operands};
+use super::operands::{File, Operand, operands};
 use super::stalls::{OTHERS_FIRST, is_arithmetic, others_first_from};
 
 /// So long a warp goes first without need.
@@ -83,14 +83,14 @@ pub(super) fn mark(code: &mut [[u8; INSTRUCTION]], timed: &[Timed<'_>], lets_oth
         let is_kept = is_arithmetic && !timed.is_open && !lets_others;
         for place in 0..PLACES {
             let was_kept = instruction[KEPT] >> FIRST_KEPT >> place & 1 == 1;
-            let register = match was_kept {
-                true => byte_of(&instruction, place).map(|byte| instruction[byte]),
-                false => register(&instruction, place),
+            let registers = match was_kept {
+                true => byte_of(&instruction, place).map(|byte| registers(&instruction, byte)),
+                false => read_at(&instruction, place),
             };
-            let operand = register.map(|register| Waiting {
+            let operand = registers.map(|registers| Waiting {
                 at,
                 place,
-                register,
+                registers,
                 was_kept,
                 is_found_anew: could_others,
             });
@@ -113,21 +113,24 @@ const FIRST_KEPT: usize = 2;
 struct Waiting {
     at: usize,
     place: usize,
-    register: u8,
+    registers: Operand,
     was_kept: bool,
     /// Whether others could go first where they can no more.
     is_found_anew: bool,
 }
 
 impl Waiting {
+    /// Also as a part of several.
     fn is_read_by(&self, instruction: &[u8; INSTRUCTION]) -> bool {
-        register(instruction, self.place) == Some(self.register)
+        read_at(instruction, self.place).is_some_and(|other| other.has(self.registers.first))
     }
 
-    /// Even registers are kept apart from odd ones. What is open reads its own elsewhere.
+    /// Even registers are kept apart from odd ones, and two take the place of both. What is open reads its own elsewhere.
     fn is_pushed_out_by(&self, instruction: &[u8; INSTRUCTION]) -> bool {
-        let other = register(instruction, self.place);
-        is_arithmetic(instruction) && other.is_some_and(|other| other % 2 == self.register % 2)
+        let is_like = |other: Operand| {
+            self.registers.count.max(other.count) > 1 || other.first % 2 == self.registers.first % 2
+        };
+        is_arithmetic(instruction) && read_at(instruction, self.place).is_some_and(is_like)
     }
 
     fn is_written_by(&self, instruction: &[u8; INSTRUCTION]) -> bool {
@@ -135,7 +138,8 @@ impl Waiting {
             .into_iter()
             .flatten()
             .filter(|operand| operand.is_written && operand.file == File::Thread);
-        written.any(|operand| operand.has(self.register))
+        written
+            .any(|operand| operand.has(self.registers.first) || self.registers.has(operand.first))
     }
 
     fn mark(&self, code: &mut [[u8; INSTRUCTION]], is_kept: bool) {
@@ -151,12 +155,12 @@ impl Waiting {
 fn byte_of(instruction: &[u8; INSTRUCTION], place: usize) -> Option<usize> {
     /// FADD, DSETP and HADD2, whose second operand is read where others have the third.
     const SUMS: [u16; 3] = [0x021, 0x02a, 0x030];
-    /// MOV, whose only operand is the second one.
-    const MOVE: u16 = 0x002;
+    /// MOV, IABS and I2FP, whose only operand is the second one.
+    const SECOND_ONLY: [u16; 3] = [0x002, 0x013, 0x045];
     let is_sum = SUMS.contains(&operation(instruction));
     let form = opcode(instruction) >> 9;
     match (place, form) {
-        (0, _) if operation(instruction) == MOVE => None,
+        (0, _) if SECOND_ONLY.contains(&operation(instruction)) => None,
         (0, _) => Some(3),
         (1, 1) if !is_sum => Some(4),
         (2, 1) if is_sum => Some(4),
@@ -166,17 +170,33 @@ fn byte_of(instruction: &[u8; INSTRUCTION], place: usize) -> Option<usize> {
     }
 }
 
-/// The register that an instruction reads at a place, if that is known.
-fn register(instruction: &[u8; INSTRUCTION], place: usize) -> Option<u8> {
+/// The registers that an instruction reads at a place, if they are known.
+fn read_at(instruction: &[u8; INSTRUCTION], place: usize) -> Option<Operand> {
     const ZERO: u8 = 0xff;
-    let register = instruction[byte_of(instruction, place)?];
+    let byte = byte_of(instruction, place)?;
+    let register = instruction[byte];
     let read = operands(instruction)?
         .filter(|operand| !operand.is_written && operand.file == File::Thread);
     // What has no operand at a place may hold the number of another one there.
     let places = (0..=place).filter_map(|place| byte_of(instruction, place));
     let same = places.filter(|&byte| instruction[byte] == register);
     let reads = read.filter(|operand| operand.first == register).count();
-    (register != ZERO && reads >= same.count()).then_some(register)
+    (register != ZERO && reads >= same.count()).then(|| registers(instruction, byte))
+}
+
+/// The registers that start with the one in a byte of an instruction.
+fn registers(instruction: &[u8; INSTRUCTION], byte: usize) -> Operand {
+    let first = instruction[byte];
+    let read = operands(instruction).into_iter().flatten();
+    let mut read = read.filter(|operand| !operand.is_written && operand.file == File::Thread);
+    let single = Operand {
+        file: File::Thread,
+        first,
+        count: 1,
+        is_written: false,
+    };
+    read.find(|operand| operand.first == first)
+        .unwrap_or(single)
 }
 
 #[cfg(test)]
@@ -270,11 +290,42 @@ mod tests {
     }
 
     #[test]
+    fn two_registers_take_the_place_of_even_and_odd_ones() {
+        let mut let_others = arithmetic(0, 3);
+        Control::keep_ready(&mut let_others);
+        let stayed = arithmetic(0, 1);
+        const THIRD: u8 = 1 << 2;
+        // IADD3 R41, RZ, RZ, and another register, and IMAD.WIDE R44, RZ, RZ, R6.
+        let third = |register: u8| {
+            let mut sum = arithmetic(0xff, 1);
+            sum[8] = register;
+            sum
+        };
+        let mut product = third(6);
+        (product[0], product[2]) = (0x25, 44);
+        let first_kept = |first: Instruction, middle: Instruction, last: Instruction| {
+            kept(vec![first, middle, last], &[stayed, let_others, stayed]).1[0]
+        };
+        for register in [3, 4] {
+            assert_eq!(first_kept(third(register), product, third(register)), 0);
+        }
+        assert_eq!(first_kept(third(7), third(10), product), THIRD);
+        assert_eq!(first_kept(third(6), third(9), product), THIRD);
+        assert_eq!(first_kept(product, third(9), product), 0);
+    }
+
+    #[test]
     fn moves_read_nothing_at_the_first_place() {
         // MOV R4, R0, which holds a zero where others have their first operand.
         let mut copy = arithmetic(0, 1);
         (copy[0], copy[1], copy[2], copy[4], copy[8]) = (0x02, 0x72, 4, 0, 0);
-        assert_eq!([0, 1].map(|place| register(&copy, place)), [None, Some(0)]);
+        let read = |code: &Instruction| {
+            [0, 1].map(|place| read_at(code, place).map(|operand| operand.first))
+        };
+        assert_eq!(read(&copy), [None, Some(0)]);
+        // IABS.
+        copy[0] = 0x13;
+        assert_eq!(read(&copy), [None, Some(0)]);
     }
 
     #[test]
