@@ -131,10 +131,11 @@ function(_rustnvlink_options out function)
   set(${out} ${options} ${arg_OPTIONS} PARENT_SCOPE)
 endfunction()
 
-# Reports what cmake_parse_arguments left over in the caller, and targets among its arguments that cannot be linked so.
-macro(_rustnvlink_check_arguments function)
+# Reports what cmake_parse_arguments left over in the caller, which takes <keywords>, and targets among its arguments that
+# cannot be linked so.
+macro(_rustnvlink_check_arguments function keywords)
   if(arg_UNPARSED_ARGUMENTS)
-    message(FATAL_ERROR "${function} does not know: ${arg_UNPARSED_ARGUMENTS}")
+    message(FATAL_ERROR "${function} does not know: ${arg_UNPARSED_ARGUMENTS}; there are ${keywords}")
   endif()
   if(arg_KEYWORDS_MISSING_VALUES)
     message(FATAL_ERROR "${function}: nothing follows ${arg_KEYWORDS_MISSING_VALUES}")
