@@ -118,6 +118,8 @@ pub enum NvlinkError {
     // While inputs are read and merged.
     #[error("symsec not found")]
     NoSymbols,
+    #[error("strsec not found")]
+    NoNames,
     #[error("Negative size encountered")]
     NegativeSize,
     #[error("unallocated symbol")]
@@ -126,6 +128,8 @@ pub enum NvlinkError {
     UnexpectedRelocationSection,
     #[error("section not mapped")]
     SectionNotMapped,
+    #[error("entry_info was null")]
+    NoEntryInfo,
     #[error("no such original reg count")]
     NoOriginalRegisters,
     #[error("adding global symbols of same name")]

@@ -12,7 +12,7 @@ use super::{
     Binding, EM_CUDA, Header, ObjectKind, Place, SectionFlags, SectionType, Segment, Symbol,
     SymbolOther, SymbolType,
 };
-use crate::error::{ParseError, Problem};
+use crate::error::{NvlinkError, ParseError, Problem};
 
 /// One section, with its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,6 +79,7 @@ impl<'d> File<'d> {
         }
         let header = check_header(data)?;
         check_section_table(header, data)?;
+        check_entry_size(header)?;
         let raw_sections = header.section_headers(Le, data).map_err(|e| {
             ParseError::malformed(format!("section table: {e}")).at(header.e_shoff(Le))
         })?;
@@ -142,7 +143,9 @@ impl<'d> File<'d> {
     pub fn symbol_table(&self, table: usize) -> Result<Vec<Symbol<'d>>, ParseError> {
         let section = &self.sections[table];
         let place = |e: ParseError| e.in_section(section.name);
-        let strings = self.section(section.link).map_err(place)?;
+        let strings = self
+            .section(section.link)
+            .map_err(|e| place(e.as_nvlink(NvlinkError::NoNames)))?;
         if strings.kind != SectionType::STRTAB {
             return Err(place(ParseError::malformed(format!(
                 "its string table, section {}, is not a string table",
@@ -281,6 +284,8 @@ pub fn string_at<'d>(table: &Section<'d>, offset: u32) -> Result<&'d str, ParseE
 
 /// Offset of `e_shstrndx`.
 const NAMES_FIELD: u64 = 62;
+/// Offset of the header field that says how long a section header is.
+const ENTRY_SIZE_FIELD: u64 = 58;
 
 /// The names of one string table.
 ///
@@ -372,6 +377,16 @@ pub(crate) fn check_section_table(
         available,
     })
     .at(start))
+}
+
+/// Whether headers of sections have the size that they have in this kind of file.
+fn check_entry_size(header: &FileHeader64<Le>) -> Result<(), ParseError> {
+    let size = usize::from(header.e_shentsize(Le));
+    if header.e_shoff(Le) == 0 || size == size_of::<SectionHeader64<Le>>() {
+        return Ok(());
+    }
+    let problem = format!("headers of sections have {size} bytes");
+    Err(ParseError::new(Problem::WrongElf(problem)).at(ENTRY_SIZE_FIELD))
 }
 
 fn read_sections<'d>(

@@ -4,7 +4,8 @@
 use crate::arch::{Abi, FileFlags, OldFileFlags, Sm, Suffix, Toolkit};
 use crate::cubin::{CompatCode, CompatRecords, DeviceNote, EM_CUDA, File, ObjectKind, SectionType};
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::error::ParseError;
+use crate::error::{ParseError, Problem};
+use crate::options::Keeping;
 
 use super::contents::first_line;
 use super::{Behaviour, Processor};
@@ -95,9 +96,20 @@ pub(super) fn check<'d>(
     }
     let file = match File::parse(data) {
         Ok(file) => file,
-        // Up to sm_90, nvlink takes what it cannot read for nothing.
-        Err(_) if behaviour == Behaviour::Nvlink && !target.has_mercury() => {
+        // Up to sm_90, nvlink takes a file that is cut off for nothing, and reads on in one with other damage (case
+        // `damaged_tables`).
+        Err(error)
+            if behaviour == Behaviour::Nvlink
+                && !target.has_mercury()
+                && is_cut_off(&error.problem) =>
+        {
             return Ok(Verdict::Skip("it is damaged"));
+        }
+        Err(error) if behaviour == Behaviour::Nvlink => {
+            return Err(Diagnostic::bad_input(
+                &error.in_input(name),
+                Keeping::AsNvlink,
+            ));
         }
         Err(error) => return Err(damaged(name, error)),
     };
@@ -128,6 +140,14 @@ pub(super) fn check<'d>(
             let problem = Diagnostic::fatal("bad-object-type", text);
             Err(problem.with_detail(format_args!("{kind} is no type of a device object")))
         }
+    }
+}
+
+/// Whether a file is no whole ELF file of the kind, so that nothing in it can be found.
+fn is_cut_off(problem: &Problem) -> bool {
+    match problem {
+        Problem::NotElf | Problem::WrongElf(_) | Problem::Truncated { .. } => true,
+        Problem::BadIndex { .. } | Problem::Malformed(_) => false,
     }
 }
 

@@ -4,7 +4,7 @@ use crate::cubin::{Binding, Format, InfoCode, InfoRecord as FileRecord, InfoReco
 use crate::error::{NvlinkError, ParseError};
 use crate::id::{FunctionId, SymbolId};
 use crate::options::Keeping;
-use crate::read::InputSection;
+use crate::read::{InputSection, Role};
 
 use super::current::Current;
 use super::merger::Merger;
@@ -25,15 +25,11 @@ impl<'d> Merger<'d, '_> {
     ) -> Result<(), ParseError> {
         let section = &current.object.sections[index];
         let owner = match section.target() {
-            None if section.info != 0 => {
-                let problem = format!("it belongs to section {}, which is no code", section.info);
-                let problem = ParseError::malformed(problem);
-                return Err(problem.as_nvlink(NvlinkError::SectionNotMapped));
-            }
             None => None,
             Some(text) if current.discarded[text].is_some() => return Ok(()),
             Some(text) => Some(self.described_function(current, text)?),
         };
+        self.check_entry(section, owner)?;
         if let Some(function) = owner {
             self.name_info(section, function);
         }
@@ -84,14 +80,50 @@ impl<'d> Merger<'d, '_> {
         current: &Current<'_, 'd>,
         text: usize,
     ) -> Result<FunctionId, ParseError> {
-        let placed = current.placed[text];
-        let function = placed.and_then(|placed| self.merged.sections[placed.section].function);
-        function.ok_or_else(|| {
-            ParseError::malformed(format!(
-                "its section {} is not the code of a function",
-                current.object.sections[text].name
-            ))
-        })
+        let section = &current.object.sections[text];
+        let problem = || {
+            let problem = format!("its section {} is not the code of a function", section.name);
+            ParseError::malformed(problem)
+        };
+        let Some(placed) = current.placed[text] else {
+            // Code is nowhere where names clash (case `clashes`).
+            return Err(match section.role {
+                Role::Text => problem(),
+                _ => problem().as_nvlink(NvlinkError::SectionNotMapped),
+            });
+        };
+        let row = &self.merged.sections[placed.section];
+        // To nvlink, what belongs to code stands for it (case `odd_sections`).
+        let code = row.target.filter(|_| self.keeping == Keeping::AsNvlink);
+        let of_code = || self.merged.sections[code?].function;
+        row.function.or_else(of_code).ok_or_else(problem)
+    }
+
+    /// Refuses records that have the name of a kernel and belong to other code: for sm_90 nvlink then misses those of the
+    /// kernel (case `odd_sections`).
+    fn check_entry(
+        &self,
+        section: &InputSection<'d>,
+        owner: Option<FunctionId>,
+    ) -> Result<(), ParseError> {
+        let target = self.merged.target;
+        let is_missed = target.is_hopper_or_newer() && !target.has_mercury();
+        if self.keeping == Keeping::AsNvlink && !is_missed {
+            return Ok(());
+        }
+        let Some(owner) = owner else { return Ok(()) };
+        let name = section.name.strip_prefix(PREFIX);
+        let Some(name) = name.filter(|&name| name != self.merged.name_of(owner)) else {
+            return Ok(());
+        };
+        let named = self.known_symbol(name);
+        let named = named.and_then(|id| self.merged.symbols[id].function);
+        if !named.is_some_and(|named| self.merged.functions[named].is_entry) {
+            return Ok(());
+        }
+        let owner = self.merged.name_of(owner);
+        let problem = format!("it has the name of kernel {name} and belongs to {owner}");
+        Err(ParseError::malformed(problem).as_nvlink(NvlinkError::NoEntryInfo))
     }
 
     /// Makes the section for the records of a function, if it has none.

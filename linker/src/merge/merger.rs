@@ -270,6 +270,9 @@ impl<'d, 'l> Merger<'d, 'l> {
     }
 
     fn merge_object(&mut self, id: InputId, object: &Object<'d>) -> Result<(), ParseError> {
+        if self.keeping == Keeping::Reachable || self.merged.target.has_mercury() {
+            object.check_alignments()?;
+        }
         let mut current = Current::new(id, object, self.keeping);
         if let Some(virtual_sm) = object.virtual_sm {
             self.merged.notes.merge_header(virtual_sm);

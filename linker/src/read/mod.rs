@@ -99,6 +99,34 @@ impl InputSection<'_> {
         self.role == Role::Text && self.name.starts_with(STUB_SECTION)
     }
 
+    /// Whether its bytes are placed as they are, so that its alignment matters.
+    fn has_place(&self) -> bool {
+        match self.role {
+            Role::Strings
+            | Role::Symbols
+            | Role::Compat
+            | Role::Info
+            | Role::CallGraph
+            | Role::Prototype
+            | Role::Rel
+            | Role::Rela
+            | Role::LinkerMade => false,
+            // Native twins keep theirs.
+            Role::Ignored
+            | Role::Note
+            | Role::Text
+            | Role::Constant(_)
+            | Role::GlobalInit
+            | Role::UnifiedData
+            | Role::UnifiedEntries(_)
+            | Role::Global
+            | Role::Shared
+            | Role::SharedReserved
+            | Role::Debug
+            | Role::UnifiedIndex => true,
+        }
+    }
+
     /// The section this one belongs to, by its `sh_info`.
     pub(crate) fn target(&self) -> Option<usize> {
         (self.has_owner || matches!(self.role, Role::Rel | Role::Rela))
@@ -150,7 +178,7 @@ impl<'d> Object<'d> {
         for (index, section) in file.sections.iter().enumerate() {
             check_frames(section)?;
             let shadowed = native.as_ref().is_some_and(|n| n.shadows(index));
-            let mut view = link_view(section, file.header.abi(), shadowed);
+            let mut view = link_view(section, shadowed);
             // Shared memory names the native code of its kernel.
             if let Some(native) = &native
                 && view.flags.contains(SectionFlags::INFO_LINK)
@@ -166,7 +194,7 @@ impl<'d> Object<'d> {
             Some(table) => file.symbol_table(table)?,
             None => std::mem::take(&mut file.symbols),
         };
-        check_sizes(&file, &symbols)?;
+        check_sizes(&file, &sections, &symbols)?;
         let is_unified = |kind| {
             matches!(
                 kind,
@@ -202,6 +230,26 @@ impl<'d> Object<'d> {
             has_unified_symbols,
             is_whole_program: file.header.kind == ObjectKind::EXTENDED_WHOLE_PROGRAM,
         })
+    }
+
+    /// Whether all alignments are powers of two. Of others nvlink takes multiples up to sm_90 (case
+    /// `odd_sections`).
+    pub(crate) fn check_alignments(&self) -> Result<(), ParseError> {
+        // `nvlink -r` takes where dynamic shared memory starts for an alignment (case
+        // `relocatable_dynamic_again`).
+        let is_odd = |view: &&InputSection<'_>| {
+            view.align > 1
+                && !view.align.is_power_of_two()
+                && view.kind != SectionType::CUDA_SHARED
+                && view.has_place()
+        };
+        match self.sections.iter().find(is_odd) {
+            None => Ok(()),
+            Some(view) => {
+                let problem = format!("alignment {:#x} is no power of two", view.align);
+                Err(ParseError::malformed(problem).in_section(view.name))
+            }
+        }
     }
 
     /// How many bytes its rows take.
@@ -289,7 +337,11 @@ fn check_targets(file: &File<'_>, sections: &[InputSection<'_>]) -> Result<(), P
     Ok(())
 }
 
-fn check_sizes(file: &File<'_>, symbols: &[Symbol<'_>]) -> Result<(), ParseError> {
+fn check_sizes(
+    file: &File<'_>,
+    views: &[InputSection<'_>],
+    symbols: &[Symbol<'_>],
+) -> Result<(), ParseError> {
     let absurd = |what: &str, number: u64| {
         ParseError::malformed(format!("{what} {number:#x} is beyond any memory"))
     };
@@ -309,11 +361,10 @@ fn check_sizes(file: &File<'_>, symbols: &[Symbol<'_>]) -> Result<(), ParseError
                 .as_nvlink(NvlinkError::NegativeSize)
                 .in_section(section.name));
         }
-        // `nvlink -r` takes where dynamic shared memory starts for an alignment (case
-        // `relocatable_dynamic_again`).
-        let is_odd = section.align & section.align.wrapping_sub(1) != 0;
-        if section.align > STRICTEST || is_odd && section.kind != SectionType::CUDA_SHARED {
-            return Err(absurd("alignment", section.align).in_section(section.name));
+    }
+    for view in views.iter().filter(|view| view.has_place()) {
+        if view.align > STRICTEST {
+            return Err(absurd("alignment", view.align).in_section(view.name));
         }
     }
     let is_reserved = |symbol: &Symbol<'_>| {
@@ -377,7 +428,7 @@ fn has_lost_type(section: &Section<'_>) -> bool {
 }
 
 /// How a section of the file appears to the merge.
-fn link_view<'d>(section: &Section<'d>, abi: Abi, shadowed: bool) -> InputSection<'d> {
+fn link_view<'d>(section: &Section<'d>, shadowed: bool) -> InputSection<'d> {
     let mut view = InputSection {
         role: Role::Ignored,
         name: section.name,
@@ -409,13 +460,13 @@ fn link_view<'d>(section: &Section<'d>, abi: Abi, shadowed: bool) -> InputSectio
     }
     view.kind = view.kind.by_name(view.name);
     view.role = role(view.kind, view.flags);
-    // Before CUDA 12.1, no flag says that a section belongs to another.
-    view.has_owner |= view.info != 0
-        && match view.role {
-            Role::Constant(_) | Role::Shared => true,
-            Role::Info => abi == Abi::V7,
-            _ => false,
-        };
+    // Before CUDA 12.1, no flag says that a section belongs to another. Of attribute records it says nothing (case
+    // `odd_sections`).
+    view.has_owner = match view.role {
+        Role::Info => view.info != 0,
+        Role::Constant(_) | Role::Shared => view.has_owner || view.info != 0,
+        _ => view.has_owner,
+    };
     view
 }
 
