@@ -32,11 +32,11 @@ enum Action {
     /// touched; set RUSTNVLINK_CACHE to install elsewhere.
     Install {
         /// The version of nvcc, such as 13.0.88
-        #[arg(long, value_name = "VERSION", value_parser = version, default_value_t = DEFAULT_VERSION)]
+        #[arg(value_name = "VERSION", value_parser = version, default_value_t = DEFAULT_VERSION)]
         version: Version,
-        /// The same without the option
-        #[arg(value_name = "VERSION", value_parser = version, conflicts_with = "version", hide = true)]
-        named: Option<Version>,
+        /// The same as an option
+        #[arg(long = "version", value_name = "VERSION", value_parser = version, conflicts_with = "version", hide = true)]
+        option: Option<Version>,
         /// Install again even if the toolkit is there
         #[arg(long)]
         force: bool,
@@ -75,9 +75,9 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
     match arguments.action {
         Action::Install {
             version,
-            named,
+            option,
             force,
-        } => install(&environment, named.unwrap_or(version), force),
+        } => install(&environment, option.unwrap_or(version), force),
         Action::Path { choice } => path(&choice),
         Action::List { choice, format } => list::run(&environment, &choice, format),
     }

@@ -36,7 +36,7 @@ fn bash_completes_what_is_typed() {
     check("cargo-cudalink tool", "toolkit");
     check("cargo-cudalink toolkit in", "install");
     check("cargo cudalink tool", "toolkit");
-    check("cargo +nightly cudalink toolkit install --ver", "--version");
+    check("cargo +nightly cudalink toolkit install --fo", "--force");
     check("cargo cudalink nvcc-dlink --he", "--help");
     check(
         "cargo cudalink link --output-format ",

@@ -18,7 +18,7 @@ pub enum NotChosen {
 
 fn help_with(wanted: &str) -> String {
     match wanted.split('.').count() {
-        3 => format!("`cargo cudalink toolkit install --version {wanted}` installs it"),
+        3 => format!("`cargo cudalink toolkit install {wanted}` installs it"),
         _ => "`cargo cudalink toolkit list` shows those that there are".to_owned(),
     }
 }
