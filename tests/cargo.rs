@@ -282,7 +282,11 @@ fn choices_that_are_wrong_are_named() -> Result<()> {
     )?;
     project.fail(
         &["build", "--device-library", "no-such.a"],
-        &["error: app: cannot read", "no-such.a"],
+        &[
+            "error: app: device library of --device-library,",
+            "cannot read",
+            "no-such.a",
+        ],
     )?;
     project.write(
         ".cargo/config.toml",
@@ -670,11 +674,5 @@ fn device_libraries_are_watched() -> Result<()> {
     let library = library.to_str().context("a path of text")?;
     let (_, err) = plain.succeed(&["build", "--device-library", library], &[])?;
     ensure!(err.contains("DeviceLink app"), "{err}");
-    plain.fail(
-        &["build", "--device-library=nope.a"],
-        &[
-            "error: app: device library of --device-library,",
-            "nope.a: No such file",
-        ],
-    )
+    Ok(())
 }
