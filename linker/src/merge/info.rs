@@ -1,13 +1,15 @@
 //! Attribute records: whom they are about, and which ones are kept.
 
-use crate::cubin::{Binding, Format, InfoCode, InfoRecord as FileRecord, InfoRecords, SymbolType};
+use crate::cubin::{
+    Binding, Format, InfoCode, InfoRecord as FileRecord, InfoRecords, SymbolOther, SymbolType,
+};
 use crate::error::{NvlinkError, ParseError};
 use crate::id::{FunctionId, SymbolId};
 use crate::options::Keeping;
-use crate::read::{InputSection, Role};
+use crate::read::{InputSection, Object, Role};
 
 use super::current::Current;
-use super::merger::Merger;
+use super::merger::{End, Merger};
 use super::{Function, InfoRecord, NewSection, Payload, SectionKind};
 
 /// The version of Mercury instructions that CUDA 12 writes without saying so:
@@ -71,6 +73,37 @@ impl<'d> Merger<'d, '_> {
             None => self.merged.records.append(&mut records),
         }
         self.records_of_section = records;
+        Ok(())
+    }
+
+    /// Refuses attribute records whose section says that it is something else, as nvlink does when all is merged: it takes
+    /// those of kernels for nothing up to sm_90 (case `odd_sections`), and for sm_90 then misses what those of modules say.
+    pub(super) fn check_types(&self, objects: &[Object<'d>]) -> Result<(), End> {
+        let is_taken = |section: &InputSection<'d>| {
+            let function = section.name.strip_prefix(PREFIX);
+            let symbol = function.and_then(|name| self.known_symbol(name));
+            let is_kernel = |id| self.merged.symbols[id].other.has(SymbolOther::ENTRY);
+            let target = self.merged.target;
+            self.keeping == Keeping::AsNvlink
+                && !target.has_mercury()
+                && section.has_type_of_nothing()
+                && match function {
+                    Some(_) => symbol.is_some_and(is_kernel),
+                    None => target.is_hopper_or_newer(),
+                }
+        };
+        for object in objects {
+            let mut sections = object.sections.iter();
+            if let Some(lost) = sections.find(|s| s.has_lost_type() && !is_taken(s)) {
+                let problem = "it has the name of attribute records and another type";
+                return Err(End::Damage(
+                    ParseError::malformed(problem)
+                        .as_nvlink(NvlinkError::NegativeSize)
+                        .in_section(lost.name)
+                        .in_input(&object.name),
+                ));
+            }
+        }
         Ok(())
     }
 

@@ -103,7 +103,7 @@ pub(crate) fn merge<'d>(
             merger.warn_of_company(objects.len(), name.unwrap_or_default())?;
             Err(End::Damage(damage))
         }
-        None => Ok(()),
+        None => merger.check_types(objects),
     });
     match merged {
         Ok(()) => {
@@ -120,7 +120,7 @@ pub(crate) fn merge<'d>(
 }
 
 /// Why a merge ends before the last object.
-enum End {
+pub(super) enum End {
     Damage(ParseError),
     /// What follows a failed merge would be about its consequences.
     Reported,

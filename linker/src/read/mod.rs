@@ -99,6 +99,29 @@ impl InputSection<'_> {
         self.role == Role::Text && self.name.starts_with(STUB_SECTION)
     }
 
+    /// Whether the name says that it holds attribute records, and the type does not. nvlink trusts the name where it makes
+    /// those of device functions anew, and the type elsewhere (case `internal_errors`).
+    pub(crate) fn has_lost_type(&self) -> bool {
+        let is_named = self.name == ".nv.info" || self.name.starts_with(".nv.info.");
+        is_named && self.kind != SectionType::CUDA_INFO
+    }
+
+    /// Whether by its type nothing of its bytes is linked, whatever its name.
+    pub(crate) fn has_type_of_nothing(&self) -> bool {
+        let may_hold = [SectionType::PROGBITS, SectionType::CUDA_CONSTANT];
+        let role = role(self.kind, self.flags);
+        let is_nothing = matches!(
+            role,
+            Role::Ignored
+                | Role::Strings
+                | Role::Symbols
+                | Role::Shared
+                | Role::Debug
+                | Role::LinkerMade
+        );
+        is_nothing && !is_code(self.kind) && !may_hold.contains(&self.kind)
+    }
+
     /// Whether its bytes are placed as they are, so that its alignment matters.
     fn has_place(&self) -> bool {
         match self.role {
@@ -355,12 +378,6 @@ fn check_sizes(
             let problem = problem.to_owned();
             return Err(ParseError::malformed(problem).in_section(section.name));
         }
-        if has_lost_type(section) {
-            let problem = "it has the name of attribute records and another type";
-            return Err(ParseError::malformed(problem.to_owned())
-                .as_nvlink(NvlinkError::NegativeSize)
-                .in_section(section.name));
-        }
     }
     for view in views.iter().filter(|view| view.has_place()) {
         if view.align > STRICTEST {
@@ -416,17 +433,6 @@ fn check_frames(section: &Section<'_>) -> Result<(), ParseError> {
         .in_section(section.name))
 }
 
-/// Whether the name of a section says that it holds attribute records, and its
-/// type does not. nvlink trusts the name where it makes those of device
-/// functions anew, and the type elsewhere (case `internal_errors`).
-fn has_lost_type(section: &Section<'_>) -> bool {
-    let name = section.name;
-    let name = name.strip_prefix(".nv.merc").unwrap_or(name);
-    let is_named = name == ".nv.info" || name.starts_with(".nv.info.");
-    let kinds = [SectionType::CUDA_INFO, SectionType::CUDA_MERC_INFO];
-    is_named && !kinds.contains(&section.kind)
-}
-
 /// How a section of the file appears to the merge.
 fn link_view<'d>(section: &Section<'d>, shadowed: bool) -> InputSection<'d> {
     let mut view = InputSection {
@@ -467,6 +473,9 @@ fn link_view<'d>(section: &Section<'d>, shadowed: bool) -> InputSection<'d> {
         Role::Constant(_) | Role::Shared => view.has_owner || view.info != 0,
         _ => view.has_owner,
     };
+    if view.has_lost_type() {
+        view.role = Role::LinkerMade;
+    }
     view
 }
 
