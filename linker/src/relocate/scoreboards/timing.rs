@@ -443,7 +443,7 @@ pub(super) fn latency(
         (0x182, true) => 48,
         (0x184, true) if chip == Chip::Graphics && width(instruction) == Width::Two => 41,
         (0x184, true) => 40,
-        (0x03b, true) => 37,
+        (0x03b, true) => 40,
         (0x119, true) => 32,
         // What tries for a while keeps its operands as long. Others that ask for a phase do not.
         (SYNCS, false) if tries(instruction) => 300,
@@ -451,9 +451,9 @@ pub(super) fn latency(
         (SYNCS, true) => 24,
         (SYNCS, false) => 17,
         (SYNCS_EXCHANGE | FENCE, true) => 24,
-        // REDUX, S2UR, SHFL, ATOMS, MATCH.
+        // REDUX, S2UR, SHFL, ATOMS, ATOMS.CAS, MATCH.
         (0x1c4, true) => 25,
-        (0x1c3 | 0x189 | 0x18c | 0x1a1, true) => 24,
+        (0x1c3 | 0x189 | 0x18c | 0x18d | 0x1a1, true) => 24,
         // B2R: 21 to 28 say the same of all code that was seen.
         (0x11c, true) => 24,
         // LDCU.
@@ -471,7 +471,7 @@ pub(super) fn latency(
         (SYNCS_EXCHANGE, false) if instruction[1] >> 4 != ALWAYS => 2,
         (SYNCS_EXCHANGE, false) => 13,
         (0x1b4 | 0x1b6 | 0x1b8 | 0x1bc, false) if instruction[1] >> 4 == ALWAYS => 2,
-        (MEMORY_BARRIER, false) => 6,
+        (MEMORY_BARRIER, false) => 2,
         (operation, false) => {
             let sources = accesses.map_or(1, Accesses::sources);
             let start = match operation {
