@@ -244,13 +244,9 @@ impl<'c, A: Fn(usize, usize) -> bool> Retiming<'c, A> {
                 true => need(self.new),
                 false => old_need,
             };
-            let waits_for_matrices =
-                passed < LONGEST_FAST && at.is_some_and(|at| self.old.waits_for_matrices(from, at));
-            is_bound |= old_need >= passed || waits_for_matrices;
+            is_bound |= old_need >= passed;
             // Where the compiler kept less distance, it had its reasons.
             let least = match self.turns[from].is_some() || is_slow {
-                // How long they take is not known; those that take scoreboards now can be told.
-                _ if waits_for_matrices && !self.new.takes(from) => new_need.max(passed),
                 true => new_need,
                 false => new_need.min(passed),
             };
@@ -315,6 +311,8 @@ impl<'c> Timed<'c> {
             (Some(busy), Some(_)) => busy,
             (None, None) => from.spacing(to, self.chip),
             (None, Some(_)) if from == Unit::MeetingMove => from.spacing(to, self.chip),
+            // Matrices run on the part of slow doubles.
+            (None, Some(_)) if from == Unit::Matrix => from.spacing(Unit::Matrix, self.chip),
             _ => 1,
         };
         let spacing = match from == Unit::Barrier && !self.is_arithmetic(second) {
@@ -328,16 +326,6 @@ impl<'c> Timed<'c> {
             _ => None,
         };
         spacing.max(used.unwrap_or(0))
-    }
-
-    /// Whether an instruction uses a product of matrices, of which it is not known how long that
-    /// takes.
-    fn waits_for_matrices(&self, first: usize, second: usize) -> bool {
-        let accesses = self.accesses[first]
-            .as_ref()
-            .zip(self.accesses[second].as_ref());
-        self.units[first] == Unit::Matrix
-            && accesses.is_some_and(|(maker, user)| maker.is_used_by(user))
     }
 
     /// Cycles that the end of its block keeps from an instruction, or where threads meet.
