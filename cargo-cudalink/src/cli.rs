@@ -127,7 +127,7 @@ fn option_of_linker(error: &clap::Error, arguments: &[OsString]) -> Option<Strin
         Some(long) => flag.long == long,
         None => flag
             .short
-            .is_some_and(|short| short.len() > 1 && short == &option[1..]),
+            .is_some_and(|short| short.len() > 1 && option.strip_prefix('-') == Some(short)),
     };
     FLAGS.iter().find(is_it)?;
     let is_misplaced = |typed: String| {
