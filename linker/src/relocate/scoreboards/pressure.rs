@@ -59,9 +59,6 @@ pub(super) struct Schedule<'e> {
     /// The instruction of its block that needs each event; `None` if another
     /// block does.
     needs: Vec<Option<usize>>,
-    /// The first instruction of its block that would, whether predicates exclude that or not: nvlink's
-    /// clock does not look at them.
-    keeps: Vec<Option<usize>>,
     /// By block and event of an earlier one, the first that needs it, as far as
     /// somebody asked.
     carried: RefCell<FxHashMap<(usize, usize), Option<usize>>>,
@@ -144,8 +141,7 @@ impl<'e> Schedule<'e> {
             uses,
             start: vec![0; count],
             end: vec![0; events.len()],
-            needs: vec![None; events.len()],
-            keeps: vec![None; events.len()],
+            needs: Vec::new(),
             carried: RefCell::default(),
             is_need: vec![Cell::new(false); count],
             has_loads: is_load.contains(&true),
@@ -160,19 +156,22 @@ impl<'e> Schedule<'e> {
         for (at, &block) in schedule.uses.block.iter().enumerate() {
             schedule.is_pipelined[block] |= stages.at(at).is_some_and(|stage| stage > 0);
         }
-        schedule.find_needs();
-        schedule.count_cycles();
+        let if_both = schedule.find_needs();
+        schedule.count_cycles(&if_both);
         schedule.count_what_is_left(flow);
         schedule
     }
 
-    fn find_needs(&mut self) {
-        for event in 0..self.events.len() {
-            (self.keeps[event], self.needs[event]) = self.uses.needs(&self.events[event]);
-            if let Some(need) = self.needs[event] {
-                self.is_need[need].set(true);
-            }
+    /// Finds who needs what, and says who would if predicates excluded nothing: nvlink's clock does not look
+    /// at them.
+    fn find_needs(&mut self) -> Vec<Option<usize>> {
+        let found = self.events.iter().map(|event| self.uses.needs(event));
+        let (if_both, needs) = found.unzip();
+        self.needs = needs;
+        for &need in self.needs.iter().flatten() {
+            self.is_need[need].set(true);
         }
+        if_both
     }
 
     /// Looks who of a block needs what is held where it starts.
@@ -193,7 +192,7 @@ impl<'e> Schedule<'e> {
         self.uses.is_needed(&self.events[event], at)
     }
 
-    fn count_cycles(&mut self) {
+    fn count_cycles(&mut self, if_both: &[Option<usize>]) {
         let mut delays = vec![0; self.uses.block.len()];
         let mut due = vec![0; self.uses.block.len()];
         let mut last_double = None;
@@ -222,8 +221,8 @@ impl<'e> Schedule<'e> {
             while let Some((event, _)) = events.next_if(|(_, event)| event.instruction == at) {
                 self.end[event] = start + self.latency[event];
                 let need = self.needs[event];
-                let keeps = self.keeps[event].filter(|_| self.keeps[event] != need);
-                for need in need.into_iter().chain(keeps) {
+                let if_both = if_both[event].filter(|_| if_both[event] != need);
+                for need in need.into_iter().chain(if_both) {
                     let is_slow_result = self.runs_on_slow_double[at]
                         && self.units[at] == Unit::Double
                         && self.units[need] != Unit::Control

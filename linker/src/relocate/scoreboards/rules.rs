@@ -231,7 +231,7 @@ impl Rules<'_> {
 
     /// Whether a block of a loop other than the first needs an event from before that one.
     fn is_due_in_loop(&self, event: usize, start: usize) -> bool {
-        if (start..).contains(&self.events[event].instruction) {
+        if self.events[event].instruction >= start {
             return false;
         }
         let mut known = self.due_in_loops.borrow_mut();

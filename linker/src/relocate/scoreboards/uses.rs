@@ -46,16 +46,20 @@ impl Uses {
 
     /// The first instruction of a block, from one on, that needs an event.
     pub(super) fn first(&self, event: &Event, from: usize, block: usize) -> Option<usize> {
-        let mut rest = (from..self.block.len()).take_while(|&at| self.block[at] == block);
+        let mut rest = self.rest_of(block, from);
         rest.find(|&at| self.is_needed(event, at))
+    }
+
+    /// The instructions of a block from one on.
+    fn rest_of(&self, block: usize, from: usize) -> impl Iterator<Item = usize> {
+        (from..self.block.len()).take_while(move |&at| self.block[at] == block)
     }
 
     /// The first instruction of its block that would need an event if both happened, and the first
     /// that needs it.
     pub(super) fn needs(&self, event: &Event) -> (Option<usize>, Option<usize>) {
-        let block = self.block[event.instruction];
-        let rest = event.instruction + 1..self.block.len();
-        let rest = rest.take_while(|&at| self.block[at] == block);
+        let at = event.instruction;
+        let rest = self.rest_of(self.block[at], at + 1);
         let mut due = rest.filter(|&at| self.would_need(event, at));
         let first = due.next();
         let mut due = first.into_iter().chain(due);

@@ -223,7 +223,7 @@ fn what_waits_by_name_does_not_wait_again() {
     Control::set(&mut barrier, NO_BOARD, 1, 0);
     let barrier = long(barrier, 6);
     let mut named = instruction(DEPBAR, 0, NO_BOARD, 0);
-    // SB2, 0x0
+    // SB1, 0x0
     named[5] = 0x10;
     let code = [
         instruction(LDC, 1, 0, 0),
