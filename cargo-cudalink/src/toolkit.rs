@@ -8,9 +8,11 @@ mod progress;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use cudalink_toolkit::{
-    Attempt, DEFAULT_VERSION, Environment, Installer, Origin, Search, Toolkit, Version,
+    Attempt, DEFAULT_VERSION, Environment, Installer, LIBRARIES, Library, Origin, Search, Toolkit,
+    Version,
 };
 
 use crate::streams;
@@ -37,6 +39,17 @@ enum Action {
         /// The same as an option
         #[arg(long = "version", value_name = "VERSION", value_parser = version, conflicts_with = "version", hide = true)]
         option: Option<Version>,
+        /// Libraries to add, with those that they need; a toolkit that is there gets what it lacks
+        ///
+        /// Headers and shared libraries of the release that belongs to the toolkit; cudnn and nccl have releases of their
+        /// own, of which the newest is taken. Static libraries come with NVIDIA's own installers alone.
+        #[arg(
+            long,
+            value_name = "LIBRARY,..",
+            value_delimiter = ',',
+            value_parser = library_parser(),
+        )]
+        with: Vec<String>,
         /// Install again even if the toolkit is there
         #[arg(long)]
         force: bool,
@@ -46,7 +59,7 @@ enum Action {
         #[command(flatten)]
         choice: Choice,
     },
-    /// List all toolkits of this machine; the one that is used comes first
+    /// List all toolkits of this machine with their libraries; the one that is used comes first
     List {
         #[command(flatten)]
         choice: Choice,
@@ -76,8 +89,9 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
         Action::Install {
             version,
             option,
+            with,
             force,
-        } => install(&environment, option.unwrap_or(version), force),
+        } => install(&environment, option.unwrap_or(version), &with, force),
         Action::Path { choice } => path(&choice),
         Action::List { choice, format } => list::run(&environment, &choice, format),
     }
@@ -98,10 +112,25 @@ fn version(text: &str) -> Result<Version, String> {
     }
 }
 
-fn install(environment: &Environment, version: Version, force: bool) -> Result<()> {
+/// Names of libraries.
+fn library_parser() -> PossibleValuesParser {
+    PossibleValuesParser::new(LIBRARIES.iter().map(|library| library.name))
+}
+
+fn install(
+    environment: &Environment,
+    version: Version,
+    with: &[String],
+    force: bool,
+) -> Result<()> {
     let mut progress = Progress::new();
+    let libraries: Vec<_> = with
+        .iter()
+        .filter_map(|name| Library::named(name))
+        .collect();
     let toolkit = Installer::new(environment)
         .version(version)
+        .libraries(&libraries)
         .force(force)
         .install(&mut |event| progress.show(event))?;
     print_root(&toolkit)

@@ -62,6 +62,40 @@ const WHEELS: &[(&str, &[&str])] = &[
     ("nvidia_cuda_nvdisasm-13.5.37", &["bin/nvdisasm"]),
 ];
 
+/// What the package of the whole toolkit says of those that it is made of.
+const METADATA: &str = "\
+Name: cuda-toolkit
+Requires-Dist: nvidia-cublas==13.1.0.3.*; (sys_platform == 'linux') and extra == 'all'
+Requires-Dist: nvidia-cuda-culibos==13.0.85.*; (sys_platform == 'linux') and extra == 'all'
+Requires-Dist: nvidia-cusolver==12.0.4.66.*; (sys_platform == 'linux') and extra == 'all'
+Requires-Dist: nvidia-cusparse==12.6.3.3.*; (sys_platform == 'linux') and extra == 'all'
+";
+
+/// Packages of libraries.
+const LIBRARIES: &[(&str, &[&str])] = &[
+    (
+        "cuda_toolkit-13.0.2",
+        &["cuda_toolkit-13.0.2.dist-info/METADATA"],
+    ),
+    (
+        "nvidia_cublas-13.1.0.3",
+        &["include/cublas_v2.h", "lib/libcublas.so.13"],
+    ),
+    ("nvidia_cuda_culibos-13.0.85", &["lib/libculibos.a"]),
+    (
+        "nvidia_cusolver-12.0.4.66",
+        &["include/cusolverDn.h", "lib/libcusolver.so.12"],
+    ),
+    (
+        "nvidia_cusparse-12.6.3.3",
+        &["include/cusparse.h", "lib/libcusparse.so.12"],
+    ),
+    (
+        "nvidia_nccl_cu13-2.32.3",
+        &["nvidia/nccl/include/nccl.h", "nvidia/nccl/lib/libnccl.so.2"],
+    ),
+];
+
 /// What pip is asked for, in this order.
 const REQUIREMENTS: [&str; 9] = [
     "nvidia-cuda-nvcc==13.0.88",
@@ -87,7 +121,7 @@ impl Machine {
         };
         fs::create_dir_all(machine.bin("wheels")).expect("the scratch folder is writable");
         machine.stand_in("python3");
-        for (name, files) in WHEELS {
+        for (name, files) in WHEELS.iter().chain(LIBRARIES) {
             machine.wheel(name, files);
         }
         machine
@@ -121,11 +155,21 @@ impl Machine {
                 0o644
             };
             let options = SimpleFileOptions::default().unix_permissions(mode);
+            let name = match file.split('/').next() {
+                Some("nvidia") => (*file).to_owned(),
+                Some(folder) if folder.ends_with(".dist-info") => (*file).to_owned(),
+                _ => format!("nvidia/cu13/{file}"),
+            };
+            writer.start_file(name, options).expect("names are valid");
             writer
-                .start_file(format!("nvidia/cu13/{file}"), options)
-                .expect("names are valid");
-            writer
-                .write_all(NVCC.as_bytes())
+                .write_all(
+                    if file.ends_with("METADATA") {
+                        METADATA
+                    } else {
+                        NVCC
+                    }
+                    .as_bytes(),
+                )
                 .expect("the scratch folder is writable");
         }
         writer.finish().expect("the scratch folder is writable");
@@ -282,6 +326,100 @@ fn force_installs_again() {
     machine.install(&["--force"]);
     assert_eq!(machine.requirements().len(), 18);
     assert!(!machine.root().join("mine").exists());
+}
+
+#[test]
+fn libraries_are_added_to_what_is_there() {
+    let machine = Machine::new();
+    machine.install(&["--with", "cublas"]);
+    let first: Vec<String> = ["cuda-toolkit==13.0.2"]
+        .into_iter()
+        .chain(REQUIREMENTS)
+        .chain([
+            "nvidia-cublas==13.1.0.3.*",
+            "nvidia-cuda-culibos==13.0.85.*",
+        ])
+        .map(str::to_owned)
+        .collect();
+    assert_eq!(machine.requirements(), first);
+
+    let said = machine.install(&["--with=cusolver,nccl", "--with=nvjitlink"]);
+    assert!(said.contains("installing 3 packages into"), "{said}");
+    let all = machine.requirements();
+    let second = [
+        "cuda-toolkit==13.0.2",
+        "nvidia-cusolver==12.0.4.66.*",
+        "nvidia-cusparse==12.6.3.3.*",
+        "nvidia-nccl-cu13",
+    ];
+    assert_eq!(all[first.len()..], second);
+    let root = machine.root();
+    for file in [
+        "include/nccl.h",
+        "lib/libcusolver.so",
+        "lib/libnccl.so",
+        "lib/libcublas.so",
+    ] {
+        assert!(root.join(file).is_file(), "{file}");
+    }
+    let said = machine.install(&["--with=cusparse,cublas"]);
+    assert!(said.starts_with("present "), "{said}");
+    assert_eq!(machine.requirements().len(), all.len());
+
+    let listed = machine.run(&["toolkit", "list", "--format=json"]).stdout;
+    let listed: serde_json::Value = serde_json::from_slice(&listed).expect("it is JSON");
+    let there = [
+        "cublas",
+        "culibos",
+        "cusolver",
+        "cusparse",
+        "nccl",
+        "nvjitlink",
+    ];
+    let ours = listed["toolkits"].as_array().expect("a list");
+    let ours = ours.iter().find(|toolkit| toolkit["origin"] == "cache");
+    assert_eq!(
+        ours.expect("it is listed")["libraries"],
+        serde_json::json!(there)
+    );
+
+    // A library counts when all of it is there, and those that a toolkit has are part of it.
+    fs::remove_file(root.join("include/nccl.h")).expect("it is there");
+    assert!(
+        machine
+            .install(&["--with=nccl"])
+            .contains("installing 1 package into")
+    );
+    let said = machine.install(&["--force"]);
+    assert!(said.contains("[14/14] nvidia-nccl-cu13"), "{said}");
+}
+
+#[test]
+fn a_library_that_does_not_come_leaves_the_toolkit_as_it_was() {
+    let machine = Machine::new();
+    machine.install(&[]);
+    machine.tell("fail", "nvidia-nccl-cu13");
+    let output = machine.run(&["toolkit", "install", "--with=cublas,nccl"]);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("nvidia-nccl-cu13 could not be fetched"),
+        "{said}"
+    );
+    assert_eq!(machine.leftovers(), [""; 0]);
+    assert!(!machine.root().join("include/cublas_v2.h").exists());
+    assert!(machine.install(&[]).starts_with("present "));
+
+    let output = machine.run(&["toolkit", "install", "--with=cufft"]);
+    let said = text(&output.stderr);
+    assert!(
+        said.contains("cuda-toolkit==13.0.2 does not name nvidia-cufft"),
+        "{said}"
+    );
+    let output = machine.run(&["toolkit", "install", "--with=cubla"]);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("a similar value exists: 'cublas'"), "{said}");
 }
 
 #[test]
@@ -588,8 +726,14 @@ fn what_builds_choose_is_what_is_used() {
         assert!(said.contains("there is no CUDA toolkit 12.9"), "{said}");
     }
     let listed = run(&["toolkit", "list", "--toolkit=13.0"], Path::new(other));
-    let expected = format!("* 13.0.88  cache  {printed}");
-    assert_eq!(text(&listed.stdout), expected);
+    let expected = format!("* 13.0.88  cache  {printed}  libraries: nvjitlink\n  `toolkit install");
+    let listed = text(&listed.stdout);
+    assert!(listed.starts_with(&expected), "{listed}");
+    assert!(
+        listed
+            .lines()
+            .all(|line| line.starts_with('*') || line.len() <= 80)
+    );
 }
 
 fn wait_for(file: &Path) {

@@ -2,7 +2,8 @@
 //!
 //! A toolkit appears there whole or not at all: packages are unpacked into a folder beside it, which is renamed when
 //! everything is in place. One install of a version runs at a time; the others wait for it and use its result. What
-//! an interrupted install has left is removed by the next.
+//! an interrupted install has left is removed by the next. A library that is added to a finished toolkit is unpacked there,
+//! too; its files are moved into the toolkit one by one, and it counts as there when `version.json` names it.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
@@ -14,6 +15,7 @@ use semver::Version;
 use crate::cache::Cache;
 use crate::environment::{CACHE_VARIABLE, Environment};
 use crate::layout;
+use crate::library::{self, Library, NoLibrary};
 use crate::packages::{self, DEFAULT_VERSION, Package, UnknownVersion};
 use crate::pip::{NoPip, Pip, PipError};
 use crate::search::Origin;
@@ -27,6 +29,9 @@ pub enum InstallError {
     /// The version is not published.
     #[error(transparent)]
     Version(#[from] UnknownVersion),
+    /// A library does not belong to the version.
+    #[error(transparent)]
+    Library(#[from] NoLibrary),
     /// There is no folder to install into.
     #[error("the user has no home folder; set {CACHE_VARIABLE} to a folder to install into")]
     NoCache,
@@ -102,6 +107,7 @@ pub enum Event<'a> {
 pub struct Installer<'e> {
     environment: &'e Environment,
     version: Version,
+    libraries: Vec<&'static Library>,
     force: bool,
 }
 
@@ -112,6 +118,7 @@ impl<'e> Installer<'e> {
         Self {
             environment,
             version: DEFAULT_VERSION,
+            libraries: Vec::new(),
             force: false,
         }
     }
@@ -123,7 +130,14 @@ impl<'e> Installer<'e> {
         self
     }
 
-    /// Replaces a toolkit that is there already.
+    /// Adds libraries, and those that they need.
+    #[must_use]
+    pub fn libraries(mut self, libraries: &[&'static Library]) -> Self {
+        self.libraries = library::with_needs(libraries);
+        self
+    }
+
+    /// Replaces a toolkit that is there already, and keeps the choice of libraries in it.
     #[must_use]
     pub fn force(mut self, force: bool) -> Self {
         self.force = force;
@@ -139,7 +153,7 @@ impl<'e> Installer<'e> {
         let packages = packages::of_toolkit(&self.version)?;
         let cache = Cache::of(self.environment).ok_or(InstallError::NoCache)?;
         let root = cache.root(&self.version);
-        if let Some(toolkit) = self.present(&root, &packages) {
+        if let Some(toolkit) = self.finished(&root, &packages) {
             progress(Event::Present(&root));
             return Ok(toolkit);
         }
@@ -147,23 +161,29 @@ impl<'e> Installer<'e> {
         fs::create_dir_all(cache.folder()).map_err(file_error(cache.folder(), "made"))?;
         let _lock = self.lock(&cache, progress)?;
         // Another process may have installed it while this one waited.
-        if let Some(toolkit) = self.present(&root, &packages) {
+        if let Some(toolkit) = self.finished(&root, &packages) {
             progress(Event::Present(&root));
             return Ok(toolkit);
         }
 
         tidy_up(&cache, &self.version);
-        let pip = Pip::find(self.environment)?;
-        let partial = tempfile::Builder::new()
-            .prefix(&Cache::partial_prefix(&self.version))
-            .tempdir_in(cache.folder())
-            .map_err(file_error(cache.folder(), "written to"))?;
-        progress(Event::Begin {
-            root: &root,
-            packages: packages.len(),
-        });
-        let made = self.make(&pip, partial.path(), &packages, progress)?;
-        self.put(&cache, &made, &root)?;
+        let work = Work {
+            version: &self.version,
+            pip: Pip::find(self.environment)?,
+            partial: tempfile::Builder::new()
+                .prefix(&Cache::partial_prefix(&self.version))
+                .tempdir_in(cache.folder())
+                .map_err(file_error(cache.folder(), "written to"))?,
+        };
+        if self.present(&root, &packages).is_some() {
+            let missing = |library: &&'static Library| !self.has(&root, library);
+            let added: Vec<_> = self.libraries.iter().copied().filter(missing).collect();
+            work.add(&added, &root, progress)?;
+        } else {
+            let made = work.make(packages, &self.with_those_of(&root), &root, progress)?;
+            self.put(&cache, &made, &root)?;
+        }
+        let partial = work.partial;
         partial
             .close()
             .map_err(file_error(cache.folder(), "tidied up"))?;
@@ -171,6 +191,30 @@ impl<'e> Installer<'e> {
         let toolkit = open(&root)?;
         progress(Event::Done(&root));
         Ok(toolkit)
+    }
+
+    /// The toolkit, if it is there with all that was asked for.
+    fn finished(&self, root: &Path, packages: &[Package]) -> Option<Toolkit> {
+        let toolkit = self.present(root, packages)?;
+        self.libraries
+            .iter()
+            .all(|library| self.has(root, library))
+            .then_some(toolkit)
+    }
+
+    /// Whether a library is there whole.
+    fn has(&self, root: &Path, library: &Library) -> bool {
+        let component = library.component(&self.version);
+        library.is_in(root) && version::components(root).contains_key(&component)
+    }
+
+    /// The libraries that were chosen, and those that the toolkit has which is replaced.
+    fn with_those_of(&self, old: &Path) -> Vec<&'static Library> {
+        let components = version::components(old);
+        let there = |library: &&Library| components.contains_key(&library.component(&self.version));
+        let kept = library::LIBRARIES.iter().filter(there);
+        let wanted: Vec<_> = kept.chain(self.libraries.iter().copied()).collect();
+        library::with_needs(&wanted)
     }
 
     /// The toolkit, if it is there and whole, and may be used as it is.
@@ -203,21 +247,116 @@ impl<'e> Installer<'e> {
         Ok(lock)
     }
 
-    /// Makes the whole toolkit in a folder below `partial`.
+    /// Moves the finished toolkit to its place.
+    fn put(&self, cache: &Cache, made: &Path, root: &Path) -> Result<(), InstallError> {
+        let old = cache.old(&self.version);
+        remove(&old)?;
+        if root.exists() {
+            fs::rename(root, &old).map_err(file_error(root, "moved away"))?;
+        }
+        fs::rename(made, root).map_err(file_error(root, "put in place"))?;
+        remove(&old)
+    }
+}
+
+/// An install that has begun.
+struct Work<'v> {
+    version: &'v Version,
+    pip: Pip,
+    /// Where it works, beside the finished toolkits.
+    partial: tempfile::TempDir,
+}
+
+impl Work<'_> {
+    /// Makes the whole toolkit, in a folder that is returned.
     fn make(
         &self,
-        pip: &Pip,
-        partial: &Path,
-        packages: &[Package],
+        mut packages: Vec<Package>,
+        libraries: &[&'static Library],
+        root: &Path,
         progress: &mut dyn FnMut(Event<'_>),
     ) -> Result<PathBuf, InstallError> {
-        let toolkit = partial.join("toolkit");
-        fs::create_dir(&toolkit).map_err(file_error(&toolkit, "made"))?;
-        let prefix = packages::root_in_packages(&self.version);
+        // Of what belongs to every toolkit, nothing is fetched twice.
+        let others = libraries
+            .iter()
+            .copied()
+            .filter(|library| !packages.iter().any(|package| library.is_held_by(package)));
+        packages.extend(self.releases(&others.collect::<Vec<_>>())?);
+        let toolkit = self.folder("toolkit")?;
+        progress(Event::Begin {
+            root,
+            packages: packages.len(),
+        });
+        let components = self.fetch(&packages, &toolkit, progress)?;
+        layout::complete(&toolkit).map_err(file_error(&toolkit, "completed"))?;
+        layout::write_versions(&toolkit, self.version, &components)
+            .map_err(file_error(&toolkit.join("version.json"), "written"))?;
+        let nvcc = toolkit.join("bin").join(Tool::Nvcc.name());
+        let version =
+            version::ask(&nvcc).map_err(|error| InstallError::Broken(error.to_string()))?;
+        if version != *self.version {
+            return Err(InstallError::Broken(format!(
+                "its nvcc says that it is {version}, not {}",
+                self.version
+            )));
+        }
+        Ok(toolkit)
+    }
+
+    /// Adds libraries to a finished toolkit.
+    fn add(
+        &self,
+        libraries: &[&'static Library],
+        root: &Path,
+        progress: &mut dyn FnMut(Event<'_>),
+    ) -> Result<(), InstallError> {
+        let packages = self.releases(libraries)?;
+        let unpacked = self.folder("libraries")?;
+        progress(Event::Begin {
+            root,
+            packages: packages.len(),
+        });
+        let components = self.fetch(&packages, &unpacked, progress)?;
+        layout::move_into(&unpacked, root).map_err(file_error(root, "written to"))?;
+        layout::complete(root).map_err(file_error(root, "completed"))?;
+        layout::add_versions(root, self.partial.path(), &components)
+            .map_err(file_error(&root.join("version.json"), "written"))
+    }
+
+    fn folder(&self, name: &str) -> Result<PathBuf, InstallError> {
+        let folder = self.partial.path().join(name);
+        fs::create_dir(&folder).map_err(file_error(&folder, "made"))?;
+        Ok(folder)
+    }
+
+    /// The packages of libraries, in the releases that belong to the toolkit.
+    fn releases(&self, libraries: &[&'static Library]) -> Result<Vec<Package>, InstallError> {
+        let mut named = BTreeMap::new();
+        if libraries.iter().any(|library| library.is_of_toolkit()) {
+            let folder = self.partial.path().join("release");
+            let release = library::release_of(self.version);
+            let wheel = self.pip.download(&release, &folder, |_| {})?;
+            named = library::named_in(&wheel::metadata(&wheel)?);
+            remove(&folder)?;
+        }
+        let packages = libraries
+            .iter()
+            .map(|library| library.to_fetch(self.version, &named));
+        Ok(packages.collect::<Result<_, _>>()?)
+    }
+
+    /// Fetches packages and unpacks them into a folder; returns their names and versions.
+    fn fetch(
+        &self,
+        packages: &[Package],
+        into: &Path,
+        progress: &mut dyn FnMut(Event<'_>),
+    ) -> Result<BTreeMap<String, String>, InstallError> {
         let mut components = BTreeMap::new();
         for (index, package) in packages.iter().enumerate() {
             let Package {
                 requirement,
+                prefix,
                 only,
                 provides,
             } = package;
@@ -226,13 +365,13 @@ impl<'e> Installer<'e> {
                 packages: packages.len(),
                 requirement,
             });
-            let folder = partial.join(format!("package-{index}"));
-            let wheel = pip.download(requirement, &folder, |bytes| {
-                progress(Event::Arrived(bytes))
+            let folder = self.partial.path().join(format!("package-{index}"));
+            let wheel = self.pip.download(requirement, &folder, |bytes| {
+                progress(Event::Arrived(bytes));
             })?;
             progress(Event::Unpack);
-            wheel::unpack(&wheel, &prefix, *only, &toolkit)?;
-            if let Some(&file) = provides.iter().find(|file| !toolkit.join(file).is_file()) {
+            wheel::unpack(&wheel, prefix, *only, into)?;
+            if let Some(&file) = provides.iter().find(|file| !into.join(file).is_file()) {
                 let requirement = requirement.clone();
                 return Err(InstallError::Incomplete {
                     requirement,
@@ -243,31 +382,7 @@ impl<'e> Installer<'e> {
             components.extend(wheel::name_and_version(&wheel));
             remove(&folder)?;
         }
-
-        layout::complete(&toolkit).map_err(file_error(&toolkit, "completed"))?;
-        layout::write_versions(&toolkit, &self.version, &components)
-            .map_err(file_error(&toolkit.join("version.json"), "written"))?;
-        let nvcc = toolkit.join("bin").join(Tool::Nvcc.name());
-        let version =
-            version::ask(&nvcc).map_err(|error| InstallError::Broken(error.to_string()))?;
-        if version != self.version {
-            return Err(InstallError::Broken(format!(
-                "its nvcc says that it is {version}, not {}",
-                self.version
-            )));
-        }
-        Ok(toolkit)
-    }
-
-    /// Moves the finished toolkit to its place.
-    fn put(&self, cache: &Cache, made: &Path, root: &Path) -> Result<(), InstallError> {
-        let old = cache.old(&self.version);
-        remove(&old)?;
-        if root.exists() {
-            fs::rename(root, &old).map_err(file_error(root, "moved away"))?;
-        }
-        fs::rename(made, root).map_err(file_error(root, "put in place"))?;
-        remove(&old)
+        Ok(components)
     }
 }
 

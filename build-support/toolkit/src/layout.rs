@@ -51,6 +51,22 @@ pub(crate) fn complete(root: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Moves all files of a folder into another one, each at once, in place of what is there.
+pub(crate) fn move_into(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for path in entries(from) {
+        let Some(name) = path.file_name() else {
+            continue;
+        };
+        if fs::symlink_metadata(&path)?.is_dir() {
+            move_into(&path, &to.join(name))?;
+        } else {
+            fs::rename(&path, to.join(name))?;
+        }
+    }
+    Ok(())
+}
+
 /// Writes `version.json`. Its presence says that everything before it is in place.
 ///
 /// The component `cuda` is what CMake takes for the version of the toolkit.
@@ -67,12 +83,31 @@ pub(crate) fn write_versions(
             version: &version,
         },
     )]);
-    components.extend(packages.iter().map(|(name, version)| {
-        let component = name.strip_prefix("nvidia_").unwrap_or(name);
-        (component, Component { name, version })
-    }));
+    components.extend(of_packages(packages));
     let text = serde_json::to_string_pretty(&components)?;
     fs::write(root.join("version.json"), text + "\n")
+}
+
+/// Adds packages to the `version.json` of a finished toolkit, which has it all the time; the new one is made in `partial`.
+pub(crate) fn add_versions(
+    root: &Path,
+    partial: &Path,
+    packages: &BTreeMap<String, String>,
+) -> io::Result<()> {
+    let (place, new) = (root.join("version.json"), partial.join("version.json"));
+    let mut all: serde_json::Map<_, _> = serde_json::from_slice(&fs::read(&place)?)?;
+    for (name, component) in of_packages(packages) {
+        all.insert(name.to_owned(), serde_json::to_value(component)?);
+    }
+    fs::write(&new, serde_json::to_string_pretty(&all)? + "\n")?;
+    fs::rename(&new, &place)
+}
+
+fn of_packages(packages: &BTreeMap<String, String>) -> impl Iterator<Item = (&str, Component<'_>)> {
+    packages.iter().map(|(name, version)| {
+        let component = name.strip_prefix("nvidia_").unwrap_or(name);
+        (component, Component { name, version })
+    })
 }
 
 #[cfg(unix)]

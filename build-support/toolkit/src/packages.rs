@@ -28,13 +28,15 @@ pub struct UnknownVersion {
 pub(crate) struct Package {
     /// The requirement as package managers write it.
     pub(crate) requirement: String,
+    /// The folder inside the package that becomes the root of the toolkit.
+    pub(crate) prefix: String,
     /// The files to take, or all of them. Paths are relative to the toolkit's root.
     pub(crate) only: Option<&'static [&'static str]>,
     /// Files without which the toolkit does not work.
     pub(crate) provides: &'static [&'static str],
 }
 
-/// The folder inside every package that becomes the root of the toolkit.
+/// The folder inside the packages of a toolkit that becomes its root.
 pub(crate) fn root_in_packages(version: &Version) -> String {
     format!("nvidia/cu{}", version.major)
 }
@@ -46,6 +48,7 @@ pub(crate) fn of_toolkit(version: &Version) -> Result<Vec<Package>, UnknownVersi
             version: version.clone(),
         });
     }
+    let prefix = root_in_packages(version);
     let same = format!("=={version}");
     let minor = format!("=={}.{}.*", version.major, version.minor);
     let default = *version == DEFAULT_VERSION;
@@ -59,11 +62,13 @@ pub(crate) fn of_toolkit(version: &Version) -> Result<Vec<Package>, UnknownVersi
     let dumpers = format!(">={FIRST_DUMPERS},<{}", version.major + 1);
     let package = |name: &str, version: &str, provides: &'static [&'static str]| Package {
         requirement: format!("{name}{version}"),
+        prefix: prefix.clone(),
         only: None,
         provides,
     };
     let dumper = |name: &str, files: &'static [&'static str]| Package {
         requirement: format!("{name}{dumpers}"),
+        prefix: prefix.clone(),
         only: Some(files),
         provides: files,
     };

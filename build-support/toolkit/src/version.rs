@@ -1,11 +1,13 @@
 //! The version of a toolkit, which is that of its `nvcc`.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use semver::Version;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use crate::toolkit::ToolkitError;
 
@@ -25,6 +27,14 @@ pub(crate) fn stated(root: &Path) -> Option<Version> {
     let text = fs::read_to_string(root.join("version.json")).ok()?;
     let file: VersionFile = serde_json::from_str(&text).ok()?;
     Some(file.cuda_nvcc?.version)
+}
+
+/// The parts that `version.json` names.
+pub(crate) fn components(root: &Path) -> BTreeMap<String, IgnoredAny> {
+    let text = fs::read_to_string(root.join("version.json"));
+    text.ok()
+        .and_then(|text| serde_json::from_str(&text).ok())
+        .unwrap_or_default()
 }
 
 /// Asks `nvcc` for its version.

@@ -1,11 +1,15 @@
 //! Unpacks a package into the root of a toolkit.
 
+use std::borrow::Cow;
 use std::fs::{self, File};
-use std::io::{self, BufReader};
+use std::io::{self, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
 use zip::ZipArchive;
 use zip::result::ZipError;
+
+/// How many bytes of metadata are read. Real packages have some ten thousand.
+const LONGEST_METADATA: u64 = 1 << 20;
 
 /// A package cannot be unpacked.
 #[derive(Debug, thiserror::Error)]
@@ -40,6 +44,31 @@ pub enum WheelError {
 pub(crate) fn name_and_version(wheel: &Path) -> Option<(String, String)> {
     let mut parts = wheel.file_name()?.to_str()?.split('-');
     Some((parts.next()?.to_owned(), parts.next()?.to_owned()))
+}
+
+/// What a package says of itself.
+pub(crate) fn metadata(wheel: &Path) -> Result<String, WheelError> {
+    let archive_error = |source| WheelError::Archive {
+        wheel: wheel.to_owned(),
+        source,
+    };
+    let file = File::open(wheel).map_err(|error| archive_error(error.into()))?;
+    let mut archive = ZipArchive::new(BufReader::new(file)).map_err(archive_error)?;
+    let is_metadata = |name: &str| {
+        name.split_once('/')
+            .is_some_and(|(folder, file)| folder.ends_with(".dist-info") && file == "METADATA")
+    };
+    let name = archive
+        .file_names()
+        .flatten()
+        .find(|name| is_metadata(name))
+        .map(Cow::into_owned)
+        .ok_or_else(|| archive_error(ZipError::FileNotFound))?;
+    let entry = archive.by_name(&name).map_err(archive_error)?;
+    let mut text = String::new();
+    let read = entry.take(LONGEST_METADATA).read_to_string(&mut text);
+    read.map_err(|error| archive_error(error.into()))?;
+    Ok(text)
 }
 
 /// Writes the files that the package has below `prefix` to `root`, all of them or those in `only`, and its licences

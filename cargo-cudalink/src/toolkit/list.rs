@@ -4,12 +4,17 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use anyhow::Result;
-use cudalink_toolkit::{Attempt, Environment, NotFound, Search, Survey, Toolkit};
+use cudalink_toolkit::{
+    Attempt, Environment, LIBRARIES, NotFound, Origin, Search, Survey, Toolkit,
+};
 use serde::Serialize;
 
 use super::Choice;
 use crate::streams;
 use crate::style::{self, Format, GOOD, QUIET};
+
+/// How long lines are where nothing is known of the terminal.
+const WIDTH: usize = 80;
 
 /// The list for programs.
 #[derive(Debug, Serialize)]
@@ -24,6 +29,8 @@ struct Found {
     origin: String,
     /// Absent when `nvcc` does not tell it.
     version: Option<String>,
+    /// Those of the names that `toolkit install --with` takes.
+    libraries: Vec<&'static str>,
     chosen: bool,
 }
 
@@ -65,6 +72,7 @@ fn report(survey: &Survey) -> Report {
         root: toolkit.root().to_owned(),
         origin: toolkit.origin().to_string(),
         version: toolkit.version().ok().map(ToString::to_string),
+        libraries: libraries(toolkit, true),
         chosen: index == 0,
     };
     let tried = |attempt: &Attempt| Tried {
@@ -76,6 +84,14 @@ fn report(survey: &Survey) -> Report {
         toolkits: survey.found.iter().enumerate().map(found).collect(),
         tried: survey.tried.iter().map(tried).collect(),
     }
+}
+
+/// The libraries that a toolkit has, or those that it lacks.
+fn libraries(toolkit: &Toolkit, there: bool) -> Vec<&'static str> {
+    let wanted = LIBRARIES
+        .iter()
+        .filter(|library| library.is_in(toolkit.root()) == there);
+    wanted.map(|library| library.name).collect()
 }
 
 fn write_text(found: &[Toolkit]) -> io::Result<()> {
@@ -110,6 +126,29 @@ fn write_text(found: &[Toolkit]) -> io::Result<()> {
             out,
             "{style}{mark} {version:versions$}{style:#}  {origin:origins$}  {root}"
         )?;
+        more(&mut out, "libraries", &libraries(toolkit, true))?;
+        if toolkit.origin() == Origin::Cache {
+            let lacks = libraries(toolkit, false);
+            more(&mut out, "`toolkit install --with` adds", &lacks)?;
+        }
     }
     out.flush()
+}
+
+/// Lines of words below a toolkit.
+fn more(out: &mut impl io::Write, what: &str, words: &[&str]) -> io::Result<()> {
+    if words.is_empty() {
+        return Ok(());
+    }
+    let width = style::width().unwrap_or(WIDTH);
+    let mut line = format!("  {what}:");
+    for (index, word) in words.iter().enumerate() {
+        let comma = if index + 1 < words.len() { "," } else { "" };
+        if line.len() + 1 + word.len() + comma.len() > width {
+            writeln!(out, "{QUIET}{line}{QUIET:#}")?;
+            line = " ".repeat(3);
+        }
+        line = format!("{line} {word}{comma}");
+    }
+    writeln!(out, "{QUIET}{line}{QUIET:#}")
 }

@@ -33,8 +33,9 @@ impl Progress {
                 anstream::eprintln!("{GOOD}present{GOOD:#} {}", root.display());
             }
             Event::Begin { root, packages } => {
+                let plural = if packages == 1 { "" } else { "s" };
                 anstream::eprintln!(
-                    "{GOOD}installing{GOOD:#} {packages} packages into {}",
+                    "{GOOD}installing{GOOD:#} {packages} package{plural} into {}",
                     root.display()
                 );
             }
