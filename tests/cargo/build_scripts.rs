@@ -3,14 +3,14 @@
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Output;
+use std::process::{Command, Output};
 
 use anyhow::{Context, Result, ensure};
 use cudalink_toolkit::Tool;
 use rustnvlink_tests::checks::says;
 use rustnvlink_tests::toolkit::Toolkit;
 
-use super::{LAUNCHING, OBJECTS, PLAIN, Project, is_skipped, texts};
+use super::{LAUNCHING, OBJECTS, PLAIN, Project, is_skipped, run, texts};
 
 #[test]
 fn build_scripts_find_the_compilers() -> Result<()> {
@@ -140,6 +140,27 @@ fn a_driver_that_is_not_there_is_told_of() -> Result<()> {
     project.write_program("stub/libcuda.so", "INPUT(-lc)\n")?;
     let stub = project.path("stub").display().to_string();
     project.succeed(&["build"], &[("LIBRARY_PATH", &stub)])?;
+    // That of the toolkit is found, as other libraries are that lie there alone.
+    let nvcc = Toolkit::find()?.tool(Tool::Nvcc)?;
+    let root = nvcc.ancestors().nth(2).context("nvcc lies in bin")?;
+    let toolkit = project.path("toolkit");
+    run(Command::new("cp").arg("-rs").args([root, &*toolkit]))?;
+    // A link to a folder becomes one into the other toolkit.
+    let libraries = "toolkit/lib64";
+    if project.path(libraries).is_symlink() {
+        fs::remove_file(project.path(libraries))?;
+        std::os::unix::fs::symlink("lib", project.path(libraries))?;
+    }
+    fs::create_dir_all(project.path(libraries).join("stubs"))?;
+    for name in ["stubs/libcuda.so", "libours.so"] {
+        let place = format!("{libraries}/{name}");
+        drop(fs::remove_file(project.path(&place)));
+        project.write_program(&place, "INPUT(-lc)\n")?;
+    }
+    let script = with_driver.replace("\"cuda\"", "\"cuda\", \"ours\"");
+    project.write("build.rs", &script)?;
+    let toolkit = toolkit.display().to_string();
+    project.succeed(&["build", "--toolkit", &toolkit], &[])?;
     Ok(())
 }
 

@@ -19,6 +19,7 @@ use crate::library::{self, Library, NoLibrary};
 use crate::packages::{self, DEFAULT_VERSION, Package, UnknownVersion};
 use crate::pip::{NoPip, Pip, PipError};
 use crate::search::Origin;
+use crate::stubs;
 use crate::toolkit::{Tool, Toolkit};
 use crate::version;
 use crate::wheel::{self, WheelError};
@@ -196,10 +197,12 @@ impl<'e> Installer<'e> {
     /// The toolkit, if it is there with all that was asked for.
     fn finished(&self, root: &Path, packages: &[Package]) -> Option<Toolkit> {
         let toolkit = self.present(root, packages)?;
-        self.libraries
-            .iter()
-            .all(|library| self.has(root, library))
-            .then_some(toolkit)
+        let has_all = self.libraries.iter().all(|library| self.has(root, library));
+        if has_all {
+            // Older installs have none. Who may not write there does without, as before.
+            drop(stubs::complete(root));
+        }
+        has_all.then_some(toolkit)
     }
 
     /// Whether a library is there whole.
@@ -289,6 +292,7 @@ impl Work<'_> {
         });
         let components = self.fetch(&packages, &toolkit, progress)?;
         layout::complete(&toolkit).map_err(file_error(&toolkit, "completed"))?;
+        stubs::complete(&toolkit).map_err(file_error(&toolkit, "completed"))?;
         layout::write_versions(&toolkit, self.version, &components)
             .map_err(file_error(&toolkit.join("version.json"), "written"))?;
         let nvcc = toolkit.join("bin").join(Tool::Nvcc.name());
@@ -319,6 +323,7 @@ impl Work<'_> {
         let components = self.fetch(&packages, &unpacked, progress)?;
         layout::move_into(&unpacked, root).map_err(file_error(root, "written to"))?;
         layout::complete(root).map_err(file_error(root, "completed"))?;
+        stubs::complete(root).map_err(file_error(root, "completed"))?;
         layout::add_versions(root, self.partial.path(), &components)
             .map_err(file_error(&root.join("version.json"), "written"))
     }

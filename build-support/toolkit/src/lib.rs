@@ -27,6 +27,7 @@ mod packages;
 mod pip;
 mod search;
 mod site_packages;
+mod stubs;
 mod toolkit;
 mod version;
 mod wheel;

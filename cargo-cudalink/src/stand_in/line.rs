@@ -177,6 +177,25 @@ impl LinkLine {
         })
     }
 
+    /// Whether a library is named that this folder has for this machine, and none where the host linker looks.
+    pub(crate) fn needs_folder(
+        &self,
+        folder: &Path,
+        further_folders: &[PathBuf],
+        machine: &str,
+    ) -> bool {
+        self.inputs.iter().any(|input| match input {
+            Input::File(_) => false,
+            Input::Library { name, only_static } => {
+                let has = |folder: &Path| {
+                    library(folder, name, *only_static).is_some_and(|path| is_for(&path, machine))
+                };
+                let mut looked_in = self.folders.iter().chain(further_folders);
+                has(folder) && !looked_in.any(|folder| has(folder))
+            }
+        })
+    }
+
     /// Whether this is a program that rustc makes to run tests: it has the library that runs them.
     pub(crate) fn is_test_harness(&self) -> bool {
         self.inputs.iter().any(|input| match input {
@@ -380,6 +399,13 @@ mod tests {
         check(&line, &[], false);
         check("a.o -lcudart_static", &[], true);
         check("a.o -lcudart_static", &[folder.path().into()], false);
+        let needs = |line: &str, further: &[PathBuf]| {
+            parse(line).needs_folder(folder.path(), further, "x86_64")
+        };
+        assert!(needs("a.o -lm -lcudart_static", &[]));
+        assert!(!needs("a.o -lcudart_static", &[folder.path().into()]));
+        assert!(!needs(&line, &[]));
+        assert!(!needs("a.o -lm -lcublas", &[]));
         // One for 64-bit Arm.
         let header = [b"!<arch>\n\x7fELF".as_slice(), &[0; 14], &[183, 0]].concat();
         fs::write(folder.path().join("libcudart_static.a"), header).unwrap();

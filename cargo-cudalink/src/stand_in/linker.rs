@@ -39,7 +39,10 @@ const RUNTIME_NOT_FOUND: &str = "the host linker does not find the CUDA runtime;
 
 /// The same of the driver, which machines that only build lack.
 const DRIVER_NOT_FOUND: &str = "the host linker does not find the library of NVIDIA's driver (-lcuda); where there is no driver, the \
-    stub of a whole CUDA toolkit does, whose folder lib64/stubs is named by LIBRARY_PATH";
+    stub of a CUDA toolkit does, which `cargo cudalink toolkit install` makes, too";
+
+/// Where a toolkit has stubs, below its libraries.
+const STUBS: &str = "stubs";
 
 /// What to do where the host linker does not understand what places much device code.
 const NO_SCRIPT: &str = "a linker script places the device code of this program; GNU ld and lld understand it, gold and mold \
@@ -160,20 +163,20 @@ impl<'a> Image<'a> {
     fn link(&self, plan: &Plan, line: &LinkLine, host: &HostLink<'_>) -> Result<ExitCode> {
         let objects = self.objects(line)?;
         let waits = objects.wait();
-        // A library may have had its device code linked, or there is none, and some link the runtime all the same.
-        let runtime = self.folder_of_runtime(line);
+        // A library may have had its device code linked, or there is none, and some link the runtime or cuBLAS all the same.
+        let folders = self.folders_of_toolkit(line);
         if waits || self.purpose == Purpose::OfUser {
-            self.depend_on_choices(plan, waits || runtime.is_some())?;
+            self.depend_on_choices(plan, waits || !folders.is_empty())?;
         }
         if !waits {
-            return self.host_link_alone(runtime, line, host);
+            return self.host_link_alone(folders, line, host);
         }
         // Held as long as the host linker reads what it has.
         let entry = Entry::lock(plan, &self.output)?;
         let placed = objects.placed;
         let made = self.make(plan, objects, line, entry.as_ref())?;
         let status = match &made.device {
-            Some(device) => self.host_link(device, placed, runtime, line, host)?,
+            Some(device) => self.host_link(device, placed, folders, line, host)?,
             None => host.run(Vec::new(), Vec::new())?,
         };
         if !status.success()
@@ -243,7 +246,7 @@ impl<'a> Image<'a> {
         &self,
         device: &Device,
         placed: u64,
-        runtime: Option<PathBuf>,
+        further: Vec<PathBuf>,
         line: &LinkLine,
         host: &HostLink<'_>,
     ) -> Result<ExitStatus> {
@@ -267,7 +270,7 @@ impl<'a> Image<'a> {
             let library = self.toolkit.and_then(|t| t.device_runtime.clone());
             last.extend(library.map(OsString::from));
         }
-        last.extend(runtime.map(as_option));
+        last.extend(further.into_iter().map(as_option));
         let status = host.run(first, last)?;
         if !status.success() {
             if !is_for_musl(self.triple) && !line.names_runtime() {
@@ -284,16 +287,18 @@ impl<'a> Image<'a> {
     /// The user's linker without device code of ours.
     fn host_link_alone(
         &self,
-        runtime: Option<PathBuf>,
+        further: Vec<PathBuf>,
         line: &LinkLine,
         host: &HostLink<'_>,
     ) -> Result<ExitCode> {
         let folders = self.folders_of_system();
         let machine = self.machine();
-        if !line.lacks_runtime(&folders, machine) && !line.lacks_driver(&folders, machine) {
+        let finds_all =
+            !line.lacks_runtime(&folders, machine) && !line.lacks_driver(&folders, machine);
+        if finds_all && further.is_empty() {
             return host.replace();
         }
-        let status = host.run(Vec::new(), runtime.map(as_option).into_iter().collect())?;
+        let status = host.run(Vec::new(), further.into_iter().map(as_option).collect())?;
         if !status.success() {
             self.say_what_is_missing(line, host);
         }
@@ -316,7 +321,8 @@ impl<'a> Image<'a> {
             );
             self.say(Level::Help, text);
         }
-        let folders = self.folders_of_system();
+        let mut folders = self.folders_of_system();
+        folders.extend(self.folders_of_toolkit(line));
         if is_for_musl(self.triple) {
             self.say(Level::Help, RUNTIME_IS_NOT_FOR_MUSL.to_owned());
         } else if line.lacks_runtime(&folders, self.machine()) {
@@ -327,20 +333,20 @@ impl<'a> Image<'a> {
         }
     }
 
-    /// Where the toolkit has the CUDA runtime, if the host linker finds none by itself: crates that name it without its
-    /// folder count on others that do.
-    fn folder_of_runtime(&self, line: &LinkLine) -> Option<PathBuf> {
-        if is_for_musl(self.triple) {
-            return None;
-        }
-        let mut folders = self.folders_of_system();
-        if !line.lacks_runtime(&folders, self.machine()) {
-            return None;
-        }
-        let folder = self.toolkit?.device_runtime.as_ref()?.parent()?;
-        folders.push(folder.to_owned());
-        let finds = !line.lacks_runtime(&folders, self.machine());
-        finds.then(|| folder.to_owned())
+    /// The folders of the toolkit with libraries that the host linker does not find by itself: crates that name the CUDA
+    /// runtime, cuBLAS and the like without a folder count on others that do, or on one place of the system. Where there is
+    /// no driver, its stub serves.
+    fn folders_of_toolkit(&self, line: &LinkLine) -> Vec<PathBuf> {
+        let runtime = self.toolkit.and_then(|t| t.device_runtime.as_ref());
+        let libraries = runtime.and_then(|runtime| runtime.parent());
+        let Some(libraries) = libraries.filter(|_| !is_for_musl(self.triple)) else {
+            return Vec::new();
+        };
+        let folders = self.folders_of_system();
+        [libraries.to_owned(), libraries.join(STUBS)]
+            .into_iter()
+            .filter(|folder| line.needs_folder(folder, &folders, self.machine()))
+            .collect()
     }
 
     fn machine(&self) -> &str {

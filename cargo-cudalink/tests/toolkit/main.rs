@@ -49,6 +49,8 @@ fn an_install_is_whole_and_happens_once() {
         );
     }
     assert!(root.join("bin/nvdisasm").is_file());
+    // This header declares nothing, so that there is nothing to make a stub of.
+    assert!(!root.join("lib/stubs").exists());
     assert!(
         !root.join("include/unwanted.h").exists(),
         "only the program of a dumper's package is taken"
