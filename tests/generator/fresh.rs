@@ -27,6 +27,9 @@ const NOT_ALL_KNOWN: [Feature; 2] = [Feature::Unified, Feature::Whole];
 /// Programs for each architecture.
 const PTX_PROGRAMS: u64 = 12;
 
+/// Small kernels of random instructions for each architecture.
+const KERNELS: u64 = 40;
+
 /// One program in CUDA takes as long as dozens in PTX.
 const CUDA_PROGRAMS: u64 = 1;
 
@@ -52,15 +55,22 @@ fn run() -> Result<ExitCode> {
     if !arguments.list && !is_skipped {
         eprintln!("seeds from {base} on; set {SEED}={base} to run the same again");
     }
+    let all: BTreeSet<Feature> = Feature::ALL
+        .iter()
+        .copied()
+        .filter(|feature| !NOT_ALL_KNOWN.contains(feature))
+        .collect();
+    let kernels = BTreeSet::from([Feature::Kernel]);
     let mut trials = Vec::new();
-    for language in Language::ALL {
-        let count = match language {
-            Language::Ptx => PTX_PROGRAMS,
-            Language::Cuda => CUDA_PROGRAMS,
-        };
+    for (name, language, allowed, count) in [
+        ("ptx", Language::Ptx, &all, PTX_PROGRAMS),
+        ("kernels", Language::Ptx, &kernels, KERNELS),
+        ("cu", Language::Cuda, &all, CUDA_PROGRAMS),
+    ] {
         for arch in ARCHS {
             let (toolkit, tools, known) = (toolkit.clone(), tools.clone(), known.clone());
-            let name = format!("fresh/{}/sm_{arch}", language.extension());
+            let allowed = allowed.clone();
+            let name = format!("fresh/{name}/sm_{arch}");
             let test = move || {
                 let make = || -> Result<Tools> {
                     let toolkit = toolkit.as_ref().as_ref().context("no toolkit")?;
@@ -69,7 +79,7 @@ fn run() -> Result<ExitCode> {
                 let tools = tools.get_or_init(|| make().map_err(|error| format!("{error:#}")));
                 let tools = tools.as_ref().map_err(Failed::from)?;
                 for seed in base..base + count {
-                    check(tools, &known, seed, arch, language)?;
+                    check(tools, &known, seed, arch, language, &allowed)?;
                 }
                 Ok(())
             };
@@ -103,14 +113,10 @@ fn check(
     seed: u64,
     arch: &str,
     language: Language,
+    allowed: &BTreeSet<Feature>,
 ) -> Result<(), Failed> {
     let target: Target = arch.parse()?;
-    let all: BTreeSet<Feature> = Feature::ALL
-        .iter()
-        .copied()
-        .filter(|feature| !NOT_ALL_KNOWN.contains(feature))
-        .collect();
-    let program = generate(seed, &target, language, &all);
+    let program = generate(seed, &target, language, allowed);
     let outcome = tools
         .check(&program)
         .map_err(|error| Failed::from(format!("seed {seed}: {error:#}")))?;
@@ -127,8 +133,12 @@ fn check(
     if known.reasons(&target, &differences).is_some() {
         return Ok(());
     }
+    let kernel = match allowed.len() {
+        1 => " --features kernel",
+        _ => "",
+    };
     Err(Failed::from(format!(
-        "seed {seed} differs:\n{}to see the smallest program that does, run\n    cargo run -p rustnvlink-generator -- --language {} --archs {arch} --seeds {seed} --shrink",
+        "seed {seed} differs:\n{}to see the smallest program that does, run\n    cargo run -p rustnvlink-generator -- --language {} --archs {arch} --seeds {seed} --shrink{kernel}",
         first_lines(&differences, 6),
         language.extension()
     )))

@@ -23,6 +23,11 @@ macro_rules! features {
                 match self { $(Self::$variant => $name,)* }
             }
 
+            /// Whether it is no choice of the program as a whole.
+            pub(crate) fn is_drawn_elsewhere(self) -> bool {
+                self.weight() == 0
+            }
+
             /// In how many of a hundred programs it may occur.
             fn weight(self) -> usize {
                 match self { $(Self::$variant => $weight,)* }
@@ -107,6 +112,7 @@ features! {
     Recent "recent" 20 "instructions that few programs use yet, in PTX alone",
     Modern "modern" 15 "what newer C++ and newer compilers bring, in CUDA alone",
     Runtime "runtime" 10 "calls of the device runtime, in CUDA alone",
+    Kernel "kernel" 0 "small kernels of random instructions, and where nothing else is allowed, one alone, in PTX",
     Older "older" 0 "units that older assemblers make, where there are any, in PTX alone",
     Whole "whole" 0 "units compiled as whole programs, in PTX alone",
     Source "source" 0 "units that linkers compile, in PTX alone",
@@ -146,7 +152,7 @@ impl Feature {
             .iter()
             .copied()
             // What has no weight is drawn elsewhere.
-            .filter(|feature| feature.weight() > 0)
+            .filter(|feature| !feature.is_drawn_elsewhere())
             .filter(|feature| match LATER.contains(feature) {
                 true => later.chance(feature.weight()),
                 false => random.chance(feature.weight()),

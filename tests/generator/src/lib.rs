@@ -9,10 +9,12 @@ pub mod check;
 mod compile;
 mod cuda;
 mod feature;
+mod kernel;
 pub mod known;
 mod large;
 mod library;
 mod modern;
+mod on;
 mod plan;
 mod program;
 mod ptx;
@@ -48,9 +50,19 @@ pub fn generate(
         features.insert(Feature::Library);
     }
     let mut program = match language {
+        Language::Ptx if kernel::is_alone(allowed) => Program {
+            target: target.clone(),
+            units: Vec::new(),
+            index: Vec::new(),
+            steps: None,
+        },
         Language::Ptx => ptx::program(seed, &mut random, target, features),
         Language::Cuda => cuda::program(&mut random, target, &features),
     };
+    let has_kernel = language == Language::Ptx && allowed.contains(&Feature::Kernel);
+    if has_kernel && (program.units.is_empty() || kernel::is_used(seed)) {
+        program.units.push(kernel::unit(seed, target, allowed));
+    }
     if allowed.contains(&Feature::Tuning) {
         tuning::add(seed, &mut program);
     }

@@ -26,6 +26,9 @@ struct Arguments {
     /// The architectures.
     #[arg(long, value_delimiter = ',', default_value = "75,80,90,100,120")]
     archs: Vec<Target>,
+    /// Compiles for this processor what those of `--archs` get: `100` with `--archs 103`, say.
+    #[arg(long, value_name = "ARCH")]
+    code: Option<Target>,
     /// The language of the programs: `ptx`, or `cu` for CUDA C++, which takes its time.
     #[arg(long, default_value = "ptx")]
     language: Language,
@@ -106,7 +109,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         .collect();
     if arguments.print {
         for (seed, target) in &work {
-            print(&generate(*seed, target, arguments.language, &allowed));
+            print(&make(arguments, *seed, target, &allowed));
         }
         return Ok(ExitCode::SUCCESS);
     }
@@ -125,8 +128,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
     let score = Mutex::new(Score::default());
     let worker = || -> Result<()> {
         while let Some((seed, target)) = work.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let mut program = generate(*seed, target, arguments.language, &allowed);
-            program.steps = arguments.steps.then_some(*seed);
+            let program = make(arguments, *seed, target, &allowed);
             let outcome = tools.check(&program)?;
             score
                 .lock()
@@ -156,6 +158,15 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         true => ExitCode::SUCCESS,
         false => ExitCode::FAILURE,
     })
+}
+
+/// The program of a seed, for a processor or for one whose code it takes.
+fn make(arguments: &Arguments, seed: u64, target: &Target, allowed: &BTreeSet<Feature>) -> Program {
+    let code = arguments.code.as_ref().unwrap_or(target);
+    let mut program = generate(seed, code, arguments.language, allowed);
+    program.target = target.clone();
+    program.steps = arguments.steps.then_some(seed);
+    program
 }
 
 fn report(

@@ -1,6 +1,6 @@
 //! Counts what came of many programs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use crate::check::{Difference, Outcome};
@@ -42,7 +42,8 @@ pub struct Score {
     rejected: BTreeMap<String, usize>,
     failed_links: usize,
     refused: usize,
-    classes: BTreeMap<String, Vec<(u64, Target)>>,
+    /// Those that differ in each way, the smallest ones first.
+    classes: BTreeMap<String, BTreeSet<(usize, u64, Target)>>,
     reasons: BTreeMap<&'static str, usize>,
 }
 
@@ -85,7 +86,7 @@ impl Score {
                 classes.dedup();
                 for class in classes {
                     let seeds = self.classes.entry(class.to_owned()).or_default();
-                    seeds.push((seed, program.target.clone()));
+                    seeds.insert((program.size(), seed, program.target.clone()));
                 }
                 Verdict::Different
             }
@@ -173,7 +174,7 @@ impl fmt::Display for Score {
             let shown: Vec<_> = seeds
                 .iter()
                 .take(4)
-                .map(|(seed, target)| format!("{seed}/{target}"))
+                .map(|(_, seed, target)| format!("{seed}/{target}"))
                 .collect();
             writeln!(f, "{:5} {class}  ({})", seeds.len(), shown.join(" "))?;
         }
