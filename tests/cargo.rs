@@ -267,7 +267,12 @@ fn choices_that_are_wrong_are_named() -> Result<()> {
     project.write("Cargo.toml", "[package\n")?;
     project.fail(&["build"], &["error: ", "Cargo.toml:1"])?;
     fs::remove_file(project.path("Cargo.toml"))?;
-    project.fail(&["build"], &["error: could not find `Cargo.toml`"])?;
+    let not_here = [
+        "error: could not find `Cargo.toml`",
+        "; `--manifest-path` names the one",
+    ];
+    project.fail(&["build"], &not_here)?;
+    project.fail(&["exec", "cargo", "build"], &not_here)?;
     project.write("Cargo.toml", MANIFEST)?;
     project.fail(&["build", "--arch", "sm_banana"], &["sm_banana"])?;
     project.fail(&["fix"], &["`cargo cudalink exec cargo fix ..`"])?;
@@ -578,7 +583,11 @@ fn what_is_missing_is_named_with_what_to_do() -> Result<()> {
     let project = Project::new(LAUNCHING, &["static=kernel"])?;
     project.fail(
         &["build"],
-        &["_Z5twicei", "kernel.o", "'app' cannot be linked"],
+        &[
+            "_Z5twicei",
+            "kernel.o",
+            "error: app: its device code cannot be linked",
+        ],
     )?;
     // Who has the device runtime linked gets to know the same.
     let script = fs::read_to_string(project.path("build.rs"))?;
@@ -618,7 +627,7 @@ fn optimized_code_is_linked_where_that_is_chosen() -> Result<()> {
             "LTO-IR",
             "link them with -dlto",
             "`dlto = true`",
-            "the device code of 'app' cannot be linked",
+            "error: app: its device code cannot be linked",
         ],
     )?;
     let (_, err) = project.succeed(&["build", "--dlto"], &[])?;

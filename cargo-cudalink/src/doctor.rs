@@ -3,6 +3,7 @@
 //! [`survey`] reads the files, [`checks`] compares what they say of each other.
 
 mod checks;
+mod code;
 pub(crate) mod codes;
 mod survey;
 
@@ -126,8 +127,9 @@ struct Document<'a> {
 /// Does what the command line asks for.
 pub(crate) fn run(arguments: Arguments) -> Result<()> {
     let (units, mut findings) = survey::read(&arguments.files);
+    let changed = code::changed_since(&units, &arguments.files);
     let required: BTreeSet<Sm> = arguments.arch.iter().copied().collect();
-    findings.extend(checks::all(&units, &required));
+    findings.extend(checks::all(&units, changed, &required));
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     let count = |severity| findings.iter().filter(|f| f.severity == severity).count();
     let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));

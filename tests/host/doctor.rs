@@ -14,7 +14,8 @@ pub(crate) fn add(suite: &mut Suite) {
     suite.add("doctor/inputs", missing.clone(), inputs);
     suite.add("doctor/commands", missing.clone(), commands);
     suite.add("doctor/finished", missing.clone(), finished);
-    suite.add("doctor/linked_before", missing, linked_before);
+    suite.add("doctor/linked_before", missing.clone(), linked_before);
+    suite.add("doctor/compiled_again", missing, compiled_again);
 }
 
 /// The severities and codes of what is found, and whether the doctor is content.
@@ -118,7 +119,44 @@ fn inputs(world: &World) -> Result<()> {
     )
 }
 
-/// What is advised works as it stands, and leaves nothing to advise.
+/// An object whose module keeps its name while its code changes.
+fn compiled_again(world: &World) -> Result<()> {
+    let folder = world.folder("compiled_again")?;
+    let (source, part, link) = (
+        folder.join("part.cu"),
+        folder.join("part.o"),
+        folder.join("link.o"),
+    );
+    let compile = |text: &str| -> Result<()> {
+        std::fs::write(&source, text)?;
+        let mut nvcc = world.nvcc()?;
+        run(nvcc
+            .args(["-dc", "-Xcompiler", "-fPIC"])
+            .arg(&source)
+            .arg("-o")
+            .arg(&part))?;
+        Ok(())
+    };
+    let main = &*world.objects()?.main;
+    let text = std::fs::read_to_string(source_file("part.cu"))?;
+    compile(&text)?;
+    let device_link = || {
+        run(world
+            .cudalink()?
+            .arg("link")
+            .args([main, &part])
+            .arg("-o")
+            .arg(&link))
+    };
+    device_link()?;
+    compile(&format!("{text}// No code.\n"))?;
+    check(world, &[], &[main, &part, &link], &[])?;
+    compile(&text.replace("x * factor", "x * factor + 1"))?;
+    check(world, &[], &[main, &part, &link], &["error linked-before"])?;
+    device_link()?;
+    check(world, &[], &[main, &part, &link], &[])
+}
+
 /// Who links what has been linked is told where it is.
 fn linked_before(world: &World) -> Result<()> {
     let objects = world.objects()?;
@@ -148,6 +186,7 @@ fn linked_before(world: &World) -> Result<()> {
     check(&[link], &[], false, "no input has device code to link")
 }
 
+/// What is advised works as it stands, and leaves nothing to advise.
 fn commands(world: &World) -> Result<()> {
     let objects = world.objects()?;
     let folder = world.folder("doctor's advice")?;

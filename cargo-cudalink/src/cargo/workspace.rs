@@ -31,6 +31,7 @@ impl Workspace {
     /// Asks cargo.
     pub(crate) fn load(manifest: Option<PathBuf>, options: &CommonOptions) -> Result<Self> {
         let mut command = MetadataCommand::new();
+        let is_here = manifest.is_none();
         if let Some(manifest) = manifest {
             command.manifest_path(manifest);
         }
@@ -51,10 +52,12 @@ impl Workspace {
             // What cargo says needs no explanation.
             cargo_metadata::Error::CargoMetadata { stderr } => {
                 let told = stderr.trim();
-                anyhow!(
-                    "{}",
-                    told.strip_prefix("error: ").unwrap_or(told).to_owned()
-                )
+                let told = told.strip_prefix("error: ").unwrap_or(told);
+                let elsewhere = match is_here && told.starts_with("could not find `Cargo.toml`") {
+                    true => "; `--manifest-path` names the one of another folder",
+                    false => "",
+                };
+                anyhow!("{told}{elsewhere}")
             }
             error => error.into(),
         })?;

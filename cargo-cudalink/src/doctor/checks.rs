@@ -13,7 +13,7 @@ const LINK_HELP: &str =
     "link the device code, and give the result to the host linker before all libraries";
 
 /// Everything that is wrong.
-pub(super) fn all(units: &[Unit], required: &BTreeSet<Sm>) -> Vec<Finding> {
+pub(super) fn all(units: &[Unit], changed: Vec<Place>, required: &BTreeSet<Sm>) -> Vec<Finding> {
     [
         waits_for_link(units),
         never_registered(units),
@@ -21,6 +21,7 @@ pub(super) fn all(units: &[Unit], required: &BTreeSet<Sm>) -> Vec<Finding> {
         linked_twice(units),
         held_twice(units),
         linked_without_object(units),
+        linked_before(units, changed),
         linked_archive(units),
         missing_in_object(units),
         missing_in_link(units),
@@ -59,7 +60,7 @@ fn link_command(units: &[Unit]) -> String {
     )
 }
 
-fn place(unit: &Unit, detail: impl Into<String>) -> Place {
+pub(super) fn place(unit: &Unit, detail: impl Into<String>) -> Place {
     Place {
         file: unit.name.clone(),
         detail: Some(detail.into()),
@@ -195,6 +196,18 @@ fn linked_without_object(units: &[Unit]) -> Option<Finding> {
             .with_commands(vec![link_command(units)]),
         false => finding.with_fix("add the objects that the device code was linked from"),
     })
+}
+
+/// Objects that were compiled again, with a device link of what they were before.
+fn linked_before(units: &[Unit], changed: Vec<Place>) -> Option<Finding> {
+    let message = "device code was linked before objects were compiled again: the program runs the older code";
+    let finding = Finding::at(changed, Severity::Error, "linked-before", message)?;
+    let link = vec![link_command(units)];
+    Some(
+        finding
+            .with_fix("link the device code again")
+            .with_commands(link),
+    )
 }
 
 /// Libraries that hold their own device link.

@@ -1,7 +1,7 @@
 //! What the codes of findings mean.
 
 /// All codes in alphabetical order.
-pub(crate) const MEANINGS: [(&str, &str); 15] = [
+pub(crate) const MEANINGS: [(&str, &str); 16] = [
     (
         "arch-missing",
         "Linked code does not run on a processor that --arch asks for. Compile every object for it, and link again.",
@@ -39,6 +39,11 @@ pub(crate) const MEANINGS: [(&str, &str); 15] = [
         "left-to-optimizer",
         "A host compiler that optimizes when it links (-flto) puts all it makes of a file into a form of its own, device code \
          included. Compile CUDA sources without -flto; other host code may have it.",
+    ),
+    (
+        "linked-before",
+        "An object has been compiled again since the device link was made, and its module has kept its name, so that the host \
+         linker takes both. Make the device link again. Code from sm_100 on is not compared.",
     ),
     (
         "linked-twice",

@@ -84,6 +84,18 @@ fn names<S: Serializer>(processors: &BTreeSet<Sm>, serializer: S) -> Result<S::O
 /// Reads all files. What cannot be read is a finding.
 pub(super) fn read(files: &[PathBuf]) -> (Vec<Unit>, Vec<Finding>) {
     let mut units = Vec::new();
+    let findings = walk(files, &mut |name, file, kind, data| {
+        units.push(unit(name, file, kind, data)?);
+        Ok(())
+    });
+    (units, findings)
+}
+
+/// Looks at a unit: its name, that of its file, what it is, and its bytes.
+pub(super) type Visit<'v> = dyn FnMut(&str, &str, UnitKind, &[u8]) -> Result<(), ParseError> + 'v;
+
+/// Goes through all that is in files, and says what cannot be read.
+pub(super) fn walk(files: &[PathBuf], visit: &mut Visit<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for path in files {
         let file = path.display().to_string();
@@ -91,20 +103,20 @@ pub(super) fn read(files: &[PathBuf]) -> (Vec<Unit>, Vec<Finding>) {
             Ok(data) => {
                 // What comes by the standard input has no folder.
                 let folder = path.parent().filter(|_| !streams::is_standard(path));
-                read_file(&file, folder, &data, &mut units, &mut findings);
+                walk_file(&file, folder, &data, visit, &mut findings);
             }
             Err(error) => findings.push(unreadable(&file, error.to_string())),
         }
     }
-    (units, findings)
+    findings
 }
 
 /// The members of a thin archive lie in `folder`.
-fn read_file(
+fn walk_file(
     file: &str,
     folder: Option<&Path>,
     data: &[u8],
-    units: &mut Vec<Unit>,
+    visit: &mut Visit<'_>,
     findings: &mut Vec<Finding>,
 ) {
     let kind = match detect(data) {
@@ -128,11 +140,10 @@ fn read_file(
                         return Ok(());
                     }
                 };
-                if matches!(detect(&data), InputKind::HostObject | InputKind::Bitcode) {
-                    match unit(name, file, UnitKind::ArchiveMember, &data) {
-                        Ok(unit) => units.push(unit),
-                        Err(error) => findings.push(damaged(name, &error)),
-                    }
+                if matches!(detect(&data), InputKind::HostObject | InputKind::Bitcode)
+                    && let Err(error) = visit(name, file, UnitKind::ArchiveMember, &data)
+                {
+                    findings.push(damaged(name, &error));
                 }
                 Ok(())
             });
@@ -170,9 +181,8 @@ fn read_file(
             return;
         }
     };
-    match unit(file, file, kind, data) {
-        Ok(unit) => units.push(unit),
-        Err(error) => findings.push(damaged(file, &error)),
+    if let Err(error) = visit(file, file, kind, data) {
+        findings.push(damaged(file, &error));
     }
 }
 

@@ -119,7 +119,7 @@ impl Image<'_> {
             }),
             Purpose::OfUser => {
                 self.say_all(self.problems(&failed, line, &plan.build)?);
-                bail!("the device code of '{}' cannot be linked", self.name);
+                bail!("its device code cannot be linked");
             }
         }
     }
