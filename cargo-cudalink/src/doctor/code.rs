@@ -24,8 +24,11 @@ const INSTRUCTION: usize = 16;
 /// How many functions of an object are named.
 const NAMED: usize = 3;
 
-/// The instructions of functions; nothing for one that the link fills in.
-type Code = HashMap<(Sm, String), Vec<Option<u128>>>;
+/// What stands for an instruction that the link fills in.
+const FILLED_IN: u32 = 0;
+
+/// The instructions of functions, each as a number that others hardly share: programs have gigabytes of them.
+type Code = HashMap<(Sm, String), Vec<u32>>;
 
 /// The objects whose code is not the one that was linked.
 pub(super) fn changed_since(units: &[Unit], files: &[PathBuf]) -> Vec<Place> {
@@ -84,9 +87,18 @@ pub(super) fn changed_since(units: &[Unit], files: &[PathBuf]) -> Vec<Place> {
     pairs.into_iter().filter_map(changed).collect()
 }
 
-fn differ(compiled: &[Option<u128>], linked: &[Option<u128>]) -> bool {
+fn differ(compiled: &[u32], linked: &[u32]) -> bool {
     let mut pairs = compiled.iter().zip(linked);
-    compiled.len() != linked.len() || pairs.any(|(a, b)| a.is_some() && b.is_some() && a != b)
+    compiled.len() != linked.len()
+        || pairs.any(|(a, b)| *a != FILLED_IN && *b != FILLED_IN && a != b)
+}
+
+/// A number for an instruction, after the finalizer of MurmurHash3.
+fn number_of(instruction: [u8; INSTRUCTION]) -> u32 {
+    let all = u128::from_le_bytes(instruction);
+    let mixed = |value: u64| (value ^ (value >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    let both = mixed(mixed(all as u64) ^ (all >> 64) as u64);
+    ((both >> 32) as u32).max(FILLED_IN + 1)
 }
 
 /// What a host file defines for all to see.
@@ -143,7 +155,11 @@ fn add(code: &mut Code, sm: Sm, file: &File<'_>) -> Result<(), ParseError> {
         let instructions = instructions.iter().enumerate().map(|(number, bytes)| {
             let place = start / INSTRUCTION + number;
             let is_filled_in = places.is_some_and(|places| places.contains(&place));
-            (!is_filled_in).then(|| u128::from_le_bytes(*bytes))
+            if is_filled_in {
+                FILLED_IN
+            } else {
+                number_of(*bytes)
+            }
         });
         code.insert((sm, function.name.to_owned()), instructions.collect());
     }
