@@ -48,6 +48,8 @@ pub struct SymbolOther(pub u8);
 impl SymbolOther {
     /// Lies in managed memory.
     pub const MANAGED: u8 = 0x04;
+    /// What it says is not known; functions have it where their definition does.
+    pub const OF_DEFINITION: u8 = 0x08;
     /// A kernel.
     pub const ENTRY: u8 = 0x10;
     /// Lies in global memory.
@@ -62,6 +64,25 @@ impl SymbolOther {
     /// Whether every bit of `bits` is set.
     pub fn has(self, bits: u8) -> bool {
         self.0 & bits == bits
+    }
+
+    /// The bits of ELF that say who sees the name.
+    const VISIBILITY: u8 = 3;
+
+    /// The same, seen by all: nvlink hides no names (case `symbol_marks`).
+    #[must_use]
+    pub fn unhidden(self) -> Self {
+        const HIDDEN: u8 = 2;
+        match self.0 & Self::VISIBILITY {
+            HIDDEN => Self(self.0 & !Self::VISIBILITY),
+            _ => self,
+        }
+    }
+
+    /// Whether the compiler keeps the name to itself.
+    pub fn is_internal(self) -> bool {
+        const INTERNAL: u8 = 1;
+        self.0 & Self::VISIBILITY == INTERNAL
     }
 
     /// The bits that name a memory space.

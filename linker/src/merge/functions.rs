@@ -254,10 +254,9 @@ impl<'d> Merger<'d, '_> {
         let was_known = self.merged.symbols[id].input != Some(current.id);
         let merged = &mut self.merged.symbols[id];
         merged.binding = symbol.binding;
-        // What marks unified functions comes with the first file that names
-        // one (case `unified_program`).
-        let mark = merged.other.0 & SymbolOther::MANAGED;
-        merged.other = SymbolOther(symbol.other.0 & !SymbolOther::MANAGED | mark);
+        // The other marks are those of the first file that names it (cases
+        // `unified_program` and `symbol_marks`).
+        merged.other.0 |= symbol.other.0 & SymbolOther::OF_DEFINITION;
         merged.size = symbol.size;
         merged.value = symbol.value;
         merged.input = Some(current.id);
@@ -324,7 +323,7 @@ impl<'d> Merger<'d, '_> {
     ) {
         let merged = &mut self.merged.symbols[id];
         merged.binding = symbol.binding;
-        merged.other = symbol.other;
+        merged.other = symbol.other.unhidden();
         merged.size = symbol.size;
         merged.value = symbol.value;
         merged.input = Some(input);

@@ -185,7 +185,9 @@ impl<'d> Merger<'d, '_> {
                 self.merged.symbols[id].input = Some(current.id);
                 self.merged.shared.push(id);
             }
+            let (_, marks) = self.kind_and_marks(symbol);
             let merged = &mut self.merged.symbols[id];
+            merged.other = marks;
             merged.binding = symbol.binding;
             merged.size = symbol.size;
             return;

@@ -6,10 +6,10 @@ use crate::arch::reserved;
 use crate::cubin::{Binding, Place, Symbol as FileSymbol, SymbolOther, SymbolType};
 use crate::error::{NvlinkError, ParseError};
 use crate::id::SymbolId;
-use crate::options::Keeping;
+use crate::options::{Keeping, ResolvedRelocations};
 use crate::read::Role;
 
-use super::constants::PLACE_NAME;
+use super::constants::{PLACE_NAME, RECORDED};
 use super::current::{Current, Placed};
 use super::merger::Merger;
 use super::{Definition, Listing, SectionKind, Symbol};
@@ -43,7 +43,10 @@ impl<'d> Merger<'d, '_> {
             }
             current.symbols[index] = if symbol.other.space() == SymbolOther::SHARED {
                 self.merge_shared(current, symbol, known)
-            } else if symbol.other == PLACE_NAME && self.vanishes(current, symbol)? {
+            } else if symbol.other == PLACE_NAME
+                && symbol.place.section().is_some()
+                && self.vanishes(current, symbol)?
+            {
                 self.merge_vanishing(current, symbol, known)?
             } else if symbol.binding == Binding::LOCAL {
                 self.merge_local(current, symbol)
@@ -186,17 +189,13 @@ impl<'d> Merger<'d, '_> {
             }
         }
         self.define_variable(id, symbol, placed);
-        let is_executable = self.merged.image.is_executable();
         let merged = &mut self.merged.symbols[id];
         merged.binding = if was_weak {
             Binding::GLOBAL
         } else {
             symbol.binding
         };
-        merged.other = match is_executable {
-            true => SymbolOther(symbol.other.0 & !SymbolOther::SPACE_MASK),
-            false => symbol.other,
-        };
+        // The marks stay those of the first file that names it (case `symbol_marks`).
         merged.input = Some(current.id);
         Ok(id)
     }
@@ -376,6 +375,30 @@ impl<'d> Merger<'d, '_> {
             .flatten()
     }
 
+    /// Executables name no memory: the section says it (case `symbol_marks`).
+    pub(super) fn kind_and_marks(&self, symbol: &FileSymbol<'d>) -> (SymbolType, SymbolOther) {
+        let is_relocatable = !self.merged.image.is_executable();
+        let other = symbol.other.unhidden();
+        match symbol.kind {
+            SymbolType::FUNC => (symbol.kind, other),
+            SymbolType::OBJECT if is_relocatable && self.merged.target.has_mercury() => {
+                (SymbolType::CUDA_OBJECT, other)
+            }
+            kind if is_relocatable || other.space() == 0 => (kind, other),
+            _ => {
+                let recorded = self.other_of_recorded(symbol);
+                let is_place = other.space() != SymbolOther::GLOBAL && other.is_internal();
+                let marks = if is_place {
+                    other.0 & !RECORDED.0
+                } else {
+                    other.0
+                };
+                let marks = marks & !SymbolOther::SPACE_MASK;
+                (SymbolType::OBJECT, SymbolOther(recorded.0 | marks))
+            }
+        }
+    }
+
     pub(super) fn new_named(
         &mut self,
         current: &Current<'_, 'd>,
@@ -383,21 +406,15 @@ impl<'d> Merger<'d, '_> {
         binding: Binding,
         listing: Listing,
     ) -> SymbolId {
-        // Executables know no CUDA_OBJECT: the section says the memory space.
-        let is_relocatable = !self.merged.image.is_executable();
-        let (kind, other) = match symbol.kind {
-            SymbolType::FUNC => (symbol.kind, symbol.other),
-            SymbolType::OBJECT if is_relocatable && self.merged.target.has_mercury() => {
-                (SymbolType::CUDA_OBJECT, symbol.other)
-            }
-            kind if is_relocatable => (kind, symbol.other),
-            SymbolType::CUDA_OBJECT => {
-                let recorded = self.other_of_recorded(symbol);
-                let mark = symbol.other.0 & SymbolOther::MANAGED;
-                (SymbolType::OBJECT, SymbolOther(recorded.0 | mark))
-            }
-            kind => (kind, SymbolOther(0)),
-        };
+        let (kind, other) = self.kind_and_marks(symbol);
+        // Executables have no names that the compiler keeps to itself, but those of what is
+        // recorded (case `symbol_marks`).
+        let is_recorded = self.merged.resolved_relocations == ResolvedRelocations::Recorded;
+        let is_gone = symbol.other.is_internal()
+            && self.merged.image.is_executable()
+            && !is_recorded
+            && self.keeping == Keeping::AsNvlink;
+        let listing = if is_gone { Listing::Unlisted } else { listing };
         let id = self.new_symbol(
             Symbol {
                 name: symbol.name,

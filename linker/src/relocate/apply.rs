@@ -224,6 +224,10 @@ impl Place<'_> {
             let problem = self.outside(end);
             return Err(problem.as_nvlink(NvlinkError::RelocationPastEnd));
         }
+        if resolver.is_nameless(relocation.symbol) {
+            let problem = self.fail("the compiler keeps the name of the target to itself");
+            return Err(problem.as_nvlink(NvlinkError::DeletedSymbol));
+        }
         if let Some(target) = resolver.expected_handle(relocation) {
             let (bytes, addend) = (patched.bytes.to_mut(), Some(relocation.addend));
             row.resolve(bytes, relocation.offset, target, addend)

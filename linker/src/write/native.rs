@@ -1,7 +1,7 @@
 //! The plan of an image before the Mercury generation.
 
 use crate::arch::reserved;
-use crate::cubin::{PROGRAM_HEADER, Place, Symbol as FileSymbol, SymbolType};
+use crate::cubin::{PROGRAM_HEADER, Place, Symbol as FileSymbol, SymbolOther, SymbolType};
 use crate::finalize::Finalized;
 use crate::id::{FunctionId, IdVec, PrototypeId, SectionId, SymbolId};
 use crate::merge::{Definition, Merged, Section, SectionKind};
@@ -252,11 +252,19 @@ fn symbol_entries<'n>(
             && !reserved::is_shared(symbol.name)
             && !reserved::is_unified_table(symbol.name)
             && !reserved::is_descriptor_size(symbol.name);
+        // Executables name no memory (case `symbol_marks`).
+        let (kind, other) = match symbol.kind {
+            SymbolType::FUNC if merged.image.is_executable() && symbol.other.space() != 0 => (
+                SymbolType::OBJECT,
+                SymbolOther(symbol.other.0 & !SymbolOther::SPACE_MASK),
+            ),
+            kind => (kind, symbol.other),
+        };
         FileSymbol {
             name_offset: names.offsets[id],
-            kind: symbol.kind,
+            kind,
             binding: symbol.binding,
-            other: symbol.other,
+            other,
             place,
             value: if is_missing { u64::MAX } else { value },
             size: symbol.size,

@@ -161,6 +161,8 @@ pub(super) fn mercury(sources: Sources<'_, '_>) -> Vec<u8> {
             Some(SectionKind::Constant(_)) => SymbolOther::CONSTANT,
             Some(SectionKind::SharedReserved) => SymbolOther::CONSTANT | SymbolOther::GLOBAL,
             Some(SectionKind::Shared) => SymbolOther::SHARED,
+            // What the object says, be it wrong (case `symbol_marks`).
+            _ if symbol.space != 0 => symbol.space,
             _ => SymbolOther::GLOBAL,
         };
         FileSymbol {
