@@ -14,6 +14,7 @@ mod functions;
 mod graph;
 mod index;
 mod info;
+mod mended;
 mod merged;
 mod merger;
 mod native;

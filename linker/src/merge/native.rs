@@ -3,16 +3,21 @@
 use crate::cubin::{InfoRecords, Relocation as FileRelocation, SymbolType};
 use crate::error::{ParseError, Problem};
 use crate::id::FunctionId;
+use crate::options::Keeping;
 use crate::read::{Native, NativeRole, NativeSection};
 
 use super::current::{Current, Placed};
+use super::mended::MercuryLists;
 use super::merger::Merger;
+use super::stale::is_from_nvlink;
 use super::{Form, ParameterBank, Relocation};
 
 /// The native sections of an input, and where each was placed.
 struct Twins<'a, 'd> {
     native: &'a Native<'d>,
     placed: Vec<Option<Placed>>,
+    /// For nvlink, which reads none of the native ones.
+    mercury: Option<MercuryLists<'a, 'd>>,
 }
 
 impl Twins<'_, '_> {
@@ -32,7 +37,16 @@ impl<'d> Merger<'d, '_> {
         for twin in &native.sections {
             placed[twin.index] = self.place_twin(current, twin);
         }
-        let twins = Twins { native, placed };
+        // Code of whole programs, also in an object of `nvlink -r`, names the kernels that functions
+        // are in.
+        let is_made_anew = self.keeping == Keeping::AsNvlink
+            && !current.object.is_whole_program
+            && !is_from_nvlink(current.object);
+        let twins = Twins {
+            native,
+            placed,
+            mercury: is_made_anew.then(|| MercuryLists::new(current, native)),
+        };
         for twin in &native.sections {
             self.describe_twin(current, &twins, twin)?;
         }
@@ -194,7 +208,14 @@ impl<'d> Merger<'d, '_> {
                     self.native_twin(patched.section).follows_mercury = true;
                 }
                 let relocations = Native::relocations(first.unwrap_or(twin))?;
-                for relocation in relocations.filter(|r| !is_left_out(r.offset)) {
+                let mut relocations: Vec<FileRelocation> = relocations.collect();
+                if let Some(mercury) = twins.mercury.as_ref().filter(|_| first.is_none())
+                    && let Some(mended) = mercury.mended(current, index, &relocations)?
+                {
+                    relocations = mended.relocations;
+                    self.native_twin(patched.section).counts_mercury = mended.counts_mercury;
+                }
+                for relocation in relocations.into_iter().filter(|r| !is_left_out(r.offset)) {
                     let merged = self.native_relocation(current, twins, relocation, patched);
                     let merged = merged.map_err(|e| e.in_section(twin.section.name))?;
                     self.native_twin(patched.section).relocations.extend(merged);

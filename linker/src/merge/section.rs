@@ -300,6 +300,8 @@ pub(crate) struct NativeContent<'d> {
     /// The relocations are those of other code of the same name, and where they are follows
     /// from their places in Mercury code.
     pub(crate) follows_mercury: bool,
+    /// The relocations say where in Mercury code they are, and what they name in it.
+    pub(crate) counts_mercury: bool,
     /// Constants of definitions that are not in use, by their place.
     pub(crate) unused: Vec<Range<u64>>,
     /// In line tables and frames: up to where those of a function speak of a

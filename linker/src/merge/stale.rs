@@ -42,7 +42,7 @@ impl<'d> Merger<'d, '_> {
 
 /// Whether the object is what a relocatable link of nvlink left. Damaged
 /// notes are somebody else's matter.
-fn is_from_nvlink(object: &Object<'_>) -> bool {
+pub(super) fn is_from_nvlink(object: &Object<'_>) -> bool {
     let notes = object.sections.iter().filter(|s| s.role == Role::Note);
     notes
         .filter_map(|section| Note::parse_all(section.data).ok())

@@ -298,13 +298,15 @@ fn size(instruction: &[u8; INSTRUCTION]) -> u64 {
         | 0x1af => false,
         BSSY => modifiers & 3 == 0,
         _ if IMMEDIATE_FORMS.contains(&(opcode(instruction) >> 9)) => true,
-        // LEA, VABSDIFF, VABSDIFF4, FFMA, IMAD.WIDE, IMAD.HI, DFMA, HFMA2: three operands.
-        // HSET2, HSETP2, SHFL, CALL.REL, stores and loads without a descriptor have more.
+        // LEA, VABSDIFF, VABSDIFF4, FFMA, IMAD.WIDE, IMAD.HI, DFMA, HFMA2, UIMAD.WIDE and UIMAD.HI
+        // (case `native_relocations`): three operands. HSET2, HSETP2, SHFL, CALL.REL, stores and loads without a descriptor have more.
         0x144 | 0x011 | 0x014 | 0x015 | 0x023 | 0x025 | 0x027 | 0x02b | 0x031 | 0x033 | 0x034
-        | 0x143 | 0x181 | 0x188 | 0x189 | 0x1aa => true,
+        | 0x0a5 | 0x0a7 | 0x143 | 0x181 | 0x188 | 0x189 | 0x1aa => true,
         // IADD3 and IMAD, which may add a carry.
         0x010 | 0x090 => third != NONE || modifiers & 4 != 0,
-        0x024 => modifiers & 4 != 0,
+        0x024 | 0x0a4 => modifiers & 4 != 0,
+        // ULEA, and ULEA.HI.
+        0x091 => third != NONE || instruction[10] & 1 != 0,
         // LOP3.
         0x012 | 0x092 => third != NONE,
         // FSETP, ISETP, DSETP and UISETP.

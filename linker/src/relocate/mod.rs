@@ -84,10 +84,11 @@ impl<'d> Relocated<'d> {
 /// Applies every relocation of the live sections. `meanwhile` does what they have
 /// no part in, if there are processors for both.
 pub(crate) fn relocate<'d, M>(
-    laid_out: LaidOut<'d>,
+    mut laid_out: LaidOut<'d>,
     keeping: Keeping,
     meanwhile: impl FnOnce(&Pruned<'d>) -> M,
 ) -> (Result<Relocated<'d>, ParseError>, M) {
+    count_machine_code(&mut laid_out.pruned.merged);
     let sections = laid_out.merged().sections_of(|kind| !kind.is_list());
     let sizes = sections.map(|(_, section)| section.content.size);
     let bytes = sizes.sum::<u64>() as usize;
@@ -424,6 +425,36 @@ fn follows_mercury(
         .function
         .filter(|_| twin.follows_mercury && is_paired)?;
     Places::of(merged, merged.functions[function].symbol)
+}
+
+/// Native relocations that say where in Mercury code they are say then where in machine code
+/// (case `native_relocations`).
+fn count_machine_code(merged: &mut Merged<'_>) {
+    let counting = merged.sections.enumerate().filter_map(|(id, section)| {
+        let native = section.native.as_ref()?;
+        let function = section.function.filter(|_| native.counts_mercury)?;
+        Some((id, merged.functions[function].symbol))
+    });
+    let counting: Vec<(SectionId, SymbolId)> = counting.collect();
+    for (id, function) in counting {
+        let Some(places) = Places::of(merged, function) else {
+            continue;
+        };
+        let native = merged.sections[id].native.as_mut();
+        for relocation in native
+            .into_iter()
+            .flat_map(|native| &mut native.relocations)
+        {
+            if let Some(place) = places.around(relocation.offset) {
+                relocation.offset = place;
+            }
+            if relocation.symbol == function
+                && let Some(place) = places.native(relocation.addend as u64)
+            {
+                relocation.addend = place as i64;
+            }
+        }
+    }
 }
 
 /// Where code holds addresses to return to, from what is inside a kernel of a whole program: the Mercury code has

@@ -1,0 +1,1 @@
+__device__ __noinline__ int callee(int x) { return x * 7; }
