@@ -132,6 +132,8 @@ pub enum NvlinkError {
     NoEntryInfo,
     #[error("no such original reg count")]
     NoOriginalRegisters,
+    #[error("no such new reg count")]
+    NoNewRegisters,
     #[error("adding global symbols of same name")]
     SameName,
     #[error("entry data cannot be GLOBAL")]

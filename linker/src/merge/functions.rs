@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::arch::reserved;
+use crate::arch::{Family, reserved};
 use crate::cubin::{Binding, SectionFlags, Symbol as FileSymbol, SymbolOther, SymbolType};
 use crate::diagnostic::{Diagnostic, Mismatch};
 use crate::error::{NvlinkError, ParseError};
@@ -301,6 +301,11 @@ impl<'d> Merger<'d, '_> {
         }
         let own = current.registers()?.get(&index).copied();
         let used = self.registers.get(&id).copied();
+        // Before, the header of the code says it, too.
+        let is_told = self.merged.target.family() == Some(Family::Hopper);
+        if self.keeping == Keeping::AsNvlink && is_told {
+            self.check_counts(id, used.is_some(), own.is_some())?;
+        }
         Ok(match own.zip(used).map(|(own, used)| own.cmp(&used)) {
             Some(Ordering::Less) => true,
             Some(Ordering::Equal) => {
@@ -311,6 +316,20 @@ impl<'d> Merger<'d, '_> {
             }
             Some(Ordering::Greater) | None => false,
         })
+    }
+
+    /// nvlink compares no definitions of which one does not say what registers it needs (case
+    /// `missing_names`).
+    fn check_counts(&self, id: SymbolId, is_used: bool, is_own: bool) -> Result<(), ParseError> {
+        let (problem, text) = match (is_used, is_own) {
+            (true, true) => return Ok(()),
+            (false, _) => ("the definition in use", NvlinkError::NoOriginalRegisters),
+            (true, false) => ("another definition", NvlinkError::NoNewRegisters),
+        };
+        let problem = format!("{problem} does not say how many registers it needs");
+        Err(ParseError::malformed(problem)
+            .as_nvlink(text)
+            .of_symbol(self.merged.symbols[id].name))
     }
 
     /// A second name for code stands for it and owns nothing (case `alias`).

@@ -325,7 +325,11 @@ impl<'d> Merger<'d, '_> {
         match current.symbols[relocation.symbol as usize] {
             Some(id) => Ok(Some(id)),
             None if relocation.symbol == 0 => {
-                let settles = self.settles(relocation.kind);
+                // Up to sm_90 nvlink takes it for one that is 0 (case `missing_names`).
+                let is_zero = self.keeping == Keeping::AsNvlink
+                    && !self.merged.target.has_mercury()
+                    && !is_debug();
+                let settles = is_zero || self.settles(relocation.kind);
                 Ok(settles.then_some(self.merged.nothing))
             }
             // A label of code that ptxas optimized away, or a variable that only debug information names.

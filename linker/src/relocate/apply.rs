@@ -160,6 +160,8 @@ impl Place<'_> {
         if resolver.names_nothing(relocation) {
             return Ok(match row.class {
                 Class::Yield(field) if resolver.none_yields() => Fate::Idle(field),
+                Class::Patch => Fate::Resolved(Target::plain(0)),
+                Class::KeptForDriver => Fate::Kept(self.kind()),
                 _ => Fate::Dropped,
             });
         }
