@@ -161,7 +161,11 @@ fn a_driver_that_is_not_there_is_told_of() -> Result<()> {
     project.write("build.rs", &script)?;
     let toolkit = toolkit.display().to_string();
     project.succeed(&["build", "--toolkit", &toolkit], &[])?;
-    Ok(())
+    // What an install would add is named.
+    let script = script.replace("\"ours\"", "\"nvjpeg\", \"nppial\"");
+    project.write("build.rs", &script)?;
+    let advice = "help: app: `cargo cudalink toolkit install --with npp,nvjpeg` adds what";
+    project.fail(&["build", "--toolkit", &toolkit], &[advice])
 }
 
 #[test]

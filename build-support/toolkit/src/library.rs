@@ -153,6 +153,21 @@ impl Library {
         LIBRARIES.iter().find(|library| library.name == name)
     }
 
+    /// The library that has what host linkers call so: `cublasLt` for `-lcublasLt`.
+    #[must_use]
+    pub fn linked_as(name: &str) -> Option<&'static Self> {
+        Self::named(match name {
+            "cublasLt" | "nvblas" => "cublas",
+            "cufftw" => "cufft",
+            "cusolverMg" => "cusolver",
+            "nvJitLink" => "nvjitlink",
+            "nvidia-ml" => "nvml",
+            "nvptxcompiler_static" => "nvptxcompiler",
+            parts if parts.starts_with("npp") => "npp",
+            other => other,
+        })
+    }
+
     /// Whether the toolkit in this folder has it, whoever has put it there.
     #[must_use]
     pub fn is_in(&self, root: &Path) -> bool {
@@ -291,6 +306,16 @@ mod tests {
             );
         }
         assert!(LIBRARIES.is_sorted_by_key(|library| library.name));
+    }
+
+    #[test]
+    fn libraries_are_known_by_what_is_linked() {
+        let name = |linked: &str| Library::linked_as(linked).map(|library| library.name);
+        assert_eq!(name("cublasLt"), Some("cublas"));
+        assert_eq!(name("nppial"), Some("npp"));
+        assert_eq!(name("nccl"), Some("nccl"));
+        assert_eq!(name("cublas_static"), None);
+        assert_eq!(name("cudart"), None);
     }
 
     #[test]

@@ -161,7 +161,8 @@ impl LinkLine {
         self.lacks(|name| name == DRIVER, further_folders, machine)
     }
 
-    fn lacks(
+    /// The same of libraries of these names.
+    pub(crate) fn lacks(
         &self,
         is_meant: impl Fn(&str) -> bool,
         further_folders: &[PathBuf],

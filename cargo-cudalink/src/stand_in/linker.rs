@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitCode, ExitStatus};
 
 use anyhow::{Context as _, Result};
+use cudalink_toolkit::{LIBRARIES, Library};
 use rustnvlink::cli;
 use rustnvlink::host::script;
 use rustnvlink::output;
@@ -293,8 +294,10 @@ impl<'a> Image<'a> {
     ) -> Result<ExitCode> {
         let folders = self.folders_of_system();
         let machine = self.machine();
-        let finds_all =
-            !line.lacks_runtime(&folders, machine) && !line.lacks_driver(&folders, machine);
+        let is_known = |name: &str| Library::linked_as(name).is_some();
+        let finds_all = !line.lacks_runtime(&folders, machine)
+            && !line.lacks_driver(&folders, machine)
+            && !line.lacks(is_known, &folders, machine);
         if finds_all && further.is_empty() {
             return host.replace();
         }
@@ -330,6 +333,18 @@ impl<'a> Image<'a> {
         }
         if line.lacks_driver(&folders, self.machine()) {
             self.say(Level::Help, DRIVER_NOT_FOUND.to_owned());
+        }
+        let lacks = |library: &&Library| {
+            let is_of = |name: &str| Library::linked_as(name).is_some_and(|of| of == *library);
+            line.lacks(is_of, &folders, self.machine())
+        };
+        let lacking = LIBRARIES.iter().filter(lacks).map(|library| library.name);
+        let names = lacking.collect::<Vec<_>>().join(",");
+        if !names.is_empty() {
+            let text = format!(
+                "`cargo cudalink toolkit install --with {names}` adds what the host linker does not find to a toolkit"
+            );
+            self.say(Level::Help, text);
         }
     }
 
