@@ -246,7 +246,7 @@ impl Anew {
             None => None,
         };
         let made = match is_scheduled {
-            true => made.map(|made: Self| made.closed_up(&code, &tables, chip)),
+            true => made.map(|made: Self| made.closed_up(&compiled, &tables, chip)),
             false => made,
         };
         let made = match compiled_for == chip {
@@ -275,11 +275,16 @@ impl Anew {
     }
 
     /// The same with stalls that fit, made of the code of an older compiler.
-    fn closed_up(mut self, old: &[u8], tables: &[TableBranch], chip: scoreboards::Chip) -> Self {
+    fn closed_up(
+        mut self,
+        old: &Compiled<'_>,
+        tables: &[TableBranch],
+        chip: scoreboards::Chip,
+    ) -> Self {
         self.code = match &self.moved {
             Some((_, moves)) => {
                 let tables = moves.tables(tables);
-                let origins = moves.origins(old, &self.code);
+                let origins = moves.origins(old.code(), &self.code);
                 let origin = |place: usize| origins[place];
                 scoreboards::stalls::closed_up(old, self.code, origin, &tables, chip)
             }

@@ -272,7 +272,7 @@ fn chosen_from(
         // Where one takes another time now, others need not wait as long for those before it.
         Some(origin) => {
             let place = |at| origin.place(at);
-            stalls::closed_up(origin.compiled.code, code, place, tables, chip)
+            stalls::closed_up(origin.compiled, code, place, tables, chip)
         }
         None => code,
     })

@@ -78,8 +78,8 @@ pub(super) struct Schedule<'e> {
     /// Whether blocks have instructions of later stages of a loop, by their first
     /// instruction.
     is_pipelined: Vec<bool>,
-    /// Whether each instruction is of some stage.
-    has_stage: Vec<bool>,
+    /// The stage of each instruction, if it has one.
+    stage: Vec<Option<u32>>,
     /// By block and event of an earlier one, how many cycles that still takes where
     /// the block starts.
     left: FxHashMap<(usize, usize), u32>,
@@ -150,11 +150,13 @@ impl<'e> Schedule<'e> {
             is_open: events.iter().map(is_open).collect(),
             keeps_order: events.iter().map(keeps_order).collect(),
             is_pipelined: vec![false; count],
-            has_stage: (0..count).map(|at| stages.at(at).is_some()).collect(),
+            stage: (0..count).map(|at| stages.at(at)).collect(),
             left: FxHashMap::default(),
         };
         for (at, &block) in schedule.uses.block.iter().enumerate() {
-            schedule.is_pipelined[block] |= stages.at(at).is_some_and(|stage| stage > 0);
+            // A block behind such a loop says nothing of stages.
+            let is_later = stages.at(at).is_some_and(|stage| stage > 0);
+            schedule.is_pipelined[block] |= is_later && stages.are_in(block..=at);
         }
         let if_both = schedule.find_needs();
         schedule.count_cycles(&if_both);
@@ -179,6 +181,11 @@ impl<'e> Schedule<'e> {
         for need in held.all().filter_map(|event| self.due(event, start)) {
             self.is_need[need].set(true);
         }
+    }
+
+    /// Whether an instruction is in a block that has instructions of later stages of a loop.
+    pub(super) fn is_in_pipeline(&self, at: usize) -> bool {
+        self.is_pipelined[self.uses.block[at]]
     }
 
     /// Whether an instruction needs anything, in a block that was entered.
@@ -431,7 +438,26 @@ impl<'e> Schedule<'e> {
     /// pipelined.
     fn is_staged_load(&self, event: usize) -> bool {
         let at = self.events[event].instruction;
-        self.is_shared_load[event] && self.is_pipelined[self.uses.block[at]] && self.has_stage[at]
+        self.is_shared_load[event] && self.is_in_pipeline(at) && self.stage[at].is_some()
+    }
+
+    /// Whether results from shared memory are needed in the same stage of a loop: that of an event at a place, and
+    /// the first of those that hold a scoreboard at another.
+    fn is_needed_in_stage(
+        &self,
+        event: usize,
+        need: usize,
+        first: usize,
+        mut holders: impl Iterator<Item = usize>,
+    ) -> bool {
+        self.is_staged_load(event)
+            && self.stage[first] == self.stage[need]
+            && holders.all(|holder| self.is_staged_load(holder))
+    }
+
+    /// Whether an event of an earlier block that only reads is none that a block in a pipeline needs.
+    fn is_left_over(&self, event: usize, at: usize) -> bool {
+        !self.events[event].is_write && !self.is_here(event, at) && self.due(event, at).is_none()
     }
 
     /// Whether all registers that an event is held for are some that others are held for.

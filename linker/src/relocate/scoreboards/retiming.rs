@@ -135,10 +135,16 @@ impl<'c, A: Fn(usize, usize) -> bool> Retiming<'c, A> {
                 Some(start)
             })
             .collect();
+        let leading = self.leading_late(members, pausing);
         let was: Vec<u32> = members
             .iter()
             .chain([&end])
-            .map(|at| was[at - first])
+            .enumerate()
+            .map(|(number, at)| match leading {
+                // What passes the time behind it stands before it.
+                Some(last) if number == last => was[members[number - 1] + 1 - first],
+                _ => was[at - first],
+            })
             .collect();
         let mut start = vec![0; was.len()];
         let mut slow = Vec::new();
@@ -158,7 +164,9 @@ impl<'c, A: Fn(usize, usize) -> bool> Retiming<'c, A> {
                 is_same = false;
                 set_stall(&mut code[at], stall.min(pausing.most));
             }
-            if stall > pausing.most {
+            if stall > pausing.most && leading == Some(number) {
+                pauses.push((at, pausing.filling(stall - pausing.most)));
+            } else if stall > pausing.most {
                 let next = members.get(number + 1).map_or(end, |&next| next);
                 let idle = self.old.code[at + 1..next].iter().rev();
                 let idle = idle.take_while(|i| is_idle_load(i)).count();
@@ -182,6 +190,20 @@ impl<'c, A: Fn(usize, usize) -> bool> Retiming<'c, A> {
         for (&at, instruction) in members.iter().zip(own) {
             code[at] = instruction;
         }
+    }
+
+    /// The number of the last member of a block in a pipeline, if it leads elsewhere and what passes the time that it cannot
+    /// take stands before it (case `doubles_slower`).
+    fn leading_late(&self, members: &[usize], pausing: &Pausing) -> Option<usize> {
+        let &[.., before, last] = members else {
+            return None;
+        };
+        let old = self.old.code;
+        let is_late = !pausing.lets_others
+            && leads_elsewhere(&old[last])
+            && before + 1 < last
+            && planned(&old[before]) < pausing.most;
+        is_late.then_some(members.len() - 1)
     }
 
     /// The cycle in which a member of a block starts, or in which it ends, behind others, of which

@@ -380,9 +380,10 @@ impl Rules<'_> {
                             || self.is_sampled(own)
                     })
                 };
+                let is_pipelined = self.schedule.is_in_pipeline(at);
                 let own = self.flow.own(at).filter(|&own| {
-                    is_taken(own, &returned)
-                        || self.schedule.is_long_load(own) && is_taken(own, &held)
+                    let is_early = is_pipelined || self.schedule.is_long_load(own);
+                    is_taken(own, &returned) || is_early && is_taken(own, &held)
                 });
                 let waits = own.fold(needed, |mask, own| mask | bit(choice.boards[own]));
                 let waits = waits & !held.boards_of(|event| guide.skips(at, event));

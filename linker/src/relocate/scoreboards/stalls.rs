@@ -15,9 +15,10 @@ use super::instruction::{
     is_idle_load, operation,
 };
 use super::registers::Accesses;
+use super::stages::Stages;
 use super::timing::{Unit, forwarding, slow_part};
 use super::warps::{self, Timed};
-use super::{bit, events};
+use super::{Compiled, bit, events};
 
 /// Cycles until others find a scoreboard taken.
 pub(super) const TAKING: u8 = 2;
@@ -33,7 +34,7 @@ pub(super) const LONGEST_DISTANCE: u32 = 16;
 /// The new code of a function, with stalls that fit. `origin` tells which instruction
 /// of the old code stands at a place of the new one.
 pub(in crate::relocate) fn closed_up(
-    old: &[u8],
+    compiled: &Compiled<'_>,
     mut code: Vec<u8>,
     origin: impl Fn(usize) -> Option<usize>,
     tables: &[TableBranch],
@@ -42,7 +43,8 @@ pub(in crate::relocate) fn closed_up(
     let Some(flow) = Flow::new(&code, tables, &events(&code), chip) else {
         return code;
     };
-    let (old, _) = old.as_chunks::<INSTRUCTION>();
+    let stages = Stages::of(compiled.setting.capsule);
+    let (old, _) = compiled.code.as_chunks::<INSTRUCTION>();
     let (new, _) = code.as_chunks_mut::<INSTRUCTION>();
     let origins: Vec<Option<usize>> = (0..new.len()).map(origin).collect();
     // What is new behind barriers of memory waits for all, and comes as soon as it can. There idle loads are a part of the
@@ -131,12 +133,8 @@ pub(in crate::relocate) fn closed_up(
     }
     let mut first = 0;
     for last in (0..new.len()).filter(|&at| flow.ends_block(at)) {
-        mark(
-            &mut new[first..=last],
-            &origins[first..=last],
-            old.code,
-            chip,
-        );
+        let origins = &origins[first..=last];
+        mark(&mut new[first..=last], origins, old.code, &stages, chip);
         first = last + 1;
     }
     code
@@ -148,6 +146,7 @@ fn mark(
     new: &mut [[u8; INSTRUCTION]],
     origins: &[Option<usize>],
     old: &[[u8; INSTRUCTION]],
+    stages: &Stages,
     chip: Chip,
 ) {
     let is_followed = |pair: &[Option<usize>]| pair[0].map(|at| at + 1) == pair[1];
@@ -168,7 +167,10 @@ fn mark(
         is_paused: false,
     });
     let timed: Vec<Timed<'_>> = timed.collect();
-    warps::mark(new, &timed, true);
+    let was = || origins.iter().copied().flatten();
+    let is_pipelined = |(first, last)| stages.are_in(first..=last);
+    let lets_others = !was().min().zip(was().max()).is_some_and(is_pipelined);
+    warps::mark(new, &timed, lets_others);
 }
 
 /// Cycles that an instruction had to the next one. In a schedule it has one at least.
@@ -268,6 +270,7 @@ pub(super) fn is_arithmetic(instruction: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Setting;
     use super::super::instruction::NO_BOARD;
     use super::super::tests::{BRANCH_BACK, EXIT, LDC, instruction, sum};
     use super::*;
@@ -282,7 +285,13 @@ mod tests {
     fn stalls(old: &[Instruction], new: &[Instruction], origins: &[usize]) -> Vec<u8> {
         let origin = |place: usize| origins.get(place).copied();
         let chip = Chip::FastDoubles;
-        let code = closed_up(old.as_flattened(), new.concat(), origin, &[], chip);
+        let setting = Setting {
+            tables: &[],
+            chip,
+            capsule: &[],
+        };
+        let old = Compiled::new(old.as_flattened(), setting);
+        let code = closed_up(&old, new.concat(), origin, &[], chip);
         let (code, _) = code.as_chunks();
         code.iter()
             .map(|i: &Instruction| Control::of(i).stall())
@@ -333,7 +342,13 @@ mod tests {
         let old = [with_stall(instruction(DADD, 4, NO_BOARD, 0), 4), idle, idle];
         let stays = |chip: Chip| {
             let mut new = [old[0], old[2]];
-            mark(&mut new, &[Some(0), Some(2)], &old, chip);
+            mark(
+                &mut new,
+                &[Some(0), Some(2)],
+                &old,
+                &Stages::default(),
+                chip,
+            );
             Control::of(&new[0]).stays()
         };
         assert_eq!(

@@ -104,8 +104,8 @@ impl Unit {
             // MOV, CS2R, VOTE, SEL, FSEL, FMNMX, FSET, FSETP, ISETP, IMNMX, VIMNMX, RPCMOV.
             0x002 | 0x005..=0x00c | 0x017 | 0x048 if is_graphics => Self::WholeInteger,
             0x152 | 0x153 if is_graphics => Self::WholeInteger,
-            // PLOP3, and HSET2, HSETP2, HMNMX2.
-            0x01c if !is_graphics => Self::Logic,
+            // P2R, PLOP3, and HSET2, HSETP2, HMNMX2.
+            0x003 | 0x01c if !is_graphics => Self::Logic,
             0x033 | 0x034 | 0x040 if !is_graphics => Self::HalvesChoice,
             0x000..=0x07f | 0x152 | 0x153 => Self::Integer,
             0x108 if is_power_of_two(instruction, chip) => Self::PowerOfTwo,
@@ -231,6 +231,15 @@ pub(super) fn forwarding(
             _ => result(from, to, chip),
         });
     let written = first.is_written_again_by(second).then(|| match to {
+        // Halves decide sooner than others where doubles are fast.
+        Unit::HalvesChoice
+            if chip == Chip::FastDoubles
+                && from.part() == Unit::Integer
+                && from != Unit::HalvesChoice
+                && first.writes_predicate_again(second) =>
+        {
+            DECIDED_AGAIN
+        }
         // They come in their order, but behind doubles.
         _ if to.has_fixed_time() => match (from, second.copies_two_registers()) {
             (Unit::Double, false) => 6,
@@ -261,6 +270,9 @@ pub(super) fn forwarding(
     let shared = (shared && first.reads_uniform_with(second)).then_some(2);
     decided.max(read).max(written).max(overwritten).max(shared)
 }
+
+/// Cycles until a comparison of halves can write a predicate that others wrote.
+const DECIDED_AGAIN: u32 = 8;
 
 /// Cycles until both registers of a CS2R are there.
 const WIDE_COPY: u32 = 6;

@@ -88,6 +88,7 @@ pub(super) fn mark(code: &mut [[u8; INSTRUCTION]], timed: &[Timed<'_>], lets_oth
                 false => read_at(&instruction, place),
             };
             let operand = registers.map(|registers| Waiting {
+                keeper: Keeper::of(&instruction),
                 at,
                 place,
                 registers,
@@ -109,8 +110,32 @@ const PLACES: usize = 3;
 const KEPT: usize = 15;
 const FIRST_KEPT: usize = 2;
 
+/// Parts of a processor, each of which keeps operands for itself (case `doubles_slower`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Keeper {
+    Halves,
+    Doubles,
+    Matrices,
+    Others,
+}
+
+impl Keeper {
+    fn of(instruction: &[u8; INSTRUCTION]) -> Self {
+        match operation(instruction) {
+            // HADD2, HFMA2, HMUL2, HSET2, HSETP2 and HMNMX2.
+            0x030..=0x034 | 0x040 => Self::Halves,
+            // DMUL, DADD, DSETP and DFMA.
+            0x028..=0x02b => Self::Doubles,
+            // IMMA, HMMA, DMMA, QMMA and OMMA.
+            0x037 | 0x03c | 0x03f | 0x07a | 0x07f => Self::Matrices,
+            _ => Self::Others,
+        }
+    }
+}
+
 /// An operand that an instruction behind may read once more.
 struct Waiting {
+    keeper: Keeper,
     at: usize,
     place: usize,
     registers: Operand,
@@ -122,7 +147,9 @@ struct Waiting {
 impl Waiting {
     /// Also as a part of several.
     fn is_read_by(&self, instruction: &[u8; INSTRUCTION]) -> bool {
-        read_at(instruction, self.place).is_some_and(|other| other.has(self.registers.first))
+        let is_it = |other: Operand| other.has(self.registers.first);
+        self.keeper == Keeper::of(instruction)
+            && read_at(instruction, self.place).is_some_and(is_it)
     }
 
     /// Even registers are kept apart from odd ones, and two take the place of both. What is open reads its own elsewhere.
@@ -130,7 +157,9 @@ impl Waiting {
         let is_like = |other: Operand| {
             self.registers.count.max(other.count) > 1 || other.first % 2 == self.registers.first % 2
         };
-        is_arithmetic(instruction) && read_at(instruction, self.place).is_some_and(is_like)
+        is_arithmetic(instruction)
+            && self.keeper == Keeper::of(instruction)
+            && read_at(instruction, self.place).is_some_and(is_like)
     }
 
     fn is_written_by(&self, instruction: &[u8; INSTRUCTION]) -> bool {
@@ -153,8 +182,8 @@ impl Waiting {
 
 /// Which byte of an instruction holds the register at a place, if its form has one there.
 fn byte_of(instruction: &[u8; INSTRUCTION], place: usize) -> Option<usize> {
-    /// FADD, DSETP and HADD2, whose second operand is read where others have the third.
-    const SUMS: [u16; 3] = [0x021, 0x02a, 0x030];
+    /// FADD, DSETP, HADD2, HSET2 and HSETP2, whose second operand is read where others have the third.
+    const SUMS: [u16; 5] = [0x021, 0x02a, 0x030, 0x033, 0x034];
     /// MOV, IABS and I2FP, whose only operand is the second one.
     const SECOND_ONLY: [u16; 3] = [0x002, 0x013, 0x045];
     let is_sum = SUMS.contains(&operation(instruction));

@@ -43,11 +43,25 @@ impl<'h> Holders<'h> {
         };
         let boards = |denied: u8| (0..BOARDS).filter(move |board| denied >> board & 1 == 0);
         let holders = |board: u8| self.0.events(board);
+        let is_free = |board: &u8| self.0.is_free(*board);
         let joined = match need {
-            Some(_) => boards(reserved).find(|&board| {
-                let due = |holder: usize| schedule.due(holder, at);
-                holders(board).filter_map(due).min() == need
-            }),
+            Some(need) => boards(reserved)
+                .find(|&board| {
+                    let due = |holder: usize| schedule.due(holder, at);
+                    let is_same = |first: usize| {
+                        first == need
+                            || schedule.is_needed_in_stage(event, need, first, holders(board))
+                    };
+                    holders(board).filter_map(due).min().is_some_and(is_same)
+                })
+                .or_else(|| {
+                    let is_left = |board: &u8| {
+                        schedule.is_in_pipeline(at)
+                            && !is_free(board)
+                            && holders(*board).all(|holder| schedule.is_left_over(holder, at))
+                    };
+                    boards(reserved).find(is_left)
+                }),
             None if is_write && !schedule.is_staged_load(event) => None,
             None => boards(reserved).find(|&board| {
                 let is_alike = |holder: usize| {
@@ -59,7 +73,6 @@ impl<'h> Holders<'h> {
                 of_block.next().is_some() && holders(board).all(is_alike)
             }),
         };
-        let is_free = |board: &u8| self.0.is_free(*board);
         joined
             .or_else(|| boards(denied | conflicts).find(is_free))
             .or_else(|| boards(denied).find(is_free))
