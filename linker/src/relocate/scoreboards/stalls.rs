@@ -262,10 +262,10 @@ pub(super) fn others_first_from(instruction: &[u8], is_open: bool) -> u32 {
 /// Whether an instruction computes, for threads or for their warp.
 pub(super) fn is_arithmetic(instruction: &[u8]) -> bool {
     const ARITHMETIC: std::ops::Range<u16> = 0..0x100;
-    /// MOVM, LDSM and STSM, which move matrices.
-    const MOVES_OF_MATRICES: [u16; 3] = [0x03a, 0x03b, 0x044];
+    /// MOVM, LDSM and STSM, which move matrices, and UVIRTCOUNT, which counts users of tensor memory.
+    const OTHERS: [u16; 4] = [0x03a, 0x03b, 0x044, 0x04c];
     let operation = operation(instruction);
-    ARITHMETIC.contains(&operation) && !MOVES_OF_MATRICES.contains(&operation)
+    ARITHMETIC.contains(&operation) && !OTHERS.contains(&operation)
 }
 
 #[cfg(test)]
