@@ -250,7 +250,8 @@ impl<'c, A: Fn(usize, usize) -> bool> Retiming<'c, A> {
         // From further back only what is slow keeps others, and only those that are slow as well.
         let near = (0..number).rev();
         let near = near.take_while(|&earlier| passes(earlier).min(passed(earlier)) < LONGEST_FAST);
-        let slow = slow.iter().copied().rev().filter(|_| is_slow);
+        let uses_part = is_slow || at.is_some_and(|at| self.new.units[at] == Unit::Matrix);
+        let slow = slow.iter().copied().rev().filter(|_| uses_part);
         let slow = slow.take_while(|&earlier| passes(earlier) < LONGEST_SLOW);
         for earlier in near.chain(slow) {
             let (from, passed) = (members[earlier], passed(earlier));
@@ -331,9 +332,10 @@ impl<'c> Timed<'c> {
         let (from, to) = (self.units[first], self.units[second]);
         let spacing = match (self.slow_part(first), self.slow_part(second)) {
             (Some(busy), Some(_)) => busy,
+            // Matrices run on the part of slow doubles.
+            (Some(busy), None) if to == Unit::Matrix => busy,
             (None, None) => from.spacing(to, self.chip),
             (None, Some(_)) if from == Unit::MeetingMove => from.spacing(to, self.chip),
-            // Matrices run on the part of slow doubles.
             (None, Some(_)) if from == Unit::Matrix => from.spacing(Unit::Matrix, self.chip),
             _ => 1,
         };

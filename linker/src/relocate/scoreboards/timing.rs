@@ -116,7 +116,7 @@ impl Unit {
             0x11d => Self::Barrier,
             // MATCH, REDUX.
             0x1a1 | 0x1c4 => Self::Match,
-            0x17e..=0x191 | 0x1a2..=0x1a9 | 0x1ae => Self::Memory,
+            0x17e..=0x191 | 0x1a2..=0x1a9 | 0x1ae | 0x1b1 => Self::Memory,
             0x145 => Self::Meeting,
             0x155 => Self::MeetingMove,
             0x140..=0x15f => Self::Control,
@@ -244,6 +244,7 @@ pub(super) fn forwarding(
         _ if to.has_fixed_time() => match (from, second.copies_two_registers()) {
             (Unit::Double, false) => 6,
             (Unit::Double, true) => 4,
+            (Unit::Matrix, _) => result(from, to, chip) - 3,
             _ => 0,
         },
         Unit::Double if chip == Chip::FastDoubles && from.has_fixed_time() => 0,
