@@ -177,17 +177,14 @@ impl Accesses {
         let operation = operation(instruction);
         let bits = Bits128::of(instruction);
         let (mut reads, mut writes) = (Registers::default(), Registers::default());
-        let mut sources = 0;
         for operand in operands(instruction)? {
-            if !operand.is_written && operand.file == File::Thread && operand.first != u8::MAX {
-                sources += u32::from(operand.count);
-            }
             let registers = match operand.is_written {
                 true => &mut writes,
                 false => &mut reads,
             };
             registers.insert(operand.file, operand.first, operand.count);
         }
+        let sources = reads.thread.iter().map(|own| own.count_ones()).sum();
         let guard = bits.get(12, 4);
         let own = file(instruction);
         let (own, plain) = match own {

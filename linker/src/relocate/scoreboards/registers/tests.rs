@@ -35,6 +35,17 @@ fn barriers_ask_for_a_predicate_only_to_count() {
 }
 
 #[test]
+fn registers_that_are_read_twice_count_once() {
+    // DSETP.NAN.AND P0, PT, R14, R14, PT, and the same of R14 and R10
+    let comparisons = [
+        0xf0_8000_0000_000e_0e00_722a_u128,
+        0xf0_8000_0000_000a_0e00_722a,
+    ];
+    let sources = comparisons.map(|comparison| accesses(comparison).sources());
+    assert_eq!(sources, [2, 4]);
+}
+
+#[test]
 fn barriers_have_numbers_and_counts_in_registers() {
     let cases = [
         // BAR.SYNC.DEFER_BLOCKING R9, R9
