@@ -232,11 +232,12 @@ impl<'a, 'd> Resolver<'a, 'd> {
         self.is_shared(relocation) && !is_listed
     }
 
-    /// Whether an executable has no name of a function or variable that the driver would need
+    /// Whether nvlink gives an executable no name of a function or variable that the driver would need
     /// (case `symbol_marks`).
     pub(super) fn is_nameless(&self, symbol: SymbolId) -> bool {
         let merged = self.merged();
-        merged.image.is_executable()
+        self.keeping == Keeping::AsNvlink
+            && merged.image.is_executable()
             && merged.resolved_relocations != ResolvedRelocations::Recorded
             && merged.symbols[symbol].other.is_internal()
     }
