@@ -262,8 +262,9 @@ pub(super) fn others_first_from(instruction: &[u8], is_open: bool) -> u32 {
 /// Whether an instruction computes, for threads or for their warp.
 pub(super) fn is_arithmetic(instruction: &[u8]) -> bool {
     const ARITHMETIC: std::ops::Range<u16> = 0..0x100;
-    /// MOVM, LDSM and STSM, which move matrices, and UVIRTCOUNT, which counts users of tensor memory.
-    const OTHERS: [u16; 4] = [0x03a, 0x03b, 0x044, 0x04c];
+    /// PREEXIT and ACQBULK, which tell and wait for the next grid, MOVM, LDSM and STSM, which move matrices, and
+    /// UVIRTCOUNT, which counts users of tensor memory.
+    const OTHERS: [u16; 6] = [0x02d, 0x02e, 0x03a, 0x03b, 0x044, 0x04c];
     let operation = operation(instruction);
     ARITHMETIC.contains(&operation) && !OTHERS.contains(&operation)
 }
