@@ -105,11 +105,10 @@ const fn of_toolkit(
     provides: &'static [&'static str],
     needs: &'static [&'static str],
 ) -> Library {
-    let releases = Releases::OfToolkit;
     Library {
         name,
         package,
-        releases,
+        releases: Releases::OfToolkit,
         provides,
         needs,
     }
@@ -122,13 +121,9 @@ const fn own(
     provides: &'static [&'static str],
     needs: &'static [&'static str],
 ) -> Library {
-    let releases = Releases::Own(folder);
     Library {
-        name,
-        package,
-        releases,
-        provides,
-        needs,
+        releases: Releases::Own(folder),
+        ..of_toolkit(name, package, provides, needs)
     }
 }
 

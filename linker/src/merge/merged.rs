@@ -7,7 +7,7 @@ use crate::cubin::{InfoCode, Symbol as FileSymbol, SymbolOther, SymbolType, Unif
 use crate::error::{NvlinkError, ParseError};
 use crate::id::{FunctionId, Id as _, IdVec, InputId, PrototypeId, SectionId, SymbolId};
 use crate::options::{
-    ImageKind, NullAddress, Options, RelocationForms, Reservation, ResolvedRelocations,
+    ImageKind, Keeping, NullAddress, Options, RelocationForms, Reservation, ResolvedRelocations,
     SharedMemory, UndefinedGlobals,
 };
 
@@ -259,6 +259,15 @@ impl<'d> Merged<'d> {
             }
             _ => None,
         }
+    }
+
+    /// Whether the image has no name for a symbol with such marks, which the compiler keeps to itself: nvlink lists
+    /// those only beside what is recorded (case `symbol_marks`).
+    pub(crate) fn is_nameless(&self, other: SymbolOther, keeping: Keeping) -> bool {
+        keeping == Keeping::AsNvlink
+            && other.is_internal()
+            && self.image.is_executable()
+            && self.resolved_relocations != ResolvedRelocations::Recorded
     }
 
     /// The kernel of a whole program in whose code this name of a function stands, behind the start.

@@ -6,7 +6,7 @@ use crate::arch::reserved;
 use crate::cubin::{Binding, Place, Symbol as FileSymbol, SymbolOther, SymbolType};
 use crate::error::{NvlinkError, ParseError};
 use crate::id::SymbolId;
-use crate::options::{Keeping, ResolvedRelocations};
+use crate::options::Keeping;
 use crate::read::Role;
 
 use super::constants::{PLACE_NAME, RECORDED};
@@ -407,14 +407,10 @@ impl<'d> Merger<'d, '_> {
         listing: Listing,
     ) -> SymbolId {
         let (kind, other) = self.kind_and_marks(symbol);
-        // Executables have no names that the compiler keeps to itself, but those of what is
-        // recorded (case `symbol_marks`).
-        let is_recorded = self.merged.resolved_relocations == ResolvedRelocations::Recorded;
-        let is_gone = symbol.other.is_internal()
-            && self.merged.image.is_executable()
-            && !is_recorded
-            && self.keeping == Keeping::AsNvlink;
-        let listing = if is_gone { Listing::Unlisted } else { listing };
+        let listing = match self.merged.is_nameless(symbol.other, self.keeping) {
+            true => Listing::Unlisted,
+            false => listing,
+        };
         let id = self.new_symbol(
             Symbol {
                 name: symbol.name,

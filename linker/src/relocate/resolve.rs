@@ -232,14 +232,10 @@ impl<'a, 'd> Resolver<'a, 'd> {
         self.is_shared(relocation) && !is_listed
     }
 
-    /// Whether nvlink gives an executable no name of a function or variable that the driver would need
-    /// (case `symbol_marks`).
+    /// Whether the image has no name of a function or variable that the driver would need.
     pub(super) fn is_nameless(&self, symbol: SymbolId) -> bool {
         let merged = self.merged();
-        self.keeping == Keeping::AsNvlink
-            && merged.image.is_executable()
-            && merged.resolved_relocations != ResolvedRelocations::Recorded
-            && merged.symbols[symbol].other.is_internal()
+        merged.is_nameless(merged.symbols[symbol].other, self.keeping)
     }
 
     /// The driver is told the name that owns the code, not an alias of it

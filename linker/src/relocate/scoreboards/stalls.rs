@@ -7,6 +7,9 @@
 //! All reasons that are known are those of [`timing`](super::timing); where the
 //! compiler kept less distance, it had its reasons (case `older_stalls`).
 
+use std::cell::LazyCell;
+use std::ops::RangeInclusive;
+
 use crate::merge::TableBranch;
 
 use super::flow::Flow;
@@ -43,7 +46,9 @@ pub(in crate::relocate) fn closed_up(
     let Some(flow) = Flow::new(&code, tables, &events(&code), chip) else {
         return code;
     };
-    let stages = Stages::of(compiled.setting.capsule);
+    // Few functions have blocks in which other time passes.
+    let stages = LazyCell::new(|| Stages::of(compiled.setting.capsule));
+    let is_pipelined = |block: RangeInclusive<usize>| stages.are_in(block);
     let (old, _) = compiled.code.as_chunks::<INSTRUCTION>();
     let (new, _) = code.as_chunks_mut::<INSTRUCTION>();
     let origins: Vec<Option<usize>> = (0..new.len()).map(origin).collect();
@@ -134,7 +139,13 @@ pub(in crate::relocate) fn closed_up(
     let mut first = 0;
     for last in (0..new.len()).filter(|&at| flow.ends_block(at)) {
         let origins = &origins[first..=last];
-        mark(&mut new[first..=last], origins, old.code, &stages, chip);
+        mark(
+            &mut new[first..=last],
+            origins,
+            old.code,
+            is_pipelined,
+            chip,
+        );
         first = last + 1;
     }
     code
@@ -146,7 +157,7 @@ fn mark(
     new: &mut [[u8; INSTRUCTION]],
     origins: &[Option<usize>],
     old: &[[u8; INSTRUCTION]],
-    stages: &Stages,
+    is_pipelined: impl FnOnce(RangeInclusive<usize>) -> bool,
     chip: Chip,
 ) {
     let is_followed = |pair: &[Option<usize>]| pair[0].map(|at| at + 1) == pair[1];
@@ -168,8 +179,8 @@ fn mark(
     });
     let timed: Vec<Timed<'_>> = timed.collect();
     let was = || origins.iter().copied().flatten();
-    let is_pipelined = |(first, last)| stages.are_in(first..=last);
-    let lets_others = !was().min().zip(was().max()).is_some_and(is_pipelined);
+    let block = was().min().zip(was().max());
+    let lets_others = !block.is_some_and(|(first, last)| is_pipelined(first..=last));
     warps::mark(new, &timed, lets_others);
 }
 
@@ -343,13 +354,7 @@ mod tests {
         let old = [with_stall(instruction(DADD, 4, NO_BOARD, 0), 4), idle, idle];
         let stays = |chip: Chip| {
             let mut new = [old[0], old[2]];
-            mark(
-                &mut new,
-                &[Some(0), Some(2)],
-                &old,
-                &Stages::default(),
-                chip,
-            );
+            mark(&mut new, &[Some(0), Some(2)], &old, |_| false, chip);
             Control::of(&new[0]).stays()
         };
         assert_eq!(

@@ -240,7 +240,7 @@ pub(super) fn forwarding(
         {
             DECIDED_AGAIN
         }
-        // They come in their order, but behind doubles.
+        // They come in their order, but behind doubles and matrices.
         _ if to.has_fixed_time() => match (from, second.copies_two_registers()) {
             (Unit::Double, false) => 6,
             (Unit::Double, true) => 4,
