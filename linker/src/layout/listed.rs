@@ -4,9 +4,10 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::arch::reserved;
+use crate::cubin::SymbolOther;
 use crate::id::{SectionId, SymbolId};
-use crate::merge::{Definition, ListedShared, Merged, SectionKind, SharedHome};
-use crate::options::ResolvedRelocations;
+use crate::merge::{Definition, ListedShared, Merged, RECORDED, SectionKind, SharedHome};
+use crate::options::{Keeping, ResolvedRelocations};
 use crate::prune::Pruned;
 
 use super::shared::{Common, KernelView, Listed, SharedLayout, Users, is_dynamic};
@@ -18,6 +19,7 @@ pub(super) fn list(
     users: &Users,
     common: &Common,
     views: &[KernelView],
+    keeping: Keeping,
     layout: &mut SharedLayout,
 ) {
     let merged = &mut pruned.merged;
@@ -25,8 +27,15 @@ pub(super) fn list(
     if let Some(module) = module_section(merged)
         && !(common.variables.is_empty() && users.dynamic.is_empty())
     {
-        listed.extend(of_dynamic(merged, users, common, layout, module));
         fit_module_section(merged, common, layout, module);
+        listed.extend(of_dynamic(merged, users, common, layout, module));
+        if keeping == Keeping::AsNvlink {
+            listed.extend(of_whole_programs(merged, module));
+        }
+    }
+    let is_written = |module| merged.sections[module].content.size > 0;
+    if lists_dynamic(merged) && !module_section(merged).is_some_and(is_written) {
+        drop_instances(pruned, &mut listed);
     }
     layout.listed = listed;
     drop_unlisted(pruned, users, layout);
@@ -89,12 +98,15 @@ fn of_dynamic(
         true => 0,
         false => reserved(merged),
     };
-    let place = |symbol: SymbolId| match lists_dynamic(merged) {
-        true => Some(at(module, layout.offset[&symbol], reserved)),
+    let is_written = merged.sections[module].content.size > 0;
+    let place = |symbol: SymbolId| match (lists_dynamic(merged), layout.offset.get(&symbol)) {
+        (true, _) => Some(at(module, layout.offset[&symbol], reserved)),
+        // A whole program says where it starts.
+        (false, Some(&start)) => is_written.then(|| at(module, start, reserved)),
         // A record of relocations knows no start that all kernels have; on sm_90 it is one before what is reserved (case
         // `preserve_shared`).
-        false if is_mercury || reserved == 0 => None,
-        false => Some(at(module, u64::MAX, reserved)),
+        (false, None) if is_mercury || reserved == 0 => None,
+        (false, None) => Some(at(module, u64::MAX, reserved)),
     };
     let known: FxHashSet<SymbolId> = users.dynamic.iter().copied().collect();
     let table = merged.locals.iter().chain(&merged.globals).copied();
@@ -102,6 +114,28 @@ fn of_dynamic(
         .filter(|symbol| known.contains(symbol))
         .filter_map(|symbol| Some((symbol, place(symbol)?)))
         .collect()
+}
+
+/// With records of relocations nvlink lists what whole programs have of no kernel, too, if there is a section (case
+/// `whole_program_dynamic`).
+fn of_whole_programs(merged: &mut Merged<'_>, module: SectionId) -> Vec<(SymbolId, Listed)> {
+    let is_recorded = merged.resolved_relocations == ResolvedRelocations::Recorded;
+    if !is_recorded || merged.sections[module].content.size == 0 {
+        return Vec::new();
+    }
+    let reserved = match merged.target.has_mercury() {
+        true => reserved(merged),
+        false => 0,
+    };
+    let is_of_module = |&(section, _): &(SectionId, SymbolId)| section == module;
+    let variables = whole::all_placed(merged).filter(is_of_module);
+    let variables: Vec<SymbolId> = variables.map(|(_, symbol)| symbol).collect();
+    let list = |symbol: SymbolId| {
+        let row = &mut merged.symbols[symbol];
+        row.other = SymbolOther(row.other.0 | RECORDED.0);
+        (symbol, at(module, row.value, reserved))
+    };
+    variables.into_iter().map(list).collect()
 }
 
 /// Makes the module's own section as large as what several kernels see.
@@ -123,6 +157,22 @@ fn fit_module_section(
     if !common.variables.is_empty() {
         section.content.align = section.content.align.max(common.align);
     }
+}
+
+/// Drops the names of starts of dynamic shared memory that a relocatable link has given, where their section is empty.
+fn drop_instances(pruned: &mut Pruned<'_>, listed: &mut FxHashMap<SymbolId, Listed>) {
+    let Pruned { merged, live, .. } = pruned;
+    let symbols = &merged.symbols;
+    let is_instance = |symbol: SymbolId| {
+        is_dynamic(symbols[symbol].definition) && symbols[symbol].other == RECORDED
+    };
+    for list in [&mut merged.locals, &mut merged.globals] {
+        for &symbol in list.iter().filter(|&&symbol| is_instance(symbol)) {
+            live.symbols[symbol] = false;
+        }
+        list.retain(|&symbol| !is_instance(symbol));
+    }
+    listed.retain(|&symbol, _| !is_instance(symbol));
 }
 
 /// Drops the symbols of variables that have no place.

@@ -112,11 +112,13 @@ fn fill_dynamic<'d>(
     // alignment (case `debug_dynamic`).
     let starts = dynamic.iter().map(|&symbol| merged.symbols[symbol].value);
     let start = starts.max().unwrap_or(0);
-    let module_align = module.map_or(1, |module| {
+    if let Some(module) = module {
         let content = &mut merged.sections[module].content;
         content.align = content.align.max(start);
-        content.align
-    });
+    }
+    // What whole programs alone have there is for none of the kernels (case `whole_program_dynamic`).
+    let module_align = merged.module_shared;
+    let module_align = module_align.map_or(1, |module| merged.sections[module].content.align);
     let kernels = kernels_by_relocations(merged);
     let first = merged.first_shared();
     let mut starts = Starts::new(kernels.len());

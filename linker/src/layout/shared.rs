@@ -8,7 +8,7 @@
 mod place;
 mod users;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::arch::{Family, reserved};
 use crate::arena::Arena;
@@ -40,6 +40,9 @@ pub(crate) struct SharedLayout {
     pub(crate) dynamic: FxHashMap<FunctionId, u64>,
     /// The variables that are symbols of the image.
     pub(crate) listed: FxHashMap<SymbolId, Listed>,
+    /// Whether records name dynamic shared memory that earlier steps have placed: where several kernels see a variable
+    /// (case `whole_program_dynamic`).
+    pub(crate) records_dynamic: bool,
     /// Whether nvlink finds no symbol for what it records.
     pub(crate) lacks_symbol: bool,
 }
@@ -98,7 +101,10 @@ pub(super) fn layout<'d>(
     let kernels = &users.kernels;
     let sizes = whole::sizes(&pruned.merged, kernels);
     let mut views: Vec<KernelView> = sizes.into_iter().map(KernelView::of_size).collect();
-    let common = share_out(pruned, &users, &mut views);
+    let mut common = share_out(pruned, &users, &mut views);
+    if keeping == Keeping::AsNvlink {
+        common.align = whole.align_of_module(&pruned.merged).max(common.align);
+    }
     let strangers = whole::strangers(&pruned.merged, kernels, &users.seen_by);
     problems.extend(strangers.into_iter().map(|problem| (None, problem)));
     place_common(pruned, &common, &mut views, &mut layout);
@@ -107,9 +113,10 @@ pub(super) fn layout<'d>(
     }
     let variables = common.variables.iter().map(|&(variable, _)| variable);
     add_sections(pruned, arena, &users, &common.owners, variables);
+    let left_alone = whole::left_alone(&pruned.merged, kernels);
     for (view, &kernel) in views.iter_mut().zip(kernels) {
         place_own(pruned, kernel, view, &mut layout);
-        if !common.variables.is_empty() {
+        if !common.variables.is_empty() && !left_alone.contains(&kernel) {
             raise_alignment(pruned, kernel, common.align);
         }
     }
@@ -127,19 +134,24 @@ pub(super) fn layout<'d>(
     }
     add_sections(pruned, arena, &users, &[], users.dynamic.iter().copied());
     place_dynamic(pruned, &users, &mut views, &mut layout);
+    // What no kernel says is said by whole programs (case `whole_program_dynamic`).
+    for &(symbol, start) in &pruned.merged.placed_dynamic {
+        layout.offset.entry(symbol).or_insert(start);
+    }
     check_kernels(pruned, &users, &views, keeping, problems);
     if keeping == Keeping::AsNvlink {
         let end = common.end(&pruned.merged, &layout);
         check_common(&pruned.merged, end, problems);
     }
-    set_sizes(pruned, &users, &views);
+    set_sizes(pruned, &users, &views, &left_alone);
     let is_aligned = !common.variables.is_empty() && common.align > DYNAMIC_ALIGN;
     if !users.dynamic.is_empty() && !is_aligned {
         keep_module_section(&mut pruned.merged);
     }
     if pruned.merged.listed_shared != ListedShared::Nothing {
         let is_lost = users.lose_dynamic(&pruned.merged, &layout);
-        listed::list(pruned, &users, &common, &views, &mut layout);
+        layout.records_dynamic = !common.variables.is_empty();
+        listed::list(pruned, &users, &common, &views, keeping, &mut layout);
         let is_listed = users.dynamic.iter().all(|s| layout.listed.contains_key(s));
         layout.lacks_symbol = keeping == Keeping::AsNvlink
             && !common.variables.is_empty()
@@ -331,13 +343,21 @@ fn check_common(merged: &Merged<'_>, end: u64, problems: &mut Problems) {
     }
 }
 
-/// Gives the sections of kernels their sizes.
-fn set_sizes(pruned: &mut Pruned<'_>, users: &Users, views: &[KernelView]) {
+/// Gives the sections of kernels their sizes, up to sm_90 but for those that are `left_alone`.
+fn set_sizes(
+    pruned: &mut Pruned<'_>,
+    users: &Users,
+    views: &[KernelView],
+    left_alone: &FxHashSet<FunctionId>,
+) {
     let has_dynamic = !users.dynamic.is_empty();
     let has_mercury = pruned.merged.target.has_mercury();
     let reserve = pruned.merged.reserved_shared();
-    for (view, &kernel) in views.iter().zip(&users.kernels) {
-        let Some(section) = pruned.merged.functions[kernel].shared else {
+    for (view, kernel) in views.iter().zip(&users.kernels) {
+        if !has_mercury && left_alone.contains(kernel) {
+            continue;
+        }
+        let Some(section) = pruned.merged.functions[*kernel].shared else {
             continue;
         };
         let section = &mut pruned.merged.sections[section];

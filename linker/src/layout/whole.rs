@@ -1,7 +1,7 @@
 //! Shared memory of extensible whole programs (`-ewp`): the compiler has laid it out for each kernel, and names
 //! variables there for debuggers alone.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::diagnostic::Diagnostic;
 use crate::id::{FunctionId, SectionId, SymbolId};
@@ -70,8 +70,10 @@ impl WholePrograms {
     /// What nvlink leaves in the first symbol, which means nothing: it takes it for the variable that lies in each (case
     /// `whole_program_shared`).
     pub(super) fn left_value(&self, merged: &Merged<'_>) -> u64 {
+        let named = placed_in(merged);
         let is_filled = |&&section: &&SectionId| {
-            merged.sections[section].content.size > 0 && is_of_entry(merged, section)
+            let is_laid_out = is_of_entry(merged, section) || named.contains(&section);
+            merged.sections[section].content.size > 0 && is_laid_out
         };
         match merged.target.has_mercury() {
             true => 0,
@@ -90,8 +92,22 @@ impl WholePrograms {
         let is_of_variables = |&section: &SectionId| merged.module_shared == Some(section);
         let unowned = self.unowned.iter().copied().find(is_of_variables);
         let content = unowned.map(|section| &merged.sections[section].content);
-        let last = content.and_then(|content| content.contributions.last());
+        // Of what lies in one place, as what is empty does with what follows, the first one.
+        let parts = content
+            .into_iter()
+            .flat_map(|content| content.contributions.iter());
+        let last = parts.rev().max_by_key(|part| part.offset);
         last.map_or(0, |contribution| contribution.align)
+    }
+
+    /// What nvlink aligns the memory of all kernels to where several see a variable: what the section asks for in which
+    /// whole programs have what is of no kernel (case `whole_program_dynamic`).
+    pub(super) fn align_of_module(&self, merged: &Merged<'_>) -> u64 {
+        let module = merged.module_shared;
+        let module = module.filter(|section| self.unowned.contains(section));
+        let parts = module.map(|section| &merged.sections[section].content.contributions);
+        let aligns = parts.into_iter().flat_map(|parts| parts.iter());
+        aligns.map(|part| part.align).max().unwrap_or(1)
     }
 
     /// Lets the system have its part of sections that are empty, too.
@@ -107,32 +123,61 @@ impl WholePrograms {
     }
 }
 
-/// Variables that the compiler has placed, with their sections. An executable has none that is of no kernel.
-pub(super) fn placed(merged: &Merged<'_>) -> Vec<(SectionId, SymbolId)> {
+/// Variables that the compiler has placed, with their sections.
+pub(super) fn all_placed(merged: &Merged<'_>) -> impl Iterator<Item = (SectionId, SymbolId)> {
     let home = |&symbol: &SymbolId| match merged.symbols[symbol].definition {
         Definition::Shared(SharedHome::Placed(section)) => Some((section, symbol)),
         _ => None,
     };
+    merged.shared.iter().filter_map(home)
+}
+
+/// Those that the image knows: an executable has none that is of no kernel.
+pub(super) fn placed(merged: &Merged<'_>) -> Vec<(SectionId, SymbolId)> {
     let is_there = |&(section, _): &(SectionId, SymbolId)| {
         !merged.image.is_executable() || merged.sections[section].target.is_some()
     };
-    merged
-        .shared
-        .iter()
-        .filter_map(home)
-        .filter(is_there)
-        .collect()
+    all_placed(merged).filter(is_there).collect()
+}
+
+/// The sections where the image knows of such a variable.
+pub(super) fn placed_in(merged: &Merged<'_>) -> FxHashSet<SectionId> {
+    let placed = placed(merged).into_iter();
+    placed.map(|(section, _)| section).collect()
+}
+
+/// Kernels that go and whose memory nvlink leaves as the compiler has laid it out: it knows no variable there (case
+/// `whole_program_dynamic`).
+pub(super) fn left_alone(merged: &Merged<'_>, kernels: &[FunctionId]) -> FxHashSet<FunctionId> {
+    let named = placed_in(merged);
+    let is_left_alone = |kernel: &FunctionId| {
+        let function = &merged.functions[*kernel];
+        let is_named = function
+            .shared
+            .is_some_and(|section| named.contains(&section));
+        function.is_laid_out && !function.is_entry && !is_named
+    };
+    kernels.iter().copied().filter(is_left_alone).collect()
 }
 
 /// How large sections are by the variables that the compiler has placed there, without those of others, which count as they
 /// come (case `whole_program_module`).
 fn reaches(merged: &Merged<'_>) -> FxHashMap<SectionId, u64> {
     let mut reaches = FxHashMap::default();
-    for (section, symbol) in placed(merged) {
+    let ends = placed(merged).into_iter().map(|(section, symbol)| {
         let Symbol { value, size, .. } = merged.symbols[symbol];
+        (section, symbol, value + size)
+    });
+    // Dynamic shared memory starts where the others end.
+    let module = merged
+        .module_shared
+        .filter(|_| !merged.image.is_executable());
+    let starts = merged.placed_dynamic.iter();
+    let starts = starts.filter_map(|&(symbol, start)| Some((module?, symbol, start)));
+    for (section, symbol, end) in ends.chain(starts) {
         let before = merged.variables_joining(section, Some(symbol));
         let reach = reaches.entry(section).or_insert(0);
-        *reach = (value + size).saturating_sub(before).max(*reach);
+        *reach = end.saturating_sub(before).max(*reach);
     }
     reaches
 }

@@ -56,6 +56,8 @@ pub(crate) struct Merged<'d> {
     /// Parameter banks with the lists of relocations that the link has made for them, beside which nvlink puts one of the
     /// same name for what a whole program has there (case `whole_program_textures`).
     pub(crate) added_lists: FxHashMap<SectionId, SectionId>,
+    /// Where whole programs say for nvlink that dynamic shared memory starts, which they name for debuggers.
+    pub(crate) placed_dynamic: Vec<(SymbolId, u64)>,
     /// The section that variables in shared memory have which belong to no kernel.
     pub(crate) module_shared: Option<SectionId>,
     /// Which variables in shared memory are symbols of the image.
@@ -111,6 +113,7 @@ impl<'d> Merged<'d> {
             shared: Vec::new(),
             shared_align: 1,
             added_lists: FxHashMap::default(),
+            placed_dynamic: Vec::new(),
             module_shared: None,
             listed_shared: ListedShared::of(options),
             replaced_relocations: false,

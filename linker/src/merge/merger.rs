@@ -413,7 +413,13 @@ impl<'d, 'l> Merger<'d, 'l> {
             let is_lost = self.merged.image.is_executable() && is_of_variables;
             let row = &mut self.merged.sections[section];
             match is_lost {
-                true => row.content.append(&[], 0, 1),
+                // Its alignment is not the section's (case `whole_program_dynamic`).
+                true => {
+                    let align = row.content.align;
+                    let offset = row.content.append(&[], 0, input.align);
+                    row.content.align = align;
+                    offset
+                }
                 false => {
                     row.content.size += variables;
                     let offset = row.content.append(&[], input.size, input.align);

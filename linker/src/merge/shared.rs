@@ -1,6 +1,5 @@
 //! Variables in shared memory: what defines one, and whose they are.
 
-use crate::arch::Family;
 use crate::cubin::{Binding, SectionFlags, Symbol as FileSymbol};
 use crate::id::{SectionId, SymbolId};
 use crate::options::{Keeping, ResolvedRelocations};
@@ -53,6 +52,13 @@ impl<'d> Merger<'d, '_> {
         };
         if home != SharedHome::Dynamic {
             self.define_shared(current, symbol, id, home);
+        } else if self.keeping == Keeping::AsNvlink
+            && current.object.is_whole_program
+            && symbol.place.section().is_some()
+        {
+            let module = self.module_shared_section();
+            self.reach_placed(symbol, module);
+            self.merged.placed_dynamic.push((id, symbol.value));
         }
         Some(id)
     }
@@ -134,12 +140,13 @@ impl<'d> Merger<'d, '_> {
         // One that a whole program has placed.
         let is_placed = current.object.is_whole_program
             && symbol.place.section().is_some()
-            && self.keeping == Keeping::AsNvlink
-            && !self.merged.image.is_executable();
+            && self.keeping == Keeping::AsNvlink;
+        let is_executable = self.merged.image.is_executable();
         let merged = &mut self.merged.symbols[id];
         merged.size = symbol.size;
         // An object of `nvlink -r` says where such memory starts (case `preserve_shared`).
         merged.value = match is_placed {
+            true if is_executable => 0,
             true => PLACED_ALIGN,
             false => symbol.value,
         };
@@ -215,12 +222,11 @@ impl<'d> Merger<'d, '_> {
         }
     }
 
-    /// Whether starts of dynamic shared memory that a relocatable link named are
-    /// symbols of the image: for nvlink, where debuggers are told of addresses
-    /// that are recorded, too, on sm_90 (case `preserve_shared`).
+    /// Whether starts of dynamic shared memory that a relocatable link named may be symbols of the image: for nvlink, where
+    /// debuggers are told of addresses that are recorded, too, if there is a section for them, as there always is on
+    /// sm_90 (cases `preserve_shared` and `whole_program_dynamic`).
     fn lists_instances(&self) -> bool {
         self.keeping == Keeping::AsNvlink
-            && self.merged.target.family() == Some(Family::Hopper)
             && self.merged.resolved_relocations == ResolvedRelocations::Recorded
     }
 }

@@ -34,10 +34,10 @@ impl<'d> Merger<'d, '_> {
             {
                 continue;
             }
-            check_owner(current, symbol)?;
+            let known = self.known(symbol);
+            self.check_owner(current, symbol, known)?;
             self.check_linker_name(symbol)?;
             self.check_overlaps(current, symbol)?;
-            let known = self.known(symbol);
             if self.clashes_with_reference(current, symbol, known) {
                 continue;
             }
@@ -55,6 +55,34 @@ impl<'d> Merger<'d, '_> {
             };
         }
         Ok(())
+    }
+
+    /// What belongs to one function has no global name, but another definition of a strong one is that first (case
+    /// `whole_program_dynamic`).
+    fn check_owner(
+        &mut self,
+        current: &mut Current<'_, 'd>,
+        symbol: &FileSymbol<'d>,
+        known: Option<SymbolId>,
+    ) -> Result<(), ParseError> {
+        let section = symbol.place.section();
+        let section = section.map(|index| current.object.sections[index as usize]);
+        let is_owned = section.is_some_and(|section| {
+            matches!(section.role, Role::Constant(_) | Role::Shared) && section.target().is_some()
+        });
+        if !is_owned || symbol.binding != Binding::GLOBAL || symbol.size == 0 {
+            return Ok(());
+        }
+        if let Some(id) = known {
+            if self.is_defined(id) && self.merged.symbols[id].binding != Binding::WEAK {
+                return Ok(());
+            }
+            self.check_agreement(current, id, symbol);
+        }
+        let problem = "it is global and lies in the memory of one function";
+        Err(ParseError::malformed(problem)
+            .as_nvlink(NvlinkError::GlobalEntryData)
+            .of_symbol(symbol.name))
     }
 
     /// What the linker itself names is global for nvlink, also where an object
@@ -433,22 +461,6 @@ impl<'d> Merger<'d, '_> {
         }
         id
     }
-}
-
-/// What belongs to one function has no global name.
-fn check_owner(current: &Current<'_, '_>, symbol: &FileSymbol<'_>) -> Result<(), ParseError> {
-    let section = symbol.place.section();
-    let section = section.map(|index| current.object.sections[index as usize]);
-    let is_owned = section.is_some_and(|section| {
-        matches!(section.role, Role::Constant(_) | Role::Shared) && section.target().is_some()
-    });
-    if !is_owned || symbol.binding != Binding::GLOBAL || symbol.size == 0 {
-        return Ok(());
-    }
-    let problem = "it is global and lies in the memory of one function";
-    Err(ParseError::malformed(problem)
-        .as_nvlink(NvlinkError::GlobalEntryData)
-        .of_symbol(symbol.name))
 }
 
 /// Which half of the symbol table a new name goes to.

@@ -97,7 +97,8 @@ impl<'a, 'd> Resolver<'a, 'd> {
                 // What a relocatable link named is no variable (case `preserve_shared`).
                 let is_instance =
                     has_one_start && merged.symbols[relocation.symbol].other == RECORDED;
-                let is_named = shared.listed.contains_key(&relocation.symbol) && !is_instance;
+                let is_named = shared.listed.contains_key(&relocation.symbol)
+                    && (shared.records_dynamic || has_one_start && !is_instance);
                 let is_reached = home == SharedHome::Dynamic
                     && self
                         .function

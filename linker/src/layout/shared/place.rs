@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use rustc_hash::FxHashMap;
 
 use super::super::groups::Groups;
-use super::{Common, KernelView, SharedLayout, Users};
+use super::{Common, DYNAMIC_ALIGN, KernelView, SharedLayout, Users};
 use crate::bits::Bits;
 use crate::id::{FunctionId, SymbolId};
 use crate::list_sort::list_sort;
@@ -191,7 +191,7 @@ pub(super) fn place_dynamic(
             }
         }
         if is_symbol {
-            let start = start(functions).unwrap_or(0);
+            let start = start(functions).unwrap_or(first.next_multiple_of(DYNAMIC_ALIGN));
             layout.offset.insert(symbol, start);
         }
     }
