@@ -110,7 +110,7 @@ fn name(kernels: &mut [Kernel]) {
     }
 }
 
-/// `space::scale<float>(float*, int)` is `space_scale_float`.
+/// `space::scale<float>(T1 *, int)` is `space_scale_float`.
 fn base_name(readable: &str) -> String {
     let mut depth = 0_u32;
     let mut end = readable.len();
@@ -136,13 +136,13 @@ fn base_name(readable: &str) -> String {
     identifier(&name[start..])
 }
 
-/// The text with single underscores for runs of what no identifier has.
+/// The text with single underscores for runs of what no identifier has, but none for those in front.
 fn identifier(text: &str) -> String {
     let mut name = String::with_capacity(text.len());
     for character in text.chars() {
         if character.is_ascii_alphanumeric() || character == '_' {
             name.push(character);
-        } else if !name.ends_with('_') {
+        } else if !name.is_empty() && !name.ends_with('_') {
             name.push('_');
         }
     }
@@ -161,9 +161,11 @@ mod tests {
     fn kernels_are_named_after_their_functions() {
         let check = |readable: &str, expected: &str| assert_eq!(base_name(readable), expected);
         check("scale", "scale");
-        check("scale(float*, int)", "scale");
-        check("space::scale(float*)", "space_scale");
-        check("void scale<float, (int)3>(float*)", "scale_float_int_3");
+        check("scale(float *, int)", "scale");
+        check("space::scale(float *)", "space_scale");
+        check("void scale<float, (int)3>(T1 *)", "scale_float_int_3");
+        check("<unnamed>::scale(float *)", "unnamed_scale");
+        check("void <unnamed>::scale<float>(T1 *)", "unnamed_scale_float");
         check("3d", "_3d");
     }
 }

@@ -1,9 +1,6 @@
 //! Readable names: C++ and Rust, within a bound on their length.
 
-use std::fmt::{self, Write as _};
-
-use cpp_demangle::{DemangleOptions, Symbol};
-
+use rustnvlink::demangle::readable;
 use serde::Serialize;
 
 /// A short mangled name can stand for a text that grows exponentially; longer results are not used.
@@ -34,83 +31,27 @@ impl Name {
     }
 }
 
-/// The readable form of a mangled name.
+/// The readable form of a mangled name, in the spelling of all other messages and of NVIDIA's tools.
 pub fn demangle(mangled: &str) -> Option<String> {
-    if is_rust(mangled) {
-        return bounded(format_args!(
-            "{:#}",
-            rustc_demangle::try_demangle(mangled).ok()?
-        ));
-    }
-    // A whole program's copy of a function beside its caller is named after both.
-    if let Some((caller, callee)) = mangled.strip_prefix('$').and_then(|m| m.split_once('$')) {
-        let readable = |name: &str| demangle(name).unwrap_or_else(|| name.to_owned());
-        return Some(format!("{} [in {}]", readable(callee), readable(caller)));
-    }
-    // A static kernel's name begins with that of its module, whose length comes first.
-    if let Some(rest) = mangled.strip_prefix("__nv_static_") {
-        let (length, rest) = rest.split_once('_')?;
-        let name = rest.get(length.parse().ok()?..)?.strip_prefix('_')?;
-        return demangle(name);
-    }
     // A static variable of a function gets a number when it moves out of it.
     if let Some(inner) = mangled.strip_prefix("$__") {
         let (inner, number) = inner.rsplit_once("__")?;
         return demangle(inner).filter(|_| number.bytes().all(|b| b.is_ascii_digit()));
     }
-    if !mangled.starts_with("_Z") {
-        return None;
+    // Compilers append `$5`, `.constprop.0` and the like to copies of a function, which are to be told
+    // apart. In Rust's names such signs mean something else.
+    if let Some(end) = mangled.find(['$', '.'])
+        && let Some(text) = known(&mangled[..end])
+    {
+        return Some(format!("{text} [{}]", &mangled[end..]));
     }
-    if let Some(text) = cpp(mangled) {
-        return Some(text);
-    }
-    // Compilers append `$5`, `.constprop.0` and the like to copies of a function.
-    let end = mangled.find(['$', '.'])?;
-    let text = cpp(&mangled[..end])?;
-    Some(format!("{text} [{}]", &mangled[end..]))
+    known(mangled)
 }
 
-fn cpp(mangled: &str) -> Option<String> {
-    let symbol = Symbol::new(mangled).ok()?;
-    let mut out = Bounded(String::new());
-    symbol
-        .structured_demangle(&mut out, &DemangleOptions::default())
-        .ok()?;
-    Some(out.0)
-}
-
-/// Rust's own scheme, or the older one, which is C++'s with a hash as the last part.
-fn is_rust(mangled: &str) -> bool {
-    if mangled.starts_with("_R") {
-        return true;
-    }
-    let Some(rest) = mangled
-        .strip_prefix("_ZN")
-        .and_then(|m| m.strip_suffix('E'))
-    else {
-        return false;
-    };
-    let hash = rest.len().checked_sub(19).and_then(|at| rest.get(at..));
-    hash.and_then(|part| part.strip_prefix("17h"))
-        .is_some_and(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()))
-}
-
-fn bounded(text: fmt::Arguments<'_>) -> Option<String> {
-    let mut out = Bounded(String::new());
-    out.write_fmt(text).ok()?;
-    Some(out.0)
-}
-
-struct Bounded(String);
-
-impl fmt::Write for Bounded {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        if self.0.len() + text.len() > LONGEST {
-            return Err(fmt::Error);
-        }
-        self.0.push_str(text);
-        Ok(())
-    }
+/// The readable form where it says something that fits on a few pages.
+fn known(mangled: &str) -> Option<String> {
+    let text = readable(mangled);
+    (text != mangled && text.len() <= LONGEST).then_some(text)
 }
 
 #[cfg(test)]
@@ -127,13 +68,13 @@ mod tests {
         check("_Z6helperi", Some("helper(int)"));
         check(
             "_Z4tmplIdEvPT_PKS0_i",
-            Some("void tmpl<double>(double*, double const*, int)"),
+            Some("void tmpl<double>(T1 *, const T1 *, int)"),
         );
-        check("_Z5heavyPf$5", Some("heavy(float*) [$5]"));
-        check("$_Z1rPi$_Z3fibi", Some("fib(int) [in r(int*)]"));
+        check("_Z5heavyPf$5", Some("heavy(float *) [$5]"));
+        check("$_Z1rPi$_Z3fibi", Some("[clone r(int *)] fib(int)"));
         check(
             "__nv_static_24__161c221c_4_a_cu_counter__Z4tmplIfEvPT_",
-            Some("void tmpl<float>(float*)"),
+            Some("void tmpl<float>(T1 *)"),
         );
         check("__nv_static_99_short", None);
         check("__nv_static_", None);
@@ -145,7 +86,12 @@ mod tests {
             "_ZN4core3fmt5Write17h0123456789abcdefE",
             Some("core::fmt::Write"),
         );
+        check(
+            "_ZN42_$LT$$RF$T$u20$as$u20$core..fmt..Debug$GT$3fmt17h0123456789abcdefE",
+            Some("<&T as core::fmt::Debug>::fmt"),
+        );
         check("_RNvC5crate4name", Some("crate::name"));
+        check("_Z4heldv.constprop.0", Some("held() [.constprop.0]"));
         check("plain_c", None);
         check("_Znonsense", None);
         check("", None);
