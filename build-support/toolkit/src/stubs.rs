@@ -10,6 +10,8 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::Path;
 
+use object::write::elf::{FileHeader, ProgramHeader, SectionHeader, Sym, Writer};
+use object::{Endianness, elf, write};
 use tempfile::NamedTempFile;
 
 /// A library that comes with the driver.
@@ -75,7 +77,8 @@ pub(crate) fn complete(root: &Path) -> io::Result<()> {
             .collect();
         fs::create_dir_all(&folder)?;
         let mut file = NamedTempFile::new_in(&folder)?;
-        file.write_all(&library(&machine, stub.soname, &names, stub.error))?;
+        let bytes = library(&machine, stub.soname, &names, stub.error).map_err(io::Error::other)?;
+        file.write_all(&bytes)?;
         open_to_all(&file)?;
         file.persist(place)?;
     }
@@ -130,7 +133,7 @@ fn declared(header: &str, prefix: &str) -> Vec<String> {
 /// What depends on the processor of the host.
 struct Machine {
     /// `e_machine`.
-    number: u16,
+    number: elf::Machine,
     /// A function that returns a small number.
     returns: fn(u8) -> Vec<u8>,
 }
@@ -139,12 +142,12 @@ impl Machine {
     fn of_this_program() -> Option<Self> {
         match std::env::consts::ARCH {
             "x86_64" => Some(Self {
-                number: 62,
+                number: elf::EM_X86_64,
                 // mov eax, error; ret
                 returns: |error| vec![0xb8, error, 0, 0, 0, 0xc3],
             }),
             "aarch64" => Some(Self {
-                number: 183,
+                number: elf::EM_AARCH64,
                 // mov w0, error; ret
                 returns: |error| {
                     let words = [0x5280_0000 | u32::from(error) << 5, 0xd65f_03c0_u32];
@@ -158,143 +161,153 @@ impl Machine {
 
 /// Pages of every machine start at multiples of this.
 const PAGE: u64 = 0x1_0000;
-/// The sizes of the headers and entries of ELF.
-const FILE_HEADER: u64 = 64;
-const PROGRAM_HEADER: u64 = 56;
-const SECTION_HEADER: u64 = 64;
-const SYMBOL: u64 = 24;
-/// The number of the section with the one function.
-const TEXT: u16 = 4;
 
 /// An ELF shared library whose functions all return an error.
-fn library(machine: &Machine, soname: &str, names: &BTreeSet<String>, error: u8) -> Vec<u8> {
+fn library(
+    machine: &Machine,
+    soname: &str,
+    names: &BTreeSet<String>,
+    error: u8,
+) -> write::Result<Vec<u8>> {
     let text = (machine.returns)(error);
-    let mut strings = vec![0];
-    let mut add = |name: &str| {
-        let place = strings.len() as u64;
-        strings.extend(name.bytes());
-        strings.push(0);
-        place
-    };
-    let soname = add(soname);
-    let places: Vec<u64> = names.iter().map(|name| add(name)).collect();
+    let mut bytes = Vec::new();
+    let mut writer = Writer::new(Endianness::Little, true, &mut bytes);
+
+    writer.reserve_null_section_index();
+    writer.reserve_hash_section_index();
+    writer.reserve_dynsym_section_index();
+    writer.reserve_dynstr_section_index();
+    let text_name = writer.add_section_name(b".text");
+    let text_section = writer.reserve_section_index();
+    writer.reserve_dynamic_section_index();
+    writer.reserve_shstrtab_section_index();
+    let soname = writer.add_dynamic_string(soname.as_bytes());
+    writer.reserve_null_dynamic_symbol_index();
+    let mut strings = Vec::with_capacity(names.len());
+    for name in names {
+        writer.reserve_dynamic_symbol_index();
+        strings.push(writer.add_dynamic_string(name.as_bytes()));
+    }
+    let count = writer.dynamic_symbol_count();
 
     // Everything that is read only lies in one segment at address 0, so that places in the file are addresses.
-    let count = names.len() as u64 + 1;
-    let hash = FILE_HEADER + 3 * PROGRAM_HEADER;
-    let hash_size = 4 * (2 + 1 + count);
-    let symbols = (hash + hash_size).next_multiple_of(8);
-    let strings_at = symbols + count * SYMBOL;
-    let text_at = (strings_at + strings.len() as u64).next_multiple_of(16);
-    let text_end = text_at + text.len() as u64;
-    let dynamic = text_end.next_multiple_of(PAGE);
+    writer.reserve_file_header();
+    writer.reserve_program_headers(4);
+    let hash = writer.reserve_hash(count, count);
+    let symbols = writer.reserve_dynsym();
+    let strings_at = writer.reserve_dynstr()?;
+    let strings_size = u64::from(writer.dynstr_len());
+    let text_at = writer.reserve(text.len() as u64, 16);
+    let text_end = writer.reserved_len();
+    writer.reserve_until(text_end.next_multiple_of(PAGE));
     let entries = [
-        (14, soname),
-        (4, hash),
-        (5, strings_at),
-        (6, symbols),
-        (10, strings.len() as u64),
-        (11, SYMBOL),
-        (0, 0),
+        (elf::DT_HASH, hash),
+        (elf::DT_STRTAB, strings_at),
+        (elf::DT_SYMTAB, symbols),
+        (elf::DT_STRSZ, strings_size),
+        (elf::DT_SYMENT, size_of::<elf::Sym64<Endianness>>() as u64),
+        (elf::DT_NULL, 0),
     ];
-    let dynamic_size = entries.len() as u64 * 16;
-    let section_names = b"\0.hash\0.dynsym\0.dynstr\0.text\0.dynamic\0.shstrtab\0";
-    let names_at = dynamic + dynamic_size;
-    let headers = (names_at + section_names.len() as u64).next_multiple_of(8);
+    let dynamic = writer.reserve_dynamic(1 + entries.len());
+    let dynamic_size = writer.reserved_len() - dynamic;
+    writer.reserve_shstrtab()?;
+    writer.reserve_section_headers();
 
-    let mut out = Image::default();
-    out.bytes(b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0");
-    out.halves(&[3, machine.number])
-        .words(&[1])
-        .longs(&[0, FILE_HEADER, headers])
-        .words(&[0]);
-    out.halves(&[64, 56, 3, 64, 7, 6]);
+    writer.write_file_header(&FileHeader {
+        os_abi: elf::ELFOSABI_NONE,
+        abi_version: 0,
+        e_type: elf::ET_DYN,
+        e_machine: machine.number,
+        e_entry: 0,
+        e_flags: elf::FileFlags::default(),
+    })?;
+    writer.write_align_program_headers();
     for (kind, flags, at, size, align) in [
-        (1, 5, 0, text_end, PAGE),
-        (1, 6, dynamic, dynamic_size, PAGE),
-        (2, 6, dynamic, dynamic_size, 8),
+        (elf::PT_LOAD, elf::PF_R | elf::PF_X, 0, text_end, PAGE),
+        (
+            elf::PT_LOAD,
+            elf::PF_R | elf::PF_W,
+            dynamic,
+            dynamic_size,
+            PAGE,
+        ),
+        (
+            elf::PT_DYNAMIC,
+            elf::PF_R | elf::PF_W,
+            dynamic,
+            dynamic_size,
+            8,
+        ),
+        // Without it, whoever loads the library gets a stack that code can run on.
+        (elf::PT_GNU_STACK, elf::PF_R | elf::PF_W, 0, 0, 16),
     ] {
-        out.words(&[kind, flags])
-            .longs(&[at, at, at, size, size, align]);
+        writer.write_program_header(&ProgramHeader {
+            p_type: kind,
+            p_flags: flags,
+            p_offset: at,
+            p_vaddr: at,
+            p_paddr: at,
+            p_filesz: size,
+            p_memsz: size,
+            p_align: align,
+        });
     }
-
-    // One bucket: nobody looks names up in a stub but linkers, which read the table from its start.
-    let chain = (2..count).chain([0]).map(|next| next as u32);
-    let chain: Vec<u32> = [0].into_iter().chain(chain).take(count as usize).collect();
-    out.words(&[1, count as u32, u32::from(count > 1)])
-        .words(&chain);
-    out.pad(symbols).bytes(&[0; SYMBOL as usize]);
-    for &place in &places {
-        // A global function.
-        out.words(&[place as u32])
-            .bytes(&[0x12, 0])
-            .halves(&[TEXT])
-            .longs(&[text_at, text.len() as u64]);
+    let hashes: Vec<u32> = names
+        .iter()
+        .map(|name| elf::hash(name.as_bytes()))
+        .collect();
+    writer.write_hash(count, count, |symbol| {
+        hashes.get((symbol as usize).checked_sub(1)?).copied()
+    });
+    writer.write_null_dynamic_symbol();
+    for string in strings {
+        let st_name = writer.dynamic_string_offset(Some(string));
+        writer.write_dynamic_symbol(&Sym {
+            section: Some(text_section.0),
+            st_name,
+            st_info: elf::SymbolInfo::new(elf::STB_GLOBAL, elf::STT_FUNC),
+            st_other: elf::SymbolOther::default(),
+            st_shndx: elf::SymbolSection::default(),
+            st_value: text_at,
+            st_size: text.len() as u64,
+        });
     }
-    out.bytes(&strings).pad(text_at).bytes(&text).pad(dynamic);
+    writer.write_dynstr();
+    writer.write_align(16);
+    writer.write(&text);
+    writer.pad_until(dynamic);
+    writer.write_dynamic_string(elf::DT_SONAME, soname)?;
     for (tag, value) in entries {
-        out.longs(&[tag, value]);
+        writer.write_dynamic(tag, value)?;
     }
-    out.bytes(section_names).pad(headers);
+    writer.write_shstrtab();
 
-    // Name, type, flags, place, size, link, info, alignment, size of an entry.
-    let sections = [
-        (0, 0, 0, 0, 0, 0, 0, 0, 0),
-        (1, 5, 2, hash, hash_size, 2, 0, 8, 4),
-        (7, 11, 2, symbols, count * SYMBOL, 3, 1, 8, SYMBOL),
-        (15, 3, 2, strings_at, strings.len() as u64, 0, 0, 1, 0),
-        (23, 1, 6, text_at, text.len() as u64, 0, 0, 16, 0),
-        (29, 6, 3, dynamic, dynamic_size, 3, 0, 8, 16),
-        (38, 3, 0, names_at, section_names.len() as u64, 0, 0, 1, 0),
-    ];
-    for (name, kind, flags, at, size, link, info, align, entry) in sections {
-        let address = if flags == 0 { 0 } else { at };
-        out.words(&[name, kind])
-            .longs(&[flags, address, at, size])
-            .words(&[link, info])
-            .longs(&[align, entry]);
-    }
-    debug_assert_eq!(out.0.len() as u64, headers + 7 * SECTION_HEADER);
-    out.0
-}
-
-/// Bytes in the order of small ends.
-#[derive(Default)]
-struct Image(Vec<u8>);
-
-impl Image {
-    fn bytes(&mut self, bytes: &[u8]) -> &mut Self {
-        self.0.extend_from_slice(bytes);
-        self
-    }
-
-    fn halves(&mut self, values: &[u16]) -> &mut Self {
-        self.0
-            .extend(values.iter().flat_map(|value| value.to_le_bytes()));
-        self
-    }
-
-    fn words(&mut self, values: &[u32]) -> &mut Self {
-        self.0
-            .extend(values.iter().flat_map(|value| value.to_le_bytes()));
-        self
-    }
-
-    fn longs(&mut self, values: &[u64]) -> &mut Self {
-        self.0
-            .extend(values.iter().flat_map(|value| value.to_le_bytes()));
-        self
-    }
-
-    fn pad(&mut self, to: u64) -> &mut Self {
-        self.0.resize(to as usize, 0);
-        self
-    }
+    writer.write_null_section_header();
+    writer.write_hash_section_header(hash);
+    writer.write_dynsym_section_header(symbols, 1);
+    writer.write_dynstr_section_header(strings_at);
+    let sh_name = writer.section_name_offset(Some(text_name));
+    writer.write_section_header(&SectionHeader {
+        sh_name,
+        sh_type: elf::SHT_PROGBITS,
+        sh_flags: elf::SHF_ALLOC | elf::SHF_EXECINSTR,
+        sh_addr: text_at,
+        sh_offset: text_at,
+        sh_size: text.len() as u64,
+        sh_link: 0,
+        sh_info: 0,
+        sh_addralign: 16,
+        sh_entsize: 0,
+    });
+    writer.write_dynamic_section_header(dynamic);
+    writer.write_shstrtab_section_header();
+    Ok(bytes)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use object::read::elf::{FileHeader as _, ProgramHeader as _};
     use std::process::Command;
 
     const HEADER: &str = "\
@@ -336,6 +349,16 @@ CUresult CUDAAPI cuMemAlloc(CUdeviceptr *dptr, size_t bytes);
         complete(root.path()).expect("the scratch folder is writable");
         let folder = root.path().join("lib/stubs");
         assert!(!folder.join("libnvidia-ml.so").exists());
+        let bytes = fs::read(folder.join("libcuda.so")).expect("it was made");
+        let header = elf::FileHeader64::<Endianness>::parse(&*bytes).expect("it is ELF");
+        let segments = header
+            .program_headers(Endianness::Little, &*bytes)
+            .expect("it has segments");
+        let stack = segments
+            .iter()
+            .find(|segment| segment.p_type(Endianness::Little) == elf::PT_GNU_STACK);
+        let flags = stack.map(|stack| stack.p_flags(Endianness::Little));
+        assert_eq!(flags, Some(elf::PF_R | elf::PF_W));
 
         let source = root.path().join("main.c");
         let text = "int cuInit(unsigned), cuMemcpy_ptds(void);\nint main(void) { return cuInit(0) + cuMemcpy_ptds(); }\n";
