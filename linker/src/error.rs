@@ -126,6 +126,8 @@ pub enum NvlinkError {
     UnallocatedSymbol,
     #[error("unexpected reloc section")]
     UnexpectedRelocationSection,
+    #[error("no callgraph node")]
+    NoCallGraphNode,
     #[error("section not mapped")]
     SectionNotMapped,
     #[error("entry_info was null")]

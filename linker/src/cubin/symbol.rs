@@ -22,6 +22,20 @@ impl SymbolType {
     /// A variable whose memory space is in [`SymbolOther`].
     pub const CUDA_OBJECT: Self = Self(13);
 
+    /// Whether it is none that linkers know, such as those of files and of tentative definitions.
+    pub(crate) fn is_unknown(self) -> bool {
+        let is_plain = matches!(
+            self,
+            Self::NOTYPE | Self::OBJECT | Self::FUNC | Self::SECTION | Self::CUDA_OBJECT
+        );
+        !is_plain && !self.is_reference()
+    }
+
+    /// Whether it says that there is a section, as those of unknown types do (case `symbol_types`).
+    pub(crate) fn leads_to_section(self) -> bool {
+        self == Self::SECTION || self.is_unknown()
+    }
+
     /// Whether it is a texture, sampler or surface that device code refers to.
     pub fn is_reference(self) -> bool {
         matches!(self, Self::TEXTURE | Self::SAMPLER | Self::SURFACE)

@@ -11,6 +11,9 @@ use super::current::Current;
 use super::merger::Merger;
 use super::{Definition, SectionKind, SharedHome};
 
+/// What nvlink calls the input of what it has made itself.
+pub(super) const LINKER: &str = "<input>";
+
 impl<'d> Merger<'d, '_> {
     /// Whether a name is that of a texture, surface or sampler in one file, and something else in another (case
     /// `clashes`). Of those nvlink knows no first file.
@@ -179,7 +182,7 @@ impl<'d> Merger<'d, '_> {
     /// it only refers to a variable (case `first_inputs`).
     pub(super) fn first_input(&self, id: SymbolId) -> &str {
         if self.merged.symbols[id].kind.is_reference() && self.keeping == Keeping::AsNvlink {
-            return "<input>";
+            return LINKER;
         }
         let first = self.first_inputs.get(&id).copied();
         let first = first.filter(|_| self.keeping == Keeping::AsNvlink);

@@ -2,7 +2,7 @@
 
 use crate::cubin::{CallGraph, Prototype};
 use crate::diagnostic::Mismatch;
-use crate::error::ParseError;
+use crate::error::{NvlinkError, ParseError};
 use crate::id::{FunctionId, PrototypeId};
 use crate::options::Keeping;
 use crate::read::InputSection;
@@ -128,6 +128,7 @@ impl<'d> Merger<'d, '_> {
                     "symbol {index} ({}) is not a function",
                     symbol.name
                 ))
+                .as_nvlink(NvlinkError::NoCallGraphNode)
             })
     }
 }

@@ -257,7 +257,7 @@ impl<'d> Merger<'d, '_> {
         index: u32,
     ) -> Result<Option<SymbolId>, ParseError> {
         let symbol = current.object.symbol(index)?;
-        if symbol.kind == SymbolType::SECTION {
+        if symbol.kind.leads_to_section() {
             return Ok(symbol
                 .place
                 .section()

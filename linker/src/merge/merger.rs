@@ -3,7 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::arena::Arena;
-use crate::cubin::{SectionFlags, SymbolType, UnifiedTable};
+use crate::cubin::{SectionFlags, UnifiedTable};
 use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
 use crate::error::ParseError;
 use crate::id::{FunctionId, Id as _, IdVec, InputId, PrototypeId, SectionId, SymbolId};
@@ -304,7 +304,7 @@ impl<'d, 'l> Merger<'d, 'l> {
     fn merge_section_symbols(&mut self, current: &mut Current<'_, 'd>) {
         let symbols = current.object.symbols.iter();
         let mut sections: Vec<u32> = symbols
-            .filter(|symbol| symbol.kind == SymbolType::SECTION)
+            .filter(|symbol| symbol.kind.leads_to_section())
             .filter_map(|symbol| symbol.place.section())
             .collect();
         // Debug sections that are empty have no symbol (case `lineinfo_empty`).

@@ -262,7 +262,9 @@ impl<'d> Merger<'d, '_> {
         form: Form,
     ) -> Result<Option<Relocation>, ParseError> {
         let is_place = symbol.kind == SymbolType::SECTION
-            || symbol.other == PLACE_NAME && current.symbols[relocation.symbol as usize].is_none();
+            || symbol.other == PLACE_NAME
+                && !symbol.kind.is_unknown()
+                && current.symbols[relocation.symbol as usize].is_none();
         let target = match is_place {
             true => self.target_place(current, symbol),
             false => {
@@ -324,6 +326,14 @@ impl<'d> Merger<'d, '_> {
         let is_debug = || self.merged.sections[patched.section].kind == SectionKind::Debug;
         match current.symbols[relocation.symbol as usize] {
             Some(id) => Ok(Some(id)),
+            // Symbols of unknown types are none, but files before may know the name. In Mercury code nvlink crashes (case
+            // `symbol_types`).
+            None if symbol.kind.is_unknown()
+                && self.keeping == Keeping::AsNvlink
+                && (is_debug() || !self.merged.target.has_mercury()) =>
+            {
+                Ok(Some(self.known(symbol).unwrap_or(self.merged.nothing)))
+            }
             None if relocation.symbol == 0 => {
                 // Up to sm_90 nvlink takes it for one that is 0 (case `missing_names`).
                 let is_zero = self.keeping == Keeping::AsNvlink

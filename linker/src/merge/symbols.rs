@@ -4,11 +4,13 @@ use rustc_hash::FxHashSet;
 
 use crate::arch::reserved;
 use crate::cubin::{Binding, Place, Symbol as FileSymbol, SymbolOther, SymbolType};
+use crate::diagnostic::Diagnostic;
 use crate::error::{NvlinkError, ParseError};
 use crate::id::SymbolId;
 use crate::options::Keeping;
 use crate::read::Role;
 
+use super::clashes::LINKER;
 use super::constants::{PLACE_NAME, RECORDED};
 use super::current::{Current, Placed};
 use super::merger::Merger;
@@ -27,11 +29,12 @@ impl<'d> Merger<'d, '_> {
         let object = current.object;
         for (index, symbol) in object.symbols.iter().enumerate() {
             if index == 0
-                || matches!(
-                    symbol.kind,
-                    SymbolType::NOTYPE | SymbolType::FUNC | SymbolType::SECTION
-                )
+                || matches!(symbol.kind, SymbolType::NOTYPE | SymbolType::FUNC)
+                || symbol.kind.leads_to_section()
             {
+                continue;
+            }
+            if self.is_named_section(current, symbol)? {
                 continue;
             }
             let known = self.known(symbol);
@@ -55,6 +58,36 @@ impl<'d> Merger<'d, '_> {
             };
         }
         Ok(())
+    }
+
+    /// The driver gives textures, samplers and surfaces their places: they lead to no section. One that is there, and whose
+    /// name one has, is another definition of the name for nvlink (case `symbol_types`).
+    fn is_named_section(
+        &mut self,
+        current: &Current<'_, 'd>,
+        symbol: &FileSymbol<'d>,
+    ) -> Result<bool, ParseError> {
+        let section = symbol
+            .place
+            .section()
+            .filter(|_| symbol.kind.is_reference());
+        let Some(section) = section else {
+            return Ok(false);
+        };
+        let Some(placed) = current.placed[section as usize] else {
+            let problem = "it is a texture, sampler or surface and lies in a section";
+            return Err(ParseError::malformed(problem)
+                .as_nvlink(NvlinkError::SectionNotMapped)
+                .of_symbol(symbol.name));
+        };
+        let is_named = self.keeping == Keeping::AsNvlink
+            && self.merged.sections[placed.section].name == symbol.name;
+        if is_named {
+            let input = &current.object.name;
+            let problem = Diagnostic::multiple_definition(symbol.name, input, LINKER);
+            self.diagnostics.push(problem);
+        }
+        Ok(is_named)
     }
 
     /// What belongs to one function has no global name, but another definition of a strong one is that first (case

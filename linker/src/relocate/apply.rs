@@ -5,7 +5,7 @@ use crate::error::{NvlinkError, ParseError};
 use crate::merge::{Form, Relocation};
 
 use super::Patched;
-use super::resolve::Resolver;
+use super::resolve::{NO_BANK, Resolver};
 
 /// What becomes of a relocation of an executable, or of what a relocatable link
 /// decides.
@@ -160,7 +160,7 @@ impl Place<'_> {
         if resolver.names_nothing(relocation) {
             return Ok(match row.class {
                 Class::Yield(field) if resolver.none_yields() => Fate::Idle(field),
-                Class::Patch => Fate::Resolved(Target::plain(0)),
+                Class::Patch => Fate::Resolved(Target::in_bank(NO_BANK, 0)),
                 Class::KeptForDriver => Fate::Kept(self.kind()),
                 _ => Fate::Dropped,
             });

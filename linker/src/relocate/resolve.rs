@@ -25,7 +25,7 @@ pub(super) enum World {
 
 /// The bank of what lies in none: nvlink subtracts the section type of bank 0
 /// from that of no section, and five bits of the difference are this.
-const NO_BANK: u8 = 28;
+pub(super) const NO_BANK: u8 = 28;
 /// The same of the section type of shared memory (case `every_relocation`).
 const SHARED_BANK: u8 = 6;
 
