@@ -24,9 +24,10 @@ pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
 
 /// Reads a file, whatever its name. Only regular ones are read: a pipe may never end.
 pub(crate) fn read_file(path: &Path) -> io::Result<Vec<u8>> {
-    match fs::metadata(path)?.is_file() {
-        true => fs::read(path),
-        false => Err(io::Error::other(
+    match fs::metadata(path)? {
+        metadata if metadata.is_file() => fs::read(path),
+        metadata if metadata.is_dir() => Err(output::folder_instead()),
+        _ => Err(io::Error::other(
             "not a regular file; `-` stands for the standard input",
         )),
     }

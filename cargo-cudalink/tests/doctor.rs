@@ -57,6 +57,16 @@ fn what_never_ends_is_not_read() {
     );
 }
 
+#[test]
+fn folders_are_called_so() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    check(
+        folder.path(),
+        &[" cannot be read: it is a folder; name a file in it [unreadable]"],
+        "regular",
+    );
+}
+
 /// A host object with a section of this name.
 fn host_object(section: &[u8]) -> Vec<u8> {
     let mut object =

@@ -437,7 +437,7 @@ pub const EXPLANATIONS: &[Explanation] = &[
     ),
     of(
         "unreadable-input",
-        "The file does not exist, may not be read, or is too short for any kind of input.",
+        "The file does not exist, is a folder, may not be read, or is too short for any kind of input.",
     ),
     of(
         "unreadable-options-file",

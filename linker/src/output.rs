@@ -129,6 +129,12 @@ impl Pending {
     }
 }
 
+/// What is wrong with a folder where a file is to be read or written.
+pub fn folder_instead() -> io::Error {
+    let problem = "it is a folder; name a file in it";
+    io::Error::new(io::ErrorKind::IsADirectory, problem)
+}
+
 /// What a path leads to.
 enum Destination {
     /// Something that is no file, such as a terminal.
@@ -144,10 +150,7 @@ impl Destination {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
         }
         let (path, permissions) = match path.metadata() {
-            Ok(metadata) if metadata.is_dir() => {
-                let problem = "it is a folder; name a file in it";
-                return Err(io::Error::new(io::ErrorKind::IsADirectory, problem));
-            }
+            Ok(metadata) if metadata.is_dir() => return Err(folder_instead()),
             Ok(metadata) => {
                 // A file that may not be written stays, although it could be
                 // replaced.

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::container::{InputKind, detect, libtool};
+use crate::output::folder_instead;
 use crate::parallel;
 
 /// The least that a file takes, archives aside: those without members are shorter.
@@ -104,6 +105,9 @@ fn read_small(path: &Path, room: &mut [u8]) -> io::Result<()> {
 /// never ends only the beginning is read.
 pub(super) fn read(path: &Path) -> io::Result<Contents> {
     let metadata = path.metadata()?;
+    if metadata.is_dir() {
+        return Err(folder_instead());
+    }
     refuse_named_pipe(path, &metadata)?;
     let mut file = File::open(path)?;
     let mut data = Vec::new();

@@ -118,6 +118,22 @@ fn outputs_that_cannot_be_written_are_explained() {
     assert_eq!(std::fs::read_dir(folder.0.path()).unwrap().count(), 3);
 }
 
+#[test]
+fn folders_are_no_inputs() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path("folder")).unwrap();
+    for (given, what) in [
+        ("caller.cubin folder", "input file 'folder'"),
+        ("-optf folder", "options file 'folder'"),
+    ] {
+        let ran = folder.run(&format!("-arch=sm_90 -o out.cubin {given}"));
+        let expected =
+            format!("nvlink fatal   : Could not open {what}: it is a folder; name a file in it [");
+        assert_eq!(ran.code, Some(1));
+        assert!(ran.stderr.starts_with(&expected), "{}", ran.stderr);
+    }
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_leaves_no_part_of_an_image() {
