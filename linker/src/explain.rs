@@ -63,7 +63,7 @@ pub const EXPLANATIONS: &[Explanation] = &[
     of(
         "bad-object-type",
         "The file is a device object by its name and machine, but neither relocatable nor \
-         executable.",
+         executable, or a symbol in it is neither local, global nor weak.",
     ),
     of(
         "behind-runtime",

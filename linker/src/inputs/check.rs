@@ -2,7 +2,9 @@
 //! it cannot.
 
 use crate::arch::{Abi, FileFlags, OldFileFlags, Sm, Suffix, Toolkit};
-use crate::cubin::{CompatCode, CompatRecords, DeviceNote, EM_CUDA, File, ObjectKind, SectionType};
+use crate::cubin::{
+    Binding, CompatCode, CompatRecords, DeviceNote, EM_CUDA, File, ObjectKind, SectionType, Symbol,
+};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::error::{ParseError, Problem};
 use crate::options::Keeping;
@@ -128,6 +130,15 @@ pub(super) fn check<'d>(
     let toolkit = check_toolkit(name, &file, behaviour)?;
     warnings.extend(toolkit.and_then(|toolkit| not_compared(name, toolkit)));
     let is_older = toolkit.is_none_or(|toolkit| toolkit < Toolkit::FOLLOWED);
+    // Case `symbol_types`.
+    let is_odd = |symbol: &&Symbol<'_>| symbol.binding.0 > Binding::WEAK.0;
+    if target.has_mercury()
+        && let Some(symbol) = file.symbols.iter().find(is_odd)
+    {
+        let (binding, symbol) = (symbol.binding.0, symbol.name);
+        let detail = format!("{binding} is no binding of a symbol, as {symbol} has it");
+        return Err(not_finalized(name, &detail));
+    }
     match file.header.kind {
         ObjectKind::EXTENDED_WHOLE_PROGRAM if is_older => Err(old_whole_program(name)),
         ObjectKind::EXTENDED_WHOLE_PROGRAM => Ok(Verdict::LinkAlone(file)),
@@ -136,11 +147,16 @@ pub(super) fn check<'d>(
         // Up to sm_90, nvlink takes any other type for a relocatable one.
         _ if behaviour == Behaviour::Nvlink && !target.has_mercury() => Ok(Verdict::Link(file)),
         ObjectKind(kind) => {
-            let text = format!("Internal FNLZR error '{name}'");
-            let problem = Diagnostic::fatal("bad-object-type", text);
-            Err(problem.with_detail(format_args!("{kind} is no type of a device object")))
+            let detail = format!("{kind} is no type of a device object");
+            Err(not_finalized(name, &detail))
         }
     }
+}
+
+/// nvlink makes no machine code of the object.
+fn not_finalized(name: &str, detail: &str) -> Diagnostic {
+    let text = format!("Internal FNLZR error '{name}'");
+    Diagnostic::fatal("bad-object-type", text).with_detail(detail)
 }
 
 /// Whether a file is no whole ELF file of the kind, so that nothing in it can be found.

@@ -31,6 +31,10 @@ pub(super) fn apply(
     at: Option<u64>,
 ) -> Result<(), ParseError> {
     let place = Place(relocation);
+    if resolver.is_of_other_generation(relocation) {
+        let problem = place.fail("the type is not one of Mercury code");
+        return Err(problem.as_nvlink(NvlinkError::UnexpectedRelocation));
+    }
     let Some(row) = place.kind().row() else {
         return match resolver.takes_unknown(relocation) {
             true => place.keep_unknown(resolver, patched),

@@ -66,6 +66,14 @@ impl<'a, 'd> Resolver<'a, 'd> {
         self.keeping == Keeping::AsNvlink && !self.has_mercury() && self.value(relocation).is_none()
     }
 
+    /// Whether it stands in what is linked of a Mercury object and has a type that only machine code up to sm_90 has, or none
+    /// (case `every_relocation_mercury`).
+    pub(super) fn is_of_other_generation(&self, relocation: &Relocation) -> bool {
+        let kind = RelocationType(relocation.kind);
+        let is_known = kind == RelocationType::R_CUDA_NONE || kind.is_mercury();
+        self.world == World::Linked && self.has_mercury() && !is_known
+    }
+
     /// Whether the target was found dead.
     pub(super) fn is_removed(&self, relocation: &Relocation) -> bool {
         let pruned = &self.laid_out.pruned;
