@@ -21,6 +21,7 @@ use rustnvlink::output::{Clash, Named, clash};
 
 use crate::settings::KernelChoice;
 use crate::streams::{self, write};
+use crate::style::GOOD;
 
 /// Link device code for one or more processors, as `nvcc -dlink` does
 ///
@@ -216,7 +217,12 @@ pub(crate) fn run_as_nvcc(
         [] => default(files),
         named => named.to_vec(),
     };
+    let mut help = None;
     let linked = link(&arguments, targets, |linked| {
+        let is_library = |file: &PathBuf| file.extension().is_some_and(|end| end == "a");
+        if linked.has("undefined-reference") && !arguments.files.iter().any(is_library) {
+            help = Some(messages::HELP_WITHOUT_LIBRARIES);
+        }
         // CMake has programs linked that have no device code of their own, whose users cannot do anything about it.
         let lacking = linked.without_code();
         let is_expected = |message: &Message| {
@@ -224,8 +230,11 @@ pub(crate) fn run_as_nvcc(
             message.diagnostic.code == messages::NO_CODE && !is_about_lacking
         };
         linked.messages.retain(|message| !is_expected(message));
-    })?;
-    write_result(&arguments, &linked)
+    });
+    if let Some(help) = help {
+        anstream::eprintln!("{GOOD}help{GOOD:#}: {help}");
+    }
+    write_result(&arguments, &linked?)
 }
 
 /// Writes the result, and what it depends on once it is there.

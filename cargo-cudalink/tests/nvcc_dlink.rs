@@ -68,6 +68,25 @@ fn ptx_alone_is_refused_by_name() {
     );
 }
 
+/// CMake links static libraries with the property CUDA_RESOLVE_DEVICE_SYMBOLS one by one.
+#[test]
+fn a_library_that_is_linked_alone_is_told_of_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("empty.a"), "!<arch>\n").expect("a library");
+    let inputs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/inputs");
+    let caller = inputs.join("caller.sm_90.cubin");
+    let caller = caller.to_str().expect("a name");
+    let words = ["nvcc-dlink", "nvcc", "-dlink", "-o", "d.o", caller];
+    let help = "help: only objects are linked here";
+    for (further, is_told) in [(&[][..], true), (&["empty.a"], false)] {
+        let output = start(&folder, &[&words, further].concat());
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success(), "{said}");
+        assert!(said.contains("[undefined-reference]"), "{said}");
+        assert_eq!(said.contains(help), is_told, "{said}");
+    }
+}
+
 /// A fatbin without its machine code.
 fn only_ptx(fatbin: &[u8]) -> Vec<u8> {
     const PTX: usize = 1;

@@ -45,6 +45,11 @@ pub(crate) fn without_code(linked: &Linked) -> Option<String> {
     (!names.is_empty()).then(|| format!("no input has device code for {}", names.join(" or ")))
 }
 
+/// What helps where something is undefined in a device link of build systems that has objects alone.
+pub(super) const HELP_WITHOUT_LIBRARIES: &str = "only objects are linked here: libraries that define it have to stand in this \
+     link; a static library that calls device functions of another one is built without a device link of its own (in CMake, \
+     CUDA_RESOLVE_DEVICE_SYMBOLS OFF)";
+
 /// What helps where something is undefined that one of these objects may define.
 pub(crate) fn help_with_closed(objects: &[String]) -> Option<String> {
     let names = some_of(objects)?;
