@@ -8,6 +8,7 @@ use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use clap::ValueEnum;
 use clap::builder::Styles;
+use rustnvlink::error::without_number;
 use terminal_size::Width;
 
 pub(crate) const ERROR: Style = AnsiColor::BrightRed.on_default().bold();
@@ -67,7 +68,8 @@ pub(crate) fn width() -> Option<usize> {
 
 /// Shows why the command failed, with its causes.
 pub(crate) fn error(error: &anyhow::Error) {
-    anstream::eprintln!("{ERROR}error{ERROR:#}: {error:#}");
+    let text = without_number(format!("{error:#}"));
+    anstream::eprintln!("{ERROR}error{ERROR:#}: {text}");
 }
 
 /// Tells what the user may want to know although the command succeeds.

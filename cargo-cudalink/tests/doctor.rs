@@ -58,12 +58,17 @@ fn what_never_ends_is_not_read() {
 }
 
 #[test]
-fn folders_are_called_so() {
+fn folders_and_files_that_are_missing_are_called_so() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     check(
         folder.path(),
         &[" cannot be read: it is a folder; name a file in it [unreadable]"],
         "regular",
+    );
+    check(
+        &folder.path().join("missing"),
+        &[" cannot be read: No such file or directory [unreadable]"],
+        "os error",
     );
 }
 

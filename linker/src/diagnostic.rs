@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::arch::{Sm, help_with};
 use crate::demangle::readable;
-use crate::error::{Location, ParseError};
+use crate::error::{Location, ParseError, without_number};
 use crate::explain::explain;
 use crate::options::Keeping;
 use crate::raw_text;
@@ -97,7 +97,7 @@ impl Diagnostic {
     /// Adds what nvlink does not say.
     #[must_use]
     pub fn with_detail(mut self, detail: impl fmt::Display) -> Self {
-        self.detail = Some(detail.to_string());
+        self.detail = Some(without_number(detail.to_string()));
         self
     }
 

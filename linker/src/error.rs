@@ -216,3 +216,26 @@ pub enum Problem {
     #[error("{0}")]
     Malformed(String),
 }
+
+/// What the system says of an error, without the number that Rust puts behind it.
+///
+/// ```
+/// # use rustnvlink::error::without_number;
+/// let text = "cannot read a.o: Is a directory (os error 21)".to_owned();
+/// assert_eq!(without_number(text), "cannot read a.o: Is a directory");
+/// ```
+pub fn without_number(mut text: String) -> String {
+    let number = text
+        .rsplit_once(" (os error ")
+        .and_then(|(before, number)| {
+            let digits = number.strip_suffix(')')?;
+            digits
+                .bytes()
+                .all(|digit| digit.is_ascii_digit())
+                .then_some(before.len())
+        });
+    if let Some(end) = number {
+        text.truncate(end);
+    }
+    text
+}

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use rustnvlink::arch::Sm;
 use rustnvlink::container::host::ModuleId;
 use rustnvlink::container::{HostFile, InputKind, OutOfReach, archive, detect, libtool};
-use rustnvlink::error::ParseError;
+use rustnvlink::error::{ParseError, without_number};
 use rustnvlink::fatbin::Kind;
 use serde::{Serialize, Serializer};
 
@@ -187,7 +187,7 @@ fn walk_file(
 }
 
 fn unreadable(file: &str, why: String) -> Finding {
-    let message = format!("{file} cannot be read: {why}");
+    let message = without_number(format!("{file} cannot be read: {why}"));
     Finding::new(Severity::Error, "unreadable", message)
 }
 

@@ -11,7 +11,7 @@ use rustnvlink::container::archive::{self, MAX_DEPTH};
 use rustnvlink::container::host::{ModuleId, ReferenceKind, ReferenceScope};
 use rustnvlink::container::{Archive, HostFile, InputKind, OutOfReach, detect, libtool};
 use rustnvlink::cubin;
-use rustnvlink::error::ParseError;
+use rustnvlink::error::{ParseError, without_number};
 use rustnvlink::fatbin::{self, Entry, Fatbins, Flags, Kind, Limit};
 
 use super::image::{self, Details};
@@ -35,7 +35,7 @@ impl From<ParseError> for Failure {
 
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
-        Self::new(format!("cannot be read: {error}"))
+        Self::new(without_number(format!("cannot be read: {error}")))
     }
 }
 

@@ -11,6 +11,7 @@ use std::process::{ExitCode, ExitStatus};
 use anyhow::{Context as _, Result};
 use cudalink_toolkit::{LIBRARIES, Library};
 use rustnvlink::cli;
+use rustnvlink::error::without_number;
 use rustnvlink::host::script;
 use rustnvlink::output;
 use sha2::{Digest as _, Sha256};
@@ -77,7 +78,7 @@ pub(crate) fn run(plan: &Plan, triple: &str, arguments: Vec<OsString>) -> Result
     let Err(error) = &linked else {
         return linked;
     };
-    image.say(Level::Error, format!("{error:#}"));
+    image.say(Level::Error, without_number(format!("{error:#}")));
     match image.purpose {
         Purpose::OfUser => {
             image.journal.add(&Event::Failed { image: image.name });

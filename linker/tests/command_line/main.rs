@@ -242,7 +242,7 @@ fn problems_with_options_and_inputs() {
     assert!(ran.stderr.contains(&expected), "{}", ran.stderr);
     check(
         "-optf missing.txt",
-        "Could not open options file 'missing.txt': No such file or directory (os error 2) \
+        "Could not open options file 'missing.txt': No such file or directory \
          [unreadable-options-file]",
     );
     check(
@@ -362,7 +362,7 @@ fn what_cannot_all_be_written_is_not_written() {
 fn what_finds_no_place_is_not_said_to_be_unopened() {
     let folder = Folder::new();
     let link = "-arch=sm_90 caller.cubin callee.cubin -o /dev/full";
-    let why = "No space left on device (os error 28) [unwritable-output]";
+    let why = "No space left on device [unwritable-output]";
     folder.check(
         link,
         1,
