@@ -335,6 +335,20 @@ fn behind_constants<'d>(file: &File<'d>, sections: &[InputSection<'_>]) -> Vec<(
     behind.collect()
 }
 
+/// Whether nothing in a section can be relocated: it describes others or has no bytes (case `odd_sections`). Of Mercury code
+/// nvlink asks other things.
+fn has_no_addresses(section: &InputSection<'_>) -> bool {
+    let is_description = matches!(
+        section.kind,
+        SectionType::REL | SectionType::RELA | SectionType::NOTE
+    );
+    is_description
+        || matches!(
+            section.role,
+            Role::Info | Role::CallGraph | Role::Prototype | Role::Global | Role::Shared
+        )
+}
+
 /// Whether there are the sections that others belong to.
 fn check_targets(file: &File<'_>, sections: &[InputSection<'_>]) -> Result<(), ParseError> {
     for (index, section) in file.sections.iter().enumerate() {
@@ -344,6 +358,20 @@ fn check_targets(file: &File<'_>, sections: &[InputSection<'_>]) -> Result<(), P
             Role::Ignored => None,
             _ => sections[index].target(),
         };
+        if let Some(target) = target
+            && target < sections.len()
+            && !file.header.processor().has_mercury()
+            && matches!(sections[index].role, Role::Rel | Role::Rela)
+            && has_no_addresses(&sections[target])
+        {
+            let problem = format!(
+                "it relocates {}, which holds no addresses",
+                sections[target].name
+            );
+            return Err(ParseError::malformed(problem)
+                .as_nvlink(NvlinkError::UnexpectedRelocationSection)
+                .in_section(section.name));
+        }
         if let Some(target) = target
             && (target >= sections.len() || is_relocations && target == 0)
         {
