@@ -294,7 +294,7 @@ impl<'e> Schedule<'e> {
             if delays[from] <= most {
                 return most;
             }
-            let spacing = match from + 1 == at && self.comes_in_turn(at) {
+            let spacing = match from + 1 == at && self.comes_in_turn(at, delays) {
                 true => passed(from),
                 false => self.units[from].spacing_when_late(self.units[at], self.chip),
             };
@@ -310,19 +310,23 @@ impl<'e> Schedule<'e> {
 
     /// Whether an instruction comes as soon as a part is free again that another one keeps busy,
     /// which is not the one right before it; or sooner, where a cycle is gone with a wait. Not if the
-    /// one before, which it does not use, waited until that part had its operands, or compares numbers
-    /// of 64 bits.
-    fn comes_in_turn(&self, at: usize) -> bool {
-        if self.units[at - 1] == Unit::LongCompare {
-            return false;
+    /// one before, which it does not use, waited until that part had its operands, compares numbers
+    /// of 64 bits, or is a function that is late only because others were.
+    fn comes_in_turn(&self, at: usize, delays: &[u32]) -> bool {
+        let before = at - 1;
+        let is_late_itself = before == self.uses.block[at] || delays[before] > delays[before - 1];
+        match self.units[before] {
+            Unit::LongCompare => return false,
+            Unit::Function if !is_late_itself => return false,
+            _ => {}
         }
         let passed = |from: usize| self.plain[at] - self.plain[from];
-        let earlier = (self.uses.block[at]..at - 1).rev();
+        let earlier = (self.uses.block[at]..before).rev();
         let mut recent = earlier.take_while(|&from| passed(from) <= MOST_BUSY);
         recent.any(|from| {
             let spacing = self.units[from].spacing(self.units[at], self.chip);
             let is_behind = spacing > 1 && spacing >= passed(from);
-            is_behind && (!self.waits_to_overwrite(at - 1, from) || self.uses_result(at, at - 1))
+            is_behind && (!self.waits_to_overwrite(before, from) || self.uses_result(at, before))
         })
     }
 
@@ -434,15 +438,16 @@ impl<'e> Schedule<'e> {
             && before.events(board).all(is_early)
     }
 
-    /// Whether an event is a result from shared memory of some stage, in a block that is
-    /// pipelined.
+    /// Whether an event is a load from memory, shared or not, of some stage, in a block that is pipelined.
     fn is_staged_load(&self, event: usize) -> bool {
         let at = self.events[event].instruction;
-        self.is_shared_load[event] && self.is_in_pipeline(at) && self.stage[at].is_some()
+        (self.is_shared_load[event] || self.is_load[event])
+            && self.is_in_pipeline(at)
+            && self.stage[at].is_some()
     }
 
-    /// Whether results from shared memory are needed in the same stage of a loop: that of an event at a place, and
-    /// the first of those that hold a scoreboard at another.
+    /// Whether loads are needed in the same stage of a loop, which is not that of the load: that of an event at a
+    /// place, and the first of those that hold a scoreboard at another.
     fn is_needed_in_stage(
         &self,
         event: usize,
@@ -452,6 +457,7 @@ impl<'e> Schedule<'e> {
     ) -> bool {
         self.is_staged_load(event)
             && self.stage[first] == self.stage[need]
+            && self.stage[need] != self.stage[self.events[event].instruction]
             && holders.all(|holder| self.is_staged_load(holder))
     }
 

@@ -127,6 +127,9 @@ struct Passed {
     entries: FxHashMap<usize, Held>,
     /// The same at the time when the block chose.
     known: FxHashMap<usize, Held>,
+    /// By the start of a loop, the scoreboards of what ends in turn that was under way before it
+    /// and still is where it comes back.
+    kept: FxHashMap<usize, u8>,
 }
 
 impl<'r> Rules<'r> {
@@ -220,13 +223,22 @@ impl Rules<'_> {
                 }
             }
             for &next in self.flow.followers(end) {
-                passed.entries.entry(next).or_default().join(&held);
+                self.lead_on(next, &held, &mut passed);
             }
         }
         let forward = choice.clone();
         guide.wait_late(&mut choice);
         self.wait_for_loops(&mut choice, &passed, guide);
         (forward, choice)
+    }
+
+    /// What is held where a block ends is held where one starts that follows it.
+    fn lead_on(&self, next: usize, held: &Held, passed: &mut Passed) {
+        if let Some(known) = passed.known.get(&next) {
+            let comes_back = held.boards_of(|event| self.ends_in_turn(event));
+            *passed.kept.entry(next).or_default() |= comes_back & self.in_order & known.boards();
+        }
+        passed.entries.entry(next).or_default().join(held);
     }
 
     /// Whether a block of a loop other than the first needs an event from before that one.
@@ -347,8 +359,9 @@ impl Rules<'_> {
     }
 
     /// Adds what instructions wait for because of loops. The first block that finds
-    /// something held waits for it at its end, if not earlier. A load that another
-    /// block needs waits there also for those that had its scoreboard before the loop.
+    /// something held waits for it at its end, if not earlier, and so it does for what ends in turn that
+    /// was under way before. A load that another block needs waits there also for those that had its
+    /// scoreboard before the loop.
     fn wait_for_loops(&self, choice: &mut Choice, passed: &Passed, guide: &mut impl Guide) {
         let has_result = |event: usize| self.schedule.has_result(event);
         for &start in &self.loops {
@@ -358,6 +371,7 @@ impl Rules<'_> {
             returned.leave_those_of(known);
             // A DEPBAR waits for what it names.
             returned.leave_all(|event| self.is_counted(event));
+            let mut kept = passed.kept.get(&start).copied().unwrap_or_default();
             for at in start.. {
                 let is_end = self.flow.closes_block(at);
                 let is_needed = |event: usize, board: u8| match is_end {
@@ -386,12 +400,14 @@ impl Rules<'_> {
                     is_taken(own, &returned) || is_early && is_taken(own, &held)
                 });
                 let waits = own.fold(needed, |mask, own| mask | bit(choice.boards[own]));
+                let waits = waits | if is_end { kept } else { 0 };
                 let waits = waits & !held.boards_of(|event| guide.skips(at, event));
                 if choice.waits[at] != ALL_BOARDS {
                     choice.waits[at] = guide.waits_in_loop(at, choice.waits[at] | waits, &held);
                 }
                 held.wait(choice.waits[at]);
                 returned.wait(choice.waits[at]);
+                kept &= !choice.waits[at];
                 if is_end {
                     break;
                 }

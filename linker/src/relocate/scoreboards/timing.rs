@@ -347,7 +347,7 @@ fn result(from: Unit, to: Unit, chip: Chip) -> u32 {
         (ToWarp, _) => 13,
         (Warp, Warp) => 4,
         (Warp, WarpMove) => 7,
-        (Warp, Memory) => 9,
+        (Warp, Memory | Function) => 9,
         (Warp, _) => 6,
         (Double, Double) => 8,
         (Double, Function) => 6,
@@ -481,12 +481,12 @@ pub(super) fn latency(
         // BMOV.
         (0x155, true) => 6,
         (_, true) => 15,
-        // UBLKCP, UBLKRED, SYNCS.EXCH that a predicate decides about, and UTMALDG, UTMAREDG, UTMAPF and
-        // UBLKPF that none does.
+        // UBLKCP, UBLKRED, SYNCS.EXCH that a predicate decides about, and UTMALDG, UTMASTG, UTMAREDG,
+        // UTMAPF and UBLKPF that none does.
         (0x1ba | 0x1bb, false) => 2,
         (SYNCS_EXCHANGE, false) if instruction[1] >> 4 != ALWAYS => 2,
         (SYNCS_EXCHANGE, false) => 13,
-        (0x1b4 | 0x1b6 | 0x1b8 | 0x1bc, false) if instruction[1] >> 4 == ALWAYS => 2,
+        (0x1b4..=0x1b6 | 0x1b8 | 0x1bc, false) if instruction[1] >> 4 == ALWAYS => 2,
         (MEMORY_BARRIER, false) => 2,
         (operation, false) => {
             let sources = accesses.map_or(1, Accesses::sources);

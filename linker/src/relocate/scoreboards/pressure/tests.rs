@@ -230,6 +230,26 @@ fn what_waits_for_the_operands_of_one_lets_others_gain_on_its_turn() {
 }
 
 #[test]
+fn what_comes_in_its_turn_gains_on_functions_that_others_made_late() {
+    // MUFU.RCP R50, R51.
+    const RECIPROCAL: u128 = 0x000e_6200_0000_1000_0000_0033_0032_7308;
+    let distance = |between: [u8; INSTRUCTION]| {
+        let [constant, first, mut late, second, exit] = between_loads(sum(41, 20, 1));
+        Control::set_stall(&mut late, 1);
+        let mut between = between;
+        Control::set(&mut between, NO_BOARD, NO_BOARD, 0);
+        Control::set_stall(&mut between, 2);
+        let code = [constant, first, late, between, second, exit];
+        scheduled(&code, Chip::Graphics, |schedule| {
+            assert!(schedule.start[3] > schedule.plain[3]);
+            schedule.start[4] - schedule.start[3]
+        })
+    };
+    assert_eq!(distance(RECIPROCAL.to_le_bytes()), 1);
+    assert_eq!(distance(sum(50, 51, 0)), 2);
+}
+
+#[test]
 fn what_comes_in_its_turn_gains_on_comparisons_of_64_bits() {
     // ISETP.LT.S64.AND P0, PT, R20, UR12, PT.
     const COMPARISON: u128 = 0x008f_ce00_0bf1_1270_0000_000c_1400_7c0c;

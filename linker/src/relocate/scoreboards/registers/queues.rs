@@ -15,9 +15,11 @@ const ELECT: u16 = 0x02f;
 const LDSM: u16 = 0x03b;
 const STSM: u16 = 0x044;
 const LD: u16 = 0x180;
+const LDL: u16 = 0x183;
 const LDS: u16 = 0x184;
 const ST: u16 = 0x185;
 const STS: u16 = 0x188;
+const SHFL: u16 = 0x189;
 /// ATOM, ATOM.CAS and that on floats.
 const ATOM: u16 = 0x18a;
 const ATOM_CAS: u16 = 0x18b;
@@ -26,6 +28,10 @@ const FLOAT_ATOM: u16 = 0x1a2;
 const TENSORS_START: u16 = 0x1e0;
 const TENSORS_END: u16 = 0x1ef;
 const ATOMS: u16 = 0x18c;
+/// Functions of floats, conversions, and counts of bits.
+const FUNCTIONS: RangeInclusive<u16> = 0x100..=0x10f;
+/// Conversions from 64 bits and to them.
+const LONG_CONVERSIONS: RangeInclusive<u16> = 0x110..=0x113;
 /// DMUL, DADD, DSETP and DFMA.
 const DOUBLES: RangeInclusive<u16> = 0x028..=0x02b;
 /// ATOMS.CAS and ATOMS.CAST
@@ -130,18 +136,24 @@ impl Accesses {
     }
 
     /// Whether another instruction goes through the same queue, and so comes to its
-    /// result after this one has read its operands: LDS, ATOMS and LDSM behind STSM, STG, STL,
+    /// result after this one has read its operands: LDS, SHFL, ATOMS and LDSM behind STSM, STG, STL,
     /// STS, SHFL, ATOMS and REDG, LDSM also behind those on floats, LD behind LD, ATOM and ATOMG,
-    /// LDG behind LDG, and DMUL, DADD, DSETP and DFMA behind each other where these are slow.
+    /// LDG behind LDG, LDL behind LDL, and behind each other what is of textures, functions,
+    /// conversions and counts of bits, conversions with 64 bits, and DMUL, DADD, DSETP and DFMA
+    /// where these are slow.
     pub(in super::super) fn is_queued_before(&self, other: &Self) -> bool {
         let is_in_shared_queue = matches!(self.operation, 0x044 | 0x186..=0x189 | 0x18c | 0x18e);
         match other.operation {
-            0x184 | 0x18c => is_in_shared_queue,
+            LDS | SHFL | ATOMS => is_in_shared_queue,
             0x03b => is_in_shared_queue || self.operation == 0x1a6,
             0x180 => matches!(self.operation, 0x180 | 0x1a3 | 0x1a8),
             0x181 | WIDE_LOAD => matches!(self.operation, 0x181 | WIDE_LOAD),
-            double if DOUBLES.contains(&double) => DOUBLES.contains(&self.operation),
-            _ => false,
+            LDL => self.operation == LDL,
+            texture if is_of_texture(texture) => is_of_texture(self.operation),
+            other => {
+                let mut queues = [FUNCTIONS, LONG_CONVERSIONS, DOUBLES].into_iter();
+                queues.any(|queue| queue.contains(&other) && queue.contains(&self.operation))
+            }
         }
     }
 }
@@ -177,6 +189,34 @@ mod tests {
         assert!(writer.is_only_rewritten_in_turn_by(&writer));
         assert!(!writer.is_only_rewritten_in_turn_by(&reader));
         assert!(!accesses(generic[0]).is_only_rewritten_in_turn_by(&writer));
+    }
+
+    #[test]
+    fn the_next_of_a_kind_overwrites_operands_without_a_wait() {
+        // SHFL.DOWN PT, RZ, RZ, 0x2, 0x1f; LDL RZ, [RZ]; MUFU.RCP RZ, RZ; F2I.TRUNC.NTZ RZ, RZ and
+        // F2F.F64.F32 RZ, RZ, TEX RZ, RZ, RZ, UR4, 2D, 0x1: where they name what they read, and the rest.
+        let [shuffle, load, reciprocal, integer, double, texels] = [
+            (24, 0x0000_2800_000e_0000_0840_1f00_00ff_7f89),
+            (24, 0x000e_a800_0010_0800_0000_0000_00ff_7983),
+            (32, 0x001f_e200_0000_1000_0000_0000_00ff_7308),
+            (32, 0x001f_e200_0020_f100_0000_0000_00ff_7305),
+            (32, 0x020e_2400_0020_1800_0000_0000_00ff_7310),
+            (24, 0x0003_6200_081e_01ff_20ff_04ff_00ff_7f60),
+        ];
+        let of = |(operand, rest): (u32, u128), to: u128, from: u128| {
+            accesses(rest & !(0xff << 16) | to << 16 | from << operand)
+        };
+        let is_queued = |first, second| {
+            let (first, second) = (of(first, 20, 3), of(second, 3, 9));
+            assert!(first.is_overwritten_by(&second));
+            first.is_queued_before(&second)
+        };
+        for kind in [shuffle, load, reciprocal, integer, double, texels] {
+            assert!(is_queued(kind, kind));
+        }
+        assert!(is_queued(reciprocal, integer) && is_queued(integer, reciprocal));
+        assert!(!is_queued(double, reciprocal) && !is_queued(reciprocal, double));
+        assert!(!is_queued(load, shuffle) && !is_queued(shuffle, load));
     }
 
     #[test]

@@ -275,3 +275,30 @@ fn atomics_without_a_result_wait_for_themselves_in_loops() {
     ];
     assert_eq!(choose(&code).1.waits, [0, 0b10_0000, 0, 0]);
 }
+
+#[test]
+fn loops_wait_for_texels_that_are_under_way_around_them() {
+    // TEX RZ, R14, R26, UR4, 2D, 0x1, and an LDC in its place.
+    const TEXELS: u128 = 0x0003_6200_081e_01ff_20ff_04ff_1a0e_7f60;
+    let waits = |first: [u8; INSTRUCTION]| {
+        let code = [
+            instruction(LDC, 1, 0, 0),
+            first,
+            instruction(MAYBE_EXIT, 0, NO_BOARD, 0),
+            sum(41, 2, 0),
+            sum(42, 2, 0),
+            // Back to the instruction behind the first branch.
+            instruction(BRANCH_BACK, 0, NO_BOARD, 0),
+            sum(43, 14, 0),
+            instruction(EXIT, 0, NO_BOARD, 0),
+        ];
+        let waits = choose(&code).1.waits;
+        (waits[5], waits[6])
+    };
+    let mut texels = TEXELS.to_le_bytes();
+    Control::set(&mut texels, 5, NO_BOARD, 0);
+    assert_eq!(waits(texels), (1 << 5, 1 << 5));
+    let (in_loop, behind) = waits(instruction(LDC, 14, 5, 0));
+    assert_eq!(in_loop, 0);
+    assert_ne!(behind, 0);
+}

@@ -32,6 +32,8 @@ fn fences_end_late_and_exchanges_by_predicate_read_at_once() {
     let on = |instruction: u128, is_write: bool| cycles(instruction, is_write, Chip::Graphics);
     assert_eq!([fence, exchange].map(|i| on(i, true)), [24; 2]);
     assert_eq!([exchange, guarded].map(|i| on(i, false)), [13, 2]);
+    // UTMASTG.3D [UR40], [UR4].
+    assert_eq!(on(0x0801_0000_0000_0028_0400_73b5, false), 2);
 }
 
 #[test]
@@ -45,6 +47,17 @@ fn wide_loads_from_shared_memory_take_longer_on_processors_for_graphics() {
     assert_eq!(times(false, Chip::SlowDoubles), [6, 6, 6]);
     assert_eq!(times(true, Chip::Graphics), [40, 41, 40]);
     assert_eq!(times(true, Chip::SlowDoubles), [40, 40, 40]);
+}
+
+#[test]
+fn functions_come_later_behind_what_a_warp_makes() {
+    // UFMUL.FTZ UR4, UR4, UR6 and MUFU.RCP R0, UR4, F2FP.F16.F32.PACK_AB R0, RZ, UR4.
+    let product = 0x000f_e200_0841_0000_0000_0006_0404_7256;
+    let reciprocal = 0x000e_6200_0800_1000_0000_0004_0000_7d08;
+    let packed = 0x000f_e200_0800_00ff_0000_0004_ff00_7c3e;
+    let chip = Chip::Graphics;
+    assert_eq!(distance(product, reciprocal, chip), Some(9));
+    assert_eq!(distance(product, packed, chip), Some(6));
 }
 
 #[test]
