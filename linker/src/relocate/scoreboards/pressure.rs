@@ -261,7 +261,13 @@ impl<'e> Schedule<'e> {
         let mut entries: FxHashMap<usize, FxHashMap<usize, u32>> = FxHashMap::default();
         for block in flow.order() {
             let last = block.end - 1;
-            let (start, next) = (self.start[block.start], self.start[last] + self.stall[last]);
+            let takes_scoreboard = !flow.own(last).is_empty();
+            let stall = match self.stall[last] {
+                // Only who waits for it needs to find it taken.
+                stall if stall == u32::from(TAKING) && takes_scoreboard => 1,
+                stall => stall,
+            };
+            let (start, next) = (self.start[block.start], self.start[last] + stall);
             let entry = entries.remove(&block.start).unwrap_or_default();
             let passing = entry.iter().map(|(&event, &left)| (event, start + left));
             let own = block.clone().flat_map(|at| flow.own(at));

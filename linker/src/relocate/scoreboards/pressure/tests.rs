@@ -4,7 +4,9 @@ use super::super::deviations::Deviations;
 use super::super::held::Held;
 use super::super::instruction::{Control, NO_BOARD};
 use super::super::rules::Rules;
-use super::super::tests::{EXIT, LDC, controls, instruction, setting, sum, without_stack_pointer};
+use super::super::tests::{
+    BRANCH_BACK, EXIT, LDC, controls, instruction, setting, sum, without_stack_pointer,
+};
 use super::super::{First, events};
 use super::*;
 
@@ -124,6 +126,30 @@ fn what_is_under_way_goes_on_in_the_next_block() {
             assert_eq!(schedule.end_at(1, at), schedule.end[1]);
         }
     });
+}
+
+#[test]
+fn the_next_block_starts_one_cycle_behind_what_takes_a_scoreboard() {
+    const DEFINE: u16 = 0x094d;
+    let left = |cycles: u8| {
+        let mut last = instruction(LDC, 14, 1, 0);
+        Control::set_stall(&mut last, cycles);
+        let mut branch = instruction(BRANCH_BACK, 0, NO_BOARD, 0);
+        // To the instruction before it.
+        branch[2] = 0xf8;
+        let code = [
+            instruction(DEFINE, 0, NO_BOARD, 0),
+            last,
+            sum(41, 2, 0),
+            branch,
+            instruction(EXIT, 0, NO_BOARD, 0),
+        ];
+        scheduled(&code, Chip::FastDoubles, |schedule| {
+            schedule.end_at(0, 2) - schedule.start[2]
+        })
+    };
+    assert_eq!(left(1), left(2));
+    assert_eq!(left(3) + 2, left(2));
 }
 
 #[test]
