@@ -68,8 +68,12 @@ pub(crate) fn width() -> Option<usize> {
 
 /// Shows why the command failed, with its causes.
 pub(crate) fn error(error: &anyhow::Error) {
-    let text = without_number(format!("{error:#}"));
-    anstream::eprintln!("{ERROR}error{ERROR:#}: {text}");
+    anstream::eprintln!("{ERROR}error{ERROR:#}: {}", reason(error));
+}
+
+/// Why something failed, with its causes.
+pub(crate) fn reason(error: &anyhow::Error) -> String {
+    without_number(format!("{error:#}"))
 }
 
 /// Tells what the user may want to know although the command succeeds.

@@ -11,7 +11,6 @@ use std::process::{ExitCode, ExitStatus};
 use anyhow::{Context as _, Result};
 use cudalink_toolkit::{LIBRARIES, Library};
 use rustnvlink::cli;
-use rustnvlink::error::without_number;
 use rustnvlink::host::script;
 use rustnvlink::output;
 use sha2::{Digest as _, Sha256};
@@ -25,6 +24,7 @@ use crate::journal::{Event, Journal, Level, Message};
 use crate::plan::{Plan, ToolkitPaths, Tracked};
 use crate::platform;
 use crate::settings::{ScriptUse, Settings};
+use crate::style;
 use device::Device;
 
 /// Relative addresses of host code reach two gigabytes; some of that is not device code.
@@ -78,7 +78,7 @@ pub(crate) fn run(plan: &Plan, triple: &str, arguments: Vec<OsString>) -> Result
     let Err(error) = &linked else {
         return linked;
     };
-    image.say(Level::Error, without_number(format!("{error:#}")));
+    image.say(Level::Error, style::reason(error));
     match image.purpose {
         Purpose::OfUser => {
             image.journal.add(&Event::Failed { image: image.name });

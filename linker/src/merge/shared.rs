@@ -52,10 +52,7 @@ impl<'d> Merger<'d, '_> {
         };
         if home != SharedHome::Dynamic {
             self.define_shared(current, symbol, id, home);
-        } else if self.keeping == Keeping::AsNvlink
-            && current.object.is_whole_program
-            && symbol.place.section().is_some()
-        {
+        } else if self.is_placed(current, symbol) {
             let module = self.module_shared_section();
             self.reach_placed(symbol, module);
             self.merged.placed_dynamic.push((id, symbol.value));
@@ -137,10 +134,7 @@ impl<'d> Merger<'d, '_> {
             self.module_shared_section();
             self.merged.shared.push(id);
         }
-        // One that a whole program has placed.
-        let is_placed = current.object.is_whole_program
-            && symbol.place.section().is_some()
-            && self.keeping == Keeping::AsNvlink;
+        let is_placed = self.is_placed(current, symbol);
         let is_executable = self.merged.image.is_executable();
         let merged = &mut self.merged.symbols[id];
         merged.size = symbol.size;
@@ -152,6 +146,13 @@ impl<'d> Merger<'d, '_> {
         };
         merged.definition = Definition::Shared(SharedHome::Dynamic);
         id
+    }
+
+    /// Whether a whole program has placed dynamic shared memory, of which only nvlink takes notice.
+    fn is_placed(&self, current: &Current<'_, 'd>, symbol: &FileSymbol<'d>) -> bool {
+        self.keeping == Keeping::AsNvlink
+            && current.object.is_whole_program
+            && symbol.place.section().is_some()
     }
 
     /// The section of variables that belong to no kernel. nvlink takes none of the name where a whole program has no

@@ -4,6 +4,8 @@
 //! All is measured: in programs put together of single instructions, which nvlink
 //! recoded, and by how long instructions of real packages keep the next ones waiting.
 
+use std::ops::RangeInclusive;
+
 use super::instruction::{
     Chip, DOUBLE_MATRICES, FENCE, MEMORY_BARRIER, PHASE, SYNCS, SYNCS_EXCHANGE, loads_memory,
     opcode, operation,
@@ -13,6 +15,8 @@ use super::registers::Accesses;
 
 /// DSETP.
 const DOUBLE_COMPARISON: u16 = 0x02a;
+/// F2F, F2I, I2F and FRND with 64 bits.
+pub(super) const LONG_CONVERSIONS: RangeInclusive<u16> = 0x110..=0x113;
 
 /// The part of a processor that an instruction runs on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -376,7 +380,8 @@ fn result(from: Unit, to: Unit, chip: Chip) -> u32 {
 /// is busy with it for [`SLOW_DOUBLE`] cycles.
 pub(super) fn is_slow_double(instruction: &[u8], chip: Chip) -> bool {
     // DMUL, DADD, DSETP, DFMA, and conversions with 64 bits.
-    let is_double = matches!(operation(instruction), 0x028..=0x02b | 0x110..=0x113);
+    let operation = operation(instruction);
+    let is_double = matches!(operation, 0x028..=0x02b) || LONG_CONVERSIONS.contains(&operation);
     is_double && chip != Chip::FastDoubles
 }
 

@@ -5,12 +5,10 @@
 //! an instruction needs it waits for the last one. What is under way at the end of a block is waited
 //! for elsewhere, whoever needs it.
 
-use std::ops::RangeInclusive;
-
 use super::Event;
 use super::flow::Flow;
 use super::instruction::{Chip, INSTRUCTION, Wait, operation, wait};
-use super::timing::{Unit, is_power_of_two, slow_part};
+use super::timing::{LONG_CONVERSIONS, Unit, is_power_of_two, slow_part};
 use super::uses::Uses;
 
 /// What ends in the order of the code.
@@ -25,12 +23,10 @@ pub(super) enum Turn {
 impl Turn {
     /// That of an instruction, where it ends elsewhere than among others of the fastest processor.
     pub(super) fn of(instruction: &[u8], chip: Chip) -> Option<Self> {
-        /// F2F, F2I, I2F and FRND with 64 bits.
-        const CONVERSIONS: RangeInclusive<u16> = 0x110..=0x113;
         match operation(instruction) {
             _ if is_power_of_two(instruction, chip) => Some(Self::PowerOfTwo),
             operation if slow_part(instruction, chip).is_some() => {
-                match CONVERSIONS.contains(&operation) {
+                match LONG_CONVERSIONS.contains(&operation) {
                     true => Some(Self::Conversion),
                     false => Some(Self::Double),
                 }

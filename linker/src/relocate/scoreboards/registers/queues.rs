@@ -9,6 +9,7 @@ use super::super::instruction::{
 use super::super::operands::{
     BOX_PREFETCH, BULK_PREFETCH, DESCRIPTOR, DESCRIPTOR_CACHE, LDGSTS, VOTE, WIDE_LOAD,
 };
+use super::super::timing::LONG_CONVERSIONS;
 use super::{ACCESSES, ALWAYS, Accesses, NEVER, Registers};
 
 const ELECT: u16 = 0x02f;
@@ -30,8 +31,6 @@ const TENSORS_END: u16 = 0x1ef;
 const ATOMS: u16 = 0x18c;
 /// Functions of floats, conversions, and counts of bits.
 const FUNCTIONS: RangeInclusive<u16> = 0x100..=0x10f;
-/// Conversions from 64 bits and to them.
-const LONG_CONVERSIONS: RangeInclusive<u16> = 0x110..=0x113;
 /// DMUL, DADD, DSETP and DFMA.
 const DOUBLES: RangeInclusive<u16> = 0x028..=0x02b;
 /// ATOMS.CAS and ATOMS.CAST
