@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use cudalink_toolkit::{EnvironmentError, NotChosen, NotFound, ToolkitError};
 use rustnvlink::arch::UnknownSmError;
+use rustnvlink::error::without_number;
 
 /// Why device code cannot be built.
 #[derive(Debug, thiserror::Error)]
@@ -68,7 +69,7 @@ pub enum Error {
     #[error("there is no source {}", .0.display())]
     NoSource(PathBuf),
     /// The compiler cannot be run.
-    #[error("the compiler {} cannot be run: {error}", path.display())]
+    #[error("the compiler {} cannot be run: {}", path.display(), system(error))]
     NoCompiler {
         /// What `NVCC` names, or the toolkit has.
         path: PathBuf,
@@ -100,7 +101,7 @@ pub enum Error {
     #[error("the linked device code cannot be written: {0}")]
     Write(String),
     /// A file or program.
-    #[error("{}: {error}", path.display())]
+    #[error("{}: {}", path.display(), system(error))]
     Io {
         /// Which one.
         path: PathBuf,
@@ -109,10 +110,35 @@ pub enum Error {
     },
 }
 
+/// What the system says of a file or program, without its number.
+fn system(error: &io::Error) -> String {
+    without_number(error.to_string())
+}
+
 impl Error {
     /// For `map_err`: an error about a file.
     pub(crate) fn io(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         |error| Self::Io { path, error }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_of_the_system_have_no_numbers() {
+        let missing = || io::Error::from_raw_os_error(2);
+        assert_eq!(
+            Error::io("a.cu")(missing()).to_string(),
+            "a.cu: No such file or directory"
+        );
+        let path = "/opt/nvcc".into();
+        let error = missing();
+        assert_eq!(
+            Error::NoCompiler { path, error }.to_string(),
+            "the compiler /opt/nvcc cannot be run: No such file or directory"
+        );
     }
 }

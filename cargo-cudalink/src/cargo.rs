@@ -33,6 +33,7 @@ use sha2::{Digest as _, Sha256};
 use crate::plan::{CompiledFor, Folder, PLAN_VARIABLE, Plan, Purpose, ToolkitPaths};
 use crate::platform;
 use crate::settings::{Settings, Word};
+use crate::style;
 use crate::toolkit::{self, note_ignored_variables};
 use report::Reporter;
 use surroundings::Variable;
@@ -209,7 +210,7 @@ pub(crate) fn run<C: CargoCommand + Args>(arguments: WithDevice<C>) -> Result<Ex
         linkers: linkers.by_triple,
         toolkit: match &toolkit {
             Ok(toolkit) => ToolkitPaths::of(toolkit),
-            Err(error) => Err(format!("{error:#}")),
+            Err(error) => Err(style::reason(error)),
         },
         threads,
         compiled_for,

@@ -468,7 +468,7 @@ impl Diagnostic {
     pub(crate) fn joined_detail(&self) -> String {
         match &self.detail {
             None => String::new(),
-            Some(detail) if self.text.ends_with(['.', '?']) => format!(" {detail}"),
+            Some(detail) if self.text.ends_with(['.', '?', ':']) => format!(" {detail}"),
             Some(detail) => format!(": {detail}"),
         }
     }
@@ -478,7 +478,9 @@ impl Diagnostic {
         let detail = self.joined_detail();
         let mut text = match self.severity {
             Severity::Text => self.text.clone(),
-            Severity::Info if self.code == RESOURCE_USAGE => format!("{}{place}", self.text),
+            Severity::Info if self.code == RESOURCE_USAGE => {
+                format!("{}{detail}{place}", self.text)
+            }
             Severity::Info | Severity::Warning | Severity::Error | Severity::Fatal => {
                 format!("{}{detail}{place} [{}]", self.text, self.code)
             }

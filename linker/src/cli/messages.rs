@@ -107,7 +107,9 @@ impl Messages {
             Format::Nvlink if message.code == PTXAS_OUTPUT => message.line() + &self.target(),
             Format::Own | Format::Nvlink if message.severity == Severity::Text => message.line(),
             Format::Nvlink => message.line() + &self.target(),
-            Format::Own if message.code == RESOURCE_USAGE => message.line() + &self.target(),
+            Format::Own if message.code == RESOURCE_USAGE => {
+                message.line() + &message.joined_detail() + &self.target()
+            }
             Format::Own => {
                 let detail = message.joined_detail();
                 let mut text = format!("{message}{}{detail} [{}]", self.target(), message.code);
@@ -187,5 +189,18 @@ mod tests {
         let expected = "nvlink info    : 32 bytes gmem";
         assert_eq!(Messages::default().shown(&figures), expected);
         assert_eq!(figures.shown(), "32 bytes gmem");
+        let heading = Diagnostic::new(
+            Severity::Info,
+            RESOURCE_USAGE,
+            "Function properties for '_Z1fv':",
+        );
+        let heading = heading.of_symbol("_Z1fv").with_detail("f()");
+        let line = "nvlink info    : Function properties for '_Z1fv':";
+        assert_eq!(Messages::default().shown(&heading), format!("{line} f()"));
+        let nvlink = Messages {
+            format: Format::Nvlink,
+            ..Messages::default()
+        };
+        assert_eq!(nvlink.shown(&heading), line);
     }
 }

@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use rustc_hash::FxHashMap;
 
 use crate::cubin::{InfoCode, SymbolType};
+use crate::demangle::readable;
 use crate::diagnostic::{Diagnostic, Diagnostics, RESOURCE_USAGE, Severity};
 use crate::id::{FunctionId, IdVec, SectionId, SymbolId};
 use crate::merge::{InfoRecord, SectionKind};
@@ -25,10 +26,8 @@ pub(super) fn report(
     keeping: Keeping,
     diagnostics: &mut Diagnostics,
 ) {
-    let mut say = |text: String| {
-        diagnostics.push(Diagnostic::new(Severity::Info, RESOURCE_USAGE, text));
-    };
-    say(module_line(pruned));
+    let figures = |text: String| Diagnostic::new(Severity::Info, RESOURCE_USAGE, text);
+    diagnostics.push(figures(module_line(pruned)));
     let registers: FxHashMap<SymbolId, u32> = module_records
         .iter()
         .rev()
@@ -45,29 +44,32 @@ pub(super) fn report(
     for (function, row) in kernels {
         let symbol = row.symbol;
         let registers = registers.get(&symbol).unwrap_or(&0);
-        say(format!(
-            "Function properties for '{}':",
-            pruned.merged.symbols[symbol].name
-        ));
+        let name = pruned.merged.symbols[symbol].name;
+        let heading = figures(format!("Function properties for '{name}':")).of_symbol(name);
+        let readable = readable(name);
+        diagnostics.push(match readable == name {
+            true => heading,
+            false => heading.with_detail(readable),
+        });
         // Without a bound its own frame alone (case `stack_recursion_calls`),
         // and so beside a lone kernel (case `launched_elsewhere`).
         let stack = stacks.map_or(0, |stacks| {
             let depth = stacks.depths[function].filter(|_| pruned.live.entries[function]);
             depth.unwrap_or(stacks.frames[function].into())
         });
-        let name = pruned.merged.symbols[symbol].name;
         let own = row
             .text
             .and_then(|code| banks.get(&Owner::new(code, name, keeping)));
         let own = own.unwrap_or(&none);
-        say(format!(
+        let used = format!(
             "used {registers} registers, used {} barriers, {stack} stack, {} bytes smem, {}0 \
              bytes lmem{}",
             barriers::used(pruned, function, &function_records[function]),
             shared_size(pruned, function),
             own.before_local(),
             own.behind_local(),
-        ));
+        );
+        diagnostics.push(figures(used).of_symbol(name));
     }
 }
 

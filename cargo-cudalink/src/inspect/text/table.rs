@@ -1,8 +1,9 @@
-//! Columns that line up. The last column is free, so that long names never push numbers away.
+//! Columns that line up. The last column is free, so that long names never push numbers away. On a terminal it is broken
+//! into lines, below the rest of its row where beside it is little room.
 
 use std::io::{self, Write};
 
-use crate::style::QUIET;
+use crate::style::{self, QUIET};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Align {
@@ -14,13 +15,22 @@ pub(super) enum Align {
 pub(super) struct Table {
     columns: Vec<(String, Align)>,
     rows: Vec<Vec<String>>,
+    /// How long lines may be. Files and other programs get each row in one line.
+    width: Option<usize>,
 }
+
+/// With less room than this beside its row, what is too long for it stands below.
+const LEAST_ROOM: usize = 24;
+
+/// Columns of text are not made narrower than this.
+const LEAST_WIDTH: usize = 12;
 
 impl Table {
     pub(super) fn new(columns: &[(&str, Align)]) -> Self {
         Self {
             columns: columns.iter().map(|(n, a)| ((*n).to_owned(), *a)).collect(),
             rows: Vec::new(),
+            width: style::width(),
         }
     }
 
@@ -40,42 +50,148 @@ impl Table {
 
     /// Writes the headings and the rows. Columns without any text are left out, and so is a table without rows.
     pub(super) fn write(&self, out: &mut impl Write, indent: usize) -> io::Result<()> {
-        if self.rows.is_empty() {
-            return Ok(());
-        }
         let used: Vec<usize> = (0..self.columns.len())
             .filter(|c| self.rows.iter().any(|row| !row[*c].is_empty()))
             .collect();
-        let width = |c: usize| {
-            let cells = self.rows.iter().map(|row| row[c].chars().count());
-            cells
-                .chain([self.columns[c].0.chars().count()])
-                .max()
-                .unwrap_or(0)
+        let Some((last, fixed)) = used.split_last() else {
+            return Ok(());
         };
-        let widths: Vec<usize> = used.iter().map(|c| width(*c)).collect();
-        let line = |cell: &dyn Fn(usize) -> String| {
-            let mut line = " ".repeat(indent);
-            for (c, width) in used.iter().zip(&widths) {
-                let cell = cell(*c);
-                let width = *width;
-                match self.columns[*c].1 {
-                    Align::Left => line.push_str(&format!("{cell:<width$}  ")),
-                    Align::Right => line.push_str(&format!("{cell:>width$}  ")),
-                }
-            }
-            line.trim_end().to_owned()
-        };
-        writeln!(
-            out,
-            "{QUIET}{}{QUIET:#}",
-            line(&|c| self.columns[c].0.clone())
-        )?;
+        let heading: Vec<String> = self.columns.iter().map(|(name, _)| name.clone()).collect();
+        let lines = Lines::new(self, indent, fixed, *last);
+        for line in lines.of(&heading) {
+            writeln!(out, "{QUIET}{line}{QUIET:#}")?;
+        }
         for row in &self.rows {
-            writeln!(out, "{}", line(&|c| row[c].clone()))?;
+            for line in lines.of(row) {
+                writeln!(out, "{line}")?;
+            }
         }
         Ok(())
     }
+
+    /// How wide a column is.
+    fn width_of(&self, column: usize) -> usize {
+        let cells = self.rows.iter().map(|row| row[column].chars().count());
+        let heading = self.columns[column].0.chars().count();
+        cells.fold(heading, usize::max)
+    }
+}
+
+/// How the rows of a table become lines.
+struct Lines<'t> {
+    indent: usize,
+    /// Columns in front of the last one, with their widths.
+    fixed: Vec<(usize, Align, usize)>,
+    last: (usize, Align, usize),
+    table: &'t Table,
+}
+
+impl<'t> Lines<'t> {
+    fn new(table: &'t Table, indent: usize, fixed: &[usize], last: usize) -> Self {
+        let sized = |column: usize| (column, table.columns[column].1, table.width_of(column));
+        let mut lines = Self {
+            indent,
+            fixed: fixed.iter().map(|column| sized(*column)).collect(),
+            last: sized(last),
+            table,
+        };
+        // Names of sections hold those of functions, so that columns of text may be too wide, too.
+        let least = lines.last.2.min(LEAST_WIDTH);
+        while table
+            .width
+            .is_some_and(|width| lines.before_last() + least > width)
+            && narrow(&mut lines.fixed)
+        {}
+        lines
+    }
+
+    /// Where the last column begins.
+    fn before_last(&self) -> usize {
+        let widths = self.fixed.iter().map(|(_, _, width)| width + 2);
+        self.indent + widths.sum::<usize>()
+    }
+
+    /// The lines of one row.
+    fn of(&self, row: &[String]) -> Vec<String> {
+        let mut line = " ".repeat(self.indent);
+        for (column, align, width) in &self.fixed {
+            let cell = shortened(&row[*column], *width);
+            line.push_str(&aligned(&cell, *align, *width));
+            line.push_str("  ");
+        }
+        let (column, align, width) = self.last;
+        let cell = &row[column];
+        let beside = self.before_last();
+        let room = self.table.width.map(|width| width.saturating_sub(beside));
+        let Some(room) = room.filter(|room| *room < cell.chars().count()) else {
+            line.push_str(&aligned(cell, align, width));
+            return vec![line.trim_end().to_owned()];
+        };
+        let below = self.indent + 4;
+        let (start, mut parts) = match room < LEAST_ROOM {
+            true => (below, broken(cell, beside + room - below).into_iter()),
+            false => (beside, broken(cell, room).into_iter()),
+        };
+        if start == beside {
+            line.push_str(parts.next().unwrap_or_default());
+        }
+        let mut lines = vec![line.trim_end().to_owned()];
+        lines.extend(parts.map(|part| format!("{:start$}{part}", "")));
+        lines
+    }
+}
+
+fn aligned(cell: &str, align: Align, width: usize) -> String {
+    match align {
+        Align::Left => format!("{cell:<width$}"),
+        Align::Right => format!("{cell:>width$}"),
+    }
+}
+
+/// Makes the widest column of text narrower, and says whether there is one that can be.
+fn narrow(columns: &mut [(usize, Align, usize)]) -> bool {
+    let texts = columns
+        .iter_mut()
+        .filter(|(_, align, _)| *align == Align::Left);
+    match texts.max_by_key(|(_, _, width)| *width) {
+        Some((_, _, width)) if *width > LEAST_WIDTH => {
+            *width -= 1;
+            true
+        }
+        Some(_) | None => false,
+    }
+}
+
+/// A text that fits into a column: its middle goes, since names of sections differ at their ends.
+fn shortened(text: &str, width: usize) -> String {
+    let length = text.chars().count();
+    if length <= width {
+        return text.to_owned();
+    }
+    let kept = width.saturating_sub(1);
+    let front: String = text.chars().take(kept.div_ceil(2)).collect();
+    let back: String = text.chars().skip(length - kept / 2).collect();
+    format!("{front}…{back}")
+}
+
+/// A text in parts that fit into lines: behind a space or comma, else where the line ends.
+fn broken(text: &str, width: usize) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let mut rest = text;
+    while let Some((end, _)) = rest.char_indices().nth(width.max(1)) {
+        // A space behind the line is no part of the next one.
+        let line = match rest[end..].starts_with(' ') {
+            true => &rest[..=end],
+            false => &rest[..end],
+        };
+        let cut = line.rfind([' ', ',']).map(|at| at + 1);
+        let cut = cut.filter(|cut| *cut > end / 3).unwrap_or(end);
+        let (part, others) = rest.split_at(cut);
+        parts.push(part.trim_end());
+        rest = others.trim_start();
+    }
+    parts.push(rest);
+    parts
 }
 
 /// Names come from files; none of their characters may reach the terminal as a command.
@@ -99,11 +215,17 @@ mod tests {
 
     #[track_caller]
     fn check(rows: &[[&str; 3]], expected: &str) {
+        check_within(None, rows, expected);
+    }
+
+    #[track_caller]
+    fn check_within(width: Option<usize>, rows: &[[&str; 3]], expected: &str) {
         let mut table = Table::new(&[
             ("SIZE", Align::Right),
             ("RARE", Align::Left),
             ("NAME", Align::Left),
         ]);
+        table.width = width;
         for row in rows {
             table.row(row.iter().map(|cell| (*cell).to_owned()).collect());
         }
@@ -128,5 +250,48 @@ mod tests {
             &[["1", "", "\x1b[31mred"]],
             "  SIZE  NAME\n     1  \\u{1b}[31mred\n",
         );
+    }
+
+    #[test]
+    fn long_names_are_broken_where_lines_have_an_end() {
+        let name = "void scale<double>(double *, const double *, int)";
+        check_within(
+            Some(36),
+            &[["1", "", name], ["12345", "", "long name"]],
+            "   SIZE  NAME\n      1  void scale<double>(double\n         *, const double *, int)\n  \
+             12345  long name\n",
+        );
+        // With little room beside the other columns, they stand below them.
+        check_within(
+            Some(36),
+            &[["1", "in constant bank", name], ["12345", "", "a name"]],
+            "   SIZE  RARE           NAME\n      1  in con…t bank\n      void scale<double>(double *,\n      \
+             const double *, int)\n  12345                 a name\n",
+        );
+        // What fits stays as it is.
+        check_within(
+            Some(36),
+            &[["1", "x", "a name"]],
+            "  SIZE  RARE  NAME\n     1  x     a name\n",
+        );
+    }
+
+    #[test]
+    fn other_columns_of_text_lose_their_middle() {
+        check_within(
+            Some(30),
+            &[["1", ".text._ZN5space8functionEPfi", "name"]],
+            "  SIZE  RARE              NAME\n     1  .text._Z…ionEPfi  name\n",
+        );
+    }
+
+    #[test]
+    fn texts_break_where_they_can() {
+        assert_eq!(broken("one two", 7), ["one two"]);
+        assert_eq!(broken("one two", 4), ["one", "two"]);
+        assert_eq!(broken("one two", 3), ["one", "two"]);
+        assert_eq!(broken("abcdefgh", 3), ["abc", "def", "gh"]);
+        assert_eq!(broken("", 3), [""]);
+        assert_eq!(broken("äöü,ß", 4), ["äöü,", "ß"]);
     }
 }
