@@ -203,6 +203,66 @@ fn what_build_scripts_tell_nvcc_is_made_fit() -> Result<()> {
     )
 }
 
+/// A kernel with bounds, and a function for debuggers that takes more registers than it may have, unless nvcc sees both at once.
+#[test]
+fn code_that_relocatable_cannot_be_linked_stays_whole() -> Result<()> {
+    if is_skipped()? {
+        return Ok(());
+    }
+    let Ok(objects) = &*OBJECTS else {
+        return Ok(());
+    };
+    let project = Project::new(LAUNCHING, &[])?;
+    let many = 90;
+    let list = |one: fn(usize) -> String| (0..many).map(one).collect::<Vec<_>>().join(", ");
+    let loads: String = (0..many)
+        .map(|i| format!("asm volatile(\"ld.f32 %0, [%1 + {i}*4];\" : \"=f\"(v{i}) : \"l\"(p));\n"))
+        .collect();
+    let adds: String = (1..=many)
+        .map(|i| format!("add.f32 %0, %0, %{i}; "))
+        .collect();
+    let bounds = "__launch_bounds__(1024)";
+    let source = |bounds: &str| {
+        format!(
+            "__device__ float sum(const float *p) {{\nfloat r = 0, {};\n{loads}\
+             asm volatile(\"{{{adds}}}\" : \"+f\"(r) : {});\nreturn r;\n}}\n\
+             __global__ void {bounds} k(float *p) {{ *p = sum(p); }}\n\
+             extern \"C\" int launch() {{ k<<<1, 1>>>(nullptr); return cudaGetLastError(); }}\n",
+            list(|i| format!("v{i}")),
+            list(|i| format!("\"f\"(v{i})")),
+        )
+    };
+    project.write("k.cu", &source(bounds))?;
+    let script = format!(
+        "use std::{{env, process::Command}};\n\
+         fn main() {{\n\
+         println!(\"cargo::rerun-if-changed=k.cu\");\n\
+         let out = env::var(\"OUT_DIR\").unwrap();\n\
+         let object = format!(\"{{out}}/k.o\");\n\
+         let mut nvcc = Command::new(env::var_os(\"NVCC\").unwrap());\n\
+         nvcc.args([\"-arch=sm_90\", \"-G\", \"-Xcompiler\", \"-fPIC\", \"-c\", \"k.cu\", \"-o\", &object]);\n\
+         assert!(nvcc.status().unwrap().success());\n\
+         let mut ar = Command::new(\"ar\");\n\
+         assert!(ar.args([\"rcs\", &format!(\"{{out}}/libk.a\"), &object]).status().unwrap().success());\n\
+         println!(\"cargo::rustc-link-search=native={{out}}\");\n\
+         println!(\"cargo::rustc-link-search=native={}\");\n\
+         for name in [\"static=k\", \"cudart_static\", \"stdc++\", \"dl\", \"pthread\", \"rt\"] {{\n\
+         println!(\"cargo::rustc-link-lib={{name}}\");\n}}\n}}\n",
+        objects.runtime.display()
+    );
+    project.write("build.rs", &script)?;
+    let said =
+        "info: app: k.o is compiled without -rdc=true: a kernel in it may have fewer registers";
+    let (_, err) = project.succeed(&["build", "-v"], &[])?;
+    ensure!(err.contains(said) && !err.contains("DeviceLink"), "{err}");
+
+    // Without bounds there is nothing in the way.
+    project.write("k.cu", &source(""))?;
+    let (_, err) = project.succeed(&["build", "-v"], &[])?;
+    ensure!(!err.contains(said) && err.contains("DeviceLink"), "{err}");
+    Ok(())
+}
+
 /// As below a program that calls cargo, whose linker is no matter of ours.
 #[test]
 fn device_code_for_another_linker_is_linked_at_once() -> Result<()> {

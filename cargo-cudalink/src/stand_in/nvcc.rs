@@ -5,11 +5,15 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail};
 use cudalink_toolkit::launcher;
 use object::{Architecture, BinaryFormat, Endianness};
+use rustnvlink::cli;
+use rustnvlink::cli::messages::Messages;
+use rustnvlink::device_link::{Request, link_files};
+use rustnvlink::inputs::{Files, Wanted};
 use rustnvlink::output;
 
 use crate::journal::{Event, Journal, Level, Message};
@@ -24,10 +28,21 @@ use crate::style;
 enum Action {
     /// Link the device code of some files into an object for the host linker.
     DeviceLink(PathBuf),
-    /// Compile to host objects; these arguments are missing.
-    Compile(Vec<String>),
+    /// Compile to host objects.
+    Compile(Compilation),
     /// Anything else.
     Other,
+}
+
+/// What a compilation is to be.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Compilation {
+    /// Arguments that make its code relocatable, if it is not.
+    relocatable: Option<&'static str>,
+    /// Other arguments that are missing.
+    missing: Vec<String>,
+    /// The object, if it is named and has machine code.
+    object: Option<PathBuf>,
 }
 
 /// What a command line of nvcc says.
@@ -78,12 +93,9 @@ impl Said {
         Some(said)
     }
 
-    /// What a compilation needs besides.
-    fn missing(&self, compiled_for: &CompiledFor) -> Vec<String> {
+    /// What a compilation is to be, with what it needs besides.
+    fn compilation(self, compiled_for: &CompiledFor) -> Compilation {
         let mut missing = Vec::new();
-        if !self.relocatable {
-            missing.push("-rdc=true".to_owned());
-        }
         // nvcc optimizes no code together that is for debuggers.
         let code = match compiled_for.link_time && !self.debug {
             true => "lto",
@@ -97,7 +109,11 @@ impl Said {
         } else if code == "lto" && !self.code {
             missing.push("-dlto".to_owned());
         }
-        missing
+        Compilation {
+            relocatable: (!self.relocatable).then_some("-rdc=true"),
+            missing,
+            object: self.output.filter(|_| code == "sm"),
+        }
     }
 }
 
@@ -107,7 +123,7 @@ impl Action {
             Some(said) if said.links => {
                 Self::DeviceLink(said.output.unwrap_or_else(|| "a_dlink.o".into()))
             }
-            Some(said) if said.compiles => Self::Compile(said.missing(compiled_for)),
+            Some(said) if said.compiles => Self::Compile(said.compilation(compiled_for)),
             Some(_) | None => Self::Other,
         }
     }
@@ -122,7 +138,7 @@ pub(crate) fn run(plan: &Plan, arguments: Vec<OsString>) -> Result<ExitCode> {
             return Ok(ExitCode::FAILURE);
         }
     };
-    let mut command = launcher::command(&toolkit.launcher, &toolkit.nvcc);
+    let nvcc = || launcher::command(&toolkit.launcher, &toolkit.nvcc);
     let action = match is_linked_later(plan) {
         true => Action::of(&arguments, &plan.compiled_for),
         false => Action::Other,
@@ -131,19 +147,79 @@ pub(crate) fn run(plan: &Plan, arguments: Vec<OsString>) -> Result<ExitCode> {
         Action::DeviceLink(output) => {
             output::write(&output, &empty_object()?)
                 .with_context(|| format!("cannot write {}", output.display()))?;
-            return Ok(ExitCode::SUCCESS);
+            Ok(ExitCode::SUCCESS)
         }
-        Action::Compile(missing) => {
+        Action::Compile(compilation) => {
             if let Ok(triple) = std::env::var("TARGET")
                 && is_for_musl(&triple)
             {
                 say(plan, Level::Help, RUNTIME_IS_NOT_FOR_MUSL);
             }
-            command.args(without_static(arguments)).args(missing)
+            let arguments = without_static(arguments);
+            let command = || {
+                let mut command = nvcc();
+                command.args(&arguments).args(&compilation.missing);
+                command
+            };
+            compile(plan, command, compilation.relocatable, compilation.object)
         }
-        Action::Other => command.args(arguments),
+        Action::Other => {
+            let mut command = nvcc();
+            command.args(arguments);
+            platform::replace_by(command)
+        }
+    }
+}
+
+/// Compiles to relocatable code, unless no program could link it.
+///
+/// Where code is compiled as a whole, nvcc gives a function as many registers as the kernels that call it may have
+/// (`__launch_bounds__`). Of relocatable code it does not know who calls it, so that a function which is not put into its
+/// callers, as with `-G`, can take more than its own kernel has.
+fn compile(
+    plan: &Plan,
+    whole: impl Fn() -> Command,
+    relocatable: Option<&str>,
+    object: Option<PathBuf>,
+) -> Result<ExitCode> {
+    let mut command = whole();
+    command.args(relocatable);
+    let Some(object) = object.filter(|_| relocatable.is_some()) else {
+        return platform::replace_by(command);
     };
-    platform::replace_by(command)
+    let mut child = command
+        .spawn()
+        .map_err(|error| platform::not_started(&command, error))?;
+    platform::hand_on_termination(&child)?;
+    let status = child.wait()?;
+    if !status.success() || !has_too_many_registers(&object) {
+        return Ok(platform::exit_code(status));
+    }
+    let name = object.file_name().unwrap_or_default().to_string_lossy();
+    let text = format!("{name} is compiled without -rdc=true: {TOO_MANY_REGISTERS}");
+    say(plan, Level::Info, &text);
+    platform::replace_by(whole())
+}
+
+/// Why code is not relocatable.
+const TOO_MANY_REGISTERS: &str = "a kernel in it may have fewer registers (__launch_bounds__) than a function takes that it \
+    calls, and with -rdc=true nvcc does not know of that";
+
+/// Whether the kernels of an object call functions in it that need more registers than they may have.
+fn has_too_many_registers(object: &Path) -> bool {
+    let request = Request::new(Wanted::new(vec![object.to_owned()]));
+    let environment = cli::environment();
+    let all_processors = |_: &Files| Vec::new();
+    let messages = Messages::default();
+    let linked = link_files(
+        &request,
+        all_processors,
+        None,
+        &environment,
+        &messages,
+        || None,
+    );
+    linked.has("too-many-registers")
 }
 
 /// Whether what a build script makes is linked by the linker of this plan, which cargo tells it. A program that runs below
@@ -218,8 +294,13 @@ mod tests {
         assert_eq!(Action::of(&arguments, &compiled_for), expected);
     }
 
-    fn compile(missing: &[&str]) -> Action {
-        Action::Compile(missing.iter().map(|word| (*word).to_owned()).collect())
+    /// A compilation whose code is made relocatable, or is already.
+    fn compile(is_made: bool, missing: &[&str], object: Option<&str>) -> Action {
+        Action::Compile(Compilation {
+            relocatable: is_made.then_some("-rdc=true"),
+            missing: missing.iter().map(|word| (*word).to_owned()).collect(),
+            object: object.map(PathBuf::from),
+        })
     }
 
     #[test]
@@ -233,25 +314,31 @@ mod tests {
     #[test]
     fn compiled_code_is_relocatable() {
         let sm_90 = "--generate-code=arch=compute_90,code=sm_90";
-        check("-o x.o -c x.cu", compile(&["-rdc=true", sm_90]));
-        check("-c --device-c -o x.o x.cu", compile(&[sm_90]));
-        check("-c -arch=sm_80 -o x.o x.cu", compile(&["-rdc=true"]));
+        let object = Some("x.o");
+        check("-o x.o -c x.cu", compile(true, &[sm_90], object));
+        let of_several = "-c --device-c -o x.o x.cu";
+        check(of_several, compile(false, &[sm_90], object));
+        check("-c -arch=sm_80 -o x.o x.cu", compile(true, &[], object));
         check(
             "-c -gencode arch=compute_80,code=sm_80 -rdc=true x.cu",
-            compile(&[]),
+            compile(false, &[], None),
         );
-        check("-c -rdc=false -arch sm_80 x.cu", compile(&[]));
+        check("-c -rdc=false -arch sm_80 x.cu", compile(false, &[], None));
     }
 
     #[test]
     fn code_to_be_optimized_is_ltoir() {
         let lto_90 = "--generate-code=arch=compute_90,code=lto_90";
-        check_for(true, "-rdc=true -c x.cu", compile(&[lto_90]));
-        check_for(true, "-rdc=true -c -arch=sm_80 x.cu", compile(&["-dlto"]));
+        let check = |arguments, expected| check_for(true, arguments, expected);
+        check("-rdc=true -c x.cu", compile(false, &[lto_90], None));
+        check("-c -o x.o x.cu", compile(true, &[lto_90], None));
+        let processor = "-rdc=true -c -arch=sm_80 x.cu";
+        check(processor, compile(false, &["-dlto"], None));
         let explicit = "-rdc=true -c -gencode arch=compute_80,code=sm_80 x.cu";
-        check_for(true, explicit, compile(&[]));
+        check(explicit, compile(false, &[], None));
         let sm_90 = "--generate-code=arch=compute_90,code=sm_90";
-        check_for(true, "-G -rdc=true -c x.cu", compile(&[sm_90]));
+        let debug = "-G -rdc=true -c x.cu -o x.o";
+        check(debug, compile(false, &[sm_90], Some("x.o")));
     }
 
     #[test]
