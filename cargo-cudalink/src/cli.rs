@@ -335,6 +335,26 @@ mod tests {
     }
 
     #[test]
+    fn examples_are_understood() {
+        fn check(command: &clap::Command) -> usize {
+            let text = command.get_after_help().map(ToString::to_string);
+            let text = text.unwrap_or_default();
+            let examples = text
+                .lines()
+                .filter_map(|line| line.strip_prefix("  cargo cudalink "));
+            let mut number = 0;
+            for example in examples {
+                let words = format!("c {example}");
+                let read = Cli::command().try_get_matches_from(words.split(' '));
+                assert!(read.is_ok(), "{example}: {}", read.unwrap_err());
+                number += 1;
+            }
+            number + command.get_subcommands().map(check).sum::<usize>()
+        }
+        assert!(check(&Cli::command()) > 10);
+    }
+
+    #[test]
     fn jobs_are_counted_as_cargo_does() {
         let jobs = |words: &str| -> Result<Option<usize>, clap::Error> {
             let command = with_all_numbers_of_jobs(Cli::command());

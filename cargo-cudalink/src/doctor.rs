@@ -28,6 +28,10 @@ const SCHEMA_VERSION: u32 = 1;
 /// Takes the objects and libraries that go into one program, in the order of its link, or finished programs and shared
 /// libraries. Ends with code 1 if something is wrong.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cargo cudalink doctor main.o part.o device_link.o libother.a
+  cargo cudalink doctor --arch sm_80,sm_90 program")]
 pub(crate) struct Arguments {
     /// Objects, static libraries, shared libraries and programs; `-` is the standard input
     #[arg(required = true, value_name = "FILE")]

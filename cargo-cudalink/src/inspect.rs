@@ -27,6 +27,11 @@ use text::Style;
 /// The summary lists the images of every file, and of each image the kernels with their registers, stack, shared and
 /// constant memory, barriers and parameters, the device functions and the variables. Sizes are in bytes.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cargo cudalink inspect program
+  cargo cudalink inspect --arch sm_90 --parameters libother.a
+  cargo cudalink inspect --section .nv.info program.cubin")]
 pub(crate) struct Arguments {
     /// Files to look into; their contents tell what they are. `-` is the standard input
     #[arg(required = true, value_name = "FILE")]

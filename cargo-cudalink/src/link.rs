@@ -28,6 +28,11 @@ use crate::style::GOOD;
 /// Takes objects that were compiled with -rdc=true (nvcc -dc), libraries of them, cubins and fatbins. The result goes to
 /// the host linker together with the same objects, before all libraries.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cargo cudalink link main.o part.o libother.a -o device_link.o
+  cargo cudalink link --arch sm_90 main.o part.o -o program.cubin
+  cargo cudalink link main.o part.o -o kernels.rs")]
 pub(crate) struct Arguments {
     /// Objects, static libraries, cubins, fatbins and PTX; @FILE stands for the words in a file
     #[arg(required_unless_present = "library", value_name = "FILE")]

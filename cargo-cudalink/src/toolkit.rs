@@ -32,6 +32,10 @@ enum Action {
     ///
     /// The packages come from the index that your pip is configured for. Nothing outside of the cache folder is
     /// touched; set RUSTNVLINK_CACHE to install elsewhere.
+    #[command(after_help = "\
+Examples:
+  cargo cudalink toolkit install
+  cargo cudalink toolkit install 13.5.37 --with cublas,curand")]
     Install {
         /// The version of nvcc, such as 13.0.88
         #[arg(value_name = "VERSION", value_parser = version, default_value_t = DEFAULT_VERSION)]

@@ -13,6 +13,10 @@ use super::{CargoCommand, StandIn, WithDevice};
 
 /// A program that runs cargo, such as `cargo nextest run`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cargo cudalink exec cargo nextest run
+  cargo cudalink exec --arch sm_90 cargo llvm-cov")]
 pub(crate) struct Exec {
     /// Path to the Cargo.toml of the workspace that the program builds
     #[arg(long, value_name = "PATH")]

@@ -54,6 +54,7 @@ struct Said {
     processor: bool,
     code: bool,
     debug: bool,
+    only_tells: bool,
     output: Option<PathBuf>,
 }
 
@@ -82,6 +83,8 @@ impl Said {
                     said.code = true;
                 }
                 "-G" | "--device-debug" => said.debug = true,
+                // As sccache asks what there is to run.
+                "-dryrun" | "--dryrun" => said.only_tells = true,
                 "-cubin" | "--cubin" | "-fatbin" | "--fatbin" | "-ptx" | "--ptx" => return None,
                 "-o" | "--output-file" => {
                     let path = value.map(OsString::from).or_else(|| words.next().cloned());
@@ -112,7 +115,7 @@ impl Said {
         Compilation {
             relocatable: (!self.relocatable).then_some("-rdc=true"),
             missing,
-            object: self.output.filter(|_| code == "sm"),
+            object: self.output.filter(|_| code == "sm" && !self.only_tells),
         }
     }
 }
@@ -324,6 +327,8 @@ mod tests {
             compile(false, &[], None),
         );
         check("-c -rdc=false -arch sm_80 x.cu", compile(false, &[], None));
+        let dry = "-c -arch=sm_80 -o x.o x.cu --dryrun";
+        check(dry, compile(true, &[], None));
     }
 
     #[test]
