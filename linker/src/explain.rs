@@ -386,7 +386,7 @@ pub const EXPLANATIONS: &[Explanation] = &[
         "too-many-registers",
         "A kernel was compiled for fewer registers than a function that it calls needs. Raise the \
          limit of the kernel (__launch_bounds__, __maxnreg__, -maxrregcount), or compile the \
-         function with the same limit.",
+         function with the same limit. Code for debuggers (-G) takes more than other code.",
     ),
     of(
         "too-much-constant",

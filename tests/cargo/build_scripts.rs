@@ -256,6 +256,18 @@ fn code_that_relocatable_cannot_be_linked_stays_whole() -> Result<()> {
     let (_, err) = project.succeed(&["build", "-v"], &[])?;
     ensure!(err.contains(said) && !err.contains("DeviceLink"), "{err}");
 
+    // As the `cc` crate compiles one file of several.
+    let of_several = script.replace("\"-G\",", "\"-G\", \"--device-c\",");
+    project.write("build.rs", &of_several)?;
+    project.fail(
+        &["build"],
+        &[
+            "[too-many-registers]",
+            "help: app: device code for debuggers (-G)",
+        ],
+    )?;
+    project.write("build.rs", &script)?;
+
     // Without bounds there is nothing in the way.
     project.write("k.cu", &source(""))?;
     let (_, err) = project.succeed(&["build", "-v"], &[])?;

@@ -30,6 +30,10 @@ use crate::stand_in::objects::{Objects, shown};
 const NO_LTO_INPUT: &str = "nvcc optimizes no device code for debuggers (-G), which the cc crate asks for in profiles with \
     debug information; --release may help";
 
+/// Why functions may take more registers than their kernels have.
+const CODE_FOR_DEBUGGERS: &str = "device code for debuggers (-G), which the cc crate asks for in profiles with debug information, \
+    takes more registers; --release may help, or `debug = false` in [profile.dev.package.NAME] for the package that has it";
+
 /// What the host link gets of a device link.
 #[derive(Debug)]
 pub(super) struct Device {
@@ -346,6 +350,9 @@ fn has_succeeded(linked: &Linked) -> bool {
 /// What to do about a link that failed.
 fn help(linked: &Linked, objects: &Objects, libraries: Vec<String>) -> Vec<String> {
     let mut help = Vec::new();
+    if linked.has("too-many-registers") {
+        help.push(CODE_FOR_DEBUGGERS.to_owned());
+    }
     if linked.has("undefined-reference") {
         help.extend(messages::help_with_closed(&objects.closed));
         help.extend(messages::help_with_results(&objects.results));
