@@ -20,10 +20,10 @@ pub(super) struct Table {
 }
 
 /// With less room than this beside its row, what is too long for it stands below.
-const LEAST_ROOM: usize = 24;
+const LEAST_ROOM: usize = 40;
 
 /// Columns of text are not made narrower than this.
-const LEAST_WIDTH: usize = 12;
+const LEAST_WIDTH: usize = 16;
 
 impl Table {
     pub(super) fn new(columns: &[(&str, Align)]) -> Self {
@@ -96,7 +96,7 @@ impl<'t> Lines<'t> {
             table,
         };
         // Names of sections hold those of functions, so that columns of text may be too wide, too.
-        let least = lines.last.2.min(LEAST_WIDTH);
+        let least = table.columns[last].0.len();
         while table
             .width
             .is_some_and(|width| lines.before_last() + least > width)
@@ -174,7 +174,7 @@ fn shortened(text: &str, width: usize) -> String {
     format!("{front}…{back}")
 }
 
-/// A text in parts that fit into lines: behind a space or comma, else where the line ends.
+/// A text in parts that fit into lines: behind a space, comma or angle bracket, else where the line ends.
 fn broken(text: &str, width: usize) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut rest = text;
@@ -184,7 +184,7 @@ fn broken(text: &str, width: usize) -> Vec<&str> {
             true => &rest[..=end],
             false => &rest[..end],
         };
-        let cut = line.rfind([' ', ',']).map(|at| at + 1);
+        let cut = line.rfind([' ', ',', '<']).map(|at| at + 1);
         let cut = cut.filter(|cut| *cut > end / 3).unwrap_or(end);
         let (part, others) = rest.split_at(cut);
         parts.push(part.trim_end());
@@ -256,17 +256,17 @@ mod tests {
     fn long_names_are_broken_where_lines_have_an_end() {
         let name = "void scale<double>(double *, const double *, int)";
         check_within(
-            Some(36),
+            Some(52),
             &[["1", "", name], ["12345", "", "long name"]],
-            "   SIZE  NAME\n      1  void scale<double>(double\n         *, const double *, int)\n  \
+            "   SIZE  NAME\n      1  void scale<double>(double *, const double\n         *, int)\n  \
              12345  long name\n",
         );
         // With little room beside the other columns, they stand below them.
         check_within(
             Some(36),
             &[["1", "in constant bank", name], ["12345", "", "a name"]],
-            "   SIZE  RARE           NAME\n      1  in con…t bank\n      void scale<double>(double *,\n      \
-             const double *, int)\n  12345                 a name\n",
+            "   SIZE  RARE              NAME\n      1  in constant bank\n      void scale<double>(double *,\n      \
+             const double *, int)\n  12345                    a name\n",
         );
         // What fits stays as it is.
         check_within(
@@ -291,6 +291,7 @@ mod tests {
         assert_eq!(broken("one two", 4), ["one", "two"]);
         assert_eq!(broken("one two", 3), ["one", "two"]);
         assert_eq!(broken("abcdefgh", 3), ["abc", "def", "gh"]);
+        assert_eq!(broken("of<int>", 4), ["of<", "int>"]);
         assert_eq!(broken("", 3), [""]);
         assert_eq!(broken("äöü,ß", 4), ["äöü,", "ß"]);
     }
