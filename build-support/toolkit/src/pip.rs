@@ -8,7 +8,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use crate::environment::Environment;
+use crate::environment::{CACHE_VARIABLE, Environment};
 use crate::search::entries;
 
 /// The ways to run pip, the likeliest first. `uv` brings its own pip when Python has none.
@@ -143,7 +143,7 @@ impl Pip {
                 requirement: requirement.to_owned(),
                 command,
                 status,
-                stderr,
+                stderr: readable(&stderr),
             });
         }
         let mut wheels: Vec<PathBuf> = entries(folder)
@@ -200,6 +200,23 @@ fn watch(child: &mut Child, mut look: impl FnMut()) -> io::Result<(ExitStatus, S
     Ok((status, String::from_utf8_lossy(&bytes).trim().to_owned()))
 }
 
+/// What a failed pip has said, with the last line of traces alone, and what helps.
+fn readable(said: &str) -> String {
+    let mut text = match said.split_once("Traceback (most recent call last):") {
+        Some((before, trace)) => {
+            let last = trace.trim_end().lines().last().unwrap_or_default();
+            format!("{before}{last}")
+        }
+        None => said.to_owned(),
+    };
+    if said.contains("No space left on device") {
+        text.push_str(&format!(
+            "\nhelp: the disk is full; {CACHE_VARIABLE} names another folder to install into"
+        ));
+    }
+    text
+}
+
 /// The size of everything below a folder that another program is writing to. What vanishes meanwhile counts nothing.
 fn size(folder: &Path) -> u64 {
     entries(folder)
@@ -213,4 +230,28 @@ fn size(folder: &Path) -> u64 {
             }
         })
         .sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_are_told_without_traces() {
+        let said = "ERROR: No matching distribution found for nvidia-nvvm==13.9.99";
+        assert_eq!(readable(said), said);
+        let trace = "Traceback (most recent call last):\n  File \"response.py\", line 438, in _error_catcher\n    yield\n";
+        let full = "OSError: [Errno 28] No space left on device";
+        let broken = "ProtocolError: Connection broken";
+        assert_eq!(
+            readable(&format!(
+                "ERROR: Exception:\n{trace}{full}\n\nDuring handling of the above exception, another exception \
+                 occurred:\n\n{trace}{broken}\n"
+            )),
+            format!(
+                "ERROR: Exception:\n{broken}\n\
+                 help: the disk is full; RUSTNVLINK_CACHE names another folder to install into"
+            )
+        );
+    }
 }
