@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use cudalink_toolkit::{Tool, Toolkit};
 use rustnvlink::arch::Sm;
 use rustnvlink::cli;
-use rustnvlink::cli::messages::Messages;
-use rustnvlink::device_link::{Linked, Request, Shown, link_files, summarize};
+use rustnvlink::device_link::{DeviceLink, Linked, Request, Shown, summarize};
 use rustnvlink::diagnostic::Severity;
 use rustnvlink::inputs::{Assembler, Kernels, LinkTime, Wanted};
 
@@ -58,7 +57,6 @@ pub(crate) fn link(
     let others = inputs.iter().filter(|input| !input.path.starts_with(&own));
     others.for_each(|other| output::depends_on(&other.path));
     let files = inputs.iter().map(|input| input.path.clone()).collect();
-    let environment = cli::environment();
     let request = Request::new(Wanted {
         kernels: Kernels::All,
         assembler: Assembler {
@@ -71,19 +69,13 @@ pub(crate) fn link(
         }),
         ..Wanted::new(files)
     });
-    let messages = Messages::default();
-    let threads = NonZero::new(environment::jobs()?);
-    let find_runtime = || toolkit.and_then(|toolkit| toolkit.libcudadevrt().ok());
-    let linked = link_files(
-        &request,
-        |_| targets.to_vec(),
-        threads,
-        &environment,
-        &messages,
-        find_runtime,
-    );
+    let linked = DeviceLink::new(&request)
+        .environment(cli::environment())
+        .threads(NonZero::new(environment::jobs()?))
+        .device_runtime(&|| toolkit.and_then(|toolkit| toolkit.libcudadevrt().ok()))
+        .link_files(|_| targets.to_vec());
     if linked.uses_device_runtime {
-        output::line("rustc-link-lib", "cudadevrt");
+        output::link_with("cudadevrt");
     }
     let mut problems = Vec::new();
     // What helps where something is undefined.

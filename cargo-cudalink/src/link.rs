@@ -13,7 +13,7 @@ use cudalink_bindings::Bindings;
 use cudalink_toolkit::{Environment, Search};
 use rustnvlink::arch::Sm;
 use rustnvlink::cli::{self, LinkOptions, depfile};
-use rustnvlink::device_link::{Linked, Message, link_files};
+use rustnvlink::device_link::{DeviceLink, Linked, Message};
 use rustnvlink::fatbin::{CompressionMode, FatbinOptions};
 use rustnvlink::host::HostObject;
 use rustnvlink::inputs::{Files, Kernels};
@@ -338,7 +338,6 @@ fn link(
     targets: impl FnOnce(&Files) -> Vec<Sm>,
     review: impl FnOnce(&mut Linked),
 ) -> Result<Linked> {
-    let environment = cli::environment();
     let LinkOptions {
         mut request,
         messages,
@@ -367,14 +366,12 @@ fn link(
         }
         None => {}
     }
-    let mut linked = link_files(
-        &request,
-        targets,
-        threads,
-        &environment,
-        &messages,
-        device_runtime,
-    );
+    let mut linked = DeviceLink::new(&request)
+        .environment(cli::environment())
+        .messages(messages)
+        .threads(threads)
+        .device_runtime(&device_runtime)
+        .link_files(targets);
     review(&mut linked);
     messages::print(&linked.messages);
     if !linked.is_complete() {

@@ -2,11 +2,11 @@
 //! puts the images into one host object.
 //!
 //! ```
-//! use rustnvlink::cli::{environment, messages::Messages};
-//! use rustnvlink::device_link::{Request, device_link};
+//! use rustnvlink::cli::environment;
+//! use rustnvlink::device_link::{DeviceLink, Request};
 //! use rustnvlink::fatbin::FatbinOptions;
 //! use rustnvlink::host::{HostMachine, HostObject};
-//! use rustnvlink::inputs::{Files, Kernels, Wanted};
+//! use rustnvlink::inputs::{Kernels, Wanted};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let mut wanted = Wanted::new(vec![
@@ -14,12 +14,9 @@
 //!     "../tests/inputs/callee.sm_90.cubin".into(),
 //! ]);
 //! wanted.kernels = Kernels::All; // not only those that host code names
-//! let environment = environment();
-//! let files = Files::read(&wanted, &environment);
-//! let targets = ["sm_90".parse()?];
-//! let messages = Messages::default();
 //! let request = Request::new(wanted);
-//! let linked = device_link(&request, &targets, files, &environment, &messages, || None);
+//! let sm_90 = "sm_90".parse()?;
+//! let linked = DeviceLink::new(&request).environment(environment()).link_files(|_| vec![sm_90]);
 //! for message in &linked.messages {
 //!     eprintln!("{}", message.diagnostic);
 //! }
@@ -195,64 +192,116 @@ impl Linked {
     }
 }
 
-/// Links for each of `targets`; without any, for all processors that the
-/// inputs have code for. `messages` chooses what is said. `find_runtime` finds
-/// libcudadevrt.a. It is asked only where something is missing, or may turn out to be: most programs do without.
-pub fn device_link(
-    request: &Request,
-    targets: &[Sm],
-    mut files: Files,
-    environment: &Environment,
-    messages: &Messages,
-    find_runtime: impl FnOnce() -> Option<PathBuf>,
-) -> Linked {
-    if request.inputs.link_time.is_none() {
-        let job = Job {
-            request,
-            files: &files,
-            environment,
-        };
-        let linked = job.link_each(targets, messages);
-        let misses_something = !linked.is_complete() && linked.has("undefined-reference");
-        if !misses_something || files.has_device_runtime() {
-            return linked;
-        }
-    }
-    if !files.has_device_runtime()
-        && let Some(runtime) = find_runtime()
-    {
-        files.add(&runtime, &request.inputs);
-    }
-    let job = Job {
-        request,
-        files: &files,
-        environment,
-    };
-    job.link_each(targets, messages)
+/// How the links of a request are done. Unless told otherwise, it looks for nothing outside of the request: no program,
+/// no library, no folder.
+#[derive(Clone)]
+pub struct DeviceLink<'a> {
+    request: &'a Request,
+    environment: Environment,
+    messages: Messages,
+    threads: Option<NonZero<usize>>,
+    find_runtime: &'a dyn Fn() -> Option<PathBuf>,
 }
 
-/// Reads the inputs of a request and [links them](device_link) for the processors that `targets` makes of them, with so many
-/// threads where that is said.
-pub fn link_files(
-    request: &Request,
-    targets: impl FnOnce(&Files) -> Vec<Sm>,
-    threads: Option<NonZero<usize>>,
-    environment: &Environment,
-    messages: &Messages,
-    find_runtime: impl FnOnce() -> Option<PathBuf>,
-) -> Linked {
-    within(threads, || {
-        let files = Files::read(&request.inputs, environment);
-        let targets = targets(&files);
-        device_link(
+impl<'a> DeviceLink<'a> {
+    /// Links as the request says.
+    #[must_use]
+    pub fn new(request: &'a Request) -> Self {
+        Self {
             request,
-            &targets,
-            files,
+            environment: Environment::default(),
+            messages: Messages::default(),
+            threads: None,
+            find_runtime: &|| None,
+        }
+    }
+
+    /// Where libraries and the programs of a toolkit are looked for: `cli::environment()` looks where nvlink does.
+    #[must_use]
+    pub fn environment(self, environment: Environment) -> Self {
+        Self {
             environment,
-            messages,
+            ..self
+        }
+    }
+
+    /// Which messages [`Linked::messages`] holds, and which warnings count as errors.
+    #[must_use]
+    pub fn messages(self, messages: Messages) -> Self {
+        Self { messages, ..self }
+    }
+
+    /// How many threads there may be; else as many as there are processors.
+    #[must_use]
+    pub fn threads(self, threads: Option<NonZero<usize>>) -> Self {
+        Self { threads, ..self }
+    }
+
+    /// What finds `libcudadevrt.a`. It is asked only where something is missing, or may turn out to be: most programs
+    /// do without.
+    #[must_use]
+    pub fn device_runtime(self, find_runtime: &'a dyn Fn() -> Option<PathBuf>) -> Self {
+        Self {
             find_runtime,
-        )
-    })
+            ..self
+        }
+    }
+
+    /// Links for each of `targets`; without any, for all processors that the files have code for. The files of the
+    /// request are not read.
+    ///
+    /// ```
+    /// use rustnvlink::device_link::{DeviceLink, Request};
+    /// use rustnvlink::inputs::{Files, Kernels, Wanted};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let object = std::fs::read("../tests/inputs/saxpy.sm_90.cubin")?;
+    /// let files = Files::in_memory([("saxpy.cubin".to_owned(), object)]);
+    /// let mut wanted = Wanted::new(Vec::new());
+    /// wanted.kernels = Kernels::All;
+    /// let images = DeviceLink::new(&Request::new(wanted)).link(files, &[]).into_result()?;
+    /// assert_eq!(images[0].sm.to_string(), "sm_90");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn link(&self, files: Files, targets: &[Sm]) -> Linked {
+        within(self.threads, || self.link_all(files, targets))
+    }
+
+    /// Reads the files of the request and links for the processors that `targets` makes of them: for all that they have
+    /// code for, where it names none.
+    pub fn link_files(&self, targets: impl FnOnce(&Files) -> Vec<Sm>) -> Linked {
+        within(self.threads, || {
+            let files = Files::read(&self.request.inputs, &self.environment);
+            let targets = targets(&files);
+            self.link_all(files, &targets)
+        })
+    }
+
+    fn link_all(&self, mut files: Files, targets: &[Sm]) -> Linked {
+        let inputs = &self.request.inputs;
+        if inputs.link_time.is_none() {
+            let linked = self.job(&files).link_each(targets, &self.messages);
+            let misses_something = !linked.is_complete() && linked.has("undefined-reference");
+            if !misses_something || files.has_device_runtime() {
+                return linked;
+            }
+        }
+        if !files.has_device_runtime()
+            && let Some(runtime) = (self.find_runtime)()
+        {
+            files.add(&runtime, inputs);
+        }
+        self.job(&files).link_each(targets, &self.messages)
+    }
+
+    fn job<'j>(&'j self, files: &'j Files) -> Job<'j> {
+        Job {
+            request: self.request,
+            files,
+            environment: &self.environment,
+        }
+    }
 }
 
 /// A request, and what its links read.

@@ -47,7 +47,7 @@
 //! assert!(!names.is_empty());
 //! ```
 //!
-//! [`Outcome`] has the warnings of a link, too. [`device_link::device_link`] does all of `nvcc -dlink`: it takes host objects,
+//! [`Outcome`] has the warnings of a link, too. [`device_link::DeviceLink`] does all of `nvcc -dlink`: it takes host objects,
 //! libraries and fatbins, links for several processors, and gives what the host
 //! linker needs. They may be in memory, too ([`inputs::Files::in_memory`]).
 //!

@@ -3,8 +3,7 @@
 use std::path::Path;
 use std::thread;
 
-use rustnvlink::cli::messages::Messages;
-use rustnvlink::device_link::{Linked, Request, device_link};
+use rustnvlink::device_link::{DeviceLink, Linked, Request};
 use rustnvlink::diagnostic::{Diagnostic, Severity};
 use rustnvlink::inputs::{Environment, Files, Kernels, Wanted};
 use rustnvlink::options::Options;
@@ -116,10 +115,10 @@ fn files_of_all_kinds_may_be_in_memory() {
         let mut wanted = Wanted::new(Vec::new());
         wanted.kernels = Kernels::All;
         let targets = ["sm_90".parse().unwrap()];
-        let environment = Environment::default();
-        let messages = Messages::default();
         let request = Request::new(wanted);
-        device_link(&request, &targets, files, &environment, &messages, || None).into_result()
+        DeviceLink::new(&request)
+            .link(files, &targets)
+            .into_result()
     };
     let images = run(files(&["caller", "callee"])).unwrap();
     let (caller, callee) = (read("caller.sm_90.cubin"), read("callee.sm_90.cubin"));
@@ -159,8 +158,7 @@ fn processors_that_nobody_knows_are_named() {
         ("new.cubin".to_owned(), object),
         ("old.cubin".to_owned(), read("callee.sm_100.cubin")),
     ]);
-    let (environment, messages) = (Environment::default(), Messages::default());
-    let linked = device_link(&request, &[], files, &environment, &messages, || None);
+    let linked = DeviceLink::new(&request).link(files, &[]);
     let error = linked.into_result().unwrap_err();
     let unknown = error.0.errors().find(|e| e.code == "unknown-processor");
     assert_eq!(

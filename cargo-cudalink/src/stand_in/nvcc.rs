@@ -11,8 +11,7 @@ use anyhow::{Context, Result, bail};
 use cudalink_toolkit::launcher;
 use object::{Architecture, BinaryFormat, Endianness};
 use rustnvlink::cli;
-use rustnvlink::cli::messages::Messages;
-use rustnvlink::device_link::{Request, link_files};
+use rustnvlink::device_link::{DeviceLink, Request};
 use rustnvlink::inputs::{Files, Wanted};
 use rustnvlink::output;
 
@@ -211,18 +210,9 @@ const TOO_MANY_REGISTERS: &str = "a kernel in it may have fewer registers (__lau
 /// Whether the kernels of an object call functions in it that need more registers than they may have.
 fn has_too_many_registers(object: &Path) -> bool {
     let request = Request::new(Wanted::new(vec![object.to_owned()]));
-    let environment = cli::environment();
+    let link = DeviceLink::new(&request).environment(cli::environment());
     let all_processors = |_: &Files| Vec::new();
-    let messages = Messages::default();
-    let linked = link_files(
-        &request,
-        all_processors,
-        None,
-        &environment,
-        &messages,
-        || None,
-    );
-    linked.has("too-many-registers")
+    link.link_files(all_processors).has("too-many-registers")
 }
 
 /// Whether what a build script makes is linked by the linker of this plan, which cargo tells it. A program that runs below

@@ -204,9 +204,8 @@ impl Files {
     /// that, and other contents tell themselves.
     ///
     /// ```
-    /// use rustnvlink::cli::messages::Messages;
-    /// use rustnvlink::device_link::{Request, device_link};
-    /// use rustnvlink::inputs::{Environment, Files, Kernels, Wanted};
+    /// use rustnvlink::device_link::{DeviceLink, Request};
+    /// use rustnvlink::inputs::{Files, Kernels, Wanted};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let read = |name: &str| std::fs::read(format!("../tests/inputs/{name}.sm_90.cubin"));
@@ -217,9 +216,7 @@ impl Files {
     /// let mut wanted = Wanted::new(Vec::new());
     /// wanted.kernels = Kernels::All;
     /// let request = Request::new(wanted);
-    /// let targets = ["sm_90".parse()?];
-    /// let (environment, messages) = (Environment::default(), Messages::default());
-    /// let linked = device_link(&request, &targets, files, &environment, &messages, || None);
+    /// let linked = DeviceLink::new(&request).link(files, &["sm_90".parse()?]);
     /// let images = linked.into_result()?;
     /// assert!(images[0].data.starts_with(b"\x7fELF"));
     /// # Ok(())

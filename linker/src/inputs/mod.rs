@@ -177,7 +177,7 @@ impl From<Sm> for Processor {
 }
 
 /// What the surroundings of the program decide.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Environment {
     /// `LIBRARY_PATH`.
     pub library_path: Option<OsString>,

@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 use cudalink_bindings::Functions;
 use rustnvlink::cli;
-use rustnvlink::cli::messages::Messages;
 use rustnvlink::cubin::File;
-use rustnvlink::device_link::{self, Linked, Request};
+use rustnvlink::device_link::{self, DeviceLink, Linked, Request};
 use rustnvlink::diagnostic::{Severity, some_of};
 use rustnvlink::fatbin::{CompressionMode, FatbinOptions};
 use rustnvlink::host::{HostMachine, HostObject};
@@ -228,14 +227,10 @@ impl Image<'_> {
     }
 
     fn device_link(&self, request: &Request, files: Files) -> Linked {
-        device_link::device_link(
-            request,
-            &self.settings.targets(),
-            files,
-            &cli::environment(),
-            &Messages::default(),
-            || self.toolkit.and_then(|t| t.device_runtime.clone()),
-        )
+        DeviceLink::new(request)
+            .environment(cli::environment())
+            .device_runtime(&|| self.toolkit.and_then(|t| t.device_runtime.clone()))
+            .link(files, &self.settings.targets())
     }
 
     /// What the host link gets of a device link.
