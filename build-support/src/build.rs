@@ -1,12 +1,13 @@
 //! The builder.
 
+mod cmake_library;
+mod embed;
+
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cudalink_bindings::Bindings;
-use cudalink_toolkit::launcher::launched;
-use cudalink_toolkit::{Environment, NotChosen, Search, Tool, Toolkit};
+use cudalink_toolkit::{Tool, Toolkit};
 use rustnvlink::arch::Sm;
 use rustnvlink::fatbin::FatbinOptions;
 use rustnvlink::host::{HostMachine, HostObject};
@@ -15,7 +16,7 @@ use crate::compile::{Code, Compiled, Compiler, Product};
 use crate::device::Input;
 use crate::error::Error;
 use crate::record::Surroundings;
-use crate::{device, environment, output};
+use crate::{device, environment, output, toolchain};
 
 /// The key under which packages publish their device objects.
 const PUBLISHED: &str = "device_objects";
@@ -191,60 +192,13 @@ impl Build {
         or_exit(self.try_embed(name));
     }
 
-    /// See [`Build::cmake_library`].
-    ///
-    /// # Errors
-    ///
-    /// Fails if CMake makes no such library.
-    pub fn try_cmake_library(
-        &self,
-        config: &mut cmake::Config,
-        name: &str,
-    ) -> Result<PathBuf, Error> {
-        let numbers: Vec<String> = self
-            .targets()?
-            .iter()
-            .map(|sm| format!("{}-real", sm.to_string().replace("sm_", "")))
-            .collect();
-        let (launcher, nvcc) = nvcc(&find_toolkit()?)?;
-        if !launcher.is_empty() {
-            let words: Vec<_> = launcher.iter().map(|word| word.to_string_lossy()).collect();
-            config.define("CMAKE_CUDA_COMPILER_LAUNCHER", words.join(";"));
-        }
-        let folder = config
-            .define("CMAKE_CUDA_ARCHITECTURES", numbers.join(";"))
-            .define("CMAKE_CUDA_COMPILER", nvcc)
-            .define("CMAKE_CUDA_SEPARABLE_COMPILATION", "ON")
-            .define("CMAKE_CUDA_RESOLVE_DEVICE_SYMBOLS", "OFF")
-            .define("CMAKE_POSITION_INDEPENDENT_CODE", "ON")
-            .build_target(name)
-            .build()
-            .join("build");
-        let file = format!("lib{name}.a");
-        let library = ["", "lib"]
-            .map(|place| folder.join(place).join(&file))
-            .into_iter()
-            .find(|path| path.is_file())
-            .ok_or(Error::NoLibrary {
-                name: name.to_owned(),
-                folder: folder.clone(),
-            })?;
-        let own = environment::out_dir()?;
-        match cmake_sources(&folder) {
-            Some(sources) if !own.starts_with(&sources) => output::depends_on(&sources),
-            // What is made lies among the sources, and is always newer: CMake has to find out what has changed.
-            _ => output::depends_on(&library),
-        }
-        Ok(library)
-    }
-
     /// See [`Build::compile`].
     ///
     /// # Errors
     ///
     /// Fails if there is no toolkit, a source does not compile, or the device code does not link.
     pub fn try_compile(&self, name: &str) -> Result<(), Error> {
-        let toolkit = find_toolkit()?;
+        let toolkit = toolchain::find()?;
         let compiled = self.objects(name, &toolkit)?;
         let mut objects = paths(&compiled);
         if !environment::is_linked_later() {
@@ -253,7 +207,7 @@ impl Build {
             objects.push(self.linked_object(&inputs, name, &toolkit)?);
         }
         self.archive(name, &objects)?;
-        self.link_libraries()?;
+        self.link_libraries();
         self.link_runtime(&toolkit)
     }
 
@@ -283,15 +237,14 @@ impl Build {
     pub fn try_publish_device_objects(&self, name: &str) -> Result<(), Error> {
         environment::of_cargo("CARGO_MANIFEST_LINKS")
             .map_err(|_| Error::NoLinks(name.to_owned()))?;
-        let toolkit = find_toolkit()?;
+        let toolkit = toolchain::find()?;
         let objects = self.objects(name, &toolkit)?;
         self.archive(name, &paths(&objects))?;
-        self.link_libraries()?;
+        self.link_libraries();
         let mut published = vec![environment::out_dir()?.join(format!("lib{name}.a"))];
         published.extend(self.libraries.iter().cloned());
         published.extend(environment::published(PUBLISHED));
-        let joined =
-            std::env::join_paths(&published).map_err(|error| Error::Write(error.to_string()))?;
+        let joined = std::env::join_paths(&published).map_err(Error::write)?;
         output::line("metadata", format_args!("{PUBLISHED}={}", joined.display()));
         self.link_runtime(&toolkit)
     }
@@ -302,7 +255,7 @@ impl Build {
     ///
     /// Fails if there is no toolkit, a source does not compile, or the device code does not link.
     pub fn try_link_device(&self, name: &str) -> Result<(), Error> {
-        let toolkit = find_toolkit()?;
+        let toolkit = toolchain::find()?;
         let published = environment::published(PUBLISHED).into_iter();
         let mut inputs: Vec<Input> = published.map(Input::from).collect();
         if !self.sources.is_empty() {
@@ -319,71 +272,11 @@ impl Build {
                 .object(object)
                 .try_compile(&linked_name)?;
             // Nothing asks for it by name before the objects it registers have been read.
-            output::line(
-                "rustc-link-search",
-                format_args!("native={}", environment::out_dir()?.display()),
-            );
-            output::line(
-                "rustc-link-lib",
-                format_args!("static:+whole-archive={linked_name}"),
-            );
+            output::search_in(&environment::out_dir()?);
+            output::link_with(format_args!("static:+whole-archive={linked_name}"));
         }
-        self.link_libraries()?;
+        self.link_libraries();
         self.link_runtime(&toolkit)
-    }
-
-    /// See [`Build::embed`].
-    ///
-    /// # Errors
-    ///
-    /// Fails if a source does not compile, the device code does not link, or neither a toolkit nor what it would make is
-    /// there.
-    pub fn try_embed(&self, name: &str) -> Result<(), Error> {
-        let targets = self.targets()?;
-        let folder = environment::out_dir()?;
-        let (mut inputs, toolkit): (Vec<Input>, _) = match find_toolkit() {
-            Ok(toolkit) => {
-                let compiler = self.compiler(&toolkit, targets.clone())?;
-                let made =
-                    compiler.compile(self.sources()?, Product::Fatbin, &folder.join(name))?;
-                (made.into_iter().map(Input::from).collect(), Some(toolkit))
-            }
-            Err(Error::NoToolkit(missing)) => match &self.prebuilt {
-                Some(prebuilt) => {
-                    let objects = self.prebuilt_objects(prebuilt, &targets, missing)?;
-                    (objects.into_iter().map(Input::from).collect(), None)
-                }
-                None => return Err(missing.into()),
-            },
-            Err(error) => return Err(error),
-        };
-        inputs.extend(self.libraries());
-        let linked = match &toolkit {
-            Some(_) => device::link(&inputs, &targets, toolkit.as_ref(), self.code()?)?,
-            // A cubin is for one processor, so each link has its own.
-            None => {
-                let mut all = rustnvlink::device_link::Linked::default();
-                for sm in &targets {
-                    let end = format!(".{sm}.cubin");
-                    let own = inputs.iter().filter(|input| {
-                        let name = input.path().to_string_lossy();
-                        !name.ends_with(".cubin") || name.ends_with(&end)
-                    });
-                    let own: Vec<Input> = own.cloned().collect();
-                    let one = device::link(&own, &[*sm], None, Code::Machine)?;
-                    all.images.extend(one.images);
-                }
-                all
-            }
-        };
-        let image = linked
-            .fatbin(&FatbinOptions::default())
-            .map_err(|error| Error::Write(error.to_string()))?;
-        write(&folder.join(format!("{name}.fatbin")), &image)?;
-        let bindings = Bindings::collect(&linked, "the build script")
-            .map_err(|error| Error::Write(error.to_string()))?;
-        let module = bindings.rust(name, image.len());
-        write(&folder.join(format!("{name}.rs")), module.as_bytes())
     }
 
     fn sources(&self) -> Result<&[PathBuf], Error> {
@@ -432,7 +325,7 @@ impl Build {
         };
         arguments.push(level.into());
         arguments.extend(self.arguments.iter().cloned());
-        let (launcher, nvcc) = nvcc(toolkit)?;
+        let (launcher, nvcc) = toolchain::nvcc(toolkit)?;
         // What nvcc adds to each of its command lines.
         let added = ["NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"].map(environment::chosen);
         let programs = [nvcc.clone(), toolkit.tool(Tool::Nvcc)?];
@@ -468,7 +361,7 @@ impl Build {
     }
 
     fn for_each_target(&self, product: impl Fn(Sm) -> Product) -> Result<Vec<PathBuf>, Error> {
-        let toolkit = find_toolkit()?;
+        let toolkit = toolchain::find()?;
         let targets = self.targets()?;
         let folder = environment::out_dir()?;
         let compiler = self.compiler(&toolkit, targets.clone())?;
@@ -483,28 +376,6 @@ impl Build {
         Ok(made)
     }
 
-    /// What the package brings for builds without a toolkit.
-    fn prebuilt_objects(
-        &self,
-        folder: &Path,
-        targets: &[Sm],
-        toolkit: cudalink_toolkit::NotFound,
-    ) -> Result<Vec<PathBuf>, Error> {
-        let mut objects = Vec::new();
-        for sm in targets {
-            let names = crate::compile::names(self.sources()?, Product::Cubin(*sm))?;
-            objects.extend(names.into_iter().map(|name| folder.join(name)));
-        }
-        output::depends_on(folder);
-        match objects.iter().find(|object| !object.is_file()) {
-            Some(missing) => Err(Error::NoToolkitAndNoObject {
-                toolkit,
-                object: missing.clone(),
-            }),
-            None => Ok(objects),
-        }
-    }
-
     /// The device link of `inputs`, as an object for the host linker.
     fn linked_object(
         &self,
@@ -513,16 +384,15 @@ impl Build {
         toolkit: &Toolkit,
     ) -> Result<PathBuf, Error> {
         let linked = device::link(inputs, &self.targets()?, Some(toolkit), self.code()?)?;
-        let failed = |error: &dyn std::fmt::Display| Error::Write(error.to_string());
         let fatbin = linked
             .fatbin(&FatbinOptions::default())
-            .map_err(|error| failed(&error))?;
+            .map_err(Error::write)?;
         let machine: HostMachine = environment::of_cargo("CARGO_CFG_TARGET_ARCH")?
             .parse()
-            .map_err(|error| failed(&error))?;
+            .map_err(Error::write)?;
         let object = HostObject::new(&fatbin, &linked.modules)
             .and_then(|object| object.to_bytes(machine))
-            .map_err(|error| failed(&error))?;
+            .map_err(Error::write)?;
         let path = environment::out_dir()?.join(format!("{name}.device.o"));
         write(&path, &object)?;
         Ok(path)
@@ -538,21 +408,17 @@ impl Build {
     }
 
     /// Tells cargo of the further libraries. Objects are no libraries: whoever adds one takes care of its host code.
-    fn link_libraries(&self) -> Result<(), Error> {
+    fn link_libraries(&self) {
         for library in &self.libraries {
             let name = library.file_name().unwrap_or_default().to_string_lossy();
             let name = name
                 .strip_prefix("lib")
                 .and_then(|name| name.strip_suffix(".a"));
             if let (Some(name), Some(folder)) = (name, library.parent()) {
-                output::line(
-                    "rustc-link-search",
-                    format_args!("native={}", folder.display()),
-                );
-                output::line("rustc-link-lib", format_args!("static={name}"));
+                output::search_in(folder);
+                output::link_with(format_args!("static={name}"));
             }
         }
-        Ok(())
     }
 
     fn link_runtime(&self, toolkit: &Toolkit) -> Result<(), Error> {
@@ -562,15 +428,12 @@ impl Build {
             Cudart::None => return Ok(()),
         };
         let folder = toolkit.lib_dir()?;
-        output::line(
-            "rustc-link-search",
-            format_args!("native={}", folder.display()),
-        );
-        output::line("rustc-link-lib", name);
+        output::search_in(&folder);
+        output::link_with(name);
         if self.cudart == Cudart::Static {
             // What the runtime needs of the system; all one library in newer ones.
             for name in ["dl", "pthread", "rt"] {
-                output::line("rustc-link-lib", name);
+                output::link_with(name);
             }
         }
         Ok(())
@@ -579,38 +442,6 @@ impl Build {
 
 fn paths(compiled: &[Compiled]) -> Vec<PathBuf> {
     compiled.iter().map(|one| one.path.clone()).collect()
-}
-
-/// The folder of the sources that CMake has built in a folder.
-fn cmake_sources(build: &Path) -> Option<PathBuf> {
-    let cache = fs::read_to_string(build.join("CMakeCache.txt")).ok()?;
-    cache
-        .lines()
-        .find_map(|line| line.strip_prefix("CMAKE_HOME_DIRECTORY:INTERNAL="))
-        .map(PathBuf::from)
-}
-
-/// The compiler that the user has chosen, and what runs it, else that of the toolkit.
-fn nvcc(toolkit: &Toolkit) -> Result<(Vec<PathBuf>, PathBuf), Error> {
-    match environment::chosen("NVCC") {
-        Some(nvcc) => Ok(launched(nvcc.into())),
-        None => Ok((Vec::new(), toolkit.tool(Tool::Nvcc)?)),
-    }
-}
-
-fn find_toolkit() -> Result<Toolkit, Error> {
-    let places = Environment::from_process()?;
-    let search = Search::new(&places);
-    for variable in ["CUDA_HOME", "CUDA_PATH", "RUSTNVLINK_CACHE"] {
-        environment::chosen(variable);
-    }
-    match environment::chosen("CUDALINK_TOOLKIT") {
-        Some(choice) => match search.chosen(Path::new(&choice)) {
-            Err(NotChosen::Folder(missing)) => Err(missing.into()),
-            found => Ok(found?),
-        },
-        None => Ok(search.find()?),
-    }
 }
 
 /// Replaces a file where it differs; what did not change looks old to cargo, too.

@@ -1,5 +1,6 @@
 //! Why a build script cannot go on.
 
+use std::fmt::Display;
 use std::io;
 use std::path::PathBuf;
 
@@ -120,6 +121,11 @@ impl Error {
     pub(crate) fn io(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         |error| Self::Io { path, error }
+    }
+
+    /// For `map_err`: an error about what becomes of the linked device code.
+    pub(crate) fn write(error: impl Display) -> Self {
+        Self::Write(error.to_string())
     }
 }
 

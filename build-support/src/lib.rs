@@ -78,6 +78,7 @@ mod environment;
 mod error;
 mod output;
 mod record;
+mod toolchain;
 
 pub use build::{Build, Cudart};
 /// What [`Build::cmake_library`] takes the settings of.

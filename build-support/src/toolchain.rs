@@ -1,0 +1,33 @@
+//! The toolkit and the compiler: what the user has chosen comes first.
+
+use std::path::{Path, PathBuf};
+
+use cudalink_toolkit::launcher::launched;
+use cudalink_toolkit::{Environment, NotChosen, Search, Tool, Toolkit};
+
+use crate::environment;
+use crate::error::Error;
+
+/// The compiler that the user has chosen, and what runs it, else that of the toolkit.
+pub(crate) fn nvcc(toolkit: &Toolkit) -> Result<(Vec<PathBuf>, PathBuf), Error> {
+    match environment::chosen("NVCC") {
+        Some(nvcc) => Ok(launched(nvcc.into())),
+        None => Ok((Vec::new(), toolkit.tool(Tool::Nvcc)?)),
+    }
+}
+
+/// The toolkit that the user has chosen, else the one that is found.
+pub(crate) fn find() -> Result<Toolkit, Error> {
+    let places = Environment::from_process()?;
+    let search = Search::new(&places);
+    for variable in ["CUDA_HOME", "CUDA_PATH", "RUSTNVLINK_CACHE"] {
+        environment::chosen(variable);
+    }
+    match environment::chosen("CUDALINK_TOOLKIT") {
+        Some(choice) => match search.chosen(Path::new(&choice)) {
+            Err(NotChosen::Folder(missing)) => Err(missing.into()),
+            found => Ok(found?),
+        },
+        None => Ok(search.find()?),
+    }
+}
