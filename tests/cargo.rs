@@ -8,17 +8,15 @@ use std::collections::HashSet;
 use std::env;
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-use std::thread;
-use std::time::{Duration, Instant, SystemTime};
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, ensure};
-use rustnvlink_tests::checks::{says, skip};
 use rustnvlink_tests::identity::program;
-use tempfile::TempDir;
 
-use objects::OBJECTS;
+use objects::{OBJECTS, is_skipped};
+use project::{LAUNCHING, MANIFEST, PLAIN, Project, run, texts};
 
 #[path = "cargo/around.rs"]
 mod around;
@@ -28,183 +26,17 @@ mod build_scripts;
 mod needed;
 #[path = "cargo/objects.rs"]
 mod objects;
+#[path = "cargo/project.rs"]
+mod project;
 #[path = "cargo/side_by_side.rs"]
 mod side_by_side;
-
-/// Writes its arguments down and does the work with `cc`. With device code it makes the file that `HANG` names, and goes
-/// on when that is gone.
-const RECORDER: &str = "#!/bin/sh\n\
-    printf '%s\\n' \"$@\" >> \"$RECORD\"\necho == >> \"$RECORD\"\n\
-    case \"$HANG:$1\" in ?*:*cudalink*) touch \"$HANG\"; while [ -e \"$HANG\" ]; do sleep 0.1; done;; esac\n\
-    exec cc \"$@\"\n";
-
-/// A project in a folder of its own.
-struct Project {
-    folder: TempDir,
-}
-
-/// What goes into a project.
-const MANIFEST: &str =
-    "[package]\nname = \"app\"\nversion = \"0.1.0\"\nedition = \"2024\"\n[workspace]\n";
-const PLAIN: &str = "fn main() { println!(\"plain\"); }";
-const LAUNCHING: &str = "unsafe extern \"C\" { fn launch() -> i32; }\n\
-    fn main() { println!(\"launched: {}\", unsafe { launch() }); }";
-
-impl Project {
-    /// Writes a project; `libraries` are what its build script links.
-    fn new(program: &str, libraries: &[&str]) -> Result<Self> {
-        let project = Self {
-            folder: tempfile::tempdir()?,
-        };
-        project.write("Cargo.toml", MANIFEST)?;
-        project.write("src/main.rs", program)?;
-        if let Ok(objects) = &*OBJECTS
-            && !libraries.is_empty()
-        {
-            let mut script =
-                String::from("fn main() {\nprintln!(\"cargo::rerun-if-changed=build.rs\");\n");
-            for folder in [&objects.folder, &objects.runtime] {
-                script += &format!(
-                    "println!(\"cargo::rustc-link-search=native={}\");\n",
-                    folder.display()
-                );
-            }
-            for library in libraries {
-                script += &format!("println!(\"cargo::rustc-link-lib={library}\");\n");
-            }
-            script += "for name in [\"cudart_static\", \"stdc++\", \"dl\", \"pthread\", \"rt\"] {\n\
-                println!(\"cargo::rustc-link-lib={name}\");\n}\n}\n";
-            project.write("build.rs", &script)?;
-        }
-        project.write_program("recorder", RECORDER)?;
-        Ok(project)
-    }
-
-    fn write_program(&self, name: &str, text: &str) -> Result<()> {
-        let source = format!("{name}.text");
-        self.write(&source, text)?;
-        // What this program has written itself may be open in a child of another test, and cannot be run then.
-        run(Command::new("install").args([self.path(&source), self.path(name)]))
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
-    fn write(&self, name: &str, text: &str) -> Result<()> {
-        let path = self.path(name);
-        fs::create_dir_all(path.parent().context("a file lies in a folder")?)?;
-        Ok(fs::write(path, text)?)
-    }
-
-    /// `cargo cudalink` with these arguments.
-    fn cargo(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Result<Output> {
-        Ok(self.command(arguments, variables)?.output()?)
-    }
-
-    fn command(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Result<Command> {
-        Ok(self.command_by(&program("cargo-cudalink")?, arguments, variables))
-    }
-
-    /// The same by another program.
-    fn command_by(
-        &self,
-        program: &Path,
-        arguments: &[&str],
-        variables: &[(&str, &str)],
-    ) -> Command {
-        let mut command = Command::new(program);
-        command
-            .args(arguments)
-            .current_dir(self.folder.path())
-            .env("RECORD", self.path("record"))
-            .env_remove("HANG")
-            .env_remove("CARGO_TARGET_DIR")
-            .env_remove("CARGO_TERM_COLOR")
-            .env_remove("CUDALINK_ARCH")
-            .env_remove("CUDAARCHS")
-            .env_remove("CUDA_COMPUTE_CAP")
-            .env_remove("CUDA_LIBRARY_PATH");
-        for (name, value) in variables {
-            command.env(name, value);
-        }
-        command
-    }
-
-    /// The same, with success.
-    fn succeed(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Result<(String, String)> {
-        let output = self.cargo(arguments, variables)?;
-        let (out, err) = texts(&output);
-        ensure!(output.status.success(), "{arguments:?}\n{out}{err}");
-        Ok((out, err))
-    }
-
-    /// The same, with a failure that says these things.
-    fn fail(&self, arguments: &[&str], expected: &[&str]) -> Result<()> {
-        let output = self.cargo(arguments, &[])?;
-        let (out, err) = texts(&output);
-        ensure!(
-            !output.status.success(),
-            "{arguments:?} succeeds\n{out}{err}"
-        );
-        says(&err, expected)
-    }
-
-    /// How often the recorder has linked since the last time, and what came first in its last link.
-    fn links(&self) -> Result<(usize, String)> {
-        let path = self.path("record");
-        let text = fs::read_to_string(&path).unwrap_or_default();
-        fs::write(&path, "")?;
-        let links: Vec<&str> = text.split("==\n").filter(|part| !part.is_empty()).collect();
-        let first = links.last().and_then(|link| link.lines().next());
-        Ok((links.len(), first.unwrap_or_default().to_owned()))
-    }
-}
-
-fn texts(output: &Output) -> (String, String) {
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (text(&output.stdout), text(&output.stderr))
-}
-
-/// Waits for something to happen.
-fn wait_until(otherwise: &str, has_happened: impl Fn() -> bool) -> Result<()> {
-    let start = Instant::now();
-    while !has_happened() {
-        ensure!(start.elapsed() < Duration::from_secs(300), "{otherwise}");
-        thread::sleep(Duration::from_millis(20));
-    }
-    Ok(())
-}
-
-fn run(command: &mut Command) -> Result<()> {
-    let output = command.output()?;
-    let (out, err) = texts(&output);
-    ensure!(output.status.success(), "{command:?}\n{out}{err}");
-    Ok(())
-}
-
-/// Whether a test that needs device objects has to be skipped.
-fn is_skipped() -> Result<bool> {
-    let Err(reason) = &*OBJECTS else {
-        return Ok(false);
-    };
-    skip(reason)?;
-    Ok(true)
-}
-
-fn linker_setting(project: &Project) -> String {
-    format!(
-        "[target.'cfg(all())']\nlinker = {:?}\n",
-        project.path("recorder")
-    )
-}
 
 #[test]
 fn programs_without_device_code_are_linked_as_ever() -> Result<()> {
     let project = Project::new(PLAIN, &[])?;
     let script = "fn main() { println!(\"cargo::rerun-if-changed=build.rs\"); }";
     project.write("build.rs", script)?;
-    project.write(".cargo/config.toml", &linker_setting(&project))?;
+    project.write(".cargo/config.toml", &project.linker_setting())?;
     // A variable that is set to nothing is not set.
     let (out, err) = project.succeed(&["run"], &[("CUDALINK_ARCH", "")])?;
     ensure!(
@@ -306,7 +138,7 @@ fn device_code_is_linked_once_for_each_program() -> Result<()> {
         return Ok(());
     }
     let project = Project::new(LAUNCHING, &["static=kernel", "static=twice"])?;
-    project.write(".cargo/config.toml", &linker_setting(&project))?;
+    project.write(".cargo/config.toml", &project.linker_setting())?;
     let (out, err) = project.succeed(&["run", "--message-format=json"], &[])?;
     ensure!(out.contains("\"reason\":\"device-link\""), "{out}");
     ensure!(out.contains("launched: "), "{out}");
@@ -398,7 +230,7 @@ fn a_build_folder_apart_from_the_target_folder_is_known() -> Result<()> {
     let elsewhere = format!("[build]\nbuild-dir = {:?}\n", project.path("elsewhere"));
     project.write(
         ".cargo/config.toml",
-        &format!("{elsewhere}{}", linker_setting(&project)),
+        &format!("{elsewhere}{}", project.linker_setting()),
     )?;
     project.succeed(&["build"], &[])?;
     ensure!(project.path("elsewhere/debug/deps").is_dir());
@@ -422,7 +254,7 @@ fn programs_are_installed_and_documented() -> Result<()> {
     }
     let project = Project::new(LAUNCHING, &["static=kernel", "static=twice"])?;
     // Cargo looks for the configuration where the package lies.
-    project.write(".cargo/config.toml", &linker_setting(&project))?;
+    project.write(".cargo/config.toml", &project.linker_setting())?;
     let root = project.path("root");
     let mut command = project.command(&["install", "--path"], &[])?;
     command
@@ -659,7 +491,7 @@ fn device_libraries_are_watched() -> Result<()> {
         return Ok(());
     };
     let project = Project::new(LAUNCHING, &["static=kernel"])?;
-    project.write(".cargo/config.toml", &linker_setting(&project))?;
+    project.write(".cargo/config.toml", &project.linker_setting())?;
     let library = project.path("a library.a");
     fs::copy(objects.folder.join("libtwice.a"), &library)?;
     let arguments = ["build", "--device-library", "a library.a"];

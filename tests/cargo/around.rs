@@ -7,7 +7,8 @@ use anyhow::{Context, Result, ensure};
 use rustnvlink_tests::checks::says;
 use rustnvlink_tests::identity::program;
 
-use super::{LAUNCHING, MANIFEST, OBJECTS, PLAIN, Project, is_skipped, texts};
+use super::objects::{OBJECTS, is_skipped};
+use super::project::{LAUNCHING, MANIFEST, PLAIN, Project, texts};
 
 /// A crate `device` with a library that launches a kernel; `user` says what it is used by.
 fn with_device_crate(user: &str, program: &str) -> Result<Project> {

@@ -10,7 +10,8 @@ use cudalink_toolkit::Tool;
 use rustnvlink_tests::checks::says;
 use rustnvlink_tests::toolkit::Toolkit;
 
-use super::{LAUNCHING, OBJECTS, PLAIN, Project, is_skipped, run, texts};
+use super::objects::{OBJECTS, is_skipped};
+use super::project::{LAUNCHING, PLAIN, Project, run, texts};
 
 #[test]
 fn build_scripts_find_the_compilers() -> Result<()> {

@@ -4,8 +4,8 @@ use std::fs;
 
 use anyhow::{Context as _, Result, ensure};
 
-use super::objects::OBJECTS;
-use super::{LAUNCHING, MANIFEST, PLAIN, Project, is_skipped, linker_setting, texts};
+use super::objects::{OBJECTS, is_skipped};
+use super::project::{LAUNCHING, MANIFEST, PLAIN, Project, texts};
 
 /// The build script of a package links its libraries with its tests, too. Other crates only come along where code names
 /// them.
@@ -99,7 +99,7 @@ fn libraries_with_their_own_device_link_need_no_other_one() -> Result<()> {
         return Ok(());
     }
     let project = Project::new(LAUNCHING, &["static=resolved"])?;
-    project.write(".cargo/config.toml", &linker_setting(&project))?;
+    project.write(".cargo/config.toml", &project.linker_setting())?;
     let (out, err) = project.succeed(&["run"], &[])?;
     ensure!(out.contains("launched: "), "{out}");
     for word in ["DeviceLink", "warning"] {

@@ -8,9 +8,10 @@ use std::sync::LazyLock;
 
 use anyhow::{Context, Result};
 use cudalink_toolkit::Tool;
+use rustnvlink_tests::checks::skip;
 use rustnvlink_tests::toolkit::Toolkit;
 
-use super::run;
+use super::project::run;
 
 /// Device code of three libraries: a kernel in one calls a function in another.
 const SOURCES: [(&str, &str); 3] = [
@@ -83,4 +84,13 @@ fn compile() -> Result<Objects> {
         .find(|place| place.join("libcudart_static.a").is_file())
         .context("the toolkit has no libcudart_static.a")?;
     Ok(Objects { folder, runtime })
+}
+
+/// Whether a test that needs device objects has to be skipped.
+pub(crate) fn is_skipped() -> Result<bool> {
+    let Err(reason) = &*OBJECTS else {
+        return Ok(false);
+    };
+    skip(reason)?;
+    Ok(true)
 }

@@ -6,12 +6,13 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
-use super::{LAUNCHING, Project, is_skipped, linker_setting, run, texts, wait_until};
+use super::objects::is_skipped;
+use super::project::{LAUNCHING, Project, run, texts, wait_until};
 
 /// A project linked by the recorder, and a file by which that can be told to stop.
 fn recorded() -> Result<(Project, PathBuf)> {
     let project = Project::new(LAUNCHING, &["static=kernel", "static=twice"])?;
-    project.write(".cargo/config.toml", &linker_setting(&project))?;
+    project.write(".cargo/config.toml", &project.linker_setting())?;
     let reached = project.path("reached");
     Ok((project, reached))
 }

@@ -2,7 +2,7 @@
 
 use rustnvlink::cubin::{Binding, Content, Cubin, SymbolType};
 
-use super::Folder;
+use crate::folder::Folder;
 
 #[test]
 fn messages_can_be_explained_and_read_by_programs() {

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-use crate::{Folder, Ran};
+use crate::folder::{Folder, Ran};
 
 /// Runs a link with this on its standard input, by a pipe.
 fn fed(folder: &Folder, arguments: &str, bytes: &[u8]) -> Ran {

@@ -1,0 +1,77 @@
+//! A folder in which a test runs the program.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use rustnvlink::fatbin::{self, FatbinOptions, LinkedImage};
+
+/// An object that the repository holds.
+fn input(name: &str, sm: &str) -> PathBuf {
+    let inputs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/inputs");
+    inputs.join(format!("{name}.{sm}.cubin"))
+}
+
+/// A folder of its own for every test, with two objects that belong together.
+pub(crate) struct Folder(pub(crate) tempfile::TempDir);
+
+/// What a run printed, and how it ended.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Ran {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["caller", "callee"] {
+            let from = input(name, "sm_90");
+            std::fs::copy(&from, folder.path().join(format!("{name}.cubin"))).unwrap();
+        }
+        Self(folder)
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.path(name), text).unwrap();
+    }
+
+    pub(crate) fn run(&self, arguments: &str) -> Ran {
+        let output = Command::new(env!("CARGO_BIN_EXE_rustnvlink"))
+            .args(arguments.split_whitespace())
+            .current_dir(self.0.path())
+            .output()
+            .unwrap();
+        Ran {
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// Runs a link, and says how it ended and what it said.
+    pub(crate) fn check(&self, arguments: &str, code: i32, stderr: &str) {
+        let ran = self.run(arguments);
+        assert_eq!(
+            (ran.code, &*ran.stderr),
+            (Some(code), stderr),
+            "{arguments}"
+        );
+    }
+
+    /// Writes a fatbin with the code of one input for two processors.
+    pub(crate) fn write_fatbin(&self, name: &str) {
+        let read = |sm| std::fs::read(input(name, sm)).unwrap();
+        let (older, newer) = (read("sm_80"), read("sm_90"));
+        let images = [("sm_80", &older), ("sm_90", &newer)].map(|(sm, data)| LinkedImage {
+            sm: sm.parse().unwrap(),
+            data,
+        });
+        let bytes = fatbin::write(&images, &FatbinOptions::default()).unwrap();
+        std::fs::write(self.path(&format!("{name}.fatbin")), bytes).unwrap();
+    }
+}

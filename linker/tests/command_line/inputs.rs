@@ -1,0 +1,223 @@
+//! Inputs that cannot be linked, and what is said of them.
+
+#[cfg(unix)]
+use std::process::Command;
+
+use crate::folder::Folder;
+
+/// Longer than what nvlink needs to look at a file.
+pub(crate) const TEXT: &str =
+    "a text of more than fifty bytes, which is as much as nvlink reads first";
+
+/// What stands in the place of a file that Git keeps elsewhere.
+const POINTER: &str = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n";
+
+/// Build systems hand all objects of a program to the device link.
+#[test]
+fn bitcode_of_host_compilers_is_no_matter_of_the_link_without_device_code() {
+    let folder = Folder::new();
+    for (name, end) in [
+        ("host.o", &b"host code"[..]),
+        ("cuda.o", b"__fatbinwrap_m1"),
+        ("device.bc", b"device code"),
+    ] {
+        let bitcode = [b"BC\xc0\xde", &[b' '; 60][..], end].concat();
+        std::fs::write(folder.path(name), bitcode).unwrap();
+    }
+    let arguments = "-arch=sm_90 -o out.cubin caller.cubin callee.cubin";
+    folder.check(&format!("{arguments} host.o"), 0, "");
+    folder.check(&format!("{arguments} cuda.o --compat"), 0, "");
+    let warning = "nvlink warning : 'cuda.o' is ignored: -flto leaves its device code to the link of host code; compile \
+                   CUDA sources without it (behind others, -Xcompiler=-fno-lto for nvcc, -fno-lto for Clang) \
+                   [ignored-input]\n";
+    folder.check(&format!("{arguments} cuda.o"), 0, warning);
+    let warning = "nvlink warning : 'device.bc' is ignored: it is neither a host object nor an archive, cubin or fatbin \
+                   [ignored-input]\n";
+    folder.check(&format!("{arguments} device.bc"), 0, warning);
+}
+
+#[test]
+fn what_is_left_out_is_said_unless_nvlink_is_meant() {
+    let folder = Folder::new();
+    folder.write("note.txt", TEXT);
+    let arguments = "-arch=sm_90 -o out.cubin caller.cubin callee.cubin note.txt";
+    let warning = "nvlink warning : 'note.txt' is ignored: it is neither a host object nor an \
+                   archive, cubin or fatbin, but a text that begins with 'a text of more than fifty \
+                   bytes, which is as much as nvlink..' [ignored-input]\n";
+    folder.check(arguments, 0, warning);
+    folder.check(&format!("{arguments} --compat"), 0, "");
+    folder.check(&format!("{arguments} -w"), 0, "");
+    std::fs::remove_file(folder.path("out.cubin")).unwrap();
+    let error = warning.replace("warning ", "error   ");
+    folder.check(&format!("{arguments} -Werror"), 255, &error);
+    assert!(!folder.path("out.cubin").exists());
+}
+
+#[test]
+fn libraries_that_are_not_there_are_named() {
+    let folder = Folder::new();
+    let link = "-arch=sm_90 -o out.cubin caller.cubin callee.cubin -lmissing";
+    let message =
+        |why: &str| format!("no library was found for -lmissing: {why} [missing-library]\n");
+    let warning = message("no folder is named by -L");
+    folder.check(link, 0, &format!("nvlink warning : {warning}"));
+    folder.check(&format!("{link} --compat"), 0, "");
+    folder.check(
+        &format!("{link} -Werror"),
+        255,
+        &format!("nvlink error   : {warning}"),
+    );
+    let looked = message("there is no libmissing.a in '.', 'no/such', 'a' and 1 more");
+    folder.check(
+        &format!("{link} -L. -Lno/such,a,b"),
+        0,
+        &format!("nvlink warning : {looked}"),
+    );
+    // Those of the host are none of ours.
+    folder.check(&link.replace("missing", "m"), 0, "");
+    for name in [":libx.a", "libx.a", "a/x"] {
+        let ran = folder.run(&link.replace("missing", name));
+        assert!(
+            ran.stderr.contains("name a file by its path"),
+            "{}",
+            ran.stderr
+        );
+    }
+}
+
+#[test]
+fn problems_with_options_and_inputs() {
+    let folder = Folder::new();
+    folder.write("junk.cubin", POINTER);
+    let check = |arguments: &str, message: &str| {
+        folder.check(
+            &format!("-arch=sm_90 -o out.cubin {arguments}"),
+            1,
+            &format!("nvlink fatal   : {message}\n"),
+        );
+        assert!(!folder.path("out.cubin").exists());
+    };
+    check(
+        "-verbose",
+        "Unknown option 'verbose': did you mean '--verbose'? [unknown-option]",
+    );
+    check("--compat -verbose", "Unknown option 'verbose'");
+    check(
+        "junk.cubin",
+        "cubin not an elf? 'junk.cubin' is a text that begins with 'version https://git-lfs.github.com/spec/v1' \
+         [not-a-cubin]",
+    );
+    check("--compat junk.cubin", "cubin not an elf?");
+    let mut callee = std::fs::read(folder.path("callee.cubin")).unwrap();
+    callee.truncate(callee.len() - 100);
+    std::fs::write(folder.path("short.cubin"), &callee).unwrap();
+    let ran = folder.run("-arch=sm_90 -o out.cubin caller.cubin short.cubin");
+    assert_eq!(ran.code, Some(1));
+    let expected = format!("past the {:#x} bytes there are [bad-input]", callee.len());
+    assert!(
+        ran.stderr.contains("short.cubin, offset 0x"),
+        "{}",
+        ran.stderr
+    );
+    assert!(
+        ran.stderr.contains(": section table ends at 0x"),
+        "{}",
+        ran.stderr
+    );
+    assert!(ran.stderr.contains(&expected), "{}", ran.stderr);
+    check(
+        "-optf missing.txt",
+        "Could not open options file 'missing.txt': No such file or directory \
+         [unreadable-options-file]",
+    );
+    check(
+        "-report-arch --compat nothing.cubin",
+        "Could not open input file 'nothing.cubin' (target: sm_90)",
+    );
+}
+
+#[test]
+fn inputs_that_cannot_be_linked_come_with_what_to_do() {
+    let folder = Folder::new();
+    let link = "-arch=sm_90 -o out.cubin caller.cubin";
+    folder.write("callee.cu", "short");
+    folder.check(
+        &format!("{link} callee.cu"),
+        1,
+        "nvlink fatal   : Could not open input file 'callee.cu': it is a source, which has to be \
+         compiled first (nvcc -dc) [unreadable-input]\n",
+    );
+    folder.write("callee.cu", TEXT);
+    let ran = folder.run(&format!("{link} callee.cubin callee.cu"));
+    let expected = "nvlink warning : 'callee.cu' is ignored: it is a source, which has to be compiled \
+                    first (nvcc -dc) [ignored-input]\n";
+    assert_eq!((ran.code, &*ran.stderr), (Some(0), expected));
+
+    let mut bytes = std::fs::read(folder.path("callee.cubin")).unwrap();
+    bytes[8] += 1;
+    std::fs::write(folder.path("later.cubin"), &bytes).unwrap();
+    folder.check(
+        &format!("{link} later.cubin"),
+        1,
+        "nvlink fatal   : Input file 'later.cubin' abi does not match: its ABI version is 9, and this \
+         linker knows 8, that of CUDA 11.8 to 13; compile it with one of these [abi-mismatch]\n",
+    );
+
+    let ran = folder.run(&format!("{link} callee.cubin ./callee.cubin"));
+    let expected = "help: if both are the same object, leave one of them out";
+    assert!(ran.stderr.contains(expected), "{}", ran.stderr);
+
+    folder.check(
+        &link.replace("sm_90", "sm_80"),
+        1,
+        "nvlink fatal   : Input file 'caller.cubin' arch does not match target 'sm_80': it is for sm_90; \
+         compile it for sm_80, or link for sm_90 [arch-mismatch]\n",
+    );
+
+    folder.write_fatbin("callee");
+    let ran = folder.run("-arch=sm_75 -o out.cubin callee.fatbin");
+    let expected = "SM Arch ('sm_75') not found in 'callee.fatbin': it has code for sm_80, sm_90 [";
+    assert!(ran.stderr.contains(expected), "{}", ran.stderr);
+}
+
+#[cfg(unix)]
+#[test]
+fn odd_files_are_refused_or_left_out() {
+    let folder = Folder::new();
+    let made = Command::new("mkfifo").arg(folder.path("pipe")).status();
+    assert!(made.unwrap().success());
+    folder.check(
+        "-arch=sm_90 -o out.cubin pipe",
+        1,
+        "nvlink fatal   : Could not open input file 'pipe': it is a pipe; write what comes out of \
+         it to a file [unreadable-input]\n",
+    );
+    let ran = folder.run("-arch=sm_90 -o out.cubin .");
+    assert_eq!(ran.code, Some(1));
+    let endless = "-arch=sm_90 -o out.cubin caller.cubin callee.cubin /dev/zero";
+    let warning = "nvlink warning : '/dev/zero' is ignored: it is neither a host object nor an \
+                   archive, cubin or fatbin [ignored-input]\n";
+    folder.check(endless, 0, warning);
+    for (option, what) in [
+        ("-optf", "options file"),
+        ("--tool-record", "the tool record"),
+        ("--uidx-file", "input file"),
+    ] {
+        let ran = folder.run(&format!(
+            "-arch=sm_90 -o out.cubin caller.cubin {option} /dev/zero"
+        ));
+        assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+        let said = format!("{what} '/dev/zero': it is longer than 256 MB");
+        assert!(ran.stderr.contains(&said), "{}", ran.stderr);
+    }
+    // nothing is written outside of what was named
+    let bytes = std::fs::read(folder.path("callee.cubin")).unwrap();
+    let mut archive = b"!<arch>\n".to_vec();
+    archive.extend(format!("{:<16}{:<32}{:<10}`\n", "../../escape.o/", "0", bytes.len()).bytes());
+    archive.extend(bytes);
+    std::fs::write(folder.path("tricks.a"), archive).unwrap();
+    let ran = folder.run("-arch=sm_90 -o out.cubin caller.cubin callee.cubin tricks.a");
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(ran.stderr.contains("tricks.a:"), "{}", ran.stderr);
+    assert_eq!(std::fs::read_dir(folder.0.path()).unwrap().count(), 5);
+}
