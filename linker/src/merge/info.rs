@@ -9,7 +9,8 @@ use crate::options::Keeping;
 use crate::read::{InputSection, Object, Role};
 
 use super::current::Current;
-use super::merger::{End, Merger};
+use super::merger::Merger;
+use super::objects::End;
 use super::{Function, InfoRecord, NewSection, Payload, SectionKind};
 
 /// The version of Mercury instructions that CUDA 12 writes without saying so:

@@ -1,19 +1,17 @@
-//! The state of a merge in progress, and how sections come to be.
+//! The state of a merge in progress: how sections and symbols come to be, and how they are found by their names.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::arena::Arena;
 use crate::cubin::{SectionFlags, UnifiedTable};
-use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
-use crate::error::ParseError;
-use crate::id::{FunctionId, Id as _, IdVec, InputId, PrototypeId, SectionId, SymbolId};
+use crate::diagnostic::Diagnostics;
+use crate::id::{FunctionId, IdVec, InputId, PrototypeId, SectionId, SymbolId};
 use crate::options::{
     DebugLevel, EarlyAddresses, ImageKind, Keeping, KernelFilter, Options, RelocationForms,
     ResolvedRelocations,
 };
-use crate::read::{HANDLES_BANK, InputSection, Object, Role};
+use crate::read::{HANDLES_BANK, Object, Role};
 
-use super::current::{Current, Placed};
 use super::index::{self, Index};
 use super::notes::{Origin, newest_toolkit};
 use super::{InfoRecord, Listing, Merged, NativeContent, NewSection, SectionKind, Symbol};
@@ -24,9 +22,10 @@ pub(super) struct Merger<'d, 'l> {
     pub(super) diagnostics: &'l mut Diagnostics,
     filter: &'l KernelFilter,
     pub(super) keeping: Keeping,
-    debug: DebugLevel,
-    warnings_are_errors: bool,
-    company: &'l [usize],
+    pub(super) debug: DebugLevel,
+    pub(super) warnings_are_errors: bool,
+    /// The objects that stand beside whole programs, by their numbers.
+    pub(super) company: &'l [usize],
     /// The first section of each name and target.
     sections: Index<SectionId>,
     /// The first memory of kernels of each name, once one of them is static: nvlink
@@ -82,52 +81,8 @@ fn finds_lost_labels(options: &Options) -> bool {
     options.settings.image.is_executable() || is_recorded
 }
 
-/// Merges the objects in their order. Kernels that `filter` leaves out by parts
-/// of their names are no kernels from the start; what the host names is looked
-/// at when everything is known. What comes behind them may be an object with `damage`.
-pub(crate) fn merge<'d>(
-    objects: &[Object<'d>],
-    damage: Option<ParseError>,
-    arena: &'d Arena,
-    options: &Options,
-    diagnostics: &mut Diagnostics,
-) -> Result<Merged<'d>, ParseError> {
-    let mut merger = Merger::new(options, objects, arena, diagnostics);
-    let merged = objects
-        .iter()
-        .enumerate()
-        .try_for_each(|(index, object)| merger.merge_next(InputId::new(index), object));
-    let merged = merged.and_then(|()| match damage {
-        Some(damage) => {
-            let name = damage.location.input.as_deref();
-            merger.warn_of_company(objects.len(), name.unwrap_or_default())?;
-            Err(End::Damage(damage))
-        }
-        None => merger.check_types(objects),
-    });
-    match merged {
-        Ok(()) => {
-            if options.is_followed {
-                merger.diagnostics.push(Diagnostic::behind_runtime());
-                return Ok(merger.merged);
-            }
-            merger.merged.check_lost_commons()?;
-            Ok(merger.merged)
-        }
-        Err(End::Reported) => Ok(merger.merged),
-        Err(End::Damage(error)) => Err(error),
-    }
-}
-
-/// Why a merge ends before the last object.
-pub(super) enum End {
-    Damage(ParseError),
-    /// What follows a failed merge would be about its consequences.
-    Reported,
-}
-
 impl<'d, 'l> Merger<'d, 'l> {
-    fn new(
+    pub(super) fn new(
         options: &'l Options,
         objects: &[Object<'d>],
         arena: &'d Arena,
@@ -218,303 +173,6 @@ impl<'d, 'l> Merger<'d, 'l> {
             }
             KernelFilter::All | KernelFilter::Matching(_) => true,
         }
-    }
-
-    /// Warns of an object beside whole programs (case `whole_program_company`).
-    fn warn_of_company(&mut self, index: usize, name: &str) -> Result<(), End> {
-        if self.company.binary_search(&index).is_err() {
-            return Ok(());
-        }
-        let warning = Diagnostic::whole_program_company(name);
-        if !self.warnings_are_errors {
-            self.diagnostics.push(warning);
-            return Ok(());
-        }
-        let severity = Severity::Error;
-        self.diagnostics.push(Diagnostic {
-            severity,
-            ..warning
-        });
-        self.diagnostics.push(Diagnostic::merge_failed());
-        Err(End::Reported)
-    }
-
-    /// Merges an object, unless there are errors.
-    fn merge_next(&mut self, id: InputId, object: &Object<'d>) -> Result<(), End> {
-        self.warn_of_company(id.index(), &object.name)?;
-        self.merged.notes.add(self.origins[id]);
-        let merged = self.merge_object(id, object);
-        let problem = match merged {
-            // What names that clash lead to, was reported when they did; call
-            // graphs do not say how kernels are called (case `kernel_mismatch`).
-            Err(error) if self.diagnostics.has_errors() && !self.ends_as_nvlink(&error) => {
-                match self.misses_function(object) {
-                    true => Diagnostic::no_call_graph_node(),
-                    false => Diagnostic::merge_failed(),
-                }
-            }
-            Err(error) => return Err(End::Damage(error.in_input(&object.name))),
-            Ok(()) if self.diagnostics.has_errors() => Diagnostic::merge_failed(),
-            Ok(()) if self.warnings_are_errors && self.diagnostics.has_warnings() => {
-                Diagnostic::merge_failed()
-            }
-            Ok(()) => return Ok(()),
-        };
-        self.diagnostics.push(problem);
-        Err(End::Reported)
-    }
-
-    /// Whether nvlink ends at once where it finds the damage.
-    fn ends_as_nvlink(&self, error: &ParseError) -> bool {
-        self.keeping == Keeping::AsNvlink && error.nvlink.is_some()
-    }
-
-    fn merge_object(&mut self, id: InputId, object: &Object<'d>) -> Result<(), ParseError> {
-        if self.keeping == Keeping::Reachable || self.merged.target.has_mercury() {
-            object.check_alignments()?;
-        }
-        let mut current = Current::new(id, object, self.keeping);
-        if let Some(virtual_sm) = object.virtual_sm {
-            self.merged.notes.merge_header(virtual_sm);
-        }
-        self.merge_functions(&mut current)?;
-        self.forget_replaced(&current.replaced);
-        self.merge_variables(&mut current)?;
-        self.forget_pointers(&current.replaced_variables);
-        self.check_tensor_memory(&current);
-        self.merge_section_symbols(&mut current);
-        // The memory of kernels comes last in the Mercury generation (case `whole_program_chosen`).
-        let has_last = object.is_whole_program && self.merged.target.has_mercury();
-        let is_last = |section: &InputSection<'d>| {
-            has_last && section.role == Role::Shared && section.target().is_some()
-        };
-        let sections = || object.sections.iter().enumerate();
-        let first = sections().filter(|(_, section)| !is_last(section));
-        let last = sections().filter(|(_, section)| is_last(section));
-        for (index, section) in first.chain(last) {
-            self.merge_section(&mut current, index, section)
-                .map_err(|e| e.in_section(section.name))?;
-        }
-        self.check_addresses(&current);
-        self.merge_native(&current)
-    }
-
-    /// Sections that only a section symbol leads to: debug information,
-    /// parameters, data without symbols of its own.
-    fn merge_section_symbols(&mut self, current: &mut Current<'_, 'd>) {
-        let symbols = current.object.symbols.iter();
-        let mut sections: Vec<u32> = symbols
-            .filter(|symbol| symbol.kind.leads_to_section())
-            .filter_map(|symbol| symbol.place.section())
-            .collect();
-        // Debug sections that are empty have no symbol (case `lineinfo_empty`).
-        let all = current.object.sections.iter().enumerate();
-        sections.extend(
-            all.filter(|(_, section)| section.role == Role::Debug)
-                .map(|(index, _)| index as u32),
-        );
-        sections.sort_unstable();
-        sections.dedup();
-        for index in sections {
-            match current.object.sections[index as usize].role {
-                Role::UnifiedEntries(table) => {
-                    self.unified_entries(table, 8);
-                }
-                Role::Constant(_)
-                | Role::GlobalInit
-                | Role::UnifiedData
-                | Role::Debug
-                | Role::UnifiedIndex
-                | Role::SharedReserved => {
-                    if self.place(current, index as usize).is_none() {
-                        self.merge_unused_constants(current, index as usize);
-                    }
-                }
-                // These are merged by their symbols or record by record.
-                Role::Ignored
-                | Role::Strings
-                | Role::Symbols
-                | Role::Note
-                | Role::Compat
-                | Role::Info
-                | Role::CallGraph
-                | Role::Prototype
-                | Role::Rel
-                | Role::Rela
-                | Role::Text
-                | Role::Global
-                | Role::Shared
-                | Role::LinkerMade => {}
-            }
-        }
-        self.report_parameters(current);
-    }
-
-    fn merge_section(
-        &mut self,
-        current: &mut Current<'_, 'd>,
-        index: usize,
-        section: &InputSection<'d>,
-    ) -> Result<(), ParseError> {
-        match section.role {
-            Role::Note => self.merged.notes.merge(section, self.keeping)?,
-            Role::Compat => {
-                let target = self.merged.target;
-                let toolkit = self.merged.notes.toolkit;
-                if !self.merged.compat.merge(section.data, target, toolkit)? {
-                    let name = &current.object.name;
-                    self.diagnostics
-                        .push(Diagnostic::missing_attribute(target, "ISA_CLASS", name));
-                }
-            }
-            Role::Debug => {
-                self.place(current, index);
-            }
-            Role::UnifiedEntries(table) => self.merge_unified(current, table, section)?,
-            Role::CallGraph => self.merge_call_graph(current, section)?,
-            Role::Prototype => self.merge_prototypes(current, section)?,
-            Role::Info => self.merge_info(current, index)?,
-            Role::Shared if current.object.is_whole_program => self.keep_layout(current, index),
-            Role::Rel | Role::Rela => self.merge_relocations(current, index)?,
-            Role::Ignored
-            | Role::Strings
-            | Role::Symbols
-            | Role::Text
-            | Role::Constant(_)
-            | Role::GlobalInit
-            | Role::UnifiedData
-            | Role::Global
-            | Role::Shared
-            | Role::SharedReserved
-            | Role::UnifiedIndex
-            | Role::LinkerMade => {}
-        }
-        Ok(())
-    }
-
-    /// Takes over the shared memory of a whole program's kernel. Executables have none that is of no kernel, but without
-    /// debug information an empty section, for dynamic shared memory of functions.
-    pub(super) fn keep_layout(&mut self, current: &mut Current<'_, 'd>, index: usize) {
-        let input = current.object.sections[index];
-        // An empty one is for the alignment of dynamic shared memory, which debuggers do not need.
-        if self.debug == DebugLevel::Symbols
-            && (self.merged.image.is_executable() || self.keeping == Keeping::AsNvlink)
-            && input.target().is_none()
-            && input.size == 0
-        {
-            return;
-        }
-        if let Some(Placed { section, .. }) = self.place(current, index) {
-            let variables = match self.keeping {
-                Keeping::AsNvlink => self.merged.variables_joining(section, None),
-                Keeping::Reachable => 0,
-            };
-            let is_of_variables = self.merged.module_shared == Some(section);
-            let is_lost = self.merged.image.is_executable() && is_of_variables;
-            let row = &mut self.merged.sections[section];
-            match is_lost {
-                // Its alignment is not the section's (case `whole_program_dynamic`).
-                true => {
-                    let align = row.content.align;
-                    let offset = row.content.append(&[], 0, input.align);
-                    row.content.align = align;
-                    offset
-                }
-                false => {
-                    row.content.size += variables;
-                    let offset = row.content.append(&[], input.size, input.align);
-                    row.content.size -= variables;
-                    offset
-                }
-            };
-            row.keep_empty = row.content.size == 0 && (row.keep_empty || !is_of_variables);
-        }
-    }
-
-    /// Finds or makes the output section of an input section and puts its
-    /// bytes there. `None` when the function it belongs to was left out.
-    pub(super) fn place(&mut self, current: &mut Current<'_, 'd>, index: usize) -> Option<Placed> {
-        if let Some(placed) = current.placed[index] {
-            return Some(placed);
-        }
-        let input = current.object.sections[index];
-        let kind = self.placed_kind(input.role)?;
-        let target = match input.target() {
-            Some(target) => Some(match current.placed[target] {
-                Some(placed) => placed.section,
-                // nvlink gives a kernel the shared memory of all its weak
-                // definitions, one behind the other (case `weak_registers`).
-                None if input.role == Role::Shared => current.discarded[target]?,
-                None => return None,
-            }),
-            None => None,
-        };
-        let section = match kind {
-            SectionKind::Constant(bank) => self.constants_section(current, index, bank, target),
-            _ => {
-                let flags = match kind {
-                    SectionKind::Shared if target.is_some() => {
-                        input.flags.with(SectionFlags::INFO_LINK)
-                    }
-                    _ => input.flags,
-                };
-                let section = NewSection::new(input.name, kind, 1).with_flags(flags);
-                self.section(section.of(target))
-            }
-        };
-        self.merged.sections[section].entry_size = input.entry_size;
-        // The layout of shared memory goes by variables, not by sections.
-        let base = match kind {
-            SectionKind::Shared | SectionKind::SharedReserved => 0,
-            SectionKind::Constant(0) if self.shares_parameters(section, target) => {
-                self.check_parameters(current, index, section);
-                0
-            }
-            _ => {
-                let size = self.named_size(current, index, target);
-                let data = self.reached_data(current, index, size);
-                let row = &mut self.merged.sections[section];
-                match row.holds_replaced() {
-                    true => {
-                        row.content.overlay(data, size, input.align);
-                        0
-                    }
-                    false => row.content.append(data, size, input.align),
-                }
-            }
-        };
-        let placed = Placed { section, base };
-        self.note_unnamed(current, index, placed);
-        current.placed[index] = Some(placed);
-        Some(placed)
-    }
-
-    /// What the section becomes that an input section is put into as it is.
-    fn placed_kind(&self, role: Role) -> Option<SectionKind> {
-        Some(match role {
-            Role::Constant(bank) => SectionKind::Constant(bank),
-            Role::GlobalInit => SectionKind::GlobalInit,
-            Role::UnifiedData => SectionKind::UnifiedData,
-            Role::Global => SectionKind::Global,
-            Role::Shared => SectionKind::Shared,
-            Role::SharedReserved => SectionKind::SharedReserved,
-            Role::Debug => SectionKind::Debug,
-            Role::UnifiedIndex if self.takes_index() => SectionKind::UnifiedIndex,
-            Role::UnifiedIndex
-            | Role::Ignored
-            | Role::Strings
-            | Role::Symbols
-            | Role::Note
-            | Role::Compat
-            | Role::Info
-            | Role::CallGraph
-            | Role::Prototype
-            | Role::Rel
-            | Role::Rela
-            | Role::Text
-            | Role::UnifiedEntries(_)
-            | Role::LinkerMade => return None,
-        })
     }
 
     /// The section of this name that belongs to `target`, made if need be.

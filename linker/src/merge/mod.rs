@@ -19,6 +19,8 @@ mod merged;
 mod merger;
 mod native;
 mod notes;
+mod objects;
+mod placed;
 mod relocations;
 mod rows;
 mod same_named;
@@ -33,8 +35,8 @@ pub(crate) use constants::{BANK_LIMIT, RECORDED};
 pub(crate) use contributions::Contribution;
 pub(crate) use info::FIRST_MERCURY_VERSION;
 pub(crate) use merged::Merged;
-pub(crate) use merger::merge;
 pub(crate) use notes::{Notes, Share};
+pub(crate) use objects::merge;
 pub(crate) use rows::{
     Definition, Function, InfoRecord, ListedShared, Listing, ParameterBank, Payload, SharedHome,
     Strays, Symbol, TableBranch,
