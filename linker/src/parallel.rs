@@ -6,6 +6,7 @@
 //! threads a few times, and each time for all of one kind of work.
 
 use std::cell::RefCell;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::io;
 use std::num::NonZero;
@@ -105,6 +106,11 @@ impl Helpers {
         })
     }
 
+    /// Into how many parts work falls that they and the caller share.
+    fn parts(&self) -> usize {
+        (self.count + 1) * PARTS
+    }
+
     /// Starts them, as many as the system lets: what these do not do is left to
     /// the caller. Tells how many.
     fn start<'s, F: FnOnce() + Send + 's>(
@@ -169,6 +175,53 @@ pub(crate) fn map_with<'i, T: Sync, R: Send, W>(
         .collect()
 }
 
+/// [`map`] of items that take very different times: each takes as long as to look at so many bytes as `weigh` says.
+/// What takes longest is made first, so that in the end nobody waits long for the last one.
+pub(crate) fn map_longest_first<'i, T: Sync, R: Send>(
+    items: &'i [T],
+    weigh: impl Fn(&T) -> usize,
+    make: impl Fn(&'i T) -> R + Sync,
+) -> Vec<R> {
+    let weights: Vec<usize> = items.iter().map(weigh).collect();
+    let total = weights
+        .iter()
+        .fold(0_usize, |sum, w| sum.saturating_add(*w));
+    if worthwhile(items.len(), total) < 2 {
+        return items.iter().map(make).collect();
+    }
+    let mut order: Vec<usize> = (0..items.len()).collect();
+    order.sort_by_key(|&index| Reverse(weights[index]));
+    let helpers = Helpers::beside_caller(items.len(), total);
+    // Small ones are taken together, but not so many that it matters who takes the last ones.
+    let share = total / (helpers.parts() * PARTS);
+    let mut taken = 0;
+    let parts: Vec<&[usize]> = order
+        .chunk_by(|&index, _| {
+            taken += weights[index];
+            let is_full = taken >= share;
+            if is_full {
+                taken = 0;
+            }
+            !is_full
+        })
+        .collect();
+    let mut made = Vec::new();
+    made.resize_with(parts.len(), Vec::new);
+    let make_part = |(): &mut (), part: &&[usize], made: &mut Vec<R>| {
+        made.extend(part.iter().map(|&index| make(&items[index])));
+    };
+    fill_parts(&helpers, 1, &parts, &mut made, || (), make_part);
+    let mut results: Vec<Option<R>> = Vec::new();
+    results.resize_with(items.len(), || None);
+    for (index, result) in order.into_iter().zip(made.into_iter().flatten()) {
+        results[index] = Some(result);
+    }
+    let results = results.into_iter();
+    results
+        .map(|result| result.expect("each is in one part"))
+        .collect()
+}
+
 /// Lets `make` fill the place of each item. `bytes` is how much there is to look
 /// at.
 pub(crate) fn fill<'i, T: Sync, R: Send>(
@@ -194,7 +247,19 @@ fn fill_with<'i, T: Sync, R: Send, W>(
     make: impl Fn(&mut W, &'i T, &mut R) + Sync,
 ) {
     let helpers = Helpers::beside_caller(items.len(), bytes);
-    let size = items.len().div_ceil((helpers.count + 1) * PARTS).max(1);
+    let size = items.len().div_ceil(helpers.parts()).max(1);
+    fill_parts(&helpers, size, items, results, tool, make);
+}
+
+/// Lets threads fill the places of so many items after the other, the helpers and the calling one.
+fn fill_parts<'i, T: Sync, R: Send, W>(
+    helpers: &Helpers,
+    size: usize,
+    items: &'i [T],
+    results: &mut [R],
+    tool: impl Fn() -> W + Sync,
+    make: impl Fn(&mut W, &'i T, &mut R) + Sync,
+) {
     let parts = Mutex::new(items.chunks(size).zip(results.chunks_mut(size)));
     let work = || {
         let mut tool = tool();
@@ -309,6 +374,35 @@ mod tests {
             let doubled: Vec<usize> = items.iter().map(|item| item * 2).collect();
             for bytes in [0, SHARE * 2, SHARE * 64] {
                 assert_eq!(map(&items, bytes, |item| item * 2), doubled, "{count}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_takes_longest_is_made_first() {
+        // Later items are longer, but for one.
+        let mut items: Vec<usize> = (0..1000).collect();
+        items[3] = 5000;
+        for unit in [0, 1, SHARE, usize::MAX] {
+            let started = Mutex::new(Vec::new());
+            let made = map_longest_first(
+                &items,
+                |&item| item.saturating_mul(unit),
+                |&item| {
+                    started.lock().unwrap().push(item);
+                    item * 2
+                },
+            );
+            assert!(
+                made.iter()
+                    .eq(&items.iter().map(|i| i * 2).collect::<Vec<_>>())
+            );
+            let started = started.into_inner().unwrap();
+            assert_eq!(started.len(), items.len());
+            if unit == SHARE {
+                // Others may have started at the same time, but no more than there are.
+                let place = started.iter().position(|&item| item == 5000).unwrap();
+                assert!(place < *PROCESSORS, "{place}");
             }
         }
     }

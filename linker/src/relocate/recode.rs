@@ -41,9 +41,10 @@ use rustc_hash::FxHashMap;
 use crate::cubin::{Capsule, InfoCode};
 use crate::diagnostic::Diagnostic;
 use crate::id::{FunctionId, SectionId};
-use crate::merge::{FIRST_MERCURY_VERSION, Function, Payload, TableBranch};
+use crate::merge::{FIRST_MERCURY_VERSION, Function, Merged, Payload, TableBranch};
 use crate::options::{DebugLevel, Keeping};
 use crate::parallel;
+use crate::prune::Pruned;
 
 use super::scoreboards::instruction::{
     CALL_ABSOLUTE, EXIT, INSTRUCTION, MEMORY_BARRIER, SHARED_COPY, operation, with_stack_pointer,
@@ -69,87 +70,24 @@ pub(crate) fn recode(
     keeping: Keeping,
     debug: DebugLevel,
 ) -> Vec<Diagnostic> {
-    let pruned = &relocated.laid_out.pruned;
-    let merged = &pruned.merged;
+    let merged = relocated.merged();
     if !merged.target.has_mercury() {
         return Vec::new();
     }
     let is_executable = merged.image.is_executable();
-    let has_variables = merged.sections.enumerate().any(|(id, section)| {
-        let twin = relocated.native[id].as_ref();
-        debug_registers::is_table(section.name) && twin.is_some_and(|t| !t.bytes.is_empty())
-    });
-    // What one file asks of its compiler, holds for all (case `errors_visible`).
-    let records = &mut merged.records.iter();
-    let is_asked = records.any(|record| record.code == InfoCode::GEN_ERRBAR_AT_EXIT);
-    let wanted = Wanted {
-        for_debuggers: debug == DebugLevel::Symbols || has_variables || is_asked,
-        is_lone: debug != DebugLevel::Symbols && is_executable,
-        is_older: false,
-        is_whole: false,
+    let changing = changing(relocated, keeping, debug);
+    let effort = |changing: &Changing| {
+        let size = merged.sections[changing.section].content.size;
+        (size as usize).saturating_mul(CHOOSING)
     };
-    let functions = merged.functions.enumerate();
-    let is_for_target =
-        |section| slower::compiled_for(merged, section) == scoreboards::Chip::of(merged.target);
-    let wanted_of = |function: &Function<'_>, section| {
-        let is_older = keeping == Keeping::AsNvlink && is_of_first_version(function);
-        match merged.is_kernel(function) {
-            true => Some(Wanted {
-                is_older,
-                is_whole: keeping == Keeping::AsNvlink && function.is_laid_out && !wanted.is_lone,
-                ..wanted
-            }),
-            // Of other functions, code of CUDA 12 changes, and what ends a kernel; all that was not
-            // compiled for the target.
-            false => (keeping == Keeping::AsNvlink || !is_for_target(section)).then_some(Wanted {
-                is_lone: false,
-                is_older,
-                ..wanted
-            }),
-        }
-    };
-    let changing: Vec<(FunctionId, SectionId, Wanted)> = functions
-        .filter(|&(id, _)| pruned.live.functions[id])
-        .filter_map(|(id, function)| {
-            let text = function.text?;
-            Some((id, text, wanted_of(function, text)?))
-        })
-        .collect();
-    let sizes = changing
-        .iter()
-        .map(|&(_, id, _)| merged.sections[id].content.size);
-    let effort = (sizes.sum::<u64>() as usize).saturating_mul(CHOOSING);
-    let made = parallel::map(&changing, effort, |&(function, section, wanted)| {
-        Anew::new(relocated, function, section, wanted, keeping)
+    let made = parallel::map_longest_first(&changing, effort, |changing| {
+        Anew::new(relocated, changing, keeping)
     });
-    let is_left = |section: SectionId, made: &Option<Anew>| {
-        let native = relocated.native[section].as_ref();
-        keeping == Keeping::Reachable
-            && made.as_ref().is_none_or(|made| !made.is_for_target)
-            && !is_for_target(section)
-            && native.is_some_and(|native| scoreboards::slower::has_slow(&native.bytes))
+    let warnings = match keeping {
+        Keeping::AsNvlink => Vec::new(),
+        Keeping::Reachable => warnings(relocated, &changing, &made),
     };
-    let left = changing.iter().zip(&made);
-    let left = left.filter(|((_, section, _), made)| is_left(*section, made));
-    let warnings = left.map(|((function, ..), _)| {
-        let symbol = merged.functions[*function].symbol;
-        Diagnostic::faster_doubles(merged.symbols[symbol].name, merged.target)
-    });
-    let warnings = warnings.collect();
-    let mut moves = FxHashMap::default();
-    for (&(function, section, _), made) in changing.iter().zip(made) {
-        let (Some(made), Some(native)) = (made, &mut relocated.native[section]) else {
-            continue;
-        };
-        native.bytes = Cow::Owned(made.code);
-        if let Some((capsule, moved)) = made.moved {
-            relocated.sections[section].bytes = Cow::Owned(capsule);
-            for relocation in native.kept.iter_mut().chain(&mut native.resolved) {
-                relocation.offset = moved.of(relocation.offset);
-            }
-            moves.insert(function, moved);
-        }
-    }
+    let moves = replace(relocated, &changing, made);
     if !moves.is_empty() {
         debug::follow_tables(relocated, &moves);
         debug::follow_pointers(relocated, &moves);
@@ -161,6 +99,100 @@ pub(crate) fn recode(
     relocated.moves = moves;
     yields::settle(relocated);
     warnings
+}
+
+/// A function whose code may change.
+struct Changing {
+    function: FunctionId,
+    section: SectionId,
+    wanted: Wanted,
+}
+
+/// The functions whose code may change, in their order.
+fn changing(relocated: &Relocated<'_>, keeping: Keeping, debug: DebugLevel) -> Vec<Changing> {
+    let Pruned { merged, live, .. } = relocated.pruned();
+    let kernels = Wanted::of_kernels(relocated, debug);
+    let wanted_of = |function: &Function<'_>, section| {
+        let is_older = keeping == Keeping::AsNvlink && is_of_first_version(function);
+        match merged.is_kernel(function) {
+            true => Some(Wanted {
+                is_older,
+                is_whole: keeping == Keeping::AsNvlink && function.is_laid_out && !kernels.is_lone,
+                ..kernels
+            }),
+            // Of other functions, code of CUDA 12 changes, and what ends a kernel; all that was not
+            // compiled for the target.
+            false => (keeping == Keeping::AsNvlink || !is_for_target(merged, section)).then_some(
+                Wanted {
+                    is_lone: false,
+                    is_older,
+                    ..kernels
+                },
+            ),
+        }
+    };
+    let functions = merged.functions.enumerate();
+    let functions = functions.filter(|&(id, _)| live.functions[id]);
+    let changing = functions.filter_map(|(id, row)| {
+        let section = row.text?;
+        Some(Changing {
+            function: id,
+            section,
+            wanted: wanted_of(row, section)?,
+        })
+    });
+    changing.collect()
+}
+
+/// Whether the code in a section was compiled for the target, as far as it takes other times elsewhere.
+fn is_for_target(merged: &Merged<'_>, section: SectionId) -> bool {
+    slower::compiled_for(merged, section) == scoreboards::Chip::of(merged.target)
+}
+
+/// Warns of functions whose doubles are slower on the target than their code waits for.
+fn warnings(
+    relocated: &Relocated<'_>,
+    changing: &[Changing],
+    made: &[Option<Anew>],
+) -> Vec<Diagnostic> {
+    let merged = relocated.merged();
+    let is_left = |section: SectionId, made: &Option<Anew>| {
+        let native = relocated.native[section].as_ref();
+        made.as_ref().is_none_or(|made| !made.is_for_target)
+            && !is_for_target(merged, section)
+            && native.is_some_and(|native| scoreboards::slower::has_slow(&native.bytes))
+    };
+    let left = changing.iter().zip(made);
+    let left = left.filter(|(changing, made)| is_left(changing.section, made));
+    let warnings = left.map(|(changing, _)| {
+        let symbol = merged.functions[changing.function].symbol;
+        Diagnostic::faster_doubles(merged.symbols[symbol].name, merged.target)
+    });
+    warnings.collect()
+}
+
+/// Puts new code in the place of the old one. Says where the instructions went of functions in which they moved.
+fn replace(
+    relocated: &mut Relocated<'_>,
+    changing: &[Changing],
+    made: Vec<Option<Anew>>,
+) -> FxHashMap<FunctionId, Moves> {
+    let mut moves = FxHashMap::default();
+    for (changing, made) in changing.iter().zip(made) {
+        let section = changing.section;
+        let (Some(made), Some(native)) = (made, &mut relocated.native[section]) else {
+            continue;
+        };
+        native.bytes = Cow::Owned(made.code);
+        if let Some((capsule, moved)) = made.moved {
+            relocated.sections[section].bytes = Cow::Owned(capsule);
+            for relocation in native.kept.iter_mut().chain(&mut native.resolved) {
+                relocation.offset = moved.of(relocation.offset);
+            }
+            moves.insert(changing.function, moved);
+        }
+    }
+    moves
 }
 
 /// To choose instructions for a byte of code takes as long as to look at so many.
@@ -177,14 +209,13 @@ struct Anew {
 
 impl Anew {
     /// `None` where nothing changes.
-    fn new(
-        relocated: &Relocated<'_>,
-        function: FunctionId,
-        section: SectionId,
-        wanted: Wanted,
-        keeping: Keeping,
-    ) -> Option<Self> {
-        let merged = &relocated.laid_out.pruned.merged;
+    fn new(relocated: &Relocated<'_>, changing: &Changing, keeping: Keeping) -> Option<Self> {
+        let Changing {
+            function,
+            section,
+            wanted,
+        } = *changing;
+        let merged = relocated.merged();
         let function = &merged.functions[function];
         let chip = scoreboards::Chip::of(merged.target);
         let compiled_for = slower::compiled_for(merged, section);
@@ -338,6 +369,26 @@ struct Wanted {
     is_whole: bool,
 }
 
+impl Wanted {
+    /// What it wants of kernels of today that were compiled apart from others.
+    fn of_kernels(relocated: &Relocated<'_>, debug: DebugLevel) -> Self {
+        let merged = relocated.merged();
+        let has_variables = merged.sections.enumerate().any(|(id, section)| {
+            let twin = relocated.native[id].as_ref();
+            debug_registers::is_table(section.name) && twin.is_some_and(|t| !t.bytes.is_empty())
+        });
+        // What one file asks of its compiler, holds for all (case `errors_visible`).
+        let records = &mut merged.records.iter();
+        let is_asked = records.any(|record| record.code == InfoCode::GEN_ERRBAR_AT_EXIT);
+        Self {
+            for_debuggers: debug == DebugLevel::Symbols || has_variables || is_asked,
+            is_lone: debug != DebugLevel::Symbols && merged.image.is_executable(),
+            is_older: false,
+            is_whole: false,
+        }
+    }
+}
+
 /// The code of a kernel after it was made anew.
 struct Recoded {
     code: Vec<u8>,
@@ -384,7 +435,7 @@ impl Recoded {
         let exits = ChangedExit::all(&pieces, &machine);
         let waits_anew = |piece: &Piece| matches!(piece, Piece::Behind(_) | Piece::Pause(_));
         let waits_anew = pieces.iter().any(waits_anew) || choice.environment.is_any();
-        let (mut code, moves, padding) = moves::apply(&machine, pieces, tables)?;
+        let (mut code, moves, padding) = moves::apply(&machine, &pieces, tables)?;
         for exit in exits {
             exit.set_stalls(&mut code, chip);
         }

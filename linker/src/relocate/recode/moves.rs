@@ -46,6 +46,43 @@ pub(crate) struct Moves {
 }
 
 impl Moves {
+    /// Where the instructions of code went that is made of these pieces. `old` is what it was made of, without what
+    /// fills it up to `length` instructions.
+    fn new(old: &[&[u8; INSTRUCTION]], length: usize, pieces: &[Piece]) -> Self {
+        let mut entries = vec![None; length];
+        let mut frames = vec![None; length];
+        let mut numbers = vec![None; length];
+        let (mut first_new, mut first_behind) = (None, None);
+        for (number, piece) in pieces.iter().enumerate() {
+            match *piece {
+                Piece::New(_) => first_new = first_new.or(Some(number)),
+                Piece::Behind(_) => first_behind = first_behind.or(Some(number)),
+                Piece::Pause(_) => {}
+                Piece::Old(index) | Piece::Last(index) => {
+                    let entry = first_new.take().unwrap_or(number);
+                    entries[index] = Some(entry);
+                    frames[index] = Some(first_behind.take().unwrap_or(entry));
+                    numbers[index] = Some(number);
+                }
+            }
+        }
+        let is_idle =
+            |&i: &usize| numbers[i].is_none() && is_idle_behind_warp_sync(old[i - 1], old[i]);
+        let idle: Vec<usize> = (1..old.len()).filter(is_idle).collect();
+        let without_gaps = |places: &[_]| without_gaps(places, old.len(), pieces.len());
+        let mut numbers = without_gaps(&numbers);
+        // The WARPSYNC stands for both.
+        for index in idle {
+            numbers[index] = numbers[index - 1];
+        }
+        Self {
+            numbers,
+            entries: without_gaps(&entries),
+            frames: without_gaps(&frames),
+            size: filled(pieces.len()) as u64 * SIZE,
+        }
+    }
+
     /// Where an offset in the code went, the end of the code included.
     pub(crate) fn of(&self, offset: u64) -> u64 {
         self.place(&self.numbers, offset)
@@ -127,130 +164,109 @@ impl Moves {
 /// its end. `None` if some instruction cannot move.
 pub(super) fn apply(
     old: &[&[u8; INSTRUCTION]],
-    pieces: Vec<Piece>,
+    pieces: &[Piece],
     tables: &[TableBranch],
 ) -> Option<(Vec<u8>, Moves, isize)> {
     let filling = **old.last()?;
     let is_filling = |piece: &Piece| matches!(piece, Piece::Old(i) if *old[*i] == filling);
     let body = pieces.len() - pieces.iter().rev().take_while(|p| is_filling(p)).count();
     let old_body = old.len() - old.iter().rev().take_while(|i| ***i == filling).count();
-    let length = |body: usize| body.next_multiple_of(UNIT) + UNIT;
-    if length(old_body) != old.len() {
+    if filled(old_body) != old.len() {
         return None;
     }
-    let padding = (length(body) - body) as isize - (old.len() - old_body) as isize;
-
-    // Where control comes to what an old instruction did, and itself.
-    let mut entries = vec![None; old.len() + 1];
-    let mut frames = vec![None; old.len() + 1];
-    let mut numbers = vec![None; old.len() + 1];
-    let (mut first_new, mut first_behind) = (None, None);
-    for (number, piece) in pieces[..body].iter().enumerate() {
-        match *piece {
-            Piece::New(_) => first_new = first_new.or(Some(number)),
-            Piece::Behind(_) => first_behind = first_behind.or(Some(number)),
-            Piece::Pause(_) => {}
-            Piece::Old(index) | Piece::Last(index) => {
-                let entry = first_new.take().unwrap_or(number);
-                entries[index] = Some(entry);
-                frames[index] = Some(first_behind.take().unwrap_or(entry));
-                numbers[index] = Some(number);
-            }
-        }
-    }
-    let fill_gaps = |places: Vec<Option<usize>>| -> Vec<usize> {
-        let mut next = length(body);
-        let mut filled: Vec<usize> = places
-            .iter()
-            .enumerate()
-            .rev()
-            .map(|(index, place)| {
-                next = place.unwrap_or(match index >= old_body {
-                    true => (body + index - old_body).min(length(body)),
-                    false => next,
-                });
-                next
-            })
-            .collect();
-        filled.reverse();
-        filled
-    };
-    let is_gone = |index: usize| numbers[index].is_none() && index < old_body;
-    let idle: Vec<usize> = (1..old_body)
-        .filter(|&i| is_gone(i) && is_idle_behind_warp_sync(old[i - 1], old[i]))
-        .collect();
-    let (mut entries, mut frames) = (fill_gaps(entries), fill_gaps(frames));
-    let mut numbers = fill_gaps(numbers);
-    // The WARPSYNC stands for both.
-    for index in idle {
-        numbers[index] = numbers[index - 1];
-    }
-    entries.truncate(old.len());
-    frames.truncate(old.len());
-    numbers.truncate(old.len());
-
-    let bytes = |number: usize| (number * INSTRUCTION) as i64;
-    let mut code = Vec::with_capacity(length(body) * INSTRUCTION);
-    for (number, piece) in pieces[..body].iter().enumerate() {
-        let index = match *piece {
+    let body = &pieces[..body];
+    let length = filled(body.len());
+    let moves = Moves::new(&old[..old_body], old.len(), body);
+    let mut code = Vec::with_capacity(length * INSTRUCTION);
+    for (number, piece) in body.iter().enumerate() {
+        code.extend(match *piece {
             Piece::New(instruction) | Piece::Behind(instruction) | Piece::Pause(instruction) => {
-                code.extend(instruction);
-                continue;
+                instruction
             }
-            Piece::Last(index) => {
-                let report = pieces[..number]
-                    .iter()
-                    .rev()
-                    .map_while(|piece| match piece {
-                        Piece::New(instruction) => Some(cycles(instruction)),
-                        Piece::Old(_) | Piece::Last(_) | Piece::Behind(_) | Piece::Pause(_) => None,
-                    });
-                code.extend(control::behind_report(old[index], report.sum()));
-                continue;
-            }
-            Piece::Old(index) => index,
-        };
-        match place(old[index]) {
-            Place::Any => code.extend(old[index]),
-            Place::Table => {
-                // The table follows; it has to lead to instructions.
-                let offset = bytes(index) as u64;
-                let table = tables.iter().find(|table| table.offset == offset)?;
-                let leads = |&place: &u64| {
-                    let (index, rest) = (place / SIZE, place % SIZE);
-                    rest == 0 && index < old.len() as u64
-                };
-                table.targets.iter().all(leads).then_some(())?;
-                // Tables count from the start of the function, the branch from
-                // behind itself.
-                let from = |number: usize| with_distance(old[index], -bytes(number + 1));
-                (from(index)? == *old[index]).then_some(())?;
-                code.extend(from(number)?);
-            }
-            Place::Unknown => return None,
-            Place::Start(distance) => {
-                (bytes(index + 1).checked_add(distance) == Some(0)).then_some(())?;
-                code.extend(with_distance(old[index], -bytes(number + 1))?);
-            }
-            Place::Distance(distance) => {
-                let target = bytes(index + 1).checked_add(distance)?;
-                let target = usize::try_from(target).ok()?;
-                let is_instruction = target.is_multiple_of(INSTRUCTION);
-                let target = *entries.get(target / INSTRUCTION)?;
-                let distance = bytes(target) - bytes(number + 1);
-                let moved = with_distance(old[index], distance)?;
-                code.extend(is_instruction.then_some(moved)?);
-            }
+            Piece::Last(index) => control::behind_report(old[index], report(&body[..number])),
+            Piece::Old(index) => moved(old, index, number, &moves, tables)?,
+        });
+    }
+    code.extend(filling.repeat(length - body.len()));
+    let padding = (length - body.len()) as isize - (old.len() - old_body) as isize;
+    Some((code, moves, padding))
+}
+
+/// How many instructions code has with what fills it up behind so many.
+fn filled(body: usize) -> usize {
+    body.next_multiple_of(UNIT) + UNIT
+}
+
+/// How long the new instructions take with which these pieces end.
+fn report(pieces: &[Piece]) -> u32 {
+    let ending = pieces.iter().rev().map_while(|piece| match piece {
+        Piece::New(instruction) => Some(cycles(instruction)),
+        Piece::Old(_) | Piece::Last(_) | Piece::Behind(_) | Piece::Pause(_) => None,
+    });
+    ending.sum()
+}
+
+/// The old instruction of number `index` as the new one of number `number`: what it says of places in the code follows
+/// these. `None` if it is not known what it says, or if that is wrong.
+fn moved(
+    old: &[&[u8; INSTRUCTION]],
+    index: usize,
+    number: usize,
+    moves: &Moves,
+    tables: &[TableBranch],
+) -> Option<[u8; INSTRUCTION]> {
+    let instruction = old[index];
+    let bytes = |number: usize| (number * INSTRUCTION) as i64;
+    match place(instruction) {
+        Place::Any => Some(*instruction),
+        Place::Unknown => None,
+        Place::Table => {
+            // The table follows; it has to lead to instructions.
+            let offset = bytes(index) as u64;
+            let table = tables.iter().find(|table| table.offset == offset)?;
+            let leads = |&place: &u64| {
+                let (index, rest) = (place / SIZE, place % SIZE);
+                rest == 0 && index < old.len() as u64
+            };
+            table.targets.iter().all(leads).then_some(())?;
+            // Tables count from the start of the function, the branch from
+            // behind itself.
+            let from = |number: usize| with_distance(instruction, -bytes(number + 1));
+            (from(index)? == *instruction).then_some(())?;
+            from(number)
+        }
+        Place::Start(distance) => {
+            (bytes(index + 1).checked_add(distance) == Some(0)).then_some(())?;
+            with_distance(instruction, -bytes(number + 1))
+        }
+        Place::Distance(distance) => {
+            let target = bytes(index + 1).checked_add(distance)?;
+            let target = usize::try_from(target).ok()?;
+            target.is_multiple_of(INSTRUCTION).then_some(())?;
+            let target = *moves.entries.get(target / INSTRUCTION)?;
+            with_distance(instruction, bytes(target) - bytes(number + 1))
         }
     }
-    code.extend(filling.repeat(length(body) - body));
-    let moves = Moves {
-        numbers,
-        entries,
-        frames,
-        size: code.len() as u64,
-    };
-    Some((code, moves, padding))
+}
+
+/// For each old instruction the number that stands at its place, and where none does, that of what comes behind it. What
+/// fills up the old code behind the first `old_body` fills up the new one behind the first `body`.
+fn without_gaps(places: &[Option<usize>], old_body: usize, body: usize) -> Vec<usize> {
+    let mut next = filled(body);
+    let mut numbers: Vec<usize> = places
+        .iter()
+        .enumerate()
+        .rev()
+        .map(|(index, place)| {
+            next = place.unwrap_or(match index >= old_body {
+                true => (body + index - old_body).min(filled(body)),
+                false => next,
+            });
+            next
+        })
+        .collect();
+    numbers.reverse();
+    numbers
 }
 
 #[cfg(test)]
@@ -271,7 +287,7 @@ mod tests {
         let old: Vec<_> = old.iter().collect();
         let mut pieces: Vec<_> = (0..old.len()).map(Piece::Old).collect();
         pieces.remove(1);
-        let (code, moves, padding) = apply(&old, pieces, &[]).unwrap();
+        let (code, moves, padding) = apply(&old, &pieces, &[]).unwrap();
         assert_eq!(code.len(), old.len() * INSTRUCTION);
         assert_eq!(padding, 1);
         assert_eq!(code[..INSTRUCTION], with_distance(&STOP, 16).unwrap());
@@ -290,7 +306,7 @@ mod tests {
         let with = |piece: fn([u8; INSTRUCTION]) -> Piece| {
             let mut pieces: Vec<_> = (0..old.len()).map(Piece::Old).collect();
             pieces.insert(1, piece([9; INSTRUCTION]));
-            apply(&old, pieces, &[]).unwrap().1
+            apply(&old, &pieces, &[]).unwrap().1
         };
         let (new, paused) = (with(Piece::New), with(Piece::Pause));
         let places = |moves: &Moves| [moves.of(16), moves.entry(16), moves.frame(16)];
@@ -313,7 +329,7 @@ mod tests {
         let old: Vec<_> = old.iter().collect();
         let mut pieces: Vec<_> = (0..old.len()).map(Piece::Old).collect();
         pieces.remove(1);
-        let (code, ..) = apply(&old, pieces, &[]).unwrap();
+        let (code, ..) = apply(&old, &pieces, &[]).unwrap();
         assert_eq!(code[..INSTRUCTION], with_distance(&lepc, 16).unwrap());
         assert_eq!(code[2 * INSTRUCTION..][..INSTRUCTION], *old[3]);
     }
@@ -332,13 +348,13 @@ mod tests {
             offset: 16,
             targets: vec![target],
         };
-        let without_first = || (1..old.len()).map(Piece::Old).collect();
-        let (code, moves, _) = apply(&old, without_first(), &[table(32)]).unwrap();
+        let without_first: Vec<_> = (1..old.len()).map(Piece::Old).collect();
+        let (code, moves, _) = apply(&old, &without_first, &[table(32)]).unwrap();
         assert_eq!(code[..INSTRUCTION], branch(0));
         assert_eq!(moves.entry(32), 16);
-        assert!(apply(&old, without_first(), &[table(8)]).is_none());
-        assert!(apply(&old, without_first(), &[table(1 << 20)]).is_none());
-        assert!(apply(&old, without_first(), &[]).is_none());
+        assert!(apply(&old, &without_first, &[table(8)]).is_none());
+        assert!(apply(&old, &without_first, &[table(1 << 20)]).is_none());
+        assert!(apply(&old, &without_first, &[]).is_none());
     }
 
     #[test]
@@ -348,7 +364,7 @@ mod tests {
         let old: Vec<_> = old.iter().collect();
         let mut pieces: Vec<_> = (0..old.len()).map(Piece::Old).collect();
         pieces.insert(1, Piece::New([9; INSTRUCTION]));
-        let (code, moves, _) = apply(&old, pieces, &[]).unwrap();
+        let (code, moves, _) = apply(&old, &pieces, &[]).unwrap();
         assert_eq!(code[..INSTRUCTION], *old[0]);
         assert_eq!(moves.of(16), 32);
     }

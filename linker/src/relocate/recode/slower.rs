@@ -200,7 +200,7 @@ impl Paused {
             }
         }
         let all: Vec<&[u8; INSTRUCTION]> = machine.iter().collect();
-        let (code, moves, padding) = moves::apply(&all, pieces, tables)?;
+        let (code, moves, padding) = moves::apply(&all, &pieces, tables)?;
         let counts = slowed.pauses.iter().map(|(at, pauses)| (*at, pauses.len()));
         let counts: Vec<(usize, usize)> = counts.collect();
         let capsule = write_paused(
