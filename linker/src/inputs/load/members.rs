@@ -73,10 +73,10 @@ pub(super) fn find(data: &[u8]) -> Result<Vec<Found<'_>>, &'static str> {
 /// header in its table of sections, nvlink needs no more than the size of that section.
 pub(in crate::inputs) fn completed(data: &[u8]) -> Option<Vec<u8>> {
     let found = find(data).ok()?;
-    let last = found.last().filter(|last| last.missing > 0)?;
-    let mut contents = last.data.to_vec();
-    contents.resize(contents.len() + last.missing, 0);
-    (last.missing < SPARED).then_some(contents)
+    // A header can claim any size: only a few bytes are made up for.
+    let last = found.last()?;
+    let is_short = (1..SPARED).contains(&last.missing);
+    is_short.then(|| [last.data, &[0; SPARED][..last.missing]].concat())
 }
 
 /// What stands before the first slash. A zero ends the search.
@@ -151,6 +151,20 @@ mod tests {
             find(&whole[..whole.len() - 66]),
             Err("unexpected archive format")
         );
+    }
+
+    #[test]
+    fn no_more_is_made_up_for_than_a_few_bytes() {
+        let completed_with = |missing: usize| {
+            let size = (5 + missing).to_string();
+            completed(&archive(&[("a.o/", &size, b"\x7fELFa")]))
+        };
+        assert_eq!(completed_with(0), None);
+        let last = completed_with(SPARED - 1).unwrap();
+        assert_eq!(last, [&b"\x7fELFa"[..], &[0; SPARED - 1]].concat());
+        assert_eq!(completed_with(SPARED), None);
+        // A header has room for no larger number.
+        assert_eq!(completed_with(9_999_999_994), None);
     }
 
     #[test]
