@@ -5,14 +5,17 @@
 //! the toolkit's headers declare, and the name under which programs look for the real one. Its functions do nothing but
 //! return the error that says so.
 
+mod shared_library;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use object::write::elf::{FileHeader, ProgramHeader, SectionHeader, Sym, Writer};
-use object::{Endianness, elf, write};
+use object::elf;
 use tempfile::NamedTempFile;
+
+use shared_library::shared_library;
 
 /// A library that comes with the driver.
 struct Stub {
@@ -77,7 +80,9 @@ pub(crate) fn complete(root: &Path) -> io::Result<()> {
             .collect();
         fs::create_dir_all(&folder)?;
         let mut file = NamedTempFile::new_in(&folder)?;
-        let bytes = library(&machine, stub.soname, &names, stub.error).map_err(io::Error::other)?;
+        let text = (machine.returns)(stub.error);
+        let bytes =
+            shared_library(machine.number, stub.soname, &names, &text).map_err(io::Error::other)?;
         file.write_all(&bytes)?;
         open_to_all(&file)?;
         file.persist(place)?;
@@ -159,154 +164,10 @@ impl Machine {
     }
 }
 
-/// Pages of every machine start at multiples of this.
-const PAGE: u64 = 0x1_0000;
-
-/// An ELF shared library whose functions all return an error.
-fn library(
-    machine: &Machine,
-    soname: &str,
-    names: &BTreeSet<String>,
-    error: u8,
-) -> write::Result<Vec<u8>> {
-    let text = (machine.returns)(error);
-    let mut bytes = Vec::new();
-    let mut writer = Writer::new(Endianness::Little, true, &mut bytes);
-
-    writer.reserve_null_section_index();
-    writer.reserve_hash_section_index();
-    writer.reserve_dynsym_section_index();
-    writer.reserve_dynstr_section_index();
-    let text_name = writer.add_section_name(b".text");
-    let text_section = writer.reserve_section_index();
-    writer.reserve_dynamic_section_index();
-    writer.reserve_shstrtab_section_index();
-    let soname = writer.add_dynamic_string(soname.as_bytes());
-    writer.reserve_null_dynamic_symbol_index();
-    let mut strings = Vec::with_capacity(names.len());
-    for name in names {
-        writer.reserve_dynamic_symbol_index();
-        strings.push(writer.add_dynamic_string(name.as_bytes()));
-    }
-    let count = writer.dynamic_symbol_count();
-
-    // Everything that is read only lies in one segment at address 0, so that places in the file are addresses.
-    writer.reserve_file_header();
-    writer.reserve_program_headers(4);
-    let hash = writer.reserve_hash(count, count);
-    let symbols = writer.reserve_dynsym();
-    let strings_at = writer.reserve_dynstr()?;
-    let strings_size = u64::from(writer.dynstr_len());
-    let text_at = writer.reserve(text.len() as u64, 16);
-    let text_end = writer.reserved_len();
-    writer.reserve_until(text_end.next_multiple_of(PAGE));
-    let entries = [
-        (elf::DT_HASH, hash),
-        (elf::DT_STRTAB, strings_at),
-        (elf::DT_SYMTAB, symbols),
-        (elf::DT_STRSZ, strings_size),
-        (elf::DT_SYMENT, size_of::<elf::Sym64<Endianness>>() as u64),
-        (elf::DT_NULL, 0),
-    ];
-    let dynamic = writer.reserve_dynamic(1 + entries.len());
-    let dynamic_size = writer.reserved_len() - dynamic;
-    writer.reserve_shstrtab()?;
-    writer.reserve_section_headers();
-
-    writer.write_file_header(&FileHeader {
-        os_abi: elf::ELFOSABI_NONE,
-        abi_version: 0,
-        e_type: elf::ET_DYN,
-        e_machine: machine.number,
-        e_entry: 0,
-        e_flags: elf::FileFlags::default(),
-    })?;
-    writer.write_align_program_headers();
-    for (kind, flags, at, size, align) in [
-        (elf::PT_LOAD, elf::PF_R | elf::PF_X, 0, text_end, PAGE),
-        (
-            elf::PT_LOAD,
-            elf::PF_R | elf::PF_W,
-            dynamic,
-            dynamic_size,
-            PAGE,
-        ),
-        (
-            elf::PT_DYNAMIC,
-            elf::PF_R | elf::PF_W,
-            dynamic,
-            dynamic_size,
-            8,
-        ),
-        // Without it, whoever loads the library gets a stack that code can run on.
-        (elf::PT_GNU_STACK, elf::PF_R | elf::PF_W, 0, 0, 16),
-    ] {
-        writer.write_program_header(&ProgramHeader {
-            p_type: kind,
-            p_flags: flags,
-            p_offset: at,
-            p_vaddr: at,
-            p_paddr: at,
-            p_filesz: size,
-            p_memsz: size,
-            p_align: align,
-        });
-    }
-    let hashes: Vec<u32> = names
-        .iter()
-        .map(|name| elf::hash(name.as_bytes()))
-        .collect();
-    writer.write_hash(count, count, |symbol| {
-        hashes.get((symbol as usize).checked_sub(1)?).copied()
-    });
-    writer.write_null_dynamic_symbol();
-    for string in strings {
-        let st_name = writer.dynamic_string_offset(Some(string));
-        writer.write_dynamic_symbol(&Sym {
-            section: Some(text_section.0),
-            st_name,
-            st_info: elf::SymbolInfo::new(elf::STB_GLOBAL, elf::STT_FUNC),
-            st_other: elf::SymbolOther::default(),
-            st_shndx: elf::SymbolSection::default(),
-            st_value: text_at,
-            st_size: text.len() as u64,
-        });
-    }
-    writer.write_dynstr();
-    writer.write_align(16);
-    writer.write(&text);
-    writer.pad_until(dynamic);
-    writer.write_dynamic_string(elf::DT_SONAME, soname)?;
-    for (tag, value) in entries {
-        writer.write_dynamic(tag, value)?;
-    }
-    writer.write_shstrtab();
-
-    writer.write_null_section_header();
-    writer.write_hash_section_header(hash);
-    writer.write_dynsym_section_header(symbols, 1);
-    writer.write_dynstr_section_header(strings_at);
-    let sh_name = writer.section_name_offset(Some(text_name));
-    writer.write_section_header(&SectionHeader {
-        sh_name,
-        sh_type: elf::SHT_PROGBITS,
-        sh_flags: elf::SHF_ALLOC | elf::SHF_EXECINSTR,
-        sh_addr: text_at,
-        sh_offset: text_at,
-        sh_size: text.len() as u64,
-        sh_link: 0,
-        sh_info: 0,
-        sh_addralign: 16,
-        sh_entsize: 0,
-    });
-    writer.write_dynamic_section_header(dynamic);
-    writer.write_shstrtab_section_header();
-    Ok(bytes)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use object::Endianness;
     use object::read::elf::{FileHeader as _, ProgramHeader as _};
     use std::process::Command;
 
