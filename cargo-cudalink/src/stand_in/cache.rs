@@ -140,13 +140,15 @@ impl Entry {
     /// Removes what there is.
     pub(crate) fn clear(&self) -> Result<()> {
         let prefix = format!("{}.", self.stem);
+        // The names of other outputs may go on with a dot where this one ends.
+        let is_own = |end: &str| {
+            let key = end.strip_suffix(".o");
+            end == "json" || key.is_some_and(|key| !key.contains('.'))
+        };
         for entry in fs::read_dir(&self.folder)?.flatten() {
             let name = entry.file_name();
             let name = name.to_string_lossy();
-            if name
-                .strip_prefix(&prefix)
-                .is_some_and(|rest| rest != "lock")
-            {
+            if name.strip_prefix(&prefix).is_some_and(is_own) {
                 fs::remove_file(entry.path())
                     .with_context(|| format!("cannot remove {}", entry.path().display()))?;
             }
@@ -294,6 +296,12 @@ mod tests {
         assert!(kept.needs_device_runtime && kept.report.output == Path::new("two"));
         drop(two.alone("abcd").unwrap());
         drop(two.alone("abcd").unwrap());
+        // So does that of an output whose name only begins with this one's.
+        let other = entry("one.so");
+        let path = other.put("beef", b"other", &record("one.so")).unwrap();
+        one.put("4321", b"newer", &record("one")).unwrap();
+        assert!(path.is_file() && other.get("beef").is_some());
+        one.put("1234", b"newer", &record("one")).unwrap();
         // So does what somebody has taken.
         let (kept, _) = one.get("1234").unwrap();
         let taken = folder.path().join("taken");
