@@ -42,7 +42,7 @@
 //! let alone = [Input { name: "caller", data: &caller }];
 //! let outcome = link(&alone, &Options::new("sm_90".parse().unwrap()));
 //! let error = outcome.into_result().unwrap_err();
-//! let missing = error.0.errors().filter(|message| message.code == "undefined-reference");
+//! let missing = error.errors().filter(|message| message.code == "undefined-reference");
 //! let names: Vec<&str> = missing.filter_map(|message| message.symbol()).collect();
 //! assert!(!names.is_empty());
 //! ```
@@ -140,6 +140,13 @@ pub struct Outcome<I = Vec<u8>> {
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{}", shown_errors(.0))]
 pub struct LinkError(pub Diagnostics);
+
+impl LinkError {
+    /// All that is wrong. What the link warns of is among the diagnostics, too.
+    pub fn errors(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.0.errors()
+    }
+}
 
 fn shown_errors(diagnostics: &Diagnostics) -> String {
     let errors: Vec<String> = diagnostics.errors().map(Diagnostic::shown).collect();

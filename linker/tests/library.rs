@@ -25,7 +25,7 @@ fn link_for(arch: &str, inputs: &[(&str, &[u8])]) -> Result<Vec<u8>, LinkError> 
 /// The code of the only error, and the input that it is about.
 fn only_error(result: Result<Vec<u8>, LinkError>) -> (&'static str, Option<String>) {
     let error = result.unwrap_err();
-    let errors: Vec<&Diagnostic> = error.0.errors().collect();
+    let errors: Vec<&Diagnostic> = error.errors().collect();
     let [error] = errors[..] else {
         panic!("{error}");
     };
@@ -59,8 +59,8 @@ fn what_cannot_be_linked_is_an_error_that_names_it() {
 fn errors_name_what_is_missing_and_what_is_there_twice() {
     let (caller, callee) = (read("caller.sm_90.cubin"), read("callee.sm_90.cubin"));
     let error = link_for("sm_90", &[("caller", &caller)]).unwrap_err();
-    assert!(error.0.errors().count() > 0);
-    for missing in error.0.errors() {
+    assert!(error.errors().count() > 0);
+    for missing in error.errors() {
         assert_eq!(missing.code, "undefined-reference");
         assert_eq!(missing.severity, Severity::Error);
         let name = missing.symbol().unwrap();
@@ -69,7 +69,7 @@ fn errors_name_what_is_missing_and_what_is_there_twice() {
     }
     let inputs: [(&str, &[u8]); 3] = [("caller", &caller), ("one", &callee), ("two", &callee)];
     let error = link_for("sm_90", &inputs).unwrap_err();
-    let twice = error.0.errors().find(|e| e.code == "multiple-definition");
+    let twice = error.errors().find(|e| e.code == "multiple-definition");
     assert_eq!(twice.unwrap().input(), Some("two"));
     assert!(twice.unwrap().symbol().is_some());
 }
@@ -132,12 +132,12 @@ fn files_of_all_kinds_may_be_in_memory() {
     assert_eq!(run(Files::in_memory(nameless)).unwrap()[0].data, expected);
 
     let error = run(files(&["caller"])).unwrap_err();
-    assert!(error.0.errors().all(|e| e.code == "undefined-reference"));
+    assert!(error.errors().all(|e| e.code == "undefined-reference"));
 
     // PTX needs a program that nobody has named.
     let text = b".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k() { ret; }\n";
     let error = run(Files::in_memory([("k.ptx".to_owned(), text.to_vec())])).unwrap_err();
-    let codes: Vec<&str> = error.0.errors().map(|e| e.code).collect();
+    let codes: Vec<&str> = error.errors().map(|e| e.code).collect();
     assert_eq!(codes, ["missing-ptxas"]);
 }
 
@@ -146,7 +146,7 @@ fn processors_that_nobody_knows_are_named() {
     let mut object = read("callee.sm_100.cubin");
     let message = "there are sm_75, ";
     let error = link_for("sm_107", &[("one", &object), ("two", &object)]).unwrap_err();
-    let said: Vec<&Diagnostic> = error.0.errors().collect();
+    let said: Vec<&Diagnostic> = error.errors().collect();
     assert_eq!(said.len(), 1);
     assert_eq!(said[0].code, "unknown-processor");
     assert!(said[0].text.contains(message), "{}", said[0]);
@@ -160,7 +160,7 @@ fn processors_that_nobody_knows_are_named() {
     ]);
     let linked = DeviceLink::new(&request).link(files, &[]);
     let error = linked.into_result().unwrap_err();
-    let unknown = error.0.errors().find(|e| e.code == "unknown-processor");
+    let unknown = error.errors().find(|e| e.code == "unknown-processor");
     assert_eq!(
         unknown.map(|e| &e.text[..22]),
         Some("Cannot link for sm_107")

@@ -17,10 +17,7 @@ use crate::id::SymbolId;
 use crate::merge::Relocation;
 
 use super::recode::{Group, groups};
-use super::scoreboards::instruction::{UNIFORM_LOAD, operation};
-
-/// Bytes of one instruction of machine code, and of a stored value's group.
-const INSTRUCTION: usize = 16;
+use super::scoreboards::instruction::{INSTRUCTION, UNIFORM_LOAD, operation};
 
 /// For each Mercury relocation the byte of the section that it patches, `None`
 /// where the instruction is not stored.
