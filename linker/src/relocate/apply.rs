@@ -35,7 +35,9 @@ pub(super) fn apply(
         let problem = place.fail("the type is not one of Mercury code");
         return Err(problem.as_nvlink(NvlinkError::UnexpectedRelocation));
     }
-    let Some(row) = place.kind().row() else {
+    // Up to sm_90 those of Mercury code are types that nobody knows (case `unknown_relocation`).
+    let is_known = |_: &&Row| !place.kind().is_mercury() || resolver.has_mercury();
+    let Some(row) = place.kind().row().filter(is_known) else {
         return match resolver.takes_unknown(relocation) {
             true => place.keep_unknown(resolver, patched),
             false => {
@@ -260,6 +262,11 @@ impl Place<'_> {
         let Self(relocation) = *self;
         if relocation.discarded || resolver.is_removed(relocation) {
             return Ok(());
+        }
+        let end = patched.bytes.len() as u64;
+        if relocation.offset >= end {
+            let problem = self.outside(end);
+            return Err(problem.as_nvlink(NvlinkError::RelocationPastEnd));
         }
         patched.kept.push(Relocation {
             symbol: resolver.first_name(relocation.symbol),
