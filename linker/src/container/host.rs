@@ -4,7 +4,7 @@
 use std::fmt;
 
 use object::LittleEndian as Le;
-use object::elf::{EM_AARCH64, EM_PPC64, EM_RISCV, EM_X86_64, FileHeader64};
+use object::elf::{EM_AARCH64, EM_PPC64, EM_RISCV, EM_X86_64, FileHeader64, ProgramHeader64};
 use object::elf::{SHT_DYNSYM, SHT_NOBITS, SHT_SYMTAB};
 use object::read::elf::{FileHeader as _, SectionHeader as _, SectionTable, Sym as _};
 
@@ -202,6 +202,8 @@ pub struct HostFile<'d> {
     pub references: Vec<HostReferences<'d>>,
     /// Device code in it that is not looked at.
     pub out_of_reach: Option<OutOfReach>,
+    /// Whether it has sections at all.
+    pub has_sections: bool,
     /// Whether it has a section for wrappers of fatbins, whatever that holds.
     pub has_wrappers: bool,
     /// Versions of its fatbin wrappers: 1 of a translation unit, 2 of the
@@ -221,18 +223,8 @@ impl<'d> HostFile<'d> {
         ) {
             return Err(ParseError::new(Problem::NotElf).at(0));
         }
-        if data.get(4..6) != Some(&[2, 1]) {
-            return Err(malformed(
-                "not a 64-bit little-endian host file; CUDA code is only found in those".to_owned(),
-            )
-            .at(4));
-        }
-        let header = FileHeader64::<Le>::parse(data)
-            .map_err(|e| malformed(format!("file header: {e}")).at(0))?;
-        check_section_table(header, data)?;
-        let sections = header
-            .sections(Le, data)
-            .map_err(|e| malformed(format!("section table: {e}")).at(header.e_shoff.get(Le)))?;
+        let header = file_header(data)?;
+        let sections = section_table(header, data)?;
         let mut file = Self {
             kind,
             machine: Machine(header.e_machine(Le).0),
@@ -240,17 +232,66 @@ impl<'d> HostFile<'d> {
             module_ids: Vec::new(),
             references: Vec::new(),
             out_of_reach: None,
+            has_sections: !sections.is_empty(),
             has_wrappers: false,
             wrappers: Vec::new(),
             registration: Vec::new(),
         };
         file.read_sections(&sections, data)?;
+        if kind == InputKind::HostObject && file.has_wrappers && file.fatbins.is_empty() {
+            let problem = format!(
+                "its host code names fatbins, of which there are none: \
+                 neither {RELOCATABLE_SECTION} nor {EXECUTABLE_SECTION} is there"
+            );
+            return Err(malformed(problem).in_section(WRAPPER_SECTION));
+        }
         if file.out_of_reach == Some(OutOfReach::Optimizer) && !file.fatbins.is_empty() {
             // `-ffat-lto-objects` leaves the code in its place, too.
             file.out_of_reach = None;
         }
         file.read_symbols(&sections, data)?;
         Ok(file)
+    }
+
+    /// Whether an object has all that its headers tell of. Nothing else asks for that of sections without device code.
+    pub fn check_whole(data: &[u8]) -> Result<(), ParseError> {
+        let header = file_header(data)?;
+        let available = data.len() as u64;
+        if header.e_shoff(Le) == 0 {
+            return Err(malformed("it has no section table".to_owned()).at(SECTIONS_FIELD));
+        }
+        let (start, count) = (header.e_phoff(Le), u64::from(header.e_phnum(Le)));
+        let size = u64::from(header.e_phentsize(Le));
+        if count > 0 && size != size_of::<ProgramHeader64<Le>>() as u64 {
+            let problem = format!("program headers have {size} bytes");
+            return Err(malformed(problem).at(SEGMENT_SIZE_FIELD));
+        }
+        let end = start.saturating_add(count * size);
+        let truncated = |what, end| {
+            let problem = Problem::Truncated {
+                what,
+                end,
+                available,
+            };
+            ParseError::new(problem)
+        };
+        if end > available {
+            return Err(truncated("table of program headers", end).at(start));
+        }
+        let sections = section_table(header, data)?;
+        for (index, section) in sections.enumerate() {
+            let start = section.sh_offset(Le);
+            let end = start.saturating_add(section.sh_size(Le));
+            if section.sh_type(Le) != SHT_NOBITS && end > available {
+                let name = sections.section_name(Le, section).unwrap_or_default();
+                let name = match std::str::from_utf8(name) {
+                    Ok(name) if !name.is_empty() => name.to_owned(),
+                    _ => format!("#{}", index.0),
+                };
+                return Err(truncated("section data", end).in_section(&name).at(start));
+            }
+        }
+        Ok(())
     }
 
     /// Whether the file holds device code that has yet to be linked.
@@ -284,11 +325,19 @@ impl<'d> HostFile<'d> {
                 _ if name == MODULE_ID_SECTION.as_bytes() => MODULE_ID_SECTION,
                 _ => continue,
             };
+            let offset = section.sh_offset(Le);
+            self.has_wrappers |= known == WRAPPER_SECTION;
+            let is_object = self.kind == InputKind::HostObject;
+            let is_empty = section.sh_type(Le) == SHT_NOBITS || section.sh_size(Le) == 0;
+            if known == RELOCATABLE_SECTION && is_object && is_empty {
+                return Err(malformed("it holds no fatbin".to_owned())
+                    .in_section(known)
+                    .at(offset));
+            }
             if section.sh_type(Le) == SHT_NOBITS {
                 // What `objcopy --only-keep-debug` leaves: a size without bytes.
                 continue;
             }
-            let offset = section.sh_offset(Le);
             let bytes = section.data(Le, data).map_err(|_| {
                 ParseError::new(Problem::Truncated {
                     what: "section data",
@@ -312,10 +361,7 @@ impl<'d> HostFile<'d> {
                     is_list: bytes.len() > 1,
                     patterns: strings(bytes).map_err(place)?,
                 }),
-                _ if known == WRAPPER_SECTION => {
-                    self.has_wrappers = true;
-                    self.wrappers.extend(wrapper_versions(bytes));
-                }
+                _ if known == WRAPPER_SECTION => self.wrappers.extend(wrapper_versions(bytes)),
                 _ => {
                     for id in strings(bytes).map_err(place)? {
                         self.module_ids.push(match id.strip_prefix("def ") {
@@ -354,6 +400,31 @@ impl<'d> HostFile<'d> {
         Ok(())
     }
 }
+
+fn file_header(data: &[u8]) -> Result<&FileHeader64<Le>, ParseError> {
+    if data.get(4..6) != Some(&[2, 1]) {
+        return Err(malformed(
+            "not a 64-bit little-endian host file; CUDA code is only found in those".to_owned(),
+        )
+        .at(4));
+    }
+    FileHeader64::<Le>::parse(data).map_err(|e| malformed(format!("file header: {e}")).at(0))
+}
+
+fn section_table<'d>(
+    header: &'d FileHeader64<Le>,
+    data: &'d [u8],
+) -> Result<SectionTable<'d, FileHeader64<Le>>, ParseError> {
+    check_section_table(header, data)?;
+    header
+        .sections(Le, data)
+        .map_err(|e| malformed(format!("section table: {e}")).at(header.e_shoff.get(Le)))
+}
+
+/// Offset of `e_shoff`.
+const SECTIONS_FIELD: u64 = 40;
+/// Offset of the header field that says how long a program header is.
+const SEGMENT_SIZE_FIELD: u64 = 54;
 
 /// The NUL-terminated strings of a section, without empty ones. The last one
 /// may lack its NUL.

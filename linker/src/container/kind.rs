@@ -95,11 +95,14 @@ fn elf(data: &[u8]) -> InputKind {
     if number(2) == cubin::EM_CUDA {
         return InputKind::Cubin;
     }
+    // The order may be what is damaged.
+    let other_way = object::elf::FileType(number(0).swap_bytes());
     match object::elf::FileType(number(0)) {
         ET_REL => InputKind::HostObject,
         ET_EXEC => InputKind::HostExecutable,
         ET_DYN if is_program(data).unwrap_or(false) => InputKind::HostExecutable,
         ET_DYN => InputKind::SharedLibrary,
+        _ if order == 2 && other_way == ET_REL => InputKind::HostObject,
         _ => InputKind::Unknown,
     }
 }

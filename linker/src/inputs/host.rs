@@ -8,6 +8,7 @@ use super::{Behaviour, Wanted};
 use crate::container::host::{HostReferences, ModuleId, ReferenceKind, ReferenceScope};
 use crate::container::{HostFile, OutOfReach};
 use crate::diagnostic::Diagnostic;
+use crate::error::ParseError;
 use crate::fatbin::Fatbin;
 
 /// The names of a host object's modules.
@@ -66,6 +67,15 @@ impl<'d> Modules<'d> {
     }
 }
 
+/// How a host object comes into a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// As an input.
+    File,
+    /// In an archive.
+    Member,
+}
+
 /// The modules whose linked code a file holds.
 pub(super) fn linked_in<'d>(file: &HostFile<'d>, behaviour: Behaviour) -> Vec<&'d str> {
     match behaviour {
@@ -107,6 +117,7 @@ impl<'d> HostObject<'d> {
     pub(super) fn parse(
         name: &str,
         data: &'d [u8],
+        origin: Origin,
         wanted: &Wanted,
     ) -> Result<Self, Vec<Diagnostic>> {
         let fail = |error| match wanted.behaviour {
@@ -114,6 +125,16 @@ impl<'d> HostObject<'d> {
             Behaviour::Nvlink => no_fatbin(name),
         };
         let file = HostFile::parse(data).map_err(fail)?;
+        // Of members of archives nvlink only reads what it needs (case `damaged_host_objects`).
+        match (wanted.behaviour, origin) {
+            (Behaviour::Nvlink, Origin::Member) => {}
+            (Behaviour::Own, Origin::File | Origin::Member) | (Behaviour::Nvlink, Origin::File) => {
+                HostFile::check_whole(data).map_err(fail)?
+            }
+        }
+        if !file.has_sections && !wanted.is_compatible() {
+            return Err(fail(ParseError::malformed("it has no sections").at(0)));
+        }
         let ids: &[ModuleId<'d>] = if wanted.registers_modules {
             &file.module_ids
         } else {
@@ -129,7 +150,7 @@ impl<'d> HostObject<'d> {
         let sections = file.fatbins.iter();
         for section in sections.filter(|s| s.is_relocatable() && looks) {
             for fatbin in section.fatbins() {
-                fatbins.push(fatbin.map_err(fail)?);
+                fatbins.push(fatbin.map_err(|error| fail(error.in_section(section.name)))?);
                 // A host link puts several one behind the other, of which
                 // nvlink sees one.
                 if wanted.is_compatible() {

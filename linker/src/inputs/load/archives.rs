@@ -9,7 +9,7 @@ use object::elf::ELFMAG;
 
 use super::super::Archives;
 use super::super::files::Source;
-use super::super::host;
+use super::super::host::{self, Origin};
 use super::members;
 use super::names::{Names, Needed};
 use super::objects::effort;
@@ -105,7 +105,7 @@ impl<'d> Loader<'_, 'd> {
         let unpacked = parallel::map_with(members, effort, tool, |decompressor, member| {
             let Member { path, data } = member;
             (detect(data) == InputKind::HostObject)
-                .then(|| unpacker.host_object(path, data, decompressor))
+                .then(|| unpacker.host_object(path, data, Origin::Member, decompressor))
         });
         for (member, unpacked) in members.iter().zip(unpacked) {
             self.member(member, unpacked)?;

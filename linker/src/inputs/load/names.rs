@@ -9,7 +9,7 @@ use object::LittleEndian as Le;
 use object::elf::{FileHeader64, SHT_SYMTAB, STB_GLOBAL, STB_LOCAL};
 use object::read::elf::{FileHeader as _, Sym as _};
 
-use super::super::host::HostObject;
+use super::super::host::{HostObject, Origin};
 use super::super::link_time::{self, Holder, Intermediate};
 use super::super::select::select;
 use super::super::{Processor, Wanted};
@@ -57,8 +57,8 @@ impl Names {
             return (names, intermediates);
         }
         names.add_host(data);
-        let fatbins =
-            HostObject::parse("", data, wanted).map_or_else(|_| Vec::new(), |o| o.fatbins);
+        let fatbins = HostObject::parse("", data, Origin::Member, wanted)
+            .map_or_else(|_| Vec::new(), |o| o.fatbins);
         for fatbin in &fatbins {
             let Ok(Some(entry)) = select(fatbin, processor, wanted.link_time.is_some()) else {
                 continue;

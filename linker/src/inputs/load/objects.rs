@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use super::super::check::{self, Candidate, Verdict};
 use super::super::files::{Opened, Source};
+use super::super::host::Origin;
 use super::super::{Files, Image, Processor, Read, Wanted};
 use super::unpack::{Code, Failure, Unpacked, Unpacker};
 use super::{Loader, Stop};
@@ -103,9 +104,11 @@ fn look<'d>(
         _ if unpacker.wanted.is_compatible() && !source.has_extension() => Look::Nothing,
         // nvlink takes it for a shared library.
         ("so", InputKind::HostObject) if unpacker.wanted.is_compatible() => Look::Nothing,
-        (_, InputKind::HostObject) => Look::Host(unpacker.host_object(name, data, decompressor)),
+        (_, InputKind::HostObject) => {
+            Look::Host(unpacker.host_object(name, data, Origin::File, decompressor))
+        }
         (end, _) if unpacker.wanted.is_compatible() && end != "so" && seems_relocatable(data) => {
-            Look::Host(unpacker.host_object(name, data, decompressor))
+            Look::Host(unpacker.host_object(name, data, Origin::File, decompressor))
         }
         _ => Look::Other(kind),
     }

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::super::check::Candidate;
-use super::super::host::{HostObject, Modules};
+use super::super::host::{HostObject, Modules, Origin};
 use super::super::recorded::Record;
 use super::super::select::{held, select};
 use super::super::{Processor, Wanted};
@@ -63,9 +63,10 @@ impl<'d> Unpacker<'_, 'd> {
         &self,
         name: &str,
         data: &'d [u8],
+        origin: Origin,
         decompressor: &mut Decompressor,
     ) -> Result<Unpacked<'d>, Vec<Diagnostic>> {
-        let mut object = HostObject::parse(name, data, self.wanted)?;
+        let mut object = HostObject::parse(name, data, origin, self.wanted)?;
         object.leave_out(self.linked_elsewhere, self.wanted.behaviour);
         let codes = matches!(object.modules, Modules::Waiting(_)).then(|| {
             let mut codes = Vec::with_capacity(object.fatbins.len());
