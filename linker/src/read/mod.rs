@@ -6,6 +6,7 @@
 //! what is linked, and the plain sections are their native twins, carried
 //! along in [`Native`].
 
+mod contradictions;
 mod native;
 
 use crate::arch::{Abi, OldFileFlags};
@@ -180,6 +181,8 @@ pub(crate) struct Object<'d> {
     pub(crate) has_unified_symbols: bool,
     /// It is an extensible whole program: the compiler has laid out the shared memory of its kernels.
     pub(crate) is_whole_program: bool,
+    /// What is wrong with sections that nvlink takes as they are.
+    contradiction: Option<ParseError>,
 }
 
 impl<'d> Object<'d> {
@@ -217,6 +220,7 @@ impl<'d> Object<'d> {
             Some(table) => file.symbol_table(table)?,
             None => std::mem::take(&mut file.symbols),
         };
+        let contradiction = contradictions::first(&file, &symbols);
         check_sizes(&file, &sections, &symbols)?;
         let is_unified = |kind| {
             matches!(
@@ -252,6 +256,7 @@ impl<'d> Object<'d> {
             native,
             has_unified_symbols,
             is_whole_program: file.header.kind == ObjectKind::EXTENDED_WHOLE_PROGRAM,
+            contradiction,
         })
     }
 
@@ -273,6 +278,11 @@ impl<'d> Object<'d> {
                 Err(ParseError::malformed(problem).in_section(view.name))
             }
         }
+    }
+
+    /// Whether its sections are what their names say.
+    pub(crate) fn check_contradictions(&self) -> Result<(), ParseError> {
+        self.contradiction.clone().map_or(Ok(()), Err)
     }
 
     /// How many bytes its rows take.
