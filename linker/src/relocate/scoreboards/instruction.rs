@@ -57,7 +57,9 @@ pub(super) const RESTORE_BARRIER: u16 = 0x156;
 /// BPT.TRAP.
 pub(super) const BREAKPOINT: u16 = 0x15c;
 /// PMTRIG, which counts an event of the program.
-const TRIGGER: u16 = 0x001;
+pub(super) const TRIGGER: u16 = 0x001;
+/// NANOSLEEP.
+pub(super) const SLEEP: u16 = 0x15d;
 /// SYNCS, which work on barriers in shared memory in the order of the code.
 pub(super) const SYNCS: u16 = 0x1a7;
 /// SYNCS that asks for a phase.
@@ -590,9 +592,9 @@ pub(in crate::relocate) fn next(instruction: &[u8], offset: u64) -> Next {
         EXIT if has_predicate => Next::MaybeEnd,
         EXIT => Next::End,
         BSYNC => Next::Meeting,
-        // RPCMOV, BMOV, BPT and NANOSLEEP.
-        BREAK | BSSY | YIELD | WARPSYNC => Next::Through,
-        0x152 | 0x153 | 0x155 | 0x156 | 0x15c | 0x15d => Next::Through,
+        // RPCMOV, BMOV and BPT.
+        BREAK | BSSY | YIELD | WARPSYNC | SLEEP => Next::Through,
+        0x152 | 0x153 | 0x155 | 0x156 | 0x15c => Next::Through,
         operation if CONTROL.contains(&operation) => Next::Unknown,
         _ => Next::Through,
     }

@@ -15,7 +15,7 @@ use crate::merge::TableBranch;
 use super::flow::Flow;
 use super::instruction::{
     Chip, Control, ERROR_BARRIER, INSTRUCTION, MEMORY_BARRIER, NOP, RETURN, WARPSYNC, cycles,
-    is_idle_load, operation,
+    is_exclusive, is_idle_load, operation,
 };
 use super::registers::Accesses;
 use super::stages::Stages;
@@ -137,7 +137,11 @@ pub(in crate::relocate) fn closed_up(
         }
     }
     let mut first = 0;
-    for last in (0..new.len()).filter(|&at| flow.ends_block(at)) {
+    // What threads do one after another is no block of its own here.
+    let is_exclusive = |at: usize| at > 0 && is_exclusive(&new[at - 1]);
+    let ends = (0..new.len()).filter(|&at| flow.ends_block(at) && !is_exclusive(at));
+    let ends: Vec<usize> = ends.collect();
+    for last in ends {
         let origins = &origins[first..=last];
         mark(
             &mut new[first..=last],
@@ -261,8 +265,8 @@ const OTHERS_FIRST_AT_LAST: u32 = 12;
 /// From how many cycles on an instruction lets other warps go first; `is_open` if it is arithmetic that
 /// takes a scoreboard.
 pub(super) fn others_first_from(instruction: &[u8], is_open: bool) -> u32 {
-    /// IMMA, HMMA, QMMA and OMMA.
-    const PRODUCTS_OF_MATRICES: [u16; 4] = [0x037, 0x03c, 0x07a, 0x07f];
+    /// IMMA, HMMA and DMMA; QMMA and OMMA are like other arithmetic.
+    const PRODUCTS_OF_MATRICES: [u16; 3] = [0x037, 0x03c, 0x03f];
     let is_product = PRODUCTS_OF_MATRICES.contains(&operation(instruction));
     match is_arithmetic(instruction) && !is_product && !is_open {
         true => OTHERS_FIRST,

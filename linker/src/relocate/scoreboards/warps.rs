@@ -5,7 +5,10 @@
 //! twelve. So does arithmetic of two cycles once ten have passed since another warp could. An operand is kept
 //! where an instruction behind reads the same register at the same place before another warp can.
 
-use super::instruction::{Control, INSTRUCTION, cycles, is_idle_load, opcode, operation};
+use super::instruction::{
+    Control, INSTRUCTION, MEMORY_BARRIER, NOP, SLEEP, SYNCS, TRIGGER, WARPSYNC, YIELD, cycles,
+    is_exclusive, is_idle_load, opcode, operation,
+};
 use super::operands::{File, Operand, operands};
 use super::stalls::{OTHERS_FIRST, is_arithmetic, others_first_from};
 
@@ -26,6 +29,7 @@ pub(super) struct Timed<'c> {
 
 /// Marks in a block of code where others may go first, if they may at all, and what is kept for whom.
 pub(super) fn mark(code: &mut [[u8; INSTRUCTION]], timed: &[Timed<'_>], lets_others: bool) {
+    // Cycles since another warp could go first.
     let mut passed = 0;
     // Operands that wait for who reads them: of which instruction, at which place, and whether
     // they had been kept.
@@ -36,6 +40,9 @@ pub(super) fn mark(code: &mut [[u8; INSTRUCTION]], timed: &[Timed<'_>], lets_oth
             true => 0,
             false => cycles(&code[at]),
         };
+        if starts_turn(&code[..=at]) {
+            passed = 0;
+        }
         let is_arithmetic = is_arithmetic(&code[at]);
         // What is not optimized can take no time that is known (case `older_slow`).
         let is_timed = Control::of(&code[at]).stall() != 0;
@@ -68,8 +75,10 @@ pub(super) fn mark(code: &mut [[u8; INSTRUCTION]], timed: &[Timed<'_>], lets_oth
                     && (timed.is_open || !kept.is_pushed_out_by(&instruction))
         });
         passed += stall;
-        if lets_others {
+        if ends_turn(&instruction, lets_others) {
             passed = 0;
+        }
+        if lets_others {
             for kept in waiting
                 .drain(..)
                 .filter(|_| !could_others || timed.is_paused)
@@ -102,6 +111,36 @@ pub(super) fn mark(code: &mut [[u8; INSTRUCTION]], timed: &[Timed<'_>], lets_oth
                 false => operand.mark(code, false),
             }
         }
+    }
+}
+
+/// Whether the last instruction of some starts a turn, whoever went first before: what sleeps where a phase was not
+/// over, and what lets threads meet if it could not start at once (case `scoreboards_turns`).
+fn starts_turn(code: &[[u8; INSTRUCTION]]) -> bool {
+    let [.., before, instruction] = code else {
+        return false;
+    };
+    let operation_before = operation(before);
+    match operation(instruction) {
+        SLEEP => operation_before == SYNCS,
+        WARPSYNC if is_exclusive(instruction) => false,
+        WARPSYNC => match operation_before {
+            NOP => true,
+            // It always takes as long.
+            YIELD => false,
+            _ => !is_arithmetic(before) && cycles(before) > 1,
+        },
+        _ => false,
+    }
+}
+
+/// Whether a turn ends with an instruction. What orders memory takes no time that is known, and
+/// lets nobody go first.
+fn ends_turn(instruction: &[u8; INSTRUCTION], lets_others: bool) -> bool {
+    match operation(instruction) {
+        TRIGGER => true,
+        MEMORY_BARRIER => false,
+        _ => lets_others,
     }
 }
 
