@@ -14,8 +14,8 @@ use crate::merge::TableBranch;
 
 use super::flow::Flow;
 use super::instruction::{
-    Chip, Control, ERROR_BARRIER, INSTRUCTION, MEMORY_BARRIER, NOP, RETURN, WARPSYNC, cycles,
-    is_exclusive, is_idle_load, operation,
+    Chip, Control, DOUBLE_MATRICES, ERROR_BARRIER, INSTRUCTION, MEMORY_BARRIER, NOP, RETURN,
+    WARPSYNC, cycles, is_exclusive, is_idle_load, operation,
 };
 use super::registers::Accesses;
 use super::stages::Stages;
@@ -178,7 +178,7 @@ fn mark(
         .collect();
     let timed = before.iter().zip(&*new).map(|(old, new)| Timed {
         old,
-        is_open: Control::of(new).takes() != 0 || slow_part(new, chip).is_some(),
+        is_open: is_open(new, chip),
         is_paused: false,
     });
     let timed: Vec<Timed<'_>> = timed.collect();
@@ -186,6 +186,13 @@ fn mark(
     let block = was().min().zip(was().max());
     let lets_others = !block.is_some_and(|(first, last)| is_pipelined(first..=last));
     warps::mark(new, &timed, lets_others);
+}
+
+/// Whether nothing is known of the time of an instruction but by its scoreboards. DMMA keeps operands all the same.
+fn is_open(instruction: &[u8; INSTRUCTION], chip: Chip) -> bool {
+    let is_product = operation(instruction) == DOUBLE_MATRICES && chip == Chip::FastDoubles;
+    let takes = Control::of(instruction).takes() != 0;
+    takes && !is_product || slow_part(instruction, chip).is_some()
 }
 
 /// Cycles that an instruction had to the next one. In a schedule it has one at least.
