@@ -427,6 +427,7 @@ impl Recoded {
             let old = machine.get(group.start..group.end)?;
             pieces.extend(choice.pieces(group, old)?);
         }
+        let gone = exits::report_before_pauses(&mut pieces, &all, &machine);
         let is_same = pieces.len() == machine.len()
             && pieces.iter().all(|piece| matches!(piece, Piece::Old(_)));
         if is_same || all.last()?.end != machine.len() {
@@ -441,7 +442,7 @@ impl Recoded {
         }
         exits::hold_barriers(&mut code, chip);
         choice.environment.take_scoreboards(&mut code, &moves);
-        let capsule = write_capsule(&parsed, &all, &choice, &machine, padding)?;
+        let capsule = write_capsule(&parsed, &all, &choice, &machine, &gone, padding)?;
         Some(Self {
             code,
             capsule,

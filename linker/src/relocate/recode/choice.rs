@@ -149,7 +149,10 @@ impl Choice {
         let guard = Guard::of_exit(exit)?;
         let (report, exit) = match control::is_slow(exit) {
             true => (SLOW_REPORT, Piece::Old(group.start)),
-            false => (REPORT, Piece::Last(group.start)),
+            false => {
+                let exit = group.start;
+                (REPORT, Piece::Last { exit, gone: 0 })
+            }
         };
         let new = report.into_iter().skip(first);
         let new = new.map(|instruction| Piece::New(guard.on(instruction)));

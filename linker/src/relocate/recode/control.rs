@@ -4,6 +4,7 @@ use super::super::scoreboards::instruction::{
     BRANCH, BSSY, CALL_RELATIVE, CONTROL, Control, INSTRUCTION, Next, RETURN, TABLE_BRANCHES,
     WARPSYNC, calls_pointer, next, opcode, operation,
 };
+use super::super::scoreboards::stalls::set_stall;
 
 /// What names no place in the code: BSYNC, BREAK, CALL.ABS, YIELD, EXIT, both
 /// RPCMOV, BMOV, BPT and NANOSLEEP.
@@ -87,7 +88,7 @@ pub(super) fn is_slow(instruction: &[u8; INSTRUCTION]) -> bool {
 pub(super) fn behind_report(instruction: &[u8; INSTRUCTION], cycles: u32) -> [u8; INSTRUCTION] {
     let mut instruction = *instruction;
     let left = u32::from(Control::of(&instruction).stall()).saturating_sub(cycles);
-    Control::set_stall(&mut instruction, (left as u8).max(STALL_OF_EXIT));
+    set_stall(&mut instruction, left.max(STALL_OF_EXIT.into()));
     instruction
 }
 

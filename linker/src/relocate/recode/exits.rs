@@ -1,12 +1,16 @@
 //! What has to pass at ends of threads where reports of errors come or go.
 
+use rustc_hash::FxHashSet;
+
+use super::super::expanded::starts_of_blocks;
 use super::super::scoreboards::instruction::{
-    Control, ERROR_BARRIER, EXIT, INSTRUCTION, operation,
+    Control, ERROR_BARRIER, EXIT, INSTRUCTION, cycles, operation,
 };
 use super::super::scoreboards::{Chip, exits};
 use super::choice::is_ordered_barrier;
 use super::control::{Guard, STALL_OF_EXIT, is_slow};
-use super::moves::Piece;
+use super::moves::{Piece, report};
+use super::stored::{Group, IDLE};
 
 /// What a link does to the end of threads.
 pub(super) enum ChangedExit {
@@ -24,7 +28,7 @@ impl ChangedExit {
         let asks_besides =
             |index: usize| is_exit(index) && !Guard::besides(machine[index]).is_for_all();
         let changed = |(exit, piece): (usize, &Piece)| match *piece {
-            Piece::Last(index) if asks_besides(index) => {
+            Piece::Last { exit: index, .. } if asks_besides(index) => {
                 let added = pieces[..exit].iter().rev().take_while(is_new).count();
                 let first = exit - added;
                 Some(Self::Reporting { first, exit })
@@ -53,6 +57,70 @@ impl ChangedExit {
                 exits::go_on_late(code, exit, STALL_OF_EXIT.into(), chip);
             }
         }
+    }
+}
+
+/// Lets reports of errors come before what passes time behind their blocks' last instructions: the reports take a part of
+/// that time. Says which pauses are gone (case `recode_pauses`).
+pub(super) fn report_before_pauses(
+    pieces: &mut Vec<Piece>,
+    groups: &[Group<'_>],
+    machine: &[&[u8; INSTRUCTION]],
+) -> Vec<usize> {
+    let is_last = |piece: &Piece| matches!(piece, Piece::Last { .. });
+    if !pieces.iter().any(is_last) {
+        return Vec::new();
+    }
+    let starts = starts_of_blocks(machine);
+    let pauses = groups.iter().filter(|group| {
+        let is_idle = group.stored.is_some_and(|stored| stored.bytes == IDLE);
+        is_idle && !starts[group.end] && Control::of(machine[group.start]).waits() == 0
+    });
+    let pauses: FxHashSet<usize> = pauses.map(|group| group.start).collect();
+    let is_pause = |piece: &Piece| matches!(piece, Piece::Old(at) if pauses.contains(at));
+    let mut all_gone = Vec::new();
+    let mut at = 0;
+    while at < pieces.len() {
+        let Piece::Last { exit, .. } = pieces[at] else {
+            at += 1;
+            continue;
+        };
+        let takes = report(&pieces[..at]);
+        let is_new = |piece: &&Piece| matches!(piece, Piece::New(_));
+        let first_new = at - pieces[..at].iter().rev().take_while(is_new).count();
+        let before = pieces[..first_new].iter().rev();
+        let first = first_new - before.take_while(|piece| is_pause(piece)).count();
+        if first == first_new || !Guard::besides(machine[exit]).is_for_all() {
+            at += 1;
+            continue;
+        }
+        let old = first..first_new;
+        let paused: Vec<usize> = pieces[old.clone()].iter().filter_map(old_number).collect();
+        let passed: u32 = paused.iter().map(|&pause| cycles(machine[pause])).sum();
+        let mut left = passed.saturating_sub(takes);
+        pieces.drain(old);
+        at -= paused.len();
+        pieces[at] = Piece::Last { exit, gone: passed };
+        for pause in paused {
+            let stall = left.min(Control::LONGEST_STALL.into());
+            left -= stall;
+            match stall {
+                0 => all_gone.push(pause),
+                _ => {
+                    pieces.insert(at, Piece::Rest { pause, stall });
+                    at += 1;
+                }
+            }
+        }
+        at += 1;
+    }
+    all_gone
+}
+
+fn old_number(piece: &Piece) -> Option<usize> {
+    match *piece {
+        Piece::Old(number) => Some(number),
+        _ => None,
     }
 }
 

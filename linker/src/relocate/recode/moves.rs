@@ -3,6 +3,7 @@
 use crate::merge::TableBranch;
 
 use super::super::scoreboards::instruction::{INSTRUCTION, cycles, opcode};
+use super::super::scoreboards::stalls::set_stall;
 use super::choice::is_idle_behind_warp_sync;
 use super::control::{self, Place, place, with_distance};
 
@@ -20,8 +21,10 @@ pub(super) enum Piece {
     /// The old one of this number.
     Old(usize),
     /// The same, an `EXIT` that need not wait for results of others: what is
-    /// new before it takes the time.
-    Last(usize),
+    /// new before it takes the time, but for cycles of a pause that is gone.
+    Last { exit: usize, gone: u32 },
+    /// The old pause of this number behind what is new, and the cycles that it takes there.
+    Rest { pause: usize, stall: u32 },
     /// One that was not there, and belongs to the old one behind it.
     New([u8; INSTRUCTION]),
     /// One that was not there, and belongs to the old one before it.
@@ -58,7 +61,13 @@ impl Moves {
                 Piece::New(_) => first_new = first_new.or(Some(number)),
                 Piece::Behind(_) => first_behind = first_behind.or(Some(number)),
                 Piece::Pause(_) => {}
-                Piece::Old(index) | Piece::Last(index) => {
+                Piece::Rest { pause: index, .. } => {
+                    let entry = first_new.unwrap_or(number);
+                    entries[index] = Some(entry);
+                    frames[index] = Some(entry);
+                    numbers[index] = Some(number);
+                }
+                Piece::Old(index) | Piece::Last { exit: index, .. } => {
                     let entry = first_new.take().unwrap_or(number);
                     entries[index] = Some(entry);
                     frames[index] = Some(first_behind.take().unwrap_or(entry));
@@ -183,7 +192,15 @@ pub(super) fn apply(
             Piece::New(instruction) | Piece::Behind(instruction) | Piece::Pause(instruction) => {
                 instruction
             }
-            Piece::Last(index) => control::behind_report(old[index], report(&body[..number])),
+            Piece::Last { exit, gone } => {
+                let report = report(&body[..number]).saturating_sub(gone);
+                control::behind_report(old[exit], report)
+            }
+            Piece::Rest { pause, stall } => {
+                let mut pause = *old[pause];
+                set_stall(&mut pause, stall);
+                pause
+            }
             Piece::Old(index) => moved(old, index, number, &moves, tables)?,
         });
     }
@@ -198,10 +215,14 @@ fn filled(body: usize) -> usize {
 }
 
 /// How long the new instructions take with which these pieces end.
-fn report(pieces: &[Piece]) -> u32 {
+pub(super) fn report(pieces: &[Piece]) -> u32 {
     let ending = pieces.iter().rev().map_while(|piece| match piece {
         Piece::New(instruction) => Some(cycles(instruction)),
-        Piece::Old(_) | Piece::Last(_) | Piece::Behind(_) | Piece::Pause(_) => None,
+        Piece::Old(_)
+        | Piece::Last { .. }
+        | Piece::Rest { .. }
+        | Piece::Behind(_)
+        | Piece::Pause(_) => None,
     });
     ending.sum()
 }

@@ -37,16 +37,19 @@ pub(in crate::relocate) struct Group<'c> {
     pub(in crate::relocate) end: usize,
 }
 
-/// The Mercury code with other counts. What fills up the machine code behind
-/// its end is counted by the last instruction.
+/// The Mercury code with other counts, and without the stored instructions that stand for these machine instructions.
+/// What fills up the machine code behind its end is counted by the last instruction.
 pub(super) fn write_capsule(
     capsule: &Capsule<'_>,
     groups: &[Group<'_>],
     choice: &Choice,
     machine: &[&[u8; INSTRUCTION]],
+    gone: &[usize],
     padding: isize,
 ) -> Option<Vec<u8>> {
-    let mut bitmap = capsule.bitmap.to_vec();
+    // Remarks stand for none.
+    let is_gone = |group: &Group<'_>| group.end > group.start && gone.contains(&group.start);
+    let mut elided: Vec<bool> = groups.iter().map(|group| group.stored.is_none()).collect();
     let mut stored = Vec::new();
     for (index, group) in groups.iter().enumerate() {
         let old = &machine[group.start..group.end];
@@ -56,6 +59,7 @@ pub(super) fn write_capsule(
             false => choice.count(group, old),
         };
         match (&group.stored, new) {
+            (Some(_), _) if is_gone(group) => {}
             (Some(stored_one), None) => stored.extend_from_slice(stored_one.bytes),
             (None, None) => {}
             (Some(_), Some(1))
@@ -63,7 +67,7 @@ pub(super) fn write_capsule(
                     && (choice.unreports(group, old)
                         || meeting_behind_idle(group, old).is_some()) =>
             {
-                *bitmap.get_mut(index / 8)? |= 1 << (index % 8);
+                elided[index] = true;
             }
             (Some(stored_one), Some(count)) => {
                 let (mark, rest) = match stored_one.bytes {
@@ -83,13 +87,32 @@ pub(super) fn write_capsule(
             }
             (None, Some(_)) if is_last => return None,
             (None, Some(count)) => {
-                *bitmap.get_mut(index / 8)? &= !(1 << (index % 8));
+                elided[index] = false;
                 stored.extend(marked(0x51, count)?);
                 stored.extend(stored_exit(old.first()?)?);
             }
         }
     }
-    Some(capsule.encode_with(capsule.marker, &bitmap, &stored))
+    let elided = groups
+        .iter()
+        .zip(elided)
+        .filter(|(group, _)| !is_gone(group));
+    let elided: Vec<bool> = elided.map(|(_, is_elided)| is_elided).collect();
+    encode(capsule, &elided, &stored)
+}
+
+/// Mercury code of so many instructions, of which some are not stored.
+fn encode(capsule: &Capsule<'_>, elided: &[bool], stored: &[u8]) -> Option<Vec<u8>> {
+    let mut bitmap = vec![0; elided.len().div_ceil(32) * 4];
+    for at in (0..elided.len()).filter(|&at| elided[at]) {
+        bitmap[at / 8] |= 1 << (at % 8);
+    }
+    let instructions = u32::try_from(elided.len()).ok()?;
+    let capsule = Capsule {
+        instructions,
+        ..capsule.clone()
+    };
+    Some(capsule.encode_with(capsule.marker, &bitmap, stored))
 }
 
 /// The Mercury code without idle instructions that stand for some machine instructions, and with so many others
@@ -133,16 +156,7 @@ pub(super) fn write_paused(
     stored.extend(marked(*mark, count)?);
     stored.extend(body);
     elided.push(false);
-    let mut bitmap = vec![0; elided.len().div_ceil(32) * 4];
-    for at in (0..elided.len()).filter(|&at| elided[at]) {
-        bitmap[at / 8] |= 1 << (at % 8);
-    }
-    let instructions = u32::try_from(elided.len()).ok()?;
-    let capsule = Capsule {
-        instructions,
-        ..capsule.clone()
-    };
-    Some(capsule.encode_with(capsule.marker, &bitmap, &stored))
+    encode(capsule, &elided, &stored)
 }
 
 /// A prefix that says how many machine instructions there are.

@@ -252,7 +252,7 @@ fn idle_loads(code: &[[u8; INSTRUCTION]], are_counted: bool) -> Vec<u32> {
 }
 
 /// Gives an instruction its stall, with the mark that goes with it.
-pub(super) fn set_stall(instruction: &mut [u8; INSTRUCTION], stall: u32) {
+pub(in crate::relocate) fn set_stall(instruction: &mut [u8; INSTRUCTION], stall: u32) {
     let stall = stall.min(u32::from(Control::LONGEST_STALL));
     Control::set_stall(instruction, stall as u8);
     // What passes the time does, too.
