@@ -7,7 +7,7 @@
 
 use super::instruction::{
     Control, INSTRUCTION, MEMORY_BARRIER, NOP, SLEEP, SYNCS, TRIGGER, WARPSYNC, YIELD, cycles,
-    is_exclusive, is_idle_load, opcode, operation,
+    is_idle_load, opcode, operation,
 };
 use super::operands::{File, Operand, operands};
 use super::stalls::{OTHERS_FIRST, is_arithmetic, others_first_from};
@@ -120,16 +120,15 @@ fn starts_turn(code: &[[u8; INSTRUCTION]]) -> bool {
     let [.., before, instruction] = code else {
         return false;
     };
-    let operation_before = operation(before);
-    match operation(instruction) {
-        SLEEP => operation_before == SYNCS,
-        WARPSYNC if is_exclusive(instruction) => false,
-        WARPSYNC => match operation_before {
-            NOP => true,
-            // It always takes as long.
-            YIELD => false,
-            _ => !is_arithmetic(before) && cycles(before) > 1,
-        },
+    match (operation(instruction), operation(before)) {
+        (SLEEP, SYNCS) => true,
+        (WARPSYNC, NOP) => true,
+        // They always take as long.
+        (WARPSYNC, YIELD | WARPSYNC) => false,
+        (WARPSYNC, _) => {
+            let is_timed = is_arithmetic(before) && Control::of(before).takes() == 0;
+            !is_timed && cycles(before) > 1
+        }
         _ => false,
     }
 }
