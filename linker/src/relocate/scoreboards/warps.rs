@@ -117,20 +117,33 @@ pub(super) fn mark(code: &mut [[u8; INSTRUCTION]], timed: &[Timed<'_>], lets_oth
 /// Whether the last instruction of some starts a turn, whoever went first before: what sleeps where a phase was not
 /// over, and what lets threads meet if it could not start at once (case `scoreboards_turns`).
 fn starts_turn(code: &[[u8; INSTRUCTION]]) -> bool {
-    let [.., before, instruction] = code else {
+    let Some((instruction, earlier @ [.., before])) = code.split_last() else {
         return false;
     };
     match (operation(instruction), operation(before)) {
         (SLEEP, SYNCS) => true,
         (WARPSYNC, NOP) => true,
         // They always take as long.
-        (WARPSYNC, YIELD | WARPSYNC) => false,
+        (WARPSYNC, YIELD | WARPSYNC | MEMORY_BARRIER) => false,
         (WARPSYNC, _) => {
             let is_timed = is_arithmetic(before) && Control::of(before).takes() == 0;
-            !is_timed && cycles(before) > 1
+            !is_timed && cycles(before) > 1 && !is_right_behind_meeting(earlier)
         }
         _ => false,
     }
+}
+
+/// Whether what stands behind these instructions had to wait for threads to meet before they can again.
+fn is_right_behind_meeting(code: &[[u8; INSTRUCTION]]) -> bool {
+    const MEETING_TO_MEETING: u32 = 8;
+    let mut passed = 0;
+    for instruction in code.iter().rev() {
+        passed += cycles(instruction);
+        if passed >= MEETING_TO_MEETING {
+            return passed == MEETING_TO_MEETING && operation(instruction) == WARPSYNC;
+        }
+    }
+    false
 }
 
 /// Whether a turn ends with an instruction. What orders memory takes no time that is known, and
