@@ -67,8 +67,8 @@ pub(super) fn report_before_pauses(
     groups: &[Group<'_>],
     machine: &[&[u8; INSTRUCTION]],
 ) -> Vec<usize> {
-    let is_last = |piece: &Piece| matches!(piece, Piece::Last { .. });
-    if !pieces.iter().any(is_last) {
+    let is_reported = |piece: &Piece| matches!(piece, Piece::Last { .. });
+    if !pieces.iter().any(is_reported) {
         return Vec::new();
     }
     let starts = starts_of_blocks(machine);
@@ -77,51 +77,45 @@ pub(super) fn report_before_pauses(
         is_idle && !starts[group.end] && Control::of(machine[group.start]).waits() == 0
     });
     let pauses: FxHashSet<usize> = pauses.map(|group| group.start).collect();
-    let is_pause = |piece: &Piece| matches!(piece, Piece::Old(at) if pauses.contains(at));
+    let pause = |piece: &Piece| match *piece {
+        Piece::Old(at) if pauses.contains(&at) => Some(at),
+        _ => None,
+    };
     let mut all_gone = Vec::new();
-    let mut at = 0;
-    while at < pieces.len() {
-        let Piece::Last { exit, .. } = pieces[at] else {
-            at += 1;
+    for piece in std::mem::take(pieces) {
+        let Piece::Last { exit, .. } = piece else {
+            pieces.push(piece);
             continue;
         };
-        let takes = report(&pieces[..at]);
-        let is_new = |piece: &&Piece| matches!(piece, Piece::New(_));
-        let first_new = at - pieces[..at].iter().rev().take_while(is_new).count();
-        let before = pieces[..first_new].iter().rev();
-        let first = first_new - before.take_while(|piece| is_pause(piece)).count();
-        if first == first_new || !Guard::besides(machine[exit]).is_for_all() {
-            at += 1;
+        // What a second predicate needs passes elsewhere.
+        if !Guard::besides(machine[exit]).is_for_all() {
+            pieces.push(piece);
             continue;
         }
-        let old = first..first_new;
-        let paused: Vec<usize> = pieces[old.clone()].iter().filter_map(old_number).collect();
-        let passed: u32 = paused.iter().map(|&pause| cycles(machine[pause])).sum();
-        let mut left = passed.saturating_sub(takes);
-        pieces.drain(old);
-        at -= paused.len();
-        pieces[at] = Piece::Last { exit, gone: passed };
+        let new = take_last(pieces, |piece| matches!(piece, Piece::New(_)));
+        let paused = take_last(pieces, |piece| pause(piece).is_some());
+        let paused: Vec<usize> = paused.iter().filter_map(pause).collect();
+        let passed: u32 = paused.iter().map(|&at| cycles(machine[at])).sum();
+        let mut left = passed.saturating_sub(report(&new));
+        pieces.extend(new);
         for pause in paused {
             let stall = left.min(Control::LONGEST_STALL.into());
             left -= stall;
             match stall {
                 0 => all_gone.push(pause),
-                _ => {
-                    pieces.insert(at, Piece::Rest { pause, stall });
-                    at += 1;
-                }
+                _ => pieces.push(Piece::Rest { pause, stall }),
             }
         }
-        at += 1;
+        pieces.push(Piece::Last { exit, gone: passed });
     }
     all_gone
 }
 
-fn old_number(piece: &Piece) -> Option<usize> {
-    match *piece {
-        Piece::Old(number) => Some(number),
-        _ => None,
-    }
+/// Takes away the last pieces of a kind.
+fn take_last(pieces: &mut Vec<Piece>, is_wanted: impl Fn(&Piece) -> bool) -> Vec<Piece> {
+    let count = pieces.iter().rev().take_while(|piece| is_wanted(piece));
+    let first = pieces.len() - count.count();
+    pieces.split_off(first)
 }
 
 /// Lets memory barriers that came to stand before a report of errors take a scoreboard, for which that waits, and those
