@@ -20,6 +20,8 @@ fn command(arguments: &[&str], variables: &[(&str, &str)]) -> Command {
         .stdin(Stdio::null());
     for name in [
         "CARGO_TERM_COLOR",
+        // Where it runs, some take for terminals what is none.
+        "CI",
         "CLICOLOR",
         "CLICOLOR_FORCE",
         "COLUMNS",

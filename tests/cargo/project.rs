@@ -30,7 +30,7 @@ pub(crate) const MANIFEST: &str =
     "[package]\nname = \"app\"\nversion = \"0.1.0\"\nedition = \"2024\"\n[workspace]\n";
 pub(crate) const PLAIN: &str = "fn main() { println!(\"plain\"); }";
 pub(crate) const LAUNCHING: &str = "unsafe extern \"C\" { fn launch() -> i32; }\n\
-    pub(crate) fn main() { println!(\"launched: {}\", unsafe { launch() }); }";
+    fn main() { println!(\"launched: {}\", unsafe { launch() }); }";
 
 impl Project {
     /// Writes a project; `libraries` are what its build script links.
