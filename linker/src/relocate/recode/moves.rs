@@ -2,8 +2,7 @@
 
 use crate::merge::TableBranch;
 
-use super::super::scoreboards::instruction::{INSTRUCTION, cycles, opcode};
-use super::super::scoreboards::stalls::set_stall;
+use super::super::scoreboards::instruction::{Control, INSTRUCTION, cycles, opcode};
 use super::choice::is_idle_behind_warp_sync;
 use super::control::{self, Place, place, with_distance};
 
@@ -198,7 +197,8 @@ pub(super) fn apply(
             }
             Piece::Rest { pause, stall } => {
                 let mut pause = *old[pause];
-                set_stall(&mut pause, stall);
+                Control::set_stall(&mut pause, stall as u8);
+                Control::keep_ready(&mut pause);
                 pause
             }
             Piece::Old(index) => moved(old, index, number, &moves, tables)?,
