@@ -17,6 +17,8 @@ pub(crate) const FILE_HEADER: u64 = size_of::<FileHeader64<Le>>() as u64;
 pub(crate) const SECTION_HEADER: u64 = size_of::<SectionHeader64<Le>>() as u64;
 /// Size of a program header.
 pub(crate) const PROGRAM_HEADER: u64 = size_of::<ProgramHeader64<Le>>() as u64;
+/// The bits of a code section's `sh_info` that number its symbol; the others count registers.
+pub(crate) const SYMBOL_BITS: u32 = 0xff_ffff;
 
 /// What stage of the build a file comes from: its `e_type`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

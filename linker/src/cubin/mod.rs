@@ -48,7 +48,9 @@ pub use content::Content;
 pub(crate) use file::check_section_table;
 pub use file::{File, Relocation, Section, string_at};
 pub use flags::SectionFlags;
-pub(crate) use headers::{Counts, FILE_HEADER, PROGRAM_HEADER, SECTION_HEADER, SectionHeader};
+pub(crate) use headers::{
+    Counts, FILE_HEADER, PROGRAM_HEADER, SECTION_HEADER, SYMBOL_BITS, SectionHeader,
+};
 pub use headers::{Header, ObjectKind, Segment};
 pub use info::{InfoCode, InfoRecord, InfoRecords};
 pub use model::{Cubin, CubinSection, EncodeError};

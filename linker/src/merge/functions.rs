@@ -5,7 +5,9 @@ use std::cmp::Ordering;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::arch::{Family, reserved};
-use crate::cubin::{Binding, SectionFlags, Symbol as FileSymbol, SymbolOther, SymbolType};
+use crate::cubin::{
+    Binding, SYMBOL_BITS, SectionFlags, Symbol as FileSymbol, SymbolOther, SymbolType,
+};
 use crate::diagnostic::{Diagnostic, Mismatch};
 use crate::error::{NvlinkError, ParseError};
 use crate::id::{FunctionId, InputId, SectionId, SymbolId};
@@ -33,7 +35,7 @@ fn header_registers(input: &InputSection<'_>) -> u8 {
 /// The function that the code belongs to which `symbol` names.
 fn owner<'d>(object: &Object<'d>, symbol: &FileSymbol<'d>) -> Option<usize> {
     let section = symbol.place.section()?;
-    let owner = object.sections.get(section as usize)?.info & 0x00ff_ffff;
+    let owner = object.sections.get(section as usize)?.info & SYMBOL_BITS;
     let is_function =
         |owner: &FileSymbol<'_>| owner.kind == SymbolType::FUNC && owner.place == symbol.place;
     let owner = owner as usize;

@@ -5,7 +5,8 @@
 //! (`docs/format/sections.md`); nvlink asks for little of it.
 
 use crate::cubin::{
-    File, Place, Section, SectionFlags, SectionType, Symbol, SymbolOther, SymbolType,
+    FILE_HEADER, File, Place, SECTION_HEADER, SYMBOL_BITS, Section, SectionFlags, SectionType,
+    Symbol, SymbolOther, SymbolType,
 };
 use crate::error::ParseError;
 
@@ -231,9 +232,6 @@ fn check_function(
     }
 }
 
-/// The bits of a code section's `sh_info` that number its symbol; the others count registers.
-const SYMBOL_BITS: u32 = 0xff_ffff;
-
 /// The bytes of a section are its own. A section of the Mercury world may share all of its twin's.
 fn check_places(file: &File<'_>) -> Result<(), ParseError> {
     let has_place = |section: &&Section<'_>| {
@@ -242,12 +240,12 @@ fn check_places(file: &File<'_>) -> Result<(), ParseError> {
     let mut sections: Vec<&Section<'_>> = file.sections.iter().filter(has_place).collect();
     sections.sort_by_key(|section| (section.offset, section.size));
     let headers = file.header.sections_offset;
-    let headers_end = headers + (file.sections.len() * HEADER_SIZE as usize) as u64;
+    let headers_end = headers + file.sections.len() as u64 * SECTION_HEADER;
     let mut before: Option<&Section<'_>> = None;
     for section in sections {
         let end = section.offset + section.size;
         let meets_headers = section.offset < headers_end && headers < end;
-        if section.offset < FILE_HEADER_SIZE || meets_headers {
+        if section.offset < FILE_HEADER || meets_headers {
             let problem = format!("its bytes at {:#x} are headers of the file", section.offset);
             return Err(of(section, problem));
         }
@@ -265,6 +263,3 @@ fn check_places(file: &File<'_>) -> Result<(), ParseError> {
     }
     Ok(())
 }
-
-const FILE_HEADER_SIZE: u64 = 64;
-const HEADER_SIZE: u64 = 64;

@@ -83,15 +83,14 @@ pub(super) fn report_before_pauses(
     };
     let mut all_gone = Vec::new();
     for piece in std::mem::take(pieces) {
-        let Piece::Last { exit, .. } = piece else {
-            pieces.push(piece);
-            continue;
+        let exit = match piece {
+            // What a second predicate needs passes elsewhere.
+            Piece::Last { exit, .. } if Guard::besides(machine[exit]).is_for_all() => exit,
+            _ => {
+                pieces.push(piece);
+                continue;
+            }
         };
-        // What a second predicate needs passes elsewhere.
-        if !Guard::besides(machine[exit]).is_for_all() {
-            pieces.push(piece);
-            continue;
-        }
         let new = take_last(pieces, |piece| matches!(piece, Piece::New(_)));
         let paused = take_last(pieces, |piece| pause(piece).is_some());
         let paused: Vec<usize> = paused.iter().filter_map(pause).collect();
