@@ -40,8 +40,31 @@ fn inspect_is_named_where_it_shows_something() {
     );
     check(
         &here.join("Cargo.toml"),
-        &["nor program [not-a-host-file]"],
+        &["nor program, but a text that begins with '[package]' [not-a-host-file]"],
         "help",
+    );
+}
+
+#[test]
+fn files_that_a_build_has_not_finished_are_called_so() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let named = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).expect("a file");
+        path
+    };
+    check(
+        &named("main.o", ""),
+        &["main.o is empty [not-a-host-file]\n  help: make it again\n"],
+        "neither",
+    );
+    check(
+        &named("main.cu", "__global__ void k() {}"),
+        &[
+            "main.cu is a source, and no object [not-a-host-file]",
+            "help: compile it (nvcc -dc), and look at the object",
+        ],
+        "neither",
     );
 }
 

@@ -150,7 +150,9 @@ fn files_that_cannot_be_read_do_not_hide_others() {
         "{errors}"
     );
     assert!(
-        errors.contains("error: tests/inputs/callee.cu: neither a cubin"),
+        errors.contains(
+            "error: tests/inputs/callee.cu: a source, which has to be compiled first (nvcc -dc)"
+        ),
         "{errors}"
     );
     assert!(

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rustnvlink::arch::Sm;
 use rustnvlink::container::host::ModuleId;
-use rustnvlink::container::{HostFile, InputKind, OutOfReach, archive, detect, libtool};
+use rustnvlink::container::{Foreign, HostFile, InputKind, OutOfReach, archive, detect};
 use rustnvlink::error::{ParseError, without_number};
 use rustnvlink::fatbin::Kind;
 use serde::{Serialize, Serializer};
@@ -152,38 +152,55 @@ fn walk_file(
             }
             return;
         }
-        other => {
-            let what = "neither host object, archive, shared library nor program";
-            let (message, fix, commands) = match other {
-                InputKind::Unknown => {
-                    let libtool = libtool::files(Path::new(file), data);
-                    let meant = libtool.filter(|files| !files.is_empty());
-                    let fix = meant.map(|files| {
-                        format!("libtool wrote it: look at {} instead", files.join(" or "))
-                    });
-                    (format!("{file} is {what}"), fix, Vec::new())
-                }
-                known => {
-                    let inspect = format!("cargo cudalink inspect {}", word(file));
-                    let fix = "look at device code without host code".to_owned();
-                    (
-                        format!("{file} is {what} ({known})"),
-                        Some(fix),
-                        vec![inspect],
-                    )
-                }
-            };
-            findings.push(Finding {
-                fix,
-                commands,
-                ..Finding::new(Severity::Error, "not-a-host-file", message)
-            });
+        InputKind::Unknown => {
+            let foreign = Foreign::of(Path::new(file), data);
+            findings.push(not_a_host_file(file, &foreign));
+            return;
+        }
+        known @ (InputKind::Cubin | InputKind::Fatbin | InputKind::Ptx | InputKind::LtoIr) => {
+            findings.push(device_code(file, known));
             return;
         }
     };
     if let Err(error) = visit(file, file, kind, data) {
         findings.push(damaged(file, &error));
     }
+}
+
+const NO_HOST_FILE: &str = "not-a-host-file";
+const NEITHER: &str = "neither host object, archive, shared library nor program";
+
+/// A file that is no input of any link.
+fn not_a_host_file(file: &str, foreign: &Foreign) -> Finding {
+    let (what, fix) = match foreign {
+        Foreign::Empty => ("empty".to_owned(), Some("make it again".to_owned())),
+        Foreign::Source => (
+            "a source, and no object".to_owned(),
+            Some("compile it (nvcc -dc), and look at the object".to_owned()),
+        ),
+        Foreign::Libtool(files) => {
+            let fix = (!files.is_empty())
+                .then(|| format!("libtool wrote it: look at {} instead", files.join(" or ")));
+            (NEITHER.to_owned(), fix)
+        }
+        Foreign::Text(line) => (
+            format!("{NEITHER}, but a text that begins with '{line}'"),
+            None,
+        ),
+        Foreign::Other => (NEITHER.to_owned(), None),
+    };
+    Finding {
+        fix,
+        ..Finding::new(Severity::Error, NO_HOST_FILE, format!("{file} is {what}"))
+    }
+}
+
+/// A file with device code and no host code.
+fn device_code(file: &str, kind: InputKind) -> Finding {
+    let message = format!("{file} is {NEITHER} ({kind})");
+    Finding::new(Severity::Error, NO_HOST_FILE, message)
+        .with_fix("look at device code without host code")
+        .with_commands(vec![format!("cargo cudalink inspect {}", word(file))])
 }
 
 fn unreadable(file: &str, why: String) -> Finding {

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use rustnvlink::container::archive::{self, MAX_DEPTH};
 use rustnvlink::container::host::{ModuleId, ReferenceKind, ReferenceScope};
-use rustnvlink::container::{Archive, HostFile, InputKind, OutOfReach, detect, libtool};
+use rustnvlink::container::{Archive, Foreign, HostFile, InputKind, OutOfReach, detect};
 use rustnvlink::cubin;
 use rustnvlink::error::{ParseError, without_number};
 use rustnvlink::fatbin::{self, Entry, Fatbins, Flags, Kind, Limit};
@@ -132,15 +132,17 @@ fn bytes(
 
 /// What is wrong with a file of no known kind.
 fn unknown(path: &Path, data: &[u8]) -> Failure {
-    match libtool::files(path, data) {
-        Some(files) => Failure::new(format!(
-            "a text of libtool, which stands for {}",
-            files.join(", ")
-        )),
-        None => Failure::new(
-            "neither a cubin, fatbin, PTX or LTO-IR file nor an ELF host file or archive",
-        ),
-    }
+    const WHAT: &str =
+        "neither a cubin, fatbin, PTX or LTO-IR file nor an ELF host file or archive";
+    Failure::new(match Foreign::of(path, data) {
+        Foreign::Empty => "the file is empty".to_owned(),
+        Foreign::Source => "a source, which has to be compiled first (nvcc -dc)".to_owned(),
+        Foreign::Libtool(files) => {
+            format!("a text of libtool, which stands for {}", files.join(", "))
+        }
+        Foreign::Text(line) => format!("{WHAT}, but a text that begins with '{line}'"),
+        Foreign::Other => WHAT.to_owned(),
+    })
 }
 
 /// The directives `.version 9.0` and `.target sm_90, debug` at the head of a text.

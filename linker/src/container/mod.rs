@@ -31,6 +31,7 @@
 //! ```
 
 pub mod archive;
+pub mod foreign;
 pub mod host;
 mod kind;
 pub mod libtool;
@@ -38,5 +39,6 @@ pub mod libtool;
 mod tests;
 
 pub use archive::{Archive, Member};
+pub use foreign::Foreign;
 pub use host::{HostFile, Machine, OutOfReach};
 pub use kind::{InputKind, detect};

@@ -2,6 +2,7 @@
 //! it cannot.
 
 use crate::arch::{Abi, FileFlags, OldFileFlags, Sm, Suffix, Toolkit};
+use crate::container::foreign::first_line;
 use crate::cubin::{
     Binding, CompatCode, CompatRecords, DeviceNote, EM_CUDA, File, ObjectKind, SectionType, Symbol,
 };
@@ -9,7 +10,6 @@ use crate::diagnostic::{Diagnostic, Severity};
 use crate::error::{ParseError, Problem};
 use crate::options::Keeping;
 
-use super::contents::first_line;
 use super::{Behaviour, Processor};
 
 /// Marks of the Mercury generation in the flags of a file.

@@ -9,7 +9,8 @@ use std::ops::{Deref, Range};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::container::{InputKind, detect, libtool};
+use crate::container::foreign::{Foreign, is_source};
+use crate::container::{InputKind, detect};
 use crate::output::folder_instead;
 use crate::parallel;
 
@@ -141,48 +142,25 @@ pub(super) fn read(path: &Path) -> io::Result<Contents> {
 /// What is wrong with a source as an input.
 pub(super) const IS_SOURCE: &str = "it is a source, which has to be compiled first (nvcc -dc)";
 
-/// Whether a file has the name of a source that nvcc compiles.
-pub(super) fn is_source(path: &Path) -> bool {
-    let end = path.extension().and_then(|end| end.to_str());
-    matches!(
-        end,
-        Some("cu" | "cuh" | "c" | "cc" | "cpp" | "cxx" | "h" | "hpp")
-    )
-}
-
 /// What is wrong with a file of no known kind.
 pub(super) fn what_it_is(name: &str, data: &[u8]) -> String {
     const IS_NO_INPUT: &str = "it is neither a host object nor an archive, cubin or fatbin";
-    if let Some(files) = libtool::files(Path::new(name), data) {
-        let files: Vec<String> = files.iter().map(|file| format!("'{file}'")).collect();
-        return match &files[..] {
-            [] => "it is a text of libtool, which names no object and no static library".to_owned(),
-            files => format!(
+    match Foreign::of(Path::new(name), data) {
+        Foreign::Empty => "it is empty".to_owned(),
+        Foreign::Source => IS_SOURCE.to_owned(),
+        Foreign::Libtool(files) if files.is_empty() => {
+            "it is a text of libtool, which names no object and no static library".to_owned()
+        }
+        Foreign::Libtool(files) => {
+            let files: Vec<String> = files.iter().map(|file| format!("'{file}'")).collect();
+            format!(
                 "it is a text of libtool; link {} instead",
                 files.join(" or ")
-            ),
-        };
+            )
+        }
+        Foreign::Text(line) => format!("{IS_NO_INPUT}, but a text that begins with '{line}'"),
+        Foreign::Other => IS_NO_INPUT.to_owned(),
     }
-    match first_line(data) {
-        Some(line) => format!("{IS_NO_INPUT}, but a text that begins with '{line}'"),
-        None => IS_NO_INPUT.to_owned(),
-    }
-}
-
-/// How much is shown of text that is no input.
-const SHOWN: usize = 60;
-
-/// The first line of a file that is text: it tells a placeholder, a page of a server or a linker
-/// script from what was meant.
-pub(super) fn first_line(data: &[u8]) -> Option<String> {
-    let line = data.split(|byte| matches!(byte, b'\r' | b'\n')).next()?;
-    let end = line.len().min(SHOWN);
-    let is_text = line.iter().all(|byte| matches!(byte, b'\t' | b' '..=b'~'));
-    let shown = std::str::from_utf8(&line[..end]).ok()?.trim();
-    (is_text && !shown.is_empty()).then(|| match end < line.len() {
-        true => format!("{shown}.."),
-        false => shown.to_owned(),
-    })
 }
 
 /// To open a pipe that has a name is to wait until somebody writes to it, perhaps for ever. One without,
@@ -241,21 +219,6 @@ mod tests {
             read.last().unwrap().as_ref().unwrap_err().kind(),
             io::ErrorKind::NotFound
         );
-    }
-
-    #[test]
-    fn text_is_known_by_its_first_line() {
-        let check = |data: &[u8], expected: Option<&str>| {
-            assert_eq!(first_line(data).as_deref(), expected);
-        };
-        let pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\n";
-        check(pointer, Some("version https://git-lfs.github.com/spec/v1"));
-        check(b"one\r\ntwo", Some("one"));
-        check(b"\n", None);
-        check(b"\x7fELF\x02\x01\n", None);
-        check(&[0; 100], None);
-        let long = [b'x'; 1000];
-        check(&long, Some(&("x".repeat(SHOWN) + "..")));
     }
 
     #[test]

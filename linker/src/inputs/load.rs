@@ -11,12 +11,11 @@ mod unpack;
 
 use std::borrow::Cow;
 use std::collections::HashSet;
-use std::path::Path;
 use std::time::Duration;
 
 use cudalink_jitlink as jitlink;
 
-use super::contents::{IS_SOURCE, is_source, what_it_is};
+use super::contents::what_it_is;
 use super::files::{Files, Opened, Source};
 use super::host::{self, Modules};
 use super::link_time::{Holder, Intermediate};
@@ -268,7 +267,6 @@ impl<'a, 'd> Loader<'a, 'd> {
                 }
                 // Of host code, it has no more to do with the link than other objects of host compilers.
                 InputKind::Bitcode if end != "bc" => self.bitcode(name, data),
-                InputKind::Unknown if is_source(Path::new(name)) => self.ignored(name, IS_SOURCE),
                 InputKind::Bitcode | InputKind::Unknown => {
                     self.ignored(name, &what_it_is(name, data))
                 }
