@@ -9,6 +9,7 @@ use semver::Version;
 use serde::Serialize;
 
 use crate::search::entries;
+use crate::toolkit::target_folder;
 
 /// An entry of `version.json`, in the shape that NVIDIA's installers write.
 #[derive(Debug, Serialize)]
@@ -21,7 +22,8 @@ struct Component<'a> {
 ///
 /// - `lib64`, which `nvcc.profile` names;
 /// - `libX.so` beside `libX.so.N`, which host linkers look for;
-/// - `nvvm/lib64/libnvvm.so`, which `nvcc -dlto` loads.
+/// - `nvvm/lib64/libnvvm.so`, which `nvcc -dlto` loads;
+/// - `targets/MACHINE-linux`, where Meson and NVIDIA's own programs look for headers and libraries.
 pub(crate) fn complete(root: &Path) -> io::Result<()> {
     let lib = root.join("lib");
     if !root.join("lib64").exists() {
@@ -46,6 +48,14 @@ pub(crate) fn complete(root: &Path) -> io::Result<()> {
         } else if lib.join("libnvvm.so").exists() {
             fs::create_dir(nvvm.join("lib64"))?;
             link("../../lib/libnvvm.so", &nvvm.join("lib64/libnvvm.so"))?;
+        }
+    }
+    let target = root.join(target_folder());
+    for folder in ["include", "lib"] {
+        let place = target.join(folder);
+        if root.join(folder).is_dir() && !place.exists() {
+            fs::create_dir_all(&target)?;
+            link(&format!("../../{folder}"), &place)?;
         }
     }
     Ok(())

@@ -301,7 +301,7 @@ pub(crate) fn is_executable(path: &Path) -> bool {
 }
 
 /// The folder below the root that NVIDIA names after the machine.
-fn target_folder() -> &'static str {
+pub(crate) fn target_folder() -> &'static str {
     if cfg!(target_arch = "aarch64") {
         "targets/sbsa-linux"
     } else {

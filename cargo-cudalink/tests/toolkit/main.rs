@@ -48,6 +48,16 @@ fn an_install_is_whole_and_happens_once() {
             "{link}"
         );
     }
+    let target = match std::env::consts::ARCH {
+        "aarch64" => root.join("targets/sbsa-linux"),
+        _ => root.join("targets/x86_64-linux"),
+    };
+    for (link, place) in [("include", "include"), ("lib", "lib64")] {
+        assert_eq!(
+            fs::canonicalize(target.join(link)).expect("a folder"),
+            fs::canonicalize(root.join(place)).expect("a folder"),
+        );
+    }
     assert!(root.join("bin/nvdisasm").is_file());
     // This header declares nothing, so that there is nothing to make a stub of.
     assert!(!root.join("lib/stubs").exists());
