@@ -142,6 +142,15 @@ fn cargo(workspace: &Path, package: &str, variables: &[(&str, &str)]) -> Result<
     })
 }
 
+/// `PATH` but for the folders of toolkits; those with other programs that a build needs stay.
+fn path_without_nvcc() -> Result<String> {
+    let path = std::env::var_os("PATH").context("there is a PATH")?;
+    let kept = std::env::split_paths(&path)
+        .filter(|folder| !folder.join("nvcc").exists() || folder.join("cc").exists());
+    let path = std::env::join_paths(kept)?;
+    path.into_string().ok().context("a path of text")
+}
+
 #[test]
 fn device_code_of_packages_is_linked_by_the_last_one() -> Result<()> {
     let nvcc = match Toolkit::find() {
@@ -176,9 +185,15 @@ fn device_code_of_packages_is_linked_by_the_last_one() -> Result<()> {
     let compiled = workspace.path().join("compiled");
     let recorder = workspace.path().join("recorder");
     fs::write(&recorder, "echo \"$*\" >> \"$COMPILED\"\nexec \"$@\"\n")?;
-    let chosen = format!("sh {} {}", recorder.display(), nvcc.display());
-    let places = [compiled.to_str().context("a path of text")?, &chosen];
-    let recorded = [toolkit[0], ("COMPILED", places[0]), ("NVCC", places[1])];
+    // By its name alone it is that of the toolkit, which need not be on `PATH`.
+    let chosen = format!("sh {} nvcc", recorder.display());
+    let path = path_without_nvcc()?;
+    let recorded = [
+        toolkit[0],
+        ("COMPILED", compiled.to_str().context("a path of text")?),
+        ("NVCC", &chosen),
+        ("PATH", &path),
+    ];
     for (changed, expected) in [
         (None, &["caller.cu", "callee.cu"][..]),
         (Some("callee.cu"), &["callee.cu"]),
@@ -235,7 +250,11 @@ fn device_code_of_packages_is_linked_by_the_last_one() -> Result<()> {
         "__device__ int noise(int x) { return x + 2; }",
     )?;
     let ran = cargo(workspace.path(), "by-cmake", &toolkit)?;
-    ran.fails_with(&["libquiet.a:quiet.cu.o'", "compile with -rdc=true"])?;
+    ran.fails_with(&[
+        "libquiet.a:quiet.cu.o'",
+        "compile with -rdc=true",
+        "is linked by link_device(), in the place of compile()",
+    ])?;
 
     // A header counts among the sources, and what is missing is named.
     fs::write(
@@ -247,6 +266,7 @@ fn device_code_of_packages_is_linked_by_the_last_one() -> Result<()> {
         "the device code cannot be linked",
         "_Z5noisel",
         "'app.cu' (sm_90) [undefined-reference]",
+        "publish_device_objects() (here: noise)",
     ])?;
 
     // So are sources, compilers and toolkits that are not there, and what the compiler says comes before how it was run.

@@ -204,7 +204,9 @@ impl Build {
         if !environment::is_linked_later() {
             let mut inputs: Vec<Input> = compiled.into_iter().map(Input::from).collect();
             inputs.extend(self.libraries());
-            objects.push(self.linked_object(&inputs, name, &toolkit)?);
+            let help = "what other packages publish with publish_device_objects() is linked by link_device(), \
+                        in the place of compile()";
+            objects.push(self.linked_object(&inputs, name, &toolkit, help)?);
         }
         self.archive(name, &objects)?;
         self.link_libraries();
@@ -243,7 +245,7 @@ impl Build {
         self.link_libraries();
         let mut published = vec![environment::out_dir()?.join(format!("lib{name}.a"))];
         published.extend(self.libraries.iter().cloned());
-        published.extend(environment::published(PUBLISHED));
+        published.extend(environment::published(PUBLISHED).files);
         let joined = std::env::join_paths(&published).map_err(Error::write)?;
         output::line("metadata", format_args!("{PUBLISHED}={}", joined.display()));
         self.link_runtime(&toolkit)
@@ -256,8 +258,9 @@ impl Build {
     /// Fails if there is no toolkit, a source does not compile, or the device code does not link.
     pub fn try_link_device(&self, name: &str) -> Result<(), Error> {
         let toolkit = toolchain::find()?;
-        let published = environment::published(PUBLISHED).into_iter();
-        let mut inputs: Vec<Input> = published.map(Input::from).collect();
+        let published = environment::published(PUBLISHED);
+        let help = who_publishes(&published.names);
+        let mut inputs: Vec<Input> = published.files.into_iter().map(Input::from).collect();
         if !self.sources.is_empty() {
             let objects = self.objects(name, &toolkit)?;
             self.archive(name, &paths(&objects))?;
@@ -266,7 +269,7 @@ impl Build {
         inputs.extend(self.libraries());
         if !environment::is_linked_later() {
             let linked_name = format!("{name}_device");
-            let object = self.linked_object(&inputs, &linked_name, &toolkit)?;
+            let object = self.linked_object(&inputs, &linked_name, &toolkit, &help)?;
             cc::Build::new()
                 .cargo_metadata(false)
                 .object(object)
@@ -382,8 +385,10 @@ impl Build {
         inputs: &[Input],
         name: &str,
         toolkit: &Toolkit,
+        help: &str,
     ) -> Result<PathBuf, Error> {
-        let linked = device::link(inputs, &self.targets()?, Some(toolkit), self.code()?)?;
+        let (targets, code) = (self.targets()?, self.code()?);
+        let linked = device::link(inputs, &targets, Some(toolkit), code, Some(help))?;
         let fatbin = linked
             .fatbin(&FatbinOptions::default())
             .map_err(Error::write)?;
@@ -438,6 +443,18 @@ impl Build {
         }
         Ok(())
     }
+}
+
+/// Where `link_device` takes the device code of others from.
+fn who_publishes(names: &[String]) -> String {
+    let there = match names {
+        [] => "there is none".to_owned(),
+        names => format!("here: {}", names.join(", ")),
+    };
+    format!(
+        "device code of other packages is that of those in [dependencies] whose build scripts end with \
+         publish_device_objects() ({there}); packages that only these depend on are not asked"
+    )
 }
 
 fn paths(compiled: &[Compiled]) -> Vec<PathBuf> {

@@ -43,12 +43,14 @@ impl From<Compiled> for Input {
     }
 }
 
-/// Links all kernels of these files for these processors. Host code in Rust may launch any of them.
+/// Links all kernels of these files for these processors. Host code in Rust may launch any of them. `help` says where
+/// device code may come from that is missing.
 pub(crate) fn link(
     inputs: &[Input],
     targets: &[Sm],
     toolkit: Option<&Toolkit>,
     code: Code,
+    help: Option<&str>,
 ) -> Result<Linked, Error> {
     // Cargo ends build scripts by signals, and what the assembler is given lies in a folder for the time being.
     rustnvlink::temporary::remove_on_signals();
@@ -80,8 +82,15 @@ pub(crate) fn link(
     let mut problems = Vec::new();
     // What helps where something is undefined.
     let mut hints = Vec::new();
-    for Shown { severity, text, .. } in summarize(&linked.messages) {
+    let mut lacks_code = false;
+    for Shown {
+        severity,
+        code,
+        text,
+    } in summarize(&linked.messages)
+    {
         let text = by_sources(text, inputs);
+        lacks_code |= code == "undefined-reference";
         match severity {
             Severity::Text => {}
             Severity::Info => hints.push(text),
@@ -93,6 +102,10 @@ pub(crate) fn link(
         true => Ok(linked),
         false => {
             problems.extend(hints);
+            problems.extend(
+                help.filter(|_| lacks_code)
+                    .map(|help| format!("    help: {help}")),
+            );
             Err(Error::Link(problems.join("\n")))
         }
     }

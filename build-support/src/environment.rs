@@ -71,30 +71,40 @@ pub(crate) fn out_dir() -> Result<PathBuf, Error> {
     of_cargo("OUT_DIR").map(PathBuf::from)
 }
 
+/// What the packages we depend on have published under a key.
+#[derive(Debug, Default)]
+pub(crate) struct Published {
+    /// Their files, each once.
+    pub(crate) files: Vec<PathBuf>,
+    /// `links` of their manifests, as far as the names of variables tell.
+    pub(crate) names: Vec<String>,
+}
+
 /// The device objects that the packages we depend on have published.
 #[expect(
     clippy::disallowed_methods,
     reason = "this module is the one that reads the environment"
 )]
-pub(crate) fn published(key: &str) -> Vec<PathBuf> {
+pub(crate) fn published(key: &str) -> Published {
     let end = format!("_{}", key.to_uppercase());
-    let mut variables: Vec<(OsString, OsString)> = env::vars_os()
-        .filter(|(name, _)| {
+    let mut variables: Vec<(String, OsString)> = env::vars_os()
+        .filter_map(|(name, value)| {
             let name = name.to_string_lossy();
-            name.starts_with("DEP_") && name.ends_with(&end)
+            let links = name.strip_prefix("DEP_")?.strip_suffix(&end)?;
+            Some((links.to_lowercase(), value))
         })
         .collect();
     variables.sort();
-    let mut paths = Vec::new();
-    for path in variables
-        .iter()
-        .flat_map(|(_, value)| env::split_paths(value))
-    {
-        if !paths.contains(&path) {
-            paths.push(path);
+    let mut published = Published::default();
+    for (name, value) in variables {
+        for path in env::split_paths(&value) {
+            if !published.files.contains(&path) {
+                published.files.push(path);
+            }
         }
+        published.names.push(name);
     }
-    paths
+    published
 }
 
 #[cfg(test)]

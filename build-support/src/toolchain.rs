@@ -10,9 +10,15 @@ use crate::error::Error;
 
 /// The compiler that the user has chosen, and what runs it, else that of the toolkit.
 pub(crate) fn nvcc(toolkit: &Toolkit) -> Result<(Vec<PathBuf>, PathBuf), Error> {
-    match environment::chosen("NVCC") {
-        Some(nvcc) => Ok(launched(nvcc.into())),
-        None => Ok((Vec::new(), toolkit.tool(Tool::Nvcc)?)),
+    let Some(chosen) = environment::chosen("NVCC") else {
+        return Ok((Vec::new(), toolkit.tool(Tool::Nvcc)?));
+    };
+    let (launcher, nvcc) = launched(chosen.into());
+    // As `ccache nvcc` where the toolkit is one that `PATH` does not lead to.
+    let name = Tool::Nvcc.name();
+    match nvcc == Path::new(name) && !Environment::from_process()?.has_program(name) {
+        true => Ok((launcher, toolkit.tool(Tool::Nvcc)?)),
+        false => Ok((launcher, nvcc)),
     }
 }
 

@@ -46,7 +46,7 @@ impl Build {
         let made = compiler.compile(self.sources()?, Product::Fatbin, folder)?;
         let mut inputs: Vec<Input> = made.into_iter().map(Input::from).collect();
         inputs.extend(self.libraries());
-        device::link(&inputs, &targets, Some(&toolkit), self.code()?)
+        device::link(&inputs, &targets, Some(&toolkit), self.code()?, None)
     }
 
     /// The same without a toolkit, of what the package brings.
@@ -68,7 +68,7 @@ impl Build {
                 !name.ends_with(".cubin") || name.ends_with(&end)
             });
             let own: Vec<Input> = own.cloned().collect();
-            let one = device::link(&own, &[*sm], None, Code::Machine)?;
+            let one = device::link(&own, &[*sm], None, Code::Machine, None)?;
             all.images.extend(one.images);
         }
         Ok(all)

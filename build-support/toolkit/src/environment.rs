@@ -79,6 +79,12 @@ impl Environment {
         })
     }
 
+    /// Whether `PATH` leads to a program called `name`.
+    #[must_use]
+    pub fn has_program(&self, name: &str) -> bool {
+        !self.programs(name).is_empty()
+    }
+
     /// All programs called `name` that `PATH` leads to, in its order.
     pub(crate) fn programs(&self, name: &str) -> Vec<PathBuf> {
         match &self.path {
