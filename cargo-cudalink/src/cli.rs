@@ -148,7 +148,13 @@ fn option_of_nvcc(error: &clap::Error, arguments: &[OsString]) -> Option<String>
     let Some(ContextValue::String(letter)) = error.get(ContextKind::InvalidArg) else {
         return None;
     };
-    let is_link = arguments.get(1).is_some_and(|word| word == "link");
+    let is_command = |name: &str| arguments.get(1).is_some_and(|word| word == name);
+    if is_command("nvcc-dlink") {
+        return Some(
+            "the compiler comes first: `cargo cudalink nvcc-dlink nvcc -dlink ..`".to_owned(),
+        );
+    }
+    let is_link = is_command("link");
     let mut words = arguments.iter().filter_map(|word| word.to_str());
     let word = words.find(|word| word.starts_with(letter.as_str()) && word.len() > 2)?;
     let is_of_nvcc = is_link && letter.len() == 2 && !letter.starts_with("--");

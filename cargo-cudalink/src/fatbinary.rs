@@ -119,7 +119,9 @@ impl Parsed {
         };
         let mut is_linked = false;
         let mut compression = Compression::default();
-        let mut arguments = arguments.into_iter();
+        let mut arguments = arguments.into_iter().peekable();
+        // As the line of a build log has it.
+        arguments.next_if(|word| Path::new(word).file_stem() == Some("fatbinary".as_ref()));
         while let Some(argument) = arguments.next() {
             let argument = text(argument)?;
             let (name, value) = match argument.split_once('=') {
@@ -209,7 +211,7 @@ mod tests {
         let lines = [
             // CMake 4.1.
             "-64 -cmdline=--compile-only -compress-all -link --embedded-fatbin=F -im=profile=sm_90a,file=a=b",
-            "--64 --cmdline '--compile-only' --compress-all --link -fatbin F --image3=kind=elf,sm=90a,file=a=b",
+            "/cuda/bin/fatbinary --64 --cmdline '--compile-only' --compress-all --link -fatbin F --image3=kind=elf,sm=90a,file=a=b",
         ];
         for line in lines {
             let parsed = parse(line).expect(line);

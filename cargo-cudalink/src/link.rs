@@ -44,7 +44,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     depfile: Option<PathBuf>,
     /// What the result is; without it, what the name of the result says (.cubin, .fatbin, .rs, .h, .hpp, .c), else an object
-    #[arg(long, value_enum, value_name = "FORMAT")]
+    #[arg(long, value_enum, value_name = "FORMAT", visible_alias = "format")]
     output_format: Option<OutputFormat>,
     /// The processors to link for, such as sm_90,sm_100a; without it, all that the inputs have code for
     #[arg(long, value_name = "SM", value_delimiter = ',', value_parser = Sm::known)]
@@ -125,6 +125,19 @@ impl OutputFormat {
             _ => Self::Object,
         }
     }
+
+    /// What a file of this name would be taken for that no link makes.
+    fn never_made(path: &Path) -> Option<&'static str> {
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        match extension? {
+            "a" => Some("a static library"),
+            "so" => Some("a shared library"),
+            "cc" | "cpp" | "cu" | "cxx" => Some("a C++ source"),
+            "ptx" => Some("PTX"),
+            "ltoir" => Some("LTO-IR"),
+            _ => None,
+        }
+    }
 }
 
 impl Arguments {
@@ -136,7 +149,7 @@ impl Arguments {
 
 /// Does what the command line asks for.
 pub(crate) fn run(arguments: Arguments) -> Result<()> {
-    check_streams(&arguments)?;
+    check_name(&arguments)?;
     let mut problem = None;
     let targets = |_: &Files| arguments.arch.clone();
     let linked = link(&arguments, targets, |linked| {
@@ -155,10 +168,18 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
     write_result(&arguments, &linked)
 }
 
-/// Some results need a file with a name.
-fn check_streams(arguments: &Arguments) -> Result<()> {
+/// Some results need a file with a name, and no name may promise what is not made.
+fn check_name(arguments: &Arguments) -> Result<()> {
     if !streams::is_standard(&arguments.output) {
-        return Ok(());
+        let promised = OutputFormat::never_made(&arguments.output);
+        return match promised.filter(|_| arguments.output_format.is_none()) {
+            Some(what) => bail!(
+                "'{}' is the name of {what}, which a device link does not make: choose with --output-format what it \
+                 is to be, or give an object a name that ends in .o",
+                arguments.output.display()
+            ),
+            None => Ok(()),
+        };
     }
     if arguments.depfile.is_some() {
         bail!("a make rule needs the name of what it makes: name a file with -o");

@@ -106,6 +106,26 @@ fn the_name_of_a_result_says_what_it_is() {
 }
 
 #[test]
+fn no_result_has_the_name_of_what_it_is_not() {
+    let folder = folder();
+    let link = "link caller.cubin callee.cubin -o";
+    for (name, what) in [
+        ("linked.a", "a static library"),
+        ("linked.so", "a shared library"),
+        ("linked.cu", "a C++ source"),
+        ("linked.ptx", "PTX"),
+    ] {
+        fails(
+            &folder,
+            &format!("{link} {name}"),
+            &format!("'{name}' is the name of {what}, which a device link does not make"),
+        );
+        let output = run(&folder, &format!("{link} {name} --format=object"));
+        assert!(output.status.success(), "{name}: {output:?}");
+    }
+}
+
+#[test]
 fn what_needs_a_name_is_not_printed() {
     let folder = folder();
     let link = "link caller.cubin callee.cubin -o -";
@@ -408,4 +428,9 @@ fn options_of_nvcc_are_known() {
     ] {
         fails(&folder, &format!("link {inputs} {option} -o out.o"), tip);
     }
+    fails(
+        &folder,
+        &format!("nvcc-dlink -dlink {inputs} -o out.o"),
+        "tip: the compiler comes first: `cargo cudalink nvcc-dlink nvcc -dlink ..`",
+    );
 }
