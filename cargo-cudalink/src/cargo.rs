@@ -172,11 +172,9 @@ pub(crate) fn run<C: CargoCommand + Args>(arguments: WithDevice<C>) -> Result<Ex
     let WithDevice { settings, cargo } = arguments;
     let mut cargo = cargo;
     let current = std::env::current_dir().context("the current folder cannot be told")?;
-    let config = match cargo.configured_from() {
-        // The folders above it count, too.
-        Some(folder) => configuration::load(&std::path::absolute(folder)?)?,
-        None => configuration::load(&current)?,
-    };
+    // The folders above it count, too.
+    let from = cargo.configured_from().map(std::path::absolute);
+    let config = configuration::load(from.transpose()?.as_deref().unwrap_or(&current))?;
     let reporter = Reporter::new(cargo.common(), &config.term);
     let settings = settings.in_folder(&current);
     let workspace = match cargo.is_fetched() {
@@ -193,13 +191,12 @@ pub(crate) fn run<C: CargoCommand + Args>(arguments: WithDevice<C>) -> Result<Ex
         Err(error) if others.toolkit.is_some() => return Err(error),
         found => found,
     };
-    if let Ok(toolkit) = &toolkit
-        && !reporter.is_quiet()
-    {
+    let found = toolkit.as_ref().ok();
+    if let Some(toolkit) = found.filter(|_| !reporter.is_quiet()) {
         note_ignored_variables(toolkit.passed_over());
     }
     let compiled_for = CompiledFor::all(packages.values().chain([&others]));
-    let nvcc = stand_in_toolkit(&folder, toolkit.as_ref().ok(), &compiled_for)?;
+    let nvcc = stand_in_toolkit(&folder, found, &compiled_for)?;
     let threads = jobs(cargo.common(), &config);
     let run = run::Run::begin(&folder)?;
     let mut plan = Plan {
@@ -217,12 +214,9 @@ pub(crate) fn run<C: CargoCommand + Args>(arguments: WithDevice<C>) -> Result<Ex
         packages,
         others,
         variables: Vec::new(),
-        on_path: toolkit
-            .as_ref()
-            .ok()
-            .and_then(surroundings::folder_for_path),
+        on_path: found.and_then(surroundings::folder_for_path),
     };
-    variables.extend(compilers(nvcc, toolkit.as_ref().ok(), &plan));
+    variables.extend(compilers(nvcc, found, &plan));
     if let Some(flags) = linkers.rustflags {
         variables.push(Variable::new("CARGO_ENCODED_RUSTFLAGS", flags));
     }
@@ -231,8 +225,12 @@ pub(crate) fn run<C: CargoCommand + Args>(arguments: WithDevice<C>) -> Result<Ex
     let path = run.plan();
     output::write(&path, &serde_json::to_vec(&plan)?)
         .with_context(|| format!("cannot write {}", path.display()))?;
-    let mut command = cargo.command();
-    command.env(PLAN_VARIABLE, &path);
+    run.follow(by_plan(cargo.command(), &plan, &path)?, reporter)
+}
+
+/// A command that runs by the plan at this path.
+fn by_plan(mut command: Command, plan: &Plan, path: &Path) -> Result<Command> {
+    command.env(PLAN_VARIABLE, path);
     for variable in &plan.variables {
         variable.set(&mut command);
     }
@@ -243,7 +241,7 @@ pub(crate) fn run<C: CargoCommand + Args>(arguments: WithDevice<C>) -> Result<Ex
     for (name, value) in plan.tracked() {
         command.env(name, value);
     }
-    run.follow(command, reporter)
+    Ok(command)
 }
 
 /// How much cargo may do at once, where that is said.

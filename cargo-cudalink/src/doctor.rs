@@ -145,8 +145,8 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
     if errors > 0 || (arguments.deny_warnings && warnings > 0) {
         bail!(
             "the device link is not in order: {}, {}",
-            checks::count(errors, "error"),
-            checks::count(warnings, "warning")
+            style::count(errors, "error"),
+            style::count(warnings, "warning")
         );
     }
     Ok(())

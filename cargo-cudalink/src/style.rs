@@ -57,6 +57,12 @@ pub(crate) fn stdout() -> AutoStream<StdoutLock<'static>> {
     }
 }
 
+/// A number and what it counts.
+pub(crate) fn count(number: usize, what: &str) -> String {
+    let end = if number == 1 { "" } else { "s" };
+    format!("{number} {what}{end}")
+}
+
 /// The least width that text is broken for.
 const NARROWEST: usize = 60;
 

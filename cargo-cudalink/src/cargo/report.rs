@@ -12,7 +12,7 @@ use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
 
 use crate::journal::{Event, Level, Message, Report};
-use crate::style::{self, ERROR, GOOD, NOTE};
+use crate::style::{self, ERROR, GOOD, NOTE, count};
 
 /// What is shown, and where.
 #[derive(Debug)]
@@ -69,7 +69,7 @@ impl Reporter {
                 bytes,
             } => self.begin(&format!(
                 "{image}: {} ({})",
-                counted(objects, "object"),
+                count(objects, "object"),
                 HumanBytes(bytes)
             )),
             Event::Linked(report) if !self.quiet && (!report.fresh || self.verbose) => {
@@ -164,16 +164,9 @@ fn status_line(report: &Report) -> String {
         "{GOOD}{word:>12}{GOOD:#} {} ({}) {}, {}",
         report.image,
         report.arch.join(", "),
-        counted(report.kernels, "kernel"),
+        count(report.kernels, "kernel"),
         HumanBytes(report.bytes)
     )
-}
-
-fn counted(count: usize, what: &str) -> String {
-    match count {
-        1 => format!("1 {what}"),
-        _ => format!("{count} {what}s"),
-    }
 }
 
 /// Our messages in cargo's stream; `reason` tells them apart.

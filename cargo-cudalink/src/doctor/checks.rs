@@ -7,6 +7,7 @@ use rustnvlink::arch::Sm;
 
 use super::survey::{Unit, UnitKind};
 use super::{Finding, Place, Severity};
+use crate::style::count;
 
 const PROTOCOL_HELP: &str = "give the result to the host linker before all libraries";
 const LINK_HELP: &str =
@@ -403,12 +404,4 @@ fn left_to_optimizer(units: &[Unit]) -> Option<Finding> {
     Some(finding.with_fix(
         "compile CUDA sources without -flto: behind other options, -Xcompiler=-fno-lto for nvcc, -fno-lto for Clang",
     ))
-}
-
-/// A number and what it counts.
-pub(super) fn count(number: usize, what: &str) -> String {
-    match number {
-        1 => format!("1 {what}"),
-        _ => format!("{number} {what}s"),
-    }
 }

@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use cudalink_bindings::Name;
 
 use super::report::{Document, EntryReport, Failure, FatbinReport, FileReport, HostReport};
-use crate::style::{ERROR, GOOD, QUIET};
+use crate::style::{ERROR, GOOD, QUIET, count};
 pub(super) use table::clean;
 use table::{Align, Table};
 
@@ -309,12 +309,6 @@ fn write_failure(out: &mut impl Write, failure: &Failure, indent: usize) -> io::
         "",
         clean(text)
     )
-}
-
-/// A number of things.
-fn count(number: usize, thing: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{number} {thing}{plural}")
 }
 
 /// A size for people.
