@@ -452,8 +452,8 @@ fn who_publishes(names: &[String]) -> String {
         names => format!("here: {}", names.join(", ")),
     };
     format!(
-        "device code of other packages is that of those in [dependencies] whose build scripts end with \
-         publish_device_objects() ({there}); packages that only these depend on are not asked"
+        "what another package has is linked if that stands in [dependencies] and its build script ends with \
+         publish_device_objects() ({there})"
     )
 }
 
