@@ -26,7 +26,7 @@ fn build_scripts_find_the_compilers() -> Result<()> {
          let prefix = linker.strip_suffix(\"-gcc\").unwrap();\n\
          let said = Command::new(format!(\"{prefix}-g++\")).output().unwrap().stdout;\n\
          println!(\"cargo::warning={}\", String::from_utf8(said).unwrap());\n\
-         for name in [\"CUDAARCHS\", \"CUDA_COMPUTE_CAP\"] {\n\
+         for name in [\"CUDAARCHS\", \"CMAKE_CUDA_ARCHITECTURES\", \"CUDA_COMPUTE_CAP\"] {\n\
          println!(\"cargo::rerun-if-env-changed={name}\");\n\
          println!(\"cargo::warning={name} {:?}\", std::env::var(name));\n}\n\
          println!(\"cargo::warning=CUDACXX {:?}\", std::env::var(\"CUDACXX\"));\n}\n",
@@ -47,12 +47,17 @@ fn build_scripts_find_the_compilers() -> Result<()> {
         let unset = [
             "CUDACXX Ok(\"mine\")",
             "CUDAARCHS Err(NotPresent)",
+            "CMAKE_CUDA_ARCHITECTURES Err(NotPresent)",
             "CUDA_COMPUTE_CAP Err(NotPresent)",
         ];
         says(&err, &unset)?;
         let chosen = ["build", "--arch=sm_100a,sm_90a"];
         let (_, err) = project.succeed(&chosen, &variables)?;
-        let expected = ["CUDAARCHS Ok(\"100a;90a\")", "CUDA_COMPUTE_CAP Ok(\"90\")"];
+        let expected = [
+            "CUDAARCHS Ok(\"100a;90a\")",
+            "CMAKE_CUDA_ARCHITECTURES Ok(\"100a;90a\")",
+            "CUDA_COMPUTE_CAP Ok(\"90\")",
+        ];
         says(&err, &expected)?;
         let own = [
             ("PATH", path),
@@ -60,7 +65,12 @@ fn build_scripts_find_the_compilers() -> Result<()> {
             ("CUDA_COMPUTE_CAP", "80"),
         ];
         let (_, err) = project.succeed(&chosen, &own)?;
-        let expected = ["CUDAARCHS Ok(\"75\")", "CUDA_COMPUTE_CAP Ok(\"80\")"];
+        // Who has told CMake means all of it.
+        let expected = [
+            "CUDAARCHS Ok(\"75\")",
+            "CMAKE_CUDA_ARCHITECTURES Ok(\"75\")",
+            "CUDA_COMPUTE_CAP Ok(\"80\")",
+        ];
         says(&err, &expected)?;
         fs::remove_dir_all(project.path("target"))?;
     }

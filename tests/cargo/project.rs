@@ -109,6 +109,7 @@ impl Project {
             .env_remove("CARGO_TERM_COLOR")
             .env_remove("CUDALINK_ARCH")
             .env_remove("CUDAARCHS")
+            .env_remove("CMAKE_CUDA_ARCHITECTURES")
             .env_remove("CUDA_COMPUTE_CAP")
             .env_remove("CUDA_LIBRARY_PATH");
         for (name, value) in variables {

@@ -33,6 +33,10 @@ const PROCESSOR_VARIABLE: &str = "CUDA_COMPUTE_CAP";
 /// The processors for CMake.
 const PROCESSORS_VARIABLE: &str = "CUDAARCHS";
 
+/// The same for build scripts that hand variables of such names on, for projects that choose processors before CMake
+/// looks at its own variable.
+const PROCESSORS_FOR_PROJECTS: &str = "CMAKE_CUDA_ARCHITECTURES";
+
 /// A variable and what it was before.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Variable {
@@ -94,9 +98,14 @@ pub(super) fn processor_variables(processors: &[Sm]) -> impl Iterator<Item = Var
     // Later ones compile its PTX, too. Its letter is added by those who know letters.
     let oldest = processors.iter().map(|sm| sm.number).min();
     let values = oldest.map(|oldest| {
+        let all: OsString = names.join(";").into();
         [
-            (PROCESSORS_VARIABLE, names.join(";")),
-            (PROCESSOR_VARIABLE, oldest.to_string()),
+            (
+                PROCESSORS_FOR_PROJECTS,
+                chosen_value(PROCESSORS_VARIABLE).unwrap_or_else(|| all.clone()),
+            ),
+            (PROCESSORS_VARIABLE, all),
+            (PROCESSOR_VARIABLE, oldest.to_string().into()),
         ]
     });
     let values = values.into_iter().flatten();
@@ -105,8 +114,15 @@ pub(super) fn processor_variables(processors: &[Sm]) -> impl Iterator<Item = Var
 
 /// A variable, unless it is set to something.
 pub(super) fn unless_chosen(name: &str, value: impl Into<OsString>) -> Option<Variable> {
-    let is_chosen = env::var_os(name).is_some_and(|chosen| !chosen.is_empty());
-    (!is_chosen).then(|| Variable::new(name, value))
+    match chosen_value(name) {
+        Some(_) => None,
+        None => Some(Variable::new(name, value)),
+    }
+}
+
+/// What a variable is set to, unless that is nothing.
+fn chosen_value(name: &str) -> Option<OsString> {
+    env::var_os(name).filter(|value| !value.is_empty())
 }
 
 /// The folder that `PATH` lacks for build scripts that run nvcc by its name alone. One that is there stays where it is:
