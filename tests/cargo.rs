@@ -13,6 +13,7 @@ use std::process::Command;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, ensure};
+use rustnvlink_tests::checks::says;
 use rustnvlink_tests::identity::program;
 
 use objects::{OBJECTS, is_skipped};
@@ -421,6 +422,16 @@ fn what_is_missing_is_named_with_what_to_do() -> Result<()> {
             "error: app: its device code cannot be linked",
         ],
     )?;
+    // Nothing but code for the processor is missing.
+    let older = Project::new(LAUNCHING, &["static=kernel", "static=twice_older"])?;
+    let err = older.failure(&["build", "--arch=sm_90"])?;
+    let said = [
+        "SM Arch ('sm_90') not found in",
+        "it has code for sm_80",
+        "help: app: compile every object for every processor",
+    ];
+    says(&err, &said)?;
+    ensure!(!err.contains("has to be in this program"), "{err}");
     // Who has the device runtime linked gets to know the same.
     let script = fs::read_to_string(project.path("build.rs"))?;
     let with_runtime = script.replace("\"cudart_static\"", "\"cudadevrt\", \"cudart_static\"");

@@ -43,23 +43,28 @@ fn compile() -> Result<Objects> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cargo");
     fs::create_dir_all(&folder)?;
     let path = |name: &str| folder.join(name);
-    let make = |name: &str, object: &str, flags: &[&str]| -> Result<()> {
+    let make_for = |arch: &str, name: &str, object: &str, flags: &[&str]| -> Result<()> {
         let archive = path(&format!("lib{object}.a"));
         let object = path(&format!("{object}.o"));
         run(Command::new(&nvcc)
-            .args(["-arch=sm_90", "-Xcompiler", "-fPIC", "-c"])
+            .args([arch, "-Xcompiler", "-fPIC", "-c"])
             .args(flags)
             .arg(path(&format!("{name}.cu")))
             .arg("-o")
             .arg(&object))?;
         run(Command::new("ar").arg("rcs").args([&archive, &object]))
     };
+    let make =
+        |name: &str, object: &str, flags: &[&str]| make_for("-arch=sm_90", name, object, flags);
     for (name, source) in SOURCES {
         fs::write(path(&format!("{name}.cu")), source)?;
         make(name, name, &["-rdc=true"])?;
         make(name, &format!("{name}_lto"), &["-rdc=true", "-dlto"])?;
     }
     make("twice", "closed", &["-rdc=false"])?;
+    // For another processor alone.
+    let older = "-gencode=arch=compute_80,code=sm_80";
+    make_for(older, "twice", "twice_older", &["-rdc=true"])?;
     for (name, parts) in [
         ("resolved", &["kernel.o", "twice.o"][..]),
         ("resolved_twice", &["twice.o"]),

@@ -132,13 +132,18 @@ impl Project {
 
     /// The same, with a failure that says these things.
     pub(crate) fn fail(&self, arguments: &[&str], expected: &[&str]) -> Result<()> {
+        says(&self.failure(arguments)?, expected)
+    }
+
+    /// What is said of a failure.
+    pub(crate) fn failure(&self, arguments: &[&str]) -> Result<String> {
         let output = self.cargo(arguments, &[])?;
         let (out, err) = texts(&output);
         ensure!(
             !output.status.success(),
             "{arguments:?} succeeds\n{out}{err}"
         );
-        says(&err, expected)
+        Ok(err)
     }
 
     /// The configuration by which cargo links with the recorder.

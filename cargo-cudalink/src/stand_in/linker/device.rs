@@ -351,7 +351,7 @@ fn help(linked: &Linked, objects: &Objects, libraries: Vec<String>) -> Vec<Strin
     if linked.has("undefined-reference") {
         help.extend(messages::help_with_closed(&objects.closed));
         help.extend(messages::help_with_results(&objects.results));
-        if libraries.is_empty() {
+        if libraries.is_empty() && lacks_an_object(linked) {
             help.push(
                 "an object that defines it has to be in this program; one that only the device link needs is named \
                  by --device-library"
@@ -375,6 +375,18 @@ fn help(linked: &Linked, objects: &Objects, libraries: Vec<String>) -> Vec<Strin
         help.extend(by_cmake::help(linked));
     }
     help
+}
+
+/// Whether something is undefined for a processor that all objects have code for. What is undefined for another one may
+/// well be in the object without code for it.
+fn lacks_an_object(linked: &Linked) -> bool {
+    let processors = |code: &'static str| {
+        let messages = linked.messages.iter();
+        let about = messages.filter(move |message| message.diagnostic.code == code);
+        about.map(|message| message.sm)
+    };
+    processors("undefined-reference")
+        .any(|sm| !processors("missing-arch-code").any(|without| without == sm))
 }
 
 fn kernel_count(linked: &Linked) -> usize {
