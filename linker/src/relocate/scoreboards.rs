@@ -21,6 +21,7 @@ pub(super) mod instruction;
 #[cfg(test)]
 mod measure;
 mod operands;
+mod operations;
 mod order;
 mod pressure;
 mod registers;

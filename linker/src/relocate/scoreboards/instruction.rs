@@ -4,6 +4,7 @@ use crate::arch::Sm;
 
 use super::bit;
 use super::operands::{File, WIDE_LOAD, operands as registers};
+use super::operations::Operations;
 
 /// Bytes of one instruction.
 pub(in crate::relocate) const INSTRUCTION: usize = 16;
@@ -296,10 +297,10 @@ pub(super) fn is_branch(instruction: &[u8]) -> bool {
 /// Whether the instruction loads from memory other than shared memory.
 pub(super) fn loads_memory(instruction: &[u8]) -> bool {
     /// LD, LDG, LDL, ATOM, ATOM.CAS, those on floats, LDGMC, ATOMG, ATOMG.CAS.
-    const LOADS: [u16; 12] = [
+    static LOADS: Operations = Operations::of(&[
         WIDE_LOAD, 0x180, 0x181, 0x183, 0x18a, 0x18b, 0x1a2, 0x1a3, 0x1a4, 0x1a5, 0x1a8, 0x1a9,
-    ];
-    LOADS.contains(&operation(instruction)) || is_texture(operation(instruction))
+    ]);
+    LOADS.has(operation(instruction)) || is_texture(operation(instruction))
 }
 
 /// Whether the instruction loads from shared memory: LDS or LDSM.

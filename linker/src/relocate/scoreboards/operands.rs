@@ -13,6 +13,7 @@ use super::instruction::{
     BLOCK_BARRIER, BULK_GROUP, CACHE, CLUSTER_ARRIVAL, DEPBAR, ERROR_BARRIER, FENCE, LDGDEPBAR,
     MEMORY_BARRIER, SYNCS, SYNCS_CONTROL, SYNCS_EXCHANGE, is_texture, opcode, operation,
 };
+use super::operations::{OPERATIONS, Operations};
 
 /// Registers that an instruction names, one after another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,35 +58,52 @@ pub(super) fn operands(instruction: &[u8]) -> Option<impl Iterator<Item = Operan
         QMMA | OMMA if form == SCALED => (File::Thread, &SCALES[..]),
         _ => (File::Uniform, &[][..]),
     };
-    let more = more.iter().map(move |&(at, count)| Operand {
+    let nothing = Operand {
         file,
-        first: bits.get(at, 8),
-        count,
+        first: 0,
+        count: 0,
         is_written: false,
-    });
+    };
+    let (mut found, mut count) = ([nothing; MOST_OPERANDS], 0);
+    let mut add = |operand| {
+        found[count] = operand;
+        count += 1;
+    };
+    for (index, (&place, at)) in shape.places.iter().zip(PLACES).enumerate() {
+        if let Some((file, count)) = operand(place, operation, own, form, &bits) {
+            add(Operand {
+                file,
+                first: bits.get(at, 8),
+                count,
+                is_written: index == 0 && !NO_RESULT.contains(&operation),
+            });
+        }
+    }
+    for &(at, count) in more {
+        add(Operand {
+            first: bits.get(at, 8),
+            count,
+            ..nothing
+        });
+    }
     let upper = match operation {
         WIDE_LOAD => Some((loaded(&bits) >> 4).count_ones() as u8),
         operation if is_texture(operation) => Some(texels(&bits).saturating_sub(2)),
         _ => None,
     };
-    let upper = upper.map(|count| Operand {
-        file: File::Thread,
-        first: bits.get(64, 8),
-        count,
-        is_written: true,
-    });
-    let places = shape.places.iter().zip(PLACES).enumerate();
-    let named = places.filter_map(move |(index, (&place, at))| {
-        let (file, count) = operand(place, operation, own, form, &bits)?;
-        Some(Operand {
-            file,
-            first: bits.get(at, 8),
+    if let Some(count) = upper {
+        add(Operand {
+            file: File::Thread,
+            first: bits.get(64, 8),
             count,
-            is_written: index == 0 && !NO_RESULT.contains(&operation),
-        })
-    });
-    Some(named.chain(more).chain(upper))
+            is_written: true,
+        });
+    }
+    Some(found.into_iter().take(count))
 }
+
+/// Those at the four places, two others, and the upper half of a result.
+const MOST_OPERANDS: usize = 7;
 
 /// Whether an instruction works on numbers of two registers.
 pub(super) fn is_long(instruction: &[u8]) -> bool {
@@ -223,8 +241,6 @@ static SHAPE_OF: [u8; OPERATIONS] = {
     }
     shapes
 };
-/// How many operations there can be.
-const OPERATIONS: usize = 0x200;
 
 #[rustfmt::skip]
 const SHAPES: &[Shape] = {
@@ -462,7 +478,7 @@ const WIDE_STORE: u16 = 0x17f;
 const NO_RESULT: [u16; 2] = [LDGSTS, WIDE_STORE];
 
 /// What uniform registers tell to copy or to multiply, and reads them when it comes to it.
-pub(super) const COMES_LATER: [u16; 12] = [
+pub(super) static COMES_LATER: Operations = Operations::of(&[
     BULK_COPY,
     BULK_REDUCTION,
     BULK_PREFETCH,
@@ -475,7 +491,7 @@ pub(super) const COMES_LATER: [u16; 12] = [
     TENSOR_COPY,
     TENSOR_ALLOCATE,
     TENSOR_MULTIPLY,
-];
+]);
 
 /// Whose registers an operation works on.
 pub(super) fn file(instruction: &[u8]) -> File {
@@ -486,7 +502,7 @@ pub(super) fn file(instruction: &[u8]) -> File {
         0x0cb => File::Uniform,
         // LDCU.
         0x1ac => File::Uniform,
-        later if COMES_LATER.contains(&later) => File::Uniform,
+        later if COMES_LATER.has(later) => File::Uniform,
         _ => File::Thread,
     }
 }

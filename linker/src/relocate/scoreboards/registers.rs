@@ -1,5 +1,6 @@
 //! Which registers and predicates an instruction reads and writes, and when.
 
+mod names;
 mod queues;
 
 use std::ops::RangeInclusive;
@@ -12,12 +13,18 @@ use super::operands::{
     Bits128, COMES_LATER, FROM_PREDICATES, File, IS_UNIFORM, LDGSTS, TENSOR_ALLOCATE,
     TO_PREDICATES, VOTE, VOTE_OF_WARP, WIDE_PRODUCT, adds_no_register, file, operands,
 };
+use super::operations::Operations;
+
+pub(super) use names::{NAMES, Names};
+
+/// One bit for each register of a file.
+type Bank = [u64; 4];
 
 /// Registers of threads, registers of warps, and predicates.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Registers {
-    thread: [u128; 2],
-    uniform: [u128; 2],
+    thread: Bank,
+    uniform: Bank,
     /// Eight bits for threads, eight for warps.
     predicates: u16,
 }
@@ -65,36 +72,41 @@ impl Registers {
         };
         // The last one is always zero.
         for register in (first..u8::MAX).take(usize::from(count)) {
-            registers[usize::from(register / 128)] |= 1 << (register % 128);
+            registers[usize::from(register / 64)] |= 1 << (register % 64);
         }
     }
 }
 
 /// Whether two sets of registers have one in common.
-fn any_common(ours: &[u128; 2], theirs: &[u128; 2]) -> bool {
-    let mut pairs = ours.iter().zip(theirs);
-    pairs.any(|(ours, theirs)| ours & theirs != 0)
+fn any_common(ours: &Bank, theirs: &Bank) -> bool {
+    let pairs = ours.iter().zip(theirs);
+    pairs.fold(0, |common, (ours, theirs)| common | ours & theirs) != 0
+}
+
+fn count(bank: &Bank) -> u32 {
+    bank.iter().map(|word| word.count_ones()).sum()
 }
 
 /// Operations that write a predicate: VOTE, FSETP, ISETP, IADD3, LEA, LOP3, VABSDIFF,
 /// VABSDIFF4, IMNMX, PLOP3, IMAD.WIDE, IMAD.HI, DSETP, ELECT, HSETP2, IADD.64, VIMNMX, UFSETP,
 /// R2UR, FCHK, B2R, SHFL, MATCH and QSPC.
-const WRITES_PREDICATE: [u16; 24] = [
+static WRITES_PREDICATE: Operations = Operations::of(&[
     0x006, 0x00b, 0x00c, 0x010, 0x011, 0x012, 0x014, 0x015, 0x017, 0x01c, 0x025, 0x027, 0x02a,
     0x02f, 0x034, 0x035, 0x048, 0x053, 0x0ca, 0x102, 0x11c, 0x189, 0x1a1, 0x1aa,
-];
+]);
 /// ATOMS.CAST, of whose other form, ATOMS.CAS, the same bits say nothing.
 const ATOMS_CAST: u16 = 0x58d;
 /// Those that can write a second one.
-const WRITES_SECOND_PREDICATE: [u16; 8] = [0x00b, 0x00c, 0x010, 0x017, 0x02a, 0x034, 0x048, 0x053];
+static WRITES_SECOND_PREDICATE: Operations =
+    Operations::of(&[0x00b, 0x00c, 0x010, 0x017, 0x02a, 0x034, 0x048, 0x053]);
 /// VOTE, SEL, FSEL, FMNMX, FSET, FSETP, ISETP, VIMNMX3, IADD3, LEA, LOP3, IMNMX, PLOP3, IMAD,
 /// DSETP, HSET2, HSETP2, HMNMX2, VIADDMNMX, VHMNMX, VIMNMX, UFSEL, UFSETP, FMNMX3, BREAK,
 /// BRA, EXIT and LDGSTS.
-const READS_PREDICATE: [u16; 28] = [
+static READS_PREDICATE: Operations = Operations::of(&[
     0x006, 0x007, 0x008, 0x009, 0x00a, 0x00b, 0x00c, 0x00f, 0x010, 0x011, 0x012, 0x017, 0x01c,
     0x024, 0x02a, 0x033, 0x034, 0x040, 0x046, 0x047, 0x048, 0x051, 0x053, 0x076, 0x142, 0x147,
     0x14d, LDGSTS,
-];
+]);
 /// IADD3, IMNMX and PLOP3.
 const READS_SECOND_PREDICATE: [u16; 3] = [0x010, 0x017, 0x01c];
 /// ISETP of the upper half of a number.
@@ -132,8 +144,6 @@ pub(super) struct Accesses {
     /// A predicate, and 8 more if it must not hold.
     guard: u8,
     reads: Registers,
-    /// How many registers of threads it reads.
-    sources: u32,
     read_predicates: u16,
     writes: Registers,
     /// The predicate of an ATOM, which says whether the address was one of shared
@@ -184,7 +194,6 @@ impl Accesses {
             };
             registers.insert(operand.file, operand.first, operand.count);
         }
-        let sources = reads.thread.iter().map(|own| own.count_ones()).sum();
         let guard = bits.get(12, 4);
         let own = file(instruction);
         let (own, plain) = match own {
@@ -199,7 +208,7 @@ impl Accesses {
         };
         if operation == VOTE_OF_WARP {
             read_predicates |= predicate(File::Thread, bits.get(87, 3));
-        } else if READS_PREDICATE.contains(&plain) || reduces_in_block(operation, &bits) {
+        } else if READS_PREDICATE.has(plain) || reduces_in_block(operation, &bits) {
             read_predicates |= named(87);
         }
         if FROM_PREDICATES.contains(&operation) {
@@ -230,13 +239,13 @@ impl Accesses {
         if opcode(instruction) == DIVERGING_BRANCH && bits.get(IS_UNIFORM, 1) == 1 {
             reads.insert(File::Uniform, bits.get(24, 8), 1);
         }
-        if WRITES_PREDICATE.contains(&plain) || matches!(opcode(instruction), PHASE | ATOMS_CAST) {
+        if WRITES_PREDICATE.has(plain) || matches!(opcode(instruction), PHASE | ATOMS_CAST) {
             writes.predicates |= named(81);
         }
         if operation == TENSOR_ALLOCATE {
             writes.predicates |= predicate(File::Uniform, bits.get(81, 3));
         }
-        if WRITES_SECOND_PREDICATE.contains(&plain) {
+        if WRITES_SECOND_PREDICATE.has(plain) {
             writes.predicates |= named(84);
         }
         let takes_for_result = Control::of(instruction).write() < BOARDS;
@@ -248,7 +257,6 @@ impl Accesses {
             file: own,
             guard,
             reads,
-            sources,
             read_predicates,
             early_predicates,
             writes,
@@ -266,18 +274,18 @@ impl Accesses {
 
     /// Whether the instruction reads registers of threads that others must not write before.
     pub(super) fn keeps_operands(&self) -> bool {
-        self.late_operands().thread != [0; 2]
+        self.late_operands().thread != Bank::default()
     }
 
     /// Whether the instruction writes registers of all threads of a warp together.
     pub(super) fn writes_uniform_registers(&self) -> bool {
-        self.writes.uniform != [0; 2]
+        self.writes.uniform != Bank::default()
     }
 
     /// Whether the instruction reads registers of all threads of a warp together
     /// when it comes to it, and not at once.
     pub(super) fn reads_uniform_late(&self) -> bool {
-        self.operation == SYNCS_EXCHANGE || COMES_LATER.contains(&self.operation)
+        self.operation == SYNCS_EXCHANGE || COMES_LATER.has(self.operation)
     }
 
     /// Whether an instruction reads or writes what this one writes.
@@ -331,13 +339,7 @@ impl Accesses {
     /// Whether the instruction is a CS2R of 64 bits.
     pub(super) fn copies_two_registers(&self) -> bool {
         const COPY: u16 = 0x005;
-        let count: u32 = self
-            .writes
-            .thread
-            .iter()
-            .map(|half| half.count_ones())
-            .sum();
-        self.operation == COPY && count == 2
+        self.operation == COPY && count(&self.writes.thread) == 2
     }
 
     /// Whether both read a register of all threads of a warp together.
@@ -352,7 +354,7 @@ impl Accesses {
 
     /// How many registers of threads the instruction reads, those named twice twice.
     pub(super) fn sources(&self) -> u32 {
-        self.sources
+        count(&self.reads.thread)
     }
 
     /// Whether an instruction happens only by a predicate that this one writes.
@@ -382,8 +384,8 @@ impl Accesses {
 
     /// The predicate of a warp that decides about what reads its registers late; others are read at once.
     fn late_guard(&self) -> u16 {
-        match COMES_LATER.contains(&self.operation) {
-            true => predicate(self.file, self.guard & 7),
+        match COMES_LATER.has(self.operation) {
+            true => self.deciding(),
             false => 0,
         }
     }
@@ -394,7 +396,10 @@ impl Accesses {
         let is_late = self.reads_uniform_late() || names_texture(self.operation);
         let mut late = Registers {
             thread: self.reads.thread,
-            uniform: if is_late { self.reads.uniform } else { [0; 2] },
+            uniform: match is_late {
+                true => self.reads.uniform,
+                false => Bank::default(),
+            },
             predicates: self.early_predicates,
         };
         // What the instruction writes itself is no concern of others, who wait for its result.
@@ -428,9 +433,9 @@ impl Accesses {
         are_of_threads && self.guard & 7 != ALWAYS && self.guard ^ other.guard == 8
     }
 
-    /// Whether an instruction changes the predicate of this one.
-    pub(super) fn is_decided_anew_by(&self, other: &Self) -> bool {
-        other.writes.predicates & predicate(self.file, self.guard & 7) != 0
+    /// The predicate that decides about the instruction.
+    fn deciding(&self) -> u16 {
+        predicate(self.file, self.guard & 7)
     }
 }
 

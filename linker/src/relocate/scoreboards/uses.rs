@@ -1,9 +1,12 @@
 //! Which instructions need what others do before they can start.
 
+mod places;
+
 use super::Event;
 use super::flow::Flow;
 use super::instruction::{INSTRUCTION, RETURN, Wait, leads_on, operation, releases, wait};
 use super::registers::Accesses;
+use places::Places;
 
 /// What decides whether one instruction of some code needs another one.
 pub(super) struct Uses {
@@ -19,6 +22,8 @@ pub(super) struct Uses {
     returns: Vec<bool>,
     /// First instruction of each instruction's block.
     pub(super) block: Vec<usize>,
+    /// Which instructions do what.
+    places: Places,
 }
 
 impl Uses {
@@ -29,12 +34,15 @@ impl Uses {
             let is_start = at == 0 || flow.ends_block(at - 1);
             block.push(if is_start { at } else { block[at - 1] });
         }
+        let accesses: Vec<_> = code.iter().map(|i| Accesses::of(i)).collect();
+        let returns: Vec<bool> = code.iter().map(|i| operation(i) == RETURN).collect();
         Self {
-            accesses: code.iter().map(|i| Accesses::of(i)).collect(),
+            places: Places::new(&accesses, |at| !returns[at]),
+            accesses,
             releases: code.iter().map(|i| releases(i)).collect(),
             waits_again: code.iter().map(|i| wait(i) == Wait::Same).collect(),
             leads_on: code.iter().map(|i| leads_on(i)).collect(),
-            returns: code.iter().map(|i| operation(i) == RETURN).collect(),
+            returns,
             block,
         }
     }
@@ -46,24 +54,54 @@ impl Uses {
 
     /// The first instruction of a block, from one on, that needs an event.
     pub(super) fn first(&self, event: &Event, from: usize, block: usize) -> Option<usize> {
-        let mut rest = self.rest_of(block, from);
-        rest.find(|&at| self.is_needed(event, at))
-    }
-
-    /// The instructions of a block from one on.
-    fn rest_of(&self, block: usize, from: usize) -> impl Iterator<Item = usize> {
-        (from..self.block.len()).take_while(move |&at| self.block[at] == block)
+        let mut due = self.due(event, from, block);
+        due.find(|&at| !self.is_excluded(event, at))
     }
 
     /// The first instruction of its block that would need an event if both happened, and the first
     /// that needs it.
     pub(super) fn needs(&self, event: &Event) -> (Option<usize>, Option<usize>) {
         let at = event.instruction;
-        let rest = self.rest_of(self.block[at], at + 1);
-        let mut due = rest.filter(|&at| self.would_need(event, at));
+        let mut due = self.due(event, at + 1, self.block[at]);
         let first = due.next();
         let mut due = first.into_iter().chain(due);
         (first, due.find(|&at| !self.is_excluded(event, at)))
+    }
+
+    /// The instructions of a block, from one on, that would need an event if both happened.
+    fn due(&self, event: &Event, from: usize, block: usize) -> impl Iterator<Item = usize> + Clone {
+        let is_in = move |at: &usize| self.block.get(*at) == Some(&block);
+        let rest = self.coming_into_question(event, from).take_while(is_in);
+        let due = rest.filter(|&at| self.would_need(event, at));
+        debug_assert!(
+            due.clone().eq((from..)
+                .take_while(is_in)
+                .filter(|&at| self.would_need(event, at)))
+        );
+        due
+    }
+
+    /// The instructions from one on that may need an event: the next one, and those that name what it is
+    /// about; all, if others need it for the sake of an order.
+    fn coming_into_question(
+        &self,
+        event: &Event,
+        from: usize,
+    ) -> impl Iterator<Item = usize> + Clone {
+        let next = event.instruction + 1;
+        let accesses = self.accesses[event.instruction].as_ref();
+        let accesses = accesses.filter(|accesses| !accesses.keeps_order());
+        let names = accesses.map(|accesses| accesses.awaited(event.is_write));
+        let found = move |from: usize| {
+            let Some(names) = &names else {
+                return Some(from);
+            };
+            let named = self.places.first_maybe(names, from);
+            let next = (from <= next).then_some(next);
+            named.into_iter().chain(next).min()
+        };
+        let first = found(from);
+        std::iter::successors(first, move |&at| found(at + 1))
     }
 
     /// Whether an instruction that may come after an event can not start
@@ -81,8 +119,8 @@ impl Uses {
         if !self.is_later(event, at) || !first.excludes(second) || self.returns[at] {
             return false;
         }
-        let mut between = self.accesses[earlier..at].iter().flatten();
-        !between.any(|other| first.is_decided_anew_by(other))
+        let decided_anew = self.places.first(&first.decided_by(), earlier);
+        decided_anew.is_none_or(|decided| decided >= at)
     }
 
     /// Whether an instruction is of the block of an event, and behind it.

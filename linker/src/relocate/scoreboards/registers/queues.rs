@@ -85,6 +85,14 @@ impl Accesses {
             )
     }
 
+    /// Whether others may wait for this one although they share no register with it.
+    pub(in super::super) fn keeps_order(&self) -> bool {
+        matches!(
+            self.operation,
+            MEMORY_BARRIER | FENCE | DESCRIPTOR_CACHE | SYNCS | SYNCS_EXCHANGE | SYNCS_CONTROL
+        )
+    }
+
     /// Whether the next instruction waits, whatever it is, but for the first half of a barrier.
     pub(in super::super) fn is_barrier_for_next(&self, next: &Self) -> bool {
         self.operation == MEMORY_BARRIER && !next.is_first_of_two
