@@ -33,6 +33,7 @@ mod stages;
 pub(super) mod stalls;
 mod timing;
 mod turns;
+mod understood;
 mod uses;
 mod warps;
 
@@ -54,6 +55,7 @@ use pressure::Schedule;
 use registers::Accesses;
 use rules::Rules;
 use stalls::TAKING;
+use understood::Understood;
 
 /// Functions with more stay as they are.
 const MOST_EVENTS: usize = 1 << 20;
@@ -85,9 +87,10 @@ pub(super) struct Setting<'s> {
 pub(super) struct Compiled<'c> {
     code: &'c [u8],
     setting: Setting<'c>,
-    /// Its events and where the compiler did something else than the rules say, once somebody asked; none
-    /// where the code is not understood.
-    deviations: OnceCell<Option<(Vec<Event>, Deviations)>>,
+    /// None where the code is not understood.
+    understood: OnceCell<Option<Understood>>,
+    /// Where the compiler did something else than the rules say, once somebody asked.
+    deviations: OnceCell<Deviations>,
 }
 
 impl<'c> Compiled<'c> {
@@ -95,6 +98,7 @@ impl<'c> Compiled<'c> {
         Self {
             code,
             setting,
+            understood: OnceCell::new(),
             deviations: OnceCell::new(),
         }
     }
@@ -103,16 +107,31 @@ impl<'c> Compiled<'c> {
         self.code
     }
 
-    fn deviations(&self) -> Option<&(Vec<Event>, Deviations)> {
+    fn understood(&self) -> Option<&Understood> {
+        let Setting { tables, chip, .. } = self.setting;
+        let understood = || Understood::new(self.code, tables, chip);
+        self.understood.get_or_init(understood).as_ref()
+    }
+
+    fn deviations(&self) -> Option<&Deviations> {
+        let understood = self.understood()?;
         let deviations = self.deviations.get_or_init(|| {
-            let Self { code, setting, .. } = *self;
-            let events = events(code);
-            let flow = Flow::new(code, setting.tables, &events, setting.chip)?;
-            let schedule = Schedule::new(code, &events, &flow, &setting);
-            let deviations = Rules::new(code, &events, &flow, &schedule).deviations();
-            Some((events, deviations))
+            let schedule = Schedule::new(self.code, understood, &self.setting);
+            Rules::new(self.code, understood, &schedule).deviations()
         });
-        deviations.as_ref()
+        Some(deviations)
+    }
+
+    /// The same as far as it is code that somebody wants to understand.
+    fn understood_as(
+        &self,
+        code: &[u8],
+        tables: &[TableBranch],
+        chip: Chip,
+    ) -> Option<&Understood> {
+        let is_same = code == self.code && tables == self.setting.tables;
+        self.understood()
+            .filter(|_| is_same && chip == self.setting.chip)
     }
 }
 
@@ -130,7 +149,8 @@ impl<'o> Origin<'o> {
     /// Where the compiler did something else than the rules say, in terms of the new code;
     /// `None` where the code is not understood.
     fn deviations(&self, new: &[Event]) -> Option<Cow<'o, Deviations>> {
-        let (old, deviations) = self.compiled.deviations()?;
+        let old = &self.compiled.understood()?.events;
+        let deviations = self.compiled.deviations()?;
         let Some(places) = self.places.filter(|_| !deviations.is_empty()) else {
             return Some(Cow::Borrowed(deviations));
         };
@@ -147,6 +167,18 @@ impl<'o> Origin<'o> {
             Some(first + own.position(|event| event.is_write == old.is_write)?)
         };
         Some(Cow::Owned(deviations.moved(event, instruction)))
+    }
+
+    /// What an instruction of the new code does with registers.
+    fn accesses(&self, at: usize, instruction: &[u8; INSTRUCTION]) -> Option<Accesses> {
+        let old = || {
+            let at = self.place(at)?;
+            let (code, _) = self.compiled.code.as_chunks::<INSTRUCTION>();
+            let is_same = Control::is_all_that_differs(code.get(at)?, instruction);
+            let understood = self.compiled.understood().filter(|_| is_same)?;
+            Some(understood.uses.accesses[at]?.again(instruction))
+        };
+        old().or_else(|| Accesses::of(instruction))
     }
 
     /// The new code, in which nothing takes longer because the next instruction of the
@@ -249,31 +281,44 @@ fn chosen_from(
     first: First,
     origin: Option<Origin<'_>>,
 ) -> Option<Vec<u8>> {
-    let events = events(code);
+    let Setting { tables, chip, .. } = setting;
+    let own;
+    // What takes another time does nothing else.
+    let alike = origin.filter(|origin| origin.places.is_none());
+    let alike = alike.and_then(|origin| origin.compiled.understood_as(code, tables, chip));
+    let understood = match (alike, origin) {
+        (Some(alike), _) => alike,
+        (None, Some(origin)) => {
+            let accesses = |at: usize, new: &[u8; INSTRUCTION]| origin.accesses(at, new);
+            own = Understood::with(code, tables, chip, accesses)?;
+            &own
+        }
+        (None, None) => {
+            own = Understood::new(code, tables, chip)?;
+            &own
+        }
+    };
+    let Understood { events, flow, .. } = understood;
     if events.len() > MOST_EVENTS {
         return None;
     }
-    let Setting { tables, chip, .. } = setting;
     let spaced_by = origin.filter(|origin| !origin.is_timed);
     let code = spaced_by.map_or(Cow::Borrowed(code), |origin| {
         origin.without_spaces(code).into()
     });
-    let flow = Flow::new(&code, tables, &events, chip)?;
-    let schedule = Schedule::new(&code, &events, &flow, &setting);
-    let rules = Rules::new(&code, &events, &flow, &schedule);
+    let schedule = Schedule::new(&code, understood, &setting);
+    let rules = Rules::new(&code, understood, &schedule);
     let deviations = match origin {
-        Some(origin) => origin.deviations(&events)?,
+        Some(origin) => origin.deviations(events)?,
         None => Cow::default(),
     };
     let choice = rules.choose(first, &deviations);
-    let code = spaced(choice.apply(&code, &flow, &events), |at| {
-        flow.ends_block(at)
-    });
+    let code = spaced(choice.apply(&code, flow, events), |at| flow.ends_block(at));
     Some(match spaced_by {
         // Where one takes another time now, others need not wait as long for those before it.
         Some(origin) => {
             let place = |at| origin.place(at);
-            stalls::closed_up(origin.compiled, code, place, tables, chip)
+            stalls::closed_up_as(origin.compiled, code, place, understood)
         }
         None => code,
     })

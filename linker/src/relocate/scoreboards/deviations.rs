@@ -293,18 +293,18 @@ impl Guide for Recorder<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Chip;
     use super::super::pressure::Schedule;
     use super::super::tests::{EXIT, LDC, instruction, setting, sum};
-    use super::super::{Chip, events};
+    use super::super::understood::Understood;
     use super::*;
 
     /// What the compiler did by other rules, and what is chosen without a stack pointer.
     fn of(code: &[[u8; 16]]) -> (Deviations, Choice) {
         let (code, chip) = (code.concat(), Chip::FastDoubles);
-        let events = events(&code);
-        let flow = Flow::new(&code, &[], &events, chip).unwrap();
-        let schedule = Schedule::new(&code, &events, &flow, &setting(chip));
-        let rules = Rules::new(&code, &events, &flow, &schedule);
+        let understood = Understood::new(&code, &[], chip).unwrap();
+        let schedule = Schedule::new(&code, &understood, &setting(chip));
+        let rules = Rules::new(&code, &understood, &schedule);
         let deviations = rules.deviations();
         let choice = rules.choose(First::TakesNone, &deviations);
         (deviations, choice)

@@ -107,6 +107,13 @@ impl Control {
         Self(word(instruction) >> Self::SHIFT)
     }
 
+    /// Whether two instructions differ in nothing but this and in what they keep.
+    pub(super) fn is_all_that_differs(one: &[u8; INSTRUCTION], other: &[u8; INSTRUCTION]) -> bool {
+        const BEFORE: u32 = u8::BITS * Control::WORD as u32 + Control::SHIFT;
+        let differing = u128::from_le_bytes(*one) ^ u128::from_le_bytes(*other);
+        differing << (u128::BITS - BEFORE) == 0
+    }
+
     /// Taken until the result is written.
     pub(super) fn write(self) -> u8 {
         (self.0 >> 5 & 7) as u8

@@ -12,6 +12,7 @@ use super::deviations::Deviations;
 use super::instruction::INSTRUCTION;
 use super::pressure::Schedule;
 use super::rules::{Choice, Rules};
+use super::understood::Understood;
 use super::{Chip, Event, First, Flow, MOST_EVENTS, Setting, events};
 
 /// A file that names one object in each line.
@@ -105,11 +106,10 @@ fn judge(function: &Function<'_>, chip: Chip, most: usize, detail: &mut String) 
         capsule,
         tables,
     } = function;
-    let events = events(code);
-    if events.len() > MOST_EVENTS {
+    if events(code).len() > MOST_EVENTS {
         return Verdict::TooLong;
     }
-    let Some(flow) = Flow::new(code, tables, &events, chip) else {
+    let Some(understood) = Understood::new(code, tables, chip) else {
         return Verdict::NoFlow;
     };
     let setting = Setting {
@@ -117,10 +117,11 @@ fn judge(function: &Function<'_>, chip: Chip, most: usize, detail: &mut String) 
         chip,
         capsule,
     };
-    let schedule = Schedule::new(code, &events, &flow, &setting);
-    let ours = Rules::new(code, &events, &flow, &schedule)
+    let schedule = Schedule::new(code, &understood, &setting);
+    let ours = Rules::new(code, &understood, &schedule)
         .choose(First::IsLikeOthers, &Deviations::default());
-    let made = Choice::made(code, &events);
+    let Understood { events, flow, .. } = &understood;
+    let made = Choice::made(code, events);
     let verdict = match (ours.boards == made.boards, ours.waits == made.waits) {
         (true, true) => return Verdict::Explained,
         (true, false) => Verdict::WrongWaits,
@@ -130,7 +131,7 @@ fn judge(function: &Function<'_>, chip: Chip, most: usize, detail: &mut String) 
         .order()
         .into_iter()
         .flatten()
-        .filter_map(|at| difference(at, &flow, &events, &ours, &made));
+        .filter_map(|at| difference(at, flow, events, &ours, &made));
     let differences: Vec<String> = differences.take(most).collect();
     if !differences.is_empty() {
         writeln!(detail, "-- {name}: {verdict:?}").expect("strings take all");

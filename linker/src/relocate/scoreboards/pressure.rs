@@ -25,6 +25,7 @@ use super::stalls::TAKING;
 use super::timing::{
     SLOW_DOUBLE, SLOW_RESULT, Unit, forwarding, is_slow_double, latency, reads_behind_result,
 };
+use super::understood::Understood;
 use super::uses::Uses;
 use super::{Event, Setting};
 
@@ -38,10 +39,10 @@ const MOST_BUSY: u32 = 8;
 /// Cycles of a block, and where in it each event is needed.
 pub(super) struct Schedule<'e> {
     events: &'e [Event],
-    uses: Uses,
+    uses: &'e Uses,
     chip: Chip,
     /// What each instruction runs on.
-    units: Vec<Unit>,
+    units: &'e [Unit],
     /// Whether each instruction works on doubles where these are slow.
     runs_on_slow_double: Vec<bool>,
     /// How many cycles each instruction keeps its operands whose result is there before; none for all others.
@@ -86,17 +87,18 @@ pub(super) struct Schedule<'e> {
 }
 
 impl<'e> Schedule<'e> {
-    pub(super) fn new(
-        code: &[u8],
-        events: &'e [Event],
-        flow: &Flow,
-        setting: &Setting<'_>,
-    ) -> Self {
-        let chip = setting.chip;
+    pub(super) fn new(code: &[u8], understood: &'e Understood, setting: &Setting<'_>) -> Self {
+        let Understood {
+            events,
+            flow,
+            uses,
+            units,
+            chip,
+        } = understood;
+        let chip = *chip;
         let stages = Stages::of(setting.capsule);
         let instructions: Vec<&[u8]> = code.chunks_exact(INSTRUCTION).collect();
         let count = instructions.len();
-        let uses = Uses::new(code, flow);
         let loads = |event: &Event| event.is_write && loads_memory(instructions[event.instruction]);
         let loads_shared =
             |event: &Event| event.is_write && loads_shared_memory(instructions[event.instruction]);
@@ -130,7 +132,7 @@ impl<'e> Schedule<'e> {
             events,
             kept,
             latency: latencies.collect(),
-            units: instructions.iter().map(|i| Unit::of(i, chip)).collect(),
+            units,
             runs_on_slow_double: instructions
                 .iter()
                 .map(|i| is_slow_double(i, chip))
@@ -212,7 +214,7 @@ impl<'e> Schedule<'e> {
                 true => delays[at - 1],
                 false => delays[first],
             };
-            let mut delay = self.delay(at, &delays).max(base);
+            let mut delay = self.delay(at, &delays, base);
             if self.runs_on_slow_double[at] {
                 let last = last_double.replace(at).filter(|&last| last >= first);
                 delay = delay.max(last.map_or(0, |last| self.late(&delays, last, at, SLOW_DOUBLE)));
@@ -287,15 +289,15 @@ impl<'e> Schedule<'e> {
         }
     }
 
-    /// By how much an instruction is late because earlier ones were. The cycles
+    /// By how much an instruction is late because its block or earlier ones of it were. The cycles
     /// between two are for those who run on the same part of the processor or use
     /// what was made, so what was late for another reason gains on the others, unless it
     /// comes in its turn.
-    fn delay(&self, at: usize, delays: &[u32]) -> u32 {
+    fn delay(&self, at: usize, delays: &[u32], base: u32) -> u32 {
         let passed = |from: usize| self.plain[at] - self.plain[from];
         let earlier = (self.uses.block[at]..at).rev();
         let recent = earlier.take_while(|&from| passed(from) <= MOST_CYCLES);
-        recent.fold(0, |most, from| {
+        recent.fold(base, |most, from| {
             // Nobody is later than who kept him waiting.
             if delays[from] <= most {
                 return most;

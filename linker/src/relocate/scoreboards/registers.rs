@@ -147,9 +147,8 @@ pub(super) struct Accesses {
     read_predicates: u16,
     writes: Registers,
     /// The predicate of an ATOM, which says whether the address was one of shared
-    /// memory, and those of what takes no scoreboard for its result. They are there when
-    /// the operands are read.
-    early_predicates: u16,
+    /// memory. It is there when the operands are read.
+    early_predicate: u16,
     /// Whether others wait for its result by a scoreboard.
     takes_for_result: bool,
     /// Whether other threads see an access in an order.
@@ -229,7 +228,7 @@ impl Accesses {
             let file = if of_warp { File::Uniform } else { own };
             read_predicates |= predicate(file, bits.get(68, 3));
         }
-        let mut early_predicates = match operation {
+        let early_predicate = match operation {
             atomic if ATOMICS.contains(&atomic) => named(81),
             _ => 0,
         };
@@ -248,23 +247,30 @@ impl Accesses {
         if WRITES_SECOND_PREDICATE.has(plain) {
             writes.predicates |= named(84);
         }
-        let takes_for_result = Control::of(instruction).write() < BOARDS;
-        if !takes_for_result {
-            early_predicates |= writes.predicates;
-        }
-        Some(Self {
+        let accesses = Self {
             operation,
             file: own,
             guard,
             reads,
             read_predicates,
-            early_predicates,
+            early_predicate,
             writes,
-            takes_for_result,
+            takes_for_result: false,
             is_strong: ACCESSES.contains(&operation) && bits.get(77, 4) > WEAK,
-            is_first_of_two: operation == MEMORY_BARRIER && Control::of(instruction).stall() == 0,
+            is_first_of_two: false,
             halves: Halves::of(instruction, &bits),
-        })
+        };
+        Some(accesses.again(instruction))
+    }
+
+    /// The same where the instruction waits for something else and takes another time.
+    pub(super) fn again(self, instruction: &[u8]) -> Self {
+        let control = Control::of(instruction);
+        Self {
+            takes_for_result: control.write() < BOARDS,
+            is_first_of_two: self.operation == MEMORY_BARRIER && control.stall() == 0,
+            ..self
+        }
     }
 
     /// Whether the instruction has a result at all.
@@ -359,7 +365,7 @@ impl Accesses {
 
     /// Whether an instruction happens only by a predicate that this one writes.
     pub(super) fn guards(&self, other: &Self) -> bool {
-        let decided = self.writes.predicates | self.early_predicates;
+        let decided = self.writes.predicates | self.early_predicate;
         decided & predicate(other.file, other.guard & 7) != 0
     }
 
@@ -377,9 +383,18 @@ impl Accesses {
     pub(super) fn is_overwritten_by(&self, other: &Self) -> bool {
         let late = self.late_operands();
         late.meet_in_threads(&other.writes)
-            || self.early_predicates & other.read_predicates != 0
+            || self.early_predicates() & other.read_predicates != 0
             || any_common(&late.uniform, &other.writes.uniform)
             || self.late_guard() & other.writes.predicates != 0
+    }
+
+    /// Predicates that are there when the operands are read: also those of what takes no scoreboard
+    /// for its result.
+    fn early_predicates(&self) -> u16 {
+        match self.takes_for_result {
+            true => self.early_predicate,
+            false => self.early_predicate | self.writes.predicates,
+        }
     }
 
     /// The predicate of a warp that decides about what reads its registers late; others are read at once.
@@ -400,7 +415,7 @@ impl Accesses {
                 true => self.reads.uniform,
                 false => Bank::default(),
             },
-            predicates: self.early_predicates,
+            predicates: self.early_predicates(),
         };
         // What the instruction writes itself is no concern of others, who wait for its result.
         if self.takes_for_result {

@@ -21,6 +21,7 @@ use super::instruction::{
     waits_for_all,
 };
 use super::pressure::{Holders, Schedule};
+use super::understood::Understood;
 use super::{Event, First, bit, in_order, last};
 
 /// What decides how the events of a function choose.
@@ -135,10 +136,10 @@ struct Passed {
 impl<'r> Rules<'r> {
     pub(super) fn new(
         code: &'r [u8],
-        events: &'r [Event],
-        flow: &'r Flow,
+        understood: &'r Understood,
         schedule: &'r Schedule<'r>,
     ) -> Self {
+        let Understood { events, flow, .. } = understood;
         let order = flow.order();
         let loops = flow.loop_starts(&order);
         let starts_with_load = |block: &&Range<usize>| {

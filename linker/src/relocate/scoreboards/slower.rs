@@ -47,7 +47,8 @@ pub(in crate::relocate) fn slowed<R>(
     let mut new = taking(old, &turns)?;
     let events = events(new.as_flattened());
     let flow = Flow::new(new.as_flattened(), setting.tables, &events, chip)?;
-    let mut uses = Uses::new(new.as_flattened(), &flow);
+    let accesses = new.iter().map(|i| Accesses::of(i)).collect();
+    let mut uses = Uses::new(new.as_flattened(), &flow, accesses);
     let mut is_needed = turns::needed(&new, &events, &flow, &uses, &turns);
     for (event, is_needed) in events.iter().zip(&mut is_needed) {
         let at = event.instruction;

@@ -12,16 +12,15 @@ use std::ops::RangeInclusive;
 
 use crate::merge::TableBranch;
 
-use super::flow::Flow;
 use super::instruction::{
     Chip, Control, DOUBLE_MATRICES, ERROR_BARRIER, INSTRUCTION, MEMORY_BARRIER, NOP, RETURN,
     WARPSYNC, cycles, is_exclusive, is_idle_load, operation,
 };
-use super::registers::Accesses;
 use super::stages::Stages;
-use super::timing::{Unit, forwarding, slow_part};
+use super::timing::{forwarding, slow_part};
+use super::understood::Understood;
 use super::warps::{self, Timed};
-use super::{Compiled, bit, events};
+use super::{Compiled, bit};
 
 /// Cycles until others find a scoreboard taken.
 pub(super) const TAKING: u8 = 2;
@@ -38,14 +37,32 @@ pub(super) const LONGEST_DISTANCE: u32 = 16;
 /// of the old code stands at a place of the new one.
 pub(in crate::relocate) fn closed_up(
     compiled: &Compiled<'_>,
-    mut code: Vec<u8>,
+    code: Vec<u8>,
     origin: impl Fn(usize) -> Option<usize>,
     tables: &[TableBranch],
     chip: Chip,
 ) -> Vec<u8> {
-    let Some(flow) = Flow::new(&code, tables, &events(&code), chip) else {
-        return code;
-    };
+    match Understood::new(&code, tables, chip) {
+        Some(understood) => closed_up_as(compiled, code, origin, &understood),
+        None => code,
+    }
+}
+
+/// The same for code that is understood, whatever it takes and waits for.
+pub(super) fn closed_up_as(
+    compiled: &Compiled<'_>,
+    mut code: Vec<u8>,
+    origin: impl Fn(usize) -> Option<usize>,
+    understood: &Understood,
+) -> Vec<u8> {
+    let Understood {
+        flow,
+        uses,
+        units,
+        chip,
+        ..
+    } = understood;
+    let chip = *chip;
     // Few functions have blocks in which other time passes.
     let stages = LazyCell::new(|| Stages::of(compiled.setting.capsule));
     let is_pipelined = |block: RangeInclusive<usize>| stages.are_in(block);
@@ -61,35 +78,35 @@ pub(in crate::relocate) fn closed_up(
     let any_waits = waits.contains(&true);
     let idle = idle_loads(new, any_waits);
     let old = Old::new(old, any_waits);
-    let users: Vec<_> = new
-        .iter()
-        .map(|i| (Unit::of(i, chip), Accesses::of(i)))
-        .collect();
     let operations: Vec<u16> = new.iter().map(|i| operation(i)).collect();
     let distance = |first: usize, second: usize| {
         if (operations[first], operations[second]) == (WARPSYNC, RETURN) {
             return MEETING_TO_RETURN;
         }
-        let (from, to) = (&users[first], &users[second]);
-        let used = match (&from.1, &to.1) {
-            (Some(maker), Some(user)) => forwarding((from.0, maker), (to.0, user), chip),
+        let (from, to) = (units[first], units[second]);
+        let used = match (&uses.accesses[first], &uses.accesses[second]) {
+            (Some(maker), Some(user)) => forwarding((from, maker), (to, user), chip),
             _ => None,
         };
-        from.0.spacing(to.0, chip).max(used.unwrap_or(0))
+        from.spacing(to, chip).max(used.unwrap_or(0))
     };
     // In which cycle of its block each instruction starts.
     let mut start = vec![0; new.len()];
     let mut block = 0;
+    // Whether the instructions of the block so far stand as they stood.
+    let mut is_as_before = true;
     for at in 1..new.len() {
         let before = at - 1;
         if flow.ends_block(before) {
             block = at;
+            is_as_before = true;
             continue;
         }
         // What reports errors is new, and takes what it takes.
         let reports = |at: usize| operation(&new[at]) == ERROR_BARRIER;
         if origins[before].is_none() && (reports(before) || reports(at)) {
             start[at] = start[before] + cycles(&new[before]);
+            is_as_before = false;
             continue;
         }
         let is_awaited = Control::of(&new[before]).is_awaited_by(Control::of(&new[at]));
@@ -102,6 +119,17 @@ pub(in crate::relocate) fn closed_up(
             (Some(_), None) if waits[at] => planned(&new[before]).min(BEHIND_BARRIER),
             _ => planned(&new[before]),
         };
+        is_as_before &= match (origins[before], origins[at]) {
+            (Some(first), Some(second)) => {
+                second == first + 1 && planned(&new[before]) == planned(&old.code[first])
+            }
+            _ => false,
+        };
+        // None of those before it is nearer than it was, and nothing lets it start sooner.
+        if is_as_before && stall == planned(&new[before]) && stall >= least {
+            start[at] = start[before] + stall;
+            continue;
+        }
         let mut earliest = start[before] + least;
         let mut is_bound = false;
         for earlier in (block..at).rev() {
@@ -120,7 +148,7 @@ pub(in crate::relocate) fn closed_up(
                 None => control.takes() != 0,
             };
             let least = match is_awaited {
-                true => users[earlier].0.spacing(users[at].0, chip),
+                true => units[earlier].spacing(units[at], chip),
                 false => distance(earlier, at),
             };
             let least_of_both = least.min(was.unwrap_or(least));
@@ -134,6 +162,7 @@ pub(in crate::relocate) fn closed_up(
         let stall = start[at] - start[before];
         if stall != planned(&new[before]) {
             set_stall(&mut new[before], stall);
+            is_as_before = false;
         }
     }
     let mut first = 0;

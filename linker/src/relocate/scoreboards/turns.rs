@@ -99,6 +99,7 @@ fn covers(events: &[Event], is_same_turn: bool, event: usize, earlier: usize) ->
 mod tests {
     use super::super::events;
     use super::super::instruction::{Control, NO_BOARD};
+    use super::super::registers::Accesses;
     use super::super::tests::{EXIT, instruction, sum};
     use super::*;
 
@@ -116,7 +117,8 @@ mod tests {
         let turns: Vec<_> = code.iter().map(|i| Turn::of(i, chip)).collect();
         let events = events(code.as_flattened());
         let flow = Flow::new(code.as_flattened(), &[], &events, chip).unwrap();
-        let uses = Uses::new(code.as_flattened(), &flow);
+        let accesses = code.iter().map(|i| Accesses::of(i)).collect();
+        let uses = Uses::new(code.as_flattened(), &flow, accesses);
         needed(&code, &events, &flow, &uses, &turns)
     }
 

@@ -27,14 +27,13 @@ pub(super) struct Uses {
 }
 
 impl Uses {
-    pub(super) fn new(code: &[u8], flow: &Flow) -> Self {
+    pub(super) fn new(code: &[u8], flow: &Flow, accesses: Vec<Option<Accesses>>) -> Self {
         let (code, _) = code.as_chunks::<INSTRUCTION>();
         let mut block = Vec::with_capacity(code.len());
         for at in 0..code.len() {
             let is_start = at == 0 || flow.ends_block(at - 1);
             block.push(if is_start { at } else { block[at - 1] });
         }
-        let accesses: Vec<_> = code.iter().map(|i| Accesses::of(i)).collect();
         let returns: Vec<bool> = code.iter().map(|i| operation(i) == RETURN).collect();
         Self {
             places: Places::new(&accesses, |at| !returns[at]),
@@ -49,7 +48,7 @@ impl Uses {
 
     /// An instruction takes other scoreboards than before.
     pub(super) fn take(&mut self, at: usize, instruction: &[u8; INSTRUCTION]) {
-        self.accesses[at] = Accesses::of(instruction);
+        self.accesses[at] = self.accesses[at].map(|accesses| accesses.again(instruction));
     }
 
     /// The first instruction of a block, from one on, that needs an event.
@@ -90,7 +89,7 @@ impl Uses {
     ) -> impl Iterator<Item = usize> + Clone {
         let next = event.instruction + 1;
         let accesses = self.accesses[event.instruction].as_ref();
-        let accesses = accesses.filter(|accesses| !accesses.keeps_order());
+        let accesses = accesses.filter(|accesses| !accesses.orders_others());
         let names = accesses.map(|accesses| accesses.awaited(event.is_write));
         let found = move |from: usize| {
             let Some(names) = &names else {

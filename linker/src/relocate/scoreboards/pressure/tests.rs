@@ -1,5 +1,6 @@
 //! When instructions start, and what shares a scoreboard.
 
+use super::super::First;
 use super::super::deviations::Deviations;
 use super::super::held::Held;
 use super::super::instruction::{Control, NO_BOARD};
@@ -7,15 +8,13 @@ use super::super::rules::Rules;
 use super::super::tests::{
     BRANCH_BACK, EXIT, LDC, controls, instruction, setting, sum, without_stack_pointer,
 };
-use super::super::{First, events};
 use super::*;
 
 /// What the schedule of code says.
 fn scheduled<R>(code: &[[u8; INSTRUCTION]], chip: Chip, say: impl FnOnce(&Schedule<'_>) -> R) -> R {
     let code = code.as_flattened();
-    let events = events(code);
-    let flow = Flow::new(code, &[], &events, chip).unwrap();
-    say(&Schedule::new(code, &events, &flow, &setting(chip)))
+    let understood = Understood::new(code, &[], chip).unwrap();
+    say(&Schedule::new(code, &understood, &setting(chip)))
 }
 
 /// Seven results, which are used in an order.
@@ -68,11 +67,10 @@ fn what_another_block_needs_shares_the_last_scoreboard_but_leaves_it_free() {
     };
     let chosen = |held: u8| {
         let code = code(held, 0);
-        let events = events(&code);
         let chip = Chip::FastDoubles;
-        let flow = Flow::new(&code, &[], &events, chip).unwrap();
-        let schedule = Schedule::new(&code, &events, &flow, &setting(chip));
-        let rules = Rules::new(&code, &events, &flow, &schedule);
+        let understood = Understood::new(&code, &[], chip).unwrap();
+        let schedule = Schedule::new(&code, &understood, &setting(chip));
+        let rules = Rules::new(&code, &understood, &schedule);
         let choice = rules.choose(First::IsLikeOthers, &Deviations::default());
         choice.boards[usize::from(held) + 1]
     };

@@ -52,7 +52,7 @@ impl Accesses {
     }
 
     /// What those read or write that wait until this one has done it, `is_write` for its
-    /// result and else for its operands, unless it keeps an order.
+    /// result and else for its operands, unless it orders others.
     pub(in super::super) fn awaited(&self, is_write: bool) -> Names {
         if is_write {
             return Names {
@@ -62,7 +62,7 @@ impl Accesses {
         }
         Names {
             read: Registers {
-                predicates: self.early_predicates,
+                predicates: self.early_predicates(),
                 ..Registers::default()
             },
             written: Registers {

@@ -86,7 +86,7 @@ impl Accesses {
     }
 
     /// Whether others may wait for this one although they share no register with it.
-    pub(in super::super) fn keeps_order(&self) -> bool {
+    pub(in super::super) fn orders_others(&self) -> bool {
         matches!(
             self.operation,
             MEMORY_BARRIER | FENCE | DESCRIPTOR_CACHE | SYNCS | SYNCS_EXCHANGE | SYNCS_CONTROL

@@ -1,7 +1,7 @@
 //! Scoreboards and waits that come from the rules.
 
+use super::super::Chip;
 use super::super::tests::{BRANCH_BACK, EXIT, LDC, instruction, setting, sum};
-use super::super::{Chip, events};
 use super::*;
 
 /// What the rules choose for the events of code, with a stack pointer or
@@ -12,15 +12,14 @@ fn choose(code: &[[u8; INSTRUCTION]]) -> (bool, Choice) {
 
 fn choose_on(chip: Chip, code: &[[u8; INSTRUCTION]]) -> (bool, Choice) {
     let code = code.concat();
-    let events = events(&code);
-    let flow = Flow::new(&code, &[], &events, chip).unwrap();
-    let schedule = Schedule::new(&code, &events, &flow, &setting(chip));
-    let rules = Rules::new(&code, &events, &flow, &schedule);
+    let understood = Understood::new(&code, &[], chip).unwrap();
+    let schedule = Schedule::new(&code, &understood, &setting(chip));
+    let rules = Rules::new(&code, &understood, &schedule);
     let made = rules.choose(First::IsLikeOthers, &Deviations::default());
     let choice = rules.choose(First::TakesNone, &Deviations::default());
     assert_eq!(
         rules.deviations().is_empty(),
-        made == Choice::made(&code, &events)
+        made == Choice::made(&code, &understood.events)
     );
     (rules.deviations().is_empty(), choice)
 }
