@@ -1,5 +1,7 @@
 //! Who holds scoreboards, and which one an event takes because of that.
 
+use std::cell::LazyCell;
+
 use super::super::held::Held;
 use super::super::instruction::BOARDS;
 use super::super::{Event, FIRST_FOR_MEMORY, last};
@@ -43,16 +45,22 @@ impl<'h> Holders<'h> {
         };
         let boards = |denied: u8| (0..BOARDS).filter(move |board| denied >> board & 1 == 0);
         let holders = |board: u8| self.0.events(board);
+        let first_due = |board: u8| {
+            let due = holders(board).filter_map(|holder| schedule.due(holder, at));
+            due.min()
+        };
+        // When those that hold each scoreboard are needed first.
+        let due: LazyCell<[Option<usize>; BOARDS as usize], _> =
+            LazyCell::new(|| std::array::from_fn(|board| first_due(board as u8)));
         let is_free = |board: &u8| self.0.is_free(*board);
         let joined = match need {
             Some(need) => boards(reserved)
                 .find(|&board| {
-                    let due = |holder: usize| schedule.due(holder, at);
                     let is_same = |first: usize| {
                         first == need
                             || schedule.is_needed_in_stage(event, need, first, holders(board))
                     };
-                    holders(board).filter_map(due).min().is_some_and(is_same)
+                    due[usize::from(board)].is_some_and(is_same)
                 })
                 .or_else(|| {
                     let is_left = |board: &u8| {
@@ -82,7 +90,10 @@ impl<'h> Holders<'h> {
                     (false, None) if !keeps_last && !is_free(&last) => in_order,
                     _ => denied,
                 };
-                let candidates = boards(unshared).map(|board| self.cost(event, board, schedule));
+                let candidates = boards(unshared).map(|board| {
+                    let due = due[usize::from(board)];
+                    self.cost(event, board, due, schedule)
+                });
                 let best = candidates.reduce(|best, other| match other.is_better_than(&best) {
                     true => other,
                     false => best,
@@ -91,15 +102,18 @@ impl<'h> Holders<'h> {
             })
     }
 
-    /// What an event costs that shares a scoreboard.
-    fn cost(&self, event: usize, board: u8, schedule: &Schedule<'_>) -> Candidate {
+    /// What an event costs that shares a scoreboard, whose holders are needed first somewhere.
+    fn cost(
+        &self,
+        event: usize,
+        board: u8,
+        due: Option<usize>,
+        schedule: &Schedule<'_>,
+    ) -> Candidate {
         let holders = self.0.events(board);
         let at = schedule.events[event].instruction;
-        let due = holders
-            .clone()
-            .filter_map(|holder| schedule.due(holder, at));
         let end = schedule.end[event];
-        let (cycles, over) = match (schedule.needs[event], due.min()) {
+        let (cycles, over) = match (schedule.needs[event], due) {
             (Some(need), Some(due)) if due < need => {
                 (schedule.start[need] - schedule.start[due], None)
             }
