@@ -215,24 +215,7 @@ fn damaged(name: &str, error: &ParseError) -> Finding {
 }
 
 fn unit(name: &str, file: &str, kind: UnitKind, data: &[u8]) -> Result<Unit, ParseError> {
-    let mut unit = Unit {
-        name: name.to_owned(),
-        file: file.to_owned(),
-        kind,
-        modules: BTreeSet::new(),
-        linked: BTreeSet::new(),
-        wants_registration: BTreeSet::new(),
-        registers: BTreeSet::new(),
-        wants_module: BTreeSet::new(),
-        provides_module: BTreeSet::new(),
-        relocatable: BTreeSet::new(),
-        executable: BTreeSet::new(),
-        has_intermediate_code: false,
-        has_relocatable_code: false,
-        is_offloading: false,
-        is_left_to_optimizer: false,
-        is_device_linked: false,
-    };
+    let mut unit = Unit::without_code(name, file, kind);
     if detect(data) == InputKind::Bitcode {
         unit.is_left_to_optimizer = OutOfReach::in_bitcode(data).is_some();
         return Ok(unit);
@@ -242,46 +225,81 @@ fn unit(name: &str, file: &str, kind: UnitKind, data: &[u8]) -> Result<Unit, Par
     unit.is_offloading = host.out_of_reach == Some(OutOfReach::ClangLink);
     unit.is_left_to_optimizer = host.out_of_reach == Some(OutOfReach::Optimizer);
     unit.is_device_linked = host.wrappers.contains(&LINKED_WRAPPER);
-    for id in &host.module_ids {
-        match id {
-            ModuleId::Module(id) => unit.modules.insert((*id).to_owned()),
-            ModuleId::Linked(id) => unit.linked.insert((*id).to_owned()),
-        };
-    }
-    for symbol in &host.registration {
-        let (set, id) = if let Some(id) = symbol.name.strip_prefix(REGISTER) {
-            let set = match symbol.defined {
-                true => &mut unit.registers,
-                false => &mut unit.wants_registration,
-            };
-            (set, id)
-        } else if let Some(id) = symbol.name.strip_prefix(WRAPPER) {
-            let set = match symbol.defined {
-                true => &mut unit.provides_module,
-                false => &mut unit.wants_module,
-            };
-            (set, id)
-        } else {
-            continue;
-        };
-        if !id.is_empty() {
-            set.insert(id.to_owned());
+    unit.add_modules(&host);
+    unit.add_processors(&host)?;
+    Ok(unit)
+}
+
+impl Unit {
+    fn without_code(name: &str, file: &str, kind: UnitKind) -> Self {
+        Self {
+            name: name.to_owned(),
+            file: file.to_owned(),
+            kind,
+            modules: BTreeSet::new(),
+            linked: BTreeSet::new(),
+            wants_registration: BTreeSet::new(),
+            registers: BTreeSet::new(),
+            wants_module: BTreeSet::new(),
+            provides_module: BTreeSet::new(),
+            relocatable: BTreeSet::new(),
+            executable: BTreeSet::new(),
+            has_intermediate_code: false,
+            has_relocatable_code: false,
+            is_offloading: false,
+            is_left_to_optimizer: false,
+            is_device_linked: false,
         }
     }
-    for section in &host.fatbins {
-        for fatbin in section.fatbins() {
-            for entry in fatbin.map_err(|e| e.in_section(section.name))?.entries() {
-                let entry = entry.map_err(|e| e.in_section(section.name))?;
-                unit.has_intermediate_code |= entry.kind == Kind::NVVM && section.is_relocatable();
-                if entry.kind == Kind::ELF {
-                    let set = match section.is_relocatable() {
-                        true => &mut unit.relocatable,
-                        false => &mut unit.executable,
-                    };
-                    set.insert(entry.sm);
-                }
+
+    /// Takes down whose code is there, and what is to be registered.
+    fn add_modules(&mut self, host: &HostFile<'_>) {
+        for id in &host.module_ids {
+            match id {
+                ModuleId::Module(id) => self.modules.insert((*id).to_owned()),
+                ModuleId::Linked(id) => self.linked.insert((*id).to_owned()),
+            };
+        }
+        for symbol in &host.registration {
+            let (set, id) = if let Some(id) = symbol.name.strip_prefix(REGISTER) {
+                let set = match symbol.defined {
+                    true => &mut self.registers,
+                    false => &mut self.wants_registration,
+                };
+                (set, id)
+            } else if let Some(id) = symbol.name.strip_prefix(WRAPPER) {
+                let set = match symbol.defined {
+                    true => &mut self.provides_module,
+                    false => &mut self.wants_module,
+                };
+                (set, id)
+            } else {
+                continue;
+            };
+            if !id.is_empty() {
+                set.insert(id.to_owned());
             }
         }
     }
-    Ok(unit)
+
+    /// Takes down the processors that there is code for.
+    fn add_processors(&mut self, host: &HostFile<'_>) -> Result<(), ParseError> {
+        for section in &host.fatbins {
+            let is_relocatable = section.is_relocatable();
+            for fatbin in section.fatbins() {
+                for entry in fatbin.map_err(|e| e.in_section(section.name))?.entries() {
+                    let entry = entry.map_err(|e| e.in_section(section.name))?;
+                    self.has_intermediate_code |= entry.kind == Kind::NVVM && is_relocatable;
+                    let processors = match is_relocatable {
+                        true => &mut self.relocatable,
+                        false => &mut self.executable,
+                    };
+                    if entry.kind == Kind::ELF {
+                        processors.insert(entry.sm);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
 }

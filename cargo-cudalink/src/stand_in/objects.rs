@@ -63,9 +63,9 @@ impl Objects {
         {
             return self.file(path, data);
         }
-        match detect(data) {
-            InputKind::Archive => self.thin_archive(path, data),
-            _ => Ok(()),
+        match detect(data) == InputKind::Archive {
+            true => self.thin_archive(path, data),
+            false => Ok(()),
         }
     }
 
@@ -188,8 +188,15 @@ impl Objects {
             InputKind::HostObject => self
                 .object(&name, data)
                 .map_err(|error| anyhow!(error.in_input(&name))),
-            // What is linked already is no matter of this link.
-            _ => Ok(()),
+            // What is linked already is no matter of this link, and the rest no input of a host link.
+            InputKind::HostExecutable
+            | InputKind::SharedLibrary
+            | InputKind::Bitcode
+            | InputKind::Cubin
+            | InputKind::Fatbin
+            | InputKind::Ptx
+            | InputKind::LtoIr
+            | InputKind::Unknown => Ok(()),
         }
     }
 
