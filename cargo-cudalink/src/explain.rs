@@ -55,11 +55,7 @@ fn list(width: Option<usize>) -> String {
 }
 
 fn explanation(code: &str) -> Result<String> {
-    let code = code.trim_matches(['[', ']']);
-    match doctor::codes::meaning(code) {
-        Some(meaning) => Ok(cli::described(code, meaning)),
-        None => cli::explanation(code).map_err(|problem| anyhow!(problem.shown())),
-    }
+    cli::explanation(code, &doctor::codes::MEANINGS).map_err(|problem| anyhow!(problem.shown()))
 }
 
 #[cfg(test)]
@@ -96,10 +92,13 @@ mod tests {
         let text = |code| explanation(code).unwrap();
         assert!(text("[undefined-reference]").contains("that no input defines"));
         assert!(text("never-linked").contains("waits for a device link"));
-        let error = explanation("undefined-refrence").unwrap_err().to_string();
-        assert!(
-            error.contains("did you mean 'undefined-reference'?"),
-            "{error}"
-        );
+        for (typed, meant) in [
+            ("undefined-refrence", "undefined-reference"),
+            ("never-linkd", "never-linked"),
+        ] {
+            let error = explanation(typed).unwrap_err().to_string();
+            let help = format!("did you mean '{meant}'?");
+            assert!(error.contains(&help), "{error}");
+        }
     }
 }

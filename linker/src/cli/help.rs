@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::flags::{FLAGS, Group, Spelling};
 use super::typed::ALIKE;
 use crate::diagnostic::Diagnostic;
-use crate::explain::{EXPLANATIONS, Explanation, explain};
+use crate::explain::EXPLANATIONS;
 
 /// The width of the text.
 const WIDTH: usize = 80;
@@ -94,31 +94,32 @@ pub(super) fn version() -> String {
     )
 }
 
-/// What a message code means, in lines.
+/// What a message code means, in lines: one of the linker's, or of those that the caller has beside, with their meaning.
 ///
 /// # Errors
 ///
 /// Fails if there is no such code, and says which one may be meant.
-pub fn explanation(code: &str) -> Result<String, Diagnostic> {
+pub fn explanation(code: &str, beside: &[(&str, &str)]) -> Result<String, Diagnostic> {
     let code = code.trim_matches(['[', ']']);
-    let Some(text) = explain(code) else {
-        let alike = |known: &Explanation| strsim::jaro_winkler(known.code, code);
-        let best = EXPLANATIONS
-            .iter()
-            .max_by(|a, b| alike(a).total_cmp(&alike(b)))
-            .filter(|best| alike(best) > ALIKE);
-        let problem =
-            Diagnostic::fatal("unknown-code", format!("There is no message code '{code}'"));
-        return Err(match best {
-            Some(best) => problem.with_detail(format_args!("did you mean '{}'?", best.code)),
-            None => problem.with_detail("a code stands in brackets behind each message"),
-        });
-    };
-    Ok(described(code, text))
+    let of_links = EXPLANATIONS.iter().map(|known| (known.code, known.text));
+    let known = of_links.chain(beside.iter().copied());
+    if let Some((code, text)) = known.clone().find(|(known, _)| *known == code) {
+        return Ok(described(code, text));
+    }
+    let alike = |known: &str| strsim::jaro_winkler(known, code);
+    let best = known
+        .map(|(known, _)| known)
+        .max_by(|a, b| alike(a).total_cmp(&alike(b)))
+        .filter(|best| alike(best) > ALIKE);
+    let problem = Diagnostic::fatal("unknown-code", format!("There is no message code '{code}'"));
+    Err(match best {
+        Some(best) => problem.with_detail(format_args!("did you mean '{best}'?")),
+        None => problem.with_detail("a code stands in brackets behind each message"),
+    })
 }
 
 /// A code and what it means, in lines.
-pub fn described(code: &str, meaning: &str) -> String {
+fn described(code: &str, meaning: &str) -> String {
     let mut lines = format!("{code}\n\n");
     wrap(meaning, 0, WIDTH, &mut lines);
     lines + "\n"

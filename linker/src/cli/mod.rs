@@ -31,7 +31,7 @@ use lower::Command;
 use messages::Messages;
 
 pub use flags::{FLAGS, Flag, Group, Spelling, Value};
-pub use help::{described, explanation, wrap};
+pub use help::{explanation, wrap};
 
 /// The exit codes of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,7 +88,7 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> Exit {
     let done = command.and_then(|command| match command {
         Command::Help => output::print(&help::text()),
         Command::Version => output::print(&help::version()),
-        Command::Explain(code) => output::print(&help::explanation(&code)?),
+        Command::Explain(code) => output::print(&help::explanation(&code, &[])?),
         Command::HostScript(script) => host_script::write(&script),
         Command::Link(request) => {
             let threads = request.threads;
