@@ -29,7 +29,7 @@ use super::understood::Understood;
 use super::uses::Uses;
 use super::{Event, Setting};
 
-pub(super) use holders::Holders;
+pub(super) use holders::{Holders, Spent};
 
 /// After so many an instruction keeps no other one waiting.
 const MOST_CYCLES: u32 = 30;

@@ -20,7 +20,7 @@ use super::instruction::{
     is_awaited_at_once, is_counted, is_of_texture, name_in_depbar, operation, releases, wait_at,
     waits_for_all,
 };
-use super::pressure::{Holders, Schedule};
+use super::pressure::{Holders, Schedule, Spent};
 use super::understood::Understood;
 use super::{Event, First, bit, in_order, last};
 
@@ -187,6 +187,7 @@ impl Rules<'_> {
             passed.known.insert(start, held.clone());
             let end = block.end - 1;
             let is_long = |event: usize| self.schedule.is_long_load(event);
+            let mut spent = Spent::default();
             let mut own = block.clone().flat_map(|at| self.flow.own(at));
             let keeps_last = own.any(is_long) || held.all().any(is_long);
             let shared = last(self.in_order).filter(|_| self.members.contains_key(&start));
@@ -198,13 +199,13 @@ impl Rules<'_> {
                 let is_shared =
                     |board: &u8| self.flow.own(at).any(is_long) && held.events(*board).any(is_due);
                 let extra = shared.filter(is_shared).map_or(0, bit);
-                let waits = self.wait(at, extra, &mut held, guide);
+                let waits = self.wait(at, extra, &mut held, &mut spent, guide);
                 let mut taken = 0;
                 for event in self.flow.own(at) {
                     let board = match at {
                         0 if first == First::TakesNone => NO_BOARD,
                         _ => {
-                            let ruled = self.board(event, &held, &passed, keeps_last);
+                            let ruled = self.board(event, &held, &spent, &passed, keeps_last);
                             guide.board(event, ruled, &held)
                         }
                     };
@@ -255,7 +256,14 @@ impl Rules<'_> {
     }
 
     /// What an instruction waits for, and besides for some, which is free then.
-    fn wait(&self, at: usize, extra: u8, held: &mut Held, guide: &mut impl Guide) -> u8 {
+    fn wait(
+        &self,
+        at: usize,
+        extra: u8,
+        held: &mut Held,
+        spent: &mut Spent,
+        guide: &mut impl Guide,
+    ) -> u8 {
         let instruction = &self.code[at * INSTRUCTION..][..INSTRUCTION];
         if waits_for_all(instruction) {
             if releases(instruction) == 0 {
@@ -299,6 +307,7 @@ impl Rules<'_> {
             held.leave(board, &queued[..over]);
         }
         if wait != Wait::AllAgain {
+            spent.wait(at, waits, held, self.schedule);
             held.wait(waits);
         }
         waits
@@ -332,7 +341,14 @@ impl Rules<'_> {
     }
 
     /// What an event takes.
-    fn board(&self, event: usize, held: &Held, passed: &Passed, keeps_last: bool) -> u8 {
+    fn board(
+        &self,
+        event: usize,
+        held: &Held,
+        spent: &Spent,
+        passed: &Passed,
+        keeps_last: bool,
+    ) -> u8 {
         let old = self.events[event].board;
         // Nobody else takes what an instruction names.
         if self.in_order >> old & 1 == 1 {
@@ -346,7 +362,7 @@ impl Rules<'_> {
             }
             false => 0,
         };
-        let holders = Holders::new(held);
+        let holders = Holders::new(held, spent);
         let board = holders.choose(event, self.in_order, conflicts, keeps_last, self.schedule);
         board.unwrap_or(old)
     }

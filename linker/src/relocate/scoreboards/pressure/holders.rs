@@ -7,13 +7,42 @@ use super::super::instruction::BOARDS;
 use super::super::{Event, FIRST_FOR_MEMORY, last};
 use super::Schedule;
 
+/// In which cycle of a block all is over that scoreboards were waited for along with something else. Nobody
+/// waits for it any more, and still the compiler counts it where others take them.
+#[derive(Debug, Clone, Copy, Default)]
+pub(in super::super) struct Spent([u32; BOARDS as usize]);
+
+impl Spent {
+    /// An instruction waits for scoreboards in a mask.
+    pub(in super::super) fn wait(
+        &mut self,
+        at: usize,
+        mask: u8,
+        held: &Held,
+        schedule: &Schedule<'_>,
+    ) {
+        let awaited = |&(_, board): &(usize, u8)| mask >> board & 1 == 1;
+        for (event, board) in held.taken().filter(awaited) {
+            // Who needs it later finds it there, whatever it took.
+            if let Some(due) = schedule.due(event, at).filter(|&due| due > at) {
+                let end = schedule.end_at(event, at).min(schedule.start[due]);
+                let spent = &mut self.0[usize::from(board)];
+                *spent = end.max(*spent);
+            }
+        }
+    }
+}
+
 /// Who holds each scoreboard at some place of a block.
 #[derive(Debug, Clone, Copy)]
-pub(in super::super) struct Holders<'h>(&'h Held);
+pub(in super::super) struct Holders<'h> {
+    held: &'h Held,
+    spent: &'h Spent,
+}
 
 impl<'h> Holders<'h> {
-    pub(in super::super) fn new(held: &'h Held) -> Self {
-        Self(held)
+    pub(in super::super) fn new(held: &'h Held, spent: &'h Spent) -> Self {
+        Self { held, spent }
     }
 
     /// What the compiler takes for an event, but for scoreboards in a mask.
@@ -44,7 +73,7 @@ impl<'h> Holders<'h> {
             (false, _) => reserved,
         };
         let boards = |denied: u8| (0..BOARDS).filter(move |board| denied >> board & 1 == 0);
-        let holders = |board: u8| self.0.events(board);
+        let holders = |board: u8| self.held.events(board);
         let first_due = |board: u8| {
             let due = holders(board).filter_map(|holder| schedule.due(holder, at));
             due.min()
@@ -52,7 +81,7 @@ impl<'h> Holders<'h> {
         // When those that hold each scoreboard are needed first.
         let due: LazyCell<[Option<usize>; BOARDS as usize], _> =
             LazyCell::new(|| std::array::from_fn(|board| first_due(board as u8)));
-        let is_free = |board: &u8| self.0.is_free(*board);
+        let is_free = |board: &u8| self.held.is_free(*board);
         let joined = match need {
             Some(need) => boards(reserved)
                 .find(|&board| {
@@ -110,19 +139,22 @@ impl<'h> Holders<'h> {
         due: Option<usize>,
         schedule: &Schedule<'_>,
     ) -> Candidate {
-        let holders = self.0.events(board);
+        let holders = self.held.events(board);
         let at = schedule.events[event].instruction;
         let end = schedule.end[event];
         let (cycles, over) = match (schedule.needs[event], due) {
             (Some(need), Some(due)) if due < need => {
                 (schedule.start[need] - schedule.start[due], None)
             }
-            (Some(_), _) => {
+            (Some(_), due) => {
                 let here = holders.clone();
                 let here = here.filter(|&holder| schedule.is_here(holder, at));
                 let here = here.map(|holder| schedule.end[holder]).max().unwrap_or(0);
                 let over = holders.map(|holder| schedule.end_at(holder, at));
-                (here.saturating_sub(end), over.max())
+                // Then all is waited for.
+                let latest = due.map_or(u32::MAX, |due| schedule.start[due]);
+                let free = here.max(self.spent.0[usize::from(board)]).min(latest);
+                (free.saturating_sub(end), over.max())
             }
             (None, Some(due)) => (end.saturating_sub(schedule.start[due]), None),
             (None, None) => (0, None),

@@ -100,7 +100,7 @@ fn operands_join_those_of_earlier_blocks_that_their_own_does_not_need() {
         let mut holders = Held::default();
         held.iter().for_each(|&event| holders.take(0, event));
         scheduled(&code, Chip::FastDoubles, |schedule| {
-            Holders::new(&holders).choose(2, 0, 0, false, schedule)
+            Holders::new(&holders, &Spent::default()).choose(2, 0, 0, false, schedule)
         })
     };
     assert_eq!(joined(50, &[0, 1]), Some(0));
