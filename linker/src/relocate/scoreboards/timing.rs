@@ -459,7 +459,7 @@ pub(super) fn latency(
         // So does that of conversions from 64 bits, but of I2F to them not on processors for graphics.
         (0x110 | 0x111 | 0x113, _) if is_slow => 1,
         (0x112, _) if chip == Chip::SlowDoubles => 1,
-        (_, true) if loads_memory(instruction) => 290,
+        (_, true) if loads_memory(instruction) => 300,
         // LDC, LDS, LDSM, S2R.
         (0x182, true) => 48,
         (0x184, true) if chip == Chip::Graphics && width(instruction) == Width::Two => 41,

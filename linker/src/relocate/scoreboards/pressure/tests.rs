@@ -109,6 +109,43 @@ fn operands_join_those_of_earlier_blocks_that_their_own_does_not_need() {
 }
 
 #[test]
+fn what_was_waited_for_along_with_another_counts_until_it_is_over() {
+    const LDG: u16 = 0x7981;
+    let code = [
+        instruction(LDG, 12, 1, 0),
+        instruction(LDC, 14, 1, 0),
+        sum(41, 14, 0b10),
+        instruction(LDC, 16, 1, 0),
+        instruction(LDC, 18, 0, 0),
+        instruction(LDC, 20, 0, 0),
+        sum(41, 20, 0),
+        sum(41, 18, 0),
+        sum(41, 16, 0),
+        sum(41, 12, 0),
+        instruction(EXIT, 0, NO_BOARD, 0),
+    ];
+    let held = |taken: &[(u8, usize)]| {
+        let mut held = Held::default();
+        taken
+            .iter()
+            .for_each(|&(board, event)| held.take(board, event));
+        held
+    };
+    let chosen = |awaited: &[(u8, usize)]| {
+        scheduled(&code, Chip::FastDoubles, |schedule| {
+            let mut spent = Spent::default();
+            spent.wait(2, 0b10, &held(awaited), schedule);
+            let (now, others) = (held(&[(1, 2), (0, 3)]), 0b11_1100);
+            Holders::new(&now, &spent).choose(4, others, 0, false, schedule)
+        })
+    };
+    // Its other holder is over sooner, if the load was not on it, or is waited for by itself.
+    assert_eq!(chosen(&[(1, 1)]), Some(1));
+    assert_eq!(chosen(&[(2, 0), (1, 1)]), Some(1));
+    assert_eq!(chosen(&[(1, 0), (1, 1)]), Some(0));
+}
+
+#[test]
 fn what_is_under_way_goes_on_in_the_next_block() {
     const MAYBE_EXIT: u16 = 0x094d;
     let code = [
