@@ -147,14 +147,15 @@ impl<'h> Holders<'h> {
                 (schedule.start[need] - schedule.start[due], None)
             }
             (Some(_), due) => {
-                let here = holders.clone();
-                let here = here.filter(|&holder| schedule.is_here(holder, at));
-                let here = here.map(|holder| schedule.end[holder]).max().unwrap_or(0);
-                let over = holders.map(|holder| schedule.end_at(holder, at));
                 // Then all is waited for.
                 let latest = due.map_or(u32::MAX, |due| schedule.start[due]);
-                let free = here.max(self.spent.0[usize::from(board)]).min(latest);
-                (free.saturating_sub(end), over.max())
+                let spent = self.spent.0[usize::from(board)];
+                let free = |ends: Option<u32>| ends.unwrap_or(0).max(spent).min(latest);
+                let here = holders.clone();
+                let here = here.filter(|&holder| schedule.is_here(holder, at));
+                let here = free(here.map(|holder| schedule.end[holder]).max());
+                let over = free(holders.map(|holder| schedule.end_at(holder, at)).max());
+                (here.saturating_sub(end), Some(over))
             }
             (None, Some(due)) => (end.saturating_sub(schedule.start[due]), None),
             (None, None) => (0, None),
