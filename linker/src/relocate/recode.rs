@@ -427,7 +427,7 @@ impl Recoded {
             let old = machine.get(group.start..group.end)?;
             pieces.extend(choice.pieces(group, old)?);
         }
-        let gone = exits::report_before_pauses(&mut pieces, &all, &machine);
+        let gone = exits::report_before_pauses(&mut pieces, &all, &machine, chip);
         let is_same = pieces.len() == machine.len()
             && pieces.iter().all(|piece| matches!(piece, Piece::Old(_)));
         if is_same || all.last()?.end != machine.len() {

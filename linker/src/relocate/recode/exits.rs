@@ -66,6 +66,7 @@ pub(super) fn report_before_pauses(
     pieces: &mut Vec<Piece>,
     groups: &[Group<'_>],
     machine: &[&[u8; INSTRUCTION]],
+    chip: Chip,
 ) -> Vec<usize> {
     let is_reported = |piece: &Piece| matches!(piece, Piece::Last { .. });
     if !pieces.iter().any(is_reported) {
@@ -94,6 +95,14 @@ pub(super) fn report_before_pauses(
         let new = take_last(pieces, |piece| matches!(piece, Piece::New(_)));
         let paused = take_last(pieces, |piece| pause(piece).is_some());
         let paused: Vec<usize> = paused.iter().filter_map(pause).collect();
+        let is_decided = |&first: &usize| exits::is_decided_in(machine, first, exit, chip);
+        // A report waits for the same predicate.
+        if paused.first().is_some_and(is_decided) {
+            pieces.extend(paused.into_iter().map(Piece::Old));
+            pieces.extend(new);
+            pieces.push(piece);
+            continue;
+        }
         let passed: u32 = paused.iter().map(|&at| cycles(machine[at])).sum();
         let mut left = passed.saturating_sub(report(&new));
         pieces.extend(new);

@@ -90,26 +90,63 @@ pub(in crate::relocate) fn go_on_late(code: &mut [u8], exit: usize, least: u32, 
     }
 }
 
+/// Whether what passes behind the instruction before a pause is too short for what decides about an `EXIT`.
+pub(in crate::relocate) fn is_decided_in(
+    code: &[&[u8; INSTRUCTION]],
+    pause: usize,
+    exit: usize,
+    chip: Chip,
+) -> bool {
+    let passed = |before: usize| planned(code[before]);
+    let needed = needed_before(code, pause, exit, chip);
+    pause
+        .checked_sub(1)
+        .is_some_and(|before| needed.is_some_and(|needed| needed > passed(before)))
+}
+
 /// The cycles that have to pass behind the instruction before a place, where another one
 /// starts at once that needs what those before make. `None` if it is not known what it needs.
-fn needed_before(code: &[[u8; INSTRUCTION]], place: usize, user: usize, chip: Chip) -> Option<u32> {
-    let accesses = Accesses::of(&code[user])?;
-    let user = (Unit::of(&code[user], chip), &accesses);
+fn needed_before<I: AsRef<[u8]>>(code: &[I], place: usize, user: usize, chip: Chip) -> Option<u32> {
+    let accesses = Accesses::of(code[user].as_ref())?;
+    let user = (Unit::of(code[user].as_ref(), chip), &accesses);
     let mut needed = 0;
     let mut passed = 0;
     for earlier in (0..place).rev() {
         if earlier + 1 != place {
-            passed += planned(&code[earlier]);
+            passed += planned(code[earlier].as_ref());
         }
         if passed >= LONGEST_DECISION {
             break;
         }
-        let Some(maker) = Accesses::of(&code[earlier]) else {
+        let Some(maker) = Accesses::of(code[earlier].as_ref()) else {
             continue;
         };
-        let maker = (Unit::of(&code[earlier], chip), &maker);
+        let maker = (Unit::of(code[earlier].as_ref(), chip), &maker);
         let distance = forwarding(maker, user, chip).unwrap_or(0);
         needed = needed.max(distance.saturating_sub(passed));
     }
     Some(needed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_predicate_takes_the_pause_behind_what_makes_it() {
+        // ISETP.GT.AND P0, PT, R0, UR5, PT for 11 cycles, a pause of 2, @P0 EXIT and @P1 EXIT.
+        let comparison = 0x004f_f600_03f0_4270_0000_0006_0500_720c_u128.to_le_bytes();
+        let pause = 0x000f_e400_0fff_e0ff_0000_00ff_ffff_f290_u128.to_le_bytes();
+        let exit = 0x001f_ea00_0380_0000_0000_0000_0000_094d_u128.to_le_bytes();
+        let mut other = exit;
+        other[1] = 0x19;
+        let is_decided = |comparison: &_, exit: &_| {
+            is_decided_in(&[comparison, &pause, exit], 1, 2, Chip::Graphics)
+        };
+        assert!(is_decided(&comparison, &exit));
+        assert!(!is_decided(&comparison, &other));
+        let mut longer = comparison;
+        set_stall(&mut longer, 13);
+        assert!(!is_decided(&longer, &exit));
+    }
 }
