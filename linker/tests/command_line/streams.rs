@@ -173,8 +173,10 @@ fn a_link_that_is_told_to_end_leaves_no_folder() {
     ] {
         let program = env!("CARGO_BIN_EXE_rustnvlink");
         let link = "-arch=sm_90 --ptxas=./ptxas k.ptx -o out.cubin";
-        let mut running = Command::new("sh")
-            .args(["-c", &format!("{how}exec '{program}' {link}")])
+        // Whoever runs tests in the background may ignore these.
+        let mut running = Command::new("env")
+            .args(["--default-signal=HUP,INT,TERM", "sh", "-c"])
+            .arg(format!("{how}exec '{program}' {link}"))
             .current_dir(folder.0.path())
             .env("TMPDIR", &temporary)
             .stderr(Stdio::piped())

@@ -97,11 +97,9 @@ pub(in crate::relocate) fn is_decided_in(
     exit: usize,
     chip: Chip,
 ) -> bool {
-    let passed = |before: usize| planned(code[before]);
-    let needed = needed_before(code, pause, exit, chip);
-    pause
-        .checked_sub(1)
-        .is_some_and(|before| needed.is_some_and(|needed| needed > passed(before)))
+    let needed = needed_before(code, pause, exit, chip).unwrap_or(0);
+    let before = pause.checked_sub(1);
+    before.is_some_and(|before| needed > planned(code[before]))
 }
 
 /// The cycles that have to pass behind the instruction before a place, where another one

@@ -16,6 +16,7 @@ const ELECT: u16 = 0x02f;
 const LDSM: u16 = 0x03b;
 const STSM: u16 = 0x044;
 const LD: u16 = 0x180;
+const LDG: u16 = 0x181;
 const LDL: u16 = 0x183;
 const LDS: u16 = 0x184;
 const ST: u16 = 0x185;
@@ -25,6 +26,10 @@ const SHFL: u16 = 0x189;
 const ATOM: u16 = 0x18a;
 const ATOM_CAS: u16 = 0x18b;
 const FLOAT_ATOM: u16 = 0x1a2;
+/// ATOMG, that on floats, and REDG on them.
+const ATOMG: u16 = 0x1a8;
+const FLOAT_ATOMG: u16 = 0x1a3;
+const FLOAT_REDUCTION: u16 = 0x1a6;
 /// What works on tensor memory.
 const TENSORS_START: u16 = 0x1e0;
 const TENSORS_END: u16 = 0x1ef;
@@ -143,19 +148,23 @@ impl Accesses {
     }
 
     /// Whether another instruction goes through the same queue, and so comes to its
-    /// result after this one has read its operands: LDS, SHFL, ATOMS and LDSM behind STSM, STG, STL,
-    /// STS, SHFL, ATOMS and REDG, LDSM also behind those on floats, LD behind LD, ATOM and ATOMG,
-    /// LDG behind LDG, LDL behind LDL, and behind each other what is of textures, functions,
+    /// result after this one has read its operands: LDS, LDSM, SHFL and ATOMS behind STSM, STG, STL,
+    /// STS, SHFL, ATOMS and REDG, the loads behind each other, too, and LDSM also behind REDG on floats; LD, LDG and LDL
+    /// behind each other and ATOMG; and behind each other what is of textures, functions,
     /// conversions and counts of bits, conversions with 64 bits, and DMUL, DADD, DSETP and DFMA
     /// where these are slow.
     pub(in super::super) fn is_queued_before(&self, other: &Self) -> bool {
         let is_in_shared_queue = matches!(self.operation, 0x044 | 0x186..=0x189 | 0x18c | 0x18e);
         match other.operation {
-            LDS | SHFL | ATOMS => is_in_shared_queue,
-            0x03b => is_in_shared_queue || self.operation == 0x1a6,
-            0x180 => matches!(self.operation, 0x180 | 0x1a3 | 0x1a8),
-            0x181 | WIDE_LOAD => matches!(self.operation, 0x181 | WIDE_LOAD),
-            LDL => self.operation == LDL,
+            LDS => is_in_shared_queue || matches!(self.operation, LDS | LDSM),
+            LDSM => is_in_shared_queue || matches!(self.operation, LDS | LDSM | FLOAT_REDUCTION),
+            SHFL | ATOMS => is_in_shared_queue,
+            LD | LDG | WIDE_LOAD | LDL => {
+                matches!(
+                    self.operation,
+                    LD | LDG | WIDE_LOAD | LDL | ATOMG | FLOAT_ATOMG
+                )
+            }
             texture if is_of_texture(texture) => is_of_texture(self.operation),
             other => {
                 let mut queues = [FUNCTIONS, LONG_CONVERSIONS, DOUBLES].into_iter();
@@ -224,6 +233,14 @@ mod tests {
         assert!(is_queued(reciprocal, integer) && is_queued(integer, reciprocal));
         assert!(!is_queued(double, reciprocal) && !is_queued(reciprocal, double));
         assert!(!is_queued(load, shuffle) && !is_queued(shuffle, load));
+        let like = |operation: u128| (load.0, load.1 & !0xfff | operation);
+        // LD, LDG and LDL; LDS.
+        let (of_memory, shared) = ([0x980, 0x981, 0x983].map(like), like(0x984));
+        for first in of_memory {
+            assert!(of_memory.iter().all(|&second| is_queued(first, second)));
+            assert!(!is_queued(first, shared) && !is_queued(shared, first));
+        }
+        assert!(is_queued(shared, shared));
     }
 
     #[test]
