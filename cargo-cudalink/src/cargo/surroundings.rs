@@ -114,10 +114,8 @@ pub(super) fn processor_variables(processors: &[Sm]) -> impl Iterator<Item = Var
 
 /// A variable, unless it is set to something.
 pub(super) fn unless_chosen(name: &str, value: impl Into<OsString>) -> Option<Variable> {
-    match chosen_value(name) {
-        Some(_) => None,
-        None => Some(Variable::new(name, value)),
-    }
+    let is_chosen = chosen_value(name).is_some();
+    (!is_chosen).then(|| Variable::new(name, value))
 }
 
 /// What a variable is set to, unless that is nothing.

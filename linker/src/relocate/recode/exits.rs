@@ -82,11 +82,19 @@ pub(super) fn report_before_pauses(
         Piece::Old(at) if pauses.contains(&at) => Some(at),
         _ => None,
     };
+    // Its report waits for the same predicate.
+    let is_decided_in_pause = |exit: usize| {
+        let paused = (0..exit).rev().take_while(|at| pauses.contains(at));
+        let first = paused.last();
+        first.is_some_and(|first| exits::is_decided_in(machine, first, exit, chip))
+    };
+    // What a second predicate needs passes elsewhere.
+    let comes_early =
+        |exit: usize| Guard::besides(machine[exit]).is_for_all() && !is_decided_in_pause(exit);
     let mut all_gone = Vec::new();
     for piece in std::mem::take(pieces) {
         let exit = match piece {
-            // What a second predicate needs passes elsewhere.
-            Piece::Last { exit, .. } if Guard::besides(machine[exit]).is_for_all() => exit,
+            Piece::Last { exit, .. } if comes_early(exit) => exit,
             _ => {
                 pieces.push(piece);
                 continue;
@@ -95,14 +103,6 @@ pub(super) fn report_before_pauses(
         let new = take_last(pieces, |piece| matches!(piece, Piece::New(_)));
         let paused = take_last(pieces, |piece| pause(piece).is_some());
         let paused: Vec<usize> = paused.iter().filter_map(pause).collect();
-        let is_decided = |&first: &usize| exits::is_decided_in(machine, first, exit, chip);
-        // A report waits for the same predicate.
-        if paused.first().is_some_and(is_decided) {
-            pieces.extend(paused.into_iter().map(Piece::Old));
-            pieces.extend(new);
-            pieces.push(piece);
-            continue;
-        }
         let passed: u32 = paused.iter().map(|&at| cycles(machine[at])).sum();
         let mut left = passed.saturating_sub(report(&new));
         pieces.extend(new);

@@ -6,6 +6,16 @@
 pub(super) struct Held(Vec<(u8, usize)>);
 
 impl Held {
+    /// Scoreboards and who holds them.
+    #[cfg(test)]
+    pub(super) fn of(taken: &[(u8, usize)]) -> Self {
+        let mut held = Self::default();
+        for &(board, event) in taken {
+            held.take(board, event);
+        }
+        held
+    }
+
     /// Waits until the scoreboards in a mask are free.
     pub(super) fn wait(&mut self, mask: u8) {
         if mask != 0 {
@@ -103,17 +113,9 @@ mod tests {
     use super::super::instruction::BOARDS;
     use super::*;
 
-    fn held(taken: &[(u8, usize)]) -> Held {
-        let mut held = Held::default();
-        taken
-            .iter()
-            .for_each(|&(board, event)| held.take(board, event));
-        held
-    }
-
     #[test]
     fn what_is_taken_stands_by_scoreboard_and_event() {
-        let mut held = held(&[(2, 7), (0, 9), (2, 3), (2, 7)]);
+        let mut held = Held::of(&[(2, 7), (0, 9), (2, 3), (2, 7)]);
         assert_eq!(held.taken().collect::<Vec<_>>(), [(9, 0), (3, 2), (7, 2)]);
         assert_eq!(held.events(2).collect::<Vec<_>>(), [3, 7]);
         assert_eq!(
@@ -130,11 +132,11 @@ mod tests {
 
     #[test]
     fn what_ways_bring_is_joined() {
-        let (mut one, other) = (held(&[(0, 1), (3, 4)]), held(&[(0, 2), (3, 4)]));
+        let (mut one, other) = (Held::of(&[(0, 1), (3, 4)]), Held::of(&[(0, 2), (3, 4)]));
         assert!(one.join(&other));
-        assert_eq!(one, held(&[(0, 1), (0, 2), (3, 4)]));
+        assert_eq!(one, Held::of(&[(0, 1), (0, 2), (3, 4)]));
         assert!(!one.join(&other));
         one.leave_those_of(&other);
-        assert_eq!(one, held(&[(0, 1)]));
+        assert_eq!(one, Held::of(&[(0, 1)]));
     }
 }

@@ -88,14 +88,7 @@ pub(super) struct Schedule<'e> {
 
 impl<'e> Schedule<'e> {
     pub(super) fn new(code: &[u8], understood: &'e Understood, setting: &Setting<'_>) -> Self {
-        let Understood {
-            events,
-            flow,
-            uses,
-            units,
-            chip,
-        } = understood;
-        let chip = *chip;
+        let (events, uses, chip) = (&understood.events, &understood.uses, understood.chip);
         let stages = Stages::of(setting.capsule);
         let instructions: Vec<&[u8]> = code.chunks_exact(INSTRUCTION).collect();
         let count = instructions.len();
@@ -132,7 +125,7 @@ impl<'e> Schedule<'e> {
             events,
             kept,
             latency: latencies.collect(),
-            units,
+            units: &understood.units,
             runs_on_slow_double: instructions
                 .iter()
                 .map(|i| is_slow_double(i, chip))
@@ -162,7 +155,7 @@ impl<'e> Schedule<'e> {
         }
         let if_both = schedule.find_needs();
         schedule.count_cycles(&if_both);
-        schedule.count_what_is_left(flow);
+        schedule.count_what_is_left(&understood.flow);
         schedule
     }
 

@@ -55,14 +55,7 @@ pub(super) fn closed_up_as(
     origin: impl Fn(usize) -> Option<usize>,
     understood: &Understood,
 ) -> Vec<u8> {
-    let Understood {
-        flow,
-        uses,
-        units,
-        chip,
-        ..
-    } = understood;
-    let chip = *chip;
+    let (flow, units, chip) = (&understood.flow, &understood.units, understood.chip);
     // Few functions have blocks in which other time passes.
     let stages = LazyCell::new(|| Stages::of(compiled.setting.capsule));
     let is_pipelined = |block: RangeInclusive<usize>| stages.are_in(block);
@@ -79,12 +72,13 @@ pub(super) fn closed_up_as(
     let idle = idle_loads(new, any_waits);
     let old = Old::new(old, any_waits);
     let operations: Vec<u16> = new.iter().map(|i| operation(i)).collect();
+    let accesses = &understood.uses.accesses;
     let distance = |first: usize, second: usize| {
         if (operations[first], operations[second]) == (WARPSYNC, RETURN) {
             return MEETING_TO_RETURN;
         }
         let (from, to) = (units[first], units[second]);
-        let used = match (&uses.accesses[first], &uses.accesses[second]) {
+        let used = match (&accesses[first], &accesses[second]) {
             (Some(maker), Some(user)) => forwarding((from, maker), (to, user), chip),
             _ => None,
         };

@@ -146,7 +146,7 @@ impl<'h> Holders<'h> {
             (Some(need), Some(due)) if due < need => {
                 (schedule.start[need] - schedule.start[due], None)
             }
-            (Some(_), due) => {
+            (Some(_), _) => {
                 // Then all is waited for.
                 let latest = due.map_or(u32::MAX, |due| schedule.start[due]);
                 let spent = self.spent.0[usize::from(board)];

@@ -97,8 +97,8 @@ fn operands_join_those_of_earlier_blocks_that_their_own_does_not_need() {
             sum(overwritten, 2, 0),
             instruction(EXIT, 0, NO_BOARD, 0),
         ];
-        let mut holders = Held::default();
-        held.iter().for_each(|&event| holders.take(0, event));
+        let taken: Vec<(u8, usize)> = held.iter().map(|&event| (0, event)).collect();
+        let holders = Held::of(&taken);
         scheduled(&code, Chip::FastDoubles, |schedule| {
             Holders::new(&holders, &Spent::default()).choose(2, 0, 0, false, schedule)
         })
@@ -124,18 +124,11 @@ fn what_was_waited_for_along_with_another_counts_until_it_is_over() {
         sum(41, 12, 0),
         instruction(EXIT, 0, NO_BOARD, 0),
     ];
-    let held = |taken: &[(u8, usize)]| {
-        let mut held = Held::default();
-        taken
-            .iter()
-            .for_each(|&(board, event)| held.take(board, event));
-        held
-    };
     let chosen = |awaited: &[(u8, usize)]| {
         scheduled(&code, Chip::FastDoubles, |schedule| {
             let mut spent = Spent::default();
-            spent.wait(2, 0b10, &held(awaited), schedule);
-            let (now, others) = (held(&[(1, 2), (0, 3)]), 0b11_1100);
+            spent.wait(2, 0b10, &Held::of(awaited), schedule);
+            let (now, others) = (Held::of(&[(1, 2), (0, 3)]), 0b11_1100);
             Holders::new(&now, &spent).choose(4, others, 0, false, schedule)
         })
     };
