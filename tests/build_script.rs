@@ -86,7 +86,13 @@ fn workspace() -> Result<TempDir> {
         fs::create_dir_all(path.parent().context("a file lies in a folder")?)?;
         fs::write(path, text)?;
     }
-    let build_support = Path::new(env!("CARGO_MANIFEST_DIR")).join("../build-support");
+    // Crates in the versions that examples have, which are built once then.
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
+    fs::copy(
+        tests.join("../Cargo.lock"),
+        folder.path().join("Cargo.lock"),
+    )?;
+    let build_support = tests.join("../build-support");
     for (name, more) in [
         ("noise", "links = \"noise\"\n"),
         ("app", "[dependencies]\nnoise = { path = \"../noise\" }\n"),
@@ -128,6 +134,8 @@ fn cargo(workspace: &Path, package: &str, variables: &[(&str, &str)]) -> Result<
         .args(["run", "--package", package])
         .current_dir(workspace)
         .env("CARGO_TARGET_DIR", examples_folder()?)
+        // Crates of the examples are built with it, too.
+        .env("RUSTFLAGS", "-Dwarnings")
         .env_remove("CARGO_TERM_COLOR")
         .env_remove("CUDALINK_ARCH");
     for (name, value) in variables {

@@ -71,7 +71,11 @@ fn a_toolkit_with_our_linker_builds_the_same_programs() -> Result<()> {
     let shadow = shadow(&nvcc, &identity::linker()?, &folder.join("shadow"))?;
     let archs =
         "-gencode=arch=compute_80,code=sm_80 -gencode=arch=compute_90,code=[sm_90,compute_90]";
-    run(folder, &nvcc, &format!("-dc {archs} main.cu twice.cu"))?;
+    run(
+        folder,
+        &nvcc,
+        &format!("--threads=0 -dc {archs} main.cu twice.cu"),
+    )?;
     run(
         folder,
         &nvcc,
@@ -148,7 +152,7 @@ fn link_time_optimization_gives_the_image_of_nvlink() -> Result<()> {
         run(
             folder,
             &nvcc,
-            &format!("-dc -dlto -arch={arch} main.cu twice.cu launching.cu nested.cu"),
+            &format!("--threads=0 -dc -dlto -arch={arch} main.cu twice.cu launching.cu nested.cu"),
         )?;
         for name in ["main", "twice"] {
             let options = format!("-dc -arch={arch} {name}.cu -o {name}.machine.o");

@@ -75,6 +75,8 @@ fn trials() -> Result<(Arguments, Vec<Trial>, Option<String>)> {
         linker: OnceLock::new(),
     });
     let with_identity = identity::linker_exists();
+    // These come first and run NVIDIA's tools, each for a case of its own: no thread waits for another one.
+    let mut oracles = Vec::new();
     let mut trials = Vec::new();
     for (case_index, case) in suite.cases.iter().enumerate() {
         for (script_index, (arch, script)) in case.scripts.iter().enumerate() {
@@ -85,7 +87,7 @@ fn trials() -> Result<(Arguments, Vec<Trial>, Option<String>)> {
                 ran: OnceLock::new(),
             });
             let oracle = subject.clone();
-            trials.push(Trial::test(
+            oracles.push(Trial::test(
                 format!("oracle/{}/{arch}", case.name),
                 move || oracle.oracle(),
             ));
@@ -101,8 +103,9 @@ fn trials() -> Result<(Arguments, Vec<Trial>, Option<String>)> {
             }
         }
     }
-    let mut trials: Vec<Trial> = trials
+    let mut trials: Vec<Trial> = oracles
         .into_iter()
+        .chain(trials)
         .map(|trial| trial.with_ignored_flag(skip.is_some()))
         .collect();
     let shared = suite.clone();

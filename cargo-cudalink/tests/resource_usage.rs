@@ -211,7 +211,11 @@ fn figures_are_those_of_cuobjdump() {
         .collect();
     let nvcc = |arguments: &[&str]| {
         let processors = processors.iter().map(String::as_str);
-        let arguments: Vec<&str> = processors.chain(arguments.iter().copied()).collect();
+        let arguments: Vec<&str> = ["--threads=0"]
+            .into_iter()
+            .chain(processors)
+            .chain(arguments.iter().copied())
+            .collect();
         run(&tools.nvcc, &arguments, folder);
     };
     nvcc(&["-rdc=true", "-c", "kernels.cu", "-o", "kernels.o"]);

@@ -34,7 +34,8 @@ function(_rustnvlink_build_programs out repository)
       # Cargo lists the sources that it has read.
       DEPFILE "${folder}/${name}.d"
       DEPENDS "${repository}/Cargo.toml" "${repository}/Cargo.lock"
-      COMMAND "${RustNvLink_CARGO}" build --locked --package ${name} --bin ${name}
+      # With both packages, so that features of what they share are the same and nothing is built twice.
+      COMMAND "${RustNvLink_CARGO}" build --locked --package rustnvlink --package cargo-cudalink --bin ${name}
         --profile "${RustNvLink_CARGO_PROFILE}" --target-dir "${RustNvLink_CARGO_TARGET_DIR}"
       # Cargo leaves a program alone that is up to date, but then it must not look older than the manifests.
       COMMAND "${CMAKE_COMMAND}" -E touch "${program}"

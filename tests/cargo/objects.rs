@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
+use std::thread;
 
 use anyhow::{Context, Result};
 use cudalink_toolkit::Tool;
@@ -56,11 +57,18 @@ fn compile() -> Result<Objects> {
     };
     let make =
         |name: &str, object: &str, flags: &[&str]| make_for("-arch=sm_90", name, object, flags);
-    for (name, source) in SOURCES {
+    let make_all = |(name, source): (&str, &str)| -> Result<()> {
         fs::write(path(&format!("{name}.cu")), source)?;
         make(name, name, &["-rdc=true"])?;
-        make(name, &format!("{name}_lto"), &["-rdc=true", "-dlto"])?;
-    }
+        make(name, &format!("{name}_lto"), &["-rdc=true", "-dlto"])
+    };
+    // Every test waits for them.
+    thread::scope(|scope| {
+        let threads = SOURCES.map(|source| scope.spawn(move || make_all(source)));
+        threads
+            .into_iter()
+            .try_for_each(|thread| thread.join().expect("a compilation panics"))
+    })?;
     make("twice", "closed", &["-rdc=false"])?;
     // For another processor alone.
     let older = "-gencode=arch=compute_80,code=sm_80";

@@ -109,6 +109,8 @@ impl World {
     /// nvcc for all processors of [`ARCHS`].
     pub(crate) fn nvcc(&self) -> Result<Command> {
         let mut nvcc = Command::new(self.tool(Tool::Nvcc)?);
+        // All of them at once.
+        nvcc.arg("--threads=0");
         for arch in ARCHS {
             nvcc.arg(format!("-gencode=arch=compute_{arch},code=sm_{arch}"));
         }

@@ -14,6 +14,9 @@ use crate::process::{self, Ended, Exit, LINK_LIMIT};
 use crate::run::Linked;
 use crate::store::{self, Files, Store, Stored};
 
+/// The packages that have programs for users, as the CMake package builds them.
+const PACKAGES: [&str; 2] = ["rustnvlink", "cargo-cudalink"];
+
 /// The section that names the tools which made an image.
 const TOOL_NOTES: &str = ".note.nv.tkinfo";
 
@@ -57,7 +60,8 @@ pub fn examples_folder() -> Result<PathBuf> {
     Ok(target_folder()?.join("examples"))
 }
 
-/// Builds the program of the package of the same name, the way this test was built, and says where it lies.
+/// Builds the program of the package of the same name, the way this test was built, and says where it lies. Both packages
+/// are chosen, whichever the program is: features of what they share depend on that, and so it is built once.
 pub fn program(name: &str) -> Result<PathBuf> {
     let own = std::env::current_exe()?;
     // Tests are `<profile>/deps/cases-<hash>`, programs `<profile>/rustnvlink-generator`.
@@ -66,7 +70,8 @@ pub fn program(name: &str) -> Result<PathBuf> {
         .find(|folder| !folder.ends_with("deps"))
         .context("the test lies in no build folder")?;
     let mut build = Command::new(env!("CARGO"));
-    build.args(["build", "--quiet", "--package", name, "--bin", name]);
+    build.args(["build", "--quiet", "--bin", name]);
+    build.args(PACKAGES.iter().flat_map(|package| ["--package", package]));
     if profile.ends_with("release") {
         build.arg("--release");
     }
