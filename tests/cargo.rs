@@ -51,8 +51,14 @@ fn programs_without_device_code_are_linked_as_ever() -> Result<()> {
     // The folder by another name.
     project.succeed(&["build", "--target-dir", "src/../target"], &[])?;
     ensure!(project.links()?.0 == 0, "everything is built again");
+    Ok(())
+}
 
-    // What they define is nothing for others.
+#[test]
+fn what_a_device_link_of_its_own_defines_is_nothing_for_others() -> Result<()> {
+    if is_skipped()? {
+        return Ok(());
+    }
     Project::new(LAUNCHING, &["static=kernel", "static=resolved_twice"])?.fail(
         &["build"],
         &[

@@ -1,6 +1,9 @@
 //! What tests of programs have in common: when they are skipped, and what a program has to say.
 
-use std::env;
+use std::collections::BTreeSet;
+use std::io::{self, Write as _};
+use std::sync::Mutex;
+use std::{env, thread};
 
 use anyhow::{Error, Result, ensure};
 
@@ -9,7 +12,10 @@ pub fn skips_fail() -> bool {
     env::var_os("CI").is_some_and(|value| !value.is_empty())
 }
 
-/// Ends a test for which something is not there.
+/// The reasons that this program has told in full.
+static TOLD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+
+/// Ends a test for which something is not there, and says so.
 ///
 /// # Errors
 ///
@@ -19,7 +25,21 @@ pub fn skip(reason: &Error) -> Result<()> {
         !skips_fail(),
         "a skip is a failure where CI is set: {reason:#}"
     );
-    eprintln!("skipped: {reason:#}");
+    let test = thread::current();
+    let test = test.name().unwrap_or_default();
+    let reason = format!("{reason:#}");
+    let is_news = TOLD
+        .lock()
+        .expect("no test panics here")
+        .insert(reason.clone());
+    // The places where a toolkit was looked for are many.
+    let shown = if is_news {
+        &reason
+    } else {
+        reason.lines().next().unwrap_or_default()
+    };
+    // Not by a macro: of those, what a test that passes prints is not shown.
+    writeln!(io::stderr(), "skipped {test}: {shown}")?;
     Ok(())
 }
 
