@@ -74,7 +74,6 @@ fn trials() -> Result<(Arguments, Vec<Trial>, Option<String>)> {
         toolkit,
         linker: OnceLock::new(),
     });
-    let with_identity = identity::linker_exists();
     // These come first and run NVIDIA's tools, each for a case of its own: no thread waits for another one.
     let mut oracles = Vec::new();
     let mut trials = Vec::new();
@@ -96,7 +95,7 @@ fn trials() -> Result<(Arguments, Vec<Trial>, Option<String>)> {
                 format!("roundtrip/{}/{arch}", case.name),
                 move || whole.roundtrip(),
             ));
-            for link in links(script).filter(|_| with_identity) {
+            for link in links(script) {
                 let (subject, link) = (subject.clone(), link.to_owned());
                 let name = format!("identity/{}/{arch}/{link}", case.name);
                 trials.push(Trial::test(name, move || subject.identity(&link)));

@@ -1,9 +1,10 @@
 //! Gives our linker what nvlink got, and compares what comes out.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Mutex;
 
 use anyhow::{Context, Result, bail, ensure};
 use object::read::elf::ElfFile64;
@@ -60,9 +61,23 @@ pub fn examples_folder() -> Result<PathBuf> {
     Ok(target_folder()?.join("examples"))
 }
 
-/// Builds the program of the package of the same name, the way this test was built, and says where it lies. Both packages
-/// are chosen, whichever the program is: features of what they share depend on that, and so it is built once.
+/// The programs that are built, by their names.
+static BUILT: Mutex<BTreeMap<String, PathBuf>> = Mutex::new(BTreeMap::new());
+
+/// Builds the program of the package of the same name, the way this test was built, and says where it lies.
 pub fn program(name: &str) -> Result<PathBuf> {
+    let mut built = BUILT.lock().expect("no build panics");
+    if let Some(program) = built.get(name) {
+        return Ok(program.clone());
+    }
+    let program = build(name)?;
+    built.insert(name.to_owned(), program.clone());
+    Ok(program)
+}
+
+/// Builds a program. Both packages are chosen, whichever it is: features of what they share depend on that, and so it is
+/// built once.
+fn build(name: &str) -> Result<PathBuf> {
     let own = std::env::current_exe()?;
     // Tests are `<profile>/deps/cases-<hash>`, programs `<profile>/rustnvlink-generator`.
     let mut folders = own.ancestors().skip(1);
@@ -83,14 +98,6 @@ pub fn program(name: &str) -> Result<PathBuf> {
     let program = profile.join(name);
     ensure!(program.is_file(), "cargo left no {}", program.display());
     Ok(program)
-}
-
-/// Whether the package of the linker has a program yet.
-pub fn linker_exists() -> bool {
-    std::env::var_os("RUSTNVLINK_TEST_LINKER").is_some()
-        || Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("../linker/src/main.rs")
-            .is_file()
 }
 
 /// What our linker made of a link, and how it differs from what nvlink made.
