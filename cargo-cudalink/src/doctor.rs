@@ -174,20 +174,24 @@ fn write_text(units: &[Unit], findings: &[Finding]) -> io::Result<()> {
         writeln!(
             out,
             "{style}{severity}{style:#}: {} {QUIET}[{}]{QUIET:#}",
-            finding.message, finding.code
+            style::visible(&finding.message),
+            finding.code
         )?;
         for place in &finding.places {
-            match &place.detail {
-                Some(detail) => writeln!(out, "    {}: {detail}", place.file)?,
-                None => writeln!(out, "    {}", place.file)?,
+            let mut line = streams::shown(&place.file).into_owned();
+            if let Some(detail) = &place.detail {
+                line += ": ";
+                line += detail;
             }
+            writeln!(out, "    {}", style::visible(&line))?;
         }
         if let Some(fix) = &finding.fix {
             let end = if finding.commands.is_empty() { "" } else { ":" };
+            let fix = style::visible(fix);
             writeln!(out, "  {GOOD}help{GOOD:#}: {fix}{end}")?;
         }
         for command in &finding.commands {
-            writeln!(out, "    {command}")?;
+            writeln!(out, "    {}", style::visible(command))?;
         }
     }
     if findings.iter().any(|f| f.severity > Severity::Note) {

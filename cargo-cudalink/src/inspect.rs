@@ -131,7 +131,7 @@ fn complain(files: &[FileReport], format: Format) -> Result<()> {
         for (place, failure) in files::failures(file) {
             damaged.insert(&file.name);
             failures.push((
-                place == file.name,
+                place == streams::shown(&file.name),
                 text::clean(&format!("{place}{failure}")),
             ));
         }

@@ -36,6 +36,7 @@ static MEMORY: LargePages = LargePages;
 
 fn main() -> ExitCode {
     rustnvlink::temporary::remove_on_signals();
+    rustnvlink::output::outlive_size_limits();
     if let Some(code) = stand_in::play() {
         return code;
     }

@@ -1,5 +1,6 @@
 //! What is read and written, where `-` stands for the standard input and output.
 
+use std::borrow::Cow;
 use std::fs;
 use std::io::{self, Read as _, Write};
 use std::path::Path;
@@ -10,6 +11,16 @@ use rustnvlink::output;
 /// Whether a file that a command line names is a standard stream. `./-` is a file of that name.
 pub(crate) fn is_standard(path: &Path) -> bool {
     path == Path::new("-")
+}
+
+/// What messages call a file, or a member of an archive, by the name that it has for programs.
+pub(crate) fn shown(name: &str) -> Cow<'_, str> {
+    const INPUT: &str = "the standard input";
+    match name.strip_prefix('-') {
+        Some("") => Cow::Borrowed(INPUT),
+        Some(member) if member.starts_with(':') => Cow::Owned(format!("{INPUT}{member}")),
+        _ => Cow::Borrowed(name),
+    }
 }
 
 /// Reads a file that a command line names.

@@ -77,9 +77,22 @@ pub(crate) fn error(error: &anyhow::Error) {
     anstream::eprintln!("{ERROR}error{ERROR:#}: {}", reason(error));
 }
 
+/// A text with names that come from files: none of their characters may reach the terminal as a command.
+pub(crate) fn visible(text: &str) -> String {
+    let mut visible = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '\n' | '\t' => visible.push(character),
+            _ if character.is_control() => visible.extend(character.escape_default()),
+            _ => visible.push(character),
+        }
+    }
+    visible
+}
+
 /// Why something failed, with its causes.
 pub(crate) fn reason(error: &anyhow::Error) -> String {
-    without_number(format!("{error:#}"))
+    visible(&without_number(format!("{error:#}")))
 }
 
 /// Tells what the user may want to know although the command succeeds.

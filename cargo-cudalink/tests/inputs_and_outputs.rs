@@ -143,6 +143,22 @@ fn what_needs_a_name_is_not_printed() {
     );
 }
 
+/// It may be for a newer processor than any that could be tried.
+#[test]
+fn ptx_alone_needs_the_name_of_a_processor() {
+    let folder = folder();
+    let ptx = ".version 8.0\n.target sm_120\n.address_size 64\n.visible .entry k() { ret; }\n";
+    fs::write(folder.path().join("k.ptx"), ptx).expect("a file");
+    let output = run(&folder, "link k.ptx -o linked.o");
+    let said = String::from_utf8_lossy(&output.stderr);
+    let expected =
+        "error: the inputs have PTX and no machine code; compile them for a processor, too";
+    assert!(
+        said.starts_with(expected) && said.contains("or name one with --arch"),
+        "{said}"
+    );
+}
+
 #[test]
 fn a_dash_is_the_standard_input() {
     let folder = folder();
@@ -153,11 +169,16 @@ fn a_dash_is_the_standard_input() {
     };
     let named = String::from_utf8(run(&folder, "inspect caller.cubin").stdout).expect("text");
     assert_eq!(
-        with_input("inspect -").replacen('-', "caller.cubin", 1),
+        with_input("inspect -").replacen("the standard input", "caller.cubin", 1),
         named
     );
     let said = with_input("doctor -");
-    assert!(said.contains("program (cubin)"), "{said}");
+    let expected =
+        "the standard input is neither host object, archive, shared library nor program (cubin)";
+    assert!(said.contains(expected), "{said}");
+    assert!(said.contains("cargo cudalink inspect -"), "{said}");
+    let said = with_input("inspect --format=json -");
+    assert!(said.contains(r#""name": "-""#), "{said}");
 }
 
 #[cfg(target_os = "linux")]

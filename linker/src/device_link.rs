@@ -70,10 +70,7 @@ impl Request {
 
     /// What is kept of code and pointers.
     pub(crate) fn keeping(&self) -> Keeping {
-        match self.inputs.behaviour {
-            Behaviour::Nvlink => Keeping::AsNvlink,
-            Behaviour::Own => Keeping::Reachable,
-        }
+        self.inputs.behaviour.keeping()
     }
 
     fn options(&self, processor: &Processor, loaded: &Loaded<'_>) -> Options {
@@ -388,7 +385,11 @@ impl<'a> Job<'a> {
         };
         let processor = Processor::from(Sm::KNOWN[0]);
         let (loaded, _) = self.load(&processor, report);
-        if loaded.as_ref().err() == Some(&Exit::Fatal) {
+        // PTX may well be for a newer processor than this one.
+        let is_about_ptx = |problem: &Diagnostic| {
+            survey.has_ptx && matches!(problem.code, "ptxas-failed" | "missing-ptxas")
+        };
+        if loaded.as_ref().err() == Some(&Exit::Fatal) && !problems.iter().any(is_about_ptx) {
             for problem in problems {
                 linked.add(None, problem);
             }
@@ -410,7 +411,7 @@ impl<'a> Job<'a> {
             true if survey.has_ptx => (
                 "no-device-code",
                 "the inputs have PTX and no machine code; compile them for a processor, too (nvcc -gencode \
-                 arch=compute_90,code=sm_90; in CMake, 90 in CMAKE_CUDA_ARCHITECTURES instead of 90-virtual)",
+                 arch=compute_90,code=sm_90; in CMake, 90 in CMAKE_CUDA_ARCHITECTURES instead of 90-virtual), or name one with --arch",
             ),
             true if linked_before.is_some() => {
                 ("no-device-code", "no input has device code to link")
@@ -500,7 +501,7 @@ impl<'a> Job<'a> {
             .any(inputs::Image::is_of_system_library);
         let options = request.options(processor, &loaded);
         let outcome = crate::link_objects(
-            inputs::objects(&mut loaded.images),
+            inputs::objects(&mut loaded.images, options.keeping),
             &options,
             Diagnostics::default(),
             take,

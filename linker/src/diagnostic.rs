@@ -454,7 +454,7 @@ impl Diagnostic {
 
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&raw_text::readable(&self.line()))
+        f.write_str(&raw_text::visible(&self.line()))
     }
 }
 
@@ -489,7 +489,7 @@ impl Diagnostic {
             text.push_str("\n    ");
             text.push_str(note);
         }
-        raw_text::readable(&text)
+        raw_text::visible(&text)
     }
 
     /// The message as nvlink shows it, with names of files as raw text.

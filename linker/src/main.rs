@@ -10,5 +10,6 @@ static MEMORY: LargePages = LargePages;
 
 fn main() -> ExitCode {
     rustnvlink::temporary::remove_on_signals();
+    rustnvlink::output::outlive_size_limits();
     ExitCode::from(rustnvlink::cli::run(std::env::args_os().skip(1)).code())
 }

@@ -50,6 +50,22 @@ fn allocate(file: &File, size: usize) {
 #[cfg(not(target_os = "linux"))]
 fn allocate(_: &File, _: usize) {}
 
+/// Has what would become larger than files may be here end with an error that says so, as where a disk is full, and not with
+/// the program.
+///
+/// This is for programs, and does nothing without the feature `program` and on systems that are no Unix.
+pub fn outlive_size_limits() {
+    #[cfg(all(unix, feature = "program"))]
+    {
+        use std::sync::Arc;
+        use std::sync::atomic::AtomicBool;
+
+        // A signal that is looked at lets the writing fail. Where it cannot be, the program ends as others do.
+        let noticed = Arc::new(AtomicBool::new(false));
+        let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, noticed);
+    }
+}
+
 /// Writes a file.
 pub fn write(path: &Path, contents: &[u8]) -> io::Result<()> {
     write_with(path, |file| {

@@ -60,6 +60,20 @@ pub(crate) fn readable(text: &str) -> String {
     text.chars().map(shown).collect()
 }
 
+/// The same of a text that a terminal shows: what inputs call something is no command to it.
+pub(crate) fn visible(text: &str) -> String {
+    let mut visible = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '\n' | '\t' => visible.push(character),
+            _ if character.is_control() => visible.extend(character.escape_default()),
+            _ if byte(character).is_some() => visible.push(char::REPLACEMENT_CHARACTER),
+            _ => visible.push(character),
+        }
+    }
+    visible
+}
+
 /// The name of a text.
 pub(crate) fn name(text: &str) -> OsString {
     #[cfg(unix)]
@@ -74,6 +88,13 @@ pub(crate) fn name(text: &str) -> OsString {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn terminals_get_no_commands() {
+        let text = from_bytes(b"a\x1b[31m\xff\tb\nc\x7f").unwrap() + "\u{9b}";
+        let expected = "a\\u{1b}[31m\u{fffd}\tb\nc\\u{7f}\\u{9b}";
+        assert_eq!(visible(&text), expected);
+    }
 
     #[test]
     fn bytes_come_back() {

@@ -2,11 +2,13 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use rustnvlink::arch::Sm;
 
 use super::survey::{Unit, UnitKind};
 use super::{Finding, Place, Severity};
+use crate::streams;
 use crate::style::count;
 
 const PROTOCOL_HELP: &str = "give the result to the host linker before all libraries";
@@ -41,13 +43,21 @@ pub(super) fn word(name: &str) -> Cow<'_, str> {
     shlex::try_quote(name).unwrap_or(Cow::Borrowed(name))
 }
 
+/// The same for what reads no standard input.
+fn file_word(name: &str) -> Cow<'_, str> {
+    match streams::is_standard(Path::new(name)) {
+        true => Cow::Borrowed("FILE"),
+        false => word(name),
+    }
+}
+
 /// `cargo cudalink link` for the files that hold unlinked code.
 fn link_command(units: &[Unit]) -> String {
     let mut files = Vec::new();
     let mut option = "";
     let inputs = units.iter().filter(|unit| unit.is_input());
     for unit in inputs.filter(|unit| unit.has_relocatable_code) {
-        let file = word(&unit.file);
+        let file = file_word(&unit.file);
         if !files.contains(&file) {
             files.push(file);
         }
@@ -233,7 +243,7 @@ fn linked_archive(units: &[Unit]) -> Option<Finding> {
     let delete: Vec<String> = places
         .iter()
         .filter_map(|place| place.file.rsplit_once(':'))
-        .map(|(archive, member)| format!("ar d {} {}", word(archive), word(member)))
+        .map(|(archive, member)| format!("ar d {} {}", file_word(archive), word(member)))
         .collect();
     // That is only a problem where there is other code to link.
     let is_alone = units.iter().all(|unit| {
@@ -369,7 +379,10 @@ fn order(units: &[Unit]) -> Option<Finding> {
                 unit.kind == UnitKind::ArchiveMember
                     && !unit.provides_module.is_disjoint(&link.wants_module)
             })?;
-            Some(place(link, format!("stands behind {}", library.file)))
+            Some(place(
+                link,
+                format!("stands behind {}", streams::shown(&library.file)),
+            ))
         })
         .collect();
     let message = "a device link stands behind a library that it needs objects of; ld.bfd and gold then miss them";

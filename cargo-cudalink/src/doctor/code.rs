@@ -16,6 +16,7 @@ use rustnvlink::fatbin::{Kind, Limit};
 
 use super::Place;
 use super::survey::{self, Unit};
+use crate::streams;
 
 /// The first processor whose code a link makes anew.
 const FIRST_ENCODED: u16 = 100;
@@ -81,7 +82,10 @@ pub(super) fn changed_since(units: &[Unit], files: &[PathBuf]) -> Vec<Place> {
         if names.len() > NAMED {
             shown.push(format!("{} others", names.len() - NAMED));
         }
-        let place = super::checks::place(object, format!("{} in {}", shown.join(", "), link.name));
+        let place = super::checks::place(
+            object,
+            format!("{} in {}", shown.join(", "), streams::shown(&link.name)),
+        );
         (!names.is_empty()).then_some(place)
     };
     pairs.into_iter().filter_map(changed).collect()

@@ -191,26 +191,32 @@ fn not_a_host_file(file: &str, foreign: &Foreign) -> Finding {
     };
     Finding {
         fix,
-        ..Finding::new(Severity::Error, NO_HOST_FILE, format!("{file} is {what}"))
+        ..Finding::new(
+            Severity::Error,
+            NO_HOST_FILE,
+            format!("{} is {what}", streams::shown(file)),
+        )
     }
 }
 
 /// A file with device code and no host code.
 fn device_code(file: &str, kind: InputKind) -> Finding {
-    let message = format!("{file} is {NEITHER} ({kind})");
+    let message = format!("{} is {NEITHER} ({kind})", streams::shown(file));
     Finding::new(Severity::Error, NO_HOST_FILE, message)
         .with_fix("look at device code without host code")
         .with_commands(vec![format!("cargo cudalink inspect {}", word(file))])
 }
 
 fn unreadable(file: &str, why: String) -> Finding {
+    let file = streams::shown(file);
     let message = without_number(format!("{file} cannot be read: {why}"));
     Finding::new(Severity::Error, "unreadable", message)
 }
 
 /// `name` is that of the file, or of the archive and its member.
 fn damaged(name: &str, error: &ParseError) -> Finding {
-    let message = error.clone().in_input(name).to_string();
+    let error = error.clone().in_input(&streams::shown(name));
+    let message = error.to_string();
     Finding::new(Severity::Error, "damaged", message).with_fix("make the file again")
 }
 

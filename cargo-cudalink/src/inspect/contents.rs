@@ -286,14 +286,10 @@ fn notes(section: &Section<'_>) -> Result<Vec<NoteReport>, ParseError> {
     for note in Note::parse_all(section.data)? {
         let fields = match note.kind {
             NoteKind::TOOL => {
-                let tool = ToolNote::parse(note.description)?;
-                vec![
-                    ("object", tool.object.to_owned()),
-                    ("tool", tool.tool.to_owned()),
-                    ("version", tool.tool_version.to_owned()),
-                    ("build", tool.branch.to_owned()),
-                    ("options", tool.options.to_owned()),
-                ]
+                let (_, strings) = ToolNote::strings(note.description)?;
+                let names = ["object", "tool", "version", "build", "options"];
+                let texts = strings.map(|(_, text)| String::from_utf8_lossy(text).into_owned());
+                names.into_iter().zip(texts).collect()
             }
             NoteKind::DEVICE => {
                 let device = DeviceNote::parse(note.description)?;

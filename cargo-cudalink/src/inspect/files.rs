@@ -54,7 +54,11 @@ impl Failure {
 pub(super) fn inspect(path: &Path, wanted: &Details) -> FileReport {
     let name = path.display().to_string();
     match streams::read(path) {
-        Ok(data) => bytes(name, &data, path.parent(), MAX_DEPTH, wanted),
+        Ok(data) => {
+            // What comes by the standard input has no folder.
+            let folder = path.parent().filter(|_| !streams::is_standard(path));
+            bytes(name, &data, folder, MAX_DEPTH, wanted)
+        }
         Err(error) => FileReport {
             error: Some(error.into()),
             ..empty(name, InputKind::Unknown, 0)
@@ -388,7 +392,7 @@ pub(super) fn has_contents(file: &FileReport, name: &str) -> bool {
 /// Every image's error and every other one of the report, with the place it belongs to.
 pub(super) fn failures(report: &FileReport) -> Vec<(String, Failure)> {
     let mut found = Vec::new();
-    collect(report, &report.name, &mut found);
+    collect(report, &streams::shown(&report.name), &mut found);
     found
 }
 

@@ -121,12 +121,14 @@ fn read_notes(file: &File<'_>, report: &mut ImageReport) -> Result<(), ParseErro
         for note in Note::parse_all(section.data).map_err(place)? {
             match note.kind {
                 NoteKind::TOOL => {
-                    let tool = ToolNote::parse(note.description).map_err(place)?;
+                    let (_, strings) = ToolNote::strings(note.description).map_err(place)?;
+                    let texts = strings.map(|(_, text)| String::from_utf8_lossy(text));
+                    let [_, tool, version, build, options] = texts.map(|text| text.into_owned());
                     report.tools.push(ToolReport {
-                        tool: tool.tool.to_owned(),
-                        version: tool.tool_version.to_owned(),
-                        build: tool.branch.to_owned(),
-                        options: tool.options.trim().to_owned(),
+                        tool,
+                        version,
+                        build,
+                        options: options.trim().to_owned(),
                     });
                 }
                 NoteKind::DEVICE => {

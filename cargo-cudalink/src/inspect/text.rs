@@ -10,6 +10,7 @@ use std::io::{self, Write};
 use cudalink_bindings::Name;
 
 use super::report::{Document, EntryReport, Failure, FatbinReport, FileReport, HostReport};
+use crate::streams;
 use crate::style::{ERROR, GOOD, QUIET, count};
 pub(super) use table::clean;
 use table::{Align, Table};
@@ -50,7 +51,7 @@ pub(super) fn write(out: &mut impl Write, document: &Document, style: &Style) ->
             writeln!(out)?;
         }
         first = false;
-        write_file(out, file, &file.name, style)?;
+        write_file(out, file, &streams::shown(&file.name), style)?;
     }
     Ok(())
 }

@@ -425,12 +425,12 @@ fn write_reports(request: &Request, target: &Target, reports: &Reports) -> Resul
             }
             let text = parts.join("\n");
             match path == Path::new("-") {
-                true => output::print(&text).map(|_| ()),
+                true => output::print(&raw_text::visible(&text)).map(|_| ()),
                 false => output::write(&path_for(path, target), text.as_bytes()),
             }
         }
         None => match &reports.cross_references {
-            Some(text) => output::print(text).map(|_| ()),
+            Some(text) => output::print(&raw_text::visible(text)).map(|_| ()),
             None => Ok(()),
         },
     }

@@ -92,9 +92,8 @@ impl Messages {
             // Who has stopped reading has read enough.
             let _ = match self.format {
                 Format::Nvlink => io::stderr().write_all(&raw_text::bytes(&shown)),
-                Format::Own | Format::Json => {
-                    io::stderr().write_all(raw_text::readable(&shown).as_bytes())
-                }
+                Format::Own => io::stderr().write_all(raw_text::visible(&shown).as_bytes()),
+                Format::Json => io::stderr().write_all(raw_text::readable(&shown).as_bytes()),
             };
         }
         message.severity >= Severity::Error

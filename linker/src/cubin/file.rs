@@ -339,7 +339,12 @@ fn check_header(data: &[u8]) -> Result<&FileHeader64<Le>, ParseError> {
     match data.get(4..6) {
         Some([2, 1]) => {}
         Some([class, order]) => {
-            return Err(wrong(format!("ELF class {class}, byte order {order}")).at(4));
+            let bits = if *class == 1 {
+                " (32 bits, as of -m32)"
+            } else {
+                ""
+            };
+            return Err(wrong(format!("ELF class {class}{bits}, byte order {order}")).at(4));
         }
         _ => {
             return Err(truncated());

@@ -54,7 +54,7 @@ pub(crate) use headers::{
 pub use headers::{Header, ObjectKind, Segment};
 pub use info::{InfoCode, InfoRecord, InfoRecords};
 pub use model::{Cubin, CubinSection, EncodeError};
-pub use note::{DeviceNote, Note, NoteKind, OWNER, ToolNote};
+pub use note::{DeviceNote, Note, NoteKind, OWNER, ToolNote, ToolStrings};
 pub use prototype::Prototype;
 pub use record::{Format, Record, Records};
 pub use section_type::SectionType;

@@ -100,38 +100,47 @@ pub struct ToolNote<'d> {
     pub options: &'d str,
 }
 
+/// The strings of a tool note, each with its offset.
+pub type ToolStrings<'d> = [(u32, &'d [u8]); WORDS - 1];
+
 /// What a tool note has before its strings: the version and five offsets.
 const WORDS: usize = 6;
 
 impl<'d> ToolNote<'d> {
     /// Reads a description.
     pub fn parse(description: &'d [u8]) -> Result<Self, ParseError> {
-        let head: [u32; WORDS] = words(description, 0, "tool note").map_err(ParseError::new)?;
-        let strings = &description[WORDS * 4..];
+        let (version, strings) = Self::strings(description)?;
         let string = |index: usize| {
-            let offset = head[index] as usize;
-            strings
-                .get(offset..)
-                .and_then(|rest| {
-                    rest.split(|&b| b == 0)
-                        .next()
-                        .filter(|s| s.len() < rest.len())
-                })
-                .and_then(|bytes| std::str::from_utf8(bytes).ok())
-                .ok_or_else(|| {
-                    let problem =
-                        format!("string {index} of a tool note at {offset:#x} is no string");
-                    ParseError::malformed(problem).at(index as u64 * 4)
-                })
+            let (offset, bytes) = strings[index - 1];
+            std::str::from_utf8(bytes).map_err(|_| Self::no_string(index, offset))
         };
         Ok(Self {
-            version: head[0],
+            version,
             object: string(1)?,
             tool: string(2)?,
             tool_version: string(3)?,
             branch: string(4)?,
             options: string(5)?,
         })
+    }
+
+    /// The version, and the strings in their order with their offsets. Names of files in them need not be text.
+    pub fn strings(description: &'d [u8]) -> Result<(u32, ToolStrings<'d>), ParseError> {
+        let head: [u32; WORDS] = words(description, 0, "tool note").map_err(ParseError::new)?;
+        let [version, offsets @ ..] = head;
+        let all = &description[WORDS * 4..];
+        let mut strings = offsets.map(|offset| (offset, &[][..]));
+        for (index, (offset, string)) in strings.iter_mut().enumerate() {
+            let rest = all.get(*offset as usize..).unwrap_or_default();
+            let end = rest.iter().position(|&byte| byte == 0);
+            *string = &rest[..end.ok_or_else(|| Self::no_string(index + 1, *offset))?];
+        }
+        Ok((version, strings))
+    }
+
+    fn no_string(index: usize, offset: u32) -> ParseError {
+        let problem = format!("string {index} of a tool note at {offset:#x} is no string");
+        ParseError::malformed(problem).at(index as u64 * 4)
     }
 
     /// The description, padded to four bytes as the tools write it.

@@ -152,6 +152,15 @@ pub(crate) fn collect<'d>(
 ) -> Figures<'d> {
     let mut function_records = records::of_inputs(pruned);
     reserved::check(pruned, &function_records, options.keeping, diagnostics);
+    // nvlink leaves that to the last link, which has less to say of it.
+    if options.keeping == Keeping::Reachable {
+        registers::check_known(
+            pruned,
+            &Registers::new(pruned),
+            options.keeping,
+            diagnostics,
+        );
+    }
     for records in function_records.iter_mut() {
         externs::keep_external(pruned, arena, records);
     }

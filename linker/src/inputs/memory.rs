@@ -28,7 +28,7 @@ pub(crate) fn read<'d>(
         let read =
             check(candidate, &processor, behaviour, &mut warnings).map(|verdict| match verdict {
                 Verdict::Link(file) | Verdict::LinkOlder(file) | Verdict::LinkAlone(file) => {
-                    Ok(Object::new(input.name, file))
+                    Ok(Object::new(input.name, file, options.keeping))
                 }
                 Verdict::Skip(why) => Err(why),
             });

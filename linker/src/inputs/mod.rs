@@ -49,6 +49,16 @@ pub enum Behaviour {
     Nvlink,
 }
 
+impl Behaviour {
+    /// What is kept of code and pointers.
+    pub(crate) fn keeping(self) -> Keeping {
+        match self {
+            Self::Own => Keeping::Reachable,
+            Self::Nvlink => Keeping::AsNvlink,
+        }
+    }
+}
+
 impl From<Keeping> for Behaviour {
     /// Who keeps what nvlink keeps reads inputs as it does.
     fn from(keeping: Keeping) -> Self {
@@ -224,7 +234,7 @@ pub struct Image<'d> {
 pub(crate) type Read<'d> = Result<Object<'d>, ParseError>;
 
 /// The objects as a link takes them.
-pub(crate) fn objects<'i>(images: &'i mut [Image<'_>]) -> Vec<Read<'i>> {
+pub(crate) fn objects<'i>(images: &'i mut [Image<'_>], keeping: Keeping) -> Vec<Read<'i>> {
     let known: Vec<_> = images.iter_mut().map(|i| i.object.take()).collect();
     let images = &*images;
     let unknown: Vec<&Image<'_>> = images
@@ -234,7 +244,7 @@ pub(crate) fn objects<'i>(images: &'i mut [Image<'_>]) -> Vec<Read<'i>> {
         .map(|(image, _)| image)
         .collect();
     let bytes = unknown.iter().map(|image| image.data.len()).sum();
-    let parse = |image: &&'i Image<'_>| Object::parse(&image.name, &image.data);
+    let parse = |image: &&'i Image<'_>| Object::parse(&image.name, &image.data, keeping);
     let mut parsed = parallel::map(&unknown, bytes, parse).into_iter();
     let objects = known
         .into_iter()

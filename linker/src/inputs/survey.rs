@@ -85,6 +85,7 @@ impl Survey {
                     self.processors.insert(file.header.processor());
                 }
             }
+            InputKind::Ptx => self.has_ptx = true,
             _ => {}
         }
     }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::arch::{Sm, Toolkit};
-use crate::cubin::{DeviceNote, Note, NoteKind, SectionFlags};
+use crate::cubin::{DeviceNote, Note, NoteKind, SectionFlags, ToolNote};
 use crate::error::ParseError;
 use crate::options::Keeping;
 use crate::read::{InputSection, Object, Role};
@@ -92,7 +92,12 @@ impl<'d> Notes<'d> {
         keeping: Keeping,
     ) -> Result<(), ParseError> {
         match section.name {
-            ".note.nv.tkinfo" => self.tools.push(section.data),
+            ".note.nv.tkinfo" => {
+                if keeping == Keeping::Reachable {
+                    check_tool_notes(section)?;
+                }
+                self.tools.push(section.data);
+            }
             DeviceNote::SECTION => {
                 let virtual_sm = lowest_virtual_sm(&device_notes(section, keeping)?);
                 if self.is_lowest(virtual_sm) {
@@ -163,6 +168,13 @@ impl Origin {
 pub(super) fn newest_toolkit<'o>(origins: impl Iterator<Item = &'o Origin>) -> Toolkit {
     let made = origins.filter_map(|origin| origin.toolkit);
     made.fold(Toolkit::FOLLOWED, Toolkit::max)
+}
+
+/// Whether what the tools say of themselves can be read from the image.
+fn check_tool_notes(section: &InputSection<'_>) -> Result<(), ParseError> {
+    let notes = Note::parse_all(section.data)?;
+    let mut tools = notes.iter().filter(|note| note.kind == NoteKind::TOOL);
+    tools.try_for_each(|note| ToolNote::strings(note.description).map(drop))
 }
 
 fn lowest_virtual_sm(notes: &[DeviceNote]) -> Option<u16> {

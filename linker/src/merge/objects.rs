@@ -109,9 +109,6 @@ impl<'d> Merger<'d, '_> {
         if self.keeping == Keeping::Reachable || self.merged.target.has_mercury() {
             object.check_alignments()?;
         }
-        if self.keeping == Keeping::Reachable {
-            object.check_contradictions()?;
-        }
         let mut current = Current::new(id, object, self.keeping);
         if let Some(virtual_sm) = object.virtual_sm {
             self.merged.notes.merge_header(virtual_sm);

@@ -4,6 +4,11 @@
 //! computes with other bytes. What holds is what all objects of ptxas and of `nvlink -r` have in common
 //! (`docs/format/sections.md`); nvlink asks for little of it.
 
+mod relocations;
+mod symbols;
+
+use rustc_hash::FxHashSet;
+
 use crate::cubin::{
     FILE_HEADER, File, Place, SECTION_HEADER, SYMBOL_BITS, Section, SectionFlags, SectionType,
     Symbol, SymbolOther, SymbolType,
@@ -67,16 +72,21 @@ const OPTIMIZER_CONSTANTS: &str = ".nv.constant.optimizer";
 /// What the code of a function is called in front of its name.
 const CODE_NAMES: [&str; 2] = [".text.", ".nv.uft.rel."];
 
-/// The first section that contradicts its name or others. `linked` are the symbols of the link view.
-pub(super) fn first(file: &File<'_>, linked: &[Symbol<'_>]) -> Option<ParseError> {
-    let checked = file.sections.iter().enumerate().skip(1);
-    let in_itself = checked.map(|(index, section)| {
+/// Refuses the first section that contradicts its name or others. `linked` are the symbols of the link view.
+pub(super) fn check(file: &File<'_>, linked: &[Symbol<'_>]) -> Result<(), ParseError> {
+    // All kernels have a bank of parameters, be it for what the driver puts there.
+    let banks = file.sections.iter();
+    let banks = banks.filter_map(|section| behind(section.name, ".nv.constant0"));
+    let kernels: FxHashSet<&str> = banks.collect();
+    for (index, section) in file.sections.iter().enumerate().skip(1) {
         check_name(section)?;
         check_owner(section, file, linked)?;
-        check_function(index, section, file, linked)
-    });
-    let mut all = in_itself.chain([check_places(file)]);
-    all.find_map(Result::err)
+        check_function(index, section, file, linked, &kernels)?;
+    }
+    check_places(file)?;
+    symbols::check(file, linked)?;
+    let mut sections = file.sections.iter();
+    sections.try_for_each(|section| relocations::check(section, file, linked))
 }
 
 fn of(section: &Section<'_>, problem: String) -> ParseError {
@@ -176,11 +186,6 @@ fn check_owner(
             codes.any(|start| owner.strip_prefix(start) == named) || symbol() == named
         }
     };
-    let is_kernel = |symbol: &Symbol<'_>| symbol.other.has(SymbolOther::ENTRY);
-    if fits && bank(name) == Some(0) && !function(target, file, linked).is_some_and(is_kernel) {
-        let problem = format!("it holds parameters, and {} is no kernel", target.name);
-        return Err(of(section, problem));
-    }
     match fits {
         true => Ok(()),
         false => {
@@ -208,28 +213,42 @@ fn function<'f, 'd>(
     symbols.get((code.info & SYMBOL_BITS) as usize)
 }
 
-/// Code names the symbol of its function.
+/// Code names the symbol of its function, which is all of it.
 fn check_function(
     index: usize,
     section: &Section<'_>,
     file: &File<'_>,
     linked: &[Symbol<'_>],
+    kernels: &FxHashSet<&str>,
 ) -> Result<(), ParseError> {
-    let (name, _) = plain(section.name);
+    let (name, is_mercury) = plain(section.name);
     if !CODE_NAMES.iter().any(|start| name.starts_with(start)) {
         return Ok(());
     }
-    let is_function = function(section, file, linked).is_some_and(|symbol| {
+    let found = function(section, file, linked).filter(|symbol| {
         symbol.kind == SymbolType::FUNC && symbol.place == Place::Section(index as u32)
     });
-    match is_function {
-        true => Ok(()),
-        false => {
-            let number = section.info & SYMBOL_BITS;
-            let problem = format!("symbol {number}, which it names, is no function in it");
-            Err(of(section, problem))
-        }
-    }
+    let Some(symbol) = found else {
+        let number = section.info & SYMBOL_BITS;
+        let problem = format!("symbol {number}, which it names, is no function in it");
+        return Err(of(section, problem));
+    };
+    // The size of Mercury code is that of what is made of it.
+    let fills = symbol.value == 0 && (is_mercury || symbol.size == section.size);
+    let named = behind(name, ".text");
+    let has_bank = named.is_some_and(|named| kernels.contains(named));
+    let problem = if named.is_some_and(|named| named != symbol.name) {
+        "the code that it names has the name of another function"
+    } else if !fills {
+        "it is not all of the code that it names"
+    } else if has_bank && !symbol.other.has(SymbolOther::ENTRY) {
+        "it has a bank of parameters, and is no kernel"
+    } else if symbol.other.has(SymbolOther::ENTRY) && !has_bank {
+        "it is a kernel, and has no bank of parameters"
+    } else {
+        return Ok(());
+    };
+    Err(of(section, problem.to_owned()).of_symbol(symbol.name))
 }
 
 /// The bytes of a section are its own. A section of the Mercury world may share all of its twin's.

@@ -15,6 +15,7 @@ use crate::cubin::{
     SymbolType, UnifiedTable,
 };
 use crate::error::{NvlinkError, ParseError, Problem};
+use crate::options::Keeping;
 
 pub(crate) use native::{Native, NativeRole, NativeSection};
 
@@ -181,23 +182,21 @@ pub(crate) struct Object<'d> {
     pub(crate) has_unified_symbols: bool,
     /// It is an extensible whole program: the compiler has laid out the shared memory of its kernels.
     pub(crate) is_whole_program: bool,
-    /// What is wrong with sections that nvlink takes as they are.
-    contradiction: Option<ParseError>,
 }
 
 impl<'d> Object<'d> {
     /// Reads one relocatable device object.
-    pub(crate) fn parse(name: &str, data: &'d [u8]) -> Result<Self, ParseError> {
+    pub(crate) fn parse(name: &str, data: &'d [u8], keeping: Keeping) -> Result<Self, ParseError> {
         let file = File::parse(data).map_err(|e| e.in_input(name))?;
-        Self::new(name, file)
+        Self::new(name, file, keeping)
     }
 
-    /// Takes the link view of a file.
-    pub(crate) fn new(name: &str, file: File<'d>) -> Result<Self, ParseError> {
-        Self::view(name, file).map_err(|e| e.in_input(name))
+    /// Takes the link view of a file, which may contradict itself where all is kept that nvlink keeps.
+    pub(crate) fn new(name: &str, file: File<'d>, keeping: Keeping) -> Result<Self, ParseError> {
+        Self::view(name, file, keeping).map_err(|e| e.in_input(name))
     }
 
-    fn view(name: &str, mut file: File<'d>) -> Result<Self, ParseError> {
+    fn view(name: &str, mut file: File<'d>, keeping: Keeping) -> Result<Self, ParseError> {
         let mercury = file.section_of_type(SectionType::CUDA_MERC_SYMTAB);
         let native = mercury.map(|_| Native::new(&file)).transpose()?;
         let mut sections = Vec::with_capacity(file.sections.len());
@@ -220,7 +219,10 @@ impl<'d> Object<'d> {
             Some(table) => file.symbol_table(table)?,
             None => std::mem::take(&mut file.symbols),
         };
-        let contradiction = contradictions::first(&file, &symbols);
+        match keeping {
+            Keeping::Reachable => contradictions::check(&file, &symbols)?,
+            Keeping::AsNvlink => {}
+        }
         check_sizes(&file, &sections, &symbols)?;
         let is_unified = |kind| {
             matches!(
@@ -256,7 +258,6 @@ impl<'d> Object<'d> {
             native,
             has_unified_symbols,
             is_whole_program: file.header.kind == ObjectKind::EXTENDED_WHOLE_PROGRAM,
-            contradiction,
         })
     }
 
@@ -278,11 +279,6 @@ impl<'d> Object<'d> {
                 Err(ParseError::malformed(problem).in_section(view.name))
             }
         }
-    }
-
-    /// Whether its sections are what their names say.
-    pub(crate) fn check_contradictions(&self) -> Result<(), ParseError> {
-        self.contradiction.clone().map_or(Ok(()), Err)
     }
 
     /// How many bytes its rows take.

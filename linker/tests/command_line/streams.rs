@@ -146,6 +146,44 @@ fn a_full_disk_leaves_no_part_of_an_image() {
     folder.check("-arch=sm_90 caller.cubin callee.cubin -o /dev/null", 0, "");
 }
 
+/// The system would end the program, which then could not say why.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_limit_on_the_size_of_files_is_named() {
+    let folder = Folder::new();
+    let program = env!("CARGO_BIN_EXE_rustnvlink");
+    let link = "-arch=sm_90 caller.cubin callee.cubin -o out.cubin";
+    let ran = Command::new("sh")
+        .args(["-c", &format!("ulimit -f 1; exec '{program}' {link}")])
+        .current_dir(folder.0.path())
+        .output()
+        .unwrap();
+    let said = String::from_utf8(ran.stderr).unwrap();
+    let expected = "nvlink fatal   : Could not write output file 'out.cubin': File too large [unwritable-output]\n";
+    assert_eq!((ran.status.code(), &*said), (Some(1), expected));
+    let files = std::fs::read_dir(folder.0.path()).unwrap();
+    assert_eq!(files.count(), 2, "only the inputs are there");
+}
+
+/// What inputs call things is no command to a terminal.
+#[test]
+fn names_of_inputs_do_not_reach_the_terminal_as_commands() {
+    let folder = Folder::new();
+    let mut data = std::fs::read(folder.path("caller.cubin")).unwrap();
+    let name = b"_Z6calleefi\0";
+    let at = data
+        .windows(name.len())
+        .position(|bytes| bytes == name)
+        .unwrap();
+    data[at + 2] = 0x1b;
+    std::fs::write(folder.path("odd.cubin"), data).unwrap();
+    let ran = folder.run("-arch=sm_90 --cref odd.cubin -o out.cubin");
+    assert!(ran.stderr.contains(r"'_Z\u{1b}calleefi'"), "{}", ran.stderr);
+    assert!(ran.stdout.contains(r"_Z\u{1b}calleefi"), "{}", ran.stdout);
+    let is_command = |c: char| c.is_control() && c != '\n';
+    assert!(!(ran.stdout + &ran.stderr).contains(is_command));
+}
+
 /// PTX is assembled in a folder that does not stay when somebody stops the link, unless whoever started it had it ignore that.
 #[cfg(target_os = "linux")]
 #[test]

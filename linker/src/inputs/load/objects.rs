@@ -151,7 +151,8 @@ pub(super) fn check_lasting<'d>(
     wanted: &Wanted,
     processor: &Processor,
 ) -> Checked<'d> {
-    let keep = |file| Some(Box::new(Object::new(candidate.name, file)));
+    let keeping = wanted.behaviour.keeping();
+    let keep = |file| Some(Box::new(Object::new(candidate.name, file, keeping)));
     check(candidate, wanted, processor, keep)
 }
 
