@@ -69,7 +69,9 @@ impl Deviations {
             }
             late = in_loops;
         }
-        if found.is_empty() {
+        // Code that is not optimized waits everywhere, which no other time explains.
+        let is_optimized = found.count() <= made.waits.len() / 2;
+        if found.is_empty() || !is_optimized {
             return found;
         }
         // A wait may have come later, so that its scoreboard was not free yet. It has, where
