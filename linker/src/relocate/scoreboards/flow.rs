@@ -153,7 +153,9 @@ impl Flow {
                 called,
                 instruction::CALL_ABSOLUTE | instruction::CALL_RELATIVE
             );
-            let ends_block = ends_block || called == instruction::BREAKPOINT;
+            let ends_block =
+                ends_block || matches!(called, instruction::BREAKPOINT | instruction::TRIGGER);
+            starts[at] |= instruction::sleeps_sometimes(instructions[at]);
             if ends_block || *successors != [at + 1] {
                 starts[at + 1] = true;
                 successors.iter().for_each(|&next| starts[next] = true);

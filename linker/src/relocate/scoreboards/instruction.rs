@@ -511,6 +511,12 @@ fn starts_collective(instruction: &[u8]) -> bool {
     is_warp_sync(instruction, 0x40)
 }
 
+/// Whether the instruction is a NANOSLEEP of some threads only, which was behind a branch at first.
+pub(super) fn sleeps_sometimes(instruction: &[u8]) -> bool {
+    const ALWAYS: u8 = 7;
+    operation(instruction) == SLEEP && instruction[1] >> 4 != ALWAYS
+}
+
 /// Whether the instruction is a WARPSYNC of a kind.
 fn is_warp_sync(instruction: &[u8], kind: u8) -> bool {
     const KIND: usize = 10;

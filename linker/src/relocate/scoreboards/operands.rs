@@ -197,6 +197,8 @@ enum Place {
     Any(Count),
     /// The uniform part of an address, if it has one.
     Base(Count),
+    /// A register of threads to which a uniform part is added, if there is an address at all.
+    BesideBase(Count),
     /// What is stored where no descriptor comes with the address, else the
     /// descriptor.
     DataOrBase,
@@ -403,7 +405,7 @@ const SHAPES: &[Shape] = {
         // UTCSHIFT
         shape(&[0x1e6], [Nothing, Uniform(One), Nothing, Nothing]),
         // SYNCS.CCTL
-        shape(&[SYNCS_CONTROL], [Nothing, Thread(One), Nothing, Base(One)]),
+        shape(&[SYNCS_CONTROL], [Nothing, BesideBase(One), Nothing, Base(One)]),
         // STSM, STAS
         shape(&[0x044], [Nothing, R, Thread(Matrices), Base(One)]),
         shape(&[0x1bd], [Nothing, R2, Own(Data), Nothing]),
@@ -548,7 +550,8 @@ fn operand(
         Place::DataOrBase if form == REGISTERS => (own, Count::Data),
         Place::DataOrBase => return operand(Place::Base(Count::Two), operation, own, form, bits),
         Place::Base(count) if bits.get(IS_UNIFORM, 1) == 1 => (File::Uniform, count),
-        Place::Base(_) => return None,
+        Place::BesideBase(count) if bits.get(IS_UNIFORM, 1) == 1 => (File::Thread, count),
+        Place::Base(_) | Place::BesideBase(_) => return None,
     };
     let two_if = |is_two: bool| if is_two { 2 } else { 1 };
     let count = match count {

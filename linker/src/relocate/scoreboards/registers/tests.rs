@@ -60,6 +60,8 @@ fn barriers_have_numbers_and_counts_in_registers() {
         (0x800_00ff_0000_0000_0d00_79b1, &[13]),
         // SYNCS.CCTL.IV [UR4]
         (0x800_0004_0000_0000_ff00_79b1, &[]),
+        // SYNCS.CCTL.IVALL
+        (0x79b1, &[]),
     ];
     for (word, read) in cases {
         assert_eq!(
