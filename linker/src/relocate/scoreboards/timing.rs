@@ -435,11 +435,6 @@ fn width(load: &[u8]) -> Width {
     }
 }
 
-/// Whether a SYNCS that asks for a phase waits for it.
-fn tries(instruction: &[u8]) -> bool {
-    opcode(instruction) == PHASE && instruction[9] & 1 == 1
-}
-
 /// Cycles until the result of an instruction is written or its operands are read.
 pub(super) fn latency(
     instruction: &[u8],
@@ -450,8 +445,6 @@ pub(super) fn latency(
     /// Every register is read in turn, after a start.
     const READ_START: u32 = 6;
     const READ_REGISTER: u32 = 2;
-    /// The guard of what always happens.
-    const ALWAYS: u8 = 7;
     let is_slow = chip != Chip::FastDoubles;
     match (operation(instruction), is_write) {
         // Time that is known passes in NOPs, but for operands of a DSETP.
@@ -466,15 +459,15 @@ pub(super) fn latency(
         (0x184, true) => 40,
         (0x03b, true) => 40,
         (0x119, true) => 32,
-        // What tries for a while keeps its operands as long. Others that ask for a phase do not.
-        (SYNCS, false) if tries(instruction) => 300,
-        (SYNCS, _) if opcode(instruction) == PHASE => 15,
+        (SYNCS, true) if opcode(instruction) == PHASE => 15,
         (SYNCS, true) => 24,
-        (SYNCS, false) => 17,
         (SYNCS_EXCHANGE | FENCE, true) => 24,
-        // REDUX, S2UR, SHFL, ATOMS, ATOMS.CAS, MATCH.
+        // REDUX, S2UR, SHFL, ATOMS, ATOMS.CAS, MATCH, MOVM.
         (0x1c4, true) => 25,
-        (0x1c3 | 0x189 | 0x18c | 0x18d | 0x1a1, true) => 24,
+        (0x1c3 | 0x189 | 0x18c | 0x18d | 0x1a1 | 0x03a, true) => 24,
+        // Of DMMA where doubles are slow, 176 to 184 explain most.
+        (DOUBLE_MATRICES, true) if is_slow => 180,
+        (DOUBLE_MATRICES, true) => 20,
         // B2R: 21 to 28 say the same of all code that was seen.
         (0x11c, true) => 24,
         // LDCU.
@@ -486,12 +479,10 @@ pub(super) fn latency(
         // BMOV.
         (0x155, true) => 6,
         (_, true) => 15,
-        // UBLKCP, UBLKRED, SYNCS.EXCH that a predicate decides about, and UTMALDG, UTMASTG, UTMAREDG,
-        // UTMAPF and UBLKPF that none does.
-        (0x1ba | 0x1bb, false) => 2,
-        (SYNCS_EXCHANGE, false) if instruction[1] >> 4 != ALWAYS => 2,
-        (SYNCS_EXCHANGE, false) => 13,
-        (0x1b4..=0x1b6 | 0x1b8 | 0x1bc, false) if instruction[1] >> 4 == ALWAYS => 2,
+        // UTMALDG, UTMASTG, UTMAREDG, UTMAPF, UBLKCP, UBLKRED, UBLKPF, UMEMSETS and DMMA.
+        (0x1b4..=0x1b6 | 0x1b8 | 0x1ba..=0x1bc | 0x1cb | DOUBLE_MATRICES, false) => 2,
+        // It has three registers of its warp.
+        (SYNCS_EXCHANGE, false) => READ_START + 3 * READ_REGISTER,
         (MEMORY_BARRIER, false) => 2,
         (operation, false) => {
             let sources = accesses.map_or(1, Accesses::sources);

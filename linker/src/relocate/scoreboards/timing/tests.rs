@@ -25,15 +25,29 @@ fn operands_take_two_cycles_for_each_register() {
 }
 
 #[test]
-fn fences_end_late_and_exchanges_by_predicate_read_at_once() {
+fn what_works_on_barriers_keeps_registers_as_others_do() {
     // FENCE.VIEW.ASYNC.S and SYNCS.EXCH.64 URZ, [UR19], UR6, and the same if UP0 holds.
     let [fence, exchange] = [0x73c6, 0x0800_0100_0000_0006_13ff_75b2];
     let guarded = exchange & !(7 << 12);
     let on = |instruction: u128, is_write: bool| cycles(instruction, is_write, Chip::Graphics);
     assert_eq!([fence, exchange].map(|i| on(i, true)), [24; 2]);
-    assert_eq!([exchange, guarded].map(|i| on(i, false)), [13, 2]);
-    // UTMASTG.3D [UR40], [UR4].
-    assert_eq!(on(0x0801_0000_0000_0028_0400_73b5, false), 2);
+    assert_eq!([exchange, guarded].map(|i| on(i, false)), [12; 2]);
+    // SYNCS.PHASECHK.TRANS64 PT, [UR7], R7 and SYNCS.PHASECHK.TRANS64.TRYWAIT P4, [R34+URZ+0x18], R25.
+    let check = 0x0005_e200_0800_0007_0000_0007_ff00_75a7;
+    let attempt = 0x001e_6a00_0808_11ff_0000_1819_2200_75a7;
+    assert_eq!([check, attempt].map(|i| on(i, false)), [8, 10]);
+    // UTMASTG.3D [UR40], [UR4], and the same if UP0 holds.
+    let store = 0x0801_0000_0000_0028_0400_73b5;
+    assert_eq!([store, store & !(7 << 12)].map(|i| on(i, false)), [2; 2]);
+}
+
+#[test]
+fn products_of_doubles_read_at_once_and_end_late_where_they_are_slow() {
+    // DMMA.8x8x4 R8, R24, R26, R24
+    let product = 0x0000_0018_0000_001a_1808_723f;
+    let times = |chip| [false, true].map(|is_write| cycles(product, is_write, chip));
+    assert_eq!(times(Chip::FastDoubles), [2, 20]);
+    assert_eq!(times(Chip::Graphics), [2, 180]);
 }
 
 #[test]
