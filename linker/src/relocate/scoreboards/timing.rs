@@ -7,8 +7,8 @@
 use std::ops::RangeInclusive;
 
 use super::instruction::{
-    Chip, DOUBLE_MATRICES, FENCE, MEMORY_BARRIER, PHASE, SYNCS, SYNCS_EXCHANGE, loads_memory,
-    opcode, operation,
+    Chip, DOUBLE_MATRICES, FENCE, MEMORY_BARRIER, PHASE, SYNCS, SYNCS_EXCHANGE, TRIGGER,
+    loads_memory, opcode, operation,
 };
 use super::operands::{File, file, is_arithmetic_of_warps, is_long};
 use super::registers::Accesses;
@@ -76,6 +76,7 @@ impl Unit {
     pub(super) fn of(instruction: &[u8], chip: Chip) -> Self {
         let is_graphics = chip == Chip::Graphics;
         match operation(instruction) {
+            TRIGGER => Self::Other,
             // FMUL, FADD, FFMA.
             0x020 | 0x021 | 0x023 => Self::Float,
             // IMAD.WIDE, IMAD.HI.
