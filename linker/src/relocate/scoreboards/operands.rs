@@ -441,11 +441,11 @@ pub(super) const WIDE_PRODUCT: u16 = 0x025;
 /// The bit of instructions that have a uniform operand.
 pub(super) const IS_UNIFORM: u32 = 91;
 /// Products of matrices of halves and of integers.
-const HMMA: u16 = 0x03c;
-const IMMA: u16 = 0x037;
+pub(super) const HMMA: u16 = 0x03c;
+pub(super) const IMMA: u16 = 0x037;
 /// Those of floats of 8 and fewer bits. Where they scale blocks, each factor has a register for that.
-const QMMA: u16 = 0x07a;
-const OMMA: u16 = 0x07f;
+pub(super) const QMMA: u16 = 0x07a;
+pub(super) const OMMA: u16 = 0x07f;
 /// What copies boxes of tensors to shared memory, from there and to the cache: UTMALDG, UTMASTG,
 /// UTMAREDG and UTMAPF.
 const BOX_LOAD: u16 = 0x1b4;

@@ -7,12 +7,15 @@ use super::super::instruction::{
     SYNCS_CONTROL, SYNCS_EXCHANGE, is_of_texture,
 };
 use super::super::operands::{
-    BOX_PREFETCH, BULK_PREFETCH, DESCRIPTOR, DESCRIPTOR_CACHE, LDGSTS, VOTE, WIDE_LOAD,
+    BOX_PREFETCH, BULK_PREFETCH, DESCRIPTOR, DESCRIPTOR_CACHE, HMMA, IMMA, LDGSTS, OMMA, QMMA,
+    VOTE, WIDE_LOAD,
 };
 use super::super::timing::LONG_CONVERSIONS;
 use super::{ACCESSES, ALWAYS, Accesses, NEVER, Registers};
 
 const ELECT: u16 = 0x02f;
+const MATCH: u16 = 0x1a1;
+const REDUX: u16 = 0x1c4;
 const LDSM: u16 = 0x03b;
 const STSM: u16 = 0x044;
 const LD: u16 = 0x180;
@@ -70,10 +73,11 @@ impl Accesses {
 
     /// Whether an instruction comes behind fences and behind barriers in shared memory that are
     /// set up: what other threads see in an order, what is done asynchronously, and what threads
-    /// do together. Plain accesses do not.
+    /// do together, of matrices all but those of doubles. Plain accesses do not.
     fn is_ordered(&self) -> bool {
         match self.operation {
-            SYNCS | LDGSTS | ATOMS | ATOMS_CAS | BLOCK_BARRIER | CLUSTER_ARRIVAL | VOTE => true,
+            SYNCS | LDGSTS | ATOMS | ATOMS_CAS | BLOCK_BARRIER | CLUSTER_ARRIVAL => true,
+            VOTE | MATCH | REDUX | IMMA | HMMA | QMMA | OMMA => true,
             SYNCS_EXCHANGE | MEMORY_BARRIER => false,
             TENSORS_START..=TENSORS_END => true,
             _ => self.is_strong || self.is_asynchronous(),
@@ -288,6 +292,12 @@ mod tests {
         let waits = |user: u128| fence.is_barrier_for(&accesses(user));
         assert_eq!([LOAD, STORE, BARRIER].map(waits), [false; 3]);
         assert_eq!([STRONG_LOAD, EXCHANGE, BLOCK].map(waits), [true; 3]);
+        // HMMA.1688.F32.TF32 R16, R36, R6, R32 and DMMA.8x8x4 R8, R24, R26, R24
+        let products = [
+            0x0008_1020_0000_0006_2410_723c,
+            0x0000_0018_0000_001a_1808_723f,
+        ];
+        assert_eq!(products.map(waits), [true, false]);
         // ELECT P1, URZ, PT, and the same if P0 holds.
         let elect = 0x000f_da00_0382_0000_0000_0000_00ff_782f;
         assert_eq!([elect, elect & !(7 << 12)].map(waits), [false, true]);

@@ -218,6 +218,13 @@ fn what_is_read_at_once_is_not_waited_for() {
 }
 
 #[test]
+fn who_sleeps_asks_for_two_predicates() {
+    // @!P3 NANOSLEEP.SYNCS !P0, 0x12345678
+    let sleep = accesses(0x8f_ea00_0410_0000_1234_5678_0000_b95d);
+    assert_eq!(sleep.read_predicates, 1 << 3 | 1);
+}
+
+#[test]
 fn the_third_source_of_predicate_logic_can_be_of_the_warp() {
     let reads = |instruction| accesses(instruction).read_predicates;
     // PLOP3.LUT P0, PT, P0, PT, UP0, 0xea, 0xae
