@@ -387,6 +387,8 @@ const SHAPES: &[Shape] = {
         shape(&[BULK_COPY, BULK_REDUCTION], [Nothing, Uniform(CopySource), Uniform(Two), Uniform(One)]),
         // UBLKPF
         shape(&[BULK_PREFETCH], [Nothing, Uniform(Two), Nothing, Uniform(One)]),
+        // UMEMSETS
+        shape(&[MEMORY_SET], [Nothing, Uniform(One), Uniform(Two), Uniform(One)]),
         // UTMALDG, UTMASTG, UTMAPF
         shape(&[BOX_LOAD], [Nothing, R2, Own(Coordinates(2)), In(1 << REGISTERS, One)]),
         shape(&[BOX_STORE, BOX_REDUCTION], [Nothing, Uniform(Two), Uniform(Coordinates(1)), Nothing]),
@@ -464,6 +466,8 @@ const TENSOR_MULTIPLY: u16 = 0x1ea;
 pub(super) const BULK_COPY: u16 = 0x1ba;
 const BULK_REDUCTION: u16 = 0x1bb;
 pub(super) const BULK_PREFETCH: u16 = 0x1bc;
+/// UMEMSETS
+const MEMORY_SET: u16 = 0x1cb;
 /// What UBLKCP.G.S has where others say between which memories they copy.
 const FROM_SHARED: u8 = 4;
 /// TLD4
@@ -484,6 +488,7 @@ pub(super) static COMES_LATER: Operations = Operations::of(&[
     BULK_COPY,
     BULK_REDUCTION,
     BULK_PREFETCH,
+    MEMORY_SET,
     BOX_LOAD,
     BOX_STORE,
     BOX_REDUCTION,

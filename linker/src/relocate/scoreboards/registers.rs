@@ -291,7 +291,8 @@ impl Accesses {
     /// Whether the instruction reads registers of all threads of a warp together
     /// when it comes to it, and not at once.
     pub(super) fn reads_uniform_late(&self) -> bool {
-        self.operation == SYNCS_EXCHANGE || COMES_LATER.has(self.operation)
+        let names_texture = names_texture(self.operation) && self.reads.uniform != Bank::default();
+        names_texture || self.operation == SYNCS_EXCHANGE || COMES_LATER.has(self.operation)
     }
 
     /// Whether an instruction reads or writes what this one writes.
@@ -408,10 +409,9 @@ impl Accesses {
     /// What must not be overwritten for some time. Other predicates and, but for barriers in shared
     /// memory, uniform registers are read at once.
     fn late_operands(&self) -> Registers {
-        let is_late = self.reads_uniform_late() || names_texture(self.operation);
         let mut late = Registers {
             thread: self.reads.thread,
-            uniform: match is_late {
+            uniform: match self.reads_uniform_late() {
                 true => self.reads.uniform,
                 false => Bank::default(),
             },

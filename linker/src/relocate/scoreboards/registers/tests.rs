@@ -268,6 +268,11 @@ fn tensors_are_named_by_several_registers() {
         assert_eq!(accesses.reads, registers(&[], &all, 0));
         assert!(accesses.reads_uniform_late());
     }
+    // UMEMSETS.64 [UR4], URZ, UR5 and @!P0 TXD R22, R20, R22, R16, UR4, 2D
+    let set = instruction(0x0800_0005, 0x0000_00ff_0400_73cb);
+    assert_eq!(set.reads, registers(&[], &[4, 5], 0));
+    let derived = instruction(0x081e_0f16, 0x20ff_0410_1614_8f6c);
+    assert!(set.reads_uniform_late() && derived.reads_uniform_late());
     // LDTM.x32 R4, tmem[UR4+0x80] and LDTM.16dp256bit.x2 R36, tmem[UR4]
     for (high, low, first, count) in [
         (0x082c_0000, 0x8000_0004_0004_79ee, 4, 32),
