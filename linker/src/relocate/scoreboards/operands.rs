@@ -571,7 +571,9 @@ fn operand(
         Count::Matrices => 1 << bits.get(72, 2).min(2),
         Count::Factors if has_long_rows(operation, bits) => 4,
         Count::Factors => 2,
-        Count::OtherFactors => two_if(has_long_rows(operation, bits)),
+        Count::OtherFactors => {
+            two_if(has_long_rows(operation, bits)) * two_if(is_sparse(operation, bits))
+        }
         Count::Sums => {
             let is_wide = match operation {
                 HMMA => bits.get(76, 1) == 1,
@@ -621,11 +623,26 @@ pub(super) fn adds_no_register(form: u8) -> bool {
     matches!(form, 2 | 7)
 }
 
+/// Whether half of the first factor is left out, which one more register tells.
+pub(super) fn is_sparse(operation: u16, bits: &Bits128) -> bool {
+    match operation {
+        HMMA => bits.get(73, 1) == 1,
+        IMMA => bits.get(72, 1) == 1,
+        QMMA => bits.get(76, 1) == 1,
+        _ => false,
+    }
+}
+
 /// Whether the rows of the first factor have the longer one of two lengths.
 fn has_long_rows(operation: u16, bits: &Bits128) -> bool {
-    let is_tf32 = operation == HMMA && bits.get(83, 1) == 1;
-    match is_tf32 {
-        true => bits.get(78, 1) == 0,
-        false => bits.get(75, 1) == 1,
+    let is_set = |at: u32| bits.get(at, 1) == 1;
+    let is_tf32 = operation == HMMA && is_set(83);
+    match (operation, is_sparse(operation, bits)) {
+        (HMMA, true) => is_set(if is_tf32 { 75 } else { 78 }),
+        (IMMA, true) => is_set(85),
+        // They have one length.
+        (QMMA, true) => true,
+        _ if is_tf32 => !is_set(78),
+        _ => is_set(75),
     }
 }

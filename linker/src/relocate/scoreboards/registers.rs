@@ -11,7 +11,7 @@ use super::instruction::{
 };
 use super::operands::{
     Bits128, COMES_LATER, FROM_PREDICATES, File, IS_UNIFORM, LDGSTS, TENSOR_ALLOCATE,
-    TO_PREDICATES, VOTE, VOTE_OF_WARP, WIDE_PRODUCT, adds_no_register, file, operands,
+    TO_PREDICATES, VOTE, VOTE_OF_WARP, WIDE_PRODUCT, adds_no_register, file, is_sparse, operands,
 };
 use super::operations::Operations;
 
@@ -237,6 +237,9 @@ impl Accesses {
         }
         if opcode(instruction) == DIVERGING_BRANCH && bits.get(IS_UNIFORM, 1) == 1 {
             reads.insert(File::Uniform, bits.get(24, 8), 1);
+        }
+        if is_sparse(operation, &bits) {
+            reads.insert(File::Thread, bits.get(40, 8), 1);
         }
         if WRITES_PREDICATE.has(plain) || matches!(opcode(instruction), PHASE | ATOMS_CAST) {
             writes.predicates |= named(81);

@@ -7,8 +7,8 @@
 use std::ops::RangeInclusive;
 
 use super::instruction::{
-    Chip, DOUBLE_MATRICES, FENCE, MEMORY_BARRIER, PHASE, SYNCS, SYNCS_EXCHANGE, TRIGGER,
-    loads_memory, opcode, operation,
+    Chip, DOUBLE_MATRICES, FENCE, MEMORY_BARRIER, PHASE, SYNCS, SYNCS_CONTROL, SYNCS_EXCHANGE,
+    TRIGGER, loads_memory, opcode, operation,
 };
 use super::operands::{File, file, is_arithmetic_of_warps, is_long};
 use super::registers::Accesses;
@@ -462,7 +462,7 @@ pub(super) fn latency(
         (0x119, true) => 32,
         (SYNCS, true) if opcode(instruction) == PHASE => 15,
         (SYNCS, true) => 24,
-        (SYNCS_EXCHANGE | FENCE, true) => 24,
+        (SYNCS_EXCHANGE | SYNCS_CONTROL | FENCE, true) => 24,
         // REDUX, S2UR, SHFL, ATOMS, ATOMS.CAS, MATCH, MOVM.
         (0x1c4, true) => 25,
         (0x1c3 | 0x189 | 0x18c | 0x18d | 0x1a1 | 0x03a, true) => 24,

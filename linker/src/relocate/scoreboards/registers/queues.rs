@@ -87,7 +87,7 @@ impl Accesses {
     /// Whether an instruction works on shared memory or its barriers without waiting until it
     /// is done, but for what only ends a group or fetches in advance.
     fn is_asynchronous(&self) -> bool {
-        matches!(self.operation, 0x1b0..=0x1bf)
+        matches!(self.operation, 0x1b0..=0x1bf | 0x1ca)
             && !matches!(
                 self.operation,
                 BULK_GROUP | BOX_PREFETCH | BULK_PREFETCH | DESCRIPTOR

@@ -218,6 +218,35 @@ fn what_is_read_at_once_is_not_waited_for() {
 }
 
 #[test]
+fn sparse_products_have_a_register_that_says_where_numbers_are() {
+    for (high, low, first, second) in [
+        // HMMA.SP.16832.F32.BF16 and HMMA.SP.16816.F32.BF16 R28, R40, R44, R28, R48, 0x0
+        (0x0004_5a1c, 0x0000_302c_281c_723c, 4, 4),
+        (0x0004_1a1c, 0x0000_302c_281c_723c, 2, 2),
+        // HMMA.SP.16816.F32.TF32 and HMMA.SP.1688.F32.TF32
+        (0x0008_1a1c, 0x0000_302c_281c_723c, 4, 4),
+        (0x0008_121c, 0x0000_302c_281c_723c, 2, 2),
+        // IMMA.SP.16864.S8.S8 and IMMA.SP.16832.S8.S8 R28, R40.ROW, R44.COL, R28, R48, 0x0
+        (0x0060_551c, 0x0000_302c_281c_7237, 4, 4),
+        (0x0040_5d1c, 0x0000_302c_281c_7237, 2, 2),
+        // QMMA.SP.16864.F32.E4M3.E4M3
+        (0x0001_341c, 0x0000_302c_281c_727a, 4, 4),
+        // HMMA.16816.F32 without such a register
+        (0x0000_181c, 0x0000_002c_281c_723c, 4, 2),
+    ] {
+        let found = accesses((high as u128) << 64 | low).reads;
+        let mut expected: Vec<u8> = (28..32)
+            .chain(40..40 + first)
+            .chain(44..44 + second)
+            .collect();
+        if low >> 40 & 0xff != 0 {
+            expected.push(48);
+        }
+        assert_eq!(found, registers(&expected, &[], 0), "{high:#x}");
+    }
+}
+
+#[test]
 fn who_sleeps_asks_for_two_predicates() {
     // @!P3 NANOSLEEP.SYNCS !P0, 0x12345678
     let sleep = accesses(0x8f_ea00_0410_0000_1234_5678_0000_b95d);
