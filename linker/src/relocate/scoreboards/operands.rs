@@ -4,9 +4,12 @@
 //! cases, of CUB, of Thrust, of CUTLASS and of FlashInfer.
 
 mod bits;
+mod matrices;
 mod memory;
 
 pub(super) use bits::Bits128;
+use matrices::has_long_rows;
+pub(super) use matrices::is_sparse;
 use memory::{changed, derivatives, extras, loaded, pixel_place, texel_place, texels};
 
 use super::instruction::{
@@ -621,28 +624,4 @@ fn operand(
 /// one before it and that in its own.
 pub(super) fn adds_no_register(form: u8) -> bool {
     matches!(form, 2 | 7)
-}
-
-/// Whether half of the first factor is left out, which one more register tells.
-pub(super) fn is_sparse(operation: u16, bits: &Bits128) -> bool {
-    match operation {
-        HMMA => bits.get(73, 1) == 1,
-        IMMA => bits.get(72, 1) == 1,
-        QMMA => bits.get(76, 1) == 1,
-        _ => false,
-    }
-}
-
-/// Whether the rows of the first factor have the longer one of two lengths.
-fn has_long_rows(operation: u16, bits: &Bits128) -> bool {
-    let is_set = |at: u32| bits.get(at, 1) == 1;
-    let is_tf32 = operation == HMMA && is_set(83);
-    match (operation, is_sparse(operation, bits)) {
-        (HMMA, true) => is_set(if is_tf32 { 75 } else { 78 }),
-        (IMMA, true) => is_set(85),
-        // They have one length.
-        (QMMA, true) => true,
-        _ if is_tf32 => !is_set(78),
-        _ => is_set(75),
-    }
 }
