@@ -9,6 +9,7 @@ use anstyle::{AnsiColor, Style};
 use clap::ValueEnum;
 use clap::builder::Styles;
 use rustnvlink::error::without_number;
+pub(crate) use rustnvlink::output::visible;
 use terminal_size::Width;
 
 pub(crate) const ERROR: Style = AnsiColor::BrightRed.on_default().bold();
@@ -75,19 +76,6 @@ pub(crate) fn width() -> Option<usize> {
 /// Shows why the command failed, with its causes.
 pub(crate) fn error(error: &anyhow::Error) {
     anstream::eprintln!("{ERROR}error{ERROR:#}: {}", reason(error));
-}
-
-/// A text with names that come from files: none of their characters may reach the terminal as a command.
-pub(crate) fn visible(text: &str) -> String {
-    let mut visible = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '\n' | '\t' => visible.push(character),
-            _ if character.is_control() => visible.extend(character.escape_default()),
-            _ => visible.push(character),
-        }
-    }
-    visible
 }
 
 /// Why something failed, with its causes.

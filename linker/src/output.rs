@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::{Builder, NamedTempFile};
 
+pub use crate::raw_text::visible;
 pub use clash::{Clash, Named, clash};
 
 /// So much stays in the caches of a processor, and takes the place of another file at once.

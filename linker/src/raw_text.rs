@@ -61,7 +61,7 @@ pub(crate) fn readable(text: &str) -> String {
 }
 
 /// The same of a text that a terminal shows: what inputs call something is no command to it.
-pub(crate) fn visible(text: &str) -> String {
+pub fn visible(text: &str) -> String {
     let mut visible = String::with_capacity(text.len());
     for character in text.chars() {
         match character {

@@ -8,7 +8,7 @@ use crate::merge::{Merged, Relocation, SectionKind};
 use crate::options::{Keeping, ResolvedRelocations};
 
 use super::expanded::{Acting, Places};
-use super::scoreboards::instruction::{INSTRUCTION, operation};
+use super::scoreboards::instruction::{INSTRUCTION, is_for_all, operation};
 use super::{Patched, Twins};
 
 /// What was resolved in code that has no section for it is recorded in that
@@ -75,11 +75,8 @@ fn look_elsewhere(
 
 /// The field that nvlink takes an address in an instruction to be in.
 fn field_of(instruction: &[u8; INSTRUCTION], acting: &Acting) -> RelocationType {
-    /// Where the predicate stands that decides, and what it is if there is none.
-    const GUARD: u8 = 4;
-    const ALWAYS: u8 = 7;
     const REGISTER_FORM: u8 = 1;
-    let is_guarded = instruction[1] >> GUARD != ALWAYS;
+    let is_guarded = !is_for_all(instruction);
     let form = instruction[1] >> 1 & 7;
     match operation(instruction) {
         // MOV, CS2R, UMOV, R2UR, S2R, LDC, LDCU and S2UR.

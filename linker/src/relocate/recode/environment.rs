@@ -9,7 +9,7 @@ use std::ops::Range;
 use crate::merge::TableBranch;
 
 use super::super::scoreboards::Chip;
-use super::super::scoreboards::instruction::{Control, INSTRUCTION, opcode};
+use super::super::scoreboards::instruction::{Control, INSTRUCTION, is_for_all, opcode};
 use super::super::scoreboards::scratch::{Scratch, scratch};
 use super::{Group, Moves, Piece};
 
@@ -157,10 +157,8 @@ impl Reads {
 
 /// Whether instructions read such a register as code of CUDA 12 does, for all threads.
 fn is_old_read<'i>(instructions: impl Iterator<Item = &'i [u8; INSTRUCTION]>) -> bool {
-    /// The byte of the guard, in which all threads are meant.
-    const ALWAYS: u8 = 7;
     let all: Vec<&[u8; INSTRUCTION]> = instructions.collect();
-    let is_for_all = all.iter().all(|instruction| instruction[1] >> 4 == ALWAYS);
+    let is_for_all = all.iter().all(|instruction| is_for_all(*instruction));
     let opcodes = all.iter().map(|instruction| opcode(*instruction));
     is_for_all
         && opcodes.eq([S2UR, UIMAD, LDCU])

@@ -513,8 +513,13 @@ fn starts_collective(instruction: &[u8]) -> bool {
 
 /// Whether the instruction is a NANOSLEEP of some threads only, which was behind a branch at first.
 pub(super) fn sleeps_sometimes(instruction: &[u8]) -> bool {
+    operation(instruction) == SLEEP && !is_for_all(instruction)
+}
+
+/// Whether the instruction is for all threads that come to it, without a predicate that decides.
+pub(in crate::relocate) fn is_for_all(instruction: &[u8]) -> bool {
     const ALWAYS: u8 = 7;
-    operation(instruction) == SLEEP && instruction[1] >> 4 != ALWAYS
+    instruction[1] >> 4 == ALWAYS
 }
 
 /// Whether the instruction is a WARPSYNC of a kind.
@@ -585,7 +590,7 @@ pub(in crate::relocate) fn next(instruction: &[u8], offset: u64) -> Next {
         u64::from_le_bytes(bytes.try_into().expect("eight bytes"))
     };
     let (low, high) = (half(0), half(8));
-    let has_predicate = low >> 12 & 15 != 7;
+    let has_predicate = !is_for_all(instruction);
     let distance = (low >> 34 | (high & 0x3_ffff) << 30) << 8 | low >> 16 & 0xff;
     let distance = ((distance << 8) as i64 >> 8).wrapping_mul(4);
     let target = (offset + INSTRUCTION as u64).wrapping_add_signed(distance);

@@ -8,8 +8,8 @@
 
 use super::flow::Flow;
 use super::instruction::{
-    BOARDS, BSSY, BSYNC, Chip, Control, EXIT, INSTRUCTION, Next, RETURN, is_idle_load, is_pause,
-    leads_on, next, operation,
+    BOARDS, BSSY, BSYNC, Chip, Control, EXIT, INSTRUCTION, Next, RETURN, is_for_all, is_idle_load,
+    is_pause, leads_on, next, operation,
 };
 use super::registers::Accesses;
 use super::slower::Slowed;
@@ -377,8 +377,7 @@ fn leads_elsewhere(instruction: &[u8; INSTRUCTION]) -> bool {
 
 /// Whether an instruction ends all threads that come to it.
 fn ends_threads(instruction: &[u8; INSTRUCTION]) -> bool {
-    const ALWAYS: u8 = 7;
-    operation(instruction) == EXIT && instruction[1] >> 4 == ALWAYS
+    operation(instruction) == EXIT && is_for_all(instruction)
 }
 
 /// How time passes in a block that does not fit into its instructions.

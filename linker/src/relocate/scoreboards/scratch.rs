@@ -11,7 +11,7 @@ use crate::merge::TableBranch;
 
 use super::events;
 use super::flow::Flow;
-use super::instruction::{CONTROL, Chip, Control, INSTRUCTION, operation};
+use super::instruction::{CONTROL, Chip, Control, INSTRUCTION, is_for_all, operation};
 use super::operands::{File, operands};
 
 /// A register for what stands between other instructions.
@@ -91,13 +91,11 @@ fn registers(instruction: &[u8; INSTRUCTION]) -> Option<impl Iterator<Item = (u8
 
 /// The highest register that code writes for all threads before it reads it.
 fn highest_free(code: &[[u8; INSTRUCTION]]) -> Option<u8> {
-    /// The guard of what all threads do.
-    const ALWAYS: u8 = 7;
     let mut is_seen = [false; u8::MAX as usize];
     let mut highest = None;
     for instruction in code {
         let named: Vec<(u8, bool)> = registers(instruction)?.collect();
-        let is_for_all = instruction[1] >> 4 == ALWAYS;
+        let is_for_all = is_for_all(instruction);
         for &(register, _) in named.iter().filter(|(_, is_written)| !is_written) {
             is_seen[usize::from(register)] = true;
         }
