@@ -260,6 +260,11 @@ pub const EXPLANATIONS: &[Explanation] = &[
     ),
     of("no-input", "No file to link was named."),
     of(
+        "no-kernels",
+        "-variables-used alone means that no kernel is used, as with nvlink, so that the image has none. Name the kernels with \
+         -kernels-used, too.",
+    ),
+    of(
         "no-lto-input",
         "-dlto was given, but no input has LTO-IR: compile with -dlto, too.",
     ),
@@ -434,6 +439,12 @@ pub const EXPLANATIONS: &[Explanation] = &[
         "unknown-symbol",
         "No input defines or uses the name. It is given as the objects have it, or as it is \
          written in C++ with its parameters.",
+    ),
+    of(
+        "unmatched-name",
+        "A text of -kernels-used or -variables-used is in no name that the inputs have, so that nothing stays because of it. \
+         It is compared with the names of objects, such as _Z4axpyPf for axpy(float *), as they are in `cargo cudalink inspect -v`; \
+         * is any run of characters. nvlink says nothing.",
     ),
     of(
         "unreadable-input",

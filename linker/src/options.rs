@@ -49,14 +49,19 @@ impl KernelFilter {
     pub fn keeps(&self, name: &str) -> bool {
         match self {
             Self::All => true,
-            Self::Containing(parts) => parts.iter().any(|part| match part.contains('*') {
-                true => pattern_matches(&format!("*{part}*"), name),
-                false => name.contains(part.as_str()),
-            }),
+            Self::Containing(parts) => parts.iter().any(|part| is_in(part, name)),
             Self::Matching(patterns) | Self::MatchingOptimized(patterns) => patterns
                 .iter()
                 .any(|pattern| pattern_matches(pattern, name)),
         }
+    }
+}
+
+/// Whether a name contains a text in which `*` is any run of characters.
+pub(crate) fn is_in(part: &str, name: &str) -> bool {
+    match part.contains('*') {
+        true => pattern_matches(&format!("*{part}*"), name),
+        false => name.contains(part),
     }
 }
 

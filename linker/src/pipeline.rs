@@ -5,7 +5,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
 use crate::error::{NvlinkError, ParseError};
 use crate::finalize::{Figures, Finalized, call_graph_table, collect, compute, dot, finalize};
 use crate::layout::{LaidOut, layout, layout_relocatable};
-use crate::merge::merge;
+use crate::merge::{Merged, merge};
 use crate::options::{EarlyAddresses, ImageKind, Keeping, KernelFilter, Options};
 use crate::parallel;
 use crate::prune::{Lost, Pruned, keep_all, lost_to_alias, prune};
@@ -77,6 +77,7 @@ impl<'d> Link<'d, '_> {
         let is_unified = objects.iter().any(|object| object.has_unified_symbols);
         let merged = merge(&objects, damage, arena, options, self.diagnostics)?;
         self.stop_at_errors()?;
+        self.report_unmatched(&merged);
         // The phases that follow need the room of the objects.
         let size = objects.iter().map(Object::size).sum();
         let (pruned, ()) = parallel::both(size, || prune(merged, options), || drop(objects));
@@ -127,6 +128,7 @@ impl<'d> Link<'d, '_> {
         // The phases that follow need their room.
         drop(objects);
         self.stop_at_errors()?;
+        self.report_unmatched(&merged);
         let pruned = keep_all(merged, options.keeping, self.diagnostics);
         self.stop_at_errors()?;
         self.report_dot(&pruned);
@@ -172,6 +174,16 @@ impl<'d> Link<'d, '_> {
     fn refuse(&mut self, problem: Diagnostic) -> End {
         self.diagnostics.push(problem);
         End::Reported
+    }
+
+    /// Says which names of options no input has.
+    fn report_unmatched(&mut self, merged: &Merged<'d>) {
+        if self.options.keeping == Keeping::AsNvlink {
+            return;
+        }
+        for warning in report::unmatched(merged, self.options) {
+            self.diagnostics.push(warning);
+        }
     }
 
     fn report_dot(&mut self, pruned: &Pruned<'d>) {

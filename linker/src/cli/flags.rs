@@ -280,7 +280,7 @@ pub const FLAGS: &[Spelling] = {
         switch(F::UseHostInfo, "use-host-info", "use-host-info", G::DeadCode,
             "Removes kernels that no host code names; the default."),
         option(F::KernelsUsed, "kernels-used", "kernels-used", V::List, "TEXT,..", G::DeadCode,
-            "Keeps only kernels whose names contain one of the texts."),
+            "Keeps only kernels whose names, as objects have them, contain one of the texts; * is any run of characters."),
         option(F::VariablesUsed, "variables-used", "variables-used", V::List, "TEXT,..", G::DeadCode,
             "Keeps only variables whose names contain one of the texts. Without -kernels-used it \
              removes all kernels."),

@@ -217,8 +217,17 @@ fn as_nvlink(error: &Error) -> Option<Vec<Diagnostic>> {
 
 /// Whether there is a kernel.
 pub(super) fn has_kernel(ptx: &[u8]) -> bool {
-    let is_kernel = |line: &str| line.split_whitespace().take(2).any(|word| word == ".entry");
-    String::from_utf8_lossy(ptx).lines().any(is_kernel)
+    kernels(&String::from_utf8_lossy(ptx)).next().is_some()
+}
+
+/// The names of kernels, where they follow what says so on its line.
+pub(super) fn kernels(ptx: &str) -> impl Iterator<Item = &str> {
+    ptx.lines().filter_map(|line| {
+        let mut words = line.split_whitespace();
+        let is_kernel = words.by_ref().take(2).any(|word| word == ".entry");
+        let name = words.next().filter(|_| is_kernel)?;
+        name.split('(').next()
+    })
 }
 
 /// Whether a program has to be linked: it uses functions or variables that
@@ -294,7 +303,7 @@ fn variable_name(declaration: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::{declarations, has_kernel, needs_others, with_target};
+    use super::{declarations, has_kernel, kernels, needs_others, with_target};
 
     #[test]
     fn names_are_those_of_functions_kernels_and_variables() {
@@ -314,6 +323,12 @@ mod tests {
             ".extern .global .align 4 .u32 v;\n.extern .func g\n(\n.extern .shared .b8 s[];",
             &[("v", true), ("g", true)],
         );
+    }
+
+    #[test]
+    fn kernels_are_named() {
+        let ptx = ".visible .entry k(\n.weak .func f(\n\t.entry local (\n.entry last()";
+        assert!(kernels(ptx).eq(["k", "local", "last"]));
     }
 
     #[test]

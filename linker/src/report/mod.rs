@@ -17,9 +17,11 @@
 //! # }
 //! ```
 
+mod alike;
 mod cross_reference;
 mod map;
 mod uncalled;
+mod unmatched;
 mod why_live;
 
 use crate::id::{Id as _, InputId};
@@ -28,6 +30,7 @@ use crate::merge::Merged;
 pub(crate) use cross_reference::cross_references;
 pub(crate) use map::map;
 pub(crate) use uncalled::uncalled;
+pub(crate) use unmatched::{unmatched, unmatched_kernels};
 pub(crate) use why_live::why_live;
 
 /// What is to be told.

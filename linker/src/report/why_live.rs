@@ -1,5 +1,6 @@
 //! Why a function or variable is in an image, or why not.
 
+use super::alike::{alike, without_parameters};
 use super::input_name;
 use crate::call_paths::CallPaths;
 use crate::cubin::SymbolType;
@@ -8,11 +9,6 @@ use crate::diagnostic::{Diagnostic, Severity};
 use crate::id::SymbolId;
 use crate::merge::{Definition, SectionKind};
 use crate::prune::Pruned;
-
-/// How much alike two names are, from 0 to 1, of which one may be meant.
-const ALIKE: f64 = 0.85;
-/// How many names are compared with one that nothing has; each takes microseconds.
-const MAX_COMPARED: usize = 100_000;
 
 /// Says why what has this name stays, or that it does not. The name is the
 /// object's or, with or without parameters, that of the source.
@@ -36,28 +32,16 @@ pub(crate) fn why_live(pruned: &Pruned<'_>, name: &str) -> Vec<Diagnostic> {
     }
     let text = format!("no input defines or uses '{name}'");
     let warning = Diagnostic::new(Severity::Warning, "unknown-symbol", text);
-    vec![match alike(pruned, name) {
-        Some(known) => warning.with_detail(format_args!("did you mean '{known}'?")),
+    let symbols = pruned.merged.symbols.iter();
+    let known = symbols.filter(|s| s.kind != SymbolType::SECTION && s.input.is_some());
+    let known = alike(known.map(|symbol| symbol.name), name);
+    vec![match known.map(readable) {
+        Some(known) => warning.with_detail(format_args!(
+            "did you mean '{}'?",
+            without_parameters(&known)
+        )),
         None => warning,
     }]
-}
-
-/// The name of the source that is most like one which nothing has, without parameters.
-fn alike(pruned: &Pruned<'_>, name: &str) -> Option<String> {
-    let wanted = name.split('(').next().unwrap_or_default();
-    let mut best = (ALIKE, None);
-    for symbol in pruned.merged.symbols.iter().take(MAX_COMPARED) {
-        if symbol.kind == SymbolType::SECTION || symbol.input.is_none() {
-            continue;
-        }
-        let shown = readable(symbol.name);
-        let known = shown.split('(').next().unwrap_or_default();
-        let score = strsim::jaro_winkler(known, wanted);
-        if score > best.0 {
-            best = (score, Some(known.to_owned()));
-        }
-    }
-    best.1
 }
 
 /// Other tools write `int*` where messages say `int *`.

@@ -170,3 +170,50 @@ fn a_link_tells_about_itself() {
     let expected = "uses 'calee': did you mean 'callee'? [unknown-symbol]";
     assert!(ran.stderr.contains(expected), "{}", ran.stderr);
 }
+
+#[test]
+fn names_of_options_that_nothing_has_are_named() {
+    let folder = Folder::new();
+    let check = |options: &str, code: i32, expected: &str| {
+        let link = "-arch=sm_90 -o out.cubin caller.cubin callee.cubin";
+        folder.check(&format!("{link} {options}"), code, expected);
+    };
+    let warning = |text: &str| format!("nvlink warning : {text} [unmatched-name]\n");
+    let kernel = |text: &str| warning(&format!("no kernel has {text}"));
+    let variable = |text: &str| warning(&format!("no variable has {text}"));
+    check("-kernels-used=aller -variables-used=weights", 0, "");
+    check(
+        "-kernels-used=CALLER",
+        0,
+        &kernel("'CALLER' in its name: did you mean 'caller'?"),
+    );
+    check(
+        "-kernels-used=callee",
+        0,
+        &kernel("'callee' in its name: '_Z6calleefi' is a device function"),
+    );
+    let unknown = kernel("'zzz' in its name: there is 'caller'");
+    check("-kernels-used=zzz -kernels-used=zzz", 0, &unknown);
+    check("-kernels-used=zzz -r", 0, &unknown);
+    check("-kernels-used=zzz -w", 0, "");
+    check("-kernels-used=zzz --compat", 0, "");
+    check(
+        "-kernels-used=z*z",
+        0,
+        &kernel("a name with 'z*z' in it: there is 'caller'"),
+    );
+    check(
+        "-kernels-used=* -variables-used=zzz",
+        0,
+        &variable("'zzz' in its name: there are 'calls', 'last', 'weights' and 1 more"),
+    );
+    let misspelled = variable("'Weight' in its name: did you mean 'weights'?");
+    check("-variables-used=Weight -g", 0, &misspelled);
+    let none = "nvlink warning : all kernels are left out, since -variables-used is given and \
+                -kernels-used is not [no-kernels]\n    help: -kernels-used=* keeps all of them\n";
+    check("-variables-used=weights", 0, none);
+    std::fs::remove_file(folder.path("out.cubin")).unwrap();
+    let error = unknown.replace("warning :", "error   :");
+    check("-kernels-used=zzz -Werror", 255, &error);
+    assert!(!folder.path("out.cubin").exists());
+}

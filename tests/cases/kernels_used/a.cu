@@ -1,4 +1,4 @@
-//# Shows: -kernels-used and -variables-used filters
+//# Shows: -kernels-used and -variables-used filters, also with names that nothing has
 //# Compile: a.cu
 //# Link: out1.cubin = -kernels-used=kern_one a.cubin
 //# ExpectSymbol: _Z8kern_onePi func
@@ -10,9 +10,14 @@
 //# Link: out3.cubin = -kernels-used=nosuch a.cubin
 //# ExpectNoSymbol: _Z8kern_onePi
 //# ExpectSymbol: va object
+//# CompareText
 //# Link: out4.cubin = -variables-used=vc a.cubin
 //# ExpectNoSymbol: _Z8kern_onePi
 //# ExpectSymbol: va object
+//# CompareText
+//# Link: unmatched.cubin = -kernels-used=kern_one,Kern_two,onlyk2 -variables-used=vz -Werror a.cubin
+//# ExpectSymbol: _Z8kern_onePi func
+//# CompareText
 //# Link: out5.cubin = -kernels-used=kern_one -variables-used=vc a.cubin
 //# Link: out6.cubin = -kernels-used=kern_one,other -variables-used=va,vb,ca a.cubin
 //# Link: out7.cubin = -v -use-host-info a.cubin

@@ -199,7 +199,7 @@ impl Loader<'_, '_> {
         self.warn_with(Diagnostic::new(Severity::Warning, code, text))
     }
 
-    fn warn_with(&mut self, mut warning: Diagnostic) -> Result<(), Stop> {
+    pub(super) fn warn_with(&mut self, mut warning: Diagnostic) -> Result<(), Stop> {
         if self.wanted.warnings_are_errors && !self.diagnostics.forgets_options() {
             warning.severity = Severity::Error;
         }

@@ -13,6 +13,7 @@ use super::names::Names;
 use super::{Loader, Stop, is_of_system_library};
 use crate::container::host::{ReferenceKind, ReferenceScope};
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::report::unmatched_kernels;
 
 /// The name of what comes of LTO-IR in messages.
 const OBJECT: &str = "lto.cubin";
@@ -50,6 +51,7 @@ impl Loader<'_, '_> {
                 .push(Diagnostic::new(Severity::Info, "lto-log", said));
         }
         if settings.emit_ptx {
+            self.warn_of_unmatched(&optimized.ptx)?;
             self.finished = Some(optimized.ptx);
             return Ok(());
         }
@@ -77,6 +79,9 @@ impl Loader<'_, '_> {
             true => Product::Program,
             false => Product::Object,
         };
+        if product == Product::Program {
+            self.warn_of_unmatched(&ptx)?;
+        }
         let made = self.compile(ptx, product)?;
         if lacks_runtime && !self.wanted.keep_system_libraries {
             let text = "expected libcudadevrt object";
@@ -101,6 +106,18 @@ impl Loader<'_, '_> {
             }
         }
         self.take_runtime()
+    }
+
+    /// Says which texts of options are in the name of no kernel, where no link does.
+    fn warn_of_unmatched(&mut self, ptx: &[u8]) -> Result<(), Stop> {
+        if self.wanted.is_compatible() {
+            return Ok(());
+        }
+        let (kernels, _) = self.filters();
+        let ptx = String::from_utf8_lossy(ptx);
+        unmatched_kernels(link_time::kernels(&ptx), &kernels)
+            .into_iter()
+            .try_for_each(|warning| self.warn_with(warning))
     }
 
     /// Whether the LTO-IR has a kernel, also one that went because nobody names
