@@ -142,9 +142,210 @@ fn sections_that_contradict_their_names_or_others_are_refused() {
     }
 }
 
+/// Fields that neither type nor name are.
+#[test]
+fn headers_that_no_section_of_their_type_has_are_refused() {
+    const FLAGS: (usize, usize) = (8, 8);
+    const ADDRESS: (usize, usize) = (16, 8);
+    const LINK: (usize, usize) = (40, 4);
+    const INFO: (usize, usize) = (44, 4);
+    const ALIGN: (usize, usize) = (48, 8);
+    const ENTRY_SIZE: (usize, usize) = (56, 8);
+    for (name, sm, section, field, number, problem) in [
+        (
+            "caller",
+            75,
+            ".rel.text.caller",
+            ENTRY_SIZE,
+            24,
+            "0x18 bytes instead of 0x10",
+        ),
+        (
+            "caller",
+            90,
+            ".rela.text.caller",
+            LINK,
+            2,
+            "it is linked to .strtab, as none",
+        ),
+        (
+            "caller",
+            75,
+            ".text.caller",
+            INFO,
+            0x2000_000e,
+            "counts 32 registers instead of",
+        ),
+        (
+            "caller",
+            90,
+            ".text.caller",
+            INFO,
+            0x2000_0016,
+            "counts 32 registers instead of 0",
+        ),
+        (
+            "caller",
+            90,
+            ".text.caller",
+            ALIGN,
+            16,
+            "aligned to 0x10 bytes instead of 0x80",
+        ),
+        (
+            "caller",
+            90,
+            ".text.caller",
+            FLAGS,
+            7,
+            "its flags are WRITE ALLOC EXECINSTR, which",
+        ),
+        (
+            "caller",
+            90,
+            ".nv.global",
+            FLAGS,
+            2,
+            "its flags are ALLOC, which no section",
+        ),
+        (
+            "caller",
+            90,
+            ".nv.global",
+            ADDRESS,
+            64,
+            "it is said to be at 0x40 before",
+        ),
+        (
+            "caller",
+            90,
+            ".nv.global",
+            INFO,
+            1,
+            "it belongs to section 1, as none of this type",
+        ),
+        (
+            "caller",
+            90,
+            ".nv.constant3",
+            INFO,
+            12,
+            "which is not what it is named for",
+        ),
+        (
+            "caller",
+            90,
+            ".note.nv.cuinfo",
+            INFO,
+            9,
+            "which is not what it is named for",
+        ),
+        (
+            "caller",
+            90,
+            ".note.nv.cuinfo",
+            LINK,
+            3,
+            "it is linked to .symtab, as none",
+        ),
+        (
+            "caller",
+            100,
+            ".nv.capmerc.text.caller",
+            LINK,
+            3,
+            "it is linked to .symtab, as none",
+        ),
+        (
+            "caller",
+            100,
+            ".nv.capmerc.text.caller",
+            ALIGN,
+            8,
+            "0x8 bytes instead of 0x10",
+        ),
+        (
+            "caller",
+            100,
+            ".nv.constant0.caller",
+            FLAGS,
+            2,
+            "no flag says that it belongs to",
+        ),
+        (
+            "saxpy",
+            100,
+            ".nv.info.saxpy",
+            INFO,
+            14,
+            "belongs to .nv.capmerc.text.saxpy, which",
+        ),
+        (
+            "saxpy",
+            100,
+            ".nv.info.saxpy",
+            INFO,
+            18,
+            "belongs to .nv.merc.rela.debug_frame, which",
+        ),
+        (
+            "saxpy",
+            100,
+            ".nv.merc.debug_frame",
+            ENTRY_SIZE,
+            1,
+            "0x1 bytes instead of 0x0",
+        ),
+    ] {
+        let given = Given::read(name, sm);
+        let at = given.header(section) + field.0;
+        given.is_refused_with(
+            (at, field.1),
+            number,
+            &format!("section {section}"),
+            problem,
+        );
+    }
+}
+
+/// Each header is a good one, and stands where another is meant. What nothing names by its number may stand anywhere.
+#[test]
+fn headers_in_the_place_of_others_are_refused() {
+    for sm in [75, 90, 100] {
+        let given = Given::read("caller", sm);
+        let names: Vec<&str> = given.file().sections.iter().map(|s| s.name).collect();
+        let is_named = |name: &str| {
+            ![".rel", ".nv.info", ".nv.merc.rel", ".nv.merc.nv.info"]
+                .iter()
+                .any(|start| name.starts_with(start))
+        };
+        let mut refused = 0;
+        for (one, name) in names.iter().enumerate().skip(1) {
+            for (other, other_name) in names.iter().enumerate().skip(one + 1) {
+                let (mut swapped, table) = (
+                    Given::read("caller", sm),
+                    given.file().header.sections_offset as usize,
+                );
+                let (before, after) = swapped.data.split_at_mut(table + other * 64);
+                before[table + one * 64..][..64].swap_with_slice(&mut after[..64]);
+                let said = swapped.linked_with((0, 1), 0x7f, Keeping::Reachable);
+                let matters = is_named(name) || is_named(other_name);
+                assert_eq!(
+                    said.contains("[bad-input]"),
+                    matters,
+                    "{name} and {other_name}: {said}"
+                );
+                refused += usize::from(matters);
+            }
+        }
+        assert!(refused > 100, "{refused}");
+    }
+}
+
 /// Where a field of a symbol is, and its size.
 const NAME: (usize, usize) = (0, 4);
 const OTHER: (usize, usize) = (5, 1);
+const PLACE: (usize, usize) = (6, 2);
 const VALUE: (usize, usize) = (8, 8);
 const SIZE: (usize, usize) = (16, 8);
 
@@ -172,6 +373,21 @@ fn symbols_that_contradict_their_sections_or_others_are_refused() {
         0x1000,
         "it ends at 0x1010, behind the 0x10 bytes there are",
     );
+    let (_, at) = kernel.symbol(".debug_frame");
+    let moved = "section .note.nv.tkinfo, symbol .debug_frame";
+    kernel.is_refused_with(
+        (at + PLACE.0, PLACE.1),
+        5,
+        moved,
+        "it is named for another section",
+    );
+    let elsewhere = "it lies in another kind of memory than it says";
+    check(&kernel, "calls", OTHER, 0x40, elsewhere);
+    check(&kernel, "weights", OTHER, 0x20, elsewhere);
+    let (calls, _) = kernel.symbol("calls");
+    let data = u64::from(calls.place.section().expect("a section"));
+    let no_code = "it is a function, and lies where no code is";
+    check(&kernel, "_Z6calleefi", PLACE, data, no_code);
     let part = "it names a part of a section, and not all of it";
     check(&kernel, ".debug_frame", VALUE, 8, part);
     let (called, _) = kernel.symbol("_Z6calleefi");

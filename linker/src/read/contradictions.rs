@@ -4,14 +4,15 @@
 //! computes with other bytes. What holds is what all objects of ptxas and of `nvlink -r` have in common
 //! (`docs/format/sections.md`); nvlink asks for little of it.
 
+mod headers;
 mod relocations;
 mod symbols;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::cubin::{
-    FILE_HEADER, File, Place, SECTION_HEADER, SYMBOL_BITS, Section, SectionFlags, SectionType,
-    Symbol, SymbolOther, SymbolType,
+    FILE_HEADER, File, InfoCode, InfoRecords, Place, SECTION_HEADER, SYMBOL_BITS, Section,
+    SectionFlags, SectionType, Symbol, SymbolOther, SymbolType,
 };
 use crate::error::ParseError;
 
@@ -64,7 +65,16 @@ const MERCURY_TYPES: &[(&str, &[SectionType])] = &[
 ];
 
 /// What sections of a function are called in front of its name.
-const OF_FUNCTIONS: [&str; 4] = [".nv.info", ".nv.shared", ".nv.local", OPTIMIZER_CONSTANTS];
+const OF_FUNCTIONS: [&str; 5] = [
+    ".nv.info",
+    ".nv.shared",
+    ".nv.local",
+    OPTIMIZER_CONSTANTS,
+    ".nv.constant.entry_image_header_indices",
+];
+
+/// The notes of drivers, which belong to what code needs.
+const DRIVER_NOTES: [&str; 2] = [".note.nv.cuinfo", ".note.nv.cuver"];
 
 /// Constants of the compiler in the Mercury world, which nothing has but functions.
 const OPTIMIZER_CONSTANTS: &str = ".nv.constant.optimizer";
@@ -78,10 +88,17 @@ pub(super) fn check(file: &File<'_>, linked: &[Symbol<'_>]) -> Result<(), ParseE
     let banks = file.sections.iter();
     let banks = banks.filter_map(|section| behind(section.name, ".nv.constant0"));
     let kernels: FxHashSet<&str> = banks.collect();
+    let registers = registers(file);
+    check_section_names(file)?;
+    let has_mercury = file
+        .section_of_type(SectionType::CUDA_MERC_SYMTAB)
+        .is_some();
     for (index, section) in file.sections.iter().enumerate().skip(1) {
         check_name(section)?;
+        headers::check(section, file, has_mercury)?;
         check_owner(section, file, linked)?;
         check_function(index, section, file, linked, &kernels)?;
+        check_registers(section, file, &registers)?;
     }
     check_places(file)?;
     symbols::check(file, linked)?;
@@ -153,6 +170,18 @@ fn check_name(section: &Section<'_>) -> Result<(), ParseError> {
     Ok(())
 }
 
+/// The names of sections are in a table of strings.
+fn check_section_names(file: &File<'_>) -> Result<(), ParseError> {
+    let index = file.header.names_section;
+    match file.section(index)?.kind {
+        SectionType::STRTAB => Ok(()),
+        kind => {
+            let problem = format!("section {index}, which has the names of all, is of type {kind}");
+            Err(ParseError::malformed(problem))
+        }
+    }
+}
+
 /// Relocations have the name of what they patch, and sections of a function that of its code.
 fn check_owner(
     section: &Section<'_>,
@@ -170,8 +199,10 @@ fn check_owner(
     let mut starts = OF_FUNCTIONS.iter();
     let of_function = of_bank.or_else(|| starts.find_map(|start| behind(name, start)));
     // `nvlink -r` can lose the name (case `relocatable_lost_constants`).
-    let of_function = of_function.filter(|named| has_owner && !named.is_empty());
-    if patched.is_none() && of_function.is_none() {
+    if of_function == Some("") || patched.is_none() && !has_owner {
+        return Ok(());
+    }
+    if patched.is_none() && of_function.is_none() && !headers::may_have_owner(section) {
         return Ok(());
     }
     let target = file.section(section.info);
@@ -179,12 +210,15 @@ fn check_owner(
     let (owner, owner_is_mercury) = plain(target.name);
     let fits = match (patched, of_function) {
         (Some(rest), _) => owner == rest && owner_is_mercury == is_mercury,
-        (None, named) => {
+        (None, Some(named)) => {
             let mut codes = CODE_NAMES.iter();
+            let code = codes.find_map(|start| owner.strip_prefix(start));
             // Slots of unified functions have longer names than their code.
-            let symbol = || function(target, file, linked).map(|symbol| symbol.name);
-            codes.any(|start| owner.strip_prefix(start) == named) || symbol() == named
+            let symbol = function(target, file, linked).filter(|_| code.is_some());
+            let is_named = code == Some(named) || symbol.is_some_and(|s| s.name == named);
+            is_named && owner_is_mercury == is_mercury
         }
+        (None, None) => DRIVER_NOTES.contains(&name) && owner == ".nv.compat",
     };
     match fits {
         true => Ok(()),
@@ -249,6 +283,43 @@ fn check_function(
         return Ok(());
     };
     Err(of(section, problem.to_owned()).of_symbol(symbol.name))
+}
+
+/// How many registers attributes say that functions need, by the numbers of their symbols.
+fn registers(file: &File<'_>) -> FxHashMap<u32, u32> {
+    let infos = file.sections.iter().filter(|section| {
+        section.kind == SectionType::CUDA_INFO && behind(section.name, ".nv.info").is_none()
+    });
+    // Who reads the records for what they say tells of damage in them.
+    let records = infos.flat_map(|section| InfoRecords::new(section.data).map_while(Result::ok));
+    let counts = records.filter(|record| record.code == InfoCode::REGCOUNT);
+    counts
+        .filter_map(|record| Some((record.word(0)?, record.word(1)?)))
+        .collect()
+}
+
+/// Headers of code count its registers up to sm_89, as attributes do.
+fn check_registers(
+    section: &Section<'_>,
+    file: &File<'_>,
+    registers: &FxHashMap<u32, u32>,
+) -> Result<(), ParseError> {
+    let (name, _) = plain(section.name);
+    if !CODE_NAMES.iter().any(|start| name.starts_with(start)) {
+        return Ok(());
+    }
+    let counted = section.info >> SYMBOL_BITS.count_ones();
+    let expected = match file.header.processor().is_hopper_or_newer() {
+        true => Some(0),
+        false => registers.get(&(section.info & SYMBOL_BITS)).copied(),
+    };
+    match expected.filter(|&expected| expected != counted) {
+        None => Ok(()),
+        Some(expected) => {
+            let problem = format!("its header counts {counted} registers instead of {expected}");
+            Err(of(section, problem))
+        }
+    }
 }
 
 /// The bytes of a section are its own. A section of the Mercury world may share all of its twin's.

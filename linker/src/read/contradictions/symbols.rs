@@ -2,10 +2,10 @@
 
 use rustc_hash::FxHashSet;
 
-use crate::cubin::{Binding, File, Section, SectionType, Symbol, SymbolType};
+use crate::cubin::{Binding, File, Section, SectionType, Symbol, SymbolOther, SymbolType};
 use crate::error::ParseError;
 
-use super::{behind, plain};
+use super::{CODE_NAMES, bank, behind, plain};
 
 /// What `nvlink -r` calls each piece of dynamic shared memory.
 const REPEATED: &str = "externsharedinstance";
@@ -47,13 +47,21 @@ fn check_place(
     file: &File<'_>,
 ) -> Result<(), ParseError> {
     if symbol.kind == SymbolType::SECTION {
-        return match symbol.value == 0 && symbol.size == 0 {
-            true => Ok(()),
-            false => Err(of(
-                symbol,
-                "it names a part of a section, and not all of it",
-            )),
+        let problem = if symbol.value != 0 || symbol.size != 0 {
+            "it names a part of a section, and not all of it"
+        } else if !is_name_of(symbol.name, section) {
+            "it is named for another section"
+        } else {
+            return Ok(());
         };
+        return Err(of(symbol, problem));
+    }
+    if !may_hold(section, symbol) {
+        let problem = match symbol.kind {
+            SymbolType::FUNC => "it is a function, and lies where no code is",
+            _ => "it lies in another kind of memory than it says",
+        };
+        return Err(of(symbol, problem));
     }
     let end = symbol.value.saturating_add(symbol.size);
     // Of variables that are larger, headers have 32 bits of the size (case `huge_variables`).
@@ -98,6 +106,33 @@ fn check_place(
         return Err(of(symbol, problem));
     }
     Ok(())
+}
+
+/// Whether a symbol that stands for a section has its name. Constants of the compiler have names of their own since
+/// CUDA 13.5, and sections of `nvlink -r` can lose theirs (case `relocatable_lost_constants`).
+fn is_name_of(symbol: &str, section: &Section<'_>) -> bool {
+    let (name, _) = plain(section.name);
+    let named = bank(name).and_then(|bank| behind(name, &format!(".nv.constant{bank}")));
+    let is_bank = symbol.starts_with(".nv.constant");
+    symbol == name || named.is_some_and(|named| is_bank && symbol.ends_with(named))
+}
+
+/// Whether a section can hold what a symbol says that it is.
+fn may_hold(section: &Section<'_>, symbol: &Symbol<'_>) -> bool {
+    let (name, _) = plain(section.name);
+    let kind = section.kind.by_name(name);
+    match (symbol.kind, symbol.other.space()) {
+        (SymbolType::FUNC, _) => CODE_NAMES.iter().any(|start| name.starts_with(start)),
+        (SymbolType::CUDA_OBJECT, SymbolOther::GLOBAL) => matches!(
+            kind,
+            SectionType::CUDA_GLOBAL | SectionType::CUDA_GLOBAL_INIT | SectionType::CUDA_UDT
+        ),
+        (SymbolType::CUDA_OBJECT, SymbolOther::SHARED) => kind == SectionType::CUDA_SHARED,
+        (SymbolType::CUDA_OBJECT, SymbolOther::CONSTANT) => {
+            kind.constant_bank().is_some() || kind == SectionType::CUDA_MERC_CONSTANT_OPTIMIZER
+        }
+        _ => true,
+    }
 }
 
 /// Whether a section holds variables, at the places that their symbols say.

@@ -1,0 +1,203 @@
+//! What headers of sections say beside type and name.
+
+use crate::cubin::{File, Section, SectionFlags, SectionType};
+use crate::error::ParseError;
+
+use super::{CODE_NAMES, of, plain};
+
+/// What the headers of all sections of a type have in common.
+#[derive(Debug, Clone, Copy)]
+struct Header {
+    /// The flags but that of the Mercury world.
+    flags: SectionFlags,
+    link: Link,
+    info: Info,
+    /// How many bytes an entry has; without entries none.
+    entry_size: u64,
+    /// What places are a multiple of, at least.
+    align: u64,
+}
+
+/// What `sh_link` names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Link {
+    Nothing,
+    /// The names of symbols.
+    Strings,
+    /// The symbols of its world.
+    Symbols,
+    /// The note of tools.
+    Note,
+}
+
+/// What `sh_info` holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Info {
+    Nothing,
+    /// The section it belongs to, if there is one. Before CUDA 12.1 no flag says so.
+    Section,
+    /// Another number.
+    Number,
+}
+
+impl Header {
+    const fn new(flags: SectionFlags, link: Link, info: Info, entry_size: u64) -> Self {
+        Self {
+            flags,
+            link,
+            info,
+            entry_size,
+            align: 1,
+        }
+    }
+
+    /// What a section with bytes in memory has.
+    const fn of_memory(flags: SectionFlags, info: Info) -> Self {
+        Self::new(flags, Link::Nothing, info, 0)
+    }
+
+    const fn of_code(flags: SectionFlags, entry_size: u64, align: u64) -> Self {
+        let header = Self::new(flags, Link::Symbols, Info::Number, entry_size);
+        Self { align, ..header }
+    }
+
+    /// What sections of this type have, if that is known.
+    fn of(section: &Section<'_>) -> Option<Self> {
+        use SectionFlags as Flags;
+        let (name, is_mercury) = plain(section.name);
+        let is_slot = name.starts_with(".nv.uft.rel.");
+        let size_of_slot = if is_slot { 128 } else { 0 };
+        let header = match section.kind.by_name(name) {
+            SectionType::STRTAB => Self::new(Flags::NONE, Link::Nothing, Info::Nothing, 0),
+            SectionType::SYMTAB | SectionType::CUDA_MERC_SYMTAB => {
+                Self::new(Flags::NONE, Link::Strings, Info::Number, 24)
+            }
+            SectionType::REL => Self::new(Flags::NONE, Link::Symbols, Info::Section, 16),
+            SectionType::RELA | SectionType::CUDA_MERC_RELA => {
+                Self::new(Flags::NONE, Link::Symbols, Info::Section, 24)
+            }
+            SectionType::CUDA_INFO | SectionType::CUDA_MERC_INFO => {
+                Self::new(Flags::NONE, Link::Symbols, Info::Section, 0)
+            }
+            SectionType::CUDA_CALLGRAPH | SectionType::CUDA_PROTOTYPE => {
+                Self::new(Flags::NONE, Link::Symbols, Info::Nothing, 8)
+            }
+            SectionType::CUDA_UFT_ENTRY | SectionType::CUDA_UDT_ENTRY => {
+                Self::new(Flags::NONE, Link::Symbols, Info::Nothing, 32)
+            }
+            SectionType::CUDA_COMPAT => Self::new(Flags::NONE, Link::Nothing, Info::Nothing, 0),
+            SectionType::CUDA_GLOBAL
+            | SectionType::CUDA_GLOBAL_INIT
+            | SectionType::CUDA_UDT
+            | SectionType::CUDA_SHARED_RESERVED => Self::of_memory(Flags::DATA, Info::Nothing),
+            SectionType::CUDA_SHARED => Self::of_memory(Flags::DATA, Info::Section),
+            SectionType::CUDA_MERC_CONSTANT_OPTIMIZER => {
+                Self::of_memory(Flags::ALLOC, Info::Section)
+            }
+            // Parameters, and what the compiler puts into constants, are words.
+            kind if matches!(kind.constant_bank(), Some(0 | 2)) => Self {
+                align: 4,
+                ..Self::of_memory(Flags::ALLOC, Info::Section)
+            },
+            kind if kind.constant_bank().is_some() => Self::of_memory(Flags::ALLOC, Info::Section),
+            SectionType::CUDA_CAPMERC => Self::of_code(Flags::NONE, size_of_slot, 16),
+            SectionType::PROGBITS | SectionType::CUDA_UFT
+                if !is_mercury && CODE_NAMES.iter().any(|start| name.starts_with(start)) =>
+            {
+                Self::of_code(Flags::CODE, size_of_slot, 128)
+            }
+            SectionType::PROGBITS
+                if name.starts_with(".debug_") || name.starts_with(".nv_debug_") =>
+            {
+                Self::new(Flags::NONE, Link::Nothing, Info::Nothing, 0)
+            }
+            SectionType::NOTE if name == ".note.nv.tkinfo" => {
+                Self::new(Flags::TOOL_NOTE, Link::Nothing, Info::Nothing, 0)
+            }
+            SectionType::NOTE if matches!(name, ".note.nv.cuinfo" | ".note.nv.cuver") => {
+                Self::new(Flags::DEVICE_NOTE, Link::Note, Info::Section, 0)
+            }
+            _ => return None,
+        };
+        Some(header)
+    }
+}
+
+/// Whether sections of its type are known to belong to others.
+pub(super) fn may_have_owner(section: &Section<'_>) -> bool {
+    Header::of(section).is_some_and(|header| header.info == Info::Section)
+}
+
+/// Refuses what no section of this type has.
+pub(super) fn check(
+    section: &Section<'_>,
+    file: &File<'_>,
+    has_mercury: bool,
+) -> Result<(), ParseError> {
+    let Some(header) = Header::of(section) else {
+        return Ok(());
+    };
+    let fail = |problem: String| Err(of(section, problem));
+    let optional = match header.info {
+        Info::Section => SectionFlags::INFO_LINK,
+        // Code of CUDA 12 counts barriers there.
+        Info::Number if header.flags == SectionFlags::CODE => SectionFlags::BARRIERS,
+        Info::Nothing | Info::Number => SectionFlags::NONE,
+    };
+    let flags = section.flags.without(SectionFlags::MERCURY);
+    if flags.without(optional) != header.flags {
+        return fail(format!(
+            "its flags are {}, which no section of this type has",
+            section.flags
+        ));
+    }
+    if section.address != 0 {
+        return fail(format!(
+            "it is said to be at {:#x} before it is linked",
+            section.address
+        ));
+    }
+    if header.info == Info::Nothing && section.info != 0 {
+        return fail(format!(
+            "it belongs to section {}, as none of this type does",
+            section.info
+        ));
+    }
+    let says_owner = section.flags.contains(SectionFlags::INFO_LINK);
+    if header.info == Info::Section && section.info != 0 && has_mercury && !says_owner {
+        return fail(format!(
+            "no flag says that it belongs to section {}",
+            section.info
+        ));
+    }
+    if section.entry_size != header.entry_size {
+        return fail(format!(
+            "its entries have {:#x} bytes instead of {:#x}",
+            section.entry_size, header.entry_size
+        ));
+    }
+    if section.align < header.align {
+        return fail(format!(
+            "it is aligned to {:#x} bytes instead of {:#x}",
+            section.align, header.align
+        ));
+    }
+    let linked = file.section(section.link);
+    let linked = linked.map_err(|error| error.in_section(section.name))?;
+    let is_mercury = section.flags.contains(SectionFlags::MERCURY);
+    let fits = match header.link {
+        Link::Nothing => section.link == 0,
+        Link::Strings => linked.kind == SectionType::STRTAB,
+        Link::Note => linked.name == ".note.nv.tkinfo",
+        Link::Symbols if is_mercury => linked.kind == SectionType::CUDA_MERC_SYMTAB,
+        Link::Symbols => linked.kind == SectionType::SYMTAB,
+    };
+    if !fits {
+        let named = match linked.name {
+            "" => "nothing",
+            name => name,
+        };
+        return fail(format!("it is linked to {named}, as none of this type is"));
+    }
+    Ok(())
+}
