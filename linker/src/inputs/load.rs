@@ -76,6 +76,7 @@ pub fn load<'d>(
         unused_runtime: None,
         in_archive: false,
         is_whole_program: false,
+        is_made_whole: false,
         company: Vec::new(),
         finished: None,
         modules: Vec::new(),
@@ -142,6 +143,8 @@ struct Loader<'a, 'd> {
     in_archive: bool,
     /// Whether all code but that of the device runtime was LTO-IR.
     is_whole_program: bool,
+    /// Whether the compiler made the image of all LTO-IR, with nothing left to link.
+    is_made_whole: bool,
     /// The objects beside whole programs, by their numbers, where the link warns of them.
     company: Vec<usize>,
     /// What link-time optimization has made, if that is the result.
@@ -525,8 +528,9 @@ impl<'a, 'd> Loader<'a, 'd> {
         self.hint_at_closed_objects();
         let (kernels, constants) = self.filters();
         let mut modules = self.modules;
-        // Of a whole program nvlink registers them last, and the last one first.
-        if self.is_whole_program && self.wanted.is_compatible() {
+        // Of a whole program nvlink registers them last, and the last one first. With calls of the device runtime it is
+        // none (case `lto_registration`).
+        if self.is_made_whole && self.wanted.is_compatible() {
             for (taken, index) in self.optimized_modules.iter().enumerate() {
                 let module = modules.remove(index - taken);
                 self.further_modules.push(module);

@@ -88,6 +88,7 @@ impl Loader<'_, '_> {
             return Err(self.stop(Diagnostic::fatal("no-device-runtime", text)));
         }
         if product == Product::Program {
+            self.is_made_whole = true;
             self.finished = Some(made);
             return Ok(());
         }
