@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::{Args, Parser};
 use rustnvlink::arch::Sm;
 use rustnvlink::fatbin::CompressionMode;
@@ -34,6 +34,7 @@ pub(crate) struct Arguments {
 
 /// Does what the command line asks for.
 pub(crate) fn run(arguments: Arguments) -> Result<()> {
+    check_compiler(&arguments.nvcc)?;
     let mut parsed = Parsed::parse(arguments.arguments, &|path| fs::read_to_string(path))?;
     parsed
         .library_paths
@@ -55,6 +56,19 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
     let words = std::iter::once(OsString::from("link")).chain(translated(parsed)?);
     let arguments = Link::try_parse_from(words)?.arguments;
     link::run_as_nvcc(arguments, |files| processors_of_objects(files, link_time))
+}
+
+/// Refuses an input in the place of the compiler, which would be left out of the link.
+fn check_compiler(nvcc: &Path) -> Result<()> {
+    const INPUTS: [&str; 8] = ["a", "cu", "cubin", "fatbin", "ltoir", "o", "obj", "ptx"];
+    let extension = nvcc.extension().and_then(|extension| extension.to_str());
+    match extension.is_some_and(|extension| INPUTS.contains(&extension)) {
+        false => Ok(()),
+        true => bail!(
+            "'{}' is no compiler, which comes first: `cargo cudalink nvcc-dlink nvcc -dlink ..`",
+            nvcc.display()
+        ),
+    }
 }
 
 /// The processors that objects were compiled for. Without a processor, or with -arch=native, nvcc links for the one that it

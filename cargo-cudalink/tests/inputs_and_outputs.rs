@@ -454,4 +454,9 @@ fn options_of_nvcc_are_known() {
         &format!("nvcc-dlink -dlink {inputs} -o out.o"),
         "tip: the compiler comes first: `cargo cudalink nvcc-dlink nvcc -dlink ..`",
     );
+    fails(
+        &folder,
+        &format!("nvcc-dlink {inputs} -o out.o"),
+        "is no compiler, which comes first: `cargo cudalink nvcc-dlink nvcc -dlink ..`",
+    );
 }

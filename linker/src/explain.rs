@@ -443,7 +443,7 @@ pub const EXPLANATIONS: &[Explanation] = &[
     of(
         "unmatched-name",
         "A text of -kernels-used or -variables-used is in no name that the inputs have, so that nothing stays because of it. \
-         It is compared with the names of objects, such as _Z4axpyPf for axpy(float *), as they are in `cargo cudalink inspect -v`; \
+         It is compared with the names of objects, such as _Z4axpyPf for axpy(float *), which `cargo cudalink inspect --mangled` shows; \
          * is any run of characters. nvlink says nothing.",
     ),
     of(

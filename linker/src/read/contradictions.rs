@@ -88,7 +88,8 @@ pub(super) fn check(file: &File<'_>, linked: &[Symbol<'_>]) -> Result<(), ParseE
     let banks = file.sections.iter();
     let banks = banks.filter_map(|section| behind(section.name, ".nv.constant0"));
     let kernels: FxHashSet<&str> = banks.collect();
-    let registers = registers(file);
+    let is_counted = !file.header.processor().is_hopper_or_newer();
+    let registers = is_counted.then(|| registers(file));
     check_section_names(file)?;
     let has_mercury = file
         .section_of_type(SectionType::CUDA_MERC_SYMTAB)
@@ -98,7 +99,7 @@ pub(super) fn check(file: &File<'_>, linked: &[Symbol<'_>]) -> Result<(), ParseE
         headers::check(section, file, has_mercury)?;
         check_owner(section, file, linked)?;
         check_function(index, section, file, linked, &kernels)?;
-        check_registers(section, file, &registers)?;
+        check_registers(section, registers.as_ref())?;
     }
     check_places(file)?;
     symbols::check(file, linked)?;
@@ -298,20 +299,19 @@ fn registers(file: &File<'_>) -> FxHashMap<u32, u32> {
         .collect()
 }
 
-/// Headers of code count its registers up to sm_89, as attributes do.
+/// Headers of code count its registers up to sm_89, as attributes do; later ones, without `registers`, none.
 fn check_registers(
     section: &Section<'_>,
-    file: &File<'_>,
-    registers: &FxHashMap<u32, u32>,
+    registers: Option<&FxHashMap<u32, u32>>,
 ) -> Result<(), ParseError> {
     let (name, _) = plain(section.name);
     if !CODE_NAMES.iter().any(|start| name.starts_with(start)) {
         return Ok(());
     }
     let counted = section.info >> SYMBOL_BITS.count_ones();
-    let expected = match file.header.processor().is_hopper_or_newer() {
-        true => Some(0),
-        false => registers.get(&(section.info & SYMBOL_BITS)).copied(),
+    let expected = match registers {
+        None => Some(0),
+        Some(registers) => registers.get(&(section.info & SYMBOL_BITS)).copied(),
     };
     match expected.filter(|&expected| expected != counted) {
         None => Ok(()),

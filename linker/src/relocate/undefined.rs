@@ -42,6 +42,7 @@ pub(crate) fn report(laid_out: &LaidOut<'_>, keeping: Keeping, diagnostics: &mut
     }
     let compares = missing.len().min(MAX_EXPLAINED) * merged.symbols.len() <= MAX_COMPARED;
     let paths = CallPaths::new(&laid_out.pruned);
+    let mut is_advised = false;
     for (index, &(id, user)) in missing.iter().enumerate() {
         let symbol = &merged.symbols[id];
         let mut diagnostic =
@@ -53,10 +54,18 @@ pub(crate) fn report(laid_out: &LaidOut<'_>, keeping: Keeping, diagnostics: &mut
                 let path = paths.to(merged, function);
                 diagnostic = diagnostic.with_note(format_args!("needed by {path}, in '{place}'"));
             }
-            if compares && let Some(meant) = alike(merged, symbol.name) {
+            let meant = compares.then(|| alike(merged, symbol.name)).flatten();
+            let is_of_runtime = is_of_device_runtime(symbol.name);
+            // Once is enough.
+            if meant.is_none() && !is_of_runtime && !std::mem::replace(&mut is_advised, true) {
+                diagnostic = diagnostic.with_note(
+                    "help: add the object or library that defines it, compiled with -rdc=true",
+                );
+            }
+            if let Some(meant) = meant {
                 diagnostic = diagnostic.with_note(meant);
             }
-            if is_of_device_runtime(symbol.name) {
+            if is_of_runtime {
                 diagnostic = diagnostic.with_note(
                     "help: the device runtime defines it, libcudadevrt.a of the toolkit: -L FOLDER -lcudadevrt",
                 );

@@ -45,6 +45,8 @@ fn undefined_names_come_with_who_needs_them_and_what_may_be_meant() {
         "{}",
         ran.stderr
     );
+    let help = "help: add the object or library that defines it, compiled with -rdc=true";
+    assert_eq!(ran.stderr.matches(help).count(), 1, "{}", ran.stderr);
     let compatible = folder.run("-arch=sm_90 -o out.cubin caller.cubin --compat");
     assert!(!compatible.stderr.contains("needed by"));
 }

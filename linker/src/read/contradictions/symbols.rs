@@ -15,11 +15,16 @@ const CONSTANT: &str = ".const_opt.";
 
 /// Refuses the first symbol that contradicts its section or another one.
 pub(super) fn check(file: &File<'_>, linked: &[Symbol<'_>]) -> Result<(), ParseError> {
-    check_table(linked, file)?;
-    check_table(&file.symbols, file)
+    let contents: Vec<Content> = file.sections.iter().map(Content::of).collect();
+    check_table(linked, file, &contents)?;
+    check_table(&file.symbols, file, &contents)
 }
 
-fn check_table(symbols: &[Symbol<'_>], file: &File<'_>) -> Result<(), ParseError> {
+fn check_table(
+    symbols: &[Symbol<'_>],
+    file: &File<'_>,
+    contents: &[Content],
+) -> Result<(), ParseError> {
     let mut known = FxHashSet::default();
     known.reserve(symbols.len());
     for symbol in symbols {
@@ -28,9 +33,12 @@ fn check_table(symbols: &[Symbol<'_>], file: &File<'_>) -> Result<(), ParseError
             return Err(of(symbol, "two symbols of the file have its name"));
         }
         let section = symbol.place.section();
-        let section = section.and_then(|index| file.sections.get(index as usize));
-        if let Some(section) = section {
-            check_place(symbol, section, file).map_err(|e| e.in_section(section.name))?;
+        let section = section.and_then(|index| {
+            let index = index as usize;
+            Some((file.sections.get(index)?, *contents.get(index)?))
+        });
+        if let Some((section, content)) = section {
+            check_place(symbol, section, content, file).map_err(|e| e.in_section(section.name))?;
         }
     }
     Ok(())
@@ -44,6 +52,7 @@ fn of(symbol: &Symbol<'_>, problem: impl Into<String>) -> ParseError {
 fn check_place(
     symbol: &Symbol<'_>,
     section: &Section<'_>,
+    content: Content,
     file: &File<'_>,
 ) -> Result<(), ParseError> {
     if symbol.kind == SymbolType::SECTION {
@@ -56,7 +65,7 @@ fn check_place(
         };
         return Err(of(symbol, problem));
     }
-    if !may_hold(section, symbol) {
+    if !content.may_hold(symbol) {
         let problem = match symbol.kind {
             SymbolType::FUNC => "it is a function, and lies where no code is",
             _ => "it lies in another kind of memory than it says",
@@ -117,21 +126,40 @@ fn is_name_of(symbol: &str, section: &Section<'_>) -> bool {
     symbol == name || named.is_some_and(|named| is_bank && symbol.ends_with(named))
 }
 
-/// Whether a section can hold what a symbol says that it is.
-fn may_hold(section: &Section<'_>, symbol: &Symbol<'_>) -> bool {
-    let (name, _) = plain(section.name);
-    let kind = section.kind.by_name(name);
-    match (symbol.kind, symbol.other.space()) {
-        (SymbolType::FUNC, _) => CODE_NAMES.iter().any(|start| name.starts_with(start)),
-        (SymbolType::CUDA_OBJECT, SymbolOther::GLOBAL) => matches!(
-            kind,
-            SectionType::CUDA_GLOBAL | SectionType::CUDA_GLOBAL_INIT | SectionType::CUDA_UDT
-        ),
-        (SymbolType::CUDA_OBJECT, SymbolOther::SHARED) => kind == SectionType::CUDA_SHARED,
-        (SymbolType::CUDA_OBJECT, SymbolOther::CONSTANT) => {
-            kind.constant_bank().is_some() || kind == SectionType::CUDA_MERC_CONSTANT_OPTIMIZER
+/// What lies in a section.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Content {
+    Code,
+    Global,
+    Shared,
+    Constant,
+    Other,
+}
+
+impl Content {
+    fn of(section: &Section<'_>) -> Self {
+        let (name, _) = plain(section.name);
+        match section.kind.by_name(name) {
+            _ if CODE_NAMES.iter().any(|start| name.starts_with(start)) => Self::Code,
+            SectionType::CUDA_GLOBAL | SectionType::CUDA_GLOBAL_INIT | SectionType::CUDA_UDT => {
+                Self::Global
+            }
+            SectionType::CUDA_SHARED => Self::Shared,
+            SectionType::CUDA_MERC_CONSTANT_OPTIMIZER => Self::Constant,
+            kind if kind.constant_bank().is_some() => Self::Constant,
+            _ => Self::Other,
         }
-        _ => true,
+    }
+
+    /// Whether what a symbol says that it is can be in it.
+    fn may_hold(self, symbol: &Symbol<'_>) -> bool {
+        match (symbol.kind, symbol.other.space()) {
+            (SymbolType::FUNC, _) => self == Self::Code,
+            (SymbolType::CUDA_OBJECT, SymbolOther::GLOBAL) => self == Self::Global,
+            (SymbolType::CUDA_OBJECT, SymbolOther::SHARED) => self == Self::Shared,
+            (SymbolType::CUDA_OBJECT, SymbolOther::CONSTANT) => self == Self::Constant,
+            _ => true,
+        }
     }
 }
 
