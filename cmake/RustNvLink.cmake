@@ -96,6 +96,9 @@ function(rustnvlink_add_image name)
   _rustnvlink_per_configuration(output "${output}")
   get_filename_component(directory "${output}" DIRECTORY)
   _rustnvlink_options(options rustnvlink_add_image)
+  foreach(part OBJECTS LIBRARIES)
+    _rustnvlink_check_names(rustnvlink_add_image ${part} ${arg_${part}})
+  endforeach()
   _rustnvlink_inputs(inputs depends ${arg_OBJECTS} ${arg_LIBRARIES})
   add_custom_command(OUTPUT "${output}"
     COMMAND "${CMAKE_COMMAND}" -E make_directory "${directory}"

@@ -260,7 +260,7 @@ fn device_code_of_packages_is_linked_by_the_last_one() -> Result<()> {
     let ran = cargo(workspace.path(), "by-cmake", &toolkit)?;
     ran.fails_with(&[
         "libquiet.a:quiet.cu.o'",
-        "compile with -rdc=true",
+        "compile with -rdc=true (in CMake, CUDA_SEPARABLE_COMPILATION ON)",
         "is linked by link_device(), in the place of compile()",
     ])?;
 
@@ -288,7 +288,10 @@ fn device_code_of_packages_is_linked_by_the_last_one() -> Result<()> {
     ran.fails_with(&["app.cu does not compile:", "#error odd", "The command was "])?;
     fs::remove_file(workspace.path().join("app/app.cu"))?;
     let ran = cargo(workspace.path(), "app", &toolkit)?;
-    ran.fails_with(&["there is no source ", "/app/app.cu"])
+    ran.fails_with(&["there is no source ", "/app/app.cu"])?;
+    fs::create_dir(workspace.path().join("app/app.cu"))?;
+    let ran = cargo(workspace.path(), "app", &toolkit)?;
+    ran.fails_with(&["/app/app.cu is a folder: name the files in it"])
 }
 
 #[test]

@@ -100,7 +100,10 @@ impl Compiler {
         if let Some(missing) = sources.iter().find(|source| !source.is_file()) {
             // Build scripts run in the folder of their package, which not all know.
             let path = std::path::absolute(missing).unwrap_or_else(|_| missing.clone());
-            return Err(Error::NoSource(path));
+            return Err(match path.is_dir() {
+                true => Error::SourceFolder(path),
+                false => Error::NoSource(path),
+            });
         }
         fs::create_dir_all(folder).map_err(Error::io(folder))?;
         let made: Vec<Compiled> = names(sources, product)?
@@ -236,8 +239,12 @@ pub(crate) fn names(sources: &[PathBuf], product: Product) -> Result<Vec<String>
     for source in sources {
         let stem = source.file_stem().unwrap_or_default().to_string_lossy();
         let name = product.file_name(&stem);
-        if names.contains(&name) {
-            return Err(Error::SameName(source.clone()));
+        if let Some(earlier) = names.iter().position(|known| *known == name) {
+            let (earlier, source) = (sources[earlier].clone(), source.clone());
+            return Err(match earlier == source {
+                true => Error::Twice(source),
+                false => Error::SameName(earlier, source),
+            });
         }
         names.push(name);
     }
@@ -304,6 +311,9 @@ mod tests {
         };
         assert_eq!(check(&["a/x.cu", "a/y.cu"]).unwrap(), ["x.o", "y.o"]);
         let error = check(&["a/x.cu", "b/x.cu"]).unwrap_err();
-        assert!(error.to_string().contains("b/x.cu"), "{error}");
+        let text = "a/x.cu and b/x.cu have one file name, ";
+        assert!(error.to_string().starts_with(text), "{error}");
+        let error = check(&["a/x.cu", "a/./x.cu"]).unwrap_err();
+        assert_eq!(error.to_string(), "the source a/./x.cu is named twice");
     }
 }

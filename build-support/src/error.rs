@@ -33,8 +33,11 @@ pub enum Error {
         value: String,
     },
     /// Two sources of one name, which would end in one object.
-    #[error("{0} and another source have the same name")]
-    SameName(PathBuf),
+    #[error("{} and {} have one file name, and so would their objects: rename one", .0.display(), .1.display())]
+    SameName(PathBuf, PathBuf),
+    /// A source that is named twice.
+    #[error("the source {} is named twice", .0.display())]
+    Twice(PathBuf),
     /// A variable that cargo sets is missing.
     #[error("the variable {0} is not set; this crate works in build scripts only")]
     NoBuildScript(&'static str),
@@ -69,6 +72,9 @@ pub enum Error {
     /// A source is not there.
     #[error("there is no source {}", .0.display())]
     NoSource(PathBuf),
+    /// A folder in the place of a source.
+    #[error("the source {} is a folder: name the files in it", .0.display())]
+    SourceFolder(PathBuf),
     /// The compiler cannot be run.
     #[error("the compiler {} cannot be run: {}", path.display(), system(error))]
     NoCompiler {

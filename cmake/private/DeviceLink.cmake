@@ -156,6 +156,15 @@ function(_rustnvlink_check_targets function argument what types)
   endforeach()
 endfunction()
 
+# Reports a value of an argument that looks like a target, and is none. Files that are yet to be made have an extension.
+function(_rustnvlink_check_names function argument)
+  foreach(value IN LISTS ARGN)
+    if(NOT TARGET "${value}" AND NOT value MATCHES "[./$]" AND NOT EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/${value}")
+      message(FATAL_ERROR "${function}: ${argument} has ${value}, which is neither a file nor a target that is known here")
+    endif()
+  endforeach()
+endfunction()
+
 # Sets <out> to what the command line says for object libraries, static libraries and files, and <depends_out> to what a
 # custom command with it depends on.
 function(_rustnvlink_inputs out depends_out)
@@ -205,6 +214,10 @@ function(_rustnvlink_finish_device_link target)
 
   foreach(part OBJECTS LIBRARIES OPTIONS)
     get_property(asked_${part} TARGET ${target} PROPERTY _RUSTNVLINK_${part})
+  endforeach()
+
+  foreach(part OBJECTS LIBRARIES)
+    _rustnvlink_check_names(rustnvlink_device_link ${part} ${asked_${part}})
   endforeach()
 
   _rustnvlink_collect(${target} objects nested libraries)

@@ -28,3 +28,5 @@ expect_error("rustnvlink_add_image(image LIBRARIES interface)" "LIBRARIES has in
 expect_error("rustnvlink_add_image(image OBJECTS a.o FORMAT ELF)" "FORMAT is FATBIN, CUBIN or HEADER, not ELF")
 expect_error("rustnvlink_add_image(image OBJECTS a.o ARCHITECTURES sm_90)" "'sm_90', which is nothing like 90")
 expect_error("rustnvlink_add_image(image OBJECTS a.o ARCHITECTURES 90-virtual)" "only machine code is linked")
+expect_error("rustnvlink_add_image(image OBJECTS kernel)" "OBJECTS has kernel, which is neither a file nor a target")
+expect_error("rustnvlink_add_image(image LIBRARIES A::b)" "LIBRARIES has A::b, which is neither a file nor a target")

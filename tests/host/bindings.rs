@@ -141,7 +141,7 @@ fn cubin(world: &World) -> Result<()> {
         &[
             "Undefined reference to '_Z6triplei'",
             "info: device functions of '",
-            "closed.o' cannot be called from elsewhere: compile with -rdc=true",
+            "closed.o' cannot be called from elsewhere: compile with -rdc=true (in CMake",
         ],
     )?;
     let linked = folder.join("part_link.o");

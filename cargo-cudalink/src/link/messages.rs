@@ -54,7 +54,8 @@ pub(super) const HELP_WITHOUT_LIBRARIES: &str = "only objects are linked here: l
 pub(crate) fn help_with_closed(objects: &[String]) -> Option<String> {
     let names = some_of(objects)?;
     Some(format!(
-        "device functions of {names} cannot be called from elsewhere: compile with -rdc=true"
+        "device functions of {names} cannot be called from elsewhere: compile with -rdc=true \
+         (in CMake, CUDA_SEPARABLE_COMPILATION ON)"
     ))
 }
 

@@ -62,6 +62,13 @@ pub(crate) fn help_with(text: &str) -> String {
         return "no GPU is asked; `nvidia-smi --query-gpu=compute_cap --format=csv` prints the number of yours"
             .to_owned();
     }
+    // Who takes a list has taken it apart at the commas.
+    if text.contains(',') {
+        return "one name belongs here, not several".to_owned();
+    }
+    if text.contains([';', ' ']) {
+        return "several names have commas between them, where a list is taken".to_owned();
+    }
     match Sm::known(&format!("sm_{}", digits.replace('.', ""))) {
         Ok(meant) => format!("did you mean '{meant}'?"),
         Err(_) => {
@@ -259,6 +266,10 @@ mod tests {
         for name in ["90", "sm90", "9.0", "compute_90", "SM_90"] {
             let text = format!("there is no processor '{name}'; did you mean 'sm_90'?");
             assert_eq!(error(name), text);
+        }
+        assert!(error("sm_80,sm_90").ends_with("; one name belongs here, not several"));
+        for several in ["80;90", "sm_80 sm_90"] {
+            assert!(error(several).contains("; several names have commas between them"));
         }
         assert!(error("native").contains("; no GPU is asked; `nvidia-smi "));
     }

@@ -126,7 +126,8 @@ impl Loader<'_, '_> {
     pub(super) fn hint_at_closed_objects(&mut self) {
         if let Some(names) = some_of(&self.closed) {
             let text = format!(
-                "device functions of {names} cannot be called from elsewhere: compile with -rdc=true"
+                "device functions of {names} cannot be called from elsewhere: compile with -rdc=true \
+                 (in CMake, CUDA_SEPARABLE_COMPILATION ON)"
             );
             let hint = Diagnostic::new(Severity::Info, "closed-object", text);
             self.hints.push(hint);
