@@ -23,6 +23,7 @@
 //! links ([`scoreboards`]). What is not known is left as it is.
 
 mod alone;
+mod aside;
 mod choice;
 mod control;
 mod debug;
@@ -410,7 +411,7 @@ impl Recoded {
         let parsed = Capsule::parse(capsule).ok()?;
         let machine: Vec<&[u8; INSTRUCTION]> = code.as_chunks().0.iter().collect();
         let has = |wanted: u16| machine.iter().any(|i| operation(*i) == wanted);
-        let all: Vec<Group<'_>> = groups(&parsed).collect();
+        let all = aside::placed(&parsed, &machine)?;
         let left_out = wanted.is_whole && !has(CALL_ABSOLUTE) && has(MEMORY_BARRIER);
         let choice = Choice {
             calls: !wanted.is_lone || has(CALL_ABSOLUTE),

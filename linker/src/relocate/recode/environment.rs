@@ -169,6 +169,7 @@ fn is_old_read<'i>(instructions: impl Iterator<Item = &'i [u8; INSTRUCTION]>) ->
 #[cfg(test)]
 mod tests {
     use super::super::super::scoreboards::scratch::Scratch;
+    use super::super::aside::Aside;
     use super::*;
 
     fn words(low: u64, high: u64) -> [u8; INSTRUCTION] {
@@ -196,6 +197,7 @@ mod tests {
             stored: None,
             start: 7,
             end: 10,
+            aside: Aside::Nothing,
         };
         let old = read();
         let old: Vec<_> = old.iter().collect();

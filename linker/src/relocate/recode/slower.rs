@@ -122,7 +122,7 @@ impl Basis<'_> {
         let (new, moved) = match slowed.pauses.is_empty() && slowed.gone.is_empty() {
             true => (slowed.code.clone(), moved.cloned()),
             false => {
-                let paused = Paused::new(slowed, fast.capsule, fast.tables)?;
+                let paused = Paused::new(slowed, code_made, fast.capsule, fast.tables)?;
                 made_of = Some(paused.moves.origins(code_made, &paused.code));
                 let moves = match moved {
                     Some((_, earlier)) => earlier.then(&paused.moves),
@@ -186,7 +186,8 @@ struct Paused {
 }
 
 impl Paused {
-    fn new(slowed: &Slowed, capsule: &[u8], tables: &[TableBranch]) -> Option<Self> {
+    /// `old` is the code before it was slowed: how long its instructions take tells what only lets time pass.
+    fn new(slowed: &Slowed, old: &[u8], capsule: &[u8], tables: &[TableBranch]) -> Option<Self> {
         let (machine, _) = slowed.code.as_chunks::<INSTRUCTION>();
         let mut pauses = slowed.pauses.iter().peekable();
         let mut gone = slowed.gone.iter().peekable();
@@ -205,6 +206,7 @@ impl Paused {
         let counts: Vec<(usize, usize)> = counts.collect();
         let capsule = write_paused(
             &Capsule::parse(capsule).ok()?,
+            &old.as_chunks().0.iter().collect::<Vec<_>>(),
             &slowed.gone,
             &counts,
             padding,

@@ -1,6 +1,7 @@
 //! How Mercury code stores its instructions: which machine instructions each stands for.
 
 use super::super::scoreboards::instruction::INSTRUCTION;
+use super::aside::{Aside, begins_with_check, placed};
 use super::choice::{Choice, SHORT, is_old_warp_sync, meeting_behind_idle, stored_exit};
 use crate::cubin::{Capsule, StoredInstruction};
 
@@ -15,7 +16,12 @@ pub(in crate::relocate) fn groups<'c>(capsule: &Capsule<'c>) -> impl Iterator<It
         let stored = stored.next_if(|stored| stored.index == index);
         let start = end;
         end += stored.as_ref().map_or(1, count);
-        Group { stored, start, end }
+        Group {
+            stored,
+            start,
+            end,
+            aside: Aside::Nothing,
+        }
     })
 }
 
@@ -31,10 +37,13 @@ fn count(stored: &StoredInstruction<'_>) -> usize {
 }
 
 /// A Mercury instruction and the machine instructions that it stands for.
+#[derive(Debug, Clone)]
 pub(in crate::relocate) struct Group<'c> {
     pub(in crate::relocate) stored: Option<StoredInstruction<'c>>,
     pub(in crate::relocate) start: usize,
     pub(in crate::relocate) end: usize,
+    /// How many of them are Mercury instructions of their own.
+    pub(in crate::relocate) aside: Aside,
 }
 
 /// The Mercury code with other counts, and without the stored instructions that stand for these machine instructions.
@@ -74,6 +83,7 @@ pub(super) fn write_capsule(
                     [mark @ (0x50 | 0xd0 | 0x51 | 0xd1), _, rest @ ..] => (*mark, rest),
                     rest => (0x51, rest),
                 };
+                let count = count.checked_sub(group.aside.count())?;
                 // A single one is not counted.
                 if rest.is_empty() || count != 1 {
                     stored.extend(marked(mark, count)?);
@@ -115,37 +125,60 @@ fn encode(capsule: &Capsule<'_>, elided: &[bool], stored: &[u8]) -> Option<Vec<u
     Some(capsule.encode_with(capsule.marker, &bitmap, stored))
 }
 
-/// The Mercury code without idle instructions that stand for some machine instructions, and with so many others
-/// before some. `None` where these do not begin Mercury instructions.
+/// The Mercury code without some idle instructions, and with so many others before some instructions. `None` where
+/// an instruction that goes is no idle one.
 pub(super) fn write_paused(
     capsule: &Capsule<'_>,
+    machine: &[&[u8; INSTRUCTION]],
     gone: &[usize],
     pauses: &[(usize, usize)],
     padding: isize,
 ) -> Option<Vec<u8>> {
-    let groups: Vec<Group<'_>> = groups(capsule).collect();
+    let groups = placed(capsule, machine)?;
     let (end, rest) = groups.split_last()?;
     let mut gone = gone.iter().copied().peekable();
     let mut pauses = pauses.iter().copied().peekable();
     let mut elided = Vec::with_capacity(groups.len());
     let mut stored = Vec::new();
+    let idle = |count: usize, elided: &mut Vec<bool>, stored: &mut Vec<u8>| {
+        elided.extend(std::iter::repeat_n(false, count));
+        stored.extend(IDLE.repeat(count));
+    };
     for group in rest {
-        // Remarks about an instruction come before the time that passes before it.
-        let is_remark = group.start == group.end;
-        if gone
-            .next_if(|&at| at == group.start && !is_remark)
-            .is_some()
-        {
-            let idle = group.stored.filter(|stored| stored.bytes == IDLE);
-            idle?;
+        let is_idle = group.stored.is_some_and(|stored| stored.bytes == IDLE);
+        if group.start == group.end {
+            // Remarks about an instruction come before the time that passes before it, and what is idle inside of
+            // an instruction with that.
+            if !is_idle {
+                elided.push(false);
+                stored.extend(group.stored?.bytes);
+            }
             continue;
         }
-        if let Some((_, count)) = pauses.next_if(|&(at, _)| at == group.start && !is_remark) {
-            elided.extend(std::iter::repeat_n(false, count));
-            stored.extend(IDLE.repeat(count));
+        if gone.next_if(|&at| at == group.start).is_some() {
+            is_idle.then_some(())?;
+            continue;
         }
+        if let Some((_, count)) = pauses.next_if(|&(at, _)| at == group.start) {
+            idle(count, &mut elided, &mut stored);
+        }
+        let mut aside = group.aside.count();
+        while gone.next_if(|&at| at < group.end).is_some() {
+            aside = aside.checked_sub(1)?;
+        }
+        while let Some((_, more)) = pauses.next_if(|&(at, _)| at < group.end) {
+            aside += more;
+        }
+        let is_before = match group.aside {
+            Aside::Before(_) => true,
+            Aside::Behind(_) => false,
+            Aside::Nothing => !begins_with_check(group, machine),
+        };
+        let (before, behind) = if is_before { (aside, 0) } else { (0, aside) };
+        idle(before, &mut elided, &mut stored);
         elided.push(group.stored.is_none());
         stored.extend(group.stored.iter().flat_map(|stored| stored.bytes));
+        idle(behind, &mut elided, &mut stored);
     }
     gone.next().is_none().then_some(())?;
     pauses.next().is_none().then_some(())?;

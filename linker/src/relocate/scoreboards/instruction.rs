@@ -52,7 +52,7 @@ pub(in crate::relocate) const UNIFORM_LOAD: u16 = 0x1ac;
 /// UCGABAR_ARV, with which threads come to a barrier of the cluster.
 pub(in crate::relocate) const CLUSTER_ARRIVAL: u16 = 0x1c7;
 /// It does nothing, and waits for barriers in shared memory at fences.
-pub(super) const NOP: u16 = 0x118;
+pub(in crate::relocate) const NOP: u16 = 0x118;
 /// BMOV to a barrier.
 pub(super) const RESTORE_BARRIER: u16 = 0x156;
 /// BPT.TRAP.
@@ -62,7 +62,7 @@ pub(super) const TRIGGER: u16 = 0x001;
 /// NANOSLEEP.
 pub(super) const SLEEP: u16 = 0x15d;
 /// SYNCS, which work on barriers in shared memory in the order of the code.
-pub(super) const SYNCS: u16 = 0x1a7;
+pub(in crate::relocate) const SYNCS: u16 = 0x1a7;
 /// SYNCS that asks for a phase.
 pub(super) const PHASE: u16 = 0x5a7;
 /// SYNCS that does something else with a barrier, as to end it.
@@ -354,7 +354,7 @@ pub(super) fn keeps_order(instruction: &[u8]) -> bool {
 }
 
 /// Whether an instruction only lets time pass that does not fit into the one before it.
-pub(super) fn is_pause(before: &[u8], instruction: &[u8]) -> bool {
+pub(in crate::relocate) fn is_pause(before: &[u8], instruction: &[u8]) -> bool {
     Control::of(before).stall() == Control::LONGEST_STALL && operation(instruction) == NOP
 }
 

@@ -383,6 +383,11 @@ impl Accesses {
         self.writes.predicates & 0xff != 0
     }
 
+    /// Whether it writes predicates of warps.
+    pub(super) fn writes_uniform_predicates(&self) -> bool {
+        self.writes.predicates & !0xff != 0
+    }
+
     /// Whether an instruction writes what this one reads, or needs what it knows then.
     pub(super) fn is_overwritten_by(&self, other: &Self) -> bool {
         let late = self.late_operands();

@@ -6,10 +6,12 @@
 //! before. Time that does not fit into an instruction passes in idle ones behind it. In loops in a
 //! pipeline no other warp goes first meanwhile.
 
+use std::ops::Range;
+
 use super::flow::Flow;
 use super::instruction::{
-    BOARDS, BSSY, BSYNC, Chip, Control, EXIT, INSTRUCTION, Next, RETURN, is_for_all, is_idle_load,
-    is_pause, leads_on, next, operation,
+    BOARDS, BSSY, BSYNC, Chip, Control, EXIT, INSTRUCTION, NOP, Next, RETURN, is_for_all,
+    is_idle_load, is_pause, leads_on, next, operation,
 };
 use super::registers::Accesses;
 use super::slower::Slowed;
@@ -72,8 +74,11 @@ impl<'c, A: Fn(usize, usize) -> bool> Retiming<'c, A> {
                 true => &STAYING,
                 false => &LETTING_OTHERS,
             };
+            let before_last = self.pauses_before(first, last, pausing);
             let is_gone = |at: &usize| {
-                *at > first && pausing.is_one(&self.old.code[at - 1], &self.old.code[*at])
+                let is_pause =
+                    |at: usize| pausing.is_one(&self.old.code[at - 1], &self.old.code[at]);
+                *at > first && (before_last.contains(at) || is_pause(*at))
             };
             let (gone, mut members): (Vec<usize>, Vec<usize>) = (first..=last).partition(is_gone);
             members.retain(|&at| !is_idle_load(&self.old.code[at]));
@@ -192,18 +197,33 @@ impl<'c, A: Fn(usize, usize) -> bool> Retiming<'c, A> {
         }
     }
 
-    /// The number of the last member of a block in a pipeline, if it leads elsewhere and what passes the time that it cannot
-    /// take stands before it (case `doubles_slower`).
+    /// The number of the last member of a block, if it leads elsewhere and what passes the time that it cannot
+    /// take stands before it (cases `doubles_slower`, `products_slower`).
     fn leading_late(&self, members: &[usize], pausing: &Pausing) -> Option<usize> {
         let &[.., before, last] = members else {
             return None;
         };
         let old = self.old.code;
-        let is_late = !pausing.lets_others
-            && leads_elsewhere(&old[last])
+        let is_late = leads_elsewhere(&old[last])
             && before + 1 < last
-            && planned(&old[before]) < pausing.most;
+            && planned(&old[before]) < pausing.most
+            && (!pausing.lets_others || planned(&old[last]) == pausing.most);
         is_late.then_some(members.len() - 1)
+    }
+
+    /// What passes time right before the last instruction of a block, which takes as long as it can and leads elsewhere.
+    fn pauses_before(&self, first: usize, last: usize, pausing: &Pausing) -> Range<usize> {
+        let old = self.old.code;
+        if !(pausing.lets_others
+            && leads_elsewhere(&old[last])
+            && planned(&old[last]) == pausing.most)
+        {
+            return last..last;
+        }
+        let is_pause =
+            |at: &usize| operation(&old[*at]) == NOP && Control::of(&old[*at]).waits() == 0;
+        let count = (first + 1..last).rev().take_while(is_pause).count();
+        last - count..last
     }
 
     /// The cycle in which a member of a block starts, or in which it ends, behind others, of which

@@ -220,8 +220,10 @@ pub(super) fn forwarding(
     chip: Chip,
 ) -> Option<u32> {
     let ((from, first), (to, second)) = (maker, user);
-    let decided = first.decides(second).then(|| {
-        let is_guard = first.guards(second) || second.asks_all_threads();
+    // Memory barriers take the time although they wait for no predicate.
+    let is_guarded = first.guards(second);
+    let decided = (is_guarded || first.decides(second)).then(|| {
+        let is_guard = is_guarded || second.asks_all_threads();
         decision(from, to, is_guard, chip)
     });
     let read = first
@@ -293,12 +295,16 @@ pub(super) fn at_end(instruction: &[u8], unit: Unit, accesses: &Accesses) -> u32
     const REGISTER: u32 = 7;
     const UNIFORM_REGISTER: u32 = 12;
     const UNIFORM_MOVE: u32 = 8;
+    const UNIFORM_PREDICATE: u32 = 11;
+    const PRODUCT: u32 = 20;
     let predicate = match accesses.writes_predicates() {
         true => decision_in_block(unit),
+        false if accesses.writes_uniform_predicates() && unit.has_fixed_time() => UNIFORM_PREDICATE,
         false => 0,
     };
     let register = match unit {
         Unit::Double => double_in_block(instruction),
+        Unit::Matrix => PRODUCT,
         _ if !unit.has_fixed_time() => 0,
         Unit::WarpMove => UNIFORM_MOVE,
         _ if accesses.writes_uniform_registers() => UNIFORM_REGISTER,
@@ -406,12 +412,14 @@ pub(super) const SLOW_DOUBLE: u32 = 64;
 const SLOW_MATRICES: u32 = 584;
 pub(super) const LONGEST_SLOW: u32 = SLOW_MATRICES;
 
+/// Products of matrices of integers.
+pub(super) const INTEGER_MATRICES: u16 = 0x037;
+
 /// For how many cycles an instruction keeps the part for doubles busy where it is slow.
 pub(super) fn slow_part(instruction: &[u8], chip: Chip) -> Option<u32> {
-    const IMMA: u16 = 0x037;
     match operation(instruction) {
         // Products of matrices of integers have none of their own there.
-        IMMA if chip == Chip::SlowDoubles => Some(SLOW_DOUBLE),
+        INTEGER_MATRICES if chip == Chip::SlowDoubles => Some(SLOW_DOUBLE),
         DOUBLE_MATRICES if chip != Chip::FastDoubles => Some(SLOW_MATRICES),
         _ => is_slow_double(instruction, chip).then_some(SLOW_DOUBLE),
     }

@@ -1,20 +1,22 @@
 //! Which instructions need scoreboards where others take longer than their compiler knew.
 //!
-//! Some end in the order of the code: doubles, conversions with 64 bits, powers of two and other functions
-//! each for themselves. So what waits for one of them has waited for all of its kind before it, and of several that
+//! Some end in the order of the code: doubles, products of matrices of integers and of doubles, conversions
+//! with 64 bits, powers of two and other functions each for themselves. So what waits for one of them has waited for all of its kind before it, and of several that
 //! an instruction needs it waits for the last one. What is under way at the end of a block is waited
 //! for elsewhere, whoever needs it.
 
 use super::Event;
 use super::flow::Flow;
-use super::instruction::{Chip, INSTRUCTION, Wait, operation, wait};
-use super::timing::{LONG_CONVERSIONS, Unit, is_power_of_two, slow_part};
+use super::instruction::{Chip, DOUBLE_MATRICES, INSTRUCTION, Wait, operation, wait};
+use super::timing::{INTEGER_MATRICES, LONG_CONVERSIONS, Unit, is_power_of_two, slow_part};
 use super::uses::Uses;
 
 /// What ends in the order of the code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Turn {
     Double,
+    IntegerMatrices,
+    DoubleMatrices,
     Conversion,
     PowerOfTwo,
     Function,
@@ -26,10 +28,13 @@ impl Turn {
         match operation(instruction) {
             _ if is_power_of_two(instruction, chip) => Some(Self::PowerOfTwo),
             operation if slow_part(instruction, chip).is_some() => {
-                match LONG_CONVERSIONS.contains(&operation) {
-                    true => Some(Self::Conversion),
-                    false => Some(Self::Double),
-                }
+                let turn = match operation {
+                    INTEGER_MATRICES => Self::IntegerMatrices,
+                    DOUBLE_MATRICES => Self::DoubleMatrices,
+                    _ if LONG_CONVERSIONS.contains(&operation) => Self::Conversion,
+                    _ => Self::Double,
+                };
+                Some(turn)
             }
             _ => match Unit::of(instruction, chip) {
                 // Counts have a part of their own and take their turn nevertheless.
