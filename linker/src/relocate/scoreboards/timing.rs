@@ -477,6 +477,8 @@ pub(super) fn latency(
         // Of DMMA where doubles are slow, 176 to 184 explain most.
         (DOUBLE_MATRICES, true) if is_slow => 180,
         (DOUBLE_MATRICES, true) => 20,
+        // Of IMMA there, 42 to 44 do.
+        (INTEGER_MATRICES, true) if chip == Chip::SlowDoubles => 44,
         // B2R: 21 to 28 say the same of all code that was seen.
         (0x11c, true) => 24,
         // LDCU.
