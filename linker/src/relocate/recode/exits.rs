@@ -49,10 +49,12 @@ impl ChangedExit {
         match *self {
             Self::Reporting { first, exit } => {
                 exits::report_early(code, first, exit, chip);
+                exits::decide_apart(code, first, true, chip);
             }
             Self::Unreporting { exit, asks_besides } => {
                 if asks_besides {
                     exits::exit_late(code, exit, chip);
+                    exits::decide_apart(code, exit, false, chip);
                 }
                 exits::go_on_late(code, exit, STALL_OF_EXIT.into(), chip);
             }

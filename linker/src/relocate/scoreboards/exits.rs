@@ -5,10 +5,10 @@
 //! is then missing to the second passes right before the `EXIT`. Where a later link takes
 //! it out again, all of that passes before (case `recode_besides`).
 
-use super::instruction::{Chip, INSTRUCTION, cycles, leads_on};
+use super::instruction::{BOARDS, Chip, Control, INSTRUCTION, NO_BOARD, cycles, leads_on};
 use super::registers::Accesses;
 use super::stalls::{planned, set_stall};
-use super::timing::{Unit, at_end, forwarding};
+use super::timing::{Unit, at_end, forwarding, is_slow_double};
 
 /// No predicate takes longer.
 const LONGEST_DECISION: u32 = 16;
@@ -37,6 +37,43 @@ pub(in crate::relocate) fn report_early(code: &mut [u8], first: usize, exit: usi
     let missing = was - stall - cycles(&code[asking]).min(was - stall);
     if missing > cycles(&code[exit - 1]) {
         set_stall(&mut code[exit - 1], missing);
+    }
+}
+
+/// Lets a double tell a report for itself whether that is asked for, where the `EXIT` waited for one behind it in its turn
+/// and so for both; or no longer, where the report is gone. `asking` is the report or the `EXIT`, and `is_asked` whether there
+/// is a report (case `recode_besides_doubles`).
+pub(in crate::relocate) fn decide_apart(
+    code: &mut [u8],
+    asking: usize,
+    is_asked: bool,
+    chip: Chip,
+) {
+    let (code, _) = code.as_chunks_mut::<INSTRUCTION>();
+    let Some(asked) = Accesses::of(&code[asking]) else {
+        return;
+    };
+    let block = (0..asking).rev().take_while(|&at| !leads_on(&code[at]));
+    // The last of those that take a scoreboard is what the `EXIT` waits for.
+    let mut board = None;
+    for at in block.collect::<Vec<_>>() {
+        let accesses = Accesses::of(&code[at]);
+        let decides = accesses.as_ref().is_some_and(|a| a.guards(&asked));
+        let asks_too = accesses.is_some_and(|a| a.asks_as(&asked));
+        let control = Control::of(&code[at]);
+        match is_slow_double(&code[at], chip) {
+            true if decides => {
+                if let Some(board) = board {
+                    let board = if is_asked { board } else { NO_BOARD };
+                    Control::set(&mut code[at], board, control.read(), control.waits());
+                }
+                return;
+            }
+            true if board.is_none() && control.write() < BOARDS => board = Some(control.write()),
+            true => {}
+            false if decides || asks_too => return,
+            false => {}
+        }
     }
 }
 
@@ -115,6 +152,10 @@ fn needed_before<I: AsRef<[u8]>>(code: &[I], place: usize, user: usize, chip: Ch
         }
         if passed >= LONGEST_DECISION {
             break;
+        }
+        // What takes a scoreboard is waited for.
+        if Control::of(code[earlier].as_ref()).write() < BOARDS {
+            continue;
         }
         let Some(maker) = Accesses::of(code[earlier].as_ref()) else {
             continue;

@@ -373,6 +373,11 @@ impl Accesses {
         decided & predicate(other.file, other.guard & 7) != 0
     }
 
+    /// Whether it reads the predicate by which another instruction happens.
+    pub(super) fn asks_as(&self, other: &Self) -> bool {
+        self.read_predicates & predicate(other.file, other.guard & 7) != 0
+    }
+
     /// Whether an instruction uses a predicate that this one writes.
     pub(super) fn decides(&self, other: &Self) -> bool {
         self.writes.predicates & other.read_predicates != 0
