@@ -2,7 +2,9 @@
 //! counts as one machine instruction there. So where these are is seen only beside the machine code
 //! (case `idle_inside`).
 
-use super::super::scoreboards::instruction::{INSTRUCTION, NOP, SYNCS, is_pause, operation};
+use super::super::scoreboards::instruction::{
+    DEPBAR, INSTRUCTION, NOP, SYNCS, is_pause, operation,
+};
 use super::stored::{Group, IDLE, groups};
 use crate::cubin::Capsule;
 
@@ -32,33 +34,40 @@ pub(super) fn placed<'c>(
 ) -> Option<Vec<Group<'c>>> {
     let mut all: Vec<Group<'c>> = groups(capsule).collect();
     machine.get(..all.last()?.end)?;
-    // An idle instruction that is not there stands elsewhere.
+    // An idle instruction that is not there stands elsewhere. Some that are there wait for a scoreboard.
     let is_misplaced = |group: &Group<'_>| {
-        group.start < group.end && is_idle(group) && operation(machine[group.start]) != NOP
+        let is_other = |at: usize| ![NOP, DEPBAR].contains(&operation(machine[at]));
+        group.start < group.end && is_idle(group) && is_other(group.start)
     };
+    let mut before = None;
     for index in 0..all.len() {
-        let (earlier, rest) = all.split_at_mut(index);
-        let [idle, ..] = rest else { break };
-        let group = earlier.iter_mut().rev().find(|group| !is_idle(group));
-        if let Some(group) = group.filter(|_| is_misplaced(idle))
-            && begins_with_check(group, machine)
-            && pauses(group.start..group.end + 1, machine) > group.aside.count()
+        if !is_idle(&all[index]) {
+            before = Some(index);
+        } else if let Some(group) = before
+            && is_misplaced(&all[index])
+            && all[group].end == all[index].start
+            && begins_with_check(&all[group], machine)
+            && pauses(all[group].start..all[index].end, machine) > all[group].aside.count()
         {
-            group.end += 1;
-            group.aside = Aside::Behind(group.aside.count() + 1);
-            idle.start = idle.end;
+            let end = all[index].end;
+            all[index].start = end;
+            all[group].end = end;
+            all[group].aside = Aside::Behind(all[group].aside.count() + 1);
         }
     }
+    let mut behind = None;
     for index in (0..all.len()).rev() {
-        let (rest, later) = all.split_at_mut(index + 1);
-        let [.., idle] = rest else { break };
-        let group = later.iter_mut().find(|group| !is_idle(group));
-        if let Some(group) = group.filter(|_| is_misplaced(idle))
-            && pauses(idle.start..group.end, machine) > group.aside.count()
+        if !is_idle(&all[index]) {
+            behind = Some(index);
+        } else if let Some(group) = behind
+            && is_misplaced(&all[index])
+            && all[group].start == all[index].end
+            && pauses(all[index].start..all[group].end, machine) > all[group].aside.count()
         {
-            group.start -= 1;
-            group.aside = Aside::Before(group.aside.count() + 1);
-            idle.end = idle.start;
+            let start = all[index].start;
+            all[index].end = start;
+            all[group].start = start;
+            all[group].aside = Aside::Before(all[group].aside.count() + 1);
         }
     }
     Some(all)
@@ -79,4 +88,74 @@ fn pauses(range: std::ops::Range<usize>, machine: &[&[u8; INSTRUCTION]]) -> usiz
     let group = machine.get(range).unwrap_or_default();
     let pairs = group.windows(2);
     pairs.filter(|pair| is_pause(pair[0], pair[1])).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::scoreboards::instruction::{Control, MEMORY_BARRIER};
+    use super::*;
+    use crate::cubin::StoredInstruction;
+
+    const OTHER: u16 = 0x024;
+    const LONGEST: u8 = Control::LONGEST_STALL;
+
+    fn instruction((operation, stall): (u16, u8)) -> [u8; INSTRUCTION] {
+        let mut instruction = [0; INSTRUCTION];
+        instruction[..2].copy_from_slice(&operation.to_le_bytes());
+        Control::set_stall(&mut instruction, stall);
+        instruction
+    }
+
+    /// Where Mercury instructions begin and end, and what is aside. Those that are not stored have no bytes.
+    fn places(stored: &[&[u8]], machine: &[(u16, u8)]) -> Vec<(usize, usize, Aside)> {
+        let are_stored = stored
+            .iter()
+            .zip(0..)
+            .filter(|(bytes, _)| !bytes.is_empty());
+        let are_stored = are_stored.map(|(&bytes, index)| StoredInstruction {
+            index,
+            offset: 0,
+            prefix: 2,
+            bytes,
+        });
+        let capsule = Capsule {
+            text_section: 0,
+            marker: Capsule::MARKER,
+            instructions: stored.len() as u32,
+            bitmap: &[],
+            stored: are_stored.collect(),
+        };
+        let machine: Vec<_> = machine.iter().map(|&i| instruction(i)).collect();
+        let machine: Vec<_> = machine.iter().collect();
+        let placed = placed(&capsule, &machine).unwrap();
+        let placed = placed.iter().map(|g| (g.start, g.end, g.aside));
+        placed.collect()
+    }
+
+    #[test]
+    fn what_idles_inside_of_an_instruction_is_found_there() {
+        // Three instructions that belong to one, and a fourth that idles among them.
+        let three: &[u8] = &[0xd1, 1, 0x02];
+        let ordered = [(MEMORY_BARRIER, LONGEST), (NOP, 1), (OTHER, 2), (NOP, 1)];
+        assert_eq!(
+            places(&[&IDLE, three], &ordered),
+            [(0, 0, Aside::Nothing), (0, 4, Aside::Before(1))]
+        );
+        let check = [(SYNCS, LONGEST), (NOP, 2), (OTHER, 5), (SYNCS, 1)];
+        assert_eq!(
+            places(&[three, &IDLE], &check),
+            [(0, 4, Aside::Behind(1)), (4, 4, Aside::Nothing)]
+        );
+    }
+
+    #[test]
+    fn what_idles_by_itself_stays_even_if_it_waits() {
+        let one: &[u8] = &[];
+        let waiting = [(DEPBAR, LONGEST), (NOP, LONGEST), (NOP, 3), (OTHER, 1)];
+        let apart = |start: usize| (start, start + 1, Aside::Nothing);
+        assert_eq!(
+            places(&[&IDLE, &IDLE, &IDLE, one], &waiting),
+            [apart(0), apart(1), apart(2), apart(3)]
+        );
+    }
 }

@@ -34,7 +34,7 @@ pub(in crate::relocate) const TABLE_BRANCHES: [u16; 2] = [0x149, 0x158];
 pub(in crate::relocate) const BLOCK_BARRIER: u16 = 0x11d;
 /// FENCE, between views of memory.
 pub(in crate::relocate) const FENCE: u16 = 0x1c6;
-pub(super) const DEPBAR: u16 = 0x11a;
+pub(in crate::relocate) const DEPBAR: u16 = 0x11a;
 const LDSM: u16 = 0x03b;
 /// LDGSTS, which copies to shared memory.
 pub(in crate::relocate) const SHARED_COPY: u16 = 0x1ae;
