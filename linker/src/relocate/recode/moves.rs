@@ -253,8 +253,19 @@ fn moved(
             // Tables count from the start of the function, the branch from
             // behind itself.
             let from = |number: usize| with_distance(instruction, -bytes(number + 1));
-            (from(index)? == *instruction).then_some(())?;
-            from(number)
+            if from(index)? == *instruction {
+                return from(number);
+            }
+            // What is computed without a table leads behind the branch, to branches one behind the other.
+            (with_distance(instruction, 0)? == *instruction).then_some(())?;
+            let keeps_distance = |&place: &u64| {
+                let target = moves.entries.get((place / SIZE) as usize);
+                let was = (place / SIZE).checked_sub(index as u64 + 1);
+                let is = target.and_then(|&target| target.checked_sub(number + 1));
+                was.is_some() && was == is.map(|is| is as u64)
+            };
+            let is_kept = table.targets.iter().all(keeps_distance);
+            is_kept.then_some(*instruction)
         }
         Place::Start(distance) => {
             (bytes(index + 1).checked_add(distance) == Some(0)).then_some(())?;
