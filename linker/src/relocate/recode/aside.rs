@@ -5,7 +5,7 @@
 use super::super::scoreboards::instruction::{
     DEPBAR, INSTRUCTION, NOP, SYNCS, is_pause, operation,
 };
-use super::stored::{Group, IDLE, groups};
+use super::stored::{Group, groups};
 use crate::cubin::Capsule;
 
 /// How many of a group's machine instructions are Mercury instructions of their own, and where these stand.
@@ -37,11 +37,11 @@ pub(super) fn placed<'c>(
     // An idle instruction that is not there stands elsewhere. Some that are there wait for a scoreboard.
     let is_misplaced = |group: &Group<'_>| {
         let is_other = |at: usize| ![NOP, DEPBAR].contains(&operation(machine[at]));
-        group.start < group.end && is_idle(group) && is_other(group.start)
+        group.start < group.end && group.is_idle() && is_other(group.start)
     };
     let mut before = None;
     for index in 0..all.len() {
-        if !is_idle(&all[index]) {
+        if !all[index].is_idle() {
             before = Some(index);
         } else if let Some(group) = before
             && is_misplaced(&all[index])
@@ -57,7 +57,7 @@ pub(super) fn placed<'c>(
     }
     let mut behind = None;
     for index in (0..all.len()).rev() {
-        if !is_idle(&all[index]) {
+        if !all[index].is_idle() {
             behind = Some(index);
         } else if let Some(group) = behind
             && is_misplaced(&all[index])
@@ -71,10 +71,6 @@ pub(super) fn placed<'c>(
         }
     }
     Some(all)
-}
-
-fn is_idle(group: &Group<'_>) -> bool {
-    group.stored.is_some_and(|stored| stored.bytes == IDLE)
 }
 
 /// Whether a group begins with what works on a barrier in shared memory.
@@ -93,6 +89,7 @@ fn pauses(range: std::ops::Range<usize>, machine: &[&[u8; INSTRUCTION]]) -> usiz
 #[cfg(test)]
 mod tests {
     use super::super::super::scoreboards::instruction::{Control, MEMORY_BARRIER};
+    use super::super::stored::IDLE;
     use super::*;
     use crate::cubin::StoredInstruction;
 

@@ -10,7 +10,7 @@ use super::super::scoreboards::{Chip, exits};
 use super::choice::is_ordered_barrier;
 use super::control::{Guard, STALL_OF_EXIT, is_slow};
 use super::moves::{Piece, report};
-use super::stored::{Group, IDLE};
+use super::stored::Group;
 
 /// What a link does to the end of threads.
 pub(super) enum ChangedExit {
@@ -76,8 +76,7 @@ pub(super) fn report_before_pauses(
     }
     let starts = starts_of_blocks(machine);
     let pauses = groups.iter().filter(|group| {
-        let is_idle = group.stored.is_some_and(|stored| stored.bytes == IDLE);
-        is_idle && !starts[group.end] && Control::of(machine[group.start]).waits() == 0
+        group.is_idle() && !starts[group.end] && Control::of(machine[group.start]).waits() == 0
     });
     let pauses: FxHashSet<usize> = pauses.map(|group| group.start).collect();
     let pause = |piece: &Piece| match *piece {

@@ -259,10 +259,9 @@ fn moved(
             // What is computed without a table leads behind the branch, to branches one behind the other.
             (with_distance(instruction, 0)? == *instruction).then_some(())?;
             let keeps_distance = |&place: &u64| {
-                let target = moves.entries.get((place / SIZE) as usize);
-                let was = (place / SIZE).checked_sub(index as u64 + 1);
-                let is = target.and_then(|&target| target.checked_sub(number + 1));
-                was.is_some() && was == is.map(|is| is as u64)
+                let place = (place / SIZE) as usize;
+                let target = moves.entries.get(place).copied();
+                place > index && target == Some(number + (place - index))
             };
             let is_kept = table.targets.iter().all(keeps_distance);
             is_kept.then_some(*instruction)

@@ -14,7 +14,6 @@ use crate::error::{ParseError, Problem};
 use super::super::scoreboards::instruction::{
     Control, END_COLLECTIVE, INSTRUCTION, WARPSYNC, opcode, operation,
 };
-use super::stored::IDLE;
 use super::{Group, groups};
 
 /// How long a stored instruction without operands of its own is.
@@ -89,10 +88,9 @@ pub(super) fn with_waits_of_today(code: &[u8], capsule: &[u8]) -> Option<Vec<u8>
     let mut changed = code.to_vec();
     let (machine, _) = changed.as_chunks_mut::<INSTRUCTION>();
     let groups: Vec<Group<'_>> = groups(&capsule).take(machine.len()).collect();
-    let is_idle = |group: &Group<'_>| group.stored.is_some_and(|stored| stored.bytes == IDLE);
-    for run in groups.chunk_by(|a, b| is_idle(a) && is_idle(b)) {
+    for run in groups.chunk_by(|a, b| a.is_idle() && b.is_idle()) {
         let machine = machine.get_mut(run.first()?.start..run.last()?.end)?;
-        if run.first().is_some_and(is_idle) {
+        if run.first().is_some_and(Group::is_idle) {
             machine.sort_by_key(|idle| Reverse(Control::of(idle).stall()));
             machine.iter_mut().for_each(Control::keep_ready);
         } else if let [start, .., end] = machine

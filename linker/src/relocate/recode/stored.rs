@@ -46,6 +46,13 @@ pub(in crate::relocate) struct Group<'c> {
     pub(in crate::relocate) aside: Aside,
 }
 
+impl Group<'_> {
+    /// Whether it is an instruction of its own that does nothing.
+    pub(super) fn is_idle(&self) -> bool {
+        self.stored.is_some_and(|stored| stored.bytes == IDLE)
+    }
+}
+
 /// The Mercury code with other counts, and without the stored instructions that stand for these machine instructions.
 /// What fills up the machine code behind its end is counted by the last instruction.
 pub(super) fn write_capsule(
@@ -145,18 +152,17 @@ pub(super) fn write_paused(
         stored.extend(IDLE.repeat(count));
     };
     for group in rest {
-        let is_idle = group.stored.is_some_and(|stored| stored.bytes == IDLE);
         if group.start == group.end {
             // Remarks about an instruction come before the time that passes before it, and what is idle inside of
             // an instruction with that.
-            if !is_idle {
+            if !group.is_idle() {
                 elided.push(false);
                 stored.extend(group.stored?.bytes);
             }
             continue;
         }
         if gone.next_if(|&at| at == group.start).is_some() {
-            is_idle.then_some(())?;
+            group.is_idle().then_some(())?;
             continue;
         }
         if let Some((_, count)) = pauses.next_if(|&(at, _)| at == group.start) {

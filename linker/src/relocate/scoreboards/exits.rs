@@ -53,10 +53,12 @@ pub(in crate::relocate) fn decide_apart(
     let Some(asked) = Accesses::of(&code[asking]) else {
         return;
     };
-    let block = (0..asking).rev().take_while(|&at| !leads_on(&code[at]));
     // The last of those that take a scoreboard is what the `EXIT` waits for.
     let mut board = None;
-    for at in block.collect::<Vec<_>>() {
+    for at in (0..asking).rev() {
+        if leads_on(&code[at]) {
+            return;
+        }
         let accesses = Accesses::of(&code[at]);
         let decides = accesses.as_ref().is_some_and(|a| a.guards(&asked));
         let asks_too = accesses.is_some_and(|a| a.asks_as(&asked));

@@ -10,7 +10,7 @@ use super::instruction::{
     Chip, DOUBLE_MATRICES, FENCE, MEMORY_BARRIER, PHASE, SYNCS, SYNCS_CONTROL, SYNCS_EXCHANGE,
     TRIGGER, loads_memory, opcode, operation,
 };
-use super::operands::{File, file, is_arithmetic_of_warps, is_long};
+use super::operands::{File, IMMA, file, is_arithmetic_of_warps, is_long};
 use super::registers::Accesses;
 
 /// DSETP.
@@ -412,14 +412,11 @@ pub(super) const SLOW_DOUBLE: u32 = 64;
 const SLOW_MATRICES: u32 = 584;
 pub(super) const LONGEST_SLOW: u32 = SLOW_MATRICES;
 
-/// Products of matrices of integers.
-pub(super) const INTEGER_MATRICES: u16 = 0x037;
-
 /// For how many cycles an instruction keeps the part for doubles busy where it is slow.
 pub(super) fn slow_part(instruction: &[u8], chip: Chip) -> Option<u32> {
     match operation(instruction) {
         // Products of matrices of integers have none of their own there.
-        INTEGER_MATRICES if chip == Chip::SlowDoubles => Some(SLOW_DOUBLE),
+        IMMA if chip == Chip::SlowDoubles => Some(SLOW_DOUBLE),
         DOUBLE_MATRICES if chip != Chip::FastDoubles => Some(SLOW_MATRICES),
         _ => is_slow_double(instruction, chip).then_some(SLOW_DOUBLE),
     }
@@ -478,7 +475,7 @@ pub(super) fn latency(
         (DOUBLE_MATRICES, true) if is_slow => 180,
         (DOUBLE_MATRICES, true) => 20,
         // Of IMMA there, 42 to 44 do.
-        (INTEGER_MATRICES, true) if chip == Chip::SlowDoubles => 44,
+        (IMMA, true) if chip == Chip::SlowDoubles => 44,
         // B2R: 21 to 28 say the same of all code that was seen.
         (0x11c, true) => 24,
         // LDCU.

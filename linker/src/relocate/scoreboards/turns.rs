@@ -8,7 +8,8 @@
 use super::Event;
 use super::flow::Flow;
 use super::instruction::{Chip, DOUBLE_MATRICES, INSTRUCTION, Wait, operation, wait};
-use super::timing::{INTEGER_MATRICES, LONG_CONVERSIONS, Unit, is_power_of_two, slow_part};
+use super::operands::IMMA;
+use super::timing::{LONG_CONVERSIONS, Unit, is_power_of_two, slow_part};
 use super::uses::Uses;
 
 /// What ends in the order of the code.
@@ -29,7 +30,7 @@ impl Turn {
             _ if is_power_of_two(instruction, chip) => Some(Self::PowerOfTwo),
             operation if slow_part(instruction, chip).is_some() => {
                 let turn = match operation {
-                    INTEGER_MATRICES => Self::IntegerMatrices,
+                    IMMA => Self::IntegerMatrices,
                     DOUBLE_MATRICES => Self::DoubleMatrices,
                     _ if LONG_CONVERSIONS.contains(&operation) => Self::Conversion,
                     _ => Self::Double,
