@@ -321,6 +321,69 @@ fn optimized_code_is_as_exact_as_its_files_ask() -> Result<()> {
     Ok(())
 }
 
+#[test]
+fn names_of_link_time_optimized_code_come_with_their_files() -> Result<()> {
+    let toolkit = match Toolkit::find() {
+        Ok(toolkit) => toolkit,
+        Err(reason) => return skip(&reason),
+    };
+    let folder = tempfile::tempdir()?;
+    let folder = folder.path();
+    let (nvcc, linker) = (toolkit.tool(Tool::Nvcc)?, identity::linker()?);
+    let twice = "__device__ int factor = 2;\n__device__ int twice(int x) { return factor * x; }\n";
+    let kernel = "__device__ int twice(int x);\n__global__ void k(int *p) { *p = twice(*p); }\n";
+    for (name, text) in [("twice", twice), ("again", twice), ("kernel", kernel)] {
+        fs::write(folder.join(format!("{name}.cu")), text)?;
+        run(folder, &nvcc, &format!("-dc -dlto -arch=sm_90 {name}.cu"))?;
+    }
+    let machine = "-dc -arch=sm_90 twice.cu -o machine.o";
+    run(folder, &nvcc, machine)?;
+    let nvvm = toolkit_root(&toolkit)?.join("nvvm");
+    let note = "    'lto.cubin' is made of LTO-IR, and has the name from";
+    for (inputs, exit, lines) in [
+        (
+            "kernel.o twice.o again.o",
+            1,
+            vec![
+                "Multiple definition of 'factor' in 'again.o', first defined in 'twice.o'"
+                    .to_owned(),
+                "Multiple definition of '_Z5twicei' in 'again.o', first defined in 'twice.o'"
+                    .to_owned(),
+                "    _Z5twicei is twice(int)".to_owned(),
+            ],
+        ),
+        (
+            "kernel.o twice.o machine.o",
+            1,
+            vec![
+                "Multiple definition of '_Z5twicei' in 'machine.o', first defined in 'lto.cubin'"
+                    .to_owned(),
+                format!("{note} 'twice.o'"),
+            ],
+        ),
+        (
+            "kernel.o",
+            255,
+            vec![
+                "Undefined reference to '_Z5twicei' in 'lto.cubin'".to_owned(),
+                format!("{note} 'kernel.o'"),
+            ],
+        ),
+    ] {
+        let command = format!(
+            "-arch=sm_90 -dlto -nvvmpath={} {inputs} -o program.cubin",
+            nvvm.display()
+        );
+        let (code, said) = ended(folder, &linker, &command)?;
+        ensure!(code == Some(exit), "{inputs}: {code:?}: {said}");
+        for line in lines {
+            ensure!(said.contains(&line), "{inputs} without {line}: {said}");
+        }
+        ensure!(!said.contains("nvJitLink"), "{inputs}: {said}");
+    }
+    Ok(())
+}
+
 /// Whole programs, programs with machine code before and behind, a library for
 /// a later link, what has to stay of each, and files and fatbins of LTO-IR, whose code
 /// nvlink loses.

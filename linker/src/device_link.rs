@@ -508,9 +508,10 @@ impl<'a> Job<'a> {
         );
         let settles = loaded.forgets_options;
         let lacks_something = outcome.diagnostics.has("undefined-reference");
+        let explainer = loaded.explainer(&request.inputs, processor, self.environment);
         let failed = report_all(&outcome.diagnostics, &mut |mut diagnostic| {
             diagnostic.is_settled |= settles;
-            report(diagnostic)
+            report(explainer.explained(diagnostic))
         });
         let exit = match outcome.exit() {
             Exit::Success if failed => Exit::LinkError,

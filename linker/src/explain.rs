@@ -224,7 +224,8 @@ pub const EXPLANATIONS: &[Explanation] = &[
         "multiple-definition",
         "Two inputs define one function or variable. Declare it 'extern' in all files but one, or \
          make it 'static' or 'inline'. The whole of an archive is linked, so an object that is \
-         named beside the archive that holds it is there twice.",
+         named beside the archive that holds it is there twice. lto.cubin stands for all inputs with \
+         LTO-IR; a line below says which of them has the name.",
     ),
     of(
         "narrow-addresses",
@@ -419,7 +420,8 @@ pub const EXPLANATIONS: &[Explanation] = &[
         "A function or variable is used that no input defines. Name the object or library that \
          defines it; -lcudadevrt defines what kernels need to launch kernels. A definition that is \
          'static' cannot be used from another file, and one that was compiled without -rdc=true \
-         neither.",
+         neither. lto.cubin stands for all inputs with LTO-IR; a line below says which of them needs \
+         the name.",
     ),
     of("unexpected-value", "The option takes no value."),
     of(

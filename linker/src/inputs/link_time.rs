@@ -1,14 +1,21 @@
 //! Link-time optimization: LTO-IR becomes PTX in NVIDIA's library.
 
+mod origins;
+
 use std::path::PathBuf;
 
-use cudalink_jitlink::{Error, Input, Kind, Library};
+use cudalink_jitlink::{Error, Input, Kind, Library, Linked};
 
 use super::recorded::{Agreed, Record};
 use super::{Behaviour, Environment, Limits, Processor};
 use crate::arch::Sm;
 use crate::arch::reserved::is_provided_by_driver;
 use crate::diagnostic::{Diagnostic, Severity};
+pub(crate) use origins::Explainer;
+use origins::Origins;
+
+/// The name of what comes of LTO-IR in messages.
+pub(super) const OBJECT: &str = "lto.cubin";
 
 /// How LTO-IR is optimized.
 #[derive(Debug, Clone, Default)]
@@ -87,30 +94,10 @@ impl Optimizer<'_> {
         compiler_options: &[String],
         intermediates: &[Intermediate<'_>],
     ) -> Result<Optimized, Vec<Diagnostic>> {
-        let path = library(self.settings, self.environment).map_err(|why| {
-            let name = &intermediates[0].name;
-            vec![no_library(name, why)]
-        })?;
-        let failed = |error: Error| {
-            let as_nvlink = match self.behaviour {
-                Behaviour::Nvlink => as_nvlink(&error),
-                Behaviour::Own => None,
-            };
-            as_nvlink.unwrap_or_else(|| vec![Diagnostic::fatal("lto-failed", error.to_string())])
-        };
-        let library = Library::open(&path).map_err(failed)?;
-        let inputs: Vec<Input<'_>> = intermediates
-            .iter()
-            .map(|one| Input {
-                kind: one.kind,
-                name: &one.name,
-                data: one.data,
-            })
-            .collect();
-        let mut options = self.options();
-        let for_compiler = compiler_options.iter();
-        options.extend(for_compiler.map(|option| format!("-Xnvvm={option}")));
-        let linked = library.link(&options, &inputs).map_err(failed)?;
+        let library = self.library(intermediates)?;
+        let linked = self
+            .link(&library, compiler_options, intermediates)
+            .map_err(|error| self.failed(&error, &library, intermediates))?;
         let said = match self.behaviour {
             Behaviour::Nvlink => [linked.log, linked.remarks],
             Behaviour::Own => [without_trace(&linked.log), linked.remarks.trim().to_owned()],
@@ -126,6 +113,54 @@ impl Optimizer<'_> {
             ptx: with_target(linked.ptx, target),
             said: said.filter(|text| !text.is_empty()).collect(),
         })
+    }
+
+    fn library(&self, intermediates: &[Intermediate<'_>]) -> Result<Library, Vec<Diagnostic>> {
+        let path = library(self.settings, self.environment).map_err(|why| {
+            let name = &intermediates[0].name;
+            vec![no_library(name, why)]
+        })?;
+        Library::open(&path).map_err(|error| vec![lto_failed(&error)])
+    }
+
+    fn link(
+        &self,
+        library: &Library,
+        compiler_options: &[String],
+        intermediates: &[Intermediate<'_>],
+    ) -> Result<Linked, Error> {
+        let inputs: Vec<Input<'_>> = intermediates
+            .iter()
+            .map(|one| Input {
+                kind: one.kind,
+                name: &one.name,
+                data: one.data,
+            })
+            .collect();
+        let mut options = self.options();
+        let for_compiler = compiler_options.iter();
+        options.extend(for_compiler.map(|option| format!("-Xnvvm={option}")));
+        library.link(&options, &inputs)
+    }
+
+    /// What there is to say where the library refuses.
+    fn failed(
+        &self,
+        error: &Error,
+        library: &Library,
+        intermediates: &[Intermediate<'_>],
+    ) -> Vec<Diagnostic> {
+        let known = match self.behaviour {
+            Behaviour::Nvlink => as_nvlink(error),
+            // It names one of the inputs, and the first such name.
+            Behaviour::Own if is_about_two_definitions(error) => {
+                Some(Origins::find(self, library, intermediates).twice_defined())
+            }
+            Behaviour::Own => None,
+        };
+        known
+            .filter(|messages| !messages.is_empty())
+            .unwrap_or_else(|| vec![lto_failed(error)])
     }
 
     /// What the library is told of the processor, by the link and for the
@@ -189,6 +224,15 @@ fn with_target(mut ptx: Vec<u8>, sm: Sm) -> Vec<u8> {
 fn without_trace(log: &str) -> String {
     let said = log.lines().filter(|line| !line.starts_with("INFO: "));
     said.collect::<Vec<_>>().join("\n")
+}
+
+fn lto_failed(error: &Error) -> Diagnostic {
+    Diagnostic::fatal("lto-failed", error.to_string())
+}
+
+/// Whether two inputs define one name.
+fn is_about_two_definitions(error: &Error) -> bool {
+    matches!(error, Error::Call { log, .. } if log.contains("symbol multiply defined"))
 }
 
 /// What nvlink says where the library refuses: it passes on what the compiler

@@ -551,6 +551,8 @@ impl<'a, 'd> Loader<'a, 'd> {
             forgets_options: self.diagnostics.forgets_options(),
             is_followed,
             company: self.company,
+            intermediates: self.intermediates,
+            agreed: self.agreed,
         };
         Taken {
             loaded: Some(loaded),

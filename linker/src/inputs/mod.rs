@@ -31,6 +31,8 @@ use crate::error::ParseError;
 use crate::options::{Keeping, KernelFilter};
 use crate::parallel;
 use crate::read::Object;
+use link_time::{Explainer, Intermediate, Optimizer};
+use recorded::Agreed;
 
 pub use files::Files;
 pub use link_time::{LinkTime, Scope};
@@ -281,6 +283,32 @@ pub struct Loaded<'d> {
     pub(crate) is_followed: bool,
     /// The objects beside whole programs, by their numbers, where the link warns of them.
     pub(crate) company: Vec<usize>,
+    /// The LTO-IR that was made one object of.
+    intermediates: Vec<Intermediate<'d>>,
+    /// How it was compiled.
+    agreed: Agreed,
+}
+
+impl<'d> Loaded<'d> {
+    /// What tells where names in the object come from that was made of LTO-IR. nvlink does not.
+    pub(crate) fn explainer<'a>(
+        &'a self,
+        wanted: &'a Wanted,
+        processor: &'a Processor,
+        environment: &'a Environment,
+    ) -> Explainer<'a, 'd> {
+        let settings = wanted.link_time.as_ref();
+        let settings =
+            settings.filter(|_| !wanted.is_compatible() && !self.intermediates.is_empty());
+        let optimizer = settings.map(|settings| Optimizer {
+            settings,
+            agreed: &self.agreed,
+            processor,
+            environment,
+            behaviour: wanted.behaviour,
+        });
+        Explainer::new(optimizer, &self.intermediates)
+    }
 }
 
 pub use load::{Taken, load};

@@ -3,7 +3,9 @@
 
 use std::time::Instant;
 
-use super::super::link_time::{self, Holder, Intermediate, LinkTime, Optimized, Optimizer, Scope};
+use super::super::link_time::{
+    self, Holder, Intermediate, LinkTime, OBJECT, Optimized, Optimizer, Scope,
+};
 use super::super::ptx::{Fate, Product, Source};
 use super::super::recorded::agree;
 use super::super::times::Compilation;
@@ -14,9 +16,6 @@ use super::{Loader, Stop, is_of_system_library};
 use crate::container::host::{ReferenceKind, ReferenceScope};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::report::unmatched_kernels;
-
-/// The name of what comes of LTO-IR in messages.
-const OBJECT: &str = "lto.cubin";
 
 impl Loader<'_, '_> {
     /// Has all LTO-IR optimized and compiled.
