@@ -102,7 +102,7 @@ function(rustnvlink_add_image name)
   _rustnvlink_inputs(inputs depends ${arg_OBJECTS} ${arg_LIBRARIES})
   add_custom_command(OUTPUT "${output}"
     COMMAND "${CMAKE_COMMAND}" -E make_directory "${directory}"
-    COMMAND RustNvLink::cudalink link ${options} "--output-format=${spelling}" -o "${output}" --depfile "${output}.d" ${inputs}
+    COMMAND RustNvLink::cudalink link --caller=cmake ${options} "--output-format=${spelling}" -o "${output}" --depfile "${output}.d" ${inputs}
     DEPENDS ${depends}
     DEPFILE "${output}.d"
     COMMENT "Linking device code of ${name}"

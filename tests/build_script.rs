@@ -172,6 +172,13 @@ fn device_code_of_packages_is_linked_by_the_last_one() -> Result<()> {
     let ran = cargo(workspace.path(), "app", &toolkit)?;
     ran.succeeds_with(&["launched: "])?;
 
+    // A variable that leads nowhere is not passed over in silence; each package tells it once.
+    let wrong_home = [("CUDA_HOME", "/nowhere"), ("CUDA_PATH", root)];
+    let ran = cargo(workspace.path(), "app", &wrong_home)?;
+    let warning =
+        format!("CUDA_HOME is /nowhere, which does not exist; the toolkit in {root} is used");
+    ensure!(ran.err.matches(&warning).count() == 2, "{}", ran.err);
+
     // The same optimized as one program, device code of the other package beside it.
     let optimized = [toolkit[0], ("CUDALINK_DLTO", "true")];
     let ran = cargo(workspace.path(), "app", &optimized)?;

@@ -384,6 +384,46 @@ fn names_of_link_time_optimized_code_come_with_their_files() -> Result<()> {
     Ok(())
 }
 
+#[test]
+fn processors_that_kernels_have_no_code_for_are_left_out() -> Result<()> {
+    let toolkit = match Toolkit::find() {
+        Ok(toolkit) => toolkit,
+        Err(reason) => return skip(&reason),
+    };
+    let folder = tempfile::tempdir()?;
+    let folder = folder.path();
+    let nvcc = toolkit.tool(Tool::Nvcc)?;
+    let cudalink = identity::program("cargo-cudalink")?;
+    let twice = "__device__ int twice(int x) { return 2 * x; }\n";
+    let kernel = "__device__ int twice(int x);\n__global__ void k(int *p) { *p = twice(*p); }\n\
+                  int main() { k<<<1, 1>>>(nullptr); }\n";
+    fs::write(folder.join("twice.cu"), twice)?;
+    fs::write(folder.join("kernel.cu"), kernel)?;
+    let of = |number| format!("-gencode arch=compute_{number},code=sm_{number}");
+    let both = format!("-dc {} {} twice.cu", of(80), of(90));
+    run(folder, &nvcc, &both)?;
+    for number in [80, 90] {
+        let compile = format!("-dc {} kernel.cu -o kernel.{number}.o", of(number));
+        run(folder, &nvcc, &compile)?;
+    }
+    let link = |inputs: &str| ended(folder, &cudalink, &format!("link {inputs}"));
+    // What has no kernel is of no use, unless it was asked for, and then it is none that works.
+    let warning = "warning: nothing is linked for sm_80, which the inputs have no kernels for: 'kernel.90.o' has code for \
+                   others only [processor-left-out]\n";
+    let said = link("kernel.90.o twice.o -o linked.cubin")?;
+    ensure!(said == (Some(0), warning.to_owned()), "{said:?}");
+    let (code, said) = link("kernel.90.o twice.o --arch sm_80,sm_90 -o linked.o")?;
+    let problem = "error: no input has a kernel for sm_80";
+    ensure!(code == Some(1) && said.contains(problem), "{said}");
+    let said = link("kernel.90.o twice.o --arch sm_90 -o linked.o")?;
+    ensure!(said == (Some(0), String::new()), "{said:?}");
+    // As with nvcc, files may have the kernels of one processor each.
+    let (code, said) = link("kernel.90.o kernel.80.o twice.o -o linked.o")?;
+    let warnings = said.matches("[missing-arch-code]").count();
+    ensure!(code == Some(0) && warnings == 2, "{said}");
+    Ok(())
+}
+
 /// Whole programs, programs with machine code before and behind, a library for
 /// a later link, what has to stay of each, and files and fatbins of LTO-IR, whose code
 /// nvlink loses.

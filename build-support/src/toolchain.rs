@@ -1,12 +1,14 @@
 //! The toolkit and the compiler: what the user has chosen comes first.
 
 use std::path::{Path, PathBuf};
+use std::sync::Once;
 
 use cudalink_toolkit::launcher::launched;
 use cudalink_toolkit::{Environment, NotChosen, Search, Tool, Toolkit};
 
 use crate::environment;
 use crate::error::Error;
+use crate::output;
 
 /// The compiler that the user has chosen, and what runs it, else that of the toolkit.
 pub(crate) fn nvcc(toolkit: &Toolkit) -> Result<(Vec<PathBuf>, PathBuf), Error> {
@@ -34,6 +36,17 @@ pub(crate) fn find() -> Result<Toolkit, Error> {
             Err(NotChosen::Folder(missing)) => Err(missing.into()),
             found => Ok(found?),
         },
-        None => Ok(search.find()?),
+        None => {
+            let toolkit = search.find()?;
+            WARNED.call_once(|| {
+                for ignored in toolkit.ignored_variables() {
+                    output::message("warning", &ignored);
+                }
+            });
+            Ok(toolkit)
+        }
     }
 }
+
+/// A build script looks for the toolkit in each step of its work.
+static WARNED: Once = Once::new();

@@ -193,7 +193,7 @@ pub(crate) fn run<C: CargoCommand + Args>(arguments: WithDevice<C>) -> Result<Ex
     };
     let found = toolkit.as_ref().ok();
     if let Some(toolkit) = found.filter(|_| !reporter.is_quiet()) {
-        note_ignored_variables(toolkit.passed_over());
+        note_ignored_variables(toolkit);
     }
     let compiled_for = CompiledFor::all(packages.values().chain([&others]));
     let nvcc = stand_in_toolkit(&folder, found, &compiled_for)?;

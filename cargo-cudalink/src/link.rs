@@ -10,18 +10,18 @@ use std::slice;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use cudalink_bindings::Bindings;
-use cudalink_toolkit::{Environment, Search};
 use rustnvlink::arch::Sm;
 use rustnvlink::cli::{self, LinkOptions, depfile};
 use rustnvlink::device_link::{DeviceLink, Linked, Message};
 use rustnvlink::fatbin::{CompressionMode, FatbinOptions};
 use rustnvlink::host::HostObject;
-use rustnvlink::inputs::{Files, Kernels};
+use rustnvlink::inputs::{Environment, Files, Kernels};
 use rustnvlink::output::{Clash, Named, clash};
 
 use crate::settings::KernelChoice;
 use crate::streams::{self, write};
 use crate::style::GOOD;
+use crate::toolkit;
 
 /// Link device code for one or more processors, as `nvcc -dlink` does
 ///
@@ -93,6 +93,22 @@ pub(crate) struct Arguments {
     /// Say what the program and its kernels use
     #[arg(short, long)]
     verbose: bool,
+    /// Who asks for the link, and reads advice
+    #[arg(long, value_enum, default_value_t, hide = true)]
+    caller: Caller,
+}
+
+/// Whose words advice is given in.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+enum Caller {
+    /// Whoever types the command
+    #[default]
+    User,
+    /// The functions of our CMake package
+    Cmake,
+    /// What else calls nvcc, which names the processors
+    #[value(skip)]
+    Nvcc,
 }
 
 /// What the result is.
@@ -160,9 +176,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
         }
     })?;
     if let Some(problem) = problem {
-        bail!(
-            "{problem}: compile for it, too, or choose with --arch what `cargo cudalink inspect` shows"
-        );
+        bail!("{problem}: {}", messages::choice(arguments.caller));
     }
     check_outputs(&arguments, &linked)?;
     write_result(&arguments, &linked)
@@ -239,6 +253,7 @@ pub(crate) fn run_as_nvcc(
 ) -> Result<()> {
     // Whatever the file is called.
     arguments.output_format = Some(OutputFormat::Object);
+    arguments.caller = Caller::Nvcc;
     let targets = |files: &Files| match &arguments.arch[..] {
         [] => default(files),
         named => named.to_vec(),
@@ -388,17 +403,23 @@ fn link(
         None => {}
     }
     let mut linked = DeviceLink::new(&request)
-        .environment(cli::environment())
+        .environment(environment())
         .messages(messages)
         .threads(threads)
         .device_runtime(&device_runtime)
         .link_files(targets);
     review(&mut linked);
     messages::print(&linked.messages);
-    if !linked.is_complete() {
-        bail!("the device code cannot be linked");
+    if linked.is_complete() {
+        return Ok(linked);
     }
-    Ok(linked)
+    let is_about_processors = messages::ABOUT_PROCESSORS
+        .iter()
+        .any(|code| linked.has(code));
+    if is_about_processors && let Some(help) = messages::help_with_processors(arguments.caller) {
+        anstream::eprintln!("{GOOD}help{GOOD:#}: {help}");
+    }
+    bail!("the device code cannot be linked");
 }
 
 /// What is asked for in the words of the linker.
@@ -424,6 +445,20 @@ fn link_options(arguments: &Arguments) -> Result<LinkOptions> {
 
 /// The library that every device link of nvcc searches.
 fn device_runtime() -> Option<PathBuf> {
-    let environment = Environment::from_process().ok()?;
-    Search::new(&environment).find().ok()?.libcudadevrt().ok()
+    toolkit::noted().ok()?.libcudadevrt().ok()
+}
+
+/// Where the linker finds what it takes of a toolkit. Which toolkit that is not, is said when it looks for one.
+fn environment() -> Environment {
+    Environment {
+        find_ptxas: || {
+            drop(toolkit::noted());
+            (cli::environment().find_ptxas)()
+        },
+        find_jitlink: || {
+            drop(toolkit::noted());
+            (cli::environment().find_jitlink)()
+        },
+        ..cli::environment()
+    }
 }

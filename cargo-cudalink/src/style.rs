@@ -88,6 +88,11 @@ pub(crate) fn note(text: &str) {
     anstream::eprintln!("{NOTE}note{NOTE:#}: {text}");
 }
 
+/// Shows what may not be what was meant.
+pub(crate) fn warning(text: &str) {
+    anstream::eprintln!("{NOTE}warning{NOTE:#}: {text}");
+}
+
 /// Tells what is being done, in the manner of cargo.
 pub(crate) fn status(word: &str, text: &str) {
     anstream::eprintln!("{GOOD}{word:>12}{GOOD:#} {text}");

@@ -6,13 +6,13 @@ mod list;
 mod progress;
 
 use std::path::{Path, PathBuf};
+use std::sync::Once;
 
 use anyhow::Result;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use cudalink_toolkit::{
-    Attempt, DEFAULT_VERSION, Environment, Installer, LIBRARIES, Library, Origin, Search, Toolkit,
-    Version,
+    DEFAULT_VERSION, Environment, Installer, LIBRARIES, Library, Search, Toolkit, Version,
 };
 
 use crate::streams;
@@ -142,7 +142,7 @@ fn install(
 
 fn path(choice: &Choice) -> Result<()> {
     let toolkit = find(choice.toolkit.as_deref())?;
-    note_ignored_variables(toolkit.passed_over());
+    note_ignored_variables(&toolkit);
     print_root(&toolkit)
 }
 
@@ -160,12 +160,18 @@ pub(crate) fn find(choice: Option<&Path>) -> Result<Toolkit> {
     Ok(search.chosen(choice)?)
 }
 
+/// The first toolkit, with a word, once, on variables that name none.
+pub(crate) fn noted() -> Result<Toolkit> {
+    static NOTED: Once = Once::new();
+    let toolkit = find(None)?;
+    NOTED.call_once(|| note_ignored_variables(&toolkit));
+    Ok(toolkit)
+}
+
 /// A variable that the user has set and that leads nowhere is worth a word.
-pub(crate) fn note_ignored_variables(passed_over: &[Attempt]) {
-    for attempt in passed_over {
-        if matches!(attempt.origin, Origin::Variable(_)) && attempt.place.is_some() {
-            style::note(&attempt.to_string());
-        }
+pub(crate) fn note_ignored_variables(toolkit: &Toolkit) {
+    for ignored in toolkit.ignored_variables() {
+        style::warning(&ignored);
     }
 }
 

@@ -278,15 +278,34 @@ fn libraries_of_the_toolkit_are_found() {
     fs::write(at("toolkit/lib64/libmath.so"), "").expect("a library");
     let link = "link caller.cubin callee.cubin -o linked.o -lmath -lmeth";
     let output = command(&folder, link)
-        .env("CUDA_HOME", at("toolkit"))
+        .env("CUDA_HOME", at("nowhere"))
+        .env("CUDA_PATH", at("toolkit"))
         .output();
     let said = String::from_utf8(output.expect("the program runs").stderr).expect("text");
     let looked = at("toolkit/lib64");
     let looked = looked.display();
     let expected = format!(
-        "warning: no library was found for -lmeth: there is no libmeth.a in '{looked}' (sm_90) [missing-library]\n"
+        "warning: CUDA_HOME is {}, which does not exist; the toolkit in {} is used\n\
+         warning: no library was found for -lmeth: there is no libmeth.a in '{looked}' (sm_90) [missing-library]\n",
+        at("nowhere").display(),
+        at("toolkit").display()
     );
     assert_eq!(said, expected);
+}
+
+#[test]
+fn advice_about_processors_is_that_of_who_asks() {
+    let folder = folder();
+    let link = "link caller.cubin callee.cubin --arch sm_80 -o linked.o";
+    fails(
+        &folder,
+        link,
+        "choose with --arch those that all have code for",
+    );
+    let by_cmake = format!("{link} --caller cmake");
+    fails(&folder, &by_cmake, "in CMake, CMAKE_CUDA_ARCHITECTURES");
+    let as_nvcc = "nvcc-dlink nvcc -dlink -arch=sm_80 caller.cubin callee.cubin -o linked.o";
+    fails(&folder, as_nvcc, "in CMake, the same CUDA_ARCHITECTURES");
 }
 
 #[test]

@@ -248,7 +248,7 @@ function(_rustnvlink_finish_device_link target)
   _rustnvlink_inputs(inputs depends ${objects} ${libraries})
   _rustnvlink_per_configuration(output
     "${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/${target}.dir/rustnvlink_device_link.o")
-  set(command RustNvLink::cudalink link ${asked_OPTIONS} -o "${output}")
+  set(command RustNvLink::cudalink link --caller=cmake ${asked_OPTIONS} -o "${output}")
 
   if(has_cuda_sources)
     # The objects of the target itself exist only just before it is linked.

@@ -27,6 +27,7 @@
 //! # }
 //! ```
 
+mod lacking;
 mod summary;
 
 use std::collections::HashSet;
@@ -144,18 +145,6 @@ impl Linked {
         Err(LinkError(diagnostics))
     }
 
-    /// The processors for which inputs with device code brought none, so that their images are empty.
-    pub fn without_code(&self) -> Vec<Sm> {
-        let has = |sm, code| {
-            let mut messages = self.messages.iter();
-            messages.any(|message| message.sm == Some(sm) && message.diagnostic.code == code)
-        };
-        let processors = self.images.iter().map(|image| image.sm);
-        processors
-            .filter(|sm| has(*sm, "no-device-code") && has(*sm, "missing-arch-code"))
-            .collect()
-    }
-
     /// Whether a message has this code.
     pub fn has(&self, code: &str) -> bool {
         self.messages.iter().any(|m| m.diagnostic.code == code)
@@ -244,8 +233,8 @@ impl<'a> DeviceLink<'a> {
         }
     }
 
-    /// Links for each of `targets`; without any, for all processors that the files have code for. The files of the
-    /// request are not read.
+    /// Links for each of `targets`; without any, for all processors that the files have code for, but for those that files
+    /// with kernels lack. The files of the request are not read.
     ///
     /// ```
     /// use rustnvlink::device_link::{DeviceLink, Request};
@@ -321,7 +310,8 @@ impl<'a> Job<'a> {
         let survey = files.survey();
         linked.host = survey.host;
         let mut targets = targets.to_vec();
-        if targets.is_empty() {
+        let are_chosen = !targets.is_empty();
+        if !are_chosen {
             targets.extend(&survey.processors);
             if request.inputs.link_time.is_some() {
                 targets.extend(&survey.intermediates);
@@ -370,6 +360,9 @@ impl<'a> Job<'a> {
         }
         if failed {
             linked.images.clear();
+        }
+        if !are_chosen {
+            linked.leave_out_without_kernels();
         }
         linked
     }

@@ -1,4 +1,6 @@
-//! What every message code means, for `--explain` and for readers of JSON.
+//! What every message code means, for `--explain` and for readers of JSON, and advice that several programs give.
+
+use crate::diagnostic::some_of;
 
 /// A code and what is behind it.
 #[derive(Debug, Clone, Copy)]
@@ -21,6 +23,15 @@ pub fn explain(code: &str) -> Option<&'static str> {
         .iter()
         .find(|explanation| explanation.code == code)
         .map(|explanation| explanation.text)
+}
+
+/// What helps where something is undefined that one of these objects may define, compiled without `-rdc=true`.
+pub fn help_with_closed(objects: &[String]) -> Option<String> {
+    let names = some_of(objects)?;
+    Some(format!(
+        "device functions of {names} cannot be called from elsewhere: compile with -rdc=true \
+         (in CMake, CUDA_SEPARABLE_COMPILATION ON)"
+    ))
 }
 
 const fn of(code: &'static str, text: &'static str) -> Explanation {
@@ -333,6 +344,11 @@ pub const EXPLANATIONS: &[Explanation] = &[
         "partial-relocation-record",
         "The image does not say everything about the relocations that the link resolved. The code \
          and data are complete.",
+    ),
+    of(
+        "processor-left-out",
+        "Some inputs have code for a processor, and those with kernels have none for it, so that no image is made for it. \
+         Compile these for it, too, or choose the processors of the link.",
     ),
     of(
         "prototype-mismatch",

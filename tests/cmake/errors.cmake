@@ -30,3 +30,13 @@ expect_error("rustnvlink_add_image(image OBJECTS a.o ARCHITECTURES sm_90)" "'sm_
 expect_error("rustnvlink_add_image(image OBJECTS a.o ARCHITECTURES 90-virtual)" "only machine code is linked")
 expect_error("rustnvlink_add_image(image OBJECTS kernel)" "OBJECTS has kernel, which is neither a file nor a target")
 expect_error("rustnvlink_add_image(image LIBRARIES A::b)" "LIBRARIES has A::b, which is neither a file nor a target")
+
+# Advice names what CMake has, not options that nobody has typed.
+set(inputs "${CMAKE_CURRENT_LIST_DIR}/../inputs")
+set(code "rustnvlink_add_image(image OBJECTS ${inputs}/saxpy.sm_90.cubin ARCHITECTURES 80)")
+file(REMOVE_RECURSE "${build}")
+run("${CMAKE_COMMAND}" -S "${source}" -B "${build}" "-DCMAKE_PREFIX_PATH=${prefix}" "-DCODE=${code}")
+execute_process(COMMAND "${CMAKE_COMMAND}" --build "${build}" RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
+if(result EQUAL 0 OR NOT output MATCHES "help: in CMake, CMAKE_CUDA_ARCHITECTURES")
+  message(FATAL_ERROR "there is no advice for users of CMake:\n${output}")
+endif()

@@ -167,11 +167,26 @@ impl Toolkit {
     }
 
     /// The places that come before this toolkit and did not serve.
-    ///
-    /// A caller may want to say so when a variable that the user has set is among them.
     #[must_use]
     pub fn passed_over(&self) -> &[Attempt] {
         &self.passed_over
+    }
+
+    /// What there is to say of variables that the user has set and that name no toolkit, one by one: why they do not
+    /// count, and which toolkit is used instead.
+    #[must_use]
+    pub fn ignored_variables(&self) -> Vec<String> {
+        let passed_over = self.passed_over.iter();
+        let ignored = passed_over.filter_map(|attempt| match (attempt.origin, &attempt.place) {
+            (Origin::Variable(name), Some(place)) => Some(format!(
+                "{name} is {}, which {}; the toolkit in {} is used",
+                place.display(),
+                attempt.refusal,
+                self.root.display()
+            )),
+            _ => None,
+        });
+        ignored.collect()
     }
 
     /// The version of `nvcc`, read once from `version.json` or by asking the program.

@@ -1,9 +1,11 @@
 //! What the linker has to say, once for all processors it concerns.
 
+use rustnvlink::arch::Sm;
 use rustnvlink::cli::messages::Messages;
 use rustnvlink::device_link::{Linked, Message, Shown, summarize};
 use rustnvlink::diagnostic::{Diagnostic, Severity, some_of};
 
+use super::Caller;
 use crate::style::{ERROR, NOTE};
 
 /// Shows what there is to say about options.
@@ -35,14 +37,54 @@ pub(super) fn print(messages: &[Message]) {
 /// The code of warnings that an image is empty, which say less than what is wrong where that is an error.
 pub(crate) const NO_CODE: &str = "no-device-code";
 
-/// What is wrong with a link for processors that no input has code for.
+/// What is wrong with a link for processors that no input has code for, or no kernel where there are some for others.
 pub(crate) fn without_code(linked: &Linked) -> Option<String> {
-    let names: Vec<String> = linked
-        .without_code()
-        .iter()
-        .map(ToString::to_string)
-        .collect();
-    (!names.is_empty()).then(|| format!("no input has device code for {}", names.join(" or ")))
+    let lacking = |processors: Vec<Sm>, what: &str| {
+        let names: Vec<String> = processors.iter().map(ToString::to_string).collect();
+        (!names.is_empty()).then(|| format!("no input has {what} for {}", names.join(" or ")))
+    };
+    lacking(linked.without_code(), "device code")
+        .or_else(|| lacking(linked.without_kernels(), "a kernel"))
+}
+
+/// What to do where no input has code for a processor of the link.
+pub(super) fn choice(caller: Caller) -> &'static str {
+    match caller {
+        Caller::User | Caller::Nvcc => {
+            "compile for it, too, or choose with --arch what `cargo cudalink inspect` shows"
+        }
+        Caller::Cmake => {
+            "compile for it, too (CMAKE_CUDA_ARCHITECTURES, or CUDA_ARCHITECTURES of a target), or choose others with \
+             ARCHITECTURES of the function that asks for the link"
+        }
+    }
+}
+
+/// The codes of messages about inputs that do not fit the processors of the link.
+pub(super) const ABOUT_PROCESSORS: [&str; 4] = [
+    "arch-mismatch",
+    "missing-arch-code",
+    NO_CODE,
+    "unknown-processor",
+];
+
+/// What helps where the link has failed, and inputs have no code for a processor. The messages of the linker name --arch
+/// to others.
+pub(super) fn help_with_processors(caller: Caller) -> Option<&'static str> {
+    match caller {
+        Caller::User => Some(
+            "compile all inputs for the processors of the link, or choose with --arch those that all have code for \
+             (`cargo cudalink inspect` shows them)",
+        ),
+        Caller::Cmake => Some(
+            "in CMake, CMAKE_CUDA_ARCHITECTURES, or CUDA_ARCHITECTURES of a target, says what objects are compiled for, and \
+             ARCHITECTURES of rustnvlink_device_link() and rustnvlink_add_image() what they are linked for",
+        ),
+        Caller::Nvcc => Some(
+            "compile all inputs for the processors of the link (in CMake, the same CUDA_ARCHITECTURES for all targets with \
+             device code)",
+        ),
+    }
 }
 
 /// What helps where something is undefined in a device link of build systems that has objects alone.
@@ -50,16 +92,7 @@ pub(super) const HELP_WITHOUT_LIBRARIES: &str = "only objects are linked here: l
      link; a static library that calls device functions of another one is built without a device link of its own (in CMake, \
      CUDA_RESOLVE_DEVICE_SYMBOLS OFF)";
 
-/// What helps where something is undefined that one of these objects may define.
-pub(crate) fn help_with_closed(objects: &[String]) -> Option<String> {
-    let names = some_of(objects)?;
-    Some(format!(
-        "device functions of {names} cannot be called from elsewhere: compile with -rdc=true \
-         (in CMake, CUDA_SEPARABLE_COMPILATION ON)"
-    ))
-}
-
-/// The same where a library is linked on its own: these are the results.
+/// What helps where something is undefined that a library may define which is linked on its own: these are the results.
 pub(crate) fn help_with_results(objects: &[String]) -> Option<String> {
     let names = some_of(objects)?;
     Some(format!(

@@ -61,7 +61,12 @@ pub(super) fn run(environment: &Environment, choice: &Choice, format: Format) ->
         }
         .into()),
         Format::Text => {
-            super::note_ignored_variables(&survey.tried);
+            let names_none = |attempt: &&Attempt| {
+                matches!(attempt.origin, Origin::Variable(_)) && attempt.place.is_some()
+            };
+            for attempt in survey.tried.iter().filter(names_none) {
+                style::note(&attempt.to_string());
+            }
             streams::printed(write_text(&survey.found))
         }
     }

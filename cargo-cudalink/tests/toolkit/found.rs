@@ -21,8 +21,12 @@ fn path_prints_the_root_and_nothing_else() {
             .output();
         let output = output.expect("the program can be run");
         machine.succeeded(&output);
-        let note = format!("note: CUDA_HOME: {} does not exist\n", missing.display());
-        assert_eq!(text(&output.stderr), note);
+        let warning = format!(
+            "warning: CUDA_HOME is {}, which does not exist; the toolkit in {} is used\n",
+            missing.display(),
+            root.display()
+        );
+        assert_eq!(text(&output.stderr), warning);
     }
 }
 

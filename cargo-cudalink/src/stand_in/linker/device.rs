@@ -8,6 +8,7 @@ use rustnvlink::cli;
 use rustnvlink::cubin::File;
 use rustnvlink::device_link::{self, DeviceLink, Linked, Request};
 use rustnvlink::diagnostic::{Severity, some_of};
+use rustnvlink::explain::help_with_closed;
 use rustnvlink::fatbin::{CompressionMode, FatbinOptions};
 use rustnvlink::host::{HostMachine, HostObject};
 use rustnvlink::inputs::{Archives, Assembler, Files, Kernels, LinkTime, Wanted};
@@ -349,7 +350,7 @@ fn help(linked: &Linked, objects: &Objects, libraries: Vec<String>) -> Vec<Strin
         help.push(CODE_FOR_DEBUGGERS.to_owned());
     }
     if linked.has("undefined-reference") {
-        help.extend(messages::help_with_closed(&objects.closed));
+        help.extend(help_with_closed(&objects.closed));
         help.extend(messages::help_with_results(&objects.results));
         if libraries.is_empty() && lacks_an_object(linked) {
             help.push(

@@ -8,6 +8,7 @@ use super::{Loader, Stop};
 use crate::container::OutOfReach;
 use crate::diagnostic::{Diagnostic, Severity, some_of};
 use crate::error::ParseError;
+use crate::explain::help_with_closed;
 
 impl Loader<'_, '_> {
     pub(super) fn without_arch(&mut self, name: &str, held: &[String]) -> Result<(), Stop> {
@@ -124,11 +125,7 @@ impl Loader<'_, '_> {
 
     /// Which inputs may define what nobody else does.
     pub(super) fn hint_at_closed_objects(&mut self) {
-        if let Some(names) = some_of(&self.closed) {
-            let text = format!(
-                "device functions of {names} cannot be called from elsewhere: compile with -rdc=true \
-                 (in CMake, CUDA_SEPARABLE_COMPILATION ON)"
-            );
+        if let Some(text) = help_with_closed(&self.closed) {
             let hint = Diagnostic::new(Severity::Info, "closed-object", text);
             self.hints.push(hint);
         }
