@@ -413,10 +413,7 @@ fn link(
     if linked.is_complete() {
         return Ok(linked);
     }
-    let is_about_processors = messages::ABOUT_PROCESSORS
-        .iter()
-        .any(|code| linked.has(code));
-    if is_about_processors && let Some(help) = messages::help_with_processors(arguments.caller) {
+    if let Some(help) = messages::help_with_processors(arguments.caller, &linked) {
         anstream::eprintln!("{GOOD}help{GOOD:#}: {help}");
     }
     bail!("the device code cannot be linked");

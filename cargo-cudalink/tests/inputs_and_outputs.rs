@@ -297,11 +297,7 @@ fn libraries_of_the_toolkit_are_found() {
 fn advice_about_processors_is_that_of_who_asks() {
     let folder = folder();
     let link = "link caller.cubin callee.cubin --arch sm_80 -o linked.o";
-    fails(
-        &folder,
-        link,
-        "choose with --arch those that all have code for",
-    );
+    fails(&folder, link, "compile it for sm_80, or link for sm_90");
     let by_cmake = format!("{link} --caller cmake");
     fails(&folder, &by_cmake, "in CMake, CMAKE_CUDA_ARCHITECTURES");
     let as_nvcc = "nvcc-dlink nvcc -dlink -arch=sm_80 caller.cubin callee.cubin -o linked.o";

@@ -60,32 +60,36 @@ pub(super) fn choice(caller: Caller) -> &'static str {
     }
 }
 
-/// The codes of messages about inputs that do not fit the processors of the link.
-pub(super) const ABOUT_PROCESSORS: [&str; 4] = [
+/// What helps where the link has failed, and inputs do not fit its processors. Several messages of the linker say so, and
+/// name --arch to others than those who have typed the command.
+pub(super) fn help_with_processors(caller: Caller, linked: &Linked) -> Option<&'static str> {
+    let (codes, help): (&[&str], _) = match caller {
+        Caller::User => (
+            &["missing-arch-code"],
+            "compile all inputs for the processors of the link, or choose with --arch those that all have code for \
+             (`cargo cudalink inspect` shows them)",
+        ),
+        Caller::Cmake => (
+            ABOUT_PROCESSORS,
+            "in CMake, CMAKE_CUDA_ARCHITECTURES, or CUDA_ARCHITECTURES of a target, says what objects are compiled for, and \
+             ARCHITECTURES of rustnvlink_device_link() and rustnvlink_add_image() what they are linked for",
+        ),
+        Caller::Nvcc => (
+            ABOUT_PROCESSORS,
+            "compile all inputs for the processors of the link (in CMake, the same CUDA_ARCHITECTURES for all targets with \
+             device code)",
+        ),
+    };
+    codes.iter().any(|code| linked.has(code)).then_some(help)
+}
+
+/// The codes of messages about inputs that do not fit the processors of a link.
+const ABOUT_PROCESSORS: &[&str] = &[
     "arch-mismatch",
     "missing-arch-code",
     NO_CODE,
     "unknown-processor",
 ];
-
-/// What helps where the link has failed, and inputs have no code for a processor. The messages of the linker name --arch
-/// to others.
-pub(super) fn help_with_processors(caller: Caller) -> Option<&'static str> {
-    match caller {
-        Caller::User => Some(
-            "compile all inputs for the processors of the link, or choose with --arch those that all have code for \
-             (`cargo cudalink inspect` shows them)",
-        ),
-        Caller::Cmake => Some(
-            "in CMake, CMAKE_CUDA_ARCHITECTURES, or CUDA_ARCHITECTURES of a target, says what objects are compiled for, and \
-             ARCHITECTURES of rustnvlink_device_link() and rustnvlink_add_image() what they are linked for",
-        ),
-        Caller::Nvcc => Some(
-            "compile all inputs for the processors of the link (in CMake, the same CUDA_ARCHITECTURES for all targets with \
-             device code)",
-        ),
-    }
-}
 
 /// What helps where something is undefined in a device link of build systems that has objects alone.
 pub(super) const HELP_WITHOUT_LIBRARIES: &str = "only objects are linked here: libraries that define it have to stand in this \
