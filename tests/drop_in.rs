@@ -417,6 +417,22 @@ fn processors_that_kernels_have_no_code_for_are_left_out() -> Result<()> {
     ensure!(code == Some(1) && said.contains(problem), "{said}");
     let said = link("kernel.90.o twice.o --arch sm_90 -o linked.o")?;
     ensure!(said == (Some(0), String::new()), "{said:?}");
+    // Such a link leaves out nothing that all objects have code for.
+    let finding = |object: &str, options: &str| -> Result<bool> {
+        link(&format!("{object} twice.o {options} -o linked.o"))?;
+        let mut doctor = Command::new(&cudalink);
+        doctor.args(["doctor", object, "twice.o", "linked.o"]);
+        let output = doctor.current_dir(folder).output()?;
+        let printed = String::from_utf8_lossy(&output.stdout);
+        Ok(printed.contains("[arch-missing-in-link]"))
+    };
+    run(
+        folder,
+        &nvcc,
+        &format!("-dc {} {} kernel.cu", of(80), of(90)),
+    )?;
+    ensure!(!finding("kernel.90.o", "")?, "sm_80 is missed");
+    ensure!(finding("kernel.o", "--arch sm_90")?, "sm_80 is not missed");
     // As with nvcc, files may have the kernels of one processor each.
     let (code, said) = link("kernel.90.o kernel.80.o twice.o -o linked.o")?;
     let warnings = said.matches("[missing-arch-code]").count();

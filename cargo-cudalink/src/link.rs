@@ -46,7 +46,7 @@ pub(crate) struct Arguments {
     /// What the result is; without it, what the name of the result says (.cubin, .fatbin, .rs, .h, .hpp, .c), else an object
     #[arg(long, value_enum, value_name = "FORMAT", visible_alias = "format")]
     output_format: Option<OutputFormat>,
-    /// The processors to link for, such as sm_90,sm_100a; without it, all that the inputs have code for
+    /// The processors to link for, such as sm_90,sm_100a; without it, all that the inputs have code for, where they have a kernel
     #[arg(long, value_name = "SM", value_delimiter = ',', value_parser = Sm::known)]
     arch: Vec<Sm>,
     /// A folder to look for libraries in; may be given several times

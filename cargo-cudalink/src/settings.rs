@@ -21,7 +21,7 @@ use serde_json::Value;
 #[command(next_help_heading = "Device Link")]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Settings {
-    /// The processors to link for, such as sm_90,sm_100a; without it, all that the objects have code for
+    /// The processors to link for, such as sm_90,sm_100a; without it, all that the objects have code for, where they have a kernel
     #[arg(
         long,
         env = "CUDALINK_ARCH",

@@ -283,9 +283,13 @@ fn missing_in_object(units: &[Unit]) -> Option<Finding> {
     Some(finding.with_fix("compile all objects with the same -gencode options"))
 }
 
-/// Device links that leave out a processor that objects have.
+/// Device links that leave out a processor that all objects have. Those that some lack are another finding.
 fn missing_in_link(units: &[Unit]) -> Option<Finding> {
-    let compiled = compiled(units);
+    let mut compiled = compiled(units);
+    let objects = units.iter().filter(|unit| unit.is_input());
+    for object in objects.filter(|unit| !unit.relocatable.is_empty()) {
+        compiled.retain(|sm| covers(&object.relocatable, *sm));
+    }
     let inputs = units.iter().filter(|unit| unit.is_input());
     let places = inputs
         .filter(|unit| unit.is_device_linked)
