@@ -139,8 +139,9 @@ pub(super) fn keep_external<'d>(
 
 /// Whether the driver must provide a function that a record lists.
 fn is_missing(pruned: &Pruned<'_>, symbol: SymbolId) -> bool {
-    let symbol = &pruned.merged.symbols[symbol];
-    symbol.definition == Definition::Undefined || symbol.other.has(SymbolOther::ENTRY)
+    let row = &pruned.merged.symbols[symbol];
+    let is_undefined = row.definition == Definition::Undefined && pruned.live.symbols[symbol];
+    is_undefined || row.other.has(SymbolOther::ENTRY)
 }
 
 /// The functions of a record that the driver must provide.
