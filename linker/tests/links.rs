@@ -5,7 +5,7 @@ use std::path::Path;
 use proptest::prelude::*;
 use rustnvlink::arch::Sm;
 use rustnvlink::cubin::{File, Note, NoteKind, ObjectKind, SymbolOther, ToolNote, UnifiedIndex};
-use rustnvlink::options::{EarlyAddresses, ImageKind, Keeping, Options};
+use rustnvlink::options::{EarlyAddresses, ImageKind, Keeping, KernelFilter, Options};
 use rustnvlink::{Input, link};
 
 const ARCHS: [u16; 5] = [75, 80, 90, 100, 120];
@@ -162,6 +162,44 @@ fn unified_functions_and_variables_stand_where_the_index_wants_them() {
         options.keeping = Keeping::AsNvlink;
         let refused = link_pair_as(&options, &object, &object);
         assert!(refused.image.is_none(), "sm_{arch}");
+    }
+}
+
+/// How many handles of textures the driver fills in for a kernel.
+fn handles(image: &[u8], kernel: &str) -> u64 {
+    let file = File::parse(image).expect("an image parses");
+    let names = [".rel", ".rela"].map(|form| format!("{form}.nv.constant0.{kernel}"));
+    let lists = file
+        .sections
+        .iter()
+        .filter(|section| names.iter().any(|name| name == section.name));
+    lists.map(|list| list.size / list.entry_size).sum()
+}
+
+/// For the compiler, parameters of one name that are textures are one symbol in the code of the first kernel; nvlink ends
+/// with an error where that goes, and tells the driver of no other.
+#[test]
+fn every_kernel_has_its_texture_parameters() {
+    for arch in [90, 100] {
+        let object = input("textures", arch);
+        let inputs = [Input {
+            name: "textures.cubin",
+            data: &object,
+        }];
+        let of = |kernels: &[&str], options: &Options| {
+            let image = link(&inputs, options).into_result();
+            let image = image.unwrap_or_else(|e| panic!("sm_{arch}: {e}"));
+            kernels
+                .iter()
+                .map(|kernel| handles(&image, kernel))
+                .collect::<Vec<_>>()
+        };
+        let mut options = options(arch);
+        assert_eq!(of(&["first", "second"], &options), [1, 1], "sm_{arch}");
+        for kernel in ["first", "second"] {
+            options.kernels = KernelFilter::Matching(vec![kernel.to_owned()]);
+            assert_eq!(of(&[kernel], &options), [1], "sm_{arch}: {kernel}");
+        }
     }
 }
 

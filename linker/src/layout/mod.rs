@@ -95,7 +95,7 @@ pub(crate) fn layout<'d>(
         }
     };
     // The handles of textures come before the shared memory of slots of unified functions (case `unified_textures`).
-    let texture_slots = textures::layout(&mut pruned, arena);
+    let texture_slots = textures::layout(&mut pruned, arena, keeping);
     let shared = shared::layout(&mut pruned, arena, keeping, &whole, &mut problems);
     whole.reserve(&mut pruned.merged);
     let all_stay = banks::fit(&mut pruned, options, &mut problems);

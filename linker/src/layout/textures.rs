@@ -10,12 +10,13 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::arch::relocation::RelocationType;
 use crate::arena::Arena;
 use crate::bits::Bits;
-use crate::cubin::{SectionFlags, SymbolType};
+use crate::cubin::{Binding, SectionFlags, SymbolType};
 use crate::id::{FunctionId, SectionId, SymbolId};
 use crate::list_sort::list_sort;
 use crate::merge::{
-    Form, NativeContent, NewSection, ParameterBank, Relocation, Section, SectionKind,
+    Definition, Form, NativeContent, NewSection, ParameterBank, Relocation, Section, SectionKind,
 };
+use crate::options::Keeping;
 use crate::prune::Pruned;
 use crate::read::HANDLES_BANK;
 
@@ -85,7 +86,14 @@ enum Bank {
 
 /// Gives every reference of the program, used or not, a slot in every kernel
 /// that reaches code with one (cases `texture_slots` and `texture_users`).
-pub(super) fn layout<'d>(pruned: &mut Pruned<'d>, arena: &'d Arena) -> TextureSlots {
+pub(super) fn layout<'d>(
+    pruned: &mut Pruned<'d>,
+    arena: &'d Arena,
+    keeping: Keeping,
+) -> TextureSlots {
+    if keeping == Keeping::Reachable {
+        pruned.move_texture_parameters();
+    }
     let references = references(pruned);
     if references.is_empty() {
         return TextureSlots::default();
@@ -100,12 +108,22 @@ pub(super) fn layout<'d>(pruned: &mut Pruned<'d>, arena: &'d Arena) -> TextureSl
     let but_samplers = slots.iter().filter(|(symbol, _)| !is_sampler(*symbol));
     let but_samplers: Vec<_> = but_samplers.copied().collect();
     let end = start + own.longest(pruned) + SLOT * slots.len() as u64;
-    for (kernel, of) in users(pruned, &kernels) {
+    let users = users(pruned, &kernels);
+    let (users, lost) = match keeping {
+        Keeping::AsNvlink => (
+            first_of_names(pruned, &kernels, users),
+            lost_names(pruned, &slots),
+        ),
+        Keeping::Reachable => (users, FxHashSet::default()),
+    };
+    for (kernel, of) in users {
         let table = Table {
             slots: match of {
                 Handles::All => &slots,
                 Handles::ButSamplers => &but_samplers,
             },
+            keeping,
+            lost: &lost,
             start,
             end,
         };
@@ -115,7 +133,7 @@ pub(super) fn layout<'d>(pruned: &mut Pruned<'d>, arena: &'d Arena) -> TextureSl
                     true => Form::Added,
                     false => Form::Rel,
                 };
-                let handles = table.relocations(pruned, start, form, native_type);
+                let handles = table.relocations(pruned, kernel.function, start, form, native_type);
                 let section = &mut pruned.merged.sections[bank];
                 section.content.size = end;
                 section.relocations.extend(handles);
@@ -135,6 +153,9 @@ pub(super) fn layout<'d>(pruned: &mut Pruned<'d>, arena: &'d Arena) -> TextureSl
 struct Table<'s> {
     /// What has one, and where it is behind the first.
     slots: &'s [(SymbolId, u64)],
+    keeping: Keeping,
+    /// What nvlink does not tell the driver about.
+    lost: &'s FxHashSet<SymbolId>,
     /// Where the first is.
     start: u64,
     /// Where the last ends.
@@ -142,10 +163,13 @@ struct Table<'s> {
 }
 
 impl Table<'_> {
-    /// What the driver is to put where, if the first handle is at `start`.
+    /// What the driver is to put where in the bank of a kernel, if the first handle is at `start`. Parameters have their
+    /// place in all banks, and are those of the kernel in whose code they lie. Other kernels of its file may use them, too,
+    /// of which nvlink knows nothing.
     fn relocations(
         &self,
         pruned: &Pruned<'_>,
+        kernel: FunctionId,
         start: u64,
         form: Form,
         kind: impl Fn(SymbolType) -> RelocationType,
@@ -158,7 +182,24 @@ impl Table<'_> {
             form,
             discarded: false,
         };
-        self.slots.iter().map(relocation).collect()
+        let code = pruned.merged.functions[kernel].text;
+        let home = code.map(Definition::Section);
+        let uses = |symbol| {
+            let mut used = code
+                .iter()
+                .flat_map(|&code| &pruned.merged.sections[code].relocations);
+            used.any(|relocation| relocation.symbol == symbol)
+        };
+        let is_seen = |&&(id, _): &&(SymbolId, u64)| {
+            let symbol = &pruned.merged.symbols[id];
+            let is_own = symbol.binding != Binding::LOCAL || Some(symbol.definition) == home;
+            match self.keeping {
+                Keeping::AsNvlink => is_own && !self.lost.contains(&id),
+                Keeping::Reachable => is_own || uses(id),
+            }
+        };
+        let seen = self.slots.iter().filter(is_seen);
+        seen.map(relocation).collect()
     }
 }
 
@@ -265,8 +306,8 @@ fn make_bank<'d>(pruned: &mut Pruned<'d>, arena: &'d Arena, kernel: FunctionId, 
     let content = &mut native.content;
     content.append(parameters.data, parameters.size, parameters.align);
     content.size = table.end;
-    native.relocations = table.relocations(pruned, table.start, Form::Rela, twin_type);
-    let handles = table.relocations(pruned, 0, Form::Rela, mercury_type);
+    native.relocations = table.relocations(pruned, kernel, table.start, Form::Rela, twin_type);
+    let handles = table.relocations(pruned, kernel, 0, Form::Rela, mercury_type);
     let section = &mut pruned.merged.sections[bank];
     section.content.size = table.end - table.start;
     section.relocations = handles;
@@ -276,14 +317,14 @@ fn make_bank<'d>(pruned: &mut Pruned<'d>, arena: &'d Arena, kernel: FunctionId, 
 }
 
 /// The references in the order of their slots: surfaces, samplers, textures,
-/// each kind in the order of the symbol table, pushed onto one list that goes
+/// each kind in the order in which files name them, pushed onto one list that goes
 /// through the list sort although nothing is to be sorted.
 fn references(pruned: &Pruned<'_>) -> Vec<SymbolId> {
     let symbols = &pruned.merged.symbols;
-    let globals = pruned.merged.globals.iter().copied();
-    let all: Vec<SymbolId> = globals
-        .filter(|&symbol| symbols[symbol].kind.is_reference())
-        .collect();
+    let is_live = |id| symbols[id].binding != Binding::LOCAL || pruned.live.symbols[id];
+    let of_kinds = symbols.enumerate();
+    let of_kinds = of_kinds.filter(|&(id, symbol)| symbol.kind.is_reference() && is_live(id));
+    let all: Vec<SymbolId> = of_kinds.map(|(id, _)| id).collect();
     let mut list = Vec::new();
     for kind in [
         SymbolType::SURFACE,
@@ -401,6 +442,47 @@ fn users<'k>(pruned: &Pruned<'_>, kernels: &'k [Kernel]) -> Vec<(&'k Kernel, Han
         .filter(|(kernel, _)| {
             pruned.live.entries[kernel.function] || uses_any.contains(&kernel.function)
         })
+        .collect()
+}
+
+/// nvlink makes the banks of Mercury images for names, and so for the first kernel of each alone (case
+/// `static_kernel_textures`).
+fn first_of_names<'k>(
+    pruned: &Pruned<'_>,
+    kernels: &[Kernel],
+    users: Vec<(&'k Kernel, Handles)>,
+) -> Vec<(&'k Kernel, Handles)> {
+    if !pruned.merged.target.has_mercury() {
+        return users;
+    }
+    let mut first = FxHashMap::default();
+    for kernel in kernels {
+        let name = pruned.merged.name_of(kernel.function);
+        first.entry(name).or_insert(kernel.function);
+    }
+    let is_first = |(kernel, _): &(&Kernel, Handles)| {
+        first[pruned.merged.name_of(kernel.function)] == kernel.function
+    };
+    users.into_iter().filter(is_first).collect()
+}
+
+/// Parameters that nvlink does not find since something that all files know took their name (case
+/// `texture_parameters`).
+fn lost_names(pruned: &Pruned<'_>, slots: &[(SymbolId, u64)]) -> FxHashSet<SymbolId> {
+    let symbols = &pruned.merged.symbols;
+    let slots = slots.iter().map(|&(symbol, _)| symbol);
+    let parameters: FxHashMap<&str, SymbolId> = slots
+        .filter(|&symbol| symbols[symbol].binding == Binding::LOCAL)
+        .map(|symbol| (symbols[symbol].name, symbol))
+        .collect();
+    if parameters.is_empty() {
+        return FxHashSet::default();
+    }
+    let known = symbols
+        .iter()
+        .filter(|symbol| symbol.binding != Binding::LOCAL);
+    known
+        .filter_map(|symbol| parameters.get(symbol.name).copied())
         .collect()
 }
 

@@ -27,11 +27,36 @@ impl<'d> Merger<'d, '_> {
             return false;
         };
         let known = self.merged.symbols[id].kind;
+        let is_local = |binding| binding == Binding::LOCAL;
         match (known.is_reference(), symbol.kind.is_reference()) {
             (true, false) => self.report_mismatch(Mismatch::MemorySpace, current, id),
-            (_, true) if known != symbol.kind => self.report_duplicate(current, id, symbol.name),
+            // A parameter is not what all files know.
+            (_, true)
+                if known != symbol.kind
+                    || is_local(self.merged.symbols[id].binding) != is_local(symbol.binding) =>
+            {
+                self.report_duplicate(current, id, symbol.name)
+            }
             _ => return false,
         }
+        true
+    }
+
+    /// nvlink takes what is static in a file before for another definition of the name (case `texture_parameters`).
+    pub(super) fn clashes_with_static(
+        &mut self,
+        current: &Current<'_, 'd>,
+        symbol: &FileSymbol<'d>,
+        known: Option<SymbolId>,
+    ) -> bool {
+        let first = self.statics.get(symbol.name).filter(|_| known.is_none());
+        let Some(&(first, _)) = first else {
+            return false;
+        };
+        let first = self.merged.input_name(Some(first));
+        let input = &current.object.name;
+        let error = Diagnostic::multiple_definition(symbol.name, input, first);
+        self.diagnostics.push(error);
         true
     }
 

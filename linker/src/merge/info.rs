@@ -205,10 +205,11 @@ impl<'d> Merger<'d, '_> {
         } else {
             match record.symbol().filter(|&index| index != 0) {
                 None => Payload::Bytes(record.payload),
-                Some(_)
+                Some(index)
                     if is_of_function
                         && self.keeping == Keeping::AsNvlink
-                        && is_parameter(record.code) =>
+                        && is_parameter(record.code)
+                        && !current.object.symbol(index)?.kind.is_reference() =>
                 {
                     let mut bytes = record.payload.to_vec();
                     bytes[..size_of::<u32>()].fill(0);

@@ -49,6 +49,8 @@ pub(super) struct Merger<'d, 'l> {
     /// The first input that has a static function or variable of a name, and whether that is a kernel. Only nvlink compares
     /// functions that all files know with these.
     pub(super) statics: FxHashMap<&'d str, (InputId, bool)>,
+    /// Textures, samplers and surfaces that are parameters of kernels.
+    pub(super) reference_parameters: FxHashMap<&'d str, SymbolId>,
     prototype_ids: FxHashMap<&'d str, PrototypeId>,
     /// The records of the section at hand; empty between sections.
     pub(super) records_of_section: Vec<InfoRecord<'d>>,
@@ -121,6 +123,7 @@ impl<'d, 'l> Merger<'d, 'l> {
             has_older_tensor_memory: None,
             first_inputs: FxHashMap::default(),
             statics: FxHashMap::default(),
+            reference_parameters: FxHashMap::default(),
             prototype_ids: FxHashMap::default(),
             records_of_section: Vec::new(),
             records: FxHashSet::default(),

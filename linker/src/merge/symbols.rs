@@ -6,7 +6,7 @@ use crate::arch::reserved;
 use crate::cubin::{Binding, Place, Symbol as FileSymbol, SymbolOther, SymbolType};
 use crate::diagnostic::Diagnostic;
 use crate::error::{NvlinkError, ParseError};
-use crate::id::SymbolId;
+use crate::id::{SectionId, SymbolId};
 use crate::options::Keeping;
 use crate::read::Role;
 
@@ -37,11 +37,17 @@ impl<'d> Merger<'d, '_> {
             if self.is_named_section(current, symbol)? {
                 continue;
             }
-            let known = self.known(symbol);
+            let known = match symbol.kind.is_reference() {
+                true => self.known_reference(symbol),
+                false => self.known(symbol),
+            };
             self.check_owner(current, symbol, known)?;
             self.check_linker_name(symbol)?;
             self.check_overlaps(current, symbol)?;
             if self.clashes_with_reference(current, symbol, known) {
+                continue;
+            }
+            if symbol.kind.is_reference() && self.clashes_with_static(current, symbol, known) {
                 continue;
             }
             current.symbols[index] = if symbol.other.space() == SymbolOther::SHARED {
@@ -51,6 +57,8 @@ impl<'d> Merger<'d, '_> {
                 && self.vanishes(current, symbol)?
             {
                 self.merge_vanishing(current, symbol, known)?
+            } else if symbol.binding == Binding::LOCAL && symbol.kind.is_reference() {
+                known.or_else(|| self.merge_parameter(current, symbol))
             } else if symbol.binding == Binding::LOCAL {
                 self.merge_local(current, symbol)
             } else {
@@ -74,14 +82,14 @@ impl<'d> Merger<'d, '_> {
         let Some(section) = section else {
             return Ok(false);
         };
-        let Some(placed) = current.placed[section as usize] else {
+        let Some(section) = code_of(current, section as usize) else {
             let problem = "it is a texture, sampler or surface and lies in a section";
             return Err(ParseError::malformed(problem)
                 .as_nvlink(NvlinkError::SectionNotMapped)
                 .of_symbol(symbol.name));
         };
-        let is_named = self.keeping == Keeping::AsNvlink
-            && self.merged.sections[placed.section].name == symbol.name;
+        let is_named =
+            self.keeping == Keeping::AsNvlink && self.merged.sections[section].name == symbol.name;
         if is_named {
             let input = &current.object.name;
             let problem = Diagnostic::multiple_definition(symbol.name, input, LINKER);
@@ -165,6 +173,24 @@ impl<'d> Merger<'d, '_> {
         if let Some(name) = self.name_of_constant(current, symbol, placed) {
             self.merged.symbols[id].name = name;
         }
+        Some(id)
+    }
+
+    /// A texture, sampler or surface that is a parameter of a kernel, in whose code it lies. The compiler makes one of
+    /// all that have a name in its file, and nvlink of those in all files (case `texture_parameters`).
+    fn merge_parameter(
+        &mut self,
+        current: &mut Current<'_, 'd>,
+        symbol: &FileSymbol<'d>,
+    ) -> Option<SymbolId> {
+        let code = code_of(current, symbol.place.section()? as usize)?;
+        let id = self.new_named(current, symbol, Binding::LOCAL, Listing::Local);
+        let placed = Placed {
+            section: code,
+            base: 0,
+        };
+        self.define_variable(id, symbol, placed);
+        self.reference_parameters.insert(symbol.name, id);
         Some(id)
     }
 
@@ -436,6 +462,17 @@ impl<'d> Merger<'d, '_> {
             .flatten()
     }
 
+    /// A texture, sampler or surface. For nvlink parameters of kernels are known in all inputs, too.
+    fn known_reference(&self, symbol: &FileSymbol<'d>) -> Option<SymbolId> {
+        match self.keeping {
+            Keeping::Reachable => self.known(symbol),
+            Keeping::AsNvlink => {
+                let parameter = || self.reference_parameters.get(symbol.name).copied();
+                self.known_symbol(symbol.name).or_else(parameter)
+            }
+        }
+    }
+
     /// Executables name no memory: the section says it (case `symbol_marks`).
     pub(super) fn kind_and_marks(&self, symbol: &FileSymbol<'d>) -> (SymbolType, SymbolOther) {
         let is_relocatable = !self.merged.image.is_executable();
@@ -494,6 +531,12 @@ impl<'d> Merger<'d, '_> {
         }
         id
     }
+}
+
+/// Where a section of code is, or what other files define in its place.
+fn code_of(current: &Current<'_, '_>, section: usize) -> Option<SectionId> {
+    let placed = current.placed[section].map(|placed| placed.section);
+    placed.or(current.discarded[section])
 }
 
 /// Which half of the symbol table a new name goes to.

@@ -349,14 +349,52 @@ pub(crate) fn lost_to_alias(pruned: &Pruned<'_>) -> Option<Lost> {
 }
 
 impl<'d> Pruned<'d> {
-    /// Whether a kernel of a whole program goes whose table of textures nvlink then looks for, from sm_100 on.
+    /// Whether a kernel goes of which nvlink then looks for what says where its textures are: those that are parameters
+    /// (case `texture_parameters`), or the table of a whole program, from sm_100 on.
     pub(crate) fn loses_handles(&self) -> bool {
         let handles = SectionKind::Constant(HANDLES_BANK);
         let mut handles = self.merged.sections_of(|kind| kind == handles);
-        handles.any(|(_, section)| {
+        let mut symbols = self.merged.symbols.iter();
+        let is_of_lost = |section: &Section<'_>| {
             let kernel = self.merged.served(section);
             kernel.is_some_and(|kernel| !self.live.functions[kernel])
-        })
+        };
+        handles.any(|(_, section)| is_of_lost(section))
+            || symbols.any(|symbol| self.is_homeless(symbol))
+    }
+
+    /// Whether it is a texture that is a parameter, and the kernel in whose code it lies goes.
+    fn is_homeless(&self, symbol: &Symbol<'_>) -> bool {
+        match symbol.definition {
+            Definition::Section(code) => symbol.kind.is_reference() && !self.live.sections[code],
+            _ => false,
+        }
+    }
+
+    /// Parameters that are textures lie in the code of one kernel of their file. Where that goes, another one that uses
+    /// them has them.
+    pub(crate) fn move_texture_parameters(&mut self) {
+        let symbols = self.merged.symbols.enumerate();
+        let mut homeless: FxHashSet<SymbolId> = symbols
+            .filter(|(_, symbol)| self.is_homeless(symbol))
+            .map(|(id, _)| id)
+            .collect();
+        if homeless.is_empty() {
+            return;
+        }
+        for (id, section) in self.merged.sections.enumerate() {
+            if section.function.is_none() || !self.live.sections[id] {
+                continue;
+            }
+            for relocation in &section.relocations {
+                if homeless.remove(&relocation.symbol) {
+                    self.merged.symbols[relocation.symbol].definition = Definition::Section(id);
+                }
+            }
+        }
+        for symbol in homeless {
+            self.live.symbols[symbol] = false;
+        }
     }
 
     /// Kernels that stay, in creation order.

@@ -26,6 +26,8 @@ pub(super) enum World {
 /// The bank of what lies in none: nvlink subtracts the section type of bank 0
 /// from that of no section, and five bits of the difference are this.
 pub(super) const NO_BANK: u8 = 28;
+/// The same of the section type of code, where textures are that are parameters (case `texture_parameters`).
+const PARAMETER_BANK: u8 = 29;
 /// The same of the section type of shared memory (case `every_relocation`).
 const SHARED_BANK: u8 = 6;
 
@@ -95,7 +97,12 @@ impl<'a, 'd> Resolver<'a, 'd> {
             return false;
         }
         let is_for_debuggers = merged.target.has_mercury() && self.is_debug;
-        match merged.symbols[relocation.symbol].definition {
+        let symbol = &merged.symbols[relocation.symbol];
+        if symbol.kind.is_reference() {
+            // Their slots are the last link's.
+            return !self.is_executable();
+        }
+        match symbol.definition {
             Definition::Shared(_) if is_for_debuggers => false,
             // Where it starts is a matter of each kernel, if not for debuggers
             // (case `preserve_unreached`).
@@ -121,7 +128,6 @@ impl<'a, 'd> Resolver<'a, 'd> {
             Definition::Section(section) => {
                 !merged.target.has_mercury() && !merged.sections[section].is_moved
             }
-            // The slots of textures are the last link's.
             Definition::Undefined => !self.is_executable(),
             // Another object defines it (cases `undefined_globals` and `relocatable_undefined`).
             Definition::Never => {
@@ -212,7 +218,6 @@ impl<'a, 'd> Resolver<'a, 'd> {
             && self.kind == SectionKind::Text
             && !is_place_among_handles(relocation)
             && self.world == World::Native
-            && symbol.definition == Definition::Undefined
             && symbol.kind.is_reference();
         is_expected.then(|| Target::in_bank(0, self.laid_out.texture_slots.first()))
     }
@@ -264,6 +269,9 @@ impl<'a, 'd> Resolver<'a, 'd> {
         if symbol.binding == Binding::WEAK && !self.is_executable() {
             return None;
         }
+        if symbol.kind.is_reference() {
+            return self.reference_value(relocation);
+        }
         match symbol.definition {
             Definition::Shared(home) => Some(self.shared_value(relocation, home)),
             Definition::Section(section) => self.value_in(section, symbol),
@@ -281,7 +289,6 @@ impl<'a, 'd> Resolver<'a, 'd> {
                 };
                 Some(Target::in_bank(bank, value))
             }
-            Definition::Undefined if symbol.kind.is_reference() => self.reference_value(relocation),
             Definition::Common | Definition::Undefined => None,
         }
     }
@@ -339,7 +346,11 @@ impl<'a, 'd> Resolver<'a, 'd> {
         if !self.is_executable() {
             // As long as there are no slots nvlink takes them to be at 0 of no
             // bank (case `relocatable_textures`).
-            return (!has_mercury).then_some(Target::in_bank(NO_BANK, 0));
+            let bank = match self.merged().symbols[symbol].binding {
+                Binding::LOCAL => PARAMETER_BANK,
+                _ => NO_BANK,
+            };
+            return (!has_mercury).then_some(Target::in_bank(bank, 0));
         }
         let slots = &self.laid_out.texture_slots;
         let is_among_handles = self.world == World::Linked || is_place_among_handles(relocation);

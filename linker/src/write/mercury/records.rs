@@ -150,7 +150,9 @@ pub(super) fn native(sources: Sources<'_, '_>, function: FunctionId) -> Vec<u8> 
         }
     }
     // Where the handles of textures and surfaces are is said anew.
-    if let Some(ParameterBank::Twin(_)) = merged.functions[function].parameters() {
+    if let Some(ParameterBank::Twin(bank)) = merged.functions[function].parameters()
+        && !merged.sections[bank].relocations.is_empty()
+    {
         for code in [
             InfoCode::BINDLESS_TEXTURE_BANK,
             InfoCode::BINDLESS_SURFACE_BANK,
