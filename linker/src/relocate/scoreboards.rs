@@ -302,11 +302,12 @@ fn chosen_from(
     if events.len() > MOST_EVENTS {
         return None;
     }
+    // The time that the compiler spent on waiting counts for what is chosen.
+    let schedule = Schedule::new(code, understood, &setting);
     let spaced_by = origin.filter(|origin| !origin.is_timed);
     let code = spaced_by.map_or(Cow::Borrowed(code), |origin| {
         origin.without_spaces(code).into()
     });
-    let schedule = Schedule::new(&code, understood, &setting);
     let rules = Rules::new(&code, understood, &schedule);
     let deviations = match origin {
         Some(origin) => origin.deviations(events)?,
