@@ -255,7 +255,7 @@ impl Anew {
                 let origin = (!is_scheduled).then_some(lone.as_ref().unwrap_or(&compiled));
                 Some(
                     recoded
-                        .with_scoreboards(&tables, chip, wanted.is_lone, origin)
+                        .with_scoreboards(&tables, compiled_for, wanted.is_lone, origin)
                         .into(),
                 )
             }
