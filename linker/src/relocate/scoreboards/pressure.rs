@@ -469,11 +469,16 @@ impl<'e> Schedule<'e> {
 
     /// Whether all registers that an event is held for are some that others are held for.
     pub(super) fn is_covered(&self, event: usize, others: impl Iterator<Item = usize>) -> bool {
-        let is_write = self.events[event].is_write;
-        let accesses = |event: usize| self.uses.accesses[self.events[event].instruction].as_ref();
-        let others = others.filter(|&other| self.events[other].is_write == is_write);
+        let accesses = |event: usize| {
+            let Event {
+                instruction,
+                is_write,
+                ..
+            } = self.events[event];
+            Some((self.uses.accesses[instruction].as_ref()?, is_write))
+        };
         let others = others.filter_map(accesses);
-        accesses(event).is_some_and(|own| own.is_covered_by(others, is_write))
+        accesses(event).is_some_and(|(own, is_write)| own.is_covered_by(is_write, others))
     }
 
     /// Whether somebody may need an event.

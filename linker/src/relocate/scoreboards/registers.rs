@@ -437,20 +437,21 @@ impl Accesses {
         late
     }
 
-    /// Whether others together write all that this one does, or read it.
+    /// Whether all that a scoreboard is held for, a result or operands, is something that others
+    /// are held for.
     pub(super) fn is_covered_by<'a>(
         &self,
-        others: impl Iterator<Item = &'a Self>,
         is_write: bool,
+        others: impl Iterator<Item = (&'a Self, bool)>,
     ) -> bool {
         let nothing = Registers::default();
-        let of = |accesses: &Self| match is_write {
+        let of = |accesses: &Self, is_write: bool| match is_write {
             true => accesses.writes,
             false => accesses.late_operands(),
         };
-        let mut left = of(self);
+        let mut left = of(self, is_write);
         let is_held = left != nothing;
-        others.for_each(|other| left.remove_all(&of(other)));
+        others.for_each(|(other, is_write)| left.remove_all(&of(other, is_write)));
         is_held && left == nothing
     }
 

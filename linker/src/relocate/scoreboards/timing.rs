@@ -461,7 +461,13 @@ pub(super) fn latency(
         (_, true) if loads_memory(instruction) => 300,
         // LDC, LDS, LDSM, S2R.
         (0x182, true) => 48,
-        (0x184, true) if chip == Chip::Graphics && width(instruction) == Width::Two => 41,
+        (0x184, true)
+            if chip == Chip::Graphics
+                && width(instruction) == Width::Two
+                && instruction[3] != 0xff =>
+        {
+            41
+        }
         (0x184, true) => 40,
         (0x03b, true) => 40,
         (0x119, true) => 32,
