@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 use super::flow::Flow;
 use super::held::Held;
 use super::instruction::{
-    Chip, INSTRUCTION, NO_BOARD, is_counted, is_of_texture, keeps_order, loads_memory,
+    Chip, INSTRUCTION, NO_BOARD, is_counted, is_of_texture, is_pause, keeps_order, loads_memory,
     loads_shared_memory, operation, stalls,
 };
 use super::registers::Accesses;
@@ -79,6 +79,8 @@ pub(super) struct Schedule<'e> {
     /// Whether blocks have instructions of later stages of a loop, by their first
     /// instruction.
     is_pipelined: Vec<bool>,
+    /// Whether each instruction only lets time pass for the one before it, which nothing gains on.
+    is_pause: Vec<bool>,
     /// The stage of each instruction, if it has one.
     stage: Vec<Option<u32>>,
     /// By block and event of an earlier one, how many cycles that still takes where
@@ -145,6 +147,9 @@ impl<'e> Schedule<'e> {
             is_open: events.iter().map(is_open).collect(),
             keeps_order: events.iter().map(keeps_order).collect(),
             is_pipelined: vec![false; count],
+            is_pause: (0..count)
+                .map(|at| at > 0 && is_pause(instructions[at - 1], instructions[at]))
+                .collect(),
             stage: (0..count).map(|at| stages.at(at)).collect(),
             left: FxHashMap::default(),
         };
@@ -295,7 +300,8 @@ impl<'e> Schedule<'e> {
             if delays[from] <= most {
                 return most;
             }
-            let spacing = match from + 1 == at && self.comes_in_turn(at, delays) {
+            let is_next = from + 1 == at;
+            let spacing = match is_next && (self.is_pause[from] || self.comes_in_turn(at, delays)) {
                 true => passed(from),
                 false => self.units[from].spacing_when_late(self.units[at], self.chip),
             };

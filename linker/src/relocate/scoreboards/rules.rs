@@ -192,12 +192,17 @@ impl Rules<'_> {
             let keeps_last = own.any(is_long) || held.all().any(is_long);
             let shared = last(self.in_order).filter(|_| self.members.contains_key(&start));
             for at in block {
-                // Else what needs those before the loop would wait for this one, too.
-                let is_due = |event| {
-                    self.schedule.is_due_behind(event, at) || self.is_due_in_loop(event, start)
+                // Else what needs those before the loop would wait for this one, too. For one without a
+                // result nobody waits.
+                let is_due = |own: usize, other: usize| {
+                    self.schedule.is_due_behind(other, at)
+                        || self.is_due_in_loop(other, start)
+                        || !self.schedule.has_result(own) && self.events[other].instruction < start
                 };
-                let is_shared =
-                    |board: &u8| self.flow.own(at).any(is_long) && held.events(*board).any(is_due);
+                let is_shared = |board: &u8| {
+                    let mut own = self.flow.own(at).filter(|&event| is_long(event));
+                    own.any(|own| held.events(*board).any(|other| is_due(own, other)))
+                };
                 let extra = shared.filter(is_shared).map_or(0, bit);
                 let waits = self.wait(at, extra, &mut held, &mut spent, guide);
                 let mut taken = 0;
