@@ -192,12 +192,13 @@ impl Rules<'_> {
             let keeps_last = own.any(is_long) || held.all().any(is_long);
             let shared = last(self.in_order).filter(|_| self.members.contains_key(&start));
             for at in block {
-                // Else what needs those before the loop would wait for this one, too. For one without a
-                // result nobody waits.
+                // Else what needs those before the loop would wait for this one, too. One without a result
+                // is not waited for elsewhere.
                 let is_due = |own: usize, other: usize| {
                     self.schedule.is_due_behind(other, at)
                         || self.is_due_in_loop(other, start)
-                        || !self.schedule.has_result(own) && self.events[other].instruction < start
+                        || self.events[other].instruction < start
+                            && [own, other].iter().any(|&e| !self.schedule.has_result(e))
                 };
                 let is_shared = |board: &u8| {
                     let mut own = self.flow.own(at).filter(|&event| is_long(event));
