@@ -464,7 +464,7 @@ pub(super) fn latency(
         (0x184, true)
             if chip == Chip::Graphics
                 && width(instruction) == Width::Two
-                && instruction[3] != 0xff =>
+                && instruction[11] & 8 == 0 =>
         {
             41
         }
