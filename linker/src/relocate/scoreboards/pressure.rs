@@ -300,8 +300,8 @@ impl<'e> Schedule<'e> {
             if delays[from] <= most {
                 return most;
             }
-            let is_next = from + 1 == at;
-            let spacing = match is_next && (self.is_pause[from] || self.comes_in_turn(at, delays)) {
+            let keeps = || self.keeps_next(from) || self.comes_in_turn(at, delays);
+            let spacing = match from + 1 == at && keeps() {
                 true => passed(from),
                 false => self.units[from].spacing_when_late(self.units[at], self.chip),
             };
@@ -313,6 +313,13 @@ impl<'e> Schedule<'e> {
             });
             most.max(self.late(delays, from, at, used.unwrap_or(0).max(spacing)))
         })
+    }
+
+    /// Whether the next instruction gains nothing on an instruction that is late: that only lets time pass, or
+    /// takes a time that is not known and leaves some of it to what lets time pass.
+    fn keeps_next(&self, at: usize) -> bool {
+        let is_before_pause = || self.is_pause.get(at + 1) == Some(&true);
+        self.is_pause[at] || !self.units[at].has_fixed_time() && is_before_pause()
     }
 
     /// Whether an instruction comes as soon as a part is free again that another one keeps busy,
