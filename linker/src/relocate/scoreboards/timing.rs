@@ -441,6 +441,12 @@ fn width(load: &[u8]) -> Width {
     }
 }
 
+/// Whether an LDS writes two registers, from an address that no register of warps is added to.
+fn is_pair_at_thread(load: &[u8]) -> bool {
+    const ADDS_UNIFORM: u8 = 8;
+    width(load) == Width::Two && load[11] & ADDS_UNIFORM == 0
+}
+
 /// Cycles until the result of an instruction is written or its operands are read.
 pub(super) fn latency(
     instruction: &[u8],
@@ -461,13 +467,7 @@ pub(super) fn latency(
         (_, true) if loads_memory(instruction) => 300,
         // LDC, LDS, LDSM, S2R.
         (0x182, true) => 48,
-        (0x184, true)
-            if chip == Chip::Graphics
-                && width(instruction) == Width::Two
-                && instruction[11] & 8 == 0 =>
-        {
-            41
-        }
+        (0x184, true) if chip == Chip::Graphics && is_pair_at_thread(instruction) => 41,
         (0x184, true) => 40,
         (0x03b, true) => 40,
         (0x119, true) => 32,
