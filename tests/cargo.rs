@@ -23,6 +23,8 @@ use project::{LAUNCHING, MANIFEST, PLAIN, Project, run, texts};
 mod around;
 #[path = "cargo/build_scripts.rs"]
 mod build_scripts;
+#[path = "cargo/messages.rs"]
+mod messages;
 #[path = "cargo/needed.rs"]
 mod needed;
 #[path = "cargo/objects.rs"]

@@ -58,6 +58,7 @@ pub(crate) struct Message {
     /// Its code, where the linker says it.
     pub(crate) code: Option<String>,
     /// What to tell the user.
+    #[serde(rename = "message")]
     pub(crate) text: String,
 }
 

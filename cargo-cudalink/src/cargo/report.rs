@@ -9,7 +9,7 @@ use std::time::Duration;
 use cargo_config2::{Color, TermConfig};
 use cargo_options::CommonOptions;
 use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use crate::journal::{Event, Level, Message, Report};
 use crate::style::{self, ERROR, GOOD, NOTE, count};
@@ -56,7 +56,7 @@ impl Reporter {
     pub(super) fn show(&mut self, event: Event) {
         self.clear();
         if self.json
-            && let Some(line) = json_line(&event)
+            && let Some(line) = Line::of(&event).and_then(|line| line.json())
         {
             let mut output = std::io::stdout().lock();
             // Who no longer reads need not be told.
@@ -169,26 +169,27 @@ fn status_line(report: &Report) -> String {
     )
 }
 
-/// Our messages in cargo's stream; `reason` tells them apart.
-fn json_line(event: &Event) -> Option<Value> {
-    match event {
-        Event::Linked(report) => Some(json!({
-            "reason": "device-link",
-            "image": report.image,
-            "output": report.output,
-            "arch": report.arch,
-            "kernels": report.kernels,
-            "bytes": report.bytes,
-            "fresh": report.fresh,
-        })),
-        Event::Message(message) => Some(json!({
-            "reason": "device-link-message",
-            "image": message.image,
-            "level": message.level,
-            "code": message.code,
-            "message": message.text,
-        })),
-        Event::Started { .. } | Event::Failed { .. } => None,
+/// Our messages in cargo's stream. `reason` tells them apart, and comes first, as in those of cargo: that is where people and
+/// scripts that go by lines look for it.
+#[derive(Debug, Serialize)]
+#[serde(tag = "reason", rename_all = "kebab-case")]
+enum Line<'a> {
+    DeviceLink(&'a Report),
+    DeviceLinkMessage(&'a Message),
+}
+
+impl<'a> Line<'a> {
+    fn of(event: &'a Event) -> Option<Self> {
+        match event {
+            Event::Linked(report) => Some(Self::DeviceLink(report)),
+            Event::Message(message) => Some(Self::DeviceLinkMessage(message)),
+            Event::Started { .. } | Event::Failed { .. } => None,
+        }
+    }
+
+    /// What cannot be written as JSON did not come through the journal either.
+    fn json(&self) -> Option<String> {
+        serde_json::to_string(self).ok()
     }
 }
 
@@ -236,6 +237,40 @@ mod tests {
         };
         assert!(is_same(&message("a", "x"), &message("b", "x")));
         assert!(!is_same(&message("a", "x"), &message("a", "y")));
+    }
+
+    #[test]
+    fn messages_for_programs_look_like_those_of_cargo() {
+        let check = |event: &Event, expected: Option<&str>| {
+            let line = Line::of(event).and_then(|line| line.json());
+            assert_eq!(line.as_deref(), expected);
+        };
+        check(
+            &Event::Linked(Report {
+                image: "app".to_owned(),
+                output: "target/debug/deps/app-1".into(),
+                arch: vec!["sm_90".to_owned()],
+                kernels: 3,
+                bytes: 1 << 10,
+                fresh: false,
+            }),
+            Some(
+                r#"{"reason":"device-link","image":"app","output":"target/debug/deps/app-1","arch":["sm_90"],"kernels":3,"bytes":1024,"fresh":false}"#,
+            ),
+        );
+        check(
+            &Event::Message(Message {
+                image: "app".to_owned(),
+                level: Level::Warning,
+                code: Some("partial-lto".to_owned()),
+                text: "some text".to_owned(),
+            }),
+            Some(
+                r#"{"reason":"device-link-message","image":"app","level":"warning","code":"partial-lto","message":"some text"}"#,
+            ),
+        );
+        let image = "app".to_owned();
+        check(&Event::Failed { image }, None);
     }
 
     #[test]
