@@ -132,12 +132,27 @@ fn with_words(command: Command) -> Command {
         .mut_subcommands(with_words)
 }
 
+/// The same command without options that are for programs or for what people used to type. Generators offer these, too.
+fn without_hidden(command: Command) -> Command {
+    let command = command.mut_subcommands(without_hidden);
+    if !command.get_arguments().any(Arg::is_hide_set) {
+        return command;
+    }
+    let shown = command.get_arguments().filter(|one| !one.is_hide_set());
+    // A command gives none of its arguments back. This one has what generators ask for.
+    Command::new(command.get_name().to_owned())
+        .about(command.get_about().cloned().unwrap_or_default())
+        .visible_aliases(command.get_visible_aliases().map(str::to_owned))
+        .args(shown.cloned())
+        .subcommands(command.get_subcommands().cloned())
+}
+
 /// Prints completions.
 pub(crate) fn completions(arguments: CompletionsArguments) -> Result<()> {
     let CompletionsArguments { shell, program } = arguments;
     let (mut command, name) = match program {
         Program::CargoCudalink => {
-            let command = with_words(Cli::command());
+            let command = without_hidden(with_words(Cli::command()));
             (command.bin_name("cargo-cudalink"), "cargo-cudalink")
         }
         Program::Rustnvlink => (rustnvlink(), "rustnvlink"),

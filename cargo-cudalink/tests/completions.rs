@@ -48,6 +48,10 @@ fn bash_completes_what_is_typed() {
         "large large-speed",
     );
     check("cargo cudalink explain undef", "undefined-reference");
+    // Hidden options are hidden here, too; those beside them stay.
+    check("cargo cudalink link --ca", "");
+    check("cargo cudalink link --arc", "--arch");
+    check("cargo cudalink toolkit install --ver", "");
     check("cargo cuda", "cargo's own for cargo cuda");
     check(
         "cargo build cudalink --rel",
@@ -55,6 +59,22 @@ fn bash_completes_what_is_typed() {
     );
     check("rustnvlink --arc", "--arch --archive");
     check("rustnvlink a.o --arch sm_90", "sm_90 sm_90a");
+}
+
+#[test]
+fn hidden_options_are_offered_by_no_shell() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let output = Command::new(env!("CARGO_BIN_EXE_cargo-cudalink"))
+            .args(["completions", shell])
+            .output()
+            .expect("the program runs");
+        let text = String::from_utf8(output.stdout).expect("text");
+        assert!(text.contains("output-format"), "{shell}");
+        assert!(!text.contains("caller"), "{shell}");
+        // The command with hidden options still says what it is for, where shells show that.
+        let says_what = text.contains("Link device code for one or more processors");
+        assert_eq!(says_what, shell != "bash", "{shell}");
+    }
 }
 
 #[test]
