@@ -439,7 +439,13 @@ fn what_is_missing_is_named_with_what_to_do() -> Result<()> {
         "help: app: compile every object for every processor",
     ];
     says(&err, &said)?;
-    ensure!(!err.contains("has to be in this program"), "{err}");
+    for other in [
+        "has to be in this program",
+        "may define it",
+        "help: add the",
+    ] {
+        ensure!(!err.contains(other), "{err}");
+    }
     // Who has the device runtime linked gets to know the same.
     let script = fs::read_to_string(project.path("build.rs"))?;
     let with_runtime = script.replace("\"cudart_static\"", "\"cudadevrt\", \"cudart_static\"");

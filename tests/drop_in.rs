@@ -415,6 +415,25 @@ fn processors_that_kernels_have_no_code_for_are_left_out() -> Result<()> {
     let (code, said) = link("kernel.90.o twice.o --arch sm_80,sm_90 -o linked.o")?;
     let problem = "error: no input has a kernel for sm_80";
     ensure!(code == Some(1) && said.contains(problem), "{said}");
+    // A function that is there for another processor is no object to be added, and one piece of advice is enough.
+    run(
+        folder,
+        &nvcc,
+        &format!("-dc {} twice.cu -o twice.80.o", of(80)),
+    )?;
+    let (code, said) = link("kernel.90.o twice.80.o --arch sm_90 -o linked.o")?;
+    let advice: Vec<&str> = said
+        .lines()
+        .filter(|line| line.contains("help: "))
+        .collect();
+    ensure!(
+        code == Some(1) && said.contains("[undefined-reference]"),
+        "{said}"
+    );
+    ensure!(
+        advice.len() == 1 && advice[0].starts_with("help: compile all inputs for"),
+        "{said}"
+    );
     let said = link("kernel.90.o twice.o --arch sm_90 -o linked.o")?;
     ensure!(said == (Some(0), String::new()), "{said:?}");
     // Such a link leaves out nothing that all objects have code for.

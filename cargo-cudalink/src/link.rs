@@ -409,11 +409,20 @@ fn link(
         .device_runtime(&device_runtime)
         .link_files(targets);
     review(&mut linked);
+    let help = match linked.is_complete() {
+        true => None,
+        false => messages::help_with_processors(arguments.caller, &linked),
+    };
+    if help.is_some() {
+        for message in &mut linked.messages {
+            message.diagnostic.remove_advice_about_processors();
+        }
+    }
     messages::print(&linked.messages);
     if linked.is_complete() {
         return Ok(linked);
     }
-    if let Some(help) = messages::help_with_processors(arguments.caller, &linked) {
+    if let Some(help) = help {
         anstream::eprintln!("{GOOD}help{GOOD:#}: {help}");
     }
     bail!("the device code cannot be linked");

@@ -504,6 +504,7 @@ impl<'a> Job<'a> {
         let explainer = loaded.explainer(&request.inputs, processor, self.environment);
         let failed = report_all(&outcome.diagnostics, &mut |mut diagnostic| {
             diagnostic.is_settled |= settles;
+            let diagnostic = diagnostic.with_inputs_lacking(&loaded.lacking, &processor.name);
             report(explainer.explained(diagnostic))
         });
         let exit = match outcome.exit() {

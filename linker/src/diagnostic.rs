@@ -27,6 +27,14 @@ pub enum Severity {
 /// Of the figures that `-v` asks for, a line each: a code behind every one would be noise.
 pub(crate) const RESOURCE_USAGE: &str = "resource-usage";
 
+/// What to do about a name that no input defines.
+pub(crate) const ADD_DEFINITION: &str =
+    "help: add the object or library that defines it, compiled with -rdc=true";
+
+/// How that ends where inputs have no code for the processor.
+const COMPILE_FOR_IT: &str =
+    ": compile for it, too, or link for processors that all inputs have code for";
+
 /// What two inputs can disagree about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mismatch {
@@ -106,6 +114,24 @@ impl Diagnostic {
     pub fn with_note(mut self, note: impl fmt::Display) -> Self {
         self.notes.push(note.to_string());
         self
+    }
+
+    /// Puts better advice into the place of that to add what defines a name: these inputs are there, without code for
+    /// the processor.
+    #[must_use]
+    pub(crate) fn with_inputs_lacking(mut self, inputs: &[String], target: &str) -> Self {
+        let Some(names) = some_of(inputs) else {
+            return self;
+        };
+        for note in self.notes.iter_mut().filter(|note| *note == ADD_DEFINITION) {
+            *note = format!("help: {names} may define it, but not for {target}{COMPILE_FOR_IT}");
+        }
+        self
+    }
+
+    /// Leaves out the advice about processors that the linker gives, where somebody else gives it in other words.
+    pub fn remove_advice_about_processors(&mut self) {
+        self.notes.retain(|note| !note.ends_with(COMPILE_FOR_IT));
     }
 
     /// Adds the name of the function or variable that it is about.

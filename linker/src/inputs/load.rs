@@ -88,6 +88,7 @@ pub fn load<'d>(
         launches_kernels: false,
         closed: Vec::new(),
         results: Vec::new(),
+        lacking: Vec::new(),
         hints: Vec::new(),
     };
     match loader.all(files) {
@@ -168,6 +169,8 @@ struct Loader<'a, 'd> {
     closed: Vec<String>,
     /// Objects that hold the result of a device link.
     results: Vec<String>,
+    /// Inputs without code for the processor.
+    lacking: Vec<String>,
     hints: Vec<Diagnostic>,
 }
 
@@ -547,6 +550,7 @@ impl<'a, 'd> Loader<'a, 'd> {
             modules,
             kernels,
             constants,
+            lacking: self.lacking,
             hints: self.hints,
             forgets_options: self.diagnostics.forgets_options(),
             is_followed,

@@ -275,6 +275,8 @@ pub struct Loaded<'d> {
     pub kernels: KernelFilter,
     /// Which `__constant__` variables stay without being used.
     pub constants: KernelFilter,
+    /// The inputs that have code for other processors only: what is undefined may be there.
+    pub(crate) lacking: Vec<String>,
     /// What explains an undefined reference, if there is one.
     pub hints: Vec<Diagnostic>,
     /// Whether the options about messages concern none any more.

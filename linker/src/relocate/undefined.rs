@@ -5,7 +5,7 @@ use crate::arch::reserved;
 use crate::call_paths::CallPaths;
 use crate::cubin::{SymbolOther, SymbolType};
 use crate::demangle::readable;
-use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::diagnostic::{ADD_DEFINITION, Diagnostic, Diagnostics};
 use crate::id::{FunctionId, IdVec, SymbolId};
 use crate::layout::LaidOut;
 use crate::merge::{Definition, Merged, SharedHome};
@@ -58,9 +58,7 @@ pub(crate) fn report(laid_out: &LaidOut<'_>, keeping: Keeping, diagnostics: &mut
             let is_of_runtime = is_of_device_runtime(symbol.name);
             // Once is enough.
             if meant.is_none() && !is_of_runtime && !std::mem::replace(&mut is_advised, true) {
-                diagnostic = diagnostic.with_note(
-                    "help: add the object or library that defines it, compiled with -rdc=true",
-                );
+                diagnostic = diagnostic.with_note(ADD_DEFINITION);
             }
             if let Some(meant) = meant {
                 diagnostic = diagnostic.with_note(meant);

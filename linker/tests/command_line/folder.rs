@@ -5,12 +5,6 @@ use std::process::Command;
 
 use rustnvlink::fatbin::{self, FatbinOptions, LinkedImage};
 
-/// An object that the repository holds.
-fn input(name: &str, sm: &str) -> PathBuf {
-    let inputs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/inputs");
-    inputs.join(format!("{name}.{sm}.cubin"))
-}
-
 /// A folder of its own for every test, with two objects that belong together.
 pub(crate) struct Folder(pub(crate) tempfile::TempDir);
 
@@ -23,10 +17,16 @@ pub(crate) struct Ran {
 }
 
 impl Folder {
+    /// An object that the repository holds.
+    pub(crate) fn input(name: &str, sm: &str) -> PathBuf {
+        let inputs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/inputs");
+        inputs.join(format!("{name}.{sm}.cubin"))
+    }
+
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         for name in ["caller", "callee"] {
-            let from = input(name, "sm_90");
+            let from = Self::input(name, "sm_90");
             std::fs::copy(&from, folder.path().join(format!("{name}.cubin"))).unwrap();
         }
         Self(folder)
@@ -65,7 +65,7 @@ impl Folder {
 
     /// Writes a fatbin with the code of one input for two processors.
     pub(crate) fn write_fatbin(&self, name: &str) {
-        let read = |sm| std::fs::read(input(name, sm)).unwrap();
+        let read = |sm| std::fs::read(Self::input(name, sm)).unwrap();
         let (older, newer) = (read("sm_80"), read("sm_90"));
         let images = [("sm_80", &older), ("sm_90", &newer)].map(|(sm, data)| LinkedImage {
             sm: sm.parse().unwrap(),

@@ -1,6 +1,7 @@
 //! What a link tells: explanations, messages for programs, maps, who needs what, and definitions that differ.
 
 use rustnvlink::cubin::{Binding, Content, Cubin, SymbolType};
+use rustnvlink::fatbin::{self, FatbinOptions, LinkedImage};
 
 use crate::folder::Folder;
 
@@ -49,6 +50,25 @@ fn undefined_names_come_with_who_needs_them_and_what_may_be_meant() {
     assert_eq!(ran.stderr.matches(help).count(), 1, "{}", ran.stderr);
     let compatible = folder.run("-arch=sm_90 -o out.cubin caller.cubin --compat");
     assert!(!compatible.stderr.contains("needed by"));
+
+    // What is there for other processors only is compiled once more, and needs no other object.
+    let image = std::fs::read(Folder::input("callee", "sm_80")).unwrap();
+    let sm = "sm_80".parse().unwrap();
+    let image = LinkedImage { sm, data: &image };
+    let fatbin = fatbin::write(&[image], &FatbinOptions::default()).unwrap();
+    std::fs::write(folder.path("callee.fatbin"), fatbin).unwrap();
+    let both = "-arch=sm_90 -o out.cubin caller.cubin callee.fatbin";
+    let ran = folder.run(both);
+    let better = "    help: 'callee.fatbin' may define it, but not for sm_90: compile for it, too, or link for processors that \
+                  all inputs have code for\n";
+    assert_eq!(ran.stderr.matches(better).count(), 1, "{}", ran.stderr);
+    assert_eq!(ran.stderr.matches("help: ").count(), 1, "{}", ran.stderr);
+    // Those without a word of them, too.
+    let ran = folder.run(&format!("{both} -suppress-arch-warning"));
+    assert!(!ran.stderr.contains("not found"), "{}", ran.stderr);
+    assert_eq!(ran.stderr.matches(better).count(), 1, "{}", ran.stderr);
+    let compatible = folder.run(&format!("{both} --compat"));
+    assert!(!compatible.stderr.contains("help"), "{}", compatible.stderr);
 }
 
 /// An object whose names are weak, with the first byte of some sections changed.

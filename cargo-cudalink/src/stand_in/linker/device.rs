@@ -305,7 +305,12 @@ impl Image<'_> {
     /// What the device link says.
     fn remarks(&self, linked: &Linked) -> Vec<Message> {
         let mut remarks = Vec::new();
-        for shown in device_link::summarize(&linked.messages) {
+        let mut messages = linked.messages.clone();
+        // Help below says it in words of cargo.
+        for message in &mut messages {
+            message.diagnostic.remove_advice_about_processors();
+        }
+        for shown in device_link::summarize(&messages) {
             let level = match shown.severity {
                 Severity::Text | Severity::Info => Level::Info,
                 Severity::Warning => Level::Warning,

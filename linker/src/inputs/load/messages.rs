@@ -12,6 +12,9 @@ use crate::explain::help_with_closed;
 
 impl Loader<'_, '_> {
     pub(super) fn without_arch(&mut self, name: &str, held: &[String]) -> Result<(), Stop> {
+        if !held.is_empty() && !self.wanted.is_compatible() {
+            self.lacking.push(name.to_owned());
+        }
         // Of libraries, nvlink says nothing (case `archive_without_arch`).
         if self.wanted.may_lack_arch || self.in_archive && self.wanted.is_compatible() {
             return Ok(());
