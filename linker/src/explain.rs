@@ -116,6 +116,11 @@ pub const EXPLANATIONS: &[Explanation] = &[
          nvlink leaves such files out without a word.",
     ),
     of(
+        "ignored-variable",
+        "CUDA_HOME or CUDA_PATH is set, and names no CUDA toolkit, so that what the link takes from one, ptxas or \
+         libnvJitLink, is that of another toolkit. Correct the variable, or unset it.",
+    ),
+    of(
         "incompatible-library",
         "A file of the library's name has no host objects in it. The search goes on in the next \
          folder.",
@@ -434,7 +439,7 @@ pub const EXPLANATIONS: &[Explanation] = &[
     of(
         "undefined-reference",
         "A function or variable is used that no input defines. Name the object or library that \
-         defines it; -lcudadevrt defines what kernels need to launch kernels. A definition that is \
+         defines it, or compile an input that has no code for the processor for it, too; -lcudadevrt defines what kernels need to launch kernels. A definition that is \
          'static' cannot be used from another file, and one that was compiled without -rdc=true \
          neither. lto.cubin stands for all inputs with LTO-IR; a line below says which of them needs \
          the name.",

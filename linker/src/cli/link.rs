@@ -324,8 +324,19 @@ fn processor(target: &Target) -> Processor {
 
 fn link_one(request: &Request, target: &Target, job: Job<'_>, messages: &Messages) -> One<Output> {
     let processor = processor(target);
-    let report = &mut |message| messages.print(message);
-    match target {
+    let is_own = request.link.inputs.behaviour == Behaviour::Own;
+    let warn_of_variables = || {
+        let warnings = match is_own {
+            true => toolkit::ignored_variables(),
+            false => Vec::new(),
+        };
+        // All are printed, even if the first is an error.
+        let failed = warnings.into_iter().map(|warning| messages.print(warning));
+        failed.fold(false, |any, one| any | one)
+    };
+    // Nothing is reported before all inputs are loaded, for which a toolkit is looked for.
+    let report = &mut |message| warn_of_variables() | messages.print(message);
+    let mut one = match target {
         Target::Real(_) => job.link(&processor, report, |product| {
             output_of(request, target, product)
         }),
@@ -346,7 +357,12 @@ fn link_one(request: &Request, target: &Target, job: Job<'_>, messages: &Message
                 ..One::ended(exit)
             }
         }
+    };
+    if warn_of_variables() && one.exit == Exit::Success {
+        one.exit = Exit::LinkError;
+        one.output = None;
     }
+    one
 }
 
 /// What stands in names of outputs for the processor.

@@ -1,9 +1,23 @@
 //! What a link takes from the CUDA toolkit of the machine.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
+use crate::diagnostic::{Diagnostic, Severity};
 #[cfg(feature = "program")]
 use cudalink_toolkit::{Environment, Search, Tool, Toolkit, ToolkitError};
+
+/// What there is to say of variables that name no toolkit, once one was looked for. Links look for it where they need it, in
+/// functions of the environment that return nothing but where it is.
+static IGNORED: Mutex<Option<Vec<String>>> = Mutex::new(None);
+
+/// Takes what there is to say of variables that name no toolkit: a link for several processors says it once.
+pub(super) fn ignored_variables() -> Vec<Diagnostic> {
+    let mut ignored = IGNORED.lock().unwrap_or_else(PoisonError::into_inner);
+    let texts = ignored.iter_mut().flat_map(std::mem::take);
+    let warning = |text| Diagnostic::new(Severity::Warning, "ignored-variable", text);
+    texts.map(warning).collect()
+}
 
 /// The assembler of PTX: that of the toolkit that builds use, else one on
 /// `PATH`.
@@ -62,5 +76,10 @@ fn find(part: impl Fn(&Toolkit) -> Result<PathBuf, ToolkitError>) -> Result<Path
     let environment = Environment::from_process().map_err(|error| error.to_string())?;
     let toolkit = Search::new(&environment).find();
     let toolkit = toolkit.map_err(|error| error.to_string())?;
+    let mut ignored = IGNORED.lock().unwrap_or_else(PoisonError::into_inner);
+    if ignored.is_none() {
+        *ignored = Some(toolkit.ignored_variables());
+    }
+    drop(ignored);
     part(&toolkit).map_err(|error| error.to_string())
 }

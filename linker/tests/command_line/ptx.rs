@@ -39,6 +39,53 @@ fn ptx_is_compiled_by_the_program_that_is_named() {
 }
 
 #[test]
+fn variables_that_name_no_toolkit_are_told_once_where_one_is_needed() {
+    let folder = Folder::new();
+    folder.write("callee.ptx", PTX);
+    assembler(&folder, "");
+    std::fs::create_dir_all(folder.path("toolkit/bin")).unwrap();
+    for name in ["nvcc", "ptxas"] {
+        let program = folder.path("toolkit/bin").join(name);
+        std::fs::rename(folder.path("ptxas"), &program).unwrap();
+        assembler(&folder, "");
+    }
+    let toolkit = folder.path("toolkit").canonicalize().unwrap();
+    let ran = |arguments: &str| {
+        let output = Command::new(env!("CARGO_BIN_EXE_rustnvlink"))
+            .args(arguments.split(' '))
+            .current_dir(&folder.0)
+            .env("CUDA_HOME", "/nowhere")
+            .env("CUDA_PATH", &toolkit)
+            .output()
+            .unwrap();
+        (
+            output.status.code(),
+            String::from_utf8(output.stderr).unwrap(),
+        )
+    };
+    let told = "-arch sm_90 -m 64 -c callee.ptx -o elf.o\n";
+    let text = format!(
+        "CUDA_HOME is /nowhere, which does not exist; the toolkit in {} is used",
+        toolkit.display()
+    );
+    let warning = format!("nvlink warning : {text} [ignored-variable]\n");
+    let link = "-arch=sm_90 -o out.cubin callee.ptx";
+    assert_eq!(ran(link), (Some(0), format!("{warning}{told}")));
+    let (code, said) = ran(&format!("{link} -Werror"));
+    assert_eq!((code, said.contains(&text)), (Some(255), true), "{said}");
+    let (code, said) = ran("-arch=sm_90,sm_100 -o out.{arch}.cubin callee.ptx");
+    assert_eq!(said.matches(&text).count(), 1, "{code:?} {said}");
+    // nvlink looks for none, and where nothing is needed of one, ours does not either.
+    let (_, said) = ran(&format!("{link} --compat"));
+    assert!(
+        said.starts_with("-arch sm_90 ") && !said.contains("CUDA_HOME"),
+        "{said}"
+    );
+    let without = "-arch=sm_90 -o out.cubin callee.cubin";
+    assert_eq!(ran(without), (Some(0), String::new()));
+}
+
+#[test]
 fn ptx_that_does_not_compile_ends_the_link() {
     let folder = Folder::new();
     folder.write("callee.ptx", PTX);
