@@ -33,6 +33,9 @@ const KERNELS: u64 = 40;
 /// One program in CUDA takes as long as dozens in PTX.
 const CUDA_PROGRAMS: u64 = 1;
 
+/// Units of kernels with loops, in CUDA, for each architecture.
+const LOOPS: u64 = 2;
+
 fn main() -> ExitCode {
     match run() {
         Ok(code) => code,
@@ -60,11 +63,12 @@ fn run() -> Result<ExitCode> {
         .copied()
         .filter(|feature| !NOT_ALL_KNOWN.contains(feature))
         .collect();
-    let kernels = BTreeSet::from([Feature::Kernel]);
+    let [kernels, loops] = [Feature::Kernel, Feature::Loops].map(|only| BTreeSet::from([only]));
     let mut trials = Vec::new();
     for (name, language, allowed, count) in [
         ("ptx", Language::Ptx, &all, PTX_PROGRAMS),
         ("kernels", Language::Ptx, &kernels, KERNELS),
+        ("loops", Language::Cuda, &loops, LOOPS),
         ("cu", Language::Cuda, &all, CUDA_PROGRAMS),
     ] {
         for arch in ARCHS {
@@ -133,12 +137,12 @@ fn check(
     if known.reasons(&target, &differences).is_some() {
         return Ok(());
     }
-    let kernel = match allowed.len() {
-        1 => " --features kernel",
-        _ => "",
+    let only = match allowed.first() {
+        Some(only) if allowed.len() == 1 => format!(" --features {only}"),
+        _ => String::new(),
     };
     Err(Failed::from(format!(
-        "seed {seed} differs:\n{}to see the smallest program that does, run\n    cargo run -p rustnvlink-generator -- --language {} --archs {arch} --seeds {seed} --shrink{kernel}",
+        "seed {seed} differs:\n{}to see the smallest program that does, run\n    cargo run -p rustnvlink-generator -- --language {} --archs {arch} --seeds {seed} --shrink{only}",
         first_lines(&differences, 6),
         language.extension()
     )))

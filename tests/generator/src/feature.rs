@@ -113,6 +113,7 @@ features! {
     Modern "modern" 15 "what newer C++ and newer compilers bring, in CUDA alone",
     Runtime "runtime" 10 "calls of the device runtime, in CUDA alone",
     Kernel "kernel" 0 "small kernels of random instructions, and where nothing else is allowed, one alone, in PTX",
+    Loops "loops" 0 "kernels with loops over arrays, where nothing else is allowed, in CUDA alone",
     Older "older" 0 "units that older assemblers make, where there are any, in PTX alone",
     Whole "whole" 0 "units compiled as whole programs, in PTX alone",
     Source "source" 0 "units that linkers compile, in PTX alone",

@@ -13,6 +13,7 @@ mod kernel;
 pub mod known;
 mod large;
 mod library;
+mod loops;
 mod modern;
 mod on;
 mod plan;
@@ -57,6 +58,12 @@ pub fn generate(
             steps: None,
         },
         Language::Ptx => ptx::program(seed, &mut random, target, features),
+        Language::Cuda if loops::is_alone(allowed) => Program {
+            target: target.clone(),
+            units: vec![loops::unit(seed, target)],
+            index: Vec::new(),
+            steps: None,
+        },
         Language::Cuda => cuda::program(&mut random, target, &features),
     };
     let has_kernel = language == Language::Ptx && allowed.contains(&Feature::Kernel);
@@ -96,7 +103,7 @@ mod tests {
             .flat_map(|seed| Language::ALL.map(|language| program(seed, language)))
             .flat_map(|program| program.features())
             .collect();
-        // These are choices of symbols and not statements, or need an architecture with a suffix.
+        // These are choices of symbols and not statements, need an architecture with a suffix, or come alone.
         let elsewhere = [
             Feature::Shadow,
             Feature::Parameters,
@@ -105,6 +112,7 @@ mod tests {
             Feature::Duplicate,
             Feature::Tensor,
             Feature::Mixed,
+            Feature::Loops,
         ];
         for feature in Feature::ALL {
             assert!(
