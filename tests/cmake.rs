@@ -92,7 +92,9 @@ fn run_tests(ctest: &Path, build: &Path, options: &[&str]) -> Result<()> {
         .arg(jobs)
         .args(options)
         .arg("--test-dir")
-        .arg(build))
+        .arg(build)
+        // They look for words of messages.
+        .env_remove("CARGO_TERM_COLOR"))
 }
 
 /// The `cmake` on `PATH` if it knows what tests need, else the one that `tests/run` has put into the cache.

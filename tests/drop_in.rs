@@ -441,7 +441,8 @@ fn processors_that_kernels_have_no_code_for_are_left_out() -> Result<()> {
         link(&format!("{object} twice.o {options} -o linked.o"))?;
         let mut doctor = Command::new(&cudalink);
         doctor.args(["doctor", object, "twice.o", "linked.o"]);
-        let output = doctor.current_dir(folder).output()?;
+        doctor.current_dir(folder).env_remove("CARGO_TERM_COLOR");
+        let output = doctor.output()?;
         let printed = String::from_utf8_lossy(&output.stdout);
         Ok(printed.contains("[arch-missing-in-link]"))
     };
@@ -542,6 +543,7 @@ fn ended(folder: &Path, program: &Path, arguments: &str) -> Result<(Option<i32>,
     let output = Command::new(program)
         .args(arguments.split_whitespace())
         .current_dir(folder)
+        .env_remove("CARGO_TERM_COLOR")
         .output()
         .with_context(|| format!("cannot run {}", program.display()))?;
     let printed = String::from_utf8_lossy(&output.stderr).into_owned();
