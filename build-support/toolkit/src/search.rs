@@ -88,6 +88,22 @@ pub struct Attempt {
 /// What names a toolkit that is chosen, to the command and to build scripts.
 const CHOICE: &str = "--toolkit or CUDALINK_TOOLKIT";
 
+impl Attempt {
+    /// The variable that the user has set, and what it names in the place of a toolkit.
+    pub(crate) fn variable(&self) -> Option<(&'static str, &Path)> {
+        match (self.origin, &self.place) {
+            (Origin::Variable(name), Some(place)) => Some((name, place)),
+            _ => None,
+        }
+    }
+
+    /// Whether it is about a variable that the user has set, and that names no toolkit.
+    #[must_use]
+    pub fn is_of_variable(&self) -> bool {
+        self.variable().is_some()
+    }
+}
+
 impl fmt::Display for Attempt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.origin {

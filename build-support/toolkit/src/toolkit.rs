@@ -177,14 +177,14 @@ impl Toolkit {
     #[must_use]
     pub fn ignored_variables(&self) -> Vec<String> {
         let passed_over = self.passed_over.iter();
-        let ignored = passed_over.filter_map(|attempt| match (attempt.origin, &attempt.place) {
-            (Origin::Variable(name), Some(place)) => Some(format!(
+        let ignored = passed_over.filter_map(|attempt| {
+            let (name, place) = attempt.variable()?;
+            Some(format!(
                 "{name} is {}, which {}; the toolkit in {} is used",
                 place.display(),
                 attempt.refusal,
                 self.root.display()
-            )),
-            _ => None,
+            ))
         });
         ignored.collect()
     }

@@ -61,10 +61,7 @@ pub(super) fn run(environment: &Environment, choice: &Choice, format: Format) ->
         }
         .into()),
         Format::Text => {
-            let names_none = |attempt: &&Attempt| {
-                matches!(attempt.origin, Origin::Variable(_)) && attempt.place.is_some()
-            };
-            for attempt in survey.tried.iter().filter(names_none) {
+            for attempt in survey.tried.iter().filter(|one| one.is_of_variable()) {
                 style::note(&attempt.to_string());
             }
             streams::printed(write_text(&survey.found))

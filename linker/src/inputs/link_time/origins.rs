@@ -2,7 +2,7 @@
 //! in LTO-IR, so each is compiled alone for that: it is done where a link has failed.
 
 use std::cell::OnceCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use cudalink_jitlink::Library;
 
@@ -97,20 +97,17 @@ impl Origins {
 
 impl Origin {
     fn of(input: &str, ptx: &str) -> Self {
-        let mut names: Vec<Name> = Vec::new();
+        let mut known = HashSet::new();
         // A function is declared, and then defined.
-        for declared in declarations(ptx) {
-            if !names.iter().any(|known| known.name == declared.name) {
-                names.push(Name {
-                    name: declared.name.to_owned(),
-                    is_defined: !declared.is_needed,
-                    is_unique: declared.is_visible,
-                });
-            }
-        }
+        let names = declarations(ptx).filter(|declared| known.insert(declared.name));
+        let names = names.map(|declared| Name {
+            name: declared.name.to_owned(),
+            is_defined: !declared.is_needed,
+            is_unique: declared.is_visible,
+        });
         Self {
             input: input.to_owned(),
-            names,
+            names: names.collect(),
         }
     }
 }
