@@ -85,6 +85,13 @@ pub(crate) trait CargoCommand {
         }
         Ok(Vec::new())
     }
+    /// Makes cargo take these variables as they are set, where its configuration forces others.
+    fn yield_to(&mut self, variables: Vec<&str>) {
+        let settings = variables
+            .into_iter()
+            .map(|name| format!("env.{name}.force=false"));
+        self.common().config.extend(settings);
+    }
     /// The command line.
     fn command(&self) -> Command;
 }
@@ -175,6 +182,10 @@ pub(crate) fn run<C: CargoCommand + Args>(arguments: WithDevice<C>) -> Result<Ex
     // The folders above it count, too.
     let from = cargo.configured_from().map(std::path::absolute);
     let config = configuration::load(from.transpose()?.as_deref().unwrap_or(&current))?;
+    let configured = configuration::variables(&config, &cargo.common().config)?;
+    if let Some(command) = surroundings::command_with(&configured)? {
+        return platform::replace_by(command);
+    }
     let reporter = Reporter::new(cargo.common(), &config.term);
     let settings = settings.in_folder(&current);
     let workspace = match cargo.is_fetched() {
@@ -221,6 +232,7 @@ pub(crate) fn run<C: CargoCommand + Args>(arguments: WithDevice<C>) -> Result<Ex
         variables.push(Variable::new("CARGO_ENCODED_RUSTFLAGS", flags));
     }
     variables.extend(choices(&plan));
+    cargo.yield_to(surroundings::forced(&variables, &configured));
     plan.variables = variables;
     let path = run.plan();
     output::write(&path, &serde_json::to_vec(&plan)?)

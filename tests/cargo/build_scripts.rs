@@ -84,6 +84,36 @@ fn build_scripts_find_the_compilers() -> Result<()> {
 
 /// Many ask neither cargo nor the `cc` crate: they run `nvcc`, and look for libraries in `CUDA_HOME`, `CUDA_PATH` and others.
 #[test]
+fn variables_of_the_configuration_choose_as_others_do() -> Result<()> {
+    let project = Project::new(PLAIN, &[])?;
+    project.write(
+        "build.rs",
+        "fn main() {\nfor name in [\"CUDAARCHS\", \"NVCC\"] {\n\
+         println!(\"cargo::rerun-if-env-changed={name}\");\n\
+         println!(\"cargo::warning={name} {:?}\", std::env::var(name));\n}\n}\n",
+    )?;
+    let variables = "[env]\nCUDALINK_ARCH = \"sm_90a\"\n\
+                     NVCC = { value = \"/nowhere/nvcc\", force = true }\n";
+    project.write(".cargo/config.toml", variables)?;
+    let check = |arguments: &[&str], own: &[(&str, &str)], processors: &str| -> Result<()> {
+        let (_, err) = project.succeed(arguments, own)?;
+        let expected = format!("CUDAARCHS Ok(\"{processors}\")");
+        says(&err, &[&expected, "NVCC Ok(\"", "cudalink/toolkit/"])
+    };
+    check(&["build"], &[], "90a")?;
+    check(&["build"], &[("CUDALINK_ARCH", "sm_80")], "80")?;
+    let setting = ["build", "--config=env.CUDALINK_ARCH='sm_100a'"];
+    check(&setting, &[("NVCC", "/nowhere/either")], "100a")?;
+    let (_, err) = project.succeed(&["exec", "cargo", "build"], &[])?;
+    let expected = [
+        "cargo's configuration forces NVCC",
+        "CUDAARCHS Ok(\"90a\")",
+        "/nowhere/nvcc",
+    ];
+    says(&err, &expected)
+}
+
+#[test]
 fn build_scripts_that_ask_nobody_find_the_toolkit() -> Result<()> {
     if is_skipped()? {
         return Ok(());

@@ -4,7 +4,8 @@
 //! a word. Where some file has one of these, it gets copies without: a chain of folders with a file each, of which the
 //! innermost counts most.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -28,14 +29,53 @@ pub(super) fn load(folder: &Path) -> Result<Config> {
 
 /// What a `--config` option says: a file with those that it includes, or a line of one. What counts most comes last.
 pub(super) fn given(setting: &str) -> Result<Vec<de::Config>> {
-    let path = PathBuf::from(setting);
-    let mut files = Files::default();
-    match path.is_file() {
-        true => files.add(path),
-        false => files.take(path, setting.parse()?),
+    let read = || -> Result<Vec<de::Config>> {
+        let path = PathBuf::from(setting);
+        let mut files = Files::default();
+        match path.is_file() {
+            true => files.add(path),
+            false => files.take(path, setting.parse()?),
+        }
+        let tables = files.found.into_iter().rev();
+        tables.map(|(_, table)| Ok(table.try_into()?)).collect()
+    };
+    read().with_context(|| format!("--config {setting}"))
+}
+
+/// A variable of the configuration (`[env]`).
+#[derive(Debug, Clone)]
+pub(super) struct Configured {
+    pub(super) value: OsString,
+    /// Whether it counts more than what is set already.
+    pub(super) force: bool,
+}
+
+/// What the configuration, and `--config` options behind it, say of variables.
+pub(super) fn variables(
+    config: &Config,
+    settings: &[String],
+) -> Result<BTreeMap<String, Configured>> {
+    let of_files = config.env.iter().map(|(name, configured)| {
+        let (value, force) = (configured.value.clone(), configured.force);
+        (name.clone(), Configured { value, force })
+    });
+    let mut variables: BTreeMap<_, _> = of_files.collect();
+    for setting in settings {
+        for given in given(setting)? {
+            variables.extend(given.env.into_iter().filter_map(|(name, given)| {
+                let (value, force) = match given {
+                    de::EnvConfigValue::Value(value) => (value, None),
+                    de::EnvConfigValue::Table { value, force, .. } => (value, force),
+                    // Cargo may know more by then.
+                    _ => return None,
+                };
+                let value = value.val.into();
+                let force = force.is_some_and(|force| force.val);
+                Some((name, Configured { value, force }))
+            }));
+        }
     }
-    let tables = files.found.into_iter().rev();
-    tables.map(|(_, table)| Ok(table.try_into()?)).collect()
+    Ok(variables)
 }
 
 /// The files of a configuration, and what is in them.
@@ -172,6 +212,15 @@ fn make_whole(table: &mut Table, path: &Path) {
         let linkers = targets.iter_mut().filter_map(|(_, t)| t.get_mut("linker"));
         linkers.for_each(whole);
     }
+    if let Some(Value::Table(variables)) = table.get_mut("env") {
+        for variable in variables.iter_mut().filter_map(|(_, v)| v.as_table_mut()) {
+            if variable.remove("relative") == Some(Value::Boolean(true))
+                && let Some(Value::String(text)) = variable.get_mut("value")
+            {
+                *text = folder.join(&*text).to_string_lossy().into_owned();
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -197,7 +246,9 @@ mod tests {
             { path = \"missing.toml\", optional = true }]\n";
         let flags = "[build]\njobs = \"default\"\nrustflags = [\"--cfg\", \"outer\"]\n";
         write(folder.path(), "config.toml", &format!("{include}{flags}"));
-        write(folder.path(), "a.toml", &linker("of-a"));
+        let variable = "[env]\nNVCC = { value = \"bin/nvcc\", relative = true }\n";
+        let of_a = format!("{}{variable}", linker("of-a"));
+        write(folder.path(), "a.toml", &of_a);
         let more = "[build]\nrustflags = [\"--cfg\", \"inner\"]\n";
         write(
             folder.path(),
@@ -207,6 +258,8 @@ mod tests {
         let config = load(&folder.path().join("below")).unwrap();
         let whole = folder.path().join(".cargo/tools/of-b");
         assert_eq!(config.linker(TRIPLE).unwrap(), Some(whole));
+        let nvcc = &variables(&config, &[]).unwrap()["NVCC"];
+        assert_eq!(nvcc.value, folder.path().join("bin/nvcc"));
         if std::env::var_os("RUSTFLAGS").is_none() {
             let flags = config.rustflags(TRIPLE).unwrap().unwrap().flags;
             assert_eq!(flags, ["--cfg", "inner", "--cfg", "outer"]);

@@ -10,6 +10,7 @@ use clap::Args;
 
 use super::surroundings::Variable;
 use super::{CargoCommand, StandIn, WithDevice};
+use crate::style;
 
 /// A program that runs cargo, such as `cargo nextest run`.
 #[derive(Debug, Args)]
@@ -77,6 +78,16 @@ impl CargoCommand for Exec {
             variables.push(Variable::new("CARGO_BUILD_TARGET", target));
         }
         Ok(variables)
+    }
+
+    /// No variable tells cargo so.
+    fn yield_to(&mut self, variables: Vec<&str>) {
+        for name in variables {
+            style::warning(&format!(
+                "cargo's configuration forces {name}, so that build scripts get that and not what stands in for it; leave out \
+                 `force` in [env]"
+            ));
+        }
     }
 
     fn command(&self) -> Command {

@@ -3,6 +3,7 @@
 //! All programs below it have them, too: those that `cargo cudalink run` and `test` start, and `exec`. A command of ours
 //! that one of them runs is about another build, for which the user's own variables count.
 
+use std::collections::BTreeMap;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -14,6 +15,7 @@ use rustnvlink::arch::Sm;
 use same_file::is_same_file;
 use serde::{Deserialize, Serialize};
 
+use super::configuration::Configured;
 use crate::plan::{PLAN_VARIABLE, Plan};
 
 /// The variables by which programs name a toolkit to each other.
@@ -36,6 +38,9 @@ const PROCESSORS_VARIABLE: &str = "CUDAARCHS";
 /// The same for build scripts that hand variables of such names on, for projects that choose processors before CMake
 /// looks at its own variable.
 const PROCESSORS_FOR_PROJECTS: &str = "CMAKE_CUDA_ARCHITECTURES";
+
+/// What nvcc is called by, for build scripts that use the `cc` crate, and for CMake.
+pub(super) const COMPILER_VARIABLES: [&str; 2] = ["NVCC", "CUDACXX"];
 
 /// A variable and what it was before.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -157,16 +162,75 @@ fn without_folder(folder: &Path, path: &OsStr) -> Result<OsString> {
     Ok(env::join_paths(folders)?)
 }
 
+/// Whether a variable chooses something here.
+fn counts(name: &str) -> bool {
+    let others = [
+        LIBRARY_VARIABLE,
+        PROCESSOR_VARIABLE,
+        PROCESSORS_VARIABLE,
+        PROCESSORS_FOR_PROJECTS,
+    ];
+    let mut all = TOOLKIT_VARIABLES
+        .iter()
+        .chain(&COMPILER_VARIABLES)
+        .chain(&others);
+    name.starts_with("CUDALINK_") || all.any(|known| *known == name)
+}
+
+/// Where cargo's configuration sets variables that count here: the same command with them. Cargo sets them for rustc and
+/// for build scripts, and not for a command such as this one. What the user has set counts more, unless it is forced.
+pub(super) fn command_with(configured: &BTreeMap<String, Configured>) -> Result<Option<Command>> {
+    let missing = missing(configured, |name| env::var_os(name));
+    if missing.is_empty() {
+        return Ok(None);
+    }
+    let mut command = same_command()?;
+    command.envs(missing);
+    Ok(Some(command))
+}
+
+/// Those of the variables that are set otherwise, or not at all.
+fn missing(
+    configured: &BTreeMap<String, Configured>,
+    there: impl Fn(&str) -> Option<OsString>,
+) -> Vec<(&str, &OsStr)> {
+    let that_count = configured.iter().filter(|(name, _)| counts(name));
+    let missing = that_count.filter(|(name, configured)| match there(name) {
+        Some(there) => configured.force && there != configured.value,
+        None => true,
+    });
+    missing
+        .map(|(name, configured)| (name.as_str(), configured.value.as_os_str()))
+        .collect()
+}
+
+/// Those of our variables that cargo would replace by what its configuration forces.
+pub(super) fn forced<'v>(
+    variables: &'v [Variable],
+    configured: &BTreeMap<String, Configured>,
+) -> Vec<&'v str> {
+    let forced = variables.iter().filter(|variable| {
+        let configured = configured.get(&variable.name);
+        configured.is_some_and(|other| other.force && other.value != variable.value)
+    });
+    forced.map(|variable| variable.name.as_str()).collect()
+}
+
+/// This program, with the same arguments.
+fn same_command() -> Result<Command> {
+    let program = env::current_exe().context("this program does not know where it lies")?;
+    let mut command = Command::new(program);
+    command.args(env::args_os().skip(1));
+    Ok(command)
+}
+
 /// Where this command runs below another one of ours: the same command with the variables of the user.
 pub(super) fn command_of_user() -> Result<Option<Command>> {
     let Some(plan) = env::var_os(PLAN_VARIABLE) else {
         return Ok(None);
     };
-    let program = env::current_exe().context("this program does not know where it lies")?;
-    let mut command = Command::new(program);
-    command
-        .args(env::args_os().skip(1))
-        .env_remove(PLAN_VARIABLE);
+    let mut command = same_command()?;
+    command.env_remove(PLAN_VARIABLE);
     // A run that has ended has left nothing to give back.
     let Ok(plan) = Plan::read(Path::new(&plan)) else {
         return Ok(Some(command));
@@ -182,6 +246,9 @@ pub(super) fn command_of_user() -> Result<Option<Command>> {
 
 #[cfg(test)]
 mod tests {
+    use cargo_config2::Config;
+
+    use super::super::configuration;
     use super::*;
 
     #[test]
@@ -193,6 +260,33 @@ mod tests {
         let without = without_folder(folder, changed).unwrap();
         assert_eq!(without, "/home/me/.cargo/bin:/usr/bin:/bin");
         assert_eq!(with_folder(folder, None).unwrap(), "/cuda/bin");
+    }
+
+    #[test]
+    fn variables_of_the_configuration_count_where_cargo_lets_them() {
+        let settings = ["env.CUDA_HOME='given'".to_owned()];
+        let config = "[env]\nCUDA_HOME = \"of-file\"\nNVCC = \"of-cargo\"\nOTHER = \"x\"\n\
+            CUDALINK_ARCH = { value = \"sm_80\", force = true }\n";
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join(".cargo")).unwrap();
+        std::fs::write(folder.path().join(".cargo/config.toml"), config).unwrap();
+        let configured = Config::load_with_cwd(folder.path()).unwrap();
+        let configured = configuration::variables(&configured, &settings).unwrap();
+        let check = |there: &[(&str, &str)], expected: &[(&str, &str)]| {
+            let value = |name: &str| {
+                let (_, value) = there.iter().find(|(there, _)| *there == name)?;
+                Some(OsString::from(value))
+            };
+            let expected: Vec<_> = expected.iter().map(|(n, v)| (*n, OsStr::new(v))).collect();
+            assert_eq!(missing(&configured, value), expected);
+        };
+        let (arch, home) = (("CUDALINK_ARCH", "sm_80"), ("CUDA_HOME", "given"));
+        check(&[], &[arch, home, ("NVCC", "of-cargo")]);
+        check(
+            &[("NVCC", "own"), ("CUDALINK_ARCH", "sm_90"), home],
+            &[arch],
+        );
+        check(&[("NVCC", ""), arch], &[home]);
     }
 
     #[test]

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 use cargo_config2::{Config, Flags, de};
 
 use super::{CargoCommand, configuration};
@@ -121,8 +121,7 @@ impl Given {
     fn read(settings: &[String]) -> Result<Self> {
         let mut given = Self::default();
         for setting in settings {
-            let read = || configuration::given(setting);
-            for config in read().with_context(|| format!("--config {setting}"))? {
+            for config in configuration::given(setting)? {
                 given.take(config)?;
             }
         }
