@@ -14,6 +14,7 @@ use cudalink_toolkit::{Environment, Search, Tool};
 use rustnvlink_tests::checks::skip;
 use rustnvlink_tests::identity;
 use rustnvlink_tests::toolkit::Toolkit;
+use tempfile::TempDir;
 
 /// Compares the device code of two objects.
 const SAME_IMAGES: &str = env!("CARGO_BIN_EXE_same-images");
@@ -58,43 +59,30 @@ const SOURCES: [(&str, &str); 5] = [
 
 #[test]
 fn a_toolkit_with_our_linker_builds_the_same_programs() -> Result<()> {
-    let toolkit = match Toolkit::find() {
-        Ok(toolkit) => toolkit,
-        Err(reason) => return skip(&reason),
+    let Some(world) = World::new()? else {
+        return Ok(());
     };
-    let folder = tempfile::tempdir()?;
-    let folder = folder.path();
-    for (name, text) in SOURCES {
-        fs::write(folder.join(name), text)?;
-    }
-    let nvcc = toolkit.tool(Tool::Nvcc)?;
-    let shadow = shadow(&nvcc, &identity::linker()?, &folder.join("shadow"))?;
+    let folder = world.folder();
+    world.write(&SOURCES)?;
+    let shadow = shadow(&world.nvcc, &world.linker, &folder.join("shadow"))?;
     let archs =
         "-gencode=arch=compute_80,code=sm_80 -gencode=arch=compute_90,code=[sm_90,compute_90]";
-    run(
-        folder,
-        &nvcc,
-        &format!("--threads=0 -dc {archs} main.cu twice.cu"),
-    )?;
-    run(
-        folder,
-        &nvcc,
-        &format!("-rdc=true {archs} -lib library.cu -o liblibrary.a"),
-    )?;
-    for (compiler, linked, program) in [(&nvcc, "theirs.o", "theirs"), (&shadow, "ours.o", "ours")]
-    {
+    world.compile(&format!("--threads=0 -dc {archs} main.cu twice.cu"))?;
+    world.compile(&format!(
+        "-rdc=true {archs} -lib library.cu -o liblibrary.a"
+    ))?;
+    for (compiler, linked, program) in [
+        (&world.nvcc, "theirs.o", "theirs"),
+        (&shadow, "ours.o", "ours"),
+    ] {
         let inputs = "main.o twice.o -L. -llibrary";
-        run(
-            folder,
-            compiler,
-            &format!("-dlink {archs} {inputs} -o {linked}"),
-        )?;
-        run(folder, compiler, &format!("{archs} {inputs} -o {program}"))?;
+        world.run(compiler, &format!("-dlink {archs} {inputs} -o {linked}"))?;
+        world.run(compiler, &format!("{archs} {inputs} -o {program}"))?;
     }
     let ours = folder.join("ours.o");
     let same = Path::new(SAME_IMAGES);
     for pair in [["theirs.o", "ours.o"], ["theirs", "ours"]] {
-        run(folder, same, &pair.join(" "))?;
+        world.run(same, &pair.join(" "))?;
     }
     // Ours says so in its note; else nothing of this was a test.
     let bytes = fs::read(ours)?;
@@ -105,10 +93,10 @@ fn a_toolkit_with_our_linker_builds_the_same_programs() -> Result<()> {
     // nvcc has programs linked whose device code is whole, too, and nobody wants to hear of it.
     let whole = format!("{archs} library.cu program.cu -o whole");
     fs::write(folder.join("program.cu"), "int main() { return 0; }\n")?;
-    let said = ended(folder, &shadow, &whole)?;
+    let said = world.ended(&shadow, &whole)?;
     ensure!(said == (Some(0), String::new()), "{said:?}");
     // Who links a result again is told what it is.
-    let again = Command::new(identity::linker()?)
+    let again = Command::new(&world.linker)
         .args(["-arch=sm_80", "-o", "again.cubin", "main.o", "ours.o"])
         .current_dir(folder)
         .output()?;
@@ -120,56 +108,45 @@ fn a_toolkit_with_our_linker_builds_the_same_programs() -> Result<()> {
 
 #[test]
 fn link_time_optimization_gives_the_image_of_nvlink() -> Result<()> {
-    let toolkit = match Toolkit::find() {
-        Ok(toolkit) => toolkit,
-        Err(reason) => return skip(&reason),
+    let Some(world) = World::new()? else {
+        return Ok(());
     };
     let environment = Environment::from_process()?;
-    let found = Search::new(&environment)
-        .explicit(toolkit_root(&toolkit)?)
-        .find()?;
+    let found = Search::new(&environment).explicit(&world.root).find()?;
     let (optimizer, library) = match (found.libnvvm(), found.libnvjitlink()) {
         (Ok(optimizer), Ok(library)) => (optimizer, library),
         (Err(reason), _) | (_, Err(reason)) => return skip(&reason.into()),
     };
-    let folder = tempfile::tempdir()?;
-    let folder = folder.path();
-    for (name, text) in SOURCES {
-        fs::write(folder.join(name), text)?;
-    }
-    fs::write(
-        folder.join("text.ltoir"),
-        "no LTO-IR, though long enough to be read as a file ".repeat(2),
-    )?;
+    let folder = world.folder();
+    world.write(&SOURCES)?;
+    let text = "no LTO-IR, though long enough to be read as a file ".repeat(2);
+    world.write(&[("text.ltoir", &text)])?;
     // nvlink wants it at this place.
     fs::create_dir_all(folder.join("nvvm/lib64"))?;
     symlink(optimizer, folder.join("nvvm/lib64/libnvvm.so"))?;
-    let (nvcc, nvlink) = (toolkit.tool(Tool::Nvcc)?, toolkit.tool(Tool::Nvlink)?);
-    let linker = identity::linker()?;
-    let libraries = toolkit.libraries()?;
+    let nvlink = world.toolkit.tool(Tool::Nvlink)?;
+    let linker = &world.linker;
+    let libraries = world.toolkit.libraries()?;
     let nvvm = format!("-nvvmpath={}", folder.join("nvvm").display());
     for arch in ["sm_80", "sm_90"] {
-        run(
-            folder,
-            &nvcc,
-            &format!("--threads=0 -dc -dlto -arch={arch} main.cu twice.cu launching.cu nested.cu"),
-        )?;
+        let sources = "main.cu twice.cu launching.cu nested.cu";
+        world.compile(&format!("--threads=0 -dc -dlto -arch={arch} {sources}"))?;
         for name in ["main", "twice"] {
             let options = format!("-dc -arch={arch} {name}.cu -o {name}.machine.o");
-            run(folder, &nvcc, &options)?;
+            world.compile(&options)?;
         }
         for name in ["main", "twice", "launching"] {
             let options = format!("-dc -dlto -ltoir -arch={arch} {name}.cu -o {name}.ltoir");
-            run(folder, &nvcc, &options)?;
+            world.compile(&options)?;
         }
         for name in ["main", "twice"] {
             let options = format!("-dc -dlto -fatbin -arch={arch} {name}.cu -o {name}.fatbin");
-            run(folder, &nvcc, &options)?;
+            world.compile(&options)?;
         }
         let runtime = format!("-L{} -lcudadevrt", libraries.display());
         for inputs in LINKS {
             let common = format!("-arch={arch} -dlto {inputs} {runtime} {nvvm}");
-            let said = ended(folder, &nvlink, &format!("{common} -o theirs"))?;
+            let said = world.ended(&nvlink, &format!("{common} -o theirs"))?;
             ensure!(said.0 == Some(0), "{arch}, {inputs}: {said:?}");
             let theirs = fs::read(folder.join("theirs"))?;
             let mut record = String::new();
@@ -179,18 +156,18 @@ fn link_time_optimization_gives_the_image_of_nvlink() -> Result<()> {
             }
             let library = library.display();
             let own = format!("--compat --nvjitlink={library} {record}");
-            let ours = ended(folder, &linker, &format!("{common} {own} -o ours"))?;
+            let ours = world.ended(linker, &format!("{common} {own} -o ours"))?;
             ensure!(said == ours, "{arch}, {inputs}: {said:?}, ours {ours:?}");
             ensure!(theirs == fs::read(folder.join("ours"))?, "{arch}: {inputs}");
         }
         // Members of libraries on demand: what nvlink makes of those that are needed.
         let options = format!("-dc -dlto -arch={arch} library.cu");
-        run(folder, &nvcc, &options)?;
-        run(folder, &nvcc, "-lib library.o twice.o -o libboth.a")?;
+        world.compile(&options)?;
+        world.compile("-lib library.o twice.o -o libboth.a")?;
         for main in ["main.o", "main.machine.o"] {
             let common = format!("-arch={arch} -dlto {nvvm}");
             let inputs = format!("{main} twice.o {runtime}");
-            run(folder, &nvlink, &format!("{common} {inputs} -o theirs"))?;
+            world.run(&nvlink, &format!("{common} {inputs} -o theirs"))?;
             let theirs = fs::read(folder.join("theirs"))?;
             let record = identity::tool_record(&theirs)?.context("no record")?;
             fs::write(folder.join("record"), record)?;
@@ -199,14 +176,14 @@ fn link_time_optimization_gives_the_image_of_nvlink() -> Result<()> {
                 library.display()
             );
             let inputs = format!("{main} -L. -lboth {runtime} --archive=lazy");
-            run(folder, &linker, &format!("{common} {inputs} {own} -o ours"))?;
+            world.run(linker, &format!("{common} {inputs} {own} -o ours"))?;
             ensure!(theirs == fs::read(folder.join("ours"))?, "{arch}: {inputs}");
         }
         for inputs in FAILURES {
             let common = format!("-arch={arch} -dlto {inputs} {nvvm} -o nothing");
             let own = format!("--compat --nvjitlink={}", library.display());
-            let theirs = ended(folder, &nvlink, &common)?;
-            let ours = ended(folder, &linker, &format!("{common} {own}"))?;
+            let theirs = world.ended(&nvlink, &common)?;
+            let ours = world.ended(linker, &format!("{common} {own}"))?;
             ensure!(
                 theirs == ours,
                 "{arch}, {inputs}: {theirs:?}, ours {ours:?}"
@@ -214,30 +191,29 @@ fn link_time_optimization_gives_the_image_of_nvlink() -> Result<()> {
         }
         // In a host object, as nvcc makes it.
         let inputs = format!("-arch={arch} -dlto main.o twice.machine.o");
-        run(folder, &nvcc, &format!("{inputs} -dlink -o theirs.o"))?;
+        world.compile(&format!("{inputs} -dlink -o theirs.o"))?;
         let cudalink = identity::program("cargo-cudalink")?;
         let mut link = Command::new(&cudalink);
-        link.env("CUDA_HOME", toolkit_root(&toolkit)?);
-        run_with(folder, link, &format!("link -{inputs} -o ours.o"))?;
-        run(folder, Path::new(SAME_IMAGES), "theirs.o ours.o")?;
+        link.env("CUDA_HOME", &world.root);
+        world.run_with(link, &format!("link -{inputs} -o ours.o"))?;
+        world.run(Path::new(SAME_IMAGES), "theirs.o ours.o")?;
     }
     // What only one processor or its family has, which nvlink forgets.
     let limit = "__global__ void k() { asm volatile(\"setmaxnreg.inc.sync.aligned.u32 64;\"); }";
-    fs::write(folder.join("registers.cu"), limit)?;
+    world.write(&[("registers.cu", limit)])?;
     for (arch, target) in [("sm_90a", "90a"), ("sm_100f", "100f")] {
         let target = format!("arch=compute_{target},code=lto_{target}");
         let options = format!("-dc -gencode {target} registers.cu");
-        run(folder, &nvcc, &options)?;
+        world.compile(&options)?;
         let common = format!("-arch={arch} -dlto registers.o -L{}", libraries.display());
         let common = format!("{common} -lcudadevrt {nvvm} -o program");
-        let refused = run(folder, &nvlink, &common);
+        let refused = world.run(&nvlink, &common);
         ensure!(refused.is_err(), "nvlink links it for {arch}");
         let own = format!("{common} --nvjitlink={}", library.display());
-        run(folder, &linker, &own)?;
+        world.run(linker, &own)?;
     }
     // The toolkit of -nvvmpath, whatever toolkit the environment names.
-    let root = toolkit_root(&toolkit)?;
-    let other = shadow(&nvcc, &linker, &folder.join("other"))?;
+    let other = shadow(&world.nvcc, linker, &folder.join("other"))?;
     let other = other
         .ancestors()
         .nth(2)
@@ -249,32 +225,28 @@ fn link_time_optimization_gives_the_image_of_nvlink() -> Result<()> {
     }
     let arguments = "-arch=sm_90 -dlto main.o twice.o -o program";
     let link = || {
-        let mut link = Command::new(&linker);
+        let mut link = Command::new(linker);
         link.env("CUDA_HOME", other);
         link
     };
     ensure!(
-        run_with(folder, link(), arguments).is_err(),
+        world.run_with(link(), arguments).is_err(),
         "the other toolkit works"
     );
-    let named = format!("{arguments} -nvvmpath={}", root.join("nvvm").display());
-    run_with(folder, link(), &named)
+    let named = format!("{arguments} -nvvmpath={}", world.nvvm().display());
+    world.run_with(link(), &named)
 }
 
 #[test]
 fn optimized_code_is_as_exact_as_its_files_ask() -> Result<()> {
-    let toolkit = match Toolkit::find() {
-        Ok(toolkit) => toolkit,
-        Err(reason) => return skip(&reason),
+    let Some(world) = World::new()? else {
+        return Ok(());
     };
-    let folder = tempfile::tempdir()?;
-    let folder = folder.path();
-    let (nvcc, linker) = (toolkit.tool(Tool::Nvcc)?, identity::linker()?);
+    let (folder, linker, nvvm) = (world.folder(), &world.linker, world.nvvm());
     let product = "__device__ float product(float x, float y) { return x * y + 1.5f; }\n";
     let kernel = "__device__ float product(float x, float y);\n\
                   __global__ void kernel(float *p) { p[0] = product(p[1], p[2]); }\n";
-    fs::write(folder.join("product.cu"), product)?;
-    fs::write(folder.join("kernel.cu"), kernel)?;
+    world.write(&[("product.cu", product), ("kernel.cu", kernel)])?;
     for (name, options) in [
         ("plain", ""),
         ("exact", "-fmad=false -maxrregcount=40"),
@@ -283,11 +255,9 @@ fn optimized_code_is_as_exact_as_its_files_ask() -> Result<()> {
         for source in ["kernel", "product"] {
             let command =
                 format!("-dc -dlto -arch=sm_90 {source}.cu {options} -o {source}.{name}.o");
-            run(folder, &nvcc, &command)?;
+            world.compile(&command)?;
         }
     }
-    let root = toolkit_root(&toolkit)?;
-    let nvvm = root.join("nvvm");
     for (kernel, product, instruction, note) in [
         ("plain", "plain", "fma.rn.f32", None),
         ("fast", "fast", "fma.rn.ftz.f32", None),
@@ -301,7 +271,7 @@ fn optimized_code_is_as_exact_as_its_files_ask() -> Result<()> {
             "-arch=sm_90 -dlto -emit-ptx -nvvmpath={} {inputs} -o linked.ptx",
             nvvm.display()
         );
-        let (code, said) = ended(folder, &linker, &command)?;
+        let (code, said) = world.ended(linker, &command)?;
         ensure!(code == Some(0), "{inputs}: {said}");
         let ptx = fs::read_to_string(folder.join("linked.ptx"))?;
         ensure!(ptx.contains(instruction), "{inputs}: {ptx}");
@@ -315,7 +285,7 @@ fn optimized_code_is_as_exact_as_its_files_ask() -> Result<()> {
         "-arch=sm_90 -dlto -emit-ptx -nvvmpath={} -Xnvvm=-fma=1 kernel.exact.o product.exact.o -o linked.ptx",
         nvvm.display()
     );
-    run(folder, &linker, &said)?;
+    world.run(linker, &said)?;
     let ptx = fs::read_to_string(folder.join("linked.ptx"))?;
     ensure!(ptx.contains("fma.rn.f32"), "{ptx}");
     Ok(())
@@ -323,22 +293,18 @@ fn optimized_code_is_as_exact_as_its_files_ask() -> Result<()> {
 
 #[test]
 fn names_of_link_time_optimized_code_come_with_their_files() -> Result<()> {
-    let toolkit = match Toolkit::find() {
-        Ok(toolkit) => toolkit,
-        Err(reason) => return skip(&reason),
+    let Some(world) = World::new()? else {
+        return Ok(());
     };
-    let folder = tempfile::tempdir()?;
-    let folder = folder.path();
-    let (nvcc, linker) = (toolkit.tool(Tool::Nvcc)?, identity::linker()?);
+    let (linker, nvvm) = (&world.linker, world.nvvm());
     let twice = "__device__ int factor = 2;\n__device__ int twice(int x) { return factor * x; }\n";
     let kernel = "__device__ int twice(int x);\n__global__ void k(int *p) { *p = twice(*p); }\n";
     for (name, text) in [("twice", twice), ("again", twice), ("kernel", kernel)] {
-        fs::write(folder.join(format!("{name}.cu")), text)?;
-        run(folder, &nvcc, &format!("-dc -dlto -arch=sm_90 {name}.cu"))?;
+        world.write(&[(&format!("{name}.cu"), text)])?;
+        world.compile(&format!("-dc -dlto -arch=sm_90 {name}.cu"))?;
     }
     let machine = "-dc -arch=sm_90 twice.cu -o machine.o";
-    run(folder, &nvcc, machine)?;
-    let nvvm = toolkit_root(&toolkit)?.join("nvvm");
+    world.compile(machine)?;
     let note = "    'lto.cubin' is made of LTO-IR, and has the name from";
     for (inputs, exit, lines) in [
         (
@@ -374,7 +340,7 @@ fn names_of_link_time_optimized_code_come_with_their_files() -> Result<()> {
             "-arch=sm_90 -dlto -nvvmpath={} {inputs} -o program.cubin",
             nvvm.display()
         );
-        let (code, said) = ended(folder, &linker, &command)?;
+        let (code, said) = world.ended(linker, &command)?;
         ensure!(code == Some(exit), "{inputs}: {code:?}: {said}");
         for line in lines {
             ensure!(said.contains(&line), "{inputs} without {line}: {said}");
@@ -386,27 +352,23 @@ fn names_of_link_time_optimized_code_come_with_their_files() -> Result<()> {
 
 #[test]
 fn processors_that_kernels_have_no_code_for_are_left_out() -> Result<()> {
-    let toolkit = match Toolkit::find() {
-        Ok(toolkit) => toolkit,
-        Err(reason) => return skip(&reason),
+    let Some(world) = World::new()? else {
+        return Ok(());
     };
-    let folder = tempfile::tempdir()?;
-    let folder = folder.path();
-    let nvcc = toolkit.tool(Tool::Nvcc)?;
+    let folder = world.folder();
     let cudalink = identity::program("cargo-cudalink")?;
     let twice = "__device__ int twice(int x) { return 2 * x; }\n";
     let kernel = "__device__ int twice(int x);\n__global__ void k(int *p) { *p = twice(*p); }\n\
                   int main() { k<<<1, 1>>>(nullptr); }\n";
-    fs::write(folder.join("twice.cu"), twice)?;
-    fs::write(folder.join("kernel.cu"), kernel)?;
+    world.write(&[("twice.cu", twice), ("kernel.cu", kernel)])?;
     let of = |number| format!("-gencode arch=compute_{number},code=sm_{number}");
     let both = format!("-dc {} {} twice.cu", of(80), of(90));
-    run(folder, &nvcc, &both)?;
+    world.compile(&both)?;
     for number in [80, 90] {
         let compile = format!("-dc {} kernel.cu -o kernel.{number}.o", of(number));
-        run(folder, &nvcc, &compile)?;
+        world.compile(&compile)?;
     }
-    let link = |inputs: &str| ended(folder, &cudalink, &format!("link {inputs}"));
+    let link = |inputs: &str| world.ended(&cudalink, &format!("link {inputs}"));
     // What has no kernel is of no use, unless it was asked for, and then it is none that works.
     let warning = "warning: nothing is linked for sm_80, which the inputs have no kernels for: 'kernel.90.o' has code for \
                    others only [processor-left-out]\n";
@@ -416,11 +378,7 @@ fn processors_that_kernels_have_no_code_for_are_left_out() -> Result<()> {
     let problem = "error: no input has a kernel for sm_80";
     ensure!(code == Some(1) && said.contains(problem), "{said}");
     // A function that is there for another processor is no object to be added, and one piece of advice is enough.
-    run(
-        folder,
-        &nvcc,
-        &format!("-dc {} twice.cu -o twice.80.o", of(80)),
-    )?;
+    world.compile(&format!("-dc {} twice.cu -o twice.80.o", of(80)))?;
     let (code, said) = link("kernel.90.o twice.80.o --arch sm_90 -o linked.o")?;
     let advice: Vec<&str> = said
         .lines()
@@ -446,11 +404,7 @@ fn processors_that_kernels_have_no_code_for_are_left_out() -> Result<()> {
         let printed = String::from_utf8_lossy(&output.stdout);
         Ok(printed.contains("[arch-missing-in-link]"))
     };
-    run(
-        folder,
-        &nvcc,
-        &format!("-dc {} {} kernel.cu", of(80), of(90)),
-    )?;
+    world.compile(&format!("-dc {} {} kernel.cu", of(80), of(90)))?;
     ensure!(!finding("kernel.90.o", "")?, "sm_80 is missed");
     ensure!(finding("kernel.o", "--arch sm_90")?, "sm_80 is not missed");
     // As with nvcc, files may have the kernels of one processor each.
@@ -458,6 +412,87 @@ fn processors_that_kernels_have_no_code_for_are_left_out() -> Result<()> {
     let warnings = said.matches("[missing-arch-code]").count();
     ensure!(code == Some(0) && warnings == 2, "{said}");
     Ok(())
+}
+
+/// What a test works with.
+struct World {
+    toolkit: Toolkit,
+    /// Where the toolkit lies.
+    root: PathBuf,
+    nvcc: PathBuf,
+    linker: PathBuf,
+    folder: TempDir,
+}
+
+impl World {
+    /// `None` where the test is skipped.
+    fn new() -> Result<Option<Self>> {
+        let toolkit = match Toolkit::find() {
+            Ok(toolkit) => toolkit,
+            Err(reason) => return skip(&reason).map(|()| None),
+        };
+        let nvcc = toolkit.tool(Tool::Nvcc)?;
+        let root = nvcc.ancestors().nth(2);
+        Ok(Some(Self {
+            root: root.context("nvcc lies in no toolkit")?.to_owned(),
+            toolkit,
+            nvcc,
+            linker: identity::linker()?,
+            folder: tempfile::tempdir()?,
+        }))
+    }
+
+    fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// What `-nvvmpath` names.
+    fn nvvm(&self) -> PathBuf {
+        self.root.join("nvvm")
+    }
+
+    fn write(&self, files: &[(&str, &str)]) -> Result<()> {
+        for (name, text) in files {
+            fs::write(self.folder().join(name), text)?;
+        }
+        Ok(())
+    }
+
+    /// Runs nvcc.
+    fn compile(&self, arguments: &str) -> Result<()> {
+        self.run(&self.nvcc, arguments)
+    }
+
+    fn run(&self, program: &Path, arguments: &str) -> Result<()> {
+        self.run_with(Command::new(program), arguments)
+    }
+
+    fn run_with(&self, mut command: Command, arguments: &str) -> Result<()> {
+        let output = command
+            .args(arguments.split_whitespace())
+            .current_dir(self.folder())
+            .output()
+            .with_context(|| format!("cannot run {command:?}"))?;
+        ensure!(
+            output.status.success(),
+            "{command:?}\n{}{}",
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr)
+        );
+        Ok(())
+    }
+
+    /// The exit code of a program, and what it prints about what went wrong.
+    fn ended(&self, program: &Path, arguments: &str) -> Result<(Option<i32>, String)> {
+        let output = Command::new(program)
+            .args(arguments.split_whitespace())
+            .current_dir(self.folder())
+            .env_remove("CARGO_TERM_COLOR")
+            .output()
+            .with_context(|| format!("cannot run {}", program.display()))?;
+        let printed = String::from_utf8_lossy(&output.stderr).into_owned();
+        Ok((output.status.code(), printed))
+    }
 }
 
 /// Whole programs, programs with machine code before and behind, a library for
@@ -530,41 +565,4 @@ fn shadow(nvcc: &Path, linker: &Path, root: &Path) -> Result<PathBuf> {
         symlink(target, root.join("bin").join(&name))?;
     }
     Ok(root.join("bin/nvcc"))
-}
-
-fn toolkit_root(toolkit: &Toolkit) -> Result<PathBuf> {
-    let nvcc = toolkit.tool(Tool::Nvcc)?;
-    let root = nvcc.ancestors().nth(2);
-    Ok(root.context("nvcc lies in no toolkit")?.to_owned())
-}
-
-/// The exit code of a program, and what it prints about what went wrong.
-fn ended(folder: &Path, program: &Path, arguments: &str) -> Result<(Option<i32>, String)> {
-    let output = Command::new(program)
-        .args(arguments.split_whitespace())
-        .current_dir(folder)
-        .env_remove("CARGO_TERM_COLOR")
-        .output()
-        .with_context(|| format!("cannot run {}", program.display()))?;
-    let printed = String::from_utf8_lossy(&output.stderr).into_owned();
-    Ok((output.status.code(), printed))
-}
-
-fn run(folder: &Path, program: &Path, arguments: &str) -> Result<()> {
-    run_with(folder, Command::new(program), arguments)
-}
-
-fn run_with(folder: &Path, mut command: Command, arguments: &str) -> Result<()> {
-    let output = command
-        .args(arguments.split_whitespace())
-        .current_dir(folder)
-        .output()
-        .with_context(|| format!("cannot run {command:?}"))?;
-    ensure!(
-        output.status.success(),
-        "{command:?}\n{}{}",
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr)
-    );
-    Ok(())
 }
