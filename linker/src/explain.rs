@@ -187,7 +187,8 @@ pub const EXPLANATIONS: &[Explanation] = &[
     ),
     of(
         "missing-arch",
-        "Every link is for one processor: -arch=sm_90.",
+        "No processor is named. A link is for one (-arch=sm_90) or for several (-arch=sm_80,sm_90); \
+         `cargo cudalink inspect` shows what inputs have code for.",
     ),
     of(
         "missing-arch-code",
@@ -305,10 +306,15 @@ pub const EXPLANATIONS: &[Explanation] = &[
         "A file with the extension .cubin is no device object. Rename it, or make it with \
          nvcc -cubin -rdc=true or ptxas -c.",
     ),
-    of("not-a-fatbin", "A file with the extension .fatbin is none."),
+    of(
+        "not-a-fatbin",
+        "A file with the extension .fatbin is none. Rename it, or make it with nvcc -fatbin \
+         -rdc=true.",
+    ),
     of(
         "not-ptx",
-        "A file with the extension .ptx is neither PTX nor a cubin.",
+        "A file with the extension .ptx is neither PTX nor a cubin. Rename it, or make it with nvcc \
+         -ptx -rdc=true.",
     ),
     of(
         "odr-violation",
@@ -461,7 +467,7 @@ pub const EXPLANATIONS: &[Explanation] = &[
     of(
         "unknown-symbol",
         "No input defines or uses the name. It is given as the objects have it, or as it is \
-         written in C++ with its parameters.",
+         written in C++, with its parameters or without.",
     ),
     of(
         "unmatched-name",
