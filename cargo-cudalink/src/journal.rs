@@ -81,7 +81,8 @@ pub(crate) enum Level {
 pub(crate) struct Journal<'a>(pub(crate) &'a Path);
 
 impl Journal<'_> {
-    /// Writes an event. Nothing depends on it being read, so a journal that is gone does not matter.
+    /// Writes an event. Nothing depends on it being read, so a journal that is gone does not matter. Paths in it are text:
+    /// rustc, which has named them, takes no others.
     pub(crate) fn add(self, event: &Event) {
         let write = || -> io::Result<()> {
             let mut line = serde_json::to_vec(event)?;
