@@ -96,12 +96,13 @@ pub(crate) fn compute<'d>(
 ) -> Figures<'d> {
     let mut function_records = records::of_inputs(pruned);
     let codes = Codes::of(function_records.iter());
+    records::mark_unbounded(pruned, stacks, &mut function_records);
     records::assume_unknown_masks(pruned, &codes, &mut function_records);
     let registers = Registers::new(pruned);
     let all_known = registers::check_known(pruned, &registers, options.keeping, diagnostics);
     let mut module_records = records::module(pruned, arena, stacks, &registers);
     let own_codes = inherit::own_codes(pruned, &function_records);
-    records::propagate(pruned, stacks, &mut function_records);
+    inherit::inherit(pruned, &mut function_records);
     inherit::check(pruned, &own_codes, &function_records, diagnostics);
     registers::check(pruned, &registers, options.settings.call_graph, diagnostics);
     let mut behind_figures = Vec::new();

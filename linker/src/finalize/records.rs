@@ -9,7 +9,6 @@ use crate::merge::{InfoRecord, Payload};
 use crate::prune::Pruned;
 use crate::stacks::{Stacks, UNBOUNDED};
 
-use super::inherit;
 use super::registers::Registers;
 
 /// The records of a function. Unlike those of a `Cow`, they can be read as if they lived shorter.
@@ -170,8 +169,9 @@ fn number(arena: &Arena, symbol: SymbolId, number: u32) -> Payload<'_> {
     Payload::Symbol(symbol, arena.list(&number.to_le_bytes()))
 }
 
-/// Gives kernels what the functions they reach demand.
-pub(super) fn propagate<'d>(
+/// Says of kernels whose stack has no bound that it is unknown. That comes before anything else that a link adds (case
+/// `older_unbounded`).
+pub(super) fn mark_unbounded<'d>(
     pruned: &Pruned<'d>,
     stacks: &Stacks,
     records: &mut IdVec<FunctionId, Records<'d>>,
@@ -189,7 +189,6 @@ pub(super) fn propagate<'d>(
             );
         }
     }
-    inherit::inherit(pruned, records);
 }
 
 /// Puts the record where one of its code is, or at the end.
