@@ -70,12 +70,12 @@ fn of_kernels_and_common(
     };
     for (&kernel, view) in users.kernels.iter().zip(views) {
         if let Some(section) = merged.functions[kernel].shared {
-            view.own.iter().for_each(|&symbol| put(symbol, section));
+            view.own.iter().for_each(|own| put(own.symbol, section));
         }
     }
     if let Some(module) = module_section(merged) {
         let variables = common.variables.iter();
-        variables.for_each(|&(symbol, _)| put(symbol, module));
+        variables.for_each(|(common, _)| put(common.symbol, module));
     }
     for (section, symbol) in whole::placed(merged) {
         let place = at(section, merged.symbols[symbol].value, reserved);

@@ -70,7 +70,9 @@ pub(super) fn list_shared<'d>(
     }
     if let Some(module) = module {
         let content = &mut merged.sections[module].content;
-        content.align = content.align.max(merged.shared_align);
+        let seconds = merged.second_aligns.values().copied();
+        let other = seconds.fold(merged.overlooked_align, u64::max);
+        content.align = content.align.max(other);
     }
     match addresses {
         EarlyAddresses::Leave => {}

@@ -63,7 +63,7 @@ pub(super) struct KernelView {
     /// Whether it sees variables that others see too.
     sees_common: bool,
     /// Variables of its own, module scope ones after those it declares.
-    pub(super) own: Vec<SymbolId>,
+    pub(super) own: Vec<Variable>,
     /// What dynamic shared memory is aligned to, if it uses some.
     pub(super) dynamic: Option<u64>,
     /// Bytes in use.
@@ -111,7 +111,8 @@ pub(super) fn layout<'d>(
     if keeping == Keeping::AsNvlink {
         forget_common(pruned, kernels, &mut views);
     }
-    let variables = common.variables.iter().map(|&(variable, _)| variable);
+    let variables = common.variables.iter();
+    let variables = variables.map(|&(variable, _)| variable.symbol);
     add_sections(pruned, arena, &users, &common.owners, variables);
     let left_alone = whole::left_alone(&pruned.merged, kernels);
     for (view, &kernel) in views.iter_mut().zip(kernels) {
@@ -216,10 +217,32 @@ fn keep_module_section(merged: &mut Merged<'_>) {
     }
 }
 
+/// What is to be placed.
+#[derive(Clone, Copy)]
+pub(super) struct Variable {
+    pub(super) symbol: SymbolId,
+    pub(super) align: u64,
+}
+
+/// What is to be placed, in the order in which it was found.
+fn variables(merged: &Merged<'_>) -> Vec<Variable> {
+    let mut second_aligns = merged.second_aligns.clone();
+    // The last place of a variable is that of its second definition.
+    let variables = merged.shared.iter().rev().map(|&symbol| Variable {
+        symbol,
+        align: second_aligns
+            .remove(&symbol)
+            .unwrap_or(merged.symbols[symbol].value),
+    });
+    let mut variables: Vec<Variable> = variables.collect();
+    variables.reverse();
+    variables
+}
+
 /// Variables that several kernels see.
 pub(super) struct Common {
     /// With their audiences, the largest first.
-    pub(super) variables: Vec<(SymbolId, usize)>,
+    pub(super) variables: Vec<(Variable, usize)>,
     /// Kernels that see the same of them.
     audiences: Vec<Vec<usize>>,
     /// What variables of module scope are aligned to, at most.
@@ -233,7 +256,8 @@ impl Common {
     pub(super) fn end(&self, merged: &Merged<'_>, layout: &SharedLayout) -> u64 {
         let symbols = &merged.symbols;
         let ends = self.variables.iter();
-        let ends = ends.map(|&(symbol, _)| layout.offset[&symbol] + symbols[symbol].size);
+        let ends =
+            ends.map(|&(Variable { symbol, .. }, _)| layout.offset[&symbol] + symbols[symbol].size);
         ends.max().unwrap_or(0)
     }
 }
@@ -248,31 +272,33 @@ fn share_out(pruned: &Pruned<'_>, users: &Users, views: &mut [KernelView]) -> Co
         .filter_map(|(index, &kernel)| Some((pruned.merged.functions[kernel].shared?, index)))
         .collect();
     let mut module = Vec::new();
-    for &symbol in &pruned.merged.shared {
-        match symbols[symbol].definition {
+    for variable in variables(&pruned.merged) {
+        match symbols[variable.symbol].definition {
             Definition::Shared(
                 SharedHome::Module | SharedHome::Dynamic | SharedHome::Overlooked,
-            ) => module.push(symbol),
+            ) => module.push(variable),
             Definition::Shared(SharedHome::Kernel(section)) => {
                 if let Some(&kernel) = kernel_of.get(&section) {
-                    views[kernel].own.push(symbol);
+                    views[kernel].own.push(variable);
                 }
             }
             _ => {}
         }
     }
-    let aligns = module.iter().map(|&symbol| symbols[symbol].value);
-    let align = aligns.fold(pruned.merged.shared_align, u64::max);
+    let aligns = module.iter().map(|variable| variable.align);
+    let align = aligns.fold(pruned.merged.overlooked_align, u64::max);
     // Dynamic shared memory takes part in the sort: that decides which of two
     // equally long variables is first (case `shared_dynamic_sort`).
-    let module = list_sort(module, |&a, &b| symbols[a].size > symbols[b].size);
+    let size = |variable: &Variable| symbols[variable.symbol].size;
+    let module = list_sort(module, |a, b| size(a) > size(b));
     let mut variables = Vec::new();
     let mut owners = Vec::new();
     let mut audiences: Vec<Vec<usize>> = Vec::new();
     let mut audience_of: FxHashMap<Bits, usize> = FxHashMap::default();
-    for symbol in module {
-        let is_dynamic = is_dynamic(symbols[symbol].definition);
-        let Some(functions) = users.functions.get(&symbol).filter(|_| !is_dynamic) else {
+    for variable in module {
+        let is_dynamic = is_dynamic(symbols[variable.symbol].definition);
+        let functions = users.functions.get(&variable.symbol);
+        let Some(functions) = functions.filter(|_| !is_dynamic) else {
             continue;
         };
         let seers = users.seen_by.kernels(functions);
@@ -285,10 +311,10 @@ fn share_out(pruned: &Pruned<'_>, users: &Users, views: &mut [KernelView]) -> Co
                 // Kernels of one name may share a section (case `static_kernels`).
                 let section = pruned.merged.functions[kernels[kernel]].shared;
                 let home = section.and_then(|section| kernel_of.get(&section));
-                views[home.copied().unwrap_or(kernel)].own.push(symbol);
+                views[home.copied().unwrap_or(kernel)].own.push(variable);
                 owners.push(kernel);
             }
-            _ => variables.push((symbol, audience)),
+            _ => variables.push((variable, audience)),
         }
     }
     Common {

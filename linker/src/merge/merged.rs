@@ -50,9 +50,11 @@ pub(crate) struct Merged<'d> {
     /// definitions, those whose size is chosen at launch where they are first
     /// named.
     pub(crate) shared: Vec<SymbolId>,
-    /// The strictest alignment of a strong variable in shared memory that nvlink
-    /// places as its weak definition asks (case `shared_weak`).
-    pub(crate) shared_align: u64,
+    /// What strong definitions of variables in shared memory ask for that nvlink lays out beside a weak one: such a variable
+    /// stands in [`Self::shared`] twice (case `shared_weak`).
+    pub(crate) second_aligns: FxHashMap<SymbolId, u64>,
+    /// The strictest alignment of variables in shared memory that nvlink places nowhere (case `shared_sized_later`).
+    pub(crate) overlooked_align: u64,
     /// Parameter banks with the lists of relocations that the link has made for them, beside which nvlink puts one of the
     /// same name for what a whole program has there (case `whole_program_textures`).
     pub(crate) added_lists: FxHashMap<SectionId, SectionId>,
@@ -111,7 +113,8 @@ impl<'d> Merged<'d> {
             commons: Vec::new(),
             lost_commons: Vec::new(),
             shared: Vec::new(),
-            shared_align: 1,
+            second_aligns: FxHashMap::default(),
+            overlooked_align: 1,
             added_lists: FxHashMap::default(),
             placed_dynamic: Vec::new(),
             module_shared: None,

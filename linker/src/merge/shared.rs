@@ -186,6 +186,8 @@ impl<'d> Merger<'d, '_> {
             if self.keeping == Keeping::AsNvlink && merged.size == 0 {
                 merged.definition = Definition::Shared(SharedHome::Overlooked);
                 merged.value = 0;
+                let align = &mut self.merged.overlooked_align;
+                *align = symbol.value.max(*align);
             } else {
                 merged.definition = Definition::Shared(home);
                 merged.value = symbol.value;
@@ -208,12 +210,10 @@ impl<'d> Merger<'d, '_> {
             (_, Binding::WEAK) => {}
             (Binding::WEAK, strong) => {
                 merged.binding = strong;
-                // nvlink lays out both as the weak one asks, and uses one (case
-                // `shared_weak`).
+                // nvlink lays out both, and uses one (case `shared_weak`).
                 if self.keeping == Keeping::AsNvlink {
                     self.merged.shared.push(id);
-                    let align = &mut self.merged.shared_align;
-                    *align = symbol.value.max(*align);
+                    self.merged.second_aligns.insert(id, symbol.value);
                 } else {
                     merged.value = merged.value.max(symbol.value);
                 }

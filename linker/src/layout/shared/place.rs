@@ -5,9 +5,9 @@ use std::cmp::Reverse;
 use rustc_hash::FxHashMap;
 
 use super::super::groups::Groups;
-use super::{Common, DYNAMIC_ALIGN, KernelView, SharedLayout, Users};
+use super::{Common, DYNAMIC_ALIGN, KernelView, SharedLayout, Users, Variable};
 use crate::bits::Bits;
-use crate::id::{FunctionId, SymbolId};
+use crate::id::FunctionId;
 use crate::list_sort::list_sort;
 use crate::merge::ListedShared;
 use crate::prune::Pruned;
@@ -39,7 +39,7 @@ pub(super) fn place_common(
     let mut taken = vec![Bits::default(); views.len()];
     let mut groups: Vec<(u64, u64)> = Vec::new();
     let mut group_of = Vec::with_capacity(variables.len());
-    for &(symbol, audience) in variables {
+    for &(Variable { symbol, align: own }, audience) in variables {
         let mut forbidden = Bits::default();
         for &class in &classes_of[audience] {
             forbidden.join(&taken[class]);
@@ -53,7 +53,7 @@ pub(super) fn place_common(
         }
         let (size, align) = &mut groups[group];
         *size = (*size).max(symbols[symbol].size);
-        *align = (*align).max(symbols[symbol].value);
+        *align = (*align).max(own);
         group_of.push(group);
     }
     let mut end = pruned.merged.first_shared();
@@ -66,7 +66,7 @@ pub(super) fn place_common(
         })
         .collect();
     let mut ends = vec![None; audiences.len()];
-    for (&(symbol, audience), group) in variables.iter().zip(group_of) {
+    for (&(Variable { symbol, .. }, audience), group) in variables.iter().zip(group_of) {
         layout.offset.insert(symbol, starts[group]);
         ends[audience] = ends[audience].max(Some(starts[group] + symbols[symbol].size));
     }
@@ -115,14 +115,15 @@ pub(super) fn place_own(
 ) {
     let symbols = &pruned.merged.symbols;
     let first = pruned.merged.first_shared();
-    let key = |symbol: SymbolId| (symbols[symbol].value, Reverse(symbols[symbol].size));
+    let size = |variable: &Variable| symbols[variable.symbol].size;
+    let key = |variable: &Variable| (variable.align, Reverse(size(variable)));
     let mut align = 1;
-    for symbol in list_sort(view.own.clone(), |&a, &b| key(a) >= key(b)) {
-        let row = &symbols[symbol];
-        let offset = view.size.max(first).next_multiple_of(row.value.max(1));
-        layout.offset.insert(symbol, offset);
-        view.size = offset + row.size;
-        align = align.max(row.value);
+    for variable in list_sort(view.own.clone(), |a, b| key(a) >= key(b)) {
+        let offset = view.size.max(first);
+        let offset = offset.next_multiple_of(variable.align.max(1));
+        layout.offset.insert(variable.symbol, offset);
+        view.size = offset + size(&variable);
+        align = align.max(variable.align);
     }
     raise_alignment(pruned, kernel, align);
 }
