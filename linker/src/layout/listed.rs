@@ -99,14 +99,22 @@ fn of_dynamic(
         false => reserved(merged),
     };
     let is_written = merged.sections[module].content.size > 0;
+    let reserved_for = |symbol: SymbolId| {
+        // What is named before a file says its size counts twice (case `shared_sized_later`).
+        let is_twice = merged.symbols[symbol].definition
+            == Definition::Shared(SharedHome::Overlooked)
+            && !is_mercury;
+        reserved * if is_twice { 2 } else { 1 }
+    };
+    let at = |symbol, start| at(module, start, reserved_for(symbol));
     let place = |symbol: SymbolId| match (lists_dynamic(merged), layout.offset.get(&symbol)) {
-        (true, _) => Some(at(module, layout.offset[&symbol], reserved)),
+        (true, _) => Some(at(symbol, layout.offset[&symbol])),
         // A whole program says where it starts.
-        (false, Some(&start)) => is_written.then(|| at(module, start, reserved)),
+        (false, Some(&start)) => is_written.then(|| at(symbol, start)),
         // A record of relocations knows no start that all kernels have; on sm_90 it is one before what is reserved (case
         // `preserve_shared`).
         (false, None) if is_mercury || reserved == 0 => None,
-        (false, None) => Some(at(module, u64::MAX, reserved)),
+        (false, None) => Some(at(symbol, u64::MAX)),
     };
     let known: FxHashSet<SymbolId> = users.dynamic.iter().copied().collect();
     let table = merged.locals.iter().chain(&merged.globals).copied();

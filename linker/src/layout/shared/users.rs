@@ -91,7 +91,8 @@ impl Users {
     }
 
     /// Whether functions that no kernel reaches, or debug information, name dynamic shared memory. nvlink records these,
-    /// and may find no symbol for it (case `preserve_unreached`).
+    /// and may find no symbol for it (case `preserve_unreached`). For what it places nowhere it finds none for any code
+    /// (case `shared_sized_later`).
     pub(super) fn lose_dynamic(&self, merged: &Merged<'_>, layout: &SharedLayout) -> bool {
         let mut functions = self.of_dynamic().flatten();
         let is_unreached = functions.any(|function| !layout.dynamic.contains_key(function));
@@ -100,7 +101,17 @@ impl Users {
             relocations.any(|relocation| self.dynamic.contains(&relocation.symbol))
         };
         let mut debug = merged.sections_of(|kind| kind == SectionKind::Debug);
-        is_unreached || debug.any(|(_, section)| names_dynamic(section))
+        let names_overlooked = |section: &Section<'_>| {
+            let mut relocations = section.relocations.iter();
+            section.function.is_some()
+                && relocations.any(|relocation| {
+                    merged.symbols[relocation.symbol].definition
+                        == Definition::Shared(SharedHome::Overlooked)
+                })
+        };
+        is_unreached
+            || debug.any(|(_, section)| names_dynamic(section))
+            || merged.sections.iter().any(names_overlooked)
     }
 }
 
