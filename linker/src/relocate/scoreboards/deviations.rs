@@ -29,10 +29,25 @@ struct Taken {
     board: u8,
     /// Who held it already.
     holders: Vec<usize>,
+    /// Which others were free.
+    free: u8,
+}
+
+impl Taken {
     /// How many others were free that have a lower number.
-    free_before: usize,
-    /// Whether others were free at all.
-    had_choice: bool,
+    fn free_before(&self) -> usize {
+        (self.free & (bit(self.board) - 1)).count_ones() as usize
+    }
+
+    /// Whether others were free then as they are now, so that it shared for another reason.
+    /// The last one is kept for some loads, so that it is not always a choice.
+    fn had_choice(&self, held: &Held) -> bool {
+        let free = !held.boards() & ALL_BOARDS;
+        let others = ALL_BOARDS & !bit(LAST);
+        [ALL_BOARDS, others]
+            .iter()
+            .all(|asked| self.free & asked != 0 || free & asked == 0)
+    }
 }
 
 /// What an instruction waited for.
@@ -210,7 +225,7 @@ impl Guide for &Deviations {
             return ruled;
         };
         if !taken.holders.is_empty() {
-            if !taken.had_choice && (0..BOARDS).any(|board| held.is_free(board)) {
+            if !taken.had_choice(held) {
                 return ruled;
             }
             let first = taken.holders.iter().find_map(|&holder| held.board(holder));
@@ -220,7 +235,7 @@ impl Guide for &Deviations {
             return LAST;
         }
         let mut free = (0..BOARDS).filter(|&board| held.is_free(board));
-        free.nth(taken.free_before).unwrap_or(ruled)
+        free.nth(taken.free_before()).unwrap_or(ruled)
     }
 }
 
@@ -284,8 +299,7 @@ impl Guide for Recorder<'_> {
             let taken = Taken {
                 board,
                 holders: held.events(board).collect(),
-                free_before: (0..board).filter(|&board| held.is_free(board)).count(),
-                had_choice: (0..BOARDS).any(|board| held.is_free(board)),
+                free: !held.boards() & ALL_BOARDS,
             };
             self.found.taken.insert(event, taken);
         }
@@ -357,12 +371,35 @@ mod tests {
     }
 
     #[test]
+    fn what_shared_for_want_of_others_takes_one_that_is_free() {
+        let load = |register: u8, board: u8| instruction(LDC, register, board, 0);
+        let code = [
+            load(1, 0),
+            load(14, 1),
+            load(16, 2),
+            load(18, 3),
+            load(20, 4),
+            // The last one is left to loads from memory.
+            load(22, 1),
+            sum(41, 22, 0b00010),
+            sum(41, 14, 0),
+            sum(41, 16, 0b00100),
+            sum(41, 18, 0b01000),
+            sum(41, 20, 0b10000),
+            instruction(EXIT, 0, NO_BOARD, 0b1),
+        ];
+        let (deviations, choice) = of(&code);
+        assert_eq!(deviations.taken[&5].holders, [1]);
+        assert_eq!(deviations.taken[&5].free, bit(LAST));
+        assert_eq!(choice.boards, [NO_BOARD, 0, 1, 2, 3, 4]);
+    }
+
+    #[test]
     fn deviations_follow_what_moves() {
         let taken = Taken {
             board: 1,
             holders: vec![0, 2],
-            free_before: 0,
-            had_choice: true,
+            free: ALL_BOARDS,
         };
         let deviations = Deviations {
             taken: [(3, taken.clone())].into_iter().collect(),
