@@ -348,11 +348,6 @@ pub(super) fn stalls(instructions: &[&[u8]]) -> Vec<u32> {
     stalls
 }
 
-/// Whether an instruction only keeps others behind it, which wait for it but are not late for that.
-pub(super) fn keeps_order(instruction: &[u8]) -> bool {
-    matches!(operation(instruction), SYNCS_EXCHANGE | FENCE)
-}
-
 /// Whether an instruction only lets time pass that does not fit into the one before it.
 pub(in crate::relocate) fn is_pause(before: &[u8], instruction: &[u8]) -> bool {
     Control::of(before).stall() == Control::LONGEST_STALL && operation(instruction) == NOP

@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 use super::flow::Flow;
 use super::held::Held;
 use super::instruction::{
-    Chip, INSTRUCTION, NO_BOARD, is_counted, is_of_texture, is_pause, keeps_order, loads_memory,
+    Chip, INSTRUCTION, NO_BOARD, is_counted, is_of_texture, is_pause, loads_memory,
     loads_shared_memory, operation, stalls,
 };
 use super::registers::Accesses;
@@ -74,8 +74,6 @@ pub(super) struct Schedule<'e> {
     is_shared_load: Vec<bool>,
     /// Whether nobody knows when each event is over.
     is_open: Vec<bool>,
-    /// Whether each event only keeps others behind it, which wait for it but are not late for that.
-    keeps_order: Vec<bool>,
     /// Whether blocks have instructions of later stages of a loop, by their first
     /// instruction.
     is_pipelined: Vec<bool>,
@@ -99,8 +97,6 @@ impl<'e> Schedule<'e> {
             |event: &Event| event.is_write && loads_shared_memory(instructions[event.instruction]);
         let is_sampled = |event: &Event| is_of_texture(operation(instructions[event.instruction]));
         let is_open = |event: &Event| loads(event) || is_counted(instructions[event.instruction]);
-        let keeps_order =
-            |event: &Event| event.is_write && keeps_order(instructions[event.instruction]);
         let is_load: Vec<bool> = events.iter().map(|e| loads(e) && !is_sampled(e)).collect();
         let latencies = events.iter().map(|event| {
             let at = event.instruction;
@@ -145,7 +141,6 @@ impl<'e> Schedule<'e> {
             is_load,
             is_shared_load: events.iter().map(loads_shared).collect(),
             is_open: events.iter().map(is_open).collect(),
-            keeps_order: events.iter().map(keeps_order).collect(),
             is_pipelined: vec![false; count],
             is_pause: (0..count)
                 .map(|at| at > 0 && is_pause(instructions[at - 1], instructions[at]))
@@ -236,7 +231,7 @@ impl<'e> Schedule<'e> {
                         && self.events[event].is_write;
                     let end = match is_slow_result {
                         true => start + SLOW_RESULT,
-                        false if self.keeps_order[event] => start + 1,
+                        false if self.uses.is_only_behind(&self.events[event], need) => start + 1,
                         false => self.end[event],
                     };
                     due[need] = due[need].max(end);

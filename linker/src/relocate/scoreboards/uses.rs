@@ -111,6 +111,17 @@ impl Uses {
         self.would_need(event, at) && !self.is_excluded(event, at)
     }
 
+    /// Whether an instruction waits for an event for the sake of an order only.
+    pub(super) fn is_only_behind(&self, event: &Event, at: usize) -> bool {
+        match (&self.accesses[event.instruction], &self.accesses[at]) {
+            (Some(first), Some(second)) if !self.returns[at] => match event.is_write {
+                true => !first.is_used_by(second),
+                false => !first.is_overwritten_by(second),
+            },
+            _ => false,
+        }
+    }
+
     /// Whether their predicates say that either an event or a later instruction of its block happens.
     fn is_excluded(&self, event: &Event, at: usize) -> bool {
         let earlier = event.instruction;

@@ -344,6 +344,28 @@ fn idle_loads_take_no_time_and_fences_keep_nobody_waiting() {
 }
 
 #[test]
+fn the_cache_forgets_without_being_late_for_the_load() {
+    // LD.E.STRONG.GPU R5, desc[UR4][R2.64+0x4], and CCTL.IVALL.
+    const LOAD: u128 = 0x0010_a800_0c10_f900_0000_0404_0205_7980;
+    const FORGET: u128 = 0x004f_e200_0200_0000_0000_0000_ff00_798f;
+    let code = [
+        instruction(LDC, 1, 0, 0),
+        LOAD.to_le_bytes(),
+        FORGET.to_le_bytes(),
+        sum(6, 5, 0b100),
+        instruction(EXIT, 0, NO_BOARD, 0),
+    ];
+    scheduled(&code, Chip::Graphics, |schedule| {
+        // It waits for the result all the same, and who uses that then need not.
+        let is_load = |event: &Event| event.instruction == 1 && event.is_write;
+        let load = schedule.events.iter().position(is_load).unwrap();
+        assert_eq!(schedule.needs[load], Some(2));
+        let passed = |at: usize| schedule.start[at] - schedule.start[1];
+        assert_eq!([2, 3].map(passed), [4, 5]);
+    });
+}
+
+#[test]
 fn the_clock_looks_at_no_predicates() {
     // The guards of a load and of what writes its register: P0, and if that does not hold.
     let schedule = |guards: [u8; 2]| {
