@@ -22,6 +22,9 @@ use crate::compression::Compression;
 ///
 /// For build systems that write one. The options of all CUDA versions are understood that concern linked images.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  cargo cudalink fatbinary -link --create=program.fatbin -im=profile=sm_90,file=program.cubin")]
 pub(crate) struct Arguments {
     /// What fatbinary would be given, such as -link --embedded-fatbin=FILE -im=profile=sm_90,file=CUBIN
     #[arg(

@@ -72,7 +72,7 @@ pub(crate) struct Arguments {
     /// Keep what debuggers need, and compress images as nvcc does with -G
     #[arg(short = 'G', long)]
     device_debug: bool,
-    /// How images are compressed: large (those of more than ten million bytes), large-speed, none, speed, balance, size or zstd:LEVEL
+    /// How images are compressed: large (those of more than ten million bytes; the default), large-speed, none, speed, balance, size or zstd:LEVEL
     #[arg(long, value_name = "MODE")]
     compress_mode: Option<CompressionMode>,
     /// A name for the images that tools show; with -G the names of the inputs unless given

@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail, ensure};
 use clap::{Args, Parser};
 use rustnvlink::arch::Sm;
 use rustnvlink::fatbin::CompressionMode;
@@ -20,6 +20,9 @@ use arguments::Parsed;
 /// To be put before the command line of a build system. Options of the compilation and of the host mean nothing here and
 /// are passed over. nvcc itself is not run.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  cargo cudalink nvcc-dlink nvcc -arch=sm_90 -dlink main.o part.o -o device_link.o")]
 pub(crate) struct Arguments {
     /// The nvcc that would be run; libraries are looked for in its toolkit, too
     nvcc: PathBuf,
@@ -32,10 +35,17 @@ pub(crate) struct Arguments {
     arguments: Vec<OsString>,
 }
 
+/// Where nvcc puts the result of a device link that names no other place.
+const OUTPUT: &str = "a_dlink.o";
+
 /// Does what the command line asks for.
 pub(crate) fn run(arguments: Arguments) -> Result<()> {
     check_compiler(&arguments.nvcc)?;
     let mut parsed = Parsed::parse(arguments.arguments, &|path| fs::read_to_string(path))?;
+    ensure!(
+        parsed.is_device_link,
+        "the command line asks for no device link (-dlink), but for another step of nvcc; use nvcc itself"
+    );
     parsed
         .library_paths
         .extend(toolkit_libraries(&arguments.nvcc));
@@ -99,7 +109,7 @@ fn toolkit_libraries(nvcc: &Path) -> Vec<PathBuf> {
 /// What `cargo cudalink link` has to be told.
 fn translated(parsed: Parsed) -> Result<Vec<OsString>> {
     let mut words: Vec<OsString> = Vec::new();
-    let output = parsed.output.context("no output is named with -o")?;
+    let output = parsed.output.unwrap_or_else(|| OUTPUT.into());
     words.extend(["-o".into(), output.into_os_string()]);
     let mut flags = Vec::new();
     flags.extend(
@@ -201,6 +211,7 @@ mod tests {
             "-dlto -gencode arch=compute_90,code=lto_90 -maxrregcount 32 -Xptxas -v,-O1 a.o -o d.o",
             "-o d.o --arch=sm_90 --dlto --Xnvlink=-maxrregcount=32 --Xnvlink=-Xptxas=-v --Xnvlink=-Xptxas=-O1 -- a.o",
         );
+        check("-dlink a.o", "-o a_dlink.o -- a.o");
         check("-G a.o -o d.o", "-o d.o --ident=a.o  --device-debug -- a.o");
         check(
             "--compress-mode=size a.o -o d.o",

@@ -51,7 +51,7 @@ pub(crate) struct Settings {
     )]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) toolkit: Option<PathBuf>,
-    /// How images are compressed: large (those of more than ten million bytes), large-speed, none, speed, balance, size or zstd:LEVEL
+    /// How images are compressed: large (those of more than ten million bytes; the default), large-speed, none, speed, balance, size or zstd:LEVEL
     #[arg(
         long,
         env = "CUDALINK_COMPRESS_MODE",

@@ -474,4 +474,9 @@ fn options_of_nvcc_are_known() {
         &format!("nvcc-dlink {inputs} -o out.o"),
         "is no compiler, which comes first: `cargo cudalink nvcc-dlink nvcc -dlink ..`",
     );
+    fails(
+        &folder,
+        &format!("nvcc-dlink nvcc {inputs} -o out.o"),
+        "asks for no device link (-dlink)",
+    );
 }

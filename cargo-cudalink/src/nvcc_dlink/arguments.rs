@@ -100,6 +100,8 @@ const JOINED: &[&str] = &["-l", "-L", "-I", "-D", "-U", "-O", "-m"];
 /// How the device link goes on with what nvcc would do.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Parsed {
+    /// Whether there is a device link at all, and nothing behind it.
+    pub(crate) is_device_link: bool,
     /// The processors, as `sm_90`. None where only the inputs tell.
     pub(crate) processors: Vec<String>,
     /// Objects and archives.
@@ -166,7 +168,7 @@ impl Parser<'_> {
     fn all(&mut self, mut arguments: VecDeque<OsString>, depth: usize) -> Result<()> {
         while let Some(argument) = arguments.pop_front() {
             let Some(text) = argument.to_str().filter(|text| text.starts_with('-')) else {
-                self.input(PathBuf::from(argument));
+                self.input(PathBuf::from(argument))?;
                 continue;
             };
             let Some((name, value)) = split(text) else {
@@ -203,17 +205,25 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// A file. nvcc leaves shared libraries to the host linker.
-    fn input(&mut self, path: PathBuf) {
+    /// A file. nvcc leaves shared libraries to the host linker, and compiles sources.
+    fn input(&mut self, path: PathBuf) -> Result<()> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        ensure!(
+            !extension.is_some_and(|extension| SOURCES.contains(&extension)),
+            "'{}' is a source, which has to be compiled first (nvcc -dc)",
+            path.display()
+        );
         let is_shared = name.ends_with(".so") || name.contains(".so.") || name.ends_with(".dylib");
         if !is_shared {
             self.parsed.inputs.push(path);
         }
+        Ok(())
     }
 
     fn flag(&mut self, name: &str) -> Result<()> {
         match name {
+            "--device-link" | "-dlink" => self.parsed.is_device_link = true,
             "--device-debug" | "-G" => self.is_debug = true,
             "--generate-line-info" | "-lineinfo" => self.parsed.line_info = true,
             "--resource-usage" | "-res-usage" => self.parsed.resource_usage = true,
@@ -345,6 +355,9 @@ fn split(text: &str) -> Option<(&'static str, Option<&str>)> {
     })
 }
 
+/// The extensions of what nvcc compiles for the host, alone or with device code.
+const SOURCES: &[&str] = &["c", "cc", "cpp", "cu", "cxx"];
+
 /// The flags of nvcc that ask for something else than a link.
 const OTHER_STEPS: &[&str] = &[
     "--compile",
@@ -453,6 +466,7 @@ mod tests {
              \"--generate-code=arch=compute_80,code=[compute_80,sm_80]\" -Xcompiler=-fPIC \
              -Wno-deprecated-gpu-targets -shared -dlink 'a b.o' -o d.o libx.a libs.so libv.so.1 -L/lib -lcudadevrt",
             Parsed {
+                is_device_link: true,
                 processors: vec!["sm_80".to_owned()],
                 inputs: vec![PathBuf::from("a b.o"), PathBuf::from("libx.a")],
                 libraries: vec!["cudadevrt".to_owned()],
@@ -567,5 +581,6 @@ mod tests {
         check_error("-Xfatbin -compress-mode", "-compress-mode needs a value");
         check_error("--compress-mode=best", "'best' is no mode");
         check_error("a.o -o", "-o needs a value");
+        check_error("-dlink a.o b.cu", "'b.cu' is a source");
     }
 }
