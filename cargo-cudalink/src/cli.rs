@@ -17,9 +17,20 @@ use crate::{
     toolkit,
 };
 
-/// Device-links the CUDA objects of a Cargo build.
+/// Link CUDA device code, in builds with Cargo and of objects alone
 #[derive(Debug, Parser)]
-#[command(name = "cargo-cudalink", bin_name = "cargo cudalink", version, styles = style::HELP)]
+#[command(
+    name = "cargo-cudalink",
+    bin_name = "cargo cudalink",
+    version,
+    styles = style::HELP,
+    after_help = "\
+Examples:
+  cargo cudalink toolkit install
+  cargo cudalink run --arch sm_90
+  cargo cudalink link main.o part.o -o device_link.o
+  cargo cudalink doctor program"
+)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,

@@ -37,7 +37,7 @@ pub(crate) struct Arguments {
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Processors that linked code has to be there for, such as sm_80,sm_90
-    #[arg(long, value_name = "SM", value_delimiter = ',', value_parser = Sm::known)]
+    #[arg(long, value_name = "SM,..", value_delimiter = ',', value_parser = Sm::known)]
     arch: Vec<Sm>,
     /// Fail on warnings, too
     #[arg(long)]

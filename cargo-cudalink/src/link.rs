@@ -47,7 +47,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, value_name = "FORMAT", visible_alias = "format")]
     output_format: Option<OutputFormat>,
     /// The processors to link for, such as sm_90,sm_100a; without it, all that the inputs have code for, where they have a kernel
-    #[arg(long, value_name = "SM", value_delimiter = ',', value_parser = Sm::known)]
+    #[arg(long, value_name = "SM,..", value_delimiter = ',', value_parser = Sm::known)]
     arch: Vec<Sm>,
     /// A folder to look for libraries in; may be given several times
     #[arg(short = 'L', long, value_name = "FOLDER")]

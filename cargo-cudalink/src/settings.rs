@@ -25,7 +25,7 @@ pub(crate) struct Settings {
     #[arg(
         long,
         env = "CUDALINK_ARCH",
-        value_name = "SM",
+        value_name = "SM,..",
         value_delimiter = ',',
         value_parser = processor,
         hide_env_values = true
@@ -102,7 +102,7 @@ pub(crate) struct Settings {
         id = "device-library",
         long = "device-library",
         env = "CUDALINK_LIBRARIES",
-        value_name = "FILE",
+        value_name = "FILE,..",
         value_delimiter = ',',
         hide_env_values = true
     )]

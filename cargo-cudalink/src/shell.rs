@@ -118,7 +118,7 @@ complete -c cargo -n __fish_cargo_cudalink_is_below_cargo -f -a '(__fish_cargo_c
 fn with_words(command: Command) -> Command {
     let words = |argument: &Arg| -> Option<Vec<String>> {
         match argument.get_value_names()?.first()?.as_str() {
-            "SM" => Some(Sm::KNOWN.map(|sm| sm.to_string()).to_vec()),
+            "SM" | "SM,.." => Some(Sm::KNOWN.map(|sm| sm.to_string()).to_vec()),
             "MODE" => Some(CompressionMode::WORDS.map(str::to_owned).to_vec()),
             "CODE" => Some(explain::codes().map(str::to_owned).collect()),
             _ => None,
