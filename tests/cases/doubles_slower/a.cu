@@ -50,6 +50,8 @@
 //# Link: kept-slow.cubin = -arch=sm_103 kept.cubin
 //# Compile: halves_kept.cubin = halves_kept.cu
 //# Link: halves_kept-slow.cubin = -arch=sm_103 halves_kept.cubin
+//# Compile: descending.cubin = descending.cu
+//# Link: descending-slow.cubin = -arch=sm_103 descending.cubin
 
 // One double behind another, one of which the other needs, and a choice by one of them.
 __global__ void chooses(const double *a, double *b, int n) {

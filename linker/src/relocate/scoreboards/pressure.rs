@@ -45,7 +45,8 @@ pub(super) struct Schedule<'e> {
     units: &'e [Unit],
     /// Whether each instruction works on doubles where these are slow.
     runs_on_slow_double: Vec<bool>,
-    /// How many cycles each instruction keeps its operands whose result is there before; none for all others.
+    /// How many cycles each instruction keeps others from overwriting its operands whose result is there before; none for
+    /// all others.
     kept: Vec<Option<u32>>,
     /// How many cycles each event takes.
     latency: Vec<u32>,
@@ -108,9 +109,10 @@ impl<'e> Schedule<'e> {
             )
         });
         let kept = instructions.iter().zip(&uses.accesses);
+        // Who overwrites them comes behind the last cycle.
         let kept = kept.map(|(instruction, accesses)| {
             reads_behind_result(instruction, chip)
-                .then(|| latency(instruction, accesses.as_ref(), false, chip))
+                .then(|| latency(instruction, accesses.as_ref(), false, chip) + 1)
         });
         let kept = kept.collect();
         let stall = stalls(&instructions);
