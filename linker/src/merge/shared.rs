@@ -1,6 +1,7 @@
 //! Variables in shared memory: what defines one, and whose they are.
 
 use crate::cubin::{Binding, SectionFlags, Symbol as FileSymbol};
+use crate::diagnostic::Mismatch;
 use crate::id::{SectionId, SymbolId};
 use crate::options::{Keeping, ResolvedRelocations};
 
@@ -30,14 +31,22 @@ impl<'d> Merger<'d, '_> {
             Some(id) => {
                 self.check_agreement(current, id, symbol);
                 // nvlink defines dynamic shared memory in relocatable objects,
-                // and takes a declaration for another definition of it (case
-                // `debug_dynamic`). What it names itself there is weak.
+                // and takes it for another definition of what is declared (cases `debug_dynamic` and
+                // `relocatable_sized_later`). What it names itself there is weak.
                 if self.keeping == Keeping::AsNvlink
                     && home == SharedHome::Dynamic
                     && symbol.binding != Binding::WEAK
                     && symbol.place.section().is_some()
                 {
-                    self.report_duplicate(current, id, symbol.name);
+                    let known = &self.merged.symbols[id];
+                    let has_size = known.size != 0;
+                    let is_replaced = known.binding == Binding::WEAK && has_size;
+                    if has_size {
+                        self.report_mismatch(Mismatch::Size, current, id);
+                    }
+                    if self.is_defined(id) && !is_replaced {
+                        self.report_duplicate(current, id, symbol.name);
+                    }
                 }
                 let merged = &mut self.merged.symbols[id];
                 if self.keeping == Keeping::Reachable

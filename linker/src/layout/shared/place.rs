@@ -53,7 +53,7 @@ pub(super) fn place_common(
         }
         let (size, align) = &mut groups[group];
         *size = (*size).max(symbols[symbol].size);
-        *align = (*align).max(own);
+        *align = (*align).max(known_align(own));
         group_of.push(group);
     }
     let mut end = pruned.merged.first_shared();
@@ -120,12 +120,18 @@ pub(super) fn place_own(
     let mut align = 1;
     for variable in list_sort(view.own.clone(), |a, b| key(a) >= key(b)) {
         let offset = view.size.max(first);
-        let offset = offset.next_multiple_of(variable.align.max(1));
+        let offset = offset.next_multiple_of(known_align(variable.align));
         layout.offset.insert(variable.symbol, offset);
         view.size = offset + size(&variable);
         align = align.max(variable.align);
     }
     raise_alignment(pruned, kernel, align);
+}
+
+/// What a variable is aligned to. Objects of `nvlink -r` forget what some ask for (case `relocatable_sized_later`).
+fn known_align(asked: u64) -> u64 {
+    const FORGOTTEN: u64 = 8;
+    if asked == 0 { FORGOTTEN } else { asked }
 }
 
 pub(super) fn raise_alignment(pruned: &mut Pruned<'_>, kernel: FunctionId, align: u64) {
