@@ -50,6 +50,8 @@
 //# Link: kept-slow.cubin = -arch=sm_103 kept.cubin
 //# Compile: halves_kept.cubin = halves_kept.cu
 //# Link: halves_kept-slow.cubin = -arch=sm_103 halves_kept.cubin
+//# Compile: between.cubin = between.cu
+//# Link: between-slow.cubin = -arch=sm_103 between.cubin
 //# Compile: descending.cubin = descending.cu
 //# Link: descending-slow.cubin = -arch=sm_103 descending.cubin
 

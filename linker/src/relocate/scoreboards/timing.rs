@@ -378,6 +378,7 @@ fn result(from: Unit, to: Unit, chip: Chip) -> u32 {
         (WholeInteger, _) => 5,
         (Halves, Halves) | (HalvesChoice, HalvesChoice) => 4,
         (Halves | HalvesChoice, _) | (_, Halves | HalvesChoice) => 5,
+        (Unit::WideProduct, Unit::WideProduct) => 6,
         (from, to) if from.part() == to.part() => 4,
         _ => 5,
     }

@@ -160,6 +160,18 @@ fn whole_warps_and_long_numbers_take_longer_on_graphics() {
 }
 
 #[test]
+fn products_of_twice_the_width_wait_longer_for_each_other() {
+    // IMAD.HI.U32 R14, R15, R19, R14, the same of R14, R21 and RZ, and IMAD R12, R12, R12, R14.
+    let high = 0x000f_e200_078e_000e_0000_0013_0f0e_7227;
+    let higher = 0x000f_c600_078e_00ff_0000_0015_0e0e_7227;
+    let sum = FREE | NO_PREDICATES | 0xe_0000_000c_0c0c_0224;
+    for chip in [Chip::FastDoubles, Chip::SlowDoubles, Chip::Graphics] {
+        assert_eq!(distance(high, higher, chip), Some(6));
+        assert_eq!(distance(high, sum, chip), Some(4));
+    }
+}
+
+#[test]
 fn parts_are_busy_for_half_a_warp() {
     let unit = |operation: u16, chip: Chip| Unit::of(&u128::from(operation).to_le_bytes(), chip);
     let (iadd3, imad, wide, ffma, isetp) = (0x210, 0x224, 0x225, 0x223, 0x20c);
