@@ -1,5 +1,7 @@
 //! What the system keeps at the start of shared memory, where nothing may be.
 
+use rustc_hash::FxHashMap;
+
 use crate::cubin::InfoCode;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::id::{FunctionId, IdVec};
@@ -10,7 +12,7 @@ use crate::prune::Pruned;
 use super::records::Records;
 
 /// Reports functions that use such memory although `-disable-smem-reservation` leaves none: kernels that do so through
-/// others, then those whose own code does. nvlink also finds those that it leaves out, and has no names for them (case
+/// others, then those whose own code does, in the order of their records. nvlink also finds those that it leaves out, and has no names for them (case
 /// `disabled_reservation`).
 pub(super) fn check(
     pruned: &Pruned<'_>,
@@ -30,7 +32,10 @@ pub(super) fn check(
         .functions
         .enumerate()
         .filter(|&(id, _)| says(&records[id]));
-    let (own, inherited): (Vec<_>, Vec<_>) = using.partition(|(_, row)| says(row.records));
+    let (mut own, inherited): (Vec<_>, Vec<_>) = using.partition(|(_, row)| says(row.records));
+    let places = merged.described.iter().zip(0..);
+    let last: FxHashMap<&FunctionId, usize> = places.collect();
+    own.sort_by_key(|(id, _)| last.get(id).copied());
     for (id, row) in inherited.into_iter().chain(own) {
         match (pruned.live.functions[id], keeping) {
             (true, _) => {
