@@ -12,8 +12,8 @@ use crate::prune::Pruned;
 use super::records::Records;
 
 /// Reports functions that use such memory although `-disable-smem-reservation` leaves none: kernels that do so through
-/// others, then those whose own code does, in the order of their records. nvlink also finds those that it leaves out, and has no names for them (case
-/// `disabled_reservation`).
+/// others, then those whose own code does, in the order of their records. nvlink also finds those that it leaves out, and
+/// has no names for them (case `disabled_reservation`).
 pub(super) fn check(
     pruned: &Pruned<'_>,
     records: &IdVec<FunctionId, Records<'_>>,

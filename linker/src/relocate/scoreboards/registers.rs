@@ -159,23 +159,33 @@ pub(super) struct Accesses {
     halves: Option<Halves>,
 }
 
+/// IMAD.HI.
+const UPPER_PRODUCT: u16 = 0x027;
+
 /// Registers of a product of twice the width.
 #[derive(Debug, Clone, Copy)]
 struct Halves {
+    /// Whether it has both halves and not only the upper one.
+    are_both: bool,
     /// The upper half of the result, which is there last.
     result: u8,
-    /// That of what is added, which is read last, if it is a register.
+    /// That of what is added, which is read last, or all that is, if it is a register.
     addend: Option<u8>,
 }
 
 impl Halves {
     fn of(instruction: &[u8], bits: &Bits128) -> Option<Self> {
-        let is_wide = operation(instruction) == WIDE_PRODUCT;
-        let upper = |at: u32| bits.get(at, 8) | 1;
+        let are_both = match operation(instruction) {
+            WIDE_PRODUCT => true,
+            UPPER_PRODUCT => false,
+            _ => return None,
+        };
+        let last = |at: u32| bits.get(at, 8) | u8::from(are_both);
         let form = bits.get(9, 3);
-        is_wide.then(|| Self {
-            result: upper(16),
-            addend: (!adds_no_register(form)).then(|| upper(64)),
+        Some(Self {
+            are_both,
+            result: last(16),
+            addend: (!adds_no_register(form)).then(|| last(64)),
         })
     }
 }
@@ -342,8 +352,23 @@ impl Accesses {
             if let Some(addend) = halves.addend {
                 rest.remove(&Registers::one(addend));
             }
-            !other.writes.meet(&rest)
+            halves.are_both && !other.writes.meet(&rest)
         })
+    }
+
+    /// Whether a product of twice the width multiplies the upper half that another one makes.
+    pub(super) fn multiplies_upper_half_of(&self, other: &Self) -> bool {
+        let (Some(own), Some(made)) = (self.halves, other.halves) else {
+            return false;
+        };
+        let mut factors = self.reads;
+        if let Some(addend) = own.addend {
+            let first = addend & !u8::from(own.are_both);
+            for added in [first, addend] {
+                factors.remove(&Registers::one(added));
+            }
+        }
+        factors.meet_in_threads(&Registers::one(made.result))
     }
 
     /// Whether the instruction is a CS2R of 64 bits.

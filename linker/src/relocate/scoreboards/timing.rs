@@ -232,6 +232,7 @@ pub(super) fn forwarding(
             // It is there two cycles before the upper one.
             (true, Unit::Integer | Unit::WholeInteger) => 3,
             _ if second.adds_upper_half_of(first) => result(from, to, chip) - 2,
+            _ if second.multiplies_upper_half_of(first) => UPPER_HALF_AS_FACTOR,
             _ if first.copies_two_registers() && to != Unit::Memory => {
                 WIDE_COPY.max(result(from, to, chip))
             }
@@ -281,6 +282,9 @@ pub(super) fn forwarding(
 
 /// Cycles until a comparison of halves can write a predicate that others wrote.
 const DECIDED_AGAIN: u32 = 8;
+
+/// Cycles until a product of twice the width can multiply the upper half that another one makes.
+const UPPER_HALF_AS_FACTOR: u32 = 6;
 
 /// Cycles until both registers of a CS2R are there.
 const WIDE_COPY: u32 = 6;
@@ -378,7 +382,6 @@ fn result(from: Unit, to: Unit, chip: Chip) -> u32 {
         (WholeInteger, _) => 5,
         (Halves, Halves) | (HalvesChoice, HalvesChoice) => 4,
         (Halves | HalvesChoice, _) | (_, Halves | HalvesChoice) => 5,
-        (Unit::WideProduct, Unit::WideProduct) => 6,
         (from, to) if from.part() == to.part() => 4,
         _ => 5,
     }

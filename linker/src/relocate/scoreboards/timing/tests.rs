@@ -160,14 +160,23 @@ fn whole_warps_and_long_numbers_take_longer_on_graphics() {
 }
 
 #[test]
-fn products_of_twice_the_width_wait_longer_for_each_other() {
+fn upper_halves_of_products_are_multiplied_later_than_added() {
     // IMAD.HI.U32 R14, R15, R19, R14, the same of R14, R21 and RZ, and IMAD R12, R12, R12, R14.
     let high = 0x000f_e200_078e_000e_0000_0013_0f0e_7227;
     let higher = 0x000f_c600_078e_00ff_0000_0015_0e0e_7227;
     let sum = FREE | NO_PREDICATES | 0xe_0000_000c_0c0c_0224;
+    // IMAD.WIDE R14, R16, R17, R18, and those of R15 and R17 or R14 and R17, and of what they add to R16 times R17.
+    let product = |registers: u128| FREE | NO_PREDICATES | 0x0225 | registers;
+    let wide = product(0x12_0000_0011_100e_0000);
+    let of_upper = product(0xff_0000_0011_0f0a_0000);
+    let of_lower = product(0xff_0000_0011_0e0a_0000);
+    let added = product(0xe_0000_0011_100a_0000);
     for chip in [Chip::FastDoubles, Chip::SlowDoubles, Chip::Graphics] {
         assert_eq!(distance(high, higher, chip), Some(6));
         assert_eq!(distance(high, sum, chip), Some(4));
+        let users = [of_upper, of_lower, added];
+        let found = users.map(|user| distance(wide, user, chip));
+        assert_eq!(found, [Some(6), Some(4), Some(4)]);
     }
 }
 
