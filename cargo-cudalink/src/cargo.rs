@@ -288,7 +288,7 @@ fn identity_of_program() -> Result<String> {
 
 /// Where build scripts find compilers: `nvcc` stands in for the one of the toolkit.
 fn compilers(nvcc: PathBuf, toolkit: Option<&Toolkit>, plan: &Plan) -> Vec<Variable> {
-    let mut variables = vec![Variable::new("NVCC", nvcc)];
+    let mut variables = vec![Variable::new(surroundings::COMPILER_VARIABLE, nvcc)];
     if let Some(toolkit) = toolkit {
         variables.push(Variable::new("CUDALINK_TOOLKIT", toolkit.root()));
         variables.extend(surroundings::toolkit_variables(toolkit));
@@ -296,7 +296,10 @@ fn compilers(nvcc: PathBuf, toolkit: Option<&Toolkit>, plan: &Plan) -> Vec<Varia
     }
     if let Ok(toolkit) = &plan.toolkit {
         // CMake looks for a compiler on PATH alone.
-        variables.extend(surroundings::unless_chosen("CUDACXX", &toolkit.nvcc));
+        variables.extend(surroundings::unless_chosen(
+            surroundings::COMPILER_FOR_CMAKE,
+            &toolkit.nvcc,
+        ));
     }
     let processors: Vec<Sm> = plan.compiled_for.processors.iter().map(|w| w.0).collect();
     variables.extend(surroundings::processor_variables(&processors));
@@ -337,7 +340,7 @@ impl ToolkitPaths {
 
 /// The compiler that the user has chosen.
 fn chosen_compiler() -> Option<OsString> {
-    std::env::var_os("NVCC").filter(|nvcc| !nvcc.is_empty())
+    std::env::var_os(surroundings::COMPILER_VARIABLE).filter(|nvcc| !nvcc.is_empty())
 }
 
 /// A toolkit whose nvcc is ours, and whose libraries are where the `cc` crate looks for them. Whatever build scripts

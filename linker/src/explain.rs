@@ -445,7 +445,8 @@ pub const EXPLANATIONS: &[Explanation] = &[
     of(
         "undefined-reference",
         "A function or variable is used that no input defines. Name the object or library that \
-         defines it, or compile an input that has no code for the processor for it, too; -lcudadevrt defines what kernels need to launch kernels. A definition that is \
+         defines it, or compile an input that has no code for the processor for it, too; -lcudadevrt \
+         defines what kernels need to launch kernels. A definition that is \
          'static' cannot be used from another file, and one that was compiled without -rdc=true \
          neither. lto.cubin stands for all inputs with LTO-IR; a line below says which of them needs \
          the name.",

@@ -27,8 +27,17 @@ pub(super) fn load(folder: &Path) -> Result<Config> {
     }
 }
 
-/// What a `--config` option says: a file with those that it includes, or a line of one. What counts most comes last.
-pub(super) fn given(setting: &str) -> Result<Vec<de::Config>> {
+/// What `--config` options say. What counts most comes last.
+pub(super) fn given(settings: &[String]) -> Result<Vec<de::Config>> {
+    let configs: Vec<_> = settings
+        .iter()
+        .map(|s| of_option(s))
+        .collect::<Result<_>>()?;
+    Ok(configs.into_iter().flatten().collect())
+}
+
+/// What one says: a file with those that it includes, or a line of one.
+fn of_option(setting: &str) -> Result<Vec<de::Config>> {
     let read = || -> Result<Vec<de::Config>> {
         let path = PathBuf::from(setting);
         let mut files = Files::default();
@@ -60,20 +69,18 @@ pub(super) fn variables(
         (name.clone(), Configured { value, force })
     });
     let mut variables: BTreeMap<_, _> = of_files.collect();
-    for setting in settings {
-        for given in given(setting)? {
-            variables.extend(given.env.into_iter().filter_map(|(name, given)| {
-                let (value, force) = match given {
-                    de::EnvConfigValue::Value(value) => (value, None),
-                    de::EnvConfigValue::Table { value, force, .. } => (value, force),
-                    // Cargo may know more by then.
-                    _ => return None,
-                };
-                let value = value.val.into();
-                let force = force.is_some_and(|force| force.val);
-                Some((name, Configured { value, force }))
-            }));
-        }
+    for given in given(settings)? {
+        variables.extend(given.env.into_iter().filter_map(|(name, given)| {
+            let (value, force) = match given {
+                de::EnvConfigValue::Value(value) => (value, None),
+                de::EnvConfigValue::Table { value, force, .. } => (value, force),
+                // Cargo may know more by then.
+                _ => return None,
+            };
+            let value = value.val.into();
+            let force = force.is_some_and(|force| force.val);
+            Some((name, Configured { value, force }))
+        }));
     }
     Ok(variables)
 }

@@ -39,8 +39,10 @@ const PROCESSORS_VARIABLE: &str = "CUDAARCHS";
 /// looks at its own variable.
 const PROCESSORS_FOR_PROJECTS: &str = "CMAKE_CUDA_ARCHITECTURES";
 
-/// What nvcc is called by, for build scripts that use the `cc` crate, and for CMake.
-pub(super) const COMPILER_VARIABLES: [&str; 2] = ["NVCC", "CUDACXX"];
+/// What nvcc is called by, for build scripts that use the `cc` crate.
+pub(super) const COMPILER_VARIABLE: &str = "NVCC";
+/// The same for CMake.
+pub(super) const COMPILER_FOR_CMAKE: &str = "CUDACXX";
 
 /// A variable and what it was before.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -165,15 +167,14 @@ fn without_folder(folder: &Path, path: &OsStr) -> Result<OsString> {
 /// Whether a variable chooses something here.
 fn counts(name: &str) -> bool {
     let others = [
+        COMPILER_VARIABLE,
+        COMPILER_FOR_CMAKE,
         LIBRARY_VARIABLE,
         PROCESSOR_VARIABLE,
         PROCESSORS_VARIABLE,
         PROCESSORS_FOR_PROJECTS,
     ];
-    let mut all = TOOLKIT_VARIABLES
-        .iter()
-        .chain(&COMPILER_VARIABLES)
-        .chain(&others);
+    let mut all = TOOLKIT_VARIABLES.iter().chain(&others);
     name.starts_with("CUDALINK_") || all.any(|known| *known == name)
 }
 

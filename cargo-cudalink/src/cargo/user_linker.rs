@@ -120,10 +120,8 @@ struct Given {
 impl Given {
     fn read(settings: &[String]) -> Result<Self> {
         let mut given = Self::default();
-        for setting in settings {
-            for config in configuration::given(setting)? {
-                given.take(config)?;
-            }
+        for config in configuration::given(settings)? {
+            given.take(config)?;
         }
         Ok(given)
     }

@@ -101,9 +101,7 @@ fn of_dynamic(
     let is_written = merged.sections[module].content.size > 0;
     let reserved_for = |symbol: SymbolId| {
         // What is named before a file says its size counts twice (case `shared_sized_later`).
-        let is_twice = merged.symbols[symbol].definition
-            == Definition::Shared(SharedHome::Overlooked)
-            && !is_mercury;
+        let is_twice = merged.is_overlooked(symbol) && !is_mercury;
         reserved * if is_twice { 2 } else { 1 }
     };
     let at = |symbol, start| at(module, start, reserved_for(symbol));

@@ -168,10 +168,8 @@ fn fill_dynamic<'d>(
             layout.listed.insert(symbol, listed(module, start));
         }
     }
-    let is_overlooked = |symbol: &SymbolId| {
-        merged.symbols[*symbol].definition == Definition::Shared(SharedHome::Overlooked)
-    };
-    if !dynamic.is_empty() || merged.shared.iter().any(is_overlooked) {
+    let mut shared = merged.shared.iter();
+    if !dynamic.is_empty() || shared.any(|&symbol| merged.is_overlooked(symbol)) {
         keep_for_alignment(merged, module);
     }
 }

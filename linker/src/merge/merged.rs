@@ -219,6 +219,11 @@ impl<'d> Merged<'d> {
         }
     }
 
+    /// Whether a symbol is a variable in shared memory that nvlink places nowhere.
+    pub(crate) fn is_overlooked(&self, symbol: SymbolId) -> bool {
+        self.symbols[symbol].definition == Definition::Shared(SharedHome::Overlooked)
+    }
+
     /// What the layout of a relocatable object adds to a section of shared memory for the variables before `end`, or for all
     /// that are known so far.
     pub(crate) fn variables_joining(&self, section: SectionId, end: Option<SymbolId>) -> u64 {

@@ -96,22 +96,17 @@ impl Users {
     pub(super) fn lose_dynamic(&self, merged: &Merged<'_>, layout: &SharedLayout) -> bool {
         let mut functions = self.of_dynamic().flatten();
         let is_unreached = functions.any(|function| !layout.dynamic.contains_key(function));
-        let names_dynamic = |section: &Section<'_>| {
+        let names = |section: &Section<'_>, is_meant: &dyn Fn(SymbolId) -> bool| {
             let mut relocations = section.relocations.iter();
-            relocations.any(|relocation| self.dynamic.contains(&relocation.symbol))
+            relocations.any(|relocation| is_meant(relocation.symbol))
         };
+        let is_dynamic = |symbol| self.dynamic.contains(&symbol);
+        let is_overlooked = |symbol| merged.is_overlooked(symbol);
         let mut debug = merged.sections_of(|kind| kind == SectionKind::Debug);
-        let names_overlooked = |section: &Section<'_>| {
-            let mut relocations = section.relocations.iter();
-            section.function.is_some()
-                && relocations.any(|relocation| {
-                    merged.symbols[relocation.symbol].definition
-                        == Definition::Shared(SharedHome::Overlooked)
-                })
-        };
+        let mut code = merged.sections.iter().filter(|s| s.function.is_some());
         is_unreached
-            || debug.any(|(_, section)| names_dynamic(section))
-            || merged.sections.iter().any(names_overlooked)
+            || debug.any(|(_, section)| names(section, &is_dynamic))
+            || code.any(|section| names(section, &is_overlooked))
     }
 }
 

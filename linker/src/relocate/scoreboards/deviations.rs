@@ -42,7 +42,7 @@ impl Taken {
     /// Whether others were free then as they are now, so that it shared for another reason.
     /// The last one is kept for some loads, so that it is not always a choice.
     fn had_choice(&self, held: &Held) -> bool {
-        let free = !held.boards() & ALL_BOARDS;
+        let free = held.free();
         let others = ALL_BOARDS & !bit(LAST);
         [ALL_BOARDS, others]
             .iter()
@@ -299,7 +299,7 @@ impl Guide for Recorder<'_> {
             let taken = Taken {
                 board,
                 holders: held.events(board).collect(),
-                free: !held.boards() & ALL_BOARDS,
+                free: held.free(),
             };
             self.found.taken.insert(event, taken);
         }

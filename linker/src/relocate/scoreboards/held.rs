@@ -1,5 +1,7 @@
 //! Which events hold scoreboards at some place of the code.
 
+use super::instruction::ALL_BOARDS;
+
 /// Who may hold which scoreboard, by its number and then by that of the event. At any place these
 /// are few of many events.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -58,6 +60,11 @@ impl Held {
     /// Whether nobody holds a scoreboard.
     pub(super) fn is_free(&self, board: u8) -> bool {
         self.events(board).next().is_none()
+    }
+
+    /// One bit for each scoreboard that nobody holds.
+    pub(super) fn free(&self) -> u8 {
+        !self.boards() & ALL_BOARDS
     }
 
     /// Who holds what.
