@@ -15,6 +15,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::num::NonZero;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::thread;
@@ -188,6 +189,11 @@ pub(crate) fn run<C: CargoCommand + Args>(arguments: WithDevice<C>) -> Result<Ex
     }
     let reporter = Reporter::new(cargo.common(), &config.term);
     let settings = settings.in_folder(&current);
+    // Python may have to be asked, which takes as long as asking cargo.
+    let search = settings
+        .toolkit
+        .is_none()
+        .then(|| thread::spawn(|| toolkit::find(None)));
     let workspace = match cargo.is_fetched() {
         true => Workspace::elsewhere(cargo.common())?,
         false => Workspace::load(cargo.manifest_path(), cargo.common())?,
@@ -197,7 +203,11 @@ pub(crate) fn run<C: CargoCommand + Args>(arguments: WithDevice<C>) -> Result<Ex
     let (packages, others) = workspace.settings(&settings)?;
     let linkers = UserLinkers::find(&config, &mut cargo)?;
     let mut variables = cargo.use_linkers(stand_in_linkers(&folder, &linkers)?)?;
-    let toolkit = match toolkit::find(others.toolkit.as_deref()) {
+    let found = match (others.toolkit.as_deref(), search) {
+        (None, Some(search)) => search.join().unwrap_or_else(|panic| resume_unwind(panic)),
+        (choice, _) => toolkit::find(choice),
+    };
+    let toolkit = match found {
         // Only whoever needs one has to be told that there is none, but a choice is meant to be followed.
         Err(error) if others.toolkit.is_some() => return Err(error),
         found => found,

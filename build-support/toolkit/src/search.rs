@@ -4,11 +4,10 @@ use std::collections::HashSet;
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 
 use crate::cache::Cache;
 use crate::environment::Environment;
-use crate::site_packages::{self, PythonFailure};
+use crate::site_packages;
 use crate::toolkit::{RUNTIME_HEADER, Tool, Toolkit};
 
 /// The rule by which a toolkit was found, in the order in which rules apply.
@@ -167,8 +166,6 @@ type Outcome = Result<Toolkit, Attempt>;
 pub struct Search<'e> {
     environment: &'e Environment,
     option: Option<PathBuf>,
-    /// What Python answers, which two rules ask.
-    of_python: OnceLock<Result<Vec<PathBuf>, PythonFailure>>,
 }
 
 impl<'e> Search<'e> {
@@ -178,7 +175,6 @@ impl<'e> Search<'e> {
         Self {
             environment,
             option: None,
-            of_python: OnceLock::new(),
         }
     }
 
@@ -306,19 +302,14 @@ impl<'e> Search<'e> {
     }
 
     fn in_packages_of_python(&self) -> Vec<Outcome> {
-        match self.of_python() {
-            Ok(folders) => self.in_site_packages(folders.clone()),
+        match site_packages::of_python(self.environment) {
+            Ok(folders) => self.in_site_packages(folders),
             Err(failure) => vec![Err(Attempt {
                 origin: Origin::SitePackages,
-                place: failure.program.clone(),
-                refusal: failure.refusal.clone(),
+                place: failure.program,
+                refusal: failure.refusal,
             })],
         }
-    }
-
-    fn of_python(&self) -> &Result<Vec<PathBuf>, PythonFailure> {
-        self.of_python
-            .get_or_init(|| site_packages::of_python(self.environment))
     }
 
     fn in_site_packages(&self, folders: Vec<PathBuf>) -> Vec<Outcome> {
@@ -352,7 +343,9 @@ impl<'e> Search<'e> {
 
     /// What assembles, and cannot compile CUDA C++.
     fn in_packages_without_headers(&self) -> Vec<Outcome> {
-        let of_python = self.of_python().iter().flatten().cloned();
+        let of_python = site_packages::of_python(self.environment)
+            .into_iter()
+            .flatten();
         let folders = site_packages::of_environments(self.environment).into_iter();
         let roots = folders
             .chain(of_python)

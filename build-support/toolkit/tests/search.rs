@@ -270,6 +270,19 @@ fn a_python_that_does_not_answer_is_reported() {
 }
 
 #[test]
+fn python_is_asked_once() {
+    let mut machine = Machine::new();
+    let root = machine.toolkit("packages/nvidia/cu13");
+    write(&root.join("include/cuda_runtime.h"), "");
+    machine.python(&machine.path("packages"));
+    let expected = vec![(Origin::SitePackages, root)];
+    assert_eq!(machine.found(), expected);
+    // Without it, the stand-in would fail.
+    fs::remove_file(machine.path("python/bin/answer")).expect("the file is ours");
+    assert_eq!(machine.found(), expected);
+}
+
+#[test]
 fn a_file_that_cannot_be_run_is_no_tool() {
     let mut machine = Machine::new();
     let root = machine.toolkit("home");
