@@ -46,14 +46,25 @@ pub(crate) fn name_and_version(wheel: &Path) -> Option<(String, String)> {
     Some((parts.next()?.to_owned(), parts.next()?.to_owned()))
 }
 
-/// What a package says of itself.
-pub(crate) fn metadata(wheel: &Path) -> Result<String, WheelError> {
-    let archive_error = |source| WheelError::Archive {
+/// What makes an error of what is wrong with the archive.
+fn unusable(wheel: &Path) -> impl Fn(ZipError) -> WheelError {
+    move |source| WheelError::Archive {
         wheel: wheel.to_owned(),
         source,
-    };
-    let file = File::open(wheel).map_err(|error| archive_error(error.into()))?;
-    let mut archive = ZipArchive::new(BufReader::new(file)).map_err(archive_error)?;
+    }
+}
+
+fn open(wheel: &Path) -> Result<ZipArchive<BufReader<File>>, WheelError> {
+    let opened = File::open(wheel).map_err(ZipError::from);
+    opened
+        .and_then(|file| ZipArchive::new(BufReader::new(file)))
+        .map_err(unusable(wheel))
+}
+
+/// What a package says of itself.
+pub(crate) fn metadata(wheel: &Path) -> Result<String, WheelError> {
+    let unusable = unusable(wheel);
+    let mut archive = open(wheel)?;
     let is_metadata = |name: &str| {
         name.split_once('/')
             .is_some_and(|(folder, file)| folder.ends_with(".dist-info") && file == "METADATA")
@@ -63,11 +74,11 @@ pub(crate) fn metadata(wheel: &Path) -> Result<String, WheelError> {
         .flatten()
         .find(|name| is_metadata(name))
         .map(Cow::into_owned)
-        .ok_or_else(|| archive_error(ZipError::FileNotFound))?;
-    let entry = archive.by_name(&name).map_err(archive_error)?;
+        .ok_or_else(|| unusable(ZipError::FileNotFound))?;
+    let entry = archive.by_name(&name).map_err(&unusable)?;
     let mut text = String::new();
     let read = entry.take(LONGEST_METADATA).read_to_string(&mut text);
-    read.map_err(|error| archive_error(error.into()))?;
+    read.map_err(|error| unusable(error.into()))?;
     Ok(text)
 }
 
@@ -79,16 +90,12 @@ pub(crate) fn unpack(
     only: Option<&[&str]>,
     root: &Path,
 ) -> Result<(), WheelError> {
-    let archive_error = |source| WheelError::Archive {
-        wheel: wheel.to_owned(),
-        source,
-    };
-    let file = File::open(wheel).map_err(|error| archive_error(error.into()))?;
-    let mut archive = ZipArchive::new(BufReader::new(file)).map_err(archive_error)?;
+    let unusable = unusable(wheel);
+    let mut archive = open(wheel)?;
     for index in 0..archive.len() {
-        let mut entry = archive.by_index(index).map_err(archive_error)?;
+        let mut entry = archive.by_index(index).map_err(&unusable)?;
         let Some(name) = entry.enclosed_name() else {
-            let name = entry.name().map_err(archive_error)?.into_owned();
+            let name = entry.name().map_err(&unusable)?.into_owned();
             return Err(WheelError::Escapes {
                 wheel: wheel.to_owned(),
                 name,

@@ -72,6 +72,13 @@ pub(super) fn reaching(pruned: &Pruned<'_>, starts: &[FunctionId]) -> IdVec<Func
     pruned.graph.over_callers(own, Bits::join)
 }
 
+/// The numbers in the order in which they take over what functions say.
+pub(super) fn last_first(reaching: &Bits) -> Vec<usize> {
+    let mut numbers: Vec<usize> = reaching.iter().collect();
+    numbers.reverse();
+    numbers
+}
+
 /// Records with the numbers of their slots.
 struct SlotRecords<'d>(Vec<(usize, InfoRecord<'d>)>);
 
@@ -81,8 +88,7 @@ impl<'d> SlotRecords<'d> {
     fn take_over(&mut self, pruned: &Pruned<'d>, slots: &[FunctionId]) {
         let reaching = reaching(pruned, slots);
         for function in inherit::givers(pruned) {
-            let mut reaching: Vec<usize> = reaching[function].iter().collect();
-            reaching.reverse();
+            let reaching = last_first(&reaching[function]);
             for record in pruned.merged.functions[function].records.iter().rev() {
                 let Some(rule) = inherit::rule(pruned, record.code) else {
                     continue;

@@ -52,8 +52,7 @@ pub(super) fn put<'d>(
     };
     let reaching = slots::reaching(pruned, &starts);
     for function in inherit::givers(pruned) {
-        let mut reaching: Vec<usize> = reaching[function].iter().collect();
-        reaching.reverse();
+        let reaching = slots::last_first(&reaching[function]);
         for record in pruned.merged.functions[function].records.iter().rev() {
             if let Payload::Symbols(_) = record.payload {
                 // A list of none counts, too.

@@ -27,7 +27,7 @@ use crate::options::{DebugLevel, EarlyAddresses, Keeping, Options};
 use crate::prune::Pruned;
 use crate::read::{USER_BANK, native_bank};
 
-pub(crate) use shared::SharedLayout;
+pub(crate) use shared::{Listed, SharedLayout};
 pub(crate) use textures::TextureSlots;
 use whole::WholePrograms;
 

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use crate::arch::reserved;
 use crate::cubin::{Place, Symbol as FileSymbol, SymbolOther, SymbolType};
-use crate::id::SymbolId;
+use crate::id::{SectionId, SymbolId};
+use crate::layout::Listed;
 use crate::merge::{Definition, SectionKind, Symbol};
 use crate::options::UndefinedGlobals;
 use crate::relocate::{Relocated, place_inside, place_inside_lost};
@@ -34,6 +35,15 @@ fn is_known_later(symbol: &Symbol<'_>) -> bool {
         && (reserved::is_unified_table(symbol.name) || reserved::is_descriptor_size(symbol.name))
 }
 
+/// The section that defines it, which for shared memory is where it is listed.
+fn section(symbol: &Symbol<'_>, listed: Option<&Listed>) -> Option<SectionId> {
+    match symbol.definition {
+        Definition::Section(section) => Some(section),
+        Definition::Shared(_) => listed.map(|listed| listed.section),
+        Definition::Undefined | Definition::Common | Definition::Never | Definition::Lost => None,
+    }
+}
+
 /// `.symtab`: the symbols, then those of the parameter banks.
 pub(super) fn native(sources: Sources<'_, '_>) -> Vec<u8> {
     let Sources { layout, names, .. } = sources;
@@ -43,13 +53,7 @@ pub(super) fn native(sources: Sources<'_, '_>) -> Vec<u8> {
     let symbols = sources.symbols.order.iter().map(|&id| {
         let symbol = &merged.symbols[id];
         let listed = relocated.laid_out.shared.listed.get(&id);
-        let section = match symbol.definition {
-            Definition::Section(section) => Some(section),
-            Definition::Shared(_) => listed.map(|l| l.section),
-            Definition::Undefined | Definition::Common | Definition::Never | Definition::Lost => {
-                None
-            }
-        };
+        let section = section(symbol, listed);
         let code = section
             .filter(|_| symbol.kind == SymbolType::FUNC)
             .and_then(|s| relocated.native[s].as_ref());
@@ -144,13 +148,7 @@ pub(super) fn mercury(sources: Sources<'_, '_>) -> Vec<u8> {
     let entries = sources.symbols.order.iter().map(|&id| {
         let symbol = &merged.symbols[id];
         let listed = laid_out.shared.listed.get(&id);
-        let section = match symbol.definition {
-            Definition::Section(section) => Some(section),
-            Definition::Shared(_) => listed.map(|l| l.section),
-            Definition::Undefined | Definition::Common | Definition::Never | Definition::Lost => {
-                None
-            }
-        };
+        let section = section(symbol, listed);
         let is_left_undefined = symbol.definition == Definition::Undefined
             && symbol.space == SymbolOther::GLOBAL
             && merged.undefined_globals == UndefinedGlobals::Allowed;
