@@ -479,4 +479,9 @@ fn options_of_nvcc_are_known() {
         &format!("nvcc-dlink nvcc {inputs} -o out.o"),
         "asks for no device link (-dlink)",
     );
+    fails(
+        &folder,
+        "doctor",
+        "tip: it looks at files; `cargo cudalink toolkit list` shows",
+    );
 }
