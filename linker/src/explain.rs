@@ -341,6 +341,11 @@ pub const EXPLANATIONS: &[Explanation] = &[
          more, or with --compat an object of such a toolkit behind a whole program. Compile it again.",
     ),
     of(
+        "option-as-value",
+        "An option that needs a value stands right before another one, which becomes its value, as with nvlink. Give it \
+         one; where this is the value that you mean, write it behind =.",
+    ),
+    of(
         "other-parameters",
         "Two inputs define one weak kernel (a template, say) with parameters of other sizes. A \
          launch that one of them was made for would hand the wrong ones to the other. The sources, \

@@ -34,7 +34,8 @@ pub(super) fn link(
     if request.link.inputs.behaviour == Behaviour::Own {
         check_outputs(&request, &files)?;
     }
-    let table = request.time.as_deref().map(output::open_table);
+    let table = request.time.as_deref();
+    let table = table.map(|path| output::open_table(path, request.link.inputs.behaviour));
     let table = table.transpose();
     let table = table.inspect_err(|_| warn_of_libraries(&request, &files, messages))?;
     let mut compilations = Vec::new();

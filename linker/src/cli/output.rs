@@ -1,7 +1,8 @@
 //! What the command line writes, with nvlink's words where it cannot.
 
+use std::fmt::Display;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -95,17 +96,35 @@ pub(super) enum Table {
 }
 
 /// Opens a table of times, which is the first that a link does.
-pub(super) fn open_table(path: &Path) -> Result<Table, Diagnostic> {
+pub(super) fn open_table(path: &Path, behaviour: Behaviour) -> Result<Table, Diagnostic> {
     if path == Path::new("-") {
         return Ok(Table::Printed);
     }
-    let file = OpenOptions::new().create(true).append(true).open(path);
-    let file = file.map_err(|why| {
+    let unopened = |why: &dyn Display| {
         let name = raw_text::text(path.as_os_str());
         let text = format!("Cannot open file '{name}'");
         Diagnostic::fatal("unwritable-output", text).with_detail(why)
-    })?;
+    };
+    if behaviour == Behaviour::Own && holds_something_else(path) {
+        return Err(unopened(&"it holds something else than a table of times"));
+    }
+    let file = OpenOptions::new().create(true).append(true).open(path);
+    let file = file.map_err(|why| unopened(&why))?;
     Ok(Table::File(path.to_owned(), file))
+}
+
+/// Whether this file is there and no table: `--time a.o b.o` names an object.
+fn holds_something_else(path: &Path) -> bool {
+    if !path.is_file() {
+        return false;
+    }
+    // Tables of every nvcc begin like this.
+    let expected = "source file name ,";
+    let mut start = Vec::new();
+    let read =
+        File::open(path).and_then(|file| file.take(expected.len() as u64).read_to_end(&mut start));
+    // What cannot be read is for whoever writes to say.
+    read.is_ok() && !start.is_empty() && start != expected.as_bytes()
 }
 
 /// The row for a whole link.
@@ -163,6 +182,31 @@ pub(super) fn append_times(table: Table, rows: &str) -> Result<(), Diagnostic> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_are_appended_to_tables_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("table");
+        let append = |behaviour| append_times(open_table(&path, behaviour)?, "row\n");
+        for _ in 0..2 {
+            append(Behaviour::Own).unwrap();
+        }
+        let table = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(table, format!("{TIME_HEADER}row\nrow\n"));
+        for other in [
+            &b"\x7fELF"[..],
+            b"source of something else, which is longer",
+        ] {
+            std::fs::write(&path, other).unwrap();
+            assert_eq!(
+                append(Behaviour::Own).unwrap_err().code,
+                "unwritable-output"
+            );
+            assert_eq!(std::fs::read(&path).unwrap(), other);
+            append(Behaviour::Nvlink).unwrap();
+            assert!(std::fs::read(&path).unwrap().ends_with(b"row\n"));
+        }
+    }
 
     #[test]
     fn files_are_replaced_and_others_written_through() {

@@ -159,6 +159,13 @@ impl Parser<'_> {
                 self.set(spelling, OsString::new());
                 continue;
             }
+            if attached.is_none() && !self.compat {
+                self.notes.extend(
+                    arguments
+                        .peek()
+                        .and_then(|next| option_as_value(spelling, next)),
+                );
+            }
             let implied = spelling.implied.map(OsString::from);
             let value = attached.map(raw_text::name).or_else(|| {
                 let follows = |next: &OsString| !is_option(next);
@@ -308,6 +315,36 @@ impl Parser<'_> {
     }
 }
 
+/// What there is to say of an option that, as with nvlink, becomes the value of the one before it.
+fn option_as_value(spelling: &Spelling, next: &OsStr) -> Option<Diagnostic> {
+    let next = raw_text::text(next);
+    let is_taken = match spelling.value {
+        Value::Text | Value::Texts | Value::List => spelling.implied.is_none(),
+        Value::Nothing
+        | Value::Choice(_)
+        | Value::Processor
+        | Value::Number
+        | Value::SixtyFour
+        | Value::Truth => false,
+    };
+    let is_known = option_name(&next).is_some_and(|name| resolve(name).is_ok());
+    if !is_taken || takes_options(spelling.flag) || !is_known {
+        return None;
+    }
+    let option = spelling.long;
+    let text = format!("'{next}' is taken for the value of option '{option}'");
+    let warning = Diagnostic::new(Severity::Warning, "option-as-value", text);
+    Some(warning.with_detail(format_args!(
+        "'--{option}' needs one: --{option}={}",
+        spelling.placeholder
+    )))
+}
+
+/// Whether the values are options of another program.
+fn takes_options(flag: Flag) -> bool {
+    matches!(flag, Flag::NvvmOptions | Flag::PtxasOptions | Flag::XLinker)
+}
+
 /// Whether an argument is an option, known or not.
 fn is_option(argument: &OsString) -> bool {
     option_name(&raw_text::text(argument)).is_some()
@@ -415,7 +452,7 @@ mod tests {
             "maxrregcount=32 maxrregcount=0x20",
         );
         check("--register-link-binaries r", "register-link-binaries=r");
-        check("-kernels-used -v", "kernels-used=-v");
+        check("-kernels-used -v --compat", "kernels-used=-v compat=");
         check(
             "--why-live=f(int,int) -why-live g",
             "why-live=f(int,int) why-live=g",
@@ -431,6 +468,30 @@ mod tests {
                 "redefinition for option 'Ofast-compile', the last value of this option was used",
             ),
         );
+    }
+
+    #[test]
+    fn options_as_values_are_told() {
+        check(
+            "--time --map=- -v",
+            "time=--map=- verbose= '--map=-' is taken for the value of option 'time'",
+        );
+        check(
+            "-l -v",
+            "library=-v '-v' is taken for the value of option 'library'",
+        );
+        for silent in [
+            "-time=-v",
+            "-Xptxas -v",
+            "-o -other",
+            "-time -",
+            "-time -v --compat",
+        ] {
+            let arguments = silent.split(' ').map(OsString::from).collect();
+            let mut notes = Vec::new();
+            parse(arguments, &files, &mut notes).unwrap();
+            assert!(notes.is_empty(), "{silent}");
+        }
     }
 
     #[test]

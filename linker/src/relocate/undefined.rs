@@ -151,23 +151,24 @@ fn users(laid_out: &LaidOut<'_>, keeping: Keeping) -> IdVec<SymbolId, Option<Use
 /// other parameters, or one with other letters.
 fn alike(merged: &Merged<'_>, missing: &str) -> Option<String> {
     let wanted = readable(missing);
-    let base = |name: &str| name.split('(').next().unwrap_or_default().to_owned();
-    let wanted_base = base(&wanted);
     let mut best: Option<(f64, SymbolId)> = None;
     for (id, symbol) in merged.symbols.enumerate() {
         let is_defined = matches!(
             symbol.definition,
             Definition::Section(_) | Definition::Common | Definition::Shared(_)
         );
+        // Nobody calls those.
+        let is_kernel = symbol.other.has(SymbolOther::ENTRY);
         let is_long = symbol.name.len().max(missing.len()) > MAX_LENGTH;
-        if !is_defined || is_long || symbol.input.is_none() || symbol.name == missing {
+        let is_candidate = is_defined && !is_kernel && !is_long && symbol.input.is_some();
+        if !is_candidate || symbol.name == missing {
             continue;
         }
-        let mut score = strsim::jaro_winkler(symbol.name, missing);
         // To demangle is slower than to compare.
-        if score > 0.7 && base(&readable(symbol.name)) == wanted_base {
-            score = 1.0;
+        if strsim::jaro_winkler(symbol.name, missing) <= 0.7 {
+            continue;
         }
+        let score = likeness(&readable(symbol.name), &wanted);
         if score >= ALIKE && best.is_none_or(|(other, _)| score > other) {
             best = Some((score, id));
         }
@@ -182,9 +183,34 @@ fn alike(merged: &Merged<'_>, missing: &str) -> Option<String> {
     })
 }
 
+/// How much alike two functions are as the source names them, whatever their parameters and also without what is around
+/// them: all that one namespace holds begins alike.
+fn likeness(known: &str, wanted: &str) -> f64 {
+    let whole = |name| str::split(name, '(').next().unwrap_or_default();
+    let last = |name| str::rsplit(name, "::").next().unwrap_or_default();
+    let (known, wanted) = (whole(known), whole(wanted));
+    let of_whole = strsim::jaro_winkler(known, wanted);
+    of_whole.min(strsim::jaro_winkler(last(known), last(wanted)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_are_alike_as_sources_have_them() {
+        let check = |known: &str, wanted: &str, expected: bool| {
+            let score = likeness(&readable(known), &readable(wanted));
+            assert_eq!(score >= ALIKE, expected, "{known} {wanted} {score}");
+        };
+        check("_Z5a_devi", "_Z6a_devxi", true);
+        check("_Z3addff", "_Z3addii", true);
+        check("_ZN4geom6lengthEf", "_ZN4geom7lenghthEf", true);
+        check("callee", "calee", true);
+        check("_ZN9transform5scaleEf", "_ZN9transform5shiftEf", false);
+        check("_Z1fi", "_Z1gi", false);
+        check("_Z1f", "_Z1fi", true);
+    }
 
     #[test]
     fn the_device_runtime_is_known_by_its_names() {
