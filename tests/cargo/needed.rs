@@ -77,6 +77,23 @@ fn what_can_be_linked_and_is_needed_is_linked() -> Result<()> {
 }
 
 #[test]
+fn the_first_library_that_defines_a_function_counts_and_others_are_told_of() -> Result<()> {
+    if is_skipped()? {
+        return Ok(());
+    }
+    let libraries = ["static=kernel", "static=twice", "static=again"];
+    let project = Project::new(LAUNCHING, &libraries)?;
+    let (out, err) = project.succeed(&["run"], &[])?;
+    ensure!(out.contains("launched: "), "{out}");
+    let left_out = "again.o' stays away, as others have what is needed of it: Multiple definition of '_Z5twicei' in ";
+    ensure!(
+        err.contains("warning: app: ") && err.contains(left_out),
+        "{err}"
+    );
+    Ok(())
+}
+
+#[test]
 fn programs_that_need_no_device_code_do_without_the_runtime() -> Result<()> {
     if is_skipped()? {
         return Ok(());

@@ -70,6 +70,11 @@ fn compile() -> Result<Objects> {
             .try_for_each(|thread| thread.join().expect("a compilation panics"))
     })?;
     make("twice", "closed", &["-rdc=false"])?;
+    fs::write(
+        path("again.cu"),
+        "__device__ int twice(int x) { return x + x; }",
+    )?;
+    make("again", "again", &["-rdc=true"])?;
     // For another processor alone.
     let older = "-gencode=arch=compute_80,code=sm_80";
     make_for(older, "twice", "twice_older", &["-rdc=true"])?;

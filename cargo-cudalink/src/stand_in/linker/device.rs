@@ -106,9 +106,17 @@ impl Image<'_> {
                 false => Ok(None),
             };
             if let Ok(device) = device {
-                let text =
-                    format!("{names} stays away, as nothing needs it and it cannot be linked");
-                self.say(Level::Info, text);
+                match (self.purpose, defined_twice(&failed)) {
+                    // Which definition is meant, the order of libraries has decided.
+                    (Purpose::OfUser, Some(twice)) => self.say(
+                        Level::Warning,
+                        format!("{names} stays away, as others have what is needed of it: {twice}"),
+                    ),
+                    (Purpose::OfUser | Purpose::OfBuild, _) => self.say(
+                        Level::Info,
+                        format!("{names} stays away, as nothing needs it and it cannot be linked"),
+                    ),
+                }
                 return Ok(Made {
                     device,
                     failed: Some(failed),
@@ -346,6 +354,13 @@ impl Image<'_> {
 
 fn has_succeeded(linked: &Linked) -> bool {
     linked.is_complete() && messages::without_code(linked).is_none()
+}
+
+/// What is said of the first name that two objects define.
+fn defined_twice(linked: &Linked) -> Option<&str> {
+    let mut messages = linked.messages.iter().map(|message| &message.diagnostic);
+    let twice = messages.find(|diagnostic| diagnostic.code == "multiple-definition");
+    twice.map(|diagnostic| diagnostic.text.as_str())
 }
 
 /// What to do about a link that failed.
