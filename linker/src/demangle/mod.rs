@@ -38,6 +38,30 @@ pub fn readable(name: &str) -> String {
     rust(name).unwrap_or_else(|| as_nvlink(name))
 }
 
+/// What stands in front of parameters, without what a template returns: all kernels return nothing.
+pub(crate) fn without_parameters(readable: &str) -> &str {
+    let name = &readable[..start_of_parameters(readable).unwrap_or(readable.len())];
+    name.strip_prefix("void ").unwrap_or(name)
+}
+
+/// Where the parameters of a function begin. Values in a name have parentheses, too: `scale<(int)2>(float)`.
+fn start_of_parameters(readable: &str) -> Option<usize> {
+    let (before, behind) = readable.rsplit_once(')')?;
+    if !behind.is_empty() && !behind.starts_with(' ') {
+        return None;
+    }
+    let mut open = 1;
+    let start = before.char_indices().rev().find(|(_, character)| {
+        match character {
+            ')' => open += 1,
+            '(' => open -= 1,
+            _ => {}
+        }
+        open == 0
+    });
+    start.map(|(place, _)| place)
+}
+
 /// The readable form of a Rust name.
 fn rust(name: &str) -> Option<String> {
     let demangled = rustc_demangle::try_demangle(name).ok()?;

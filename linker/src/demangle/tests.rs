@@ -1,6 +1,6 @@
 //! What nvlink 13.0.88 prints for these names.
 
-use super::{as_nvlink, readable};
+use super::{as_nvlink, readable, without_parameters};
 
 #[test]
 fn names_are_those_of_nvlink() {
@@ -56,5 +56,23 @@ proptest::proptest! {
     #[test]
     fn any_text_has_a_readable_form(name in "(_Z)?[NIESTPRKXLJDAFMZUC0-9a-z_$]{0,60}") {
         readable(&name);
+    }
+}
+
+#[test]
+fn values_in_a_name_are_no_parameters() {
+    for (readable, expected) in [
+        (
+            "void scale<float, (int)256>(T1 *, int)",
+            "scale<float, (int)256>",
+        ),
+        ("call(int (*)(float))", "call"),
+        ("Functor::operator ()(int) const", "Functor::operator ()"),
+        ("table<(int)4>", "table<(int)4>"),
+        ("<unnamed>::x", "<unnamed>::x"),
+        ("plain", "plain"),
+        ("unbalanced)", "unbalanced)"),
+    ] {
+        assert_eq!(without_parameters(readable), expected);
     }
 }

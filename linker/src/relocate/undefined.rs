@@ -4,7 +4,7 @@
 use crate::arch::reserved;
 use crate::call_paths::CallPaths;
 use crate::cubin::{SymbolOther, SymbolType};
-use crate::demangle::readable;
+use crate::demangle::{readable, without_parameters};
 use crate::diagnostic::{ADD_DEFINITION, Diagnostic, Diagnostics};
 use crate::id::{FunctionId, IdVec, SymbolId};
 use crate::layout::LaidOut;
@@ -186,9 +186,8 @@ fn alike(merged: &Merged<'_>, missing: &str) -> Option<String> {
 /// How much alike two functions are as the source names them, whatever their parameters and also without what is around
 /// them: all that one namespace holds begins alike.
 fn likeness(known: &str, wanted: &str) -> f64 {
-    let whole = |name| str::split(name, '(').next().unwrap_or_default();
     let last = |name| str::rsplit(name, "::").next().unwrap_or_default();
-    let (known, wanted) = (whole(known), whole(wanted));
+    let (known, wanted) = (without_parameters(known), without_parameters(wanted));
     let of_whole = strsim::jaro_winkler(known, wanted);
     of_whole.min(strsim::jaro_winkler(last(known), last(wanted)))
 }

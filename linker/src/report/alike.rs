@@ -1,6 +1,6 @@
 //! Which name may be meant by one that nothing has.
 
-use crate::demangle::readable;
+use crate::demangle::{readable, without_parameters};
 
 /// How much alike two names are, from 0 to 1, of which one may be meant.
 const ALIKE: f64 = 0.85;
@@ -20,10 +20,4 @@ pub(super) fn alike<'n>(names: impl Iterator<Item = &'n str>, wanted: &str) -> O
         }
     }
     best.1
-}
-
-/// What stands in front of parameters, without what a template returns: all kernels return nothing.
-pub(super) fn without_parameters(readable: &str) -> &str {
-    let name = readable.split('(').next().unwrap_or_default();
-    name.strip_prefix("void ").unwrap_or(name)
 }

@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
-use super::alike::{alike, without_parameters};
+use super::alike::alike;
 use crate::arch::reserved;
 use crate::cubin::SymbolType;
-use crate::demangle::readable;
+use crate::demangle::{readable, without_parameters};
 use crate::diagnostic::{Diagnostic, Severity, some_of};
 use crate::merge::{Merged, Symbol};
 use crate::options::{DebugLevel, KernelFilter, Options, is_in};

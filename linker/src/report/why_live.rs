@@ -1,10 +1,10 @@
 //! Why a function or variable is in an image, or why not.
 
-use super::alike::{alike, without_parameters};
+use super::alike::alike;
 use super::input_name;
 use crate::call_paths::CallPaths;
 use crate::cubin::SymbolType;
-use crate::demangle::readable;
+use crate::demangle::{readable, without_parameters};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::id::SymbolId;
 use crate::merge::{Definition, SectionKind};
@@ -44,15 +44,43 @@ pub(crate) fn why_live(pruned: &Pruned<'_>, name: &str) -> Vec<Diagnostic> {
     }]
 }
 
-/// Other tools write `int*` where messages say `int *`.
+/// Other tools write `int*` where messages say `int *`, and sources `scale<2>` where they say `scale<(int)2>`.
 fn is_called(symbol: &str, name: &str) -> bool {
     let shown = readable(symbol);
-    let without_parameters = shown.split('(').next().unwrap_or_default();
-    let letters = |text: &str| text.replace(' ', "");
-    symbol == name
-        || [&shown, without_parameters]
-            .iter()
-            .any(|text| letters(text) == letters(name))
+    let alone = without_parameters(&shown);
+    let own = [&shown, shown.strip_prefix("void ").unwrap_or(&shown), alone];
+    let wanted = letters(name);
+    symbol == name || own.into_iter().any(|own| letters(own) == wanted)
+}
+
+/// What is left of a name without blanks and the types of values.
+fn letters(name: &str) -> String {
+    const TYPES: [&str; 9] = [
+        "int",
+        "unsignedint",
+        "bool",
+        "long",
+        "unsignedlong",
+        "longlong",
+        "unsignedlonglong",
+        "short",
+        "unsignedshort",
+    ];
+    let is_value =
+        |text: &str| text.starts_with(|first: char| first.is_ascii_digit() || first == '-');
+    let compact = name.replace(' ', "");
+    let mut parts = compact.split('(');
+    let mut letters = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        match part.split_once(')') {
+            Some((kind, value)) if TYPES.contains(&kind) && is_value(value) => letters += value,
+            Some(_) | None => {
+                letters.push('(');
+                letters += part;
+            }
+        }
+    }
+    letters
 }
 
 fn reason(pruned: &Pruned<'_>, paths: &CallPaths, id: SymbolId) -> String {
@@ -101,5 +129,32 @@ mod tests {
         check("kernel(int*, unsigned int)", true);
         check("kernel(int*)", false);
         check("kern", false);
+    }
+
+    #[test]
+    fn names_are_known_as_sources_have_them() {
+        let scale = "_Z5scaleIfLi256EEvPT_i";
+        assert_eq!(readable(scale), "void scale<float, (int)256>(T1 *, int)");
+        for name in [
+            scale,
+            "void scale<float, (int)256>(T1 *, int)",
+            "scale<float,256>(T1*, int)",
+            "scale<float, (int)256>",
+            "scale<float, 256>",
+        ] {
+            assert!(is_called(scale, name), "{name}");
+        }
+        for name in [
+            "scale",
+            "scale<float, ",
+            "scale<float, 25>",
+            "scale<float, 256>(T1*)",
+        ] {
+            assert!(!is_called(scale, name), "{name}");
+        }
+        assert!(
+            is_called("_Z6calleefi", "callee(float,int)") && is_called("_Z6calleefi", "callee")
+        );
+        assert!(is_called("callee", "callee") && !is_called("callee", "caller"));
     }
 }
