@@ -7,6 +7,7 @@ mod configuration;
 pub(crate) mod exec;
 mod report;
 mod run;
+mod static_libraries;
 pub(crate) mod surroundings;
 mod user_linker;
 pub(crate) mod workspace;
@@ -37,6 +38,7 @@ use crate::settings::{Settings, Word};
 use crate::style;
 use crate::toolkit::{self, note_ignored_variables};
 use report::Reporter;
+use static_libraries::StaticLibraries;
 use surroundings::Variable;
 use user_linker::UserLinkers;
 use workspace::Workspace;
@@ -247,7 +249,15 @@ pub(crate) fn run<C: CargoCommand + Args>(arguments: WithDevice<C>) -> Result<Ex
     let path = run.plan();
     output::write(&path, &serde_json::to_vec(&plan)?)
         .with_context(|| format!("cannot write {}", path.display()))?;
-    run.follow(by_plan(cargo.command(), &plan, &path)?, reporter)
+    let is_quiet = reporter.is_quiet();
+    let libraries = StaticLibraries::of(&workspace);
+    let exit = run.follow(by_plan(cargo.command(), &plan, &path)?, reporter)?;
+    if exit == ExitCode::SUCCESS && !is_quiet {
+        for note in libraries.notes(&current) {
+            style::note(&note);
+        }
+    }
+    Ok(exit)
 }
 
 /// A command that runs by the plan at this path.

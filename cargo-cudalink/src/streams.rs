@@ -23,6 +23,11 @@ pub(crate) fn shown(name: &str) -> Cow<'_, str> {
     }
 }
 
+/// A file name as a shell takes it.
+pub(crate) fn word(name: &str) -> Cow<'_, str> {
+    shlex::try_quote(name).unwrap_or(Cow::Borrowed(name))
+}
+
 /// Reads a file that a command line names.
 pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     if !is_standard(path) {

@@ -92,3 +92,25 @@ fn programs_are_told_of_each_device_link() -> Result<()> {
     );
     Ok(())
 }
+
+#[test]
+fn static_libraries_with_device_code_are_told_of_once() -> Result<()> {
+    if is_skipped()? {
+        return Ok(());
+    }
+    let project = Project::new(PROGRAM, &["static=kernel", "static=twice"])?;
+    let manifest = format!("{MANIFEST}[lib]\ncrate-type = [\"staticlib\"]\n");
+    project.write("Cargo.toml", &manifest)?;
+    project.write("src/lib.rs", LIBRARY)?;
+    let (_, err) = project.succeed(&["build", "--lib"], &[])?;
+    let said = "note: target/debug/libapp.a has device code, which is linked with the program that it is for: \
+        `cargo cudalink link target/debug/libapp.a -o device_link.o`";
+    ensure!(err.contains(said), "{err}");
+    project.write("src/lib.rs", &format!("// Changed.\n{LIBRARY}"))?;
+    let (_, err) = project.succeed(&["build", "--lib"], &[])?;
+    ensure!(
+        err.contains("Compiling app") && !err.contains("has device code"),
+        "{err}"
+    );
+    Ok(())
+}

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, ensure};
-use cargo_metadata::{Metadata, MetadataCommand};
+use cargo_metadata::{CrateType, Metadata, MetadataCommand};
 use cargo_options::CommonOptions;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -93,6 +93,16 @@ impl Workspace {
             metadata: None,
             _temporary: temporary,
         })
+    }
+
+    /// The files of the static libraries that its packages may become.
+    pub(super) fn static_libraries(&self) -> Vec<String> {
+        let packages = self.metadata.iter().flat_map(Metadata::workspace_packages);
+        let targets = packages.flat_map(|package| &package.targets);
+        let libraries = targets.filter(|target| target.crate_types.contains(&CrateType::StaticLib));
+        libraries
+            .map(|target| format!("lib{}.a", target.name.replace('-', "_")))
+            .collect()
     }
 
     /// The choices for every package by its folder, and for everything else. What is `given` comes first.

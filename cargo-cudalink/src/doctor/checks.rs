@@ -8,7 +8,7 @@ use rustnvlink::arch::Sm;
 
 use super::survey::{Unit, UnitKind};
 use super::{Finding, Place, Severity};
-use crate::streams;
+use crate::streams::{self, word};
 use crate::style::count;
 
 const PROTOCOL_HELP: &str = "give the result to the host linker before all libraries";
@@ -36,11 +36,6 @@ pub(super) fn all(units: &[Unit], changed: Vec<Place>, required: &BTreeSet<Sm>) 
     .into_iter()
     .flatten()
     .collect()
-}
-
-/// A file name as a shell takes it.
-pub(super) fn word(name: &str) -> Cow<'_, str> {
-    shlex::try_quote(name).unwrap_or(Cow::Borrowed(name))
 }
 
 /// The same for what reads no standard input.

@@ -11,9 +11,8 @@ use rustnvlink::error::{ParseError, without_number};
 use rustnvlink::fatbin::Kind;
 use serde::{Serialize, Serializer};
 
-use super::checks::word;
 use super::{Finding, Severity};
-use crate::streams;
+use crate::streams::{self, word};
 
 /// The version of the wrappers that a device link makes.
 const LINKED_WRAPPER: u32 = 2;
