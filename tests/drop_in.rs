@@ -292,6 +292,39 @@ fn optimized_code_is_as_exact_as_its_files_ask() -> Result<()> {
 }
 
 #[test]
+fn variables_that_name_no_toolkit_are_told_where_the_optimizer_is_looked_for() -> Result<()> {
+    let Some(world) = World::new()? else {
+        return Ok(());
+    };
+    world.write(&[("kernel.cu", "__global__ void kernel(int *p) { *p = 1; }\n")])?;
+    world.compile("-dc -dlto -arch=sm_90 kernel.cu")?;
+    let warning = "CUDA_HOME is /nowhere, which does not exist; the toolkit in ";
+    // PTX needs the optimizer alone.
+    let ptx = "-arch=sm_90 -dlto -emit-ptx kernel.o -o kernel.ptx";
+    let nvvm = format!("-nvvmpath={}", world.nvvm().display());
+    for (arguments, exit, times) in [
+        (ptx.to_owned(), 0, 1),
+        (
+            "-arch=sm_90,sm_100 -dlto kernel.o -o {arch}.cubin".to_owned(),
+            0,
+            1,
+        ),
+        (format!("{ptx} -Werror"), 255, 1),
+        // Where the toolkit is told, none is looked for.
+        (format!("{ptx} {nvvm}"), 0, 0),
+        (format!("{ptx} {nvvm} --compat"), 0, 0),
+    ] {
+        let mut link = Command::new(&world.linker);
+        link.env("CUDA_HOME", "/nowhere")
+            .env("CUDA_PATH", &world.root);
+        let (code, said) = world.ended_with(link, &arguments)?;
+        let told = (code, said.matches(warning).count());
+        ensure!(told == (Some(exit), times), "{arguments}: {code:?}: {said}");
+    }
+    Ok(())
+}
+
+#[test]
 fn names_of_link_time_optimized_code_come_with_their_files() -> Result<()> {
     let Some(world) = World::new()? else {
         return Ok(());
@@ -484,12 +517,17 @@ impl World {
 
     /// The exit code of a program, and what it prints about what went wrong.
     fn ended(&self, program: &Path, arguments: &str) -> Result<(Option<i32>, String)> {
-        let output = Command::new(program)
+        self.ended_with(Command::new(program), arguments)
+    }
+
+    fn ended_with(&self, mut command: Command, arguments: &str) -> Result<(Option<i32>, String)> {
+        command
             .args(arguments.split_whitespace())
             .current_dir(self.folder())
-            .env_remove("CARGO_TERM_COLOR")
+            .env_remove("CARGO_TERM_COLOR");
+        let output = command
             .output()
-            .with_context(|| format!("cannot run {}", program.display()))?;
+            .with_context(|| format!("cannot run {command:?}"))?;
         let printed = String::from_utf8_lossy(&output.stderr).into_owned();
         Ok((output.status.code(), printed))
     }

@@ -156,7 +156,8 @@ pub const EXPLANATIONS: &[Explanation] = &[
     ),
     of(
         "lto-failed",
-        "libnvJitLink refused the LTO-IR. What it said follows the colon.",
+        "libnvJitLink refused the LTO-IR. What it said follows the colon. LTO-IR of a compiler that is newer than the library \
+         needs the library of that toolkit (CUDA_HOME, --nvjitlink), or has to be compiled again.",
     ),
     of(
         "lto-input",

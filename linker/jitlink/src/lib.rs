@@ -142,23 +142,15 @@ impl Library {
         }
     }
 
+    /// Asks whether an input can take part in a link.
+    pub fn check(&self, options: &[String], input: &Input<'_>) -> Result<(), Error> {
+        Session::new(self, options)?.add(input)
+    }
+
     /// Links inputs of LTO-IR.
     pub fn link(&self, options: &[String], inputs: &[Input<'_>]) -> Result<Linked, Error> {
         let session = Session::new(self, options)?;
-        for input in inputs {
-            let name = text(input.name)?;
-            // SAFETY: the handle is alive, and the data is borrowed.
-            let code = unsafe {
-                (self.add)(
-                    session.handle,
-                    input.kind.number(),
-                    input.data.as_ptr().cast(),
-                    input.data.len(),
-                    name.as_ptr(),
-                )
-            };
-            session.check("nvJitLinkAddData", code)?;
-        }
+        inputs.iter().try_for_each(|input| session.add(input))?;
         // SAFETY: the handle is alive.
         let code = unsafe { (self.complete)(session.handle) };
         session.check("nvJitLinkComplete", code)?;
@@ -192,6 +184,21 @@ impl<'l> Session<'l> {
         let session = Self { library, handle };
         session.check("nvJitLinkCreate", code)?;
         Ok(session)
+    }
+
+    fn add(&self, input: &Input<'_>) -> Result<(), Error> {
+        let name = text(input.name)?;
+        // SAFETY: the handle is alive, and the data is borrowed.
+        let code = unsafe {
+            (self.library.add)(
+                self.handle,
+                input.kind.number(),
+                input.data.as_ptr().cast(),
+                input.data.len(),
+                name.as_ptr(),
+            )
+        };
+        self.check("nvJitLinkAddData", code)
     }
 
     fn check(&self, call: &'static str, code: c_int) -> Result<(), Error> {

@@ -116,11 +116,10 @@ impl Optimizer<'_> {
     }
 
     fn library(&self, intermediates: &[Intermediate<'_>]) -> Result<Library, Vec<Diagnostic>> {
-        let path = library(self.settings, self.environment).map_err(|why| {
-            let name = &intermediates[0].name;
-            vec![no_library(name, why)]
-        })?;
-        Library::open(&path).map_err(|error| vec![lto_failed(&error)])
+        let name = &intermediates[0].name;
+        self.settings
+            .library(name, self.environment)
+            .map_err(|problem| vec![problem])
     }
 
     fn link(
@@ -129,14 +128,7 @@ impl Optimizer<'_> {
         compiler_options: &[String],
         intermediates: &[Intermediate<'_>],
     ) -> Result<Linked, Error> {
-        let inputs: Vec<Input<'_>> = intermediates
-            .iter()
-            .map(|one| Input {
-                kind: one.kind,
-                name: &one.name,
-                data: one.data,
-            })
-            .collect();
+        let inputs: Vec<Input<'_>> = intermediates.iter().map(Intermediate::input).collect();
         let mut options = self.options();
         let for_compiler = compiler_options.iter();
         options.extend(for_compiler.map(|option| format!("-Xnvvm={option}")));
@@ -192,11 +184,54 @@ impl Optimizer<'_> {
     }
 }
 
-/// The library that optimizes LTO-IR, or where it was looked for.
-fn library(settings: &LinkTime, environment: &Environment) -> Result<PathBuf, String> {
-    match &settings.library {
-        Some(path) => Ok(environment.folder.join(path)),
-        None => (environment.find_jitlink)(),
+impl LinkTime {
+    /// The library that optimizes LTO-IR, which an input of this name has.
+    pub(super) fn library(
+        &self,
+        name: &str,
+        environment: &Environment,
+    ) -> Result<Library, Diagnostic> {
+        let path = match &self.library {
+            Some(path) => Ok(environment.folder.join(path)),
+            None => (environment.find_jitlink)(),
+        };
+        let path = path.map_err(|why| no_library(name, why))?;
+        Library::open(&path).map_err(|error| lto_failed(&error))
+    }
+}
+
+impl Intermediate<'_> {
+    fn input(&self) -> Input<'_> {
+        Input {
+            kind: self.kind,
+            name: &self.name,
+            data: self.data,
+        }
+    }
+
+    /// What there is to say where the library does not take it, as that of an older toolkit than its compiler's.
+    pub(super) fn refusal(
+        &self,
+        library: &Library,
+        sm: Sm,
+        behaviour: Behaviour,
+    ) -> Option<Diagnostic> {
+        let options = ["-lto".to_owned(), format!("-arch={sm}")];
+        let error = library.check(&options, &self.input()).err()?;
+        let said = error.to_string();
+        Some(match behaviour {
+            // The compiler in the library names itself where it is what refuses.
+            Behaviour::Nvlink if said.contains("nvvm") => {
+                Diagnostic::fatal("lto-failed", "elfLink nvvm error")
+            }
+            Behaviour::Nvlink => Diagnostic::fatal("lto-failed", "elfLink fatbinary error"),
+            Behaviour::Own => {
+                let text = format!("libnvJitLink does not take the LTO-IR in '{}'", self.name);
+                Diagnostic::fatal("lto-failed", text)
+                    .with_detail(said)
+                    .of_input(&self.name)
+            }
+        })
     }
 }
 
@@ -241,22 +276,16 @@ fn as_nvlink(error: &Error) -> Option<Vec<Diagnostic>> {
     let Error::Call { call, log, .. } = error else {
         return None;
     };
-    match *call {
-        "nvJitLinkAddData" => Some(vec![Diagnostic::fatal(
-            "lto-failed",
-            "elfLink fatbinary error",
-        )]),
-        "nvJitLinkComplete" => {
-            let (_, failure) = log.split_once("nvvmCompileProgram: ")?;
-            let (name, said) = failure.split_once('\n')?;
-            let said = Diagnostic::new(Severity::Info, "lto-log", format!("{said}{name}"));
-            Some(vec![
-                said,
-                Diagnostic::fatal("lto-failed", "elfLink JIT compile failed"),
-            ])
-        }
-        _ => None,
+    if *call != "nvJitLinkComplete" {
+        return None;
     }
+    let (_, failure) = log.split_once("nvvmCompileProgram: ")?;
+    let (name, said) = failure.split_once('\n')?;
+    let said = Diagnostic::new(Severity::Info, "lto-log", format!("{said}{name}"));
+    Some(vec![
+        said,
+        Diagnostic::fatal("lto-failed", "elfLink JIT compile failed"),
+    ])
 }
 
 /// Whether there is a kernel.

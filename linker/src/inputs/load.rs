@@ -69,6 +69,7 @@ pub fn load<'d>(
         images: Vec::new(),
         waiting: Vec::new(),
         intermediates: Vec::new(),
+        optimizer: None,
         agreed: Agreed::by(wanted.assembler.limits),
         host_names: Names::default(),
         group: Vec::new(),
@@ -129,6 +130,8 @@ struct Loader<'a, 'd> {
     images: Vec<Image<'d>>,
     waiting: Vec<Waiting<'d>>,
     intermediates: Vec<Intermediate<'d>>,
+    /// What optimizes it, once there is some.
+    optimizer: Option<jitlink::Library>,
     /// How all LTO-IR is compiled, once it is known.
     agreed: Agreed,
     /// What host code defines and needs, if archives are searched for it.
@@ -241,8 +244,7 @@ impl<'a, 'd> Loader<'a, 'd> {
         };
         match end {
             "ltoir" if kind == InputKind::LtoIr && self.wanted.link_time.is_some() => {
-                self.intermediate_file(name, data);
-                Ok(())
+                self.intermediate_file(name, data)
             }
             "ltoir" => Err(self.no_intermediate(name)),
             "bc" if self.wanted.is_compatible() => {
@@ -278,20 +280,6 @@ impl<'a, 'd> Loader<'a, 'd> {
                 }
             },
         }
-    }
-
-    fn intermediate_file(&mut self, name: &str, data: &'d [u8]) {
-        // No host code names its kernels; nvlink takes that for a sign that none
-        // is launched.
-        self.all_name_kernels &= self.wanted.is_compatible();
-        self.intermediates.push(Intermediate {
-            name: name.to_owned(),
-            kind: jitlink::Kind::LtoIr,
-            data,
-            record: None,
-            place: self.place_of_next(),
-            holder: Holder::File,
-        });
     }
 
     fn ptx_file(&mut self, name: &str, text: &'d [u8]) -> Result<(), Stop> {
@@ -473,17 +461,14 @@ impl<'a, 'd> Loader<'a, 'd> {
         match code {
             Code::Nothing(held) => self.without_arch(name, &held),
             Code::Image(data, checked) => self.add(name, data, checked),
-            Code::Intermediate(fatbin, record) => {
-                self.intermediates.push(Intermediate {
-                    name: name.to_owned(),
-                    kind: jitlink::Kind::Fatbin,
-                    data: fatbin,
-                    record,
-                    place: self.place_of_next(),
-                    holder,
-                });
-                Ok(())
-            }
+            Code::Intermediate(fatbin, record) => self.intermediate(Intermediate {
+                name: name.to_owned(),
+                kind: jitlink::Kind::Fatbin,
+                data: fatbin,
+                record,
+                place: self.place_of_next(),
+                holder,
+            }),
             Code::Ptx(text, options) => {
                 self.ptx(PtxSource {
                     name: name.to_owned(),

@@ -20,6 +20,12 @@ const INPUT: &str = "application ptx input";
 /// What the object is called that the assembler makes.
 const OUTPUT: &str = "elf.o";
 
+/// What the assembler says of PTX for a later one.
+const UNKNOWN_VERSION: &str = "; fatal   : Unsupported .version ";
+
+/// Its last words of PTX with errors, which nvlink's own leaves out behind those.
+const ABORTED: &str = "ptxas fatal   : Ptx assembly aborted due to errors\n";
+
 /// Each source is worth a thread, however short it is.
 const EFFORT: usize = usize::MAX;
 
@@ -159,8 +165,12 @@ impl<'a> Ptxas<'a> {
             let text = format!("Could not run '{}'", self.program.display());
             Err(Diagnostic::fatal("ptxas-failed", text).with_detail(why))
         });
-        if self.behaviour == Behaviour::Own {
-            printed = printed.replace(INPUT, &source.name);
+        match self.behaviour {
+            Behaviour::Nvlink if printed.contains(UNKNOWN_VERSION) => {
+                printed = printed.replace(ABORTED, "");
+            }
+            Behaviour::Nvlink => {}
+            Behaviour::Own => printed = printed.replace(INPUT, &source.name),
         }
         Assembled {
             printed,

@@ -3,6 +3,8 @@
 
 use std::time::Instant;
 
+use cudalink_jitlink::Kind;
+
 use super::super::link_time::{
     self, Holder, Intermediate, LinkTime, OBJECT, Optimized, Optimizer, Scope,
 };
@@ -17,7 +19,40 @@ use crate::container::host::{ReferenceKind, ReferenceScope};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::report::unmatched_kernels;
 
-impl Loader<'_, '_> {
+impl<'d> Loader<'_, 'd> {
+    /// Takes a file of LTO-IR.
+    pub(super) fn intermediate_file(&mut self, name: &str, data: &'d [u8]) -> Result<(), Stop> {
+        // No host code names its kernels; nvlink takes that for a sign that none
+        // is launched.
+        self.all_name_kernels &= self.wanted.is_compatible();
+        self.intermediate(Intermediate {
+            name: name.to_owned(),
+            kind: Kind::LtoIr,
+            data,
+            record: None,
+            place: self.place_of_next(),
+            holder: Holder::File,
+        })
+    }
+
+    /// Takes LTO-IR, if the optimizer knows it. What comes behind is not looked at where it does not.
+    pub(super) fn intermediate(&mut self, intermediate: Intermediate<'d>) -> Result<(), Stop> {
+        let Some(settings) = &self.wanted.link_time else {
+            unreachable!("LTO-IR is only selected where it is optimized");
+        };
+        let optimizer = match self.optimizer.take() {
+            Some(optimizer) => optimizer,
+            None => {
+                let library = settings.library(&intermediate.name, self.environment);
+                library.map_err(|problem| self.stop(problem))?
+            }
+        };
+        let refusal = intermediate.refusal(&optimizer, self.processor.sm, self.wanted.behaviour);
+        self.optimizer = Some(optimizer);
+        self.intermediates.push(intermediate);
+        refusal.map_or(Ok(()), |problem| Err(self.stop(problem)))
+    }
+
     /// Has all LTO-IR optimized and compiled.
     pub(super) fn optimize(&mut self) -> Result<(), Stop> {
         let Some(settings) = &self.wanted.link_time else {

@@ -1,0 +1,1 @@
+__device__ int function(int x) { return x + 1; }
