@@ -1,17 +1,24 @@
 //! What a link may be told, in the linker's own words.
 //!
 //! ```
-//! use rustnvlink::options::{DebugLevel, KernelFilter, Keeping, Options};
+//! use rustnvlink::container::host::ReferenceScope;
+//! use rustnvlink::options::{DebugLevel, KernelFilter, Keeping, Options, Patterns};
 //!
 //! let mut options = Options::new("sm_90a".parse().unwrap());
 //! options.keeping = Keeping::AsNvlink; // nvlink's bytes also where it is plainly wrong
-//! options.kernels = KernelFilter::Matching(vec!["_Z4saxpy*".to_owned()]);
+//! options.kernels = KernelFilter::Matching(Patterns {
+//!     external: vec!["_Z4saxpy*".to_owned()],
+//!     internal: Vec::new(),
+//! });
 //! options.settings.debug = DebugLevel::Symbols; // nvlink -g
-//! assert!(options.kernels.keeps("_Z4saxpyiPf") && !options.kernels.keeps("_Z4axpy"));
+//! let keeps = |name, scope| options.kernels.keeps(name, scope);
+//! assert!(keeps("_Z4saxpyiPf", ReferenceScope::External));
+//! assert!(!keeps("_Z4axpy", ReferenceScope::External));
+//! assert!(!keeps("_Z4saxpyiPf", ReferenceScope::Internal)); // a static kernel
 //! ```
 
 use crate::arch::Sm;
-use crate::container::host::pattern_matches;
+use crate::container::host::{ReferenceScope, pattern_matches};
 use crate::cubin::UnifiedIndex;
 use crate::report;
 
@@ -36,23 +43,36 @@ pub enum KernelFilter {
     All,
     /// Those whose name contains one of these, in which `*` is any run of characters.
     Containing(Vec<String>),
-    /// Those whose whole name matches one of these, in which `*` is any run of
-    /// characters.
-    Matching(Vec<String>),
+    /// Those whose whole name matches one of these.
+    Matching(Patterns),
     /// The same for optimized code, where a kernel that only device code
     /// launches is like one that `Containing` leaves out.
-    MatchingOptimized(Vec<String>),
+    MatchingOptimized(Patterns),
+}
+
+/// Patterns for whole names, in which `*` is any run of characters.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Patterns {
+    /// For names that all files know.
+    pub external: Vec<String>,
+    /// For names that a file keeps to itself.
+    pub internal: Vec<String>,
 }
 
 impl KernelFilter {
     /// Whether a kernel or variable stays.
-    pub fn keeps(&self, name: &str) -> bool {
+    pub fn keeps(&self, name: &str, scope: ReferenceScope) -> bool {
         match self {
             Self::All => true,
             Self::Containing(parts) => parts.iter().any(|part| is_in(part, name)),
-            Self::Matching(patterns) | Self::MatchingOptimized(patterns) => patterns
-                .iter()
-                .any(|pattern| pattern_matches(pattern, name)),
+            Self::Matching(patterns) | Self::MatchingOptimized(patterns) => {
+                let patterns = match scope {
+                    ReferenceScope::External => &patterns.external,
+                    ReferenceScope::Internal => &patterns.internal,
+                };
+                let mut patterns = patterns.iter();
+                patterns.any(|pattern| pattern_matches(pattern, name))
+            }
         }
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use proptest::prelude::*;
 use rustnvlink::arch::Sm;
 use rustnvlink::cubin::{File, Note, NoteKind, ObjectKind, SymbolOther, ToolNote, UnifiedIndex};
-use rustnvlink::options::{EarlyAddresses, ImageKind, Keeping, KernelFilter, Options};
+use rustnvlink::options::{EarlyAddresses, ImageKind, Keeping, KernelFilter, Options, Patterns};
 use rustnvlink::{Input, link};
 
 const ARCHS: [u16; 5] = [75, 80, 90, 100, 120];
@@ -197,7 +197,10 @@ fn every_kernel_has_its_texture_parameters() {
         let mut options = options(arch);
         assert_eq!(of(&["first", "second"], &options), [1, 1], "sm_{arch}");
         for kernel in ["first", "second"] {
-            options.kernels = KernelFilter::Matching(vec![kernel.to_owned()]);
+            options.kernels = KernelFilter::Matching(Patterns {
+                external: vec![kernel.to_owned()],
+                internal: Vec::new(),
+            });
             assert_eq!(of(&[kernel], &options), [1], "sm_{arch}: {kernel}");
         }
     }

@@ -110,7 +110,7 @@ pub struct HostReferences<'d> {
     pub scope: ReferenceScope,
     /// Where the names lie in the file.
     pub offset: u64,
-    /// Whether there is more than one byte, which for nvlink says that host code refers to something.
+    /// Whether there is more than one byte, which says that host code refers to something.
     pub is_list: bool,
     /// The patterns, in which `*` stands for any run of characters. Empty when
     /// the section says that there are no references.
@@ -359,7 +359,10 @@ impl<'d> HostFile<'d> {
                     scope,
                     offset,
                     is_list: bytes.len() > 1,
-                    patterns: strings(bytes).map_err(place)?,
+                    patterns: match bytes.len() > 1 {
+                        true => strings(bytes).map_err(place)?,
+                        false => Vec::new(),
+                    },
                 }),
                 _ if known == WRAPPER_SECTION => self.wrappers.extend(wrapper_versions(bytes)),
                 _ => {

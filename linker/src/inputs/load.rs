@@ -24,11 +24,11 @@ use super::ptx::{Fate, Source as PtxSource};
 use super::recorded::Agreed;
 use super::times::Compilation;
 use super::{Archives, Behaviour, Environment, Image, Kernels, Loaded, Processor, Wanted};
-use crate::container::host::{HostReferences, ReferenceKind};
+use crate::container::host::{HostReferences, ReferenceKind, ReferenceScope};
 use crate::container::{HostFile, InputKind, archive, detect};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::error::ParseError;
-use crate::options::KernelFilter;
+use crate::options::{KernelFilter, Patterns};
 use archives::Deferred;
 use assemble::Waiting;
 use names::Names;
@@ -484,11 +484,15 @@ impl<'a, 'd> Loader<'a, 'd> {
 
     /// Which kernels and `__constant__` variables stay.
     fn filters(&self) -> (KernelFilter, KernelFilter) {
-        let named = |kind| -> Vec<String> {
+        let of = |kind, scope| -> Vec<String> {
             let all = self.references.iter().chain(&self.runtime_references);
-            let references = all.filter(|r| r.kind == kind);
+            let references = all.filter(|r| r.kind == kind && r.scope == scope);
             let patterns = references.flat_map(|references| &references.patterns);
             patterns.map(|pattern| (*pattern).to_owned()).collect()
+        };
+        let named = |kind| Patterns {
+            external: of(kind, ReferenceScope::External),
+            internal: of(kind, ReferenceScope::Internal),
         };
         match &self.wanted.kernels {
             Kernels::All => (KernelFilter::All, KernelFilter::All),

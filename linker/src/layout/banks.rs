@@ -50,7 +50,7 @@ pub(super) fn fit(pruned: &mut Pruned<'_>, options: &Options, problems: &mut Pro
             let Pruned { merged, live, .. } = pruned;
             variables.retain(|variable| {
                 let id = variable.symbol;
-                let stays = used.contains(&id) || named.keeps(merged.symbols[id].name);
+                let stays = used.contains(&id) || merged.symbols[id].is_kept_by(named);
                 live.symbols[id] &= stays;
                 stays
             });

@@ -266,7 +266,7 @@ impl<'d> Merger<'d, '_> {
         let row = &mut self.merged.functions[function];
         row.text = Some(section);
         row.registers = header_registers(&input);
-        let is_kept = self.is_kernel(symbol.name);
+        let is_kept = self.is_kernel(symbol.name, symbol.binding);
         let is_kernel = symbol.other.has(SymbolOther::ENTRY);
         if is_kernel && symbol.binding == Binding::LOCAL {
             self.note_static_kernel();

@@ -3,7 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::arena::Arena;
-use crate::cubin::{SectionFlags, UnifiedTable};
+use crate::cubin::{Binding, SectionFlags, UnifiedTable};
 use crate::diagnostic::Diagnostics;
 use crate::id::{FunctionId, IdVec, InputId, PrototypeId, SectionId, SymbolId};
 use crate::options::{
@@ -14,6 +14,7 @@ use crate::read::{HANDLES_BANK, Object, Role};
 
 use super::index::{self, Index};
 use super::notes::{Origin, newest_toolkit};
+use super::rows::scope;
 use super::{InfoRecord, Listing, Merged, NativeContent, NewSection, SectionKind, Symbol};
 
 pub(super) struct Merger<'d, 'l> {
@@ -169,10 +170,10 @@ impl<'d, 'l> Merger<'d, 'l> {
     }
 
     /// Whether a kernel of this name counts as one.
-    pub(super) fn is_kernel(&self, name: &str) -> bool {
+    pub(super) fn is_kernel(&self, name: &str, binding: Binding) -> bool {
         match self.filter {
             KernelFilter::Containing(_) | KernelFilter::MatchingOptimized(_) => {
-                self.filter.keeps(name)
+                self.filter.keeps(name, scope(binding))
             }
             KernelFilter::All | KernelFilter::Matching(_) => true,
         }

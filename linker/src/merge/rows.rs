@@ -1,11 +1,12 @@
 //! Rows of what was merged: symbols, functions and their records. Sections have a file of their own.
 
+use crate::container::host::ReferenceScope;
 use crate::cubin::{
     Binding, Format, InfoCode, InfoRecord as FileRecord, Section as FileSection, SymbolOther,
     SymbolType,
 };
 use crate::id::{FunctionId, InputId, PrototypeId, SectionId, SymbolId};
-use crate::options::{DebugLevel, Options, ResolvedRelocations};
+use crate::options::{DebugLevel, KernelFilter, Options, ResolvedRelocations};
 
 /// Where a symbol is defined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,7 +96,20 @@ pub(crate) struct Symbol<'d> {
     pub(crate) function: Option<FunctionId>,
 }
 
+/// Which of the patterns that host code tells are for a name.
+pub(super) fn scope(binding: Binding) -> ReferenceScope {
+    match binding {
+        Binding::LOCAL => ReferenceScope::Internal,
+        _ => ReferenceScope::External,
+    }
+}
+
 impl<'d> Symbol<'d> {
+    /// Whether a filter keeps what it names.
+    pub(crate) fn is_kept_by(&self, filter: &KernelFilter) -> bool {
+        filter.keeps(self.name, scope(self.binding))
+    }
+
     /// Stands for labels that are nowhere.
     pub(crate) const LOST: Self = Self::local("", SymbolType::NOTYPE, Definition::Lost);
 

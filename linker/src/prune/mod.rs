@@ -46,7 +46,7 @@ pub(crate) fn prune<'d>(mut merged: Merged<'d>, options: &Options) -> Pruned<'d>
     }
     let is_named = |id: FunctionId| {
         let symbol = merged.functions[id].symbol;
-        options.kernels.keeps(merged.symbols[symbol].name)
+        merged.symbols[symbol].is_kept_by(&options.kernels)
     };
     let is_kept = |id| is_named(id) || launched.contains(&id) || standing_in.contains(&id);
     let graph = CallGraph::new(&merged.functions, merged.prototypes.len());
@@ -134,9 +134,9 @@ fn is_entry(merged: &Merged<'_>, stays: impl Fn(FunctionId) -> bool) -> IdVec<Fu
 /// address and may launch them. For nvlink a lone kernel launches none (case
 /// `launched_kernels`).
 fn launched(merged: &Merged<'_>, options: &Options) -> FxHashSet<FunctionId> {
-    let name = |f: &Function<'_>| &merged.symbols[f.symbol].name;
+    let is_kept = |f: &Function<'_>| merged.symbols[f.symbol].is_kept_by(&options.kernels);
     let functions = merged.functions.iter();
-    let named = functions.filter(|f| f.is_entry && options.kernels.keeps(name(f)));
+    let named = functions.filter(|f| f.is_entry && is_kept(f));
     if options.keeping == Keeping::AsNvlink && named.count() == 1 {
         return FxHashSet::default();
     }
@@ -150,9 +150,9 @@ fn launched(merged: &Merged<'_>, options: &Options) -> FxHashSet<FunctionId> {
 /// Functions that take the place of those of the driver: for nvlink they are kernels, too, except beside a lone one
 /// (case `system_calls_defined`).
 fn standing_in(merged: &Merged<'_>, options: &Options) -> FxHashSet<FunctionId> {
-    let name = |f: &Function<'_>| &merged.symbols[f.symbol].name;
+    let is_kept = |f: &Function<'_>| merged.symbols[f.symbol].is_kept_by(&options.kernels);
     let kernels = merged.functions.iter().filter(|f| f.is_entry);
-    if kernels.filter(|f| options.kernels.keeps(name(f))).count() == 1 {
+    if kernels.filter(|f| is_kept(f)).count() == 1 {
         return FxHashSet::default();
     }
     let functions = merged.functions.enumerate();
