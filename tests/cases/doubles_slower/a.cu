@@ -16,6 +16,8 @@
 //# Link: counts-slow.cubin = -arch=sm_103 counts.cubin
 //# Compile: fences.cubin = fences.cu
 //# Link: fences-slow.cubin = -arch=sm_103 fences.cubin
+//# Compile: fenced.cubin = fenced.ptx
+//# Link: fenced-slow.cubin = -arch=sm_103 fenced.cubin
 //# Compile: halves.cubin = halves.cu
 //# Link: halves-slow.cubin = -arch=sm_103 halves.cubin
 //# Link: halves-joined.cubin = -arch=sm_103 -r halves.cubin

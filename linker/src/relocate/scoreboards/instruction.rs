@@ -353,6 +353,11 @@ pub(in crate::relocate) fn is_pause(before: &[u8], instruction: &[u8]) -> bool {
     Control::of(before).stall() == Control::LONGEST_STALL && operation(instruction) == NOP
 }
 
+/// Whether an instruction does nothing and waits for nothing.
+pub(super) fn does_nothing(instruction: &[u8]) -> bool {
+    operation(instruction) == NOP && Control::of(instruction).waits() == 0
+}
+
 /// What tells processors apart in the cycles that their instructions take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::relocate) enum Chip {

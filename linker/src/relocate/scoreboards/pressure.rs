@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 use super::flow::Flow;
 use super::held::Held;
 use super::instruction::{
-    Chip, INSTRUCTION, NO_BOARD, is_counted, is_of_texture, is_pause, loads_memory,
+    Chip, INSTRUCTION, NO_BOARD, does_nothing, is_counted, is_of_texture, is_pause, loads_memory,
     loads_shared_memory, operation, stalls,
 };
 use super::registers::Accesses;
@@ -80,6 +80,9 @@ pub(super) struct Schedule<'e> {
     is_pipelined: Vec<bool>,
     /// Whether each instruction only lets time pass for the one before it, which nothing gains on.
     is_pause: Vec<bool>,
+    /// Whether each instruction does nothing and waits for nothing. It takes no time of its own: the
+    /// compiler put it there when all scoreboards were chosen.
+    is_idle: Vec<bool>,
     /// The stage of each instruction, if it has one.
     stage: Vec<Option<u32>>,
     /// By block and event of an earlier one, how many cycles that still takes where
@@ -147,6 +150,7 @@ impl<'e> Schedule<'e> {
             is_pause: (0..count)
                 .map(|at| at > 0 && is_pause(instructions[at - 1], instructions[at]))
                 .collect(),
+            is_idle: instructions.iter().map(|i| does_nothing(i)).collect(),
             stage: (0..count).map(|at| stages.at(at)).collect(),
             left: FxHashMap::default(),
         };
@@ -300,6 +304,7 @@ impl<'e> Schedule<'e> {
             let keeps = || self.keeps_next(from) || self.comes_in_turn(at, delays);
             let spacing = match from + 1 == at && keeps() {
                 true => passed(from),
+                false if self.is_idle[from] => 0,
                 false => self.units[from].spacing_when_late(self.units[at], self.chip),
             };
             let accesses = self.uses.accesses[from]

@@ -10,8 +10,8 @@ use std::ops::Range;
 
 use super::flow::Flow;
 use super::instruction::{
-    BOARDS, BSSY, BSYNC, Chip, Control, EXIT, INSTRUCTION, NOP, Next, RETURN, is_for_all,
-    is_idle_load, is_pause, leads_on, next, operation,
+    BOARDS, BSSY, BSYNC, Chip, Control, EXIT, INSTRUCTION, Next, RETURN, cycles, does_nothing,
+    is_for_all, is_idle_load, is_pause, leads_on, next, operation,
 };
 use super::registers::Accesses;
 use super::slower::Slowed;
@@ -134,7 +134,7 @@ impl<'c, A: Fn(usize, usize) -> bool> Retiming<'c, A> {
                 *next += match self.old.code.get(at) {
                     // They are a part of the memory barrier behind them.
                     Some(instruction) if is_idle_load(instruction) => 0,
-                    Some(instruction) => planned(instruction),
+                    Some(instruction) => cycles(instruction),
                     None => 0,
                 };
                 Some(start)
@@ -220,8 +220,7 @@ impl<'c, A: Fn(usize, usize) -> bool> Retiming<'c, A> {
         {
             return last..last;
         }
-        let is_pause =
-            |at: &usize| operation(&old[*at]) == NOP && Control::of(&old[*at]).waits() == 0;
+        let is_pause = |at: &usize| does_nothing(&old[*at]);
         let count = (first + 1..last).rev().take_while(is_pause).count();
         last - count..last
     }
@@ -341,10 +340,10 @@ impl<'c> Timed<'c> {
             || self.units[at].is_function()
     }
 
-    /// Whether an instruction is arithmetic that takes a time that is known.
+    /// Whether an instruction is arithmetic, products of matrices included, whose time is known.
     fn is_arithmetic(&self, at: usize) -> bool {
         let unit = self.units[at];
-        unit.has_fixed_time() && unit != Unit::WarpMove
+        unit == Unit::Matrix || unit.has_fixed_time() && unit != Unit::WarpMove
     }
 
     /// Cycles that one instruction keeps from an earlier one.

@@ -23,7 +23,7 @@ pub(super) fn without_stack_pointer(code: &[u8], tables: &[TableBranch]) -> Opti
 
 pub(super) const LDC: u16 = 0x7b82;
 const IADD3: u16 = 0x7210;
-const NOP: u16 = 0x7918;
+pub(super) const NOP: u16 = 0x7918;
 pub(super) const EXIT: u16 = 0x794d;
 /// Two instructions back, if the predicate holds.
 pub(super) const BRANCH_BACK: u16 = 0x0947;

@@ -51,6 +51,10 @@ pub(super) enum Unit {
     /// From threads to their warp.
     ToWarp,
     Memory,
+    /// Textures, surfaces, barriers in shared memory, and copies that a warp asks for.
+    Texture,
+    /// LDCU, which loads what a warp has in common.
+    WarpMemory,
     /// Functions of floats, conversions, and counts of bits.
     Function,
     /// Powers of two, on the same part, where they take half as long.
@@ -64,6 +68,8 @@ pub(super) enum Unit {
     /// What threads of a warp have in common.
     Match,
     Matrix,
+    /// Products of matrices of integers, on the same part on processors for graphics.
+    IntegerMatrix,
     /// BSSY, which says where threads meet.
     Meeting,
     /// BMOV, which copies that.
@@ -97,21 +103,22 @@ impl Unit {
             0x028..=0x02b => Self::Double,
             // UMOV, VOTEU.
             0x082 | 0x086 => Self::WarpMove,
-            // R2UR.
-            0x0ca => Self::ToWarp,
+            // R2UR, and the same that fills.
+            0x0ca | 0x0cc => Self::ToWarp,
             // PREEXIT, LDC, S2UR.
             0x02d | 0x182 | 0x1c3 => Self::Constant,
+            IMMA if is_graphics => Self::IntegerMatrix,
             // IMMA, HMMA, DMMA, QMMA, OMMA.
             0x037 | 0x03c | 0x03f | 0x07a | 0x07f => Self::Matrix,
-            // LDSM.
-            0x03b => Self::Memory,
+            // MOVM, LDSM, STSM.
+            0x03a | 0x03b | 0x044 => Self::Memory,
             operation if is_arithmetic_of_warps(operation) => Self::Warp,
             // MOV, CS2R, VOTE, SEL, FSEL, FMNMX, FSET, FSETP, ISETP, IMNMX, VIMNMX, RPCMOV.
             0x002 | 0x005..=0x00c | 0x017 | 0x048 if is_graphics => Self::WholeInteger,
             0x152 | 0x153 if is_graphics => Self::WholeInteger,
             // P2R, PLOP3, and HSET2, HSETP2, HMNMX2.
             0x003 | 0x01c if !is_graphics => Self::Logic,
-            0x033 | 0x034 | 0x040 if !is_graphics => Self::HalvesChoice,
+            0x033 | 0x034 | 0x040 => Self::HalvesChoice,
             0x000..=0x07f | 0x152 | 0x153 => Self::Integer,
             0x108 if is_power_of_two(instruction, chip) => Self::PowerOfTwo,
             // POPC.
@@ -121,7 +128,11 @@ impl Unit {
             0x11d => Self::Barrier,
             // MATCH, REDUX.
             0x1a1 | 0x1c4 => Self::Match,
-            0x17e..=0x191 | 0x1a2..=0x1a9 | 0x1ae | 0x1b1 => Self::Memory,
+            0x160..=0x16f | 0x199..=0x19f => Self::Texture,
+            0x1ac => Self::WarpMemory,
+            // SYNCS, ARRIVES, UTMALDG, UTMASTG, UBLKCP and the like.
+            0x1a7 | 0x1b0..=0x1bc | 0x1cb => Self::Texture,
+            0x17e..=0x191 | 0x1a2..=0x1a9 | 0x1ae | 0x1bd | 0x1be => Self::Memory,
             0x145 => Self::Meeting,
             0x155 => Self::MeetingMove,
             0x140..=0x15f => Self::Control,
@@ -138,7 +149,9 @@ impl Unit {
             Self::Double if chip == Chip::FastDoubles => 2,
             Self::Warp if chip != Chip::Graphics => 2,
             Self::Function if chip == Chip::Graphics => 1,
-            Self::Function | Self::Constant | Self::Barrier | Self::Matrix | Self::Match => 8,
+            Self::Matrix | Self::IntegerMatrix if chip == Chip::Graphics => 16,
+            Self::Function | Self::Constant | Self::Barrier | Self::Match => 8,
+            Self::Matrix | Self::IntegerMatrix => 8,
             _ => 1,
         }
     }
@@ -150,6 +163,7 @@ impl Unit {
             Self::HalvesChoice | Self::Logic | Self::ToWarp => Self::Integer,
             Self::PowerOfTwo => Self::Function,
             Self::Barrier => Self::Constant,
+            Self::IntegerMatrix => Self::Matrix,
             other => other,
         }
     }
@@ -230,7 +244,7 @@ pub(super) fn forwarding(
         .is_read_by(second)
         .then(|| match (first.makes_lower_half_for(second), to) {
             // It is there two cycles before the upper one.
-            (true, Unit::Integer | Unit::WholeInteger) => 3,
+            (true, Unit::Integer | Unit::WholeInteger | Unit::ToWarp) => 3,
             _ if second.adds_upper_half_of(first) => result(from, to, chip) - 2,
             _ if second.multiplies_upper_half_of(first) => UPPER_HALF_AS_FACTOR,
             _ if first.copies_two_registers() && to != Unit::Memory => {
@@ -252,16 +266,23 @@ pub(super) fn forwarding(
         _ if to.has_fixed_time() => match (from, second.copies_two_registers()) {
             (Unit::Double, false) => 6,
             (Unit::Double, true) => 4,
-            (Unit::Matrix, _) => result(from, to, chip) - 3,
+            // Products come one cycle later.
+            (Unit::Matrix | Unit::IntegerMatrix, _) if to.part() == Unit::Product => {
+                result(from, to, chip) - 2
+            }
+            (Unit::Matrix | Unit::IntegerMatrix, _) => result(from, to, chip) - 3,
             _ => 0,
         },
         Unit::Double if chip == Chip::FastDoubles && from.has_fixed_time() => 0,
         // As long as it would take until others could decide by it.
         Unit::Double if chip != Chip::FastDoubles && first.writes_predicate_again(second) => 12,
-        Unit::Double | Unit::Matrix | Unit::Control => result(from, to, chip),
+        Unit::Double if first.writes_predicate_again(second) => result(from, to, chip) - 2,
+        Unit::Matrix | Unit::IntegerMatrix if from.has_fixed_time() => result(from, to, chip) - 1,
+        Unit::Double | Unit::Matrix | Unit::IntegerMatrix | Unit::Control => result(from, to, chip),
         // What comes at any time comes no sooner than what could be stored.
         _ => match from {
             Unit::Double => 10,
+            Unit::Matrix | Unit::IntegerMatrix => result(from, Unit::Memory, chip),
             Unit::Warp | Unit::WarpMove => result(from, Unit::Memory, chip) + 2,
             _ => result(from, Unit::Memory, chip) + 1,
         },
@@ -269,6 +290,11 @@ pub(super) fn forwarding(
     let overwritten = match (from, to) {
         // These come sooner to their result than others to their operands.
         (Unit::Warp, Unit::WarpMove) => first.is_overwritten_soon_by(second).then_some(3),
+        (Unit::Warp, Unit::Constant | Unit::WarpMemory) => None,
+        (Unit::Matrix | Unit::IntegerMatrix, _) if chip == Chip::Graphics => {
+            let is_soon = to.has_fixed_time() && first.is_overwritten_soon_by(second);
+            is_soon.then_some(FACTORS_KEPT)
+        }
         _ if from.has_fixed_time() && !to.has_fixed_time() && to != Unit::Double => {
             first.is_overwritten_soon_by(second).then_some(2)
         }
@@ -285,6 +311,9 @@ const DECIDED_AGAIN: u32 = 8;
 
 /// Cycles until a product of twice the width can multiply the upper half that another one makes.
 const UPPER_HALF_AS_FACTOR: u32 = 6;
+
+/// Cycles until arithmetic can write what a product of matrices reads, on processors for graphics.
+const FACTORS_KEPT: u32 = 8;
 
 /// Cycles until both registers of a CS2R are there.
 const WIDE_COPY: u32 = 6;
@@ -330,17 +359,21 @@ fn decision(from: Unit, to: Unit, is_guard: bool, chip: Chip) -> u32 {
     let is_guard = is_guard || to == Unit::Control;
     match (from, to) {
         (Unit::Warp, Unit::Control) => 9,
+        (Unit::WarpMove, Unit::Control) => 2,
         (Unit::Warp, _) if is_guard => 11,
         (Unit::WarpMove, _) if is_guard => 5,
         (Unit::Double | Unit::LongCompare, _) if is_guard => 14,
         (Unit::Double, _) => 6,
         (Unit::Warp, Unit::Warp | Unit::WarpMove) => 4,
         (Unit::Warp, _) => 6,
+        (Unit::WarpMove, _) => 1,
         _ if is_guard => 13,
+        (_, Unit::Memory | Unit::Double) => 13,
         (Unit::HalvesChoice, Unit::Logic) if chip == Chip::SlowDoubles => 4,
+        (Unit::HalvesChoice, Unit::Integer) if chip == Chip::Graphics => 4,
         (Unit::HalvesChoice, _) => 5,
         (_, Unit::HalvesChoice) if chip == Chip::FastDoubles => 13,
-        (_, Unit::HalvesChoice) => 5,
+        (_, Unit::HalvesChoice) if chip == Chip::SlowDoubles => 5,
         (Unit::LongCompare, Unit::Integer) => 5,
         (Unit::LongCompare, _) => 6,
         (Unit::WholeInteger, _) => 5,
@@ -354,7 +387,10 @@ fn result(from: Unit, to: Unit, chip: Chip) -> u32 {
     use Unit::{
         Constant, Double, Function, Halves, HalvesChoice, Integer, Long, LongCompare, LongMove,
     };
-    use Unit::{Match, Matrix, Memory, ToWarp, Warp, WarpMove, WholeInteger};
+    use Unit::{
+        IntegerMatrix, Match, Matrix, Memory, Texture, ToWarp, Warp, WarpMemory, WarpMove,
+        WholeInteger,
+    };
     let to = to.part_of_functions();
     match (from, to) {
         (WarpMove, Unit::Control) => 3,
@@ -362,23 +398,25 @@ fn result(from: Unit, to: Unit, chip: Chip) -> u32 {
         (ToWarp, _) => 13,
         (Warp, Warp) => 4,
         (Warp, WarpMove) => 7,
-        (Warp, Memory | Function) => 9,
+        (Warp, Memory | Function | Texture) => 9,
+        (Warp, WarpMemory) => 12,
         (Warp, _) => 6,
         (Double, Double) => 8,
         (Double, Function) => 6,
-        (Double, Memory) => 7,
+        (Double, Memory | Texture) => 7,
         (Double, _) => 10,
+        (IntegerMatrix, _) => 26,
         (Matrix, Matrix) if chip == Chip::Graphics => 29,
         (Matrix, _) if chip == Chip::Graphics => 28,
         (Matrix, Matrix) => 20,
         (Matrix, _) => 19,
         (Long | LongMove | LongCompare, Double) => 7,
         (_, Double) => 6,
-        (_, Matrix) => 7,
+        (_, Matrix | IntegerMatrix) => 7,
         (Long | LongMove, Long | LongMove) | (LongCompare, LongCompare) => 4,
-        (Long | LongMove | LongCompare, Integer | ToWarp | Function) => 5,
+        (Long | LongMove | LongCompare, Integer | ToWarp | Function | Texture) => 5,
         (Long | LongMove | LongCompare, _) => 6,
-        (_, Function | Constant | Match) => 4,
+        (_, Function | Constant | Match | Texture) => 4,
         (WholeInteger, _) => 5,
         (Halves, Halves) | (HalvesChoice, HalvesChoice) => 4,
         (Halves | HalvesChoice, _) | (_, Halves | HalvesChoice) => 5,

@@ -6,7 +6,7 @@ use super::super::held::Held;
 use super::super::instruction::{Control, NO_BOARD};
 use super::super::rules::Rules;
 use super::super::tests::{
-    BRANCH_BACK, EXIT, LDC, controls, instruction, setting, sum, without_stack_pointer,
+    BRANCH_BACK, EXIT, LDC, NOP, controls, instruction, setting, sum, without_stack_pointer,
 };
 use super::*;
 
@@ -383,4 +383,24 @@ fn the_clock_looks_at_no_predicates() {
     };
     assert_eq!(schedule([0, 1]), (Some(1), 40));
     assert_eq!(schedule([0, 8]), (None, 40));
+}
+
+#[test]
+fn what_does_nothing_takes_no_time() {
+    // Two of them behind arithmetic that is late, the second one in the cycle of the first.
+    let passed = |waits: u8| {
+        let idle = instruction(NOP, 0, NO_BOARD, waits);
+        let code = [
+            instruction(LDS, 12, 0, 0),
+            sum(16, 12, 1),
+            idle,
+            idle,
+            instruction(EXIT, 0, NO_BOARD, 0),
+        ];
+        scheduled(&code, Chip::FastDoubles, |schedule| {
+            [2, 3].map(|at| schedule.start[at] - schedule.start[1])
+        })
+    };
+    assert_eq!(passed(0), [1, 1]);
+    assert_eq!(passed(0b10), [1, 2]);
 }

@@ -281,3 +281,45 @@ fn powers_of_two_take_half_as_long_where_doubles_are_slow() {
     assert_eq!(ends(power, Chip::SlowDoubles), [14, 8]);
     assert_eq!(ends(RECIPROCAL, Chip::SlowDoubles), [18, 9]);
 }
+
+#[test]
+fn textures_and_barriers_in_memory_get_registers_a_cycle_before_loads() {
+    let result = |to: u128| {
+        let to = Unit::of(&to.to_le_bytes(), Chip::FastDoubles);
+        [Unit::Integer, Unit::Warp].map(|from| result(from, to, Chip::FastDoubles))
+    };
+    // LDG, STSM; TEX, SULD, SYNCS, UBLKCP; LDCU.
+    for (to, cycles) in [
+        (0x981, [5, 9]),
+        (0x844, [5, 9]),
+        (0xb60, [4, 9]),
+        (0x999, [4, 9]),
+        (0x5a7, [4, 9]),
+        (0x3ba, [4, 9]),
+        (0x7ac, [5, 12]),
+    ] {
+        assert_eq!(result(to), cycles, "{to:#x}");
+    }
+}
+
+#[test]
+fn products_of_matrices_take_their_time_on_processors_for_graphics() {
+    // IMMA.16832.S8.S8 R4, R8.ROW, R10.COL, R4, the same of halves, and IADD3 R8, R12, R11, RZ.
+    let integers = FREE | 0x0004_5c00_0000_000a_0804_7237;
+    let halves = FREE | 0x0004_1800_0000_000a_0804_723c;
+    let overwrites = FREE | NO_PREDICATES | 0xff_0000_000b_0c08_0210;
+    let units =
+        |chip: Chip| [integers, halves].map(|product| Unit::of(&product.to_le_bytes(), chip));
+    let times = |chip: Chip| {
+        units(chip).map(|from| {
+            let [used, chained] = [Unit::Integer, from].map(|to| result(from, to, chip));
+            (from.spacing(from, chip), used, chained)
+        })
+    };
+    assert_eq!(times(Chip::Graphics), [(16, 26, 26), (16, 28, 29)]);
+    assert_eq!(times(Chip::FastDoubles), [(8, 19, 20); 2]);
+    let overwritten =
+        |chip: Chip| [integers, halves].map(|product| distance(product, overwrites, chip));
+    assert_eq!(overwritten(Chip::Graphics), [Some(8); 2]);
+    assert_eq!(overwritten(Chip::FastDoubles), [None; 2]);
+}
