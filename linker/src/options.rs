@@ -204,6 +204,16 @@ pub enum UndefinedGlobals {
     Allowed,
 }
 
+/// What symbols say of the few sections whose number nvlink writes as it is, though ELF means something else by it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ReservedNumbers {
+    /// That `.symtab_shndx` has it, as of all sections from there on.
+    #[default]
+    Extended,
+    /// The number, as nvlink does.
+    Bare,
+}
+
 /// What a link does about shared memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SharedMemory {
@@ -241,6 +251,8 @@ pub struct Settings {
     pub shared_memory: SharedMemory,
     /// What becomes of global variables that nobody defines.
     pub undefined_globals: UndefinedGlobals,
+    /// What symbols say of sections with reserved numbers.
+    pub reserved_numbers: ReservedNumbers,
     /// Whether to say what the program and its kernels use.
     pub verbose: bool,
     /// Whether to show which function calls which, and how names look then.

@@ -171,10 +171,9 @@ impl<'d> File<'d> {
                     strings.name
                 )))
             })?;
+            let kind = SymbolType(symbol.st_type().0);
             let place = match symbol.st_shndx(Le).0 {
                 0 => Place::Undefined,
-                0xfff1 => Place::Absolute,
-                0xfff2 => Place::Common,
                 0xffff => Place::Section(
                     extended
                         .get(index)
@@ -187,6 +186,16 @@ impl<'d> File<'d> {
                         })?
                         .get(Le),
                 ),
+                Place::TENTATIVE if !matches!(kind, SymbolType::SECTION | SymbolType::FUNC) => {
+                    Place::Common
+                }
+                // Whatever ELF means by it: ptxas and nvlink have the very number of section
+                // 0xff00 or 0xfff2, and nvlink takes every other one for that of a section, too.
+                number if usize::from(number) < self.sections.len() => {
+                    Place::Section(number.into())
+                }
+                0xfff1 => Place::Absolute,
+                Place::TENTATIVE => Place::Common,
                 number @ 0xff00.. => Place::Reserved(number),
                 number => Place::Section(number.into()),
             };
@@ -196,7 +205,7 @@ impl<'d> File<'d> {
             symbols.push(Symbol {
                 name,
                 name_offset: symbol.st_name(Le),
-                kind: SymbolType(symbol.st_type().0),
+                kind,
                 binding: Binding(symbol.st_bind().0),
                 other: SymbolOther(symbol.st_other().0),
                 place,

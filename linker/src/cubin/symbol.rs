@@ -136,13 +136,15 @@ pub enum Place {
     Common,
     /// In the section of this number, extended numbers included.
     Section(u32),
-    /// Another reserved section number.
+    /// A reserved number that has none of these meanings, or whose meaning is not meant.
     Reserved(u16),
 }
 
 impl Place {
     /// From this section number on, numbers do not fit their 16-bit fields.
     pub const FIRST_RESERVED: u32 = 0xff00;
+    /// The reserved number that says of a symbol that it is a tentative definition.
+    pub(crate) const TENTATIVE: u16 = 0xfff2;
 
     /// The section number, for symbols that lie in one.
     pub fn section(self) -> Option<u32> {
@@ -152,13 +154,19 @@ impl Place {
         }
     }
 
+    /// The section number, if it takes `.symtab_shndx` to say it.
+    pub fn extended(self) -> Option<u32> {
+        self.section()
+            .filter(|&number| number >= Self::FIRST_RESERVED)
+    }
+
     /// `st_shndx`. Section numbers that need `.symtab_shndx` are marked as
     /// such.
     pub fn encode(self) -> u16 {
         match self {
             Self::Undefined => 0,
             Self::Absolute => 0xfff1,
-            Self::Common => 0xfff2,
+            Self::Common => Self::TENTATIVE,
             Self::Reserved(number) => number,
             Self::Section(number) => u16::try_from(number)
                 .ok()

@@ -7,8 +7,8 @@ use crate::cubin::{InfoCode, Symbol as FileSymbol, SymbolOther, SymbolType, Unif
 use crate::error::{NvlinkError, ParseError};
 use crate::id::{FunctionId, Id as _, IdVec, InputId, PrototypeId, SectionId, SymbolId};
 use crate::options::{
-    ImageKind, Keeping, NullAddress, Options, RelocationForms, Reservation, ResolvedRelocations,
-    SharedMemory, UndefinedGlobals,
+    ImageKind, Keeping, NullAddress, Options, RelocationForms, Reservation, ReservedNumbers,
+    ResolvedRelocations, SharedMemory, UndefinedGlobals,
 };
 
 use super::symbols::UNALLOCATED;
@@ -64,6 +64,8 @@ pub(crate) struct Merged<'d> {
     pub(crate) module_shared: Option<SectionId>,
     /// Which variables in shared memory are symbols of the image.
     pub(crate) listed_shared: ListedShared,
+    /// Which sections were made next, by their places, when nvlink counted one that it never names. In order.
+    pub(crate) unnamed: Vec<usize>,
     /// Whether a weak function that was replaced had relocations, or constants lost addresses of a weak variable.
     pub(crate) replaced_relocations: bool,
     /// What becomes of relocations that are resolved.
@@ -74,6 +76,8 @@ pub(crate) struct Merged<'d> {
     pub(crate) shared_memory: SharedMemory,
     /// What becomes of global variables that nobody defines.
     pub(crate) undefined_globals: UndefinedGlobals,
+    /// What symbols say of sections with reserved numbers.
+    pub(crate) reserved_numbers: ReservedNumbers,
     /// What `.nv.host` holds.
     pub(crate) host_data: Vec<u8>,
     pub(crate) compat: Compat,
@@ -119,11 +123,13 @@ impl<'d> Merged<'d> {
             placed_dynamic: Vec::new(),
             module_shared: None,
             listed_shared: ListedShared::of(options),
+            unnamed: Vec::new(),
             replaced_relocations: false,
             resolved_relocations: options.settings.resolved_relocations,
             relocation_forms: options.settings.relocation_forms,
             shared_memory: options.settings.shared_memory,
             undefined_globals: options.settings.undefined_globals,
+            reserved_numbers: options.settings.reserved_numbers,
             host_data: options.settings.host_data.clone().unwrap_or_default(),
             compat: Compat::new(target, toolkit),
             notes: Notes::new(target, toolkit),

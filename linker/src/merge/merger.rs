@@ -154,6 +154,9 @@ impl<'d, 'l> Merger<'d, 'l> {
         ] {
             self.section(section);
         }
+        if options.settings.image.is_executable() {
+            self.count_unnamed();
+        }
         if options.settings.image.is_executable() && objects.iter().any(has_unified_functions) {
             self.unified_entries(UnifiedTable::Functions, 32);
         }
@@ -188,6 +191,11 @@ impl<'d, 'l> Merger<'d, 'l> {
         let section = self.new_section(section);
         self.note_section(section);
         section
+    }
+
+    /// Counts a section that nvlink makes here and never names.
+    pub(super) fn count_unnamed(&mut self) {
+        self.merged.unnamed.push(self.merged.sections.len());
     }
 
     /// The first section of this name that belongs to `target`.

@@ -200,7 +200,13 @@ impl<'d> Merger<'d, '_> {
                 }
             }
             None => {
+                let is_known = self.known_section(name, Some(patched)).is_some();
                 self.section(list);
+                let is_recorded = self.merged.target.has_mercury()
+                    || self.merged.resolved_relocations == ResolvedRelocations::Recorded;
+                if is_recorded && !is_known {
+                    self.count_unnamed();
+                }
             }
         }
         if kind == SectionKind::Rel && self.merged.relocation_forms == RelocationForms::WithAddends

@@ -215,8 +215,8 @@ impl<'d> Object<'d> {
         }
         check_targets(&file, &sections)?;
         let behind_constants = behind_constants(&file, &sections);
-        let symbols = match mercury {
-            Some(table) => file.symbol_table(table)?,
+        let symbols = match mercury.zip(native.as_ref()) {
+            Some((table, native)) => native.symbols(&file, table)?,
             None => std::mem::take(&mut file.symbols),
         };
         match keeping {

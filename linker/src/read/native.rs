@@ -7,7 +7,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::arch::Sm;
-use crate::cubin::{File, Relocation, Section, SectionFlags, SectionType, Symbol};
+use crate::cubin::{File, Place, Relocation, Section, SectionFlags, SectionType, Symbol};
 use crate::error::ParseError;
 
 use super::{HANDLES_BANK, native_bank};
@@ -104,6 +104,22 @@ impl<'d> Native<'d> {
     /// The Mercury code section of a native code section.
     pub(crate) fn code_twin(&self, native: usize) -> Option<usize> {
         self.code_twin.get(native).copied().flatten()
+    }
+
+    /// The symbols of the Mercury world. Where the native code has a number that nvlink writes as it
+    /// is, theirs is that, too (docs/format/elf.md).
+    pub(crate) fn symbols(
+        &self,
+        file: &File<'d>,
+        table: usize,
+    ) -> Result<Vec<Symbol<'d>>, ParseError> {
+        let mut symbols = file.symbol_table(table)?;
+        let bare = Place::Section(Place::TENTATIVE.into());
+        if let Some(twin) = self.code_twin(Place::TENTATIVE.into()) {
+            let named = symbols.iter_mut().filter(|symbol| symbol.place == bare);
+            named.for_each(|symbol| symbol.place = Place::Section(twin as u32));
+        }
+        Ok(symbols)
     }
 
     /// The attribute records of functions, each with its Mercury code section.

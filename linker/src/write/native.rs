@@ -185,7 +185,8 @@ impl<'f> Generation<'f> for Older<'f, '_> {
     }
 
     fn section_numbers(&self) -> Vec<u8> {
-        let number = |s| number_made_or_known(self.merged(), s, self.numbers.number[s]);
+        let number =
+            |s| number_made_or_known(self.merged(), s, self.numbers.place(self.merged(), s));
         symbol_sections(self.finalized, self.symbols, number)
     }
 
@@ -231,7 +232,7 @@ fn symbol_entries<'n>(
     let merged = finalized.merged();
     let entry = move |&id: &SymbolId| {
         let symbol = &merged.symbols[id];
-        let place = |section| Place::Section(sections.number[section]);
+        let place = |section| sections.place(merged, section);
         let (place, value) = match symbol.definition {
             Definition::Section(section) => (place(section), symbol.value),
             Definition::Shared(_) => {

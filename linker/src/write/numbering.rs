@@ -50,15 +50,11 @@ impl Presence {
     }
 }
 
-/// The number of a section in the order of creation. nvlink counts one more
-/// than it ever names, behind the notes, and in the Mercury generation another
-/// one before the call graph.
+/// The number of a section in the order of creation, in which nvlink counts some that it never
+/// names.
 pub(super) fn creation_number(merged: &Merged<'_>, section: SectionId) -> u32 {
-    const NOTES: usize = 6;
     let index = section.index();
-    let kind = merged.sections[section].kind;
-    let is_late = matches!(kind, SectionKind::CallGraph | SectionKind::Prototype);
-    let unnamed = usize::from(index >= NOTES) + usize::from(is_late && merged.target.has_mercury());
+    let unnamed = merged.unnamed.partition_point(|&next| next <= index);
     (index + 1 + unnamed) as u32
 }
 

@@ -8,7 +8,7 @@ use crate::cubin::{Place, SectionType, UnifiedTable};
 use crate::finalize::Finalized;
 use crate::id::{FunctionId, IdVec, PrototypeId, SectionId};
 use crate::merge::{Definition, Form, Merged, Section, SectionKind};
-use crate::options::ImageKind;
+use crate::options::{ImageKind, ReservedNumbers};
 use crate::read::native_bank;
 use crate::relocate::Patched;
 
@@ -135,6 +135,11 @@ impl SectionNumbers {
         Self { order, number }
     }
 
+    /// What symbols say of a section.
+    pub(super) fn place(&self, merged: &Merged<'_>, section: SectionId) -> Place {
+        numbered(merged, self.number[section], Place::TENTATIVE.into())
+    }
+
     /// The number of the one section of a kind.
     pub(super) fn only(&self, finalized: &Finalized<'_>, kind: SectionKind) -> u32 {
         let merged = finalized.merged();
@@ -174,13 +179,19 @@ pub(super) fn file_flags(finalized: &Finalized<'_>, driver_note: u32) -> u32 {
 /// About how many bytes have to be looked at for a section or symbol.
 pub(super) const USUAL: usize = 256;
 
-/// The number of a section that does not fit into a symbol. For others nvlink
-/// leaves the number that the section had when it was made.
-pub(super) fn number_made_or_known(merged: &Merged<'_>, section: SectionId, number: u32) -> u32 {
-    match number {
-        Place::FIRST_RESERVED.. => number,
-        _ => creation_number(merged, section),
+/// What a symbol says of its section. `bare` is the number that nvlink writes as it is, though it does not fit.
+pub(super) fn numbered(merged: &Merged<'_>, number: u32, bare: u32) -> Place {
+    match merged.reserved_numbers {
+        ReservedNumbers::Bare if number == bare => Place::Reserved(number as u16),
+        ReservedNumbers::Bare | ReservedNumbers::Extended => Place::Section(number),
     }
+}
+
+/// The number of a section that its symbols do not say. For others nvlink
+/// leaves the number that the section had when it was made.
+pub(super) fn number_made_or_known(merged: &Merged<'_>, section: SectionId, place: Place) -> u32 {
+    let extended = place.extended();
+    extended.unwrap_or_else(|| creation_number(merged, section))
 }
 
 /// `.symtab_shndx`: for each symbol what `number` says of its section.

@@ -11,7 +11,7 @@ use crate::diagnostic::{Diagnostic, Severity};
 use crate::inputs::{Archives, Assembler, Behaviour, Kernels, Limits, LinkTime, Scope, Wanted};
 use crate::options::{
     DebugLevel, EarlyAddresses, ImageKind, Names, NullAddress, Odr, RelocationForms, Reservation,
-    ResolvedRelocations, Settings, SharedLimit, SharedMemory, UndefinedGlobals,
+    ReservedNumbers, ResolvedRelocations, Settings, SharedLimit, SharedMemory, UndefinedGlobals,
 };
 use crate::raw_text;
 use crate::report;
@@ -81,6 +81,10 @@ fn settings(typed: &Typed, behaviour: Behaviour) -> Settings {
         undefined_globals: match typed.has(Flag::AllowUndefinedGlobals) {
             true => UndefinedGlobals::Allowed,
             false => UndefinedGlobals::Refused,
+        },
+        reserved_numbers: match behaviour {
+            Behaviour::Own => ReservedNumbers::Extended,
+            Behaviour::Nvlink => ReservedNumbers::Bare,
         },
         verbose: typed.has(Flag::Verbose),
         call_graph: call_graph(typed, behaviour),

@@ -2,9 +2,10 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::cubin::Place;
 use crate::finalize::Finalized;
 use crate::id::{FunctionId, IdVec, SectionId};
-use crate::merge::{Section, SectionKind};
+use crate::merge::{Merged, Section, SectionKind};
 
 use super::super::image::MANY_SECTIONS;
 use super::super::numbering::Presence;
@@ -120,6 +121,15 @@ impl Layout {
         match self.twin_number[section] {
             0 => self.native.number[section],
             number => number,
+        }
+    }
+
+    /// What symbols of the Mercury world say of a section. nvlink keeps what the native ones say,
+    /// where that is no number for it.
+    pub(super) fn mercury_place(&self, merged: &Merged<'_>, section: SectionId) -> Place {
+        match self.native.place(merged, section) {
+            bare @ Place::Reserved(_) => bare,
+            _ => Place::Section(self.mercury_number(section)),
         }
     }
 }

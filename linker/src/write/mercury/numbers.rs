@@ -6,16 +6,20 @@ use crate::merge::Merged;
 
 use super::super::sections::{number_made_or_known, symbol_sections};
 use super::layout::{Layout, NumberTables};
+use super::symbols::parameters_place;
 use super::{SECTION_NUMBER, Sources};
 
 /// `.symtab_shndx`.
 pub(super) fn native(sources: Sources<'_, '_>) -> Vec<u8> {
     let Sources { layout, .. } = sources;
     let merged = sources.merged();
-    let number = |s| layout.table_number(merged, s, layout.native.number[s]);
+    let number = |s| layout.table_number(merged, s, layout.native.place(merged, s));
     let mut bytes = symbol_sections(sources.finalized, sources.symbols, number);
     let parameters = 0..layout.parameters.len();
-    let numbers = parameters.map(|index| extended(layout.parameters_number(index)));
+    let numbers = parameters.map(|index| {
+        let number = layout.parameters_number(index);
+        parameters_place(merged, number).extended().unwrap_or(0)
+    });
     bytes.extend(numbers.flat_map(u32::to_le_bytes));
     bytes
 }
@@ -24,7 +28,7 @@ pub(super) fn native(sources: Sources<'_, '_>) -> Vec<u8> {
 pub(super) fn mercury(sources: Sources<'_, '_>) -> Vec<u8> {
     let Sources { layout, .. } = sources;
     let merged = sources.merged();
-    let number = |s| layout.table_number(merged, s, layout.mercury_number(s));
+    let number = |s| layout.table_number(merged, s, layout.mercury_place(merged, s));
     let mut bytes = symbol_sections(sources.finalized, sources.symbols, number);
     if layout.number_tables == NumberTables::Added {
         bytes.resize(
@@ -35,22 +39,14 @@ pub(super) fn mercury(sources: Sources<'_, '_>) -> Vec<u8> {
     bytes
 }
 
-/// A number that does not fit into a symbol, or 0.
-fn extended(number: u32) -> u32 {
-    match number {
-        Place::FIRST_RESERVED.. => number,
-        _ => 0,
-    }
-}
-
 impl Layout {
     /// What a table says of a section. Tables that are added say nothing of
     /// numbers that fit.
-    fn table_number(&self, merged: &Merged<'_>, section: SectionId, number: u32) -> u32 {
+    fn table_number(&self, merged: &Merged<'_>, section: SectionId, place: Place) -> u32 {
         match self.number_tables {
-            NumberTables::Added => extended(number),
+            NumberTables::Added => place.extended().unwrap_or(0),
             NumberTables::Made | NumberTables::Missing => {
-                number_made_or_known(merged, section, number)
+                number_made_or_known(merged, section, place)
             }
         }
     }

@@ -6,11 +6,12 @@ use crate::arch::reserved;
 use crate::cubin::{Place, Symbol as FileSymbol, SymbolOther, SymbolType};
 use crate::id::{SectionId, SymbolId};
 use crate::layout::Listed;
-use crate::merge::{Definition, SectionKind, Symbol};
+use crate::merge::{Definition, Merged, SectionKind, Symbol};
 use crate::options::UndefinedGlobals;
 use crate::relocate::{Relocated, place_inside, place_inside_lost};
 
 use super::super::encode;
+use super::super::sections::numbered;
 use super::Sources;
 use super::names::native_name;
 
@@ -81,7 +82,10 @@ pub(super) fn native(sources: Sources<'_, '_>) -> Vec<u8> {
             },
             binding: symbol.binding,
             other: symbol.other,
-            place: place(symbol.definition, section.map(|s| layout.native.number[s])),
+            place: place(
+                symbol.definition,
+                section.map(|s| layout.native.place(merged, s)),
+            ),
             value: match (listed, slot) {
                 (Some(listed), _) => listed.value,
                 (None, Some(slot)) => slot.place,
@@ -127,15 +131,22 @@ fn inside(relocated: &Relocated<'_>, symbol: SymbolId) -> Option<Range<u64>> {
     }
 }
 
+/// What the symbol of a parameter bank says of it. nvlink makes these as ptxas does, which takes the
+/// first number that does not fit for the last one that does.
+pub(super) fn parameters_place(merged: &Merged<'_>, number: u32) -> Place {
+    numbered(merged, number, Place::FIRST_RESERVED)
+}
+
 /// The symbol of a kernel's parameter bank.
 fn parameters<'f>(sources: Sources<'f, '_>, index: usize) -> FileSymbol<'f> {
     let Sources { layout, names, .. } = sources;
+    let merged = sources.merged();
     let function = layout.parameters[index];
-    let bank = sources.merged().functions[function].own_parameters();
+    let bank = merged.functions[function].own_parameters();
     FileSymbol {
         name_offset: bank.map_or(0, |bank| names.parameters_symbol(function, bank.name)),
         kind: SymbolType::SECTION,
-        place: Place::Section(layout.parameters_number(index)),
+        place: parameters_place(merged, layout.parameters_number(index)),
         ..FileSymbol::NULL
     }
 }
@@ -172,7 +183,10 @@ pub(super) fn mercury(sources: Sources<'_, '_>) -> Vec<u8> {
             },
             binding: symbol.binding,
             other: SymbolOther(symbol.other.0 | if is_variable { space } else { 0 }),
-            place: place(symbol.definition, section.map(|s| layout.mercury_number(s))),
+            place: place(
+                symbol.definition,
+                section.map(|s| layout.mercury_place(merged, s)),
+            ),
             value: listed.map_or(symbol.value, |listed| listed.offset),
             size: symbol.size,
         }
@@ -185,11 +199,11 @@ pub(super) fn mercury(sources: Sources<'_, '_>) -> Vec<u8> {
     encode::symbols(laid_out.null_symbol, first_section, entries)
 }
 
-/// Where a symbol lies whose section has a number.
-fn place(definition: Definition, section: Option<u32>) -> Place {
+/// Where a symbol lies whose section has a place.
+fn place(definition: Definition, section: Option<Place>) -> Place {
     match (definition, section) {
         (Definition::Common, _) => Place::Common,
-        (_, Some(section)) => Place::Section(section),
+        (_, Some(section)) => section,
         (_, None) => Place::Undefined,
     }
 }
