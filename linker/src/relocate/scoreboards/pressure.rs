@@ -83,6 +83,9 @@ pub(super) struct Schedule<'e> {
     /// Whether each instruction does nothing and waits for nothing. It takes no time of its own: the
     /// compiler put it there when all scoreboards were chosen.
     is_idle: Vec<bool>,
+    /// Whether each instruction waited for what was loaded no more than two cycles before it, as the compiler
+    /// planned it, with another one between them.
+    is_right_behind_load: Vec<bool>,
     /// The stage of each instruction, if it has one.
     stage: Vec<Option<u32>>,
     /// By block and event of an earlier one, how many cycles that still takes where
@@ -151,6 +154,7 @@ impl<'e> Schedule<'e> {
                 .map(|at| at > 0 && is_pause(instructions[at - 1], instructions[at]))
                 .collect(),
             is_idle: instructions.iter().map(|i| does_nothing(i)).collect(),
+            is_right_behind_load: vec![false; count],
             stage: (0..count).map(|at| stages.at(at)).collect(),
             left: FxHashMap::default(),
         };
@@ -203,6 +207,7 @@ impl<'e> Schedule<'e> {
     fn count_cycles(&mut self, if_both: &[Option<usize>]) {
         let mut delays = vec![0; self.uses.block.len()];
         let mut due = vec![0; self.uses.block.len()];
+        let mut awaited = vec![None; self.uses.block.len()];
         let mut last_double = None;
         let mut events = (0..).zip(self.events).peekable();
         for at in 0..self.uses.block.len() {
@@ -220,6 +225,10 @@ impl<'e> Schedule<'e> {
             }
             let start = (plain + delay).max(due[at]);
             self.start[at] = start;
+            self.is_right_behind_load[at] = due[at] > plain + delay
+                && awaited[at].is_some_and(|load: usize| {
+                    load + 2 == at && plain - self.plain[load] == u32::from(TAKING)
+                });
             delays[at] = start - plain;
             if let Some(kept) = self.kept[at]
                 && let Some(need) = self.overwriting(at)
@@ -240,7 +249,13 @@ impl<'e> Schedule<'e> {
                         false if self.uses.is_only_behind(&self.events[event], need) => start + 1,
                         false => self.end[event],
                     };
-                    due[need] = due[need].max(end);
+                    if end > due[need] {
+                        due[need] = end;
+                        let is_load = self.is_load[event]
+                            || self.is_shared_load[event]
+                            || self.units[at] == Unit::WarpMemory;
+                        awaited[need] = is_load.then_some(at);
+                    }
                 }
             }
         }
@@ -304,6 +319,7 @@ impl<'e> Schedule<'e> {
             let keeps = || self.keeps_next(from) || self.comes_in_turn(at, delays);
             let spacing = match from + 1 == at && keeps() {
                 true => passed(from),
+                false if from + 1 == at && self.waits_behind_load(from, at) => TAKING.into(),
                 false if self.is_idle[from] => 0,
                 false => self.units[from].spacing_when_late(self.units[at], self.chip),
             };
@@ -315,6 +331,14 @@ impl<'e> Schedule<'e> {
             });
             most.max(self.late(delays, from, at, used.unwrap_or(0).max(spacing)))
         })
+    }
+
+    /// Whether an instruction of no known time comes two cycles behind the one before it, since that
+    /// waited for a load two cycles before.
+    fn waits_behind_load(&self, before: usize, at: usize) -> bool {
+        self.is_right_behind_load[before]
+            && !self.units[at].has_fixed_time()
+            && self.uses.block[at] == self.uses.block[before]
     }
 
     /// Whether the next instruction gains nothing on an instruction that is late: that only lets time pass, or

@@ -404,3 +404,20 @@ fn what_does_nothing_takes_no_time() {
     assert_eq!(passed(0), [1, 1]);
     assert_eq!(passed(0b10), [1, 2]);
 }
+
+#[test]
+fn who_comes_behind_a_wait_for_a_load_right_before_comes_two_cycles_later() {
+    // Arithmetic between a load and who waits for it, and a load behind that, which the compiler let wait longer.
+    let passed = |between: usize| {
+        let last = instruction(LDC, 20, 1, 0);
+        let mut code = vec![instruction(LDS, 12, 0, 0)];
+        code.extend((0..between).map(|_| sum(30, 31, 0)));
+        let mut waits = sum(16, 12, 1);
+        Control::set_stall(&mut waits, 4);
+        code.extend([waits, last, instruction(EXIT, 0, NO_BOARD, 0)]);
+        scheduled(&code, Chip::FastDoubles, |schedule| {
+            schedule.start[between + 2] - schedule.start[between + 1]
+        })
+    };
+    assert_eq!([0, 1, 2].map(passed), [1, 2, 1]);
+}
