@@ -75,7 +75,7 @@ pub(super) struct Optimized {
     pub(super) said: Vec<String>,
 }
 
-/// The library, and what it is told in every call.
+/// What the library is told in every call.
 #[derive(Debug)]
 pub(super) struct Optimizer<'a> {
     pub(super) settings: &'a LinkTime,
@@ -91,13 +91,13 @@ impl Optimizer<'_> {
     /// in the library.
     pub(super) fn optimize(
         &self,
+        library: &Library,
         compiler_options: &[String],
         intermediates: &[Intermediate<'_>],
     ) -> Result<Optimized, Vec<Diagnostic>> {
-        let library = self.library(intermediates)?;
         let linked = self
-            .link(&library, compiler_options, intermediates)
-            .map_err(|error| self.failed(&error, &library, intermediates))?;
+            .link(library, compiler_options, intermediates)
+            .map_err(|error| self.failed(&error, library, intermediates))?;
         let said = match self.behaviour {
             Behaviour::Nvlink => [linked.log, linked.remarks],
             Behaviour::Own => [without_trace(&linked.log), linked.remarks.trim().to_owned()],
@@ -113,13 +113,6 @@ impl Optimizer<'_> {
             ptx: with_target(linked.ptx, target),
             said: said.filter(|text| !text.is_empty()).collect(),
         })
-    }
-
-    fn library(&self, intermediates: &[Intermediate<'_>]) -> Result<Library, Vec<Diagnostic>> {
-        let name = &intermediates[0].name;
-        self.settings
-            .library(name, self.environment)
-            .map_err(|problem| vec![problem])
     }
 
     fn link(

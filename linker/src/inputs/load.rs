@@ -10,6 +10,7 @@ mod optimize;
 mod unpack;
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::time::Duration;
 
@@ -69,7 +70,7 @@ pub fn load<'d>(
         images: Vec::new(),
         waiting: Vec::new(),
         intermediates: Vec::new(),
-        optimizer: None,
+        optimizer: OnceCell::new(),
         agreed: Agreed::by(wanted.assembler.limits),
         host_names: Names::default(),
         group: Vec::new(),
@@ -131,7 +132,7 @@ struct Loader<'a, 'd> {
     waiting: Vec<Waiting<'d>>,
     intermediates: Vec<Intermediate<'d>>,
     /// What optimizes it, once there is some.
-    optimizer: Option<jitlink::Library>,
+    optimizer: OnceCell<jitlink::Library>,
     /// How all LTO-IR is compiled, once it is known.
     agreed: Agreed,
     /// What host code defines and needs, if archives are searched for it.

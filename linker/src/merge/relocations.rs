@@ -192,7 +192,8 @@ impl<'d> Merger<'d, '_> {
         };
         let list = NewSection::list(name, kind, patched);
         let is_made = |&made: &SectionId| self.merged.sections[made].flags == SectionFlags::NONE;
-        let made = self.known_section(name, Some(patched)).filter(is_made);
+        let known = self.known_section(name, Some(patched));
+        let made = known.filter(is_made);
         match made.filter(|_| kind == SectionKind::Rel) {
             Some(made) => {
                 if self.merged.added_lists.insert(patched, made).is_none() {
@@ -200,11 +201,10 @@ impl<'d> Merger<'d, '_> {
                 }
             }
             None => {
-                let is_known = self.known_section(name, Some(patched)).is_some();
                 self.section(list);
                 let is_recorded = self.merged.target.has_mercury()
                     || self.merged.resolved_relocations == ResolvedRelocations::Recorded;
-                if is_recorded && !is_known {
+                if is_recorded && known.is_none() {
                     self.count_unnamed();
                 }
             }

@@ -44,10 +44,7 @@ pub(crate) fn prune<'d>(mut merged: Merged<'d>, options: &Options) -> Pruned<'d>
     for &id in &standing_in {
         merged.functions[id].is_entry = true;
     }
-    let is_named = |id: FunctionId| {
-        let symbol = merged.functions[id].symbol;
-        merged.symbols[symbol].is_kept_by(&options.kernels)
-    };
+    let is_named = |id: FunctionId| is_named(&merged, options, &merged.functions[id]);
     let is_kept = |id| is_named(id) || launched.contains(&id) || standing_in.contains(&id);
     let graph = CallGraph::new(&merged.functions, merged.prototypes.len());
     let functions = match options.drops_dead_code() {
@@ -130,14 +127,22 @@ fn is_entry(merged: &Merged<'_>, stays: impl Fn(FunctionId) -> bool) -> IdVec<Fu
     entries
 }
 
+/// Whether the choice of kernels keeps a function.
+fn is_named(merged: &Merged<'_>, options: &Options, function: &Function<'_>) -> bool {
+    merged.symbols[function.symbol].is_kept_by(&options.kernels)
+}
+
+/// Whether that keeps one kernel alone.
+fn names_lone_kernel(merged: &Merged<'_>, options: &Options) -> bool {
+    let kernels = merged.functions.iter().filter(|f| f.is_entry);
+    kernels.filter(|f| is_named(merged, options, f)).count() == 1
+}
+
 /// Kernels that stay though no host code names them: device code holds their
 /// address and may launch them. For nvlink a lone kernel launches none (case
 /// `launched_kernels`).
 fn launched(merged: &Merged<'_>, options: &Options) -> FxHashSet<FunctionId> {
-    let is_kept = |f: &Function<'_>| merged.symbols[f.symbol].is_kept_by(&options.kernels);
-    let functions = merged.functions.iter();
-    let named = functions.filter(|f| f.is_entry && is_kept(f));
-    if options.keeping == Keeping::AsNvlink && named.count() == 1 {
+    if options.keeping == Keeping::AsNvlink && names_lone_kernel(merged, options) {
         return FxHashSet::default();
     }
     let functions = merged.functions.enumerate();
@@ -150,9 +155,7 @@ fn launched(merged: &Merged<'_>, options: &Options) -> FxHashSet<FunctionId> {
 /// Functions that take the place of those of the driver: for nvlink they are kernels, too, except beside a lone one
 /// (case `system_calls_defined`).
 fn standing_in(merged: &Merged<'_>, options: &Options) -> FxHashSet<FunctionId> {
-    let is_kept = |f: &Function<'_>| merged.symbols[f.symbol].is_kept_by(&options.kernels);
-    let kernels = merged.functions.iter().filter(|f| f.is_entry);
-    if kernels.filter(|f| is_kept(f)).count() == 1 {
+    if names_lone_kernel(merged, options) {
         return FxHashSet::default();
     }
     let functions = merged.functions.enumerate();

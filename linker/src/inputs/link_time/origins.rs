@@ -142,7 +142,9 @@ impl<'a, 'd> Explainer<'a, 'd> {
             && diagnostic.text.contains(&format!("'{OBJECT}'"));
         match is_about_it {
             true => {
-                let find = || match optimizer.library(self.intermediates) {
+                let name = &self.intermediates[0].name;
+                let library = || optimizer.settings.library(name, optimizer.environment);
+                let find = || match library() {
                     Ok(library) => Origins::find(optimizer, &library, self.intermediates),
                     Err(_) => Origins::default(),
                 };

@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use cudalink_jitlink::Kind;
+use cudalink_jitlink::{Kind, Library};
 
 use super::super::link_time::{
     self, Holder, Intermediate, LinkTime, OBJECT, Optimized, Optimizer, Scope,
@@ -40,17 +40,21 @@ impl<'d> Loader<'_, 'd> {
         let Some(settings) = &self.wanted.link_time else {
             unreachable!("LTO-IR is only selected where it is optimized");
         };
-        let optimizer = match self.optimizer.take() {
-            Some(optimizer) => optimizer,
-            None => {
-                let library = settings.library(&intermediate.name, self.environment);
-                library.map_err(|problem| self.stop(problem))?
-            }
+        let refusal = match self.optimizer(settings, &intermediate.name) {
+            Ok(library) => intermediate.refusal(library, self.processor.sm, self.wanted.behaviour),
+            Err(problem) => return Err(self.stop(problem)),
         };
-        let refusal = intermediate.refusal(&optimizer, self.processor.sm, self.wanted.behaviour);
-        self.optimizer = Some(optimizer);
         self.intermediates.push(intermediate);
         refusal.map_or(Ok(()), |problem| Err(self.stop(problem)))
+    }
+
+    /// The library, which is looked for once, for an input of this name.
+    fn optimizer(&self, settings: &LinkTime, name: &str) -> Result<&Library, Diagnostic> {
+        if let Some(library) = self.optimizer.get() {
+            return Ok(library);
+        }
+        let library = settings.library(name, self.environment)?;
+        Ok(self.optimizer.get_or_init(|| library))
     }
 
     /// Has all LTO-IR optimized and compiled.
@@ -212,6 +216,8 @@ impl<'d> Loader<'_, 'd> {
         scope: Scope,
         intermediates: &[Intermediate<'_>],
     ) -> Result<Optimized, Vec<Diagnostic>> {
+        let library = self.optimizer(settings, &intermediates[0].name);
+        let library = library.map_err(|problem| vec![problem])?;
         let optimizer = Optimizer {
             settings,
             agreed: &self.agreed,
@@ -219,7 +225,7 @@ impl<'d> Loader<'_, 'd> {
             environment: self.environment,
             behaviour: self.wanted.behaviour,
         };
-        optimizer.optimize(&self.compiler_options(scope), intermediates)
+        optimizer.optimize(library, &self.compiler_options(scope), intermediates)
     }
 
     /// Finds how all LTO-IR is to be compiled.

@@ -149,9 +149,11 @@ impl Unit {
             Self::Double if chip == Chip::FastDoubles => 2,
             Self::Warp if chip != Chip::Graphics => 2,
             Self::Function if chip == Chip::Graphics => 1,
-            Self::Matrix | Self::IntegerMatrix if chip == Chip::Graphics => 16,
             Self::Function | Self::Constant | Self::Barrier | Self::Match => 8,
-            Self::Matrix | Self::IntegerMatrix => 8,
+            Self::Matrix | Self::IntegerMatrix => match chip {
+                Chip::Graphics => 16,
+                Chip::FastDoubles | Chip::SlowDoubles => 8,
+            },
             _ => 1,
         }
     }
@@ -174,6 +176,11 @@ impl Unit {
             Self::PowerOfTwo | Self::Count => Self::Function,
             other => other,
         }
+    }
+
+    /// Whether it multiplies matrices.
+    fn is_matrix(self) -> bool {
+        self.part() == Self::Matrix
     }
 
     /// Whether its results are there after a time that is known.
@@ -267,22 +274,21 @@ pub(super) fn forwarding(
             (Unit::Double, false) => 6,
             (Unit::Double, true) => 4,
             // Products come one cycle later.
-            (Unit::Matrix | Unit::IntegerMatrix, _) if to.part() == Unit::Product => {
-                result(from, to, chip) - 2
-            }
-            (Unit::Matrix | Unit::IntegerMatrix, _) => result(from, to, chip) - 3,
+            _ if from.is_matrix() && to.part() == Unit::Product => result(from, to, chip) - 2,
+            _ if from.is_matrix() => result(from, to, chip) - 3,
             _ => 0,
         },
         Unit::Double if chip == Chip::FastDoubles && from.has_fixed_time() => 0,
         // As long as it would take until others could decide by it.
         Unit::Double if chip != Chip::FastDoubles && first.writes_predicate_again(second) => 12,
         Unit::Double if first.writes_predicate_again(second) => result(from, to, chip) - 2,
-        Unit::Matrix | Unit::IntegerMatrix if from.has_fixed_time() => result(from, to, chip) - 1,
-        Unit::Double | Unit::Matrix | Unit::IntegerMatrix | Unit::Control => result(from, to, chip),
+        _ if to.is_matrix() && from.has_fixed_time() => result(from, to, chip) - 1,
+        _ if to.is_matrix() => result(from, to, chip),
+        Unit::Double | Unit::Control => result(from, to, chip),
         // What comes at any time comes no sooner than what could be stored.
         _ => match from {
             Unit::Double => 10,
-            Unit::Matrix | Unit::IntegerMatrix => result(from, Unit::Memory, chip),
+            _ if from.is_matrix() => result(from, Unit::Memory, chip),
             Unit::Warp | Unit::WarpMove => result(from, Unit::Memory, chip) + 2,
             _ => result(from, Unit::Memory, chip) + 1,
         },
@@ -291,7 +297,7 @@ pub(super) fn forwarding(
         // These come sooner to their result than others to their operands.
         (Unit::Warp, Unit::WarpMove) => first.is_overwritten_soon_by(second).then_some(3),
         (Unit::Warp, Unit::Constant | Unit::WarpMemory) => None,
-        (Unit::Matrix | Unit::IntegerMatrix, _) if chip == Chip::Graphics => {
+        _ if from.is_matrix() && chip == Chip::Graphics => {
             let is_soon = to.has_fixed_time() && first.is_overwritten_soon_by(second);
             is_soon.then_some(FACTORS_KEPT)
         }
