@@ -144,7 +144,7 @@ fn option_of_linker(error: &clap::Error, arguments: &[OsString]) -> Option<Strin
     FLAGS.iter().find(is_it)?;
     let is_misplaced = |typed: String| {
         let read = LinkOptions::parse(vec![typed.into()]);
-        read.is_err_and(|problem| problem.code == "misplaced-option")
+        read.is_err_and(|problem| problem.has_code("misplaced-option"))
     };
     let is_of_command = is_misplaced(option.to_owned()) || is_misplaced(format!("{option}=x"));
     Some(match is_of_command {

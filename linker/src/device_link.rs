@@ -15,8 +15,7 @@
 //! ]);
 //! wanted.kernels = Kernels::All; // not only those that host code names
 //! let request = Request::new(wanted);
-//! let sm_90 = "sm_90".parse()?;
-//! let linked = DeviceLink::new(&request).environment(environment()).link_files(|_| vec![sm_90]);
+//! let linked = DeviceLink::new(&request).environment(environment()).link_for(&["sm_90".parse()?]);
 //! for message in &linked.messages {
 //!     eprintln!("{}", message.diagnostic);
 //! }
@@ -138,16 +137,16 @@ impl Linked {
         if self.is_complete() {
             return Ok(self.images);
         }
-        let mut diagnostics = Diagnostics::default();
-        for message in self.messages {
-            diagnostics.push(message.diagnostic);
-        }
-        Err(LinkError(diagnostics))
+        let messages = self.messages.into_iter();
+        Err(LinkError(
+            messages.map(|message| message.diagnostic).collect(),
+        ))
     }
 
-    /// Whether a message has this code.
+    /// Whether a message has this code, see [`Diagnostic::has_code`].
     pub fn has(&self, code: &str) -> bool {
-        self.messages.iter().any(|m| m.diagnostic.code == code)
+        let mut messages = self.messages.iter();
+        messages.any(|message| message.diagnostic.has_code(code))
     }
 
     /// The exit code that fits.
@@ -254,8 +253,13 @@ impl<'a> DeviceLink<'a> {
         within(self.threads, || self.link_all(files, targets))
     }
 
-    /// Reads the files of the request and links for the processors that `targets` makes of them: for all that they have
-    /// code for, where it names none.
+    /// Reads the files of the request and links for each of `targets`; without any, for all processors that the files have
+    /// code for, as [`Self::link`] does.
+    pub fn link_for(&self, targets: &[Sm]) -> Linked {
+        self.link_files(|_| targets.to_vec())
+    }
+
+    /// [`Self::link_for`] processors that depend on what the files hold: `targets` chooses them when these are read.
     pub fn link_files(&self, targets: impl FnOnce(&Files) -> Vec<Sm>) -> Linked {
         within(self.threads, || {
             let files = Files::read(&self.request.inputs, &self.environment);
@@ -380,7 +384,8 @@ impl<'a> Job<'a> {
         let (loaded, _) = self.load(&processor, report);
         // PTX may well be for a newer processor than this one.
         let is_about_ptx = |problem: &Diagnostic| {
-            survey.has_ptx && matches!(problem.code, "ptxas-failed" | "missing-ptxas")
+            survey.has_ptx
+                && (problem.has_code("ptxas-failed") || problem.has_code("missing-ptxas"))
         };
         if loaded.as_ref().err() == Some(&Exit::Fatal) && !problems.iter().any(is_about_ptx) {
             for problem in problems {
@@ -391,11 +396,11 @@ impl<'a> Job<'a> {
         // What was linked before may be why, or a file of another kind.
         let linked_before = problems
             .iter()
-            .find(|problem| problem.code == "no-device-code")
+            .find(|problem| problem.has_code("no-device-code"))
             .and_then(|problem| problem.detail.clone());
-        problems.retain(|problem| problem.code == "ignored-input");
+        problems.retain(|problem| problem.has_code("ignored-input"));
         let hints = loaded.map_or_else(|_| Vec::new(), |loaded| loaded.hints);
-        let is_closed = hints.iter().any(|hint| hint.code == "closed-object");
+        let is_closed = hints.iter().any(|hint| hint.has_code("closed-object"));
         let has_none = problems.is_empty() && !is_closed;
         for problem in problems {
             linked.add(None, problem);

@@ -160,6 +160,16 @@ impl Diagnostic {
         self
     }
 
+    /// Whether it has this code.
+    ///
+    /// # Panics
+    ///
+    /// In debug builds, where no message has such a code.
+    pub fn has_code(&self, code: &str) -> bool {
+        debug_assert!(explain(code).is_some(), "{code} has no row in explain.rs");
+        self.code == code
+    }
+
     /// The function or variable that it is about, as objects name it.
     pub fn symbol(&self) -> Option<&str> {
         self.subject.as_ref()?.symbol.as_deref()
@@ -172,7 +182,7 @@ impl Diagnostic {
 
     /// Adds names as people write them, if they are written differently.
     #[must_use]
-    fn with_readable(mut self, names: &[&str]) -> Self {
+    pub(crate) fn with_readable(mut self, names: &[&str]) -> Self {
         for name in names {
             let readable = readable(name);
             if readable != *name {
@@ -605,14 +615,46 @@ impl Diagnostics {
         messages.filter(|message| message.severity >= Severity::Error)
     }
 
-    /// Whether a message has this code.
+    /// Whether a message has this code, see [`Diagnostic::has_code`].
     pub fn has(&self, code: &str) -> bool {
-        self.messages.iter().any(|message| message.code == code)
+        self.messages.iter().any(|message| message.has_code(code))
     }
 
     /// All messages.
     pub fn messages(&self) -> &[Diagnostic] {
         &self.messages
+    }
+}
+
+impl Extend<Diagnostic> for Diagnostics {
+    fn extend<I: IntoIterator<Item = Diagnostic>>(&mut self, messages: I) {
+        messages.into_iter().for_each(|message| self.push(message));
+    }
+}
+
+impl FromIterator<Diagnostic> for Diagnostics {
+    fn from_iter<I: IntoIterator<Item = Diagnostic>>(messages: I) -> Self {
+        let mut all = Self::default();
+        all.extend(messages);
+        all
+    }
+}
+
+impl IntoIterator for Diagnostics {
+    type Item = Diagnostic;
+    type IntoIter = std::vec::IntoIter<Diagnostic>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.messages.into_iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a Diagnostics {
+    type Item = &'a Diagnostic;
+    type IntoIter = std::slice::Iter<'a, Diagnostic>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.messages.iter()
     }
 }
 

@@ -19,10 +19,8 @@ pub struct Explanation {
 /// assert!(text.starts_with("A function or variable is used that no input defines."));
 /// ```
 pub fn explain(code: &str) -> Option<&'static str> {
-    EXPLANATIONS
-        .iter()
-        .find(|explanation| explanation.code == code)
-        .map(|explanation| explanation.text)
+    let row = EXPLANATIONS.binary_search_by_key(&code, |explanation| explanation.code);
+    row.ok().map(|row| EXPLANATIONS[row].text)
 }
 
 /// What helps where something is undefined that one of these objects may define, compiled without `-rdc=true`.

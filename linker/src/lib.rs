@@ -1,11 +1,13 @@
 //! A native device linker for CUDA objects.
 //!
-//! [`link`] takes relocatable device objects and gives the image that the
-//! driver loads. [`cubin`] knows the bytes of device objects and no policy,
-//! [`fatbin`] and [`container`] those of the files that carry them; [`arch`]
-//! knows hardware facts and no files.
+//! [`link`] takes relocatable device objects (what `nvcc -rdc=true -cubin` makes) and returns the image that the CUDA
+//! driver loads. [`device_link::DeviceLink`] is the larger entry point, which does all of `nvcc -dlink`: it takes host
+//! objects, libraries and fatbins, links for several processors, and returns what the host linker needs.
 //!
-//! A program that links depends on it by
+//! Below them, [`cubin`] reads and writes device objects and decides nothing about a link, [`fatbin`] and [`container`] do
+//! the same for the files that carry them, and [`arch`] holds hardware facts.
+//!
+//! # Use
 //!
 //! ```toml
 //! [dependencies]
@@ -21,25 +23,36 @@
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let caller = std::fs::read("../tests/inputs/caller.sm_90.cubin")?;
 //! let callee = std::fs::read("../tests/inputs/callee.sm_90.cubin")?;
-//! let inputs = [
-//!     Input { name: "caller", data: &caller },
-//!     Input { name: "callee", data: &callee },
-//! ];
-//! let outcome = link(&inputs, &Options::new("sm_90".parse()?));
-//! let image = outcome.into_result()?;
+//! let inputs = [Input::new("caller", &caller), Input::new("callee", &callee)];
+//! let image = link(&inputs, &Options::new("sm_90".parse()?)).into_result()?;
 //! assert!(image.starts_with(b"\x7fELF"));
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! A link that fails tells all that is wrong. Each message has a code that
-//! stays the same, and what it is about:
+//! Warnings do not keep an image from being made. [`Outcome`] holds them beside it:
+//!
+//! ```
+//! # use rustnvlink::options::Options;
+//! # use rustnvlink::{Input, link};
+//! # let callee = std::fs::read("../tests/inputs/callee.sm_90.cubin").unwrap();
+//! # let inputs = [Input::new("callee", &callee)];
+//! # let options = Options::new("sm_90".parse().unwrap());
+//! let outcome = link(&inputs, &options);
+//! for message in &outcome.diagnostics {
+//!     eprintln!("{message}");
+//! }
+//! # assert!(outcome.image.is_some());
+//! ```
+//!
+//! A link that fails reports everything that is wrong. Each message has a code that stays the same between releases, and
+//! knows the input and the symbol that it is about:
 //!
 //! ```
 //! # use rustnvlink::options::Options;
 //! # use rustnvlink::{Input, link};
 //! # let caller = std::fs::read("../tests/inputs/caller.sm_90.cubin").unwrap();
-//! let alone = [Input { name: "caller", data: &caller }];
+//! let alone = [Input::new("caller", &caller)];
 //! let outcome = link(&alone, &Options::new("sm_90".parse().unwrap()));
 //! let error = outcome.into_result().unwrap_err();
 //! let missing = error.errors().filter(|message| message.code == "undefined-reference");
@@ -47,25 +60,28 @@
 //! assert!(!names.is_empty());
 //! ```
 //!
-//! [`Outcome`] has the warnings of a link, too. [`device_link::DeviceLink`] does all of `nvcc -dlink`: it takes host objects,
-//! libraries and fatbins, links for several processors, and gives what the host
-//! linker needs. They may be in memory, too ([`inputs::Files::in_memory`]).
+//! # Guarantees
 //!
-//! Links share nothing: any number may run at the same time. One whose inputs have
-//! more than a megabyte starts threads of its own, as many as there are
-//! processors or [`with_threads`] says, and ends them before it returns. Nothing is written and nothing
-//! started unless it is asked for, bytes of inputs never make it panic, and the same inputs give the
-//! same bytes. No link can be stopped half-way: few take a second, and one that nobody
-//! waits for any more can go on in a thread of its own, whose result is dropped. Who
-//! has to be able to end it (it may wait for `ptxas`) runs the program `rustnvlink`, which may be killed: its
-//! output is whole or not there. Other programs can have temporary files removed when they are
-//! told to end, too ([`temporary::remove_on_signals`]).
+//! - The same inputs and options give the same bytes.
+//! - No input, however damaged, makes a link panic.
+//! - Links share no state, so any number of them may run at the same time.
+//! - No file is read or written and no program is started unless the request asks for it. All files of a
+//!   [`DeviceLink`](device_link::DeviceLink) may be in memory, too ([`inputs::Files::in_memory`]).
+//!
+//! # Threads and cancellation
+//!
+//! A link of more than a megabyte of inputs starts threads of its own, as many as there are processors or
+//! [`with_threads`] allows, and ends them before it returns.
+//!
+//! A link cannot be cancelled. Few take longer than a second; one that nobody waits for any more can finish on a thread
+//! of its own, whose result is dropped. A caller that must be able to stop a link, which may be waiting for `ptxas`, runs
+//! the program `rustnvlink` and kills it: its output file is complete or does not exist. Temporary files can be removed
+//! when a signal ends the calling program ([`temporary::remove_on_signals`]).
 //!
 //! # Features
 //!
-//! Without `program`, which is on by default, there is only the library, which
-//! needs fewer packages: it does not look for a CUDA toolkit, and
-//! [`cli::environment`] finds the assembler of PTX on `PATH` alone.
+//! `program`, on by default, adds the program `rustnvlink` and the search for an installed CUDA toolkit. Without it there is
+//! only the library, which needs fewer packages; [`cli::environment`] then finds the assembler of PTX on `PATH` alone.
 #![forbid(unsafe_code)]
 
 pub mod arch;
@@ -107,7 +123,7 @@ mod write;
 use std::io;
 
 use arena::Arena;
-use diagnostic::{Diagnostic, Diagnostics, Severity};
+use diagnostic::{Diagnostic, Diagnostics};
 use error::ParseError;
 use finalize::Finalized;
 use options::{Keeping, Options};
@@ -121,28 +137,35 @@ use report::Reports;
 pub struct Input<'d> {
     /// The name that messages use.
     pub name: &'d str,
-    /// A relocatable device object.
+    /// The bytes of a relocatable device object.
     pub data: &'d [u8],
 }
 
-/// What a link gives: messages, and the image unless one of them is an error.
+impl<'d> Input<'d> {
+    /// An input of this name, which need not be that of a file.
+    pub fn new(name: &'d str, data: &'d [u8]) -> Self {
+        Self { name, data }
+    }
+}
+
+/// The result of a link: messages, and an image unless one of them is an error.
 #[derive(Debug)]
 pub struct Outcome<I = Vec<u8>> {
-    /// The image, or what was made of it.
+    /// The image.
     pub image: Option<I>,
-    /// Everything the user should know.
+    /// All errors, warnings and notes, in the order in which they came up.
     pub diagnostics: Diagnostics,
-    /// What the options ask for beside the image.
+    /// The reports that [`options::Settings::reports`] asks for.
     pub reports: Reports,
 }
 
-/// A link that gave no image. What it shows is every error, line by line.
+/// A link without an image. It displays as its errors, one to a line.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{}", shown_errors(.0))]
 pub struct LinkError(pub Diagnostics);
 
 impl LinkError {
-    /// All that is wrong. What the link warns of is among the diagnostics, too.
+    /// The errors alone. Field 0 has the warnings, too.
     pub fn errors(&self) -> impl Iterator<Item = &Diagnostic> {
         self.0.errors()
     }
@@ -154,15 +177,14 @@ fn shown_errors(diagnostics: &Diagnostics) -> String {
 }
 
 impl<I> Outcome<I> {
-    /// The image, or why there is none, for who does not care for warnings.
+    /// The image, or why there is none. Drops the warnings of a link that succeeds.
     pub fn into_result(self) -> Result<I, LinkError> {
         self.image.ok_or(LinkError(self.diagnostics))
     }
 
-    /// The exit code that fits.
+    /// The exit code of a program that makes this link.
     pub fn exit(&self) -> cli::Exit {
-        let messages = self.diagnostics.messages();
-        if messages.iter().any(|m| m.severity == Severity::Fatal) {
+        if self.diagnostics.has_fatal() {
             cli::Exit::Fatal
         } else if self.diagnostics.has_errors() {
             cli::Exit::LinkError
@@ -172,9 +194,9 @@ impl<I> Outcome<I> {
     }
 }
 
-/// Links relocatable device objects into one image, which is a relocatable
-/// object again where the options say so. What is no such object, or none for
-/// the processor, is an error that names it.
+/// Links relocatable device objects into one image for the processor of the options. With
+/// [`ImageKind::Relocatable`](options::ImageKind::Relocatable) that is a relocatable object again. An input that is no
+/// relocatable device object, or none for this processor, is an error that names it.
 pub fn link(inputs: &[Input<'_>], options: &Options) -> Outcome {
     let mut diagnostics = Diagnostics::default();
     let objects = inputs::memory::read(inputs, options, &mut diagnostics);
@@ -183,10 +205,10 @@ pub fn link(inputs: &[Input<'_>], options: &Options) -> Outcome {
     })
 }
 
-/// What a link has made and nobody has written yet.
+/// A finished link whose bytes are still to be written.
 #[derive(Debug)]
 enum Product<'d> {
-    /// An image, and the bytes of our own record in it.
+    /// An image, and the bytes of our own record in its `.note.nv.tkinfo`.
     Image(Box<Finalized<'d>>, &'d [u8]),
     /// The result of link-time optimization.
     Optimized(Vec<u8>),
@@ -207,8 +229,8 @@ impl Product<'_> {
     }
 }
 
-/// Links what was read of the inputs, of which `diagnostics` tell. `take` gets
-/// the image unless there are errors.
+/// Links the objects that were read. `diagnostics` holds what reading them gave rise to. Unless there are errors, `take`
+/// makes the result's image of the finished link.
 fn link_objects<I>(
     read: Vec<Result<Object<'_>, ParseError>>,
     options: &Options,
@@ -217,7 +239,7 @@ fn link_objects<I>(
 ) -> Outcome<I> {
     let arena = Arena::default();
     let mut objects = Vec::with_capacity(read.len());
-    // nvlink merges one object after another, and ends where one is damaged.
+    // nvlink reads each object right before it merges it, so that a damaged one ends its link with those before it merged.
     let mut damage = None;
     for parsed in read {
         match parsed {
@@ -245,8 +267,7 @@ fn link_objects<I>(
     if options.settings.reports.cross_references {
         reports.cross_references = Some(report::cross_references(&objects));
     }
-    // An error of this kind does not keep the others from being found, which are
-    // said first.
+    // These come last among the messages: an error here does not keep the link from finding others.
     let mut differences = Diagnostics::default();
     if let Err(error) = odr::check(&objects, options.settings.odr, &mut differences) {
         differences.push(Diagnostic::bad_input(&error, options.keeping));

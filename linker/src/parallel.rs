@@ -42,7 +42,7 @@ thread_local! {
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let data = std::fs::read("../tests/inputs/callee.sm_90.cubin")?;
-/// let inputs = [Input { name: "callee", data: &data }];
+/// let inputs = [Input::new("callee", &data)];
 /// let options = Options::new("sm_90".parse()?);
 /// let alone = with_threads(NonZero::<usize>::MIN, || link(&inputs, &options));
 /// assert_eq!(alone.into_result()?, link(&inputs, &options).into_result()?);

@@ -14,8 +14,8 @@ use crate::relocate::{Relocated, pace_slots, recode, relocate, report_undefined}
 use crate::report::{self, Reports};
 use crate::stacks::Stacks;
 
-/// Links device objects up to what is written. Where that is nothing, the diagnostics say why. What comes behind them may be
-/// an object with `damage`.
+/// Runs all phases but the last one, `write`. Without a result, `diagnostics` say why. `damage` is what is wrong with the
+/// object that follows `objects`, if it could not be read: nvlink merges those before it first.
 pub(crate) fn link<'d>(
     objects: Vec<Object<'d>>,
     damage: Option<ParseError>,
@@ -58,7 +58,7 @@ impl From<ParseError> for End {
     }
 }
 
-/// What the phases of a link have in common.
+/// What every phase of a link gets.
 struct Link<'d, 'l> {
     arena: &'d Arena,
     options: &'l Options,
@@ -78,7 +78,7 @@ impl<'d> Link<'d, '_> {
         let merged = merge(&objects, damage, arena, options, self.diagnostics)?;
         self.stop_at_errors()?;
         self.report_unmatched(&merged);
-        // The phases that follow need the room of the objects.
+        // Large links free the objects while `prune` works, so that later phases can use their memory.
         let size = objects.iter().map(Object::size).sum();
         let (pruned, ()) = parallel::both(size, || prune(merged, options), || drop(objects));
         let stacks = Stacks::new(&pruned);
@@ -88,9 +88,7 @@ impl<'d> Link<'d, '_> {
         }
         let lost = self.check_pruned(&pruned)?;
         for name in &options.settings.reports.why_live {
-            for reason in report::why_live(&pruned, name) {
-                self.diagnostics.push(reason);
-            }
+            self.diagnostics.extend(report::why_live(&pruned, name));
         }
         let laid_out = layout(pruned, arena, options, self.diagnostics)?;
         if self.diagnostics.has_fatal() {
@@ -99,24 +97,22 @@ impl<'d> Link<'d, '_> {
         self.report_map(&laid_out);
         report_undefined(&laid_out, options.keeping, self.diagnostics);
         let calls = self.check_laid_out(&laid_out, lost)?;
-        // What it tells comes behind what relocations tell.
+        // `compute` runs at the same time as `relocate`. Its messages come after those of `relocate`.
         let mut told = Diagnostics::default();
         let (relocated, figures) = relocate(laid_out, options.keeping, |pruned| {
             compute(pruned, arena, &stacks, options, &mut told)
         });
         self.report_relocated(relocated.as_ref().err(), calls, &told);
         let relocated = relocated?;
-        let finalized = match self.stop_at_errors() {
-            Ok(()) => Ok(self.recode_and_finalize(relocated, figures)),
-            Err(end) => Err(end),
-        };
+        let finalized = self
+            .stop_at_errors()
+            .map(|()| self.recode_and_finalize(relocated, figures));
         self.diagnostics.append(told);
         self.stop_at_errors()?;
         finalized
     }
 
-    /// Joins relocatable device objects into one. Undefined names are no errors
-    /// here, and nothing is left out.
+    /// Links relocatable device objects into one. Undefined names are no errors here, and no code is dropped.
     fn relocatable(
         &mut self,
         objects: Vec<Object<'d>>,
@@ -125,7 +121,7 @@ impl<'d> Link<'d, '_> {
     ) -> Result<Finalized<'d>, End> {
         let (arena, options) = (self.arena, self.options);
         let merged = merge(&objects, damage, arena, options, self.diagnostics)?;
-        // The phases that follow need their room.
+        // Later phases can use their memory.
         drop(objects);
         self.stop_at_errors()?;
         self.report_unmatched(&merged);
@@ -150,16 +146,15 @@ impl<'d> Link<'d, '_> {
         Ok(finalized)
     }
 
-    /// Makes code anew where nvlink does, then puts everything together.
+    /// Encodes machine code anew where nvlink does, then completes the records.
     fn recode_and_finalize(
         &mut self,
         mut relocated: Relocated<'d>,
         figures: Figures<'d>,
     ) -> Finalized<'d> {
         let (keeping, debug) = (self.options.keeping, self.options.settings.debug);
-        for warning in recode(&mut relocated, keeping, debug) {
-            self.diagnostics.push(warning);
-        }
+        self.diagnostics
+            .extend(recode(&mut relocated, keeping, debug));
         pace_slots(&mut relocated, keeping, debug);
         finalize(relocated, figures)
     }
@@ -176,13 +171,11 @@ impl<'d> Link<'d, '_> {
         End::Reported
     }
 
-    /// Says which names of options no input has.
+    /// Warns of names that options give and no input has.
     fn report_unmatched(&mut self, merged: &Merged<'d>) {
-        if self.options.keeping == Keeping::AsNvlink {
-            return;
-        }
-        for warning in report::unmatched(merged, self.options) {
-            self.diagnostics.push(warning);
+        if self.options.keeping == Keeping::Reachable {
+            self.diagnostics
+                .extend(report::unmatched(merged, self.options));
         }
     }
 
@@ -198,19 +191,18 @@ impl<'d> Link<'d, '_> {
         }
     }
 
-    /// Tells what follows from who calls whom.
+    /// Reports what follows from the call graph.
     fn report_calls(&mut self, pruned: &Pruned<'d>, stacks: &Stacks) {
         self.report_dot(pruned);
         stacks.warn(pruned, self.diagnostics);
         // nvlink notices where it looks for dead code.
         if self.options.settings.reports.uncalled && self.options.drops_dead_code() {
-            for warning in report::uncalled(pruned) {
-                self.diagnostics.push(warning);
-            }
+            self.diagnostics.extend(report::uncalled(pruned));
         }
     }
 
-    /// Ends the link where nvlink's does since it has left out too much. What it misses only later is returned.
+    /// Ends the link where nvlink's ends because it has dropped something that is still in use. Where nvlink notices only
+    /// after the layout, what it misses is returned for [`Self::check_laid_out`].
     fn check_pruned(&mut self, pruned: &Pruned<'d>) -> Result<Option<Lost>, End> {
         if self.options.keeping == Keeping::Reachable {
             return Ok(None);
@@ -235,8 +227,8 @@ impl<'d> Link<'d, '_> {
         }
     }
 
-    /// The same when names that nobody defines were reported. `lost` is what the link misses since it was pruned. Returns
-    /// the calls, if they are to be shown.
+    /// The same after the layout and after undefined names were reported. `lost` is what [`Self::check_pruned`] returned.
+    /// Returns the table of the call graph, if it was asked for.
     fn check_laid_out(
         &mut self,
         laid_out: &LaidOut<'d>,
@@ -254,37 +246,34 @@ impl<'d> Link<'d, '_> {
             && laid_out.pruned.loses_handles();
         if laid_out.merged().loses_common() || loses_handles {
             // Behind the calls (cases `common_too_large` and `whole_program_textures`).
-            calls
-                .into_iter()
-                .for_each(|calls| self.diagnostics.push(calls));
+            self.diagnostics.extend(calls);
             return Err(self.refuse(Diagnostic::reference_to_deleted(Lost::Section.name())));
         }
         Ok(calls)
     }
 
-    /// Tells what nvlink tells when it has relocated code, and of links that fail there, too (cases `failing_reports` and
-    /// `internal_errors`).
+    /// Reports what nvlink reports between relocating and finalizing. `damage` is why relocating failed, if it did, which
+    /// decides how far nvlink gets (cases `failing_reports` and `internal_errors`).
     fn report_relocated(
         &mut self,
         damage: Option<&ParseError>,
         calls: Option<Diagnostic>,
         told: &Diagnostics,
     ) {
-        if let Some(calls) = calls.filter(|_| !damage.is_some_and(is_found_before_calls)) {
-            self.diagnostics.push(calls);
+        if !damage.is_some_and(is_found_before_calls) {
+            self.diagnostics.extend(calls);
         }
-        // nvlink finds that when it has shown what gave kernels their registers (case `ocg_kernels`).
+        // nvlink comes upon this damage after the texts of `-v` about inherited registers (case `ocg_kernels`).
         if damage.is_some_and(|damage| damage.nvlink == Some(NvlinkError::RelocationPastEnd)) {
-            let told = told.messages().iter();
-            for raise in told.filter(|message| message.severity == Severity::Text) {
-                self.diagnostics.push(raise.clone());
-            }
+            let raises = told.messages().iter();
+            let raises = raises.filter(|message| message.severity == Severity::Text);
+            self.diagnostics.extend(raises.cloned());
         }
     }
 }
 
-/// Whether nvlink comes upon the damage before it shows the calls: it resolves
-/// relocations then, and sorts what stays of them later (case `internal_errors`).
+/// Whether nvlink comes upon the damage before it shows the table of the call graph: it does so while it resolves
+/// relocations, and not while it sorts those that stay (case `internal_errors`).
 fn is_found_before_calls(damage: &ParseError) -> bool {
     match damage.nvlink {
         Some(

@@ -14,7 +14,7 @@ use super::left_out::package;
 pub(super) fn help(linked: &Linked) -> Option<String> {
     let messages = linked.messages.iter();
     let lacking: Vec<&str> = messages
-        .filter(|message| message.diagnostic.code == "missing-arch-code")
+        .filter(|message| message.diagnostic.has_code("missing-arch-code"))
         .map(|message| &*message.diagnostic.text)
         .collect();
     let files = linked.files.iter().filter(|file| {

@@ -19,7 +19,7 @@ const BUILD_SCRIPTS: &str = "build";
 pub(super) fn missing(linked: &Linked) -> usize {
     let messages = linked.messages.iter();
     messages
-        .filter(|message| message.diagnostic.code == "undefined-reference")
+        .filter(|message| message.diagnostic.has_code("undefined-reference"))
         .count()
 }
 

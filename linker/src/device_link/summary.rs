@@ -27,7 +27,7 @@ pub fn summarize(messages: &[Message]) -> Vec<Shown> {
         .collect();
     // nvlink says after errors that there were some.
     let says_nothing = |message: &&Message| {
-        message.diagnostic.code == "merge-failed" && failed.contains(&message.sm)
+        message.diagnostic.has_code("merge-failed") && failed.contains(&message.sm)
     };
     let mut rows: Vec<(&Diagnostic, Vec<Sm>)> = Vec::new();
     let mut row_of: FxHashMap<&Diagnostic, usize> = FxHashMap::default();

@@ -22,7 +22,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::error::ParseError;
 use crate::id::{SectionId, SymbolId};
 use crate::list_sort::list_sort;
-use crate::merge::{Definition, Merged, NewSection, Section, SectionKind};
+use crate::merge::{Definition, Merged, NewSection, Section, SectionKind, Symbol};
 use crate::options::{DebugLevel, EarlyAddresses, Keeping, Options};
 use crate::prune::Pruned;
 use crate::read::{USER_BANK, native_bank};
@@ -80,7 +80,7 @@ pub(crate) fn layout<'d>(
 ) -> Result<LaidOut<'d>, ParseError> {
     let keeping = options.keeping;
     place_commons(&mut pruned);
-    place_reserved(&mut pruned);
+    append_reserved(&mut pruned, |variable, offset| variable.value = offset);
     unified::arrange(&mut pruned, keeping)?;
     add_graph_sections(&mut pruned);
     let mut problems = Problems::new();
@@ -112,9 +112,7 @@ pub(crate) fn layout<'d>(
     constants::check(&pruned, keeping, &mut problems);
     // nvlink looks at one section after another (case `failing_reports`).
     problems.sort_by_key(|&(section, _)| section);
-    for (_, problem) in problems {
-        diagnostics.push(problem);
-    }
+    diagnostics.extend(problems.into_iter().map(|(_, problem)| problem));
     if !pruned.merged.target.has_mercury() {
         let name = ".nv.rel.action";
         pruned.add_section(NewSection::new(name, SectionKind::RelocAction, 8));
@@ -139,16 +137,7 @@ pub(crate) fn layout_relocatable<'d>(
     debug: DebugLevel,
     diagnostics: &mut Diagnostics,
 ) -> LaidOut<'d> {
-    for (section, variables) in reserved_variables(&pruned) {
-        for variable in variables {
-            let merged = &mut pruned.merged;
-            let (size, align) = (
-                merged.symbols[variable].size,
-                merged.symbols[variable].value,
-            );
-            merged.sections[section].content.append(&[], size, align);
-        }
-    }
+    append_reserved(&mut pruned, |_, _| ());
     match addresses {
         EarlyAddresses::Leave => {}
         EarlyAddresses::Fill => {
@@ -220,25 +209,27 @@ fn place_commons(pruned: &mut Pruned<'_>) {
     }
     let global = global_section(pruned);
     for symbol in commons.into_iter().rev() {
-        let merged = &mut pruned.merged;
-        let (size, align) = (merged.symbols[symbol].size, merged.symbols[symbol].value);
-        let offset = merged.sections[global].content.append(&[], size, align);
-        merged.symbols[symbol].value = offset;
-        merged.symbols[symbol].definition = Definition::Section(global);
+        let Merged {
+            sections, symbols, ..
+        } = &mut pruned.merged;
+        let symbol = &mut symbols[symbol];
+        let content = &mut sections[global].content;
+        symbol.value = content.append(&[], symbol.size, symbol.value);
+        symbol.definition = Definition::Section(global);
     }
 }
 
-/// Places the variables that the system keeps in shared memory.
-fn place_reserved(pruned: &mut Pruned<'_>) {
+/// Makes sections of reserved shared memory as large as their variables need. `place` gets each variable and its offset.
+fn append_reserved<'d>(pruned: &mut Pruned<'d>, place: impl Fn(&mut Symbol<'d>, u64)) {
     for (section, variables) in reserved_variables(pruned) {
-        let merged = &mut pruned.merged;
+        let Merged {
+            sections, symbols, ..
+        } = &mut pruned.merged;
+        let content = &mut sections[section].content;
         for variable in variables {
-            let (size, align) = (
-                merged.symbols[variable].size,
-                merged.symbols[variable].value,
-            );
-            let offset = merged.sections[section].content.append(&[], size, align);
-            merged.symbols[variable].value = offset;
+            let symbol = &mut symbols[variable];
+            let offset = content.append(&[], symbol.size, symbol.value);
+            place(symbol, offset);
         }
     }
 }

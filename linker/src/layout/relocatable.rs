@@ -250,7 +250,7 @@ fn kernels_by_relocations(merged: &Merged<'_>) -> Vec<FunctionId> {
     let mut kernels: Vec<FunctionId> = merged
         .functions
         .enumerate()
-        .filter(|(_, f)| merged.symbols[f.symbol].other.has(SymbolOther::ENTRY))
+        .filter(|(_, f)| merged.is_kernel(f))
         .map(|(id, _)| id)
         .collect();
     RelocationOrder::new(merged).sort(merged, &mut kernels);

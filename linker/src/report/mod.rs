@@ -8,7 +8,7 @@
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let caller = std::fs::read("../tests/inputs/caller.sm_90.cubin")?;
 //! # let callee = std::fs::read("../tests/inputs/callee.sm_90.cubin")?;
-//! # let inputs = [Input { name: "caller", data: &caller }, Input { name: "callee", data: &callee }];
+//! # let inputs = [Input::new("caller", &caller), Input::new("callee", &callee)];
 //! let mut options = Options::new("sm_90".parse()?);
 //! options.settings.reports.map = true;
 //! let outcome = link(&inputs, &options);

@@ -359,7 +359,7 @@ fn has_succeeded(linked: &Linked) -> bool {
 /// What is said of the first name that two objects define.
 fn defined_twice(linked: &Linked) -> Option<&str> {
     let mut messages = linked.messages.iter().map(|message| &message.diagnostic);
-    let twice = messages.find(|diagnostic| diagnostic.code == "multiple-definition");
+    let twice = messages.find(|diagnostic| diagnostic.has_code("multiple-definition"));
     twice.map(|diagnostic| diagnostic.text.as_str())
 }
 

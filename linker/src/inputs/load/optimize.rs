@@ -234,9 +234,7 @@ impl<'d> Loader<'_, 'd> {
         let limits = self.wanted.assembler.limits;
         let mut notes = Vec::new();
         let agreed = agree(&records, limits, self.wanted.behaviour, &mut notes);
-        for note in notes {
-            self.diagnostics.push(note);
-        }
+        self.diagnostics.extend(notes);
         self.agreed = agreed.map_err(|problem| self.stop(problem))?;
         let threads = self.agreed.limits.threads;
         if settings.threads.is_some() && threads.is_some_and(|count| count != 1) {
@@ -249,9 +247,7 @@ impl<'d> Loader<'_, 'd> {
     }
 
     pub(super) fn stop_with(&mut self, problems: Vec<Diagnostic>) -> Stop {
-        for problem in problems {
-            self.diagnostics.push(problem);
-        }
+        self.diagnostics.extend(problems);
         Stop
     }
 
