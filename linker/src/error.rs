@@ -72,6 +72,22 @@ impl ParseError {
         Self::new(Problem::Malformed(problem.into()))
     }
 
+    /// A number of something that does not exist. There are `count` of these.
+    pub fn bad_index(what: &'static str, index: u64, count: usize) -> Self {
+        let count = count as u64;
+        Self::new(Problem::BadIndex { what, index, count })
+    }
+
+    /// Something that would end at `end`, in data of `available` bytes.
+    pub fn truncated(what: &'static str, end: u64, available: usize) -> Self {
+        let available = available as u64;
+        Self::new(Problem::Truncated {
+            what,
+            end,
+            available,
+        })
+    }
+
     /// Adds what nvlink says of it.
     #[must_use]
     pub fn as_nvlink(mut self, error: NvlinkError) -> Self {

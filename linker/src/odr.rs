@@ -13,7 +13,6 @@ use std::fmt;
 use rustc_hash::FxHashMap;
 
 use crate::cubin::{Binding, InfoCode, InfoRecords, Place, Symbol, SymbolOther, SymbolType};
-use crate::demangle::readable;
 use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
 use crate::error::ParseError;
 use crate::options::Odr;
@@ -87,24 +86,18 @@ pub(crate) fn check(
                 none => none.insert(Tables::new(object, compares_code)?),
             };
             let definition = definition(object, index, tables, compares_code);
-            match &first {
-                None => first = Some((number, definition)),
-                Some((other, known)) => {
-                    if let Some(difference) = difference(known, &definition) {
-                        let text = format!(
-                            "weak definitions of '{name}' differ in '{}' and '{}'",
-                            objects[*other].name, object.name
-                        );
-                        let mut diagnostic = Diagnostic::new(severity, "odr-violation", text)
-                            .with_detail(difference);
-                        if readable(name) != name {
-                            let note = format!("{name} is {}", readable(name));
-                            diagnostic = diagnostic.with_note(note);
-                        }
-                        diagnostics.push(diagnostic);
-                        break;
-                    }
-                }
+            let Some((other, known)) = &first else {
+                first = Some((number, definition));
+                continue;
+            };
+            if let Some(difference) = difference(known, &definition) {
+                let other = &objects[*other].name;
+                let here = &object.name;
+                let text = format!("weak definitions of '{name}' differ in '{other}' and '{here}'");
+                let problem = Diagnostic::new(severity, "odr-violation", text);
+                let problem = problem.with_detail(difference).with_readable(&[name]);
+                diagnostics.push(problem);
+                break;
             }
         }
     }

@@ -181,15 +181,19 @@ impl Destination {
             Err(error) if error.kind() == io::ErrorKind::NotFound => (destination(path), None),
             Err(error) => return Err(error),
         };
-        let folder = match path.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder,
-            _ => Path::new("."),
-        };
-        let mut file = New::in_folder(folder)?;
+        let mut file = New::in_folder(folder_of(&path))?;
         if let Some(permissions) = permissions {
             file.as_file_mut().set_permissions(permissions)?;
         }
         Ok(Self::File(file, path))
+    }
+}
+
+/// The folder that a path is in.
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
     }
 }
 

@@ -26,12 +26,13 @@ pub const OFFLOADING_SECTION: &str = ".llvm.offloading";
 /// What the names of the sections start with in which GCC puts the wrapper of a module with `-flto`, for its own link.
 const OPTIMIZER_SECTIONS: &str = ".gnu.lto___fatbinwrap";
 /// What the name of the wrapper of a module starts with.
-const MODULE_WRAPPER: &[u8] = b"__fatbinwrap";
+pub(crate) const WRAPPER_PREFIX: &str = "__fatbinwrap";
 
-const WRAPPER_MAGIC: u32 = 0x4662_43b1;
+/// The first word of a wrapper.
+pub(crate) const WRAPPER_MAGIC: u32 = 0x4662_43b1;
 const WRAPPER_SIZE: usize = 24;
 /// What the names of the registration protocol start with.
-const REGISTRATION: [&str; 3] = ["__cudaRegister", "__cudaUnregister", "__fatbinwrap"];
+const REGISTRATION: [&str; 3] = ["__cudaRegister", "__cudaUnregister", WRAPPER_PREFIX];
 
 /// The machine of a host file: its `e_machine`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -129,6 +130,44 @@ const REFERENCE_SECTIONS: [(&str, ReferenceKind, ReferenceScope); 6] = {
     ]
 };
 
+/// What a section of a host file has to do with device code.
+#[derive(Debug, Clone, Copy)]
+enum Role {
+    /// It holds fatbins.
+    Fatbins,
+    /// It holds wrappers of fatbins.
+    Wrappers,
+    /// It holds names of modules.
+    ModuleIds,
+    /// It holds names that host code refers to.
+    References(ReferenceKind, ReferenceScope),
+    /// It holds device code for another tool's link.
+    OutOfReach(OutOfReach),
+}
+
+impl Role {
+    /// The role of a section of this name, if it has one, and the name. Of several sections that begin alike, that is what
+    /// they begin with.
+    fn of(name: &[u8]) -> Option<(&'static str, Self)> {
+        const OWN: [(&str, Role); 5] = [
+            (RELOCATABLE_SECTION, Role::Fatbins),
+            (EXECUTABLE_SECTION, Role::Fatbins),
+            (WRAPPER_SECTION, Role::Wrappers),
+            (MODULE_ID_SECTION, Role::ModuleIds),
+            (OFFLOADING_SECTION, Role::OutOfReach(OutOfReach::ClangLink)),
+        ];
+        if name.starts_with(OPTIMIZER_SECTIONS.as_bytes()) {
+            let role = Self::OutOfReach(OutOfReach::Optimizer);
+            return Some((OPTIMIZER_SECTIONS, role));
+        }
+        let references = REFERENCE_SECTIONS.into_iter();
+        let references =
+            references.map(|(name, kind, scope)| (name, Self::References(kind, scope)));
+        let mut known = OWN.into_iter().chain(references);
+        known.find(|(known, _)| known.as_bytes() == name)
+    }
+}
+
 impl HostReferences<'_> {
     /// Whether some pattern matches the whole of `name`.
     pub fn matches(&self, name: &str) -> bool {
@@ -180,9 +219,10 @@ pub enum OutOfReach {
 impl OutOfReach {
     /// What a file of bitcode has.
     pub fn in_bitcode(data: &[u8]) -> Option<Self> {
-        let mut places = data.windows(MODULE_WRAPPER.len());
+        let wrapper = WRAPPER_PREFIX.as_bytes();
+        let mut places = data.windows(wrapper.len());
         places
-            .any(|place| place == MODULE_WRAPPER)
+            .any(|place| place == wrapper)
             .then_some(Self::Optimizer)
     }
 }
@@ -267,14 +307,7 @@ impl<'d> HostFile<'d> {
             return Err(malformed(problem).at(SEGMENT_SIZE_FIELD));
         }
         let end = start.saturating_add(count * size);
-        let truncated = |what, end| {
-            let problem = Problem::Truncated {
-                what,
-                end,
-                available,
-            };
-            ParseError::new(problem)
-        };
+        let truncated = |what, end| ParseError::truncated(what, end, data.len());
         if end > available {
             return Err(truncated("table of program headers", end).at(start));
         }
@@ -308,65 +341,59 @@ impl<'d> HostFile<'d> {
             let name = sections.section_name(Le, section).map_err(|e| {
                 malformed(format!("section name: {e}")).in_section(&format!("#{}", index.0))
             })?;
-            if name == OFFLOADING_SECTION.as_bytes() {
-                self.out_of_reach = Some(OutOfReach::ClangLink);
-            } else if name.starts_with(OPTIMIZER_SECTIONS.as_bytes()) {
-                self.out_of_reach = Some(OutOfReach::Optimizer);
-            }
-            let fatbin = [RELOCATABLE_SECTION, EXECUTABLE_SECTION]
-                .into_iter()
-                .find(|n| n.as_bytes() == name);
-            let references = REFERENCE_SECTIONS
-                .into_iter()
-                .find(|(n, ..)| n.as_bytes() == name);
-            let known = match (fatbin, references) {
-                (Some(name), _) | (_, Some((name, ..))) => name,
-                _ if name == WRAPPER_SECTION.as_bytes() => WRAPPER_SECTION,
-                _ if name == MODULE_ID_SECTION.as_bytes() => MODULE_ID_SECTION,
-                _ => continue,
+            let Some((name, role)) = Role::of(name) else {
+                continue;
             };
             let offset = section.sh_offset(Le);
-            self.has_wrappers |= known == WRAPPER_SECTION;
-            let is_object = self.kind == InputKind::HostObject;
-            let is_empty = section.sh_type(Le) == SHT_NOBITS || section.sh_size(Le) == 0;
-            if known == RELOCATABLE_SECTION && is_object && is_empty {
-                return Err(malformed("it holds no fatbin".to_owned())
-                    .in_section(known)
-                    .at(offset));
-            }
-            if section.sh_type(Le) == SHT_NOBITS {
-                // What `objcopy --only-keep-debug` leaves: a size without bytes.
-                continue;
-            }
-            let bytes = section.data(Le, data).map_err(|_| {
-                ParseError::new(Problem::Truncated {
-                    what: "section data",
-                    end: offset.saturating_add(section.sh_size(Le)),
-                    available: data.len() as u64,
+            let has_bytes = section.sh_type(Le) != SHT_NOBITS;
+            let bytes = || {
+                section.data(Le, data).map_err(|_| {
+                    let end = offset.saturating_add(section.sh_size(Le));
+                    let problem = ParseError::truncated("section data", end, data.len());
+                    problem.in_section(name).at(offset)
                 })
-                .in_section(known)
-                .at(offset)
-            })?;
-            let place = |e: ParseError| e.in_section(known);
-            match (fatbin, references) {
-                (Some(name), _) => self.fatbins.push(FatbinSection {
-                    name,
-                    offset,
-                    data: bytes,
-                }),
-                (_, Some((_, kind, scope))) => self.references.push(HostReferences {
-                    kind,
-                    scope,
-                    offset,
-                    is_list: bytes.len() > 1,
-                    patterns: match bytes.len() > 1 {
-                        true => strings(bytes).map_err(place)?,
-                        false => Vec::new(),
-                    },
-                }),
-                _ if known == WRAPPER_SECTION => self.wrappers.extend(wrapper_versions(bytes)),
-                _ => {
-                    for id in strings(bytes).map_err(place)? {
+            };
+            match role {
+                Role::OutOfReach(place) => self.out_of_reach = Some(place),
+                Role::Fatbins => {
+                    let is_object = self.kind == InputKind::HostObject;
+                    let is_empty = !has_bytes || section.sh_size(Le) == 0;
+                    if name == RELOCATABLE_SECTION && is_object && is_empty {
+                        let problem = malformed("it holds no fatbin".to_owned());
+                        return Err(problem.in_section(name).at(offset));
+                    }
+                    if has_bytes {
+                        self.fatbins.push(FatbinSection {
+                            name,
+                            offset,
+                            data: bytes()?,
+                        });
+                    }
+                }
+                Role::Wrappers => {
+                    self.has_wrappers = true;
+                    if has_bytes {
+                        self.wrappers.extend(wrapper_versions(bytes()?));
+                    }
+                }
+                // `objcopy --only-keep-debug` leaves a size without bytes.
+                Role::References(..) | Role::ModuleIds if !has_bytes => {}
+                Role::References(kind, scope) => {
+                    let bytes = bytes()?;
+                    let is_list = bytes.len() > 1;
+                    self.references.push(HostReferences {
+                        kind,
+                        scope,
+                        offset,
+                        is_list,
+                        patterns: match is_list {
+                            true => strings(bytes).map_err(|e| e.in_section(name))?,
+                            false => Vec::new(),
+                        },
+                    });
+                }
+                Role::ModuleIds => {
+                    for id in strings(bytes()?).map_err(|e| e.in_section(name))? {
                         self.module_ids.push(match id.strip_prefix("def ") {
                             Some(id) => ModuleId::Linked(id),
                             None => ModuleId::Module(id),

@@ -9,7 +9,7 @@
 
 use std::ops::Range;
 
-use crate::error::{ParseError, Problem};
+use crate::error::ParseError;
 
 /// One function's Mercury code.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,14 +78,11 @@ impl<'d> Capsule<'d> {
 
     /// Reads a section.
     pub fn parse(data: &'d [u8]) -> Result<Self, ParseError> {
-        let at = |offset: usize, problem| ParseError::new(problem).at(offset as u64);
+        let malformed =
+            |offset: usize, problem: String| ParseError::malformed(problem).at(offset as u64);
         let truncated = |what, start: usize, size: usize| {
-            let problem = Problem::Truncated {
-                what,
-                end: (start as u64).saturating_add(size as u64),
-                available: data.len() as u64,
-            };
-            at(start, problem)
+            let end = (start as u64).saturating_add(size as u64);
+            ParseError::truncated(what, end, data.len()).at(start as u64)
         };
         let word = |index| {
             let size = WORD * (index + 1);
@@ -108,7 +105,7 @@ impl<'d> Capsule<'d> {
                     Some(byte) => format!("instruction {index} begins with unknown byte {byte:#x}"),
                     None => format!("instruction {index} is missing"),
                 };
-                at(offset, Problem::Malformed(problem))
+                malformed(offset, problem)
             })?;
             let bytes = data[offset..]
                 .get(..size)
@@ -126,7 +123,7 @@ impl<'d> Capsule<'d> {
                 "{} bytes behind the last of {instructions} instructions",
                 data.len() - offset
             );
-            return Err(at(offset, Problem::Malformed(problem)));
+            return Err(malformed(offset, problem));
         }
         Ok(Self {
             text_section,

@@ -1,9 +1,7 @@
 //! `.nv.compat`: what the code asks of a later finalizer or driver, as
 //! attribute records. Objects for sm_90 and newer have it.
 
-use std::fmt;
-
-use super::record::{Record, Records};
+use super::record::{Record, Records, record_code};
 
 /// What a compatibility record says. Any number is valid; the ones that
 /// cuobjdump knows have names.
@@ -78,32 +76,7 @@ impl CompatCode {
     const PREFIX: &str = "EICOMPAT_ATTR_";
 }
 
-impl From<u8> for CompatCode {
-    fn from(number: u8) -> Self {
-        Self(number)
-    }
-}
-
-impl From<CompatCode> for u8 {
-    fn from(code: CompatCode) -> Self {
-        code.0
-    }
-}
-
-impl fmt::Display for CompatCode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.short_name() {
-            Some(name) => write!(f, "{}{name}", Self::PREFIX),
-            None => write!(f, "{:#x}", self.0),
-        }
-    }
-}
-
-impl fmt::Debug for CompatCode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
+record_code!(CompatCode);
 
 #[cfg(test)]
 mod tests {

@@ -130,13 +130,8 @@ impl<'d> File<'d> {
 
     /// A section by the number some field of the file gives.
     pub fn section(&self, index: u32) -> Result<&Section<'d>, ParseError> {
-        self.sections.get(index as usize).ok_or_else(|| {
-            ParseError::new(Problem::BadIndex {
-                what: "section",
-                index: index.into(),
-                count: self.sections.len() as u64,
-            })
-        })
+        let section = self.sections.get(index as usize);
+        section.ok_or_else(|| ParseError::bad_index("section", index.into(), self.sections.len()))
     }
 
     /// Decodes a symbol table section: `.symtab` or `.nv.merc.symtab`.
@@ -171,49 +166,51 @@ impl<'d> File<'d> {
                     strings.name
                 )))
             })?;
-            let kind = SymbolType(symbol.st_type().0);
-            let place = match symbol.st_shndx(Le).0 {
-                0 => Place::Undefined,
-                0xffff => Place::Section(
-                    extended
-                        .get(index)
-                        .ok_or_else(|| {
-                            at(ParseError::new(Problem::BadIndex {
-                                what: "extended section number of symbol",
-                                index: index as u64,
-                                count: extended.len() as u64,
-                            }))
-                        })?
-                        .get(Le),
-                ),
-                Place::TENTATIVE if !matches!(kind, SymbolType::SECTION | SymbolType::FUNC) => {
-                    Place::Common
-                }
-                // Whatever ELF means by it: ptxas and nvlink have the very number of section
-                // 0xff00 or 0xfff2, and nvlink takes every other one for that of a section, too.
-                number if usize::from(number) < self.sections.len() => {
-                    Place::Section(number.into())
-                }
-                0xfff1 => Place::Absolute,
-                Place::TENTATIVE => Place::Common,
-                number @ 0xff00.. => Place::Reserved(number),
-                number => Place::Section(number.into()),
+            let extended_number = || {
+                let number = extended.get(index).ok_or_else(|| {
+                    let what = "extended section number of symbol";
+                    ParseError::bad_index(what, index as u64, extended.len())
+                })?;
+                Ok(number.get(Le))
             };
-            if let Place::Section(number) = place {
-                self.section(number).map_err(at)?;
-            }
             symbols.push(Symbol {
                 name,
                 name_offset: symbol.st_name(Le),
-                kind,
+                kind: SymbolType(symbol.st_type().0),
                 binding: Binding(symbol.st_bind().0),
                 other: SymbolOther(symbol.st_other().0),
-                place,
+                place: self.place_of(symbol, extended_number).map_err(at)?,
                 value: symbol.st_value(Le),
                 size: symbol.st_size(Le),
             });
         }
         Ok(symbols)
+    }
+
+    /// Where a symbol is defined. `extended_number` is its section number in `.symtab_shndx`.
+    fn place_of(
+        &self,
+        symbol: &Sym64<Le>,
+        extended_number: impl FnOnce() -> Result<u32, ParseError>,
+    ) -> Result<Place, ParseError> {
+        let kind = SymbolType(symbol.st_type().0);
+        let is_code_or_section = matches!(kind, SymbolType::SECTION | SymbolType::FUNC);
+        let place = match symbol.st_shndx(Le).0 {
+            0 => Place::Undefined,
+            0xffff => Place::Section(extended_number()?),
+            Place::TENTATIVE if !is_code_or_section => Place::Common,
+            // ELF reserves numbers from 0xff00 on. ptxas and nvlink nevertheless write those of sections 0xff00 and 0xfff2
+            // here, and nvlink reads any number as that of a section, if there are so many.
+            number if usize::from(number) < self.sections.len() => Place::Section(number.into()),
+            0xfff1 => Place::Absolute,
+            Place::TENTATIVE => Place::Common,
+            number @ 0xff00.. => Place::Reserved(number),
+            number => Place::Section(number.into()),
+        };
+        if let Place::Section(number) = place {
+            self.section(number)?;
+        }
+        Ok(place)
     }
 
     /// The relocations of a `REL`, `RELA` or Mercury relocation section, in
@@ -336,14 +333,7 @@ impl<'d> Names<'d> {
 }
 
 fn check_header(data: &[u8]) -> Result<&FileHeader64<Le>, ParseError> {
-    let truncated = || {
-        ParseError::new(Problem::Truncated {
-            what: "file header",
-            end: 64,
-            available: data.len() as u64,
-        })
-        .at(0)
-    };
+    let truncated = || ParseError::truncated("file header", 64, data.len()).at(0);
     let wrong = |what: String| ParseError::new(Problem::WrongElf(what));
     match data.get(4..6) {
         Some([2, 1]) => {}
@@ -379,18 +369,11 @@ pub(crate) fn check_section_table(
     let start = header.e_shoff(Le);
     let size = usize::from(header.e_shnum(Le)) * size_of::<SectionHeader64<Le>>();
     let end = start.saturating_add(size as u64);
-    let available = data.len() as u64;
     // Without a place there is no table, whatever its size.
-    if start == 0 || end <= available {
+    if start == 0 || end <= data.len() as u64 {
         return Ok(());
     }
-    let what = "section table";
-    Err(ParseError::new(Problem::Truncated {
-        what,
-        end,
-        available,
-    })
-    .at(start))
+    Err(ParseError::truncated("section table", end, data.len()).at(start))
 }
 
 /// Whether headers of sections have the size that they have in this kind of file.
@@ -421,27 +404,17 @@ fn read_sections<'d>(
             .ok()
             .and_then(|end| data.get(start as usize..end))
             .ok_or_else(|| {
-                numbered(
-                    index,
-                    ParseError::new(Problem::Truncated {
-                        what: "section data",
-                        end,
-                        available: data.len() as u64,
-                    })
-                    .at(start),
-                )
+                let problem = ParseError::truncated("section data", end, data.len());
+                numbered(index, problem.at(start))
             })
     };
     let names = match raw.get(names_section as usize) {
         _ if raw.is_empty() => &[][..],
         Some(header) => bytes_of(names_section as usize, header)?,
         None => {
-            return Err(ParseError::new(Problem::BadIndex {
-                what: "section name table",
-                index: names_section.into(),
-                count: raw.len() as u64,
-            })
-            .at(NAMES_FIELD));
+            let what = "section name table";
+            let problem = ParseError::bad_index(what, names_section.into(), raw.len());
+            return Err(problem.at(NAMES_FIELD));
         }
     };
     let mut names = Names::new(names);

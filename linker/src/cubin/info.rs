@@ -4,9 +4,7 @@
 //! [`InfoRecord`] leaves the payload as bytes; [`super::Attribute`] takes it
 //! apart.
 
-use std::fmt;
-
-use super::record::{Record, Records};
+use super::record::{Record, Records, record_code};
 
 /// What an info record says. Any number is valid; the known ones have names.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -188,32 +186,7 @@ impl InfoCode {
     }
 }
 
-impl From<u8> for InfoCode {
-    fn from(number: u8) -> Self {
-        Self(number)
-    }
-}
-
-impl From<InfoCode> for u8 {
-    fn from(code: InfoCode) -> Self {
-        code.0
-    }
-}
-
-impl fmt::Display for InfoCode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.short_name() {
-            Some(name) => write!(f, "{}{name}", Self::PREFIX),
-            None => write!(f, "{:#x}", self.0),
-        }
-    }
-}
-
-impl fmt::Debug for InfoCode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
+record_code!(InfoCode);
 
 impl<'d> Record<'d, InfoCode> {
     /// The symbol index at the start of the payload, for codes that have one.

@@ -4,7 +4,7 @@
 //! fourth format has a payload, whose length the value gives; the next record
 //! starts at the next multiple of four.
 
-use crate::error::{ParseError, Problem};
+use crate::error::ParseError;
 
 /// How a record keeps its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -65,6 +65,39 @@ pub struct Record<'d, C> {
     /// The payload of a sized record, empty for the others.
     pub payload: &'d [u8],
 }
+
+/// Makes the code of a kind of records a number in files, and the name that cuobjdump prints in texts.
+macro_rules! record_code {
+    ($code:ident) => {
+        impl From<u8> for $code {
+            fn from(number: u8) -> Self {
+                Self(number)
+            }
+        }
+
+        impl From<$code> for u8 {
+            fn from(code: $code) -> Self {
+                code.0
+            }
+        }
+
+        impl std::fmt::Display for $code {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                match self.short_name() {
+                    Some(name) => write!(f, "{}{name}", Self::PREFIX),
+                    None => write!(f, "{:#x}", self.0),
+                }
+            }
+        }
+
+        impl std::fmt::Debug for $code {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                std::fmt::Display::fmt(self, f)
+            }
+        }
+    };
+}
+pub(super) use record_code;
 
 /// Size of a record without its payload.
 const HEADER: usize = 4;
@@ -210,12 +243,7 @@ impl<'d, C: From<u8>> Records<'d, C> {
     #[cold]
     fn truncated(&self, what: &'static str, size: usize) -> ParseError {
         let start = self.offset as u64;
-        ParseError::new(Problem::Truncated {
-            what,
-            end: start + size as u64,
-            available: self.data.len() as u64,
-        })
-        .at(start)
+        ParseError::truncated(what, start + size as u64, self.data.len()).at(start)
     }
 
     #[cold]

@@ -5,7 +5,7 @@
 //! the variables and, from version 2 on, two words for each function that no
 //! link looks at. The case `unified_index` shows each part.
 
-use crate::error::{NvlinkError, ParseError, Problem};
+use crate::error::{NvlinkError, ParseError};
 
 /// How an index file begins.
 const MAGIC: &[u8; 8] = b"\x7fUFTINDX";
@@ -83,12 +83,8 @@ fn tables(bytes: &[u8]) -> Result<(IndexTable, IndexTable), ParseError> {
         return Err(ParseError::malformed(problem).as_nvlink(NvlinkError::NotUnifiedIndex));
     }
     let truncated = |end: u64| {
-        ParseError::new(Problem::Truncated {
-            what: "index of unified functions",
-            end,
-            available: bytes.len() as u64,
-        })
-        .as_nvlink(NvlinkError::MalformedUnifiedIndex)
+        ParseError::truncated("index of unified functions", end, bytes.len())
+            .as_nvlink(NvlinkError::MalformedUnifiedIndex)
     };
     let (words, _) = bytes.as_chunks::<8>();
     let word = |index: usize| words.get(index).map(|word| u64::from_le_bytes(*word));

@@ -2,7 +2,7 @@
 
 use super::entry::{self, Entry};
 use super::{HEADER_SIZE, MAGIC, VERSION};
-use crate::error::{ParseError, Problem};
+use crate::error::ParseError;
 
 /// One fatbin, its header checked.
 #[derive(Debug, Clone, Copy)]
@@ -145,12 +145,8 @@ impl<'d> Fields<'d> {
         let end = start.saturating_add(size);
         let available = self.data.len() as u64;
         if end > available {
-            return Err(ParseError::new(Problem::Truncated {
-                what,
-                end,
-                available,
-            })
-            .at(start.min(available)));
+            let problem = ParseError::truncated(what, end, self.data.len());
+            return Err(problem.at(start.min(available)));
         }
         Ok(&self.data[start as usize..end as usize])
     }

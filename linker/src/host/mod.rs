@@ -22,24 +22,18 @@ use std::io::{self, Write};
 use std::str::FromStr;
 
 use crate::container::Machine;
+use crate::container::host::{
+    EXECUTABLE_SECTION as FATBIN_SECTION, MODULE_ID_SECTION, WRAPPER_MAGIC, WRAPPER_PREFIX,
+    WRAPPER_SECTION,
+};
 use object::elf::{EM_AARCH64, EM_X86_64};
 
 pub use source::embedded;
 
-/// The first word of a wrapper.
-const WRAPPER_MAGIC: u32 = 0x4662_43b1;
 /// The version of wrappers of linked code.
 const WRAPPER_VERSION: u32 = 2;
-/// The section of the images.
-const FATBIN_SECTION: &str = ".nv_fatbin";
-/// The section of the wrapper.
-const WRAPPER_SECTION: &str = ".nvFatBinSegment";
-/// The section of the names.
-const MODULE_ID_SECTION: &str = "__nv_module_id";
 /// The prefix of the functions that objects with device code call.
 const REGISTER_PREFIX: &str = "__cudaRegisterLinkedBinary";
-/// The prefix of the wrappers that objects with device code define.
-const WRAPPER_PREFIX: &str = "__fatbinwrap";
 
 /// Images from this size on are marked as large data, which may lie beyond
 /// the reach of host code.

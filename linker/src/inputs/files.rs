@@ -258,50 +258,48 @@ impl Reader<'_> {
     }
 
     fn library(&mut self, library: &str, folders: &[PathBuf]) {
-        let mut result = Opened::Missing {
-            library: library.to_owned(),
-            host: search::host_folder(library),
-        };
+        let opened = self.first_library(library, folders);
+        self.opened.push(opened);
+    }
+
+    /// The first usable archive of a library. Those before it that are for other hosts are noted on the way.
+    fn first_library(&mut self, library: &str, folders: &[PathBuf]) -> Opened {
+        let mut is_any_incompatible = false;
         for found in search::candidates(library, folders) {
-            match found {
-                Found::Shared => {
-                    result = Opened::Nothing;
-                    break;
+            let (path, is_folder) = match found {
+                Found::Shared => return Opened::Nothing,
+                Found::Archive(path) => (path, false),
+                Found::Folder(path) => (path, true),
+            };
+            let name = raw_text::text(path.as_os_str());
+            if is_folder {
+                match self.wanted.behaviour {
+                    Behaviour::Nvlink => return Opened::NoArchive { name, is_folder },
+                    Behaviour::Own => continue,
                 }
-                Found::Archive(path) => {
-                    let name = raw_text::text(path.as_os_str());
+            }
+            match read(&path) {
+                Ok(data) if self.is_compatible(&path, &data) => {
+                    return self.source(&path, name, data);
+                }
+                contents if self.is_no_archive(&path, &contents) => {
+                    return Opened::NoArchive { name, is_folder };
+                }
+                Err(why) if why.kind() != io::ErrorKind::InvalidData => {}
+                Ok(_) | Err(_) => {
                     let library = library.to_owned();
-                    match read(&path) {
-                        Ok(data) if self.is_compatible(&path, &data) => {
-                            result = self.source(&path, name, data);
-                            break;
-                        }
-                        contents if self.is_no_archive(&path, &contents) => {
-                            result = Opened::NoArchive {
-                                name,
-                                is_folder: false,
-                            };
-                            break;
-                        }
-                        Err(why) if why.kind() != io::ErrorKind::InvalidData => continue,
-                        Ok(_) | Err(_) => {
-                            self.opened.push(Opened::Incompatible { name, library });
-                            result = Opened::Nothing;
-                        }
-                    }
+                    self.opened.push(Opened::Incompatible { name, library });
+                    is_any_incompatible = true;
                 }
-                Found::Folder(path) if self.wanted.behaviour == Behaviour::Nvlink => {
-                    let name = raw_text::text(path.as_os_str());
-                    result = Opened::NoArchive {
-                        name,
-                        is_folder: true,
-                    };
-                    break;
-                }
-                Found::Folder(_) => {}
             }
         }
-        self.opened.push(result);
+        match is_any_incompatible {
+            true => Opened::Nothing,
+            false => Opened::Missing {
+                library: library.to_owned(),
+                host: search::host_folder(library),
+            },
+        }
     }
 
     fn is_compatible(&self, path: &Path, data: &[u8]) -> bool {

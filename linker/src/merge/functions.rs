@@ -306,7 +306,7 @@ impl<'d> Merger<'d, '_> {
         // Before, the header of the code says it, too.
         let is_told = self.merged.target.family() == Some(Family::Hopper);
         if self.keeping == Keeping::AsNvlink && is_told {
-            self.check_counts(id, used.is_some(), own.is_some())?;
+            self.check_counts(id, used, own)?;
         }
         Ok(match own.zip(used).map(|(own, used)| own.cmp(&used)) {
             Some(Ordering::Less) => true,
@@ -320,13 +320,18 @@ impl<'d> Merger<'d, '_> {
         })
     }
 
-    /// nvlink compares no definitions of which one does not say what registers it needs (case
+    /// nvlink fails where it compares two definitions by their registers and one does not say how many it needs (case
     /// `missing_names`).
-    fn check_counts(&self, id: SymbolId, is_used: bool, is_own: bool) -> Result<(), ParseError> {
-        let (problem, text) = match (is_used, is_own) {
-            (true, true) => return Ok(()),
-            (false, _) => ("the definition in use", NvlinkError::NoOriginalRegisters),
-            (true, false) => ("another definition", NvlinkError::NoNewRegisters),
+    fn check_counts(
+        &self,
+        id: SymbolId,
+        used: Option<u32>,
+        own: Option<u32>,
+    ) -> Result<(), ParseError> {
+        let (problem, text) = match (used, own) {
+            (Some(_), Some(_)) => return Ok(()),
+            (None, _) => ("the definition in use", NvlinkError::NoOriginalRegisters),
+            (Some(_), None) => ("another definition", NvlinkError::NoNewRegisters),
         };
         let problem = format!("{problem} does not say how many registers it needs");
         Err(ParseError::malformed(problem)

@@ -1,7 +1,8 @@
-//! Native relocations that contradict those of the Mercury generation. nvlink reads none of the
-//! native ones and makes them anew, so that damage in them is nothing to it (case
-//! `native_relocations`). Each Mercury relocation has its native one at the same number, but for
-//! those of reserved shared memory, which machine code adds itself.
+//! Native relocations that contradict those of the Mercury world.
+//!
+//! nvlink reads no native relocations but makes them from the Mercury ones, so that it does not notice damage in them (case
+//! `native_relocations`). Both lists have the same order. Of the Mercury relocations, only those of code against reserved
+//! shared memory have no native twin.
 
 use rustc_hash::FxHashMap;
 
@@ -88,6 +89,36 @@ impl World {
         let row = rows.iter().find(|(kind, _)| kind.0 == mercury.kind);
         row.map(|(_, native)| *native)
     }
+
+    /// Whether native relocations may stand beside as many of Mercury.
+    fn agree(self, native: &[Relocation], mercury: &[Relocation]) -> bool {
+        let mut before: Option<(u64, u64)> = None;
+        // Halves of addresses in code come in pairs.
+        let mut place: Option<(&Relocation, &Relocation)> = None;
+        native.iter().zip(mercury).all(|(native, mercury)| {
+            let mut agrees = native.symbol == mercury.symbol
+                && (is_place(mercury) || native.addend == mercury.addend)
+                && self
+                    .types(mercury)
+                    .is_none_or(|all| all.contains(&Type(native.kind)))
+                && match self {
+                    Self::Data => native.offset == mercury.offset,
+                    Self::Code => {
+                        native.offset.is_multiple_of(INSTRUCTION)
+                            && before.is_none_or(|before| follows(before, native, mercury))
+                    }
+                    Self::Frames => true,
+                };
+            before = Some((native.offset, mercury.offset));
+            if is_place(mercury) {
+                agrees &= place.is_none_or(|(own, twin)| {
+                    twin.addend != mercury.addend || own.addend == native.addend
+                });
+                place = Some((native, mercury));
+            }
+            agrees
+        })
+    }
 }
 
 /// The Mercury relocations of an object, by what they patch.
@@ -100,7 +131,7 @@ pub(super) struct MercuryLists<'a, 'd> {
 /// Native relocations as they should be.
 pub(super) struct Mended {
     pub(super) relocations: Vec<Relocation>,
-    /// They say where they are in Mercury code, and where in it what they name is.
+    /// See [`NativeContent::counts_mercury`](super::NativeContent::counts_mercury).
     pub(super) counts_mercury: bool,
 }
 
@@ -153,32 +184,10 @@ impl<'a, 'd> MercuryLists<'a, 'd> {
         if own.len() != relocations.len() {
             return Ok(None);
         }
-        let is_code = world == World::Code;
-        let is_data = world == World::Data;
-        let mut before: Option<(u64, u64)> = None;
-        // Halves of addresses in code come in pairs.
-        let mut place: Option<(&Relocation, &Relocation)> = None;
-        let mut agrees = true;
-        for (native, mercury) in relocations.iter().zip(&own) {
-            agrees &= native.symbol == mercury.symbol
-                && (is_place(mercury) || native.addend == mercury.addend)
-                && world
-                    .types(mercury)
-                    .is_none_or(|all| all.contains(&Type(native.kind)))
-                && (!is_data || native.offset == mercury.offset)
-                && (!is_code || native.offset.is_multiple_of(INSTRUCTION))
-                && (!is_code || before.is_none_or(|before| follows(before, native, mercury)));
-            before = Some((native.offset, mercury.offset));
-            if is_place(mercury) {
-                agrees &= place.is_none_or(|(own, twin)| {
-                    twin.addend != mercury.addend || own.addend == native.addend
-                });
-                place = Some((native, mercury));
-            }
-        }
-        if agrees {
+        if world.agree(relocations, &own) {
             return Ok(None);
         }
+        let is_code = world == World::Code;
         let is_constant = |mercury: &Relocation| {
             let symbol = current.object.symbol(mercury.symbol);
             mercury.kind == Type::R_MERCURY_ABS32.0
@@ -195,10 +204,9 @@ impl<'a, 'd> MercuryLists<'a, 'd> {
                 [] => kind,
             };
             Relocation {
-                offset: if is_code || is_data {
-                    mercury.offset
-                } else {
-                    native.offset
+                offset: match world {
+                    World::Code | World::Data => mercury.offset,
+                    World::Frames => native.offset,
                 },
                 kind: kind.0,
                 ..*mercury

@@ -1,7 +1,7 @@
 //! Native twins of the Mercury generation follow their Mercury sections.
 
 use crate::cubin::{InfoRecords, Relocation as FileRelocation, SymbolType};
-use crate::error::{ParseError, Problem};
+use crate::error::ParseError;
 use crate::id::FunctionId;
 use crate::options::Keeping;
 use crate::read::{Native, NativeRole, NativeSection};
@@ -15,15 +15,31 @@ use super::{Form, ParameterBank, Relocation};
 /// The native sections of an input, and where each was placed.
 struct Twins<'a, 'd> {
     native: &'a Native<'d>,
+    /// By the number of the section in its file.
     placed: Vec<Option<Placed>>,
-    /// For nvlink, which reads none of the native ones.
+    /// The relocations of the Mercury world, from which nvlink makes native ones anew: it reads none of these.
     mercury: Option<MercuryLists<'a, 'd>>,
 }
 
-impl Twins<'_, '_> {
+impl<'a, 'd> Twins<'a, 'd> {
     /// Where a section was placed that a record names by its number.
     fn place(&self, section: usize) -> Option<Placed> {
         self.placed.get(section).copied().flatten()
+    }
+
+    /// The section that nvlink reads instead of this one: the first of its name, if that is another one.
+    fn first_of_name(
+        &self,
+        current: &Current<'_, 'd>,
+        twin: &NativeSection<'d>,
+    ) -> Option<&'a NativeSection<'d>> {
+        match current.same_named.first(twin.index) {
+            first if first == twin.index => None,
+            first => {
+                let mut sections = self.native.sections.iter();
+                sections.find(|other| other.index == first)
+            }
+        }
     }
 }
 
@@ -135,7 +151,7 @@ impl<'d> Merger<'d, '_> {
         }
     }
 
-    /// Constants that no code uses are those of Mercury.
+    /// Constants of a definition that is not in use: their bytes are those of the Mercury section.
     fn place_unused(&mut self, current: &Current<'_, 'd>, mercury: usize) {
         if let Some(unused) = current.unused.get(&mercury) {
             let input = current.object.sections[mercury];
@@ -145,18 +161,14 @@ impl<'d> Merger<'d, '_> {
         }
     }
 
-    /// Takes what native sections say of others.
+    /// Takes what a native section says of functions or other sections: records, parameters and relocations.
     fn describe_twin(
         &mut self,
         current: &Current<'_, 'd>,
         twins: &Twins<'_, 'd>,
         twin: &NativeSection<'d>,
     ) -> Result<(), ParseError> {
-        let native = twins.native;
-        let first_of_name = || match current.same_named.first(twin.index) {
-            first if first == twin.index => None,
-            first => native.sections.iter().find(|other| other.index == first),
-        };
+        let first_of_name = || twins.first_of_name(current, twin);
         match twin.role {
             NativeRole::Info(text) => {
                 let Some(function) = self.native_function(twins, text) else {
@@ -192,34 +204,8 @@ impl<'d> Merger<'d, '_> {
                         .get_or_insert(ParameterBank::Twin(bank.section));
                 }
             }
-            NativeRole::Relocations(index) => {
-                let Some(patched) = twins.place(index) else {
-                    return Ok(());
-                };
-                let data = native.sections.iter().find_map(|other| match other.role {
-                    NativeRole::Data { mercury, .. } if other.index == index => Some(mercury),
-                    _ => None,
-                });
-                let is_left_out = |offset: u64| {
-                    data.is_some_and(|section| current.is_discarded_data(section, offset))
-                };
-                let first = first_of_name();
-                if first.is_some() {
-                    self.native_twin(patched.section).follows_mercury = true;
-                }
-                let relocations = Native::relocations(first.unwrap_or(twin))?;
-                let mut relocations: Vec<FileRelocation> = relocations.collect();
-                if let Some(mercury) = twins.mercury.as_ref().filter(|_| first.is_none())
-                    && let Some(mended) = mercury.mended(current, index, &relocations)?
-                {
-                    relocations = mended.relocations;
-                    self.native_twin(patched.section).counts_mercury = mended.counts_mercury;
-                }
-                for relocation in relocations.into_iter().filter(|r| !is_left_out(r.offset)) {
-                    let merged = self.native_relocation(current, twins, relocation, patched);
-                    let merged = merged.map_err(|e| e.in_section(twin.section.name))?;
-                    self.native_twin(patched.section).relocations.extend(merged);
-                }
+            NativeRole::Relocations(patched) => {
+                self.merge_native_relocations(current, twins, twin, patched)?;
             }
             NativeRole::Code(_)
             | NativeRole::Debug { .. }
@@ -229,6 +215,45 @@ impl<'d> Merger<'d, '_> {
         Ok(())
     }
 
+    /// Takes the relocations of the native section of number `index`, which are in `list`.
+    fn merge_native_relocations(
+        &mut self,
+        current: &Current<'_, 'd>,
+        twins: &Twins<'_, 'd>,
+        list: &NativeSection<'d>,
+        index: usize,
+    ) -> Result<(), ParseError> {
+        let Some(patched) = twins.place(index) else {
+            return Ok(());
+        };
+        let mut sections = twins.native.sections.iter();
+        let data = sections.find_map(|other| match other.role {
+            NativeRole::Data { mercury, .. } if other.index == index => Some(mercury),
+            _ => None,
+        });
+        let is_left_out =
+            |offset: u64| data.is_some_and(|section| current.is_discarded_data(section, offset));
+        let first = twins.first_of_name(current, list);
+        if first.is_some() {
+            self.native_twin(patched.section).follows_mercury = true;
+        }
+        let relocations = Native::relocations(first.unwrap_or(list))?;
+        let mut relocations: Vec<FileRelocation> = relocations.collect();
+        if let Some(mercury) = twins.mercury.as_ref().filter(|_| first.is_none())
+            && let Some(mended) = mercury.mended(current, index, &relocations)?
+        {
+            relocations = mended.relocations;
+            self.native_twin(patched.section).counts_mercury = mended.counts_mercury;
+        }
+        for relocation in relocations.into_iter().filter(|r| !is_left_out(r.offset)) {
+            let merged = self.native_relocation(current, twins, relocation, patched);
+            let merged = merged.map_err(|e| e.in_section(list.section.name))?;
+            self.native_twin(patched.section).relocations.extend(merged);
+        }
+        Ok(())
+    }
+
+    /// The function whose code is the native section of number `text`.
     fn native_function(&self, twins: &Twins<'_, 'd>, text: usize) -> Option<FunctionId> {
         self.merged.sections[twins.place(text)?.section].function
     }
@@ -243,11 +268,7 @@ impl<'d> Merger<'d, '_> {
     ) -> Result<Option<Relocation>, ParseError> {
         let symbols = &twins.native.symbols;
         let symbol = symbols.get(relocation.symbol as usize).ok_or_else(|| {
-            ParseError::new(Problem::BadIndex {
-                what: "symbol",
-                index: relocation.symbol.into(),
-                count: symbols.len() as u64,
-            })
+            ParseError::bad_index("symbol", relocation.symbol.into(), symbols.len())
         })?;
         if symbol.kind == SymbolType::SECTION {
             let section = symbol.place.section();

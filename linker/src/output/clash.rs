@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use same_file::Handle;
 
-use super::destination;
+use super::{destination, folder_of};
 use crate::raw_text;
 
 /// A file that an option names and a link writes.
@@ -87,11 +87,7 @@ impl Place {
             Ok(metadata) if metadata.is_file() => Handle::from_path(path).ok().map(Self::File),
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 let path = destination(path);
-                let folder = match path.parent() {
-                    Some(folder) if !folder.as_os_str().is_empty() => folder,
-                    _ => Path::new("."),
-                };
-                let folder = folder.canonicalize().ok()?;
+                let folder = folder_of(&path).canonicalize().ok()?;
                 Some(Self::New(folder.join(path.file_name()?)))
             }
             Ok(_) | Err(_) => None,

@@ -7,7 +7,7 @@
 
 use crate::cubin::{Capsule, StoredInstruction};
 use crate::id::SymbolId;
-use crate::merge::Merged;
+use crate::merge::{Function, Merged};
 
 use super::recode::{Group, groups};
 use super::scoreboards::instruction::{
@@ -55,6 +55,17 @@ pub(super) struct Acting {
     pub(super) is_alone: bool,
 }
 
+/// The machine code of a function and its Mercury code, as the input has them.
+pub(super) fn input_code<'d>(
+    merged: &Merged<'d>,
+    function: &Function<'d>,
+) -> Option<(&'d [u8], &'d [u8])> {
+    let text = &merged.sections[function.text?];
+    let code = text.native.as_ref()?.content.contributions.first()?;
+    let capsule = text.content.contributions.first()?;
+    Some((code.data, capsule.data))
+}
+
 /// Where the instructions of a function begin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Places {
@@ -69,10 +80,8 @@ impl Places {
     /// together.
     pub(super) fn of(merged: &Merged<'_>, function: SymbolId) -> Option<Self> {
         let function = &merged.functions[merged.symbols[function].function?];
-        let text = &merged.sections[function.text?];
-        let code = text.native.as_ref()?.content.contributions.first()?;
-        let capsule = text.content.contributions.first()?;
-        Self::new(code.data, capsule.data)
+        let (code, capsule) = input_code(merged, function)?;
+        Self::new(code, capsule)
     }
 
     fn new(code: &[u8], capsule: &[u8]) -> Option<Self> {

@@ -522,10 +522,8 @@ pub(crate) fn barrier_places(
     if !recode::is_of_first_version(function) {
         return None;
     }
-    let text = &merged.sections[function.text?];
-    let code = text.native.as_ref()?.content.contributions.first()?;
-    let capsule = text.content.contributions.first()?;
-    expanded::barriers(code.data, capsule.data, places)
+    let (code, capsule) = expanded::input_code(merged, function)?;
+    expanded::barriers(code, capsule, places)
 }
 
 /// Joins the contributions, zeros in the gaps.

@@ -77,24 +77,34 @@ fn frames_of_whole_programs<'f>(finalized: &'f Finalized<'_>) -> FxHashMap<Funct
         .collect()
 }
 
-/// The records of the Mercury world, with those figures replaced that depend
-/// on the native code, then what only the native world says.
+/// The native records of a function: those of the Mercury world, with the figures replaced that depend on the native code,
+/// then those that only the native world has.
 pub(super) fn native(sources: Sources<'_, '_>, function: FunctionId) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let is_shared = encode_shared(sources, function, &mut bytes);
+    encode_own(sources, function, &is_shared, &mut bytes);
+    bytes
+}
+
+/// Writes the records that both worlds have. Returns which codes these are.
+fn encode_shared(
+    sources: Sources<'_, '_>,
+    function: FunctionId,
+    bytes: &mut Vec<u8>,
+) -> [bool; CODES] {
     let Sources {
         finalized, symbols, ..
     } = sources;
     let merged = sources.merged();
-    let own = merged.functions[function].native_records();
+    let row = &merged.functions[function];
     let shared = &finalized.figures.function_records[function];
-    // In machine code the slots are one function, of which the last that comes tells (case `unified_records`).
-    let is_last = |record: &&InfoRecord<'_>| record.code == InfoCode::VRC_CTA_INIT_COUNT;
-    let tells_last =
-        merged.functions[function].is_stub && finalized.relocated.keeping == Keeping::AsNvlink;
-    let last_count = shared.iter().rfind(is_last).filter(|_| tells_last);
+    // In machine code all slots are one function, which has the count of the last one (case `unified_records`).
+    let is_count = |record: &&InfoRecord<'_>| record.code == InfoCode::VRC_CTA_INIT_COUNT;
+    let takes_last = row.is_stub && finalized.relocated.keeping == Keeping::AsNvlink;
+    let last_count = shared.iter().rfind(is_count).filter(|_| takes_last);
     let last_count = last_count.map(|record| encode::head(&record.payload));
-    let mut twins = Twins::new(own);
+    let mut twins = Twins::new(row.native_records());
     let mut is_shared = [false; CODES];
-    let mut bytes = Vec::new();
     for record in shared.iter() {
         is_shared[usize::from(record.code.0)] = true;
         // Options for a later run of the finalizer have no native meaning.
@@ -111,56 +121,62 @@ pub(super) fn native(sources: Sources<'_, '_>, function: FunctionId) -> Vec<u8> 
             (Some(payload), Some(twin)) => FileRecord::sized(twin.code, payload),
             (_, twin) => twin.copied(),
         };
-        match twin {
-            Some(twin) => match finalized.relocated.moves.get(&function) {
-                Some(moves) => encode_moved(&twin, moves, &mut bytes),
-                None => twin.encode(&mut bytes),
-            },
-            None => {
-                let mut record = *record;
-                let strays;
-                if let Some(count) = last_count
-                    && record.code == InfoCode::VRC_CTA_INIT_COUNT
-                {
-                    strays = record.payload.with_head(count);
-                    record.payload = Payload::WithStrays(&strays);
-                }
-                encode::records_into(&mut bytes, &[record], symbols);
+        if let Some(twin) = twin {
+            match finalized.relocated.moves.get(&function) {
+                Some(moves) => encode_moved(&twin, moves, bytes),
+                None => twin.encode(bytes),
             }
-        }
-    }
-    for record in own {
-        if is_shared[usize::from(record.code.0)]
-            || is_left_out(record.code, finalized.relocated.keeping)
-        {
             continue;
         }
-        match record.code {
-            InfoCode::PARAM_CBANK => {
-                let number = parameters_symbol(sources, function);
-                let mut payload = record.payload.to_vec();
-                if let Some(word) = payload.first_chunk_mut() {
-                    *word = number.to_le_bytes();
-                }
-                if let Some(record) = FileRecord::sized(record.code, &payload) {
-                    record.encode(&mut bytes);
-                }
-            }
-            _ => record.encode(&mut bytes),
+        let mut record = *record;
+        let strays;
+        if let Some(count) = last_count.filter(|_| is_count(&&record)) {
+            strays = record.payload.with_head(count);
+            record.payload = Payload::WithStrays(&strays);
+        }
+        encode::records_into(bytes, &[record], symbols);
+    }
+    is_shared
+}
+
+/// Writes the records that only the native world has.
+fn encode_own(
+    sources: Sources<'_, '_>,
+    function: FunctionId,
+    is_shared: &[bool; CODES],
+    bytes: &mut Vec<u8>,
+) {
+    let merged = sources.merged();
+    let row = &merged.functions[function];
+    let keeping = sources.finalized.relocated.keeping;
+    for record in row.native_records() {
+        if is_shared[usize::from(record.code.0)] || is_left_out(record.code, keeping) {
+            continue;
+        }
+        if record.code != InfoCode::PARAM_CBANK {
+            record.encode(bytes);
+            continue;
+        }
+        let number = parameters_symbol(sources, function);
+        let mut payload = record.payload.to_vec();
+        if let Some(word) = payload.first_chunk_mut() {
+            *word = number.to_le_bytes();
+        }
+        if let Some(record) = FileRecord::sized(record.code, &payload) {
+            record.encode(bytes);
         }
     }
-    // Where the handles of textures and surfaces are is said anew.
-    if let Some(ParameterBank::Twin(bank)) = merged.functions[function].parameters()
+    // The banks with the handles of textures and surfaces are recorded anew.
+    if let Some(ParameterBank::Twin(bank)) = row.parameters()
         && !merged.sections[bank].relocations.is_empty()
     {
         for code in [
             InfoCode::BINDLESS_TEXTURE_BANK,
             InfoCode::BINDLESS_SURFACE_BANK,
         ] {
-            FileRecord::byte(code, 0).encode(&mut bytes);
+            FileRecord::byte(code, 0).encode(bytes);
         }
     }
-    bytes
 }
 
 /// The number of the symbol of a kernel's parameter bank.
