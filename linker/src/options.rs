@@ -1,4 +1,4 @@
-//! What a link may be told, in the linker's own words.
+//! The options of a link, as types. [`crate::cli`] makes them from nvlink's command line.
 //!
 //! ```
 //! use rustnvlink::container::host::ReferenceScope;
@@ -28,10 +28,12 @@ pub enum Keeping {
     /// All that a kernel or a pointer may reach.
     #[default]
     Reachable,
-    /// What nvlink keeps. What functions behind pointers call goes and the
-    /// calls dangle; so do pointers in data to a weak function that another
-    /// file defines. The link fails where a function stays and its alias goes.
-    /// Memory barriers go that only calls of functions need (case `recode`).
+    /// What nvlink keeps, which is too little in some programs:
+    ///
+    /// - Functions that are called only from functions behind pointers are dropped, and the calls lead nowhere.
+    /// - Pointers in data to a weak function that another file defines lead nowhere either.
+    /// - The link fails where a function stays and its alias is dropped.
+    /// - Memory barriers are dropped from kernels that call no functions (case `recode`).
     AsNvlink,
 }
 
@@ -45,8 +47,8 @@ pub enum KernelFilter {
     Containing(Vec<String>),
     /// Those whose whole name matches one of these.
     Matching(Patterns),
-    /// The same for optimized code, where a kernel that only device code
-    /// launches is like one that `Containing` leaves out.
+    /// The same after link-time optimization. A kernel that only device code launches is then no kernel from the start, like
+    /// one that `Containing` leaves out.
     MatchingOptimized(Patterns),
 }
 
@@ -98,7 +100,7 @@ pub enum DebugLevel {
     Symbols,
 }
 
-/// How names are shown.
+/// How names of functions are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Names {
     /// As people write them.
@@ -113,7 +115,7 @@ pub enum ImageKind {
     /// The program that the driver loads.
     #[default]
     Executable,
-    /// One object out of many, for a later link. Nothing is left out.
+    /// One object for a later link (`-r`). No code is dropped.
     Relocatable(EarlyAddresses),
 }
 
@@ -164,10 +166,10 @@ pub enum ResolvedRelocations {
     Recorded,
 }
 
-/// What the system keeps of shared memory on sm_90 and later.
+/// The part of shared memory that the system reserves on sm_90 and later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Reservation {
-    /// Its start, behind which a kernel's variables lie.
+    /// The start; a kernel's variables come after it.
     #[default]
     Made,
     /// Nothing.
@@ -207,7 +209,7 @@ pub enum UndefinedGlobals {
 /// What symbols say of the few sections whose number nvlink writes as it is, though ELF means something else by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ReservedNumbers {
-    /// That `.symtab_shndx` has it, as of all sections from there on.
+    /// That `.symtab_shndx` has the number, as for all sections from there on.
     #[default]
     Extended,
     /// The number, as nvlink does.
@@ -259,11 +261,11 @@ pub struct Settings {
     pub call_graph: Option<Names>,
     /// Weak definitions that differ.
     pub odr: Odr,
-    /// What is told beside the image.
+    /// The reports to make.
     pub reports: report::Wanted,
-    /// Where functions and variables stand that all images of a program share.
+    /// The places of unified functions and variables, which all images of a program share.
     pub unified_index: Option<UnifiedIndex>,
-    /// What `.nv.host` holds, for whatever reads it beside the driver.
+    /// The content of `.nv.host`, which the driver does not read.
     pub host_data: Option<Vec<u8>>,
     /// The bytes of our own record in `.note.nv.tkinfo`.
     pub tool_record: Vec<u8>,
@@ -278,15 +280,17 @@ pub struct Options {
     pub keeping: Keeping,
     /// Kernels that stay.
     pub kernels: KernelFilter,
-    /// `__constant__` variables that stay without being used, where there is no room for all and not all kernels stay.
+    /// The `__constant__` variables that stay even if nothing uses them. It matters only where constants do not all fit and
+    /// some kernels are dropped: unused ones are dropped then.
     pub constants: KernelFilter,
-    /// Whether nvlink counts warnings about an object as errors, which ends the merge.
+    /// Whether a warning about an object ends the link after that object, as nvlink's `-Werror` does.
     pub warnings_are_errors: bool,
-    /// Whether nvlink ends behind the last object, because others follow the device runtime.
+    /// Whether the link ends with an error after the last object: nvlink's does where more objects follow the device runtime.
     pub is_followed: bool,
-    /// The objects that stand beside whole programs (`-ewp`), by their numbers in order, which nvlink warns of when it merges them.
+    /// The positions, in ascending order, of objects that the merge warns of because they are linked together with an
+    /// extensible whole program (`ptxas -ewp`), which is meant to be linked with the device runtime alone.
     pub company: Vec<usize>,
-    /// What does not depend on the processor.
+    /// The options that do not depend on the processor.
     pub settings: Settings,
 }
 
@@ -305,7 +309,7 @@ impl Options {
         }
     }
 
-    /// Whether code goes that nobody reaches.
+    /// Whether unreachable code is dropped.
     pub(crate) fn drops_dead_code(&self) -> bool {
         let Settings {
             debug,

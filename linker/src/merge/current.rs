@@ -1,4 +1,4 @@
-//! What the merge knows of the input at hand.
+//! What the merge knows of the input that it is working on.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,35 +25,36 @@ pub(super) struct Placed {
 pub(super) struct Current<'a, 'd> {
     pub(super) id: InputId,
     pub(super) object: &'a Object<'d>,
+    /// Where each of its sections went, so far.
     pub(super) placed: Vec<Option<Placed>>,
+    /// What each of its symbols became, so far.
     pub(super) symbols: Vec<Option<SymbolId>>,
-    /// Code sections of weak functions that another input defines, and the
-    /// code that is used instead.
+    /// For each of its code sections that is not used, because another input defines the weak function: the code that is
+    /// used instead.
     pub(super) discarded: Vec<Option<SectionId>>,
-    /// Ends of weak variables that another input defines, by section and
-    /// start. Their bytes stay, but nothing patches them.
+    /// Weak variables here that another input defines: their ends, by section and start. Their bytes stay in the image, but
+    /// are not relocated.
     pub(super) discarded_data: BTreeMap<(usize, u64), u64>,
-    /// Where the constants of weak functions went that another input defines.
+    /// Where the constants of weak functions went whose code is not used, by section.
     pub(super) unused: FxHashMap<usize, Placed>,
     /// How many compiler constants have names so far, in the Mercury
     /// generation.
     pub(super) counted_constants: u32,
-    /// Sections of compiler constants that have names.
+    /// Sections of compiler constants with symbols in them.
     pub(super) named_constants: FxHashMap<u32, constants::Named>,
     pub(super) same_named: SameNamed,
-    /// Parameters of weak kernels that are not as large as the first ones of the name.
+    /// Parameter banks of weak kernels that differ in size from those of the definition in use.
     pub(super) other_parameters: BTreeSet<usize>,
-    /// Code of earlier inputs that this input defines anew.
+    /// Code of earlier inputs that this input replaces.
     pub(super) replaced: FxHashMap<SectionId, Replaced>,
-    /// Weak variables of earlier inputs, in global memory, of which this input
-    /// has the strong definition.
+    /// Weak variables of earlier inputs, in global memory, that strong ones of this input replace.
     pub(super) replaced_variables: FxHashSet<SymbolId>,
     /// The last signature that was looked up, and where it stands.
     pub(super) signature: Option<(u32, PrototypeId)>,
     registers: Option<FxHashMap<u32, u32>>,
 }
 
-/// Whose code another definition replaced.
+/// A function whose code another definition replaces.
 pub(super) struct Replaced {
     pub(super) symbol: SymbolId,
     /// Whether the new definition is a strong one.
@@ -61,7 +62,7 @@ pub(super) struct Replaced {
 }
 
 impl<'a, 'd> Current<'a, 'd> {
-    /// An input of which nothing is merged yet.
+    /// An input before anything of it is merged.
     pub(super) fn new(id: InputId, object: &'a Object<'d>, keeping: Keeping) -> Self {
         Self {
             id,
@@ -82,7 +83,7 @@ impl<'a, 'd> Current<'a, 'd> {
         }
     }
 
-    /// Whether `offset` lies in a variable that was left out.
+    /// Whether `offset` lies in a variable of [`Self::discarded_data`].
     pub(super) fn is_discarded_data(&self, section: usize, offset: u64) -> bool {
         if self.discarded_data.is_empty() {
             return false;
@@ -94,14 +95,14 @@ impl<'a, 'd> Current<'a, 'd> {
         before.is_some_and(|(_, &end)| offset < end)
     }
 
-    /// Whether `place` is code that was left out.
+    /// Whether `place` is in code of [`Self::discarded`].
     pub(super) fn is_discarded(&self, place: Place) -> bool {
         place
             .section()
             .is_some_and(|index| self.discarded[index as usize].is_some())
     }
 
-    /// Registers that the functions of this input need, by symbol number.
+    /// The number of registers of each function of this input, by symbol number.
     pub(super) fn registers(&mut self) -> Result<&FxHashMap<u32, u32>, ParseError> {
         if self.registers.is_none() {
             let mut registers = FxHashMap::default();

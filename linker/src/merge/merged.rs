@@ -23,18 +23,18 @@ pub(crate) struct Merged<'d> {
     pub(crate) target: Sm,
     pub(crate) image: ImageKind,
     pub(crate) sections: IdVec<SectionId, Section<'d>>,
-    /// What each section is. Nearly all are code with its relocations and records; the
-    /// others are found here without a look at the rows of these.
+    /// The kind of each section, as in its row. Nearly all sections are code with its relocations and records; a search for
+    /// sections of another kind goes through this dense list instead of the rows.
     kinds: IdVec<SectionId, SectionKind>,
     pub(crate) symbols: IdVec<SymbolId, Symbol<'d>>,
-    /// What relocations name that name nothing.
+    /// The symbol of relocations that name none.
     pub(crate) nothing: SymbolId,
     /// The local half of the symbol table, in creation order.
     pub(crate) locals: Vec<SymbolId>,
     /// The global half, in creation order.
     pub(crate) globals: Vec<SymbolId>,
     pub(crate) functions: IdVec<FunctionId, Function<'d>>,
-    /// What functions take and return.
+    /// The signatures that call graphs of inputs name.
     pub(crate) prototypes: IdVec<PrototypeId, &'d str>,
     /// Records of the module, in input order.
     pub(crate) records: Vec<InfoRecord<'d>>,
@@ -44,41 +44,38 @@ pub(crate) struct Merged<'d> {
     /// Symbols that were defined tentatively, by first appearance; some got a
     /// definition later.
     pub(crate) commons: Vec<SymbolId>,
-    /// Those that nvlink lost to a weak definition with a value.
+    /// Tentative definitions that nvlink drops when it meets a weak definition with a value (case `common_too_large`).
     pub(crate) lost_commons: Vec<SymbolId>,
     /// Variables in shared memory: those of a known size in the order of their
     /// definitions, those whose size is chosen at launch where they are first
     /// named.
     pub(crate) shared: Vec<SymbolId>,
-    /// What strong definitions of variables in shared memory ask for that nvlink lays out beside a weak one: such a variable
-    /// stands in [`Self::shared`] twice (case `shared_weak`).
+    /// Alignments of strong definitions of variables in shared memory that have a weak definition, too. nvlink lays both
+    /// out: such a variable stands in [`Self::shared`] twice (case `shared_weak`).
     pub(crate) second_aligns: FxHashMap<SymbolId, u64>,
-    /// The strictest alignment of variables in shared memory that nvlink places nowhere (case `shared_sized_later`).
+    /// The strictest alignment of the variables of [`SharedHome::Overlooked`].
     pub(crate) overlooked_align: u64,
-    /// Parameter banks with the lists of relocations that the link has made for them, beside which nvlink puts one of the
-    /// same name for what a whole program has there (case `whole_program_textures`).
+    /// The relocation section that the link has made for a parameter bank, where the input, a whole program, has one of the
+    /// same name: nvlink keeps both (case `whole_program_textures`).
     pub(crate) added_lists: FxHashMap<SectionId, SectionId>,
-    /// Where whole programs say for nvlink that dynamic shared memory starts, which they name for debuggers.
+    /// Variables in dynamic shared memory that whole programs list for debuggers, and where nvlink takes them to start.
     pub(crate) placed_dynamic: Vec<(SymbolId, u64)>,
-    /// The section that variables in shared memory have which belong to no kernel.
+    /// The section of variables in shared memory that belong to no kernel.
     pub(crate) module_shared: Option<SectionId>,
     /// Which variables in shared memory are symbols of the image.
     pub(crate) listed_shared: ListedShared,
-    /// Which sections were made next, by their places, when nvlink counted one that it never names. In order.
+    /// nvlink counts some sections that get no name and are not written. This has, for each of them, the index of the
+    /// section that was made next, in ascending order.
     pub(crate) unnamed: Vec<usize>,
     /// Whether a weak function that was replaced had relocations, or constants lost addresses of a weak variable.
     pub(crate) replaced_relocations: bool,
-    /// What becomes of relocations that are resolved.
+    /// As in [`Settings`](crate::options::Settings), like the next four.
     pub(crate) resolved_relocations: ResolvedRelocations,
-    /// How relocations are written.
     pub(crate) relocation_forms: RelocationForms,
-    /// What is done about shared memory.
     pub(crate) shared_memory: SharedMemory,
-    /// What becomes of global variables that nobody defines.
     pub(crate) undefined_globals: UndefinedGlobals,
-    /// What symbols say of sections with reserved numbers.
     pub(crate) reserved_numbers: ReservedNumbers,
-    /// What `.nv.host` holds.
+    /// The content of `.nv.host`.
     pub(crate) host_data: Vec<u8>,
     pub(crate) compat: Compat,
     pub(crate) notes: Notes<'d>,
@@ -87,8 +84,7 @@ pub(crate) struct Merged<'d> {
 }
 
 impl<'d> Merged<'d> {
-    /// Nothing yet, with room for the rows of so many sections and symbols; the newest
-    /// of the inputs comes from the toolkit.
+    /// Nothing yet, with room for the rows of so many sections and symbols. `toolkit` made the newest of the inputs.
     pub(super) fn new(
         options: &Options,
         inputs: Vec<String>,
@@ -97,7 +93,7 @@ impl<'d> Merged<'d> {
         symbols: usize,
     ) -> Self {
         let target = options.target;
-        // Room that nobody uses costs nothing, and rows that move do.
+        // Unused capacity costs next to nothing, and growing a large table does not.
         let mut rows = IdVec::with_room(sections + symbols);
         let nothing = rows.push(Symbol::LOST);
         Self {
@@ -109,7 +105,7 @@ impl<'d> Merged<'d> {
             nothing,
             locals: Vec::with_capacity(sections),
             globals: Vec::new(),
-            // About that many sections belong to each.
+            // A function has two sections or more.
             functions: IdVec::with_room(sections / 2),
             prototypes: IdVec::new(),
             records: Vec::new(),
@@ -141,24 +137,24 @@ impl<'d> Merged<'d> {
         }
     }
 
-    /// What the program wants a variable in dynamic shared memory aligned to. Compilers up to 13.0 do not say so
+    /// The alignment that the program asks for a variable in dynamic shared memory. Compilers up to 13.0 do not record it
     /// (docs/format/symbols.md).
     pub(crate) fn dynamic_align(&self, symbol: &Symbol<'_>) -> Option<u64> {
         let is_told = self.aligns_dynamic() && symbol.value.is_power_of_two();
         is_told.then_some(symbol.value)
     }
 
-    /// Whether linkers of the toolkit align dynamic shared memory as kernels and its variables want it.
+    /// Whether the linker of the newest toolkit among the inputs aligns dynamic shared memory as its variables ask.
     pub(crate) fn aligns_dynamic(&self) -> bool {
         self.notes.toolkit > Toolkit::FOLLOWED
     }
 
-    /// What each section is, in creation order.
+    /// All sections with their kinds, in creation order.
     pub(crate) fn kinds(&self) -> impl Iterator<Item = (SectionId, SectionKind)> {
         self.kinds.enumerate().map(|(id, &kind)| (id, kind))
     }
 
-    /// What a section is.
+    /// The kind of a section.
     pub(crate) fn kind(&self, section: SectionId) -> SectionKind {
         self.kinds[section]
     }
@@ -172,7 +168,7 @@ impl<'d> Merged<'d> {
         wanted.map(|(id, _)| (id, &self.sections[id]))
     }
 
-    /// Whether nvlink has lost a tentative definition to a weak one with a value.
+    /// Whether nvlink has dropped a tentative definition that no other one replaces, see [`Self::lost_commons`].
     pub(crate) fn loses_common(&self) -> bool {
         self.lost_common(|_| true).is_some()
     }
@@ -182,8 +178,8 @@ impl<'d> Merged<'d> {
         lost.find(|&symbol| symbol.definition == Definition::Common && is_meant(symbol))
     }
 
-    /// Relocatable objects list what is lost, where it was tentative from the start
-    /// (case `common_too_large`).
+    /// Relocatable objects list such symbols, and nvlink fails where one was tentative from the start (case
+    /// `common_too_large`).
     pub(super) fn check_lost_commons(&self) -> Result<(), ParseError> {
         let lost = match self.image.is_executable() {
             true => None,
@@ -198,7 +194,7 @@ impl<'d> Merged<'d> {
         })
     }
 
-    /// Where each symbol stands in the symbol table, relative to others.
+    /// The order of symbols in the symbol table, as numbers to compare. Unlisted symbols come last.
     pub(crate) fn ranks(&self) -> IdVec<SymbolId, u32> {
         let mut ranks = IdVec::filled(&self.symbols, u32::MAX);
         let listed = self.locals.iter().chain(&self.globals);
@@ -208,7 +204,7 @@ impl<'d> Merged<'d> {
         ranks
     }
 
-    /// What the system keeps at the start of a kernel's shared memory.
+    /// How many bytes the system reserves at the start of a kernel's shared memory.
     pub(crate) fn reserved_shared(&self) -> u64 {
         match self.shared_memory.reservation {
             Reservation::Made if self.target.is_hopper_or_newer() => reserved::SHARED_SIZE,
@@ -216,8 +212,7 @@ impl<'d> Merged<'d> {
         }
     }
 
-    /// Where the variables that the system keeps in shared memory start.
-    /// Relocatable objects have only their alignments.
+    /// Where the variables in reserved shared memory start. Relocatable objects have no addresses, only alignments.
     pub(crate) fn start_of_reserved(&self) -> u64 {
         match self.image.is_executable() {
             true => reserved::SHARED_START,
@@ -230,8 +225,8 @@ impl<'d> Merged<'d> {
         self.symbols[symbol].definition == Definition::Shared(SharedHome::Overlooked)
     }
 
-    /// What the layout of a relocatable object adds to a section of shared memory for the variables before `end`, or for all
-    /// that are known so far.
+    /// By how much the layout of a relocatable object makes a section of shared memory larger, for its variables before `end`
+    /// in [`Self::shared`], or for all of them.
     pub(crate) fn variables_joining(&self, section: SectionId, end: Option<SymbolId>) -> u64 {
         if self.image.is_executable() {
             return 0;
@@ -247,7 +242,7 @@ impl<'d> Merged<'d> {
         sizes.map(|&symbol| self.symbols[symbol].size).sum()
     }
 
-    /// How relocations in a list for short ones are spelled.
+    /// The form of the relocations in `list`, a section of relocations without addends.
     pub(crate) fn short_form(&self, list: SectionId) -> Form {
         let target = self.sections[list].target;
         match target.and_then(|bank| self.added_lists.get(&bank)) {
@@ -278,8 +273,8 @@ impl<'d> Merged<'d> {
         }
     }
 
-    /// Whether the image has no name for a symbol with such marks, which the compiler keeps to itself: nvlink lists
-    /// those only beside what is recorded (case `symbol_marks`).
+    /// Whether the image does not list a symbol whose `st_other` marks it as internal to the compiler. nvlink lists those
+    /// only where it records resolved relocations (case `symbol_marks`).
     pub(crate) fn is_nameless(&self, other: SymbolOther, keeping: Keeping) -> bool {
         keeping == Keeping::AsNvlink
             && other.is_internal()
@@ -287,7 +282,7 @@ impl<'d> Merged<'d> {
             && self.resolved_relocations != ResolvedRelocations::Recorded
     }
 
-    /// The kernel of a whole program in whose code this name of a function stands, behind the start.
+    /// The kernel of a whole program in whose code a function lies, if this is not the kernel's own name.
     pub(crate) fn surrounding(&self, symbol: SymbolId) -> Option<FunctionId> {
         let row = &self.symbols[symbol];
         match row.definition {
@@ -299,7 +294,7 @@ impl<'d> Merged<'d> {
         }
     }
 
-    /// The function that a section of its constants, records or relocations belongs to.
+    /// The function that a section of constants, records or relocations belongs to.
     pub(crate) fn served(&self, section: &Section<'_>) -> Option<FunctionId> {
         self.sections[section.target?].function
     }
@@ -309,18 +304,18 @@ impl<'d> Merged<'d> {
         self.symbols[self.functions[function].symbol].name
     }
 
-    /// The name of an input; empty for what the link makes.
+    /// The name of an input. Without one, for what the linker makes, it is empty.
     pub(crate) fn input_name(&self, input: Option<InputId>) -> &str {
         input.map_or("", |input| &self.inputs[input.index()])
     }
 
-    /// A figure that the module records give per function; 0 where they do not.
+    /// The number that records of this code in `.nv.info` give for each function; 0 where there is none.
     pub(crate) fn figures(&self, code: InfoCode) -> IdVec<FunctionId, u32> {
         let figures = self.known_figures(code);
         figures.iter().map(|figure| figure.unwrap_or(0)).collect()
     }
 
-    /// A figure that the module records give for some functions.
+    /// The number that records of this code in `.nv.info` give for each function, if they do.
     pub(crate) fn known_figures(&self, code: InfoCode) -> IdVec<FunctionId, Option<u32>> {
         let mut figures = IdVec::filled(&self.functions, None);
         for record in &self.records {
@@ -334,7 +329,7 @@ impl<'d> Merged<'d> {
         figures
     }
 
-    /// Whether a function is a kernel, even if the filter leaves it out.
+    /// Whether a function is a kernel in its object, even if the kernel filter drops it.
     pub(crate) fn is_kernel(&self, function: &Function<'_>) -> bool {
         self.symbols[function.symbol].other.has(SymbolOther::ENTRY)
     }

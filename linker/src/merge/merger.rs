@@ -1,4 +1,4 @@
-//! The state of a merge in progress: how sections and symbols come to be, and how they are found by their names.
+//! The state of a merge in progress: it makes sections and symbols and finds them by their names.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -17,6 +17,7 @@ use super::notes::{Origin, newest_toolkit};
 use super::rows::scope;
 use super::{InfoRecord, Listing, Merged, NativeContent, NewSection, SectionKind, Symbol};
 
+/// What was merged so far, and what only the rest of the merge needs to know.
 pub(super) struct Merger<'d, 'l> {
     pub(super) arena: &'d Arena,
     pub(super) merged: Merged<'d>,
@@ -25,49 +26,46 @@ pub(super) struct Merger<'d, 'l> {
     pub(super) keeping: Keeping,
     pub(super) debug: DebugLevel,
     pub(super) warnings_are_errors: bool,
-    /// The objects that stand beside whole programs, by their numbers.
+    /// See [`Options::company`].
     pub(super) company: &'l [usize],
     /// The first section of each name and target.
     sections: Index<SectionId>,
-    /// The first memory of kernels of each name, once one of them is static: nvlink
-    /// looks for it by its name alone (case `static_kernels`).
+    /// Once a kernel is static: the first section of each name that holds parameters or shared memory of a kernel. nvlink
+    /// looks for these by their names alone (case `static_kernels`).
     pub(super) memory: Option<FxHashMap<&'d str, SectionId>>,
-    /// Compiler constants of device functions that are in use, by their names
-    /// and what they belong to.
+    /// The compiler constants in use of device functions, by their names and the sections that they belong to.
     pub(super) moved_sections: FxHashMap<(&'d str, Option<SectionId>), SectionId>,
-    /// Symbols that are known in all inputs.
+    /// The symbols that are visible in all inputs.
     names: Index<SymbolId>,
-    /// Registers that the definition in use of a weak function needs.
+    /// The number of registers of weak functions, those of the definition in use.
     pub(super) registers: FxHashMap<SymbolId, u32>,
-    /// What compiled each input.
+    /// The compiler of each input.
     pub(super) origins: IdVec<InputId, Origin>,
     /// Whether a compiler older than CUDA 13 made the first input that uses
     /// tensor memory.
     pub(super) has_older_tensor_memory: Option<bool>,
-    /// The inputs that nvlink goes on naming when another one's definition is
-    /// in use.
+    /// The inputs that nvlink still names in messages about a symbol when the definition of a later one is in use.
     pub(super) first_inputs: FxHashMap<SymbolId, InputId>,
-    /// The first input that has a static function or variable of a name, and whether that is a kernel. Only nvlink compares
-    /// functions that all files know with these.
+    /// The first input with a static function or variable of a name, and whether that is a kernel. nvlink reports clashes of
+    /// these with global names, which we do not.
     pub(super) statics: FxHashMap<&'d str, (InputId, bool)>,
     /// Textures, samplers and surfaces that are parameters of kernels.
     pub(super) reference_parameters: FxHashMap<&'d str, SymbolId>,
     prototype_ids: FxHashMap<&'d str, PrototypeId>,
-    /// The records of the section at hand; empty between sections.
+    /// The records of the section that is being merged: kept for its capacity, empty between sections.
     pub(super) records_of_section: Vec<InfoRecord<'d>>,
-    /// Names of the sections for what is resolved.
+    /// The names of sections that record resolved relocations.
     pub(super) records: FxHashSet<&'d str>,
-    /// What stands for labels of code that the compiler left out, where
-    /// something does (case `debug_lost_labels`).
+    /// The symbol that relocations to dropped labels get, if they get one (case `debug_lost_labels`).
     pub(super) lost: Option<SymbolId>,
-    /// The size of the program's constants, which has one name in all inputs.
+    /// The symbol for the size of the program's constants, which all inputs share although it is local.
     pub(super) constants_size: Option<SymbolId>,
-    /// What functions call and refer to, in relocatable objects.
+    /// The calls and references between functions so far, in relocatable links.
     pub(super) calls_seen: FxHashSet<(FunctionId, FunctionId)>,
     pub(super) references_seen: FxHashSet<(FunctionId, FunctionId)>,
-    /// Tentative definitions that also have a strong one without value.
+    /// Tentative definitions that also have a strong definition without a value.
     pub(super) defined_commons: FxHashSet<SymbolId>,
-    /// The values that tentative definitions had before, where they were known.
+    /// The values that symbols had before a tentative definition.
     pub(super) values_before: FxHashMap<SymbolId, u64>,
 }
 
@@ -76,7 +74,7 @@ fn has_unified_functions(object: &Object<'_>) -> bool {
     object.has_unified_symbols && object.sections.iter().any(|s| s.role == functions)
 }
 
-/// Whether something stands for labels of code that the compiler left out (case `debug_lost_labels`).
+/// Whether relocations to labels that the compiler has dropped get a symbol (case `debug_lost_labels`).
 fn finds_lost_labels(options: &Options) -> bool {
     let is_recorded = options.settings.resolved_relocations == ResolvedRelocations::Recorded
         && options.settings.image != ImageKind::Relocatable(EarlyAddresses::Leave)
@@ -140,7 +138,7 @@ impl<'d, 'l> Merger<'d, 'l> {
         merger
     }
 
-    /// Makes the sections that stand before those of inputs, whatever these hold.
+    /// Makes the sections that come before those of inputs in every image.
     fn add_first_sections(&mut self, options: &Options, objects: &[Object<'d>]) {
         for section in [
             NewSection::new(".shstrtab", SectionKind::SectionNames, 1),
@@ -193,7 +191,7 @@ impl<'d, 'l> Merger<'d, 'l> {
         section
     }
 
-    /// Counts a section that nvlink makes here and never names.
+    /// Counts a section that nvlink makes here and never names, see [`Merged::unnamed`].
     pub(super) fn count_unnamed(&mut self) {
         self.merged.unnamed.push(self.merged.sections.len());
     }
@@ -263,8 +261,8 @@ impl<'d, 'l> Merger<'d, 'l> {
         section
     }
 
-    /// Lists the section that was made last before `bank`: the handles of a whole program have the name of their
-    /// relocations before their own (case `whole_program_textures`).
+    /// Moves the symbol of the newest section before that of `bank`: in whole programs the relocations of the handles of
+    /// textures are listed before the handles (case `whole_program_textures`).
     fn name_before(&mut self, bank: SectionId) {
         let Merged {
             sections, locals, ..

@@ -50,5 +50,5 @@ pub(crate) use unified::{NativeSlot, Slot, Unified, UnifiedMember, missing_in_sl
 /// Size of the slot of a unified function.
 pub(crate) const STUB_SIZE: u64 = 128;
 
-/// What a slot takes of expanded Mercury code: nvlink adds two instructions.
+/// Size of a slot in expanded Mercury code, to which nvlink adds two instructions.
 pub(crate) const MERCURY_STUB_SIZE: u64 = 160;

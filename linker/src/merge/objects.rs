@@ -1,4 +1,4 @@
-//! One object after another: in which order each of its parts is merged, and where a merge ends.
+//! Merges one object after another: the order of their parts, and where a merge ends early.
 
 use crate::arena::Arena;
 use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
@@ -11,9 +11,10 @@ use super::Merged;
 use super::current::Current;
 use super::merger::Merger;
 
-/// Merges the objects in their order. Kernels that `options` leaves out by parts
-/// of their names are no kernels from the start; what the host names is looked
-/// at when everything is known. What comes behind them may be an object with `damage`.
+/// Merges the objects in their order. `damage` is what is wrong with the object that follows them, if it could not be read.
+///
+/// Kernels that the options drop by parts of their names are no kernels from the start. Those that are dropped because host
+/// code does not name them are still kernels here; `prune` drops them.
 pub(crate) fn merge<'d>(
     objects: &[Object<'d>],
     damage: Option<ParseError>,
@@ -51,12 +52,12 @@ pub(crate) fn merge<'d>(
 /// Why a merge ends before the last object.
 pub(super) enum End {
     Damage(ParseError),
-    /// What follows a failed merge would be about its consequences.
+    /// The diagnostics hold an error. Later objects are not merged, as errors there might only be consequences.
     Reported,
 }
 
 impl<'d> Merger<'d, '_> {
-    /// Warns of an object beside whole programs (case `whole_program_company`).
+    /// Warns of an object that is linked together with a whole program (case `whole_program_company`).
     fn warn_of_company(&mut self, index: usize, name: &str) -> Result<(), End> {
         if self.company.binary_search(&index).is_err() {
             return Ok(());
@@ -100,7 +101,7 @@ impl<'d> Merger<'d, '_> {
         Err(End::Reported)
     }
 
-    /// Whether nvlink ends at once where it finds the damage.
+    /// Whether nvlink has an error of its own for the damage, which ends its link at once.
     fn ends_as_nvlink(&self, error: &ParseError) -> bool {
         self.keeping == Keeping::AsNvlink && error.nvlink.is_some()
     }
@@ -135,8 +136,7 @@ impl<'d> Merger<'d, '_> {
         self.merge_native(&current)
     }
 
-    /// Sections that only a section symbol leads to: debug information,
-    /// parameters, data without symbols of its own.
+    /// Merges sections that only have a section symbol: debug information, parameters, data without symbols of its own.
     fn merge_section_symbols(&mut self, current: &mut Current<'_, 'd>) {
         let symbols = current.object.symbols.iter();
         let mut sections: Vec<u32> = symbols

@@ -1,4 +1,4 @@
-//! Rows of what was merged: symbols, functions and their records. Sections have a file of their own.
+//! Rows of the merged tables: symbols, functions and their attribute records. Rows of sections are in `section.rs`.
 
 use crate::container::host::ReferenceScope;
 use crate::cubin::{
@@ -19,26 +19,25 @@ pub(crate) enum Definition {
     Common,
     /// In shared memory; the value is the alignment.
     Shared(SharedHome),
-    /// Nowhere, and no other file can: it is a name of this file alone, such
-    /// as `.nv.ptx.const0.size` of the device runtime.
+    /// Nowhere, and no other file can define it: it is a local name, such as `.nv.ptx.const0.size` of the device runtime.
     Never,
     /// Nowhere: it was a label of code that the compiler left out.
     Lost,
 }
 
-/// Which shared memory a variable lies in.
+/// Where a variable in shared memory lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SharedHome {
-    /// Any function may use it; the layout decides.
+    /// In the memory of every kernel that reaches a use of it. The layout decides where.
     Module,
-    /// Local to the kernel with this shared section.
+    /// In the memory of one kernel, which has this section.
     Kernel(SectionId),
-    /// In this section of a whole program, where the compiler has put it: the value is the offset.
+    /// In this section of a whole program, whose layout the compiler has made: the symbol's value is the offset.
     Placed(SectionId),
-    /// Its size is chosen at launch.
+    /// Behind all others, as its size is chosen at launch.
     Dynamic,
-    /// Nowhere: a file after the first ones that use it says its size, and
-    /// nvlink places neither (case `shared_sized_later`).
+    /// Nowhere: some files use it as dynamic shared memory, and a later one gives it a size, which nvlink overlooks (case
+    /// `shared_sized_later`).
     Overlooked,
 }
 
@@ -47,7 +46,7 @@ pub(crate) enum SharedHome {
 pub(crate) enum ListedShared {
     /// None.
     Nothing,
-    /// Those whose size is known when the kernel is launched.
+    /// Those of a fixed size.
     Static,
     /// All of them.
     All,
@@ -89,14 +88,14 @@ pub(crate) struct Symbol<'d> {
     pub(crate) size: u64,
     /// Every reference so far is weak.
     pub(crate) weak_reference: bool,
-    /// The bits of `st_other` that name a memory space, as first seen.
+    /// The bits of `st_other` that name a memory space, in the first file with this name.
     pub(crate) space: u8,
     /// The input that defines it, or refers to it first.
     pub(crate) input: Option<InputId>,
     pub(crate) function: Option<FunctionId>,
 }
 
-/// Which of the patterns that host code tells are for a name.
+/// Which of the host's patterns for names apply to a symbol.
 pub(super) fn scope(binding: Binding) -> ReferenceScope {
     match binding {
         Binding::LOCAL => ReferenceScope::Internal,
@@ -105,15 +104,15 @@ pub(super) fn scope(binding: Binding) -> ReferenceScope {
 }
 
 impl<'d> Symbol<'d> {
-    /// Whether a filter keeps what it names.
+    /// Whether a filter keeps the kernel or variable of this name.
     pub(crate) fn is_kept_by(&self, filter: &KernelFilter) -> bool {
         filter.keeps(self.name, scope(self.binding))
     }
 
-    /// Stands for labels that are nowhere.
+    /// The symbol of labels in code that the compiler has dropped.
     pub(crate) const LOST: Self = Self::local("", SymbolType::NOTYPE, Definition::Lost);
 
-    /// One of the link's own, which no input names.
+    /// A symbol that the linker makes.
     pub(super) const fn local(name: &'d str, kind: SymbolType, definition: Definition) -> Self {
         Self {
             name,
@@ -136,30 +135,31 @@ impl<'d> Symbol<'d> {
 pub(crate) struct Function<'d> {
     pub(crate) symbol: SymbolId,
     pub(crate) text: Option<SectionId>,
-    /// The attribute section, made at once for entries and else on demand.
+    /// Its section of attribute records. Entries always have one, others where they have records.
     pub(crate) info: Option<SectionId>,
     /// The kernel's shared memory; `None` for device functions.
     pub(crate) shared: Option<SectionId>,
+    /// It is a kernel that the link treats as one: the kernel filter may leave others out.
     pub(crate) is_entry: bool,
     /// It is part of an extensible whole program, whose shared memory the compiler has laid out.
     pub(crate) is_laid_out: bool,
-    /// It is the slot of a unified function, which any program may enter.
+    /// It is the slot of a unified function, which other images of the program may call.
     pub(crate) is_stub: bool,
-    /// The driver has one of this name, and it takes its place.
+    /// The driver provides a function of this name, and this definition is used instead.
     pub(crate) stands_in: bool,
     /// Direct callees, in input order.
     pub(crate) calls: Vec<FunctionId>,
     /// Its address is taken.
     pub(crate) is_taken: bool,
-    /// What it does with pointers to functions, as few do.
+    /// Its uses of pointers to functions; most functions have none.
     pub(crate) pointers: Option<Box<Pointers>>,
-    /// Its signature, as far as a file says it.
+    /// Its signature, if a file records it.
     pub(crate) prototype: Option<PrototypeId>,
     /// How many registers the header of its code says it has: before sm_90.
     pub(crate) registers: u8,
-    /// Attribute records as images list them, the last one of the last input first.
+    /// Attribute records in the order of the image: the last record of the last input first.
     pub(crate) records: &'d [InfoRecord<'d>],
-    /// What the native world adds, in the Mercury generation.
+    /// What its native twin has besides, in the Mercury generation.
     pub(crate) native: Option<Box<NativeFunction<'d>>>,
 }
 
@@ -197,12 +197,12 @@ impl<'d> Function<'d> {
         TableBranch::of_records(self.native_records())
     }
 
-    /// Where the parameters of an entry stand in a Mercury image.
+    /// The section of an entry's parameters, in the Mercury generation.
     pub(crate) fn parameters(&self) -> Option<ParameterBank<'d>> {
         self.native.as_ref()?.parameters
     }
 
-    /// The parameter bank that is written as the input has it.
+    /// The parameter bank, if it is written as the input has it.
     pub(crate) fn own_parameters(&self) -> Option<FileSection<'d>> {
         match self.parameters()? {
             ParameterBank::Native(section) => Some(*section),
@@ -238,27 +238,27 @@ impl<'d> Function<'d> {
 pub(crate) struct NativeFunction<'d> {
     /// The native attribute records, in input order, as the file has them.
     pub(crate) records: Vec<FileRecord<'d>>,
-    /// They are those of another function of the name.
+    /// The records describe another definition of the name.
     pub(crate) is_described_elsewhere: bool,
     /// Bank 0 of an entry.
     pub(crate) parameters: Option<ParameterBank<'d>>,
 }
 
-/// A branch whose target a table holds.
+/// A branch through a table of targets (`BRX`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TableBranch {
     /// Its place in the code.
     pub(crate) offset: u64,
-    /// Where it can lead.
+    /// The places it can lead to.
     pub(crate) targets: Vec<u64>,
 }
 
-/// Where the parameters of an entry stand in a Mercury image.
+/// The section of an entry's parameters, in the Mercury generation.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ParameterBank<'d> {
-    /// In a section that only the native world has.
+    /// One that only the native world has.
     Native(&'d FileSection<'d>),
-    /// In the native twin of this section, before the handles of textures.
+    /// The native twin of this section, which has handles of textures after the parameters.
     Twin(SectionId),
 }
 
@@ -270,8 +270,8 @@ impl TableBranch {
         records.flat_map(|r| Self::listed(r.words())).collect()
     }
 
-    /// Those that a record lists: the branch, a word that is 0, and the number of its
-    /// targets before them.
+    /// The branches that a record lists. Each is four parts: the place of the branch, a word that is 0, the number of
+    /// targets, and the targets.
     fn listed(mut words: impl Iterator<Item = u32>) -> Vec<Self> {
         let mut branches = Vec::new();
         while let (Some(offset), Some(_), Some(count)) = (words.next(), words.next(), words.next())
@@ -289,24 +289,24 @@ impl TableBranch {
 /// What an attribute record carries.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Payload<'d> {
-    /// The two bytes of the record head: all formats but the sized one.
+    /// Two bytes in the head of the record, in all formats but the sized one.
     Head([u8; 2]),
     /// Bytes as they are.
     Bytes(&'d [u8]),
     /// A symbol, then bytes.
     Symbol(SymbolId, &'d [u8]),
-    /// Any of these, and symbols that nvlink puts behind.
+    /// Any other payload, and symbols that nvlink appends to it.
     WithStrays(&'d Strays<'d>),
     /// A list of symbols.
     Symbols(&'d [SymbolId]),
 }
 
-/// What nvlink makes of a record that it takes for a list of symbols (case `unified_externs`).
+/// The payload of a record that nvlink mistakes for a list of symbols, and appends to (case `unified_externs`).
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Strays<'d> {
     pub(crate) payload: Payload<'d>,
     pub(crate) symbols: &'d [SymbolId],
-    /// The two bytes of the record head, where it holds no size.
+    /// The two bytes in the head of the record, unless it holds a size.
     pub(crate) head: Option<[u8; 2]>,
 }
 
@@ -318,8 +318,8 @@ pub(crate) struct InfoRecord<'d> {
     pub(crate) payload: Payload<'d>,
 }
 
-impl Payload<'_> {
-    /// The symbol that comes first.
+impl<'d> Payload<'d> {
+    /// The symbol that the payload begins with.
     pub(crate) fn subject(&self) -> Option<SymbolId> {
         match self {
             Payload::Symbol(symbol, _) => Some(*symbol),
@@ -327,9 +327,7 @@ impl Payload<'_> {
             Payload::Head(_) | Payload::Bytes(_) | Payload::Symbols(_) => None,
         }
     }
-}
 
-impl<'d> Payload<'d> {
     /// The same with these two bytes in the record head.
     pub(crate) fn with_head(&self, head: [u8; 2]) -> Strays<'d> {
         let mut strays = match self {
@@ -357,7 +355,7 @@ impl InfoRecord<'_> {
         self.payload.subject()
     }
 
-    /// The number behind the symbol, for records made of these two.
+    /// The symbol and the number after it, for records that are these two.
     pub(crate) fn symbol_number(&self) -> Option<(SymbolId, u32)> {
         match &self.payload {
             Payload::Symbol(symbol, bytes) => {

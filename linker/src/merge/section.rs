@@ -1,4 +1,4 @@
-//! Sections as they grow: what inputs give to them, and what patches them.
+//! Rows of sections: what they are, the parts that inputs contribute, and their relocations.
 
 use std::ops::Range;
 
@@ -69,8 +69,7 @@ pub(crate) enum SectionKind {
 }
 
 impl SectionKind {
-    /// Whether the section lists what is said of another one, and inputs give it
-    /// no bytes.
+    /// Whether the section is a list of records or relocations about another one, which the linker writes itself.
     pub(crate) fn is_list(self) -> bool {
         matches!(
             self,
@@ -84,7 +83,7 @@ impl SectionKind {
     }
 }
 
-/// A section's content as it grows: contributions one behind the other.
+/// A section's content: contributions of inputs, one after the other.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Content<'d> {
     /// The parts.
@@ -104,14 +103,14 @@ impl<'d> Content<'d> {
         }
     }
 
-    /// Adds a part behind the others and says where it stands.
+    /// Adds a part after the others and returns its offset.
     pub(crate) fn append(&mut self, data: &'d [u8], size: u64, align: u64) -> u64 {
         let offset = self.size.next_multiple_of(align.max(1));
         self.place(data, offset, size, align);
         offset
     }
 
-    /// Adds a part at this place behind the others.
+    /// Adds a part at this offset, which is past the others.
     pub(crate) fn place(&mut self, data: &'d [u8], offset: u64, size: u64, align: u64) {
         self.align = self.align.max(align);
         self.contributions.push(Contribution {
@@ -122,8 +121,7 @@ impl<'d> Content<'d> {
         self.size = offset + size;
     }
 
-    /// Puts a part where the only one before it stands, which has the same bytes as far as both
-    /// reach.
+    /// Adds a part in the place of the only one so far. Both have the same bytes, and the longer one is kept.
     pub(crate) fn overlay(&mut self, data: &'d [u8], size: u64, align: u64) {
         let align = self.align.max(align);
         if size > self.size {
@@ -157,7 +155,7 @@ impl<'d> NewSection<'d> {
         }
     }
 
-    /// One that lists what is said of another.
+    /// A list of records or relocations about another section.
     pub(crate) fn list(
         name: &'d str,
         kind: SectionKind,
@@ -172,7 +170,7 @@ impl<'d> NewSection<'d> {
             .of(target)
     }
 
-    /// The shared memory that a kernel or a slot of unified functions has.
+    /// The shared memory of a kernel, or of the slot of a unified function.
     pub(crate) fn own_shared(name: &'d str, code: impl Into<Option<SectionId>>) -> Self {
         let flags = SectionFlags::DATA.with(SectionFlags::INFO_LINK);
         Self::new(name, SectionKind::Shared, 1)
@@ -185,7 +183,7 @@ impl<'d> NewSection<'d> {
         Self { flags, ..self }
     }
 
-    /// The same as a part of what another section is about.
+    /// The same, belonging to another section.
     pub(crate) fn of(self, target: impl Into<Option<SectionId>>) -> Self {
         Self {
             target: target.into(),
@@ -202,8 +200,8 @@ pub(crate) struct Section<'d> {
     pub(crate) flags: SectionFlags,
     pub(crate) entry_size: u64,
     pub(crate) content: Content<'d>,
-    /// The section this one belongs to: code of a function, or what a
-    /// relocation section patches.
+    /// The section this one belongs to: for constants, records and shared memory the code of their function, for
+    /// relocations the section that they patch.
     pub(crate) target: Option<SectionId>,
     /// The function whose code this is.
     pub(crate) function: Option<FunctionId>,
@@ -215,10 +213,9 @@ pub(crate) struct Section<'d> {
     pub(crate) native: Option<Box<NativeContent<'d>>>,
     /// It is written even when it holds nothing.
     pub(crate) keep_empty: bool,
-    /// Constants that the compiler made for a device function: the layout
-    /// moves them into the kernels that reach it.
+    /// It holds compiler constants of a device function, which the layout moves into the kernels that reach the function.
     pub(crate) is_moved: bool,
-    /// What is known of the constants here, where they are the compiler's.
+    /// More about its content, if it holds compiler constants.
     pub(crate) constants: Option<Box<CompilerConstants>>,
 }
 
@@ -227,22 +224,21 @@ pub(crate) struct Section<'d> {
 pub(crate) struct CompilerConstants {
     /// Start and end of each, as the input names them.
     pub(crate) pieces: Vec<(u64, u64)>,
-    /// Where the last ones start that a definition left here which another
-    /// input replaces.
+    /// Where the last ones start of a definition that another input has replaced.
     pub(crate) unused: Option<u64>,
-    /// Where the last ones start that no name leads to.
+    /// Where the last ones start that no symbol names.
     pub(crate) unnamed: Option<u64>,
-    /// No definition here was ever in use.
+    /// It holds only constants of definitions that were never in use.
     pub(crate) was_never_used: bool,
-    /// Of two sections of one name, the one where such are.
+    /// Where two sections have one name: the one of them, maybe this one, that holds only such constants.
     pub(crate) lost: Option<SectionId>,
-    /// Another section has the name and was made first, so that nvlink does not find this one where
-    /// a definition is replaced (case `weak_kernel_constants`).
+    /// A section of the same name was made before this one, so that nvlink does not find this one when a definition is
+    /// replaced (case `weak_kernel_constants`).
     pub(crate) is_second: bool,
 }
 
 impl CompilerConstants {
-    /// What is known where another definition takes the place of the one in use.
+    /// What remains true when another definition replaces the one in use.
     pub(crate) fn replaced(&self) -> Option<Box<Self>> {
         (self.was_never_used || self.lost.is_some() || self.is_second).then(|| {
             Box::new(Self {
@@ -261,28 +257,28 @@ impl Section<'_> {
         self.constants.as_ref().map_or(&[], |known| &known.pieces)
     }
 
-    /// Where the last constants start that no name leads to.
+    /// Where the last constants start that no symbol names.
     pub(crate) fn unnamed_constants(&self) -> Option<u64> {
         self.constants.as_ref()?.unnamed
     }
 
-    /// The section where definitions are that were never in use, if there is another one
-    /// of the same name.
+    /// Where two sections have one name: the one of them, maybe this one, that holds only constants of definitions that were
+    /// never in use.
     pub(crate) fn lost_constants(&self) -> Option<SectionId> {
         self.constants.as_ref()?.lost
     }
 
-    /// Whether another section has its name and was made before it.
+    /// Whether a section of the same name was made before it.
     pub(crate) fn is_second(&self) -> bool {
         self.constants.as_ref().is_some_and(|known| known.is_second)
     }
 
-    /// Whether it holds what definitions so far have left here which were replaced.
+    /// Whether it still holds the constants of a definition that was replaced.
     pub(crate) fn holds_replaced(&self) -> bool {
         self.content.size > 0 && self.is_second()
     }
 
-    /// Where the last constants start of a definition that is not in use.
+    /// Where the last constants start of a definition that another input has replaced.
     pub(crate) fn unused_constants(&self) -> Option<u64> {
         self.constants.as_ref()?.unused
     }
@@ -291,21 +287,20 @@ impl Section<'_> {
 /// Bytes and relocations of a native twin.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct NativeContent<'d> {
-    /// The processor that code was compiled for.
+    /// The processor that its code was compiled for.
     pub(crate) compiled_for: Option<Sm>,
     pub(crate) content: Content<'d>,
     pub(crate) relocations: Vec<Relocation>,
-    /// The bytes are the Mercury section's own, those of every input.
+    /// In every input its bytes are those of the Mercury section.
     pub(crate) shares_bytes: bool,
-    /// The relocations are those of other code of the same name, and where they are follows
-    /// from their places in Mercury code.
+    /// The relocations belong to another definition's code. Their places here follow from those in Mercury code.
     pub(crate) follows_mercury: bool,
-    /// The relocations say where in Mercury code they are, and what they name in it.
+    /// Offsets and addends of the relocations are places in Mercury code instead of machine code.
     pub(crate) counts_mercury: bool,
-    /// Constants of definitions that are not in use, by their place.
+    /// The places of constants of definitions that are not in use.
     pub(crate) unused: Vec<Range<u64>>,
-    /// In line tables and frames: up to where those of a function speak of a
-    /// definition that is not in use.
+    /// In line tables and frames, for a function with several definitions: up to which offset relocations are about one that
+    /// is not in use.
     pub(crate) replaced: FxHashMap<SymbolId, u64>,
 }
 
@@ -317,14 +312,14 @@ impl NativeContent<'_> {
     }
 }
 
-/// How a relocation was spelled.
+/// The form of a relocation record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     /// The patched field holds the addend.
     Rel,
     /// The record holds the addend.
     Rela,
-    /// As [`Self::Rel`], in the list that the link has made for a bank of which an input has one, too.
+    /// As [`Self::Rel`], in a section of [`Merged::added_lists`](super::Merged::added_lists).
     Added,
 }
 
@@ -347,6 +342,6 @@ pub(crate) struct Relocation {
     /// Added to the symbol's value; for [`Form::Rel`] on top of the field.
     pub(crate) addend: i64,
     pub(crate) form: Form,
-    /// It points at a weak function that was not taken: nothing to patch.
+    /// It belongs to a weak definition that is not in use: there is nothing to patch.
     pub(crate) discarded: bool,
 }

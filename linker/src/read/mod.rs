@@ -1,9 +1,9 @@
 //! Phase 1: bytes become objects whose every index has been checked.
 //!
 //! An [`Object`] is what the merge works on: the *link view* of a file. For
-//! processors before sm_100 that is the file itself. Files of the Mercury
-//! generation hold two worlds: `.nv.merc.*` and `.nv.capmerc.*` sections are
-//! what is linked, and the plain sections are their native twins, carried
+//! processors before sm_100 that is the file itself. Files for sm_100 and later, the
+//! *Mercury generation*, hold everything twice: the `.nv.merc.*` and `.nv.capmerc.*`
+//! sections are what is linked, and the plain sections are their *native twins*, carried
 //! along in [`Native`].
 
 mod contradictions;
@@ -14,18 +14,18 @@ use crate::cubin::{
     File, ObjectKind, Place, Relocation, Section, SectionFlags, SectionType, Symbol, SymbolOther,
     SymbolType, UnifiedTable,
 };
-use crate::error::{NvlinkError, ParseError, Problem};
+use crate::error::{NvlinkError, ParseError};
 use crate::options::Keeping;
 
 pub(crate) use native::{Native, NativeRole, NativeSection};
 
-/// How the names of sections begin that hold the slot of a unified function.
+/// Prefix of the names of sections that hold the slot of a unified function.
 const STUB_SECTION: &str = ".nv.uft.rel.";
 
 /// What a section is to the link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// Not part of the link view: section 0, native twins.
+    /// Nothing, as it is no part of the link view: section 0, native twins.
     Ignored,
     /// A string table.
     Strings,
@@ -63,10 +63,10 @@ pub(crate) enum Role {
     SharedReserved,
     /// Debug information and anything else that is not loaded.
     Debug,
-    /// Made by the linker, or of a type that no link knows; in inputs it
-    /// carries nothing (case `section_types`).
+    /// Of a type that only linkers write, or that no linker knows. Inputs' sections of these types are ignored (case
+    /// `section_types`).
     LinkerMade,
-    /// The index of unified functions and variables of a link before.
+    /// The index of unified functions and variables that an earlier link has put into its result.
     UnifiedIndex,
 }
 
@@ -101,14 +101,14 @@ impl InputSection<'_> {
         self.role == Role::Text && self.name.starts_with(STUB_SECTION)
     }
 
-    /// Whether the name says that it holds attribute records, and the type does not. nvlink trusts the name where it makes
-    /// those of device functions anew, and the type elsewhere (case `internal_errors`).
+    /// Whether it has the name of attribute records (`.nv.info*`) and another type. nvlink goes by the name where it rewrites
+    /// the records of device functions, and by the type elsewhere (case `internal_errors`).
     pub(crate) fn has_lost_type(&self) -> bool {
         let is_named = self.name == ".nv.info" || self.name.starts_with(".nv.info.");
         is_named && self.kind != SectionType::CUDA_INFO
     }
 
-    /// Whether by its type nothing of its bytes is linked, whatever its name.
+    /// Whether its type says that its bytes are not linked, whatever its name says.
     pub(crate) fn has_type_of_nothing(&self) -> bool {
         let may_hold = [SectionType::PROGBITS, SectionType::CUDA_CONSTANT];
         let role = role(self.kind, self.flags);
@@ -124,7 +124,7 @@ impl InputSection<'_> {
         is_nothing && !is_code(self.kind) && !may_hold.contains(&self.kind)
     }
 
-    /// Whether its bytes are placed as they are, so that its alignment matters.
+    /// Whether its bytes get a place in the image as they are, so that its alignment matters.
     fn has_place(&self) -> bool {
         match self.role {
             Role::Strings
@@ -170,11 +170,12 @@ pub(crate) struct Object<'d> {
     pub(crate) symbols: Vec<Symbol<'d>>,
     /// The string table of `.nv.callgraph` and `.nv.prototype`.
     strings: Section<'d>,
-    /// What stands in the file behind sections of the compiler's constants.
+    /// For each section of compiler constants, by its number: the bytes that follow it in the file. nvlink reads there where
+    /// a symbol of the section ends past it.
     behind_constants: Vec<(usize, &'d [u8])>,
-    /// The virtual processor, of objects that have no note of it.
+    /// The number of the virtual processor it was compiled for, where the file header has it. Newer objects have a note.
     pub(crate) virtual_sm: Option<u16>,
-    /// The toolkit that made it, times ten, of the same.
+    /// The version of the toolkit that made it, times ten (120 is CUDA 12.0), of the same objects.
     pub(crate) toolkit: Option<u32>,
     /// The native world of a Mercury object.
     pub(crate) native: Option<Native<'d>>,
@@ -191,7 +192,7 @@ impl<'d> Object<'d> {
         Self::new(name, file, keeping)
     }
 
-    /// Takes the link view of a file, which may contradict itself where all is kept that nvlink keeps.
+    /// Takes the link view of a file. What contradicts itself is an error, unless nvlink's behaviour is asked for.
     pub(crate) fn new(name: &str, file: File<'d>, keeping: Keeping) -> Result<Self, ParseError> {
         Self::view(name, file, keeping).map_err(|e| e.in_input(name))
     }
@@ -204,7 +205,7 @@ impl<'d> Object<'d> {
             check_frames(section)?;
             let shadowed = native.as_ref().is_some_and(|n| n.shadows(index));
             let mut view = link_view(section, shadowed);
-            // Shared memory names the native code of its kernel.
+            // `sh_info` of shared memory is the native code of its kernel; the link view has the Mercury code instead.
             if let Some(native) = &native
                 && view.flags.contains(SectionFlags::INFO_LINK)
                 && let Some(twin) = native.code_twin(view.info as usize)
@@ -261,10 +262,10 @@ impl<'d> Object<'d> {
         })
     }
 
-    /// Whether all alignments are powers of two. Of others nvlink takes multiples up to sm_90 (case
+    /// Refuses alignments that are no powers of two. nvlink links them up to sm_90, at multiples of the number (case
     /// `odd_sections`).
     pub(crate) fn check_alignments(&self) -> Result<(), ParseError> {
-        // `nvlink -r` takes where dynamic shared memory starts for an alignment (case
+        // Objects of `nvlink -r` may have the start of dynamic shared memory as the alignment of shared memory (case
         // `relocatable_dynamic_again`).
         let is_odd = |view: &&InputSection<'_>| {
             view.align > 1
@@ -281,12 +282,12 @@ impl<'d> Object<'d> {
         }
     }
 
-    /// How many bytes its rows take.
+    /// The memory that its sections and symbols take, in bytes.
     pub(crate) fn size(&self) -> usize {
         size_of_val(&self.sections[..]) + size_of_val(&self.symbols[..])
     }
 
-    /// What stands in the file behind a section of the compiler's constants.
+    /// The bytes that follow a section of compiler constants in the file; none for other sections.
     pub(crate) fn behind_constants(&self, section: usize) -> &'d [u8] {
         let mut all = self.behind_constants.iter();
         all.find(|(index, _)| *index == section)
@@ -298,15 +299,10 @@ impl<'d> Object<'d> {
         crate::cubin::string_at(&self.strings, offset).map_err(|e| e.in_input(&self.name))
     }
 
-    /// A symbol by the number some record gives.
+    /// The symbol of a number that stands in some record.
     pub(crate) fn symbol(&self, index: u32) -> Result<&Symbol<'d>, ParseError> {
         self.symbols.get(index as usize).ok_or_else(|| {
-            ParseError::new(Problem::BadIndex {
-                what: "symbol",
-                index: index.into(),
-                count: self.symbols.len() as u64,
-            })
-            .in_input(&self.name)
+            ParseError::bad_index("symbol", index.into(), self.symbols.len()).in_input(&self.name)
         })
     }
 
@@ -320,14 +316,12 @@ impl<'d> Object<'d> {
     }
 }
 
-/// No section or variable is larger: what exceeds this is damage, and sums of
-/// what does not cannot overflow.
+/// The largest size of a section or variable. No GPU has as much memory, and sums of smaller sizes cannot overflow.
 const LARGEST: u64 = 1 << 40;
-/// Nothing is aligned more strictly. The file is padded to alignments, so
-/// this bounds what damage can make us write.
+/// The strictest alignment. Images are padded to alignments, so this bounds how much a damaged input can make us write.
 const STRICTEST: u64 = 1 << 20;
 
-/// What a name can reach behind a section of the compiler's constants.
+/// The bytes of the file that follow each section of compiler constants.
 fn behind_constants<'d>(file: &File<'d>, sections: &[InputSection<'_>]) -> Vec<(usize, &'d [u8])> {
     let sections = file.sections.iter().zip(sections).enumerate();
     let is_of_code = |view: &InputSection<'_>| {
@@ -341,8 +335,8 @@ fn behind_constants<'d>(file: &File<'d>, sections: &[InputSection<'_>]) -> Vec<(
     behind.collect()
 }
 
-/// Whether nothing in a section can be relocated: it describes others or has no bytes (case `odd_sections`). Of Mercury code
-/// nvlink asks other things.
+/// Whether a section has nothing that can be relocated, because it describes other sections or has no bytes (case
+/// `odd_sections`). nvlink has this check up to sm_90.
 fn has_no_addresses(section: &InputSection<'_>) -> bool {
     let is_description = matches!(
         section.kind,
@@ -355,7 +349,7 @@ fn has_no_addresses(section: &InputSection<'_>) -> bool {
         )
 }
 
-/// Whether there are the sections that others belong to.
+/// Checks that the sections exist that others belong to, and that those with relocations can have them.
 fn check_targets(file: &File<'_>, sections: &[InputSection<'_>]) -> Result<(), ParseError> {
     for (index, section) in file.sections.iter().enumerate() {
         let is_relocations = matches!(section.kind, SectionType::REL | SectionType::RELA);
@@ -381,11 +375,7 @@ fn check_targets(file: &File<'_>, sections: &[InputSection<'_>]) -> Result<(), P
         if let Some(target) = target
             && (target >= sections.len() || is_relocations && target == 0)
         {
-            let problem = ParseError::new(Problem::BadIndex {
-                what: "section",
-                index: target as u64,
-                count: sections.len() as u64,
-            });
+            let problem = ParseError::bad_index("section", target as u64, sections.len());
             return Err(problem
                 .as_nvlink(NvlinkError::UnexpectedRelocationSection)
                 .in_section(section.name));
@@ -406,7 +396,7 @@ fn check_sizes(
         if section.size > LARGEST {
             return Err(absurd("size", section.size).in_section(section.name));
         }
-        // nvlink dies of them (case `section_types`).
+        // nvlink crashes on these (case `section_types`).
         if section.kind == SectionType::CUDA_METADATA {
             let problem = "sections of metadata cannot be linked; compile without them";
             let problem = problem.to_owned();
@@ -435,8 +425,7 @@ fn check_sizes(
                 .as_nvlink(NvlinkError::UnallocatedSymbol)
                 .of_symbol(symbol.name));
         }
-        // What the system keeps of shared memory is written with all its bytes, where
-        // it begins by alignments.
+        // Reserved shared memory is written with all its bytes, and the values of its variables are alignments.
         let is_reserved = is_reserved(symbol);
         if is_reserved && symbol.size > STRICTEST {
             return Err(absurd("size", symbol.size).of_symbol(symbol.name));
@@ -444,8 +433,8 @@ fn check_sizes(
         let is_alignment = symbol.place == Place::Common
             || symbol.other.space() == SymbolOther::SHARED
             || is_reserved;
-        // What no input of `nvlink -r` defines is at the end of all memory (case
-        // `relocatable_shared`); dynamic shared memory, which has no size, is elsewhere.
+        // `nvlink -r` gives variables that no input defines the value -1 (case `relocatable_shared`). Dynamic shared memory,
+        // which has no size, gets other values.
         let is_nowhere =
             symbol.place == Place::Undefined && symbol.value == u64::MAX && symbol.size > 0;
         if is_alignment && !is_nowhere && symbol.value > STRICTEST {
@@ -455,8 +444,8 @@ fn check_sizes(
     Ok(())
 }
 
-/// Refuses frames that are slots of unified functions by their type: nvlink looks for the function of such a slot (case
-/// `internal_errors`).
+/// Refuses a `.debug_frame` with the type of slots of unified functions: nvlink looks for the function of the slot and fails
+/// (case `internal_errors`).
 fn check_frames(section: &Section<'_>) -> Result<(), ParseError> {
     if section.kind != SectionType::CUDA_UFT || section.name != ".debug_frame" {
         return Ok(());
@@ -467,7 +456,7 @@ fn check_frames(section: &Section<'_>) -> Result<(), ParseError> {
         .in_section(section.name))
 }
 
-/// How a section of the file appears to the merge.
+/// The link view of a section. `shadowed` is whether a Mercury twin stands for it.
 fn link_view<'d>(section: &Section<'d>, shadowed: bool) -> InputSection<'d> {
     let mut view = InputSection {
         role: Role::Ignored,
@@ -500,7 +489,7 @@ fn link_view<'d>(section: &Section<'d>, shadowed: bool) -> InputSection<'d> {
     }
     view.kind = view.kind.by_name(view.name);
     view.role = role(view.kind, view.flags);
-    // Before CUDA 12.1, no flag says that a section belongs to another. Of attribute records it says nothing (case
+    // CUDA 12.0 does not set `SHF_INFO_LINK`, and attribute records have an owner whatever that flag says (case
     // `odd_sections`).
     view.has_owner = match view.role {
         Role::Info => view.info != 0,
@@ -515,7 +504,7 @@ fn link_view<'d>(section: &Section<'d>, shadowed: bool) -> InputSection<'d> {
 
 fn role(kind: SectionType, flags: SectionFlags) -> Role {
     match kind {
-        // What another link resolved is no matter of this one.
+        // Records of what an earlier link resolved mean nothing to this one.
         SectionType::NULL
         | SectionType::CUDA_RESOLVED_RELA
         | SectionType::CUDA_MERC_RESOLVED_RELA => Role::Ignored,
@@ -547,7 +536,7 @@ fn role(kind: SectionType, flags: SectionFlags) -> Role {
     }
 }
 
-/// Whether sections of a type that only CUDA has may hold code.
+/// Whether a section type of CUDA's own is one of code.
 fn is_code(kind: SectionType) -> bool {
     matches!(kind, SectionType::CUDA_UFT | SectionType::CUDA_CAPMERC)
 }
@@ -562,8 +551,8 @@ pub(crate) const HANDLES_BANK: u8 = 21;
 /// The bank of the program's constants in machine code.
 pub(crate) const USER_BANK: u8 = 3;
 
-/// The hardware's number of a bank, which the Mercury world numbers by its
-/// purpose.
+/// The number that the hardware has for a constant bank. In the Mercury world the section type of a bank says its purpose
+/// instead.
 pub(crate) fn native_bank(bank: u8) -> u8 {
     match bank {
         24 => 3,
