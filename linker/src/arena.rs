@@ -1,7 +1,7 @@
 //! Names and lists that a link makes.
 //!
-//! Rows borrow them as they borrow the bytes of the inputs, so that a row is
-//! copied without a second thought. All of them go at once, with the link.
+//! Rows borrow them like the bytes of the inputs, so that copying a row is cheap. They are freed together when the link
+//! ends.
 
 use bumpalo::Bump;
 use bumpalo::collections::String;
@@ -21,7 +21,7 @@ impl Arena {
         name.into_bump_str()
     }
 
-    /// Something large that few rows have.
+    /// Keeps something large that only few rows refer to.
     pub(crate) fn keep<T: Copy>(&self, item: T) -> &T {
         self.0.alloc(item)
     }

@@ -50,7 +50,7 @@ use crate::{LinkError, Outcome, Product};
 
 pub use summary::{Shown, summarize};
 
-/// What is linked, and how, whatever the processor.
+/// What is linked, and how, for all processors.
 #[derive(Debug, Clone)]
 pub struct Request {
     /// The inputs.
@@ -68,7 +68,7 @@ impl Request {
         }
     }
 
-    /// What is kept of code and pointers.
+    /// Which code and pointers the links keep.
     pub(crate) fn keeping(&self) -> Keeping {
         self.inputs.behaviour.keeping()
     }
@@ -132,7 +132,7 @@ impl Linked {
         !self.images.is_empty()
     }
 
-    /// The images, or why there are none, for who does not care for warnings.
+    /// The images, or why there are none. Drops the warnings of links that succeed.
     pub fn into_result(self) -> Result<Vec<Image>, LinkError> {
         if self.is_complete() {
             return Ok(self.images);
@@ -149,7 +149,7 @@ impl Linked {
         messages.any(|message| message.diagnostic.has_code(code))
     }
 
-    /// The exit code that fits.
+    /// The exit code of a program that makes these links.
     pub fn exit(&self) -> Exit {
         let worst = self.messages.iter().map(|m| m.diagnostic.severity).max();
         match worst {
@@ -177,8 +177,8 @@ impl Linked {
     }
 }
 
-/// How the links of a request are done. Unless told otherwise, it looks for nothing outside of the request: no program,
-/// no library, no folder.
+/// Makes the links of a request. Unless told otherwise, it looks for nothing outside of the request: no program, no library,
+/// no folder.
 #[derive(Clone)]
 pub struct DeviceLink<'a> {
     request: &'a Request,
@@ -436,8 +436,8 @@ impl<'a> Job<'a> {
         linked.add(None, nothing);
     }
 
-    /// Takes the inputs for one processor. `report` gets what there is to say, and
-    /// tells whether it is an error for the user. Beside it stands what was compiled.
+    /// Reads the inputs for one processor. `report` gets every message and returns whether it counts as an error. Returns
+    /// the times of compilers, too.
     pub(crate) fn load(
         self,
         processor: &Processor,
@@ -459,8 +459,7 @@ impl<'a> Job<'a> {
         (loaded, compilations)
     }
 
-    /// Links for one processor. `take` gets what was made, before it is known
-    /// whether it is of use.
+    /// Links for one processor. `take` gets the result before all messages are known, which may still make it useless.
     pub(crate) fn link<O>(
         self,
         processor: &Processor,
@@ -533,7 +532,7 @@ impl<'a> Job<'a> {
     }
 }
 
-/// What came of the link for one processor.
+/// The result of the link for one processor.
 #[derive(Debug)]
 pub(crate) struct One<O> {
     pub(crate) exit: Exit,
@@ -560,7 +559,7 @@ impl<O> One<O> {
     }
 }
 
-/// Whether one of the messages is an error for the user.
+/// Reports messages. Returns whether one of them counts as an error.
 fn report_all(diagnostics: &Diagnostics, report: &mut dyn FnMut(Diagnostic) -> bool) -> bool {
     let mut failed = false;
     for message in diagnostics.messages() {

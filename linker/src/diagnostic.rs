@@ -1,4 +1,4 @@
-//! What the linker says to its user.
+//! Messages of the linker to its user.
 
 use std::fmt;
 
@@ -24,14 +24,14 @@ pub enum Severity {
     Fatal,
 }
 
-/// Of the figures that `-v` asks for, a line each: a code behind every one would be noise.
+/// The code of the lines that `-v` asks for. It is not shown, as it would be noise on every line.
 pub(crate) const RESOURCE_USAGE: &str = "resource-usage";
 
 /// What to do about a name that no input defines.
 pub(crate) const ADD_DEFINITION: &str =
     "help: add the object or library that defines it, compiled with -rdc=true";
 
-/// How that ends where inputs have no code for the processor.
+/// The end of advice where inputs have no code for the processor.
 const COMPILE_FOR_IT: &str =
     ": compile for it, too, or link for processors that all inputs have code for";
 
@@ -57,15 +57,15 @@ pub struct Diagnostic {
     pub code: &'static str,
     /// The message, without severity or program name.
     pub text: String,
-    /// What can be added where the words need not be those of nvlink.
+    /// More about it, shown where messages need not be those of nvlink.
     pub detail: Option<String>,
-    /// What helps to act on it, line by line.
+    /// Notes and advice, line by line, shown in the same places.
     pub notes: Vec<String>,
-    /// How often nvlink says it. Once is enough for people.
+    /// How often nvlink prints it. It is shown once otherwise.
     pub times: usize,
-    /// Whether no option changes it any more.
+    /// Whether options about messages (`-w`, `-Werror`) no longer apply to it.
     pub(crate) is_settled: bool,
-    /// What it is about, which few messages say: it stays small where none is.
+    /// The symbol and the input that it is about. It is a box to keep messages without either small.
     pub(crate) subject: Option<Box<Subject>>,
 }
 
@@ -116,8 +116,7 @@ impl Diagnostic {
         self
     }
 
-    /// Puts better advice into the place of that to add what defines a name: these inputs are there, without code for
-    /// the processor.
+    /// Replaces the advice to add a definition by a better one: that these inputs may have it, for other processors.
     #[must_use]
     pub(crate) fn with_inputs_lacking(mut self, inputs: &[String], target: &str) -> Self {
         let Some(names) = some_of(inputs) else {
@@ -129,7 +128,7 @@ impl Diagnostic {
         self
     }
 
-    /// Leaves out the advice about processors that the linker gives, where somebody else gives it in other words.
+    /// Removes the advice to compile for another processor, for callers that give their own.
     pub fn remove_advice_about_processors(&mut self) {
         self.notes.retain(|note| !note.ends_with(COMPILE_FOR_IT));
     }
@@ -150,7 +149,7 @@ impl Diagnostic {
         self
     }
 
-    /// Adds what is known of the place of damage.
+    /// Adds the symbol and the input of a place.
     #[must_use]
     pub(crate) fn at(mut self, place: &Location) -> Self {
         self.subject = Some(Box::new(Subject {
@@ -180,7 +179,7 @@ impl Diagnostic {
         self.subject.as_ref()?.input.as_deref()
     }
 
-    /// Adds names as people write them, if they are written differently.
+    /// Adds the demangled form of names, where it differs.
     #[must_use]
     pub(crate) fn with_readable(mut self, names: &[&str]) -> Self {
         for name in names {
@@ -205,7 +204,7 @@ impl Diagnostic {
         .with_twice(input, first)
     }
 
-    /// Says so where both inputs have the name of one file.
+    /// Adds advice if both inputs seem to be the same file.
     fn with_twice(self, input: &str, first: &str) -> Self {
         let file = |name: &str| name.rsplit(['/', ':']).next().map(str::to_owned);
         match file(input) == file(first) {
@@ -557,7 +556,7 @@ pub fn some_of(names: &[String]) -> Option<String> {
 #[derive(Debug, Clone, Default)]
 pub struct Diagnostics {
     messages: Vec<Diagnostic>,
-    /// Whether options about messages concern those to come.
+    /// Whether options about messages do not apply to those to come.
     forgets_options: bool,
 }
 
@@ -568,13 +567,13 @@ impl Diagnostics {
         self.messages.push(diagnostic);
     }
 
-    /// Options about messages do not concern those to come: nvlink forgets them
-    /// when it compiles PTX (case `forgotten_options`).
+    /// From now on, options about messages do not apply to new ones: nvlink forgets them when it compiles PTX (case
+    /// `forgotten_options`).
     pub(crate) fn forget_options(&mut self) {
         self.forgets_options = true;
     }
 
-    /// Whether it has forgotten them.
+    /// Whether [`Self::forget_options`] was called.
     pub(crate) fn forgets_options(&self) -> bool {
         self.forgets_options
     }

@@ -14,26 +14,23 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, mpsc};
 use std::thread;
 
-/// How many bytes a thread has to look at before it is worth its start.
+/// How many bytes of work justify the start of a thread.
 const SHARE: usize = 1 << 20;
-/// Into how many parts the share of a thread falls, so that nobody waits long
-/// for the last one.
+/// Into how many parts the share of a thread is divided, so that threads end at about the same time.
 const PARTS: usize = 8;
 /// Small links do not ask: the answer takes a dozen system calls.
 static PROCESSORS: LazyLock<usize> =
     LazyLock::new(|| thread::available_parallelism().map_or(1, NonZero::get));
 
 thread_local! {
-    /// How many threads may still be started for the work of this one, where somebody has said so.
+    /// How many threads may still be started for the work of this one, if [`with_threads`] has limited it.
     static SPARE: RefCell<Option<Arc<AtomicUsize>>> = const { RefCell::new(None) };
 }
 
-/// Does work with so many threads and no more, the calling one included.
+/// Does work with at most `count` threads, the calling one included.
 ///
-/// Links take as many as there are processors without it, where they have
-/// enough to do. The results are the same, whatever the number. It holds for
-/// all that `work` does, the assemblers of PTX among it, and not for threads
-/// that `work` itself starts.
+/// Without it, links that have enough to do use as many as there are processors. The results do not depend on the number.
+/// It holds for all that `work` does, including assemblers of PTX, but not in threads that `work` itself starts.
 ///
 /// ```
 /// use std::num::NonZero;
@@ -50,7 +47,7 @@ thread_local! {
 /// # }
 /// ```
 pub fn with_threads<R>(count: NonZero<usize>, work: impl FnOnce() -> R) -> R {
-    /// What held before holds again behind the work, also behind a panic.
+    /// Restores the limit that held before, also after a panic.
     struct Before(Option<Arc<AtomicUsize>>);
     impl Drop for Before {
         fn drop(&mut self) {
@@ -62,8 +59,7 @@ pub fn with_threads<R>(count: NonZero<usize>, work: impl FnOnce() -> R) -> R {
     work()
 }
 
-/// How many threads are worth their start for so many items, where there are
-/// `bytes` to look at.
+/// How many threads are worth their start for `items` with `bytes` of work.
 fn worthwhile(items: usize, bytes: usize) -> usize {
     items.min(bytes / SHARE)
 }
@@ -71,12 +67,12 @@ fn worthwhile(items: usize, bytes: usize) -> usize {
 /// Threads that help the calling one.
 struct Helpers {
     count: usize,
-    /// Where they come from, and go back to.
+    /// The limit that they are taken from and returned to.
     spare: Option<Arc<AtomicUsize>>,
 }
 
 impl Helpers {
-    /// So many, or fewer where there are not as many.
+    /// As many as `wanted`, or as the limit allows; without a limit at most `most`.
     fn hire(wanted: usize, most: impl FnOnce() -> usize) -> Self {
         if wanted == 0 {
             return Self {
@@ -99,20 +95,19 @@ impl Helpers {
         }
     }
 
-    /// Helpers of a thread that has a share of the work itself.
+    /// Helpers of a thread that takes a share of the work itself.
     fn beside_caller(items: usize, bytes: usize) -> Self {
         Self::hire(worthwhile(items, bytes).saturating_sub(1), || {
             *PROCESSORS - 1
         })
     }
 
-    /// Into how many parts work falls that they and the caller share.
+    /// Into how many parts the work of helpers and caller is divided.
     fn parts(&self) -> usize {
         (self.count + 1) * PARTS
     }
 
-    /// Starts them, as many as the system lets: what these do not do is left to
-    /// the caller. Tells how many.
+    /// Starts as many of them as the system allows, and returns how many. The caller does the rest of the work.
     fn start<'s, F: FnOnce() + Send + 's>(
         &self,
         scope: &'s thread::Scope<'s, '_>,
@@ -127,7 +122,7 @@ impl Helpers {
         scope: &'s thread::Scope<'s, '_>,
         work: impl FnOnce() -> R + Send + 's,
     ) -> io::Result<thread::ScopedJoinHandle<'s, R>> {
-        // Who helps gets help from where everybody does.
+        // A helper's own helpers are taken from the same limit.
         let spare = self.spare.clone();
         thread::Builder::new().spawn_scoped(scope, || {
             SPARE.set(spare);
@@ -153,7 +148,7 @@ pub(crate) fn map<'i, T: Sync, R: Send>(
     map_with(items, bytes, || (), |(), item| make(item))
 }
 
-/// [`map`] by threads that each have a tool of their own.
+/// [`map`] with a `tool` that each thread makes for itself.
 pub(crate) fn map_with<'i, T: Sync, R: Send, W>(
     items: &'i [T],
     bytes: usize,
@@ -175,8 +170,8 @@ pub(crate) fn map_with<'i, T: Sync, R: Send, W>(
         .collect()
 }
 
-/// [`map`] of items that take very different times: each takes as long as to look at so many bytes as `weigh` says.
-/// What takes longest is made first, so that in the end nobody waits long for the last one.
+/// [`map`] of items that take very different times: each counts as many bytes of work as `weigh` says. Long ones are started
+/// first, so that threads end at about the same time.
 pub(crate) fn map_longest_first<'i, T: Sync, R: Send>(
     items: &'i [T],
     weigh: impl Fn(&T) -> usize,
@@ -192,7 +187,7 @@ pub(crate) fn map_longest_first<'i, T: Sync, R: Send>(
     let mut order: Vec<usize> = (0..items.len()).collect();
     order.sort_by_key(|&index| Reverse(weights[index]));
     let helpers = Helpers::beside_caller(items.len(), total);
-    // Small ones are taken together, but not so many that it matters who takes the last ones.
+    // Small items are taken in groups, which are small enough to keep the threads even.
     let share = total / (helpers.parts() * PARTS);
     let mut taken = 0;
     let parts: Vec<&[usize]> = order
@@ -251,7 +246,7 @@ fn fill_with<'i, T: Sync, R: Send, W>(
     fill_parts(&helpers, size, items, results, tool, make);
 }
 
-/// Lets threads fill the places of so many items after the other, the helpers and the calling one.
+/// Lets the helpers and the calling thread fill the places of items, `size` of them at a time.
 fn fill_parts<'i, T: Sync, R: Send, W>(
     helpers: &Helpers,
     size: usize,
@@ -293,7 +288,7 @@ pub(crate) fn in_order<'i, T: Sync, R: Send, E>(
         0 | 1 => 0,
         makers => makers,
     };
-    // Who takes waits most of the time.
+    // The thread that takes results mostly waits, so it does not count.
     let makers = Helpers::hire(wanted, || match *PROCESSORS {
         1 => 0,
         processors => processors,
@@ -302,7 +297,7 @@ pub(crate) fn in_order<'i, T: Sync, R: Send, E>(
         return items.iter().try_for_each(|item| take(make(item)));
     }
     let started = AtomicUsize::new(0);
-    // So many may wait to be taken.
+    // As many results may wait to be taken.
     let (made, taken) = mpsc::sync_channel(makers.count);
     thread::scope(|scope| {
         let threads = makers.start(scope, || {
@@ -311,7 +306,7 @@ pub(crate) fn in_order<'i, T: Sync, R: Send, E>(
                 loop {
                     let index = started.fetch_add(1, Ordering::Relaxed);
                     let Some(item) = items.get(index) else { return };
-                    // Nobody takes it where one before it could not be taken.
+                    // Nothing is taken any more if an earlier result could not be.
                     if made.send((index, make(item))).is_err() {
                         return;
                     }
@@ -335,7 +330,7 @@ pub(crate) fn in_order<'i, T: Sync, R: Send, E>(
     })
 }
 
-/// What both make, at the same time if `bytes`, which both look at, are many.
+/// Runs both, at the same time if `bytes` of work are many.
 pub(crate) fn both<A, B: Send>(
     bytes: usize,
     one: impl FnOnce() -> A,
@@ -345,7 +340,7 @@ pub(crate) fn both<A, B: Send>(
     if helper.count == 0 {
         return (one(), other());
     }
-    // Where no thread can be started, it stays there for the caller: one of both takes it, whatever the inputs are.
+    // If no thread can be started, the caller takes it instead.
     let other = Mutex::new(Some(other));
     let make_other = || {
         let other = other.lock().map_or(None, |mut other| other.take());

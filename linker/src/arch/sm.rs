@@ -55,7 +55,7 @@ const LEFT_BEHIND: &[&str] = &[
     "20", "21", "30", "32", "35", "37", "50", "52", "53", "60", "61", "62", "70", "72",
 ];
 
-/// What may be meant by a text that names no processor that links can be for.
+/// Advice for a text that names no processor that can be linked for.
 pub(crate) fn help_with(text: &str) -> String {
     let digits = text.trim_start_matches(|c: char| !c.is_ascii_digit());
     if text == "native" {

@@ -35,9 +35,9 @@ pub struct Messages {
     pub hide_warnings: bool,
     /// Information is not printed. nvlink prints it all the same.
     pub hide_infos: bool,
-    /// Objects without code for the processor are no news.
+    /// Warnings about objects without code for the processor are not printed.
     pub hide_missing_arch: bool,
-    /// Nor are kernels with unknown stack sizes.
+    /// Warnings about kernels with unknown stack sizes are not printed.
     pub hide_unbounded_stack: bool,
     /// Every message names this target.
     pub report: Option<String>,
@@ -89,7 +89,7 @@ impl Messages {
         for _ in 0..times {
             let mut shown = self.shown(&message);
             shown.push('\n');
-            // Who has stopped reading has read enough.
+            // A reader that has closed the pipe does not make the link fail.
             let _ = match self.format {
                 Format::Nvlink => io::stderr().write_all(&raw_text::bytes(&shown)),
                 Format::Own => io::stderr().write_all(raw_text::visible(&shown).as_bytes()),

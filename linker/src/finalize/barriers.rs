@@ -1,10 +1,8 @@
-//! Barriers that objects of CUDA 12 count in the flags of their code.
+//! Numbers of barriers, which objects of CUDA 12 have in the flags of their code.
 //!
-//! An executable says in a record how many barriers a function uses. nvlink
-//! makes such records last, when the records of the inputs are with the
-//! kernels, and only for functions that have none by then: a kernel of
-//! CUDA 12 that calls a function of CUDA 13 loses its own number, which
-//! stays in the flags (case `older_barriers`). We take the larger one.
+//! Executables have them in records instead. nvlink makes these records last, after kernels have taken over those of the
+//! functions they reach, and only where there is none: so a kernel of CUDA 12 that calls a function of CUDA 13 loses its own
+//! number (case `older_barriers`). We take the larger one.
 
 use crate::cubin::{Format, InfoCode};
 use crate::id::{FunctionId, IdVec, SectionId};
@@ -14,8 +12,8 @@ use crate::prune::Pruned;
 
 use super::records::{Records, put};
 
-/// Turns numbers in flags into records of the functions and of the kernels
-/// that reach them. Returns the code whose flags no longer count.
+/// Turns numbers in flags into records, of the functions and of the kernels that reach them. Returns the code whose flags
+/// have to be cleared for that.
 pub(super) fn record<'d>(
     pruned: &Pruned<'d>,
     keeping: Keeping,

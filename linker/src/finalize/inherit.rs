@@ -12,24 +12,23 @@ use crate::prune::Pruned;
 
 use super::records::{Codes, Records, put};
 
-/// How the values of the functions that a kernel reaches make its own.
+/// How the values of the functions that a kernel reaches are combined into its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rule {
-    /// The kernel has it if one of them has.
+    /// It has the attribute if one of them has.
     Any,
     /// The largest.
     Most,
-    /// The largest; a lone kernel with a value keeps it (case `tensor_memory`).
+    /// The largest, except that a lone kernel keeps its own value (case `tensor_memory`).
     MostOfOthers,
-    /// All bits of all of them.
+    /// The union of their bits.
     Union,
     /// The sum over all of them, each counted once.
     Total,
 }
 
-/// What is inherited, in the order in which records are added that a lone
-/// kernel lacks. Found by giving one record after the other to functions of several
-/// objects; the case `mbarrier_tma` shows one that real code has.
+/// The inherited attributes, in the order in which a lone kernel gets records that it lacks. They were found by adding each
+/// attribute to functions of test objects; real code has one in case `mbarrier_tma`.
 const INHERITED: [(InfoCode, Format, Rule); 9] = [
     (InfoCode::CTAIDZ_USED, Format::NoValue, Rule::Any),
     (InfoCode::RESERVED_SMEM_USED, Format::NoValue, Rule::Any),
@@ -47,7 +46,7 @@ const INHERITED: [(InfoCode, Format, Rule); 9] = [
 ];
 
 impl Rule {
-    /// Both figures in one.
+    /// Combines two values.
     pub(super) fn join(self, a: Option<u16>, b: Option<u16>) -> Option<u16> {
         let Some((one, other)) = a.zip(b) else {
             return a.or(b);
@@ -61,7 +60,7 @@ impl Rule {
     }
 }
 
-/// How kernels take over what records of this code say, if they do.
+/// The rule for records of this code, if kernels inherit them.
 pub(super) fn rule(pruned: &Pruned<'_>, code: InfoCode) -> Option<Rule> {
     // Beside objects of CUDA 12 kernels do not say what others do with tensor
     // memory (case `older_tensor_memory`).
@@ -97,11 +96,10 @@ struct Figure {
     rule: Rule,
     /// What each function says itself.
     own: IdVec<FunctionId, Option<u16>>,
-    /// What those say that each kernel reaches, itself included.
+    /// The combined values of what each kernel reaches, itself included.
     reached: IdVec<FunctionId, Option<u16>>,
-    /// Of sparse matrices a lone kernel tells only what it does itself, unless
-    /// functions are missing or gone, have a second name, or do not say what
-    /// they do (cases `inherit_mask`, `alias` and `older_taken_kernels`).
+    /// Whether a lone kernel keeps its own value for sparse matrices. It does unless functions are undefined or dropped,
+    /// have a second name, or have no such record (cases `inherit_mask`, `alias` and `older_taken_kernels`).
     tells_own: bool,
 }
 
@@ -134,7 +132,7 @@ impl Figure {
         }
     }
 
-    /// What a kernel says when it has taken over the figures of others, if that is something else than before.
+    /// The value that a kernel gets, if that differs from its own.
     fn taken_over(&self, pruned: &Pruned<'_>, entry: FunctionId) -> Option<u16> {
         let own = self.own[entry];
         let has_lone_kernel = pruned.lone_kernel().is_some();
@@ -149,7 +147,7 @@ impl Figure {
                 self.reached[entry]
             }
         };
-        // A lone kernel does not say for others that they have none.
+        // A lone kernel gets no record that others have none.
         let is_nothing = has_lone_kernel && self.rule == Rule::Total && total == Some(0);
         total.filter(|_| total != own && !is_nothing)
     }
@@ -178,9 +176,8 @@ fn totals(
     totals
 }
 
-/// Reports kernels that reach what they must not combine: as they take it over,
-/// function by function, of each function the last kernel first (case
-/// `tensor_memory_order`). `own` are the records that each kernel brought.
+/// Reports kernels that reach functions whose values must not be combined, in nvlink's order: function by function, and for
+/// each the last kernel first (case `tensor_memory_order`). `own` are the codes of the records that each kernel brought.
 pub(super) fn check(
     pruned: &Pruned<'_>,
     own: &[(FunctionId, Vec<InfoCode>)],
@@ -216,22 +213,20 @@ pub(super) fn check(
     }
 }
 
-/// Functions that hand their records over to kernels, in the order in which
-/// they do.
+/// The functions whose records kernels inherit, in the order in which they do.
 pub(super) fn givers(pruned: &Pruned<'_>) -> Vec<FunctionId> {
     let mut order = described(pruned);
     order.retain(|&function| pruned.is_called(function));
     order
 }
 
-/// The codes that functions other than kernels have.
+/// The codes of records that functions other than kernels have.
 fn handed_over(pruned: &Pruned<'_>, records: &IdVec<FunctionId, Records<'_>>) -> Codes {
     let called = records.enumerate().filter(|(id, _)| pruned.is_called(*id));
     Codes::of(called.map(|(_, list)| list))
 }
 
-/// Live functions in the order in which their records came. That is the order
-/// of the information sections of each input, not the one of its symbols.
+/// Live functions in the order of their `.nv.info.*` sections in the inputs, which is not that of the symbols.
 pub(super) fn described(pruned: &Pruned<'_>) -> Vec<FunctionId> {
     let mut is_seen = IdVec::filled(&pruned.merged.functions, false);
     let last_first = pruned.merged.described.iter().rev().copied();
@@ -255,10 +250,9 @@ pub(super) fn own_codes(
         .collect()
 }
 
-/// Puts what kernels took over into the order in which it came: function by
-/// function, and each function's records in the order of its input (case
-/// `inherit_order`). `own` are the records that each kernel
-/// brought. A lone kernel has an order of its own, see [`INHERITED`].
+/// Sorts the inherited records of kernels into the order in which they came: function by function, and for each function as
+/// in its input (case `inherit_order`). `own` are the codes of the records that each kernel brought. A lone kernel has the
+/// order of [`INHERITED`].
 pub(super) fn sort_by_arrival(
     pruned: &Pruned<'_>,
     own: Vec<(FunctionId, Vec<InfoCode>)>,

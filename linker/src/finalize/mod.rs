@@ -30,7 +30,7 @@ pub(crate) use dump::{EMPTY_DOT, dot, table as call_graph_table};
 use records::{Codes, Records};
 use registers::Registers;
 
-/// What was relocated, with every record the output holds.
+/// What was relocated, with all records and the call graph of the output.
 #[derive(Debug)]
 pub(crate) struct Finalized<'d> {
     pub(crate) relocated: Relocated<'d>,
@@ -60,7 +60,7 @@ pub(crate) struct Figures<'d> {
     pub(crate) call_graph: Vec<Edge>,
     /// `.nv.prototype`, in output order.
     pub(crate) prototypes: Vec<(SymbolId, PrototypeId)>,
-    /// Code whose flags no longer count barriers.
+    /// Code whose flags have to be cleared of the number of barriers.
     counted: Vec<SectionId>,
 }
 
@@ -76,7 +76,7 @@ pub(crate) enum Edge {
     Signature(SymbolId, Option<PrototypeId>),
 }
 
-/// Puts what was relocated and computed together.
+/// Joins what was relocated and what was computed meanwhile.
 pub(crate) fn finalize<'d>(mut relocated: Relocated<'d>, figures: Figures<'d>) -> Finalized<'d> {
     let sections = &mut relocated.laid_out.pruned.merged.sections;
     for &text in &figures.counted {
@@ -86,7 +86,7 @@ pub(crate) fn finalize<'d>(mut relocated: Relocated<'d>, figures: Figures<'d>) -
     Finalized { relocated, figures }
 }
 
-/// Computes the records and what the sections hold that show the call graph.
+/// Computes the records, and the sections of the call graph.
 pub(crate) fn compute<'d>(
     pruned: &Pruned<'d>,
     arena: &'d Arena,
@@ -144,7 +144,7 @@ pub(crate) fn compute<'d>(
     }
 }
 
-/// Puts the records of the inputs together; a later link computes the rest.
+/// Collects the records of the inputs; a later link computes the rest.
 pub(crate) fn collect<'d>(
     pruned: &Pruned<'d>,
     arena: &'d Arena,
@@ -153,7 +153,7 @@ pub(crate) fn collect<'d>(
 ) -> Figures<'d> {
     let mut function_records = records::of_inputs(pruned);
     reserved::check(pruned, &function_records, options.keeping, diagnostics);
-    // nvlink leaves that to the last link, which has less to say of it.
+    // nvlink leaves this check to the last link, whose messages say less.
     if options.keeping == Keeping::Reachable {
         registers::check_known(
             pruned,

@@ -11,17 +11,17 @@ use crate::stacks::{Stacks, UNBOUNDED};
 
 use super::registers::Registers;
 
-/// The records of a function. Unlike those of a `Cow`, they can be read as if they lived shorter.
+/// The records of a function: a `Cow` that is covariant in `'d`.
 #[derive(Debug)]
 pub(crate) enum Records<'d> {
-    /// Those of the inputs.
+    /// As in the inputs.
     OfInputs(&'d [InfoRecord<'d>]),
-    /// Others, or in another order.
+    /// Changed, or in another order.
     Changed(Vec<InfoRecord<'d>>),
 }
 
 impl<'d> Records<'d> {
-    /// The list as one that can be changed.
+    /// The list, copied before the first change.
     pub(super) fn to_mut(&mut self) -> &mut Vec<InfoRecord<'d>> {
         if let Self::OfInputs(records) = self {
             *self = Self::Changed(records.to_vec());
@@ -56,12 +56,12 @@ pub(super) fn of_inputs<'d>(pruned: &Pruned<'d>) -> IdVec<FunctionId, Records<'d
     functions.map(|f| Records::OfInputs(f.records)).collect()
 }
 
-/// Which codes the records of functions have: of most there is none in a whole program.
+/// The set of codes of some functions' records: most codes occur nowhere in a program.
 #[derive(Debug)]
 pub(super) struct Codes([bool; 1 << 8]);
 
 impl Codes {
-    /// Those of some functions.
+    /// The codes of these functions' records.
     pub(super) fn of<'a, 'd: 'a>(functions: impl Iterator<Item = &'a Records<'d>>) -> Self {
         let mut is_there = [false; 1 << 8];
         for record in functions.flat_map(|list| list.iter()) {
@@ -70,7 +70,7 @@ impl Codes {
         Self(is_there)
     }
 
-    /// Whether a function has such a record.
+    /// Whether one of them has a record of this code.
     pub(super) fn has(&self, code: InfoCode) -> bool {
         self.0[usize::from(code.0)]
     }

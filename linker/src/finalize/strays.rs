@@ -15,7 +15,7 @@ use crate::prune::Pruned;
 use super::records::Records;
 use super::{externs, inherit, slots};
 
-/// Symbols behind figures.
+/// Symbols to append to an inherited record: whose, of which code, and which.
 pub(super) type BehindFigures = Vec<(FunctionId, InfoCode, Vec<SymbolId>)>;
 
 /// Lists undefined functions where nvlink does, correct lists of kernels included, in `records` and behind the last record of
@@ -55,7 +55,7 @@ pub(super) fn put<'d>(
         let reaching = slots::last_first(&reaching[function]);
         for record in pruned.merged.functions[function].records.iter().rev() {
             if let Payload::Symbols(_) = record.payload {
-                // A list of none counts, too.
+                // An empty list counts, too.
                 lists.give(&reaching, &externs::missing(pruned, record));
             } else if inherit::rule(pruned, record.code).is_some() {
                 lists.note(&reaching, record.code);
@@ -90,14 +90,14 @@ pub(super) fn put_behind<'d>(arena: &'d Arena, record: &mut InfoRecord<'d>, symb
     record.payload = Payload::WithStrays(arena.keep(strays));
 }
 
-/// Where nvlink adds to a list.
+/// The record to which nvlink appends.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Place {
-    /// Behind the last record of the module, a stack size.
+    /// The last record of the module, a stack size.
     Module,
-    /// In the list of a kernel, by its number.
+    /// The list of a kernel, by its number.
     Kernel(usize),
-    /// Behind a figure that a kernel or slot takes over.
+    /// An inherited record of a kernel or slot.
     Figure(usize, InfoCode),
 }
 
@@ -110,10 +110,10 @@ struct Start {
     list: Option<Place>,
 }
 
-/// What is listed where.
+/// Which symbols are appended where.
 struct Lists {
     starts: Vec<Start>,
-    /// The record that was made last.
+    /// The record that nvlink has made last.
     latest: Place,
     listed: Vec<(Place, Vec<SymbolId>)>,
 }
@@ -130,7 +130,7 @@ impl Lists {
                 Place::Kernel(number)
             };
             match (start.is_slot, is_new) {
-                // What a slot lacks first is lost.
+                // The first list of a slot is lost.
                 (true, true) => continue,
                 (false, true) => self.latest = place,
                 (_, false) => {}

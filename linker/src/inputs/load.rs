@@ -1,4 +1,4 @@
-//! Looks at the files in order and takes from them what the link needs.
+//! Goes through the files in order and takes from them what the link needs.
 
 mod archives;
 mod assemble;
@@ -39,10 +39,10 @@ use unpack::{Code, Failure, Unpacked};
 /// The library of the device runtime is known by its name.
 const SYSTEM_LIBRARY: &str = "libcudadevrt.a";
 
-/// What came of the inputs of a link.
+/// The result of reading the inputs of a link.
 #[derive(Debug)]
 pub struct Taken<'d> {
-    /// What the link takes; without it, an error is among the messages.
+    /// What the link works on. If it is missing, there is an error among the messages.
     pub loaded: Option<Loaded<'d>>,
     /// What there is to say.
     pub diagnostics: Diagnostics,
@@ -108,7 +108,7 @@ pub(super) fn is_system_library(path: &str) -> bool {
     path.rsplit('/').next() == Some(SYSTEM_LIBRARY)
 }
 
-/// What nvlink takes for a sign of it, wherever it stands in a path (case `named_as_runtime`).
+/// nvlink takes any path with this text in it for the device runtime (case `named_as_runtime`).
 const RUNTIME: &str = "cudadevrt";
 
 /// Whether an object is one of that archive.
@@ -117,7 +117,7 @@ pub(super) fn is_of_system_library(name: &str) -> bool {
     archive.is_some_and(is_system_library)
 }
 
-/// A problem was reported, and nothing more is read.
+/// An error was reported that ends the reading of inputs.
 struct Stop;
 
 struct Loader<'a, 'd> {
@@ -150,7 +150,7 @@ struct Loader<'a, 'd> {
     is_whole_program: bool,
     /// Whether the compiler made the image of all LTO-IR, with nothing left to link.
     is_made_whole: bool,
-    /// The objects beside whole programs, by their numbers, where the link warns of them.
+    /// See [`Options::company`](crate::options::Options::company).
     company: Vec<usize>,
     /// What link-time optimization has made, if that is the result.
     finished: Option<Vec<u8>>,
@@ -169,7 +169,7 @@ struct Loader<'a, 'd> {
     /// Whether host code launches a kernel that is not one of the device
     /// runtime.
     launches_kernels: bool,
-    /// Objects whose device code is no longer open to others.
+    /// Objects with device code that was compiled without `-rdc=true`.
     closed: Vec<String>,
     /// Objects that hold the result of a device link.
     results: Vec<String>,
@@ -229,7 +229,7 @@ impl<'a, 'd> Loader<'a, 'd> {
             Look::Nothing => return Ok(()),
             Look::Object(checked) => return self.object(source, checked),
             Look::Host(unpacked) => return self.host_object(name, data, unpacked),
-            // What it has nothing of, is not left out.
+            // A fatbin without code for the processor is not left out, but reported.
             Look::Fatbin(ref code)
                 if !matches!(code, Ok(Code::Nothing(_))) && self.is_left_out_as_ptx(source)? =>
             {
@@ -274,7 +274,7 @@ impl<'a, 'd> Loader<'a, 'd> {
                 InputKind::HostExecutable | InputKind::SharedLibrary => {
                     self.linked_host(name, data)
                 }
-                // Of host code, it has no more to do with the link than other objects of host compilers.
+                // Bitcode of host code is ignored like any other host object without device code.
                 InputKind::Bitcode if end != "bc" => self.bitcode(name, data),
                 InputKind::Bitcode | InputKind::Unknown => {
                     self.ignored(name, &what_it_is(name, data))
@@ -348,7 +348,8 @@ impl<'a, 'd> Loader<'a, 'd> {
         }
         self.all_name_kernels &= object.names_kernels;
         let mut kernels = object.references.iter();
-        // Of several files together (`ld -r`) that launch nothing, nvlink takes the NULs for names (case `host_objects`).
+        // Where `ld -r` has joined several files that launch nothing, nvlink mistakes their NULs for names (case
+        // `host_objects`).
         let is_launching = |references: &HostReferences<'_>| match self.wanted.is_compatible() {
             true => references.is_list,
             false => !references.patterns.is_empty(),
@@ -400,11 +401,11 @@ impl<'a, 'd> Loader<'a, 'd> {
     }
 
     fn fatbin_file(&mut self, name: &str, code: Result<Code<'d>, Failure>) -> Result<(), Stop> {
-        // What is no fatbin, nvlink knows before.
+        // nvlink notices earlier if a file is no fatbin.
         if !matches!(code, Err(Failure::NoFatbin(_))) {
             self.stop_at_fatbin(name)?;
         }
-        // Of LTO-IR nvlink takes that for a sign that no kernel is launched.
+        // nvlink takes a fatbin of LTO-IR as a sign that its host code launches no kernel.
         let is_intermediate = matches!(code, Ok(Code::Intermediate(..)));
         let says_nothing = is_intermediate && self.wanted.is_compatible();
         let is_compiled = matches!(code, Ok(Code::Ptx(..) | Code::Intermediate(..)));
@@ -421,12 +422,12 @@ impl<'a, 'd> Loader<'a, 'd> {
         Ok(())
     }
 
-    /// Whether a warning was an error.
+    /// Whether a warning has counted as an error.
     fn has_failed(&self) -> bool {
         self.diagnostics.has_errors() || self.wanted.options_failed
     }
 
-    /// What nvlink says of fatbins and PTX then.
+    /// Ends the link as nvlink does if [`Self::has_failed`], at a fatbin or PTX.
     fn stop_at_fatbin(&mut self, name: &str) -> Result<(), Stop> {
         match self.has_failed() {
             true => Err(self.fatal("bad-input", name, "elfLink fatbinary error")),
@@ -521,8 +522,8 @@ impl<'a, 'd> Loader<'a, 'd> {
         self.hint_at_closed_objects();
         let (kernels, constants) = self.filters();
         let mut modules = self.modules;
-        // Of a whole program nvlink registers them last, and the last one first. With calls of the device runtime it is
-        // none (case `lto_registration`).
+        // If LTO-IR was all of the program, nvlink registers its modules last and in reverse. A program that calls the
+        // device runtime does not count (case `lto_registration`).
         if self.is_made_whole && self.wanted.is_compatible() {
             for (taken, index) in self.optimized_modules.iter().enumerate() {
                 let module = modules.remove(index - taken);
@@ -530,7 +531,7 @@ impl<'a, 'd> Loader<'a, 'd> {
             }
         }
         modules.extend(self.further_modules.into_iter().rev());
-        // nvlink says so where the next object would be merged (case `lib_cudadevrt_unused`).
+        // nvlink fails when it would merge the next object (case `lib_cudadevrt_unused`).
         let last = self.unused_runtime.unwrap_or(usize::MAX);
         let is_followed = self.images.len() > last;
         self.images.truncate(last);

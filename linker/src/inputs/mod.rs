@@ -1,10 +1,8 @@
-//! Turns the files that were named into what a link takes.
+//! Turns files and libraries into the device objects of a link.
 //!
-//! In: paths and libraries as the command line has them. Out: one device
-//! object per translation unit, for one processor, and what the host side of
-//! the link has to know. First every file is read (`files`), then they are
-//! looked at in order (`load`); the link proper sees neither paths nor
-//! containers.
+//! In: paths and libraries as the command line has them. Out: one device object per translation unit, for one processor, and
+//! what the host side of the link has to know. First every file is read (`files`), then they are looked at in order
+//! (`load`); the link proper sees neither paths nor containers.
 
 mod check;
 mod contents;
@@ -41,13 +39,13 @@ pub use ptx::{Assembler, Limits};
 pub use survey::Survey;
 pub use times::Compilation;
 
-/// Whose manners the program has where nvlink is silent or in error.
+/// How inputs are read where nvlink says nothing or does wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Behaviour {
-    /// Our own: whatever is left out is said.
+    /// A message names every input that is left out.
     #[default]
     Own,
-    /// Those of nvlink 13.0.
+    /// As nvlink 13.0 does.
     Nvlink,
 }
 
@@ -62,7 +60,7 @@ impl Behaviour {
 }
 
 impl From<Keeping> for Behaviour {
-    /// Who keeps what nvlink keeps reads inputs as it does.
+    /// A link that keeps what nvlink keeps also reads inputs as nvlink does.
     fn from(keeping: Keeping) -> Self {
         match keeping {
             Keeping::Reachable => Self::Own,
@@ -76,7 +74,7 @@ impl From<Keeping> for Behaviour {
 pub enum Kernels {
     /// All of them.
     All,
-    /// Those that host code names, where all host code is known.
+    /// Those that host code names, if all inputs say what their host code names; else all.
     NamedByHost,
     /// Those whose name contains one of these.
     Containing {
@@ -101,7 +99,7 @@ pub enum Archives {
     Grouped,
 }
 
-/// What is to be read, and how.
+/// The inputs of a link, and how they are read.
 #[derive(Debug, Clone)]
 pub struct Wanted {
     /// The files named.
@@ -114,7 +112,7 @@ pub struct Wanted {
     pub host_machine: Option<object::elf::Machine>,
     /// What is taken from archives.
     pub archives: Archives,
-    /// Whether libcudadevrt.a is linked without need.
+    /// Whether `libcudadevrt.a` is linked even if nothing needs it.
     pub keep_system_libraries: bool,
     /// Whether the modules are registered. Only then does nvlink look at their
     /// names.
@@ -123,24 +121,24 @@ pub struct Wanted {
     pub kernels: Kernels,
     /// How PTX is assembled.
     pub assembler: Assembler,
-    /// Whether LTO-IR is taken, and before machine code, and what becomes of
-    /// it.
+    /// Link-time optimization. With it LTO-IR is linked, in preference to machine code of the same file.
     pub link_time: Option<LinkTime>,
     /// Whether an object may lack code for the processor.
     pub may_lack_arch: bool,
     /// Whether there may be no code at all. nvcc links every program, also one
     /// whose device code is already whole.
     pub may_be_empty: bool,
-    /// Whether a warning ends the reading.
+    /// Whether a warning ends the link, as an error does.
     pub warnings_are_errors: bool,
-    /// Whether one about the options did. nvlink notices at some of the inputs, or behind the last one.
+    /// Whether a warning about the options counted as an error before. nvlink notices that only at certain inputs, or after
+    /// the last one.
     pub options_failed: bool,
-    /// Whose manners to have.
+    /// How the inputs are read.
     pub behaviour: Behaviour,
 }
 
 impl Wanted {
-    /// These files, as nvcc has them linked.
+    /// These files, read as for `nvcc -dlink`.
     pub fn new(files: Vec<PathBuf>) -> Self {
         Self {
             files,
@@ -166,15 +164,14 @@ impl Wanted {
     }
 }
 
-/// What inputs are taken for.
+/// The processor that code is chosen for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Processor {
     /// The processor.
     pub sm: Sm,
     /// Its name in messages.
     pub name: String,
-    /// Whether it stands for what PTX is written for. nvlink looks at inputs
-    /// for it in a way of its own.
+    /// Whether it is a virtual processor (`compute_90`). nvlink then checks the inputs by other rules, and links nothing.
     pub is_virtual: bool,
 }
 
@@ -188,7 +185,7 @@ impl From<Sm> for Processor {
     }
 }
 
-/// What the surroundings of the program decide.
+/// What a link takes from the machine that it runs on.
 #[derive(Debug, Clone)]
 pub struct Environment {
     /// `LIBRARY_PATH`.
@@ -203,8 +200,7 @@ pub struct Environment {
 }
 
 impl Default for Environment {
-    /// Surroundings that decide nothing: no folder is looked into, and no
-    /// program is found that the request does not name.
+    /// An environment without libraries and programs: those that the request does not name are not found.
     fn default() -> Self {
         fn none() -> Result<PathBuf, String> {
             Err("nothing says where it is".to_owned())
@@ -225,17 +221,16 @@ pub struct Image<'d> {
     pub name: String,
     /// Its bytes.
     pub data: Cow<'d, [u8]>,
-    /// A whole program, which is meant to be linked with the device runtime
-    /// alone.
+    /// Whether it is a whole program, which is meant to be linked with the device runtime alone.
     is_alone: bool,
-    /// What was read of it already.
+    /// The parsed object, if it was parsed while the inputs were checked.
     object: Option<Box<Read<'d>>>,
 }
 
 /// What reading an object gives.
 pub(crate) type Read<'d> = Result<Object<'d>, ParseError>;
 
-/// The objects as a link takes them.
+/// The parsed objects. Those that are not parsed yet are parsed now, on several threads.
 pub(crate) fn objects<'i>(images: &'i mut [Image<'_>], keeping: Keeping) -> Vec<Read<'i>> {
     let known: Vec<_> = images.iter_mut().map(|i| i.object.take()).collect();
     let images = &*images;
@@ -261,7 +256,7 @@ impl Image<'_> {
     }
 }
 
-/// What a link takes.
+/// What a link works on.
 #[derive(Debug)]
 pub struct Loaded<'d> {
     /// The objects in link order.
@@ -275,24 +270,24 @@ pub struct Loaded<'d> {
     pub kernels: KernelFilter,
     /// Which `__constant__` variables stay without being used.
     pub constants: KernelFilter,
-    /// The inputs that have code for other processors only: what is undefined may be there.
+    /// The inputs that have code for other processors only. They may define what the link finds undefined.
     pub(crate) lacking: Vec<String>,
-    /// What explains an undefined reference, if there is one.
+    /// Messages to show if something is undefined, about inputs that may define it.
     pub hints: Vec<Diagnostic>,
-    /// Whether the options about messages concern none any more.
+    /// Whether options about messages no longer apply: nvlink forgets them when it compiles PTX.
     pub(crate) forgets_options: bool,
-    /// Whether more objects come behind, at which nvlink ends.
+    /// See [`Options::is_followed`](crate::options::Options::is_followed).
     pub(crate) is_followed: bool,
-    /// The objects beside whole programs, by their numbers, where the link warns of them.
+    /// See [`Options::company`](crate::options::Options::company).
     pub(crate) company: Vec<usize>,
-    /// The LTO-IR that was made one object of.
+    /// The inputs of LTO-IR that link-time optimization has made one object of.
     intermediates: Vec<Intermediate<'d>>,
-    /// How it was compiled.
+    /// How that was compiled.
     agreed: Agreed,
 }
 
 impl<'d> Loaded<'d> {
-    /// What tells where names in the object come from that was made of LTO-IR. nvlink does not.
+    /// What adds to messages which input of LTO-IR a name comes from. nvlink does not say it.
     pub(crate) fn explainer<'a>(
         &'a self,
         wanted: &'a Wanted,

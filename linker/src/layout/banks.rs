@@ -202,7 +202,7 @@ fn variables(merged: &Merged<'_>, section: SectionId) -> Vec<Variable> {
         .collect()
 }
 
-/// A bank whose variables have other places.
+/// A bank with new places for its variables.
 struct Bank {
     moves: Vec<Move>,
     size: u64,

@@ -142,7 +142,7 @@ fn function_of(pruned: &Pruned<'_>, section: SectionId) -> Option<FunctionId> {
     pruned.merged.sections[code].function
 }
 
-/// Whose bank it is.
+/// What a bank is found by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Owner<'d> {
     Kernel(FunctionId),
@@ -167,7 +167,7 @@ struct Banks<'d> {
     of_kernel: FxHashMap<(Owner<'d>, SectionKind), SectionId>,
     /// The sections for their relocations.
     relocations: FxHashMap<SectionId, SectionId>,
-    /// Those that may stay empty.
+    /// Banks that are made before something moves there, and dropped again if nothing does.
     expected: Vec<SectionId>,
     /// The relocations of what has moved there, last one first.
     moved: BTreeMap<SectionId, Vec<Relocation>>,
@@ -227,7 +227,7 @@ impl<'d> Banks<'d> {
     fn of(&mut self, pruned: &mut Pruned<'d>, kernel: FunctionId, section: SectionId) -> SectionId {
         let kind = pruned.merged.sections[section].kind;
         if let Some(bank) = self.existing(pruned, kernel, kind) {
-            // It may have lost what it held (case `ocg_leftovers`).
+            // It may have been dropped because a replaced definition left it empty (case `ocg_leftovers`).
             self.revive(pruned, bank);
             if let Some(&relocations) = self.relocations.get(&bank) {
                 self.revive(pruned, relocations);
@@ -247,7 +247,7 @@ impl<'d> Banks<'d> {
         }
     }
 
-    /// Brings back a section that was left out, and the names that lead to it.
+    /// Brings back a section that was dropped, with the symbols that lie in it.
     fn revive(&mut self, pruned: &mut Pruned<'_>, section: SectionId) {
         if std::mem::replace(&mut pruned.live.sections[section], true) {
             return;
@@ -367,8 +367,8 @@ impl<'d> Moving<'d> {
     }
 }
 
-/// Behind constants with names, relocatable objects have those of definitions
-/// that lost; they do not move (case `relocatable_lost_constants`).
+/// After the constants that symbols name, relocatable objects have those of definitions that lost. These do not move (case
+/// `relocatable_lost_constants`).
 fn forget_unnamed(source: &mut Section<'_>) {
     let end = source.pieces().iter().map(|&(_, end)| end).max();
     let is_lost = source.unused_constants().is_none();

@@ -1,6 +1,6 @@
-//! Things that have to agree, in groups.
+//! Groups of things that have to agree on something (union-find).
 
-/// Numbered members, each of which is in one group.
+/// Members `0..n`, each of them in one group.
 pub(super) struct Groups(Vec<usize>);
 
 impl Groups {
@@ -8,7 +8,7 @@ impl Groups {
         Self((0..members).collect())
     }
 
-    /// What stands for the group of a member.
+    /// The member that represents the group of this one.
     pub(super) fn of(&mut self, mut member: usize) -> usize {
         while self.0[member] != member {
             self.0[member] = self.0[self.0[member]];
@@ -17,7 +17,7 @@ impl Groups {
         member
     }
 
-    /// Makes one group of theirs.
+    /// Joins the groups of these members.
     pub(super) fn join(&mut self, mut members: impl Iterator<Item = usize>) {
         let Some(first) = members.next() else {
             return;

@@ -41,7 +41,7 @@ pub(super) fn list(
     drop_unlisted(pruned, users, layout);
 }
 
-/// What the system reserves before variables. In Mercury images also one that is not made counts here.
+/// How much the system reserves before the variables. In Mercury images it counts even where the reservation is disabled.
 fn reserved(merged: &Merged<'_>) -> u64 {
     match merged.target.has_mercury() {
         true => reserved::SHARED_SIZE,
@@ -61,8 +61,8 @@ fn of_kernels_and_common(
     let reserved = reserved(merged);
     let mut listed: FxHashMap<SymbolId, Listed> = FxHashMap::default();
     let mut put = |symbol: SymbolId, section| {
-        // One with two definitions is laid out twice, and up to sm_90 what is
-        // reserved counts each time (case `shared_weak`).
+        // A variable with two definitions is laid out twice, and up to sm_90 the reserved part is added each time (case
+        // `shared_weak`).
         let before = listed.get(&symbol).filter(|_| !is_mercury);
         let before = before.map_or(0, |listed| listed.value - listed.offset);
         let place = at(section, layout.offset[&symbol], before + reserved);
@@ -84,7 +84,7 @@ fn of_kernels_and_common(
     listed
 }
 
-/// The variables that start where all others end, as far as they have names.
+/// Variables in dynamic shared memory, as far as they are listed.
 fn of_dynamic(
     merged: &Merged<'_>,
     users: &Users,
@@ -100,7 +100,8 @@ fn of_dynamic(
     };
     let is_written = merged.sections[module].content.size > 0;
     let reserved_for = |symbol: SymbolId| {
-        // What is named before a file says its size counts twice (case `shared_sized_later`).
+        // For a variable that is used as dynamic before a file gives it a size, the reserved part is added twice (case
+        // `shared_sized_later`).
         let is_twice = merged.is_overlooked(symbol) && !is_mercury;
         reserved * if is_twice { 2 } else { 1 }
     };

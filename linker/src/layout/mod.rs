@@ -44,14 +44,15 @@ pub(crate) struct LaidOut<'d> {
 /// The first symbol of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NullSymbol {
-    /// Its value: it stands for the constants that no name leads to (cases `ocg_weak`, `shared_constants`).
+    /// It is written with this value, which nvlink leaves there: the place of constants that no symbol names (cases
+    /// `ocg_weak`, `shared_constants`).
     Written(u64),
-    /// nvlink takes it for a variable that it leaves out (case `whole_program_module`).
+    /// It is not written: nvlink mistakes it for a variable that it drops (case `whole_program_module`).
     Dropped,
 }
 
 impl NullSymbol {
-    /// What relocations find there.
+    /// The value that relocations see.
     pub(crate) fn value(self) -> u64 {
         match self {
             Self::Written(value) => value,
@@ -67,11 +68,11 @@ impl<'d> LaidOut<'d> {
     }
 }
 
-/// What does not fit, with the section that is too large.
+/// Errors about memory that is too large, each with its section, by which they are sorted.
 type Problems = Vec<(Option<SectionId>, Diagnostic)>;
 
-/// Places tentative definitions, what all images of a program share, and
-/// shared memory.
+/// Gives addresses in all memory spaces that a link lays out: tentative definitions, tables of unified functions and
+/// variables, shared memory, handles of textures and constants.
 pub(crate) fn layout<'d>(
     mut pruned: Pruned<'d>,
     arena: &'d Arena,
@@ -128,8 +129,8 @@ pub(crate) fn layout<'d>(
     })
 }
 
-/// Leaves memory to the last link. nvlink places tentative definitions, which
-/// no later link can merge any more.
+/// Leaves addresses to the last link. nvlink already places tentative definitions, so that no later link can merge them any
+/// more.
 pub(crate) fn layout_relocatable<'d>(
     mut pruned: Pruned<'d>,
     arena: &'d Arena,
@@ -164,7 +165,7 @@ pub(crate) fn layout_relocatable<'d>(
     }
 }
 
-/// Makes the sections that say who calls whom; they are filled at last.
+/// Makes the sections of the call graph, which `finalize` fills.
 fn add_graph_sections(pruned: &mut Pruned<'_>) {
     for (name, kind) in [
         (".nv.callgraph", SectionKind::CallGraph),
@@ -184,8 +185,8 @@ fn program_constants<'m, 'd>(merged: &'m mut Merged<'d>) -> Option<&'m mut Secti
     Some(&mut merged.sections[bank])
 }
 
-/// The device runtime asks for the size of the program's constants, by a name
-/// that promises another (case `cdp2_constants`).
+/// Gives the size of the program's constants to the symbol by which the device runtime asks for it (case `cdp2_constants`).
+/// The name of the symbol is misleading.
 fn fill_in_constants_size(pruned: &mut Pruned<'_>) {
     let merged = &mut pruned.merged;
     let Some(constants) = program_constants(merged) else {

@@ -1,4 +1,4 @@
-//! Parts of a section that get other places.
+//! Moves parts of a section to other places.
 
 use crate::id::{SectionId, SymbolId};
 use crate::merge::{Content, Contribution, Merged, Relocation};
@@ -12,16 +12,17 @@ pub(super) struct Move {
     pub(super) to: u64,
 }
 
-/// What becomes of relocations in parts of a section that go.
+/// What becomes of relocations outside of the parts that move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rest {
-    /// They go.
+    /// They are dropped.
     Goes,
-    /// They keep their distance from the part before, and so many bytes more.
+    /// They keep their distance from the part before them, plus this number of bytes.
     Follows(u64),
 }
 
-/// Moves parts of a section, with the relocations in them; the rest goes.
+/// Moves parts of a section, which is then `size` bytes long, with the relocations in them. The bytes between the parts are
+/// dropped, and `rest` says what becomes of relocations there.
 pub(super) fn move_parts(
     merged: &mut Merged<'_>,
     section: SectionId,

@@ -20,7 +20,7 @@ use super::listed::module_section;
 use super::shared::{DYNAMIC_ALIGN, Listed, SharedLayout};
 use super::whole;
 
-/// What nvlink calls the start of dynamic shared memory in one kernel.
+/// The name that nvlink gives to the start of dynamic shared memory in one kernel.
 const INSTANCE: &str = "externsharedinstance";
 
 /// Makes a symbol of every variable, and its section as large as it needs to
@@ -174,7 +174,7 @@ fn fill_dynamic<'d>(
     }
 }
 
-/// Lets code use one symbol in the place of all dynamic shared memory.
+/// Points all relocations of code against dynamic shared memory at one symbol.
 fn point_at(instance: SymbolId, dynamic: &FxHashSet<SymbolId>, code: &mut Section<'_>) {
     let native = code.native.iter_mut().flat_map(|n| &mut n.relocations);
     for relocation in code.relocations.iter_mut().chain(native) {
@@ -204,7 +204,7 @@ fn keep_for_alignment(merged: &mut Merged<'_>, module: Option<SectionId>) {
 struct Starts {
     /// Kernels that have to agree.
     groups: Groups,
-    /// Those that use any, with their own sections.
+    /// The kernels that use any, with their sections of shared memory.
     users: Vec<(usize, SectionId)>,
     first_user: FxHashMap<SymbolId, usize>,
 }

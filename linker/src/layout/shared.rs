@@ -40,10 +40,10 @@ pub(crate) struct SharedLayout {
     pub(crate) dynamic: FxHashMap<FunctionId, u64>,
     /// The variables that are symbols of the image.
     pub(crate) listed: FxHashMap<SymbolId, Listed>,
-    /// Whether records name dynamic shared memory that earlier steps have placed: where several kernels see a variable
-    /// (case `whole_program_dynamic`).
+    /// Whether records of relocations name dynamic shared memory: nvlink has placed it by then if several kernels see a
+    /// variable (case `whole_program_dynamic`).
     pub(crate) records_dynamic: bool,
-    /// Whether nvlink finds no symbol for what it records.
+    /// Whether nvlink fails, because it finds no symbol for a relocation that it records.
     pub(crate) lacks_symbol: bool,
 }
 
@@ -53,14 +53,14 @@ pub(crate) struct Listed {
     pub(crate) section: SectionId,
     /// Where it starts.
     pub(crate) offset: u64,
-    /// The same, behind what the system reserves.
+    /// The value of its symbol: the same, plus what the system reserves.
     pub(crate) value: u64,
 }
 
 /// The shared memory that one kernel sees.
 #[derive(Default)]
 pub(super) struct KernelView {
-    /// Whether it sees variables that others see too.
+    /// Whether it sees variables that other kernels see, too.
     sees_common: bool,
     /// Variables of its own, module scope ones after those it declares.
     pub(super) own: Vec<Variable>,
@@ -403,8 +403,7 @@ fn set_sizes(
     }
 }
 
-/// Gives kernels back the shared memory of their own that the merge did not
-/// take for that of a kernel.
+/// Connects kernels with their sections of shared memory where the merge has not, because it did not count them as kernels.
 pub(super) fn give_back(merged: &mut Merged<'_>) {
     let sections = merged.sections_of(|kind| kind == SectionKind::Shared);
     let of_code = sections.filter_map(|(id, section)| Some((id, section.target?)));

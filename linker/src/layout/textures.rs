@@ -78,9 +78,9 @@ struct Kernel {
 /// What the handles of a kernel stand in.
 enum Bank {
     Section(SectionId),
-    /// None yet, in the Mercury generation.
+    /// A bank that is still to be made, in the Mercury generation.
     ToBeMade,
-    /// That of a whole program, which has its handles.
+    /// The bank of a whole program, which has handles already.
     Own,
 }
 
@@ -486,7 +486,7 @@ fn lost_names(pruned: &Pruned<'_>, slots: &[(SymbolId, u64)]) -> FxHashSet<Symbo
         .collect()
 }
 
-/// What the driver is to put into a slot.
+/// The relocation type by which the driver fills a slot, up to sm_90.
 fn native_type(kind: SymbolType) -> RelocationType {
     match kind {
         SymbolType::SURFACE => RelocationType::R_CUDA_SURF_HEADER_INDEX,
@@ -495,7 +495,7 @@ fn native_type(kind: SymbolType) -> RelocationType {
     }
 }
 
-/// The same in the native bank of a Mercury image.
+/// The relocation type of a slot in the native bank of a Mercury image.
 fn twin_type(kind: SymbolType) -> RelocationType {
     match kind {
         SymbolType::SAMPLER => RelocationType::R_CUDA_SAMP_HEADER_INDEX_0,
@@ -503,7 +503,7 @@ fn twin_type(kind: SymbolType) -> RelocationType {
     }
 }
 
-/// The same in the Mercury world.
+/// The relocation type of a slot in the Mercury world.
 fn mercury_type(kind: SymbolType) -> RelocationType {
     match kind {
         SymbolType::SURFACE => RelocationType::R_MERCURY_SURF_HEADER_INDEX,

@@ -1,4 +1,4 @@
-//! Which kernels reach what functions use.
+//! Which kernels see what a function uses, because they reach the function.
 
 use crate::bits::Bits;
 use crate::id::{FunctionId, IdVec};
@@ -15,8 +15,8 @@ impl Visibility {
         Self::with_owners(pruned, kernels, &[])
     }
 
-    /// What `owners` use counts for them, but not what they reach. Nor does it for kernels that no host code names and
-    /// that stay all the same (case `removed_kernels`).
+    /// The same with kernels, the `owners`, that see what their own code uses but not what functions use that they reach. So
+    /// it is also with those of `kernels` that stay although no host code names them (case `removed_kernels`).
     pub(super) fn with_owners(
         pruned: &Pruned<'_>,
         kernels: &[FunctionId],

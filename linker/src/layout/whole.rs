@@ -13,14 +13,14 @@ use super::visibility::Visibility;
 
 /// The sections of shared memory that the compiler has laid out.
 pub(super) struct WholePrograms {
-    /// Those of kernels.
+    /// Sections of kernels.
     sections: Vec<SectionId>,
-    /// Those that are of no kernel.
+    /// Sections that belong to no kernel.
     unowned: Vec<SectionId>,
 }
 
 impl WholePrograms {
-    /// Those of a link that does as nvlink does. For debuggers that lays out variables alone, as far as they have names.
+    /// The sections in a link that does as nvlink does. For debuggers nvlink only lays out variables that are listed.
     pub(super) fn as_nvlink(merged: &mut Merged<'_>, debug: DebugLevel) -> Self {
         let known = Self::all(merged);
         match debug {
@@ -45,7 +45,7 @@ impl WholePrograms {
         }
     }
 
-    /// Those that inputs have.
+    /// All such sections.
     pub(super) fn all(merged: &Merged<'_>) -> Self {
         let shared = merged.sections_of(|kind| kind == SectionKind::Shared);
         let sections = shared
@@ -83,7 +83,8 @@ impl WholePrograms {
         }
     }
 
-    /// The same for relocatable objects, where it is an alignment: that of the first kernel's, else of what comes last.
+    /// The same for relocatable objects, where it is an alignment: that of the first kernel's section, or else of the last
+    /// section.
     pub(super) fn left_alignment(&self, merged: &Merged<'_>) -> u64 {
         let mut sections = self.sections.iter();
         if let Some(&first) = sections.find(|&&section| is_of_entry(merged, section)) {
@@ -132,7 +133,7 @@ pub(super) fn all_placed(merged: &Merged<'_>) -> impl Iterator<Item = (SectionId
     merged.shared.iter().filter_map(home)
 }
 
-/// Those that the image knows: an executable has none that is of no kernel.
+/// The variables of these that the image lists. In executables those that belong to no kernel are not.
 pub(super) fn placed(merged: &Merged<'_>) -> Vec<(SectionId, SymbolId)> {
     let is_there = |&(section, _): &(SectionId, SymbolId)| {
         !merged.image.is_executable() || merged.sections[section].target.is_some()
@@ -201,7 +202,7 @@ fn is_laid_out(section: &Section<'_>) -> bool {
     !section.content.contributions.is_empty()
 }
 
-/// What each kernel starts with.
+/// How much shared memory each kernel has before the layout adds to it.
 pub(super) fn sizes(merged: &Merged<'_>, kernels: &[FunctionId]) -> Vec<u64> {
     let size = |&kernel: &FunctionId| {
         let function = &merged.functions[kernel];

@@ -13,7 +13,7 @@ use crate::merge::{Definition, Function, Merged, NewSection, Section, SectionKin
 use crate::options::{DebugLevel, Keeping, Options, ResolvedRelocations};
 use crate::read::HANDLES_BANK;
 
-/// What is alive, beside what was merged.
+/// What was merged, and which of it is alive.
 #[derive(Debug)]
 pub(crate) struct Pruned<'d> {
     pub(crate) merged: Merged<'d>,
@@ -21,20 +21,19 @@ pub(crate) struct Pruned<'d> {
     pub(crate) live: Liveness,
 }
 
-/// Which rows stay.
+/// Which rows of the merged tables stay.
 #[derive(Debug)]
 pub(crate) struct Liveness {
     pub(crate) functions: IdVec<FunctionId, bool>,
-    /// Kernels that stay for their own sake, and not only because all code does.
+    /// Kernels of the image. Where all code stays, as for debuggers, other kernels stay as mere functions.
     pub(crate) entries: IdVec<FunctionId, bool>,
-    /// Whether there is one kernel, which is not there for other code alone.
+    /// Whether exactly one kernel stays, and not only because device code launches it.
     has_lone_kernel: bool,
     pub(crate) sections: IdVec<SectionId, bool>,
     pub(crate) symbols: IdVec<SymbolId, bool>,
 }
 
-/// Marks everything that the kernels to be kept need; in a link for debuggers
-/// that is everything (case `debug_dead_code`).
+/// Marks what the chosen kernels need as alive. In a link for debuggers everything is (case `debug_dead_code`).
 pub(crate) fn prune<'d>(mut merged: Merged<'d>, options: &Options) -> Pruned<'d> {
     let launched = launched(&merged, options);
     for &id in &launched {
@@ -96,7 +95,7 @@ fn live_places(
         let has_place = section.target.is_none_or(|target| {
             debug_assert!(target < id);
             let of = &merged.sections[target];
-            // Of what is moved, Mercury links keep the name of this one (case `jump_table`).
+            // Mercury links keep the name of this section even where what it describes has moved (case `jump_table`).
             let is_named = merged.target.has_mercury() && section.kind == SectionKind::ResolvedRela;
             let is_left = is_named && lost_its_content(of);
             sections[target] && (!of.is_moved || is_named) || is_left
@@ -108,8 +107,7 @@ fn live_places(
         sections[id] = true;
         symbols[section.symbol] = true;
     }
-    // Of a section that the layout moves, only the symbol stays: it stands for
-    // wherever the content goes.
+    // Of a section whose content the layout moves elsewhere, only the symbol stays: it stands for the new place.
     for (id, section) in merged.sections_of(|kind| matches!(kind, SectionKind::Constant(_))) {
         sections[id] &= !section.is_moved;
     }
@@ -127,12 +125,12 @@ fn is_entry(merged: &Merged<'_>, stays: impl Fn(FunctionId) -> bool) -> IdVec<Fu
     entries
 }
 
-/// Whether the choice of kernels keeps a function.
+/// Whether the kernel filter keeps a function.
 fn is_named(merged: &Merged<'_>, options: &Options, function: &Function<'_>) -> bool {
     merged.symbols[function.symbol].is_kept_by(&options.kernels)
 }
 
-/// Whether that keeps one kernel alone.
+/// Whether the kernel filter keeps exactly one kernel.
 fn names_lone_kernel(merged: &Merged<'_>, options: &Options) -> bool {
     let kernels = merged.functions.iter().filter(|f| f.is_entry);
     kernels.filter(|f| is_named(merged, options, f)).count() == 1
@@ -152,8 +150,8 @@ fn launched(merged: &Merged<'_>, options: &Options) -> FxHashSet<FunctionId> {
         .collect()
 }
 
-/// Functions that take the place of those of the driver: for nvlink they are kernels, too, except beside a lone one
-/// (case `system_calls_defined`).
+/// Functions that are used instead of the driver's. nvlink counts them as kernels, except where there is a lone kernel (case
+/// `system_calls_defined`).
 fn standing_in(merged: &Merged<'_>, options: &Options) -> FxHashSet<FunctionId> {
     if names_lone_kernel(merged, options) {
         return FxHashSet::default();
@@ -163,15 +161,14 @@ fn standing_in(merged: &Merged<'_>, options: &Options) -> FxHashSet<FunctionId> 
     standing.map(|(id, _)| id).collect()
 }
 
-/// The constants of a weak function whose code was replaced by code that has
-/// none (case `weak_kernel`).
+/// Whether it held constants of a weak function that was replaced by a definition without constants (case `weak_kernel`).
 fn lost_its_content(section: &Section<'_>) -> bool {
     matches!(section.kind, SectionKind::Constant(1..))
         && section.target.is_some()
         && section.content.size == 0
 }
 
-/// The names of constants whose section lost its content.
+/// Symbols of constants in a section that has lost its content.
 fn left_without_place(merged: &Merged<'_>) -> Vec<SymbolId> {
     let mut banks = merged.sections_of(|kind| matches!(kind, SectionKind::Constant(1..)));
     if !banks.any(|(_, bank)| lost_its_content(bank)) {
@@ -191,9 +188,8 @@ fn left_without_place(merged: &Merged<'_>) -> Vec<SymbolId> {
         .collect()
 }
 
-/// Keeps everything: a later link knows what is needed. nvlink does not link
-/// where a definition left names of constants behind (case
-/// `relocatable_replaced`).
+/// Keeps everything for a later link, which knows what is needed. nvlink fails where a replaced definition has left symbols
+/// of constants behind (case `relocatable_replaced`).
 pub(crate) fn keep_all<'d>(
     mut merged: Merged<'d>,
     keeping: Keeping,
@@ -224,8 +220,8 @@ pub(crate) fn keep_all<'d>(
     }
 }
 
-/// The shared memory of removed kernels: it is not written, but for nvlink its
-/// name has been given (case `removed_kernels`).
+/// The shared memory of kernels. Where the kernel is dropped the section is not written, but nvlink keeps its name in the
+/// string table (case `removed_kernels`).
 fn named_after_death<'m, 'd>(
     merged: &'m Merged<'d>,
 ) -> impl Iterator<Item = (SectionId, &'m Section<'d>)> {
@@ -248,7 +244,8 @@ fn live_functions(
     let mut pending = of_kind(&|id, function| function.is_entry && is_kept(id));
     let slots = of_kind(&|_, function| function.is_stub);
     match keeping {
-        // Beside a lone kernel nvlink keeps what slots jump to, and nothing that this calls (case `unified_lone_kernel`).
+        // Beside a lone kernel nvlink keeps the functions that slots jump to, but not what these call (case
+        // `unified_lone_kernel`).
         Keeping::AsNvlink if pending.len() == 1 => {
             for slot in slots {
                 live[slot] = true;
@@ -287,7 +284,7 @@ fn live_functions(
             keep_provided(merged, id, &mut live);
         }
     }
-    // Names of places in the code of a whole program's kernel (case `whole_program_shared`).
+    // Functions inside the code of a whole program's kernel live with it (case `whole_program_shared`).
     for (id, function) in merged.functions.enumerate() {
         if let Some(owner) = merged.surrounding(function.symbol) {
             live[id] |= live[owner];
@@ -305,7 +302,7 @@ fn keep_provided(merged: &Merged<'_>, function: FunctionId, live: &mut IdVec<Fun
     }
 }
 
-/// What nvlink misses of code that it took for dead.
+/// What nvlink looks for in vain after it has dropped code that is still in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lost {
     Symbol,
@@ -313,7 +310,7 @@ pub(crate) enum Lost {
 }
 
 impl Lost {
-    /// As nvlink says it.
+    /// The word in nvlink's message.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Symbol => "symbol",
@@ -322,10 +319,8 @@ impl Lost {
     }
 }
 
-/// What live code is lost with where dead names stand for it, too: for nvlink
-/// it goes with the dead name, and it gives up. It notices the section first
-/// where the function is static, or a strong definition has taken the place of
-/// a weak one (case `alias`).
+/// What nvlink misses where live code also has a dead name: it drops the code with the dead name and fails later. It misses
+/// the section first if the function is static or a strong definition has replaced a weak one (case `alias`).
 pub(crate) fn lost_to_alias(pruned: &Pruned<'_>) -> Option<Lost> {
     let (merged, live) = (&pruned.merged, &pruned.live.functions);
     let code = |is_live| {
@@ -352,8 +347,8 @@ pub(crate) fn lost_to_alias(pruned: &Pruned<'_>) -> Option<Lost> {
 }
 
 impl<'d> Pruned<'d> {
-    /// Whether a kernel goes of which nvlink then looks for what says where its textures are: those that are parameters
-    /// (case `texture_parameters`), or the table of a whole program, from sm_100 on.
+    /// Whether a kernel is dropped that has textures as parameters (case `texture_parameters`) or, from sm_100 on, a whole
+    /// program's table of handles. nvlink then fails, as it looks for these.
     pub(crate) fn loses_handles(&self) -> bool {
         let handles = SectionKind::Constant(HANDLES_BANK);
         let mut handles = self.merged.sections_of(|kind| kind == handles);
@@ -366,7 +361,7 @@ impl<'d> Pruned<'d> {
             || symbols.any(|symbol| self.is_homeless(symbol))
     }
 
-    /// Whether it is a texture that is a parameter, and the kernel in whose code it lies goes.
+    /// Whether it is a texture that is a parameter of a dropped kernel.
     fn is_homeless(&self, symbol: &Symbol<'_>) -> bool {
         match symbol.definition {
             Definition::Section(code) => symbol.kind.is_reference() && !self.live.sections[code],
@@ -374,8 +369,8 @@ impl<'d> Pruned<'d> {
         }
     }
 
-    /// Parameters that are textures lie in the code of one kernel of their file. Where that goes, another one that uses
-    /// them has them.
+    /// The symbol of a texture that is a parameter lies in the code of one kernel of its file. Where that kernel is dropped,
+    /// this gives it to another kernel that uses the texture.
     pub(crate) fn move_texture_parameters(&mut self) {
         let symbols = self.merged.symbols.enumerate();
         let mut homeless: FxHashSet<SymbolId> = symbols
@@ -406,23 +401,21 @@ impl<'d> Pruned<'d> {
         entries.filter(|&(_, &stays)| stays).map(|(id, _)| id)
     }
 
-    /// Whether it is no kernel, or one that code calls all the same: where all code stays, those are none that the host
-    /// does not name (case `preserve_host`).
+    /// Whether a function counts as one that is called: all but kernels. Where all code stays, kernels that the host does
+    /// not name count, too (case `preserve_host`).
     pub(crate) fn is_called(&self, function: FunctionId) -> bool {
         let row = &self.merged.functions[function];
         let is_left = self.live.functions[function] && !self.live.entries[function];
         is_left || !row.is_entry || row.stands_in
     }
 
-    /// The kernel of a program that has no other one. For nvlink there is none
-    /// where device code alone launches it (case `launched_elsewhere`).
+    /// The only kernel of the program. nvlink does not count one that only device code launches (case `launched_elsewhere`).
     pub(crate) fn lone_kernel(&self) -> Option<FunctionId> {
         self.live.has_lone_kernel.then(|| self.entries().next())?
     }
 
-    /// Where programs begin: the kernels and the slots of unified functions,
-    /// which other images enter. Beside a lone kernel nvlink does not look at
-    /// the slots (case `unified_kernels`).
+    /// The functions that are called from outside of the image: kernels, and slots of unified functions. Beside a lone
+    /// kernel nvlink does not look at the slots (case `unified_kernels`).
     pub(crate) fn starts(&self) -> Vec<FunctionId> {
         let live = &self.live;
         let functions = self.merged.functions.enumerate();
@@ -434,9 +427,8 @@ impl<'d> Pruned<'d> {
             .collect()
     }
 
-    /// Names of functions whose code another name stands for earlier in the
-    /// symbol table: for nvlink, machine code is that of the first (case
-    /// `alias`).
+    /// Names of functions whose code has another name earlier in the symbol table. nvlink knows machine code by the first
+    /// name only (case `alias`).
     pub(crate) fn later_names(&self) -> FxHashSet<SymbolId> {
         let merged = &self.merged;
         let mut is_named = IdVec::filled(&merged.sections, false);
@@ -445,7 +437,7 @@ impl<'d> Pruned<'d> {
             .filter(|&id| self.live.symbols[id] && merged.symbols[id].kind == SymbolType::FUNC)
             .filter(|&id| match merged.symbols[id].definition {
                 Definition::Section(text) if merged.sections[text].kind == SectionKind::Text => {
-                    // One inside a kernel has a place of its own.
+                    // A function inside a kernel's code has a place of its own.
                     merged.surrounding(id).is_none() && std::mem::replace(&mut is_named[text], true)
                 }
                 _ => false,
@@ -453,7 +445,7 @@ impl<'d> Pruned<'d> {
             .collect()
     }
 
-    /// Makes a live section, last in every order.
+    /// Makes a live section, which comes last in all orders.
     pub(crate) fn add_section(&mut self, section: NewSection<'d>) -> SectionId {
         let section = self.merged.add_section(section);
         self.live.sections.push(true);

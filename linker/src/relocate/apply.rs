@@ -1,4 +1,4 @@
-//! What becomes of one relocation.
+//! Applies, keeps or drops a single relocation.
 
 use crate::arch::relocation::{ApplyError, BitField, Class, RelocationType, Row, Target};
 use crate::error::{NvlinkError, ParseError};
@@ -12,13 +12,13 @@ use super::resolve::{NO_BANK, Resolver};
 enum Fate {
     /// Nobody needs it.
     Dropped,
-    /// Its field is 0 from now on.
+    /// Its field becomes 0.
     Cleared,
     /// Its field gets a value.
     Resolved(Target),
-    /// This field gets its addend: nobody has to let others run (case `older_virtual`).
+    /// This field gets the addend alone, as the code need not yield to other programs (case `older_virtual`).
     Idle(BitField),
-    /// The driver, or a later link, gets it as this type.
+    /// It stays for the driver or a later link, with this type.
     Kept(RelocationType),
 }
 
@@ -35,7 +35,7 @@ pub(super) fn apply(
         let problem = place.fail("the type is not one of Mercury code");
         return Err(problem.as_nvlink(NvlinkError::UnexpectedRelocation));
     }
-    // Up to sm_90 those of Mercury code are types that nobody knows (case `unknown_relocation`).
+    // Up to sm_90 the types of Mercury code count as unknown (case `unknown_relocation`).
     let is_known = |_: &&Row| !place.kind().is_mercury() || resolver.has_mercury();
     let Some(row) = place.kind().row().filter(is_known) else {
         return match resolver.takes_unknown(relocation) {
@@ -104,7 +104,7 @@ pub(super) fn apply(
     }
 }
 
-/// A relocation, for what is said of it.
+/// A relocation, for messages about it.
 struct Place<'r>(&'r Relocation);
 
 impl Place<'_> {
@@ -121,8 +121,7 @@ impl Place<'_> {
         self.fail(&format!("it lies outside of the {end:#x} bytes there are"))
     }
 
-    /// nvlink has words for what lies outside of its section, and for no other
-    /// field that cannot be patched.
+    /// nvlink has a message for a field outside of its section, but for no other field that cannot be patched.
     fn beyond(&self, error: &ApplyError) -> ParseError {
         let problem = self.fail(&error.to_string());
         match error {

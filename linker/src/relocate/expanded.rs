@@ -15,16 +15,16 @@ use super::scoreboards::instruction::{
     SYNCS_CONTROL, is_idle_load, next, opcode, operation,
 };
 
-/// Where an instruction begins.
+/// The place of an instruction, or of what belongs to one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
     /// In expanded Mercury code.
     pub(super) mercury: u64,
     /// In machine code.
     pub(super) native: u64,
-    /// Behind barriers for memory that only come before what it does.
+    /// In machine code, past the memory barriers that only prepare the instruction.
     own: u64,
-    /// Those barriers belong to nothing before them: control may come from elsewhere, or threads
+    /// Whether these barriers cannot belong to the instruction before, because control may come from elsewhere or threads
     /// meet first.
     stands_alone: bool,
     pub(super) role: Role,
@@ -35,23 +35,23 @@ pub(super) struct Place {
 pub(super) enum Role {
     /// An instruction.
     Instruction,
-    /// What an instruction leaves to others behind it, and takes nothing.
+    /// Machine instructions that complete the instruction before; they take no Mercury code.
     Rest,
-    /// What fills up the code, or ends it, and takes nothing.
+    /// Padding, or the end of the code; it takes no Mercury code.
     End,
 }
 
-/// Most instructions.
+/// The size of most instructions.
 const SHORT: u64 = 16;
-/// Those with more operands than these have room for.
+/// The size of instructions with more operands.
 const LONG: u64 = 32;
-/// Copies to shared memory that name how they are cached.
+/// The size of copies to shared memory with a cache hint.
 const LONGEST: u64 = 48;
 
-/// A machine instruction that does what a Mercury instruction is there for.
+/// The machine instruction that does the work of a Mercury instruction; others prepare or complete it.
 pub(super) struct Acting {
     pub(super) place: u64,
-    /// Whether it is all that becomes of that.
+    /// Whether it is the only machine instruction of the Mercury instruction.
     pub(super) is_alone: bool,
 }
 
@@ -76,8 +76,7 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// Those of the code in use. `None` if code and Mercury code do not belong
-    /// together.
+    /// The places in the code in use. `None` if machine code and Mercury code do not belong together.
     pub(super) fn of(merged: &Merged<'_>, function: SymbolId) -> Option<Self> {
         let function = &merged.functions[merged.symbols[function].function?];
         let (code, capsule) = input_code(merged, function)?;
@@ -114,7 +113,7 @@ impl Places {
                 ..place(mercury, start, Role::Instruction)
             });
             mercury += size;
-            // What the instruction leaves to others behind it begins at its end.
+            // Machine instructions that complete it are at its end.
             let rest = rest(own);
             if rest > 0 {
                 all.push(place(mercury, end - rest, Role::Rest));
@@ -124,7 +123,7 @@ impl Places {
         Some(Self { all, size })
     }
 
-    /// The machine code of the instruction that holds an address of Mercury code.
+    /// Where the machine code begins of the Mercury instruction around an address.
     pub(super) fn around(&self, mercury: u64) -> Option<u64> {
         let after = self.all.partition_point(|place| place.mercury <= mercury);
         let mut before = self.all[..after].iter().rev();
@@ -133,7 +132,7 @@ impl Places {
             .map(|place| place.native)
     }
 
-    /// What does what holds an address of Mercury code. `None` behind the end.
+    /// The machine instruction that does the work of the Mercury instruction around an address. `None` past the end.
     pub(super) fn acting(&self, mercury: u64) -> Option<Acting> {
         let after = self.all.partition_point(|place| place.mercury <= mercury);
         let (before, behind) = self.all.split_at(after);
@@ -147,7 +146,7 @@ impl Places {
         })
     }
 
-    /// The machine instruction that does what begins at an address of Mercury code.
+    /// The machine instruction that does the work of the Mercury instruction at an address.
     pub(super) fn own(&self, mercury: u64) -> Option<u64> {
         self.instruction(mercury).map(|(place, _)| place.own)
     }
@@ -166,7 +165,7 @@ impl Places {
         end.checked_sub(INSTRUCTION as u64)
     }
 
-    /// The place of what begins at an address of Mercury code, and those behind it.
+    /// The place of the Mercury instruction at an address, and the places after it.
     fn instruction(&self, mercury: u64) -> Option<(&Place, &[Place])> {
         let following = self.all.partition_point(|place| place.mercury <= mercury);
         let (before, following) = self.all.split_at(following);
@@ -175,14 +174,14 @@ impl Places {
         is_there.then_some((place, following))
     }
 
-    /// Whether no instruction follows at an address of Mercury code, or behind it.
+    /// Whether there is no instruction at an address of Mercury code, nor after it.
     pub(super) fn is_end(&self, mercury: u64) -> bool {
         let before = self.all.partition_point(|place| place.mercury < mercury);
         let mut rest = self.all[before..].iter();
         rest.all(|place| place.role != Role::Instruction)
     }
 
-    /// The machine code of what begins at an address of Mercury code.
+    /// Where the machine code begins of the Mercury instruction at an address.
     pub(super) fn native(&self, mercury: u64) -> Option<u64> {
         let before = self.all.partition_point(|place| place.mercury < mercury);
         let place = self.all.get(before)?;
@@ -281,8 +280,8 @@ fn ends_all_barriers(instruction: &[u8; INSTRUCTION]) -> bool {
     operation(instruction) == SYNCS_CONTROL && instruction[KIND] & ONE == 0
 }
 
-/// What a stored instruction takes. Lengths in the capsule are not those: four
-/// bytes can stand for either size.
+/// The expanded size of a stored instruction. It does not follow from the stored length alone: four bytes can stand for
+/// either size.
 fn stored_size(stored: &StoredInstruction<'_>) -> u64 {
     match stored.body().first() {
         Some(0x50 | 0xd0) | None => 0,
@@ -292,7 +291,7 @@ fn stored_size(stored: &StoredInstruction<'_>) -> u64 {
     }
 }
 
-/// What an instruction that is not stored takes.
+/// The expanded size of an instruction that is not stored, by its machine instruction.
 fn size(instruction: &[u8; INSTRUCTION]) -> u64 {
     /// BSSY, by what it waits for.
     const BSSY: u16 = 0x145;

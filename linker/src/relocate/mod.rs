@@ -49,11 +49,11 @@ pub(crate) use undefined::report as report_undefined;
 /// Bytes of one section, and what the driver still has to patch in them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Patched<'d> {
-    /// The input's own where nothing had to change.
+    /// Borrowed from the input where nothing had to change.
     pub(crate) bytes: Cow<'d, [u8]>,
     /// In the order of the output: the last input's last relocation first.
     pub(crate) kept: Vec<Relocation>,
-    /// What was patched, for the record, in the same order.
+    /// The relocations that were resolved, for `.nv.resolvedrela*`, in the same order.
     pub(crate) resolved: Vec<Relocation>,
 }
 
@@ -62,9 +62,9 @@ pub(crate) struct Patched<'d> {
 pub(crate) struct Relocated<'d> {
     pub(crate) laid_out: LaidOut<'d>,
     pub(crate) sections: IdVec<SectionId, Patched<'d>>,
-    /// The native twins of the Mercury generation.
+    /// The native twins, in the Mercury generation.
     pub(crate) native: Twins<'d>,
-    /// Functions whose native code was made anew.
+    /// How instructions moved in functions whose native code was recoded.
     pub(crate) moves: FxHashMap<FunctionId, Moves>,
     pub(crate) keeping: Keeping,
 }
@@ -81,8 +81,8 @@ impl<'d> Relocated<'d> {
     }
 }
 
-/// Applies every relocation of the live sections. `meanwhile` does what they have
-/// no part in, if there are processors for both.
+/// Applies every relocation of the live sections. `meanwhile` does work that relocations have no part in, on another thread
+/// if there is one.
 pub(crate) fn relocate<'d, M>(
     mut laid_out: LaidOut<'d>,
     keeping: Keeping,
@@ -222,9 +222,8 @@ impl<'d> Patcher<'_, 'd> {
         }
     }
 
-    /// Whether a section is to be written: dead ones are not, nor are banks of which
-    /// the link has said that they hold too much. How large these would be is what
-    /// symbols claim.
+    /// Whether a section gets bytes. Dead ones do not, nor do banks that were reported as too large: their size is only what
+    /// symbols claim, and may be absurd.
     fn has_bytes(self, id: SectionId) -> bool {
         let merged = self.laid_out.merged();
         let is_refused = matches!(merged.kind(id), SectionKind::Constant(_))
@@ -234,7 +233,7 @@ impl<'d> Patcher<'_, 'd> {
         self.laid_out.pruned.live.sections[id] && !is_refused
     }
 
-    /// Applies the relocations of what the merge worked on.
+    /// Applies the relocations of a section of the link view.
     fn relocate_linked(self, id: SectionId) -> Result<Patched<'d>, ParseError> {
         let merged = self.laid_out.merged();
         if !self.has_bytes(id) || merged.kind(id).is_list() {
@@ -244,7 +243,7 @@ impl<'d> Patcher<'_, 'd> {
         let mut patched = Patched {
             bytes: gather(merged, section, self.keeping)?,
             kept: Vec::with_capacity(match section.kind {
-                // The driver gets nearly all relocations of code.
+                // Nearly all relocations of code stay for the driver.
                 SectionKind::Text => section.relocations.len(),
                 _ => 0,
             }),
@@ -407,14 +406,15 @@ fn banks_of_slots(pruned: &Pruned<'_>) -> FxHashMap<SectionId, Vec<SectionId>> {
     of_slots
 }
 
-/// The input of a function's code. What other sections hold comes from many.
+/// The input that a function's code comes from. Other sections have many inputs.
 fn input_of<'m>(merged: &'m Merged<'_>, section: &Section<'_>) -> Option<&'m str> {
     let function = &merged.functions[section.function?];
     let input = merged.symbols[function.symbol].input?;
     Some(&merged.inputs[input.index()])
 }
 
-/// Where the instructions are of code whose relocations are those of other code.
+/// Where instructions are in code whose native relocations belong to another definition, see
+/// [`NativeContent::follows_mercury`].
 fn follows_mercury(
     merged: &Merged<'_>,
     section: &Section<'_>,
@@ -427,8 +427,8 @@ fn follows_mercury(
     Places::of(merged, merged.functions[function].symbol)
 }
 
-/// Native relocations that say where in Mercury code they are say then where in machine code
-/// (case `native_relocations`).
+/// Turns the offsets and addends of native relocations that are places in Mercury code into places in machine code (case
+/// `native_relocations`).
 fn count_machine_code(merged: &mut Merged<'_>) {
     let counting = merged.sections.enumerate().filter_map(|(id, section)| {
         let native = section.native.as_ref()?;
@@ -457,8 +457,8 @@ fn count_machine_code(merged: &mut Merged<'_>) {
     }
 }
 
-/// Where code holds addresses to return to, from what is inside a kernel of a whole program: the Mercury code has
-/// relocations there.
+/// Where machine code holds return addresses, for calls of functions inside a kernel of a whole program. The Mercury code
+/// has relocations there.
 fn returns(merged: &Merged<'_>, section: SectionId) -> Vec<u64> {
     let row = &merged.sections[section];
     let is_place = |r: &&Relocation| r.kind == RelocationType::R_MERCURY_PROG_REL32.0;
@@ -472,14 +472,14 @@ fn returns(merged: &Merged<'_>, section: SectionId) -> Vec<u64> {
     native.collect()
 }
 
-/// Where the machine code of a function begins and ends that stands inside a kernel of a whole program.
+/// The machine code of a function inside a kernel of a whole program, as a range of the kernel's code.
 pub(crate) fn place_inside(merged: &Merged<'_>, symbol: SymbolId) -> Option<Range<u64>> {
     let owner = merged.surrounding(symbol)?;
     let places = Places::of(merged, merged.functions[owner].symbol)?;
     let Symbol { value, size, .. } = merged.symbols[symbol];
     let start = places.native(value)?;
     let end = value.saturating_add(size);
-    // What fills up the code belongs to the last one.
+    // Padding at the end of the code belongs to the last function.
     let next = places.native(end).filter(|_| !places.is_end(end));
     Some(start..next.unwrap_or(places.size))
 }
@@ -494,8 +494,8 @@ pub(crate) fn place_inside_lost(merged: &Merged<'_>, symbol: SymbolId) -> Option
     Some(acting.map_or(0, |acting| acting.place))
 }
 
-/// Where the machine code of a function begins what its Mercury code does at these places; nvlink says 0 of places at
-/// which no instruction begins.
+/// Places in the machine code of a function for these places in its Mercury code. nvlink writes 0 where no instruction
+/// begins.
 pub(crate) fn native_places(
     merged: &Merged<'_>,
     function: FunctionId,
@@ -547,14 +547,14 @@ fn gather<'d>(
     }
 }
 
-/// Whether this is all slots of unified functions in the Mercury generation.
+/// Whether the section holds the slots of all unified functions, which Mercury executables join into one.
 fn is_joined(merged: &Merged<'_>, section: &Section<'_>) -> bool {
     section.kind == SectionKind::Stubs
         && merged.target.has_mercury()
         && merged.image.is_executable()
 }
 
-/// The lone part of most sections is borrowed.
+/// The bytes of the contributions, with zeros in the gaps. A single contribution, as most sections have, is borrowed.
 fn concatenate<'d>(content: &Content<'d>, kind: SectionKind) -> Cow<'d, [u8]> {
     debug_assert!(!kind.is_nobits());
     if let [lone] = content.contributions[..]

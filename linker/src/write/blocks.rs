@@ -1,4 +1,4 @@
-//! What of an image is written at once.
+//! Divides an image into blocks, which are made and written one by one.
 
 use std::ops::Range;
 
@@ -7,15 +7,15 @@ use crate::cubin::SECTION_HEADER;
 
 /// A block has about this size, so that it stays in the caches of a processor.
 pub(super) const BLOCK: usize = 512 * 1024;
-/// So many headers are a block.
+/// The number of section headers in a block.
 const HEADERS: usize = BLOCK / SECTION_HEADER as usize;
 
 /// What is written at once.
 #[derive(Debug)]
 pub(super) enum Block<'p> {
-    /// Bytes that are there.
+    /// Bytes that exist already.
     Made(Vec<u8>),
-    /// A section that is written from where it stands.
+    /// A large section, which is written without copying it.
     Large(&'p [u8]),
     /// Several sections.
     Bodies(Bodies),
@@ -33,7 +33,7 @@ pub(super) struct Bodies {
 }
 
 impl Bodies {
-    /// None yet.
+    /// No sections yet.
     fn from(section: usize, start: u64) -> Self {
         Self {
             sections: section..section,
@@ -42,7 +42,7 @@ impl Bodies {
         }
     }
 
-    /// All before this one, and before `end`.
+    /// With all sections before this one, up to `end`.
     fn until<'p>(mut self, section: usize, end: u64) -> Block<'p> {
         self.sections.end = section;
         self.end = end;

@@ -11,7 +11,7 @@ use crate::options::ImageKind;
 
 use super::numbering::SymbolNumbers;
 
-/// What `.nv.rel.action` always holds.
+/// The content of `.nv.rel.action`, which is always the same.
 pub(super) const RELOC_ACTION: [u8; 16] =
     [0x73, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x11, 0x25, 0, 5, 0x36];
 
@@ -33,20 +33,20 @@ pub(super) fn records_into(
     }
 }
 
-/// What attribute records take.
+/// The size of attribute records.
 pub(super) fn size_of_records(records: &[InfoRecord<'_>]) -> usize {
     records.iter().map(size_of_record).sum()
 }
 
-/// What the head of a record takes.
+/// The size of a record's head.
 const RECORD_HEAD: usize = 4;
 
-/// What a record takes with its padding.
+/// The size of a record with its padding.
 fn size_of_record(record: &InfoRecord<'_>) -> usize {
     RECORD_HEAD + size_of_payload(&record.payload).next_multiple_of(4)
 }
 
-/// What stands behind the head of a record.
+/// The size of a record without its head.
 fn size_of_payload(payload: &Payload<'_>) -> usize {
     match payload {
         Payload::Head(_) => 0,
@@ -94,7 +94,7 @@ fn payload_into(bytes: &mut Vec<u8>, payload: &Payload<'_>, symbols: &SymbolNumb
     }
 }
 
-/// What the relocation records of one form take.
+/// The size of the relocation records of one form.
 pub(super) fn size_of_relocations(kept: &[Relocation], form: Form) -> usize {
     let count = kept.iter().filter(|r| r.form == form).count();
     count * form.size()

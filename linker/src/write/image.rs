@@ -1,7 +1,6 @@
-//! A plan becomes bytes.
+//! Turns a plan into bytes.
 //!
-//! They are made in blocks, by several threads, while the first ones are
-//! written; the image as a whole stands nowhere in memory.
+//! Several threads make them in blocks while earlier blocks are written, so that the image is never in memory as a whole.
 
 use std::borrow::Cow;
 use std::io;
@@ -19,10 +18,10 @@ use crate::merge::{Form, InfoRecord, Relocation};
 use crate::output::Sink;
 use crate::parallel;
 
-/// Of more sections than this the count stands in section 0.
+/// With more sections than this, their count is in the header of section 0.
 pub(super) const MANY_SECTIONS: usize = 0xff00;
 
-/// What fills a section.
+/// The content of a section in the file.
 #[derive(Debug, Clone)]
 pub(super) enum Body<'a> {
     /// These bytes, made for the image.
@@ -71,7 +70,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// Whether there is a place in the file for this section alone.
+    /// Whether the section has bytes of its own in the file.
     pub(super) fn has_place(&self) -> bool {
         match self {
             Self::Bytes(_)
@@ -183,7 +182,7 @@ pub(super) enum FileKind {
 #[derive(Debug)]
 pub(super) struct Plan<'a> {
     pub(super) sections: Vec<OutputSection<'a>>,
-    /// What records and relocations call symbols.
+    /// The numbers of symbols, for records and relocations.
     pub(super) symbols: SymbolNumbers,
     /// `e_flags`.
     pub(super) flags: u32,
@@ -262,7 +261,7 @@ struct Image<'p> {
 impl Image<'_> {
     /// Writes blocks, which are `size` bytes together.
     fn write(&self, blocks: &[Block<'_>], size: usize, out: &mut dyn Sink) -> io::Result<()> {
-        // Memory that was used is at hand; to get other takes as long as to fill it.
+        // Buffers are reused: to get new memory takes as long as to fill it.
         let spent = Mutex::new(Vec::new());
         let is_spent = || spent.lock().unwrap_or_else(PoisonError::into_inner);
         let make = |block| self.make(block, || is_spent().pop().unwrap_or_default());
@@ -308,7 +307,7 @@ impl Image<'_> {
     }
 }
 
-/// Sections one behind the other; one without bytes gets an aligned offset.
+/// Places sections one after the other. One without bytes gets an aligned offset, too.
 fn place(sections: &[OutputSection<'_>]) -> (Vec<Placed>, u64) {
     let mut end = FILE_HEADER;
     let mut placed: Vec<Placed> = Vec::with_capacity(sections.len());

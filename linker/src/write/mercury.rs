@@ -110,7 +110,7 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'f>, tool_record: &[u8]) -> Plan
     let strings = [SectionKind::SectionNames, SectionKind::SymbolNames];
     let strings = strings.map(|kind| native.only(finalized, kind) as usize - 1);
     let (section_names, symbol_names) = names.into_bytes();
-    // Every link makes both sections.
+    // Every image has both sections.
     for (index, bytes) in strings.into_iter().zip([section_names, symbol_names]) {
         output[index].body = Body::Bytes(bytes);
     }

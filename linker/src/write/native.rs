@@ -111,7 +111,7 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'f>, tool_record: &[u8]) -> Plan
     };
     let effort = numbers.order.len() * USUAL;
     let mut output = parallel::map(&numbers.order, effort, |&id| sections.make(id));
-    // Every link makes both sections.
+    // Every image has both sections.
     for (kind, table) in [
         (SectionKind::SectionNames, section_names.table),
         (SectionKind::SymbolNames, symbol_names.table),
@@ -137,7 +137,7 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'f>, tool_record: &[u8]) -> Plan
     }
 }
 
-/// The generation before Mercury.
+/// Images up to sm_90.
 struct Older<'f, 'n> {
     finalized: &'f Finalized<'f>,
     numbers: &'n SectionNumbers,

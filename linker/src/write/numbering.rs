@@ -115,7 +115,7 @@ pub(super) struct SymbolNumbers {
     /// Local ones, then global ones.
     pub(super) order: Vec<SymbolId>,
     pub(super) locals: usize,
-    /// What the first one has: behind the null symbol 1.
+    /// The number of the first one: 1 after the null symbol, 0 without it.
     pub(super) first: u32,
     pub(super) number: IdVec<SymbolId, u32>,
 }
@@ -148,7 +148,7 @@ impl SymbolNumbers {
         self.locals as u32 + self.first
     }
 
-    /// Number of what comes behind the last one.
+    /// The number after the last one.
     pub(super) fn end(&self) -> u32 {
         self.order.len() as u32 + self.first
     }

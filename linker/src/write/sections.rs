@@ -26,7 +26,7 @@ enum Class {
     Constants,
     Code,
     Data,
-    /// What has a size and no bytes.
+    /// Sections with a size and no bytes.
     Memory,
 }
 
@@ -59,8 +59,8 @@ impl Class {
     }
 }
 
-/// The type a section has: executables know memory by its place in the image,
-/// relocatable objects name it.
+/// The type of a section. In executables memory has the types that ELF knows (`PROGBITS`, `NOBITS`); relocatable objects
+/// have a type for each memory space.
 pub(super) fn section_type(kind: SectionKind, image: ImageKind) -> SectionType {
     match (kind, image) {
         (SectionKind::Constant(bank), ImageKind::Relocatable(_)) => SectionType::constant(bank),
@@ -176,10 +176,10 @@ pub(super) fn file_flags(finalized: &Finalized<'_>, driver_note: u32) -> u32 {
     FileFlags::new(target, driver_note).encode()
 }
 
-/// About how many bytes have to be looked at for a section or symbol.
+/// The work for a section or symbol, in bytes as [`parallel`](crate::parallel) counts it.
 pub(super) const USUAL: usize = 256;
 
-/// What a symbol says of its section. `bare` is the number that nvlink writes as it is, though it does not fit.
+/// The section field of a symbol. `bare` is the number that nvlink writes there although ELF gives it another meaning.
 pub(super) fn numbered(merged: &Merged<'_>, number: u32, bare: u32) -> Place {
     match merged.reserved_numbers {
         ReservedNumbers::Bare if number == bare => Place::Reserved(number as u16),
@@ -187,8 +187,8 @@ pub(super) fn numbered(merged: &Merged<'_>, number: u32, bare: u32) -> Place {
     }
 }
 
-/// The number of a section that its symbols do not say. For others nvlink
-/// leaves the number that the section had when it was made.
+/// What `.symtab_shndx` has for a section: its number if that does not fit into symbols, and else the number that nvlink has
+/// left there, from when it made the section.
 pub(super) fn number_made_or_known(merged: &Merged<'_>, section: SectionId, place: Place) -> u32 {
     let extended = place.extended();
     extended.unwrap_or_else(|| creation_number(merged, section))
@@ -211,7 +211,7 @@ pub(super) fn symbol_sections(
     numbers.flat_map(u32::to_le_bytes).collect()
 }
 
-/// What the two generations of images say differently of native sections.
+/// How the native sections of the two generations of images differ.
 pub(super) trait Generation<'f> {
     /// Where the name of a section stands.
     fn name(&self, section: SectionId) -> u32;
@@ -235,9 +235,9 @@ pub(super) trait Generation<'f> {
     fn registers(&self, function: FunctionId) -> u32;
     /// What a section of the program holds.
     fn bytes(&self, section: SectionId) -> &'f [u8];
-    /// A section, with what is said of its relocations; `None` if it has none.
+    /// The bytes and relocations of a section; `None` if it has none.
     fn patched(&self, section: SectionId) -> Option<&'f Patched<'f>>;
-    /// What the system keeps of the memory of a section.
+    /// How much of the memory of a section the system reserves.
     fn reserved(&self, section: &Section<'_>) -> u64;
 }
 
@@ -344,7 +344,7 @@ impl<'f, G: Generation<'f>> Sections<'f, '_, G> {
         let patched = || section.target.and_then(|target| generation.patched(target));
         let kept = |form| Body::relocations(patched().map_or(&[][..], |p| &p.kept), form);
         match section.kind {
-            // The tables are asked for names until all sections are made.
+            // These are filled last, as all other sections add names to them.
             SectionKind::SectionNames | SectionKind::SymbolNames => Body::Bytes(Vec::new()),
             SectionKind::Symbols => Body::Bytes(generation.symbols()),
             SectionKind::SymbolSections => Body::Bytes(generation.section_numbers()),

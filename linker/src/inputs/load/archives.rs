@@ -155,8 +155,7 @@ impl<'d> Loader<'_, 'd> {
         }
     }
 
-    /// All members, up to the first that nvlink would stop at where its
-    /// manners are wanted.
+    /// All members. To do as nvlink does: those before the first at which it would stop.
     fn members(&mut self, source: &'d Source) -> Result<Vec<Member<'d>>, Stop> {
         let name = &source.name;
         match Archive::parse(&source.data) {

@@ -1,5 +1,4 @@
-//! PTX and LTO-IR wait until all files have been looked at; PTX becomes objects
-//! first.
+//! PTX waits until all files have been looked at. Then it becomes objects, before LTO-IR is optimized.
 
 use std::borrow::Cow;
 
@@ -11,7 +10,7 @@ use super::{Loader, Stop};
 pub(super) struct Waiting<'d> {
     /// How many objects come before it.
     place: usize,
-    /// How many messages do.
+    /// How many messages come before it.
     said: usize,
     source: PtxSource<'d>,
 }

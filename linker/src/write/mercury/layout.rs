@@ -27,11 +27,11 @@ pub(super) enum Twin {
 pub(super) enum NumberTables {
     /// All numbers fit.
     Missing,
-    /// So many sections were made before the Mercury ones that `.symtab_shndx`
-    /// stands where it always would. The Mercury table follows the code.
+    /// The native sections alone have numbers that do not fit: `.symtab_shndx` is in its usual place, and the Mercury table
+    /// follows the code.
     Made,
-    /// There are as many only with the Mercury ones: one table is added behind
-    /// the native sections, the other before the Mercury symbols.
+    /// Only the Mercury sections have such numbers: one table is added after the native sections, the other before the
+    /// Mercury symbols.
     Added,
 }
 
@@ -101,7 +101,7 @@ impl Layout {
         (self.native.order.len() + before + index) as u32 + 1
     }
 
-    /// Which twin the Mercury table of section numbers stands before.
+    /// The index of the twin that the Mercury table of section numbers comes before.
     pub(super) fn number_table(&self) -> Option<usize> {
         let is_code = |(twin, _): &(Twin, SectionId)| *twin == Twin::Code;
         match self.number_tables {

@@ -97,7 +97,7 @@ impl<'f> Generation<'f> for Sources<'f, '_> {
             .offset(self.merged().prototypes[prototype])
     }
 
-    /// Code has not said it since sm_90.
+    /// Code headers have no number of registers since sm_90.
     fn registers(&self, _: FunctionId) -> u32 {
         0
     }

@@ -200,9 +200,9 @@ const CODES: usize = 1 << 8;
 /// is that of the input reversed.
 struct Twins<'r, 'd> {
     records: &'r [FileRecord<'d>],
-    /// Behind the last record of each code, or 0.
+    /// For each code one more than the index of its last record, or 0.
     last: [usize; CODES],
-    /// The same for what comes before each record.
+    /// For each record the same about the one of its code before it.
     before: Vec<usize>,
 }
 
@@ -254,7 +254,7 @@ fn placed_here(
     Some(placed.into_iter().flat_map(u32::to_le_bytes).collect())
 }
 
-/// The places of what the threads of a group do together that CUDA 12 names in another way.
+/// The places of operations of cooperative groups, which CUDA 12 records in another way.
 fn placed_at_barriers(
     merged: &Merged<'_>,
     function: FunctionId,
@@ -267,9 +267,9 @@ fn placed_at_barriers(
     Some(placed.into_iter().flat_map(u32::to_le_bytes).collect())
 }
 
-/// Whether an image does not say what the native world alone does. nvlink makes such records anew, and reads none: what
-/// compilers write that it does not know is gone (case `idle_before_meeting`). Here goes what only kernels have, or nobody,
-/// where the Mercury world has it no more.
+/// Whether a record that only the native world has is dropped. nvlink reads no native records, so all are but those that it
+/// makes itself (case `idle_before_meeting`). Otherwise records are dropped that the link has removed from the Mercury
+/// world: those that only kernels have in an image, or nothing.
 fn is_left_out(code: InfoCode, keeping: Keeping) -> bool {
     match keeping {
         Keeping::AsNvlink => !matches!(
@@ -286,7 +286,7 @@ fn is_left_out(code: InfoCode, keeping: Keeping) -> bool {
 /// Writes a record that follows code that moved.
 fn encode_moved(record: &FileRecord<'_>, moves: &Moves, bytes: &mut Vec<u8>) {
     let to = |word: u32| moves.of(word.into()) as u32;
-    // Of groups of so many words, one is an offset.
+    // In each group of `words` words, that of index `offset` is a place in the code.
     let groups = |words: usize, offset: usize| {
         let words = record.words().enumerate().map(|(index, word)| {
             let is_offset = index % words == offset;
@@ -322,9 +322,9 @@ fn encode_moved(record: &FileRecord<'_>, moves: &Moves, bytes: &mut Vec<u8>) {
     moved.unwrap_or(*record).encode(bytes);
 }
 
-/// What the compiler notes: of each a word that says of what kind it is, the offset of
-/// an instruction unless it is about the function, and a text if it is no spilled register.
-/// What follows one of another kind is not known and stays.
+/// Moves the places in `ANNOTATIONS`. Each annotation is a word for its kind, the offset of an instruction unless it is
+/// about the function, and a text unless it is about a spilled register. The rest of the record after an unknown kind stays
+/// as it is.
 fn annotations(record: &FileRecord<'_>, to: impl Fn(u32) -> u32) -> Vec<u8> {
     const SPILLED: u32 = 1;
     const OF_INSTRUCTION: u32 = 2;
@@ -354,8 +354,8 @@ fn annotations(record: &FileRecord<'_>, to: impl Fn(u32) -> u32) -> Vec<u8> {
     words.into_iter().flat_map(u32::to_le_bytes).collect()
 }
 
-/// Whether records say something of places in the code, which are others in machine code. nvlink makes all the rest of
-/// what the Mercury world says (case `odd_records`).
+/// Whether records of this code name places in code, so that the native ones differ. All others are made of the Mercury
+/// records (case `odd_records`).
 fn names_places(code: InfoCode) -> bool {
     code.lists_offsets()
         || matches!(

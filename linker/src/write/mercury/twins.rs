@@ -51,7 +51,7 @@ impl<'f> Sources<'f, '_> {
             Twin::Data => self.data(id, common),
             Twin::ReservedShared => OutputSection {
                 kind: SectionType::CUDA_SHARED_RESERVED,
-                // What stands there depends on all other sections.
+                // Filled last: its bytes depend on all other sections.
                 body: Body::Bytes(Vec::new()),
                 ..common
             },
@@ -64,7 +64,7 @@ impl<'f> Sources<'f, '_> {
         target.map_or(0, |target| self.layout.mercury_number(target))
     }
 
-    /// The bytes of the native section, which stand in the file once.
+    /// The bytes of the native section, which are in the file once.
     fn shared(self, id: SectionId) -> Body<'f> {
         Body::Shares(self.layout.native.number[id] as usize - 1)
     }
