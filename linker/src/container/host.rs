@@ -82,6 +82,16 @@ pub enum ModuleId<'d> {
     Linked(&'d str),
 }
 
+impl<'d> ModuleId<'d> {
+    /// The module whose linked code the file holds, if it says that.
+    pub fn linked(self) -> Option<&'d str> {
+        match self {
+            Self::Linked(id) => Some(id),
+            Self::Module(_) => None,
+        }
+    }
+}
+
 /// What kind of device name a host reference is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ReferenceKind {

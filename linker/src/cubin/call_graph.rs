@@ -39,10 +39,14 @@ pub struct CallGraph {
 }
 
 impl CallGraph {
-    const CALLS: i32 = -1;
-    const ADDRESS_TAKEN: i32 = -2;
-    const INDIRECT_CALLS: i32 = -3;
-    const ADDRESS_REFERENCES: i32 = -4;
+    /// The mark before [`Self::calls`].
+    pub const CALLS: i32 = -1;
+    /// The mark before [`Self::address_taken`].
+    pub const ADDRESS_TAKEN: i32 = -2;
+    /// The mark before [`Self::indirect_calls`].
+    pub const INDIRECT_CALLS: i32 = -3;
+    /// The mark before [`Self::address_references`].
+    pub const ADDRESS_REFERENCES: i32 = -4;
 
     /// Reads a section. A part that is missing is empty; the parts that are
     /// there must be in order.

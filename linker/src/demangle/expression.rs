@@ -1,6 +1,6 @@
 //! Expressions, which signatures of templates can hold.
 
-use super::operators::{Arity, OPERATORS};
+use super::operators::Arity;
 use super::{Demangler, Parts, bounded};
 
 /// Casts with a name.
@@ -96,10 +96,10 @@ impl Demangler<'_> {
 
     fn fold(&mut self) -> Option<String> {
         let kind = self.take(2)?;
-        let (code, text, _) = OPERATORS
-            .iter()
-            .find(|(code, _, arity)| *arity == Arity::Binary && self.rest.starts_with(code))?;
-        self.expect(code)?;
+        let (text, arity) = self.operator()?;
+        if arity != Arity::Binary {
+            return None;
+        }
         let first = self.expression()?;
         match kind {
             "fl" => Some(format!("(...{text}{first})")),
@@ -191,10 +191,7 @@ impl Demangler<'_> {
     }
 
     fn operation(&mut self) -> Option<String> {
-        let (code, text, arity) = OPERATORS
-            .iter()
-            .find(|(code, ..)| self.rest.starts_with(code))?;
-        self.expect(code)?;
+        let (text, arity) = self.operator()?;
         match arity {
             Arity::Unary => Some(format!("{text}{}", self.expression()?)),
             Arity::Postfix if self.eat("_") => Some(format!("{text}{}", self.expression()?)),

@@ -1,6 +1,6 @@
 //! Names and what they name.
 
-use super::operators::OPERATORS;
+use super::operators::{Arity, OPERATORS};
 use super::rendered::Prefix;
 use super::{Demangler, Parts, Substitution, bounded};
 
@@ -382,11 +382,15 @@ impl<'n> Demangler<'n> {
     }
 
     pub(super) fn operator_name(&mut self) -> Option<String> {
-        let (code, text, _) = OPERATORS
-            .iter()
-            .find(|(code, ..)| self.rest.starts_with(code))?;
-        self.expect(code)?;
+        let (text, _) = self.operator()?;
         Some(format!("operator {text}"))
+    }
+
+    /// An operator as C++ writes it, and how many operands it has.
+    pub(super) fn operator(&mut self) -> Option<(&'static str, Arity)> {
+        let mut operators = OPERATORS.iter();
+        let &(_, text, arity) = operators.find(|(code, ..)| self.eat(code))?;
+        Some((text, arity))
     }
 
     /// A lambda or a type without a name.

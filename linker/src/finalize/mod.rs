@@ -17,7 +17,7 @@ mod slots;
 mod strays;
 
 use crate::arena::Arena;
-use crate::cubin::{InfoCode, SectionFlags};
+use crate::cubin::{CallGraph, InfoCode, SectionFlags};
 use crate::diagnostic::Diagnostics;
 use crate::id::{FunctionId, IdVec, PrototypeId, SectionId, SymbolId};
 use crate::merge::{InfoRecord, Merged};
@@ -67,8 +67,7 @@ pub(crate) struct Figures<'d> {
 /// One entry of the call graph section.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Edge {
-    /// A list of this kind starts: -1 calls, -2 addresses taken, -3 indirect
-    /// calls, -4 references.
+    /// A list starts whose kind is that of one of the marks of [`CallGraph`].
     Mark(i32),
     /// Between two functions.
     Functions(SymbolId, SymbolId),
@@ -194,7 +193,7 @@ fn call_graph(pruned: &Pruned<'_>) -> Vec<Edge> {
             .enumerate()
             .filter(|&(id, _)| pruned.live.functions[id])
     };
-    let mut edges = vec![Edge::Mark(-1)];
+    let mut edges = vec![Edge::Mark(CallGraph::CALLS)];
     for (_, function) in live() {
         let callees = function
             .calls
@@ -203,18 +202,18 @@ fn call_graph(pruned: &Pruned<'_>) -> Vec<Edge> {
             .filter(|&&callee| pruned.live.functions[callee]);
         edges.extend(callees.map(|&c| Edge::Functions(function.symbol, functions[c].symbol)));
     }
-    edges.push(Edge::Mark(-2));
+    edges.push(Edge::Mark(CallGraph::ADDRESS_TAKEN));
     for (_, function) in live() {
         if function.is_taken {
             edges.push(Edge::Signature(function.symbol, function.prototype));
         }
     }
-    edges.push(Edge::Mark(-3));
+    edges.push(Edge::Mark(CallGraph::INDIRECT_CALLS));
     for (_, function) in live() {
         let signatures = function.indirect_calls().iter().rev();
         edges.extend(signatures.map(|&p| Edge::Signature(function.symbol, Some(p))));
     }
-    edges.push(Edge::Mark(-4));
+    edges.push(Edge::Mark(CallGraph::ADDRESS_REFERENCES));
     for (_, function) in live() {
         let targets = function
             .references()

@@ -46,13 +46,7 @@ impl<'d> Modules<'d> {
     /// The first name says which kind all are. Before names of modules that
     /// wait, `def` means nothing to nvlink; behind the others it has to stand.
     fn as_nvlink(ids: &[ModuleId<'d>]) -> Option<Self> {
-        let linked = || -> Option<Vec<&str>> {
-            let ids = ids.iter().map(|id| match id {
-                ModuleId::Linked(id) => Some(*id),
-                ModuleId::Module(_) => None,
-            });
-            ids.collect()
-        };
+        let linked = || ids.iter().map(|id| id.linked()).collect::<Option<_>>();
         match ids.first() {
             Some(ModuleId::Linked(_)) => linked().map(Self::Linked),
             Some(ModuleId::Module(_)) | None => Some(Self::Waiting(
@@ -80,11 +74,8 @@ pub(super) enum Origin {
 pub(super) fn linked_in<'d>(file: &HostFile<'d>, behaviour: Behaviour) -> Vec<&'d str> {
     match behaviour {
         Behaviour::Own => {
-            let ids = file.module_ids.iter().filter_map(|id| match id {
-                ModuleId::Linked(id) => Some(*id),
-                ModuleId::Module(_) => None,
-            });
-            ids.collect()
+            let ids = file.module_ids.iter();
+            ids.filter_map(|id| id.linked()).collect()
         }
         Behaviour::Nvlink => match Modules::as_nvlink(&file.module_ids) {
             Some(Modules::Linked(ids)) => ids,

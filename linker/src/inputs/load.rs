@@ -486,11 +486,9 @@ impl<'a, 'd> Loader<'a, 'd> {
 
     /// Which kernels and `__constant__` variables stay.
     fn filters(&self) -> (KernelFilter, KernelFilter) {
-        let of = |kind, scope| -> Vec<String> {
+        let of = |kind, scope| {
             let all = self.references.iter().chain(&self.runtime_references);
-            let references = all.filter(|r| r.kind == kind && r.scope == scope);
-            let patterns = references.flat_map(|references| &references.patterns);
-            patterns.map(|pattern| (*pattern).to_owned()).collect()
+            patterns(all, kind, scope)
         };
         let named = |kind| Patterns {
             external: of(kind, ReferenceScope::External),
@@ -555,6 +553,17 @@ impl<'a, 'd> Loader<'a, 'd> {
             compilations: self.compilations,
         }
     }
+}
+
+/// The patterns for names of a kind and scope that host code uses.
+fn patterns<'r>(
+    references: impl Iterator<Item = &'r HostReferences<'r>>,
+    kind: ReferenceKind,
+    scope: ReferenceScope,
+) -> Vec<String> {
+    let fitting = references.filter(|r| r.kind == kind && r.scope == scope);
+    let patterns = fitting.flat_map(|references| &references.patterns);
+    patterns.map(|pattern| (*pattern).to_owned()).collect()
 }
 
 /// The modules whose linked code is in some input: what is left of them waits

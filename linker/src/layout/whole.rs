@@ -229,14 +229,9 @@ pub(super) fn strangers(
         |symbol: SymbolId| symbols[symbol].definition == Definition::Shared(SharedHome::Module);
     // The functions that use a variable, once for each use.
     let mut uses: FxHashMap<SymbolId, Vec<FunctionId>> = FxHashMap::default();
-    for section in merged.sections.iter() {
-        let Some(function) = section.function else {
-            continue;
-        };
-        for relocation in &section.relocations {
-            if is_of_module(relocation.symbol) {
-                uses.entry(relocation.symbol).or_default().push(function);
-            }
+    for (function, symbol) in merged.uses_in_code() {
+        if is_of_module(symbol) {
+            uses.entry(symbol).or_default().push(function);
         }
     }
     let variables = merged.shared.iter().copied();

@@ -299,6 +299,16 @@ impl<'d> Merged<'d> {
         self.sections[section.target?].function
     }
 
+    /// Every relocation of code: the function, and the symbol that it uses.
+    pub(crate) fn uses_in_code(&self) -> impl Iterator<Item = (FunctionId, SymbolId)> {
+        self.sections.iter().flat_map(|section| {
+            let relocations = section.relocations.iter();
+            let function = section.function.into_iter();
+            function
+                .flat_map(move |function| relocations.clone().map(move |r| (function, r.symbol)))
+        })
+    }
+
     /// The name of a function.
     pub(crate) fn name_of(&self, function: FunctionId) -> &'d str {
         self.symbols[self.functions[function].symbol].name

@@ -338,12 +338,7 @@ impl<'d> Loader<'_, 'd> {
                     };
                     parts.iter().map(|part| format!("*{part}*")).collect()
                 }
-                Kernels::NamedByHost => {
-                    let references = self.references.iter();
-                    let fitting = references.filter(|r| r.kind == kind && r.scope == scope);
-                    let patterns = fitting.flat_map(|references| &references.patterns);
-                    patterns.map(|pattern| (*pattern).to_owned()).collect()
-                }
+                Kernels::NamedByHost => super::patterns(self.references.iter(), kind, scope),
             }
         };
         let is_known = match &self.wanted.kernels {

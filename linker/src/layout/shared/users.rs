@@ -113,21 +113,16 @@ impl Users {
 /// The functions whose code names a variable in shared memory.
 fn functions(merged: &Merged<'_>) -> FxHashMap<SymbolId, Vec<FunctionId>> {
     let mut users: FxHashMap<SymbolId, Vec<FunctionId>> = FxHashMap::default();
-    for section in merged.sections.iter() {
-        let Some(function) = section.function else {
-            continue;
-        };
-        for relocation in &section.relocations {
-            match merged.symbols[relocation.symbol].definition {
-                Definition::Shared(SharedHome::Overlooked) => {}
-                Definition::Shared(_) => {
-                    let functions = users.entry(relocation.symbol).or_default();
-                    if functions.last() != Some(&function) {
-                        functions.push(function);
-                    }
+    for (function, symbol) in merged.uses_in_code() {
+        match merged.symbols[symbol].definition {
+            Definition::Shared(SharedHome::Overlooked) => {}
+            Definition::Shared(_) => {
+                let functions = users.entry(symbol).or_default();
+                if functions.last() != Some(&function) {
+                    functions.push(function);
                 }
-                _ => {}
             }
+            _ => {}
         }
     }
     users
