@@ -1,4 +1,4 @@
-//! What two files disagree about, and which file messages name.
+//! Disagreements between files about a name, and which file messages name.
 
 use crate::arch::reserved;
 use crate::cubin::{Binding, Place, Symbol as FileSymbol, SymbolOther, SymbolType};
@@ -11,12 +11,12 @@ use super::current::Current;
 use super::merger::Merger;
 use super::{Definition, SectionKind, SharedHome};
 
-/// What nvlink calls the input of what it has made itself.
+/// nvlink's name for the input of what it makes itself.
 pub(super) const LINKER: &str = "<input>";
 
 impl<'d> Merger<'d, '_> {
-    /// Whether a name is that of a texture, surface or sampler in one file, and something else in another (case
-    /// `clashes`). Of those nvlink knows no first file.
+    /// Whether a name is a texture, surface or sampler in one file and something else in another (case `clashes`). nvlink's
+    /// message then names no first file.
     pub(super) fn clashes_with_reference(
         &mut self,
         current: &Current<'_, 'd>,
@@ -30,7 +30,7 @@ impl<'d> Merger<'d, '_> {
         let is_local = |binding| binding == Binding::LOCAL;
         match (known.is_reference(), symbol.kind.is_reference()) {
             (true, false) => self.report_mismatch(Mismatch::MemorySpace, current, id),
-            // A parameter is not what all files know.
+            // A parameter is not visible in other files.
             (_, true)
                 if known != symbol.kind
                     || is_local(self.merged.symbols[id].binding) != is_local(symbol.binding) =>
@@ -42,7 +42,7 @@ impl<'d> Merger<'d, '_> {
         true
     }
 
-    /// nvlink takes what is static in a file before for another definition of the name (case `texture_parameters`).
+    /// nvlink takes a static name of an earlier file as another definition of the name (case `texture_parameters`).
     pub(super) fn clashes_with_static(
         &mut self,
         current: &Current<'_, 'd>,
@@ -60,7 +60,7 @@ impl<'d> Merger<'d, '_> {
         true
     }
 
-    /// Whether a name has a definition. What says that shared memory of some size lies elsewhere is none.
+    /// Whether a symbol has a definition. A reference to shared memory of a fixed size in another file is none.
     pub(super) fn is_defined(&self, id: SymbolId) -> bool {
         let known = &self.merged.symbols[id];
         match known.definition {
@@ -70,9 +70,9 @@ impl<'d> Merger<'d, '_> {
         }
     }
 
-    /// What the system keeps in shared memory for tensor memory is another thing
-    /// since CUDA 13 (case `older_tensor_memory`). Names tell which: an object of `nvlink -r` is made today, and its code
-    /// may be older.
+    /// Refuses to mix objects of CUDA 12 and 13 that use tensor memory: they reserve different things in shared memory (case
+    /// `older_tensor_memory`). The names of the reserved variables tell, and not the version of the object, as `nvlink -r`
+    /// gives older code its own.
     pub(super) fn check_tensor_memory(&mut self, current: &Current<'_, 'd>) {
         let object = current.object;
         let uses_reserved = |s: &InputSection<'_>| s.role == Role::SharedReserved;
@@ -99,9 +99,9 @@ impl<'d> Merger<'d, '_> {
         self.diagnostics.push(error);
     }
 
-    /// Whoever names a variable must mean the same kind and size of it, managed or not (case `managed_vars`). An
-    /// array of unknown length has size 0; two tentative definitions may differ
-    /// (case `common_sizes`).
+    /// Checks that a file means the same kind and size of a variable as files before, and the same about `__managed__` (case
+    /// `managed_vars`). An array of unknown length has size 0, and two tentative definitions may differ in size (case
+    /// `common_sizes`).
     pub(super) fn check_agreement(
         &mut self,
         current: &Current<'_, 'd>,
@@ -157,7 +157,7 @@ impl<'d> Merger<'d, '_> {
         }
     }
 
-    /// nvlink takes what is static in another file for the same function, and has nothing to say but of kernels (case
+    /// Compares a function with a static one of its name in another file, as nvlink does, which only reports kernels (case
     /// `static_and_kernel`).
     pub(super) fn compare_with_static(
         &mut self,
@@ -175,7 +175,7 @@ impl<'d> Merger<'d, '_> {
         }
     }
 
-    /// Remembers what is static, where that matters.
+    /// Remembers a static function or variable, for [`Self::statics`].
     pub(super) fn keep_static(&mut self, current: &Current<'_, 'd>, symbol: &FileSymbol<'d>) {
         if self.keeping == Keeping::AsNvlink {
             let is_kernel = symbol.kind == SymbolType::FUNC && symbol.other.has(SymbolOther::ENTRY);
@@ -202,9 +202,8 @@ impl<'d> Merger<'d, '_> {
         self.diagnostics.push(diagnostic);
     }
 
-    /// The input that a message names which is about a clash with it: for
-    /// nvlink the first one, even if that one's definition is not in use, or if
-    /// it only refers to a variable (case `first_inputs`).
+    /// The input that messages about clashes name: as in nvlink the first with this name, even if its definition is not in
+    /// use or it only refers to a variable (case `first_inputs`).
     pub(super) fn first_input(&self, id: SymbolId) -> &str {
         if self.merged.symbols[id].kind.is_reference() && self.keeping == Keeping::AsNvlink {
             return LINKER;
@@ -215,8 +214,7 @@ impl<'d> Merger<'d, '_> {
         self.merged.input_name(input)
     }
 
-    /// Remembers the input of a definition, or of the first use, that another
-    /// definition takes the place of.
+    /// Remembers the input of a definition or first use that another definition is about to replace.
     pub(super) fn keep_first_input(&mut self, id: SymbolId) {
         if let Some(input) = self.merged.symbols[id].input {
             self.first_inputs.entry(id).or_insert(input);

@@ -1,4 +1,4 @@
-//! `.nv.compat`: one list of attributes out of many.
+//! Merges `.nv.compat` of all inputs into one list of attributes.
 
 use crate::arch::{Sm, Suffix, Toolkit};
 use crate::cubin::{CompatCode, CompatRecords, Format};
@@ -12,7 +12,7 @@ pub(crate) struct CompatRecord {
     pub(crate) value: Vec<u8>,
 }
 
-/// What an input with attributes means that lacks one.
+/// What it means if an input has attributes, but not this one.
 struct Missing {
     attribute: CompatCode,
     format: Format,
@@ -66,7 +66,7 @@ const DEFAULTS: [Missing; 7] = [
 pub(crate) struct Compat {
     pub(crate) records: Vec<CompatRecord>,
     merged_one: bool,
-    /// What some input does not say, so that the program does not.
+    /// Attributes that some input lacks, so that the program has none of them.
     unsaid: Vec<CompatCode>,
 }
 
@@ -153,7 +153,7 @@ impl Compat {
             merge_value(attribute, &mut merged.value, value);
             return;
         }
-        // What the link computes stays last.
+        // The attribute that the link computes stays last.
         let is_last = |record: &CompatRecord| {
             record.attribute == CompatCode::CAN_FASTPATH_FINALIZE && toolkit <= Toolkit::FOLLOWED
         };
@@ -190,7 +190,7 @@ fn forgets(attribute: CompatCode, target: Sm, toolkit: Toolkit) -> bool {
     }
 }
 
-/// What a program says only if all inputs do.
+/// Attributes that a program has only if all inputs have them.
 fn said_by_all(target: Sm, toolkit: Toolkit) -> &'static [CompatCode] {
     match (toolkit > Toolkit::FOLLOWED, target.has_mercury()) {
         (false, _) => &[],

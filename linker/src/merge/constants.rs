@@ -23,15 +23,15 @@ use super::{ListedShared, NewSection, SectionKind};
 /// to a place in a section and vanish.
 pub(super) const PLACE_NAME: SymbolOther = SymbolOther(0x81);
 
-/// What the names of places say of a section.
+/// The symbols of compiler constants in a section, as ranges.
 #[derive(Debug, Default)]
 pub(super) struct Named {
     /// The end of the last one.
     pub(super) end: u64,
     /// The places so far, by their starts.
     parts: BTreeMap<u64, u64>,
-    /// Whether one cuts into another: objects of `nvlink -r` keep the names of
-    /// definitions that lost.
+    /// Whether two ranges overlap without one holding the other: objects of `nvlink -r` keep symbols of definitions that
+    /// lost.
     pub(super) cuts: bool,
 }
 

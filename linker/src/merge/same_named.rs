@@ -24,7 +24,7 @@ pub(super) struct SameNamed {
     first: FxHashMap<usize, usize>,
 }
 
-/// Mercury sections have the names of their native twins.
+/// The world that a section belongs to: both use the same names.
 #[derive(PartialEq, Eq, Hash)]
 enum World {
     Mercury,
@@ -80,7 +80,7 @@ impl SameNamed {
 }
 
 impl Merger<'_, '_> {
-    /// The memory of another kernel of the name.
+    /// The memory of an earlier kernel of the same name.
     pub(super) fn known_memory(&self, name: &str, kind: SectionKind) -> Option<SectionId> {
         let memory = self.memory.as_ref()?;
         let known = self.is_found_by_name(kind).then(|| memory.get(name));
@@ -97,7 +97,7 @@ impl Merger<'_, '_> {
         }
     }
 
-    /// From here on the memory of kernels is found by their names.
+    /// From now on memory of kernels is found by their names, see [`Self::memory`].
     pub(super) fn note_static_kernel(&mut self) {
         if self.keeping != Keeping::AsNvlink || self.memory.is_some() {
             return;

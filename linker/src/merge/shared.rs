@@ -103,7 +103,7 @@ impl<'d> Merger<'d, '_> {
             self.merged.image.is_executable() && self.merged.sections[section].target.is_none();
         if self.keeping == Keeping::AsNvlink && !is_absent {
             let variables = self.merged.variables_joining(section, None);
-            // No memory is larger.
+            // No shared memory is larger.
             let end = symbol
                 .value
                 .saturating_add(symbol.size)

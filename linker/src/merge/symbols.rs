@@ -1,4 +1,4 @@
-//! Variables, and names: who defines one, and what clashes.
+//! Merges variables and other names: which definition is used, and which clash.
 
 use rustc_hash::FxHashSet;
 
@@ -16,12 +16,12 @@ use super::current::{Current, Placed};
 use super::merger::Merger;
 use super::{Definition, Listing, SectionKind, Symbol};
 
-/// nvlink's value of a tentative definition, and of a name without place.
+/// The values that nvlink gives to tentative definitions and to symbols without a place.
 const TENTATIVE: u64 = u64::MAX - 1;
 pub(super) const UNALLOCATED: u64 = u64::MAX;
 
 impl<'d> Merger<'d, '_> {
-    /// Second pass, behind the functions: variables, each after its section.
+    /// The second pass over the symbols, after functions: variables, each after its section.
     pub(super) fn merge_variables(
         &mut self,
         current: &mut Current<'_, 'd>,
@@ -68,8 +68,8 @@ impl<'d> Merger<'d, '_> {
         Ok(())
     }
 
-    /// The driver gives textures, samplers and surfaces their places: they lead to no section. One that is there, and whose
-    /// name one has, is another definition of the name for nvlink (case `symbol_types`).
+    /// Refuses textures, samplers and surfaces in a section, as the driver gives them their places. One that lies in code of
+    /// its own name is another definition of that for nvlink (case `symbol_types`).
     fn is_named_section(
         &mut self,
         current: &Current<'_, 'd>,
@@ -98,8 +98,8 @@ impl<'d> Merger<'d, '_> {
         Ok(is_named)
     }
 
-    /// What belongs to one function has no global name, but another definition of a strong one is that first (case
-    /// `whole_program_dynamic`).
+    /// Refuses global variables in memory that belongs to one function. If the name has another strong definition, that is
+    /// reported instead (case `whole_program_dynamic`).
     fn check_owner(
         &mut self,
         current: &mut Current<'_, 'd>,
@@ -126,8 +126,8 @@ impl<'d> Merger<'d, '_> {
             .of_symbol(symbol.name))
     }
 
-    /// What the linker itself names is global for nvlink, also where an object
-    /// says that it is not (case `internal_errors_mercury`).
+    /// Refuses local symbols with the name of what the linker itself defines, which nvlink takes as global (case
+    /// `internal_errors_mercury`).
     fn check_linker_name(&self, symbol: &FileSymbol<'d>) -> Result<(), ParseError> {
         if self.keeping != Keeping::AsNvlink
             || symbol.binding != Binding::LOCAL
@@ -302,7 +302,7 @@ impl<'d> Merger<'d, '_> {
         id
     }
 
-    /// Whether what is known of a name stays when an input defines it in one of its sections.
+    /// Whether the earlier definition of a name stays in use when an input defines it in one of its sections.
     fn stays(
         &mut self,
         current: &mut Current<'_, 'd>,
@@ -336,7 +336,7 @@ impl<'d> Merger<'d, '_> {
                 }
                 true
             }
-            // nvlink leaves such a name nowhere (case `common_too_large`).
+            // nvlink loses the definition, see [`Merged::lost_commons`](super::Merged::lost_commons).
             Definition::Common if is_weak && self.keeping == Keeping::AsNvlink => {
                 let merged = &mut self.merged.symbols[id];
                 let value = self.values_before.get(&id);
@@ -398,7 +398,7 @@ impl<'d> Merger<'d, '_> {
             .unwrap_or_else(|| self.new_named(current, symbol, Binding::GLOBAL, Listing::Global));
         let merged = &mut self.merged.symbols[id];
         match merged.definition {
-            // A strong one without value made a definition of it (case `common_defined`).
+            // A strong definition without a value counts as one, too (case `common_defined`).
             Definition::Common if self.defined_commons.contains(&id) => {
                 self.report_duplicate(current, id, symbol.name);
             }
@@ -462,7 +462,8 @@ impl<'d> Merger<'d, '_> {
             .flatten()
     }
 
-    /// A texture, sampler or surface. For nvlink parameters of kernels are known in all inputs, too.
+    /// The symbol of a texture, sampler or surface. For nvlink those that are parameters of kernels are visible in all
+    /// inputs.
     fn known_reference(&self, symbol: &FileSymbol<'d>) -> Option<SymbolId> {
         match self.keeping {
             Keeping::Reachable => self.known(symbol),
@@ -473,7 +474,8 @@ impl<'d> Merger<'d, '_> {
         }
     }
 
-    /// Executables name no memory: the section says it (case `symbol_marks`).
+    /// The type and `st_other` of a symbol in the image. Those of executables have no memory space, as the section tells it
+    /// (case `symbol_marks`).
     pub(super) fn kind_and_marks(&self, symbol: &FileSymbol<'d>) -> (SymbolType, SymbolOther) {
         let is_relocatable = !self.merged.image.is_executable();
         let other = symbol.other.unhidden();
@@ -533,7 +535,7 @@ impl<'d> Merger<'d, '_> {
     }
 }
 
-/// Where a section of code is, or what other files define in its place.
+/// The merged section of an input's code, or the code that is used instead.
 fn code_of(current: &Current<'_, '_>, section: usize) -> Option<SectionId> {
     let placed = current.placed[section].map(|placed| placed.section);
     placed.or(current.discarded[section])

@@ -37,26 +37,26 @@ pub(crate) fn missing_in_slot(capsule: &Capsule<'_>) -> usize {
 /// The tables of a link.
 #[derive(Debug, Default)]
 pub(crate) struct Unified {
-    /// Where everything has to stand.
+    /// The index that says where everything has to be.
     pub(crate) index: Option<UnifiedIndex>,
     /// The entries of `.nv.uft.entry`, in input order.
     pub(crate) functions: Vec<UnifiedMember>,
     /// The entries of `.nv.udt.entry`, in input order.
     pub(crate) variables: Vec<UnifiedMember>,
-    /// Whether an object has a slot of a function, be it listed or not.
+    /// Whether an object has a slot, whether its table lists that or not.
     pub(crate) has_slots: bool,
     /// The slots in machine code, in the Mercury generation.
     pub(crate) native_slots: FxHashMap<SymbolId, NativeSlot>,
 }
 
-/// What an image says of the machine code of a slot.
+/// The native slot of a unified function, as the image describes it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NativeSlot {
     /// Offset in `.nv.uft`.
     pub(crate) place: u64,
     /// Size of the symbol.
     pub(crate) size: u64,
-    /// How long it is by `.debug_frame`.
+    /// Its size in `.debug_frame`.
     pub(crate) described: u64,
     /// Whether its `MIN_STACK_SIZE` is what it needs, and not that of the last slot, and its lines are those of the compiler.
     pub(crate) is_own: bool,
@@ -92,9 +92,9 @@ pub(crate) struct UnifiedMember {
 /// Where something stands in its table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Slot {
-    /// Where the merge put it.
+    /// At its place in the merged section.
     Merged,
-    /// Where the index wants it.
+    /// In this slot of the index.
     Indexed(u64),
 }
 

@@ -98,7 +98,7 @@ fn in_use<'m>(laid_out: &'m LaidOut<'_>) -> FxHashMap<&'m [u8], Code> {
     by_name
 }
 
-/// Lets the ranges follow code that moved.
+/// Adapts the ranges to code that has moved.
 pub(super) fn follow(bytes: &mut Cow<'_, [u8]>, moves: &HashMap<&[u8], &Moves>) {
     let Some(functions) = functions(bytes) else {
         return;

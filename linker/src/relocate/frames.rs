@@ -131,7 +131,7 @@ impl Frames {
         self.entries.get(before).is_some_and(|e| e.is_common)
     }
 
-    /// Lets the descriptions of functions follow their code.
+    /// Adapts the descriptions of functions to code that has moved.
     pub(super) fn follow<'m>(
         &self,
         bytes: &mut [u8],
@@ -145,7 +145,7 @@ impl Frames {
                 known.or_insert((relocation.symbol, moves));
             }
         }
-        // The second time it is the size of Mercury code, which stays (case `weak_registers`).
+        // In a second entry for a function this is the size of its Mercury code, which stays (case `weak_registers`).
         let mut is_described = FxHashSet::default();
         let mut unit = 1;
         for entry in &self.entries {
@@ -159,7 +159,7 @@ impl Frames {
                 && let Some((size, instructions)) = description.split_first_chunk_mut()
                 && is_described.insert((symbol, *start))
             {
-                // Inside a kernel of a whole program others are described, too.
+                // Kernels of whole programs also have entries for functions inside them.
                 let old = u64::from_le_bytes(*start);
                 let end = old.saturating_add(u64::from_le_bytes(*size));
                 let new = moves.entry(old);

@@ -1,7 +1,6 @@
-//! The native line tables of a Mercury link, which nvlink makes anew: rows of
-//! functions that are not in the link are left out, and the others of a unit
-//! stand in the order of the symbol table (case `lineinfo_order`). Those of a
-//! definition that is not in use follow the code that is (`rows`).
+//! The native line tables of a Mercury link, which nvlink rewrites: rows of dropped functions are left out, and the
+//! functions of a unit are in the order of the symbol table (case `lineinfo_order`). Rows of a definition that is not in use
+//! are adapted to the one that is (`rows`).
 
 mod program;
 mod rows;
@@ -27,7 +26,7 @@ pub(super) fn is_table(name: &str) -> bool {
     matches!(name, ".debug_line" | ".nv_debug_line_sass")
 }
 
-/// Where the units of line tables went.
+/// The new places of the units of line tables.
 #[derive(Default)]
 pub(super) struct Units {
     moves: FxHashMap<(SectionId, u64), u64>,
@@ -41,7 +40,7 @@ impl Units {
         }
     }
 
-    /// Where the unit went that stood at an offset of the table that a symbol names.
+    /// The new place of the unit that was at `offset` in a table.
     pub(super) fn place(&self, merged: &Merged<'_>, table: SymbolId, offset: u64) -> Option<u64> {
         let symbol = &merged.symbols[table];
         match symbol.definition {
@@ -52,7 +51,7 @@ impl Units {
         }
     }
 
-    /// Whether all are where they were.
+    /// Whether no unit has moved.
     pub(super) fn have_stayed(&self) -> bool {
         self.moves.iter().all(|((_, old), new)| old == new)
     }
@@ -96,7 +95,7 @@ pub(super) fn rebuild<'d>(
                 Some(function) => {
                     sequences.push((Some(ranks[function.symbol]), sequence));
                 }
-                // Rows of no function stay where they are.
+                // Rows without a function stay in their place.
                 None if within(&all, &sequence).is_empty() => sequences.push((None, sequence)),
                 None => {}
             }
@@ -112,7 +111,7 @@ pub(super) fn rebuild<'d>(
                 }
                 None => None,
             };
-            // It begins by what sets the address, or cannot be made anew.
+            // It begins with the instruction that sets the address, or cannot be rewritten.
             let address = sequence.start..sequence.start + program::SET_ADDRESS_SIZE;
             match rows.filter(|_| address.end <= sequence.end) {
                 Some(rows) => {
@@ -174,7 +173,7 @@ struct MercuryTable<'m> {
     laid_out: &'m LaidOut<'m>,
     bytes: &'m [u8],
     units: Vec<Unit>,
-    /// Those of the addresses of functions.
+    /// Its relocations against functions.
     relocations: Vec<Relocation>,
 }
 
@@ -212,7 +211,7 @@ impl<'m> MercuryTable<'m> {
     }
 }
 
-/// Lets the rows of functions follow their code.
+/// Moves the rows of functions whose code has moved.
 pub(super) fn follow<'d, 'm>(
     section: SectionId,
     patched: &Patched<'_>,
@@ -247,7 +246,7 @@ pub(super) fn follow<'d, 'm>(
         let field = &mut written.bytes[start..start + LENGTH_FIELD];
         field.copy_from_slice(&(length as u32).to_le_bytes());
     }
-    // They stay in their order.
+    // Their order stays.
     let moved: FxHashMap<u64, u64> = kept
         .iter()
         .zip(&written.kept)
@@ -353,7 +352,7 @@ fn within<'r>(sorted: &'r [Relocation], part: &Range<usize>) -> &'r [Relocation]
     &sorted[before(part.start)..before(part.end)]
 }
 
-/// A table as it grows.
+/// A table under construction.
 #[derive(Default)]
 struct Table {
     bytes: Vec<u8>,

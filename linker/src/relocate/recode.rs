@@ -64,8 +64,8 @@ pub(crate) use older::renewed;
 use stored::write_capsule;
 pub(super) use stored::{Group, groups};
 
-/// Makes the native code of all kernels anew. Warns of functions whose doubles take longer than they wait
-/// for, and that cannot be made so.
+/// Recodes the native code of all kernels. Returns warnings about functions whose double-precision instructions are slower
+/// on the target than their code waits for, and that cannot be recoded.
 pub(crate) fn recode(
     relocated: &mut Relocated<'_>,
     keeping: Keeping,
@@ -102,14 +102,14 @@ pub(crate) fn recode(
     warnings
 }
 
-/// A function whose code may change.
+/// A function that may be recoded.
 struct Changing {
     function: FunctionId,
     section: SectionId,
     wanted: Wanted,
 }
 
-/// The functions whose code may change, in their order.
+/// The functions that may be recoded, in creation order.
 fn changing(relocated: &Relocated<'_>, keeping: Keeping, debug: DebugLevel) -> Vec<Changing> {
     let Pruned { merged, live, .. } = relocated.pruned();
     let kernels = Wanted::of_kernels(relocated, debug);
@@ -121,8 +121,8 @@ fn changing(relocated: &Relocated<'_>, keeping: Keeping, debug: DebugLevel) -> V
                 is_whole: keeping == Keeping::AsNvlink && function.is_laid_out && !kernels.is_lone,
                 ..kernels
             }),
-            // Of other functions, code of CUDA 12 changes, and what ends a kernel; all that was not
-            // compiled for the target.
+            // Other functions are recoded as nvlink does if CUDA 12 compiled them or they end a kernel, and always if they
+            // were compiled for another processor.
             false => (keeping == Keeping::AsNvlink || !is_for_target(merged, section)).then_some(
                 Wanted {
                     is_lone: false,
@@ -145,7 +145,7 @@ fn changing(relocated: &Relocated<'_>, keeping: Keeping, debug: DebugLevel) -> V
     changing.collect()
 }
 
-/// Whether the code in a section was compiled for the target, as far as it takes other times elsewhere.
+/// Whether the code in a section was compiled for the target, or for a processor with the same timing.
 fn is_for_target(merged: &Merged<'_>, section: SectionId) -> bool {
     slower::compiled_for(merged, section) == scoreboards::Chip::of(merged.target)
 }
@@ -172,7 +172,7 @@ fn warnings(
     warnings.collect()
 }
 
-/// Puts new code in the place of the old one. Says where the instructions went of functions in which they moved.
+/// Replaces old code by new. Returns how instructions moved, for the functions in which they did.
 fn replace(
     relocated: &mut Relocated<'_>,
     changing: &[Changing],
@@ -196,20 +196,20 @@ fn replace(
     moves
 }
 
-/// To choose instructions for a byte of code takes as long as to look at so many.
+/// The work of recoding a byte of code, in bytes as [`parallel`] counts it.
 const CHOOSING: usize = 16;
 
-/// Machine code that was made anew.
+/// A function's recoded machine code.
 struct Anew {
     code: Vec<u8>,
-    /// Its Mercury code and where it went, if it moved.
+    /// If instructions moved: the new Mercury code, and how they moved.
     moved: Option<(Vec<u8>, Moves)>,
-    /// Whether it takes the time that it takes on the target, whatever that is.
+    /// Whether its timing is that of the target.
     is_for_target: bool,
 }
 
 impl Anew {
-    /// `None` where nothing changes.
+    /// Recodes a function. `None` if nothing changes.
     fn new(relocated: &Relocated<'_>, changing: &Changing, keeping: Keeping) -> Option<Self> {
         let Changing {
             function,
@@ -223,8 +223,7 @@ impl Anew {
         let capsule = &relocated.sections[section].bytes;
         let mut code = Cow::Borrowed(&*relocated.native[section].as_ref()?.bytes);
         let tables = function.native_branches();
-        // What is not optimized waits everywhere, in code of CUDA 12 as in that of today (case
-        // `older_slow`).
+        // Code that is not optimized waits everywhere, whether CUDA 12 or 13 compiled it (case `older_slow`).
         let is_slow = code.first_chunk().is_some_and(control::is_slow);
         let is_scheduled = wanted.is_older && !is_slow;
         if wanted.is_older
@@ -232,7 +231,7 @@ impl Anew {
         {
             code = Cow::Owned(waiting);
         }
-        // The compiler knew that the kernel is alone (case `whole_program_barriers`).
+        // The compiler of a whole program knew that the kernel calls nothing outside (case `whole_program_barriers`).
         let lone = match wanted.is_whole {
             true => with_stack_pointer(&code)
                 .map(|taking| std::mem::replace(&mut code, Cow::Owned(taking))),

@@ -1,4 +1,4 @@
-//! What a relocation's target is worth at link time.
+//! Finds the values of relocation targets, as far as a link knows them.
 
 use crate::arch::relocation::{RelocationType, Target};
 use crate::arch::reserved;
@@ -23,12 +23,12 @@ pub(super) enum World {
     Native,
 }
 
-/// The bank of what lies in none: nvlink subtracts the section type of bank 0
-/// from that of no section, and five bits of the difference are this.
+/// The bank number that nvlink computes for a target in no bank: the low five bits of its section type minus that of bank 0,
+/// here with section type 0.
 pub(super) const NO_BANK: u8 = 28;
-/// The same of the section type of code, where textures are that are parameters (case `texture_parameters`).
+/// The same for the section type of code, where the symbols of textures lie that are parameters (case `texture_parameters`).
 const PARAMETER_BANK: u8 = 29;
-/// The same of the section type of shared memory (case `every_relocation`).
+/// The same for the section type of shared memory (case `every_relocation`).
 const SHARED_BANK: u8 = 6;
 
 /// Resolves the relocations of one section.
@@ -68,15 +68,15 @@ impl<'a, 'd> Resolver<'a, 'd> {
         self.keeping == Keeping::AsNvlink && !self.has_mercury() && self.value(relocation).is_none()
     }
 
-    /// Whether it stands in what is linked of a Mercury object and has a type that only machine code up to sm_90 has, or none
-    /// (case `every_relocation_mercury`).
+    /// Whether it is a relocation of the Mercury world with a type of machine code, or without a type (case
+    /// `every_relocation_mercury`).
     pub(super) fn is_of_other_generation(&self, relocation: &Relocation) -> bool {
         let kind = RelocationType(relocation.kind);
         let is_known = kind == RelocationType::R_CUDA_NONE || kind.is_mercury();
         self.world == World::Linked && self.has_mercury() && !is_known
     }
 
-    /// Whether the target was found dead.
+    /// Whether the target was dropped as dead code or data.
     pub(super) fn is_removed(&self, relocation: &Relocation) -> bool {
         let pruned = &self.laid_out.pruned;
         // A variable in shared memory that no code uses has no name, but is
@@ -89,8 +89,8 @@ impl<'a, 'd> Resolver<'a, 'd> {
         self.merged().relocation_forms == RelocationForms::WithAddends
     }
 
-    /// Whether the image records that it was resolved. In Mercury images only
-    /// what code does with shared memory is (case `preserve_relocs`).
+    /// Whether the image lists it among the resolved relocations. Mercury images only list those of code against shared
+    /// memory (case `preserve_relocs`).
     pub(super) fn is_recorded(&self, relocation: &Relocation) -> bool {
         let merged = self.merged();
         if merged.resolved_relocations == ResolvedRelocations::Dropped {
@@ -99,17 +99,17 @@ impl<'a, 'd> Resolver<'a, 'd> {
         let is_for_debuggers = merged.target.has_mercury() && self.is_debug;
         let symbol = &merged.symbols[relocation.symbol];
         if symbol.kind.is_reference() {
-            // Their slots are the last link's.
+            // The last link gives these their slots.
             return !self.is_executable();
         }
         match symbol.definition {
             Definition::Shared(_) if is_for_debuggers => false,
-            // Where it starts is a matter of each kernel, if not for debuggers
-            // (case `preserve_unreached`).
+            // Each kernel has its own start of dynamic shared memory, except in links for debuggers (case
+            // `preserve_unreached`).
             Definition::Shared(home @ (SharedHome::Dynamic | SharedHome::Overlooked)) => {
                 let shared = &self.laid_out.shared;
                 let has_one_start = merged.listed_shared == ListedShared::All;
-                // What a relocatable link named is no variable (case `preserve_shared`).
+                // A name that a relocatable link has made for a start is no variable (case `preserve_shared`).
                 let is_instance =
                     has_one_start && merged.symbols[relocation.symbol].other == RECORDED;
                 let is_named = shared.listed.contains_key(&relocation.symbol)
@@ -120,7 +120,7 @@ impl<'a, 'd> Resolver<'a, 'd> {
                         .is_some_and(|f| shared.dynamic.contains_key(&f));
                 (is_named || !self.is_executable()) && (has_one_start || !is_reached)
             }
-            // What no code uses has no name (case `debug_unused`).
+            // A variable that no code uses is not listed (case `debug_unused`).
             Definition::Shared(_) => {
                 !self.is_executable()
                     || self.laid_out.shared.listed.contains_key(&relocation.symbol)
@@ -151,20 +151,20 @@ impl<'a, 'd> Resolver<'a, 'd> {
         self.merged().image.is_executable()
     }
 
-    /// Whether unified addresses are ordinary ones: no image shares them.
+    /// Whether the program has no unified functions or variables, so that relocations of unified addresses are ordinary
+    /// ones.
     pub(super) fn knows_no_unified(&self) -> bool {
         self.is_executable() && self.merged().unified.index.is_none()
     }
 
-    /// Whether code never lets others run: up to sm_90 where none was compiled for later than
-    /// sm_6x.
+    /// Whether instructions that yield to other threads do nothing: up to sm_90, in programs that were all compiled for
+    /// virtual processors up to sm_6x.
     pub(super) fn none_yields(&self) -> bool {
         let merged = self.merged();
         !merged.target.has_mercury() && merged.notes.before_volta() == Share::All
     }
 
-    /// Whether it is about all inputs, and not about a symbol. Later links cannot tell what it
-    /// says of these.
+    /// Whether it names no symbol, but depends on a property of all inputs. Only this link knows it.
     pub(super) fn names_nothing(&self, relocation: &Relocation) -> bool {
         !self.is_debug && relocation.symbol == self.merged().nothing
     }
@@ -185,21 +185,20 @@ impl<'a, 'd> Resolver<'a, 'd> {
             && reserved::is_unified_table(symbol.name)
     }
 
-    /// Whether the bytes are those of unified variables, which an index has moved: nvlink does not
-    /// find there what it could write itself (case `unified_constants`).
+    /// Whether the section holds unified variables that an index has moved. nvlink cannot patch these itself (case
+    /// `unified_constants`).
     pub(super) fn is_in_moved_variables(&self) -> bool {
         self.kind == SectionKind::UnifiedData
             && self.keeping == Keeping::AsNvlink
             && self.is_executable()
     }
 
-    /// Where expanded Mercury code ends: its relocations count what the stored
-    /// instructions stand for, not the bytes of the section.
+    /// Where expanded Mercury code ends. Offsets of its relocations count bytes of expanded code, not of the section.
     pub(super) fn end_of_expanded_code(&self) -> Option<u64> {
         let merged = self.merged();
         let is_expanded = self.world == World::Linked && self.has_mercury();
         match (self.kind, self.function) {
-            // What slots of unified functions take is nvlink's matter.
+            // The size of slots of unified functions is not checked.
             (SectionKind::Stubs, _) if is_expanded => Some(u64::MAX),
             (_, Some(function)) if is_expanded => {
                 Some(merged.symbols[merged.functions[function].symbol].size)
@@ -208,8 +207,7 @@ impl<'a, 'd> Resolver<'a, 'd> {
         }
     }
 
-    /// Where relocatable Mercury images take the handle of a texture to be,
-    /// though the last link decides it.
+    /// The place of a texture's handle that relocatable Mercury images assume, although the last link decides it.
     pub(super) fn expected_handle(&self, relocation: &Relocation) -> Option<Target> {
         let merged = self.merged();
         let symbol = &merged.symbols[relocation.symbol];
@@ -246,14 +244,13 @@ impl<'a, 'd> Resolver<'a, 'd> {
         self.is_shared(relocation) && !is_listed
     }
 
-    /// Whether the image has no name of a function or variable that the driver would need.
+    /// Whether the image does not list a function or variable that a relocation for the driver would need.
     pub(super) fn is_nameless(&self, symbol: SymbolId) -> bool {
         let merged = self.merged();
         merged.is_nameless(merged.symbols[symbol].other, self.keeping)
     }
 
-    /// The driver is told the name that owns the code, not an alias of it
-    /// (case `alias`).
+    /// The symbol of the function itself instead of an alias: relocations for the driver name that (case `alias`).
     pub(super) fn first_name(&self, symbol: SymbolId) -> SymbolId {
         let merged = self.merged();
         let owner = merged.owner(symbol);
@@ -262,7 +259,7 @@ impl<'a, 'd> Resolver<'a, 'd> {
             .map_or(symbol, |owner| merged.functions[owner].symbol)
     }
 
-    /// The value, where the link decides it.
+    /// The value, if the link knows it.
     pub(super) fn value(&self, relocation: &Relocation) -> Option<Target> {
         let symbol = &self.merged().symbols[relocation.symbol];
         // A later link may find a strong definition.
@@ -275,7 +272,7 @@ impl<'a, 'd> Resolver<'a, 'd> {
         match symbol.definition {
             Definition::Shared(home) => Some(self.shared_value(relocation, home)),
             Definition::Section(section) => self.value_in(section, symbol),
-            // The null symbol stands for it (case `debug_lost_labels`).
+            // It has the value of the null symbol (case `debug_lost_labels`).
             Definition::Lost => Some(Target::plain(self.laid_out.null_symbol.value())),
             Definition::Never => {
                 let bank = match (self.world, symbol.space) {
@@ -313,7 +310,7 @@ impl<'a, 'd> Resolver<'a, 'd> {
         Target::in_bank(SHARED_BANK, offset.copied().unwrap_or(u64::MAX))
     }
 
-    /// The value of a symbol of a section: places of most are the driver's matter.
+    /// The value of a symbol in a section, if the link decides where that is: the driver places most of them.
     fn value_in(&self, section: SectionId, symbol: &Symbol<'_>) -> Option<Target> {
         let merged = self.merged();
         let is_native = self.world == World::Native;
@@ -325,8 +322,7 @@ impl<'a, 'd> Resolver<'a, 'd> {
             SectionKind::SharedReserved if is_native => {
                 Some(Target::plain(symbol.value + merged.start_of_reserved()))
             }
-            // Where units of line tables begin is known when the machine
-            // code is made (case `relocatable_debug`).
+            // The starts of units of line tables are known when the native table is made (case `relocatable_debug`).
             SectionKind::Debug
                 if is_native
                     && !self.is_executable()
@@ -344,8 +340,7 @@ impl<'a, 'd> Resolver<'a, 'd> {
         let symbol = relocation.symbol;
         let has_mercury = self.has_mercury();
         if !self.is_executable() {
-            // As long as there are no slots nvlink takes them to be at 0 of no
-            // bank (case `relocatable_textures`).
+            // As long as there are no slots, nvlink takes them to be at 0 in no bank (case `relocatable_textures`).
             let bank = match self.merged().symbols[symbol].binding {
                 Binding::LOCAL => PARAMETER_BANK,
                 _ => NO_BANK,

@@ -18,7 +18,7 @@ use super::scoreboards::instruction::{INSTRUCTION, operation};
 
 /// Instructions of a slot that are not the end of its function.
 const BODY: usize = 6;
-/// Those of a slot of all functions together.
+/// Instructions of a slot in the joined section.
 const JOINED_BODY: usize = STUB_SIZE as usize / INSTRUCTION;
 
 /// What a slot has of instructions among all slots, and how many of these are its own. nvlink adds two; ours fills it up.
@@ -31,7 +31,7 @@ fn shape(capsule: &Capsule<'_>, keeping: Keeping) -> (usize, usize) {
     (all, BODY - missing)
 }
 
-/// What stands behind the last slot in Mercury code, for so many instructions that do nothing behind it.
+/// The end of the Mercury code after the last slot, with so many idle instructions after it.
 fn end(idle: usize) -> [u8; 2] {
     const END: u16 = 0x50;
     (END | (idle as u16 + 1) << 7).to_le_bytes()
@@ -112,10 +112,10 @@ pub(super) fn native<'d>(
     Ok(bytes.into())
 }
 
-/// Lets the machine code of all slots wait after each instruction, as nvlink has it in links that say something to
-/// debuggers, or no longer, as in others of what these made; what ends the function stays (case `unified_funcs`).
+/// Makes the machine code of all slots wait after each instruction in links for debuggers, as nvlink does, or not wait in
+/// others. The end of the function stays as it is (case `unified_funcs`).
 pub(crate) fn pace_slots(relocated: &mut Relocated<'_>, keeping: Keeping, debug: DebugLevel) {
-    /// Where the control bits of an instruction stand.
+    /// The control bits of an instruction.
     const CONTROL: Range<usize> = 13..15;
     const OF_END: [u8; 2] = [0xc0, 0x0f];
     const SLOW: [u8; 2] = [0xde, 0x3f];
@@ -151,7 +151,7 @@ pub(crate) fn pace_slots(relocated: &mut Relocated<'_>, keeping: Keeping, debug:
     }
 }
 
-/// Repeats the last instruction of `code` up to a size.
+/// Appends `code`, and its last instruction again and again up to a size.
 fn fill(bytes: &mut Vec<u8>, code: &[u8], size: usize) {
     let instruction = code.rchunks_exact(INSTRUCTION).next().unwrap_or_default();
     while !instruction.is_empty() && bytes.len() < size {

@@ -18,15 +18,15 @@ use super::Patched;
 /// Bytes of an address.
 const WORD: usize = 4;
 
-/// Where code in use can branch to by tables, in Mercury and in machine code.
+/// The targets of branches through tables in the code in use: Mercury addresses, and those in machine code.
 type Targets = HashMap<u64, u32>;
 
-/// Those of the functions that were asked for.
+/// The targets of functions that were asked for so far.
 #[derive(Default)]
 struct Known(HashMap<SymbolId, Targets>);
 
 impl Known {
-    /// Where the function can branch to whose code a relocation leads into.
+    /// The targets of the function that a relocation points into.
     fn of(&mut self, merged: &Merged<'_>, relocation: &Relocation) -> &Targets {
         self.0.entry(relocation.symbol).or_insert_with(|| {
             let function = merged.symbols[relocation.symbol].function;
@@ -71,9 +71,9 @@ pub(super) fn fill(
     write(&mut patched.bytes, &entries, keeping);
 }
 
-/// Takes the words of tables, which are places in machine code, for Mercury addresses once more: so nvlink
-/// does in the later one of two sections of a name (case `ocg_leftovers`), and in the last bank of several slots
-/// of unified functions (case `unified_tables`).
+/// Translates the words of tables once more, as if these places in machine code were Mercury addresses. nvlink does so by
+/// mistake in the later of two sections of a name (case `ocg_leftovers`), and in the last bank of several slots of unified
+/// functions (case `unified_tables`).
 pub(super) fn lead_on(patched: &mut Patched<'_>, merged: &Merged<'_>, relocations: &[Relocation]) {
     let mut known = Known::default();
     let entry = |relocation: &Relocation| {
@@ -90,7 +90,7 @@ pub(super) fn lead_on(patched: &mut Patched<'_>, merged: &Merged<'_>, relocation
     write(&mut patched.bytes, &entries, Keeping::AsNvlink);
 }
 
-/// Leaves the words of tables without a place.
+/// Writes 0 into the words of tables.
 pub(super) fn clear(patched: &mut Patched<'_>, relocations: &[Relocation]) {
     let entries: Vec<Entry> = relocations
         .iter()

@@ -12,8 +12,8 @@ pub(super) const NATIVE_UNIT: u64 = 4;
 /// entry is a place of which it says nothing.
 pub(super) struct Instructions(pub(super) BTreeMap<u64, Vec<u8>>);
 
-/// What becomes of places between two steps, of which an entry says nothing:
-/// objects of `nvlink -r` have them for definitions that lost.
+/// How places between two steps without instructions are treated: objects of `nvlink -r` have them for definitions that
+/// lost.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Empty {
     Kept,

@@ -15,8 +15,8 @@ use super::super::expanded::Places;
 use super::instructions::{Empty, Instructions, NATIVE_UNIT, NOTHING};
 use super::{ADDRESS, CODE_UNIT, Entry, Frames, LENGTH_FIELD, SIZE};
 
-/// Which part of the section an entry stands in, which function it describes, and
-/// how many entries there have done so, itself included.
+/// The part of the section that an entry is in, the function that it describes, and which of the part's entries for that
+/// function it is, counted from 1.
 type Described = (usize, SymbolId, usize);
 
 impl Frames {
@@ -141,11 +141,11 @@ impl Frames {
 /// What an entry describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Function {
-    /// A function of the link, or what stands so far behind its start.
+    /// A function in use, or a place at this distance from its start.
     Live(SymbolId, i64),
-    /// One that is not in the link, or a definition that another one replaced.
+    /// A dropped function, or a replaced definition.
     Gone,
-    /// No relocation says it, or it is a common entry.
+    /// None: it has no relocation, or is a common entry.
     Unknown,
 }
 
@@ -156,9 +156,9 @@ struct Known<'a, 'd> {
     mercury: MercuryFrames<'a>,
     /// What each entry describes.
     functions: Vec<Function>,
-    /// The same by its place in the inputs.
+    /// What each entry describes, in terms of the inputs.
     described: Vec<Option<Described>>,
-    /// The Mercury entry of each.
+    /// The Mercury entry that belongs to each.
     twins: Vec<usize>,
     /// All entries of a function: weak ones that another definition replaced are described twice.
     entries_of: FxHashMap<SymbolId, Vec<usize>>,
@@ -233,7 +233,7 @@ impl<'a, 'd> Known<'a, 'd> {
     }
 }
 
-/// The section as it grows.
+/// The section under construction.
 struct Output {
     bytes: Vec<u8>,
     /// Where the last common entry starts.

@@ -34,7 +34,7 @@ const REPORT: [[u8; INSTRUCTION]; 3] = [
     [0xab, 0x79, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xc0, 0x0f, 0],
     [0xab, 0x75, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xec, 0x0f, 0],
 ];
-/// The same in code that is not optimized.
+/// The same in code that is not optimized (`-G`).
 pub(super) const SLOW_REPORT: [[u8; INSTRUCTION]; 3] = [
     REPORT[0],
     [0xab, 0x79, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xc0, 0x3f, 0],

@@ -6,8 +6,8 @@ use super::super::scoreboards::instruction::{
 };
 use super::super::scoreboards::stalls::set_stall;
 
-/// What names no place in the code: BSYNC, BREAK, CALL.ABS, YIELD, EXIT, both
-/// RPCMOV, BMOV, BPT and NANOSLEEP.
+/// Control instructions without a place in the code: BSYNC, BREAK, CALL.ABS, YIELD, EXIT, both RPCMOV, BMOV, BPT and
+/// NANOSLEEP.
 const WITHOUT_PLACE: [u16; 11] = [
     0x141, 0x142, 0x143, 0x146, 0x14d, 0x152, 0x153, 0x155, 0x156, 0x15c, 0x15d,
 ];
@@ -31,7 +31,7 @@ pub(super) struct Guard {
 }
 
 impl Guard {
-    /// That of an `EXIT`.
+    /// The guard of an `EXIT`.
     pub(super) fn of_exit(instruction: &[u8; INSTRUCTION]) -> Option<Self> {
         let [0x4d, guard, 0, 0, 0, 0, 0, 0, 0, 0, low, high, ..] = *instruction else {
             return None;
@@ -56,7 +56,7 @@ impl Guard {
         self.predicate == 7 && !self.is_negated
     }
 
-    /// An instruction for all threads, made for these.
+    /// The same instruction, but guarded.
     pub(super) fn on(self, mut instruction: [u8; INSTRUCTION]) -> [u8; INSTRUCTION] {
         let guard = self.predicate | u8::from(self.is_negated) << 3;
         instruction[1] = instruction[1] & 0xf | guard << 4;
@@ -104,22 +104,22 @@ const LOW: u128 = 0xff << 16;
 /// The forty-eight others, further up.
 const HIGH: u128 = 0xffff_ffff_ffff << 34;
 
-/// What an instruction has to do with its place.
+/// How an instruction depends on its place in the code.
 pub(super) enum Place {
-    /// Nothing.
+    /// Not at all.
     Any,
-    /// It names another, so many bytes from the next instruction.
+    /// It names another place, at this distance in bytes from the next instruction.
     Distance(i64),
-    /// It leads to where a table says.
+    /// It branches through a table.
     Table,
     /// It leads to a place in the function that registers hold, and names the start of the function, so many bytes
     /// from the next instruction.
     Start(i64),
-    /// It is not known.
+    /// Unknown.
     Unknown,
 }
 
-/// What the instruction has to do with its place.
+/// How the instruction depends on its place.
 pub(super) fn place(instruction: &[u8; INSTRUCTION]) -> Place {
     match operation(instruction) {
         BSSY => {

@@ -11,45 +11,44 @@ const UNIT: usize = 128 / INSTRUCTION;
 
 const SIZE: u64 = INSTRUCTION as u64;
 
-/// Where instructions have a number.
+/// The bytes of an instruction's immediate operand.
 const IMMEDIATE: std::ops::Range<usize> = 4..8;
 
-/// One instruction of the new code.
+/// An instruction of the new code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Piece {
-    /// The old one of this number.
+    /// The old instruction of this number.
     Old(usize),
-    /// The same, an `EXIT` that need not wait for results of others: what is
-    /// new before it takes the time, but for cycles of a pause that is gone.
+    /// The old `EXIT` of number `exit`. It need not wait for results any more, as new instructions before it take that time,
+    /// except for the `gone` cycles of a pause that was removed.
     Last { exit: usize, gone: u32 },
-    /// The old pause of this number behind what is new, and the cycles that it takes there.
+    /// The old pause of this number after new instructions, with the cycles that it still takes.
     Rest { pause: usize, stall: u32 },
-    /// One that was not there, and belongs to the old one behind it.
+    /// A new instruction that belongs to the old one after it.
     New([u8; INSTRUCTION]),
-    /// One that was not there, and belongs to the old one before it.
+    /// A new instruction that belongs to the old one before it.
     Behind([u8; INSTRUCTION]),
-    /// One that was not there, and lets time pass.
+    /// A new instruction that only lets time pass.
     Pause([u8; INSTRUCTION]),
 }
 
-/// Where the instructions of a function went.
+/// How the instructions of a function moved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Moves {
     /// The new number of each old instruction. For one that is gone, that of
     /// what comes behind it, and of WARPSYNC for what was idle behind that.
     numbers: Vec<usize>,
-    /// The same, or the first new one that stands before it.
+    /// The same, or the first of the new instructions before it: where control enters.
     entries: Vec<usize>,
-    /// The same, or the first new one behind what stands before it: where frames change, as nvlink has it
-    /// (case `older_fences`).
+    /// The same, or the first new instruction after the old one before it: where nvlink lets frames change (case
+    /// `older_fences`).
     frames: Vec<usize>,
-    /// How long the code is now.
+    /// The size of the new code.
     size: u64,
 }
 
 impl Moves {
-    /// Where the instructions of code went that is made of these pieces. `old` is what it was made of, without what
-    /// fills it up to `length` instructions.
+    /// The moves that these pieces make. `old` is the old code without its padding up to `length` instructions.
     fn new(old: &[&[u8; INSTRUCTION]], length: usize, pieces: &[Piece]) -> Self {
         let mut entries = vec![None; length];
         let mut frames = vec![None; length];
@@ -79,7 +78,7 @@ impl Moves {
         let idle: Vec<usize> = (1..old.len()).filter(is_idle).collect();
         let without_gaps = |places: &[_]| without_gaps(places, old.len(), pieces.len());
         let mut numbers = without_gaps(&numbers);
-        // The WARPSYNC stands for both.
+        // The WARPSYNC takes the place of both.
         for index in idle {
             numbers[index] = numbers[index - 1];
         }
@@ -91,12 +90,12 @@ impl Moves {
         }
     }
 
-    /// Where an offset in the code went, the end of the code included.
+    /// The new place of an instruction, or of the end of the code.
     pub(crate) fn of(&self, offset: u64) -> u64 {
         self.place(&self.numbers, offset)
     }
 
-    /// Where control comes that came to an offset in the code.
+    /// Where control enters that entered at an offset of the old code.
     pub(crate) fn entry(&self, offset: u64) -> u64 {
         self.place(&self.entries, offset)
     }
@@ -106,7 +105,7 @@ impl Moves {
         self.place(&self.frames, offset)
     }
 
-    /// Where branches by tables went, and where they can lead.
+    /// The new places of branches through tables, and of their targets.
     pub(super) fn tables(&self, tables: &[TableBranch]) -> Vec<TableBranch> {
         let moved = tables.iter().map(|table| TableBranch {
             offset: self.of(table.offset),
@@ -115,7 +114,7 @@ impl Moves {
         moved.collect()
     }
 
-    /// Where all went that moved once more.
+    /// These moves, followed by others.
     pub(super) fn then(&self, next: &Self) -> Self {
         let through = |places: &[usize], next: &dyn Fn(u64) -> u64| {
             let places = places.iter();
@@ -137,13 +136,13 @@ impl Moves {
         }
     }
 
-    /// Which old instruction stands at each place of the new code.
+    /// The old instruction at each place of the new code.
     pub(super) fn origins(&self, old: &[u8], new: &[u8]) -> Vec<Option<usize>> {
         let (old, _) = old.as_chunks::<INSTRUCTION>();
         let (new, _) = new.as_chunks::<INSTRUCTION>();
         let mut origins = vec![None; new.len()];
         for ((index, &number), old) in self.numbers.iter().enumerate().zip(old) {
-            // What is gone went where something else stands, of those behind it.
+            // A removed instruction is mapped to one after it, whose place that is.
             if new
                 .get(number)
                 .is_some_and(|new| opcode(new) == opcode(old))
@@ -154,8 +153,7 @@ impl Moves {
         origins
     }
 
-    /// Lets what the code says of return addresses in it follow: the instructions at these places of the old code have
-    /// one each.
+    /// Adapts the return addresses in the code: each of the instructions at `returns` in the old code holds one.
     pub(super) fn follow_returns(&self, returns: &[u64], code: &mut [u8]) {
         for &place in returns {
             let instruction = code.get_mut(self.of(place) as usize..);
@@ -209,7 +207,7 @@ pub(super) fn apply(
     Some((code, moves, padding))
 }
 
-/// How many instructions code has with what fills it up behind so many.
+/// The number of instructions of code with its padding.
 fn filled(body: usize) -> usize {
     body.next_multiple_of(UNIT) + UNIT
 }

@@ -5,10 +5,10 @@ use super::aside::{Aside, begins_with_check, placed};
 use super::choice::{Choice, SHORT, is_old_warp_sync, meeting_behind_idle, stored_exit};
 use crate::cubin::{Capsule, StoredInstruction};
 
-/// An instruction of its own that does nothing.
+/// A stored instruction that is nothing but idle.
 pub(super) const IDLE: [u8; 2] = [0xd0, 0];
 
-/// The Mercury instructions of a function.
+/// The Mercury instructions of a function, in order.
 pub(in crate::relocate) fn groups<'c>(capsule: &Capsule<'c>) -> impl Iterator<Item = Group<'c>> {
     let mut stored = capsule.stored.iter().copied().peekable();
     let mut end = 0;
@@ -25,7 +25,7 @@ pub(in crate::relocate) fn groups<'c>(capsule: &Capsule<'c>) -> impl Iterator<It
     })
 }
 
-/// How many machine instructions a stored one stands for.
+/// How many machine instructions a stored instruction stands for.
 fn count(stored: &StoredInstruction<'_>) -> usize {
     match stored.bytes {
         [mark @ (0x50 | 0xd0 | 0x51 | 0xd1), half, ..] => {
@@ -42,12 +42,12 @@ pub(in crate::relocate) struct Group<'c> {
     pub(in crate::relocate) stored: Option<StoredInstruction<'c>>,
     pub(in crate::relocate) start: usize,
     pub(in crate::relocate) end: usize,
-    /// How many of them are Mercury instructions of their own.
+    /// How many of these machine instructions are Mercury instructions of their own.
     pub(in crate::relocate) aside: Aside,
 }
 
 impl Group<'_> {
-    /// Whether it is an instruction of its own that does nothing.
+    /// Whether it is nothing but idle.
     pub(super) fn is_idle(&self) -> bool {
         self.stored.is_some_and(|stored| stored.bytes == IDLE)
     }
@@ -63,7 +63,7 @@ pub(super) fn write_capsule(
     gone: &[usize],
     padding: isize,
 ) -> Option<Vec<u8>> {
-    // Remarks stand for none.
+    // Remarks stand for no machine instruction.
     let is_gone = |group: &Group<'_>| group.end > group.start && gone.contains(&group.start);
     let mut elided: Vec<bool> = groups.iter().map(|group| group.stored.is_none()).collect();
     let mut stored = Vec::new();
