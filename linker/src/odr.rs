@@ -235,6 +235,7 @@ impl<'o> Tables<'o> {
     }
 }
 
+/// The parts of a weak definition that have to be the same in all files.
 fn definition<'o, 'd>(
     object: &'o Object<'d>,
     index: usize,

@@ -323,6 +323,7 @@ fn processor(target: &Target) -> Processor {
     }
 }
 
+/// Links for one target, and prints the messages.
 fn link_one(request: &Request, target: &Target, job: Job<'_>, messages: &Messages) -> One<Output> {
     let processor = processor(target);
     let is_own = request.link.inputs.behaviour == Behaviour::Own;

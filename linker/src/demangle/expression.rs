@@ -94,6 +94,7 @@ impl Demangler<'_> {
         parameter
     }
 
+    /// A fold expression: `fl`, `fr`, `fL` or `fR`.
     fn fold(&mut self) -> Option<String> {
         let kind = self.take(2)?;
         let (text, arity) = self.operator()?;

@@ -178,6 +178,7 @@ impl<'n> Demangler<'n> {
         Some(())
     }
 
+    /// A name in a namespace or class: `N`, its parts, `E`.
     fn nested_name(&mut self) -> Option<Name> {
         self.expect("N")?;
         let mut trailer = String::new();

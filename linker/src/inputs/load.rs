@@ -222,6 +222,7 @@ impl<'a, 'd> Loader<'a, 'd> {
         }
     }
 
+    /// Takes a file, by what it holds and by its name.
     fn source(&mut self, source: &'d Source, look: Look<'d>) -> Result<(), Stop> {
         let Source { name, data, .. } = source;
         let kind = match look {
@@ -335,6 +336,7 @@ impl<'a, 'd> Loader<'a, 'd> {
         }
     }
 
+    /// Takes a host object: its device code, and what its host code says of kernels and modules.
     fn host_object(
         &mut self,
         name: &str,
@@ -516,6 +518,7 @@ impl<'a, 'd> Loader<'a, 'd> {
         }
     }
 
+    /// Puts the result together when all files have been taken.
     fn finish(mut self) -> Taken<'d> {
         self.hint_at_closed_objects();
         let (kernels, constants) = self.filters();

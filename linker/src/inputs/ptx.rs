@@ -179,6 +179,8 @@ impl<'a> Ptxas<'a> {
         }
     }
 
+    /// Runs the assembler on a file with the PTX. What it prints is added to `printed`. The outer error is one of the
+    /// system.
     fn try_assemble(
         &self,
         source: &Source<'_>,

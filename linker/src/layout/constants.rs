@@ -33,6 +33,7 @@ pub(super) fn layout<'d>(pruned: &mut Pruned<'d>, arena: &'d Arena, keeping: Kee
     unnamed
 }
 
+/// Moves the constants. Returns where the last ones are that no symbol names.
 fn place<'d>(pruned: &mut Pruned<'d>, arena: &'d Arena, keeping: Keeping) -> u64 {
     let is_constants = |kind| matches!(kind, SectionKind::Constant(_));
     let moved = pruned.merged.sections_of(is_constants);

@@ -29,6 +29,7 @@ pub(super) fn arrange(pruned: &mut Pruned<'_>, keeping: Keeping) -> Result<(), P
     arranged
 }
 
+/// Moves the slots of unified functions to the places of the index.
 fn arrange_functions(
     pruned: &mut Pruned<'_>,
     index: &UnifiedIndex,

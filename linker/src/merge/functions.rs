@@ -75,6 +75,7 @@ impl<'d> Merger<'d, '_> {
         Ok(())
     }
 
+    /// Merges a function of the input: a definition, or a reference to one.
     fn merge_function(
         &mut self,
         current: &mut Current<'_, 'd>,
@@ -202,27 +203,13 @@ impl<'d> Merger<'d, '_> {
         function.expect("functions have a row")
     }
 
+    /// Makes the row of a function.
     fn new_function(&mut self, symbol: SymbolId) {
-        let function = self.merged.functions.push(Function {
-            symbol,
-            text: None,
-            info: None,
-            shared: None,
-            is_entry: false,
-            is_laid_out: false,
-            is_stub: false,
-            stands_in: false,
-            calls: Vec::new(),
-            is_taken: false,
-            pointers: None,
-            prototype: None,
-            registers: 0,
-            records: &[],
-            native: None,
-        });
+        let function = self.merged.functions.push(Function::new(symbol));
         self.merged.symbols[symbol].function = Some(function);
     }
 
+    /// Takes the code of a function that has no definition so far, and makes its section.
     fn define_function(
         &mut self,
         current: &mut Current<'_, 'd>,
@@ -266,26 +253,34 @@ impl<'d> Merger<'d, '_> {
         let row = &mut self.merged.functions[function];
         row.text = Some(section);
         row.registers = header_registers(&input);
+        row.is_laid_out = current.object.is_whole_program;
+        self.define_kernel(function, symbol, was_known);
+        Ok(())
+    }
+
+    /// Makes the sections that a kernel has, if the function is one or stands in for one of the driver's. `was_known` is
+    /// whether an earlier input refers to it.
+    fn define_kernel(&mut self, function: FunctionId, symbol: &FileSymbol<'d>, was_known: bool) {
         let is_kept = self.is_kernel(symbol.name, symbol.binding);
         let is_kernel = symbol.other.has(SymbolOther::ENTRY);
         if is_kernel && symbol.binding == Binding::LOCAL {
             self.note_static_kernel();
         }
         let stands_in = !is_kernel && reserved::is_provided_by_driver(symbol.name);
-        self.merged.functions[function].is_laid_out =
-            current.object.is_whole_program && (stands_in || is_kernel);
+        let row = &mut self.merged.functions[function];
+        row.is_laid_out &= stands_in || is_kernel;
         if stands_in || is_kernel && (was_known || is_kept) {
-            let name = self.arena.name(&[".nv.info.", symbol.name]);
-            let info = self.section(NewSection::list(name, SectionKind::Info, section));
-            let name = self.arena.name(&[".nv.shared.", symbol.name]);
-            let shared = self.section(NewSection::own_shared(name, section));
-            let row = &mut self.merged.functions[function];
             row.is_entry = is_kernel && is_kept;
             row.stands_in = stands_in;
+            let text = row.text;
+            let name = self.arena.name(&[".nv.info.", symbol.name]);
+            let info = self.section(NewSection::list(name, SectionKind::Info, text));
+            let name = self.arena.name(&[".nv.shared.", symbol.name]);
+            let shared = self.section(NewSection::own_shared(name, text));
+            let row = &mut self.merged.functions[function];
             row.info = Some(info);
             row.shared = Some(shared);
         }
-        Ok(())
     }
 
     /// Whether a weak definition takes the place of the one in use: of two

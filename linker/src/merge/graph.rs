@@ -11,6 +11,7 @@ use super::current::Current;
 use super::merger::Merger;
 
 impl<'d> Merger<'d, '_> {
+    /// Adds the edges of an input's `.nv.callgraph` to the functions.
     pub(super) fn merge_call_graph(
         &mut self,
         current: &mut Current<'_, 'd>,

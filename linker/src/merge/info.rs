@@ -21,6 +21,7 @@ pub(crate) const FIRST_MERCURY_VERSION: [u8; 2] = [0, 1];
 const PREFIX: &str = ".nv.info.";
 
 impl<'d> Merger<'d, '_> {
+    /// Merges the attribute records of one section of the input.
     pub(super) fn merge_info(
         &mut self,
         current: &Current<'_, 'd>,

@@ -83,6 +83,7 @@ fn finds_lost_labels(options: &Options) -> bool {
 }
 
 impl<'d, 'l> Merger<'d, 'l> {
+    /// A merge of these objects before the first one: there are only the sections that every image begins with.
     pub(super) fn new(
         options: &'l Options,
         objects: &[Object<'d>],

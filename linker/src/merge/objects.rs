@@ -106,6 +106,7 @@ impl<'d> Merger<'d, '_> {
         self.keeping == Keeping::AsNvlink && error.nvlink.is_some()
     }
 
+    /// Merges the parts of one object in nvlink's order, which decides the order of sections and symbols in the image.
     fn merge_object(&mut self, id: InputId, object: &Object<'d>) -> Result<(), ParseError> {
         if self.keeping == Keeping::Reachable || self.merged.target.has_mercury() {
             object.check_alignments()?;
@@ -186,6 +187,7 @@ impl<'d> Merger<'d, '_> {
         self.report_parameters(current);
     }
 
+    /// Merges a section whose content no symbol leads to: notes, attributes, records, relocations and lists.
     fn merge_section(
         &mut self,
         current: &mut Current<'_, 'd>,

@@ -42,6 +42,8 @@ struct Asked {
 }
 
 impl<'d> Merger<'d, '_> {
+    /// Merges the relocations of one section of the input. The output sections that they need are made on the way, in the
+    /// order in which nvlink makes them.
     pub(super) fn merge_relocations(
         &mut self,
         current: &Current<'_, 'd>,

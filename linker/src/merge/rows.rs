@@ -173,6 +173,27 @@ pub(crate) struct Pointers {
 }
 
 impl<'d> Function<'d> {
+    /// A function that is only known by its name.
+    pub(super) fn new(symbol: SymbolId) -> Self {
+        Self {
+            symbol,
+            text: None,
+            info: None,
+            shared: None,
+            is_entry: false,
+            is_laid_out: false,
+            is_stub: false,
+            stands_in: false,
+            calls: Vec::new(),
+            is_taken: false,
+            pointers: None,
+            prototype: None,
+            registers: 0,
+            records: &[],
+            native: None,
+        }
+    }
+
     /// Signatures it calls through pointers, in input order.
     pub(crate) fn indirect_calls(&self) -> &[PrototypeId] {
         self.pointers

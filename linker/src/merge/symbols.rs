@@ -143,6 +143,7 @@ impl<'d> Merger<'d, '_> {
             .of_symbol(symbol.name))
     }
 
+    /// Makes the symbol of a variable that only its input knows. `None` if its section has no place in the link.
     fn merge_local(
         &mut self,
         current: &mut Current<'_, 'd>,
@@ -194,6 +195,7 @@ impl<'d> Merger<'d, '_> {
         Some(id)
     }
 
+    /// Makes a symbol that nothing ever defines, see [`Definition::Never`].
     fn new_never(&mut self, current: &Current<'_, 'd>, symbol: &FileSymbol<'d>) -> SymbolId {
         let listing = match self.merged.image.is_executable() {
             true => Listing::Unlisted,
@@ -228,6 +230,7 @@ impl<'d> Merger<'d, '_> {
         Ok(Some(id))
     }
 
+    /// Merges a variable that is visible in all inputs.
     fn merge_global(
         &mut self,
         current: &mut Current<'_, 'd>,
@@ -388,6 +391,7 @@ impl<'d> Merger<'d, '_> {
         self.merged.replaced_relocations |= is_any;
     }
 
+    /// Merges a tentative definition.
     fn merge_common(
         &mut self,
         current: &Current<'_, 'd>,
@@ -499,6 +503,7 @@ impl<'d> Merger<'d, '_> {
         }
     }
 
+    /// Makes a symbol for one of the input, without a definition.
     pub(super) fn new_named(
         &mut self,
         current: &Current<'_, 'd>,

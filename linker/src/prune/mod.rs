@@ -230,6 +230,8 @@ fn named_after_death<'m, 'd>(
         .filter(|(_, section)| section.target.is_some())
 }
 
+/// The functions that stay: those that kernels and slots call, directly or through pointers, and all whose address is
+/// taken. nvlink drops what only the latter call.
 fn live_functions(
     merged: &Merged<'_>,
     keeping: Keeping,

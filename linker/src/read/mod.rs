@@ -384,6 +384,7 @@ fn check_targets(file: &File<'_>, sections: &[InputSection<'_>]) -> Result<(), P
     Ok(())
 }
 
+/// Refuses sizes, values and alignments that no tool writes.
 fn check_sizes(
     file: &File<'_>,
     views: &[InputSection<'_>],
@@ -502,6 +503,7 @@ fn link_view<'d>(section: &Section<'d>, shadowed: bool) -> InputSection<'d> {
     view
 }
 
+/// What a section is to the link, by its type and flags.
 fn role(kind: SectionType, flags: SectionFlags) -> Role {
     match kind {
         // Records of what an earlier link resolved mean nothing to this one.

@@ -154,6 +154,7 @@ impl Place<'_> {
         Ok(())
     }
 
+    /// What becomes of the relocation, by its type and target.
     fn fate(&self, resolver: &Resolver<'_, '_>, row: &Row) -> Result<Fate, ParseError> {
         let Self(relocation) = *self;
         let removed = resolver.is_removed(relocation);

@@ -223,6 +223,7 @@ impl<'f> Generation<'f> for Older<'f, '_> {
     }
 }
 
+/// The entries of `.symtab`.
 fn symbol_entries<'n>(
     finalized: &'n Finalized<'_>,
     sections: &'n SectionNumbers,

@@ -58,6 +58,7 @@ pub(super) fn creation_number(merged: &Merged<'_>, section: SectionId) -> u32 {
     (index + 1 + unnamed) as u32
 }
 
+/// Whether a section is part of the image.
 fn is_written(finalized: &Finalized<'_>, id: SectionId, kind: SectionKind) -> bool {
     let merged = finalized.merged();
     let section = &merged.sections[id];
@@ -169,6 +170,7 @@ impl SymbolNumbers {
     }
 }
 
+/// Whether a symbol is part of the image.
 fn is_symbol_written(finalized: &Finalized<'_>, presence: &Presence, id: SymbolId) -> bool {
     let pruned = finalized.pruned();
     let symbol = &pruned.merged.symbols[id];

@@ -335,6 +335,7 @@ impl<'f, G: Generation<'f>> Sections<'f, '_, G> {
         }
     }
 
+    /// The content of a section.
     fn body(&self, id: SectionId) -> Body<'f> {
         let finalized = self.finalized;
         let merged = self.merged();

@@ -37,6 +37,7 @@ struct Member<'d> {
 }
 
 impl<'d> Loader<'_, 'd> {
+    /// Takes what the link needs of an archive, now or when all files have been looked at.
     pub(super) fn archive(&mut self, source: &'d Source) -> Result<(), Stop> {
         if self.is_runtime(&source.name) && !self.wanted.keep_system_libraries {
             self.stop_at_unspeakable()?;
