@@ -2,7 +2,7 @@
 
 mod file_flags;
 pub mod relocation;
-pub mod reserved;
+pub(crate) mod reserved;
 mod sm;
 mod toolkit;
 

@@ -43,7 +43,7 @@ const SYSTEM_CALL_PREFIX: &str = "__cuda_syscall";
 
 /// Whether an undefined function is a system call: the driver links it when
 /// it loads the image.
-pub fn is_provided_by_driver(name: &str) -> bool {
+pub(crate) fn is_provided_by_driver(name: &str) -> bool {
     name == PRINT
         || name.starts_with(SYSTEM_CALL_PREFIX)
         || DRIVER_FUNCTIONS.binary_search(&name).is_ok()
@@ -52,11 +52,11 @@ pub fn is_provided_by_driver(name: &str) -> bool {
 
 /// A name that stands for the size of the program's constants, though it names
 /// the bank of parameters (case `cdp2_constants`).
-pub const CONSTANTS_SIZE: &str = ".nv.ptx.const0.size";
+pub(crate) const CONSTANTS_SIZE: &str = ".nv.ptx.const0.size";
 
 /// The names of the unified function and data tables, which the linker lays
 /// out in links that have them.
-pub fn is_unified_table(name: &str) -> bool {
+pub(crate) fn is_unified_table(name: &str) -> bool {
     name.starts_with("__UFT") || name.starts_with("__UDT")
 }
 
@@ -71,19 +71,19 @@ const DESCRIPTOR_SIZES: [&str; 5] = [
 ];
 
 /// Whether a name stands for such a size.
-pub fn is_descriptor_size(name: &str) -> bool {
+pub(crate) fn is_descriptor_size(name: &str) -> bool {
     DESCRIPTOR_SIZES.contains(&name)
 }
 
 /// Where the variables that the system reserves in shared memory start.
-pub const SHARED_START: u64 = 0x40;
+pub(crate) const SHARED_START: u64 = 0x40;
 
 /// What the system reserves at the start of shared memory on sm_90 and later.
-pub const SHARED_SIZE: u64 = 0x400;
+pub(crate) const SHARED_SIZE: u64 = 0x400;
 
 /// The value of a name that the system reserves in shared memory, up to sm_90.
 /// Objects of CUDA 12.0 do not say it (case `reserved_cap`).
-pub fn shared_value(name: &str) -> u64 {
+pub(crate) fn shared_value(name: &str) -> u64 {
     match name {
         ".nv.reservedSmem.cap" => SHARED_SIZE,
         _ => 0,
@@ -91,10 +91,10 @@ pub fn shared_value(name: &str) -> u64 {
 }
 
 /// What the system keeps in shared memory for tensor memory.
-pub const TENSOR_MEMORY: &str = "__nv_reservedSMEM_tcgen05_partition";
+pub(crate) const TENSOR_MEMORY: &str = "__nv_reservedSMEM_tcgen05_partition";
 
 /// The same in objects of CUDA 12.
-pub const OLDER_TENSOR_MEMORY: [&str; 4] = [
+pub(crate) const OLDER_TENSOR_MEMORY: [&str; 4] = [
     "__nv_reservedSMEM_allocation_phase",
     "__nv_reservedSMEM_allocation_mask",
     "__nv_reservedSMEM_tmem_allocation_pipeline_mbarrier",
@@ -102,7 +102,7 @@ pub const OLDER_TENSOR_MEMORY: [&str; 4] = [
 ];
 
 /// The names of what the system reserves in shared memory.
-pub fn is_shared(name: &str) -> bool {
+pub(crate) fn is_shared(name: &str) -> bool {
     name.starts_with(".nv.reservedSmem.")
 }
 

@@ -17,11 +17,11 @@ use crate::diagnostic::{Diagnostic, Severity};
 use crate::host::script::BaseScript;
 use crate::inputs::Behaviour;
 
-pub use link::lower_link;
+pub(crate) use link::lower_link;
 
 /// What the program is asked for.
 #[derive(Debug)]
-pub enum Command {
+pub(crate) enum Command {
     /// The list of options.
     Help,
     /// The version.
@@ -36,17 +36,17 @@ pub enum Command {
 
 /// A script for the host linker.
 #[derive(Debug, PartialEq, Eq)]
-pub struct HostScript {
+pub(crate) struct HostScript {
     /// Where it goes, instead of the standard output.
-    pub output: Option<PathBuf>,
+    pub(crate) output: Option<PathBuf>,
     /// The host compiler whose own script it starts with; without one it only
     /// adds to another script.
-    pub base: Option<BaseScript>,
+    pub(crate) base: Option<BaseScript>,
 }
 
 /// What a link is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Target {
+pub(crate) enum Target {
     /// A processor.
     Real(Sm),
     /// A virtual processor. nvlink reads the inputs and writes nothing.
@@ -64,40 +64,40 @@ impl fmt::Display for Target {
 
 /// One link.
 #[derive(Debug)]
-pub struct Request {
+pub(crate) struct Request {
     /// What it is for; more than one where the same files are linked for
     /// several processors.
-    pub targets: Vec<Target>,
+    pub(crate) targets: Vec<Target>,
     /// What is linked, and how.
-    pub link: device_link::Request,
+    pub(crate) link: device_link::Request,
     /// How many threads there may be, where that is said.
-    pub threads: Option<NonZero<usize>>,
+    pub(crate) threads: Option<NonZero<usize>>,
     /// Where the image goes, if there is one.
-    pub output: PathBuf,
+    pub(crate) output: PathBuf,
     /// Where nvlink looks for its optimizer of LTO-IR.
-    pub nvvm: Option<PathBuf>,
+    pub(crate) nvvm: Option<PathBuf>,
     /// Where the names of the modules go.
-    pub registration: Option<PathBuf>,
+    pub(crate) registration: Option<PathBuf>,
     /// Where the time goes.
-    pub time: Option<PathBuf>,
+    pub(crate) time: Option<PathBuf>,
     /// The index of unified functions and variables.
-    pub unified_index: Option<PathBuf>,
+    pub(crate) unified_index: Option<PathBuf>,
     /// What the image has in `.nv.host`.
-    pub host_data: Option<PathBuf>,
+    pub(crate) host_data: Option<PathBuf>,
     /// Where the map goes.
-    pub map: Option<PathBuf>,
+    pub(crate) map: Option<PathBuf>,
     /// Where the call graph goes.
-    pub dot: Option<PathBuf>,
+    pub(crate) dot: Option<PathBuf>,
     /// Where the names of the files go that were read.
-    pub dependencies: Option<PathBuf>,
+    pub(crate) dependencies: Option<PathBuf>,
     /// Files that held arguments.
-    pub options_files: Vec<PathBuf>,
+    pub(crate) options_files: Vec<PathBuf>,
     /// Holds the note about the linker.
-    pub tool_record: Option<PathBuf>,
+    pub(crate) tool_record: Option<PathBuf>,
 }
 
 /// Decides what is done. Information about the options goes to `notes`.
-pub fn lower(typed: &Typed, notes: &mut Vec<Diagnostic>) -> Result<Command, Diagnostic> {
+pub(crate) fn lower(typed: &Typed, notes: &mut Vec<Diagnostic>) -> Result<Command, Diagnostic> {
     if typed.has(Flag::Help) {
         return Ok(Command::Help);
     }
@@ -192,7 +192,7 @@ fn warnings_are_errors(typed: &Typed) -> bool {
 }
 
 /// How many threads a link may have. Nothing and 0 leave it to the machine.
-pub fn threads(typed: &Typed) -> Result<Option<NonZero<usize>>, Diagnostic> {
+pub(crate) fn threads(typed: &Typed) -> Result<Option<NonZero<usize>>, Diagnostic> {
     let count = typed.number(Flag::Threads).unwrap_or_default();
     let count = usize::try_from(count).map_err(|_| {
         let text = format!("'{count}' is no number of threads");
@@ -202,7 +202,7 @@ pub fn threads(typed: &Typed) -> Result<Option<NonZero<usize>>, Diagnostic> {
 }
 
 /// What the options say about messages.
-pub fn messages(typed: &Typed) -> Messages {
+pub(crate) fn messages(typed: &Typed) -> Messages {
     let compat = typed.has(Flag::Compat);
     Messages {
         warnings_are_errors: warnings_are_errors(typed),

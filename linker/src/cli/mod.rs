@@ -1,6 +1,6 @@
 //! nvlink's command line over the library.
 //!
-//! [`typed`] sorts the arguments out, [`lower`] decides what they ask for, and
+//! `typed` sorts the arguments out, `lower` decides what they ask for, and
 //! [`run`] does it. Only this folder and [`crate::inputs`] touch the file
 //! system, and only this file the environment.
 
@@ -10,14 +10,14 @@ mod flags;
 mod help;
 mod host_script;
 mod link;
-pub mod lower;
+mod lower;
 mod meant;
 pub mod messages;
 mod output;
 mod response_file;
 mod tool_record;
 mod toolkit;
-pub mod typed;
+mod typed;
 mod values;
 
 use std::ffi::OsString;

@@ -22,20 +22,20 @@ pub(super) const ALIKE: f64 = 0.85;
 
 /// The arguments, sorted out.
 #[derive(Debug, Default)]
-pub struct Typed {
+pub(crate) struct Typed {
     /// Arguments that are no options, in order.
-    pub inputs: Vec<PathBuf>,
+    pub(crate) inputs: Vec<PathBuf>,
     /// Files that held arguments.
-    pub options_files: Vec<PathBuf>,
+    pub(crate) options_files: Vec<PathBuf>,
     options: Vec<(Flag, OsString)>,
 }
 
 /// What reads options files.
-pub type ReadFile<'a> = &'a dyn Fn(&Path) -> std::io::Result<Vec<u8>>;
+pub(crate) type ReadFile<'a> = &'a dyn Fn(&Path) -> std::io::Result<Vec<u8>>;
 
 /// Sorts out the arguments. The first error ends it, as with nvlink. What else
 /// the user should know goes to `notes`.
-pub fn parse(
+pub(crate) fn parse(
     arguments: Vec<OsString>,
     read: ReadFile<'_>,
     notes: &mut Vec<Diagnostic>,
@@ -53,14 +53,14 @@ pub fn parse(
 
 /// Whether `--compat` is among the arguments: what `@file` means and how
 /// messages look depends on it, wherever it stands.
-pub fn wants_compatibility(arguments: &[OsString]) -> bool {
+pub(crate) fn wants_compatibility(arguments: &[OsString]) -> bool {
     arguments
         .iter()
         .any(|argument| argument == "--compat" || argument == "-compat")
 }
 
 /// The shape of messages about the arguments themselves.
-pub fn format(arguments: &[OsString]) -> Format {
+pub(crate) fn format(arguments: &[OsString]) -> Format {
     let is_json = |pair: &[OsString]| pair[0] == "--message-format" && pair[1] == "json";
     if arguments
         .iter()
@@ -77,32 +77,32 @@ pub fn format(arguments: &[OsString]) -> Format {
 
 impl Typed {
     /// Whether an option was given.
-    pub fn has(&self, flag: Flag) -> bool {
+    pub(crate) fn has(&self, flag: Flag) -> bool {
         self.options.iter().any(|(given, _)| *given == flag)
     }
 
     /// The value of an option; the last one counts.
-    pub fn value(&self, flag: Flag) -> Option<&OsStr> {
+    pub(crate) fn value(&self, flag: Flag) -> Option<&OsStr> {
         self.all(flag).last()
     }
 
     /// The value of an option that is text by its kind.
-    pub fn text(&self, flag: Flag) -> Option<&str> {
+    pub(crate) fn text(&self, flag: Flag) -> Option<&str> {
         self.value(flag).and_then(OsStr::to_str)
     }
 
     /// The value of an option that is a number.
-    pub fn number(&self, flag: Flag) -> Option<i32> {
+    pub(crate) fn number(&self, flag: Flag) -> Option<i32> {
         number(self.text(flag)?).ok()
     }
 
     /// The value of an option that names a file.
-    pub fn path(&self, flag: Flag) -> Option<PathBuf> {
+    pub(crate) fn path(&self, flag: Flag) -> Option<PathBuf> {
         self.value(flag).map(PathBuf::from)
     }
 
     /// The items of a list.
-    pub fn all(&self, flag: Flag) -> impl Iterator<Item = &OsStr> {
+    pub(crate) fn all(&self, flag: Flag) -> impl Iterator<Item = &OsStr> {
         self.options
             .iter()
             .filter(move |(given, _)| *given == flag)
@@ -111,7 +111,7 @@ impl Typed {
 
     /// All options in the order they were given, with the items of lists one
     /// by one.
-    pub fn options(&self) -> impl Iterator<Item = (Flag, &OsStr)> {
+    pub(crate) fn options(&self) -> impl Iterator<Item = (Flag, &OsStr)> {
         self.options
             .iter()
             .map(|(flag, value)| (*flag, value.as_os_str()))

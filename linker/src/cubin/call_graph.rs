@@ -77,7 +77,7 @@ impl CallGraph {
 
     /// Reads a section as nvlink does, which takes marks in any order and passes over what
     /// stands behind unknown ones or is half an entry (case `call_graph_marks`).
-    pub fn parse_as_nvlink(data: &[u8]) -> Self {
+    pub(crate) fn parse_as_nvlink(data: &[u8]) -> Self {
         let mut graph = Self::default();
         let mut part = 0;
         for (first, second) in pairs::read_whole(data) {

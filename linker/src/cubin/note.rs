@@ -218,7 +218,7 @@ impl DeviceNote {
 
     /// What nvlink reads in a section of notes. It looks at two alone, and there where the words
     /// always are, whatever stands before them (case `odd_notes`).
-    pub fn all_as_nvlink(name: &str, section: &[u8]) -> Result<Vec<Self>, ParseError> {
+    pub(crate) fn all_as_nvlink(name: &str, section: &[u8]) -> Result<Vec<Self>, ParseError> {
         match name {
             Self::SECTION | Self::OLDER_SECTION => Ok(vec![Self::in_place(section)?]),
             _ => Ok(Vec::new()),

@@ -85,7 +85,7 @@ impl SymbolOther {
 
     /// The same, seen by all: nvlink hides no names (case `symbol_marks`).
     #[must_use]
-    pub fn unhidden(self) -> Self {
+    pub(crate) fn unhidden(self) -> Self {
         const HIDDEN: u8 = 2;
         match self.0 & Self::VISIBILITY {
             HIDDEN => Self(self.0 & !Self::VISIBILITY),

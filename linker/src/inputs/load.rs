@@ -41,17 +41,17 @@ const SYSTEM_LIBRARY: &str = "libcudadevrt.a";
 
 /// The result of reading the inputs of a link.
 #[derive(Debug)]
-pub struct Taken<'d> {
+pub(crate) struct Taken<'d> {
     /// What the link works on. If it is missing, there is an error among the messages.
-    pub loaded: Option<Loaded<'d>>,
+    pub(crate) loaded: Option<Loaded<'d>>,
     /// What there is to say.
-    pub diagnostics: Diagnostics,
+    pub(crate) diagnostics: Diagnostics,
     /// What was compiled.
-    pub compilations: Vec<Compilation>,
+    pub(crate) compilations: Vec<Compilation>,
 }
 
 /// Takes what the link needs from `files`.
-pub fn load<'d>(
+pub(crate) fn load<'d>(
     files: &'d Files,
     wanted: &Wanted,
     processor: &Processor,

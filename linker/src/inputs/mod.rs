@@ -34,10 +34,10 @@ use recorded::Agreed;
 
 pub use files::Files;
 pub use link_time::{LinkTime, Scope};
-pub use modules::{Module, registration};
+pub(crate) use modules::{Module, registration};
 pub use ptx::{Assembler, Limits};
 pub use survey::Survey;
-pub use times::Compilation;
+pub(crate) use times::Compilation;
 
 /// How inputs are read where nvlink says nothing or does wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -216,11 +216,11 @@ impl Default for Environment {
 
 /// A device object.
 #[derive(Debug)]
-pub struct Image<'d> {
+pub(crate) struct Image<'d> {
     /// The name messages use, `archive:member` for archive members.
-    pub name: String,
+    pub(crate) name: String,
     /// Its bytes.
-    pub data: Cow<'d, [u8]>,
+    pub(crate) data: Cow<'d, [u8]>,
     /// Whether it is a whole program, which is meant to be linked with the device runtime alone.
     is_alone: bool,
     /// The parsed object, if it was parsed while the inputs were checked.
@@ -258,22 +258,22 @@ impl Image<'_> {
 
 /// What a link works on.
 #[derive(Debug)]
-pub struct Loaded<'d> {
+pub(crate) struct Loaded<'d> {
     /// The objects in link order.
-    pub images: Vec<Image<'d>>,
+    pub(crate) images: Vec<Image<'d>>,
     /// The result, where link-time optimization leaves nothing to be linked: an
     /// image, or PTX.
-    pub finished: Option<Vec<u8>>,
+    pub(crate) finished: Option<Vec<u8>>,
     /// The modules, for the host stub.
-    pub modules: Vec<Module>,
+    pub(crate) modules: Vec<Module>,
     /// Which kernels stay.
-    pub kernels: KernelFilter,
+    pub(crate) kernels: KernelFilter,
     /// Which `__constant__` variables stay without being used.
-    pub constants: KernelFilter,
+    pub(crate) constants: KernelFilter,
     /// The inputs that have code for other processors only. They may define what the link finds undefined.
     pub(crate) lacking: Vec<String>,
     /// Messages to show if something is undefined, about inputs that may define it.
-    pub hints: Vec<Diagnostic>,
+    pub(crate) hints: Vec<Diagnostic>,
     /// Whether options about messages no longer apply: nvlink forgets them when it compiles PTX.
     pub(crate) forgets_options: bool,
     /// See [`Options::is_followed`](crate::options::Options::is_followed).
@@ -308,4 +308,4 @@ impl<'d> Loaded<'d> {
     }
 }
 
-pub use load::{Taken, load};
+pub(crate) use load::{Taken, load};

@@ -7,7 +7,7 @@ use crate::raw_text;
 
 /// A module that a link holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Module {
+pub(crate) enum Module {
     /// Its host object names it, and registers it when the program starts.
     Named(String),
     /// Only nvlink has a name for it; nothing registers it.
@@ -16,7 +16,7 @@ pub enum Module {
 
 impl Module {
     /// The name, nvlink's if need be.
-    pub fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         match self {
             Self::Named(name) | Self::Unnamed(name) => name,
         }
@@ -41,7 +41,7 @@ pub(super) fn name_of_path(folder: &Path, path: &str) -> String {
 }
 
 /// The text of the file that `--register-link-binaries` names.
-pub fn registration(modules: &[Module]) -> String {
+pub(crate) fn registration(modules: &[Module]) -> String {
     let mut text = format!("#define NUM_PRELINKED_OBJECTS {}\n", modules.len());
     for module in modules {
         let _ = writeln!(text, "DEFINE_REGISTER_FUNC({})", module.name());

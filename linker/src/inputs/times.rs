@@ -4,17 +4,17 @@ use std::time::Duration;
 
 /// A step that made code of other code, in the words of nvlink's table.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Compilation {
+pub(crate) struct Compilation {
     /// What it was made of: a file, or nvlink's name for what no file holds.
-    pub source: String,
+    pub(crate) source: String,
     /// The tool that nvlink names the step after.
-    pub phase: &'static str,
+    pub(crate) phase: &'static str,
     /// The input that holds the source.
-    pub input: String,
+    pub(crate) input: String,
     /// nvlink's name for the result.
-    pub output: &'static str,
+    pub(crate) output: &'static str,
     /// How long it took.
-    pub elapsed: Duration,
+    pub(crate) elapsed: Duration,
 }
 
 impl Compilation {

@@ -172,7 +172,7 @@ const OF_COMMAND: &[Flag] = &[
 ];
 
 /// Decides what a link does whose processors and output are named elsewhere.
-pub fn lower_link(
+pub(crate) fn lower_link(
     typed: &Typed,
     notes: &mut Vec<Diagnostic>,
 ) -> Result<device_link::Request, Diagnostic> {
