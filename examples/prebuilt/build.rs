@@ -35,7 +35,7 @@ fn link(number: u32) -> Result<Vec<u8>, Box<dyn Error>> {
     }
     let inputs: Vec<_> = inputs
         .iter()
-        .map(|(name, data)| Input { name, data })
+        .map(|(name, data)| Input::new(name, data))
         .collect();
     let options = Options::new(format!("sm_{number}").parse()?);
     let outcome = rustnvlink::link(&inputs, &options);

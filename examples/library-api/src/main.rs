@@ -63,7 +63,7 @@ fn link(function: &Function, number: u32) -> Result<Vec<u8>, Box<dyn Error>> {
     let inputs: Vec<_> = OBJECTS
         .iter()
         .filter(|(name, processor, _)| *processor == number && wanted.contains(name))
-        .map(|(name, _, data)| Input { name, data })
+        .map(|(name, _, data)| Input::new(name, data))
         .collect();
     let options = Options::new(format!("sm_{number}").parse()?);
     Ok(rustnvlink::link(&inputs, &options).into_result()?)
