@@ -1,6 +1,6 @@
 //! Native twins of the Mercury generation follow their Mercury sections.
 
-use crate::cubin::{InfoRecords, Relocation as FileRelocation, SymbolType};
+use crate::cubin::{InfoRecords, Relocation as FileRelocation, Section as FileSection, SymbolType};
 use crate::error::ParseError;
 use crate::id::FunctionId;
 use crate::options::Keeping;
@@ -90,41 +90,25 @@ impl<'d> Merger<'d, '_> {
                 }
                 let content = &mut native.content;
                 let base = content.append(section.data, section.size, section.align);
-                Some(Placed {
-                    section: target.section,
-                    base,
-                })
+                Some(Placed { base, ..target })
             }
-            NativeRole::Code(mercury) | NativeRole::OptimizerConstants(mercury) => {
+            NativeRole::Code(mercury) => {
+                let Some(target) = current.placed[mercury] else {
+                    self.place_unused(current, mercury);
+                    return None;
+                };
+                let own = self.native_twin(target.section);
+                own.compiled_for = current.object.native.as_ref().map(|n| n.processor);
+                Some(self.place_content(target, section, section.size))
+            }
+            NativeRole::OptimizerConstants(mercury) => {
                 let Some(target) = current.placed[mercury] else {
                     self.place_unused(current, mercury);
                     return None;
                 };
                 let code = self.merged.sections[target.section].target;
-                let size = match twin.role {
-                    NativeRole::OptimizerConstants(_) => {
-                        self.named_size(current, mercury, code).min(section.size)
-                    }
-                    _ => section.size,
-                };
-                let data = &section.data[..section.data.len().min(size as usize)];
-                let is_second = self.merged.sections[target.section].is_second();
-                let own = self.native_twin(target.section);
-                if let (NativeRole::Code(_), Some(native)) = (twin.role, &current.object.native) {
-                    own.compiled_for = Some(native.processor);
-                }
-                let content = &mut own.content;
-                let base = match is_second && content.size > 0 {
-                    true => {
-                        content.overlay(data, size, section.align);
-                        0
-                    }
-                    false => content.append(data, size, section.align),
-                };
-                Some(Placed {
-                    section: target.section,
-                    base,
-                })
+                let size = self.named_size(current, mercury, code);
+                Some(self.place_content(target, section, size.min(section.size)))
             }
             NativeRole::Data {
                 mercury,
@@ -142,13 +126,25 @@ impl<'d> Merger<'d, '_> {
                 let target = current.placed[mercury]?;
                 let content = &mut self.native_twin(target.section).content;
                 let base = content.append(section.data, section.size, section.align);
-                Some(Placed {
-                    section: target.section,
-                    base,
-                })
+                Some(Placed { base, ..target })
             }
             NativeRole::Info(_) | NativeRole::Parameters(_) | NativeRole::Relocations(_) => None,
         }
+    }
+
+    /// Adds the first `size` bytes of code or compiler constants to the twin of the section that their Mercury twin is in.
+    fn place_content(&mut self, target: Placed, section: &FileSection<'d>, size: u64) -> Placed {
+        let data = &section.data[..section.data.len().min(size as usize)];
+        let is_second = self.merged.sections[target.section].is_second();
+        let content = &mut self.native_twin(target.section).content;
+        let base = match is_second && content.size > 0 {
+            true => {
+                content.overlay(data, size, section.align);
+                0
+            }
+            false => content.append(data, size, section.align),
+        };
+        Placed { base, ..target }
     }
 
     /// Constants of a definition that is not in use: their bytes are those of the Mercury section.

@@ -61,37 +61,7 @@ pub(super) fn apply(
             row.apply(bytes, relocation.offset, Target::plain(0))
                 .map_err(beyond)
         }
-        Fate::Resolved(target) => {
-            if resolver.is_recorded(relocation) {
-                let known = place.with_addend(row, &patched.bytes, *relocation);
-                let kind = match row.class {
-                    Class::Unified { plain } if resolver.knows_no_unified() => plain.0,
-                    _ => relocation.kind,
-                };
-                patched.resolved.push(Relocation {
-                    kind,
-                    ..known.unwrap_or(*relocation)
-                });
-            }
-            let end = resolver.end_of_expanded_code();
-            if let Some(end) = end.filter(|&end| relocation.offset >= end) {
-                return Err(place.outside(end).as_nvlink(NvlinkError::NoRelocatedPlace));
-            }
-            if resolver.is_in_moved_variables() {
-                let problem = place.fail("the index has moved the unified variable that holds it");
-                return Err(problem.as_nvlink(NvlinkError::NoRelocatedPlace));
-            }
-            let Some(at) = at else { return Ok(()) };
-            let (value, addend) = match relocation.form {
-                Form::Rela => (target.value, Some(relocation.addend)),
-                Form::Rel | Form::Added => {
-                    (target.value.wrapping_add(relocation.addend as u64), None)
-                }
-            };
-            let target = Target { value, ..target };
-            row.resolve(patched.bytes.to_mut(), at, target, addend)
-                .map_err(beyond)
-        }
+        Fate::Resolved(target) => place.resolve(resolver, row, patched, target, at),
         Fate::Idle(field) => {
             if resolver.is_recorded(relocation) {
                 patched.resolved.push(*relocation);
@@ -215,6 +185,45 @@ impl Place<'_> {
                 None,
             ) => Fate::Kept(self.kind()),
         })
+    }
+
+    /// Writes the value of the target into the field at `at`, if the bytes have it.
+    fn resolve(
+        &self,
+        resolver: &Resolver<'_, '_>,
+        row: &Row,
+        patched: &mut Patched<'_>,
+        target: Target,
+        at: Option<u64>,
+    ) -> Result<(), ParseError> {
+        let Self(relocation) = *self;
+        if resolver.is_recorded(relocation) {
+            let known = self.with_addend(row, &patched.bytes, *relocation);
+            let kind = match row.class {
+                Class::Unified { plain } if resolver.knows_no_unified() => plain.0,
+                _ => relocation.kind,
+            };
+            patched.resolved.push(Relocation {
+                kind,
+                ..known.unwrap_or(*relocation)
+            });
+        }
+        let end = resolver.end_of_expanded_code();
+        if let Some(end) = end.filter(|&end| relocation.offset >= end) {
+            return Err(self.outside(end).as_nvlink(NvlinkError::NoRelocatedPlace));
+        }
+        if resolver.is_in_moved_variables() {
+            let problem = self.fail("the index has moved the unified variable that holds it");
+            return Err(problem.as_nvlink(NvlinkError::NoRelocatedPlace));
+        }
+        let Some(at) = at else { return Ok(()) };
+        let (value, addend) = match relocation.form {
+            Form::Rela => (target.value, Some(relocation.addend)),
+            Form::Rel | Form::Added => (target.value.wrapping_add(relocation.addend as u64), None),
+        };
+        let target = Target { value, ..target };
+        row.resolve(patched.bytes.to_mut(), at, target, addend)
+            .map_err(|error| self.beyond(&error))
     }
 
     /// Keeps a relocation for the driver or a later link.
