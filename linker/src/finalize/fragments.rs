@@ -9,7 +9,7 @@ use crate::merge::{InfoRecord, Payload};
 use crate::prune::Pruned;
 
 use super::inherit;
-use super::records::{Records, put};
+use super::records::{Records, put, remove};
 
 /// Moves the fragments of device functions to every kernel that reaches them.
 /// A lone kernel gets those of all live functions, reached or not, and its own
@@ -60,9 +60,7 @@ pub(super) fn collect<'d>(
     for (&entry, all) in entries.iter().zip(&collected) {
         // What a lone kernel gets stands behind all else, wherever its own stood.
         if is_lone && *all != fragments(&records[entry]) {
-            records[entry]
-                .to_mut()
-                .retain(|record| record.code != InfoCode::AT_ENTRY_FRAGMENTS);
+            remove(&mut records[entry], InfoCode::AT_ENTRY_FRAGMENTS);
         }
         if !all.is_empty() {
             let bytes: Vec<[u8; 4]> = all.iter().map(|word| word.to_le_bytes()).collect();
@@ -78,24 +76,14 @@ pub(super) fn collect<'d>(
     }
     for (function, _) in of_functions {
         if pruned.is_called(function) {
-            records[function]
-                .to_mut()
-                .retain(|record| record.code != InfoCode::AT_ENTRY_FRAGMENTS);
+            remove(&mut records[function], InfoCode::AT_ENTRY_FRAGMENTS);
         }
     }
 }
 
+/// The fragments in a function's records.
 fn fragments(records: &[InfoRecord<'_>]) -> Vec<u32> {
-    let payloads = records.iter().filter_map(|record| match &record.payload {
-        Payload::Bytes(bytes) if record.code == InfoCode::AT_ENTRY_FRAGMENTS => Some(bytes),
-        Payload::Bytes(_)
-        | Payload::Head(_)
-        | Payload::Symbol(..)
-        | Payload::WithStrays(_)
-        | Payload::Symbols(_) => None,
-    });
-    payloads
-        .flat_map(|bytes| bytes.as_chunks::<4>().0)
-        .map(|word| u32::from_le_bytes(*word))
-        .collect()
+    let records = records.iter();
+    let records = records.filter(|record| record.code == InfoCode::AT_ENTRY_FRAGMENTS);
+    records.flat_map(InfoRecord::words).collect()
 }

@@ -191,6 +191,11 @@ pub(super) fn mark_unbounded<'d>(
     }
 }
 
+/// Removes the records of a code.
+pub(super) fn remove(records: &mut Records<'_>, code: InfoCode) {
+    records.to_mut().retain(|record| record.code != code);
+}
+
 /// Puts the record where one of its code is, or at the end.
 pub(super) fn put<'d>(records: &mut Records<'d>, record: InfoRecord<'d>) {
     let records = records.to_mut();

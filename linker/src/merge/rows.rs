@@ -235,17 +235,9 @@ impl<'d> Function<'d> {
     pub(crate) fn table_branches(&self) -> Vec<TableBranch> {
         let records = self.records.iter().rev();
         let records = records.filter(|r| r.code == InfoCode::INDIRECT_BRANCH_TARGETS);
-        let words = |record: &InfoRecord<'_>| match record.payload {
-            Payload::Bytes(bytes) => {
-                let words = bytes.as_chunks().0.iter().copied();
-                TableBranch::listed(words.map(u32::from_le_bytes))
-            }
-            Payload::Head(_)
-            | Payload::Symbol(..)
-            | Payload::WithStrays(_)
-            | Payload::Symbols(_) => Vec::new(),
-        };
-        records.flat_map(words).collect()
+        records
+            .flat_map(|record| TableBranch::listed(record.words()))
+            .collect()
     }
 
     /// The signature of the pointers that may lead here.
@@ -370,7 +362,20 @@ impl<'d> Strays<'d> {
     }
 }
 
-impl InfoRecord<'_> {
+impl<'d> InfoRecord<'d> {
+    /// The words of a payload that is nothing but bytes; none of other payloads.
+    pub(crate) fn words(&self) -> impl Iterator<Item = u32> + use<'d> {
+        let bytes = match self.payload {
+            Payload::Bytes(bytes) => bytes,
+            Payload::Head(_)
+            | Payload::Symbol(..)
+            | Payload::WithStrays(_)
+            | Payload::Symbols(_) => &[],
+        };
+        let (words, _) = bytes.as_chunks();
+        words.iter().map(|word| u32::from_le_bytes(*word))
+    }
+
     /// The symbol the record is about.
     pub(crate) fn subject(&self) -> Option<SymbolId> {
         self.payload.subject()

@@ -283,14 +283,16 @@ impl<'d> Patcher<'_, 'd> {
         } = self;
         let section = &laid_out.merged().sections[id];
         let resolver = Resolver::new(laid_out, section, World::Native, keeping);
-        let mut patched = Patched::default();
-        if twin.shares_bytes {
-            patched.bytes = std::mem::take(shared_bytes);
-        } else if is_joined(laid_out.merged(), section) {
-            patched.bytes = stubs::native(section, &twin.content, keeping)?;
-        } else {
-            patched.bytes = concatenate(&twin.content, section.kind);
-        }
+        let mut patched = Patched {
+            bytes: if twin.shares_bytes {
+                std::mem::take(shared_bytes)
+            } else if is_joined(laid_out.merged(), section) {
+                stubs::native(section, &twin.content, keeping)?
+            } else {
+                concatenate(&twin.content, section.kind)
+            },
+            ..Patched::default()
+        };
         let frames =
             (section.name == ".debug_frame").then(|| frames::Frames::parse(&patched.bytes));
         let frames = frames.transpose()?;
@@ -319,15 +321,7 @@ impl<'d> Patcher<'_, 'd> {
         if twin.shares_bytes {
             shared_bytes.clone_from(&patched.bytes);
         }
-        let symbols = &laid_out.merged().symbols;
-        let names_handle = |r: &Relocation| {
-            symbols[r.symbol].kind.is_reference() && resolve::is_place_among_handles(r)
-        };
-        if laid_out.merged().target.has_mercury()
-            && section.kind == SectionKind::Text
-            && (twin.relocations.iter().any(names_handle)
-                || laid_out.texture_slots.are_placed_for(id))
-        {
+        if self.adds_start_of_handles(id, twin) {
             let start = laid_out.texture_slots.first();
             let code = patched.bytes.to_mut();
             capsule::start_handles(shared_bytes, code, &twin.relocations, start)?;
@@ -343,6 +337,19 @@ impl<'d> Patcher<'_, 'd> {
             self.fill_tables(id, section, twin, &mut patched);
         }
         Ok(patched)
+    }
+
+    /// Whether it is machine code that loads handles of textures by their places among all, to which it has to add where
+    /// the handles start.
+    fn adds_start_of_handles(self, id: SectionId, twin: &NativeContent<'_>) -> bool {
+        let merged = self.laid_out.merged();
+        let is_place = |r: &Relocation| {
+            merged.symbols[r.symbol].kind.is_reference() && resolve::is_place_among_handles(r)
+        };
+        merged.target.has_mercury()
+            && merged.kind(id) == SectionKind::Text
+            && (twin.relocations.iter().any(is_place)
+                || self.laid_out.texture_slots.are_placed_for(id))
     }
 
     /// Writes the tables among the compiler's constants, through which code branches.
