@@ -5,9 +5,12 @@
 //! instruction says its own, and one that is not stored has that of its kind
 //! (case `lineinfo_replaced`).
 
-use crate::cubin::{Capsule, StoredInstruction};
+use rustc_hash::FxHashMap;
+
+use crate::cubin::{Binding, Capsule, StoredInstruction};
 use crate::id::SymbolId;
-use crate::merge::{Function, Merged};
+use crate::merge::{Function, Merged, Relocation};
+use crate::options::Keeping;
 
 use super::recode::{Group, groups};
 use super::scoreboards::instruction::{
@@ -181,11 +184,62 @@ impl Places {
         rest.all(|place| place.role != Role::Instruction)
     }
 
+    /// Where the machine code begins of the Mercury instruction at an address, or else of the next one. `None` inside the
+    /// last one.
+    fn at_or_behind(&self, mercury: u64) -> Option<u64> {
+        let before = self.all.partition_point(|place| place.mercury < mercury);
+        let mut behind = self.all[before..].iter();
+        match behind.find(|place| place.role != Role::Rest) {
+            Some(place) if !self.is_end(mercury) => Some(place.native),
+            Some(end) if end.mercury != mercury => None,
+            _ => Some(self.size),
+        }
+    }
+
     /// Where the machine code begins of the Mercury instruction at an address.
     pub(super) fn native(&self, mercury: u64) -> Option<u64> {
         let before = self.all.partition_point(|place| place.mercury < mercury);
         let place = self.all.get(before)?;
         (place.mercury == mercury).then_some(place.native)
+    }
+}
+
+/// What debug information says of places in weak functions is made anew of the code in use: the compiler
+/// meant the definition of its file (case `weak_debug_other_code`).
+pub(super) struct CodeInUse<'m, 'd> {
+    merged: &'m Merged<'d>,
+    keeping: Keeping,
+    known: FxHashMap<SymbolId, Option<Places>>,
+}
+
+impl<'m, 'd> CodeInUse<'m, 'd> {
+    pub(super) fn new(merged: &'m Merged<'d>, keeping: Keeping) -> Self {
+        let known = FxHashMap::default();
+        Self {
+            merged,
+            keeping,
+            known,
+        }
+    }
+
+    /// Lets a native relocation name the place in machine code that its Mercury twin names.
+    pub(super) fn follow(&mut self, twin: &Relocation, relocation: &mut Relocation) {
+        let Ok(mercury) = u64::try_from(twin.addend) else {
+            return;
+        };
+        let symbol = &self.merged.symbols[relocation.symbol];
+        if mercury == 0 || symbol.binding != Binding::WEAK || twin.symbol != relocation.symbol {
+            return;
+        }
+        let places = self.known.entry(relocation.symbol);
+        let places = places.or_insert_with_key(|&symbol| Places::of(self.merged, symbol));
+        if let Some(places) = places {
+            let nowhere = match self.keeping {
+                Keeping::AsNvlink => 0,
+                _ => places.size,
+            };
+            relocation.addend = places.at_or_behind(mercury).unwrap_or(nowhere) as i64;
+        }
     }
 }
 

@@ -39,7 +39,7 @@ use crate::prune::Pruned;
 use crate::read::OPTIMIZER_BANK;
 
 use apply::apply;
-use expanded::Places;
+use expanded::{CodeInUse, Places};
 use recode::renewed;
 pub(crate) use recode::{Moves, recode};
 use resolve::{Resolver, World};
@@ -301,12 +301,18 @@ impl<'d> Patcher<'_, 'd> {
             None => FxHashMap::default(),
         };
         let places = follows_mercury(laid_out.merged(), section, twin);
+        let is_paired = section.relocations.len() == twin.relocations.len();
+        let mut code_in_use = (section.kind == SectionKind::Debug && frames.is_none() && is_paired)
+            .then(|| CodeInUse::new(laid_out.merged(), keeping));
         for (index, relocation) in twin.relocations.iter().enumerate().rev() {
             let mut relocation = *relocation;
             if let Some(places) = &places
                 && let Some(native) = places.around(section.relocations[index].offset)
             {
                 relocation.offset = native;
+            }
+            if let Some(code) = &mut code_in_use {
+                code.follow(&section.relocations[index], &mut relocation);
             }
             if let Some(&place) = forgotten.get(&index) {
                 relocation.offset = place;

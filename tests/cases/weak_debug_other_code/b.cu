@@ -1,0 +1,6 @@
+#include "pause.h"
+
+__global__ void debugged()
+{
+    pause();
+}
