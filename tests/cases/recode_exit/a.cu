@@ -10,6 +10,12 @@
 //# Compile: unused.cubin = unused.ptx
 //# Link: unused-joined.cubin = -r -g unused.cubin
 //# Link: unused-out.cubin = unused-joined.cubin
+//# Compile: atomic.cubin = atomic.cu
+//# Link: atomic-joined.cubin = -r -g atomic.cubin
+//# Link: atomic-out.cubin = atomic-joined.cubin
+//# Compile: ends.cubin = ends.ptx
+//# Link: ends-joined.cubin = -r -g ends.cubin
+//# Link: ends-out.cubin = ends-joined.cubin
 __global__ void loops(int*p,int n){ bool q=p[n]>3; for(int i=0;i<n;i++) p[i]+=i; if(q) return; for(int i=0;i<n;i++){ p[i]*=i; if (p[i]==n) return;} p[3]=1; }
 __global__ void one(int*p,int n){ if(n==3) return; p[n]=1; }
 __global__ void two(int*p,int n){ if(p[0]==3||p[1]==4) return; p[n]=1; }

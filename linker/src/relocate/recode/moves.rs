@@ -40,8 +40,8 @@ pub(crate) struct Moves {
     numbers: Vec<usize>,
     /// The same, or the first of the new instructions before it: where control enters.
     entries: Vec<usize>,
-    /// The same, or the first new instruction after the old one before it: where nvlink lets frames change (case
-    /// `older_fences`).
+    /// The same, or the first new instruction after the old one before it: where nvlink lets frames change (cases
+    /// `older_fences` and `doubles_frames`).
     frames: Vec<usize>,
     /// The size of the new code.
     size: u64,
@@ -57,8 +57,7 @@ impl Moves {
         for (number, piece) in pieces.iter().enumerate() {
             match *piece {
                 Piece::New(_) => first_new = first_new.or(Some(number)),
-                Piece::Behind(_) => first_behind = first_behind.or(Some(number)),
-                Piece::Pause(_) => {}
+                Piece::Behind(_) | Piece::Pause(_) => first_behind = first_behind.or(Some(number)),
                 Piece::Rest { pause: index, .. } => {
                     let entry = first_new.unwrap_or(number);
                     entries[index] = Some(entry);
@@ -340,7 +339,7 @@ mod tests {
         let (new, paused) = (with(Piece::New), with(Piece::Pause));
         let places = |moves: &Moves| [moves.of(16), moves.entry(16), moves.frame(16)];
         assert_eq!(places(&new), [32, 16, 16]);
-        assert_eq!(places(&paused), [32, 32, 32]);
+        assert_eq!(places(&paused), [32, 32, 16]);
         assert_eq!(places(&with(Piece::Behind)), [32, 32, 16]);
         let both = paused.then(&new);
         assert_eq!([0, 16, 32].map(|at| both.of(at)), [0, 48, 64]);

@@ -296,6 +296,11 @@ impl Accesses {
         self.late_operands().thread != Bank::default()
     }
 
+    /// Whether the instruction writes registers of threads.
+    pub(super) fn writes_registers(&self) -> bool {
+        self.writes.thread != Bank::default()
+    }
+
     /// Whether the instruction writes registers of all threads of a warp together.
     pub(super) fn writes_uniform_registers(&self) -> bool {
         self.writes.uniform != Bank::default()
@@ -396,6 +401,11 @@ impl Accesses {
     pub(super) fn guards(&self, other: &Self) -> bool {
         let decided = self.writes.predicates | self.early_predicate;
         decided & predicate(other.file, other.guard & 7) != 0
+    }
+
+    /// The same, but for predicates that are there when the operands are read, for which others wait by a scoreboard.
+    pub(super) fn guards_in_time(&self, other: &Self) -> bool {
+        self.writes.predicates & predicate(other.file, other.guard & 7) != 0
     }
 
     /// Whether it reads the predicate by which another instruction happens.

@@ -242,7 +242,7 @@ pub(super) fn forwarding(
 ) -> Option<u32> {
     let ((from, first), (to, second)) = (maker, user);
     // Memory barriers take the time although they wait for no predicate.
-    let is_guarded = first.guards(second);
+    let is_guarded = first.guards_in_time(second);
     let decided = (is_guarded || first.decides(second)).then(|| {
         let is_guard = is_guarded || second.asks_all_threads();
         decision(from, to, is_guard, chip)
@@ -332,6 +332,7 @@ pub(super) fn decision_in_block(from: Unit) -> u32 {
 /// Cycles until what an instruction makes is there for whoever comes behind the end of its block.
 pub(super) fn at_end(instruction: &[u8], unit: Unit, accesses: &Accesses) -> u32 {
     const REGISTER: u32 = 7;
+    const LONG_REGISTER: u32 = 8;
     const UNIFORM_REGISTER: u32 = 12;
     const UNIFORM_MOVE: u32 = 8;
     const UNIFORM_PREDICATE: u32 = 11;
@@ -346,8 +347,10 @@ pub(super) fn at_end(instruction: &[u8], unit: Unit, accesses: &Accesses) -> u32
         Unit::Matrix => PRODUCT,
         _ if !unit.has_fixed_time() => 0,
         Unit::WarpMove => UNIFORM_MOVE,
+        Unit::Long | Unit::LongMove => LONG_REGISTER,
         _ if accesses.writes_uniform_registers() => UNIFORM_REGISTER,
-        _ => REGISTER,
+        _ if accesses.writes_registers() => REGISTER,
+        _ => 0,
     };
     predicate.max(register)
 }
