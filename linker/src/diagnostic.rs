@@ -487,6 +487,7 @@ impl Diagnostic {
     }
 }
 
+/// The line that nvlink prints. [`Diagnostic::shown`] has the detail and the notes, too.
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&raw_text::visible(&self.line()))
@@ -494,7 +495,7 @@ impl fmt::Display for Diagnostic {
 }
 
 impl Diagnostic {
-    /// All that the message says, without its severity.
+    /// All that the message says, with its code, detail and notes, but without its severity.
     pub fn shown(&self) -> String {
         self.shown_at("")
     }

@@ -40,7 +40,7 @@
 //! # let options = Options::new("sm_90".parse().unwrap());
 //! let outcome = link(&inputs, &options);
 //! for message in &outcome.diagnostics {
-//!     eprintln!("{message}");
+//!     eprintln!("{}", message.shown());
 //! }
 //! # assert!(outcome.image.is_some());
 //! ```
@@ -120,7 +120,7 @@ mod stacks;
 pub mod temporary;
 mod write;
 
-use std::io;
+use std::{fmt, io};
 
 use arena::Arena;
 use diagnostic::{Diagnostic, Diagnostics};
@@ -159,10 +159,17 @@ pub struct Outcome<I = Vec<u8>> {
     pub reports: Reports,
 }
 
-/// A link without an image. It displays as its errors, one to a line.
-#[derive(Debug, Clone, thiserror::Error)]
+/// A link without an image. It shows its errors with all that they say, one after the other, also where a `main` that
+/// returns it prints it with `Debug`.
+#[derive(Clone, thiserror::Error)]
 #[error("{}", shown_errors(.0))]
 pub struct LinkError(pub Diagnostics);
+
+impl fmt::Debug for LinkError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
 
 impl LinkError {
     /// The errors alone. Field 0 has the warnings, too.

@@ -60,6 +60,11 @@ fn errors_name_what_is_missing_and_what_is_there_twice() {
     let (caller, callee) = (read("caller.sm_90.cubin"), read("callee.sm_90.cubin"));
     let error = link_for("sm_90", &[("caller", &caller)]).unwrap_err();
     assert!(error.errors().count() > 0);
+    assert!(
+        error.to_string().contains("[undefined-reference]\n    "),
+        "{error}"
+    );
+    assert_eq!(format!("{error:?}"), error.to_string());
     for missing in error.errors() {
         assert_eq!(missing.code, "undefined-reference");
         assert_eq!(missing.severity, Severity::Error);
