@@ -4,6 +4,7 @@ pub(crate) mod messages;
 mod stub;
 
 use std::ffi::OsString;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::slice;
 
@@ -12,6 +13,7 @@ use clap::{Args, ValueEnum};
 use cudalink_bindings::Bindings;
 use rustnvlink::arch::Sm;
 use rustnvlink::cli::{self, LinkOptions, depfile};
+use rustnvlink::container::{Foreign, InputKind, detect};
 use rustnvlink::device_link::{DeviceLink, Linked, Message};
 use rustnvlink::fatbin::{CompressionMode, FatbinOptions};
 use rustnvlink::host::HostObject;
@@ -166,6 +168,7 @@ impl Arguments {
 /// Does what the command line asks for.
 pub(crate) fn run(arguments: Arguments) -> Result<()> {
     check_name(&arguments)?;
+    refuse_sources(&arguments.files)?;
     let mut problem = None;
     let targets = |_: &Files| arguments.arch.clone();
     let linked = link(&arguments, targets, |linked| {
@@ -205,6 +208,21 @@ fn check_name(arguments: &Arguments) -> Result<()> {
         OutputFormat::Object | OutputFormat::C | OutputFormat::Fatbin | OutputFormat::Cubin => {
             Ok(())
         }
+    }
+}
+
+/// nvcc would compile a source: whoever names one wants its code in the result, so that a warning is too little.
+fn refuse_sources(files: &[PathBuf]) -> Result<()> {
+    let is_source = |path: &&PathBuf| {
+        Foreign::is_named_source(path)
+            && fs::read(path).is_ok_and(|data| detect(&data) == InputKind::Unknown)
+    };
+    match files.iter().find(is_source) {
+        Some(path) => bail!(
+            "'{}' is a source, which has to be compiled first (nvcc -dc)",
+            path.display()
+        ),
+        None => Ok(()),
     }
 }
 

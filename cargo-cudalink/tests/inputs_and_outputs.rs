@@ -230,12 +230,17 @@ fn what_cannot_be_printed_is_an_error_unless_nobody_reads_it() {
 #[test]
 fn sources_are_told_from_objects() {
     let folder = folder();
-    fs::write(folder.path().join("callee.cu"), "__device__ int callee;").expect("a source");
-    fails(
-        &folder,
-        "link caller.cubin callee.cu -o x.o",
-        "'callee.cu': it is a source, which has to be compiled first (nvcc -dc)",
-    );
+    for text in [
+        "__device__ int callee;",
+        &"__device__ int callee;\n".repeat(9),
+    ] {
+        fs::write(folder.path().join("callee.cu"), text).expect("a source");
+        fails(
+            &folder,
+            "link caller.cubin callee.cubin callee.cu -o x.o",
+            "'callee.cu' is a source, which has to be compiled first (nvcc -dc)",
+        );
+    }
 }
 
 #[test]

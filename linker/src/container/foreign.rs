@@ -26,7 +26,7 @@ impl Foreign {
         if data.is_empty() {
             return Self::Empty;
         }
-        if is_source(path) {
+        if Self::is_named_source(path) {
             return Self::Source;
         }
         match libtool::files(path, data) {
@@ -34,15 +34,16 @@ impl Foreign {
             None => first_line(data).map_or(Self::Other, Self::Text),
         }
     }
-}
 
-/// Whether a file has the name of a source that nvcc compiles.
-pub(crate) fn is_source(path: &Path) -> bool {
-    let end = path.extension().and_then(|end| end.to_str());
-    matches!(
-        end,
-        Some("cu" | "cuh" | "c" | "cc" | "cpp" | "cxx" | "h" | "hpp")
-    )
+    /// Whether a file has the name of a source that nvcc compiles.
+    #[must_use]
+    pub fn is_named_source(path: &Path) -> bool {
+        let end = path.extension().and_then(|end| end.to_str());
+        matches!(
+            end,
+            Some("cu" | "cuh" | "c" | "cc" | "cpp" | "cxx" | "h" | "hpp")
+        )
+    }
 }
 
 /// How much is shown of text that is no input.

@@ -9,7 +9,7 @@ use std::ops::{Deref, Range};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::container::foreign::{Foreign, is_source};
+use crate::container::foreign::Foreign;
 use crate::container::{InputKind, detect};
 use crate::output::folder_instead;
 use crate::parallel;
@@ -127,7 +127,7 @@ pub(super) fn read(path: &Path) -> io::Result<Contents> {
         }
     }
     if (1..SMALLEST).contains(&data.len()) && detect(&data) != InputKind::Archive {
-        let problem = match is_source(path) {
+        let problem = match Foreign::is_named_source(path) {
             true => IS_SOURCE.to_owned(),
             false => "it is too short for any kind of input".to_owned(),
         };
