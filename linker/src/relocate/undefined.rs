@@ -19,6 +19,8 @@ const MAX_COMPARED: usize = 100_000;
 const MAX_LENGTH: usize = 256;
 /// How much alike two names are, from 0 to 1, of which one may be meant.
 const ALIKE: f64 = 0.93;
+/// Shorter names are other names when one letter is another one.
+const SHORTEST: usize = 4;
 
 /// Everything that live code needs must be defined or be a system call. What
 /// is missing is reported in the order in which it was first named.
@@ -184,12 +186,26 @@ fn alike(merged: &Merged<'_>, missing: &str) -> Option<String> {
 }
 
 /// How much alike two functions are as the source names them, whatever their parameters and also without what is around
-/// them: all that one namespace holds begins alike.
+/// them: all that one namespace holds begins alike. One wrong letter is enough in a word that is no longer than a few.
 fn likeness(known: &str, wanted: &str) -> f64 {
     let last = |name| str::rsplit(name, "::").next().unwrap_or_default();
     let (known, wanted) = (without_parameters(known), without_parameters(wanted));
     let of_whole = strsim::jaro_winkler(known, wanted);
-    of_whole.min(strsim::jaro_winkler(last(known), last(wanted)))
+    let likeness = of_whole.min(strsim::jaro_winkler(last(known), last(wanted)));
+    match is_slip(known, wanted) {
+        true => likeness.max(ALIKE),
+        false => likeness,
+    }
+}
+
+/// Whether one letter is wrong, missing or too much, or two have changed places. Numbers and last letters tell functions of one
+/// kind apart, and short names have many neighbours.
+fn is_slip(known: &str, wanted: &str) -> bool {
+    let letters = |name: &str| name.replace(|letter: char| letter.is_ascii_digit(), "");
+    known.len().min(wanted.len()) >= SHORTEST
+        && letters(known) != letters(wanted)
+        && known.chars().last() == wanted.chars().last()
+        && strsim::osa_distance(known, wanted) == 1
 }
 
 #[cfg(test)]
@@ -208,6 +224,11 @@ mod tests {
         check("callee", "calee", true);
         check("_ZN9transform5scaleEf", "_ZN9transform5shiftEf", false);
         check("_Z1fi", "_Z1gi", false);
+        check("_Z5twisei", "_Z5twicei", true);
+        check("_Z5sqaref", "_Z6squaref", true);
+        check("_Z4add2i", "_Z4add3i", false);
+        check("_Z3addi", "_Z3andi", false);
+        check("_Z4dotxi", "_Z4dotyi", false);
         check("_Z1f", "_Z1fi", true);
     }
 
