@@ -17,7 +17,7 @@ use crate::environment::{CACHE_VARIABLE, Environment};
 use crate::layout;
 use crate::library::{self, Library, NoLibrary};
 use crate::packages::{self, DEFAULT_VERSION, Package, UnknownVersion};
-use crate::pip::{NoPip, Pip, PipError};
+use crate::pip::{Heard, NoPip, Pip, PipError};
 use crate::search::Origin;
 use crate::stubs;
 use crate::toolkit::{Tool, Toolkit};
@@ -97,6 +97,8 @@ pub enum Event<'a> {
     },
     /// So many bytes of the package have arrived.
     Arrived(u64),
+    /// The package did not arrive whole, and is fetched again.
+    Again,
     /// The package is being unpacked.
     Unpack,
     /// The toolkit is in place.
@@ -199,8 +201,8 @@ impl<'e> Installer<'e> {
         let toolkit = self.present(root, packages)?;
         let has_all = self.libraries.iter().all(|library| self.has(root, library));
         if has_all {
-            // Older installs have none. Who may not write there does without, as before.
-            drop(stubs::complete(root));
+            // Older installs lack some. Who may not write there does without, as before.
+            drop(layout::complete(root).and_then(|()| stubs::complete(root)));
         }
         has_all.then_some(toolkit)
     }
@@ -371,8 +373,11 @@ impl Work<'_> {
                 requirement,
             });
             let folder = self.partial.path().join(format!("package-{index}"));
-            let wheel = self.pip.download(requirement, &folder, |bytes| {
-                progress(Event::Arrived(bytes));
+            let wheel = self.pip.download(requirement, &folder, |heard| {
+                progress(match heard {
+                    Heard::Arrived(bytes) => Event::Arrived(bytes),
+                    Heard::Again => Event::Again,
+                });
             })?;
             progress(Event::Unpack);
             wheel::unpack(&wheel, prefix, *only, into)?;

@@ -22,6 +22,21 @@ const CANDIDATES: &[(&str, &[&str])] = &[
 /// How often the size of what has arrived is looked at.
 const LOOK: Duration = Duration::from_millis(100);
 
+/// The pauses before a package is fetched again.
+const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(5)];
+
+/// What pip says of a failure that another try does not change. It tries connections again by itself, but not a transfer that
+/// breaks off.
+const FINAL: [&str; 3] = [
+    "No matching distribution found",
+    "Max retries exceeded",
+    FULL,
+];
+/// What it says when the disk is full.
+const FULL: &str = "No space left on device";
+/// How a line begins that tells of such a try.
+const RETRYING: &str = "WARNING: Retrying (";
+
 /// No package manager of Python works.
 #[derive(Debug, thiserror::Error)]
 #[error(
@@ -67,6 +82,25 @@ pub enum PipError {
     },
 }
 
+impl PipError {
+    /// Whether another try may go well.
+    fn may_pass(&self) -> bool {
+        match self {
+            Self::Failed { stderr, .. } => !FINAL.iter().any(|final_| stderr.contains(final_)),
+            Self::Run { .. } | Self::Count { .. } => false,
+        }
+    }
+}
+
+/// What is heard of a package on its way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Heard {
+    /// So many bytes have arrived.
+    Arrived(u64),
+    /// It is fetched again, from its beginning.
+    Again,
+}
+
 /// A pip that works.
 #[derive(Debug)]
 pub(crate) struct Pip {
@@ -100,15 +134,40 @@ impl Pip {
         Err(NoPip { tried })
     }
 
-    /// Fetches one package into `folder`, which must be new, and returns its path.
+    /// Fetches one package into `folder`, which must be new, and returns its path. What may go well another time is tried
+    /// again.
     ///
-    /// `arrived` is told the number of bytes that have arrived so far.
+    /// `told` hears how much has arrived so far, and of another try.
     pub(crate) fn download(
         &self,
         requirement: &str,
         folder: &Path,
-        mut arrived: impl FnMut(u64),
+        mut told: impl FnMut(Heard),
     ) -> Result<PathBuf, PipError> {
+        for pause in PAUSES {
+            match self.download_once(requirement, folder, &mut told) {
+                Err(error) if error.may_pass() => {
+                    told(Heard::Again);
+                    thread::sleep(pause);
+                    let removed = fs::remove_dir_all(folder);
+                    removed.map_err(|source| PipError::Run {
+                        command: self.shown(),
+                        source,
+                    })?;
+                }
+                result => return result,
+            }
+        }
+        self.download_once(requirement, folder, &mut told)
+    }
+
+    fn download_once(
+        &self,
+        requirement: &str,
+        folder: &Path,
+        told: &mut impl FnMut(Heard),
+    ) -> Result<PathBuf, PipError> {
+        let mut arrived = |bytes| told(Heard::Arrived(bytes));
         let command = format!("{} download {requirement}", self.shown());
         let run_error = |source| PipError::Run {
             command: command.clone(),
@@ -200,7 +259,7 @@ fn watch(child: &mut Child, mut look: impl FnMut()) -> io::Result<(ExitStatus, S
     Ok((status, String::from_utf8_lossy(&bytes).trim().to_owned()))
 }
 
-/// What a failed pip has said, with the last line of traces alone, and what helps.
+/// What a failed pip has said, with the last line of traces and the first of its own tries alone, and what helps.
 fn readable(said: &str) -> String {
     let mut text = match said.split_once("Traceback (most recent call last):") {
         Some((before, trace)) => {
@@ -209,10 +268,23 @@ fn readable(said: &str) -> String {
         }
         None => said.to_owned(),
     };
-    if said.contains("No space left on device") {
+    let mut tries = 0;
+    let mut is_news = |line: &&str| {
+        let is_try = line.starts_with(RETRYING);
+        tries += usize::from(is_try);
+        !is_try || tries == 1
+    };
+    let lines: Vec<&str> = text.lines().filter(&mut is_news).collect();
+    text = lines.join("\n");
+    if said.contains(FULL) {
         text.push_str(&format!(
             "\nhelp: the disk is full; {CACHE_VARIABLE} names another folder to install into"
         ));
+    } else if tries > 0 {
+        text.push_str(
+            "\nhelp: the package index cannot be reached; pip takes a proxy from HTTPS_PROXY, and another index from \
+             PIP_INDEX_URL",
+        );
     }
     text
 }
@@ -251,6 +323,16 @@ mod tests {
             format!(
                 "ERROR: Exception:\n{broken}\n\
                  help: the disk is full; RUSTNVLINK_CACHE names another folder to install into"
+            )
+        );
+        let retrying = "WARNING: Retrying (Retry(total=1)) after connection broken by 'refused'";
+        let last = "ERROR: No matching distribution found for nvidia-nvvm==13.0.88";
+        assert_eq!(
+            readable(&format!("{retrying}\n{retrying}\n{retrying}\n{last}")),
+            format!(
+                "{retrying}\n{last}\n\
+                 help: the package index cannot be reached; pip takes a proxy from HTTPS_PROXY, and another index from \
+                 PIP_INDEX_URL"
             )
         );
     }

@@ -51,6 +51,7 @@ impl Progress {
                     bar.set_position(bytes);
                 }
             }
+            Event::Again => self.say("it did not arrive whole; trying again"),
             Event::Unpack => {
                 if let Some(bar) = &self.bar {
                     bar.set_prefix("unpacking ");
@@ -81,6 +82,15 @@ impl Progress {
         bar.set_message(text);
         bar.enable_steady_tick(Duration::from_millis(100));
         self.bar = Some(bar);
+    }
+
+    /// A word below what is shown.
+    fn say(&self, text: &str) {
+        let line = format!("{QUIET}{text}{QUIET:#}");
+        match &self.bar {
+            Some(bar) => bar.println(line),
+            None => anstream::eprintln!("{line}"),
+        }
     }
 
     fn clear(&mut self) {

@@ -105,6 +105,8 @@ fn a_package_that_cannot_be_fetched_fails_with_pip_s_words() {
     let machine = Machine::new();
     machine.tell("fail", "nvidia-nvvm");
     let said = machine.fail(&[]);
+    let tries = machine.requirements().len();
+    assert_eq!(tries, 2, "another try would not help");
     assert!(
         said.contains("error: nvidia-nvvm==13.0.88 could not be fetched"),
         "{said}"
@@ -115,6 +117,30 @@ fn a_package_that_cannot_be_fetched_fails_with_pip_s_words() {
     );
     fs::remove_file(machine.bin("fail")).expect("it is there");
     machine.install(&[]);
+}
+
+#[test]
+fn a_transfer_that_breaks_off_is_tried_again() {
+    let machine = Machine::new();
+    machine.tell("break", "nvidia-nvvm");
+    let said = machine.install(&[]);
+    assert_eq!(said.matches("trying again").count(), 1, "{said}");
+    assert!(!said.contains("is invalid"), "{said}");
+    let wanted = machine.requirements();
+    let tries = wanted.iter().filter(|wanted| **wanted == REQUIREMENTS[1]);
+    assert_eq!(tries.count(), 2, "{wanted:?}");
+    assert_eq!(wanted.len(), REQUIREMENTS.len() + 1, "{wanted:?}");
+}
+
+#[test]
+fn a_toolkit_of_an_older_install_gets_the_links_that_it_lacks() {
+    let machine = Machine::new();
+    machine.install(&[]);
+    let targets = machine.root().join("targets");
+    fs::remove_dir_all(&targets).expect("it was made");
+    let said = machine.install(&[]);
+    assert!(said.starts_with("present "), "{said}");
+    assert!(targets.is_dir());
 }
 
 #[test]
