@@ -174,6 +174,13 @@ pub(crate) fn install(arguments: WithDevice<cargo_options::Install>) -> Result<E
     }
 }
 
+/// Where the configuration of the current folder sets variables that count: the same command with them.
+pub(crate) fn command_with_configuration() -> Result<Option<Command>> {
+    let current = std::env::current_dir().context("the current folder cannot be told")?;
+    let configured = configuration::variables(&configuration::load(&current)?, &[])?;
+    surroundings::command_with(&configured)
+}
+
 /// Runs cargo.
 pub(crate) fn run<C: CargoCommand + Args>(arguments: WithDevice<C>) -> Result<ExitCode> {
     if let Some(command) = surroundings::command_of_user()? {

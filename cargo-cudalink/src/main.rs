@@ -75,7 +75,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Link(arguments) => done(link::run(arguments)),
         Command::NvccDlink(arguments) => done(nvcc_dlink::run(arguments)),
         Command::Script(arguments) => done(script::run(arguments)),
-        Command::Toolkit(arguments) => done(toolkit::run(arguments)),
+        Command::Toolkit(arguments) => toolkit::run(arguments),
         Command::Completions(arguments) => done(shell::completions(arguments)),
         Command::Man(arguments) => done(shell::man(arguments)),
     }

@@ -6,6 +6,7 @@ mod list;
 mod progress;
 
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::sync::Once;
 
 use anyhow::Result;
@@ -15,6 +16,8 @@ use cudalink_toolkit::{
     DEFAULT_VERSION, Environment, Installer, LIBRARIES, Library, Search, Toolkit, Version,
 };
 
+use crate::cargo::{command_with_configuration, workspace};
+use crate::platform;
 use crate::streams;
 use crate::style::{self, Format};
 use crate::toolkit::progress::Progress;
@@ -76,7 +79,7 @@ Examples:
 /// What builds take for a choice, too.
 #[derive(Debug, Args)]
 struct Choice {
-    /// The toolkit that is used: its folder, or its version, such as 13.0; without it the first one
+    /// The toolkit that is used: its folder, or its version, such as 13.0; without it, what manifests choose, or the first one
     #[arg(
         long,
         env = "CUDALINK_TOOLKIT",
@@ -86,8 +89,27 @@ struct Choice {
     toolkit: Option<PathBuf>,
 }
 
-/// Does what the command line asks for.
-pub(crate) fn run(arguments: Arguments) -> Result<()> {
+impl Choice {
+    /// The one of the command line or of the variable, else that of the manifests around the current folder.
+    fn or_of_manifests(self, environment: &Environment) -> Self {
+        let of_manifests = || match workspace::chosen_toolkit(&environment.current_dir) {
+            Ok(toolkit) => toolkit,
+            Err(error) => {
+                style::warning(&format!("what manifests choose is not known: {error:#}"));
+                None
+            }
+        };
+        Self {
+            toolkit: self.toolkit.or_else(of_manifests),
+        }
+    }
+}
+
+/// Does what the command line asks for. What cargo's configuration and manifests choose counts as it does in builds.
+pub(crate) fn run(arguments: Arguments) -> Result<ExitCode> {
+    if let Some(command) = command_with_configuration()? {
+        return platform::replace_by(command);
+    }
     let environment = Environment::from_process()?;
     match arguments.action {
         Action::Install {
@@ -96,9 +118,13 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
             with,
             force,
         } => install(&environment, option.unwrap_or(version), &with, force),
-        Action::Path { choice } => path(&choice),
-        Action::List { choice, format } => list::run(&environment, &choice, format),
-    }
+        Action::Path { choice } => path(&choice.or_of_manifests(&environment)),
+        Action::List { choice, format } => {
+            let choice = choice.or_of_manifests(&environment);
+            list::run(&environment, &choice, format)
+        }
+    }?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// A version of nvcc, or the first numbers of the one that is installed without a choice.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result};
-use cudalink_toolkit::{Tool, Toolkit};
+use cudalink_toolkit::{CACHE_VARIABLE, Tool, Toolkit};
 use rustnvlink::arch::Sm;
 use same_file::is_same_file;
 use serde::{Deserialize, Serialize};
@@ -173,6 +173,7 @@ fn counts(name: &str) -> bool {
         PROCESSOR_VARIABLE,
         PROCESSORS_VARIABLE,
         PROCESSORS_FOR_PROJECTS,
+        CACHE_VARIABLE,
     ];
     let mut all = TOOLKIT_VARIABLES.iter().chain(&others);
     name.starts_with("CUDALINK_") || all.any(|known| *known == name)
@@ -267,7 +268,7 @@ mod tests {
     fn variables_of_the_configuration_count_where_cargo_lets_them() {
         let settings = ["env.CUDA_HOME='given'".to_owned()];
         let config = "[env]\nCUDA_HOME = \"of-file\"\nNVCC = \"of-cargo\"\nOTHER = \"x\"\n\
-            CUDALINK_ARCH = { value = \"sm_80\", force = true }\n";
+            CUDALINK_ARCH = { value = \"sm_80\", force = true }\nRUSTNVLINK_CACHE = \"cache\"\n";
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join(".cargo")).unwrap();
         std::fs::write(folder.path().join(".cargo/config.toml"), config).unwrap();
@@ -282,12 +283,13 @@ mod tests {
             assert_eq!(missing(&configured, value), expected);
         };
         let (arch, home) = (("CUDALINK_ARCH", "sm_80"), ("CUDA_HOME", "given"));
-        check(&[], &[arch, home, ("NVCC", "of-cargo")]);
+        let (compiler, cache) = (("NVCC", "of-cargo"), ("RUSTNVLINK_CACHE", "cache"));
+        check(&[], &[arch, home, compiler, cache]);
         check(
-            &[("NVCC", "own"), ("CUDALINK_ARCH", "sm_90"), home],
+            &[("NVCC", "own"), ("CUDALINK_ARCH", "sm_90"), home, cache],
             &[arch],
         );
-        check(&[("NVCC", ""), arch], &[home]);
+        check(&[("NVCC", ""), arch], &[home, cache]);
     }
 
     #[test]

@@ -135,6 +135,23 @@ impl Workspace {
     }
 }
 
+/// The toolkit that the manifests of the current folder choose for builds there.
+pub(crate) fn chosen_toolkit(folder: &Path) -> Result<Option<PathBuf>> {
+    let mut folders = folder.ancestors();
+    if !folders.any(|folder| folder.join("Cargo.toml").is_file()) {
+        return Ok(None);
+    }
+    let workspace = match Workspace::load(None, &CommonOptions::default()) {
+        // Where there is no cargo, there are no builds.
+        Err(error) if matches!(error.downcast_ref(), Some(cargo_metadata::Error::Io(_))) => {
+            return Ok(None);
+        }
+        workspace => workspace?,
+    };
+    let (_, others) = workspace.settings(&Settings::default())?;
+    Ok(others.toolkit)
+}
+
 /// The toolkit that packages choose, of which a build has one, and the manifest that does.
 #[derive(Debug, Default)]
 struct Toolkits(Option<(PathBuf, PathBuf)>);

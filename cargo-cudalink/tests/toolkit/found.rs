@@ -1,5 +1,6 @@
 //! Which toolkit is used, and which there are.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::machine::{Machine, text};
@@ -111,4 +112,54 @@ fn what_builds_choose_is_what_is_used() {
             .lines()
             .all(|line| line.starts_with('*') || line.len() <= 80)
     );
+}
+
+#[test]
+fn what_the_configuration_and_manifests_choose_is_what_is_used() {
+    let machine = Machine::new();
+    machine.install(&[]);
+    let folder = machine.folder.path();
+    let write = |name: &str, text: &str| {
+        let path = folder.join(name);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("the folder is writable");
+        fs::write(path, text).expect("the folder is writable");
+    };
+    let cargo = Path::new(env!("CARGO")).parent().expect("a folder");
+    let path = [
+        &machine.bin(""),
+        cargo,
+        Path::new("/usr/bin"),
+        Path::new("/bin"),
+    ];
+    let path = std::env::join_paths(path).expect("no colons");
+    let check = |chosen: &[(&str, &str)], expected: Result<(), &str>| {
+        let mut command = machine.command(&["toolkit", "path"]);
+        let command = command.env("PATH", &path).envs(chosen.iter().copied());
+        let output = command.output().expect("the program can be run");
+        match expected {
+            Ok(()) => machine.succeeded(&output),
+            Err(expected) => {
+                let said = text(&output.stderr);
+                assert!(
+                    !output.status.success() && said.contains(expected),
+                    "{said}"
+                );
+            }
+        }
+    };
+    check(&[], Ok(()));
+    write(
+        "Cargo.toml",
+        "[package]\nname = \"app\"\nedition = \"2024\"\n[package.metadata.cudalink]\ntoolkit = \"12.7\"\n",
+    );
+    write("src/main.rs", "fn main() {}");
+    check(&[], Err("there is no CUDA toolkit 12.7"));
+    check(&[("CUDALINK_TOOLKIT", "13.0")], Ok(()));
+    write(".cargo/config.toml", "[env]\nCUDALINK_TOOLKIT = \"12.6\"\n");
+    check(&[], Err("there is no CUDA toolkit 12.6"));
+    check(&[("CUDALINK_TOOLKIT", "13.0")], Ok(()));
+    let elsewhere = "[env]\nCUDALINK_TOOLKIT = \"13.0\"\n\
+        RUSTNVLINK_CACHE = { value = \"other\", relative = true, force = true }\n";
+    write(".cargo/config.toml", elsewhere);
+    check(&[], Err("there is no CUDA toolkit 13.0"));
 }

@@ -184,6 +184,7 @@ impl Machine {
         command
             .args(arguments)
             .env_clear()
+            .current_dir(self.folder.path())
             .env("PATH", path.expect("no colons in scratch folders"))
             .env("RUSTNVLINK_CACHE", self.folder.path().join("cache"))
             .stdin(Stdio::null())
