@@ -399,6 +399,7 @@ fn link(
         notes,
     } = link_options(arguments)?;
     messages::print_notes(&messages, notes);
+    toolkit::check_choice()?;
     let inputs = &mut request.inputs;
     inputs.files.splice(..0, arguments.files.iter().cloned());
     inputs.libraries.extend(arguments.library.iter().cloned());

@@ -176,17 +176,25 @@ fn print_root(toolkit: &Toolkit) -> Result<()> {
     streams::print(format!("{}\n", toolkit.root().display()).as_bytes())
 }
 
-/// The toolkit that was chosen, or the first one.
+/// The toolkit that was chosen, here or by the variable, or the first one.
 pub(crate) fn find(choice: Option<&Path>) -> Result<Toolkit> {
     let environment = Environment::from_process()?;
     let search = Search::new(&environment);
-    let Some(choice) = choice else {
-        return Ok(search.find()?);
-    };
-    Ok(search.chosen(choice)?)
+    Ok(match choice {
+        Some(choice) => search.chosen(choice),
+        None => search.wanted(),
+    }?)
 }
 
-/// The first toolkit, with a word, once, on variables that name none.
+/// A toolkit that the variable chooses has to be there: a choice is meant to be followed.
+pub(crate) fn check_choice() -> Result<()> {
+    match Environment::from_process()?.choice {
+        Some(choice) => find(Some(&choice)).map(drop),
+        None => Ok(()),
+    }
+}
+
+/// The toolkit that is used, with a word, once, on variables that name none.
 pub(crate) fn noted() -> Result<Toolkit> {
     static NOTED: Once = Once::new();
     let toolkit = find(None)?;

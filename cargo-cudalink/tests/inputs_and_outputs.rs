@@ -296,6 +296,23 @@ fn libraries_of_the_toolkit_are_found() {
         at("toolkit").display()
     );
     assert_eq!(said, expected);
+    let chosen = |choice: &Path| {
+        let output = command(&folder, link)
+            .env("CUDA_HOME", at("nowhere"))
+            .env("CUDALINK_TOOLKIT", choice)
+            .output()
+            .expect("the program runs");
+        let said = String::from_utf8(output.stderr).expect("text");
+        (output.status.success(), said)
+    };
+    let (_, expected) = expected.split_once('\n').expect("two lines");
+    assert_eq!(chosen(&at("toolkit")), (true, expected.to_owned()));
+    let (succeeds, said) = chosen(Path::new("missing"));
+    let expected = "CUDALINK_TOOLKIT: ";
+    assert!(
+        !succeeds && said.contains(expected) && said.contains("missing does not exist"),
+        "{said}"
+    );
 }
 
 #[test]

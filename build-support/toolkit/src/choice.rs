@@ -24,6 +24,18 @@ fn help_with(wanted: &str) -> String {
 }
 
 impl Search<'_> {
+    /// Returns the toolkit that the environment chooses, else the first one.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the chosen one is not there, or without a choice when no place serves.
+    pub fn wanted(self) -> Result<Toolkit, NotChosen> {
+        match self.environment().choice.clone() {
+            Some(choice) => self.chosen(&choice),
+            None => Ok(self.find()?),
+        }
+    }
+
     /// Returns the toolkit of this folder, or the first one whose version starts with these numbers.
     ///
     /// # Errors

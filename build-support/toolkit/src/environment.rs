@@ -13,6 +13,9 @@ use etcetera::BaseStrategy;
 /// The variable that moves the cache folder, for machines whose home folder is small or read-only.
 pub const CACHE_VARIABLE: &str = "RUSTNVLINK_CACHE";
 
+/// The variable that chooses a toolkit for builds and links, by its folder or its version.
+pub const CHOICE_VARIABLE: &str = "CUDALINK_TOOLKIT";
+
 /// The folders in which distributions and NVIDIA's own packages put a toolkit.
 ///
 /// `-*` at the end stands for every version, the newest first.
@@ -30,6 +33,8 @@ const SYSTEM_FOLDERS: &[&str] = &[
 /// The default value knows no place at all.
 #[derive(Debug, Clone, Default)]
 pub struct Environment {
+    /// [`CHOICE_VARIABLE`], for [`Search::wanted`](crate::Search::wanted).
+    pub choice: Option<PathBuf>,
     /// `CUDA_HOME`.
     pub cuda_home: Option<PathBuf>,
     /// `CUDA_PATH`.
@@ -68,6 +73,7 @@ impl Environment {
             .ok()
             .map(|strategy| strategy.cache_dir().join("rustnvlink"));
         Ok(Self {
+            choice: path_variable(CHOICE_VARIABLE),
             cuda_home: path_variable("CUDA_HOME"),
             cuda_path: path_variable("CUDA_PATH"),
             path: env::var_os("PATH"),

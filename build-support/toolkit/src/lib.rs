@@ -33,7 +33,7 @@ mod version;
 mod wheel;
 
 pub use choice::NotChosen;
-pub use environment::{CACHE_VARIABLE, Environment, EnvironmentError};
+pub use environment::{CACHE_VARIABLE, CHOICE_VARIABLE, Environment, EnvironmentError};
 pub use install::{Event, InstallError, Installer};
 pub use library::{LIBRARIES, Library, NoLibrary};
 pub use packages::{DEFAULT_VERSION, UnknownVersion};

@@ -88,6 +88,20 @@ pub struct Attempt {
 const CHOICE: &str = "--toolkit or CUDALINK_TOOLKIT";
 
 impl Attempt {
+    /// What is wrong with several places, where one line is enough for them.
+    fn several(&self) -> Option<String> {
+        self.place.as_ref()?;
+        match &self.refusal {
+            Refusal::NoFolder => Some("do not exist".to_owned()),
+            Refusal::Holds(what) => Some(format!("hold no {what}")),
+            Refusal::NotSet
+            | Refusal::Lacks(_)
+            | Refusal::NoProgram(_)
+            | Refusal::Python(_)
+            | Refusal::NoHome => None,
+        }
+    }
+
     /// The variable that the user has set, and what it names in the place of a toolkit.
     pub(crate) fn variable(&self) -> Option<(&'static str, &Path)> {
         match (self.origin, &self.place) {
@@ -125,11 +139,24 @@ pub struct NotFound {
     pub tried: Vec<Attempt>,
 }
 
+/// What was tried, with one line for places of a kind that are refused alike.
 fn lines(tried: &[Attempt]) -> String {
-    tried
-        .iter()
-        .map(|attempt| format!("\n  {attempt}"))
-        .collect()
+    let alike = |one: &Attempt, other: &Attempt| {
+        (one.origin, &one.refusal) == (other.origin, &other.refusal) && one.several().is_some()
+    };
+    let line = |attempts: &[Attempt]| match attempts {
+        [first, _, ..] => {
+            let places = attempts.iter().filter_map(|attempt| attempt.place.as_ref());
+            let places: Vec<_> = places.map(|place| place.display().to_string()).collect();
+            let refusal = first.several().unwrap_or_default();
+            format!("\n  {}: {} {refusal}", first.origin, places.join(", "))
+        }
+        _ => attempts
+            .iter()
+            .map(|attempt| format!("\n  {attempt}"))
+            .collect(),
+    };
+    tried.chunk_by(alike).map(line).collect()
 }
 
 fn advice(tried: &[Attempt]) -> &'static str {
@@ -160,8 +187,8 @@ type Outcome = Result<Toolkit, Attempt>;
 /// A search for a toolkit.
 ///
 /// The places are, in this order: the folder the caller names, `CUDA_HOME`, `CUDA_PATH`, `nvcc` on `PATH`, folders
-/// of the system, Python packages, the cache, and Python packages without headers, which some projects bring for `ptxas`
-/// alone. A folder the caller names is the only place that is looked at.
+/// of the system, Python packages of the environment that is switched on, the cache, packages of Python itself, and Python
+/// packages without headers, which some projects bring for `ptxas` alone. A folder the caller names is the only place that is looked at.
 #[derive(Debug, Clone)]
 pub struct Search<'e> {
     environment: &'e Environment,
@@ -176,6 +203,10 @@ impl<'e> Search<'e> {
             environment,
             option: None,
         }
+    }
+
+    pub(crate) fn environment(&self) -> &'e Environment {
+        self.environment
     }
 
     /// Looks at `root` and nowhere else.
@@ -234,8 +265,9 @@ impl<'e> Search<'e> {
                 Self::on_path,
                 Self::in_system_folders,
                 Self::in_environments_of_python,
-                Self::in_packages_of_python,
                 Self::in_cache,
+                // Nobody has switched them on, and Python has to be started to find them.
+                Self::in_packages_of_python,
                 Self::in_packages_without_headers,
             ],
         };

@@ -124,10 +124,10 @@ fn places_are_searched_in_the_documented_order() {
         (Origin::System, newer),
         (Origin::System, older),
         (Origin::SitePackages, venv),
-        (Origin::SitePackages, packages),
         (Origin::Cache, made_for),
         (Origin::Cache, newest),
         (Origin::Cache, second),
+        (Origin::SitePackages, packages),
     ];
     assert_eq!(machine.found(), expected);
     let chosen = Search::new(&machine.environment)
@@ -239,13 +239,27 @@ fn the_error_names_every_place_and_what_helps() {
            CUDA_HOME: not set\n  \
            CUDA_PATH: M/partial has no bin/ptxas\n  \
            PATH: no nvcc on PATH\n  \
-           system folder: M/system/cuda does not exist\n  \
-           system folder: M/system/cuda-* does not exist\n  \
-           Python packages: M/split/nvidia/cuda_nvcc has no bin/nvcc\n  \
-           cache: M/cache/toolkits does not exist\n\
+           system folder: M/system/cuda, M/system/cuda-* do not exist\n  \
+           cache: M/cache/toolkits does not exist\n  \
+           Python packages: M/split/nvidia/cuda_nvcc has no bin/nvcc\n\
          help: `cargo cudalink toolkit install` installs one without root; \
          CUDA_HOME names one that lies elsewhere"
     );
+}
+
+#[test]
+fn python_is_not_started_where_the_cache_has_a_toolkit() {
+    let mut machine = Machine::new();
+    let root = machine.toolkit("cache/toolkits/13.0.88");
+    // It has no answer, which would be told.
+    stand_in("python3", &machine.path("bin"));
+    machine.environment.path = Some(machine.path("bin").into());
+    machine.environment.cache = Some(machine.path("cache"));
+    let chosen = Search::new(&machine.environment).find();
+    let chosen = chosen.expect("there is one");
+    assert_eq!(chosen.root(), root);
+    let mut passed_over = chosen.passed_over().iter();
+    assert!(passed_over.all(|attempt| attempt.origin != Origin::SitePackages));
 }
 
 #[test]

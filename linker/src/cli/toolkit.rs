@@ -20,14 +20,22 @@ pub(super) fn ignored_variables() -> Vec<Diagnostic> {
 }
 
 /// The assembler of PTX: that of the toolkit that builds use, else one on
-/// `PATH`.
+/// `PATH`, unless a toolkit was chosen.
 pub(super) fn ptxas() -> Result<PathBuf, String> {
-    toolkit_ptxas().or_else(|why| which::which("ptxas").map_err(|_| why))
+    match toolkit_ptxas() {
+        Err(why) if !is_chosen() => which::which("ptxas").map_err(|_| why),
+        found => found,
+    }
 }
 
 #[cfg(feature = "program")]
 fn toolkit_ptxas() -> Result<PathBuf, String> {
     find(|toolkit| toolkit.tool(Tool::Ptxas))
+}
+
+#[cfg(feature = "program")]
+fn is_chosen() -> bool {
+    Environment::from_process().is_ok_and(|environment| environment.choice.is_some())
 }
 
 /// What is said where nothing looks for a toolkit.
@@ -37,6 +45,11 @@ const UNKNOWN: &str = "this program looks for no CUDA toolkit";
 #[cfg(not(feature = "program"))]
 fn toolkit_ptxas() -> Result<PathBuf, String> {
     Err(UNKNOWN.to_owned())
+}
+
+#[cfg(not(feature = "program"))]
+fn is_chosen() -> bool {
+    false
 }
 
 #[cfg(not(feature = "program"))]
@@ -74,7 +87,7 @@ pub(super) fn around_nvvm(folder: &Path) -> Option<(PathBuf, PathBuf)> {
 #[cfg(feature = "program")]
 fn find(part: impl Fn(&Toolkit) -> Result<PathBuf, ToolkitError>) -> Result<PathBuf, String> {
     let environment = Environment::from_process().map_err(|error| error.to_string())?;
-    let toolkit = Search::new(&environment).find();
+    let toolkit = Search::new(&environment).wanted();
     let toolkit = toolkit.map_err(|error| error.to_string())?;
     let mut ignored = IGNORED.lock().unwrap_or_else(PoisonError::into_inner);
     if ignored.is_none() {
