@@ -29,7 +29,7 @@ const READS_ENVIRONMENT: [u16; 2] = [0x005, 0x152];
 /// Cycles from where threads of a warp meet to a `RET`.
 const MEETING_TO_RETURN: u32 = 8;
 /// Cycles until anything comes behind a barrier of memory.
-const BEHIND_BARRIER: u32 = 6;
+pub(super) const BEHIND_BARRIER: u32 = 6;
 /// No distance that is known is longer.
 pub(super) const LONGEST_DISTANCE: u32 = 16;
 
@@ -288,7 +288,7 @@ pub(in crate::relocate) fn set_stall(instruction: &mut [u8; INSTRUCTION], stall:
     }
 }
 
-/// Cycles from which on arithmetic lets other warps go first, and others do.
+/// Cycles from which on arithmetic and what is like it let other warps go first, and others do.
 pub(super) const OTHERS_FIRST: u32 = 3;
 const OTHERS_FIRST_AT_LAST: u32 = 12;
 
@@ -297,8 +297,14 @@ const OTHERS_FIRST_AT_LAST: u32 = 12;
 pub(super) fn others_first_from(instruction: &[u8], is_open: bool) -> u32 {
     /// IMMA, HMMA and DMMA; QMMA and OMMA are like other arithmetic.
     const PRODUCTS_OF_MATRICES: [u16; 3] = [0x037, 0x03c, 0x03f];
-    let is_product = PRODUCTS_OF_MATRICES.contains(&operation(instruction));
-    match is_arithmetic(instruction) && !is_product && !is_open {
+    /// ACQBULK, DEPBAR and both RPCMOV.
+    const LIKE_ARITHMETIC: [u16; 4] = [0x02e, 0x11a, 0x152, 0x153];
+    let operation = operation(instruction);
+    let is_quick = match is_arithmetic(instruction) {
+        true => !PRODUCTS_OF_MATRICES.contains(&operation) && !is_open,
+        false => LIKE_ARITHMETIC.contains(&operation),
+    };
+    match is_quick {
         true => OTHERS_FIRST,
         false => OTHERS_FIRST_AT_LAST,
     }

@@ -68,6 +68,8 @@ pub(super) enum Unit {
     /// What threads of a warp have in common.
     Match,
     Matrix,
+    /// What ends a group of copies, of which it takes the part that works on memory.
+    CopyGroup,
     /// Products of matrices of integers, on the same part on processors for graphics.
     IntegerMatrix,
     /// BSSY, which says where threads meet.
@@ -130,6 +132,8 @@ impl Unit {
             0x1a1 | 0x1c4 => Self::Match,
             0x160..=0x16f | 0x199..=0x19f => Self::Texture,
             0x1ac => Self::WarpMemory,
+            // LDGDEPBAR.
+            0x1af => Self::CopyGroup,
             // SYNCS, ARRIVES, UTMALDG, UTMASTG, UBLKCP and the like.
             0x1a7 | 0x1b0..=0x1bc | 0x1cb => Self::Texture,
             0x17e..=0x191 | 0x1a2..=0x1a9 | 0x1ae | 0x1bd | 0x1be => Self::Memory,
@@ -164,7 +168,7 @@ impl Unit {
             Self::Float | Self::WideProduct | Self::Halves => Self::Product,
             Self::HalvesChoice | Self::Logic | Self::ToWarp => Self::Integer,
             Self::PowerOfTwo => Self::Function,
-            Self::Barrier => Self::Constant,
+            Self::Barrier | Self::Match => Self::Constant,
             Self::IntegerMatrix => Self::Matrix,
             other => other,
         }
@@ -176,6 +180,11 @@ impl Unit {
             Self::PowerOfTwo | Self::Count => Self::Function,
             other => other,
         }
+    }
+
+    /// Whether it runs on the part of constants, barriers and what threads have in common.
+    pub(super) fn is_like_constants(self) -> bool {
+        self.part() == Self::Constant
     }
 
     /// Whether it multiplies matrices.
@@ -216,6 +225,7 @@ impl Unit {
             (Self::Long | Self::LongCompare, _) => 2,
             (Self::Meeting, Self::Control | Self::Meeting | Self::MeetingMove) => 4,
             (Self::MeetingMove, _) => 5,
+            (Self::Memory, Self::CopyGroup) => 4,
             _ if self.part() == next.part() => self.busy(chip),
             _ => 1,
         }
@@ -273,6 +283,13 @@ pub(super) fn forwarding(
         _ if to.has_fixed_time() => match (from, second.copies_two_registers()) {
             (Unit::Double, false) => 6,
             (Unit::Double, true) => 4,
+            // What a warp gets of its threads comes later than what it computes.
+            (Unit::ToWarp, _) => match to {
+                Unit::ToWarp => 0,
+                Unit::WarpMove => 11,
+                Unit::Warp => 9,
+                _ => 10,
+            },
             // Products come one cycle later.
             _ if from.is_matrix() && to.part() == Unit::Product => result(from, to, chip) - 2,
             _ if from.is_matrix() => result(from, to, chip) - 3,
@@ -335,6 +352,7 @@ pub(super) fn at_end(instruction: &[u8], unit: Unit, accesses: &Accesses) -> u32
     const LONG_REGISTER: u32 = 8;
     const UNIFORM_REGISTER: u32 = 12;
     const UNIFORM_MOVE: u32 = 8;
+    const TO_WARP: u32 = 15;
     const UNIFORM_PREDICATE: u32 = 11;
     const PRODUCT: u32 = 20;
     let predicate = match accesses.writes_predicates() {
@@ -348,6 +366,7 @@ pub(super) fn at_end(instruction: &[u8], unit: Unit, accesses: &Accesses) -> u32
         _ if !unit.has_fixed_time() => 0,
         Unit::WarpMove => UNIFORM_MOVE,
         Unit::Long | Unit::LongMove => LONG_REGISTER,
+        Unit::ToWarp => TO_WARP,
         _ if accesses.writes_uniform_registers() => UNIFORM_REGISTER,
         _ if accesses.writes_registers() => REGISTER,
         _ => 0,
@@ -377,6 +396,7 @@ fn decision(from: Unit, to: Unit, is_guard: bool, chip: Chip) -> u32 {
         (Unit::Warp, _) => 6,
         (Unit::WarpMove, _) => 1,
         _ if is_guard => 13,
+        (Unit::ToWarp, _) => 8,
         (_, Unit::Memory | Unit::Double) => 13,
         (Unit::HalvesChoice, Unit::Logic) if chip == Chip::SlowDoubles => 4,
         (Unit::HalvesChoice, Unit::Integer) if chip == Chip::Graphics => 4,
