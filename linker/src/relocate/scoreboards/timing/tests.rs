@@ -323,3 +323,37 @@ fn products_of_matrices_take_their_time_on_processors_for_graphics() {
     assert_eq!(overwritten(Chip::Graphics), [Some(8); 2]);
     assert_eq!(overwritten(Chip::FastDoubles), [None; 2]);
 }
+
+#[test]
+fn what_loads_constants_shares_a_part_with_barriers_and_sums_of_warps() {
+    let spacing = |from: u128, to: u128| {
+        let [from, to] = [from, to].map(|i| Unit::of(&i.to_le_bytes(), Chip::FastDoubles));
+        from.spacing(to, Chip::FastDoubles)
+    };
+    // LDC, S2UR, BAR, MATCH, REDUX.
+    let constants = [0xb82, 0x9c3, 0xb1d, 0x3a1, 0x3c4];
+    for (from, to) in constants
+        .iter()
+        .flat_map(|&from| constants.map(|to| (from, to)))
+    {
+        assert_eq!(spacing(from, to), 8, "{from:#x} {to:#x}");
+    }
+    // LDGDEPBAR behind LDG, and the other way round.
+    assert_eq!([spacing(0x981, 0x9af), spacing(0x9af, 0x981)], [4, 1]);
+}
+
+#[test]
+fn what_a_warp_gets_of_its_threads_comes_late() {
+    // R2UR UR5, R11, UMOV UR5, URZ, and VOTEU.ANY UR5, UPT, PT.
+    let taken = 0x000f_ce00_000e_0000_0000_0000_0b05_72ca;
+    let moved = 0x000f_e200_0800_0000_0000_00ff_0005_7c82;
+    let voted = 0x000f_e200_038e_0100_0000_0000_0005_7886;
+    for later in [moved, voted] {
+        assert_eq!(distance(taken, later, Chip::FastDoubles), Some(11));
+    }
+    assert_eq!(distance(taken, taken, Chip::FastDoubles), Some(0));
+    let taken = taken.to_le_bytes();
+    let accesses = Accesses::of(&taken).unwrap();
+    let unit = Unit::of(&taken, Chip::FastDoubles);
+    assert_eq!(at_end(&taken, unit, &accesses), 15);
+}
