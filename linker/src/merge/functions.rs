@@ -59,13 +59,17 @@ impl<'d> Merger<'d, '_> {
             if symbol.kind != SymbolType::FUNC {
                 continue;
             }
-            // In an object of `nvlink -r` an alias may come before the name that
-            // the code belongs to (case `alias`).
-            let is_defined = || {
-                let known = self.known(symbol);
-                known.is_some_and(|id| self.merged.symbols[id].definition != Definition::Undefined)
+            // In an object of `nvlink -r` an alias may come before the name that the code belongs to
+            // (case `alias`). Where a file before calls the alias, nvlink then gives the code to that
+            // (case `alias_called_before`).
+            let is_taken = || match (self.keeping, self.known(symbol)) {
+                (_, None) => false,
+                (Keeping::AsNvlink, Some(_)) => true,
+                (Keeping::Reachable, Some(id)) => {
+                    self.merged.symbols[id].definition != Definition::Undefined
+                }
             };
-            let owner = owner(object, symbol).filter(|&owner| owner > index && !is_defined());
+            let owner = owner(object, symbol).filter(|&owner| owner > index && !is_taken());
             for index in owner.into_iter().chain([index]) {
                 if !std::mem::replace(&mut is_merged[index], true) {
                     self.merge_function(current, index)?;
@@ -230,7 +234,15 @@ impl<'d> Merger<'d, '_> {
             true => SectionKind::Stubs,
             false => SectionKind::Text,
         };
-        let section = NewSection::new(input.name, kind, input.align);
+        // Code that goes to an alias has its name (case `alias_called_before`).
+        let is_alias = owner(current.object, symbol)
+            .is_some_and(|owner| current.object.symbols[owner].name != symbol.name);
+        let name = match self.keeping == Keeping::AsNvlink && kind == SectionKind::Text && is_alias
+        {
+            true => self.arena.name(&[".text.", symbol.name]),
+            false => input.name,
+        };
+        let section = NewSection::new(name, kind, input.align);
         let section = self.new_section(section.with_flags(text_flags(&input)));
         self.merged.sections[section]
             .content

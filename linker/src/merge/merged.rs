@@ -273,6 +273,14 @@ impl<'d> Merged<'d> {
         }
     }
 
+    /// The symbol of the function itself instead of an alias.
+    pub(crate) fn first_name(&self, symbol: SymbolId) -> SymbolId {
+        let owner = self.owner(symbol);
+        owner
+            .filter(|_| self.surrounding(symbol).is_none())
+            .map_or(symbol, |owner| self.functions[owner].symbol)
+    }
+
     /// Whether the image does not list a symbol whose `st_other` marks it as internal to the compiler. nvlink lists those
     /// only where it records resolved relocations (case `symbol_marks`).
     pub(crate) fn is_nameless(&self, other: SymbolOther, keeping: Keeping) -> bool {

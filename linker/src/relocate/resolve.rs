@@ -252,11 +252,7 @@ impl<'a, 'd> Resolver<'a, 'd> {
 
     /// The symbol of the function itself instead of an alias: relocations for the driver name that (case `alias`).
     pub(super) fn first_name(&self, symbol: SymbolId) -> SymbolId {
-        let merged = self.merged();
-        let owner = merged.owner(symbol);
-        owner
-            .filter(|_| merged.surrounding(symbol).is_none())
-            .map_or(symbol, |owner| merged.functions[owner].symbol)
+        self.merged().first_name(symbol)
     }
 
     /// The value, if the link knows it.

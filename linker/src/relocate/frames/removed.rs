@@ -122,6 +122,8 @@ impl Frames {
     fn functions(&self, laid_out: &LaidOut<'_>, relocations: &[Relocation]) -> Vec<Function> {
         let symbols = &laid_out.merged().symbols;
         let live = &laid_out.pruned.live.symbols;
+        // An object of `nvlink -r` may describe code by a name that is now an alias (case `alias_called_before`).
+        let first_name = |symbol| laid_out.merged().first_name(symbol);
         let functions: FxHashMap<u64, &Relocation> = relocations
             .iter()
             .filter(|r| symbols[r.symbol].function.is_some())
@@ -131,7 +133,7 @@ impl Frames {
         let function = |entry: &Entry| match functions.get(&(entry.start as u64 + ADDRESS)) {
             Some(_) if entry.is_common => Function::Unknown,
             Some(r) if r.discarded || !live[r.symbol] => Function::Gone,
-            Some(r) => Function::Live(r.symbol, r.addend),
+            Some(r) => Function::Live(first_name(r.symbol), r.addend),
             None => Function::Unknown,
         };
         self.entries.iter().map(function).collect()
