@@ -13,6 +13,7 @@
 //! rules, which nvlink has in common with it, what it did is done in the new code
 //! ([`deviations`]).
 
+mod apart;
 mod deviations;
 pub(super) mod exits;
 mod flow;

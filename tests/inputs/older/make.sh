@@ -52,6 +52,13 @@ for argument in "$@"; do
             rm m.tmp.ptx
         done
         ;;
-    12-9) "$ptxas" -c -arch=sm_100a -o "pair.$version.sm_100a.cubin" pair.ptx ;;
+    12-9)
+        "$ptxas" -c -arch=sm_100a -o "pair.$version.sm_100a.cubin" pair.ptx
+        for sm in 100 120; do
+            sed "s/^\.target .*/.target sm_$sm/" q.ptx >q.tmp.ptx
+            "$ptxas" -c -arch="sm_$sm" -o "q.$version.sm_$sm.cubin" q.tmp.ptx
+            rm q.tmp.ptx
+        done
+        ;;
     esac
 done

@@ -8,33 +8,20 @@
 
 use std::ops::Range;
 
+use super::apart::{LEADING, apart, ends_threads, leads_elsewhere, meets, to_end};
 use super::flow::Flow;
 use super::instruction::{
-    BOARDS, BSSY, BSYNC, Chip, Control, ERROR_BARRIER, EXIT, INSTRUCTION, MEMORY_BARRIER, Next,
-    RETURN, WARPSYNC, cycles, does_nothing, is_for_all, is_idle_load, is_pause, leads_on, next,
+    BOARDS, Chip, Control, INSTRUCTION, WARPSYNC, cycles, does_nothing, is_idle_load, is_pause,
     operation,
 };
-use super::operands::{Bits128, is_sparse};
 use super::registers::Accesses;
 use super::slower::Slowed;
 use super::stages::Stages;
-use super::stalls::{BEHIND_BARRIER, TAKING, planned, set_stall};
-use super::timing::{LONGEST_SLOW, Unit, at_end, forwarding, slow_part};
+use super::stalls::{TAKING, planned, set_stall};
+use super::timing::{LONGEST_SLOW, Unit, forwarding, slow_part};
 use super::turns::Turn;
 use super::warps;
 
-/// Cycles that what leads elsewhere takes at least.
-const LEADING: u32 = 5;
-/// Cycles that a barrier of the block keeps from others at least, but from arithmetic.
-const MEETING: u32 = 6;
-/// Cycles from what takes the part that works on memory to the next one that does.
-const MEMORY_PART: u32 = 4;
-/// Cycles from a report of errors to constants and barriers, which run on the same part.
-const BEHIND_REPORT: u32 = 8;
-/// Cycles from `UMOV` to the end of its block.
-const UNIFORM_MOVE: u32 = 5;
-/// Cycles from a sparse product of matrices to the next instruction on the same part.
-const SPARSE_PRODUCT: u32 = 9;
 /// No product of matrices takes longer where doubles are fast, nor does anything else that others
 /// wait for without a scoreboard.
 const LONGEST_FAST: u32 = 32;
@@ -348,25 +335,6 @@ impl<'c> Timed<'c> {
             || self.units[at].is_function()
     }
 
-    /// Whether an instruction is arithmetic, products of matrices included, whose time is known.
-    fn is_arithmetic(&self, at: usize) -> bool {
-        let unit = self.units[at];
-        unit == Unit::Matrix || unit.has_fixed_time() && unit != Unit::WarpMove
-    }
-
-    /// Whether an instruction takes the part that works on memory, which others than accesses do.
-    fn works_on_memory(&self, at: usize) -> bool {
-        /// B2R, QSPC, LDGDEPBAR, ARRIVES, FENCE and UMEMSETS.
-        const OTHERS: [u16; 6] = [0x11c, 0x1aa, 0x1af, 0x1b0, 0x1c6, 0x1cb];
-        self.units[at] == Unit::Memory || OTHERS.contains(&operation(&self.code[at]))
-    }
-
-    /// Whether an instruction multiplies matrices of which one has zeros left out.
-    fn is_sparse_product(&self, at: usize) -> bool {
-        let code = &self.code[at];
-        self.units[at] == Unit::Matrix && is_sparse(operation(code), &Bits128::of(code))
-    }
-
     /// Cycles that one instruction keeps from an earlier one.
     fn distance(&self, first: usize, second: usize) -> u32 {
         let (from, to) = (self.units[first], self.units[second]);
@@ -379,26 +347,12 @@ impl<'c> Timed<'c> {
             (None, Some(_)) if from == Unit::Matrix => from.spacing(Unit::Matrix, self.chip),
             _ => 1,
         };
-        let shares_part = to == Unit::Matrix || self.slow_part(second).is_some();
-        let spacing = match self.is_sparse_product(first) && shares_part {
-            true => spacing.max(SPARSE_PRODUCT),
-            false => spacing,
-        };
-        let spacing = match from {
-            Unit::Barrier if !self.is_arithmetic(second) => spacing.max(MEETING),
-            // Where a warp meets in the middle of a block, products have to be there.
-            Unit::Matrix if operation(&self.code[second]) == WARPSYNC => {
-                spacing.max(self.to_end(first))
-            }
-            _ if operation(&self.code[first]) == MEMORY_BARRIER => spacing.max(BEHIND_BARRIER),
-            _ if self.works_on_memory(first) && self.works_on_memory(second) => {
-                spacing.max(MEMORY_PART)
-            }
-            _ if operation(&self.code[first]) == ERROR_BARRIER && to.is_like_constants() => {
-                spacing.max(BEHIND_REPORT)
-            }
-            _ => spacing,
-        };
+        let (earlier, later) = (&self.code[first], &self.code[second]);
+        let apart = apart((earlier, from), (later, to), self.chip);
+        // Where a warp meets in the middle of a block, products have to be there.
+        let meets = from == Unit::Matrix && operation(later) == WARPSYNC;
+        let meeting = if meets { self.to_end(first) } else { 0 };
+        let spacing = spacing.max(apart).max(meeting);
         let used = match (&self.accesses[first], &self.accesses[second]) {
             (Some(maker), Some(user)) if !self.takes(first) => {
                 forwarding((from, maker), (to, user), self.chip)
@@ -410,30 +364,9 @@ impl<'c> Timed<'c> {
 
     /// Cycles that the end of its block keeps from an instruction, or where threads meet.
     fn to_end(&self, at: usize) -> u32 {
-        match (self.units[at], &self.accesses[at]) {
-            (Unit::Barrier, _) => MEETING,
-            (Unit::WarpMove, _) => UNIFORM_MOVE,
-            (unit, Some(accesses)) if !self.takes(at) => at_end(&self.code[at], unit, accesses),
-            _ => 0,
-        }
+        let accesses = self.accesses[at].as_ref().filter(|_| !self.takes(at));
+        to_end(&self.code[at], self.units[at], accesses)
     }
-}
-
-/// Whether threads wait for others at an instruction, before which all has to be there.
-fn meets(instruction: &[u8; INSTRUCTION]) -> bool {
-    operation(instruction) == BSYNC || matches!(next(instruction, 0), Next::Collective(_))
-}
-
-/// Whether control takes its time to go on behind an instruction.
-fn leads_elsewhere(instruction: &[u8; INSTRUCTION]) -> bool {
-    const BMOV: u16 = 0x155;
-    let leads = leads_on(instruction) || operation(instruction) == RETURN;
-    leads && ![BSSY, BMOV].contains(&operation(instruction))
-}
-
-/// Whether an instruction ends all threads that come to it.
-fn ends_threads(instruction: &[u8; INSTRUCTION]) -> bool {
-    operation(instruction) == EXIT && is_for_all(instruction)
 }
 
 /// How time passes in a block that does not fit into its instructions.

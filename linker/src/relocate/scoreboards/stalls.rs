@@ -8,10 +8,11 @@
 //! compiler kept less distance, it had its reasons (case `older_stalls`).
 
 use std::cell::LazyCell;
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 
 use crate::merge::TableBranch;
 
+use super::apart::{BEHIND_BARRIER, LEADING, apart, ends_threads, leads_elsewhere, meets, to_end};
 use super::instruction::{
     Chip, Control, DOUBLE_MATRICES, ERROR_BARRIER, INSTRUCTION, MEMORY_BARRIER, NOP, RETURN,
     WARPSYNC, cycles, is_exclusive, is_idle_load, operation,
@@ -28,8 +29,6 @@ pub(super) const TAKING: u8 = 2;
 const READS_ENVIRONMENT: [u16; 2] = [0x005, 0x152];
 /// Cycles from where threads of a warp meet to a `RET`.
 const MEETING_TO_RETURN: u32 = 8;
-/// Cycles until anything comes behind a barrier of memory.
-pub(super) const BEHIND_BARRIER: u32 = 6;
 /// No distance that is known is longer.
 pub(super) const LONGEST_DISTANCE: u32 = 16;
 
@@ -71,18 +70,56 @@ pub(super) fn closed_up_as(
     let any_waits = waits.contains(&true);
     let idle = idle_loads(new, any_waits);
     let old = Old::new(old, any_waits);
-    let operations: Vec<u16> = new.iter().map(|i| operation(i)).collect();
+    let kept = new.to_vec();
     let accesses = &understood.uses.accesses;
     let distance = |first: usize, second: usize| {
-        if (operations[first], operations[second]) == (WARPSYNC, RETURN) {
+        if [first, second].map(|at| operation(&kept[at])) == [WARPSYNC, RETURN] {
             return MEETING_TO_RETURN;
         }
         let (from, to) = (units[first], units[second]);
+        let apart = apart((&kept[first], from), (&kept[second], to), chip);
         let used = match (&accesses[first], &accesses[second]) {
             (Some(maker), Some(user)) => forwarding((from, maker), (to, user), chip),
             _ => None,
         };
-        from.spacing(to, chip).max(used.unwrap_or(0))
+        from.spacing(to, chip).max(apart).max(used.unwrap_or(0))
+    };
+    // How long the end of its block keeps from an instruction, or where threads meet.
+    let until_end = |at: usize, is_awaited: bool| {
+        let accesses = accesses[at].as_ref().filter(|_| !is_awaited);
+        to_end(&kept[at], units[at], accesses)
+    };
+    // In which cycle a block ends.
+    let end = |block: Range<usize>, start: &[u32], new: &[[u8; INSTRUCTION]]| {
+        let last = block.end - 1;
+        let planned = planned(&new[last]);
+        let Some(end) = origins[last].filter(|_| !meets(&new[last]) && !ends_threads(&new[last]))
+        else {
+            return start[last] + planned;
+        };
+        let least = if leads_elsewhere(&new[last]) {
+            LEADING
+        } else {
+            1
+        };
+        let mut earliest = start[last] + least.min(planned);
+        let mut is_bound = false;
+        for earlier in block.rev() {
+            if start[last] - start[earlier] >= LONGEST_DISTANCE {
+                break;
+            }
+            let Some(first) = origins[earlier] else {
+                continue;
+            };
+            let was = old.distance(first, end) + self::planned(&old.code[end]);
+            let least = until_end(earlier, bit(Control::of(&new[earlier]).write()) != 0);
+            earliest = earliest.max(start[earlier] + least.min(was));
+            is_bound |= least >= was;
+        }
+        match is_bound {
+            true => earliest,
+            false => earliest.max(start[last] + planned),
+        }
     };
     // In which cycle of its block each instruction starts.
     let mut start = vec![0; new.len()];
@@ -92,6 +129,12 @@ pub(super) fn closed_up_as(
     for at in 1..new.len() {
         let before = at - 1;
         if flow.ends_block(before) {
+            if !is_as_before {
+                let end = end(block..at, &start, new);
+                if end != start[before] + planned(&new[before]) {
+                    set_stall(&mut new[before], end - start[before]);
+                }
+            }
             block = at;
             is_as_before = true;
             continue;
@@ -376,6 +419,20 @@ mod tests {
         // Without the branch nobody has to wait so long; the same part takes two cycles.
         let new = [old[0], sum, exit];
         assert_eq!(stalls(&old, &new, &[0, 2, 4]), [2, 7, 0]);
+    }
+
+    #[test]
+    fn time_passes_at_the_end_of_a_block_for_the_next_one() {
+        let load = |board| with_stall(instruction(LDC, 12, board, 0), 2);
+        // It makes a register that somebody behind the branch may need after seven cycles.
+        let mut sum = with_stall(sum(41, 13, 0), 1);
+        (sum[9], sum[10], sum[11]) = (0xe0, 0xfe, 3);
+        let branch = |waits| with_stall(instruction(BRANCH_BACK, 0, NO_BOARD, waits), 4);
+        let exit = instruction(EXIT, 0, NO_BOARD, 0);
+        let code = |board| [sum, load(board), branch(1), exit];
+        // Nobody waits for the load, and the branch comes a cycle sooner.
+        assert_eq!(stalls(&code(0), &code(1), &[0, 1, 2, 3]), [1, 1, 5, 0]);
+        assert_eq!(stalls(&code(0), &code(0), &[0, 1, 2, 3]), [1, 2, 4, 0]);
     }
 
     #[test]
