@@ -168,12 +168,17 @@ fn cubin(world: &World) -> Result<()> {
         .output()?;
     let said = String::from_utf8_lossy(&output.stderr);
     ensure!(!said.contains("the image is empty"), "{said}");
-    // A file that is nothing of the kind is told of, where no other has code.
-    let text = source_file("part.cu");
+    // A source would be compiled by nvcc; another file that is nothing of the kind is told of.
+    fail(
+        &[&objects.main, &source_file("part.cu")],
+        &["part.cu' is a source, which has to be compiled first (nvcc -dc)"],
+    )?;
+    let text = folder.join("notes.txt");
+    fs::write(&text, "nothing to link\n".repeat(20))?;
     fail(
         &[&text],
         &[
-            "part.cu' is ignored: it is a source, which has to be compiled first (nvcc -dc)",
+            "notes.txt' is ignored: ",
             "error: no input has machine code that can be linked",
         ],
     )?;
