@@ -3,6 +3,14 @@
 # know the processor. Each argument is VERSION=PTXAS, such as 12-9=/path/to/ptxas.
 set -eu
 cd "$(dirname "$0")"
+# Compiles a source as it is for both processors with Mercury code.
+for_both() {
+    for sm in 100 120; do
+        sed "s/^\.target .*/.target sm_$sm/" "$1.ptx" >"$1.tmp.ptx"
+        "$ptxas" -c -arch="sm_$sm" -o "$1.$version.sm_$sm.cubin" "$1.tmp.ptx"
+        rm "$1.tmp.ptx"
+    done
+}
 for argument in "$@"; do
     version=${argument%%=*}
     ptxas=${argument#*=}
@@ -46,19 +54,11 @@ for argument in "$@"; do
     case $version in
     12-8)
         "$ptxas" -c -arch=sm_100a -o "t.$version.sm_100a.cubin" t.ptx
-        for sm in 100 120; do
-            sed "s/^\.target .*/.target sm_$sm/" m.ptx >m.tmp.ptx
-            "$ptxas" -c -arch="sm_$sm" -o "m.$version.sm_$sm.cubin" m.tmp.ptx
-            rm m.tmp.ptx
-        done
+        for_both m
         ;;
     12-9)
         "$ptxas" -c -arch=sm_100a -o "pair.$version.sm_100a.cubin" pair.ptx
-        for sm in 100 120; do
-            sed "s/^\.target .*/.target sm_$sm/" q.ptx >q.tmp.ptx
-            "$ptxas" -c -arch="sm_$sm" -o "q.$version.sm_$sm.cubin" q.tmp.ptx
-            rm q.tmp.ptx
-        done
+        for_both q
         ;;
     esac
 done

@@ -59,7 +59,7 @@ pub(super) fn closed_up_as(
     let stages = LazyCell::new(|| Stages::of(compiled.setting.capsule));
     let is_pipelined = |block: RangeInclusive<usize>| stages.are_in(block);
     let (old, _) = compiled.code.as_chunks::<INSTRUCTION>();
-    let (new, _) = code.as_chunks_mut::<INSTRUCTION>();
+    let (new, _) = code.as_chunks::<INSTRUCTION>();
     let origins: Vec<Option<usize>> = (0..new.len()).map(origin).collect();
     // What is new behind barriers of memory waits for all, and comes as soon as it can. There idle loads are a part of the
     // barrier behind them, and take no time.
@@ -70,27 +70,21 @@ pub(super) fn closed_up_as(
     let any_waits = waits.contains(&true);
     let idle = idle_loads(new, any_waits);
     let old = Old::new(old, any_waits);
-    let kept = new.to_vec();
     let accesses = &understood.uses.accesses;
     let distance = |first: usize, second: usize| {
-        if [first, second].map(|at| operation(&kept[at])) == [WARPSYNC, RETURN] {
+        if [first, second].map(|at| operation(&new[at])) == [WARPSYNC, RETURN] {
             return MEETING_TO_RETURN;
         }
         let (from, to) = (units[first], units[second]);
-        let apart = apart((&kept[first], from), (&kept[second], to), chip);
+        let apart = apart((&new[first], from), (&new[second], to), chip);
         let used = match (&accesses[first], &accesses[second]) {
             (Some(maker), Some(user)) => forwarding((from, maker), (to, user), chip),
             _ => None,
         };
         from.spacing(to, chip).max(apart).max(used.unwrap_or(0))
     };
-    // How long the end of its block keeps from an instruction, or where threads meet.
-    let until_end = |at: usize, is_awaited: bool| {
-        let accesses = accesses[at].as_ref().filter(|_| !is_awaited);
-        to_end(&kept[at], units[at], accesses)
-    };
     // In which cycle a block ends.
-    let end = |block: Range<usize>, start: &[u32], new: &[[u8; INSTRUCTION]]| {
+    let end = |block: Range<usize>, start: &[u32]| {
         let last = block.end - 1;
         let planned = planned(&new[last]);
         let Some(end) = origins[last].filter(|_| !meets(&new[last]) && !ends_threads(&new[last]))
@@ -112,7 +106,9 @@ pub(super) fn closed_up_as(
                 continue;
             };
             let was = old.distance(first, end) + self::planned(&old.code[end]);
-            let least = until_end(earlier, bit(Control::of(&new[earlier]).write()) != 0);
+            let is_awaited = bit(Control::of(&new[earlier]).write()) != 0;
+            let accesses = accesses[earlier].as_ref().filter(|_| !is_awaited);
+            let least = to_end(&new[earlier], units[earlier], accesses);
             earliest = earliest.max(start[earlier] + least.min(was));
             is_bound |= least >= was;
         }
@@ -123,6 +119,8 @@ pub(super) fn closed_up_as(
     };
     // In which cycle of its block each instruction starts.
     let mut start = vec![0; new.len()];
+    // The stalls that are others than before.
+    let mut changed = Vec::new();
     let mut block = 0;
     // Whether the instructions of the block so far stand as they stood.
     let mut is_as_before = true;
@@ -130,9 +128,9 @@ pub(super) fn closed_up_as(
         let before = at - 1;
         if flow.ends_block(before) {
             if !is_as_before {
-                let end = end(block..at, &start, new);
-                if end != start[before] + planned(&new[before]) {
-                    set_stall(&mut new[before], end - start[before]);
+                let stall = end(block..at, &start) - start[before];
+                if stall != planned(&new[before]) {
+                    changed.push((before, stall));
                 }
             }
             block = at;
@@ -198,9 +196,13 @@ pub(super) fn closed_up_as(
         };
         let stall = start[at] - start[before];
         if stall != planned(&new[before]) {
-            set_stall(&mut new[before], stall);
+            changed.push((before, stall));
             is_as_before = false;
         }
+    }
+    let (new, _) = code.as_chunks_mut::<INSTRUCTION>();
+    for (at, stall) in changed {
+        set_stall(&mut new[at], stall);
     }
     let mut first = 0;
     // What threads do one after another is no block of its own here.
