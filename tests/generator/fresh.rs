@@ -1,11 +1,10 @@
-//! Runs programs that nobody has run before: the seeds come from the time, and every failure says
-//! its own.
+//! Runs programs that nobody has run before: the seeds come from the sources that are committed, so
+//! that a failure is seen again until they change, and every failure says its own.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeSet;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 use std::sync::{Arc, OnceLock};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -101,14 +100,28 @@ fn run() -> Result<ExitCode> {
     Ok(conclusion.exit_code())
 }
 
-/// The first seed. Seconds are far enough apart for all programs of one run.
+/// How many seeds lie between those of two trees, more than one run takes.
+const APART: u64 = 100;
+
+/// The first seed: other sources have others, where `git` knows which they are.
 fn base() -> Result<u64> {
     match std::env::var(SEED) {
         Ok(seed) => seed
             .parse()
             .with_context(|| format!("{SEED}={seed} is not a number")),
-        Err(_) => Ok(SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs() * 100),
+        Err(_) => Ok(tree().unwrap_or_default() * APART),
     }
+}
+
+/// The first digits of the name that git gives the committed sources.
+fn tree() -> Option<u64> {
+    let shown = Command::new("git")
+        .args(["rev-parse", "--short=12", "HEAD^{tree}"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .ok()?;
+    let name = str::from_utf8(&shown.stdout).ok()?.trim();
+    u64::from_str_radix(name.get(..12)?, 16).ok()
 }
 
 fn check(

@@ -1,4 +1,4 @@
-//! What lets time pass inside of a Mercury instruction: it is one of its own, stored before or behind that, and
+//! What lets time pass or waits inside of a Mercury instruction: it is one of its own, stored before or behind that, and
 //! counts as one machine instruction there. So where these are is seen only beside the machine code
 //! (case `idle_inside`).
 
@@ -79,11 +79,13 @@ pub(super) fn begins_with_check(group: &Group<'_>, machine: &[&[u8; INSTRUCTION]
     first.is_some_and(|first| operation(*first) == SYNCS)
 }
 
-/// How many instructions behind the first of some only let time pass.
+/// How many instructions behind the first of some only let time pass, or wait for the older ones of those that share a
+/// scoreboard.
 fn pauses(range: std::ops::Range<usize>, machine: &[&[u8; INSTRUCTION]]) -> usize {
     let group = machine.get(range).unwrap_or_default();
-    let pairs = group.windows(2);
-    pairs.filter(|pair| is_pause(pair[0], pair[1])).count()
+    let is_idle =
+        |pair: &[&[u8; INSTRUCTION]]| is_pause(pair[0], pair[1]) || operation(pair[1]) == DEPBAR;
+    group.windows(2).filter(|pair| is_idle(pair)).count()
 }
 
 #[cfg(test)]
