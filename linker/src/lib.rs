@@ -118,6 +118,7 @@ mod relocate;
 pub mod report;
 mod stacks;
 pub mod temporary;
+mod tool_record;
 mod write;
 
 use std::{fmt, io};

@@ -124,6 +124,48 @@ fn links_in_two_steps_give_the_same_program() {
     }
 }
 
+/// The tools that an image's records name.
+fn tools(image: &[u8]) -> Vec<String> {
+    let file = File::parse(image).expect("an image parses");
+    let section = file.sections.iter();
+    let mut section = section.filter(|section| section.name == ".note.nv.tkinfo");
+    let notes = Note::parse_all(section.next().expect("it has records").data);
+    let tool = |note: &Note<'_>| ToolNote::parse(note.description).unwrap().tool.to_owned();
+    notes.unwrap().iter().map(tool).collect()
+}
+
+/// NVIDIA's tools read no file with an empty note.
+#[test]
+fn images_name_a_tool_at_least() {
+    for arch in ARCHS {
+        let part = Input {
+            name: "part.cubin",
+            data: &input("saxpy", arch),
+        };
+        for image in IMAGES {
+            let mut options = options(arch);
+            options.settings.image = image;
+            let linked = link(&[part], &options).image.expect("it links");
+            match image {
+                ImageKind::Executable => assert_eq!(tools(&linked), ["ptxas"], "sm_{arch}"),
+                ImageKind::Relocatable(_) => {
+                    assert_eq!(tools(&linked), ["rustnvlink"], "sm_{arch}");
+                    let again = Input {
+                        name: "again.cubin",
+                        data: &linked,
+                    };
+                    let again = link(&[again], &self::options(arch)).image;
+                    assert_eq!(
+                        tools(&again.expect("it links")),
+                        ["rustnvlink"],
+                        "sm_{arch}"
+                    );
+                }
+            }
+        }
+    }
+}
+
 /// An index of the unified function and variables of `unified.ptx`, with the function's slot at an offset.
 fn unified_index(slot: u64) -> UnifiedIndex {
     const VARIABLES: [[u64; 3]; 2] = [[4, 1, 0], [3, 1, 0x10]];

@@ -6,6 +6,7 @@ use super::flags::{FLAGS, Group, Spelling};
 use super::typed::ALIKE;
 use crate::diagnostic::Diagnostic;
 use crate::explain::EXPLANATIONS;
+use crate::tool_record::{BUILD, RELEASE};
 
 /// The width of the text.
 const WIDTH: usize = 80;
@@ -77,11 +78,6 @@ pub fn wrap(words: &str, indent: usize, width: usize, text: &mut String) {
         column += word.len();
     }
 }
-
-/// The release of the toolkit whose linker this one replaces.
-pub(super) const RELEASE: &str = "Cuda compilation tools, release 13.0, V13.0.88";
-/// Which of ours it is.
-pub(super) const BUILD: &str = concat!("Build rustnvlink ", env!("CARGO_PKG_VERSION"));
 
 /// The version, in the shape of nvlink's: scripts look for the release of the
 /// toolkit whose linker this one replaces.

@@ -1,12 +1,11 @@
-//! What a link says of itself in `.note.nv.tkinfo`, where it is asked to.
+//! What a link says of its command line in `.note.nv.tkinfo`, where it is asked to.
 
 use std::ffi::OsStr;
 use std::path::Path;
 
 use super::flags::{Flag, Value};
-use super::help;
 use super::typed::Typed;
-use crate::cubin::{Note, NoteKind, ToolNote};
+use crate::tool_record::tool_record;
 
 /// The note with the inputs, the output and the options.
 pub(super) fn of_command_line(typed: &Typed) -> Vec<u8> {
@@ -19,18 +18,7 @@ pub(super) fn of_command_line(typed: &Typed) -> Vec<u8> {
         options.push(' ');
         options.push_str(&spelled(flag, value));
     }
-    let description = ToolNote {
-        version: 2,
-        object: &output,
-        tool: env!("CARGO_PKG_NAME"),
-        tool_version: help::RELEASE,
-        branch: help::BUILD,
-        options: &options,
-    }
-    .encode();
-    let mut bytes = Vec::new();
-    Note::nvidia(NoteKind::TOOL, &description).encode(&mut bytes);
-    bytes
+    tool_record(&output, &options)
 }
 
 fn spelled(flag: Flag, value: &OsStr) -> String {

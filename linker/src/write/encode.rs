@@ -8,6 +8,7 @@ use crate::id::{PrototypeId, SymbolId};
 use crate::layout::NullSymbol;
 use crate::merge::{Form, InfoRecord, Merged, Payload, Relocation, Slot};
 use crate::options::ImageKind;
+use crate::tool_record::tool_record;
 
 use super::numbering::SymbolNumbers;
 
@@ -218,7 +219,8 @@ pub(super) fn symbols<'n>(
     bytes
 }
 
-/// Our own tool record, then, in executables, those of the inputs.
+/// Our own tool record, then, in executables, those of the inputs. Where there is none, a short one of our own: NVIDIA's tools
+/// do not read a file with an empty note.
 pub(super) fn tool_note(finalized: &Finalized<'_>, own: &[u8]) -> Vec<u8> {
     let merged = finalized.merged();
     let mut bytes = own.to_vec();
@@ -229,7 +231,10 @@ pub(super) fn tool_note(finalized: &Finalized<'_>, own: &[u8]) -> Vec<u8> {
     for tool in tools {
         bytes.extend_from_slice(tool);
     }
-    bytes
+    match bytes.is_empty() {
+        true => tool_record("", ""),
+        false => bytes,
+    }
 }
 
 #[cfg(test)]
