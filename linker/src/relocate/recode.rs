@@ -51,6 +51,7 @@ use super::scoreboards::instruction::{
     CALL_ABSOLUTE, EXIT, INSTRUCTION, MEMORY_BARRIER, SHARED_COPY, operation, with_stack_pointer,
     writes_surface,
 };
+use super::scoreboards::slower::{Pauses, Slowed};
 use super::scoreboards::{Compiled, Origin, Setting};
 use super::{Relocated, debug_registers, place_inside, scoreboards};
 
@@ -61,6 +62,7 @@ use exits::ChangedExit;
 pub(crate) use moves::Moves;
 use moves::Piece;
 pub(crate) use older::renewed;
+use slower::Paused;
 use stored::write_capsule;
 pub(super) use stored::{Group, groups};
 
@@ -420,6 +422,7 @@ impl Recoded {
             has_shared_barrier: parsed.stored.iter().any(is_of_shared_barrier),
             has_shared_copy: has(SHARED_COPY),
             for_debuggers: wanted.for_debuggers,
+            is_slow: machine.first().is_some_and(|first| control::is_slow(first)),
             environment: Reads::new(code, &all, tables, chip),
         };
         let mut pieces = Vec::with_capacity(machine.len());
@@ -437,17 +440,39 @@ impl Recoded {
         let waits_anew = |piece: &Piece| matches!(piece, Piece::Behind(_) | Piece::Pause(_));
         let waits_anew = pieces.iter().any(waits_anew) || choice.environment.is_any();
         let (mut code, moves, padding) = moves::apply(&machine, &pieces, tables)?;
-        for exit in exits {
-            exit.set_stalls(&mut code, chip);
-        }
+        let pauses = exits
+            .iter()
+            .filter_map(|exit| exit.set_stalls(&mut code, chip));
+        let pauses: Vec<Pauses> = pauses.collect();
         exits::hold_barriers(&mut code, chip);
         choice.environment.take_scoreboards(&mut code, &moves);
         let capsule = write_capsule(&parsed, &all, &choice, &machine, &gone, padding)?;
-        Some(Self {
+        let recoded = Self {
             code,
             capsule,
             moves,
             waits_anew,
+        };
+        match pauses.is_empty() {
+            true => Some(recoded),
+            false => recoded.with_pauses(pauses, tables),
+        }
+    }
+
+    /// The same with more that lets time pass. `tables` are those of the code that it was made of.
+    fn with_pauses(self, pauses: Vec<Pauses>, tables: &[TableBranch]) -> Option<Self> {
+        let tables = self.moves.tables(tables);
+        let slowed = Slowed {
+            code: self.code,
+            gone: Vec::new(),
+            pauses,
+        };
+        let paused = Paused::new(&slowed, &slowed.code, &self.capsule, &tables)?;
+        Some(Self {
+            code: paused.code,
+            capsule: paused.capsule,
+            moves: self.moves.then(&paused.moves),
+            ..self
         })
     }
 

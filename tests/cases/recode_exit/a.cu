@@ -16,6 +16,9 @@
 //# Compile: ends.cubin = ends.ptx
 //# Link: ends-joined.cubin = -r -g ends.cubin
 //# Link: ends-out.cubin = ends-joined.cubin
+//# Compile: products.cubin = products.ptx
+//# Link: products-joined.cubin = -r -g products.cubin
+//# Link: products-out.cubin = products-joined.cubin
 __global__ void loops(int*p,int n){ bool q=p[n]>3; for(int i=0;i<n;i++) p[i]+=i; if(q) return; for(int i=0;i<n;i++){ p[i]*=i; if (p[i]==n) return;} p[3]=1; }
 __global__ void one(int*p,int n){ if(n==3) return; p[n]=1; }
 __global__ void two(int*p,int n){ if(p[0]==3||p[1]==4) return; p[n]=1; }

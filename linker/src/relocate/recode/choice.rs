@@ -2,10 +2,10 @@
 
 use super::super::expanded::starts_of_blocks;
 use super::super::scoreboards::instruction::{
-    BREAK, BSYNC, EXIT, INSTRUCTION, MEMORY_BARRIER, WARPSYNC, is_idle_load, operation,
+    BREAK, BSYNC, EXIT, INSTRUCTION, MEMORY_BARRIER, NOP, WARPSYNC, is_idle_load, operation,
 };
 use super::alone::LeftOut;
-use super::control::{self, Guard};
+use super::control::Guard;
 use super::environment::Reads;
 use super::moves::Piece;
 use super::stored::Group;
@@ -69,6 +69,8 @@ pub(super) struct Choice {
     pub(super) has_shared_barrier: bool,
     pub(super) has_shared_copy: bool,
     pub(super) for_debuggers: bool,
+    /// Whether the code is not optimized.
+    pub(super) is_slow: bool,
     pub(super) environment: Reads,
 }
 
@@ -126,8 +128,12 @@ impl Choice {
         let Some((exit, reports)) = old.split_last().filter(|_| !self.for_debuggers) else {
             return false;
         };
+        // What lets time pass before the `EXIT` is needed no more, or other time.
+        let reports = reports.split_at(reports.len().saturating_sub(group.aside.count()));
+        let are_idle = reports.1.iter().all(|i| operation(*i) == NOP);
         let is_exit = || operation(*exit) == EXIT && is_stored_exit(group, exit);
-        (are_reports(reports, &REPORT) || are_reports(reports, &REPORT[1..])) && is_exit()
+        let are_reports = |wanted: &[_]| are_reports(reports.0, wanted);
+        are_idle && (are_reports(&REPORT) || are_reports(&REPORT[1..])) && is_exit()
     }
 
     /// The end of a kernel.
@@ -147,7 +153,7 @@ impl Choice {
             return None;
         }
         let guard = Guard::of_exit(exit)?;
-        let (report, exit) = match control::is_slow(exit) {
+        let (report, exit) = match self.is_slow {
             true => (SLOW_REPORT, Piece::Old(group.start)),
             false => {
                 let exit = group.start;

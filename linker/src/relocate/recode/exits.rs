@@ -6,7 +6,7 @@ use super::super::expanded::starts_of_blocks;
 use super::super::scoreboards::instruction::{
     Control, ERROR_BARRIER, EXIT, INSTRUCTION, cycles, operation,
 };
-use super::super::scoreboards::{Chip, exits};
+use super::super::scoreboards::{Chip, exits, slower::Pauses};
 use super::choice::is_ordered_barrier;
 use super::control::{Guard, STALL_OF_EXIT, is_slow};
 use super::moves::{Piece, report};
@@ -44,19 +44,21 @@ impl ChangedExit {
         pieces.iter().enumerate().filter_map(changed).collect()
     }
 
-    /// Lets pass what those before take.
-    pub(super) fn set_stalls(&self, code: &mut [u8], chip: Chip) {
+    /// Lets pass what those before take. Returns what has to pass before the `EXIT` besides, and where that is.
+    pub(super) fn set_stalls(&self, code: &mut [u8], chip: Chip) -> Option<Pauses> {
         match *self {
             Self::Reporting { first, exit } => {
                 exits::report_early(code, first, exit, chip);
                 exits::decide_apart(code, first, true, chip);
+                None
             }
             Self::Unreporting { exit, asks_besides } => {
                 if asks_besides {
                     exits::exit_late(code, exit, chip);
                     exits::decide_apart(code, exit, false, chip);
                 }
-                exits::go_on_late(code, exit, STALL_OF_EXIT.into(), chip);
+                let pauses = exits::go_on_late(code, exit, STALL_OF_EXIT.into(), chip);
+                (!pauses.is_empty()).then_some((exit, pauses))
             }
         }
     }

@@ -179,15 +179,20 @@ fn behind<'s>(
 }
 
 /// Code with instructions that let time pass.
-struct Paused {
-    code: Vec<u8>,
-    capsule: Vec<u8>,
-    moves: Moves,
+pub(super) struct Paused {
+    pub(super) code: Vec<u8>,
+    pub(super) capsule: Vec<u8>,
+    pub(super) moves: Moves,
 }
 
 impl Paused {
     /// `old` is the code before it was slowed: how long its instructions take tells what only lets time pass.
-    fn new(slowed: &Slowed, old: &[u8], capsule: &[u8], tables: &[TableBranch]) -> Option<Self> {
+    pub(super) fn new(
+        slowed: &Slowed,
+        old: &[u8],
+        capsule: &[u8],
+        tables: &[TableBranch],
+    ) -> Option<Self> {
         let (machine, _) = slowed.code.as_chunks::<INSTRUCTION>();
         let mut pauses = slowed.pauses.iter().peekable();
         let mut gone = slowed.gone.iter().peekable();

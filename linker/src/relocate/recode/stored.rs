@@ -1,5 +1,7 @@
 //! How Mercury code stores its instructions: which machine instructions each stands for.
 
+use rustc_hash::FxHashSet;
+
 use super::super::scoreboards::instruction::INSTRUCTION;
 use super::aside::{Aside, begins_with_check, placed};
 use super::choice::{Choice, SHORT, is_old_warp_sync, meeting_behind_idle, stored_exit};
@@ -63,8 +65,15 @@ pub(super) fn write_capsule(
     gone: &[usize],
     padding: isize,
 ) -> Option<Vec<u8>> {
-    // Remarks stand for no machine instruction.
-    let is_gone = |group: &Group<'_>| group.end > group.start && gone.contains(&group.start);
+    // Remarks stand for no machine instruction, nor does what is idle inside of the end of a kernel, and goes with its report.
+    let unreporting = groups.iter().filter(|group| {
+        group.aside.count() > 0 && choice.unreports(group, &machine[group.start..group.end])
+    });
+    let unreporting: FxHashSet<usize> = unreporting.map(|group| group.start).collect();
+    let is_gone = |group: &Group<'_>| match group.end > group.start {
+        true => gone.contains(&group.start),
+        false => group.is_idle() && unreporting.contains(&group.start),
+    };
     let mut elided: Vec<bool> = groups.iter().map(|group| group.stored.is_none()).collect();
     let mut stored = Vec::new();
     for (index, group) in groups.iter().enumerate() {

@@ -59,11 +59,16 @@ fn works_on_memory(instruction: &Instruction, unit: Unit) -> bool {
 
 /// Cycles that the end of its block keeps from an instruction, or where threads meet. `accesses` are those that nobody
 /// waits for by a scoreboard.
-pub(super) fn to_end(instruction: &Instruction, unit: Unit, accesses: Option<&Accesses>) -> u32 {
+pub(super) fn to_end(
+    instruction: &Instruction,
+    unit: Unit,
+    accesses: Option<&Accesses>,
+    chip: Chip,
+) -> u32 {
     match (unit, accesses) {
         (Unit::Barrier, _) => MEETING,
         (Unit::WarpMove, _) => UNIFORM_MOVE,
-        (unit, Some(accesses)) => at_end(instruction, unit, accesses),
+        (unit, Some(accesses)) => at_end(instruction, unit, accesses, chip),
         (_, None) => 0,
     }
 }

@@ -7,11 +7,14 @@
 
 use super::instruction::{BOARDS, Chip, Control, INSTRUCTION, NO_BOARD, cycles, leads_on};
 use super::registers::Accesses;
+use super::retiming::filling;
 use super::stalls::{planned, set_stall};
-use super::timing::{Unit, at_end, forwarding, is_slow_double};
+use super::timing::{Unit, at_end, forwarding, is_slow_double, slow_part};
 
 /// No predicate takes longer.
 const LONGEST_DECISION: u32 = 16;
+/// Nothing takes longer that does not take a scoreboard: products of matrices, up to the end of their block.
+const LONGEST_RESULT: u32 = 29;
 
 /// Lets a report that was not there start when the predicate is there that it asks for:
 /// from its first instruction to the `EXIT` behind it.
@@ -92,24 +95,31 @@ pub(in crate::relocate) fn exit_late(code: &mut [u8], exit: usize, chip: Chip) {
 }
 
 /// Lets what stands behind an `EXIT` that has no report any more wait for those before it:
-/// what uses their results as long as that takes, and the rest as behind the end of a block.
-pub(in crate::relocate) fn go_on_late(code: &mut [u8], exit: usize, least: u32, chip: Chip) {
+/// what uses their results as long as that takes, and the rest as behind the end of a block. Returns what has to pass
+/// before the `EXIT`, where it is more than fits into that (case `recode_exit`).
+pub(in crate::relocate) fn go_on_late(
+    code: &mut [u8],
+    exit: usize,
+    least: u32,
+    chip: Chip,
+) -> Vec<[u8; INSTRUCTION]> {
     let (code, _) = code.as_chunks_mut::<INSTRUCTION>();
     let mut needed = least;
     let mut passed = 0;
     for earlier in (0..exit).rev().take_while(|&at| !leads_on(&code[at])) {
         passed += planned(&code[earlier]);
-        if passed >= LONGEST_DECISION {
+        if passed >= LONGEST_RESULT {
             break;
         }
         let unit = Unit::of(&code[earlier], chip);
         let Some(accesses) = Accesses::of(&code[earlier]) else {
             continue;
         };
-        let at_end = match unit {
-            Unit::Double if chip != Chip::FastDoubles => 0,
-            _ => at_end(&code[earlier], unit, &accesses),
-        };
+        // What is slow takes a scoreboard.
+        if slow_part(&code[earlier], chip).is_some() {
+            continue;
+        }
+        let at_end = at_end(&code[earlier], unit, &accesses, chip);
         let mut behind = 0;
         let users = code[exit + 1..].iter().map_while(|user| {
             let start = behind;
@@ -118,7 +128,7 @@ pub(in crate::relocate) fn go_on_late(code: &mut [u8], exit: usize, least: u32, 
                 let user = (Unit::of(user, chip), &accesses_of_user);
                 forwarding((unit, &accesses), user, chip)
             });
-            let is_near = start < LONGEST_DECISION && !leads_on(user);
+            let is_near = start < LONGEST_RESULT && !leads_on(user);
             is_near.then(|| distance.unwrap_or(0).saturating_sub(start))
         });
         let distance = users.fold(at_end, u32::max);
@@ -127,6 +137,7 @@ pub(in crate::relocate) fn go_on_late(code: &mut [u8], exit: usize, least: u32, 
     if needed > planned(&code[exit]) {
         set_stall(&mut code[exit], needed);
     }
+    filling(needed.saturating_sub(Control::LONGEST_STALL.into()))
 }
 
 /// Whether what passes behind the instruction before a pause is too short for what decides about an `EXIT`.

@@ -15,7 +15,7 @@ use super::instruction::{
     operation,
 };
 use super::registers::Accesses;
-use super::slower::Slowed;
+use super::slower::{Pauses, Slowed};
 use super::stages::Stages;
 use super::stalls::{TAKING, planned, set_stall};
 use super::timing::{LONGEST_SLOW, Unit, forwarding, slow_part};
@@ -117,7 +117,7 @@ impl<'c, A: Fn(usize, usize) -> bool> Retiming<'c, A> {
         end: usize,
         pausing: &Pausing,
         code: &mut [[u8; INSTRUCTION]],
-        pauses: &mut Vec<(usize, Vec<[u8; INSTRUCTION]>)>,
+        pauses: &mut Vec<Pauses>,
     ) {
         let Some(&first) = members.first() else {
             return;
@@ -365,7 +365,7 @@ impl<'c> Timed<'c> {
     /// Cycles that the end of its block keeps from an instruction, or where threads meet.
     fn to_end(&self, at: usize) -> u32 {
         let accesses = self.accesses[at].as_ref().filter(|_| !self.takes(at));
-        to_end(&self.code[at], self.units[at], accesses)
+        to_end(&self.code[at], self.units[at], accesses, self.chip)
     }
 }
 
@@ -393,6 +393,11 @@ const STAYING: Pausing = Pausing {
     most: 11,
     lets_others: false,
 };
+
+/// What lets so many cycles pass where other warps may go first.
+pub(super) fn filling(cycles: u32) -> Vec<[u8; INSTRUCTION]> {
+    LETTING_OTHERS.filling(cycles)
+}
 
 impl Pausing {
     /// Whether an instruction is there for no other reason than that.

@@ -21,9 +21,12 @@ pub(in crate::relocate) struct Slowed {
     pub(in crate::relocate) code: Vec<u8>,
     /// Idle instructions that go, by their numbers, in order.
     pub(in crate::relocate) gone: Vec<usize>,
-    /// Those that come before some instructions, by the numbers of these, in order.
-    pub(in crate::relocate) pauses: Vec<(usize, Vec<[u8; INSTRUCTION]>)>,
+    /// Those that come, in order.
+    pub(in crate::relocate) pauses: Vec<Pauses>,
 }
+
+/// Idle instructions that come before another one, and the number of that.
+pub(in crate::relocate) type Pauses = (usize, Vec<[u8; INSTRUCTION]>);
 
 /// Hands `make` the code of a function for a processor with slow doubles; `None` where nothing takes another time there,
 /// or where it is not known where control goes. `setting` is that of the compiler. The code is timed for instructions that the next one waited for and does no

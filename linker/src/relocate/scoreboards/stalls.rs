@@ -108,7 +108,7 @@ pub(super) fn closed_up_as(
             let was = old.distance(first, end) + self::planned(&old.code[end]);
             let is_awaited = bit(Control::of(&new[earlier]).write()) != 0;
             let accesses = accesses[earlier].as_ref().filter(|_| !is_awaited);
-            let least = to_end(&new[earlier], units[earlier], accesses);
+            let least = to_end(&new[earlier], units[earlier], accesses, chip);
             earliest = earliest.max(start[earlier] + least.min(was));
             is_bound |= least >= was;
         }

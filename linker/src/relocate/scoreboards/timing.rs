@@ -347,7 +347,7 @@ pub(super) fn decision_in_block(from: Unit) -> u32 {
 }
 
 /// Cycles until what an instruction makes is there for whoever comes behind the end of its block.
-pub(super) fn at_end(instruction: &[u8], unit: Unit, accesses: &Accesses) -> u32 {
+pub(super) fn at_end(instruction: &[u8], unit: Unit, accesses: &Accesses, chip: Chip) -> u32 {
     const REGISTER: u32 = 7;
     const LONG_REGISTER: u32 = 8;
     const UNIFORM_REGISTER: u32 = 12;
@@ -355,6 +355,8 @@ pub(super) fn at_end(instruction: &[u8], unit: Unit, accesses: &Accesses) -> u32
     const TO_WARP: u32 = 15;
     const UNIFORM_PREDICATE: u32 = 11;
     const PRODUCT: u32 = 20;
+    const PRODUCT_FOR_GRAPHICS: u32 = 29;
+    const PRODUCT_OF_INTEGERS: u32 = 27;
     let predicate = match accesses.writes_predicates() {
         true => decision_in_block(unit),
         false if accesses.writes_uniform_predicates() && unit.has_fixed_time() => UNIFORM_PREDICATE,
@@ -362,6 +364,8 @@ pub(super) fn at_end(instruction: &[u8], unit: Unit, accesses: &Accesses) -> u32
     };
     let register = match unit {
         Unit::Double => double_in_block(instruction),
+        Unit::IntegerMatrix => PRODUCT_OF_INTEGERS,
+        Unit::Matrix if chip == Chip::Graphics => PRODUCT_FOR_GRAPHICS,
         Unit::Matrix => PRODUCT,
         _ if !unit.has_fixed_time() => 0,
         Unit::WarpMove => UNIFORM_MOVE,

@@ -355,5 +355,5 @@ fn what_a_warp_gets_of_its_threads_comes_late() {
     let taken = taken.to_le_bytes();
     let accesses = Accesses::of(&taken).unwrap();
     let unit = Unit::of(&taken, Chip::FastDoubles);
-    assert_eq!(at_end(&taken, unit, &accesses), 15);
+    assert_eq!(at_end(&taken, unit, &accesses, Chip::FastDoubles), 15);
 }
