@@ -509,9 +509,13 @@ impl Diagnostic {
         }
     }
 
-    /// The same with the place it concerns.
+    /// The same with the place it concerns. Place and code are in the first line, where readers look for them.
     pub(crate) fn shown_at(&self, place: &str) -> String {
         let detail = self.joined_detail();
+        let (detail, more) = match detail.split_once('\n') {
+            Some((detail, more)) => (detail, Some(more)),
+            None => (detail.as_str(), None),
+        };
         let mut text = match self.severity {
             Severity::Text => self.text.clone(),
             Severity::Info if self.code == RESOURCE_USAGE => {
@@ -521,6 +525,10 @@ impl Diagnostic {
                 format!("{}{detail}{place} [{}]", self.text, self.code)
             }
         };
+        if let Some(line) = more {
+            text.push('\n');
+            text.push_str(line);
+        }
         for note in &self.notes {
             text.push_str("\n    ");
             text.push_str(note);
@@ -672,5 +680,16 @@ mod tests {
         check(1, Some("'0.o'"));
         check(3, Some("'0.o', '1.o', '2.o'"));
         check(5, Some("'0.o', '1.o', '2.o' and 2 more"));
+    }
+
+    #[test]
+    fn code_and_place_stand_in_the_first_line() {
+        let message = Diagnostic::fatal("missing-ptxas", "there is no ptxas")
+            .with_detail("no toolkit found\n  PATH: no nvcc\nhelp: install one")
+            .with_note("a note");
+        assert_eq!(
+            message.shown_at(" (sm_90)"),
+            "there is no ptxas: no toolkit found (sm_90) [missing-ptxas]\n  PATH: no nvcc\nhelp: install one\n    a note"
+        );
     }
 }

@@ -67,11 +67,16 @@ fn libraries_that_are_not_there_are_named() {
         255,
         &format!("nvlink error   : {warning}"),
     );
-    let looked = message("there is no libmissing.a in '.', 'no/such', 'a' and 1 more");
-    folder.check(
-        &format!("{link} -L. -Lno/such,a,b"),
-        0,
-        &format!("nvlink warning : {looked}"),
+    std::fs::create_dir(folder.path("a")).unwrap();
+    let looked_in = |folders: &str, why: &str| {
+        let warning = format!("nvlink warning : {}", message(why));
+        folder.check(&format!("{link} {folders}"), 0, &warning);
+    };
+    looked_in("-L. -La", "there is no libmissing.a in '.', 'a'");
+    looked_in("-Lno/such", "there is no folder 'no/such'");
+    looked_in(
+        "-L. -Lno/such,a,a,a -Lout.cubin",
+        "there is no folder 'no/such', 'out.cubin', and there is no libmissing.a in '.', 'a', 'a' and 1 more",
     );
     // Those of the host are none of ours.
     folder.check(&link.replace("missing", "m"), 0, "");

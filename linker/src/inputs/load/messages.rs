@@ -1,6 +1,6 @@
 //! What is said of inputs, in nvlink's words where it has some.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::super::files::Files;
 use super::super::{Image, check, host, search};
@@ -99,18 +99,12 @@ impl Loader<'_, '_> {
             _ if self.wanted.is_compatible() => Ok(()),
             None => {
                 let text = format!("no library was found for -l{library}");
-                let folders = search::folders(&self.wanted.library_paths, self.environment);
-                let folders: Vec<String> = folders
-                    .iter()
-                    .map(|folder| folder.display().to_string())
-                    .collect();
-                let why = match some_of(&folders) {
-                    _ if library.contains(['/', ':']) || library.ends_with(".a") => {
+                let why = match library.contains(['/', ':']) || library.ends_with(".a") {
+                    true => {
                         "-l takes the name between lib and .a; name a file by its path, without -l"
                             .to_owned()
                     }
-                    Some(folders) => format!("there is no lib{library}.a in {folders}"),
-                    None => "no folder is named by -L".to_owned(),
+                    false => self.searched_in_vain(library),
                 };
                 self.warn_with(Diagnostic::new(Severity::Warning, code, text).with_detail(why))
             }
@@ -123,6 +117,27 @@ impl Loader<'_, '_> {
                 self.hints.push(Diagnostic::new(Severity::Info, code, text));
                 Ok(())
             }
+        }
+    }
+
+    /// Where a library was looked for, apart from folders that are none.
+    fn searched_in_vain(&self, library: &str) -> String {
+        let folders = search::folders(&self.wanted.library_paths, self.environment);
+        let (there, missing): (Vec<_>, Vec<_>) =
+            folders.into_iter().partition(|folder| folder.is_dir());
+        let names = |folders: Vec<PathBuf>| {
+            let names: Vec<String> = folders
+                .iter()
+                .map(|folder| folder.display().to_string())
+                .collect();
+            some_of(&names)
+        };
+        let lacking = names(there).map(|there| format!("there is no lib{library}.a in {there}"));
+        let missing = names(missing).map(|missing| format!("there is no folder {missing}"));
+        let both: Vec<String> = missing.into_iter().chain(lacking).collect();
+        match both.is_empty() {
+            true => "no folder is named by -L".to_owned(),
+            false => both.join(", and "),
         }
     }
 
