@@ -11,13 +11,14 @@ use std::slice;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use cudalink_bindings::Bindings;
+use cudalink_toolkit::{Tool, Toolkit};
 use rustnvlink::arch::Sm;
 use rustnvlink::cli::{self, LinkOptions, depfile};
 use rustnvlink::container::{Foreign, InputKind, detect};
 use rustnvlink::device_link::{DeviceLink, Linked, Message};
 use rustnvlink::fatbin::{CompressionMode, FatbinOptions};
 use rustnvlink::host::HostObject;
-use rustnvlink::inputs::{Environment, Files, Kernels};
+use rustnvlink::inputs::{Environment, Files, Kernels, Wanted};
 use rustnvlink::output::{Clash, Named, clash};
 
 use crate::settings::KernelChoice;
@@ -57,6 +58,9 @@ pub(crate) struct Arguments {
     /// A static library to link: NAME of libNAME.a, also in the CUDA toolkit
     #[arg(short = 'l', long, value_name = "NAME")]
     library: Vec<String>,
+    /// The CUDA toolkit for PTX, LTO-IR and libraries: its folder, or the version of one that `cargo cudalink toolkit list` shows, such as 13.0
+    #[arg(long, value_name = "FOLDER|VERSION")]
+    toolkit: Option<PathBuf>,
     /// Which kernels stay: all, or those that host code names. `used` for objects, else `all`
     #[arg(long, value_enum, value_name = "WHICH")]
     kernels: Option<KernelChoice>,
@@ -170,8 +174,12 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
     check_name(&arguments)?;
     refuse_sources(&arguments.files)?;
     let mut problem = None;
+    let toolkit = arguments.toolkit.as_deref();
+    let toolkit = toolkit
+        .map(|choice| toolkit::find(Some(choice)))
+        .transpose()?;
     let targets = |_: &Files| arguments.arch.clone();
-    let linked = link(&arguments, targets, |linked| {
+    let linked = link(&arguments, toolkit.as_ref(), targets, |linked| {
         problem = messages::without_code(linked);
         if problem.is_some() {
             let messages = &mut linked.messages;
@@ -264,9 +272,11 @@ fn image_of_module(path: &Path) -> Result<PathBuf> {
     Ok(image)
 }
 
-/// The same as nvcc does it: an image without code is as good as any. `default` tells the processors where none is named.
+/// The same as nvcc does it: an image without code is as good as any. `toolkit` is that of the nvcc, `default` tells the
+/// processors where none is named.
 pub(crate) fn run_as_nvcc(
     mut arguments: Arguments,
+    toolkit: Option<&Toolkit>,
     default: impl FnOnce(&Files) -> Vec<Sm>,
 ) -> Result<()> {
     // Whatever the file is called.
@@ -277,7 +287,7 @@ pub(crate) fn run_as_nvcc(
         named => named.to_vec(),
     };
     let mut help = None;
-    let linked = link(&arguments, targets, |linked| {
+    let linked = link(&arguments, toolkit, targets, |linked| {
         let is_library = |file: &PathBuf| file.extension().is_some_and(|end| end == "a");
         if linked.has("undefined-reference") && !arguments.files.iter().any(is_library) {
             help = Some(messages::HELP_WITHOUT_LIBRARIES);
@@ -386,9 +396,11 @@ fn identifier(arguments: &Arguments) -> String {
     }
 }
 
-/// Links for the processors that `targets` makes of the inputs, and shows what `review` leaves of the messages.
+/// Links for the processors that `targets` makes of the inputs, and shows what `review` leaves of the messages. Without a
+/// toolkit, one is looked for where the link needs something of it.
 fn link(
     arguments: &Arguments,
+    toolkit: Option<&Toolkit>,
     targets: impl FnOnce(&Files) -> Vec<Sm>,
     review: impl FnOnce(&mut Linked),
 ) -> Result<Linked> {
@@ -399,7 +411,11 @@ fn link(
         notes,
     } = link_options(arguments)?;
     messages::print_notes(&messages, notes);
-    toolkit::check_choice()?;
+    match toolkit {
+        Some(toolkit) => take_programs(&mut request.inputs, toolkit)?,
+        None => toolkit::check_choice()?,
+    }
+    let device_runtime = || device_runtime(toolkit);
     let inputs = &mut request.inputs;
     inputs.files.splice(..0, arguments.files.iter().cloned());
     inputs.libraries.extend(arguments.library.iter().cloned());
@@ -468,9 +484,25 @@ fn link_options(arguments: &Arguments) -> Result<LinkOptions> {
     LinkOptions::parse(options).map_err(|problem| anyhow!(problem.shown()))
 }
 
+/// What a link takes of a toolkit that was chosen, unless the linker's options name something else.
+fn take_programs(inputs: &mut Wanted, toolkit: &Toolkit) -> Result<()> {
+    if inputs.assembler.program.is_none() {
+        inputs.assembler.program = Some(toolkit.tool(Tool::Ptxas)?);
+    }
+    if let Some(link_time) = &mut inputs.link_time
+        && link_time.library.is_none()
+    {
+        link_time.library = Some(toolkit.libnvjitlink()?);
+    }
+    Ok(())
+}
+
 /// The library that every device link of nvcc searches.
-fn device_runtime() -> Option<PathBuf> {
-    toolkit::noted().ok()?.libcudadevrt().ok()
+fn device_runtime(toolkit: Option<&Toolkit>) -> Option<PathBuf> {
+    match toolkit {
+        Some(toolkit) => toolkit.libcudadevrt().ok(),
+        None => toolkit::noted().ok()?.libcudadevrt().ok(),
+    }
 }
 
 /// Where the linker finds what it takes of a toolkit. Which toolkit that is not, is said when it looks for one.

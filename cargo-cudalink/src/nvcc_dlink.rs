@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
 use clap::{Args, Parser};
+use cudalink_toolkit::{Environment, Search, Toolkit};
 use rustnvlink::arch::Sm;
 use rustnvlink::fatbin::CompressionMode;
 use rustnvlink::inputs::Files;
@@ -24,7 +25,7 @@ use arguments::Parsed;
 Example:
   cargo cudalink nvcc-dlink nvcc -arch=sm_90 -dlink main.o part.o -o device_link.o")]
 pub(crate) struct Arguments {
-    /// The nvcc that would be run; libraries are looked for in its toolkit, too
+    /// The nvcc that would be run, whose toolkit gives libraries, and ptxas where there is PTX
     nvcc: PathBuf,
     /// What it would be given
     #[arg(
@@ -46,9 +47,9 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
         parsed.is_device_link,
         "the command line asks for no device link (-dlink), but for another step of nvcc; use nvcc itself"
     );
-    parsed
-        .library_paths
-        .extend(toolkit_libraries(&arguments.nvcc));
+    let toolkit = toolkit_of(&arguments.nvcc, parsed.link_time)?;
+    let of_toolkit = toolkit.as_ref().and_then(|toolkit| toolkit.lib_dir().ok());
+    parsed.library_paths.extend(of_toolkit);
     // The others are for the host linker.
     let folders = parsed.library_paths.clone();
     parsed.libraries.retain(|name| {
@@ -65,7 +66,9 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
     }
     let words = std::iter::once(OsString::from("link")).chain(translated(parsed)?);
     let arguments = Link::try_parse_from(words)?.arguments;
-    link::run_as_nvcc(arguments, |files| processors_of_objects(files, link_time))
+    link::run_as_nvcc(arguments, toolkit.as_ref(), |files| {
+        processors_of_objects(files, link_time)
+    })
 }
 
 /// Refuses an input in the place of the compiler, which would be left out of the link.
@@ -96,14 +99,12 @@ fn processors_of_objects(files: &Files, link_time: bool) -> Vec<Sm> {
     processors.into_iter().collect()
 }
 
-/// The folders of the toolkit that an nvcc belongs to, as it lies in `bin`.
-fn toolkit_libraries(nvcc: &Path) -> Vec<PathBuf> {
-    let bin = nvcc.parent().unwrap_or(Path::new(""));
-    ["../lib64", "../lib"]
-        .map(|folder| bin.join(folder))
-        .into_iter()
-        .filter(|folder| folder.is_dir())
-        .collect()
+/// The toolkit that an nvcc belongs to, of which it would take ptxas and libraries, if there is one. What optimizes LTO-IR
+/// and what assembles the result have to be of one toolkit.
+fn toolkit_of(nvcc: &Path, link_time: bool) -> Result<Option<Toolkit>> {
+    let environment = Environment::from_process()?;
+    let toolkit = Search::new(&environment).around(nvcc);
+    Ok(toolkit.filter(|toolkit| !link_time || toolkit.libnvjitlink().is_ok()))
 }
 
 /// What `cargo cudalink link` has to be told.

@@ -313,6 +313,69 @@ fn libraries_of_the_toolkit_are_found() {
         !succeeds && said.contains(expected) && said.contains("missing does not exist"),
         "{said}"
     );
+    let by_option = |toolkit: &str| {
+        let words = format!("{link} --toolkit {toolkit}");
+        let output = command(&folder, &words)
+            .env("CUDALINK_TOOLKIT", at("nowhere"))
+            .output()
+            .expect("the program runs");
+        String::from_utf8(output.stderr).expect("text")
+    };
+    let warning = format!("there is no libmeth.a in '{looked}'");
+    let said = by_option("toolkit");
+    assert!(
+        said.contains(&warning) && said.lines().count() == 1,
+        "{said}"
+    );
+    let said = by_option("missing");
+    assert!(said.contains("missing does not exist"), "{said}");
+}
+
+/// An option, or the nvcc whose work is done, counts more than the toolkit of the machine.
+#[cfg(unix)]
+#[test]
+fn ptx_is_assembled_by_the_toolkit_that_is_named() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = folder();
+    let at = |name: &str| folder.path().join(name);
+    let executable = |path: &Path, text: String| {
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        fs::write(path, text).expect("a program");
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("it is ours");
+    };
+    for toolkit in ["named", "other"] {
+        let text = format!("#!/bin/sh\necho ptxas of {toolkit} >&2\nexit 1\n");
+        executable(&at(toolkit).join("bin/ptxas"), text);
+        executable(&at(toolkit).join("bin/nvcc"), "#!/bin/sh\n".to_owned());
+    }
+    fs::create_dir(at("links")).expect("a folder");
+    std::os::unix::fs::symlink(at("named/bin/nvcc"), at("links/nvcc")).expect("a link");
+    let kernel =
+        ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry kernel() { ret; }\n";
+    fs::write(at("a.ptx"), kernel).expect("PTX");
+    let of_nvcc = "-dlink -arch=sm_90 a.ptx -o x.o";
+    for (words, expected) in [
+        ("link --arch=sm_90 a.ptx -o x.o", "other"),
+        ("link --toolkit named --arch=sm_90 a.ptx -o x.o", "named"),
+        (
+            "link --toolkit named -Xnvlink=--ptxas=other/bin/ptxas --arch=sm_90 a.ptx -o x.o",
+            "other",
+        ),
+        (&format!("nvcc-dlink named/bin/nvcc {of_nvcc}"), "named"),
+        (&format!("nvcc-dlink links/nvcc {of_nvcc}"), "named"),
+        // As a shell finds it, and where there is none.
+        (&format!("nvcc-dlink nvcc {of_nvcc}"), "named"),
+        (&format!("nvcc-dlink missing/nvcc {of_nvcc}"), "other"),
+    ] {
+        let output = command(&folder, words)
+            .env("CUDA_HOME", at("other"))
+            .env("PATH", at("links"))
+            .output()
+            .expect("the program runs");
+        let said = String::from_utf8(output.stderr).expect("text");
+        let expected = format!("ptxas of {expected}");
+        assert!(said.contains(&expected), "{words}: {said}");
+    }
 }
 
 #[test]
@@ -500,10 +563,5 @@ fn options_of_nvcc_are_known() {
         &folder,
         &format!("nvcc-dlink nvcc {inputs} -o out.o"),
         "asks for no device link (-dlink)",
-    );
-    fails(
-        &folder,
-        "doctor",
-        "tip: it looks at files; `cargo cudalink toolkit list` shows",
     );
 }

@@ -139,6 +139,14 @@ pub struct NotFound {
     pub tried: Vec<Attempt>,
 }
 
+impl NotFound {
+    /// Whether the user has chosen a folder, which is the only place then.
+    #[must_use]
+    pub fn is_of_choice(&self) -> bool {
+        matches!(&self.tried[..], [attempt] if attempt.origin == Origin::Option)
+    }
+}
+
 /// What was tried, with one line for places of a kind that are refused alike.
 fn lines(tried: &[Attempt]) -> String {
     let alike = |one: &Attempt, other: &Attempt| {
@@ -233,6 +241,25 @@ impl<'e> Search<'e> {
             }
         }
         Err(NotFound { tried })
+    }
+
+    /// Returns the toolkit that a compiler belongs to, as it lies in `bin`. A name without a folder is looked up in `PATH`.
+    ///
+    /// nvcc itself takes the other programs from beside it as it was called, so that links are followed only where
+    /// they lead into no toolkit.
+    #[must_use]
+    pub fn around(&self, nvcc: &Path) -> Option<Toolkit> {
+        let program = match nvcc.components().count() {
+            1 => {
+                let programs = self.environment.programs(nvcc.to_str()?);
+                programs.into_iter().next()?
+            }
+            _ => self.environment.current_dir.join(nvcc),
+        };
+        [program.clone(), canonical(&program)]
+            .iter()
+            .filter_map(|program| program.parent()?.parent())
+            .find_map(|root| self.open(root, Origin::Option).ok())
     }
 
     /// Looks at every place.
