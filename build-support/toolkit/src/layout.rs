@@ -9,7 +9,7 @@ use semver::Version;
 use serde::Serialize;
 
 use crate::search::entries;
-use crate::toolkit::target_folder;
+use crate::toolkit::{SERVERS, target_folder};
 
 /// An entry of `version.json`, in the shape that NVIDIA's installers write.
 #[derive(Debug, Serialize)]
@@ -23,7 +23,9 @@ struct Component<'a> {
 /// - `lib64`, which `nvcc.profile` names;
 /// - `libX.so` beside `libX.so.N`, which host linkers look for;
 /// - `nvvm/lib64/libnvvm.so`, which `nvcc -dlto` loads;
-/// - `targets/MACHINE-linux`, where Meson and NVIDIA's own programs look for headers and libraries.
+/// - `targets/MACHINE-linux`, where Meson and NVIDIA's own programs look for headers and libraries;
+/// - the headers alone for aarch64 servers: where there is a folder for one machine, nvcc looks for no other with a cross
+///   compiler.
 pub(crate) fn complete(root: &Path) -> io::Result<()> {
     let lib = root.join("lib");
     if !root.join("lib64").exists() {
@@ -50,8 +52,9 @@ pub(crate) fn complete(root: &Path) -> io::Result<()> {
             link("../../lib/libnvvm.so", &nvvm.join("lib64/libnvvm.so"))?;
         }
     }
-    let target = root.join(target_folder());
-    for folder in ["include", "lib"] {
+    let of_machine = ["include", "lib"].map(|folder| (target_folder(), folder));
+    for (target, folder) in of_machine.into_iter().chain([(SERVERS, "include")]) {
+        let target = root.join(target);
         let place = target.join(folder);
         if root.join(folder).is_dir() && !place.exists() {
             fs::create_dir_all(&target)?;

@@ -205,6 +205,15 @@ impl Toolkit {
         Ok(self.version.get_or_init(|| version))
     }
 
+    /// What a program says of its version, which may not be that of `nvcc`: some packages bring programs of several releases.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the toolkit does not have the program, or it does not run.
+    pub fn version_of(&self, tool: Tool) -> Result<Version, ToolkitError> {
+        version::ask(&self.tool(tool)?)
+    }
+
     /// The path of a program.
     ///
     /// # Errors
@@ -315,10 +324,13 @@ pub(crate) fn is_executable(path: &Path) -> bool {
     which::which_in(path, None::<&str>, "").is_ok()
 }
 
+/// The folder below the root for servers with aarch64.
+pub(crate) const SERVERS: &str = "targets/sbsa-linux";
+
 /// The folder below the root that NVIDIA names after the machine.
 pub(crate) fn target_folder() -> &'static str {
     if cfg!(target_arch = "aarch64") {
-        "targets/sbsa-linux"
+        SERVERS
     } else {
         "targets/x86_64-linux"
     }

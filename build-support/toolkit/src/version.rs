@@ -37,7 +37,7 @@ pub(crate) fn components(root: &Path) -> BTreeMap<String, IgnoredAny> {
         .unwrap_or_default()
 }
 
-/// Asks `nvcc` for its version.
+/// Asks a program, such as `nvcc`, for its version.
 pub(crate) fn ask(nvcc: &Path) -> Result<Version, ToolkitError> {
     let failed = |reason: String| ToolkitError::Version {
         nvcc: nvcc.to_owned(),

@@ -58,6 +58,9 @@ fn an_install_is_whole_and_happens_once() {
             fs::canonicalize(root.join(place)).expect("a folder"),
         );
     }
+    let servers = root.join("targets/sbsa-linux");
+    assert!(servers.join("include/cuda_runtime.h").is_file());
+    assert_eq!(servers.join("lib").exists(), servers == target);
     assert!(root.join("bin/nvdisasm").is_file());
     // This header declares nothing, so that there is nothing to make a stub of.
     assert!(!root.join("lib/stubs").exists());
