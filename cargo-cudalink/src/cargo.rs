@@ -181,6 +181,15 @@ pub(crate) fn command_with_configuration() -> Result<Option<Command>> {
     surroundings::command_with(&configured)
 }
 
+/// The host linker of builds for this machine in the current folder, as far as cargo's configuration tells it.
+pub(crate) fn host_linker() -> PathBuf {
+    let configured = || {
+        let config = configuration::load(&std::env::current_dir().ok()?).ok()?;
+        config.linker(config.host_triple().ok()?).ok()?
+    };
+    configured().unwrap_or_else(|| user_linker::DEFAULT.into())
+}
+
 /// Runs cargo.
 pub(crate) fn run<C: CargoCommand + Args>(arguments: WithDevice<C>) -> Result<ExitCode> {
     if let Some(command) = surroundings::command_of_user()? {

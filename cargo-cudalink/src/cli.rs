@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::io::{self, Write as _};
 
 use anyhow::{Result, bail};
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use rustnvlink::cli::{FLAGS, LinkOptions, Spelling};
 
@@ -69,8 +69,7 @@ impl Cli {
                     .map(|variable| format!("the variable {variable} says so"));
                 let tip = of_variable
                     .or_else(|| option_of_linker(&error, &arguments))
-                    .or_else(|| option_of_nvcc(&error, &arguments))
-                    .or_else(|| about_machine(&error, &arguments));
+                    .or_else(|| option_of_nvcc(&error, &arguments));
                 if let Some(tip) = tip {
                     let tips = ContextValue::StyledStrs(vec![tip.into()]);
                     error.insert(ContextKind::Suggested, tips);
@@ -172,16 +171,6 @@ fn option_of_nvcc(error: &clap::Error, arguments: &[OsString]) -> Option<String>
     let is_of_nvcc = is_link && letter.len() == 2 && !letter.starts_with("--");
     is_of_nvcc.then(|| {
         format!("if '{word}' is for nvcc: `cargo cudalink nvcc-dlink nvcc ..` takes a command line of nvcc -dlink")
-    })
-}
-
-/// What to say to those who want to know whether this machine is in order.
-fn about_machine(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
-    let is_doctor = arguments.get(1).is_some_and(|word| word == "doctor");
-    let lacks_files = error.kind() == ErrorKind::MissingRequiredArgument;
-    (is_doctor && lacks_files).then(|| {
-        "it looks at files; `cargo cudalink toolkit list` shows the CUDA toolkits of this machine"
-            .to_owned()
     })
 }
 

@@ -1,21 +1,26 @@
-//! `cargo cudalink doctor`: says what is wrong with the device link of finished files, and what helps.
+//! `cargo cudalink doctor`: says what is wrong with the device link of finished files, and what helps; without files, what
+//! the machine lacks.
 //!
-//! [`survey`] reads the files, [`checks`] compares what they say of each other.
+//! [`survey`] reads the files, [`checks`] compares what they say of each other. [`machine`] looks at the machine.
 
 mod checks;
 mod code;
 pub(crate) mod codes;
+mod machine;
 mod survey;
 
 use std::collections::BTreeSet;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use clap::Args;
 use rustnvlink::arch::Sm;
 use serde::Serialize;
 
+use crate::cargo::command_with_configuration;
+use crate::platform;
 use crate::streams;
 use crate::style::{self, ERROR, Format, GOOD, NOTE, QUIET};
 use survey::Unit;
@@ -23,23 +28,25 @@ use survey::Unit;
 /// The number a program that reads the JSON can rely on.
 const SCHEMA_VERSION: u32 = 1;
 
-/// Find out why device code is not linked, linked twice, or lacks a processor
+/// Find out why device code is not linked, linked twice, or lacks a processor, or what this machine lacks
 ///
 /// Takes the objects and libraries that go into one program, in the order of its link, or finished programs and shared
-/// libraries. Ends with code 1 if something is wrong.
+/// libraries. Ends with code 1 if something is wrong. Without files, it looks at this machine: CUDA toolkit, compilers,
+/// linkers, cache folder and driver.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
+  cargo cudalink doctor
   cargo cudalink doctor main.o part.o device_link.o libother.a
   cargo cudalink doctor --arch sm_80,sm_90 program")]
 pub(crate) struct Arguments {
     /// Objects, static libraries, shared libraries and programs; `-` is the standard input
-    #[arg(required = true, value_name = "FILE")]
+    #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Processors that linked code has to be there for, such as sm_80,sm_90
-    #[arg(long, value_name = "SM,..", value_delimiter = ',', value_parser = Sm::known)]
+    #[arg(long, value_name = "SM,..", value_delimiter = ',', value_parser = Sm::known, requires = "files")]
     arch: Vec<Sm>,
-    /// Fail on warnings, too
+    /// Fail on warnings, too, and where something of this machine is missing
     #[arg(long)]
     deny_warnings: bool,
     /// How to write the result
@@ -128,8 +135,19 @@ struct Document<'a> {
     findings: &'a [Finding],
 }
 
-/// Does what the command line asks for.
-pub(crate) fn run(arguments: Arguments) -> Result<()> {
+/// Does what the command line asks for. What cargo's configuration chooses counts for the machine as it does in builds.
+pub(crate) fn run(arguments: Arguments) -> Result<ExitCode> {
+    match arguments.files.is_empty() {
+        true => match command_with_configuration()? {
+            Some(command) => return platform::replace_by(command),
+            None => machine::run(arguments.format, arguments.deny_warnings),
+        },
+        false => look_at_files(&arguments),
+    }?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn look_at_files(arguments: &Arguments) -> Result<()> {
     let (units, mut findings) = survey::read(&arguments.files);
     let changed = code::changed_since(&units, &arguments.files);
     let required: BTreeSet<Sm> = arguments.arch.iter().copied().collect();

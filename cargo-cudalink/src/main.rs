@@ -68,7 +68,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Rustc(arguments) => cargo::run(*arguments),
         Command::Exec(arguments) => cargo::exec::exec(*arguments),
         Command::Clean(arguments) => done(clean::run(arguments)),
-        Command::Doctor(arguments) => done(doctor::run(arguments)),
+        Command::Doctor(arguments) => doctor::run(arguments),
         Command::Explain(arguments) => done(explain::run(arguments)),
         Command::Fatbinary(arguments) => done(fatbinary::run(arguments)),
         Command::Inspect(arguments) => done(inspect::run(arguments)),

@@ -186,6 +186,13 @@ pub(crate) fn find(choice: Option<&Path>) -> Result<Toolkit> {
     }?)
 }
 
+/// The toolkit that builds in the current folder use.
+pub(crate) fn of_current_folder(environment: &Environment) -> Result<Toolkit> {
+    let toolkit = environment.choice.clone();
+    let choice = Choice { toolkit }.or_of_manifests(environment);
+    find(choice.toolkit.as_deref())
+}
+
 /// A toolkit that the variable chooses has to be there: a choice is meant to be followed.
 pub(crate) fn check_choice() -> Result<()> {
     match Environment::from_process()?.choice {

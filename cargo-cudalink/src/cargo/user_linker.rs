@@ -13,7 +13,7 @@ use cargo_config2::{Config, Flags, de};
 use super::{CargoCommand, configuration};
 
 /// What rustc links Linux programs with.
-const DEFAULT: &str = "cc";
+pub(super) const DEFAULT: &str = "cc";
 
 /// The linkers of a run.
 #[derive(Debug)]

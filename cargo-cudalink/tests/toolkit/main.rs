@@ -2,6 +2,7 @@
 
 #![cfg(unix)]
 
+mod doctor;
 mod found;
 mod libraries;
 mod machine;
