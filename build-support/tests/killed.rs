@@ -71,21 +71,26 @@ fn nothing_temporary_stays() {
         .stderr(Stdio::piped())
         .spawn()
         .expect("it starts");
+    let id = running.id().to_string();
     let started = folder.join("started");
-    for _ in 0..60_000 {
-        if started.exists() || running.try_wait().expect("it is known").is_some() {
-            break;
+    let mut wait_for = |is_there: &dyn Fn() -> bool| {
+        for _ in 0..60_000 {
+            if is_there() || running.try_wait().expect("it is known").is_some() {
+                break;
+            }
+            sleep(Duration::from_millis(1));
         }
-        sleep(Duration::from_millis(1));
-    }
+    };
+    wait_for(&|| started.exists());
     let is_empty = || {
         let mut temporary = fs::read_dir(folder.join("temporary")).expect("a folder");
         temporary.next().is_none()
     };
     let is_assembling = started.exists() && !is_empty();
-    let id = running.id().to_string();
     let sent = Command::new("kill").args(["-TERM", &id]).status();
     sent.expect("kill runs");
+    // An assembler that ends first would let the build script end by itself.
+    wait_for(&|| false);
     if started.exists() {
         fs::write(folder.join("wait"), "").expect("the assembler ends");
     }
