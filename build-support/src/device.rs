@@ -58,20 +58,7 @@ pub(crate) fn link(
     let own = environment::out_dir()?;
     let others = inputs.iter().filter(|input| !input.path.starts_with(&own));
     others.for_each(|other| output::depends_on(&other.path));
-    let files = inputs.iter().map(|input| input.path.clone()).collect();
-    let request = Request::new(Wanted {
-        kernels: Kernels::All,
-        assembler: Assembler {
-            program: toolkit.and_then(|toolkit| toolkit.tool(Tool::Ptxas).ok()),
-            ..Assembler::default()
-        },
-        link_time: (code == Code::LinkTime).then(|| LinkTime {
-            library: toolkit.and_then(|toolkit| toolkit.libnvjitlink().ok()),
-            ..LinkTime::default()
-        }),
-        ..Wanted::new(files)
-    });
-    let linked = DeviceLink::new(&request)
+    let linked = DeviceLink::new(&request(inputs, toolkit, code))
         .environment(cli::environment())
         .threads(NonZero::new(environment::jobs()?))
         .device_runtime(&|| toolkit.and_then(|toolkit| toolkit.libcudadevrt().ok()))
@@ -109,6 +96,23 @@ pub(crate) fn link(
             Err(Error::Link(problems.join("\n")))
         }
     }
+}
+
+/// What is linked, and what the link takes of a toolkit.
+fn request(inputs: &[Input], toolkit: Option<&Toolkit>, code: Code) -> Request {
+    let files = inputs.iter().map(|input| input.path.clone()).collect();
+    Request::new(Wanted {
+        kernels: Kernels::All,
+        assembler: Assembler {
+            program: toolkit.and_then(|toolkit| toolkit.tool(Tool::Ptxas).ok()),
+            ..Assembler::default()
+        },
+        link_time: (code == Code::LinkTime).then(|| LinkTime {
+            library: toolkit.and_then(|toolkit| toolkit.libnvjitlink().ok()),
+            ..LinkTime::default()
+        }),
+        ..Wanted::new(files)
+    })
 }
 
 /// The same message about sources where it is about what was compiled from them.

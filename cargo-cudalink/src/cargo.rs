@@ -12,6 +12,7 @@ pub(crate) mod surroundings;
 mod user_linker;
 pub(crate) mod workspace;
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::io;
@@ -19,7 +20,7 @@ use std::num::NonZero;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::UNIX_EPOCH;
 
 use anyhow::{Context, Result};
@@ -29,7 +30,6 @@ use clap::Args;
 use cudalink_toolkit::launcher::launched;
 use cudalink_toolkit::{Tool, Toolkit};
 use rustnvlink::arch::Sm;
-use rustnvlink::output;
 use sha2::{Digest as _, Sha256};
 
 use crate::plan::{CompiledFor, Folder, PLAN_VARIABLE, Plan, Purpose, ToolkitPaths};
@@ -37,6 +37,7 @@ use crate::platform;
 use crate::settings::{Settings, Word};
 use crate::style;
 use crate::toolkit::{self, note_ignored_variables};
+use configuration::Configured;
 use report::Reporter;
 use static_libraries::StaticLibraries;
 use surroundings::Variable;
@@ -195,8 +196,10 @@ pub(crate) fn run<C: CargoCommand + Args>(arguments: WithDevice<C>) -> Result<Ex
     if let Some(command) = surroundings::command_of_user()? {
         return platform::replace_by(command);
     }
-    let WithDevice { settings, cargo } = arguments;
-    let mut cargo = cargo;
+    let WithDevice {
+        settings,
+        mut cargo,
+    } = arguments;
     let current = std::env::current_dir().context("the current folder cannot be told")?;
     // The folders above it count, too.
     let from = cargo.configured_from().map(std::path::absolute);
@@ -205,8 +208,19 @@ pub(crate) fn run<C: CargoCommand + Args>(arguments: WithDevice<C>) -> Result<Ex
     if let Some(command) = surroundings::command_with(&configured)? {
         return platform::replace_by(command);
     }
-    let reporter = Reporter::new(cargo.common(), &config.term);
     let settings = settings.in_folder(&current);
+    run_configured(cargo, &settings, &config, &configured, &current)
+}
+
+/// Runs cargo with all that its configuration, manifests and the command line choose.
+fn run_configured(
+    mut cargo: impl CargoCommand,
+    settings: &Settings,
+    config: &Config,
+    configured: &BTreeMap<String, Configured>,
+    current: &Path,
+) -> Result<ExitCode> {
+    let reporter = Reporter::new(cargo.common(), &config.term);
     // Python may have to be asked, which takes as long as asking cargo.
     let search = settings
         .toolkit
@@ -218,17 +232,17 @@ pub(crate) fn run<C: CargoCommand + Args>(arguments: WithDevice<C>) -> Result<Ex
     };
     let folder = Folder::make(&workspace.target)?;
     let _in_use = folder.lock(Purpose::Use)?;
-    let (packages, others) = workspace.settings(&settings)?;
-    let linkers = UserLinkers::find(&config, &mut cargo)?;
+    let (packages, others) = workspace.settings(settings)?;
+    let linkers = UserLinkers::find(config, &mut cargo)?;
     let mut variables = cargo.use_linkers(stand_in_linkers(&folder, &linkers)?)?;
-    let found = match (others.toolkit.as_deref(), search) {
-        (None, Some(search)) => search.join().unwrap_or_else(|panic| resume_unwind(panic)),
-        (choice, _) => toolkit::find(choice),
-    };
-    let toolkit = match found {
-        // Only whoever needs one has to be told that there is none, but a choice is meant to be followed.
-        Err(error) if others.toolkit.is_some() => return Err(error),
-        found => found,
+    let toolkit = match others.toolkit.as_deref() {
+        // A choice is meant to be followed.
+        Some(choice) => Ok(toolkit::find(Some(choice))?),
+        // Only whoever needs one has to be told that there is none.
+        None => match search.map(JoinHandle::join) {
+            Some(found) => found.unwrap_or_else(|panic| resume_unwind(panic)),
+            None => toolkit::find(None),
+        },
     };
     let found = toolkit.as_ref().ok();
     if let Some(toolkit) = found.filter(|_| !reporter.is_quiet()) {
@@ -236,7 +250,6 @@ pub(crate) fn run<C: CargoCommand + Args>(arguments: WithDevice<C>) -> Result<Ex
     }
     let compiled_for = CompiledFor::all(packages.values().chain([&others]));
     let nvcc = stand_in_toolkit(&folder, found, &compiled_for)?;
-    let threads = jobs(cargo.common(), &config);
     let run = run::Run::begin(&folder)?;
     let mut plan = Plan {
         program: identity_of_program()?,
@@ -248,7 +261,7 @@ pub(crate) fn run<C: CargoCommand + Args>(arguments: WithDevice<C>) -> Result<Ex
             Ok(toolkit) => ToolkitPaths::of(toolkit),
             Err(error) => Err(style::reason(error)),
         },
-        threads,
+        threads: jobs(cargo.common(), config),
         compiled_for,
         packages,
         others,
@@ -260,16 +273,15 @@ pub(crate) fn run<C: CargoCommand + Args>(arguments: WithDevice<C>) -> Result<Ex
         variables.push(Variable::new("CARGO_ENCODED_RUSTFLAGS", flags));
     }
     variables.extend(choices(&plan));
-    cargo.yield_to(surroundings::forced(&variables, &configured));
+    cargo.yield_to(surroundings::forced(&variables, configured));
     plan.variables = variables;
     let path = run.plan();
-    output::write(&path, &serde_json::to_vec(&plan)?)
-        .with_context(|| format!("cannot write {}", path.display()))?;
+    plan.write(&path)?;
     let is_quiet = reporter.is_quiet();
     let libraries = StaticLibraries::of(&workspace);
     let exit = run.follow(by_plan(cargo.command(), &plan, &path)?, reporter)?;
     if exit == ExitCode::SUCCESS && !is_quiet {
-        for note in libraries.notes(&current) {
+        for note in libraries.notes(current) {
             style::note(&note);
         }
     }

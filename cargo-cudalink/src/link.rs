@@ -415,33 +415,12 @@ fn link(
         Some(toolkit) => take_programs(&mut request.inputs, toolkit)?,
         None => toolkit::check_choice()?,
     }
-    let device_runtime = || device_runtime(toolkit);
-    let inputs = &mut request.inputs;
-    inputs.files.splice(..0, arguments.files.iter().cloned());
-    inputs.libraries.extend(arguments.library.iter().cloned());
-    inputs
-        .library_paths
-        .extend(arguments.library_path.iter().cloned());
-    if !inputs.libraries.is_empty() {
-        // nvcc looks there behind what is named.
-        let of_toolkit = device_runtime().and_then(|library| Some(library.parent()?.to_owned()));
-        inputs.library_paths.extend(of_toolkit);
-    }
-    let for_host = matches!(arguments.format(), OutputFormat::Object | OutputFormat::C);
-    match arguments.kernels {
-        Some(KernelChoice::Used) => inputs.kernels = Kernels::NamedByHost,
-        Some(KernelChoice::All) => inputs.kernels = Kernels::All,
-        // Who loads an image by hand looks kernels up by name, and nothing here knows which.
-        None if !for_host && inputs.kernels == Kernels::NamedByHost => {
-            inputs.kernels = Kernels::All
-        }
-        None => {}
-    }
+    add_inputs(&mut request.inputs, arguments, toolkit);
     let mut linked = DeviceLink::new(&request)
         .environment(environment())
         .messages(messages)
         .threads(threads)
-        .device_runtime(&device_runtime)
+        .device_runtime(&|| device_runtime(toolkit))
         .link_files(targets);
     review(&mut linked);
     let help = match linked.is_complete() {
@@ -461,6 +440,31 @@ fn link(
         anstream::eprintln!("{GOOD}help{GOOD:#}: {help}");
     }
     bail!("the device code cannot be linked");
+}
+
+/// Adds what the command line names to the inputs that the linker's options name, and which of their kernels stay.
+fn add_inputs(inputs: &mut Wanted, arguments: &Arguments, toolkit: Option<&Toolkit>) {
+    inputs.files.splice(..0, arguments.files.iter().cloned());
+    inputs.libraries.extend(arguments.library.iter().cloned());
+    inputs
+        .library_paths
+        .extend(arguments.library_path.iter().cloned());
+    if !inputs.libraries.is_empty() {
+        // nvcc looks there behind what is named.
+        let runtime = device_runtime(toolkit);
+        let of_toolkit = runtime.and_then(|library| Some(library.parent()?.to_owned()));
+        inputs.library_paths.extend(of_toolkit);
+    }
+    let for_host = matches!(arguments.format(), OutputFormat::Object | OutputFormat::C);
+    match arguments.kernels {
+        Some(KernelChoice::Used) => inputs.kernels = Kernels::NamedByHost,
+        Some(KernelChoice::All) => inputs.kernels = Kernels::All,
+        // Who loads an image by hand looks kernels up by name, and nothing here knows which.
+        None if !for_host && inputs.kernels == Kernels::NamedByHost => {
+            inputs.kernels = Kernels::All
+        }
+        None => {}
+    }
 }
 
 /// What is asked for in the words of the linker.

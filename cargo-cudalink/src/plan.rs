@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use rustnvlink::arch::Sm;
+use rustnvlink::output;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -184,6 +185,12 @@ impl Plan {
                 path.display()
             )
         })
+    }
+
+    /// Writes it for the programs that go by it.
+    pub(crate) fn write(&self, path: &Path) -> Result<()> {
+        output::write(path, &serde_json::to_vec(self)?)
+            .with_context(|| format!("cannot write {}", path.display()))
     }
 
     /// The choices for the package in a folder.

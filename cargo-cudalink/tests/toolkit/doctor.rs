@@ -31,9 +31,11 @@ fn has(said: &str, state: &str, part: &str, found: &str) {
 fn a_machine_in_order_is_called_so() {
     let machine = Machine::new();
     machine.install(&[]);
-    let (code, said, errors) = doctor(&machine, &["--deny-warnings"], &[]);
+    let root = machine.root();
+    let variables = [("CUDA_HOME", root.as_path())];
+    let (code, said, errors) = doctor(&machine, &["--deny-warnings"], &variables);
     assert_eq!((code, errors.as_str()), (Some(0), ""), "{said}");
-    let place = format!("13.0.88 in {} (cache)", machine.root().display());
+    let place = format!("13.0.88 in {} (CUDA_HOME)", root.display());
     has(&said, "ok", "CUDA toolkit", &place);
     has(&said, "ok", "ptxas", "13.0.88");
     has(&said, "ok", "nvcc", "compiles");
