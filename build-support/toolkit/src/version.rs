@@ -50,11 +50,11 @@ pub(crate) fn ask(nvcc: &Path) -> Result<Version, ToolkitError> {
         .map_err(|error| failed(format!("it cannot be run: {error}")))?;
     if !output.status.success() {
         let text = String::from_utf8_lossy(&output.stderr);
-        return Err(failed(format!(
-            "it ended with {}: {}",
-            output.status,
-            text.trim()
-        )));
+        let said = match text.trim() {
+            "" => "nothing was said",
+            said => said,
+        };
+        return Err(failed(format!("it ended with {}: {said}", output.status)));
     }
     let text = String::from_utf8_lossy(&output.stdout);
     parse(&text).ok_or_else(|| {

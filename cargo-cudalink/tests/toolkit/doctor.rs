@@ -96,7 +96,12 @@ fn what_does_not_work_is_a_failure() {
     let (code, said, errors) = doctor(&machine, &[], &[]);
     assert_eq!(code, Some(1));
     assert_eq!(errors, "error: not in order: ptxas, nvcc\n");
-    has(&said, "broken", "ptxas", "exit status: 3");
+    has(
+        &said,
+        "broken",
+        "ptxas",
+        "it ended with exit status: 3: nothing was said (needed",
+    );
     let reason = "does not compile: #error -- unsupported GNU version!";
     has(&said, "broken", "nvcc", reason);
     let (code, said, _) = doctor(&machine, &["--format=json"], &[]);
