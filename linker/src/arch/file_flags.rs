@@ -38,8 +38,8 @@ impl Abi {
 /// `e_flags` of ABI version 8, taken apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FileFlags {
-    /// Section number of `.note.nv.cuinfo`, low eight bits. nvlink asks for
-    /// recompilation where it is zero.
+    /// Section number of `.note.nv.cuinfo`. Of larger ones than 255, files up to sm_90 have 255, and later ones the low
+    /// eight bits.
     pub device_note: u8,
     /// Zero in every file of the tools.
     pub reserved: u8,
@@ -57,8 +57,12 @@ impl FileFlags {
 
     /// The flags of a file for `sm` whose device note is the given section.
     pub fn new(sm: Sm, device_note: u32) -> Self {
+        let known = match sm.has_mercury() {
+            true => device_note as u8,
+            false => u8::try_from(device_note).unwrap_or(u8::MAX),
+        };
         Self {
-            device_note: device_note as u8,
+            device_note: known,
             reserved: 0,
             sm: sm.number as u8,
             address_mark: if sm.has_mercury() { 2 } else { 4 },
@@ -135,6 +139,8 @@ mod tests {
             (0x0600_4b04, 75, 6),
             (0x0600_5a04, 90, 6),
             (0x0700_7802, 120, 7),
+            (0xff00_5a04, 90, 0x108),
+            (0x0800_6402, 100, 0x108),
         ] {
             let decoded = FileFlags::decode(flags);
             assert_eq!(decoded.sm(), Sm::new(sm));

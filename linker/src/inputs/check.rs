@@ -290,7 +290,12 @@ fn check_toolkit(
             file.header.processor().is_hopper_or_newer()
                 && file.header.version < Toolkit::OLDEST.0.into()
         }
-        Abi::V8 => FileFlags::decode(file.header.flags).device_note == 0,
+        // Of other processors, `-r` of many objects with debug information writes this, too (case `debug_many_texts`).
+        Abi::V8 => {
+            let needs_today = file.header.processor().is_hopper_or_newer()
+                && !file.header.processor().has_mercury();
+            needs_today && FileFlags::decode(file.header.flags).device_note == 0
+        }
     };
     if is_too_old {
         return Err(older_toolkit(name));
