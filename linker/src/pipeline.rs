@@ -201,8 +201,8 @@ impl<'d> Link<'d, '_> {
         }
     }
 
-    /// Ends the link where nvlink's ends because it has dropped something that is still in use. Where nvlink notices only
-    /// after the layout, what it misses is returned for [`Self::check_laid_out`].
+    /// Ends the link where nvlink's ends because it has dropped something that is still in use. What nvlink notices only
+    /// after the layout is returned for [`Self::check_laid_out`].
     fn check_pruned(&mut self, pruned: &Pruned<'d>) -> Result<Option<Lost>, End> {
         if self.options.keeping == Keeping::Reachable {
             return Ok(None);
@@ -215,16 +215,7 @@ impl<'d> Link<'d, '_> {
         {
             return Err(self.refuse(Diagnostic::unexpected_relocation()));
         }
-        match lost_to_alias(pruned) {
-            Some(lost @ Lost::Section) => {
-                // nvlink looks for sections when it has shown the calls.
-                if let Some(names) = self.options.settings.call_graph {
-                    self.diagnostics.push(call_graph_table(pruned, names));
-                }
-                Err(self.refuse(Diagnostic::reference_to_deleted(lost.name())))
-            }
-            lost @ (Some(Lost::Symbol) | None) => Ok(lost),
-        }
+        Ok(lost_to_alias(pruned))
     }
 
     /// The same after the layout and after undefined names were reported. `lost` is what [`Self::check_pruned`] returned.
@@ -234,22 +225,29 @@ impl<'d> Link<'d, '_> {
         laid_out: &LaidOut<'d>,
         lost: Option<Lost>,
     ) -> Result<Option<Diagnostic>, End> {
-        let is_unrecorded = laid_out.shared.lacks_symbol.then_some(Lost::Symbol);
-        if let Some(lost) = lost.or(is_unrecorded) {
-            // Cases `alias_undefined` and `preserve_unreached`.
-            return Err(self.refuse(Diagnostic::reference_to_deleted(lost.name())));
+        if lost == Some(Lost::Symbol) {
+            // Case `alias_undefined`.
+            return Err(self.refuse(Diagnostic::reference_to_deleted(Lost::Symbol.name())));
         }
         let names = self.options.settings.call_graph;
         let calls = names.map(|names| call_graph_table(&laid_out.pruned, names));
         let loses_handles = self.options.keeping == Keeping::AsNvlink
             && self.options.drops_dead_code()
             && laid_out.pruned.loses_handles();
-        if laid_out.merged().loses_common() || loses_handles {
-            // Behind the calls (cases `common_too_large` and `whole_program_textures`).
-            self.diagnostics.extend(calls);
-            return Err(self.refuse(Diagnostic::reference_to_deleted(Lost::Section.name())));
+        let lost = match lost {
+            None if laid_out.merged().loses_common() || loses_handles => Some(Lost::Section),
+            None if laid_out.shared.lacks_symbol => Some(Lost::Symbol),
+            lost => lost,
+        };
+        match lost {
+            // Behind the calls (cases `alias_undefined`, `common_too_large`, `preserve_unreached` and
+            // `whole_program_textures`).
+            Some(lost) => {
+                self.diagnostics.extend(calls);
+                Err(self.refuse(Diagnostic::reference_to_deleted(lost.name())))
+            }
+            None => Ok(calls),
         }
-        Ok(calls)
     }
 
     /// Reports what nvlink reports between relocating and finalizing. `damage` is why relocating failed, if it did, which

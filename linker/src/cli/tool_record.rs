@@ -45,6 +45,7 @@ mod tests {
 
     use super::super::typed;
     use super::*;
+    use crate::cubin::{Note, ToolNote};
 
     #[test]
     fn names_files_and_options_but_no_folders() {

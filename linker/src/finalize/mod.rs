@@ -97,6 +97,9 @@ pub(crate) fn compute<'d>(
     let codes = Codes::of(function_records.iter());
     records::mark_unbounded(pruned, stacks, &mut function_records);
     records::assume_unknown_masks(pruned, &codes, &mut function_records);
+    if options.keeping == Keeping::AsNvlink {
+        records::drop_lost_banks(pruned, &mut function_records);
+    }
     let registers = Registers::new(pruned);
     let all_known = registers::check_known(pruned, &registers, options.keeping, diagnostics);
     let mut module_records = records::module(pruned, arena, stacks, &registers);

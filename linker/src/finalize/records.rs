@@ -113,6 +113,25 @@ pub(super) fn assume_unknown_masks(
     }
 }
 
+/// Where parameters lie is not said of kernels whose bank has gone with another one of the name (case
+/// `static_kernels_filtered`).
+pub(super) fn drop_lost_banks(pruned: &Pruned<'_>, records: &mut IdVec<FunctionId, Records<'_>>) {
+    if pruned.merged.target.has_mercury() {
+        return;
+    }
+    let is_lost = |record: &InfoRecord<'_>| {
+        let bank = record
+            .subject()
+            .filter(|_| record.code == InfoCode::PARAM_CBANK);
+        bank.is_some_and(|bank| !pruned.live.symbols[bank])
+    };
+    for (function, _) in pruned.merged.functions.enumerate() {
+        if pruned.live.functions[function] && records[function].iter().any(is_lost) {
+            records[function].to_mut().retain(|record| !is_lost(record));
+        }
+    }
+}
+
 /// The module's records: those of the inputs, last input first, with the
 /// registers of kernels raised to what they call; then the stack sizes.
 pub(super) fn module<'d>(

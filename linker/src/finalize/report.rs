@@ -113,7 +113,8 @@ fn named_bank(name: &str, end: &str) -> Option<u8> {
 
 /// Up to sm_90 what the system reserves counts, later it does not.
 fn shared_size(pruned: &Pruned<'_>, function: FunctionId) -> u64 {
-    let Some(section) = pruned.merged.functions[function].shared else {
+    let section = pruned.merged.functions[function].shared;
+    let Some(section) = section.filter(|&section| pruned.live.sections[section]) else {
         return 0;
     };
     let section = &pruned.merged.sections[section];
@@ -178,10 +179,14 @@ fn banks<'n>(pruned: &'n Pruned<'_>, keeping: Keeping) -> FxHashMap<Owner<'n>, B
     if pruned.merged.target.has_mercury() {
         return all;
     }
-    for section in pruned.merged.sections.iter() {
-        let (SectionKind::Constant(_), Some(code)) = (section.kind, section.target) else {
+    for (id, section) in pruned.merged.sections.enumerate() {
+        let (SectionKind::Constant(bank), Some(code)) = (section.kind, section.target) else {
             continue;
         };
+        // A bank can go with another kernel of the name (case `static_kernels_filtered`).
+        if bank == 0 && !pruned.live.sections[id] && keeping == Keeping::AsNvlink {
+            continue;
+        }
         if *first_code.entry(section.name).or_insert(code) != code && keeping == Keeping::AsNvlink {
             continue;
         }

@@ -16,7 +16,9 @@ use crate::bits::Bits;
 use crate::diagnostic::Diagnostic;
 use crate::id::{FunctionId, SectionId, SymbolId};
 use crate::list_sort::list_sort;
-use crate::merge::{Definition, ListedShared, Merged, NewSection, SectionKind, SharedHome};
+use crate::merge::{
+    Definition, Function, ListedShared, Merged, NewSection, SectionKind, SharedHome,
+};
 use crate::options::{Keeping, SharedLimit};
 use crate::prune::Pruned;
 
@@ -94,6 +96,9 @@ pub(super) fn layout<'d>(
 ) -> SharedLayout {
     let mut layout = SharedLayout::default();
     give_back(&mut pruned.merged);
+    if keeping == Keeping::AsNvlink {
+        share_by_name(&mut pruned.merged);
+    }
     if pruned.merged.shared.is_empty() && whole.is_empty() {
         return layout;
     }
@@ -108,6 +113,7 @@ pub(super) fn layout<'d>(
     let strangers = whole::strangers(&pruned.merged, kernels, &users.seen_by);
     problems.extend(strangers.into_iter().map(|problem| (None, problem)));
     place_common(pruned, &common, &mut views, &mut layout);
+    join_views(&users, &mut views);
     if keeping == Keeping::AsNvlink {
         forget_common(pruned, kernels, &mut views);
     }
@@ -129,7 +135,7 @@ pub(super) fn layout<'d>(
             .unwrap_or(0)
             .max(DYNAMIC_ALIGN);
         for kernel in users.seen_by.kernels(users.functions_of(symbol)).iter() {
-            let view = &mut views[kernel];
+            let view = &mut views[users.home(kernel)];
             view.dynamic = view.dynamic.max(Some(align));
         }
     }
@@ -185,6 +191,20 @@ fn add_sections<'d>(
         let kernel = users.kernels[index];
         if lacks_section(pruned, kernel) {
             add_section(pruned, arena, kernel);
+        }
+    }
+}
+
+/// Kernels of one name may share a section, for which what the first of them sees is asked: where that has nothing in common
+/// with other kernels, what the later ones have is not counted (case `static_kernels_shared`).
+fn join_views(users: &Users, views: &mut [KernelView]) {
+    for index in 0..views.len() {
+        let home = users.home(index);
+        if home != index {
+            let view = std::mem::take(&mut views[index]);
+            if views[home].sees_common {
+                views[home].size = views[home].size.max(view.size);
+            }
         }
     }
 }
@@ -266,10 +286,11 @@ impl Common {
 fn share_out(pruned: &Pruned<'_>, users: &Users, views: &mut [KernelView]) -> Common {
     let kernels = &users.kernels;
     let symbols = &pruned.merged.symbols;
-    let kernel_of: FxHashMap<SectionId, usize> = kernels
-        .iter()
-        .enumerate()
-        .filter_map(|(index, &kernel)| Some((pruned.merged.functions[kernel].shared?, index)))
+    let sections = kernels.iter().enumerate();
+    let sections = sections
+        .filter_map(|(index, &kernel)| Some((pruned.merged.functions[kernel].shared?, index)));
+    let kernel_of: FxHashMap<SectionId, usize> = sections
+        .map(|(section, index)| (section, users.home(index)))
         .collect();
     let mut module = Vec::new();
     for variable in variables(&pruned.merged) {
@@ -308,10 +329,7 @@ fn share_out(pruned: &Pruned<'_>, users: &Users, views: &mut [KernelView]) -> Co
         });
         match audiences[audience][..] {
             [kernel] => {
-                // Kernels of one name may share a section (case `static_kernels`).
-                let section = pruned.merged.functions[kernels[kernel]].shared;
-                let home = section.and_then(|section| kernel_of.get(&section));
-                views[home.copied().unwrap_or(kernel)].own.push(variable);
+                views[users.home(kernel)].own.push(variable);
                 owners.push(kernel);
             }
             _ => variables.push((variable, audience)),
@@ -379,8 +397,8 @@ fn set_sizes(
     let has_dynamic = !users.dynamic.is_empty();
     let has_mercury = pruned.merged.target.has_mercury();
     let reserve = pruned.merged.reserved_shared();
-    for (view, kernel) in views.iter().zip(&users.kernels) {
-        if !has_mercury && left_alone.contains(kernel) {
+    for (index, (view, kernel)) in views.iter().zip(&users.kernels).enumerate() {
+        if !has_mercury && left_alone.contains(kernel) || users.home(index) != index {
             continue;
         }
         let Some(section) = pruned.merged.functions[*kernel].shared else {
@@ -412,6 +430,36 @@ pub(super) fn give_back(merged: &mut Merged<'_>) {
         if let Some(function) = merged.sections[text].function {
             merged.functions[function].shared.get_or_insert(id);
         }
+    }
+}
+
+/// nvlink knows the memory of kernels by its name: those of one name that have none get what another one has (case
+/// `static_kernels_shared`).
+fn share_by_name(merged: &mut Merged<'_>) {
+    let is_without = |f: &Function<'_>| f.shared.is_none() && !f.is_stub && merged.is_kernel(f);
+    let without = merged.functions.enumerate();
+    let without: Vec<FunctionId> = without
+        .filter(|(_, function)| is_without(function))
+        .map(|(id, _)| id)
+        .collect();
+    if without.is_empty() {
+        return;
+    }
+    let sections = merged.sections_of(|kind| kind == SectionKind::Shared);
+    let names = sections.filter_map(|(id, section)| {
+        let kernel = section.name.strip_prefix(".nv.shared.")?;
+        Some((kernel, id))
+    });
+    let mut by_name: FxHashMap<&str, SectionId> = FxHashMap::default();
+    for (name, section) in names {
+        by_name.entry(name).or_insert(section);
+    }
+    let found = without.into_iter();
+    let found: Vec<(FunctionId, SectionId)> = found
+        .filter_map(|kernel| Some((kernel, *by_name.get(merged.name_of(kernel))?)))
+        .collect();
+    for (kernel, section) in found {
+        merged.functions[kernel].shared = Some(section);
     }
 }
 

@@ -118,8 +118,11 @@ impl<'d> Merger<'d, '_> {
         }
         let known = &self.merged.symbols[id];
         let is_dynamic = known.definition == Definition::Shared(SharedHome::Dynamic);
-        // Beside dynamic shared memory, a tentative definition is not of unknown length either.
-        let has_size = known.size != 0 || is_dynamic && symbol.place == Place::Common;
+        // Beside dynamic shared memory, a tentative definition is not of unknown length either, and another name of a function,
+        // which has no size, is never (case `clashes`).
+        let is_code =
+            matches!(known.definition, Definition::Section(_)) && known.kind == SymbolType::FUNC;
+        let has_size = known.size != 0 || is_dynamic && symbol.place == Place::Common || is_code;
         if known.size == symbol.size || !has_size || symbol.size == 0 {
             return;
         }

@@ -402,12 +402,20 @@ impl<'d> Merger<'d, '_> {
         }
     }
 
-    /// Reports parameters of other sizes in the order of their sections.
+    /// Reports parameters of other sizes among what the variables of the file led to: where the symbols of their sections
+    /// stand (case `weak_parameters`).
     pub(super) fn report_parameters(&mut self, current: &Current<'_, 'd>) {
-        for &index in &current.other_parameters {
+        let end = self.diagnostics.messages().len();
+        let place = |&index: &usize| (current.bank_places.get(&index).copied(), index);
+        let mut places: Vec<_> = current.other_parameters.iter().map(place).collect();
+        places.sort_unstable_by_key(|&(place, index)| (place.unwrap_or(end), index));
+        // The last one first, so that the places of the others hold.
+        for (place, index) in places.into_iter().rev() {
             let bank = current.object.sections[index].name;
             let kernel = bank.strip_prefix(".nv.constant0.").unwrap_or(bank);
+            let behind = self.diagnostics.split_off(place.unwrap_or(end));
             self.diagnostics.push(Diagnostic::other_parameters(kernel));
+            self.diagnostics.append(behind);
         }
     }
 

@@ -45,6 +45,8 @@ pub(super) struct Current<'a, 'd> {
     pub(super) same_named: SameNamed,
     /// Parameter banks of weak kernels that differ in size from those of the definition in use.
     pub(super) other_parameters: BTreeSet<usize>,
+    /// How many messages there were where the symbol of a parameter bank stands among those of variables, by section.
+    pub(super) bank_places: FxHashMap<usize, usize>,
     /// Code of earlier inputs that this input replaces.
     pub(super) replaced: FxHashMap<SectionId, Replaced>,
     /// Weak variables of earlier inputs, in global memory, that strong ones of this input replace.
@@ -76,6 +78,7 @@ impl<'a, 'd> Current<'a, 'd> {
             named_constants: constants::named(&object.symbols),
             same_named: SameNamed::new(object, keeping),
             other_parameters: BTreeSet::new(),
+            bank_places: FxHashMap::default(),
             replaced: FxHashMap::default(),
             replaced_variables: FxHashSet::default(),
             signature: None,

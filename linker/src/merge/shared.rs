@@ -227,7 +227,10 @@ impl<'d> Merger<'d, '_> {
                     merged.value = merged.value.max(symbol.value);
                 }
             }
-            _ if is_defined => self.report_duplicate(current, id, symbol.name),
+            // Another name of a function has no size (case `clashes`).
+            _ if is_defined && merged.size != 0 => {
+                self.report_duplicate(current, id, symbol.name);
+            }
             _ => {}
         }
     }

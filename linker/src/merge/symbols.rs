@@ -28,6 +28,13 @@ impl<'d> Merger<'d, '_> {
     ) -> Result<(), ParseError> {
         let object = current.object;
         for (index, symbol) in object.symbols.iter().enumerate() {
+            if symbol.kind.leads_to_section()
+                && let Some(section) = symbol.place.section()
+                && object.sections[section as usize].role == Role::Constant(0)
+            {
+                let count = self.diagnostics.messages().len();
+                current.bank_places.insert(section as usize, count);
+            }
             if index == 0
                 || matches!(symbol.kind, SymbolType::NOTYPE | SymbolType::FUNC)
                 || symbol.kind.leads_to_section()

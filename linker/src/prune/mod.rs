@@ -59,7 +59,7 @@ pub(crate) fn prune<'d>(mut merged: Merged<'d>, options: &Options) -> Pruned<'d>
         DebugLevel::Symbols => true,
     };
     let entries = is_entry(&merged, |id| functions[id] && stays(id));
-    let (sections, symbols) = live_places(&merged, &functions);
+    let (sections, symbols) = live_places(&merged, &functions, options.keeping);
     let staying = entries.enumerate().filter(|&(_, &stays)| stays);
     let staying: Vec<FunctionId> = staying.map(|(id, _)| id).take(2).collect();
     let is_debugged = options.settings.debug == DebugLevel::Symbols;
@@ -79,11 +79,39 @@ pub(crate) fn prune<'d>(mut merged: Merged<'d>, options: &Options) -> Pruned<'d>
     }
 }
 
+/// The names of kernels that go. nvlink then drops the parameters that it finds by their names, be they those of another kernel
+/// (case `static_kernels_filtered`).
+fn names_of_lost_kernels<'d>(
+    merged: &Merged<'d>,
+    functions: &IdVec<FunctionId, bool>,
+) -> FxHashSet<&'d str> {
+    let lost = merged.functions.enumerate();
+    let lost = lost.filter(|&(id, function)| !functions[id] && merged.is_kernel(function));
+    lost.map(|(id, _)| merged.name_of(id)).collect()
+}
+
+/// The name by which nvlink knows the parameters of a kernel up to sm_90.
+fn memory_of<'d>(merged: &Merged<'d>, section: &Section<'d>) -> Option<&'d str> {
+    let is_bank = section.kind == SectionKind::Constant(0) && section.target.is_some();
+    match merged.target.has_mercury() {
+        true => None,
+        false => section
+            .name
+            .strip_prefix(".nv.constant0.")
+            .filter(|_| is_bank),
+    }
+}
+
 /// The sections and symbols that stay where these functions do.
 fn live_places(
     merged: &Merged<'_>,
     functions: &IdVec<FunctionId, bool>,
+    keeping: Keeping,
 ) -> (IdVec<SectionId, bool>, IdVec<SymbolId, bool>) {
+    let lost = match keeping {
+        Keeping::AsNvlink => names_of_lost_kernels(merged, functions),
+        Keeping::Reachable => FxHashSet::default(),
+    };
     let mut symbols = IdVec::filled(&merged.symbols, true);
     let mut sections = IdVec::filled(&merged.sections, true);
     for (id, function) in merged.functions.enumerate() {
@@ -100,7 +128,8 @@ fn live_places(
             let is_left = is_named && lost_its_content(of);
             sections[target] && (!of.is_moved || is_named) || is_left
         });
-        sections[id] = is_used && has_place && !lost_its_content(section);
+        let is_taken = memory_of(merged, section).is_some_and(|kernel| lost.contains(kernel));
+        sections[id] = is_used && has_place && !is_taken && !lost_its_content(section);
         symbols[section.symbol] = sections[id];
     }
     for (id, section) in named_after_death(merged) {

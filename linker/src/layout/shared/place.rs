@@ -155,10 +155,10 @@ pub(super) fn place_dynamic(
     for &symbol in &users.dynamic {
         let functions = users.functions_of(symbol);
         match is_symbol {
-            true => groups.join(users.seen_by.kernels(functions).iter()),
+            true => groups.join(homes_of(users, functions)),
             false => {
                 for &function in functions {
-                    groups.join(users.seen_by.kernels(&[function]).iter());
+                    groups.join(homes_of(users, &[function]));
                 }
             }
         }
@@ -187,8 +187,8 @@ pub(super) fn place_dynamic(
         }
     }
     let start = |functions: &[FunctionId]| {
-        let kernel = users.seen_by.kernels(functions).iter().next();
-        kernel.map(|kernel| views[kernel].size)
+        let home = homes_of(users, functions).next();
+        home.map(|home| views[home].size)
     };
     for &symbol in &users.dynamic {
         let functions = users.functions_of(symbol);
@@ -202,4 +202,11 @@ pub(super) fn place_dynamic(
             layout.offset.insert(symbol, start);
         }
     }
+}
+
+/// The kernels whose sections these functions see.
+fn homes_of(users: &Users, functions: &[FunctionId]) -> impl Iterator<Item = usize> {
+    let seers = users.seen_by.kernels(functions);
+    let homes: Vec<usize> = seers.iter().map(|kernel| users.home(kernel)).collect();
+    homes.into_iter()
 }

@@ -4,7 +4,7 @@ use std::cell::LazyCell;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::id::{FunctionId, SymbolId};
+use crate::id::{FunctionId, SectionId, SymbolId};
 use crate::merge::{Definition, Merged, Section, SectionKind, SharedHome};
 use crate::prune::Pruned;
 
@@ -17,6 +17,8 @@ pub(in crate::layout) struct Users {
     /// Kernels and slots of unified functions, then the owners: kernels that the filter leaves out, and that stay all the
     /// same. What they use themselves is laid out (cases `preserve_kernels` and `launched_kernels`).
     pub(in crate::layout) kernels: Vec<FunctionId>,
+    /// For each of them the one whose section it uses: static kernels of one name share one (case `static_kernels`).
+    homes: Vec<usize>,
     pub(super) seen_by: Visibility,
     /// The functions whose code names a variable.
     pub(super) functions: FxHashMap<SymbolId, Vec<FunctionId>>,
@@ -47,6 +49,7 @@ impl Users {
         kernels.extend(owners);
         let shared = merged.shared.iter().copied();
         Self {
+            homes: homes(merged, &kernels),
             kernels,
             seen_by,
             functions: functions(merged),
@@ -54,6 +57,11 @@ impl Users {
                 .filter(|&symbol| is_dynamic(merged.symbols[symbol].definition))
                 .collect(),
         }
+    }
+
+    /// The kernel whose section this one uses.
+    pub(super) fn home(&self, kernel: usize) -> usize {
+        self.homes[kernel]
     }
 
     /// The functions whose code names a variable.
@@ -108,6 +116,29 @@ impl Users {
             || debug.any(|(_, section)| names(section, &is_dynamic))
             || code.any(|section| names(section, &is_overlooked))
     }
+}
+
+/// For each kernel the one that its section belongs to, or else the first with that section.
+fn homes(merged: &Merged<'_>, kernels: &[FunctionId]) -> Vec<usize> {
+    let mut homes: FxHashMap<SectionId, usize> = FxHashMap::default();
+    for (index, &kernel) in kernels.iter().enumerate() {
+        let Some(section) = merged.functions[kernel].shared else {
+            continue;
+        };
+        let is_owner = merged.sections[section].target == merged.functions[kernel].text;
+        let home = homes.entry(section).or_insert(index);
+        if is_owner {
+            *home = index;
+        }
+    }
+    let sections = kernels
+        .iter()
+        .map(|&kernel| merged.functions[kernel].shared);
+    let found = sections.enumerate().map(|(index, section)| {
+        let home = section.and_then(|section| homes.get(&section));
+        home.copied().unwrap_or(index)
+    });
+    found.collect()
 }
 
 /// The functions whose code names a variable in shared memory.
