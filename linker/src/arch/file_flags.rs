@@ -38,7 +38,7 @@ impl Abi {
 /// `e_flags` of ABI version 8, taken apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FileFlags {
-    /// Section number of `.note.nv.cuinfo`. Of larger ones than 255, files up to sm_90 have 255, and later ones the low
+    /// Section number of `.note.nv.cuinfo`, or [`FileFlags::BY_NAME`]. Of larger ones than 255, files from sm_100 on have the low
     /// eight bits.
     pub device_note: u8,
     /// Zero in every file of the tools.
@@ -55,11 +55,14 @@ impl FileFlags {
     /// CUDA 13 says so in `.nv.compat` alone.
     pub const ACCELERATED: u8 = 8;
 
+    /// In [`FileFlags::device_note`]: the name of the section tells, not its number.
+    pub const BY_NAME: u8 = u8::MAX;
+
     /// The flags of a file for `sm` whose device note is the given section.
     pub fn new(sm: Sm, device_note: u32) -> Self {
         let known = match sm.has_mercury() {
             true => device_note as u8,
-            false => u8::try_from(device_note).unwrap_or(u8::MAX),
+            false => u8::try_from(device_note).unwrap_or(Self::BY_NAME),
         };
         Self {
             device_note: known,

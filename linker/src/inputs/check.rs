@@ -9,6 +9,7 @@ use crate::cubin::{
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::error::{ParseError, Problem};
 use crate::options::Keeping;
+use crate::read::lost_device_note;
 
 use super::{Behaviour, Processor};
 
@@ -294,7 +295,11 @@ fn check_toolkit(
         Abi::V8 => {
             let needs_today = file.header.processor().is_hopper_or_newer()
                 && !file.header.processor().has_mercury();
-            needs_today && FileFlags::decode(file.header.flags).device_note == 0
+            needs_today
+                && match behaviour {
+                    Behaviour::Nvlink => lost_device_note(file).is_some(),
+                    Behaviour::Own => FileFlags::decode(file.header.flags).device_note == 0,
+                }
         }
     };
     if is_too_old {

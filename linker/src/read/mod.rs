@@ -9,10 +9,10 @@
 mod contradictions;
 mod native;
 
-use crate::arch::{Abi, OldFileFlags};
+use crate::arch::{Abi, FileFlags, OldFileFlags};
 use crate::cubin::{
-    File, ObjectKind, Place, Relocation, Section, SectionFlags, SectionType, Symbol, SymbolOther,
-    SymbolType, UnifiedTable,
+    DeviceNote, File, ObjectKind, Place, Relocation, Section, SectionFlags, SectionType, Symbol,
+    SymbolOther, SymbolType, UnifiedTable,
 };
 use crate::error::{NvlinkError, ParseError};
 use crate::options::Keeping;
@@ -198,6 +198,10 @@ impl<'d> Object<'d> {
     }
 
     fn view(name: &str, mut file: File<'d>, keeping: Keeping) -> Result<Self, ParseError> {
+        let lost_note = match keeping {
+            Keeping::AsNvlink => lost_device_note(&file),
+            Keeping::Reachable => None,
+        };
         let mercury = file.section_of_type(SectionType::CUDA_MERC_SYMTAB);
         let native = mercury.map(|_| Native::new(&file)).transpose()?;
         let mut sections = Vec::with_capacity(file.sections.len());
@@ -211,6 +215,9 @@ impl<'d> Object<'d> {
                 && let Some(twin) = native.code_twin(view.info as usize)
             {
                 view.info = twin as u32;
+            }
+            if lost_note == Some(index) {
+                view.role = Role::Ignored;
             }
             sections.push(view);
         }
@@ -250,11 +257,11 @@ impl<'d> Object<'d> {
             behind_constants,
             virtual_sm: match file.header.abi() {
                 Abi::V7 => Some(OldFileFlags::decode(file.header.flags).virtual_sm.into()),
-                Abi::V8 => None,
+                Abi::V8 => lost_note.map(|_| 0),
             },
             toolkit: match file.header.abi() {
                 Abi::V7 => Some(file.header.version),
-                Abi::V8 => None,
+                Abi::V8 => lost_note.map(|_| file.header.version),
             },
             native,
             has_unified_symbols,
@@ -501,6 +508,18 @@ fn link_view<'d>(section: &Section<'d>, shadowed: bool) -> InputSection<'d> {
         view.role = Role::LinkerMade;
     }
     view
+}
+
+/// The note that tells of the processor, where nvlink does not find it: the file header has another number than its own, as `-r` of
+/// many objects writes it (case `debug_many_texts`).
+pub(crate) fn lost_device_note(file: &File<'_>) -> Option<usize> {
+    let known = FileFlags::decode(file.header.flags).device_note;
+    if file.header.abi() == Abi::V7 || known == FileFlags::BY_NAME {
+        return None;
+    }
+    let mut sections = file.sections.iter();
+    let note = sections.position(|section| section.name == DeviceNote::SECTION)?;
+    (note != usize::from(known)).then_some(note)
 }
 
 /// What a section is to the link, by its type and flags.
