@@ -59,6 +59,7 @@ for argument in "$@"; do
     12-9)
         "$ptxas" -c -arch=sm_100a -o "pair.$version.sm_100a.cubin" pair.ptx
         for_both q
+        for_both r
         ;;
     esac
 done

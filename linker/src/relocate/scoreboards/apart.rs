@@ -26,8 +26,33 @@ const SPARSE_PRODUCT: u32 = 9;
 /// Cycles from `UMOV` to the end of its block.
 const UNIFORM_MOVE: u32 = 5;
 
-/// Cycles from one instruction to a later one, beside those of [`Unit::spacing`] (case `parts_slower`).
-pub(super) fn apart(first: (&Instruction, Unit), second: (&Instruction, Unit), chip: Chip) -> u32 {
+/// Cycles from one instruction to a later one that needs nothing of it.
+pub(super) fn spacing(
+    first: (&Instruction, Unit),
+    second: (&Instruction, Unit),
+    chip: Chip,
+) -> u32 {
+    let ((earlier, from), (later, to)) = (first, second);
+    let spacing = match (slow_part(earlier, chip), slow_part(later, chip)) {
+        (Some(busy), Some(_)) => busy,
+        // Matrices run on the part of slow doubles.
+        (Some(busy), None) if to == Unit::Matrix => busy,
+        (None, None) => from.spacing(to, chip),
+        (None, Some(_)) if from == Unit::MeetingMove => from.spacing(to, chip),
+        (None, Some(_)) if from == Unit::Matrix => from.spacing(Unit::Matrix, chip),
+        _ => 1,
+    };
+    spacing.max(apart(first, second, chip))
+}
+
+/// Whether an instruction may have to wait for one on the part of slow doubles long after that.
+pub(super) fn uses_slow_part(instruction: &Instruction, unit: Unit, chip: Chip) -> bool {
+    let is_shared = unit == Unit::Matrix && chip != Chip::FastDoubles;
+    is_shared || slow_part(instruction, chip).is_some()
+}
+
+/// The same, beside the times of [`Unit::spacing`] (case `parts_slower`).
+fn apart(first: (&Instruction, Unit), second: (&Instruction, Unit), chip: Chip) -> u32 {
     let ((earlier, from), (later, to)) = (first, second);
     let shares_part_of_matrices = || to == Unit::Matrix || slow_part(later, chip).is_some();
     match from {

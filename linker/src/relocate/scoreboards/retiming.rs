@@ -8,7 +8,7 @@
 
 use std::ops::Range;
 
-use super::apart::{LEADING, apart, ends_threads, leads_elsewhere, meets, to_end};
+use super::apart::{LEADING, ends_threads, leads_elsewhere, meets, spacing, to_end};
 use super::flow::Flow;
 use super::instruction::{
     BOARDS, Chip, Control, INSTRUCTION, WARPSYNC, cycles, does_nothing, is_idle_load, is_pause,
@@ -338,21 +338,12 @@ impl<'c> Timed<'c> {
     /// Cycles that one instruction keeps from an earlier one.
     fn distance(&self, first: usize, second: usize) -> u32 {
         let (from, to) = (self.units[first], self.units[second]);
-        let spacing = match (self.slow_part(first), self.slow_part(second)) {
-            (Some(busy), Some(_)) => busy,
-            // Matrices run on the part of slow doubles.
-            (Some(busy), None) if to == Unit::Matrix => busy,
-            (None, None) => from.spacing(to, self.chip),
-            (None, Some(_)) if from == Unit::MeetingMove => from.spacing(to, self.chip),
-            (None, Some(_)) if from == Unit::Matrix => from.spacing(Unit::Matrix, self.chip),
-            _ => 1,
-        };
         let (earlier, later) = (&self.code[first], &self.code[second]);
-        let apart = apart((earlier, from), (later, to), self.chip);
+        let spacing = spacing((earlier, from), (later, to), self.chip);
         // Where a warp meets in the middle of a block, products have to be there.
         let meets = from == Unit::Matrix && operation(later) == WARPSYNC;
         let meeting = if meets { self.to_end(first) } else { 0 };
-        let spacing = spacing.max(apart).max(meeting);
+        let spacing = spacing.max(meeting);
         let used = match (&self.accesses[first], &self.accesses[second]) {
             (Some(maker), Some(user)) if !self.takes(first) => {
                 forwarding((from, maker), (to, user), self.chip)

@@ -12,13 +12,15 @@ use std::ops::{Range, RangeInclusive};
 
 use crate::merge::TableBranch;
 
-use super::apart::{BEHIND_BARRIER, LEADING, apart, ends_threads, leads_elsewhere, meets, to_end};
+use super::apart::{
+    BEHIND_BARRIER, LEADING, ends_threads, leads_elsewhere, meets, spacing, to_end, uses_slow_part,
+};
 use super::instruction::{
     Chip, Control, DOUBLE_MATRICES, ERROR_BARRIER, INSTRUCTION, MEMORY_BARRIER, NOP, RETURN,
     WARPSYNC, cycles, is_exclusive, is_idle_load, operation,
 };
 use super::stages::Stages;
-use super::timing::{forwarding, slow_part};
+use super::timing::{LONGEST_SLOW, forwarding, slow_part};
 use super::understood::Understood;
 use super::warps::{self, Timed};
 use super::{Compiled, bit};
@@ -71,17 +73,20 @@ pub(super) fn closed_up_as(
     let idle = idle_loads(new, any_waits);
     let old = Old::new(old, any_waits);
     let accesses = &understood.uses.accesses;
+    let apart = |first: usize, second: usize| {
+        let [first, second] = [first, second].map(|at| (&new[at], units[at]));
+        spacing(first, second, chip)
+    };
     let distance = |first: usize, second: usize| {
         if [first, second].map(|at| operation(&new[at])) == [WARPSYNC, RETURN] {
             return MEETING_TO_RETURN;
         }
         let (from, to) = (units[first], units[second]);
-        let apart = apart((&new[first], from), (&new[second], to), chip);
         let used = match (&accesses[first], &accesses[second]) {
             (Some(maker), Some(user)) => forwarding((from, maker), (to, user), chip),
             _ => None,
         };
-        from.spacing(to, chip).max(apart).max(used.unwrap_or(0))
+        apart(first, second).max(used.unwrap_or(0))
     };
     // In which cycle a block ends.
     let end = |block: Range<usize>, start: &[u32]| {
@@ -167,9 +172,15 @@ pub(super) fn closed_up_as(
         }
         let mut earliest = start[before] + least;
         let mut is_bound = false;
+        let uses_slow_part = uses_slow_part(&new[at], units[at], chip);
         for earlier in (block..at).rev() {
-            if start[before] - start[earlier] >= LONGEST_DISTANCE {
+            let passed = start[before] - start[earlier];
+            let is_slow = || uses_slow_part && slow_part(&new[earlier], chip).is_some();
+            if passed >= LONGEST_SLOW || passed >= LONGEST_DISTANCE && !uses_slow_part {
                 break;
+            }
+            if passed >= LONGEST_DISTANCE && !is_slow() {
+                continue;
             }
             let was = match (origins[earlier], origins[at]) {
                 (Some(first), Some(second)) => Some(old.distance(first, second)),
@@ -183,7 +194,7 @@ pub(super) fn closed_up_as(
                 None => control.takes() != 0,
             };
             let least = match is_awaited {
-                true => units[earlier].spacing(units[at], chip),
+                true => apart(earlier, at),
                 false => distance(earlier, at),
             };
             let least_of_both = least.min(was.unwrap_or(least));
