@@ -6,8 +6,8 @@
 //! where an instruction behind reads the same register at the same place before another warp can.
 
 use super::instruction::{
-    Control, INSTRUCTION, MEMORY_BARRIER, NOP, SLEEP, SYNCS, TRIGGER, WARPSYNC, YIELD, cycles,
-    is_idle_load, opcode, operation,
+    BLOCK_BARRIER, Control, INSTRUCTION, MEMORY_BARRIER, NOP, SLEEP, SYNCS, TRIGGER, WARPSYNC,
+    YIELD, cycles, is_idle_load, opcode, operation,
 };
 use super::operands::{File, Operand, operands};
 use super::stalls::{OTHERS_FIRST, is_arithmetic, others_first_from};
@@ -124,7 +124,7 @@ fn starts_turn(code: &[[u8; INSTRUCTION]]) -> bool {
         (SLEEP, SYNCS) => true,
         (WARPSYNC, NOP) => true,
         // They always take as long.
-        (WARPSYNC, YIELD | WARPSYNC | MEMORY_BARRIER) => false,
+        (WARPSYNC, YIELD | WARPSYNC | MEMORY_BARRIER | BLOCK_BARRIER) => false,
         (WARPSYNC, _) => {
             let is_timed = is_arithmetic(before) && Control::of(before).takes() == 0;
             !is_timed && cycles(before) > 1 && !is_right_behind_meeting(earlier)
@@ -335,6 +335,21 @@ mod tests {
             matrices[0] = operation;
             assert_eq!(kept(vec![matrices], &[short]).0, [true]);
         }
+    }
+
+    #[test]
+    fn threads_that_meet_behind_a_barrier_start_no_turn() {
+        // BAR.SYNC or a load, then WARPSYNC and arithmetic.
+        let turn = |operation: u16| {
+            let [mut first, mut meeting] = [arithmetic(1, 6), arithmetic(1, 5)];
+            first[..2].copy_from_slice(&(0x7000 | operation).to_le_bytes());
+            meeting[..2].copy_from_slice(&(0x7000 | WARPSYNC).to_le_bytes());
+            let code = vec![first, meeting, arithmetic(1, 2)];
+            kept(code, &[arithmetic(0, 2); 3]).0[2]
+        };
+        const LDG: u16 = 0x181;
+        assert!(!turn(BLOCK_BARRIER));
+        assert!(turn(LDG));
     }
 
     #[test]
