@@ -8,7 +8,9 @@
 
 use std::ops::Range;
 
-use super::apart::{LEADING, ends_threads, leads_elsewhere, meets, spacing, to_end};
+use super::apart::{
+    LEADING, ends_threads, leads_elsewhere, meets, spacing, to_end, uses_slow_part,
+};
 use super::flow::Flow;
 use super::instruction::{
     BOARDS, Chip, Control, INSTRUCTION, WARPSYNC, cycles, does_nothing, is_idle_load, is_pause,
@@ -264,7 +266,7 @@ impl<'c, A: Fn(usize, usize) -> bool> Retiming<'c, A> {
         // From further back only what is slow keeps others, and only those that are slow as well.
         let near = (0..number).rev();
         let near = near.take_while(|&earlier| passes(earlier).min(passed(earlier)) < LONGEST_FAST);
-        let uses_part = is_slow || at.is_some_and(|at| self.new.units[at] == Unit::Matrix);
+        let uses_part = at.is_some_and(|at| self.new.uses_slow_part(at));
         let slow = slow.iter().copied().rev().filter(|_| uses_part);
         let slow = slow.take_while(|&earlier| passes(earlier) < LONGEST_SLOW);
         for earlier in near.chain(slow) {
@@ -325,6 +327,10 @@ impl<'c> Timed<'c> {
 
     fn slow_part(&self, at: usize) -> Option<u32> {
         slow_part(&self.code[at], self.chip)
+    }
+
+    fn uses_slow_part(&self, at: usize) -> bool {
+        uses_slow_part(&self.code[at], self.units[at], self.chip)
     }
 
     /// Whether what an instruction makes is waited for by scoreboards alone, be it that of another

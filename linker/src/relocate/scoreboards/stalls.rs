@@ -172,14 +172,17 @@ pub(super) fn closed_up_as(
         }
         let mut earliest = start[before] + least;
         let mut is_bound = false;
-        let uses_slow_part = uses_slow_part(&new[at], units[at], chip);
+        // From further back only what is slow keeps others, on the part that it works on.
+        let reach = match uses_slow_part(&new[at], units[at], chip) {
+            true => LONGEST_SLOW,
+            false => LONGEST_DISTANCE,
+        };
         for earlier in (block..at).rev() {
             let passed = start[before] - start[earlier];
-            let is_slow = || uses_slow_part && slow_part(&new[earlier], chip).is_some();
-            if passed >= LONGEST_SLOW || passed >= LONGEST_DISTANCE && !uses_slow_part {
+            if passed >= reach {
                 break;
             }
-            if passed >= LONGEST_DISTANCE && !is_slow() {
+            if passed >= LONGEST_DISTANCE && slow_part(&new[earlier], chip).is_none() {
                 continue;
             }
             let was = match (origins[earlier], origins[at]) {
