@@ -5,6 +5,7 @@
 //! (`docs/format/sections.md`); nvlink asks for little of it.
 
 mod headers;
+mod names;
 mod relocations;
 mod symbols;
 
@@ -16,93 +17,42 @@ use crate::cubin::{
 };
 use crate::error::ParseError;
 
-/// What names of the Mercury world begin with.
-const MERCURY_NAMES: [&str; 2] = [".nv.capmerc", ".nv.merc"];
-
-/// The names of sections and the types that they have: sections called that, and those whose names go on behind a dot, or
-/// behind an underscore at the end. The first row that fits is the one.
-const TYPES: &[(&str, &[SectionType])] = &[
-    (".text", &[SectionType::PROGBITS]),
-    (".debug_", &[SectionType::PROGBITS]),
-    (".nv_debug_", &[SectionType::PROGBITS]),
-    (".nv.info", &[SectionType::CUDA_INFO]),
-    (".rel", &[SectionType::REL]),
-    (".rela", &[SectionType::RELA]),
-    (
-        ".nv.global.init",
-        &[SectionType::CUDA_GLOBAL_INIT, SectionType::PROGBITS],
-    ),
-    (
-        ".nv.global",
-        &[SectionType::CUDA_GLOBAL, SectionType::NOBITS],
-    ),
-    (
-        ".nv.shared",
-        &[
-            SectionType::CUDA_SHARED,
-            SectionType::CUDA_SHARED_RESERVED,
-            SectionType::NOBITS,
-        ],
-    ),
-    (".nv.local", &[SectionType::CUDA_LOCAL, SectionType::NOBITS]),
-    (".nv.callgraph", &[SectionType::CUDA_CALLGRAPH]),
-    (".nv.prototype", &[SectionType::CUDA_PROTOTYPE]),
-    (".nv.compat", &[SectionType::CUDA_COMPAT]),
-    (".note", &[SectionType::NOTE]),
-    (".symtab", &[SectionType::SYMTAB]),
-    (".strtab", &[SectionType::STRTAB]),
-    (".shstrtab", &[SectionType::STRTAB]),
-];
-
-/// Those of the Mercury world, behind [`MERCURY_NAMES`]. CUDA 13.5 has given others types of their own.
-const MERCURY_TYPES: &[(&str, &[SectionType])] = &[
-    (".debug_", &[SectionType::PROGBITS]),
-    (".nv_debug_", &[SectionType::PROGBITS]),
-    (".text", &[SectionType::CUDA_CAPMERC]),
-    (".nv.info", &[SectionType::CUDA_MERC_INFO]),
-    (".rela", &[SectionType::CUDA_MERC_RELA]),
-    (".symtab", &[SectionType::CUDA_MERC_SYMTAB]),
-];
-
-/// What sections of a function are called in front of its name.
-const OF_FUNCTIONS: [&str; 5] = [
-    ".nv.info",
-    ".nv.shared",
-    ".nv.local",
-    OPTIMIZER_CONSTANTS,
-    ".nv.constant.entry_image_header_indices",
-];
+use headers::Header;
+use names::{Named, Names, Part};
 
 /// The notes of drivers, which belong to what code needs.
 const DRIVER_NOTES: [&str; 2] = [".note.nv.cuinfo", ".note.nv.cuver"];
 
-/// Constants of the compiler in the Mercury world, which nothing has but functions.
-const OPTIMIZER_CONSTANTS: &str = ".nv.constant.optimizer";
-
-/// What the code of a function is called in front of its name.
-const CODE_NAMES: [&str; 2] = [".text.", ".nv.uft.rel."];
-
 /// Refuses the first section that contradicts its name or others. `linked` are the symbols of the link view.
 pub(super) fn check(file: &File<'_>, linked: &[Symbol<'_>]) -> Result<(), ParseError> {
+    let names = Names::new(file);
     // All kernels have a bank of parameters, be it for what the driver puts there.
-    let banks = file.sections.iter();
-    let banks = banks.filter_map(|section| behind(section.name, ".nv.constant0"));
-    let kernels: FxHashSet<&str> = banks.collect();
+    let banks = names
+        .all
+        .iter()
+        .filter(|named| named.part == Part::Bank(0) && !named.is_mercury);
+    let kernels: FxHashSet<&str> = banks.filter_map(|named| named.rest).collect();
     let is_counted = !file.header.processor().is_hopper_or_newer();
-    let registers = is_counted.then(|| registers(file));
+    let registers = is_counted.then(|| registers(&names));
     check_section_names(file)?;
     let has_mercury = file
         .section_of_type(SectionType::CUDA_MERC_SYMTAB)
         .is_some();
-    for (index, section) in file.sections.iter().enumerate().skip(1) {
-        check_name(section)?;
-        headers::check(section, file, has_mercury)?;
-        check_owner(section, file, linked)?;
-        check_function(index, section, file, linked, &kernels)?;
-        check_registers(section, registers.as_ref())?;
+    for (index, named) in names.all.iter().enumerate().skip(1) {
+        check_name(named)?;
+        let header = Header::of(named);
+        if let Some(header) = header {
+            header.check(named, &names, has_mercury)?;
+        }
+        let may_have_owner = header.is_some_and(Header::may_have_owner);
+        check_owner(named, &names, linked, may_have_owner)?;
+        if named.code().is_some() {
+            check_function(index, named, file, linked, &kernels)?;
+            check_registers(named.section, registers.as_ref())?;
+        }
     }
     check_places(file)?;
-    symbols::check(file, linked)?;
+    symbols::check(&names, linked)?;
     let mut sections = file.sections.iter();
     sections.try_for_each(|section| relocations::check(section, file, linked))
 }
@@ -111,59 +61,25 @@ fn of(section: &Section<'_>, problem: String) -> ParseError {
     ParseError::malformed(problem).in_section(section.name)
 }
 
-/// The name without what it begins with in the Mercury world, and whether that is there.
-fn plain(name: &str) -> (&str, bool) {
-    let rests = MERCURY_NAMES.iter().map(|start| name.strip_prefix(start));
-    let rest = rests.flatten().find(|rest| rest.starts_with('.'));
-    (rest.unwrap_or(name), rest.is_some())
-}
-
-/// What stands behind `start` and a dot.
-fn behind<'d>(name: &'d str, start: &str) -> Option<&'d str> {
-    name.strip_prefix(start)?.strip_prefix('.')
-}
-
-fn row(rows: &'static [(&str, &[SectionType])], name: &str) -> Option<&'static [SectionType]> {
-    let is_named = |start: &str| match start.ends_with('_') {
-        true => name.starts_with(start),
-        false => name == start || behind(name, start).is_some(),
-    };
-    let row = rows.iter().find(|(start, _)| is_named(start))?;
-    Some(row.1)
-}
-
-/// The number in the name of a constant bank.
-fn bank(name: &str) -> Option<u8> {
-    let rest = name.strip_prefix(".nv.constant")?;
-    let end = rest.find(|c: char| !c.is_ascii_digit());
-    rest[..end.unwrap_or(rest.len())].parse().ok()
-}
-
-fn check_name(section: &Section<'_>) -> Result<(), ParseError> {
-    let (name, is_mercury) = plain(section.name);
-    if is_mercury != section.flags.contains(SectionFlags::MERCURY) {
+fn check_name(named: &Named<'_, '_>) -> Result<(), ParseError> {
+    let section = named.section;
+    if named.is_mercury != section.flags.contains(SectionFlags::MERCURY) {
         let problem = "its flags and its name disagree on whether it is one of Mercury code";
         return Err(of(section, problem.to_owned()));
     }
-    let kind = section.kind;
-    let fits = match bank(name) {
-        Some(bank) => kind.by_name(name).constant_bank() == Some(bank),
-        None => {
-            let rows = match is_mercury {
-                true => MERCURY_TYPES,
-                false => TYPES,
-            };
-            match row(rows, name) {
-                Some(kinds) => kinds.contains(&kind),
-                None => return Ok(()),
-            }
-        }
+    let fits = match (named.part, named.part.types(named.is_mercury)) {
+        (Part::Bank(bank), _) => named.kind.constant_bank() == Some(bank),
+        (_, Some(types)) => types.contains(&section.kind),
+        (_, None) => return Ok(()),
     };
     if !fits {
-        let problem = format!("its type is {kind}, which no section of this name has");
+        let problem = format!(
+            "its type is {}, which no section of this name has",
+            section.kind
+        );
         return Err(of(section, problem));
     }
-    let is_code = !is_mercury && CODE_NAMES.iter().any(|start| name.starts_with(start));
+    let is_code = !named.is_mercury && named.code().is_some();
     if is_code != section.flags.contains(SectionFlags::EXECINSTR) {
         let problem = "its flags and its name disagree on whether it is code";
         return Err(of(section, problem.to_owned()));
@@ -185,46 +101,43 @@ fn check_section_names(file: &File<'_>) -> Result<(), ParseError> {
 
 /// Relocations have the name of what they patch, and sections of a function that of its code.
 fn check_owner(
-    section: &Section<'_>,
-    file: &File<'_>,
+    named: &Named<'_, '_>,
+    names: &Names<'_, '_>,
     linked: &[Symbol<'_>],
+    may_have_owner: bool,
 ) -> Result<(), ParseError> {
-    let (name, is_mercury) = plain(section.name);
-    let mut lists = [".rela", ".rel"].iter();
-    let patched = lists.find_map(|start| name.strip_prefix(start));
-    let patched = patched.filter(|rest| rest.starts_with('.'));
+    let section = named.section;
+    let (patched, function_name) = (named.patched(), named.function());
     let has_owner = section.flags.contains(SectionFlags::INFO_LINK)
         || section.info != 0
-        || behind(name, OPTIMIZER_CONSTANTS).is_some();
-    let of_bank = bank(name).and_then(|bank| behind(name, &format!(".nv.constant{bank}")));
-    let mut starts = OF_FUNCTIONS.iter();
-    let of_function = of_bank.or_else(|| starts.find_map(|start| behind(name, start)));
+        || (named.part, named.rest.is_some()) == (Part::OptimizerConstants, true);
     // `nvlink -r` can lose the name (case `relocatable_lost_constants`).
-    if of_function == Some("") || patched.is_none() && !has_owner {
+    if function_name == Some("") || patched.is_none() && !has_owner {
         return Ok(());
     }
-    if patched.is_none() && of_function.is_none() && !headers::may_have_owner(section) {
+    if patched.is_none() && function_name.is_none() && !may_have_owner {
         return Ok(());
     }
-    let target = file.section(section.info);
+    let target = names.get(section.info);
     let target = target.map_err(|error| error.in_section(section.name))?;
-    let (owner, owner_is_mercury) = plain(target.name);
-    let fits = match (patched, of_function) {
-        (Some(rest), _) => owner == rest && owner_is_mercury == is_mercury,
-        (None, Some(named)) => {
-            let mut codes = CODE_NAMES.iter();
-            let code = codes.find_map(|start| owner.strip_prefix(start));
-            // Slots of unified functions have longer names than their code.
-            let symbol = function(target, file, linked).filter(|_| code.is_some());
-            let is_named = code == Some(named) || symbol.is_some_and(|s| s.name == named);
-            is_named && owner_is_mercury == is_mercury
+    let fits = match (patched, function_name) {
+        (Some(patched), _) => {
+            target.name.strip_prefix('.') == Some(patched) && target.is_mercury == named.is_mercury
         }
-        (None, None) => DRIVER_NOTES.contains(&name) && owner == ".nv.compat",
+        (None, Some(function_name)) => {
+            // Slots of unified functions have longer names than their code.
+            let is_its = |code: &str| {
+                let symbol = function(target.section, names.file, linked);
+                code == function_name || symbol.is_some_and(|symbol| symbol.name == function_name)
+            };
+            target.code().is_some_and(is_its) && target.is_mercury == named.is_mercury
+        }
+        (None, None) => DRIVER_NOTES.contains(&named.name) && target.name == ".nv.compat",
     };
     match fits {
         true => Ok(()),
         false => {
-            let whose = match target.name {
+            let whose = match target.section.name {
                 "" => "nothing".to_owned(),
                 name => format!("{name}, which is not what it is named for"),
             };
@@ -251,15 +164,12 @@ fn function<'f, 'd>(
 /// Code names the symbol of its function, which is all of it.
 fn check_function(
     index: usize,
-    section: &Section<'_>,
+    named: &Named<'_, '_>,
     file: &File<'_>,
     linked: &[Symbol<'_>],
     kernels: &FxHashSet<&str>,
 ) -> Result<(), ParseError> {
-    let (name, is_mercury) = plain(section.name);
-    if !CODE_NAMES.iter().any(|start| name.starts_with(start)) {
-        return Ok(());
-    }
+    let section = named.section;
     let found = function(section, file, linked).filter(|symbol| {
         symbol.kind == SymbolType::FUNC && symbol.place == Place::Section(index as u32)
     });
@@ -269,10 +179,10 @@ fn check_function(
         return Err(of(section, problem));
     };
     // The size of Mercury code is that of what is made of it.
-    let fills = symbol.value == 0 && (is_mercury || symbol.size == section.size);
-    let named = behind(name, ".text");
-    let has_bank = named.is_some_and(|named| kernels.contains(named));
-    let problem = if named.is_some_and(|named| named != symbol.name) {
+    let fills = symbol.value == 0 && (named.is_mercury || symbol.size == section.size);
+    let own_name = named.rest.filter(|_| named.part == Part::Code);
+    let has_bank = own_name.is_some_and(|name| kernels.contains(name));
+    let problem = if own_name.is_some_and(|name| name != symbol.name) {
         "the code that it names has the name of another function"
     } else if !fills {
         "it is not all of the code that it names"
@@ -287,10 +197,13 @@ fn check_function(
 }
 
 /// How many registers attributes say that functions need, by the numbers of their symbols.
-fn registers(file: &File<'_>) -> FxHashMap<u32, u32> {
-    let infos = file.sections.iter().filter(|section| {
-        section.kind == SectionType::CUDA_INFO && behind(section.name, ".nv.info").is_none()
-    });
+fn registers(names: &Names<'_, '_>) -> FxHashMap<u32, u32> {
+    let is_of_functions = |named: &Named<'_, '_>| named.part == Part::Info && named.rest.is_some();
+    let infos = names
+        .all
+        .iter()
+        .filter(|named| named.section.kind == SectionType::CUDA_INFO && !is_of_functions(named));
+    let infos = infos.map(|named| named.section);
     // Who reads the records for what they say tells of damage in them.
     let records = infos.flat_map(|section| InfoRecords::new(section.data).map_while(Result::ok));
     let counts = records.filter(|record| record.code == InfoCode::REGCOUNT);
@@ -304,10 +217,6 @@ fn check_registers(
     section: &Section<'_>,
     registers: Option<&FxHashMap<u32, u32>>,
 ) -> Result<(), ParseError> {
-    let (name, _) = plain(section.name);
-    if !CODE_NAMES.iter().any(|start| name.starts_with(start)) {
-        return Ok(());
-    }
     let counted = section.info >> SYMBOL_BITS.count_ones();
     let expected = match registers {
         None => Some(0),

@@ -1,13 +1,14 @@
 //! What headers of sections say beside type and name.
 
-use crate::cubin::{File, Section, SectionFlags, SectionType};
+use crate::cubin::{SectionFlags, SectionType};
 use crate::error::ParseError;
 
-use super::{CODE_NAMES, of, plain};
+use super::names::{Named, Names, Part};
+use super::of;
 
 /// What the headers of all sections of a type have in common.
 #[derive(Debug, Clone, Copy)]
-struct Header {
+pub(super) struct Header {
     /// The flags but that of the Mercury world.
     flags: SectionFlags,
     link: Link,
@@ -62,12 +63,12 @@ impl Header {
     }
 
     /// What sections of this type have, if that is known.
-    fn of(section: &Section<'_>) -> Option<Self> {
+    pub(super) fn of(named: &Named<'_, '_>) -> Option<Self> {
         use SectionFlags as Flags;
-        let (name, is_mercury) = plain(section.name);
-        let is_slot = name.starts_with(".nv.uft.rel.");
+        let is_code = named.code().is_some();
+        let is_slot = is_code && named.part == Part::Slot;
         let size_of_slot = if is_slot { 128 } else { 0 };
-        let header = match section.kind.by_name(name) {
+        let header = match named.kind {
             SectionType::STRTAB => Self::new(Flags::NONE, Link::Nothing, Info::Nothing, 0),
             SectionType::SYMTAB | SectionType::CUDA_MERC_SYMTAB => {
                 Self::new(Flags::NONE, Link::Strings, Info::Number, 24)
@@ -101,103 +102,98 @@ impl Header {
             },
             kind if kind.constant_bank().is_some() => Self::of_memory(Flags::ALLOC, Info::Section),
             SectionType::CUDA_CAPMERC => Self::of_code(Flags::NONE, size_of_slot, 16),
-            SectionType::PROGBITS | SectionType::CUDA_UFT
-                if !is_mercury && CODE_NAMES.iter().any(|start| name.starts_with(start)) =>
-            {
+            SectionType::PROGBITS | SectionType::CUDA_UFT if !named.is_mercury && is_code => {
                 Self::of_code(Flags::CODE, size_of_slot, 128)
             }
-            SectionType::PROGBITS
-                if name.starts_with(".debug_") || name.starts_with(".nv_debug_") =>
-            {
+            SectionType::PROGBITS if named.part == Part::Debug => {
                 Self::new(Flags::NONE, Link::Nothing, Info::Nothing, 0)
             }
-            SectionType::NOTE if name == ".note.nv.tkinfo" => {
+            SectionType::NOTE if named.name == ".note.nv.tkinfo" => {
                 Self::new(Flags::TOOL_NOTE, Link::Nothing, Info::Nothing, 0)
             }
-            SectionType::NOTE if matches!(name, ".note.nv.cuinfo" | ".note.nv.cuver") => {
+            SectionType::NOTE if matches!(named.name, ".note.nv.cuinfo" | ".note.nv.cuver") => {
                 Self::new(Flags::DEVICE_NOTE, Link::Note, Info::Section, 0)
             }
             _ => return None,
         };
         Some(header)
     }
-}
 
-/// Whether sections of its type are known to belong to others.
-pub(super) fn may_have_owner(section: &Section<'_>) -> bool {
-    Header::of(section).is_some_and(|header| header.info == Info::Section)
-}
+    /// Whether sections of its type are known to belong to others.
+    pub(super) fn may_have_owner(self) -> bool {
+        self.info == Info::Section
+    }
 
-/// Refuses what no section of this type has.
-pub(super) fn check(
-    section: &Section<'_>,
-    file: &File<'_>,
-    has_mercury: bool,
-) -> Result<(), ParseError> {
-    let Some(header) = Header::of(section) else {
-        return Ok(());
-    };
-    let fail = |problem: String| Err(of(section, problem));
-    let optional = match header.info {
-        Info::Section => SectionFlags::INFO_LINK,
-        // Code of CUDA 12 counts barriers there.
-        Info::Number if header.flags == SectionFlags::CODE => SectionFlags::BARRIERS,
-        Info::Nothing | Info::Number => SectionFlags::NONE,
-    };
-    let flags = section.flags.without(SectionFlags::MERCURY);
-    if flags.without(optional) != header.flags {
-        return fail(format!(
-            "its flags are {}, which no section of this type has",
-            section.flags
-        ));
-    }
-    if section.address != 0 {
-        return fail(format!(
-            "it is said to be at {:#x} before it is linked",
-            section.address
-        ));
-    }
-    if header.info == Info::Nothing && section.info != 0 {
-        return fail(format!(
-            "it belongs to section {}, as none of this type does",
-            section.info
-        ));
-    }
-    let says_owner = section.flags.contains(SectionFlags::INFO_LINK);
-    if header.info == Info::Section && section.info != 0 && has_mercury && !says_owner {
-        return fail(format!(
-            "no flag says that it belongs to section {}",
-            section.info
-        ));
-    }
-    if section.entry_size != header.entry_size {
-        return fail(format!(
-            "its entries have {:#x} bytes instead of {:#x}",
-            section.entry_size, header.entry_size
-        ));
-    }
-    if section.align < header.align {
-        return fail(format!(
-            "it is aligned to {:#x} bytes instead of {:#x}",
-            section.align, header.align
-        ));
-    }
-    let linked = file.section(section.link);
-    let linked = linked.map_err(|error| error.in_section(section.name))?;
-    let is_mercury = section.flags.contains(SectionFlags::MERCURY);
-    let fits = match header.link {
-        Link::Nothing => section.link == 0,
-        Link::Strings => linked.kind == SectionType::STRTAB,
-        Link::Note => linked.name == ".note.nv.tkinfo",
-        Link::Symbols if is_mercury => linked.kind == SectionType::CUDA_MERC_SYMTAB,
-        Link::Symbols => linked.kind == SectionType::SYMTAB,
-    };
-    if !fits {
-        let named = match linked.name {
-            "" => "nothing",
-            name => name,
+    /// Refuses what no section of this type has.
+    pub(super) fn check(
+        self,
+        named: &Named<'_, '_>,
+        names: &Names<'_, '_>,
+        has_mercury: bool,
+    ) -> Result<(), ParseError> {
+        let section = named.section;
+        let fail = |problem: String| Err(of(section, problem));
+        let optional = match self.info {
+            Info::Section => SectionFlags::INFO_LINK,
+            // Code of CUDA 12 counts barriers there.
+            Info::Number if self.flags == SectionFlags::CODE => SectionFlags::BARRIERS,
+            Info::Nothing | Info::Number => SectionFlags::NONE,
         };
-        return fail(format!("it is linked to {named}, as none of this type is"));
+        let flags = section.flags.without(SectionFlags::MERCURY);
+        if flags.without(optional) != self.flags {
+            return fail(format!(
+                "its flags are {}, which no section of this type has",
+                section.flags
+            ));
+        }
+        if section.address != 0 {
+            return fail(format!(
+                "it is said to be at {:#x} before it is linked",
+                section.address
+            ));
+        }
+        if self.info == Info::Nothing && section.info != 0 {
+            return fail(format!(
+                "it belongs to section {}, as none of this type does",
+                section.info
+            ));
+        }
+        let says_owner = section.flags.contains(SectionFlags::INFO_LINK);
+        if self.info == Info::Section && section.info != 0 && has_mercury && !says_owner {
+            return fail(format!(
+                "no flag says that it belongs to section {}",
+                section.info
+            ));
+        }
+        if section.entry_size != self.entry_size {
+            return fail(format!(
+                "its entries have {:#x} bytes instead of {:#x}",
+                section.entry_size, self.entry_size
+            ));
+        }
+        if section.align < self.align {
+            return fail(format!(
+                "it is aligned to {:#x} bytes instead of {:#x}",
+                section.align, self.align
+            ));
+        }
+        let linked = names.file.section(section.link);
+        let linked = linked.map_err(|error| error.in_section(section.name))?;
+        let is_mercury = section.flags.contains(SectionFlags::MERCURY);
+        let fits = match self.link {
+            Link::Nothing => section.link == 0,
+            Link::Strings => linked.kind == SectionType::STRTAB,
+            Link::Note => linked.name == ".note.nv.tkinfo",
+            Link::Symbols if is_mercury => linked.kind == SectionType::CUDA_MERC_SYMTAB,
+            Link::Symbols => linked.kind == SectionType::SYMTAB,
+        };
+        if !fits {
+            let named = match linked.name {
+                "" => "nothing",
+                name => name,
+            };
+            return fail(format!("it is linked to {named}, as none of this type is"));
+        }
+        Ok(())
     }
-    Ok(())
 }

@@ -2,10 +2,10 @@
 
 use rustc_hash::FxHashSet;
 
-use crate::cubin::{Binding, File, Section, SectionType, Symbol, SymbolOther, SymbolType};
+use crate::cubin::{Binding, Section, SectionType, Symbol, SymbolOther, SymbolType};
 use crate::error::ParseError;
 
-use super::{CODE_NAMES, bank, behind, plain};
+use super::names::{Named, Names, Part};
 
 /// What `nvlink -r` calls each piece of dynamic shared memory.
 const REPEATED: &str = "externsharedinstance";
@@ -14,17 +14,12 @@ const REPEATED: &str = "externsharedinstance";
 const CONSTANT: &str = ".const_opt.";
 
 /// Refuses the first symbol that contradicts its section or another one.
-pub(super) fn check(file: &File<'_>, linked: &[Symbol<'_>]) -> Result<(), ParseError> {
-    let contents: Vec<Content> = file.sections.iter().map(Content::of).collect();
-    check_table(linked, file, &contents)?;
-    check_table(&file.symbols, file, &contents)
+pub(super) fn check(names: &Names<'_, '_>, linked: &[Symbol<'_>]) -> Result<(), ParseError> {
+    check_table(linked, names)?;
+    check_table(&names.file.symbols, names)
 }
 
-fn check_table(
-    symbols: &[Symbol<'_>],
-    file: &File<'_>,
-    contents: &[Content],
-) -> Result<(), ParseError> {
+fn check_table(symbols: &[Symbol<'_>], names: &Names<'_, '_>) -> Result<(), ParseError> {
     let mut known = FxHashSet::default();
     known.reserve(symbols.len());
     for symbol in symbols {
@@ -33,12 +28,8 @@ fn check_table(
             return Err(of(symbol, "two symbols of the file have its name"));
         }
         let section = symbol.place.section();
-        let section = section.and_then(|index| {
-            let index = index as usize;
-            Some((file.sections.get(index)?, *contents.get(index)?))
-        });
-        if let Some((section, content)) = section {
-            check_place(symbol, section, content, file).map_err(|e| e.in_section(section.name))?;
+        if let Some(named) = section.and_then(|index| names.all.get(index as usize)) {
+            check_place(symbol, named, names).map_err(|e| e.in_section(named.section.name))?;
         }
     }
     Ok(())
@@ -51,21 +42,21 @@ fn of(symbol: &Symbol<'_>, problem: impl Into<String>) -> ParseError {
 /// Whether a symbol lies where it says in its section.
 fn check_place(
     symbol: &Symbol<'_>,
-    section: &Section<'_>,
-    content: Content,
-    file: &File<'_>,
+    named: &Named<'_, '_>,
+    names: &Names<'_, '_>,
 ) -> Result<(), ParseError> {
+    let section = named.section;
     if symbol.kind == SymbolType::SECTION {
         let problem = if symbol.value != 0 || symbol.size != 0 {
             "it names a part of a section, and not all of it"
-        } else if !is_name_of(symbol.name, section) {
+        } else if !is_name_of(symbol.name, named) {
             "it is named for another section"
         } else {
             return Ok(());
         };
         return Err(of(symbol, problem));
     }
-    if !content.may_hold(symbol) {
+    if !Content::of(named).may_hold(symbol) {
         let problem = match symbol.kind {
             SymbolType::FUNC => "it is a function, and lies where no code is",
             _ => "it lies in another kind of memory than it says",
@@ -85,8 +76,9 @@ fn check_place(
         return Ok(());
     }
     // Its name says where such a constant lies, which objects of `nvlink -r` may not have any more.
-    let owner = file.section(section.info).map(|code| plain(code.name).0);
-    let named = owner.ok().and_then(|code| behind(code, ".text"));
+    let owner = names.get(section.info).ok();
+    let owner = owner.filter(|owner| owner.part == Part::Code);
+    let owner = owner.and_then(|owner| owner.rest);
     let parsed = symbol
         .name
         .split_once(CONSTANT)
@@ -101,7 +93,7 @@ fn check_place(
     let Some((function, start, last)) = parsed else {
         return Ok(());
     };
-    if named.is_some_and(|named| named != function) {
+    if owner.is_some_and(|owner| owner != function) {
         return Err(of(
             symbol,
             "it is named for another function than its section",
@@ -119,11 +111,10 @@ fn check_place(
 
 /// Whether a symbol that stands for a section has its name. Constants of the compiler have names of their own since
 /// CUDA 13.5, and sections of `nvlink -r` can lose theirs (case `relocatable_lost_constants`).
-fn is_name_of(symbol: &str, section: &Section<'_>) -> bool {
-    let (name, _) = plain(section.name);
-    let named = bank(name).and_then(|bank| behind(name, &format!(".nv.constant{bank}")));
+fn is_name_of(symbol: &str, named: &Named<'_, '_>) -> bool {
+    let owner = named.rest.filter(|_| matches!(named.part, Part::Bank(_)));
     let is_bank = symbol.starts_with(".nv.constant");
-    symbol == name || named.is_some_and(|named| is_bank && symbol.ends_with(named))
+    symbol == named.name || owner.is_some_and(|owner| is_bank && symbol.ends_with(owner))
 }
 
 /// What lies in a section.
@@ -137,10 +128,9 @@ enum Content {
 }
 
 impl Content {
-    fn of(section: &Section<'_>) -> Self {
-        let (name, _) = plain(section.name);
-        match section.kind.by_name(name) {
-            _ if CODE_NAMES.iter().any(|start| name.starts_with(start)) => Self::Code,
+    fn of(named: &Named<'_, '_>) -> Self {
+        match named.kind {
+            _ if named.code().is_some() => Self::Code,
             SectionType::CUDA_GLOBAL | SectionType::CUDA_GLOBAL_INIT | SectionType::CUDA_UDT => {
                 Self::Global
             }
