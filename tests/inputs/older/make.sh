@@ -60,6 +60,7 @@ for argument in "$@"; do
         "$ptxas" -c -arch=sm_100a -o "pair.$version.sm_100a.cubin" pair.ptx
         for_both q
         for_both r
+        for_both s
         ;;
     esac
 done

@@ -301,13 +301,13 @@ pub(super) fn is_branch(instruction: &[u8]) -> bool {
     operation(instruction) == BRANCH
 }
 
-/// Whether the instruction loads from memory other than shared memory.
+/// Whether the instruction loads from memory other than shared memory, or from textures or surfaces.
 pub(super) fn loads_memory(instruction: &[u8]) -> bool {
     /// LD, LDG, LDL, ATOM, ATOM.CAS, those on floats, LDGMC, ATOMG, ATOMG.CAS.
     static LOADS: Operations = Operations::of(&[
         WIDE_LOAD, 0x180, 0x181, 0x183, 0x18a, 0x18b, 0x1a2, 0x1a3, 0x1a4, 0x1a5, 0x1a8, 0x1a9,
     ]);
-    LOADS.has(operation(instruction)) || is_texture(operation(instruction))
+    LOADS.has(operation(instruction)) || is_of_texture(operation(instruction))
 }
 
 /// Whether the instruction loads from shared memory: LDS or LDSM.
@@ -486,6 +486,8 @@ pub(super) enum Wait {
     AllAgain,
     /// Results in uniform registers.
     Uniform,
+    /// The same, and all that is under way in its block and reads such registers late.
+    UniformUsers,
     /// What the compiler made it wait for.
     Same,
 }
@@ -495,7 +497,8 @@ pub(super) fn wait(instruction: &[u8]) -> Wait {
     match operation(instruction) {
         END_COLLECTIVE | CALL_ABSOLUTE | CALL_RELATIVE | RETURN => Wait::All,
         WARPSYNC if starts_collective(instruction) => Wait::AllAgain,
-        BSYNC | EXIT | TRIGGER => Wait::Uniform,
+        BSYNC | EXIT => Wait::Uniform,
+        TRIGGER => Wait::UniformUsers,
         NOP => Wait::Same,
         _ => Wait::Nothing,
     }

@@ -431,7 +431,8 @@ impl<'e> Schedule<'e> {
 
     /// Whether an event is held for uniform registers: a result, or until they are read.
     pub(super) fn is_uniform(&self, event: usize) -> bool {
-        self.is_uniform_result(event) || self.reads_uniform_late(event)
+        self.is_uniform_result(event)
+            || !self.events[event].is_write && self.reads_uniform_late(event)
     }
 
     fn is_uniform_result(&self, event: usize) -> bool {
@@ -440,11 +441,16 @@ impl<'e> Schedule<'e> {
         event.is_write && accesses.is_some_and(Accesses::writes_uniform_registers)
     }
 
-    /// Whether an event is held until uniform registers are read.
-    pub(super) fn reads_uniform_late(&self, event: usize) -> bool {
+    /// Whether an event of the block of an instruction is about something that reads uniform registers late.
+    pub(super) fn comes_late_here(&self, event: usize, at: usize) -> bool {
+        self.is_here(event, at) && self.reads_uniform_late(event)
+    }
+
+    /// Whether an event is of an instruction that reads uniform registers late.
+    fn reads_uniform_late(&self, event: usize) -> bool {
         let event = &self.events[event];
         let accesses = self.uses.accesses[event.instruction].as_ref();
-        !event.is_write && accesses.is_some_and(Accesses::reads_uniform_late)
+        accesses.is_some_and(Accesses::reads_uniform_late)
     }
 
     /// Whether another block needs what an event that is no load does.

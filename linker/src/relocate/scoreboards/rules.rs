@@ -292,6 +292,11 @@ impl Rules<'_> {
         let is_meant = |event: usize| match wait {
             Wait::All | Wait::AllAgain => !self.is_counted(event),
             Wait::Uniform => self.schedule.is_due(event, at) || self.schedule.is_uniform(event),
+            Wait::UniformUsers => {
+                self.schedule.is_due(event, at)
+                    || self.schedule.is_uniform(event)
+                    || self.schedule.comes_late_here(event, at)
+            }
             Wait::Same => bit(self.events[event].board) & mask != 0,
             Wait::Nothing => self.schedule.is_due(event, at),
         };
@@ -314,7 +319,11 @@ impl Rules<'_> {
         }
         if wait != Wait::AllAgain {
             spent.wait(at, waits, held, self.schedule);
-            held.wait(waits);
+            held.wait(match wait {
+                // What ends in order is waited for again.
+                Wait::UniformUsers => waits & !self.in_order,
+                _ => waits,
+            });
         }
         waits
     }

@@ -8,7 +8,7 @@ use std::ops::RangeInclusive;
 
 use super::instruction::{
     Chip, DOUBLE_MATRICES, FENCE, MEMORY_BARRIER, PHASE, SYNCS, SYNCS_CONTROL, SYNCS_EXCHANGE,
-    TRIGGER, loads_memory, opcode, operation,
+    TRIGGER, loads_memory, names_texture, opcode, operation,
 };
 use super::operands::{File, IMMA, file, is_arithmetic_of_warps, is_long};
 use super::registers::Accesses;
@@ -554,7 +554,6 @@ pub(super) fn latency(
         (0x1c3 | 0x189 | 0x18c | 0x18d | 0x1a1 | 0x03a, true) => 24,
         // Of DMMA where doubles are slow, 176 to 184 explain most.
         (DOUBLE_MATRICES, true) if is_slow => 180,
-        (DOUBLE_MATRICES, true) => 20,
         // Of IMMA there, 42 to 44 do.
         (IMMA, true) if chip == Chip::SlowDoubles => 44,
         // B2R: 21 to 28 say the same of all code that was seen.
@@ -583,7 +582,10 @@ pub(super) fn latency(
                 }
                 _ => READ_START,
             };
-            start + READ_REGISTER * sources
+            // One register of the warp names a texture or surface, which is read with the others.
+            let handles =
+                accesses.is_some_and(Accesses::reads_uniform_late) && names_texture(operation);
+            start + READ_REGISTER * (sources + u32::from(handles))
         }
     }
 }

@@ -65,7 +65,7 @@ pub(super) fn needed(
         let is_meant = |event: usize| match wait(&code[at]) {
             Wait::All => true,
             // What waits for all again leaves it to the end of the block.
-            Wait::AllAgain | Wait::Nothing | Wait::Uniform | Wait::Same => {
+            Wait::AllAgain | Wait::Nothing | Wait::Uniform | Wait::UniformUsers | Wait::Same => {
                 uses.is_needed(&events[event], at) && !is_read_in_turn(event)
             }
         };

@@ -3,8 +3,8 @@
 use std::ops::RangeInclusive;
 
 use super::super::instruction::{
-    BLOCK_BARRIER, BULK_GROUP, CACHE, CLUSTER_ARRIVAL, ERROR_BARRIER, FENCE, MEMORY_BARRIER, SYNCS,
-    SYNCS_CONTROL, SYNCS_EXCHANGE, is_of_texture,
+    BLOCK_BARRIER, BULK_GROUP, CACHE, CLUSTER_ARRIVAL, DOUBLE_MATRICES, ERROR_BARRIER, FENCE,
+    MEMORY_BARRIER, SYNCS, SYNCS_CONTROL, SYNCS_EXCHANGE, is_of_texture,
 };
 use super::super::operands::{
     BOX_PREFETCH, BULK_PREFETCH, DESCRIPTOR, DESCRIPTOR_CACHE, HMMA, IMMA, LDGSTS, OMMA, QMMA,
@@ -80,6 +80,7 @@ impl Accesses {
             VOTE | MATCH | REDUX | IMMA | HMMA | QMMA | OMMA => true,
             SYNCS_EXCHANGE | MEMORY_BARRIER => false,
             TENSORS_START..=TENSORS_END => true,
+            surface if is_of_texture(surface) => false,
             _ => self.is_strong || self.is_asynchronous(),
         }
     }
@@ -98,7 +99,7 @@ impl Accesses {
     pub(in super::super) fn orders_others(&self) -> bool {
         matches!(
             self.operation,
-            MEMORY_BARRIER | FENCE | DESCRIPTOR_CACHE | SYNCS | SYNCS_EXCHANGE | SYNCS_CONTROL
+            MEMORY_BARRIER | FENCE | DESCRIPTOR_CACHE | SYNCS_EXCHANGE | SYNCS_CONTROL
         )
     }
 
@@ -138,7 +139,6 @@ impl Accesses {
     pub(in super::super) fn is_in_order_before(&self, other: &Self) -> bool {
         let is_barrier = other.operation == MEMORY_BARRIER && !other.is_first_of_two;
         match self.operation {
-            SYNCS => other.operation == SYNCS,
             SYNCS_EXCHANGE => is_barrier || other.is_ordered(),
             // The barrier becomes memory like other.
             SYNCS_CONTROL => match other.operation {
@@ -152,13 +152,13 @@ impl Accesses {
     }
 
     /// Whether another instruction goes through the same queue, and so comes to its
-    /// result after this one has read its operands: LDS, LDSM, SHFL and ATOMS behind STSM, STG, STL,
+    /// result after this one has read its operands: LDS, LDSM, SHFL and ATOMS behind STSM, ST, STG, STL,
     /// STS, SHFL, ATOMS and REDG, the loads behind each other, too, and LDSM also behind REDG on floats; LD, LDG and LDL
     /// behind each other and ATOMG; and behind each other what is of textures, functions,
-    /// conversions and counts of bits, conversions with 64 bits, and DMUL, DADD, DSETP and DFMA
+    /// conversions and counts of bits, conversions with 64 bits, DMMA, and DMUL, DADD, DSETP and DFMA
     /// where these are slow.
     pub(in super::super) fn is_queued_before(&self, other: &Self) -> bool {
-        let is_in_shared_queue = matches!(self.operation, 0x044 | 0x186..=0x189 | 0x18c | 0x18e);
+        let is_in_shared_queue = matches!(self.operation, 0x044 | 0x185..=0x189 | 0x18c | 0x18e);
         match other.operation {
             LDS => is_in_shared_queue || matches!(self.operation, LDS | LDSM),
             LDSM => is_in_shared_queue || matches!(self.operation, LDS | LDSM | FLOAT_REDUCTION),
@@ -170,6 +170,7 @@ impl Accesses {
                 )
             }
             texture if is_of_texture(texture) => is_of_texture(self.operation),
+            DOUBLE_MATRICES => self.operation == DOUBLE_MATRICES,
             other => {
                 let mut queues = [FUNCTIONS, LONG_CONVERSIONS, DOUBLES].into_iter();
                 queues.any(|queue| queue.contains(&other) && queue.contains(&self.operation))
@@ -245,6 +246,17 @@ mod tests {
             assert!(!is_queued(first, shared) && !is_queued(shared, first));
         }
         assert!(is_queued(shared, shared));
+        // ST.E [R2], R20 and LDS R20, [R2].
+        let store = accesses(0x000f_e200_0c10_1900_0000_0014_0200_7985);
+        let load = accesses(0x000f_e200_0000_0800_0000_0000_0214_7984);
+        assert!(store.is_overwritten_by(&load) && store.is_queued_before(&load));
+        // DMMA.8x8x4 R24, R16, R16, R16 and DMMA.8x8x4 R16, R22, R16, R20.
+        let [first, second] = [
+            0x0000_0010_0000_0010_1018_723f,
+            0x0000_0014_0000_0010_1610_723f,
+        ]
+        .map(accesses);
+        assert!(first.is_overwritten_by(&second) && first.is_queued_before(&second));
     }
 
     #[test]
@@ -269,7 +281,8 @@ mod tests {
         assert!(!copy.is_in_order_before(&exchange));
         // SYNCS.PHASECHK.TRANS64 PT, [UR7], R7
         let check = accesses(0x0005_e200_0800_0007_0000_0007_ff00_75a7);
-        assert!([&exchange, &check].map(|first| first.is_in_order_before(&check)) == [true; 2]);
+        assert!(exchange.is_in_order_before(&check));
+        assert!(!check.is_in_order_before(&check));
     }
 
     /// FENCE.VIEW.ASYNC.S, SYNCS.EXCH.64 URZ, [UR19], UR6 and SYNCS.CCTL.IV, of which only the kinds
