@@ -15,6 +15,7 @@
 
 mod apart;
 mod deviations;
+mod effort;
 pub(super) mod exits;
 mod flow;
 mod held;
@@ -90,8 +91,8 @@ pub(super) struct Compiled<'c> {
     setting: Setting<'c>,
     /// None where the code is not understood.
     understood: OnceCell<Option<Understood>>,
-    /// Where the compiler did something else than the rules say, once somebody asked.
-    deviations: OnceCell<Deviations>,
+    /// Where the compiler did something else than the rules say, once somebody asked; none where that takes too long.
+    deviations: OnceCell<Option<Deviations>>,
 }
 
 impl<'c> Compiled<'c> {
@@ -120,7 +121,7 @@ impl<'c> Compiled<'c> {
             let schedule = Schedule::new(self.code, understood, &self.setting);
             Rules::new(self.code, understood, &schedule).deviations()
         });
-        Some(deviations)
+        deviations.as_ref()
     }
 
     /// The same as far as it is code that somebody wants to understand.
@@ -314,7 +315,7 @@ fn chosen_from(
         Some(origin) => origin.deviations(events)?,
         None => Cow::default(),
     };
-    let choice = rules.choose(first, &deviations);
+    let choice = rules.choose(first, &deviations)?;
     let code = spaced(choice.apply(&code, flow, events), |at| flow.ends_block(at));
     Some(match spaced_by {
         // Where one takes another time now, others need not wait as long for those before it.

@@ -66,19 +66,24 @@ struct Waits {
 }
 
 impl Deviations {
-    /// What the compiler did in some code.
-    pub(super) fn of(rules: &Rules<'_>, flow: &Flow, events: &[Event], made: &Choice) -> Self {
+    /// What the compiler did in some code; `None` where that takes too long to find out.
+    pub(super) fn of(
+        rules: &Rules<'_>,
+        flow: &Flow,
+        events: &[Event],
+        made: &Choice,
+    ) -> Option<Self> {
         /// What loops bring back depends on what was free before.
         const ROUNDS: usize = 2;
         let passed = Passage::new(flow, events);
         let mut late = vec![0; made.waits.len()];
         let mut found = Self::default();
         for _ in 0..ROUNDS {
-            let (deviations, forward, choice) = Self::found(rules, flow, made, &late);
+            let (deviations, forward, choice) = Self::found(rules, flow, made, &late)?;
             let in_loops = forward.waits.iter().zip(&choice.waits);
             let in_loops: Vec<u8> = in_loops.map(|(forward, all)| all & !forward).collect();
             found = deviations;
-            found.add_loops(&passed, made, &choice);
+            found.add_loops(&passed, made, &choice)?;
             if late == in_loops {
                 break;
             }
@@ -87,34 +92,39 @@ impl Deviations {
         // Code that is not optimized waits everywhere, which no other time explains.
         let is_optimized = found.count() <= made.waits.len() / 2;
         if found.is_empty() || !is_optimized {
-            return found;
+            return Some(found);
         }
         // A wait may have come later, so that its scoreboard was not free yet. It has, where
         // less is left to say then.
         for at in found.early_waits() {
             let before = late[at];
             late[at] |= made.waits[at];
-            let (mut other, _, choice) = Self::found(rules, flow, made, &late);
-            other.add_loops(&passed, made, &choice);
+            let (mut other, _, choice) = Self::found(rules, flow, made, &late)?;
+            other.add_loops(&passed, made, &choice)?;
             match other.count() < found.count() {
                 true => found = other,
                 false => late[at] = before,
             }
         }
-        found
+        Some(found)
     }
 
     /// The same, if some waits are known to come late; with what the compiler chose as far
-    /// as that was followed.
-    fn found(rules: &Rules<'_>, flow: &Flow, made: &Choice, late: &[u8]) -> (Self, Choice, Choice) {
+    /// as that was followed. `None` where that takes too long to find out.
+    fn found(
+        rules: &Rules<'_>,
+        flow: &Flow,
+        made: &Choice,
+        late: &[u8],
+    ) -> Option<(Self, Choice, Choice)> {
         let mut recorder = Recorder {
             made,
             flow,
             late,
             found: Self::default(),
         };
-        let (forward, choice) = rules.choose_by(First::IsLikeOthers, &mut recorder);
-        (recorder.found, forward, choice)
+        let (forward, choice) = rules.choose_by(First::IsLikeOthers, &mut recorder)?;
+        Some((recorder.found, forward, choice))
     }
 
     /// Some instructions that wait without need.
@@ -143,10 +153,11 @@ impl Deviations {
         self.taken.is_empty() && self.waits.is_empty()
     }
 
-    /// Adds where the compiler waits for more or less than the rules say in the end.
-    fn add_loops(&mut self, passed: &Passage<'_>, made: &Choice, ruled: &Choice) {
+    /// Adds where the compiler waits for more or less than the rules say in the end. `None` where that takes too long to
+    /// find out.
+    fn add_loops(&mut self, passed: &Passage<'_>, made: &Choice, ruled: &Choice) -> Option<()> {
         if made.waits == ruled.waits {
-            return;
+            return Some(());
         }
         let differs = |at: usize| made.waits[at] != ruled.waits[at];
         passed.visit(differs, |at, before| {
@@ -160,7 +171,7 @@ impl Deviations {
                     false => waits.fewer.extend(held),
                 }
             }
-        });
+        })
     }
 
     /// The same for code that was made of the compiler's: which event and which
@@ -321,9 +332,9 @@ mod tests {
         let understood = Understood::new(&code, &[], chip).unwrap();
         let schedule = Schedule::new(&code, &understood, &setting(chip));
         let rules = Rules::new(&code, &understood, &schedule);
-        let deviations = rules.deviations();
+        let deviations = rules.deviations().unwrap();
         let choice = rules.choose(First::TakesNone, &deviations);
-        (deviations, choice)
+        (deviations, choice.unwrap())
     }
 
     #[test]

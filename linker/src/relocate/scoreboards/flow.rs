@@ -9,6 +9,7 @@ use rustc_hash::FxHashSet;
 use crate::merge::TableBranch;
 
 use super::Event;
+use super::effort::Effort;
 use super::held::Held;
 use super::instruction::{self, BOARDS, Chip, INSTRUCTION, Next, is_branch, next, releases};
 use super::order::reverse_postorder;
@@ -223,8 +224,9 @@ impl Flow {
     }
 
     /// What is held where each block starts; `None` inside blocks and where control
-    /// never comes.
-    fn entries(&self, events: &[Event]) -> Vec<Option<Held>> {
+    /// never comes, and for all where it takes too long to find out.
+    fn entries(&self, events: &[Event]) -> Option<Vec<Option<Held>>> {
+        let mut effort = Effort::of(self.waits.len());
         let mut entries = vec![None; self.starts.len()];
         entries[0] = Some(Held::default());
         let mut waiting = vec![0];
@@ -235,17 +237,20 @@ impl Flow {
             };
             let own = [start, last + 1].map(|end| self.holding.partition_point(|&at| at < end));
             for &at in &self.holding[own[0]..own[1]] {
+                effort.spend(&held)?;
                 self.step(at, &mut held, events);
             }
             for &next in self.followers(last) {
                 let is_new = entries[next].is_none();
                 let entry = entries[next].get_or_insert_default();
+                effort.spend(&held)?;
+                effort.spend(entry)?;
                 if entry.join(&held) || is_new {
                     waiting.push(next);
                 }
             }
         }
-        entries
+        Some(entries)
     }
 
     fn step(&self, at: usize, held: &mut Held, events: &[Event]) {
@@ -350,8 +355,8 @@ impl Flow {
 pub(super) struct Passage<'f> {
     flow: &'f Flow,
     events: &'f [Event],
-    /// Where each block starts, once somebody asked.
-    entries: OnceCell<Vec<Option<Held>>>,
+    /// Where each block starts, once somebody asked; none where that takes too long.
+    entries: OnceCell<Option<Vec<Option<Held>>>>,
 }
 
 impl<'f> Passage<'f> {
@@ -364,14 +369,15 @@ impl<'f> Passage<'f> {
     }
 
     /// Visits instructions of some kind that control comes to, in the order of the code, with
-    /// what is held before each.
+    /// what is held before each. `None` where that takes too long.
     pub(super) fn visit(
         &self,
         is_meant: impl Fn(usize) -> bool,
         mut visit: impl FnMut(usize, &Held),
-    ) {
+    ) -> Option<()> {
         let Self { flow, events, .. } = *self;
-        let entries = self.entries.get_or_init(|| flow.entries(events));
+        let entries = self.entries.get_or_init(|| flow.entries(events)).as_ref()?;
+        let mut effort = Effort::of(flow.waits.len());
         for (start, entry) in entries.iter().enumerate() {
             let (Some(entry), Some(end)) = (entry, flow.last_from(start)) else {
                 continue;
@@ -382,11 +388,13 @@ impl<'f> Passage<'f> {
             let mut held = entry.clone();
             for at in start..=last {
                 if is_meant(at) {
+                    effort.spend(&held)?;
                     visit(at, &held);
                 }
                 flow.step(at, &mut held, events);
             }
         }
+        Some(())
     }
 }
 

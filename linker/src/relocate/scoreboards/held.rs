@@ -67,6 +67,11 @@ impl Held {
         !self.boards() & ALL_BOARDS
     }
 
+    /// How many hold something.
+    pub(super) fn count(&self) -> usize {
+        self.0.len()
+    }
+
     /// Who holds what.
     pub(super) fn taken(&self) -> impl Iterator<Item = (usize, u8)> + '_ {
         self.0.iter().map(|&(board, event)| (event, board))

@@ -120,6 +120,9 @@ fn judge(function: &Function<'_>, chip: Chip, most: usize, detail: &mut String) 
     let schedule = Schedule::new(code, &understood, &setting);
     let ours = Rules::new(code, &understood, &schedule)
         .choose(First::IsLikeOthers, &Deviations::default());
+    let Some(ours) = ours else {
+        return Verdict::TooLong;
+    };
     let Understood { events, flow, .. } = &understood;
     let made = Choice::made(code, events);
     let verdict = match (ours.boards == made.boards, ours.waits == made.waits) {

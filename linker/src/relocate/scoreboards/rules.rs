@@ -13,6 +13,7 @@ use std::ops::Range;
 use rustc_hash::FxHashMap;
 
 use super::deviations::Deviations;
+use super::effort::Effort;
 use super::flow::Flow;
 use super::held::Held;
 use super::instruction::{
@@ -161,8 +162,8 @@ impl<'r> Rules<'r> {
         }
     }
 
-    /// Where the compiler did not choose by these rules.
-    pub(super) fn deviations(&self) -> Deviations {
+    /// Where the compiler did not choose by these rules; `None` where that takes too long to find out.
+    pub(super) fn deviations(&self) -> Option<Deviations> {
         let made = Choice::made(self.code, self.events);
         Deviations::of(self, self.flow, self.events, &made)
     }
@@ -170,19 +171,25 @@ impl<'r> Rules<'r> {
 
 impl Rules<'_> {
     /// What nvlink chooses, where the compiler did something else in the code that this was
-    /// made of.
-    pub(super) fn choose(&self, first: First, mut deviations: &Deviations) -> Choice {
-        self.choose_by(first, &mut deviations).1
+    /// made of; `None` where that takes too long to find out.
+    pub(super) fn choose(&self, first: First, mut deviations: &Deviations) -> Option<Choice> {
+        Some(self.choose_by(first, &mut deviations)?.1)
     }
 
     /// What is chosen with a guide, without what loops bring back and with it.
-    pub(super) fn choose_by(&self, first: First, guide: &mut impl Guide) -> (Choice, Choice) {
+    pub(super) fn choose_by(
+        &self,
+        first: First,
+        guide: &mut impl Guide,
+    ) -> Option<(Choice, Choice)> {
+        let mut effort = Effort::of(self.code.len() / INSTRUCTION);
         let mut choice = Choice::made(self.code, self.events);
         let mut passed = Passed::default();
         for block in self.order.iter().cloned() {
             let start = block.start;
             let entry = passed.entries.get(&start);
             let mut held = entry.cloned().unwrap_or_default();
+            effort.spend(&held)?;
             self.schedule.enter(start, &held);
             passed.known.insert(start, held.clone());
             let end = block.end - 1;
@@ -205,6 +212,7 @@ impl Rules<'_> {
                     own.any(|own| held.events(*board).any(|other| is_due(own, other)))
                 };
                 let extra = shared.filter(is_shared).map_or(0, bit);
+                effort.spend(&held)?;
                 let waits = self.wait(at, extra, &mut held, &mut spent, guide);
                 let mut taken = 0;
                 for event in self.flow.own(at) {
@@ -232,12 +240,13 @@ impl Rules<'_> {
             }
             for &next in self.flow.followers(end) {
                 self.lead_on(next, &held, &mut passed);
+                effort.spend(&passed.entries[&next])?;
             }
         }
         let forward = choice.clone();
         guide.wait_late(&mut choice);
         self.wait_for_loops(&mut choice, &passed, guide);
-        (forward, choice)
+        Some((forward, choice))
     }
 
     /// What is held where a block ends is held where one starts that follows it.

@@ -80,6 +80,18 @@ fn waits_for_all_do_not_free_the_scoreboard_of_the_stack_pointer() {
 }
 
 #[test]
+fn code_that_leaves_more_under_way_than_any_compiler_stays_as_it_is() {
+    const ATOMIC: u16 = 0x79a8;
+    let chosen = |count: usize| {
+        let mut code = vec![instruction(ATOMIC, 0xff, 1, 0); count];
+        code.push(instruction(EXIT, 0, NO_BOARD, 0));
+        chosen(&code.concat(), setting(Chip::FastDoubles), false, None)
+    };
+    assert!(chosen(100).is_some());
+    assert_eq!(chosen(10_000), None);
+}
+
+#[test]
 fn arithmetic_and_branches_that_wait_for_all_do_so_for_loops() {
     const CCTL: u16 = 0x798f;
     let waits = |operation: u16| {

@@ -72,6 +72,7 @@ fn what_another_block_needs_shares_the_last_scoreboard_but_leaves_it_free() {
         let schedule = Schedule::new(&code, &understood, &setting(chip));
         let rules = Rules::new(&code, &understood, &schedule);
         let choice = rules.choose(First::IsLikeOthers, &Deviations::default());
+        let choice = choice.unwrap();
         choice.boards[usize::from(held) + 1]
     };
     // Its end is nearest to when the last one that is held is waited for.
